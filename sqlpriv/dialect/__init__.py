@@ -1,0 +1,1 @@
+"""SQL text in, statements out. sqlglot's tree does not leave this folder."""

@@ -1,0 +1,406 @@
+"""What a statement says, once it is read: our own small tree, free of sqlglot.
+
+The dialect reads text into these frozen values and nothing more: names are not yet looked up,
+types not yet known. `pos` is the place in the user's text (for messages) and never takes part in
+equality.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.contract import Value
+
+
+@dataclass(frozen=True)
+class Pos:
+    """A place in the statement: line and column from 1, 0 when unknown."""
+
+    line: int = 0
+    column: int = 0
+
+
+def _pos() -> Pos:
+    return field(default=Pos(), compare=False, repr=False)  # type: ignore[no-any-return]
+
+
+# --- Expressions ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Name:
+    """A column or alias; `table` is the qualifier, or ''."""
+
+    name: str
+    table: str = ""
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A literal, or the value bound to a parameter."""
+
+    value: Value
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function or aggregate call. `name` is lower case.
+
+    Args:
+        name: DuckDB's name of the function.
+        args: Arguments in order; empty for COUNT(*), where `star` is true.
+        using: The estimator of `AVG(x USING laplace)`, or ''.
+    """
+
+    name: str
+    args: tuple[Node, ...] = ()
+    star: bool = False
+    distinct: bool = False
+    filter: Node | None = None
+    using: str = ""
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class Unary:
+    """op is 'not' or '-'."""
+
+    op: str
+    arg: Node
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class Binary:
+    """op is one of + - * / // % || = <> < <= > >= and or."""
+
+    op: str
+    left: Node
+    right: Node
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class IsNull:
+    """`arg IS [NOT] NULL`."""
+
+    arg: Node
+    negated: bool = False
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class InList:
+    """`arg [NOT] IN (items…)`."""
+
+    arg: Node
+    items: tuple[Node, ...]
+    negated: bool = False
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class Between:
+    """`arg [NOT] BETWEEN low AND high`."""
+
+    arg: Node
+    low: Node
+    high: Node
+    negated: bool = False
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class CaseWhen:
+    """`CASE [operand] WHEN … THEN … ELSE otherwise END`."""
+
+    whens: tuple[tuple[Node, Node], ...]
+    otherwise: Node | None = None
+    operand: Node | None = None
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class Cast:
+    """`CAST(arg AS type)`; type is DuckDB's name, upper case."""
+
+    arg: Node
+    type: str
+    try_: bool = False
+    pos: Pos = _pos()
+
+
+Node = Name | Literal | Call | Unary | Binary | IsNull | InList | Between | CaseWhen | Cast
+
+# --- SELECT --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Item:
+    """One output of a SELECT: `expr [AS alias]`; `text` is the user's own text of expr."""
+
+    expr: Node
+    alias: str = ""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Order:
+    """One ORDER BY term. `nulls_first` None means DuckDB's default (NULLS LAST)."""
+
+    expr: Node
+    descending: bool = False
+    nulls_first: bool | None = None
+
+
+@dataclass(frozen=True)
+class Stratify:
+    """`STRATIFY BY names [WEIGHTS FROM weights]`."""
+
+    by: tuple[Node, ...]
+    weights: str = ""
+    pos: Pos = _pos()
+
+
+Options = tuple[tuple[str, Value], ...]
+"""`OPTIONS (name = value, …)` in the order written; names are lower case."""
+
+
+@dataclass(frozen=True)
+class Select:
+    """A SELECT over one table in the form that can be answered privately.
+
+    Args:
+        items: The outputs.
+        table: The one table of FROM.
+        alias: Its alias, or ''.
+        where: Predicate or None.
+        group_by: Grouping expressions (ordinals and aliases not yet resolved).
+        group_all: GROUP BY ALL was written.
+        stratify: None without STRATIFY BY.
+        private: `WITH DIFFERENTIAL_PRIVACY` or STRATIFY BY was written.
+        options: Those of WITH DIFFERENTIAL_PRIVACY OPTIONS (…).
+        text: The user's whole statement.
+    """
+
+    items: tuple[Item, ...]
+    table: str
+    alias: str = ""
+    where: Node | None = None
+    group_by: tuple[Node, ...] = ()
+    group_all: bool = False
+    stratify: Stratify | None = None
+    having: Node | None = None
+    order_by: tuple[Order, ...] = ()
+    limit: Node | None = None
+    offset: Node | None = None
+    private: bool = False
+    options: Options = ()
+    text: str = field(default="", compare=False)
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A statement that only DuckDB itself can run.
+
+    Args:
+        text: The statement.
+        tables: Every table that it names, as written (lower case, unqualified).
+        reads_only: It is a query (SELECT, WITH, FROM, VALUES, DESCRIBE …) and nothing else.
+        refusal: Why it cannot be answered privately: raised when a private table is among
+            `tables`, and when an analyst runs a statement that is not `reads_only`.
+    """
+
+    text: str
+    tables: tuple[str, ...]
+    reads_only: bool
+    refusal: Refused
+
+
+# --- Declarations --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AddPrivacyKey:
+    column: str
+
+
+@dataclass(frozen=True)
+class DropPrivacyKey:
+    pass
+
+
+@dataclass(frozen=True)
+class SetUnit:
+    """`SET PU` (on=True) or `UNSET PU`."""
+
+    on: bool
+
+
+@dataclass(frozen=True)
+class SetPublic:
+    """`SET PUBLIC` (on=True) or `UNSET PUBLIC`."""
+
+    on: bool
+
+
+@dataclass(frozen=True)
+class AddPrivacyLink:
+    column: str
+    table: str
+    parent: str
+
+
+@dataclass(frozen=True)
+class DropPrivacyLink:
+    column: str
+
+
+@dataclass(frozen=True)
+class SetDomainIn:
+    """`ALTER COLUMN c SET PRIVACY DOMAIN IN (…)`; NULL may be listed."""
+
+    column: str
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class SetDomainBetween:
+    """`… SET PRIVACY DOMAIN BETWEEN (low, high) [OR NULL]`; ends are numbers or ISO dates."""
+
+    column: str
+    lower: Value
+    upper: Value
+    nullable: bool = False
+
+
+@dataclass(frozen=True)
+class SetDomainReferences:
+    """`… SET PRIVACY DOMAIN REFERENCES table(source)`: the values of a public table's column."""
+
+    column: str
+    table: str
+    source: str
+
+
+@dataclass(frozen=True)
+class DropDomain:
+    column: str
+
+
+@dataclass(frozen=True)
+class SetBound:
+    """`SET PRIVACY BOUND (rows_per_unit = m, groups_per_unit = g)`; None where not written."""
+
+    rows_per_unit: int | None = None
+    groups_per_unit: int | None = None
+
+
+@dataclass(frozen=True)
+class SetBudget:
+    """`SET PRIVACY BUDGET (epsilon = …, delta = …)` or `(rho = …)`, as written."""
+
+    options: Options
+
+
+Action = (
+    AddPrivacyKey | DropPrivacyKey | SetUnit | SetPublic | AddPrivacyLink | DropPrivacyLink
+    | SetDomainIn | SetDomainBetween | SetDomainReferences | DropDomain | SetBound | SetBudget
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class AlterPrivacy:
+    """`ALTER TABLE table <action>` for one of our actions."""
+
+    table: str
+    action: Action
+    text: str = field(default="", compare=False)
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class CreateUnitTable:
+    """`CREATE PU TABLE t (…, PRIVACY_KEY (col), PRIVACY_LINK (c) REFERENCES p(k))`.
+
+    `create` is the plain CREATE TABLE with our clauses taken out, `actions` what they said
+    (SetUnit(on=True) included).
+    """
+
+    table: str
+    create: str
+    actions: tuple[Action, ...]
+    text: str = field(default="", compare=False)
+
+
+# --- Everything else -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CreateSynthetic:
+    """`CREATE [OR REPLACE] SYNTHETIC TABLE name AS SELECT … USING method [OPTIONS (…)]`.
+
+    `select.items` are bare columns of the table; `select.stratify` may be set; no GROUP BY,
+    HAVING, ORDER BY or LIMIT.
+    """
+
+    name: str
+    select: Select
+    method: str
+    options: Options = ()
+    or_replace: bool = False
+    text: str = field(default="", compare=False)
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class DropSynthetic:
+    """`DROP SYNTHETIC TABLE [IF EXISTS] name`."""
+
+    name: str
+    if_exists: bool = False
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class Show:
+    """`SHOW PRIVACY TABLES | BUDGET | RELEASES`; what is lower case."""
+
+    what: str
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class Describe:
+    """`DESCRIBE table`."""
+
+    table: str
+    text: str = field(default="", compare=False)
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class SetOption:
+    """`SET privacy_… = value` (name lower case), value None for RESET."""
+
+    name: str
+    value: Value
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class Explain:
+    """`EXPLAIN PRIVACY <statement>`."""
+
+    statement: Select | CreateSynthetic | Plain
+    pos: Pos = _pos()
+
+
+Statement = (
+    Select | Plain | AlterPrivacy | CreateUnitTable | CreateSynthetic | DropSynthetic | Show
+    | Describe | SetOption | Explain
+)  # fmt: skip

@@ -1,0 +1,114 @@
+"""Every error that sqlpriv raises.
+
+The tree (PEP 249 names on the left, ours indented below the one they refine)::
+
+    Error                       root of everything
+    ├── InterfaceError          the API was used wrongly (a closed cursor, say)
+    └── DatabaseError
+        ├── DataError
+        ├── IntegrityError
+        │   └── LedgerError         the ledger holds a record that we refuse to guess at
+        ├── InternalError
+        │   └── KernelError         an invariant of the kernel did not hold; nothing leaves
+        ├── NotSupportedError
+        ├── OperationalError
+        │   ├── BudgetExhausted     the price is more than what is left; nothing was read
+        │   ├── ReadFailed          the engine failed while reading; its text is withheld
+        │   └── VaultBusy           another process holds the vault, or we hold it for writing
+        └── ProgrammingError
+            ├── DeclarationError    the owner's declaration does not fit the table
+            └── Refused             the statement cannot be answered; nothing read or charged
+                └── PermissionDenied    the statement is the owner's to run
+
+A message says what happened, how much it was about, and whether anything was read or charged.
+It never quotes data: literals of the user's own statement are the only values that it may name.
+"""
+
+from __future__ import annotations
+
+
+class Warning(Exception):  # PEP 249 fixes the name.
+    """An important warning (PEP 249); sqlpriv raises none of its own."""
+
+
+class Error(Exception):
+    """The root of every error that sqlpriv raises."""
+
+
+class InterfaceError(Error):
+    """The programming interface was used wrongly."""
+
+
+class DatabaseError(Error):
+    """Something about the database or the statement."""
+
+
+class DataError(DatabaseError):
+    """A value given by the caller does not fit."""
+
+
+class OperationalError(DatabaseError):
+    """The database could not do its work just now."""
+
+
+class IntegrityError(DatabaseError):
+    """Stored state is not what it must be."""
+
+
+class InternalError(DatabaseError):
+    """A bug in sqlpriv."""
+
+
+class ProgrammingError(DatabaseError):
+    """The statement is wrong."""
+
+
+class NotSupportedError(DatabaseError):
+    """PEP 249: a method that this database does not have."""
+
+
+class LedgerError(IntegrityError):
+    """The ledger is damaged, of an unknown version, or holds an unknown record."""
+
+
+class KernelError(InternalError):
+    """An invariant of the kernel did not hold: the answer is withheld, the charge stays."""
+
+
+class BudgetExhausted(OperationalError):
+    """The price of a statement exceeds what is left of the budget; nothing was read."""
+
+
+class ReadFailed(OperationalError):
+    """The engine failed while reading private rows; its text is withheld, the charge stays."""
+
+
+class VaultBusy(OperationalError):
+    """The vault file is held by a writer."""
+
+
+class DeclarationError(ProgrammingError):
+    """The owner's declaration does not fit the table or contradicts another."""
+
+
+class Refused(ProgrammingError):
+    """The statement is refused before anything is read or charged.
+
+    Args:
+        message: What is wrong, in the user's own terms.
+        hint: What to write instead, or None.
+        line: Line of the offending place in the statement, from 1; 0 when unknown.
+        column: Column of it, from 1; 0 when unknown.
+    """
+
+    def __init__(
+        self, message: str, *, hint: str | None = None, line: int = 0, column: int = 0
+    ) -> None:
+        self.message, self.hint, self.line, self.column = message, hint, line, column
+        where = f"line {line}, column {column}: " if line else ""
+        advice = f"\nHint: {hint}" if hint else ""
+        super().__init__(f"{where}{message}{advice}")
+
+
+class PermissionDenied(Refused):
+    """The statement may only be run on an owner's connection."""

@@ -1,0 +1,1 @@
+"""Estimators: what is made of noised numbers before they become rows."""

@@ -1,0 +1,1 @@
+"""Where people meet sqlpriv: DB-API, command line, shell."""

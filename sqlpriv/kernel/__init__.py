@@ -1,0 +1,1 @@
+"""The trust boundary. Read README.md in this folder first."""

@@ -1,0 +1,284 @@
+"""The closed algebra: all that the kernel can be asked to compute over private rows.
+
+There is no SQL text here. A caller builds these frozen values; `sensitivity` proves how far one
+unit can move a query, `render` writes the SQL that the proof is about. Row expressions are *total*:
+whatever a row holds, none of them can raise an error (DESIGN rule 3); `types.check` refuses, from
+public facts alone, an expression that could overflow or mix types.
+
+Everything is hashable, so equal measurements are found by `==`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime as dt
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sqlpriv.kernel.contract import Number, Type, Value
+
+# --- Row expressions -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Col:
+    """A column of the scanned table or a name made by `Derive`."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Lit:
+    """A literal; `type` says how it is to be read (NULL has a type, too)."""
+
+    value: Value
+    type: Type
+
+
+@dataclass(frozen=True)
+class Compare:
+    """`left op right`, NULL when either is; op is one of = <> < <= > >=.
+
+    A bare column is compared as stored, not clamped. NaN is equal to itself and above all else,
+    as in DuckDB.
+    """
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True)
+class And:
+    """Three-valued conjunction of one or more booleans."""
+
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Or:
+    """Three-valued disjunction of one or more booleans."""
+
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Not:
+    """Three-valued negation."""
+
+    arg: Expr
+
+
+@dataclass(frozen=True)
+class In:
+    """`arg IN (values…)`: literals of the argument's type, none of them NULL."""
+
+    arg: Expr
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class IsNull:
+    """`arg IS NULL`: never NULL itself. NaN is not NULL."""
+
+    arg: Expr
+
+
+@dataclass(frozen=True)
+class Arith:
+    """`left op right`; op is one of + - * / // %. Division by zero gives NULL.
+
+    Integer operations are computed at a width that their propagated intervals fit in.
+    `//` floors for reals and truncates for integers, `%` takes the dividend's sign, as in DuckDB.
+    """
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True)
+class Fn:
+    """A total function of one number: name is one of abs floor ceil round neg."""
+
+    name: str
+    arg: Expr
+
+
+@dataclass(frozen=True)
+class Case:
+    """`CASE WHEN p THEN e … ELSE otherwise END`; all branches have one type."""
+
+    whens: tuple[tuple[Expr, Expr], ...]
+    otherwise: Expr
+
+
+@dataclass(frozen=True)
+class Coalesce:
+    """The first argument that is not NULL."""
+
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """LEAST (greatest=False) or GREATEST; NULL arguments are passed over, as in DuckDB."""
+
+    args: tuple[Expr, ...]
+    greatest: bool
+
+
+@dataclass(frozen=True)
+class DatePart:
+    """A calendar field of a date or timestamp: one of `types.DATE_PARTS`; NULL for infinity."""
+
+    part: str
+    arg: Expr
+
+
+@dataclass(frozen=True)
+class Bin:
+    """The 0-based number of the bin of a number or date, clamped to the first and last bin.
+
+    Args:
+        arg: A number, date or timestamp with a declared interval.
+        edges: The inner edges, ascending: k edges make k + 1 bins, closed on the left.
+    """
+
+    arg: Expr
+    edges: tuple[Number | dt.date | dt.datetime, ...]
+
+
+Expr = (
+    Col | Lit | Compare | And | Or | Not | In | IsNull | Arith | Fn | Case | Coalesce | Extreme
+    | DatePart | Bin
+)  # fmt: skip
+
+# --- Relations -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Scan:
+    """Every row of a declared table whose unit is not NULL."""
+
+    table: str
+
+
+@dataclass(frozen=True)
+class Where:
+    """The rows for which the predicate is true (not NULL): row by row, hence 1-stable."""
+
+    source: Relation
+    predicate: Expr
+
+
+@dataclass(frozen=True)
+class Derive:
+    """The same rows with one more column: row by row, hence 1-stable."""
+
+    source: Relation
+    name: str
+    expr: Expr
+
+
+Relation = Scan | Where | Derive
+
+# --- Queries -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Key:
+    """One dimension of a query's cells: an expression and the public list of its values.
+
+    Rows whose value is not listed fall in no cell. `None` in the list is a cell for NULL.
+    """
+
+    expr: Expr
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many rows, or how many with a value of `of`, in each cell.
+
+    Args:
+        source: Whence the rows.
+        strata: The dimensions of `STRATIFY BY`; their product are the strata (one when empty).
+        keys: The dimensions of the marginal inside each stratum.
+        of: Count the rows where this is neither NULL nor NaN; None counts all rows.
+        within: Numbers of the strata that are measured, ascending; None for all. A stratum's
+            number is its row-major position in the product of `strata`.
+    """
+
+    source: Relation
+    strata: tuple[Key, ...] = ()
+    keys: tuple[Key, ...] = ()
+    of: Expr | None = None
+    within: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Sum:
+    """The sum of `of - middle` in each cell, `of` clamped to [lower, upper].
+
+    Rows where `of` is NULL or NaN add nothing. The middle is (lower + upper) / 2; centring halves
+    the sensitivity. Other arguments as in `Count`.
+    """
+
+    source: Relation
+    of: Expr
+    lower: Number
+    upper: Number
+    strata: tuple[Key, ...] = ()
+    keys: tuple[Key, ...] = ()
+    within: tuple[int, ...] | None = None
+
+
+Query = Count | Sum
+
+
+def strata_count(query: Query) -> int:
+    """Returns how many strata the query's domain has (measured or not); 1 without STRATIFY BY."""
+    total = 1
+    for key in query.strata:
+        total *= len(key.values)
+    return total
+
+
+def measured_strata(query: Query) -> tuple[int, ...]:
+    """Returns the numbers of the strata that the query measures, ascending."""
+    return tuple(range(strata_count(query))) if query.within is None else query.within
+
+
+def shape(query: Query) -> tuple[int, ...]:
+    """Returns the shape of a release: (measured strata, values of key 1, values of key 2, …)."""
+    return (len(measured_strata(query)), *(len(key.values) for key in query.keys))
+
+
+# --- Canonical text ------------------------------------------------------------------------------
+
+
+def canonical(node: Any) -> Any:
+    """Returns a JSON value that is equal for equal nodes and different for different ones."""
+    if dataclasses.is_dataclass(node) and not isinstance(node, type):
+        fields = [canonical(getattr(node, f.name)) for f in dataclasses.fields(node)]
+        return [type(node).__name__, *fields]
+    if isinstance(node, tuple):
+        return ["", *map(canonical, node)]
+    if isinstance(node, float):
+        return {"real": node.hex()}
+    if isinstance(node, dt.datetime):
+        return {"timestamp": node.isoformat()}
+    if isinstance(node, dt.date):
+        return {"date": node.isoformat()}
+    if node is None or isinstance(node, bool | int | str):
+        return str(node) if isinstance(node, Type) else node
+    raise TypeError(f"no canonical form for {type(node).__name__}")
+
+
+def fingerprint(node: Any) -> str:
+    """Returns the SHA-256 of the canonical text: the name under which a release is sealed."""
+    text = json.dumps(canonical(node), separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()

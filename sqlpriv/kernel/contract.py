@@ -1,0 +1,172 @@
+"""What the owner promised about each table: public facts, all of them.
+
+Nothing here looks at data. Privacy rests on `PrivacyUnit` and the declared domains alone, which
+the renderer *enforces* (it drops, clamps or bounds what does not fit), so a wrong promise costs
+accuracy and never privacy.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from sqlpriv.errors import DeclarationError
+
+Value = int | float | str | bool | dt.date | dt.datetime | None
+"""A literal, a category or an interval's end. `None` is SQL's NULL."""
+
+Number = int | float
+MAX_INTEGER = 2**62
+"""Declared integer ends lie strictly inside ±2**62, so that twice a centred value fits a BIGINT."""
+
+
+class Type(StrEnum):
+    """The types that row expressions have. DECIMAL is read as REAL, every integer as INTEGER."""
+
+    INTEGER = "integer"
+    REAL = "real"
+    TEXT = "text"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+
+
+@dataclass(frozen=True)
+class Categories:
+    """A finite public list of values. `None` among them makes NULL a level of its own.
+
+    A row whose value is not in the list takes no part in an answer keyed by this column.
+    """
+
+    labels: tuple[Value, ...]
+
+    def __post_init__(self) -> None:
+        if not self.labels:
+            raise DeclarationError("a privacy domain needs at least one value")
+        if len(set(self.labels)) != len(self.labels):
+            raise DeclarationError("a privacy domain lists each value once")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A closed public interval; stored values outside it are clamped to its ends.
+
+    Args:
+        lower: Least value: int or float for numbers, a date or datetime for dates.
+        upper: Greatest value, of the same type; at least `lower`.
+        nullable: Whether NULL counts as a further level where the column is a key.
+    """
+
+    lower: int | float | dt.date | dt.datetime
+    upper: int | float | dt.date | dt.datetime
+    nullable: bool = False
+
+    def __post_init__(self) -> None:
+        for end in (self.lower, self.upper):
+            if isinstance(end, float) and not math.isfinite(end):
+                raise DeclarationError("the ends of a privacy domain are finite")
+            if isinstance(end, int) and abs(end) >= MAX_INTEGER:
+                raise DeclarationError("the ends of an integer privacy domain lie within ±2^62")
+        if self.lower > self.upper:  # type: ignore[operator]  # both ends have one type by then
+            raise DeclarationError("a privacy domain BETWEEN (low, high) needs low <= high")
+
+
+ColumnDomain = Categories | Interval
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a declared table.
+
+    Args:
+        name: As in the catalog.
+        type: How row expressions see it; None for a type they cannot use (a list, a blob).
+        sql_type: DuckDB's own name of the type, for display and for synthetic tables.
+        domain: The declared public domain, or None.
+    """
+
+    name: str
+    type: Type | None
+    sql_type: str
+    domain: ColumnDomain | None = None
+
+
+@dataclass(frozen=True)
+class PrivacyUnit:
+    """Who is protected, and how far one of them may reach.
+
+    Args:
+        table: The unit's own table: where the budget is declared.
+        column: The column *of the queried table* that names the unit. Rows where it is NULL belong
+            to nobody and are never read.
+        rows_per_unit: m, the most rows of one unit that are kept in any one stratum.
+        groups_per_unit: g, the most strata of one statement that one unit's rows are kept in.
+    """
+
+    table: str
+    column: str
+    rows_per_unit: int = 1
+    groups_per_unit: int = 1
+
+    def __post_init__(self) -> None:
+        for name, bound in (
+            ("rows_per_unit", self.rows_per_unit),
+            ("groups_per_unit", self.groups_per_unit),
+        ):
+            if not 1 <= bound <= 10**6:
+                raise DeclarationError(f"{name} is a whole number from 1 to 1000000, not {bound}")
+
+
+@dataclass(frozen=True)
+class Link:
+    """`ADD PRIVACY_LINK (column) REFERENCES table(parent)`: the way from a row to its unit."""
+
+    column: str
+    table: str
+    parent: str
+
+
+@dataclass(frozen=True)
+class TableFacts:
+    """What was found true of a table's rows when the owner declared it, on one snapshot.
+
+    The renderer uses these to skip work that would change nothing; see `render.bounding`.
+
+    Args:
+        bounded: No unit has more than `rows_per_unit` rows in the whole table.
+        constant: Columns whose value never varies inside a unit.
+    """
+
+    bounded: bool = False
+    constant: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class TableContract:
+    """Everything that is known about one table of the vault without reading its rows.
+
+    Args:
+        table: Name in the vault.
+        columns: In the table's order.
+        unit: None for a public or an undeclared table.
+        public: `SET PUBLIC` was said.
+        links: Declared privacy links.
+        key: The column of `ADD PRIVACY_KEY`, whether or not `SET PU` was said.
+        facts: Verified facts for the current snapshot.
+        snapshot: Number of the snapshot; releases are replayed inside one only.
+    """
+
+    table: str
+    columns: tuple[Column, ...]
+    unit: PrivacyUnit | None = None
+    public: bool = False
+    links: tuple[Link, ...] = ()
+    key: str | None = None
+    facts: TableFacts = field(default=TableFacts())
+    snapshot: int = 0
+
+    def column(self, name: str) -> Column | None:
+        """Returns the column of that name, found as DuckDB does (case does not matter)."""
+        return next((c for c in self.columns if c.name.lower() == name.lower()), None)

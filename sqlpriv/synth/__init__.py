@@ -1,0 +1,1 @@
+"""Synthesizers: they see Releases and public domains, never a row."""

@@ -67,9 +67,7 @@ def gaussian(sensitivity_l2: float | Fraction, rho: Rho) -> Noise:
     one unit moves by at most D in the L2 norm is D^2 / (2 s^2)-zCDP (Canonne, Kamath and Steinke
     2020, Theorem 14); s = D / sqrt(2 rho), rounded up.
 
-    Args:
-        sensitivity_l2: D in lattice steps; give `root(square)` where it is a square root.
-        rho: The price.
+    D, in lattice steps, is `root(square)` where it is a square root.
 
     Raises:
         Refused: The scale is above 2^55.
@@ -88,14 +86,7 @@ def laplace(sensitivity_l1: int, epsilon: Epsilon) -> Noise:
     P(z) is proportional to exp(-|z| / scale), the two-sided geometric law of Ghosh, Roughgarden and
     Sundararajan 2009; a vector that one unit moves by at most D in the L1 norm is (D / scale)-DP.
     With a = exp(-1/scale) its variance is 2 a / (1 - a)^2 = 1 / (2 sinh(1 / (2 scale))^2).
-
-    Args:
-        sensitivity_l1: D in lattice steps.
-        epsilon: The price.
-
-    Raises:
-        Refused: The scale is above 2^55.
-        KernelError: OpenDP's map does not confirm the price.
+    Raises as `gaussian` does.
     """
     scale = _scale(sensitivity_l1, sensitivity_l1 / _exact(epsilon))
     measurement = make_laplace(_INTEGERS, l1_distance(T="i64"), scale)
@@ -113,15 +104,7 @@ def select(scores: Sequence[int], sensitivity: int, price: Price) -> int:
     privacy loss is bounded). A pure price runs permute-and-flip (McKenna and Sheldon 2020,
     arXiv:2010.12603), which is 2D/s-DP. Neither assumes that all scores move the same way.
     Scores are clamped to ±2^62 so that none can overflow, which moves no two of them apart.
-
-    Args:
-        scores: At least one.
-        sensitivity: D, the most that one unit moves any of the scores.
-        price: Paid for this one choice.
-
-    Raises:
-        Refused: The scale is above 2^55.
-        KernelError: There is no candidate, or OpenDP's map does not confirm the price.
+    Raises as `gaussian` does, and KernelError where there is no candidate.
     """
     if not scores:
         raise KernelError("there is no candidate to choose from")
@@ -162,7 +145,7 @@ def _upper(exact: Fraction) -> float:
 def _scale(sensitivity: float, exact: float | Fraction) -> float:
     """Returns the scale to use, a little above the exact one."""
     widened = Fraction(exact) * _MARGIN
-    if widened <= 0:
+    if sensitivity <= 0:
         raise KernelError("a sensitivity is above zero")
     if widened > MAX_SCALE or sensitivity > MAX_SCORE:
         raise _too_large()

@@ -91,7 +91,7 @@ class Arith:
     """`left op right`; op is one of + - * / // %. Division by zero gives NULL.
 
     Integer operations are computed at a width that their propagated intervals fit in.
-    `//` floors for reals and truncates for integers, `%` takes the dividend's sign, as in DuckDB.
+    `//` is for integers and truncates towards zero, `%` takes the dividend's sign, as in DuckDB.
     """
 
     op: str
@@ -101,7 +101,10 @@ class Arith:
 
 @dataclass(frozen=True)
 class Fn:
-    """A total function of one number: name is one of abs floor ceil round neg."""
+    """A total function of one number: abs floor ceil round neg, integer and real (casts).
+
+    `integer` rounds to the nearest integer after clamping to the argument's interval.
+    """
 
     name: str
     arg: Expr

@@ -94,6 +94,15 @@ class Column:
 
 
 @dataclass(frozen=True)
+class CatalogTable:
+    """A table's public schema; `unique` are the columns that alone are PRIMARY KEY or UNIQUE."""
+
+    name: str
+    columns: tuple[Column, ...]
+    unique: frozenset[str]
+
+
+@dataclass(frozen=True)
 class PrivacyUnit:
     """Who is protected, and how far one of them may reach.
 

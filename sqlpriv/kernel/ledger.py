@@ -35,7 +35,7 @@ from sqlpriv import errors
 from sqlpriv.errors import BudgetExhausted, DeclarationError, LedgerError, OperationalError
 from sqlpriv.kernel.budget import MAX_NANO, Budget, Kind, Price, amount, epsilon_shown, kind_of
 
-KINDS = frozenset({"key", "unit", "public", "link", "domain", "bound"})
+KINDS = frozenset({"key", "unit", "public", "link", "unlink", "domain", "bound"})
 """Kinds of declaration. A kind's meaning never changes; a new meaning takes a new kind."""
 
 BUSY_SECONDS = 30.0

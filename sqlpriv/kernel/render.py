@@ -1,0 +1,329 @@
+"""The algebra as the one SQL text that the proofs are about.
+
+A batch of queries over one relation and one list of strata is one statement:
+
+1. `rows`   one line per row of the table: the unit, strata, keys, and what is added up;
+2. `kept`   those rows that bounding keeps (left out where it would change nothing);
+3. `joint`  kept rows counted and added up by strata and keys, exactly (BIGINT, HUGEINT);
+4. the marginals: `joint` added up into the numbered cells of each query.
+
+Users' names and literals are all the text that comes from outside; `name`, `literal` quote them.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Mapping, Sequence
+from importlib import resources
+
+from sqlpriv.errors import KernelError
+from sqlpriv.kernel import algebra as a
+from sqlpriv.kernel.contract import Interval, TableContract, Type, Value
+from sqlpriv.kernel.sensitivity import lattice_of
+from sqlpriv.kernel.types import NUMBERS, check, relation_types
+
+ROW = "sqlpriv_row"
+"""The alias of the scanned table: qualified, a user's column cannot be taken for one of ours."""
+MACROS = ("clamp", "number", "quantise", "bin")
+
+
+def macros() -> tuple[str, ...]:
+    """Returns the CREATE MACRO statements of `udfs/`, in the order in which they build."""
+    folder = resources.files("sqlpriv._udfs")
+    return tuple((folder / f"{name}.sql").read_text("utf-8") for name in MACROS)
+
+
+def name(identifier: str) -> str:
+    """Returns a quoted identifier."""
+    return '"' + identifier.replace('"', '""') + '"'
+
+
+def literal(value: Value) -> str:
+    """Returns a literal whose type DuckDB reads as the algebra does."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return f"({value})" if abs(value) < 2**63 else f"({value})::HUGEINT"
+        case float() if math.isfinite(value):
+            text = repr(value)
+            return f"({text if 'e' in text else text + 'e0'})"
+        case str() if "\0" not in value:
+            return "'" + value.replace("'", "''") + "'"
+        case dt.datetime():
+            return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
+        case dt.date():
+            return f"DATE '{value.isoformat()}'"
+    raise KernelError("this value has no literal")
+
+
+class Scope:
+    """Writes row expressions over one relation; columns made by Derive are written out."""
+
+    def __init__(self, relation: a.Relation, contract: TableContract) -> None:
+        self.contract, self.types = contract, relation_types(relation, contract)
+        self.derived: dict[str, a.Expr] = {}
+        self.predicates: list[a.Expr] = []
+        while not isinstance(relation, a.Scan):
+            if isinstance(relation, a.Derive):
+                self.derived[relation.name.lower()] = relation.expr
+            else:
+                self.predicates.append(relation.predicate)
+            relation = relation.source
+        self.predicates.reverse()
+
+    def type(self, expr: a.Expr) -> Type:
+        """Returns the checked type of an expression."""
+        return check(expr, self.types)
+
+    def stored(self, expr: a.Expr) -> str:
+        """Returns the expression with a bare column as stored: for comparisons and IS NULL."""
+        if not isinstance(expr, a.Col):
+            return self.value(expr)
+        if expr.name.lower() in self.derived:
+            return self.stored(self.derived[expr.name.lower()])
+        column = self.contract.column(expr.name)
+        if column is None or column.type is None:
+            raise KernelError("a checked column is in the contract")
+        text = f"{ROW}.{name(column.name)}"
+        wide = column.sql_type.upper() in ("HUGEINT", "UBIGINT")
+        read_as = {
+            Type.REAL: "DOUBLE", Type.TEXT: "VARCHAR", Type.INTEGER: "HUGEINT" if wide else "BIGINT"
+        }.get(column.type)  # fmt: skip
+        return f"CAST({text} AS {read_as})" if read_as else text
+
+    def value(self, expr: a.Expr) -> str:
+        """Returns the expression as a value: columns clamped to their declared interval, no NaN."""
+        match expr:
+            case a.Col(n) if n.lower() in self.derived:
+                return self.value(self.derived[n.lower()])
+            case a.Col():
+                return self._clamped(expr)
+            case a.Lit(value, type_):
+                sql = {"integer": "BIGINT", "real": "DOUBLE", "text": "VARCHAR"}
+                if value is None:
+                    return f"CAST(NULL AS {sql.get(type_, type_.upper())})"
+                return literal(float(value) if type_ is Type.REAL else value)  # type: ignore[arg-type]
+            case a.Compare(op, left, right):
+                return f"({self.stored(left)} {op} {self.stored(right)})"
+            case a.And(args):
+                return "(" + " AND ".join(map(self.value, args)) + ")"
+            case a.Or(args):
+                return "(" + " OR ".join(map(self.value, args)) + ")"
+            case a.Not(arg):
+                return f"(NOT {self.value(arg)})"
+            case a.In(arg, values):
+                return f"({self.stored(arg)} IN ({', '.join(map(literal, values))}))"
+            case a.IsNull(arg):
+                return f"({self.stored(arg)} IS NULL)"
+            case a.Arith(op, left, right):
+                return self._arith(op, left, right)
+            case a.Fn(n, arg):
+                return self._function(n, arg)
+            case a.Case(whens, otherwise):
+                branches = (f"WHEN {self.value(p)} THEN {self.value(e)}" for p, e in whens)
+                return f"(CASE {' '.join(branches)} ELSE {self.value(otherwise)} END)"
+            case a.Coalesce(args):
+                return f"coalesce({', '.join(map(self.value, args))})"
+            case a.Extreme(args, greatest):
+                function = "greatest" if greatest else "least"
+                return f"{function}({', '.join(map(self.value, args))})"
+            case a.DatePart(part, arg):
+                return f"date_part('{part}', {self.value(arg)})"
+            case a.Bin(arg, edges):
+                number = self.value(arg)
+                if self.type(arg) in NUMBERS:
+                    number = f"sqlpriv_number({number})"
+                return f"sqlpriv_bin({number}, [{', '.join(map(literal, edges))}])"
+        raise KernelError("this expression has no rendering")
+
+    def quantised(self, query: a.Sum) -> str:
+        """Returns the integer that a row adds to a sum: NULL, or within ±steps of its lattice."""
+        type_ = self.type(query.of)
+        grid = lattice_of(query, type_)
+        if grid.steps == 0:
+            return f"(CASE WHEN {self.value(query.of)} IS NULL THEN NULL ELSE 0 END)"
+        if type_ is Type.INTEGER:
+            plain = isinstance(query.of, a.Col) and query.of.name.lower() not in self.derived
+            inner = self.stored(query.of) if plain else f"sqlpriv_number({self.value(query.of)})"
+            ends = f"{literal(int(query.lower))}, {literal(int(query.upper))}"
+            twice = literal(int(2 * grid.middle))
+            return f"CAST(sqlpriv_clamp({inner}, {ends}) AS BIGINT) * 2 - {twice}"
+        middle, step = literal(float(grid.middle)), literal(float(grid.step))
+        return f"sqlpriv_quantise({self.value(query.of)}, {middle}, {step}, {grid.steps})"
+
+    def _clamped(self, column: a.Col) -> str:
+        found, stored = self.contract.column(column.name), self.stored(column)
+        if found is None:
+            raise KernelError("a checked column is in the contract")
+        if found.type is Type.REAL:
+            stored = f"sqlpriv_number({stored})"
+        if not isinstance(found.domain, Interval):
+            return stored
+        ends = f"{literal(found.domain.lower)}, {literal(found.domain.upper)}"
+        return f"sqlpriv_clamp({stored}, {ends})"
+
+    def _arith(self, op: str, left: a.Expr, right: a.Expr) -> str:
+        """Doubles throughout: see the claim of `types`. `//` truncates towards zero."""
+        x, y = (f"CAST({self.value(side)} AS DOUBLE)" for side in (left, right))
+        if op == "//":
+            return f"trunc({x} / nullif({y}, 0))"
+        return f"({x} {op} {f'nullif({y}, 0)' if op in '/%' else y})"
+
+    def _function(self, function: str, arg: a.Expr) -> str:
+        number = f"CAST({self.value(arg)} AS DOUBLE)"
+        if function == "integer":
+            return f"round_even({number}, 0)"
+        return {"real": number, "neg": f"(-{number})"}.get(function, f"{function}({number})")
+
+
+def levels(key: a.Key, text: str) -> str:
+    """Returns the 0-based number of a key's value in its list; NULL for a value not listed."""
+    known = [v for v in key.values if v is not None]
+    null = key.values.index(None) if None in key.values else None
+    first = known[0] if known else None
+    run = [first + i for i in range(len(known))] if type(first) is int else []
+    if known == run and key.values[: len(known)] == tuple(known):
+        found = f"CASE WHEN {text} BETWEEN {literal(first)} AND {literal(known[-1])} "
+        found += f"THEN TRY_CAST({text} AS BIGINT) - {literal(first)} END"
+    else:
+        found = f"list_position([{', '.join(map(literal, key.values))}], {text}) - 1"
+    return found if null is None else f"CASE WHEN {text} IS NULL THEN {null} ELSE {found} END"
+
+
+def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -> str:
+    """Returns the statement that answers queries of one relation and one list of strata.
+
+    Its columns: `query` (position in `queries`), `cell` (row-major number of the cell, over all
+    strata), `value` (the exact integer; BIGINT where only counts are asked for). Cells without
+    rows are left out.
+    """
+    source, strata = queries[0].source, queries[0].strata
+    scope = Scope(source, contract)
+    keys = list(dict.fromkeys(key for q in queries for key in q.keys))
+    adds = list(dict.fromkeys(map(_added, queries)))
+    columns = {f"s{i}": scope.value(key.expr) for i, key in enumerate(strata)}
+    columns |= {f"k{i}": scope.value(key.expr) for i, key in enumerate(keys)}
+    columns |= {f"v{i}": _added_text(query, scope) for i, query in enumerate(adds) if query}
+    grouped = [c for c in columns if c[0] in "sk"]
+    rows, kept = _rows(columns, scope, strata), bounding(columns, scope, strata, hash_key)
+    sums = [f"sum(v{i}) AS a{i}" if q else f"count(*) AS a{i}" for i, q in enumerate(adds)]
+    joint = f"SELECT {', '.join([*grouped, *sums])} FROM kept"
+    joint += f" GROUP BY {', '.join(grouped)}" if grouped else ""
+    coded = [f"{levels(k, f's{i}')} AS s{i}" for i, k in enumerate(strata)]
+    coded += [f"{levels(k, f'k{i}')} AS k{i}" for i, k in enumerate(keys)]
+    coded += [f"a{i}" for i in range(len(adds))]
+    parts = [_marginal(n, q, strata, keys, adds.index(_added(q))) for n, q in enumerate(queries)]
+    return (
+        f"WITH rows AS ({rows}),\nkept AS ({kept}),\njoint AS ({joint}),\n"
+        f"coded AS MATERIALIZED (SELECT {', '.join(coded)} FROM joint)\n"
+    ) + "\nUNION ALL ".join(parts)
+
+
+def _added(query: a.Query) -> a.Query | None:
+    """Returns what is added up, as a query without cells; None for every row once."""
+    if isinstance(query, a.Sum):
+        return a.Sum(query.source, query.of, query.lower, query.upper)
+    return a.Count(query.source, of=query.of) if query.of is not None else None
+
+
+def _added_text(query: a.Query, scope: Scope) -> str:
+    if isinstance(query, a.Sum):
+        return scope.quantised(query)
+    if query.of is None:
+        raise KernelError("COUNT(*) adds no column")
+    text = scope.value(query.of)
+    return f"CASE WHEN {text} IS NULL THEN NULL ELSE 1 END"
+
+
+def _rows(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key]) -> str:
+    contract = scope.contract
+    if contract.unit is None:
+        raise KernelError("a private query needs a privacy unit")
+    unit = f"{ROW}.{name(contract.unit.column)}"
+    selected = "".join(f", {text} AS {column}" for column, text in columns.items())
+    wheres = [f"{unit} IS NOT NULL", *(scope.value(p) for p in scope.predicates)]
+    if not _one_stratum(scope, strata):  # a stratum that is not listed takes no unit's place
+        wheres += [f"({levels(k, columns[f's{i}'])}) IS NOT NULL" for i, k in enumerate(strata)]
+    table = f"main.{name(contract.table)} AS {ROW}"
+    return f"SELECT {unit} AS u{selected} FROM {table} WHERE {' AND '.join(wheres)}"
+
+
+def _one_stratum(scope: Scope, strata: Sequence[a.Key]) -> bool:
+    """Returns whether no unit of this snapshot has rows in more than one stratum."""
+    unit, facts = scope.contract.unit, scope.contract.facts
+    alone = facts.bounded and unit is not None and unit.rows_per_unit == 1
+    return alone or all(_columns_of(k.expr, scope) <= facts.constant for k in strata)
+
+
+def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], key: int) -> str:
+    """Returns the SELECT that keeps, of each unit, m rows in each of g strata.
+
+    Claim: what is kept of a unit depends on that unit's rows alone, and the strata kept of it on
+    its unit, its strata, the relation and the snapshot's key alone. Strata are ranked by
+    hash(key, unit, stratum), rows by hash(key, unit, stratum, everything used of the row): no row
+    number, no row order. Rows with equal hashes are equal in all that is used of them, but for
+    collisions, and ties are settled within the unit, so the first claim stands whatever wins.
+
+    Where the pass is left out: bounding is a function B of the table, and the mechanism is M ∘ B.
+    If the snapshot was found to satisfy its bound, B(table) = table for this very table, so
+    M(table) *is* M(B(table)): the sensitivity proof, which is about B, holds unchanged. The finding
+    was made when the owner declared it; that it was found (one bit per declaration, seen in the
+    time a query takes) is listed under Known limits.
+    """
+    contract = scope.contract
+    unit, facts = contract.unit, contract.facts
+    if unit is None:
+        raise KernelError("a private query needs a privacy unit")
+    m, g = unit.rows_per_unit, unit.groups_per_unit
+    marks = [f"s{i}" for i in range(len(strata))]
+    one_stratum = _one_stratum(scope, strata)
+    if facts.bounded and (one_stratum or g >= m):
+        return "SELECT * FROM rows"
+    groups = ", ".join([f"hash({key}::UBIGINT, u{''.join(', ' + s for s in marks)})", *marks])
+    row = f"hash({key}::UBIGINT, u{''.join(', ' + c for c in columns)})"
+    per_stratum = ", ".join(["u", *([] if one_stratum else marks)])
+    tests = []
+    if not facts.bounded:
+        tests.append(f"row_number() OVER (PARTITION BY {per_stratum} ORDER BY {row}) <= {m}")
+    if not one_stratum:
+        tests.append(f"dense_rank() OVER (PARTITION BY u ORDER BY {groups}) <= {g}")
+    return f"SELECT * FROM rows QUALIFY {' AND '.join(tests)}"
+
+
+def _columns_of(expr: object, scope: Scope) -> frozenset[str]:
+    """Returns the lower-case names of the stored columns that an expression reads."""
+    if isinstance(expr, a.Col):
+        inner = scope.derived.get(expr.name.lower())
+        return frozenset({expr.name.lower()}) if inner is None else _columns_of(inner, scope)
+    if isinstance(expr, tuple):
+        parts = expr
+    else:
+        parts = tuple(vars(expr).values()) if hasattr(expr, "__dataclass_fields__") else ()
+    return frozenset().union(*(_columns_of(part, scope) for part in parts))
+
+
+def _marginal(
+    number: int, query: a.Query, strata: Sequence[a.Key], keys: Sequence[a.Key], adds: int
+) -> str:
+    """Returns the SELECT that adds `coded` up into the numbered cells of one query."""
+    dims = [(f"s{i}", len(k.values)) for i, k in enumerate(strata)]
+    dims += [(f"k{keys.index(k)}", len(k.values)) for k in query.keys]
+    cell = "0"
+    for column, size in dims:
+        cell = f"({cell} * {size} + {column})"
+    wheres = [f"{column} IS NOT NULL" for column, _ in dims]
+    if query.within is not None:
+        stratum = "0"
+        for i, key in enumerate(strata):
+            stratum = f"({stratum} * {len(key.values)} + s{i})"
+        wheres.append(f"{stratum} IN ({', '.join(map(str, query.within))})")
+    where = f" WHERE {' AND '.join(wheres)}" if wheres else ""
+    width = "BIGINT" if isinstance(query, a.Count) else "HUGEINT"
+    return (
+        f"SELECT {number} AS query, CAST({cell} AS BIGINT) AS cell,"
+        f" CAST(coalesce(sum(a{adds}), 0) AS {width}) AS value FROM coded{where} GROUP BY cell"
+    )

@@ -105,13 +105,8 @@ def zero(kind: Kind) -> Price:
 class Budget:
     """All that may ever be learned about the units of one table.
 
-    Args:
-        unit_table: The table of the privacy unit.
-        total: In rho (zCDP) or epsilon (pure); positive.
-        delta: Under zCDP the delta at which epsilon is stated, 0 < delta < 1; 0 for a pure budget.
-
-    Raises:
-        DeclarationError: These do not fit together.
+    `total` is positive. Under zCDP `delta` is where epsilon is stated, 0 < delta < 1; a pure budget
+    has delta = 0. Anything else is a DeclarationError.
     """
 
     unit_table: str
@@ -148,17 +143,17 @@ class Budget:
 def epsilon_of(rho: Rho, delta: float) -> float:
     """Returns an epsilon such that rho-zCDP implies (epsilon, delta)-DP, rounded up.
 
-    Claim: for every alpha > 1, rho-zCDP gives (epsilon, delta)-DP with
+    For every alpha > 1, rho-zCDP gives (epsilon, delta)-DP with
     epsilon = alpha rho + log(1 - 1/alpha) + (log(1/delta) - log alpha) / (alpha - 1),
     which is Canonne-Kamath-Steinke's Corollary 13 solved for epsilon. So an alpha that misses the
     optimum costs accuracy, never privacy. Its derivative in u = alpha - 1 is
     rho - (log(1/delta) - log(1 + u)) / u^2, which changes sign once; bisection finds it. The sum of
     the terms' magnitudes times 2**-45, far above the error of the double arithmetic, is added.
-
-    Raises:
-        DataError: delta does not lie strictly between 0 and 1.
+    Raises DataError unless 0 < delta < 1.
     """
-    log_inverse = -math.log(_probability(delta))
+    if not 0 < delta < 1:
+        raise DataError(f"delta lies strictly between 0 and 1, not {delta}")
+    log_inverse = -math.log(delta)
     if rho.nano == 0:
         return 0.0
     u = _best_order(rho.value, log_inverse)
@@ -172,9 +167,7 @@ def rho_of(epsilon: float, delta: float) -> Rho:
 
     Bisection over integers. It keeps a rho for which `epsilon_of` was evaluated and found to be at
     most `epsilon`, and returns that one: `epsilon_of(rho_of(e, d), d) <= e` by construction.
-
-    Raises:
-        DataError: An argument is out of range, or epsilon buys less than a nano of rho.
+    Raises DataError for an argument out of range and an epsilon that buys less than a nano.
     """
     _positive(epsilon)
     low, high = 0, 1
@@ -190,11 +183,7 @@ def rho_of(epsilon: float, delta: float) -> Rho:
 
 
 def price_of(budget: Budget, epsilon: float) -> Price:
-    """Returns what a statement of `OPTIONS (epsilon = …)` may spend of that budget, rounded down.
-
-    Raises:
-        DataError: epsilon is not a positive finite number, or too small to buy anything.
-    """
+    """Returns what a statement of `OPTIONS (epsilon = …)` may spend, rounded down; see `rho_of`."""
     if budget.kind is Kind.ZCDP:
         return rho_of(epsilon, budget.delta)
     price = Epsilon.at_most(_positive(epsilon))
@@ -213,9 +202,7 @@ def split(price: _P, weights: Sequence[float]) -> tuple[_P, ...]:
 
     Everyone gets one nano; the rest is shared out in proportion, the nanos left by rounding down
     to the largest remainders (the first of equal ones). So a share is within len(weights) nanos.
-
-    Raises:
-        DataError: A weight is not positive and finite, or there are more weights than nanos.
+    Raises DataError for a weight not positive and finite, and for more weights than nanos.
     """
     if not weights or not all(math.isfinite(w) and w > 0 for w in weights):
         raise DataError("a privacy budget is split by positive weights")
@@ -243,12 +230,6 @@ def _positive(epsilon: float) -> float:
     if not (math.isfinite(epsilon) and epsilon > 0):
         raise DataError(f"epsilon is a positive finite number, not {epsilon}")
     return epsilon
-
-
-def _probability(delta: float) -> float:
-    if not 0 < delta < 1:
-        raise DataError(f"delta lies strictly between 0 and 1, not {delta}")
-    return delta
 
 
 def _exact(amount: float | Fraction) -> Fraction:

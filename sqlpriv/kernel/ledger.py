@@ -1,16 +1,12 @@
-"""What was declared, what was paid and what was released: an append-only SQLite file.
+"""What was declared, what was paid and what was released: a durable record that only grows.
 
-Claims, and why they hold:
+Claims, and why they hold (the SQLite file's own are in ledgerfile.py):
 
-* Nothing is forgotten. WAL with synchronous=FULL syncs before a commit returns, so a charge that
-  `Ledger.charge` returned survives the process and the machine (sqlite.org/pragma.html).
-* Nothing is undone. Triggers refuse UPDATE, DELETE and REPLACE on every table, and no code here
-  tries; what was spent is the sum of the charges, never a counter that could disagree.
-* Nothing is sold twice. Whoever writes holds BEGIN IMMEDIATE, SQLite's one write lock for all
-  processes, from reading what was spent to committing the charge.
-* Nothing is guessed. A file whose schema is not, to the letter, the one below is refused, and so is
-  a record of an unknown kind. The file is created whole, by a link, so that no crash leaves an
-  empty one that would read as an untouched budget.
+* Nothing is forgotten: a charge that `Ledger.charge` returned has been synced to the disk.
+* Nothing is undone: no code updates or deletes, and the file would refuse it. What was spent is the
+  sum of the charges, never a counter that could disagree with them.
+* Nothing is sold twice: what was spent is read and the charge committed under one write lock.
+* Nothing is guessed: a record of an unknown kind is refused.
 
 Not covered: whoever may write the file can replace it by an older copy or delete it (README.md).
 """
@@ -18,66 +14,20 @@ Not covered: whoever may write the file can replace it by an older copy or delet
 from __future__ import annotations
 
 import json
-import os
 import secrets
 import sqlite3
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-from sqlpriv import errors
-from sqlpriv.errors import BudgetExhausted, DeclarationError, LedgerError, OperationalError
-from sqlpriv.kernel.budget import MAX_NANO, Budget, Kind, Price, amount, epsilon_shown, kind_of
+from sqlpriv.errors import BudgetExhausted, DeclarationError, LedgerError
+from sqlpriv.kernel.budget import Budget, Kind, Price, amount, epsilon_shown, kind_of
+from sqlpriv.kernel.ledgerfile import LedgerFile, insert
 
 KINDS = frozenset({"key", "unit", "public", "link", "unlink", "domain", "bound"})
 """Kinds of declaration. A kind's meaning never changes; a new meaning takes a new kind."""
-
-BUSY_SECONDS = 30.0
-VERSION = 1
-
-_TABLES = {
-    "declaration": "principal TEXT NOT NULL, subject TEXT NOT NULL, kind TEXT NOT NULL,"
-    " body TEXT NOT NULL",
-    "budget": "principal TEXT NOT NULL, unit_table TEXT NOT NULL, {price}, delta REAL NOT NULL",
-    "snapshot": "fingerprint TEXT NOT NULL, hash_key BLOB NOT NULL",
-    "fact": "snapshot_id INTEGER NOT NULL REFERENCES snapshot, body TEXT NOT NULL",
-    "statement": "principal TEXT NOT NULL, text TEXT NOT NULL",
-    "charge": "statement_id INTEGER NOT NULL REFERENCES statement, unit_table TEXT NOT NULL,"
-    " {price}",
-    "seal": "charge_id INTEGER NOT NULL REFERENCES charge,"
-    " statement_id INTEGER NOT NULL REFERENCES statement,"
-    " snapshot_id INTEGER NOT NULL REFERENCES snapshot, query_hash TEXT NOT NULL, {price},"
-    " sigma REAL NOT NULL, payload BLOB NOT NULL",
-    "replay": "seal_id INTEGER NOT NULL REFERENCES seal,"
-    " statement_id INTEGER NOT NULL REFERENCES statement",
-}
-_PRICE = (
-    "kind TEXT NOT NULL CHECK (kind IN ('zcdp', 'pure')),"
-    f" nano INTEGER NOT NULL CHECK (typeof(nano) = 'integer' AND nano BETWEEN 1 AND {MAX_NANO})"
-)
-_TABLE = "CREATE TABLE {t} (id INTEGER PRIMARY KEY, at TEXT NOT NULL, {columns})"
-_GUARDS = (  # NEW.id is -1 where SQLite is to choose it; a REPLACE must name it
-    "CREATE TRIGGER {t}_update BEFORE UPDATE ON {t} BEGIN SELECT RAISE(ABORT, 'append-only'); END",
-    "CREATE TRIGGER {t}_delete BEFORE DELETE ON {t} BEGIN SELECT RAISE(ABORT, 'append-only'); END",
-    "CREATE TRIGGER {t}_replace BEFORE INSERT ON {t} WHEN EXISTS (SELECT 1 FROM {t}"
-    " WHERE id = NEW.id) BEGIN SELECT RAISE(ABORT, 'append-only'); END",
-)
-_INDEXES = (
-    "CREATE INDEX charge_unit ON charge (unit_table)",
-    "CREATE INDEX seal_query ON seal (snapshot_id, query_hash)",
-    "CREATE INDEX replay_seal ON replay (seal_id)",
-)
-_SCHEMA = [
-    *(_TABLE.format(t=t, columns=c.format(price=_PRICE)) for t, c in _TABLES.items()),
-    *(guard.format(t=table) for table in _TABLES for guard in _GUARDS),
-    *_INDEXES,
-]
 
 
 @dataclass(frozen=True)
@@ -128,34 +78,26 @@ class ReleaseRow:
 
 
 class Ledger:
-    """An open ledger; made, readable by its owner alone, where there is none.
-
-    Threads may share it and a forked child may go on using it. Every method may raise LedgerError
-    (the file is damaged or unknown) or OperationalError (SQLite cannot do its work just now).
-    """
+    """An open ledger; may be shared by threads, and raises what `LedgerFile` does."""
 
     def __init__(self, path: Path | str) -> None:
-        self.path = Path(path)
-        with _translated():
-            if not self.path.exists():
-                _create(self.path)
-            self._open()
+        self._file = LedgerFile(Path(path))
 
     def close(self) -> None:
         """Closes the file; the ledger is of no use after."""
-        self._db.close()
+        self._file.close()
 
     def append(self, subject: str, kind: str, body: dict[str, Any], principal: str) -> int:
         """Appends a declaration about a table; the contract is the fold of all of them."""
         if kind not in KINDS:
             raise LedgerError(f"{kind!r} is no kind of declaration")
-        with self._writing() as db:
-            row = (principal, subject.lower(), kind, json.dumps(body))
-            return _insert(db, "declaration", "principal, subject, kind, body", *row)
+        with self._file.writing() as db:
+            row = {"principal": principal, "subject": subject.lower(), "kind": kind}
+            return insert(db, "declaration", **row, body=json.dumps(body))
 
     def declarations(self) -> list[Record]:
         """Returns every declaration, oldest first; LedgerError if one is of an unknown kind."""
-        with self._reading() as db:
+        with self._file.reading() as db:
             rows = db.execute("SELECT * FROM declaration ORDER BY id").fetchall()
             if unknown := sorted({row[4] for row in rows} - KINDS):
                 raise LedgerError(f"the ledger holds declarations of unknown kind: {unknown}")
@@ -168,60 +110,60 @@ class Ledger:
         amounts of two kinds do not add up.
         """
         unit, kind = budget.unit_table.lower(), budget.kind
-        with self._writing() as db:
+        with self._file.writing() as db:
             if (old := _account(db, unit)) and old[1].nano and old[0].kind is not kind:
                 raise DeclarationError(
                     f"{unit} has spent {_shown(old[1], old[0].delta)}: a budget that was drawn on"
                     " stays zCDP (with a delta) or pure (without), as it is"
                 )
-            row = (principal, unit, kind.value, budget.total.nano, budget.delta)
-            _insert(db, "budget", "principal, unit_table, kind, nano, delta", *row)
+            paid = _columns(budget.total)
+            insert(db, "budget", principal=principal, unit_table=unit, **paid, delta=budget.delta)
 
     def budget(self, unit_table: str) -> Budget | None:
         """Returns the latest budget of a unit table, None where none was declared."""
-        with self._reading() as db:
+        with self._file.reading() as db:
             account = _account(db, unit_table.lower())
             return account[0] if account else None
 
     def spent(self, unit_table: str) -> Price:
         """Returns the sum of all charges; DeclarationError where there is no budget."""
-        with self._reading() as db:
+        with self._file.reading() as db:
             return _open_account(db, unit_table)[1]
 
     def left(self, unit_table: str) -> Price:
         """Returns the budget less what was spent, never below zero; see `spent`."""
-        with self._reading() as db:
+        with self._file.reading() as db:
             return _left(*_open_account(db, unit_table))
 
     def charges(self, unit_table: str) -> int:
         """Returns how many charges there were."""
         sql = "SELECT count(*) FROM charge WHERE unit_table = ?"
-        with self._reading() as db:
+        with self._file.reading() as db:
             return int(db.execute(sql, (unit_table.lower(),)).fetchone()[0])
 
     def snapshot(self, fingerprint: str) -> Snapshot:
         """Returns the latest snapshot if it is of that fingerprint, else a new one."""
-        with self._reading() as db:
+        with self._file.reading() as db:
             latest = _latest_snapshot(db)
         if latest and latest.fingerprint == fingerprint:
             return latest
-        with self._writing() as db:  # looked up again: another process may have been faster
+        with self._file.writing() as db:  # looked up again: another process may have been faster
             latest = _latest_snapshot(db)
             if latest and latest.fingerprint == fingerprint:
                 return latest
             key = secrets.token_bytes(8)
-            number = _insert(db, "snapshot", "fingerprint, hash_key", fingerprint, key)
+            number = insert(db, "snapshot", fingerprint=fingerprint, hash_key=key)
             return Snapshot(number, fingerprint, int.from_bytes(key), None)
 
     def record_facts(self, snapshot_id: int, facts: dict[str, Any]) -> None:
         """Appends what was found true of a snapshot's rows; the latest record counts."""
-        with self._writing() as db:
-            _insert(db, "fact", "snapshot_id, body", snapshot_id, json.dumps(facts))
+        with self._file.writing() as db:
+            insert(db, "fact", snapshot_id=snapshot_id, body=json.dumps(facts))
 
     def begin_statement(self, principal: str, text: str) -> int:
         """Appends a statement that is to be charged or replayed; returns its number."""
-        with self._writing() as db:
-            return _insert(db, "statement", "principal, text", principal, text)
+        with self._file.writing() as db:
+            return insert(db, "statement", principal=principal, text=text)
 
     def charge(self, statement_id: int, unit_table: str, price: Price) -> int:
         """Pays a price, durably and for good; returns the charge's number.
@@ -231,32 +173,37 @@ class Ledger:
             LedgerError: The price is zero or not of the budget's kind.
             DeclarationError: The table has no budget.
         """
-        with self._writing() as db:
+        with self._file.writing() as db:
             budget, spent = _open_account(db, unit_table)
             if price.nano <= 0 or kind_of(price) is not budget.kind:
                 raise LedgerError(f"a {budget.kind.value} budget cannot be charged {price}")
             if price.nano > (left := _left(budget, spent)).nano:
                 costs, rest = _shown(price, budget.delta), _shown(left, budget.delta)
                 raise BudgetExhausted(f"costs {costs} but {rest} is left; nothing was read")
-            row = (statement_id, budget.unit_table, budget.kind.value, price.nano)
-            return _insert(db, "charge", "statement_id, unit_table, kind, nano", *row)
+            unit = budget.unit_table
+            paid = _columns(price)
+            return insert(db, "charge", statement_id=statement_id, unit_table=unit, **paid)
 
     def seal(
         self, charge_id: int, statement_id: int, snapshot_id: int, answers: Sequence[Sealed]
     ) -> tuple[int, ...]:
         """Stores noised answers under their charge, all or none; returns their numbers."""
-        columns = "charge_id, statement_id, snapshot_id, query_hash, kind, nano, sigma, payload"
-        under = (charge_id, statement_id, snapshot_id)
+        under = {"charge_id": charge_id, "statement_id": statement_id, "snapshot_id": snapshot_id}
         rows = [
-            (*under, a.query_hash, kind_of(a.price).value, a.price.nano, a.sigma, a.payload)
+            {
+                "query_hash": a.query_hash,
+                **_columns(a.price),
+                "sigma": a.sigma,
+                "payload": a.payload,
+            }
             for a in answers
         ]
-        with self._writing() as db:
-            return tuple(_insert(db, "seal", columns, *row) for row in rows)
+        with self._file.writing() as db:
+            return tuple(insert(db, "seal", **under, **row) for row in rows)
 
     def find_seal(self, snapshot_id: int, query_hash: str, price: Price) -> Sealed | None:
         """Returns the dearest answer sealed at that price or a higher one of its kind, or None."""
-        with self._reading() as db:
+        with self._file.reading() as db:
             row = db.execute(
                 "SELECT kind, nano, sigma, payload, id FROM seal WHERE snapshot_id = ? AND"
                 " query_hash = ? AND kind = ? AND nano >= ? ORDER BY nano DESC, id LIMIT 1",
@@ -266,13 +213,13 @@ class Ledger:
 
     def replay(self, statement_id: int, seal_ids: Sequence[int]) -> None:
         """Appends that a statement was answered from these seals, at no cost."""
-        with self._writing() as db:
+        with self._file.writing() as db:
             for seal_id in seal_ids:
-                _insert(db, "replay", "seal_id, statement_id", seal_id, statement_id)
+                insert(db, "replay", seal_id=seal_id, statement_id=statement_id)
 
     def releases(self) -> list[ReleaseRow]:
         """Returns every sealed answer, oldest first."""
-        with self._reading() as db:
+        with self._file.reading() as db:
             rows = db.execute(
                 "SELECT s.id, s.at, t.principal, t.text, c.unit_table, s.kind, s.nano,"
                 " (SELECT count(*) FROM replay r WHERE r.seal_id = s.id) FROM seal s"
@@ -280,38 +227,6 @@ class Ledger:
                 " ORDER BY s.id"
             )
             return [ReleaseRow(*(*r[:5], amount(Kind(r[5]), r[6]), r[7])) for r in rows]
-
-    def _open(self) -> None:
-        self._pid, self._lock = os.getpid(), threading.Lock()
-        self._db = _connect(self.path, "rw")
-        try:
-            _check(self._db)
-        except BaseException:
-            self._db.close()
-            raise
-
-    @contextmanager
-    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
-        """Runs the block in one transaction: committed and synced at its end, or undone."""
-        with _translated():
-            if os.getpid() != self._pid:  # SQLite's connections may not cross a fork, nor be
-                self._inherited = self._db  # closed beyond it: that would drop the parent's locks
-                self._open()
-            with self._lock:
-                self._db.execute(begin)
-                try:
-                    yield self._db
-                    self._db.execute("COMMIT")
-                finally:
-                    if self._db.in_transaction:
-                        self._db.execute("ROLLBACK")
-
-    def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
-        return self._transaction("BEGIN")
-
-    def _writing(self) -> AbstractContextManager[sqlite3.Connection]:
-        """Waits for the one write lock of all processes."""
-        return self._transaction("BEGIN IMMEDIATE")
 
 
 def _account(db: sqlite3.Connection, unit: str) -> tuple[Budget, Price] | None:
@@ -347,11 +262,8 @@ def _latest_snapshot(db: sqlite3.Connection) -> Snapshot | None:
     )
 
 
-def _insert(db: sqlite3.Connection, table: str, columns: str, *values: object) -> int:
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    marks = ", ?" * len(values)
-    sql = f"INSERT INTO {table} (at, {columns}) VALUES (?{marks})"
-    return int(db.execute(sql, (now, *values)).lastrowid or 0)
+def _columns(price: Price) -> dict[str, Any]:
+    return {"kind": kind_of(price).value, "nano": price.nano}
 
 
 def _shown(price: Price, delta: float) -> str:
@@ -360,64 +272,3 @@ def _shown(price: Price, delta: float) -> str:
     if kind_of(price) is Kind.PURE:
         return f"epsilon = {number}"
     return f"rho = {number} (epsilon = {epsilon_shown(price, delta):.6g} at delta = {delta:g})"
-
-
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    db = sqlite3.connect(
-        f"file:{quote(str(path.resolve()))}?mode={mode}", BUSY_SECONDS, 0, None, False, uri=True
-    )
-    for pragma in ("synchronous = FULL", "fullfsync = ON", "foreign_keys = ON"):
-        db.execute(f"PRAGMA {pragma}")
-    return db
-
-
-def _create(path: Path) -> None:
-    """Makes a whole empty ledger beside `path` and links it there, unless another was faster."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    os.close(os.open(draft, os.O_CREAT | os.O_EXCL, 0o600))
-    try:
-        with closing(_connect(draft, "rw")) as db:
-            script = ";".join(("BEGIN", *_SCHEMA, f"PRAGMA user_version = {VERSION}", "COMMIT"))
-            db.executescript(script)
-            db.execute("PRAGMA journal_mode = WAL")
-        with suppress(FileExistsError):
-            os.link(draft, path)
-    finally:
-        draft.unlink()
-    folder = os.open(path.parent, os.O_RDONLY)
-    os.fsync(folder)
-    os.close(folder)
-
-
-def _check(db: sqlite3.Connection) -> None:
-    """Raises LedgerError unless the file is ours, of this version, and whole where money is."""
-    version = db.execute("PRAGMA user_version").fetchone()[0]
-    if version != VERSION:
-        raise LedgerError(f"this is no ledger of version {VERSION} (the file says {version})")
-    found = {sql for (sql,) in db.execute("SELECT sql FROM sqlite_master")}
-    if found != set(_SCHEMA):
-        raise LedgerError("the ledger's tables or their guards are not as they were made")
-    for table in ("declaration", "budget", "charge"):
-        if (said := db.execute(f"PRAGMA quick_check({table})").fetchone()[0]) != "ok":
-            raise LedgerError(f"the ledger is damaged: {said}")
-    if db.execute("PRAGMA journal_mode = WAL").fetchone()[0] != "wal":
-        raise OperationalError("the ledger's folder does not let SQLite keep a write-ahead log")
-
-
-_PASSING = {"PERM", "BUSY", "LOCKED", "NOMEM", "READONLY", "INTERRUPT", "IOERR", "FULL", "CANTOPEN"}
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    """Turns SQLite's errors, and those of records that cannot be read, into ours."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        name = getattr(error, "sqlite_errorname", "SQLITE_UNKNOWN")
-        if name.split("_")[1] in _PASSING:
-            raise OperationalError(f"the ledger cannot be used just now ({name})") from error
-        raise LedgerError(f"the ledger is damaged or refused a record ({name})") from error
-    except OSError as error:
-        raise OperationalError(f"the ledger cannot be made: {error.strerror}") from error
-    except (ValueError, errors.DataError) as error:
-        raise LedgerError("the ledger holds a record that cannot be read") from error

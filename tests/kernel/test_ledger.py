@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlpriv.errors import BudgetExhausted, DeclarationError, LedgerError, OperationalError
-from sqlpriv.kernel import ledger as module
+from sqlpriv.kernel import ledgerfile
 from sqlpriv.kernel.budget import Budget, Epsilon, Kind, Price, Rho
 from sqlpriv.kernel.ledger import Ledger, Sealed
 
@@ -75,7 +75,7 @@ def test_the_file_is_its_owners_alone_and_durable(ledger: Ledger, path: Path) ->
     pay(ledger, 1)
     for file in (path, path.with_name(path.name + "-wal")):
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    with ledger._reading() as db:
+    with ledger._file.reading() as db:
         assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert db.execute("PRAGMA synchronous").fetchone() == (2,)
     assert not list(path.parent.glob(".*"))  # the draft is gone
@@ -274,12 +274,11 @@ def test_a_damaged_file_is_refused(ledger: Ledger, path: Path, damage: str) -> N
         Ledger(path)
 
 
-def test_what_cannot_be_done_now_says_so(
-    ledger: Ledger, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("ledger")
+def test_what_cannot_be_done_now_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OperationalError, match="cannot be made"):
         Ledger(path.parent / "no such folder" / "people.ledger")
-    monkeypatch.setattr(module, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(ledgerfile, "BUSY_SECONDS", 0.05)
     with closing(Ledger(path)) as hasty, closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN IMMEDIATE")
         assert hasty.left("people") == Rho(1000)  # readers do not wait for a writer
@@ -347,11 +346,11 @@ from sqlpriv.kernel.budget import Rho
 ledger = module.Ledger(sys.argv[1])
 statement = ledger.begin_statement("ann", "")
 if sys.argv[2] == "before":
-    insert = module._insert
-    def dying(*args):
-        insert(*args)
+    insert = module.insert
+    def dying(*args, **row):
+        insert(*args, **row)
         os.kill(os.getpid(), signal.SIGKILL)
-    module._insert = dying
+    module.insert = dying
 ledger.charge(statement, "people", Rho(7))
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -371,7 +370,10 @@ def test_a_charge_stands_from_the_moment_it_returns(
 
 
 def test_two_processes_make_one_ledger(tmp_path: Path) -> None:
-    script = "import sys; from sqlpriv.kernel.ledger import *; Ledger(sys.argv[1]).append('t', 'key', {}, 'o')"
+    script = (
+        "import sys; from sqlpriv.kernel.ledger import Ledger\n"
+        "Ledger(sys.argv[1]).append('t', 'key', {}, 'o')"
+    )
     makers = [python(script, tmp_path / "l") for _ in range(4)]
     for maker in makers:
         maker.communicate(timeout=60)

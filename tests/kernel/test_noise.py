@@ -98,6 +98,13 @@ def test_draws_are_independent_of_one_another() -> None:
     assert abs(np.corrcoef(twin[1:], twin[:-1])[0, 1]) > 0.05
 
 
+def test_no_draw_is_used_twice() -> None:
+    """1,000 draws at a scale of 2^50 share a value by chance with probability below 2^-31."""
+    made = laplace(2**50, Epsilon(10**9))
+    draws = [z for n in (1, 9, 990) for z in made.draw(n)]
+    assert len(draws) == len(set(draws)) == 1_000
+
+
 def test_a_forked_child_draws_other_noise() -> None:
     """Eight draws at a scale of 2^40 agree by chance with probability below 2^-300."""
     script = (

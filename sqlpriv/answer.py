@@ -1,0 +1,258 @@
+"""Releases → rows: post-processing, free of charge.
+
+The cells are laid out as a table: strata in declared order, each with its groups, then the
+population's rows, whose strata columns are NULL. Outputs, HAVING, ORDER BY and LIMIT are evaluated
+over it by a DuckDB in memory that has no private table, no files and no network. It holds public
+numbers alone, so its error texts may be shown.
+
+Counts are the unbiased noised integers: one near zero may be negative. Raising it to zero would
+make every sum over cells too large; whoever wants that writes GREATEST(COUNT(*), 0).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sqlpriv.dialect import sql
+from sqlpriv.dialect import tree as t
+from sqlpriv.errors import DataError, Refused
+from sqlpriv.estimate import means
+from sqlpriv.kernel.algebra import Query
+from sqlpriv.kernel.contract import Type
+from sqlpriv.kernel.release import Release
+from sqlpriv.plan.keys import Dimension
+from sqlpriv.plan.outputs import AGGREGATE, GROUP, POPULATION, STRATUM
+from sqlpriv.plan.plan import Output, Plan
+from sqlpriv.plan.rules import Recipe
+from sqlpriv.plan.traverse import everything, with_aliases
+
+HALF, POSITION, TABLE = "half_", "position", "cells"
+ARROW = {
+    Type.INTEGER: pa.int64(), Type.REAL: pa.float64(), Type.TEXT: pa.string(),
+    Type.BOOLEAN: pa.bool_(), Type.DATE: pa.date32(), Type.TIMESTAMP: pa.timestamp("us"),
+}  # fmt: skip
+SANDBOX = {
+    "enable_external_access": "false", "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false", "python_enable_replacements": "false",
+    "memory_limit": "1GB", "threads": "1", "lock_configuration": "true",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What the user gets.
+
+    Args:
+        table: The result's rows.
+        half_widths: For each output made of aggregates, by name: the half-width of its 95 %
+            interval in every row, None where it is unknown. It is about the noise alone. For an
+            expression over several aggregates it is the sum of what each contributes: to first
+            order an upper bound.
+    """
+
+    table: pa.Table
+    half_widths: dict[str, list[float | None]]
+
+
+def rehearse(plan: Plan, weights: pa.Table | None) -> None:
+    """Refuses what could not be evaluated, before anything is charged.
+
+    Runs the output over a table of no cells, and reads the weights.
+
+    Raises:
+        Refused: An unknown function, types that do not fit, or weights that miss a stratum.
+    """
+    if plan.output.weights:
+        stratum_weights(plan.output, weights)
+    with _sandbox(_layout(plan.output, {}, None).slice(0, 0)) as engine:
+        _evaluate(engine, plan.output, [])
+
+
+def answer(plan: Plan, releases: Sequence[Release], weights: pa.Table | None) -> Answer:
+    """Returns the rows of a plan whose measurements were released.
+
+    Args:
+        plan: What was asked.
+        releases: One per measurement of the plan, in its order.
+        weights: The rows of the plan's WEIGHTS FROM table; None without one.
+
+    Raises:
+        Refused: An output cannot be evaluated on these numbers (a failing cast, say).
+    """
+    output = plan.output
+    by_query = {release.query: release for release in releases}
+    shares = stratum_weights(output, weights) if output.weights else None
+    with _sandbox(_layout(output, by_query, shares)) as engine:
+        halves = [i for i, item in enumerate(output.items) if _aggregates(item)]
+        try:
+            rows = _evaluate(engine, output, halves)
+        except Refused:
+            halves = []  # an error may lie in the interval's ends alone
+            rows = _evaluate(engine, output, halves)
+    return _named(rows, output, halves)
+
+
+def stratum_weights(output: Output, table: pa.Table | None) -> NDArray[np.float64]:
+    """Returns the public weights in the strata's order, of shape (strata,), adding up to 1.
+
+    Args:
+        output: Names the strata.
+        table: Columns named as the strata, and `weight`; further rows are ignored.
+
+    Raises:
+        Refused: A column or a stratum is missing, or named twice, or a weight is negative.
+    """
+    names = [d.node.name for d in output.strata if isinstance(d.node, t.Name)]
+    if table is None or not output.strata:
+        raise Refused(f'there are no weights "{output.weights}"')
+    columns = {name.lower(): column.to_pylist() for name, column in
+               zip(table.column_names, table.columns, strict=True)}  # fmt: skip
+    for name in (*names, "weight"):
+        if name not in columns:
+            raise Refused(
+                f'"{output.weights}" has no column "{name}"',
+                hint=f"its columns are to be {', '.join([*names, 'weight'])}",
+            )
+    labels = list(zip(*(columns[name] for name in names), strict=True))
+    if len(set(labels)) != len(labels):
+        raise Refused(f'"{output.weights}" names a stratum twice', hint="one row per stratum")
+    known = dict(zip(labels, columns["weight"], strict=True))
+    found = [known.get(label) for label in _labels(output.strata)]
+    missing = [label for label, w in zip(_labels(output.strata), found, strict=True) if w is None]
+    if missing:
+        shown = ", ".join(str(value) for value in missing[0])
+        raise Refused(
+            f'"{output.weights}" has no weight of the stratum ({shown})',
+            hint=f"{len(missing)} strata are missing; 0 is a weight",
+        )
+    weights = np.array([float(w) for w in found if w is not None])
+    if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
+        raise Refused(f'weights in "{output.weights}" are finite, not negative, and not all 0')
+    return np.asarray(weights / weights.sum())
+
+
+def _labels(dimensions: Sequence[Dimension]) -> list[tuple[object, ...]]:
+    """Returns the cells of some dimensions, row-major."""
+    return list(itertools.product(*(d.values for d in dimensions)))
+
+
+def _layout(
+    output: Output, releases: Mapping[Query, Release], weights: NDArray[np.float64] | None
+) -> pa.Table:
+    """Returns the table of cells; without releases every aggregate is NULL."""
+    groups = _labels(output.groups)
+    rows = [(*s, *g) for s in _labels(output.strata) for g in groups]
+    rows += [(*(None for _ in output.strata), *g) for g in groups] if output.strata else []
+    columns = {}
+    for i, dimension in enumerate((*output.strata, *output.groups)):
+        inside = i < len(output.strata)
+        name = f"{STRATUM}{i}" if inside else f"{GROUP}{i - len(output.strata)}"
+        columns[name] = _typed([row[i] for row in rows], ARROW[dimension.type])
+    for i, recipe in enumerate(output.recipes):
+        values, halves = _estimates(recipe, output, releases, weights, len(rows))
+        columns[f"{AGGREGATE}{i}"], columns[f"{HALF}{i}"] = values, halves
+    first = len(rows) - len(groups) if output.strata else len(rows)
+    columns[POPULATION] = pa.array([int(i >= first) for i in range(len(rows))], pa.int64())
+    columns[POSITION] = pa.array(range(len(rows)), pa.int64())
+    return pa.table(columns)
+
+
+def _typed(values: list[Any], type_: Any) -> pa.Array[Any]:
+    return pa.array(values, type_)
+
+
+def _estimates(
+    recipe: Recipe,
+    output: Output,
+    releases: Mapping[Query, Release],
+    weights: NDArray[np.float64] | None,
+    rows: int,
+) -> tuple[pa.Array, pa.Array]:
+    """Returns the column of an aggregate and that of its half-widths."""
+    whole = pa.int64() if recipe.kind == "count" else pa.float64()
+    if not releases:
+        return pa.nulls(rows, whole), pa.nulls(rows, pa.float64())
+    parts = [means.cells(recipe, releases)]
+    if output.strata:
+        parts.append(means.population(recipe, releases, weights))
+    values = np.concatenate([part.values.ravel() for part in parts])
+    halves = np.concatenate([part.half_widths.ravel() for part in parts])
+    if recipe.kind == "count":
+        return pa.array(np.rint(values).astype(np.int64)), pa.array(halves)
+    return pa.array(values, from_pandas=True), pa.array(halves, from_pandas=True)
+
+
+def _sandbox(cells: pa.Table) -> duckdb.DuckDBPyConnection:
+    """Returns a DuckDB in memory that sees the cells and nothing else."""
+    engine = duckdb.connect(":memory:", config=SANDBOX)
+    engine.register(TABLE, cells)
+    return engine
+
+
+def _aggregates(node: t.Node) -> list[int]:
+    """Returns the numbers of the aggregate columns in an expression, ascending."""
+    names = {part.name for part in everything(node) if isinstance(part, t.Name)}
+    return sorted(int(n.removeprefix(AGGREGATE)) for n in names if n.startswith(AGGREGATE))
+
+
+def _evaluate(engine: duckdb.DuckDBPyConnection, output: Output, halves: list[int]) -> pa.Table:
+    """Returns columns c0, c1, … of the outputs, then h… of the half-widths asked for."""
+    selected = [f"{sql(item)} AS c{i}" for i, item in enumerate(output.items)]
+    selected += [f"{_half_width(output.items[i])} AS h{i}" for i in halves]
+    text = f"SELECT {', '.join(selected)} FROM {TABLE}"
+    if output.having is not None:
+        text += f" WHERE {sql(output.having)}"
+    text += f" ORDER BY {', '.join([*map(_order, output.order_by), POSITION])}"
+    text += f" LIMIT {sql(output.limit)}" if output.limit else ""
+    text += f" OFFSET {sql(output.offset)}" if output.offset else ""
+    try:
+        return engine.sql(text).to_arrow_table()
+    except duckdb.Error as error:
+        reason = str(error).split("\n", 1)[0]
+        raise Refused(
+            f"the outputs cannot be computed from the released numbers: {reason}",
+            hint="DuckDB's scalar functions over keys and aggregates can be used",
+        ) from None
+
+
+def _order(term: t.Order) -> str:
+    nulls = "" if term.nulls_first is None else f" NULLS {'FIRST' if term.nulls_first else 'LAST'}"
+    return f"({sql(term.expr)}) {'DESC' if term.descending else 'ASC'}{nulls}"
+
+
+def _half_width(item: t.Node) -> str:
+    """Returns Σ_i |f(a_i + h_i) - f(a_i - h_i)| / 2 over the aggregates a_i of the output f."""
+    terms = []
+    for i in _aggregates(item):
+        ends = []
+        for op in "+-":
+            moved = t.Binary(op, t.Name(f"{AGGREGATE}{i}"), t.Name(f"{HALF}{i}"))
+            end = with_aliases(item, {f"{AGGREGATE}{i}": moved})
+            ends.append(f"TRY_CAST({sql(end)} AS DOUBLE)")
+        terms.append(f"abs({ends[0]} - {ends[1]}) / 2")
+    return " + ".join(terms)
+
+
+def _named(rows: pa.Table, output: Output, halves: list[int]) -> Answer:
+    count = len(output.items)
+    if rows.num_columns != count + len(halves):
+        raise DataError("the outputs do not fit the statement")
+    table = rows.select(range(count)).rename_columns(list(output.names))
+    known = {output.names[i]: rows.column(count + j).to_pylist() for j, i in enumerate(halves)
+             if _numeric(table.schema.field(i).type)}  # fmt: skip
+    return Answer(table, known)
+
+
+def _numeric(type_: pa.DataType) -> bool:
+    numeric: bool = (
+        pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_)
+    )
+    return numeric

@@ -1,0 +1,164 @@
+"""Counts, sums, means and variances out of noised counts and centred sums, with their errors.
+
+Notation for one cell: N the count, S the sum of x - μ (μ the interval's middle, w its width), Q the
+sum of (x - μ)² - w²/8; m = S / N and q = Q / N. All are noised; noise is independent between cells
+and queries, with standard deviations σ_N, σ_S, σ_Q.
+
+    sum       S + μ N                error variance  σ_S² + μ² σ_N²                      (exact)
+    mean      μ + m                  (σ_S² + m² σ_N²) / N²                               (delta)
+    variance  v = w²/8 + q - m²      (σ_Q² + 4 m² σ_S² + (q - 2 m²)² σ_N²) / N²          (delta)
+    stddev    √v                     min(error of v / (2 √v), √(error of v))
+
+**Recombination.** The population's m and q are Σ_i a_i m_i and Σ_i a_i q_i over strata i. With
+public weights a_i = w_i (renormalised over strata with N_i > 0); without, a_i = N_i⁺ / Σ N⁺, which
+makes m = Σ S_i / Σ N_i. Variances recombine by the law of total variance, through q. With given
+weights r_i below is the stratum's own ratio; without, the weights are noisy, too, and it is the
+population's:
+
+    mean      Σ_i (a_i / N_i)² (σ_S² + r_i² σ_N²),              r_i = m_i or m
+    variance  Σ_i (a_i / N_i)² (σ_Q² + 4 m² σ_S² + r_i² σ_N²),  r_i = q_i - 2 m m_i or q - 2 m²
+
+A single cell is the population of one stratum. (Rosenblatt, Stoyanovich, Musco 2024, on why strata
+are estimated on their own first.)
+
+Estimates are clipped to what x's interval allows: post-processing, which can only bring them nearer
+to the truth. Half-widths are of 95 % intervals for the noise alone (the rows are what is asked
+about, not a sample); they are cut at the range of what is estimated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sqlpriv.kernel.algebra import Query
+from sqlpriv.kernel.budget import Epsilon
+from sqlpriv.kernel.release import Release
+from sqlpriv.plan.rules import Recipe
+
+Array = NDArray[np.float64]
+GAUSSIAN_95 = 1.959964
+LAPLACE_95 = float(np.log(20) / np.sqrt(2))
+"""95 % half-widths in standard deviations: 2.118 for one Laplace; sums of several need less."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Values and the half-widths of their 95 % intervals; NaN where there is no value."""
+
+    values: Array
+    half_widths: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Noised N, S and Q, strata along axis 0, and the variances of their noise (numbers)."""
+
+    n: Array
+    s: Array
+    q: Array
+    var_n: float
+    var_s: float
+    var_q: float
+    z: float = GAUSSIAN_95
+
+
+def moments(recipe: Recipe, releases: Mapping[Query, Release]) -> Moments:
+    """Returns the moments that a recipe is made of, of shape (strata, key 1, key 2, …).
+
+    What a recipe does without (S of a constant, N of a sum around 0) is an exact zero.
+    """
+    found = [releases.get(q) if q else None for q in (recipe.count, recipe.total, recipe.square)]
+    known = [release for release in found if release is not None]
+    blank = np.zeros_like(known[0].values)
+    n, s, q = (blank if r is None else r.values for r in found)
+    var_n, var_s, var_q = (0.0 if r is None else r.sigma**2 for r in found)
+    pure = any(isinstance(r.price, Epsilon) for r in known)
+    return Moments(n, s, q, var_n, var_s, var_q, LAPLACE_95 if pure else GAUSSIAN_95)
+
+
+def cells(recipe: Recipe, releases: Mapping[Query, Release]) -> Estimate:
+    """Returns the estimate of every cell, of shape (strata, key 1, key 2, …)."""
+    m = moments(recipe, releases)
+    alone = Moments(m.n[None], m.s[None], m.q[None], m.var_n, m.var_s, m.var_q, m.z)
+    return combined(recipe, alone, None)
+
+
+def population(
+    recipe: Recipe, releases: Mapping[Query, Release], weights: Array | None
+) -> Estimate:
+    """Returns the estimate over all strata, of shape (key 1, key 2, …).
+
+    Args:
+        recipe: What is estimated.
+        releases: By query.
+        weights: Public weights of the strata, of shape (strata,), not negative; None takes the
+            noised counts. Counts and sums are added up whatever the weights.
+    """
+    return combined(recipe, moments(recipe, releases), weights)
+
+
+def combined(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
+    """Returns one estimate out of strata along axis 0; the module's text has the formulas."""
+    match recipe.kind:
+        case "count":
+            total, variance = m.n.sum(axis=0), len(m.n) * m.var_n
+        case "sum":
+            total = m.s.sum(axis=0) + recipe.middle * m.n.sum(axis=0)
+            variance = len(m.n) * (m.var_s + recipe.middle**2 * m.var_n)
+        case _:
+            return _ratio(recipe, m, weights)
+    return Estimate(total, np.full_like(total, m.z * np.sqrt(variance)))
+
+
+def _ratio(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
+    """Returns a mean, a variance or a standard deviation."""
+    half, present = recipe.width / 2, m.n > 0
+    n = np.where(present, m.n, 1.0)
+    share = _shares(m.n, present, weights)
+    part = np.where(present, np.clip(m.s / n, -half, half), 0.0)
+    mean = (share * part).sum(axis=0)
+    any_row = present.any(axis=0)
+    leverage = (share / n) ** 2
+    if recipe.kind == "mean":
+        own = mean if weights is None else part
+        spread = (leverage * (m.var_s + own**2 * m.var_n)).sum(axis=0)
+        error = np.minimum(m.z * np.sqrt(spread), recipe.width)
+        return Estimate(_known(any_row, recipe.middle + mean), _known(any_row, error))
+    bound = half**2 / 2
+    squares = np.where(present, np.clip(m.q / n, -bound, bound), 0.0)
+    square = (share * squares).sum(axis=0)
+    own = square - 2 * mean**2 if weights is None else squares - 2 * mean * part
+    noise = m.var_q + 4 * mean**2 * m.var_s + own**2 * m.var_n
+    error = np.minimum(m.z * np.sqrt((leverage * noise).sum(axis=0)), half**2)
+    value = np.clip(bound + square - mean**2, 0.0, half**2)
+    return _variance(recipe, np.where(present, m.n, 0.0).sum(axis=0), value, error)
+
+
+def _variance(recipe: Recipe, n: Array, value: Array, error: Array) -> Estimate:
+    """Returns the population's or the sample's variance, or its root."""
+    known = np.asarray(n > (1 if recipe.sample else 0))
+    if recipe.sample:
+        factor = np.where(known, n, 2.0) / (np.where(known, n, 2.0) - 1)
+        value, error = value * factor, error * factor
+    if recipe.kind == "stddev":
+        root = np.sqrt(value)
+        slope = error / (2 * np.where(root > 0, root, 1.0))
+        error = np.where(root > 0, np.minimum(slope, np.sqrt(error)), np.sqrt(error))
+        value = root
+    return Estimate(_known(known, value), _known(known, error))
+
+
+def _shares(n: Array, present: NDArray[np.bool_], weights: Array | None) -> Array:
+    """Returns a_i of every cell, adding up to 1 along axis 0 where any stratum has a mean."""
+    raw = n if weights is None else weights.reshape(-1, *([1] * (n.ndim - 1)))
+    kept = np.where(present, raw, 0.0)
+    total = kept.sum(axis=0)
+    return np.asarray(kept / np.where(total > 0, total, 1.0))
+
+
+def _known(where: NDArray[np.bool_], values: Array) -> Array:
+    return np.asarray(np.where(where, values, np.nan))

@@ -1,0 +1,186 @@
+"""Aggregate calls: what they are over, and which of them have a private counterpart yet.
+
+NULL and the rows' count. A declared domain that does not list NULL *says* that NULL is not among
+the column's values. AVG and SUM over such a column use the count of rows, which COUNT(*) needs,
+too, and is paid once. Should a NULL be there after all, it counts as the middle of the interval
+(the centred sum adds 0 for it): accuracy suffers, privacy does not. Where the domain says OR NULL,
+or WHERE does not exclude it, the count of values, COUNT(x), is measured on its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlpriv.dialect import tree as t
+from sqlpriv.kernel import algebra as a
+from sqlpriv.kernel.contract import MAX_INTEGER, Number, Type
+from sqlpriv.plan.bind import Binder
+from sqlpriv.plan.literals import refuse
+from sqlpriv.plan.shapes import Shape
+from sqlpriv.plan.traverse import everything
+
+KINDS = {
+    "count": "count", "count_star": "count", "count_if": "count", "countif": "count",
+    "sum": "sum", "avg": "mean", "mean": "mean",
+    "variance": "variance", "var_samp": "variance", "var_pop": "variance",
+    "stddev": "stddev", "stddev_samp": "stddev", "stddev_pop": "stddev",
+}  # fmt: skip
+
+_HISTOGRAM = "a histogram shows it: SELECT x // 10 AS bin, COUNT(*) FROM t GROUP BY bin"
+_GROUPS = "count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x"
+_RATIO = "build it from SUM and COUNT, as in SUM(x * y) / COUNT(*)"
+REFUSED = {
+    **dict.fromkeys(
+        ("min", "max", "median", "quantile", "quantile_cont", "quantile_disc", "percentile_cont",
+         "percentile_disc", "approx_quantile", "mad", "arg_min", "arg_max", "min_by", "max_by",
+         "histogram", "skewness", "kurtosis"), _HISTOGRAM),
+    **dict.fromkeys(
+        ("mode", "approx_count_distinct", "entropy", "approx_top_k"), _GROUPS),
+    **dict.fromkeys(
+        ("corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2", "product",
+         "geomean", "geometric_mean", "fsum", "kahan_sum", "sumkahan", "favg"), _RATIO),
+    **dict.fromkeys(
+        ("any_value", "first", "last", "arbitrary", "list", "array_agg", "string_agg",
+         "group_concat", "listagg", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor", "sem"),
+        "COUNT, SUM, AVG, VARIANCE and STDDEV can be asked for"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One aggregate over private rows.
+
+    Args:
+        kind: count, sum, mean, variance or stddev.
+        of: What is aggregated; None for COUNT(*).
+        type: Type of `of`.
+        lower, upper: Public bounds of `of`; 0 and 0 for counts.
+        nullable: Whether the rows' count is not the count of values (see the module's text).
+        sample: The variance is the sample's (divided by n - 1), not the population's.
+    """
+
+    kind: str
+    of: a.Expr | None = None
+    type: Type | None = None
+    lower: Number = 0
+    upper: Number = 0
+    nullable: bool = False
+    sample: bool = False
+
+
+def is_aggregate(node: t.Node) -> bool:
+    """Whether the expression itself is a call of an aggregate, private counterpart or not."""
+    return isinstance(node, t.Call) and (node.star or node.name in KINDS or node.name in REFUSED)
+
+
+def calls(node: t.Node) -> Iterator[t.Call]:
+    """Yields the aggregate calls inside an expression, outermost first."""
+    return (part for part in everything(node) if isinstance(part, t.Call) and is_aggregate(part))
+
+
+def read(call: t.Call, binder: Binder) -> Aggregate:
+    """Returns what an aggregate call asks for.
+
+    `FILTER (WHERE p)` becomes `CASE WHEN p THEN x END`: what does not pass is NULL.
+
+    Raises:
+        Refused: No private counterpart, or bounds are needed and not declared.
+    """
+    _check_form(call)
+    kind = KINDS[call.name]
+    if call.name in ("count_if", "countif") and len(call.args) == 1:
+        test, arg, call_filter = call.args[0], None, call.filter
+        call_filter = t.Binary("and", call_filter, test, call.pos) if call_filter else test
+    else:
+        arg, call_filter = next(iter(call.args), None), call.filter
+    of = binder.bind(arg) if arg is not None and not _counts_all(call, arg) else None
+    if kind != "count" and of is not None and arg is not None:
+        bounds = _bounds(call, arg, of, binder)
+    else:
+        bounds = (0, 0)
+    if call_filter is not None:
+        of = _filtered(call_filter, of, binder)
+    if of is None:
+        return Aggregate("count")
+    shape = binder.shape(call, of)
+    if kind == "count" and not shape.nullable:
+        return Aggregate("count")
+    sample = kind in ("variance", "stddev") and not call.name.endswith("_pop")
+    return Aggregate(kind, of, shape.type, *bounds, shape.nullable, sample)
+
+
+def _counts_all(call: t.Call, arg: t.Node) -> bool:
+    constant = isinstance(arg, t.Literal) and arg.value is not None
+    return KINDS[call.name] == "count" and constant
+
+
+def _check_form(call: t.Call) -> None:
+    """Refuses what no private aggregate can have."""
+    if call.name not in KINDS:
+        raise refuse(
+            call, f"{call.name.upper()} has no private counterpart", REFUSED.get(call.name)
+        )
+    if call.distinct:
+        raise refuse(call, f"{call.name.upper()}(DISTINCT …) has no private counterpart", _GROUPS)
+    if call.using:
+        raise refuse(
+            call,
+            f"there is no estimator {call.using}",
+            f"write {call.name.upper()}(x) without USING",
+        )
+    counts_rows = KINDS[call.name] == "count" and call.name not in ("count_if", "countif")
+    if len(call.args) > 1 or (not call.args and not counts_rows) or (call.star and call.args):
+        raise refuse(
+            call, f"{call.name.upper()} takes one argument", f"write {call.name.upper()}(x)"
+        )
+    for arg in call.args:
+        for inner in calls(arg):
+            raise refuse(
+                inner, "an aggregate cannot hold another", "build it outside: SUM(x) / COUNT(*)"
+            )
+
+
+def _filtered(predicate: t.Node, of: a.Expr | None, binder: Binder) -> a.Expr:
+    test = binder.predicate(predicate, "FILTER")
+    value: a.Expr = a.Lit(1, Type.INTEGER) if of is None else of
+    return a.Case(((test, value),), a.Lit(None, binder.shape(predicate, value).type))
+
+
+def _bounds(call: t.Call, arg: t.Node, of: a.Expr, binder: Binder) -> tuple[Number, Number]:
+    """Returns the finite public bounds of what is added up, or refuses, naming what to declare."""
+    shape, name = binder.shape(arg, of), call.name.upper()
+    if shape.type is Type.BOOLEAN:
+        raise refuse(
+            call,
+            f"{name} needs numbers, and this is a condition",
+            "write COUNT(*) FILTER (WHERE condition)",
+        )
+    if shape.type not in (Type.INTEGER, Type.REAL):
+        raise refuse(call, f"{name} needs numbers, not {shape.type} values", _GROUPS)
+    if shape.lower is None or shape.upper is None:
+        raise refuse(call, f"{name} needs public bounds of its argument", _declare(arg, binder))
+    if max(abs(shape.lower), abs(shape.upper)) >= MAX_INTEGER:
+        raise refuse(
+            call,
+            f"the bounds of the argument of {name} go beyond ±2^62",
+            "narrow the declared domains, or clamp: LEAST(GREATEST(x, low), high)",
+        )
+    return shape.lower, shape.upper
+
+
+def _declare(arg: t.Node, binder: Binder) -> str:
+    """Returns the declaration to run: for the first column without bounds in the argument."""
+    for part in everything(arg):
+        if isinstance(part, t.Name) and binder.knows(part):
+            column, shape = binder.names[part.name.lower()], binder.scope.get(part.name.lower())
+            if shape is None or _unbounded(shape):
+                return (
+                    f"the owner runs ALTER TABLE {binder.table} ALTER COLUMN {column} "
+                    "SET PRIVACY DOMAIN BETWEEN (low, high)"
+                )
+    return "clamp it: LEAST(GREATEST(x, low), high)"
+
+
+def _unbounded(shape: Shape) -> bool:
+    return shape.type in (Type.INTEGER, Type.REAL) and shape.lower is None

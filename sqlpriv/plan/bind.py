@@ -1,0 +1,209 @@
+"""Surface expression → row expression of the kernel's closed algebra.
+
+Names are looked up as DuckDB does (case does not matter, a table or alias may qualify), sugar is
+taken away (BETWEEN, CASE with an operand, IF, NULLIF …), literals get the type of what they stand
+beside. Whatever has no counterpart in the algebra is refused here, before anything is charged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from sqlpriv.dialect import tree as t
+from sqlpriv.errors import Refused
+from sqlpriv.kernel import algebra as a
+from sqlpriv.kernel.contract import TableContract, Type
+from sqlpriv.plan import functions
+from sqlpriv.plan.literals import coerce, natural, refuse
+from sqlpriv.plan.shapes import Shape, check, scope_of
+from sqlpriv.plan.traverse import literal
+
+
+@dataclass(frozen=True)
+class Binder:
+    """What names mean inside one SELECT.
+
+    Args:
+        table: The table of FROM, as in the contract.
+        alias: Its alias, which then is the only qualifier; or ''.
+        names: Lower-case name → the column's name in the catalog.
+        scope: Lower-case name → what is publicly known of the column's values.
+    """
+
+    table: str
+    alias: str
+    names: Mapping[str, str]
+    scope: Mapping[str, Shape]
+
+    @classmethod
+    def of(cls, contract: TableContract, alias: str = "") -> Binder:
+        """Returns the binder of a SELECT over that table."""
+        names = {column.name.lower(): column.name for column in contract.columns}
+        return cls(contract.table, alias, names, scope_of(contract))
+
+    def knows(self, node: t.Node) -> bool:
+        """Whether the expression is the name of a column of the table."""
+        return isinstance(node, t.Name) and node.name.lower() in self.names
+
+    def without_nulls(self, predicate: a.Expr) -> Binder:
+        """Returns the binder behind a WHERE: a column that it demands `IS NOT NULL` has no NULL."""
+        scope = dict(self.scope)
+        for part in predicate.args if isinstance(predicate, a.And) else (predicate,):
+            match part:
+                case a.Not(a.IsNull(a.Col(name))):
+                    shape = scope[name.lower()]
+                    values = shape.values and tuple(v for v in shape.values if v is not None)
+                    scope[name.lower()] = replace(shape, nullable=False, values=values)
+        return replace(self, scope=scope)
+
+    def shape(self, node: t.Node, expr: a.Expr) -> Shape:
+        """Returns what is known of the bound expression; a refusal points at `node`."""
+        with _at(node):
+            return check(expr, self.scope)
+
+    def bind(self, node: t.Node) -> a.Expr:
+        """Returns the row expression, checked: it is total and of one type.
+
+        Raises:
+            Refused: An unknown name, an unknown function, mixed types, or a possible overflow.
+        """
+        expr = self._bind(node)
+        self.shape(node, expr)
+        return expr
+
+    def predicate(self, node: t.Node, clause: str) -> a.Expr:
+        """Returns a bound boolean, for the clause of that name."""
+        expr = self.truth(node)
+        if self.shape(node, expr).type is not Type.BOOLEAN:
+            raise refuse(node, f"{clause} needs a condition", "compare it, as in age >= 18")
+        return expr
+
+    def truth(self, node: t.Node) -> a.Expr:
+        """Returns a bound expression whose NULL literal is a boolean one."""
+        return coerce(node, Type.BOOLEAN) if isinstance(node, t.Literal) else self.bind(node)
+
+    def together(self, nodes: tuple[t.Node, ...]) -> tuple[a.Expr, ...]:
+        """Returns expressions that are of one type, literals read as the others' type."""
+        found = [literal(node) for node in nodes]
+        types = {
+            self.shape(node, self.bind(node)).type
+            for node, lit in zip(nodes, found, strict=True)
+            if lit is None
+        } or {n for lit in found if lit and (n := natural(lit.value))}
+        mixed = types == {Type.INTEGER, Type.REAL}
+        if len(types) > 1 and not mixed:
+            names = " and ".join(sorted(str(type_) for type_ in types))
+            raise refuse(nodes[0], f"the types {names} are mixed", "bring both sides to one type")
+        target = Type.REAL if mixed else next(iter(types), Type.INTEGER)
+        return tuple(
+            coerce(lit, target) if lit else self.bind(node)
+            for lit, node in zip(found, nodes, strict=True)
+        )
+
+    def _bind(self, node: t.Node) -> a.Expr:
+        match node:
+            case t.Name():
+                return self._column(node)
+            case t.Literal(value):
+                return coerce(node, natural(value) or Type.INTEGER)
+            case t.Unary() | t.Binary():
+                return self._operator(node)
+            case t.IsNull(arg, negated):
+                return _negated(a.IsNull(self.bind(arg)), negated)
+            case t.InList():
+                return self._in_list(node)
+            case t.Between(arg, low, high, negated):
+                whole, least, most = self.together((arg, low, high))
+                both = a.And((a.Compare(">=", whole, least), a.Compare("<=", whole, most)))
+                return _negated(both, negated)
+            case t.CaseWhen():
+                return self._case(node)
+            case t.Cast():
+                return functions.cast(self, node)
+            case t.Call():
+                return functions.call(self, node)
+
+    def _column(self, node: t.Name) -> a.Col:
+        qualifiers = {"", (self.alias or self.table).lower()}
+        if node.table.lower() not in qualifiers:
+            raise refuse(
+                node,
+                f'"{node.table}" is not the table of FROM',
+                f"write {self.alias or self.table}.{node.name}",
+            )
+        name = self.names.get(node.name.lower())
+        if name is None:
+            raise refuse(
+                node,
+                f'there is no column "{node.name}" in "{self.table}"',
+                f"its columns are: {', '.join(self.names.values())}",
+            )
+        if name.lower() not in self.scope:
+            raise refuse(
+                node,
+                f'the column "{name}" has a type that cannot be used here',
+                "numbers, text, booleans, dates and timestamps can",
+            )
+        return a.Col(name)
+
+    def _operator(self, node: t.Unary | t.Binary) -> a.Expr:
+        number = literal(node)
+        if number is not None:
+            return coerce(number, natural(number.value) or Type.INTEGER)
+        match node:
+            case t.Unary("not", arg):
+                return a.Not(self.predicate(arg, "NOT"))
+            case t.Unary("-", arg):
+                return a.Fn("neg", self.bind(arg))
+            case t.Binary("and" | "or" as op, left, right):
+                kind = a.And if op == "and" else a.Or
+                sides = [self.predicate(side, op.upper()) for side in (left, right)]
+                return kind(tuple(x for s in sides for x in (s.args if type(s) is kind else (s,))))
+            case t.Binary("=" | "<>" | "<" | "<=" | ">" | ">=" as op, left, right):
+                return a.Compare(op, *self.together((left, right)))
+            case t.Binary("+" | "-" | "*" | "/" | "//" | "%" as op, left, right):
+                return a.Arith(op, *self.together((left, right)))
+        raise refuse(
+            node, f"the operator {node.op} is not for private rows", functions.hint_of(node.op)
+        )
+
+    def _in_list(self, node: t.InList) -> a.Expr:
+        items = [literal(item) for item in node.items]
+        arg = self.bind(node.arg)
+        type_ = self.shape(node.arg, arg).type
+        for item, source in zip(items, node.items, strict=True):
+            if item is None or item.value is None:
+                raise refuse(
+                    source,
+                    "an IN list holds literals other than NULL",
+                    "write (x IN (…) OR x IS NULL)",
+                )
+        values = dict.fromkeys(coerce(item, type_).value for item in items if item)
+        return _negated(a.In(arg, tuple(values)), node.negated)
+
+    def _case(self, node: t.CaseWhen) -> a.Expr:
+        tests = [
+            t.Binary("=", node.operand, when, when.pos) if node.operand else when
+            for when, _ in node.whens
+        ]
+        last = node.otherwise or t.Literal(None, node.pos)
+        *thens, otherwise = self.together((*(then for _, then in node.whens), last))
+        predicates = [self.predicate(test, "CASE WHEN") for test in tests]
+        return a.Case(tuple(zip(predicates, thens, strict=True)), otherwise)
+
+
+def _negated(expr: a.Expr, negated: bool) -> a.Expr:
+    return a.Not(expr) if negated else expr
+
+
+@contextmanager
+def _at(node: t.Node) -> Iterator[None]:
+    """Gives the kernel's refusals the place that they are about."""
+    try:
+        yield
+    except Refused as error:
+        if error.line:
+            raise
+        raise refuse(node, error.message, error.hint) from None

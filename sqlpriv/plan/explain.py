@@ -1,0 +1,141 @@
+"""`EXPLAIN PRIVACY`: what a statement would measure, cost and be worth, from public facts alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sqlpriv.dialect.tree import Name
+from sqlpriv.kernel.algebra import Count, Query, shape
+from sqlpriv.kernel.budget import Price, Rho, epsilon_shown
+from sqlpriv.plan.outputs import AGGREGATE
+from sqlpriv.plan.plan import Output, Plan
+from sqlpriv.plan.price import coefficients
+from sqlpriv.plan.rules import Recipe
+
+if TYPE_CHECKING:
+    from sqlpriv.kernel.gate import Explained  # needs the engine; only its shape is used here
+
+_COLUMNS: dict[str, pa.DataType] = {
+    "measurement": pa.string(), "mechanism": pa.string(), "cells": pa.int64(),
+    "sensitivity": pa.float64(), "sigma": pa.float64(), "rho": pa.float64(),
+    "epsilon": pa.float64(), "expected_error": pa.float64(), "relative_error": pa.float64(),
+    "sql": pa.string(),
+}  # fmt: skip
+SCHEMA = pa.schema(_COLUMNS)
+GAUSSIAN_95, LAPLACE_95 = 1.959964, 2.118361
+
+
+def explain(
+    plan: Plan,
+    explained: Sequence[Explained],
+    due: Price,
+    left: Price,
+    delta: float,
+    sizes: NDArray[np.float64] | None = None,
+) -> pa.Table:
+    """Returns the rows of EXPLAIN PRIVACY.
+
+    One row per measurement; one per output that is an aggregate; the total; the budget left after.
+    `expected_error` is the half-width of a 95 % interval of one cell, in the output's units: known
+    for counts and sums, and for means and variances where cell sizes are. `relative_error` is the
+    median, over cells, of the 95 % half-width as a fraction of the output's typical size (see
+    `price` for what is typical); it needs cell sizes.
+
+    Args:
+        plan: What would be run.
+        explained: `Kernel.explain(plan.measurements)`.
+        due: What would be charged now: less than the plan's price where answers are sealed.
+        left: The budget left before.
+        delta: The delta at which epsilon is stated.
+        sizes: Public sizes of the cells, of shape (strata, key 1, …): sealed counts, say.
+    """
+    pairs = zip(plan.measurements, explained, strict=True)
+    rows = [
+        _row(
+            _label(m.query),
+            delta,
+            e.price,
+            mechanism=e.mechanism,
+            cells=e.cells,
+            sensitivity=e.sensitivity,
+            sigma=e.sigma,
+            sql=e.sql,
+            expected_error=_z(e.price) * e.sigma,
+        )
+        for m, e in pairs
+    ]
+    sigmas = {m.query: e.sigma for m, e in zip(plan.measurements, explained, strict=True)}
+    rows += outputs(plan.output, sigmas, _z(plan.price), sizes)
+    rows.append(_row("total", delta, due))
+    short = due.nano > left.nano
+    rest = type(left)(abs(left.nano - due.nano))
+    rows.append(_row("short of budget by" if short else "budget left after", delta, rest))
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+def outputs(
+    output: Output, sigmas: Mapping[Query, float], z: float, sizes: NDArray[np.float64] | None
+) -> list[dict[str, Any]]:
+    """Returns a row for every output that is an aggregate by itself."""
+    rows = []
+    for name, item in zip(output.names, output.items, strict=True):
+        if isinstance(item, Name) and item.name.startswith(AGGREGATE):
+            recipe = output.recipes[int(item.name.removeprefix(AGGREGATE))]
+            absolute, relative = expected(recipe, sigmas, z, sizes)
+            cells = int(np.prod(shape(recipe.queries[0])))
+            rows.append(
+                {
+                    "measurement": f"output {name}",
+                    "cells": cells,
+                    "expected_error": absolute,
+                    "relative_error": relative,
+                }
+            )
+    return rows
+
+
+def expected(
+    recipe: Recipe, sigmas: Mapping[Query, float], z: float, sizes: NDArray[np.float64] | None
+) -> tuple[float | None, float | None]:
+    """Returns the expected 95 % half-width of one cell and its relative size, None if unknown."""
+    spread = sum(c * sigmas[query] ** 2 for query, c in coefficients(recipe).items())
+    scale = typical(recipe)
+    known = sizes[sizes >= 1] if sizes is not None else np.empty(0)
+    relative = float(np.median(z * spread**0.5 / known)) if known.size else None
+    if recipe.kind in ("count", "sum"):
+        return z * scale * spread**0.5, relative
+    return (relative * scale if relative is not None else None), relative
+
+
+def typical(recipe: Recipe) -> float:
+    """Returns the typical size of an output per row of its cell: x taken as uniform."""
+    w2 = recipe.width**2 / 12
+    match recipe.kind:
+        case "count":
+            return 1.0
+        case "variance":
+            return float(w2)
+        case "stddev":
+            return float(w2**0.5)
+    return float((recipe.middle**2 + w2) ** 0.5)
+
+
+def _row(label: str, delta: float, price: Price, **rest: Any) -> dict[str, Any]:
+    rho = price.value if isinstance(price, Rho) else None
+    return {"measurement": label, "rho": rho, "epsilon": epsilon_shown(price, delta), **rest}
+
+
+def _label(query: Query) -> str:
+    """Returns what is measured, in short."""
+    if isinstance(query, Count):
+        return "count of rows" if query.of is None else "count of values"
+    return f"centred sum over [{query.lower:g}, {query.upper:g}]"
+
+
+def _z(price: Price) -> float:
+    return GAUSSIAN_95 if isinstance(price, Rho) else LAPLACE_95

@@ -1,0 +1,165 @@
+"""The cells of a statement: strata and grouping keys, each with the public list of its values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlpriv.dialect import tree as t
+from sqlpriv.kernel import algebra as a
+from sqlpriv.kernel.contract import Type, Value
+from sqlpriv.plan.aggregates import calls
+from sqlpriv.plan.bind import Binder
+from sqlpriv.plan.literals import refuse
+from sqlpriv.plan.shapes import MAX_LEVELS
+from sqlpriv.plan.traverse import literal, normal, with_aliases
+
+MAX_CELLS = 100_000
+"""Most cells of one statement: strata times groups."""
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One key of the answer's cells.
+
+    Args:
+        node: The key as the statement names it, normal form: items that equal it show it.
+        key: The kernel's key: a row expression and the list of its values.
+        type: Type of the values.
+    """
+
+    node: t.Node
+    key: a.Key
+    type: Type
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The public list of the key's values, in its declared order."""
+        return self.key.values
+
+
+def strata(
+    select: t.Select, binder: Binder, aliases: Mapping[str, t.Node]
+) -> tuple[Dimension, ...]:
+    """Returns the dimensions of STRATIFY BY: declared columns, each once.
+
+    Raises:
+        Refused: Not a column, no public list of values, or too many strata.
+    """
+    if select.stratify is None:
+        return ()
+    found: list[Dimension] = []
+    for node in select.stratify.by:
+        column = node if binder.knows(node) else with_aliases(node, aliases)
+        if not isinstance(column, t.Name):
+            raise refuse(
+                node,
+                "STRATIFY BY takes columns of the table",
+                "put expressions in GROUP BY: strata are declared columns",
+            )
+        found.append(_dimension(column, node, binder, "STRATIFY BY"))
+    _distinct(found, select.stratify.by)
+    return tuple(found)
+
+
+def groups(
+    select: t.Select, binder: Binder, aliases: Mapping[str, t.Node], strata: Sequence[Dimension]
+) -> tuple[Dimension, ...]:
+    """Returns the dimensions of GROUP BY: ordinals and aliases resolved, GROUP BY ALL spelt out.
+
+    Raises:
+        Refused: An aggregate or a stratum among them, or a key without a finite public list.
+    """
+    nodes = _grouped(select, strata)
+    found = []
+    for node in nodes:
+        resolved = _resolved(node, select, binder, aliases)
+        for call in calls(resolved):
+            raise refuse(call, "GROUP BY cannot hold an aggregate", "use HAVING to filter groups")
+        dimension = _dimension(resolved, node, binder, "GROUP BY")
+        if dimension.node in [d.node for d in strata]:
+            raise refuse(node, "this key of GROUP BY is a stratum already", "leave it out here")
+        found.append(dimension)
+    unique = list(dict.fromkeys(found))
+    _limit([*strata, *unique], select)
+    return tuple(unique)
+
+
+def _grouped(select: t.Select, strata: Sequence[Dimension]) -> tuple[t.Node, ...]:
+    """Returns what is grouped by as written; for GROUP BY ALL every item without an aggregate."""
+    if not select.group_all:
+        return select.group_by
+    return tuple(
+        item.expr
+        for item in select.items
+        if not any(calls(item.expr))
+        and normal(item.expr) not in [d.node for d in strata]
+        and literal(item.expr) is None
+        and not (isinstance(item.expr, t.Call) and item.expr.name in ("grouping", "grouping_id"))
+    )
+
+
+def _resolved(
+    node: t.Node, select: t.Select, binder: Binder, aliases: Mapping[str, t.Node]
+) -> t.Node:
+    ordinal = literal(node)
+    if ordinal is None:
+        return with_aliases(node, {k: v for k, v in aliases.items() if k not in binder.names})
+    if type(ordinal.value) is int and 1 <= ordinal.value <= len(select.items):
+        return select.items[ordinal.value - 1].expr
+    raise refuse(node, "GROUP BY has no such output", f"outputs are 1 to {len(select.items)}")
+
+
+def _dimension(node: t.Node, place: t.Node, binder: Binder, clause: str) -> Dimension:
+    """Returns the key; refusals point at the place where it was written."""
+    expr = binder.bind(node)
+    shape = binder.shape(place, expr)
+    values = shape.values
+    if values is None and shape.type is Type.BOOLEAN:
+        values = (False, True, None)[: 3 if shape.nullable else 2]
+    if values is None or shape.type is Type.REAL:
+        raise refuse(
+            place,
+            f"{clause} needs a public list of this key's values",
+            _listing(node, binder, shape.type),
+        )
+    if len(values) > MAX_LEVELS:
+        raise refuse(place, f"this key has more than {MAX_LEVELS} values", "use wider bins")
+    return Dimension(normal(node), a.Key(expr, values), shape.type)
+
+
+def _listing(node: t.Node, binder: Binder, type_: Type) -> str:
+    """Returns how to get a finite list for such a key."""
+    bins = "group by bins of a column with declared bounds: CAST(floor(x / 10) AS INTEGER)"
+    if not isinstance(node, t.Name):
+        if type_ in (Type.DATE, Type.TIMESTAMP):
+            return "group by parts of a date: year(d), month(d)"
+        return bins if type_ is Type.REAL else "declare bounds of its columns, or write CASE … END"
+    alter = f"ALTER TABLE {binder.table} ALTER COLUMN {binder.names[node.name.lower()]}"
+    match type_:
+        case Type.INTEGER:
+            return f"the owner runs {alter} SET PRIVACY DOMAIN BETWEEN (low, high)"
+        case Type.REAL:
+            return bins
+        case Type.DATE | Type.TIMESTAMP:
+            return f"group by parts of it: year({node.name}), month({node.name})"
+    return f"the owner runs {alter} SET PRIVACY DOMAIN IN ('a', 'b')"
+
+
+def _distinct(found: Sequence[Dimension], nodes: Sequence[t.Node]) -> None:
+    for i, dimension in enumerate(found):
+        if dimension in found[:i]:
+            raise refuse(nodes[i], "a stratum column is named twice", "name it once")
+
+
+def _limit(dimensions: Sequence[Dimension], select: t.Select) -> None:
+    cells = 1
+    for dimension in dimensions:
+        cells *= len(dimension.values)
+    if cells > MAX_CELLS:
+        place = t.Literal(None, (select.stratify or select).pos)
+        raise refuse(
+            place,
+            f"the answer would have {cells} cells; {MAX_CELLS} is the most",
+            "group by fewer keys or wider bins, as in age // 10",
+        )

@@ -1,0 +1,163 @@
+"""A SELECT's outputs with keys and aggregates replaced by the names of columns to be computed.
+
+Raw columns are refused here: outside an aggregate only keys are public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlpriv.dialect import default_name
+from sqlpriv.dialect import tree as t
+from sqlpriv.kernel import algebra as a
+from sqlpriv.plan.aggregates import Aggregate, calls, is_aggregate, read
+from sqlpriv.plan.bind import Binder
+from sqlpriv.plan.keys import Dimension
+from sqlpriv.plan.literals import refuse
+from sqlpriv.plan.traverse import literal, normal, rebuild, with_aliases
+
+STRATUM, GROUP, AGGREGATE, POPULATION = "stratum_", "group_", "aggregate_", "is_population"
+
+
+def aliases(select: t.Select) -> dict[str, t.Node]:
+    """Returns the expression of each alias (lower case), earlier aliases in it resolved."""
+    found: dict[str, t.Node] = {}
+    for item in select.items:
+        if item.alias:
+            found.setdefault(item.alias.lower(), with_aliases(item.expr, _others(item, found)))
+    return found
+
+
+def _others(item: t.Item, found: Mapping[str, t.Node]) -> dict[str, t.Node]:
+    return {name: node for name, node in found.items() if name != item.alias.lower()}
+
+
+def names(select: t.Select) -> tuple[str, ...]:
+    """Returns the names of the result's columns: aliases, else DuckDB's default ones."""
+    return tuple(item.alias or default_name(item) for item in select.items)
+
+
+def predicate(where: t.Node, binder: Binder, aliases: Mapping[str, t.Node]) -> a.Expr:
+    """Returns the bound WHERE clause; aliases may be used, as in DuckDB; aggregates may not."""
+    resolved = with_aliases(where, _behind_columns(aliases, binder))
+    for call in calls(resolved):
+        raise refuse(call, "WHERE cannot hold an aggregate", "filter groups with HAVING")
+    return binder.predicate(resolved, "WHERE")
+
+
+def constant(node: t.Node | None) -> t.Node | None:
+    """Returns a LIMIT or OFFSET, which is a whole number."""
+    if node is None:
+        return None
+    number = literal(node)
+    if number is None or type(number.value) is not int or number.value < 0:
+        raise refuse(node, "LIMIT and OFFSET take a whole number", "as in LIMIT 10")
+    return number
+
+
+def _behind_columns(aliases: Mapping[str, t.Node], binder: Binder) -> dict[str, t.Node]:
+    """Returns the aliases that do not hide behind a column of the same name."""
+    return {name: node for name, node in aliases.items() if name not in binder.names}
+
+
+@dataclass
+class Writer:
+    """Rewrites the outputs of one SELECT, collecting each distinct aggregate once.
+
+    Args:
+        select, binder, aliases: The statement and what names mean in it.
+        strata, groups: Its keys.
+        aggregates: Filled on the way; the dictionary's order numbers the columns.
+    """
+
+    select: t.Select
+    binder: Binder
+    aliases: Mapping[str, t.Node]
+    strata: Sequence[Dimension]
+    groups: Sequence[Dimension]
+    aggregates: dict[Aggregate, None] = field(default_factory=dict)
+
+    def item(self, index: int) -> t.Node:
+        """Returns output number `index`; names of earlier outputs may be used in it."""
+        expr = self.select.items[index].expr
+        earlier = {i.alias.lower(): self.aliases[i.alias.lower()]
+                   for i in self.select.items[:index] if i.alias}  # fmt: skip
+        return self.write(with_aliases(expr, _behind_columns(earlier, self.binder)))
+
+    def having(self) -> t.Node | None:
+        """Returns the HAVING clause; outputs' names may be used in it."""
+        node = self.select.having
+        if node is None:
+            return None
+        return self.write(with_aliases(node, _behind_columns(self.aliases, self.binder)))
+
+    def order(self, term: t.Order) -> t.Order:
+        """Returns an ORDER BY term; a number means an output, and outputs' names come first."""
+        node, ordinal = term.expr, literal(term.expr)
+        if ordinal is not None:
+            if type(ordinal.value) is not int or not 1 <= ordinal.value <= len(self.select.items):
+                raise refuse(
+                    node,
+                    "ORDER BY has no such output",
+                    f"outputs are 1 to {len(self.select.items)}",
+                )
+            return t.Order(self.item(ordinal.value - 1), term.descending, term.nulls_first)
+        return t.Order(
+            self.write(with_aliases(node, self.aliases)), term.descending, term.nulls_first
+        )
+
+    def write(self, node: t.Node) -> t.Node:
+        """Returns an expression over the computed columns.
+
+        Raises:
+            Refused: A raw column, or an aggregate without a private counterpart.
+        """
+        return rebuild(node, self._column)
+
+    def _column(self, node: t.Node) -> t.Node | None:
+        for prefix, dimensions in ((STRATUM, self.strata), (GROUP, self.groups)):
+            for i, dimension in enumerate(dimensions):
+                if normal(node) == dimension.node:
+                    self.binder.bind(node)  # checks the qualifier
+                    return t.Name(f"{prefix}{i}", pos=node.pos)
+        if isinstance(node, t.Call) and node.name in ("grouping", "grouping_id"):
+            return self._grouping(node)
+        if isinstance(node, t.Call) and is_aggregate(node):
+            aggregate = read(self._inside(node), self.binder)
+            self.aggregates.setdefault(aggregate)
+            return t.Name(f"{AGGREGATE}{list(self.aggregates).index(aggregate)}", pos=node.pos)
+        if isinstance(node, t.Name):
+            raise self._raw(node)
+        return None
+
+    def _inside(self, call: t.Call) -> t.Call:
+        """Returns the aggregate with outputs' names in its argument resolved."""
+        known = _behind_columns(self.aliases, self.binder)
+        args = tuple(with_aliases(arg, known) for arg in call.args)
+        test = with_aliases(call.filter, known) if call.filter else None
+        return t.Call(call.name, args, call.star, call.distinct, test, call.using, call.pos)
+
+    def _grouping(self, call: t.Call) -> t.Node:
+        """GROUPING(a, b): a bit per argument, the last the lowest, set where it was summed over."""
+        bits = 0
+        strata = [d.node for d in self.strata]
+        for arg in call.args:
+            if normal(arg) not in (*strata, *(d.node for d in self.groups)):
+                raise refuse(arg, "GROUPING takes strata and grouping keys", "GROUPING(sex, race)")
+            bits = 2 * bits + (normal(arg) in strata)
+        return t.Binary("*", t.Name(POPULATION), t.Literal(bits), call.pos)
+
+    def _raw(self, node: t.Name) -> Exception:
+        if self.binder.knows(node):
+            self.binder.bind(node)
+            return refuse(
+                node,
+                f'the column "{node.name}" is neither a key nor in an aggregate',
+                "put it in GROUP BY or inside an aggregate; raw rows never leave",
+            )
+        return refuse(
+            node,
+            f'there is no column "{node.name}" in "{self.binder.table}"',
+            f"its columns are: {', '.join(self.binder.names.values())}",
+        )

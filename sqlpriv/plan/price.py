@@ -1,0 +1,143 @@
+"""The price of a statement, and its split over the measurements.
+
+**The split** minimises the sum, over the statement's aggregates, of their squared relative errors.
+Let D_j be how far one row can move measurement j: 1 for a count, (upper - lower) / 2 for a centred
+sum, (upper - lower)² / 8 for a centred sum of squares; bounds on rows per unit multiply all alike.
+Its noise has the variance σ_j² = D_j² / (2 ρ_j) under zCDP (discrete Gaussian) and 2 D_j² / ε_j²
+under pure DP (discrete Laplace). To first order an aggregate's squared relative error is
+Σ_j c_j σ_j² / N², with the coefficients below; 1 / N² is common to all and falls out. So with
+A_j = D_j² · Σ c_j over the aggregates, minimise
+
+    Σ_j A_j / ρ_j   subject to Σ_j ρ_j = ρ    ⇒  ρ_j ∝ A_j^(1/2)
+    Σ_j A_j / ε_j²  subject to Σ_j ε_j = ε    ⇒  ε_j ∝ A_j^(1/3)
+
+(Lagrange: A_j / ρ_j² resp. 2 A_j / ε_j³ is the same for all j.)
+
+**Coefficients** from public facts alone: x is taken as uniform on [lower, upper], of width w and
+middle μ. Its mean square is then M² = μ² + w²/12, and w²/12 also stands for the square of a cell's
+unknown mean of x - μ.
+
+    COUNT     N            c_N = 1
+    SUM       S + μ N      c_S = 1 / M²,  c_N = μ² / M²
+    AVG       μ + S / N    c_S = 1 / M²,  c_N = (w²/12) / M²      (∂/∂N = -S/N²)
+    VARIANCE  w²/8 + Q/N - (S/N)², relative to w²/12:
+                                   c_Q = (12/w²)²,  c_S = 4 (w²/12) (12/w²)²,
+                                   c_N = 1/4  (∂/∂N = -Q/N², where Q/N is w²/12 - w²/8)
+    STDDEV    half the relative error of the variance: a quarter of each
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from sqlpriv.dialect.tree import Options, Pos
+from sqlpriv.errors import DataError, Refused
+from sqlpriv.kernel.algebra import Query, Sum
+from sqlpriv.kernel.budget import Budget, Kind, Price, Rho, price_of, split
+from sqlpriv.kernel.release import Measurement
+from sqlpriv.plan.rules import Recipe
+
+KNOWN_OPTIONS = ("epsilon", "rho")
+
+
+def moves(query: Query) -> float:
+    """Returns D: how far one kept row can move a cell, in the units of the release."""
+    return float(query.upper - query.lower) / 2 if isinstance(query, Sum) else 1.0
+
+
+def coefficients(recipe: Recipe) -> dict[Query, float]:
+    """Returns c_j of each query of a recipe; see the module's text."""
+    w2, middle = recipe.width**2 / 12, recipe.middle
+    mean_square = middle * middle + w2
+    n, s, q = 1.0, 0.0, 0.0
+    match recipe.kind:
+        case "sum" if mean_square > 0:
+            n, s = middle * middle / mean_square, 1 / mean_square
+        case "mean" if mean_square > 0:
+            n, s = w2 / mean_square, 1 / mean_square
+        case "variance" | "stddev" if w2 > 0:
+            part = 1.0 if recipe.kind == "variance" else 0.25
+            n, s, q = part / 4, 4 * part / w2, part / w2**2
+    pairs = ((recipe.count, n), (recipe.total, s), (recipe.square, q))
+    return {query: c for query, c in pairs if query is not None}
+
+
+def importance(recipes: Iterable[Recipe]) -> dict[Query, float]:
+    """Returns A_j = D_j² · Σ c_j of each query: what its variance costs the statement."""
+    total: dict[Query, float] = defaultdict(float)
+    for recipe in recipes:
+        for query, c in coefficients(recipe).items():
+            total[query] += c * moves(query) ** 2
+    return dict(total)
+
+
+def shares(price: Price, recipes: Sequence[Recipe]) -> tuple[Measurement, ...]:
+    """Returns one measurement per distinct query; their prices add up to exactly `price`.
+
+    Raises:
+        Refused: The price is less than a nano for each of them.
+    """
+    weights = importance(recipes)
+    power = 1 / 2 if isinstance(price, Rho) else 1 / 3
+    floor = 1e-6 * max(weights.values()) or 1.0  # whatever is measured gets some share
+    parts = [max(weight, floor) ** power for weight in weights.values()]
+    try:
+        amounts = split(price, parts)  # type: ignore[type-var]  # one kind goes in and comes out
+    except DataError as error:
+        raise Refused(str(error), hint="give the statement a larger epsilon") from None
+    return tuple(Measurement(q, amount) for q, amount in zip(weights, amounts, strict=True))
+
+
+def statement_price(
+    options: Options,
+    budget: Budget,
+    session_epsilon: float | None,
+    pos: Pos,
+    extra: Sequence[str] = (),
+) -> Price:
+    """Returns what a statement may spend: its own OPTIONS, else the session's privacy_epsilon.
+
+    Args:
+        options: Those of the statement; `extra` names further ones that the caller reads.
+        budget: The unit's, which says whether epsilon is converted to rho.
+        session_epsilon: `SET privacy_epsilon`, or None.
+        pos: Where a refusal points.
+
+    Raises:
+        Refused: An unknown option, both ways at once, no price, or one that buys nothing.
+    """
+    known = (*KNOWN_OPTIONS, *extra)
+    for name, _ in options:
+        if name not in known:
+            raise _refuse(pos, f"there is no option {name}", f"one of: {', '.join(known)}")
+    given = [(name, value) for name, value in options if name in KNOWN_OPTIONS]
+    if len(given) > 1:
+        raise _refuse(pos, "a statement has one price", "write epsilon or rho, once")
+    name, value = given[0] if given else ("epsilon", session_epsilon)
+    if value is None:
+        raise _refuse(
+            pos,
+            "this statement has no price",
+            "write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1) …, "
+            "or SET privacy_epsilon = 0.1 for the session",
+        )
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _refuse(pos, f"the option {name} is a number", f"write {name} = 0.1")
+    try:
+        return _rho(value, budget, pos) if name == "rho" else price_of(budget, value)
+    except DataError as error:
+        raise _refuse(pos, str(error), f"write {name} = 0.1") from None
+
+
+def _rho(value: float, budget: Budget, pos: Pos) -> Price:
+    if budget.kind is not Kind.ZCDP:
+        raise _refuse(pos, "this budget is of pure epsilon", "write epsilon = 0.1")
+    price = Rho.at_most(value)
+    if price.nano == 0:
+        raise DataError(f"rho = {value} is too small to buy anything")
+    return price
+
+
+def _refuse(pos: Pos, message: str, hint: str) -> Refused:
+    return Refused(message, hint=hint, line=pos.line, column=pos.column)

@@ -1,0 +1,138 @@
+"""Rewriting of aggregates into the kernel's counts and centred sums: one function per rule.
+
+Each rule takes an `Aggregate` over some cells and returns its `Recipe`: the queries that it needs.
+`tests/rewrites/<rule>.sql` shows what each does. Equal queries of several recipes are one
+measurement (`merged`), paid once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from sqlpriv.kernel import algebra as a
+from sqlpriv.kernel.contract import Number, Type
+from sqlpriv.plan.aggregates import Aggregate
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What an aggregate is taken over: the statement's rows, strata and marginal keys."""
+
+    source: a.Relation
+    strata: tuple[a.Key, ...] = ()
+    keys: tuple[a.Key, ...] = ()
+
+    def count(self, of: a.Expr | None = None) -> a.Count:
+        """Returns the count of rows, or of values of `of`, in these cells."""
+        return a.Count(self.source, self.strata, self.keys, of)
+
+    def total(self, of: a.Expr, lower: Number, upper: Number) -> a.Sum:
+        """Returns the centred sum of `of` in these cells."""
+        return a.Sum(self.source, of, lower, upper, self.strata, self.keys)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How an aggregate is made of releases; `estimate.means` says by which formula.
+
+    Args:
+        kind: count, sum, mean, variance or stddev.
+        count: N, the count; None where it is not needed.
+        total: S, the sum of x - middle; None for a count or a constant x.
+        square: Q, the sum of (x - middle)² - centre, centre = (upper - lower)² / 8; variances only.
+        lower, upper: Bounds of x.
+        sample: Divide the variance by N - 1.
+    """
+
+    kind: str
+    count: a.Count | None
+    total: a.Sum | None = None
+    square: a.Sum | None = None
+    lower: Number = 0
+    upper: Number = 0
+    sample: bool = False
+
+    @property
+    def queries(self) -> tuple[a.Query, ...]:
+        """What has to be measured."""
+        return tuple(q for q in (self.count, self.total, self.square) if q is not None)
+
+    @property
+    def middle(self) -> float:
+        """The middle of x's interval, around which sums are centred."""
+        return (self.lower + self.upper) / 2
+
+    @property
+    def width(self) -> float:
+        """The length of x's interval."""
+        return float(self.upper - self.lower)
+
+
+Rule = Callable[[Aggregate, Cells], Recipe]
+
+
+def expand_count(aggregate: Aggregate, cells: Cells) -> Recipe:
+    """COUNT(*) → Count; COUNT(x) → Count(of = x)."""
+    return Recipe("count", cells.count(aggregate.of))
+
+
+def expand_sum(aggregate: Aggregate, cells: Cells) -> Recipe:
+    """SUM(x) → Sum(x - middle) + middle · N; without the count where the middle is 0."""
+    total, count = _centred(aggregate, cells), _denominator(aggregate, cells)
+    needed = aggregate.lower + aggregate.upper != 0
+    ends = (aggregate.lower, aggregate.upper)
+    return Recipe("sum", count if needed or total is None else None, total, None, *ends)
+
+
+def expand_mean(aggregate: Aggregate, cells: Cells) -> Recipe:
+    """AVG(x) → middle + Sum(x - middle) / N."""
+    total, count = _centred(aggregate, cells), _denominator(aggregate, cells)
+    return Recipe("mean", count, total, None, aggregate.lower, aggregate.upper)
+
+
+def expand_variance(aggregate: Aggregate, cells: Cells) -> Recipe:
+    """VARIANCE(x) → Sum((x - middle)²) / N - (Sum(x - middle) / N)²; STDDEV is its root.
+
+    The squares lie in [0, (upper - lower)² / 4], so their sum is centred, too.
+    """
+    total, count = _centred(aggregate, cells), _denominator(aggregate, cells)
+    lower, upper = aggregate.lower, aggregate.upper
+    square = None
+    if total is not None and aggregate.of is not None:
+        middle = a.Lit((lower + upper) / 2, Type.REAL)
+        of = aggregate.of if aggregate.type is Type.REAL else a.Fn("real", aggregate.of)
+        deviation = a.Arith("-", of, middle)
+        square = cells.total(a.Arith("*", deviation, deviation), 0.0, (upper - lower) ** 2 / 4)
+    return Recipe(aggregate.kind, count, total, square, lower, upper, aggregate.sample)
+
+
+RULES: dict[str, Rule] = {
+    "count": expand_count,
+    "sum": expand_sum,
+    "mean": expand_mean,
+    "variance": expand_variance,
+    "stddev": expand_variance,
+}
+
+
+def expand(aggregate: Aggregate, cells: Cells) -> Recipe:
+    """Returns the recipe of an aggregate, by the rule of its kind."""
+    return RULES[aggregate.kind](aggregate, cells)
+
+
+def merged(recipes: Iterable[Recipe]) -> tuple[a.Query, ...]:
+    """Returns the queries of all recipes, each once, in the order of their first use."""
+    return tuple(dict.fromkeys(query for recipe in recipes for query in recipe.queries))
+
+
+def _denominator(aggregate: Aggregate, cells: Cells) -> a.Count:
+    """Returns N: the rows' count where NULL is no value of x, else the count of its values."""
+    return cells.count(aggregate.of if aggregate.nullable else None)
+
+
+def _centred(aggregate: Aggregate, cells: Cells) -> a.Sum | None:
+    """Returns S, or None where x is a constant: a sum that nothing can move is not measured."""
+    if aggregate.of is None or aggregate.lower == aggregate.upper:
+        return None
+    return cells.total(aggregate.of, aggregate.lower, aggregate.upper)

@@ -1,0 +1,146 @@
+"""`CREATE SYNTHETIC TABLE … AS SELECT …` read against the contract, for the synthesizers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlpriv.dialect import tree as t
+from sqlpriv.kernel import algebra as a
+from sqlpriv.kernel.budget import Budget, Price
+from sqlpriv.kernel.contract import Column, TableContract, Value
+from sqlpriv.plan import keys, outputs
+from sqlpriv.plan.bind import Binder
+from sqlpriv.plan.literals import refuse
+from sqlpriv.plan.price import KNOWN_OPTIONS, statement_price
+
+SYNTHETIC_OPTIONS = ("rows", "seed_rows", "degree", "bins", "max_cells", "rounds", "iterations")
+
+
+@dataclass(frozen=True)
+class SyntheticPlan:
+    """What a synthesizer is asked for.
+
+    Args:
+        name: Of the synthetic table.
+        method: Of synthesis, lower case.
+        columns: Those of the SELECT in its order; each has a declared domain.
+        strata: The strata columns, all among `columns`.
+        keys: The strata as keys of queries, in the same order.
+        where: Which rows take part, or None.
+        price: What it may spend.
+        options: Those that are not the price; the synthesizer reads and checks them.
+        weights: The public table of WEIGHTS FROM, or ''.
+    """
+
+    name: str
+    method: str
+    columns: tuple[Column, ...]
+    strata: tuple[Column, ...]
+    keys: tuple[a.Key, ...]
+    where: a.Expr | None
+    price: Price
+    options: tuple[tuple[str, Value], ...]
+    weights: str = ""
+
+
+def plan_synthetic(
+    statement: t.CreateSynthetic,
+    contract: TableContract,
+    budget: Budget,
+    session_epsilon: float | None,
+    known_options: tuple[str, ...] = SYNTHETIC_OPTIONS,
+) -> SyntheticPlan:
+    """Returns the validated request.
+
+    Args:
+        statement: As read.
+        contract: Of its table.
+        budget: Of the table's privacy unit.
+        session_epsilon: `SET privacy_epsilon`, or None.
+        known_options: Options other than the price that the method knows.
+
+    Raises:
+        Refused: A column without a domain, an unknown option, no price.
+    """
+    select = statement.select
+    if contract.unit is None:
+        raise refuse(
+            t.Literal(None, statement.pos),
+            f'"{contract.table}" has no privacy unit',
+            f"the owner runs ALTER TABLE {contract.table} ADD PRIVACY_KEY (column), "
+            f"then ALTER TABLE {contract.table} SET PU",
+        )
+    given = (*select.options, *statement.options)
+    price = statement_price(given, budget, session_epsilon, statement.pos, known_options)
+    binder = Binder.of(contract, select.alias)
+    columns = tuple(_column(item, contract, binder) for item in select.items)
+    _distinct(columns, select)
+    dimensions = keys.strata(select, binder, {})
+    strata = tuple(_stratum(d, columns) for d in dimensions)
+    where = outputs.predicate(select.where, binder, {}) if select.where else None
+    options = tuple((name, value) for name, value in given if name not in KNOWN_OPTIONS)
+    weights = select.stratify.weights if select.stratify else ""
+    return SyntheticPlan(
+        statement.name,
+        statement.method,
+        columns,
+        strata,
+        tuple(d.key for d in dimensions),
+        where,
+        price,
+        options,
+        weights,
+    )
+
+
+def _column(item: t.Item, contract: TableContract, binder: Binder) -> Column:
+    """Returns a selected column, which has a declared domain."""
+    if not isinstance(item.expr, t.Name):
+        raise refuse(
+            item.expr,
+            "a synthetic table has columns of the source table",
+            "compute from it later: the synthetic table is free to query",
+        )
+    if item.alias and item.alias.lower() != item.expr.name.lower():
+        raise refuse(
+            item.expr, "columns of a synthetic table keep their names", f"leave out AS {item.alias}"
+        )
+    binder.bind(item.expr)
+    column = contract.column(item.expr.name)
+    if contract.unit is not None and item.expr.name.lower() == contract.unit.column.lower():
+        raise refuse(
+            item.expr,
+            f'"{item.expr.name}" names the privacy unit',
+            "leave it out: synthetic rows stand for nobody",
+        )
+    if column is None or column.domain is None:
+        alter = f"ALTER TABLE {contract.table} ALTER COLUMN {item.expr.name} SET PRIVACY DOMAIN"
+        raise refuse(
+            item.expr,
+            f'the column "{item.expr.name}" has no public domain',
+            f"the owner runs {alter} BETWEEN (low, high), or … IN ('a', 'b')",
+        )
+    return column
+
+
+def _distinct(columns: tuple[Column, ...], select: t.Select) -> None:
+    for i, column in enumerate(columns):
+        if column in columns[:i]:
+            raise refuse(
+                select.items[i].expr,
+                f'the column "{column.name}" is selected twice',
+                "name it once",
+            )
+
+
+def _stratum(dimension: keys.Dimension, columns: tuple[Column, ...]) -> Column:
+    """Returns the selected column that a stratum key is."""
+    name = dimension.node.name if isinstance(dimension.node, t.Name) else ""
+    for column in columns:
+        if column.name.lower() == name:
+            return column
+    raise refuse(
+        dimension.node,
+        f'the stratum column "{name}" is not selected',
+        f"add {name} to the SELECT list",
+    )

@@ -39,7 +39,7 @@ ARROW = {
     Type.INTEGER: pa.int64(), Type.REAL: pa.float64(), Type.TEXT: pa.string(),
     Type.BOOLEAN: pa.bool_(), Type.DATE: pa.date32(), Type.TIMESTAMP: pa.timestamp("us"),
 }  # fmt: skip
-SANDBOX = {
+SANDBOX: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false", "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false", "python_enable_replacements": "false",
     "memory_limit": "1GB", "threads": "1", "lock_configuration": "true",
@@ -165,7 +165,7 @@ def _layout(
     return pa.table(columns)
 
 
-def _typed(values: list[Any], type_: Any) -> pa.Array[Any]:
+def _typed(values: list[Any], type_: Any) -> Any:
     return pa.array(values, type_)
 
 
@@ -175,7 +175,7 @@ def _estimates(
     releases: Mapping[Query, Release],
     weights: NDArray[np.float64] | None,
     rows: int,
-) -> tuple[pa.Array, pa.Array]:
+) -> tuple[Any, Any]:
     """Returns the column of an aggregate and that of its half-widths."""
     whole = pa.int64() if recipe.kind == "count" else pa.float64()
     if not releases:
@@ -214,13 +214,14 @@ def _evaluate(engine: duckdb.DuckDBPyConnection, output: Output, halves: list[in
     text += f" LIMIT {sql(output.limit)}" if output.limit else ""
     text += f" OFFSET {sql(output.offset)}" if output.offset else ""
     try:
-        return engine.sql(text).to_arrow_table()
+        rows: pa.Table = engine.sql(text).to_arrow_table()
     except duckdb.Error as error:
         reason = str(error).split("\n", 1)[0]
         raise Refused(
             f"the outputs cannot be computed from the released numbers: {reason}",
             hint="DuckDB's scalar functions over keys and aggregates can be used",
         ) from None
+    return rows
 
 
 def _order(term: t.Order) -> str:

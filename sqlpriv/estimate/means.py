@@ -121,7 +121,7 @@ def _ratio(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
     share = _shares(m.n, present, weights)
     part = np.where(present, np.clip(m.s / n, -half, half), 0.0)
     mean = (share * part).sum(axis=0)
-    any_row = present.any(axis=0)
+    any_row = np.asarray(present.any(axis=0))
     leverage = (share / n) ** 2
     if recipe.kind == "mean":
         own = mean if weights is None else part
@@ -140,7 +140,7 @@ def _ratio(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
 
 def _variance(recipe: Recipe, n: Array, value: Array, error: Array) -> Estimate:
     """Returns the population's or the sample's variance, or its root."""
-    known = np.asarray(n > (1 if recipe.sample else 0))
+    known: NDArray[np.bool_] = np.asarray(n > (1 if recipe.sample else 0))
     if recipe.sample:
         factor = np.where(known, n, 2.0) / (np.where(known, n, 2.0) - 1)
         value, error = value * factor, error * factor

@@ -87,20 +87,18 @@ class Binder:
     def together(self, nodes: tuple[t.Node, ...]) -> tuple[a.Expr, ...]:
         """Returns expressions that are of one type, literals read as the others' type."""
         found = [literal(node) for node in nodes]
-        types = {
-            self.shape(node, self.bind(node)).type
-            for node, lit in zip(nodes, found, strict=True)
-            if lit is None
-        } or {n for lit in found if lit and (n := natural(lit.value))}
+        open_ = [node for node, lit in zip(nodes, found, strict=True) if lit is None]
+        bound = [self.bind(node) for node in open_]
+        shapes = [self.shape(node, expr) for node, expr in zip(open_, bound, strict=True)]
+        own = [natural(lit.value) for lit in found if lit]
+        types = {s.type for s in shapes} or {type_ for type_ in own if type_}
         mixed = types == {Type.INTEGER, Type.REAL}
         if len(types) > 1 and not mixed:
             names = " and ".join(sorted(str(type_) for type_ in types))
             raise refuse(nodes[0], f"the types {names} are mixed", "bring both sides to one type")
         target = Type.REAL if mixed else next(iter(types), Type.INTEGER)
-        return tuple(
-            coerce(lit, target) if lit else self.bind(node)
-            for lit, node in zip(found, nodes, strict=True)
-        )
+        rest = iter(bound)
+        return tuple(coerce(lit, target) if lit else next(rest) for lit in found)
 
     def _bind(self, node: t.Node) -> a.Expr:
         match node:

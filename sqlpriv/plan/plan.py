@@ -88,7 +88,14 @@ def plan(
             f"then ALTER TABLE {contract.table} SET PU",
         )
     price = statement_price(select.options, budget, session_epsilon, select.pos)
-    output = _output(select, contract)
+    try:
+        output = _output(select, contract)
+    except RecursionError:
+        raise refuse(
+            t.Literal(None, select.pos),
+            "an expression of this statement is nested too deeply",
+            "write x IN (…) for a long chain of OR",
+        ) from None
     return Plan(shares(price, output.recipes), budget.unit_table, price, output)
 
 

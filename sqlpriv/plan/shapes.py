@@ -143,7 +143,7 @@ def _literal(value: Value, type_: Type) -> Shape:
     if value is None:
         return Shape(type_, None, None, True, (None,))
     ordered = type_ in (Type.INTEGER, Type.REAL, Type.DATE, Type.TIMESTAMP)
-    ends = (value, value) if ordered else (None, None)
+    ends: tuple[Any, Any] = (value, value) if ordered else (None, None)
     return Shape(type_, *ends, nullable=False, values=(value,))
 
 
@@ -153,7 +153,7 @@ def _of_values(type_: Type, values: tuple[Value, ...]) -> Shape:
     for value in known:
         _literal(value, type_)
     ordered = type_ in (Type.INTEGER, Type.REAL, Type.DATE, Type.TIMESTAMP) and known
-    ends = (min(known), max(known)) if ordered else (None, None)
+    ends: tuple[Any, Any] = (min(known), max(known)) if ordered else (None, None)
     nullable = len(known) < len(values)
     return Shape(type_, *ends, nullable, (*known, *((None,) if nullable else ())))
 
@@ -187,8 +187,9 @@ def _union(shapes: list[Shape]) -> Shape:
     _one_type(tuple(typed), "CASE, COALESCE, LEAST or GREATEST")
     type_ = Type.REAL if Type.REAL in {s.type for s in typed} else typed[0].type
     nullable = any(s.nullable for s in shapes)
-    bounded = all(s.lower is not None for s in typed)
-    ends = (min(s.lower for s in typed), max(s.upper for s in typed)) if bounded else (None, None)
+    ends: tuple[Any, Any] = (None, None)
+    if all(s.lower is not None for s in typed):
+        ends = (min(s.lower for s in typed), max(s.upper for s in typed))
     values = None
     if all(s.values is not None for s in shapes) and type_ is not Type.REAL:
         seen = dict.fromkeys(itertools.chain.from_iterable(s.values or () for s in shapes))

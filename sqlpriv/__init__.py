@@ -1,0 +1,135 @@
+"""Differentially private SQL over DuckDB, with strata as a first-class clause.
+
+The module is a PEP 249 driver::
+
+    import sqlpriv
+
+    with sqlpriv.connect("people.duckdb") as con:  # an analyst's connection
+        for row in con.execute("SELECT sex, AVG(income) FROM people STRATIFY BY sex"):
+            print(row)
+
+It is light on purpose: the engine is loaded when something is first connected to, so that tools
+may import it to look at its errors and types in a few milliseconds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlpriv.errors import (
+    BudgetExhausted,
+    DatabaseError,
+    DataError,
+    DeclarationError,
+    Error,
+    IntegrityError,
+    InterfaceError,
+    InternalError,
+    KernelError,
+    LedgerError,
+    NotSupportedError,
+    OperationalError,
+    PermissionDenied,
+    ProgrammingError,
+    ReadFailed,
+    Refused,
+    VaultBusy,
+    Warning,
+)
+from sqlpriv.interfaces.types import (
+    BINARY,
+    DATETIME,
+    NUMBER,
+    ROWID,
+    STRING,
+    Binary,
+    Date,
+    DateFromTicks,
+    Time,
+    TimeFromTicks,
+    Timestamp,
+    TimestampFromTicks,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sqlpriv.interfaces.dbapi import Connection, Cursor
+
+__version__ = "0.1.0"
+
+apilevel = "2.0"
+threadsafety = 1
+"""Threads may share the module, not a connection."""
+paramstyle = "qmark"
+"""`?` takes the next of a sequence; `$1` of a sequence and `:name` of a mapping work as well."""
+
+__all__ = [
+    "BINARY",
+    "DATETIME",
+    "NUMBER",
+    "ROWID",
+    "STRING",
+    "Binary",
+    "BudgetExhausted",
+    "Connection",
+    "Cursor",
+    "DataError",
+    "DatabaseError",
+    "Date",
+    "DateFromTicks",
+    "DeclarationError",
+    "Error",
+    "IntegrityError",
+    "InterfaceError",
+    "InternalError",
+    "KernelError",
+    "LedgerError",
+    "NotSupportedError",
+    "OperationalError",
+    "PermissionDenied",
+    "ProgrammingError",
+    "ReadFailed",
+    "Refused",
+    "Time",
+    "TimeFromTicks",
+    "Timestamp",
+    "TimestampFromTicks",
+    "VaultBusy",
+    "Warning",
+    "__version__",
+    "apilevel",
+    "connect",
+    "paramstyle",
+    "threadsafety",
+]
+
+
+def connect(
+    vault: str | Path, *, role: str = "analyst", principal: str | None = None
+) -> Connection:
+    """Opens a vault.
+
+    Args:
+        vault: Path of the DuckDB file that holds the private tables. Its ledger and its releases
+            lie beside it (people.duckdb, people.ledger, people.release.duckdb).
+        role: "analyst" asks under the budget; "owner" declares, loads data and runs plain SQL.
+            The role keeps honest people from slips. It is no lock: whoever can read the file can
+            read the data.
+        principal: Whose name the charges are recorded under; by default the system's user name.
+
+    Raises:
+        InterfaceError: The role is neither of the two.
+        OperationalError: The vault cannot be opened.
+    """
+    from sqlpriv.interfaces import dbapi
+
+    return dbapi.connect(vault, role=role, principal=principal)
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("Connection", "Cursor"):
+        from sqlpriv.interfaces import dbapi
+
+        return getattr(dbapi, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

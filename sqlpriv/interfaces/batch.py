@@ -1,0 +1,129 @@
+"""A text of statements run without a person at hand: `sqlpriv query`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TextIO
+
+from sqlpriv import errors
+from sqlpriv.interfaces.caret import explained
+from sqlpriv.interfaces.footnote import footnote
+from sqlpriv.interfaces.output import console_for, print_table, write_parquet, write_text
+from sqlpriv.interfaces.progress import reporting
+from sqlpriv.session import Result, Session
+
+
+class Failed(errors.DatabaseError):
+    """A statement failed; the message is complete, with its place in the user's text."""
+
+
+def run(session: Session, text: str, form: str, output: Path | None, name: str = "") -> None:
+    """Runs every statement and writes every result; the first failure ends it.
+
+    Args:
+        session: Whose rights and budget the statements have.
+        text: The statements.
+        form: One of `output.FORMATS`.
+        output: A file, which appears only when all has succeeded; None for stdout.
+        name: Of the file that the text came from, for messages; or ''.
+
+    Raises:
+        Failed: A statement failed; earlier ones stay charged, and are free when asked again.
+    """
+    with _destination(output) as out:
+        if form == "parquet":
+            _run_to_parquet(session, text, out, name)
+            return
+        stream = _text_stream(out)
+        for result in _results(session, text, name):
+            if form == "table":
+                print_table(result, console_for(stream))
+            else:
+                write_text(result, form, stream)
+            stream.flush()
+            _note(result)
+
+
+def _run_to_parquet(session: Session, text: str, out: IO[bytes], name: str) -> None:
+    """A Parquet file holds one table: the last result that has rows."""
+    last = None
+    for result in _results(session, text, name):
+        if result.table is not None:
+            if last is not None:
+                print("note: a Parquet file holds the last result alone", file=sys.stderr)
+            last = result
+        _note(result)
+    if last is None:
+        raise Failed("No statement gave rows, so there is nothing to write as Parquet.")
+    write_parquet(last, out)
+
+
+def _results(session: Session, text: str, name: str) -> Iterator[Result]:
+    for statement, line in located(session, text):
+        try:
+            with reporting() as report:
+                result = session.execute(statement, progress=report)
+        except errors.Error as error:
+            where = f"{name}: " if name else ""
+            raise Failed(where + explained(error, statement, line)) from error
+        yield result
+
+
+def located(session: Session, text: str) -> Iterator[tuple[str, int]]:
+    """Yields each statement of a text with the line on which it starts.
+
+    Raises:
+        Failed: The text cannot be parted into statements.
+    """
+    try:
+        statements = session.statements(text)
+    except errors.Error as error:
+        raise Failed(explained(error, text)) from error
+    at = 0
+    for statement in statements:
+        found = text.find(statement, at)
+        start = max(found, at)
+        at = start + len(statement) if found >= 0 else at
+        yield statement, text.count("\n", 0, start) + 1
+
+
+def _note(result: Result) -> None:
+    print(footnote(result), file=sys.stderr)
+
+
+def _text_stream(out: IO[bytes]) -> TextIO:
+    """stdout itself when that is where bytes go: it knows whether it is a terminal."""
+    if out is sys.stdout.buffer:
+        return sys.stdout
+    return open(out.fileno(), "w", encoding="utf-8", newline="", closefd=False)
+
+
+@contextmanager
+def _destination(output: Path | None) -> Iterator[IO[bytes]]:
+    """Yields where output goes. A file is begun beside its place and moved there at the end.
+
+    So a place that cannot be written is found out before anything is paid for, and a failing
+    statement leaves the file of the last time as it was.
+    """
+    if output is None:
+        yield sys.stdout.buffer
+        return
+    try:
+        handle, draft = tempfile.mkstemp(prefix=f".{output.name}.", dir=output.parent)
+    except OSError as error:
+        raise Failed(f"{output} cannot be written ({error.strerror}); nothing was run.") from None
+    try:
+        with open(handle, "wb") as out:
+            yield out
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(draft, 0o666 & ~mask)
+        os.replace(draft, output)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,56 @@
+"""An error as people read it: what is wrong, where in their text, and what to type next."""
+
+from __future__ import annotations
+
+import re
+
+from sqlpriv import errors
+
+_NEXT: tuple[tuple[type[errors.Error], str], ...] = (
+    (
+        errors.BudgetExhausted,
+        "EXPLAIN PRIVACY <statement> tells a price beforehand, SHOW PRIVACY BUDGET what is left; "
+        "a lower epsilon costs less, and an answer given before is free.",
+    ),
+    (errors.PermissionDenied, "run it on an owner's connection (--role owner)."),
+    (errors.VaultBusy, "close the program that is writing to the vault and run it again."),
+    (errors.ReadFailed, "a filter or a declared domain may not fit the column: DESCRIBE <table>."),
+    (errors.ProgrammingError, "EXPLAIN PRIVACY <statement> checks a statement without any charge."),
+)
+
+
+def explained(error: errors.Error, sql: str = "", first_line: int = 1) -> str:
+    """Returns the lines to show for an error.
+
+    Args:
+        error: What was raised.
+        sql: The statement's text, in which the error's line and column lie.
+        first_line: The line of the user's file on which `sql` starts.
+    """
+    message = error.message if isinstance(error, errors.Refused) else str(error)
+    parts = [f"{_title(error)}: {message}", *_place(error, sql, first_line)]
+    hint = getattr(error, "hint", None) or _next_step(error)
+    if hint and "\nHint:" not in message:
+        parts.append(f"Hint: {hint}")
+    return "\n".join(parts)
+
+
+def _title(error: errors.Error) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(error).__name__).capitalize()
+
+
+def _next_step(error: errors.Error) -> str | None:
+    return next((step for kind, step in _NEXT if isinstance(error, kind)), None)
+
+
+def _place(error: errors.Error, sql: str, first_line: int) -> list[str]:
+    """Returns the offending line and a caret under its place; nothing where it is not known."""
+    line, column = getattr(error, "line", 0), getattr(error, "column", 0)
+    lines = sql.splitlines()
+    if not 1 <= line <= len(lines) or column < 1:
+        return []
+    number = str(line + first_line - 1)
+    text = lines[line - 1]
+    # Tabs stay tabs, so that the caret stands right however wide the terminal shows them.
+    margin = "".join("\t" if letter == "\t" else " " for letter in text[: column - 1])
+    return [f"  {number} │ {text}", f"  {' ' * len(number)} │ {margin}^"]

@@ -1,0 +1,109 @@
+"""Completion in the shell: what may come next after the word before the cursor."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
+
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+
+KEYWORDS = (
+    "ALTER TABLE", "AND", "AS", "ASC", "BETWEEN", "CASE", "CREATE", "CREATE OR REPLACE SYNTHETIC TABLE",
+    "CREATE SYNTHETIC TABLE", "CREATE TABLE", "DESC", "DESCRIBE", "DISTINCT", "DROP SYNTHETIC TABLE",
+    "ELSE", "END", "EXPLAIN PRIVACY", "FROM", "GROUP BY", "HAVING", "IN", "IS NULL", "LIMIT", "NOT",
+    "NULL", "OFFSET", "OPTIONS (epsilon = ", "OR", "ORDER BY", "SELECT", "SET privacy_epsilon = ",
+    "SHOW PRIVACY BUDGET", "SHOW PRIVACY RELEASES", "SHOW PRIVACY TABLES", "STRATIFY BY", "THEN",
+    "USING", "WEIGHTS FROM", "WHEN", "WHERE", "WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = ",
+)  # fmt: skip
+DECLARATIONS = (
+    "ADD PRIVACY_KEY (", "ADD PRIVACY_LINK (", "ALTER COLUMN", "SET PRIVACY BOUND (rows_per_unit = ",
+    "SET PRIVACY BUDGET (epsilon = ", "SET PU", "SET PUBLIC", "UNSET PU",
+)  # fmt: skip
+DOMAINS = (
+    "SET PRIVACY DOMAIN BETWEEN (", "SET PRIVACY DOMAIN IN (",
+    "SET PRIVACY DOMAIN REFERENCES ", "DROP PRIVACY DOMAIN",
+)  # fmt: skip
+FUNCTIONS = (
+    "AVG(", "COALESCE(", "COUNT(", "GREATEST(", "GROUPING(", "LEAST(", "ROUND(", "STDDEV(", "SUM(",
+    "VARIANCE(",
+)  # fmt: skip
+METHODS = ("independent", "mst")
+
+_WORD = re.compile(r"\.?[\w$]*$")
+_NAME = r'("[^"]+"|[\w$]+)'
+
+
+class Catalog(Protocol):
+    """The names that a session knows; all of them are public facts."""
+
+    @property
+    def tables(self) -> dict[str, tuple[str, ...]]: ...  # noqa: D102 (a protocol)
+
+    @property
+    def released(self) -> dict[str, tuple[str, ...]]: ...  # noqa: D102 (a protocol)
+
+
+class SqlCompleter(Completer):
+    """Offers tables after FROM, columns of the tables in use, phrases and dot commands.
+
+    Args:
+        catalog: Gives the names as they are now.
+        commands: The shell's own commands, each beginning with a dot.
+    """
+
+    def __init__(self, catalog: Callable[[], Catalog], commands: Iterable[str]) -> None:
+        self._catalog, self._commands = catalog, tuple(commands)
+
+    def get_completions(self, document: Document, _event: CompleteEvent) -> Iterator[Completion]:
+        """Yields what begins with the word before the cursor, whatever its case."""
+        before = document.text_before_cursor
+        word = _word(before)
+        for offer in self._offers(before[: len(before) - len(word)], document.text, word):
+            if offer.lower().startswith(word.lower()) and offer.lower() != word.lower():
+                yield Completion(offer, start_position=-len(word))
+
+    def _offers(self, before: str, text: str, word: str) -> tuple[str, ...]:
+        if word.startswith("."):
+            return () if before.strip() else self._commands
+        catalog = self._catalog()
+        tables = {**catalog.released, **catalog.tables}
+        match _last_words(before):
+            case [*_, "FROM" | "JOIN" | "TABLE" | "DESCRIBE" | "REFERENCES"]:
+                return tuple(sorted(map(_quoted, tables)))
+            case [*_, "USING"]:
+                return METHODS
+            case [*_, "ALTER", "TABLE", _]:
+                return DECLARATIONS
+            case [*_, "ALTER", "COLUMN", _]:
+                return DOMAINS
+            case _ if not word:
+                return ()
+        return (*_columns(tables, text), *FUNCTIONS, *KEYWORDS)
+
+
+def _word(before: str) -> str:
+    found = _WORD.search(before)
+    word = found.group() if found else ""
+    # `t.col`: the dot of a qualifier belongs to no word; `.help` begins a line.
+    qualifies = word.startswith(".") and before[: len(before) - len(word)].strip()
+    return word[1:] if qualifies else word
+
+
+def _last_words(before: str) -> list[str]:
+    return [word.upper() for word in re.findall(r'"[^"]+"|[\w$]+', before)[-3:]]
+
+
+def _columns(tables: dict[str, tuple[str, ...]], text: str) -> list[str]:
+    """Returns the columns of the tables that the text names after FROM; of all if it names none."""
+    pattern = rf"\b(?:from|table|join)\s+{_NAME}"
+    named = {name.strip('"').lower() for name in re.findall(pattern, text, re.IGNORECASE)}
+    used = [cols for table, cols in tables.items() if table.lower() in named] or tables.values()
+    return sorted({_quoted(column) for columns in used for column in columns}, key=str.lower)
+
+
+def _quoted(name: str) -> str:
+    """A name as SQL has to have it: in quotes where it is no plain word."""
+    plain = re.fullmatch(r"[A-Za-z_]\w*", name) and name.upper() != "STRATIFY"
+    return name if plain else '"' + name.replace('"', '""') + '"'

@@ -1,0 +1,100 @@
+"""Results as text or files: a table for people, CSV, JSON and Parquet for programs."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import IO, TextIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from sqlpriv.interfaces.footnote import half_width
+from sqlpriv.interfaces.rows import batches, numeric, plain, rows, shown, shown_half_width
+from sqlpriv.session import Result
+
+TEXT_FORMATS = ("table", "csv", "json")
+FORMATS = (*TEXT_FORMATS, "parquet")
+
+
+def write_text(result: Result, form: str, out: TextIO) -> None:
+    """Writes the rows of a result as csv or json; a result without rows writes nothing."""
+    if result.table is not None:
+        {"csv": _write_csv, "json": _write_json}[form](result.table, out)
+
+
+def write_parquet(result: Result, out: IO[bytes]) -> None:
+    """Writes the rows of a result as a Parquet file."""
+    if result.table is not None:
+        pq.write_table(result.table, out)
+
+
+def print_table(result: Result, console: Console, limit: int | None = None) -> None:
+    """Prints the rows of a result, half-widths in a column of their own beside the values.
+
+    Args:
+        result: One with rows; without rows nothing is printed.
+        console: Where to; a terminal gets colour, a pipe gets plain text of any width.
+        limit: How many rows to show at most; None for all.
+    """
+    if result.table is None:
+        return
+    grid = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for name, kind in zip(result.table.column_names, result.table.schema.types, strict=True):
+        # The name goes in as Text: a column may be called [red], which is no markup.
+        grid.add_column(Text(name), justify="right" if numeric(kind) else "left")
+        if _has_error(result, name):
+            grid.add_column(Text("±"), style="cyan")
+    for at, row in enumerate(rows(result.table, 0, limit)):
+        grid.add_row(*_cells(result, result.table, at, row))
+    console.print(grid, soft_wrap=not console.is_terminal)
+
+
+def console_for(out: TextIO) -> Console:
+    """Returns a console on a stream; what is no terminal is as wide as its text needs."""
+    return Console(file=out, highlight=False, width=None if out.isatty() else 100_000)
+
+
+def _has_error(result: Result, name: str) -> bool:
+    return any(width is not None for width in result.half_widths.get(name, ()))
+
+
+def _cells(result: Result, table: pa.Table, at: int, row: tuple[object, ...]) -> list[Text]:
+    cells = []
+    for name, value in zip(table.column_names, row, strict=True):
+        width = half_width(result, name, at)
+        cells.append(Text(shown(value, width), style="dim" if value is None else ""))
+        if _has_error(result, name):
+            cells.append(Text("" if value is None else shown_half_width(width)))
+    return cells
+
+
+def _write_csv(table: pa.Table, out: TextIO) -> None:
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table.column_names)
+    for batch in batches(table):
+        writer.writerows([_csv_value(value) for value in row] for row in batch)
+
+
+def _csv_value(value: object) -> object:
+    """NULL is an empty field; everything else is written as JSON would, text without quotes."""
+    found = plain(value)
+    if isinstance(found, bool | list | dict):
+        return json.dumps(found, ensure_ascii=False)
+    return found
+
+
+def _write_json(table: pa.Table, out: TextIO) -> None:
+    """Writes an array of objects, one row a line; of columns of one name the last one counts."""
+    names, first = table.column_names, True
+    out.write("[")
+    for batch in batches(table):
+        for row in batch:
+            record = dict(zip(names, map(plain, row), strict=True))
+            out.write(("" if first else ",") + "\n" + json.dumps(record, ensure_ascii=False))
+            first = False
+    out.write("\n]\n")

@@ -1,0 +1,161 @@
+"""From an Arrow table to Python: rows, PEP 249's description, and values as people read them."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+Description = tuple[str, str, None, None, int | None, int | None, bool]
+"""name, type_code, display_size, internal_size, precision, scale, null_ok"""
+
+_NAMES = {
+    pa.bool_(): "BOOLEAN",
+    pa.int8(): "TINYINT",
+    pa.int16(): "SMALLINT",
+    pa.int32(): "INTEGER",
+    pa.int64(): "BIGINT",
+    pa.uint8(): "UTINYINT",
+    pa.uint16(): "USMALLINT",
+    pa.uint32(): "UINTEGER",
+    pa.uint64(): "UBIGINT",
+    pa.float32(): "FLOAT",
+    pa.float64(): "DOUBLE",
+    pa.string(): "VARCHAR",
+    pa.large_string(): "VARCHAR",
+    pa.string_view(): "VARCHAR",
+    pa.binary(): "BLOB",
+    pa.large_binary(): "BLOB",
+    pa.binary_view(): "BLOB",
+    pa.date32(): "DATE",
+    pa.date64(): "DATE",
+    pa.null(): "INTEGER",  # what DuckDB calls the type of a bare NULL
+}
+
+
+def type_name(kind: pa.DataType) -> str:
+    """Returns DuckDB's name of an Arrow type; for a nested type, Arrow's own."""
+    if kind in _NAMES:
+        return _NAMES[kind]
+    if pa.types.is_decimal(kind):
+        return "HUGEINT" if _whole(kind) else f"DECIMAL({kind.precision},{kind.scale})"
+    if pa.types.is_timestamp(kind):
+        return "TIMESTAMP WITH TIME ZONE" if kind.tz else "TIMESTAMP"
+    if pa.types.is_time(kind):
+        return "TIME"
+    if pa.types.is_interval(kind) or pa.types.is_duration(kind):
+        return "INTERVAL"
+    if pa.types.is_dictionary(kind):
+        return type_name(kind.value_type)
+    return str(kind).upper()
+
+
+def description(table: pa.Table) -> tuple[Description, ...]:
+    """Returns PEP 249's seven items for each column."""
+    return tuple(_described(field) for field in table.schema)
+
+
+def _described(field: pa.Field) -> Description:
+    decimal = pa.types.is_decimal(field.type)
+    precision = field.type.precision if decimal else None
+    scale = field.type.scale if decimal else None
+    return (field.name, type_name(field.type), None, None, precision, scale, field.nullable)
+
+
+def rows(table: pa.Table, start: int = 0, count: int | None = None) -> list[tuple[Any, ...]]:
+    """Returns `count` rows from `start` on, as tuples of Python values.
+
+    A HUGEINT, which Arrow carries as DECIMAL(38,0), comes out as an int.
+    """
+    part = table.slice(start, count)
+    return list(zip(*(_values(column) for column in part.columns), strict=True))
+
+
+def batches(table: pa.Table, size: int = 10_000) -> Iterator[list[tuple[Any, ...]]]:
+    """Yields all rows, `size` at a time, so that a large table is never wholly Python objects."""
+    for start in range(0, table.num_rows, size):
+        yield rows(table, start, size)
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    values: list[Any] = column.to_pylist()
+    if not _whole(column.type):
+        return values
+    return [None if value is None else int(value) for value in values]
+
+
+def _whole(kind: pa.DataType) -> bool:
+    return pa.types.is_decimal(kind) and kind.scale == 0 and kind.precision == 38
+
+
+def numeric(kind: pa.DataType) -> bool:
+    """Tells whether values of that type read best flush right."""
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
+
+
+def shown(value: Any, half_width: float | None = None) -> str:
+    """Returns a value as people read it, no finer than its half-width warrants.
+
+    Digits below a tenth of the half-width would be noise; without one, doubles show eight digits.
+    """
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "true" if value else "false"
+        case float() if half_width is not None and _usable(half_width) and math.isfinite(value):
+            return f"{value:.{_decimals(half_width)}f}"
+        case float():
+            return f"{value:.8g}"
+        case bytes():
+            return value.hex()
+        case dt.datetime():
+            return value.isoformat(sep=" ")
+        case str():
+            return value
+        case _:
+            return str(value)
+
+
+def shown_half_width(half_width: float | None) -> str:
+    """Returns `±…`, rounded up to two digits, or '' where there is no error to tell."""
+    if half_width is None or not _usable(half_width):
+        return ""
+    unit = 10.0 ** -_decimals(half_width)
+    up = math.ceil(round(half_width / unit, 6)) * unit
+    return f"±{up:.{_decimals(half_width)}f}"
+
+
+def _usable(half_width: float) -> bool:
+    return math.isfinite(half_width) and half_width > 0
+
+
+def _decimals(half_width: float) -> int:
+    return min(12, max(0, 1 - math.floor(math.log10(half_width))))
+
+
+def plain(value: Any) -> Any:
+    """Returns a value that JSON can hold; what JSON has no form for becomes text, NaN null."""
+    match value:
+        case float():
+            return value if math.isfinite(value) else None
+        case None | bool() | int() | str():
+            return value
+        case Decimal():
+            return float(value)
+        case list() | tuple():
+            return [plain(item) for item in value]
+        case dict():
+            return {str(key): plain(item) for key, item in value.items()}
+        case bytes():
+            return value.hex()
+        case dt.date() | dt.time():
+            return value.isoformat()
+        case _:
+            return str(value)

@@ -1,0 +1,262 @@
+"""PEP 249, on a real vault."""
+
+import datetime as dt
+import threading
+from decimal import Decimal
+
+import pytest
+
+import sqlpriv
+
+BY_SEX = "SELECT SEX, COUNT(*) AS n, AVG(PINCP) AS income FROM people STRATIFY BY SEX"
+PRICED = BY_SEX.replace("SELECT", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5)", 1)
+
+
+@pytest.fixture
+def cursor(owner):
+    """An owner's cursor on a table of two rows."""
+    cursor = owner.execute("CREATE TABLE drinks (name VARCHAR, strength DECIMAL(4,2), since DATE)")
+    cursor.executemany(
+        "INSERT INTO drinks VALUES (?, ?, ?)",
+        [("Cooper's", Decimal("4.50"), dt.date(1862, 5, 1)), ("Boag's", None, None)],
+    )
+    return cursor
+
+
+def test_module_attributes():
+    assert (sqlpriv.apilevel, sqlpriv.threadsafety, sqlpriv.paramstyle) == ("2.0", 1, "qmark")
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        sqlpriv.nonsense  # noqa: B018
+
+
+def test_errors_are_attributes_of_connections(owner):
+    for name in ("Warning", "Error", "InterfaceError", "DatabaseError", "DataError",
+                 "OperationalError", "IntegrityError", "InternalError", "ProgrammingError",
+                 "NotSupportedError"):  # fmt: skip
+        assert getattr(owner, name) is getattr(sqlpriv, name)
+    assert issubclass(sqlpriv.Refused, sqlpriv.ProgrammingError)
+
+
+def test_an_unknown_role(tmp_path):
+    with pytest.raises(sqlpriv.InterfaceError, match='"analyst" or "owner"'):
+        sqlpriv.connect(tmp_path / "x.duckdb", role="root")
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- Fetching ---
+
+
+def test_fetching(cursor):
+    cursor.execute("SELECT * FROM drinks ORDER BY name DESC")
+    assert (cursor.rowcount, cursor.rownumber, cursor.arraysize) == (2, 0, 1)
+    assert cursor.fetchone() == ("Cooper's", Decimal("4.50"), dt.date(1862, 5, 1))
+    assert cursor.fetchmany() == [("Boag's", None, None)]
+    assert cursor.fetchmany(3) == []
+    assert cursor.fetchone() is None
+    assert cursor.fetchall() == []
+    assert cursor.rownumber == 2
+
+
+def test_fetchmany_and_iteration_go_on_where_fetching_stopped(cursor):
+    cursor.execute("SELECT * FROM range(25000)")
+    assert cursor.fetchone() == (0,)
+    cursor.arraysize = 4
+    assert cursor.fetchmany() == [(1,), (2,), (3,), (4,)]
+    seen = iter(cursor)
+    assert [next(seen) for _ in range(2)] == [(5,), (6,)]
+    assert cursor.fetchone() == (7,)
+    assert len(cursor.fetchall()) == 25000 - 8
+
+
+def test_description(cursor):
+    cursor.execute("SELECT * FROM drinks")
+    names, types = [d[0] for d in cursor.description], [d[1] for d in cursor.description]
+    assert names == ["name", "strength", "since"]
+    assert types == [sqlpriv.STRING, sqlpriv.NUMBER, sqlpriv.DATETIME]
+    assert cursor.description[1][4:6] == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("sql", "count"),
+    [
+        ("CREATE TABLE other (a INTEGER)", -1),
+        ("INSERT INTO drinks VALUES ('XXXX', 1, NULL), ('Redback', 2, NULL)", 2),
+        ("UPDATE drinks SET strength = 1", 2),
+        ("DROP TABLE drinks", -1),
+        ("ALTER TABLE people ALTER COLUMN SEX SET PRIVACY DOMAIN IN (1, 2)", -1),
+    ],
+)
+def test_statements_without_rows(cursor, sql, count):
+    cursor.execute(sql)
+    assert cursor.description is None
+    assert cursor.rowcount == count
+    for fetch in (cursor.fetchone, cursor.fetchmany, cursor.fetchall, cursor.df, cursor.arrow):
+        with pytest.raises(sqlpriv.ProgrammingError, match="no rows to fetch"):
+            fetch()
+    with pytest.raises(sqlpriv.ProgrammingError, match="no rows to fetch"):
+        next(iter(cursor))
+
+
+def test_executemany_counts_and_keeps_no_rows(owner):
+    cursor = owner.execute("CREATE TABLE t (a INTEGER)")
+    assert cursor.executemany("INSERT INTO t VALUES (?)", [(1,), (2,), (3,)]).rowcount == 3
+    assert cursor.executemany("INSERT INTO t VALUES (?)", iter([])).rowcount == 0
+    assert owner.executemany("SELECT ?", [(1,), (2,)]).description is None
+    assert owner.execute("SELECT sum(a) FROM t").fetchall() == [(6,)]
+
+
+def test_a_failed_statement_leaves_no_rows_of_the_last_one(cursor):
+    cursor.execute("SELECT 1")
+    with pytest.raises(sqlpriv.ProgrammingError):
+        cursor.execute("SELECT nonsense FROM drinks")
+    with pytest.raises(sqlpriv.ProgrammingError, match="no rows"):
+        cursor.fetchone()
+
+
+# --- Parameters ---
+
+
+def test_parameters_are_bound(cursor):
+    nasty = "'; DROP TABLE drinks; -- $1 :name ?"
+    cursor.execute("INSERT INTO drinks VALUES (?, 1, NULL)", [nasty])
+    assert cursor.execute("SELECT name FROM drinks WHERE name = ?", (nasty,)).fetchall() == [(nasty,)]
+
+
+@pytest.mark.parametrize(
+    ("mark", "parameters"), [("?", [17]), ("$1", [17]), (":age", {"age": 17})]
+)
+def test_parameters_of_a_private_query(analyst, mark, parameters):
+    bound = f"EXPLAIN PRIVACY SELECT COUNT(*) AS n FROM people WHERE AGEP > {mark}"
+    analyst.execute("SET privacy_epsilon = 0.1")
+    literal = analyst.execute(bound.replace(mark, "17")).fetchall()
+    assert analyst.execute(bound, parameters).fetchall() == literal
+
+
+@pytest.mark.parametrize("parameters", [[], [1, 2], None])
+def test_too_few_or_too_many_parameters(analyst, parameters):
+    with pytest.raises(sqlpriv.Error):
+        analyst.execute("EXPLAIN PRIVACY SELECT COUNT(*) FROM people WHERE AGEP > ?", parameters)
+
+
+# --- Private answers ---
+
+
+def test_a_private_answer_has_half_widths_and_a_price(analyst):
+    cursor = analyst.execute(PRICED)
+    assert [row[0] for row in cursor.fetchall()] == [1, 2, None]
+    assert 0.49 < cursor.result.epsilon <= 0.5
+    assert not cursor.result.exact
+    assert all(width > 0 for width in cursor.result.half_widths["n"])
+    page = cursor._repr_html_()
+    assert "±" in page
+    assert "ε 0.5 spent" in page
+
+
+def test_an_answer_given_before_costs_nothing(analyst):
+    first = analyst.execute(PRICED)
+    second = analyst.execute(PRICED)
+    assert second.fetchall() == first.fetchall()
+    assert second.result.price.nano == 0
+
+
+def test_charges_carry_the_principal(analyst):
+    analyst.execute(PRICED)
+    (row,) = analyst.execute("SHOW PRIVACY RELEASES").df().groupby("principal").size().items()
+    assert row[0] == "ada"
+
+
+def test_an_analyst_sees_no_row(analyst):
+    for sql in ("SELECT * FROM people", "SELECT SEX FROM people", "INSERT INTO people VALUES (1)"):
+        with pytest.raises(sqlpriv.ProgrammingError):
+            analyst.execute(sql)
+
+
+# --- Frames ---
+
+
+def test_frames(cursor):
+    cursor.execute("SELECT name, strength::DOUBLE AS strength FROM drinks ORDER BY name")
+    cursor.fetchone()  # frames hold the whole result, wherever fetching has come to
+    assert list(cursor.df()["name"]) == ["Boag's", "Cooper's"]
+    assert cursor.arrow().column_names == ["name", "strength"]
+    assert cursor.pl().shape == (2, 2)
+
+
+def test_html_of_every_state(owner):
+    cursor = owner.cursor()
+    assert "nothing was executed" in cursor._repr_html_()
+    cursor.execute("SELECT * FROM range(100)")
+    assert "100 rows · the first 60 shown · exact: not protected" in cursor._repr_html_()
+
+
+# --- Closing ---
+
+
+def test_a_closed_connection(vault):
+    connection = sqlpriv.connect(vault)
+    cursor = connection.cursor()
+    connection.close()
+    for use in (connection.cursor, connection.commit, connection.rollback, connection.close,
+                lambda: cursor.execute("SELECT 1"), lambda: connection.execute("SELECT 1")):  # fmt: skip
+        with pytest.raises(sqlpriv.InterfaceError, match="closed"):
+            use()
+
+
+def test_a_closed_cursor(owner):
+    with owner.cursor() as cursor:
+        cursor.execute("SELECT 1")
+    for use in (cursor.fetchone, cursor.fetchall, lambda: cursor.execute("SELECT 1"),
+                lambda: cursor.executemany("SELECT 1", []), lambda: cursor.setinputsizes([1])):  # fmt: skip
+        with pytest.raises(sqlpriv.InterfaceError, match="closed"):
+            use()
+    cursor.close()  # closing again does no harm
+    assert owner.execute("SELECT 1").fetchall() == [(1,)]
+
+
+def test_a_connection_may_be_closed_inside_its_block(vault):
+    with sqlpriv.connect(vault) as connection:
+        connection.close()
+
+
+def test_two_connections_in_two_threads(vault):
+    """threadsafety 1: the module is shared, each thread has a connection of its own."""
+    counts = []
+
+    def ask():
+        with sqlpriv.connect(vault) as connection:
+            counts.append(connection.execute("SHOW PRIVACY TABLES").rowcount)
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counts == [1, 1, 1, 1]
+
+
+# --- Transactions ---
+
+
+def test_commit_and_rollback_without_a_transaction(owner):
+    owner.execute("CREATE TABLE t (a INTEGER)")
+    owner.rollback()
+    owner.commit()
+    assert owner.execute("SELECT count(*) FROM t").fetchone() == (0,)
+
+
+def test_an_owners_transaction_is_ended_by_commit_and_rollback(owner):
+    owner.execute("CREATE TABLE t (a INTEGER)")
+    for end, kept in ((owner.rollback, 0), (owner.commit, 1)):
+        owner.execute("BEGIN")
+        owner.execute("INSERT INTO t VALUES (1)")
+        end()
+        assert owner.execute("SELECT count(*) FROM t").fetchone() == (kept,)
+
+
+def test_setting_sizes_does_nothing(cursor):
+    cursor.setinputsizes((25,))
+    cursor.setoutputsize(1000)
+    cursor.setoutputsize(2000, 0)
+    assert cursor.execute("SELECT 1").fetchone() == (1,)
+    assert cursor.lastrowid is None
+    assert cursor.connection.cursor().connection is cursor.connection

@@ -1,0 +1,106 @@
+"""The forms of a result: a table for people, csv, json and parquet for programs."""
+
+import csv
+import io
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from scripted import NOISED, done, exact
+
+from sqlpriv.interfaces import html, output
+from sqlpriv.interfaces.footnote import cost, footnote
+from sqlpriv.kernel.budget import Rho
+from sqlpriv.session import Result
+
+
+def printed(result, limit=None):
+    out = io.StringIO()
+    output.print_table(result, output.console_for(out), limit)
+    return out.getvalue()
+
+
+def test_half_widths_stand_beside_values():
+    lines = printed(NOISED).splitlines()
+    assert lines[1].split() == ["sex", "n", "±"]
+    assert [line.split() for line in lines[3:6]] == [
+        ["1", "102.4", "±3.3"], ["2", "98.6", "±3.3"], ["NULL", "201.0", "±4.5"],
+    ]  # fmt: skip
+
+
+def test_a_pipe_gets_no_colour_no_wrapping_and_no_cut():
+    wide = exact(**{f"column_{n}": ["x" * 40] for n in range(30)})
+    text = printed(wide)
+    assert "\x1b" not in text
+    assert len(text.splitlines()[3]) > 30 * 40
+    assert "…" not in text
+
+
+def test_a_limit_shows_the_first_rows_and_says_so():
+    result = exact(a=list(range(10)))
+    assert len(printed(result, 3).splitlines()) == len(printed(result).splitlines()) - 7
+    assert footnote(result, 3) == "10 rows · the first 3 shown · exact: not protected"
+
+
+def test_names_and_values_are_not_markup():
+    assert "[red]a[/red]" in printed(exact(**{"[red]a[/red]": ["[bold]b"]}))
+
+
+def test_footnotes_tell_the_cost():
+    assert footnote(NOISED) == "3 rows · ± 95 % · ε 0.5 spent"
+    replayed = Result(
+        table=NOISED.table, message="", half_widths={}, price=Rho(0), epsilon=0.0, exact=False
+    )
+    assert cost(replayed) == "answered before, no charge"
+    assert footnote(exact(a=[1])) == "1 row · exact: not protected"
+    assert footnote(done("table people made")) == "table people made"
+
+
+TRICKY = exact(
+    text=['quo"te, comma', "line\nbreak", None], number=[1.5, float("nan"), None], yes=[True] * 3
+)
+
+
+def test_csv_can_be_read_back():
+    out = io.StringIO()
+    output.write_text(TRICKY, "csv", out)
+    read = list(csv.reader(io.StringIO(out.getvalue())))
+    assert read == [
+        ["text", "number", "yes"],
+        ['quo"te, comma', "1.5", "true"], ["line\nbreak", "", "true"], ["", "", "true"],
+    ]  # fmt: skip
+
+
+def test_json_can_be_read_back():
+    out = io.StringIO()
+    output.write_text(TRICKY, "json", out)
+    read = json.loads(out.getvalue())
+    assert read[1] == {"text": "line\nbreak", "number": None, "yes": True}
+    assert len(read) == 3
+
+
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_a_result_of_no_rows_and_one_without_rows(form):
+    out = io.StringIO()
+    output.write_text(done("made"), form, out)
+    assert out.getvalue() == ""
+    output.write_text(exact(a=pa.array([], pa.int64())), form, out)
+    assert out.getvalue() == {"csv": "a\n", "json": "[\n]\n"}[form]
+
+
+def test_parquet_keeps_types(tmp_path):
+    with open(tmp_path / "out.parquet", "wb") as out:
+        output.write_parquet(NOISED, out)
+    assert pq.read_table(tmp_path / "out.parquet").equals(NOISED.table)
+
+
+def test_html_escapes_and_shows_error_and_cost():
+    result = exact(**{"<b>": ["<script>"]})
+    page = html.cursor_html(result)
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    page = html.cursor_html(NOISED)
+    assert "102.4 <small>±3.3</small>" in page
+    assert "ε 0.5 spent" in page
+    assert html.cursor_html(done("table <t> made")) == "<em>table &lt;t&gt; made</em>"

@@ -19,9 +19,9 @@ class Quit(Exception):
 
 HELP = """\
 Statements end with a semicolon and may run over lines. What only this shell's SQL has:
-  SELECT sex, AVG(income) FROM people STRATIFY BY sex;   every group and the population at one price
-  EXPLAIN PRIVACY SELECT …;                              the price and the expected error, for nothing
-  SHOW PRIVACY TABLES | BUDGET | RELEASES;               what is declared, left, and was answered
+  SELECT sex, AVG(income) FROM people STRATIFY BY sex;   every group and everybody, at one price
+  EXPLAIN PRIVACY SELECT …;                              price and expected error, for nothing
+  SHOW PRIVACY TABLES | BUDGET | RELEASES;               what is declared, left, was answered
   CREATE SYNTHETIC TABLE s AS SELECT a, b FROM people STRATIFY BY sex USING mst;
 Commands:"""
 

@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
+from sqlpriv.session import Catalog
+
 KEYWORDS = (
-    "ALTER TABLE", "AND", "AS", "ASC", "BETWEEN", "CASE", "CREATE", "CREATE OR REPLACE SYNTHETIC TABLE",
-    "CREATE SYNTHETIC TABLE", "CREATE TABLE", "DESC", "DESCRIBE", "DISTINCT", "DROP SYNTHETIC TABLE",
-    "ELSE", "END", "EXPLAIN PRIVACY", "FROM", "GROUP BY", "HAVING", "IN", "IS NULL", "LIMIT", "NOT",
-    "NULL", "OFFSET", "OPTIONS (epsilon = ", "OR", "ORDER BY", "SELECT", "SET privacy_epsilon = ",
+    "ALTER TABLE", "AND", "AS", "ASC", "BETWEEN", "CASE", "CREATE",
+    "CREATE OR REPLACE SYNTHETIC TABLE", "CREATE SYNTHETIC TABLE", "CREATE TABLE", "DESC",
+    "DESCRIBE", "DISTINCT", "DROP SYNTHETIC TABLE", "ELSE", "END", "EXPLAIN PRIVACY", "FROM",
+    "GROUP BY", "HAVING", "IN", "IS NULL", "LIMIT", "NOT", "NULL", "OFFSET",
+    "OPTIONS (epsilon = ", "OR", "ORDER BY", "SELECT", "SET privacy_epsilon = ",
     "SHOW PRIVACY BUDGET", "SHOW PRIVACY RELEASES", "SHOW PRIVACY TABLES", "STRATIFY BY", "THEN",
     "USING", "WEIGHTS FROM", "WHEN", "WHERE", "WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = ",
 )  # fmt: skip
 DECLARATIONS = (
-    "ADD PRIVACY_KEY (", "ADD PRIVACY_LINK (", "ALTER COLUMN", "SET PRIVACY BOUND (rows_per_unit = ",
-    "SET PRIVACY BUDGET (epsilon = ", "SET PU", "SET PUBLIC", "UNSET PU",
+    "ADD PRIVACY_KEY (", "ADD PRIVACY_LINK (", "ALTER COLUMN",
+    "SET PRIVACY BOUND (rows_per_unit = ", "SET PRIVACY BUDGET (epsilon = ", "SET PU",
+    "SET PUBLIC", "UNSET PU",
 )  # fmt: skip
 DOMAINS = (
-    "SET PRIVACY DOMAIN BETWEEN (", "SET PRIVACY DOMAIN IN (",
-    "SET PRIVACY DOMAIN REFERENCES ", "DROP PRIVACY DOMAIN",
+    "SET PRIVACY DOMAIN BETWEEN (", "SET PRIVACY DOMAIN IN (", "SET PRIVACY DOMAIN REFERENCES ",
+    "DROP PRIVACY DOMAIN",
 )  # fmt: skip
 FUNCTIONS = (
     "AVG(", "COALESCE(", "COUNT(", "GREATEST(", "GROUPING(", "LEAST(", "ROUND(", "STDDEV(", "SUM(",
@@ -33,16 +36,6 @@ METHODS = ("independent", "mst")
 
 _WORD = re.compile(r"\.?[\w$]*$")
 _NAME = r'("[^"]+"|[\w$]+)'
-
-
-class Catalog(Protocol):
-    """The names that a session knows; all of them are public facts."""
-
-    @property
-    def tables(self) -> dict[str, tuple[str, ...]]: ...  # noqa: D102 (a protocol)
-
-    @property
-    def released(self) -> dict[str, tuple[str, ...]]: ...  # noqa: D102 (a protocol)
 
 
 class SqlCompleter(Completer):
@@ -95,7 +88,7 @@ def _last_words(before: str) -> list[str]:
     return [word.upper() for word in re.findall(r'"[^"]+"|[\w$]+', before)[-3:]]
 
 
-def _columns(tables: dict[str, tuple[str, ...]], text: str) -> list[str]:
+def _columns(tables: Mapping[str, tuple[str, ...]], text: str) -> list[str]:
     """Returns the columns of the tables that the text names after FROM; of all if it names none."""
     pattern = rf"\b(?:from|table|join)\s+{_NAME}"
     named = {name.strip('"').lower() for name in re.findall(pattern, text, re.IGNORECASE)}

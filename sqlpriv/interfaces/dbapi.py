@@ -88,7 +88,10 @@ class Connection:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
     ) -> None:
         if self._session is not None:
             self.close()
@@ -207,11 +210,11 @@ class Cursor:
         assert isinstance(frame, polars.DataFrame)  # from_arrow gives a Series for arrays only
         return frame
 
-    def setinputsizes(self, sizes: Sequence[Any]) -> None:
+    def setinputsizes(self, _sizes: Sequence[Any]) -> None:
         """Does nothing: parameters need no sizes (PEP 249)."""
         self._open()
 
-    def setoutputsize(self, size: int, column: int | None = None) -> None:
+    def setoutputsize(self, _size: int, _column: int | None = None) -> None:
         """Does nothing: columns have no limit of size (PEP 249)."""
         self._open()
 
@@ -224,7 +227,10 @@ class Cursor:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
     ) -> None:
         self.close()
 

@@ -41,4 +41,3 @@ def _cell(value: object, width: float | None, right: bool) -> str:
     error = shown_half_width(width) if value is not None else ""
     small = f" <small>{error}</small>" if error else ""
     return f"<td{style}>{escape(shown(value, width))}{small}</td>"
-

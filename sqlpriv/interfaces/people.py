@@ -9,6 +9,7 @@ as they do in a census: there must be something for strata and for synthesis to 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -134,9 +135,10 @@ def _income(person: _Person, works: Bools, hours: Ints, rng: np.random.Generator
     pension = np.exp(9.75 + 0.35 * person.score + 0.6 * chance) * (person.age >= 62)
     other = np.maximum(0, 3500 * chance) * (person.age >= 18)
     income = np.where(works, earned, pension + other)
-    return (np.rint(np.clip(income, 0, 1_423_000) / 10) * 10).astype(int)
+    rounded: Ints = (np.rint(np.clip(income, 0, 1_423_000) / 10) * 10).astype(int)
+    return rounded
 
 
-def _column(values: Ints, present: Bools | None = None) -> pa.Array:
+def _column(values: Ints, present: Bools | None = None) -> pa.Array[Any]:
     mask = None if present is None else ~present
     return pa.array(values, pa.int32(), mask=mask)

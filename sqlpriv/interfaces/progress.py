@@ -38,9 +38,7 @@ def reporting(console: Console | None = None) -> Iterator[Report]:
         if not task:  # shown from the first report on: short statements show no bar at all
             task.append(bar.add_task(progress.stage, total=progress.of))
             bar.start()
-        bar.update(
-            task[0], description=progress.stage, completed=progress.done, total=progress.of
-        )
+        bar.update(task[0], description=progress.stage, completed=progress.done, total=progress.of)
 
     try:
         yield report

@@ -16,7 +16,8 @@ from prompt_toolkit.shortcuts import CompleteStyle
 from pygments.lexers.sql import SqlLexer
 
 from sqlpriv.dialect import complete
-from sqlpriv.interfaces.completion import Catalog, SqlCompleter
+from sqlpriv.interfaces.completion import SqlCompleter
+from sqlpriv.session import Catalog
 
 
 class Prompt:

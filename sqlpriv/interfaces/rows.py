@@ -59,7 +59,7 @@ def description(table: pa.Table) -> tuple[Description, ...]:
     return tuple(_described(field) for field in table.schema)
 
 
-def _described(field: pa.Field) -> Description:
+def _described(field: pa.Field[Any]) -> Description:
     decimal = pa.types.is_decimal(field.type)
     precision = field.type.precision if decimal else None
     scale = field.type.scale if decimal else None
@@ -81,7 +81,7 @@ def batches(table: pa.Table, size: int = 10_000) -> Iterator[list[tuple[Any, ...
         yield rows(table, start, size)
 
 
-def _values(column: pa.ChunkedArray) -> list[Any]:
+def _values(column: pa.ChunkedArray[Any]) -> list[Any]:
     values: list[Any] = column.to_pylist()
     if not _whole(column.type):
         return values

@@ -31,11 +31,11 @@ STRING = TypeObject("STRING", frozenset({"VARCHAR", "UUID", "ENUM"}))
 BINARY = TypeObject("BINARY", frozenset({"BLOB"}))
 NUMBER = TypeObject(
     "NUMBER",
-    frozenset(
-        "BOOLEAN TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT"
-        " FLOAT DOUBLE DECIMAL".split()
-    ),
-)
+    frozenset({
+        "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT",
+        "UINTEGER", "UBIGINT", "FLOAT", "DOUBLE", "DECIMAL",
+    }),
+)  # fmt: skip
 DATETIME = TypeObject(
     "DATETIME",
     frozenset({"DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "INTERVAL"}),

@@ -31,9 +31,7 @@ def exact(**columns: list[Any]) -> Result:
 
 def done(message: str) -> Result:
     """Returns the result of a statement without rows."""
-    return Result(
-        table=None, message=message, half_widths={}, price=None, epsilon=None, exact=True
-    )
+    return Result(table=None, message=message, half_widths={}, price=None, epsilon=None, exact=True)
 
 
 @dataclass

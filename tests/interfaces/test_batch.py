@@ -15,7 +15,11 @@ def test_every_result_is_written_and_the_notes_go_to_stderr(capsys):
     batch.run(ScriptedSession(script), "a; b; c", "csv", None)
     out, err = capsys.readouterr()
     assert out == "x\n1\ny\n2\n"
-    assert err.splitlines() == ["1 row · exact: not protected", "made", "1 row · exact: not protected"]
+    assert err.splitlines() == [
+        "1 row · exact: not protected",
+        "made",
+        "1 row · exact: not protected",
+    ]
 
 
 def test_a_failure_ends_it_and_tells_the_place_in_the_file(capsys):

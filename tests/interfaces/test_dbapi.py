@@ -119,12 +119,12 @@ def test_a_failed_statement_leaves_no_rows_of_the_last_one(cursor):
 def test_parameters_are_bound(cursor):
     nasty = "'; DROP TABLE drinks; -- $1 :name ?"
     cursor.execute("INSERT INTO drinks VALUES (?, 1, NULL)", [nasty])
-    assert cursor.execute("SELECT name FROM drinks WHERE name = ?", (nasty,)).fetchall() == [(nasty,)]
+    assert cursor.execute("SELECT name FROM drinks WHERE name = ?", (nasty,)).fetchall() == [
+        (nasty,)
+    ]
 
 
-@pytest.mark.parametrize(
-    ("mark", "parameters"), [("?", [17]), ("$1", [17]), (":age", {"age": 17})]
-)
+@pytest.mark.parametrize(("mark", "parameters"), [("?", [17]), ("$1", [17]), (":age", {"age": 17})])
 def test_parameters_of_a_private_query(analyst, mark, parameters):
     bound = f"EXPLAIN PRIVACY SELECT COUNT(*) AS n FROM people WHERE AGEP > {mark}"
     analyst.execute("SET privacy_epsilon = 0.1")
@@ -196,8 +196,14 @@ def test_a_closed_connection(vault):
     connection = sqlpriv.connect(vault)
     cursor = connection.cursor()
     connection.close()
-    for use in (connection.cursor, connection.commit, connection.rollback, connection.close,
-                lambda: cursor.execute("SELECT 1"), lambda: connection.execute("SELECT 1")):  # fmt: skip
+    for use in (
+        connection.cursor,
+        connection.commit,
+        connection.rollback,
+        connection.close,
+        lambda: cursor.execute("SELECT 1"),
+        lambda: connection.execute("SELECT 1"),
+    ):
         with pytest.raises(sqlpriv.InterfaceError, match="closed"):
             use()
 
@@ -205,8 +211,13 @@ def test_a_closed_connection(vault):
 def test_a_closed_cursor(owner):
     with owner.cursor() as cursor:
         cursor.execute("SELECT 1")
-    for use in (cursor.fetchone, cursor.fetchall, lambda: cursor.execute("SELECT 1"),
-                lambda: cursor.executemany("SELECT 1", []), lambda: cursor.setinputsizes([1])):  # fmt: skip
+    for use in (
+        cursor.fetchone,
+        cursor.fetchall,
+        lambda: cursor.execute("SELECT 1"),
+        lambda: cursor.executemany("SELECT 1", []),
+        lambda: cursor.setinputsizes([1]),
+    ):
         with pytest.raises(sqlpriv.InterfaceError, match="closed"):
             use()
     cursor.close()  # closing again does no harm

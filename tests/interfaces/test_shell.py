@@ -52,7 +52,9 @@ def test_ctrl_c_ends_the_statement_and_not_the_shell():
 
 
 def test_modes():
-    _, out, _, _ = piped(".mode csv\nSELECT 1;\n.mode json\nSELECT 1;", script={"SELECT 1": exact(a=[1])})
+    _, out, _, _ = piped(
+        ".mode csv\nSELECT 1;\n.mode json\nSELECT 1;", script={"SELECT 1": exact(a=[1])}
+    )
     assert out == 'a\n1\n[\n{"a": 1}\n]\n'
 
 
@@ -69,7 +71,9 @@ def test_tables_and_budget():
 
 
 def test_messages_of_statements_without_rows():
-    assert "table made" in piped("CREATE TABLE t;", script={"CREATE TABLE t": done("table made")})[1]
+    assert (
+        "table made" in piped("CREATE TABLE t;", script={"CREATE TABLE t": done("table made")})[1]
+    )
 
 
 @pytest.mark.parametrize(

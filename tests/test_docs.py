@@ -1,0 +1,139 @@
+"""What README and the examples show is what happens: every command and block in them is run."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+DATA = ROOT.parent / "shared" / "data" / "acs2018_ny_income.parquet"
+SMALLER = " --rows 3000"
+"""The demo is run on fewer people than README shows, to be done in time."""
+
+needs_data = pytest.mark.skipif(
+    not DATA.exists(), reason="the census rows lie in ../shared/data, which is not here"
+)
+
+
+def blocks(language):
+    """Returns the fenced blocks of README in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def commands():
+    """Returns (command, the lines that README shows below it) for every `$ ` in README."""
+    found = []
+    for block in blocks("console"):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            text = part.replace("\\\n", "")
+            command, _, output = text.partition("\n")
+            found.append((command, output.splitlines()))
+    return found
+
+
+def shape(line):
+    """A line without what noise, the clock and the size of the demo change."""
+    line = re.sub(r"-?\b\d[\d.,]*(e-?\d+)?|NULL", "#", line)
+    return re.sub(r"[─━]+", "─", " ".join(line.split()))
+
+
+def run(command, cwd, stdin=""):
+    words = shlex.split(command.replace("sqlpriv demo", "sqlpriv demo" + SMALLER))
+    assert words[0] == "sqlpriv", f"README shows a command that this test cannot run: {command}"
+    return subprocess.run(
+        [sys.executable, "-m", *words], cwd=cwd, input=stdin, capture_output=True, text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+
+
+def agree(shown, found):
+    """Tells whether the lines found have the shape of those shown; `…` stands for any lines."""
+    pattern = "\n".join(
+        "(.*\n?)*?" if line.strip() == "…" else re.escape(shape(line)) for line in shown
+    )
+    return re.fullmatch(pattern.strip(), "\n".join(map(shape, found)).strip()) is not None
+
+
+@pytest.mark.whole
+def test_the_tour_of_readme(tmp_path):
+    done = commands()
+    assert len(done) >= 4
+    for command, shown in done:
+        ran = run(command, tmp_path)
+        assert ran.returncode == 0, (command, ran.stderr)
+        found = (ran.stdout + ran.stderr).splitlines()
+        assert agree(shown, found), (command, "\n".join(found))
+    for program in blocks("python"):
+        ran = subprocess.run(
+            [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True,
+            text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stderr
+    for text in blocks("sql"):
+        ran = run("sqlpriv query sqlpriv-demo/people.duckdb --role owner", tmp_path, stdin=text)
+        assert ran.returncode == 0, (text, ran.stderr)
+
+
+def test_shapes_forgive_noise_and_nothing_else():
+    assert agree(["n  ±", "───", " 12.5 ±3", "…"], ["n ±", "─", "-3 ±1.25", "more", "and more"])
+    assert not agree(["n  ±"], ["m  ±"])
+    assert not agree(["1 row"], ["1 row", "another"])
+
+
+def test_the_two_commands_and_the_four_verbs_are_there():
+    assert "pip install . && sqlpriv demo" in README
+    assert 'pip install ".[test]" && pytest' in README
+    for verb in ("check", "test", "slow", "mutants"):
+        script = ROOT / "tests" / "verbs" / verb
+        assert f"tests/verbs/{verb}" in README
+        assert os.access(script, os.X_OK)
+        subprocess.run(["bash", "-n", str(script)], check=True)
+    ci = (ROOT / ".ci" / "run").read_text()
+    assert 'pip install --quiet --disable-pip-version-check ".[test]"\npytest\n' in ci
+
+
+def test_files_that_readme_names_exist():
+    for name in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / name).exists(), name
+
+
+@pytest.mark.whole
+def test_the_quickstart_runs():
+    ran = example("quickstart.py")
+    assert "again: epsilon 0.000" in ran
+
+
+@needs_data
+@pytest.mark.whole
+def test_the_census_example_runs(tmp_path):
+    shown = example("ny_census.py", str(tmp_path))
+    assert "synthetic rows" in shown
+    assert (tmp_path / "ny.release.duckdb").exists()
+
+
+@needs_data
+@pytest.mark.whole
+def test_the_census_example_runs_from_its_files(tmp_path):
+    vault = tmp_path / "ny.duckdb"
+    for arguments in (["--role", "owner", "-f", "examples/ny_census_vault.sql"],
+                      ["-f", "examples/ny_census.sql"]):  # fmt: skip
+        ran = subprocess.run(
+            [sys.executable, "-m", "sqlpriv", "query", str(vault), *arguments],
+            cwd=ROOT, capture_output=True, text=True,
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stderr
+    assert "above_50k" in ran.stdout
+
+
+def example(name, *arguments):
+    ran = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / name), *arguments], cwd=ROOT, capture_output=True,
+        text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout

@@ -1,1 +1,1 @@
-"""Synthesizers: they see Releases and public domains, never a row."""
+"""Synthetic tables: one file per synthesizer, one per shared step; no file here sees a row."""

@@ -1,0 +1,80 @@
+"""What a synthesizer may ask, and how it is put to the gate.
+
+A synthesizer knows columns by number. `measure` and `select` are all that it is given: they answer
+for all strata at once, and the allowance behind them refuses what is not paid for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sqlpriv.kernel.budget import Price
+from sqlpriv.kernel.release import Measurement, Release
+from sqlpriv.kernel.selection import Candidate
+from sqlpriv.synth.domain import Domain
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """A marginal to be measured in every stratum, or in those of `within` (ascending)."""
+
+    clique: tuple[int, ...]
+    price: Price
+    within: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """A marginal and what a model believes of it; shape (strata, levels of each column)."""
+
+    clique: tuple[int, ...]
+    estimate: NDArray[np.float64]
+
+
+class Gate(Protocol):
+    """The part of the kernel's allowance that is used here."""
+
+    def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
+        """Charges, reads, noises, seals."""
+
+    def choose(
+        self, candidates: Sequence[Candidate], price: Price, allowed: NDArray[np.bool_]
+    ) -> tuple[int, ...]:
+        """Returns for each stratum the candidate selected by the exponential mechanism."""
+
+
+Measure = Callable[[Sequence[Marginal]], tuple[Release, ...]]
+Select = Callable[[Sequence[Guess], Price, NDArray[np.bool_]], tuple[int, ...]]
+
+
+@dataclass(eq=False)
+class Asker:
+    """Puts a synthesizer's questions about one domain to the gate, and keeps the releases."""
+
+    gate: Gate
+    domain: Domain
+    releases: list[Release] = field(default_factory=list)
+
+    def measure(self, marginals: Sequence[Marginal]) -> tuple[Release, ...]:
+        """Returns one release per marginal; values of shape (measured strata, levels …)."""
+        queries = (self.domain.query(m.clique, m.within) for m in marginals)
+        asked = [Measurement(q, m.price) for q, m in zip(queries, marginals, strict=True)]
+        answers = self.gate.release(asked)
+        self.releases.extend(answers)
+        return answers
+
+    def select(
+        self, guesses: Sequence[Guess], price: Price, allowed: NDArray[np.bool_]
+    ) -> tuple[int, ...]:
+        """Returns for each stratum the number of the guess that is (noisily) furthest off.
+
+        Quality is the L1 distance between the guess and the data, which one unit's row moves by at
+        most one; `allowed` of shape (strata, guesses) masks guesses out of the competition.
+        """
+        asked = [Candidate(self.domain.query(g.clique), g.estimate) for g in guesses]
+        return self.gate.choose(asked, price, allowed)

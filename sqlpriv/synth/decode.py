@@ -1,0 +1,90 @@
+"""From levels back to values of the column's own SQL type, as Arrow arrays."""
+
+from __future__ import annotations
+
+import re
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.contract import Type
+from sqlpriv.synth.domain import Attribute
+
+_ARROW = {
+    "TINYINT": pa.int8(), "SMALLINT": pa.int16(), "INTEGER": pa.int32(), "BIGINT": pa.int64(),
+    "UTINYINT": pa.uint8(), "USMALLINT": pa.uint16(), "UINTEGER": pa.uint32(),
+    "UBIGINT": pa.uint64(), "HUGEINT": pa.decimal128(38, 0), "FLOAT": pa.float32(),
+    "DOUBLE": pa.float64(), "VARCHAR": pa.string(), "BOOLEAN": pa.bool_(), "DATE": pa.date32(),
+    "TIMESTAMP": pa.timestamp("us"),
+}  # fmt: skip
+_DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
+
+
+def published_type(sql_type: str) -> str:
+    """Returns the SQL type of the published column: the same, but text for an ENUM.
+
+    An ENUM's list of values belongs to the vault's catalog; the public domain may be shorter.
+    """
+    return "VARCHAR" if sql_type.upper().startswith("ENUM") else sql_type
+
+
+def arrow_type(sql_type: str) -> Any:
+    """Returns the Arrow type of a published column. Raises Refused for a type not supported."""
+    text = published_type(sql_type).upper()
+    if text == "DECIMAL":
+        return pa.decimal128(18, 3)
+    if found := _DECIMAL.fullmatch(text):
+        return pa.decimal128(int(found[1]), int(found[2]))
+    if text.split("(")[0] not in _ARROW:
+        raise Refused(f"synthetic columns of type {sql_type} are not supported")
+    return _ARROW[text.split("(")[0]]
+
+
+def decode(attribute: Attribute, codes: NDArray[np.int64], rng: np.random.Generator) -> Any:
+    """Returns the values of these levels, shape (rows,), as an Arrow array of the column's type.
+
+    A bin's value is drawn uniformly inside the bin.
+    """
+    target = arrow_type(attribute.column.sql_type)
+    if attribute.bounds is None:
+        return _labels(attribute, target).take(pa.array(codes))
+    last = len(attribute.bounds) - 2
+    missing = codes > last
+    inside = np.minimum(codes, last)
+    if attribute.column.type is Type.REAL:
+        return _reals(attribute, target, inside, missing, rng)
+    bounds = np.asarray(attribute.bounds, dtype=np.int64)
+    drawn = rng.integers(bounds[inside], bounds[inside + 1])
+    if attribute.column.type is Type.DATE:
+        return pa.array(drawn.astype(np.int32), mask=missing).cast(target)
+    return pa.array(drawn, mask=missing).cast(target)
+
+
+def _labels(attribute: Attribute, target: Any) -> Any:
+    values: tuple[Any, ...] = attribute.key.values
+    if pa.types.is_decimal(target):
+        quantum = Decimal(1).scaleb(-target.scale)
+        values = tuple(None if v is None else Decimal(str(v)).quantize(quantum) for v in values)
+    return pa.array(values, type=target)
+
+
+def _reals(
+    attribute: Attribute,
+    target: Any,
+    inside: NDArray[np.int64],
+    missing: NDArray[np.bool_],
+    rng: np.random.Generator,
+) -> Any:
+    bounds = np.asarray(attribute.bounds, dtype=np.float64)
+    drawn = bounds[inside] + rng.random(inside.size) * (bounds[inside + 1] - bounds[inside])
+    if not pa.types.is_decimal(target):
+        return pa.array(drawn, mask=missing).cast(target, safe=False)
+    quantum = Decimal(1).scaleb(-target.scale)
+    low = Decimal(str(bounds[0])).quantize(quantum, ROUND_CEILING)
+    high = Decimal(str(bounds[-1])).quantize(quantum, ROUND_FLOOR)
+    rounded = (min(max(Decimal(x).quantize(quantum), low), high) for x in drawn.tolist())
+    return pa.array([None if m else x for x, m in zip(rounded, missing, strict=True)], type=target)

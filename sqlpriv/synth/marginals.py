@@ -1,0 +1,93 @@
+"""What can be had from noisy one-way marginals alone: totals, projections, rare levels merged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+def total_of(tables: Sequence[Floats], sigmas: Sequence[float]) -> float:
+    """Returns the minimum-variance unbiased total of tables that count the same rows.
+
+    The sum of a table of n cells with noise sigma has variance n sigma^2; totals are averaged with
+    inverse-variance weights (McKenna, Miklau and Sheldon 2021, section 5). May be negative.
+    """
+    weights = [1 / (table.size * sigma**2) for table, sigma in zip(tables, sigmas, strict=True)]
+    sums = [float(table.sum()) for table in tables]
+    return float(np.average(sums, weights=weights))
+
+
+def onto_simplex(values: Floats, total: float, variance: Floats | float = 1.0) -> Floats:
+    """Returns the nonnegative table with that total which is nearest to `values`.
+
+    Minimises sum((x - values)^2 / variance) subject to x >= 0 and sum(x) = total. The solution is
+    max(values - c variance, 0); c is found by sorting the points where cells reach zero.
+    """
+    flat = values.ravel()
+    spread = np.broadcast_to(np.asarray(variance, dtype=np.float64), values.shape).ravel()
+    order = np.argsort(-flat / spread, kind="stable")
+    excess = np.cumsum(flat[order]) - total
+    shifts = excess / np.cumsum(spread[order])
+    inside = np.flatnonzero(flat[order] / spread[order] > shifts)
+    shift = shifts[inside[-1]] if inside.size else shifts[0]
+    result = np.maximum(flat - shift * spread, 0.0)
+    return (result * (total / result.sum()) if result.sum() > 0 else result).reshape(values.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Merging:
+    """How a column's rare levels became one bucket.
+
+    Args:
+        group: Shape (levels,): the merged level of each level; the bucket is the last one.
+        share: Shape (merged, levels): how a merged level is spread over its levels; rows add up
+            to 1. Exactly 1 for a level that was kept.
+    """
+
+    group: NDArray[np.int64]
+    share: Floats
+
+    @property
+    def size(self) -> int:
+        """How many merged levels there are."""
+        return int(self.share.shape[0])
+
+    def merged(self, table: Floats, axis: int = 0) -> Floats:
+        """Returns the table with the levels along one axis added up by group."""
+        indicator = np.zeros_like(self.share)
+        indicator[self.group, np.arange(self.group.size)] = 1.0
+        return np.moveaxis(np.tensordot(indicator, table, axes=(1, axis)), 0, axis)
+
+    def spread(self, table: Floats) -> Floats:
+        """Returns a one-way table over all levels from one over the merged levels."""
+        return table @ self.share
+
+
+def merge_rare(counts: Floats, sigma: float, times: float = 3.0) -> Merging:
+    """Merges the levels whose *noisy* count is below `times` sigma into one bucket.
+
+    Rare-value compression of MST; only released counts are looked at. Inside the bucket the noisy
+    counts are shrunk towards their mean by the share of their variance that is noise (positive-part
+    James-Stein), so that levels which cannot be told from noise are spread evenly.
+    """
+    rare = counts < times * sigma
+    if rare.sum() <= 1:
+        return Merging(np.arange(counts.size), np.eye(counts.size))
+    kept = int((~rare).sum())
+    group = np.where(rare, kept, np.cumsum(~rare) - 1)
+    share = np.zeros((kept + 1, counts.size))
+    share[group[~rare], np.flatnonzero(~rare)] = 1.0
+    share[kept, rare] = _shrunk(counts[rare], sigma)
+    return Merging(group, share)
+
+
+def _shrunk(counts: Floats, sigma: float) -> Floats:
+    centre = max(float(counts.mean()), 0.0)
+    signal = max(0.0, 1 - sigma**2 / max(float(counts.var()), sigma**2 * 1e-12))
+    raised = np.maximum(centre + signal * (counts - counts.mean()), 0.0)
+    return raised / raised.sum() if raised.sum() > 0 else np.full(counts.size, 1 / counts.size)

@@ -1,0 +1,150 @@
+"""What a synthesizer is: a few functions and what a user must know about them.
+
+`fit(measure, select, sizes, strata, price, options, report) -> model` asks the gate, for all
+strata at once, and spends exactly `price`; `sample(model, rows, rng) -> levels` is post-processing.
+Neither sees a row. `phases` says what `fit` will spend on what, before anything is read; `fit` takes its
+prices from it, so that EXPLAIN PRIVACY and the run cannot differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sqlpriv.kernel.budget import Price, Rho, split
+from sqlpriv.synth.asking import Marginal, Measure, Select
+from sqlpriv.synth.marginals import Merging
+from sqlpriv.synth.progress import Report
+from sqlpriv.synth.sampling import Codes, dealt, draw
+from sqlpriv.synth.tree import TreeModel
+
+Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a method.
+
+    Args:
+        name: As written in OPTIONS (…), lower case.
+        default: Its value when left out.
+        meaning: One line for people.
+        choices: The values allowed; empty where `least` and `most` say.
+        least, most: Ends of a whole number.
+    """
+
+    name: str
+    default: Any
+    meaning: str
+    choices: tuple[str, ...] = ()
+    least: int = 0
+    most: int = 0
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One step of a run and what it costs.
+
+    Args:
+        name: For people.
+        mechanism: "noise" or "exponential mechanism".
+        price: For all of the step, all strata together.
+        rounds: How many times the gate is asked.
+        marginals: What is measured, where that is known beforehand.
+    """
+
+    name: str
+    mechanism: str
+    price: Price
+    rounds: int = 1
+    marginals: tuple[Marginal, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class StratumModel:
+    """One stratum: a forest over merged levels, and how to undo the merging.
+
+    Args:
+        tree: Over the columns that have more than one level.
+        merging: By column; a column that is left out was not merged.
+        size: The noised number of rows; may be negative.
+    """
+
+    tree: TreeModel
+    merging: Mapping[int, Merging]
+    size: float
+
+
+class Fit(Protocol):
+    """Asks the gate and returns one model per stratum."""
+
+    def __call__(
+        self,
+        measure: Measure,
+        select: Select,
+        sizes: tuple[int, ...],
+        strata: int,
+        price: Price,
+        options: Options,
+        report: Report,
+    ) -> tuple[StratumModel, ...]:
+        """See the module."""
+
+
+class Phases(Protocol):
+    """Says what a run will cost, in order; prices add up to `price` exactly."""
+
+    def __call__(self, sizes: tuple[int, ...], price: Price) -> tuple[Phase, ...]:
+        """Levels of each column and the whole price."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A synthesizer.
+
+    Args:
+        name: As written after USING.
+        title: One line.
+        paper: Where it comes from.
+        options: Beyond the common ones.
+        max_strata: Refused above.
+        max_cells: Most cells (over all strata) of all marginals that are looked at; refused above.
+        arity: How many columns its largest marginals have.
+        fit, phases: See the module.
+    """
+
+    name: str
+    title: str
+    paper: str
+    options: tuple[Option, ...]
+    max_strata: int
+    max_cells: int
+    arity: int
+    fit: Fit
+    phases: Phases
+
+
+def shared(price: Price, weights: Sequence[float]) -> tuple[Price, ...]:
+    """Returns shares of a price of either kind; see `kernel.budget.split`."""
+    return split(price, weights) if isinstance(price, Rho) else split(price, weights)
+
+
+def sample(
+    model: StratumModel, sizes: Sequence[int], rows: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Returns the levels of that many rows of one stratum, shape (rows, columns).
+
+    A column that is not in the model has one level only, which is number 0.
+    """
+    drawn = np.zeros((rows, len(sizes)), dtype=np.int64)
+    for column, codes in draw(model.tree, rows, rng).items():
+        drawn[:, column] = _unmerged(codes, model.merging.get(column), rng)
+    return drawn
+
+
+def _unmerged(codes: Codes, merging: Merging | None, rng: np.random.Generator) -> Codes:
+    return codes if merging is None else dealt(codes, merging.share, rng)

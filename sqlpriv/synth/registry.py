@@ -1,0 +1,56 @@
+"""The synthesizers by name, and the reading of their OPTIONS. Imports neither JAX nor mbi."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlpriv.errors import Refused
+from sqlpriv.synth import independent, mst
+from sqlpriv.synth.method import Method, Option
+
+REGISTRY: Mapping[str, Method] = {m.name: m for m in (independent.METHOD, mst.METHOD)}
+
+MAX_ROWS = 50_000_000
+COMMON = (
+    Option("bins", 32, "bins of a wide number or date column", least=1, most=1000),
+    Option("rows", None, "rows to draw; without it the noised total", least=0, most=MAX_ROWS),
+)
+"""Options of every method. `epsilon` is the statement's price, read before any of these."""
+
+
+def method_of(name: str) -> Method:
+    """Returns the synthesizer of that name. Raises Refused, naming those there are."""
+    if found := REGISTRY.get(name.lower()):
+        return found
+    raise Refused(f'there is no synthesizer "{name}"', hint=f"USING {' | '.join(REGISTRY)}")
+
+
+def options_of(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns every option of the method, defaults filled in; `epsilon` is passed over.
+
+    Raises:
+        Refused: An option is unknown or its value does not fit.
+    """
+    known = {option.name: option for option in (*COMMON, *method.options)}
+    named = {name.lower(): value for name, value in given.items() if name.lower() != "epsilon"}
+    for name in named:
+        if name not in known:
+            raise Refused(
+                f'"{method.name}" has no option "{name}"',
+                hint=f"its options are epsilon, {', '.join(known)}",
+            )
+    return {n: _fitting(o, named[n]) if n in named else o.default for n, o in known.items()}
+
+
+def _fitting(option: Option, value: Any) -> Any:
+    if option.choices:
+        if isinstance(value, str) and value.lower() in option.choices:
+            return value.lower()
+        raise Refused(f"the option {option.name} is one of {', '.join(option.choices)}")
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if not whole or not option.least <= value <= option.most:
+        raise Refused(
+            f"the option {option.name} is a whole number from {option.least} to {option.most}"
+        )
+    return value

@@ -1,0 +1,223 @@
+"""One synthetic table: from a declared table and an allowance to rows."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sqlpriv.errors import Refused
+from sqlpriv.kernel import algebra as a
+from sqlpriv.kernel.budget import Price
+from sqlpriv.kernel.contract import TableContract
+from sqlpriv.kernel.release import Measurement, Release
+from sqlpriv.synth.asking import Asker, Gate
+from sqlpriv.synth.decode import arrow_type, decode, published_type
+from sqlpriv.synth.domain import Domain, discretise
+from sqlpriv.synth.method import Method, StratumModel, sample
+from sqlpriv.synth.progress import Progress, Report, silent
+from sqlpriv.synth.registry import method_of, options_of
+from sqlpriv.synth.sampling import strata_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A checked request: all of it public; nothing was read or charged yet.
+
+    Args:
+        domain: Cells, strata and the relation that is counted.
+        method: The synthesizer.
+        options: Every option, defaults filled in.
+        price: What the whole statement costs, unless parts of it are replayed.
+    """
+
+    domain: Domain
+    method: Method
+    options: Mapping[str, Any]
+    price: Price
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of EXPLAIN PRIVACY: a measurement known beforehand, or a phase that depends on one.
+
+    Args:
+        name: For people: "one-way marginals: age", "spanning tree (9 rounds)".
+        mechanism: "noise" or "exponential mechanism".
+        price: Of this step; the prices of all steps add up to the statement's.
+        measurement: What `Kernel.explain` takes, or None where it depends on earlier answers.
+    """
+
+    name: str
+    mechanism: str
+    price: Price
+    measurement: Measurement | None
+
+
+@dataclass(frozen=True, eq=False)
+class Synthesis:
+    """A synthetic table: post-processing of releases, free to publish.
+
+    Args:
+        table: The rows, of the columns' own types.
+        types: SQL type of each column of the published table.
+        releases: What it was made from.
+        notes: Public remarks: where the row count is from, say.
+    """
+
+    table: pa.Table
+    types: Mapping[str, str]
+    releases: tuple[Release, ...]
+    notes: tuple[str, ...]
+
+
+def prepare(
+    contract: TableContract,
+    columns: Sequence[str],
+    strata: Sequence[str],
+    where: a.Expr | None,
+    method: str,
+    options: Mapping[str, Any],
+    price: Price,
+) -> Job:
+    """Checks a request from public facts alone.
+
+    Args:
+        contract: Of the private table.
+        columns: Selected columns, in order.
+        strata: Columns of STRATIFY BY; put first where they are not selected.
+        where: The user's predicate, or None.
+        method: Name of a synthesizer.
+        options: As written; see `registry.options_of`.
+        price: Of the whole statement.
+
+    Raises:
+        Refused: Something does not fit; see `discretise` and `options_of`, and the method's limits.
+        DataError: The price is too small to be shared out.
+    """
+    found = method_of(method)
+    chosen = options_of(found, options)
+    domain = discretise(contract, columns, strata, where, chosen["bins"])
+    for attribute in (*domain.strata, *domain.attributes):
+        arrow_type(attribute.column.sql_type)
+    _check_size(found, domain)
+    found.phases(domain.sizes, price)
+    return Job(domain, found, chosen, price)
+
+
+def steps(job: Job) -> tuple[Step, ...]:
+    """Returns what the job will spend, in order; touches no row, and neither JAX nor mbi."""
+    found = []
+    for phase in job.method.phases(job.domain.sizes, job.price):
+        rounds = f" ({phase.rounds} rounds)" if phase.rounds > 1 else ""
+        if not phase.marginals:
+            found.append(Step(phase.name + rounds, phase.mechanism, phase.price, None))
+        for marginal in phase.marginals:
+            names = [job.domain.attributes[c].column.name for c in marginal.clique]
+            name = f"{phase.name}: {', '.join(names)}" if names else "size of each stratum"
+            asked = Measurement(job.domain.query(marginal.clique), marginal.price)
+            found.append(Step(name, phase.mechanism, marginal.price, asked))
+    return tuple(found)
+
+
+def synthesize(
+    job: Job,
+    gate: Gate,
+    weights: NDArray[np.float64] | None = None,
+    report: Report = silent,
+) -> Synthesis:
+    """Fits the model through the gate and draws the table.
+
+    Args:
+        job: From `prepare`.
+        gate: An allowance of at least `job.price`.
+        weights: Shares of the strata, shape (strata,) in row-major order of their levels; None for
+            shares by noised size.
+        report: Told of the progress.
+
+    Raises:
+        Refused: The weights do not fit; nothing was read.
+        BudgetExhausted and others: As the gate does.
+    """
+    shares = None if weights is None else _checked(weights, job.domain.strata_count)
+    asker, sizes = Asker(gate, job.domain), job.domain.sizes
+    fit = job.method.fit
+    models = fit(
+        asker.measure, asker.select, sizes, job.domain.strata_count, job.price, job.options, report
+    )
+    report(Progress("drawing rows", 0, 1))
+    table = draw_table(job, models, shares, np.random.default_rng())
+    report(Progress("drawing rows", 1, 1))
+    types = {x.column.name: published_type(x.column.sql_type) for x in _all(job.domain)}
+    ordered = {name: types[name] for name in job.domain.output}
+    return Synthesis(table, ordered, tuple(asker.releases), _notes(job, shares is not None))
+
+
+def draw_table(
+    job: Job,
+    models: Sequence[StratumModel],
+    weights: NDArray[np.float64] | None,
+    rng: np.random.Generator,
+) -> pa.Table:
+    """Returns rows of the models, shuffled; strata columns are fixed inside each stratum."""
+    domain = job.domain
+    counts = strata_rows([m.size for m in models], job.options["rows"], weights, rng)
+    if counts.sum() > 50_000_000:
+        raise Refused("the noised total asks for too many rows", hint="OPTIONS (rows = …)")
+    drawn = [sample(m, domain.sizes, int(n), rng) for m, n in zip(models, counts, strict=True)]
+    fixed = np.array(np.unravel_index(np.arange(len(models)), domain.strata_shape or (1,)))
+    order = rng.permutation(int(counts.sum()))
+    codes = np.concatenate(drawn)[order]
+    strata = np.repeat(np.arange(len(models)), counts)[order]
+    arrays = {s.column.name: decode(s, fixed[i][strata], rng) for i, s in enumerate(domain.strata)}
+    for i, attribute in enumerate(domain.attributes):
+        arrays[attribute.column.name] = decode(attribute, codes[:, i], rng)
+    return pa.table({name: arrays[name] for name in domain.output})
+
+
+def _all(domain: Domain) -> tuple[Any, ...]:
+    return (*domain.strata, *domain.attributes)
+
+
+def _check_size(method: Method, domain: Domain) -> None:
+    """Refuses what the method would take too long for; see `Method.max_strata`, `max_cells`."""
+    if domain.strata_count > method.max_strata:
+        raise Refused(
+            f"{method.name} takes at most {method.max_strata} strata, not {domain.strata_count}",
+            hint="STRATIFY BY fewer columns",
+        )
+    cells = domain.strata_count * sum(
+        math.prod(domain.sizes[c] for c in clique)
+        for clique in itertools.combinations(range(len(domain.sizes)), method.arity)
+    )
+    if cells > method.max_cells:
+        raise Refused(
+            f"{method.name} looks at {method.max_cells} cells at most; this has {cells}",
+            hint="select fewer columns, OPTIONS (bins = 8), fewer strata, or USING independent",
+        )
+
+
+def _checked(weights: NDArray[np.float64], strata: int) -> NDArray[np.float64]:
+    shares = np.asarray(weights, dtype=np.float64)
+    sound = shares.shape == (strata,) and np.isfinite(shares).all() and (shares >= 0).all()
+    if not sound or shares.sum() <= 0:
+        raise Refused("WEIGHTS FROM needs one weight of at least 0 for each stratum, not all 0")
+    return shares
+
+
+def _notes(job: Job, weighted: bool) -> tuple[str, ...]:
+    rows = job.options["rows"]
+    total = (
+        "the row count is the noised total" if rows is None else f"the row count {rows} is given"
+    )
+    strata = "WEIGHTS FROM" if weighted else "noised sizes"
+    parts = [total]
+    if job.domain.strata:
+        parts.append(f"{job.domain.strata_count} strata in proportion to {strata}")
+    return tuple(parts)

@@ -1,0 +1,140 @@
+"""An allowance over a table of numpy columns, with the kernel's prices and none of its machinery.
+
+It knows each row's value in each column, evaluates the few expressions that synthesizers use, adds
+rounded Gaussian (or Laplace) noise and counts what it is paid, to the nano.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sqlpriv.errors import BudgetExhausted
+from sqlpriv.kernel import algebra as a
+from sqlpriv.kernel.budget import Price, Rho, amount, kind_of
+from sqlpriv.kernel.contract import PrivacyUnit, TableContract
+from sqlpriv.kernel.release import Measurement, Release
+from sqlpriv.kernel.selection import Candidate, check_candidates
+from sqlpriv.kernel.sensitivity import batch_price
+
+
+@dataclass
+class FakeGate:
+    """See the module. `exact=True` leaves the noise out: a test's own engine may."""
+
+    columns: Mapping[str, Sequence[Any]]
+    contract: TableContract
+    limit: Price
+    exact: bool = False
+    seed: int = 0
+    spent: int = 0
+    asked: list[Measurement] = field(default_factory=list)
+    choices: list[tuple[int, ...]] = field(default_factory=list)
+    _levels: dict[a.Key, np.ndarray] = field(default_factory=dict)
+    _inside: dict[a.Relation, np.ndarray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng(self.seed)
+        self.unit = self.contract.unit or PrivacyUnit("people", "id")
+
+    @property
+    def left(self) -> Price:
+        return amount(kind_of(self.limit), self.limit.nano - self.spent)
+
+    def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
+        self._charge(batch_price(measurements, self.unit))
+        self.asked.extend(measurements)
+        return tuple(self._noised(m) for m in measurements)
+
+    def choose(
+        self, candidates: Sequence[Candidate], price: Price, allowed: np.ndarray
+    ) -> tuple[int, ...]:
+        check_candidates(candidates, allowed)
+        self._charge(price)
+        epsilon = math.sqrt(8 * price.value) if isinstance(price, Rho) else price.value
+        counts = [self._counts(c.query) for c in candidates]
+        apart = [
+            np.abs(n - c.estimate).reshape(len(n), -1).sum(axis=1)
+            for n, c in zip(counts, candidates, strict=True)
+        ]
+        noise = np.zeros(1) if self.exact else self.rng.gumbel(size=allowed.shape)
+        scores = np.where(allowed, np.array(apart).T * epsilon / 2 + noise, -np.inf)
+        self.choices.append(tuple(int(i) for i in scores.argmax(axis=1)))
+        return self.choices[-1]
+
+    def _charge(self, price: Price) -> None:
+        if price.nano > self.left.nano:
+            raise BudgetExhausted("the fake gate is asked for more than its limit")
+        self.spent += price.nano
+
+    def _noised(self, measurement: Measurement) -> Release:
+        counts, price = self._counts(measurement.query), measurement.price
+        pure = not isinstance(price, Rho)
+        sigma = math.sqrt(2) / price.value if pure else 1 / math.sqrt(2 * price.value)
+        if self.exact:
+            sigma, noise = 1e-6, np.zeros(counts.shape)
+        elif pure:
+            noise = self.rng.laplace(0, 1 / price.value, counts.shape)
+        else:
+            noise = self.rng.normal(0, sigma, counts.shape)
+        return Release(len(self.asked), measurement.query, counts + np.rint(noise), sigma, price)
+
+    def _counts(self, query: a.Count) -> np.ndarray:
+        dims = (*query.strata, *query.keys)
+        shape = tuple(len(key.values) for key in dims)
+        inside = self._rows(query.source)
+        codes = [self._codes(key) for key in dims]
+        for code in codes:
+            inside = inside & (code >= 0)
+        flat = (
+            np.ravel_multi_index([c[inside] for c in codes], shape) if dims else inside[inside] * 0
+        )
+        counts = np.bincount(flat, minlength=math.prod(shape)).astype(np.float64)
+        dense = counts.reshape(a.strata_count(query), *(len(key.values) for key in query.keys))
+        return dense[list(a.measured_strata(query))]
+
+    def _rows(self, relation: a.Relation) -> np.ndarray:
+        if relation not in self._inside:
+            self._inside[relation] = self._kept(relation)
+        return self._inside[relation]
+
+    def _kept(self, relation: a.Relation) -> np.ndarray:
+        if isinstance(relation, a.Scan):
+            return np.ones(len(next(iter(self.columns.values()))), dtype=bool)
+        assert isinstance(relation, a.Where)
+        return self._rows(relation.source) & np.array(self._value(relation.predicate), dtype=bool)
+
+    def _codes(self, key: a.Key) -> np.ndarray:
+        if key not in self._levels:
+            number = {value: i for i, value in enumerate(key.values)}
+            values = self._value(key.expr)
+            domain = self.contract.column(getattr(key.expr, "name", ""))
+            if domain is not None and hasattr(domain.domain, "lower"):
+                low, high = domain.domain.lower, domain.domain.upper
+                values = [None if v is None else min(max(v, low), high) for v in values]
+            self._levels[key] = np.array([number.get(v, -1) for v in values], dtype=np.int64)
+        return self._levels[key]
+
+    def _value(self, expr: a.Expr) -> list[Any]:
+        match expr:
+            case a.Col(name):
+                return list(self.columns[name])
+            case a.Bin(arg, edges):
+                return [None if v is None else sum(e <= v for e in edges) for v in self._value(arg)]
+            case a.In(arg, values):
+                return [None if v is None else v in values for v in self._value(arg)]
+            case a.IsNull(arg):
+                return [v is None for v in self._value(arg)]
+            case a.Not(arg):
+                return [None if v is None else not v for v in self._value(arg)]
+            case a.And(args):
+                return [all(vs) for vs in zip(*map(self._value, args), strict=True)]
+            case a.Or(args):
+                return [any(vs) for vs in zip(*map(self._value, args), strict=True)]
+            case a.Compare("=", left, a.Lit(value)):
+                return [v == value for v in self._value(left)]
+        raise AssertionError(f"the fake gate has no {type(expr).__name__}")

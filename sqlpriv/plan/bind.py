@@ -60,7 +60,7 @@ class Binder:
 
     def shape(self, node: t.Node, expr: a.Expr) -> Shape:
         """Returns what is known of the bound expression; a refusal points at `node`."""
-        with _at(node):
+        with _at(node, expr):
             return check(expr, self.scope)
 
     def bind(self, node: t.Node) -> a.Expr:
@@ -162,7 +162,7 @@ class Binder:
             case t.Binary("=" | "<>" | "<" | "<=" | ">" | ">=" as op, left, right):
                 return a.Compare(op, *self.together((left, right)))
             case t.Binary("+" | "-" | "*" | "/" | "//" | "%" as op, left, right):
-                return a.Arith(op, *self.together((left, right)))
+                return a.Arith(op, self.bind(left), self.bind(right))
         raise refuse(
             node, f"the operator {node.op} is not for private rows", functions.hint_of(node.op)
         )
@@ -172,12 +172,11 @@ class Binder:
         arg = self.bind(node.arg)
         type_ = self.shape(node.arg, arg).type
         for item, source in zip(items, node.items, strict=True):
-            if item is None or item.value is None:
-                raise refuse(
-                    source,
-                    "an IN list holds literals other than NULL",
-                    "write (x IN (…) OR x IS NULL)",
-                )
+            if item is None:
+                raise refuse(source, "an IN list holds literals", "write x = y OR x = z")
+            if item.value is None:
+                hint = "write (x IN (…) OR x IS NULL)"
+                raise refuse(source, "NULL in an IN list equals nothing", hint)
         values = dict.fromkeys(coerce(item, type_).value for item in items if item)
         return _negated(a.In(arg, tuple(values)), node.negated)
 
@@ -197,11 +196,25 @@ def _negated(expr: a.Expr, negated: bool) -> a.Expr:
 
 
 @contextmanager
-def _at(node: t.Node) -> Iterator[None]:
-    """Gives the kernel's refusals the place that they are about."""
+def _at(node: t.Node, expr: a.Expr) -> Iterator[None]:
+    """Gives refusals of types the place that they are about, and advice."""
     try:
         yield
     except Refused as error:
         if error.line:
             raise
-        raise refuse(node, error.message, error.hint) from None
+        raise refuse(node, error.message, error.hint or _advice(expr)) from None
+
+
+def _advice(expr: a.Expr) -> str:
+    """Returns what to write instead of an expression whose types do not fit."""
+    match expr:
+        case a.Arith("//"):
+            return "write floor(x / y)"
+        case a.Arith():
+            return "arithmetic is for numbers; dates have parts: year(d), month(d)"
+        case a.DatePart():
+            return "dates and timestamps have parts; hours and minutes are a TIMESTAMP's"
+        case a.Fn():
+            return "the function takes a number"
+    return "bring all of it to one type"

@@ -62,7 +62,7 @@ def call(binder: Binder, node: t.Call) -> a.Expr:
         case "round", (arg,) | (arg, t.Literal(0)):
             return a.Fn("round", binder.bind(arg))
         case name, (left, right) if name in OPERATORS:
-            return a.Arith(OPERATORS[name], *binder.together((left, right)))
+            return a.Arith(OPERATORS[name], binder.bind(left), binder.bind(right))
         case "coalesce" | "ifnull", (_, *_):
             return a.Coalesce(binder.together(node.args))
         case "least" | "greatest", (_, *_):

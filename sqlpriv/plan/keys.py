@@ -140,9 +140,9 @@ def _listing(node: t.Node, binder: Binder, type_: Type) -> str:
         case Type.INTEGER:
             return f"the owner runs {alter} SET PRIVACY DOMAIN BETWEEN (low, high)"
         case Type.REAL:
-            return bins
+            return f"use GROUP BY with bins of it: CAST(floor({node.name} / 10) AS INTEGER)"
         case Type.DATE | Type.TIMESTAMP:
-            return f"group by parts of it: year({node.name}), month({node.name})"
+            return f"use GROUP BY with parts of it: year({node.name}), month({node.name})"
     return f"the owner runs {alter} SET PRIVACY DOMAIN IN ('a', 'b')"
 
 

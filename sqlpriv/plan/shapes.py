@@ -16,7 +16,7 @@ from typing import Any
 from sqlpriv.errors import Refused
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import Categories, Interval, TableContract, Type, Value
-from sqlpriv.kernel.types import check_literal
+from sqlpriv.kernel.operations import check_literal
 
 MAX_LEVELS = 100_000
 DATE_PARTS: Mapping[str, tuple[int, int]] = {
@@ -108,9 +108,11 @@ def check(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
                 return replace(union, nullable=all(s.nullable for s in shapes))
             return _of_values(union.type, tuple(v for v in union.values if v is not None))
         case a.Extreme(args, _):
-            shapes = [check(x, scope) for x in args]
-            union = replace(_union(shapes), values=None, nullable=all(s.nullable for s in shapes))
-            return _enumerated(union)
+            union = _union([check(x, scope) for x in args])
+            low, high, nullable = _reach(expr, scope)
+            if low is None or high is None:
+                return Shape(union.type, nullable=nullable)
+            return _enumerated(Shape(union.type, low, high, nullable))
         case a.DatePart(part, arg):
             shape = check(arg, scope)
             timely = shape.type is Type.TIMESTAMP or part not in ("hour", "minute")
@@ -195,6 +197,26 @@ def _union(shapes: list[Shape]) -> Shape:
         seen = dict.fromkeys(itertools.chain.from_iterable(s.values or () for s in shapes))
         values = (*(v for v in seen if v is not None), *((None,) if nullable else ()))
     return Shape(type_, *ends, nullable, values)
+
+
+def _reach(expr: a.Expr, scope: Mapping[str, Shape]) -> tuple[Any, Any, bool]:
+    """Returns lower end, upper end (None where open) and nullability: LEAST clamps from above.
+
+    NULL arguments are passed over, so only an argument that is never NULL is sure to clamp.
+    """
+    if not isinstance(expr, a.Extreme):
+        shape = check(expr, scope)
+        return shape.lower, shape.upper, shape.nullable
+    parts = [_reach(x, scope) for x in expr.args]
+    loose: list[Any] = []
+    for side, pick in enumerate((min, max)):
+        ends = [part[side] for part in parts]
+        loose.append(pick(ends) if None not in ends else None)
+    clamping, pick = (0, max) if expr.greatest else (1, min)
+    sure = [part[clamping] for part in parts if not part[2] and part[clamping] is not None]
+    if sure:
+        loose[clamping] = pick(sure)
+    return loose[0], loose[1], all(part[2] for part in parts)
 
 
 def _numbers(shapes: tuple[Shape, ...], what: str) -> Type:

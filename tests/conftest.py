@@ -1,0 +1,45 @@
+"""Shared fixtures; the builders themselves are in vaults.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from vaults import Engine, declare, write
+
+from sqlpriv.kernel.gate import Kernel
+
+settings.register_profile("sqlpriv", deadline=None, print_blob=True)
+settings.load_profile("sqlpriv")
+
+MakeKernel = Callable[..., Kernel]
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[Engine]:
+    """DuckDB in memory; every test makes its own tables in it."""
+    made = Engine()
+    yield made
+    made.duckdb.close()
+
+
+@pytest.fixture
+def make_kernel(tmp_path: Path) -> Iterator[MakeKernel]:
+    """Makes a vault of SQL, declares it (`vaults.declare`'s arguments), opens its kernel."""
+    opened: list[Kernel] = []
+
+    def make(sql: str, vault: str = "people.duckdb", **declared: Any) -> Kernel:
+        write(tmp_path / vault, sql)
+        kernel = Kernel(tmp_path / vault)
+        opened.append(kernel)
+        declare(kernel, **declared)
+        return kernel
+
+    yield make
+    for kernel in opened:
+        with closing(kernel):
+            pass

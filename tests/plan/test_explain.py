@@ -1,0 +1,133 @@
+"""EXPLAIN PRIVACY and CREATE SYNTHETIC TABLE from public facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from exact_people import BUDGET, PEOPLE, PURE, planned, select
+
+from sqlpriv.dialect.tree import CreateSynthetic
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.budget import Price, Rho, epsilon_of, price_of
+from sqlpriv.plan.explain import explain
+from sqlpriv.plan.plan import Plan
+from sqlpriv.plan.synthetic import SyntheticPlan, plan_synthetic
+
+SQL = "SELECT sex, COUNT(*) AS n, SUM(income) AS s, AVG(income) AS a FROM people STRATIFY BY sex"
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What the kernel says of a measurement, as far as explain reads it."""
+
+    mechanism: str
+    cells: int
+    sensitivity: float
+    sigma: float
+    price: Price
+    sql: str
+    replayed: bool = False
+
+
+def _explained(plan: Plan) -> list[Explained]:
+    return [Explained("discrete Gaussian", 2, 1.0, 10.0 * (i + 1), m.price, f"SELECT {i}")
+            for i, m in enumerate(plan.measurements)]  # fmt: skip
+
+
+def _rows(sizes: np.ndarray | None = None, left: Price | None = None) -> dict[str, dict]:
+    plan = planned(SQL)
+    table = explain(plan, _explained(plan), plan.price, left or BUDGET.total, BUDGET.delta, sizes)
+    return {row["measurement"]: row for row in table.to_pylist()}
+
+
+def test_there_is_a_row_per_measurement_output_total_and_rest() -> None:
+    assert list(_rows()) == [
+        "count of rows", "centred sum over [0, 1000]", "output n", "output s", "output a", "total",
+        "budget left after",
+    ]  # fmt: skip
+
+
+def test_prices_add_up_to_what_goes_down() -> None:
+    rows, price = _rows(), price_of(BUDGET, 0.5)
+    parts = [rows["count of rows"]["rho"], rows["centred sum over [0, 1000]"]["rho"]]
+    assert sum(parts) == pytest.approx(rows["total"]["rho"], abs=1e-12)
+    assert rows["total"]["rho"] == price.value
+    assert rows["total"]["epsilon"] <= 0.5
+    rest = BUDGET.total.nano - price.nano
+    assert rows["budget left after"]["rho"] == Rho(rest).value
+    assert rows["budget left after"]["epsilon"] == epsilon_of(Rho(rest), BUDGET.delta)
+
+
+def test_a_budget_that_is_too_small_is_said() -> None:
+    rows = _rows(left=Rho(1000))
+    assert "budget left after" not in rows
+    assert rows["short of budget by"]["rho"] == Rho(price_of(BUDGET, 0.5).nano - 1000).value
+
+
+def test_errors_are_known_where_public_facts_tell_them() -> None:
+    rows = _rows()
+    assert rows["output n"]["expected_error"] == pytest.approx(1.959964 * 10)
+    assert rows["output s"]["expected_error"] == pytest.approx(
+        1.959964 * np.hypot(20, 500 * 10), rel=1e-6
+    )
+    assert rows["output a"]["expected_error"] is None
+    assert all(row["relative_error"] is None for row in rows.values())
+
+
+def test_with_public_sizes_relative_errors_are_known() -> None:
+    rows = _rows(np.array([100.0, 100.0]))
+    assert rows["output n"]["relative_error"] == pytest.approx(0.1959964)
+    by_mean = 1.959964 * np.hypot(20, 1000 / 12**0.5 * 10) / 100
+    assert rows["output a"]["expected_error"] == pytest.approx(by_mean, rel=1e-6)
+
+
+def test_pure_budgets_have_no_rho() -> None:
+    plan = planned(SQL, PURE)
+    table = explain(plan, _explained(plan), plan.price, PURE.total, 0.0)
+    assert table.column("rho").null_count == table.num_rows
+    total = next(r for r in table.to_pylist() if r["measurement"] == "total")
+    assert total["epsilon"] == 0.5
+
+
+def _synthetic(sql: str, **options: object) -> SyntheticPlan:
+    statement = CreateSynthetic("s", select(sql), "mst", tuple(options.items()))  # type: ignore[arg-type]
+    return plan_synthetic(statement, PEOPLE, BUDGET, 0.5)
+
+
+def test_a_synthetic_table_is_planned() -> None:
+    sql = "SELECT sex, Race, income FROM people WHERE age >= 18 STRATIFY BY sex WEIGHTS FROM shares"
+    found = _synthetic(sql, epsilon=1, rows=1000)
+    assert [c.name for c in found.columns] == ["sex", "race", "income"]
+    assert [c.name for c in found.strata] == ["sex"]
+    assert found.keys[0].values == ("F", "M")
+    assert found.price == price_of(BUDGET, 1)
+    assert found.options == (("rows", 1000),)
+    assert found.where is not None
+    assert found.weights == "shares"
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("SELECT sex, note FROM people", 'column "note" has no public domain'),
+        ("SELECT id, sex FROM people", "names the privacy unit"),
+        ("SELECT sex, salary FROM people", 'no column "salary"'),
+        ("SELECT age + 1 FROM people", "columns of the source table"),
+        ("SELECT age AS years FROM people", "keep their names"),
+        ("SELECT age, AGE FROM people", "selected twice"),
+        ("SELECT age FROM people STRATIFY BY sex", 'stratum column "sex" is not selected'),
+        ("SELECT age FROM people WHERE note LIKE 'x%'", None),
+        ("SELECT age FROM people WHERE AVG(age) > 3", "WHERE cannot hold an aggregate"),
+    ],
+)
+def test_a_synthetic_table_that_cannot_be_is_refused(sql: str, message: str | None) -> None:
+    with pytest.raises(Refused, match=message) as caught:
+        _synthetic(sql)
+    assert caught.value.hint
+
+
+def test_unknown_options_of_a_synthetic_table_are_refused() -> None:
+    with pytest.raises(Refused, match="no option colour"):
+        _synthetic("SELECT sex FROM people", colour=3)

@@ -15,7 +15,8 @@ _NEXT: tuple[tuple[type[errors.Error], str], ...] = (
     (errors.PermissionDenied, "run it on an owner's connection (--role owner)."),
     (errors.VaultBusy, "close the program that is writing to the vault and run it again."),
     (errors.ReadFailed, "a filter or a declared domain may not fit the column: DESCRIBE <table>."),
-    (errors.ProgrammingError, "EXPLAIN PRIVACY <statement> checks a statement without any charge."),
+    (errors.DeclarationError, "DESCRIBE <table> shows its columns and what is declared of them."),
+    (errors.Refused, "EXPLAIN PRIVACY <statement> checks a statement without any charge."),
 )
 
 

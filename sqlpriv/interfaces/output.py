@@ -43,7 +43,7 @@ def print_table(result: Result, console: Console, limit: int | None = None) -> N
     """
     if result.table is None:
         return
-    grid = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    grid = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     for name, kind in zip(result.table.column_names, result.table.schema.types, strict=True):
         # The name goes in as Text: a column may be called [red], which is no markup.
         grid.add_column(Text(name), justify="right" if numeric(kind) else "left")

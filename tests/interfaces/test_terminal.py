@@ -99,5 +99,8 @@ def test_a_session_at_the_terminal(terminal, tmp_path):
 
 def test_tab_completes(terminal):
     terminal.wait_for("people ε")
-    terminal.type("SELECT COUNT(*) FROM people STR\t;\r")
-    terminal.wait_for("STRATIFY BY")
+    terminal.type("EXPLAIN PRIVACY SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1) SEX,")
+    terminal.type(" COUNT(*) FROM people STR")
+    terminal.wait_for("STRATIFY BY")  # the menu
+    terminal.type("\t SEX;\r")
+    terminal.wait_for("discrete Gaussian")

@@ -2,10 +2,8 @@
 
 There is no SQL text here. A caller builds these frozen values; `sensitivity` proves how far one
 unit can move a query, `render` writes the SQL that the proof is about. Row expressions are *total*:
-whatever a row holds, none of them can raise an error (DESIGN rule 3); `types.check` refuses, from
-public facts alone, an expression that could overflow or mix types.
-
-Everything is hashable, so equal measurements are found by `==`.
+whatever a row holds, none of them can raise an error (see `operations`). All is hashable, so equal
+measurements are found by `==`.
 """
 
 from __future__ import annotations
@@ -38,37 +36,11 @@ class Lit:
 
 
 @dataclass(frozen=True)
-class Compare:
-    """`left op right`, NULL when either is; op is one of = <> < <= > >=.
-
-    A bare column is compared as stored, not clamped. NaN is equal to itself and above all else,
-    as in DuckDB.
-    """
+class Call:
+    """One of the total functions and operators of `operations.OPERATIONS`, by its name there."""
 
     op: str
-    left: Expr
-    right: Expr
-
-
-@dataclass(frozen=True)
-class And:
-    """Three-valued conjunction of one or more booleans."""
-
     args: tuple[Expr, ...]
-
-
-@dataclass(frozen=True)
-class Or:
-    """Three-valued disjunction of one or more booleans."""
-
-    args: tuple[Expr, ...]
-
-
-@dataclass(frozen=True)
-class Not:
-    """Three-valued negation."""
-
-    arg: Expr
 
 
 @dataclass(frozen=True)
@@ -80,65 +52,11 @@ class In:
 
 
 @dataclass(frozen=True)
-class IsNull:
-    """`arg IS NULL`: never NULL itself. NaN is not NULL."""
-
-    arg: Expr
-
-
-@dataclass(frozen=True)
-class Arith:
-    """`left op right`; op is one of + - * / // %. Division by zero gives NULL.
-
-    Integer operations are computed at a width that their propagated intervals fit in.
-    `//` is for integers and truncates towards zero, `%` takes the dividend's sign, as in DuckDB.
-    """
-
-    op: str
-    left: Expr
-    right: Expr
-
-
-@dataclass(frozen=True)
-class Fn:
-    """A total function of one number: abs floor ceil round neg, integer and real (casts).
-
-    `integer` rounds to the nearest integer after clamping to the argument's interval.
-    """
-
-    name: str
-    arg: Expr
-
-
-@dataclass(frozen=True)
 class Case:
     """`CASE WHEN p THEN e … ELSE otherwise END`; all branches have one type."""
 
     whens: tuple[tuple[Expr, Expr], ...]
     otherwise: Expr
-
-
-@dataclass(frozen=True)
-class Coalesce:
-    """The first argument that is not NULL."""
-
-    args: tuple[Expr, ...]
-
-
-@dataclass(frozen=True)
-class Extreme:
-    """LEAST (greatest=False) or GREATEST; NULL arguments are passed over, as in DuckDB."""
-
-    args: tuple[Expr, ...]
-    greatest: bool
-
-
-@dataclass(frozen=True)
-class DatePart:
-    """A calendar field of a date or timestamp: one of `types.DATE_PARTS`; NULL for infinity."""
-
-    part: str
-    arg: Expr
 
 
 @dataclass(frozen=True)
@@ -154,10 +72,7 @@ class Bin:
     edges: tuple[Number | dt.date | dt.datetime, ...]
 
 
-Expr = (
-    Col | Lit | Compare | And | Or | Not | In | IsNull | Arith | Fn | Case | Coalesce | Extreme
-    | DatePart | Bin
-)  # fmt: skip
+Expr = Col | Lit | Call | In | Case | Bin
 
 # --- Relations -----------------------------------------------------------------------------------
 

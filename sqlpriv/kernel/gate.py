@@ -29,6 +29,7 @@ from sqlpriv.kernel.budget import Budget, Epsilon, Price, Rho, amount, kind_of, 
 from sqlpriv.kernel.contract import PrivacyUnit, TableContract, TableFacts, Type
 from sqlpriv.kernel.declare import fold, verifying_sql
 from sqlpriv.kernel.ledger import Ledger, Sealed, Snapshot
+from sqlpriv.kernel.operations import check_literal
 from sqlpriv.kernel.reader import Reader
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.kernel.render import Scope, render
@@ -40,7 +41,6 @@ from sqlpriv.kernel.sensitivity import (
     lattice_of,
     sensitivity,
 )
-from sqlpriv.kernel.types import check_literal
 
 MAX_CELLS = 2_000_000
 

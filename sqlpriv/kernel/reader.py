@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from sqlpriv.errors import OperationalError, ReadFailed, VaultBusy
 from sqlpriv.kernel.contract import CatalogTable, Column
+from sqlpriv.kernel.operations import type_of
 from sqlpriv.kernel.render import macros, name
-from sqlpriv.kernel.types import type_of
 
 SEALED_CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": False,

@@ -20,8 +20,8 @@ from importlib import resources
 from sqlpriv.errors import KernelError
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import Interval, TableContract, Type, Value
+from sqlpriv.kernel.operations import NUMBERS, OPERATIONS, Operation, check, relation_types
 from sqlpriv.kernel.sensitivity import lattice_of
-from sqlpriv.kernel.types import NUMBERS, check, relation_types
 
 ROW = "sqlpriv_row"
 """The alias of the scanned table: qualified, a user's column cannot be taken for one of ours."""
@@ -107,32 +107,13 @@ class Scope:
                 if value is None:
                     return f"CAST(NULL AS {sql.get(type_, type_.upper())})"
                 return literal(float(value) if type_ is Type.REAL else value)  # type: ignore[arg-type]
-            case a.Compare(op, left, right):
-                return f"({self.stored(left)} {op} {self.stored(right)})"
-            case a.And(args):
-                return "(" + " AND ".join(map(self.value, args)) + ")"
-            case a.Or(args):
-                return "(" + " OR ".join(map(self.value, args)) + ")"
-            case a.Not(arg):
-                return f"(NOT {self.value(arg)})"
+            case a.Call(op, args):
+                return self._call(OPERATIONS[op], args)
             case a.In(arg, values):
                 return f"({self.stored(arg)} IN ({', '.join(map(literal, values))}))"
-            case a.IsNull(arg):
-                return f"({self.stored(arg)} IS NULL)"
-            case a.Arith(op, left, right):
-                return self._arith(op, left, right)
-            case a.Fn(n, arg):
-                return self._function(n, arg)
             case a.Case(whens, otherwise):
                 branches = (f"WHEN {self.value(p)} THEN {self.value(e)}" for p, e in whens)
                 return f"(CASE {' '.join(branches)} ELSE {self.value(otherwise)} END)"
-            case a.Coalesce(args):
-                return f"coalesce({', '.join(map(self.value, args))})"
-            case a.Extreme(args, greatest):
-                function = "greatest" if greatest else "least"
-                return f"{function}({', '.join(map(self.value, args))})"
-            case a.DatePart(part, arg):
-                return f"date_part('{part}', {self.value(arg)})"
             case a.Bin(arg, edges):
                 number = self.value(arg)
                 if self.type(arg) in NUMBERS:
@@ -151,7 +132,10 @@ class Scope:
             inner = self.stored(query.of) if plain else f"sqlpriv_number({self.value(query.of)})"
             ends = f"{literal(int(query.lower))}, {literal(int(query.upper))}"
             twice = literal(int(2 * grid.middle))
-            return f"CAST(sqlpriv_clamp({inner}, {ends}) AS BIGINT) * 2 - {twice}"
+            whole = f"CAST(sqlpriv_clamp({inner}, {ends}) AS BIGINT)"
+            if not plain:  # a double: above 2^53 the end it was clamped to may have been rounded
+                whole = f"sqlpriv_clamp({whole}, {ends})"
+            return f"{whole} * 2 - {twice}"
         middle, step = literal(float(grid.middle)), literal(float(grid.step))
         return f"sqlpriv_quantise({self.value(query.of)}, {middle}, {step}, {grid.steps})"
 
@@ -166,18 +150,11 @@ class Scope:
         ends = f"{literal(found.domain.lower)}, {literal(found.domain.upper)}"
         return f"sqlpriv_clamp({stored}, {ends})"
 
-    def _arith(self, op: str, left: a.Expr, right: a.Expr) -> str:
-        """Doubles throughout: see the claim of `types`. `//` truncates towards zero."""
-        x, y = (f"CAST({self.value(side)} AS DOUBLE)" for side in (left, right))
-        if op == "//":
-            return f"trunc({x} / nullif({y}, 0))"
-        return f"({x} {op} {f'nullif({y}, 0)' if op in '/%' else y})"
-
-    def _function(self, function: str, arg: a.Expr) -> str:
-        number = f"CAST({self.value(arg)} AS DOUBLE)"
-        if function == "integer":
-            return f"round_even({number}, 0)"
-        return {"real": number, "neg": f"(-{number})"}.get(function, f"{function}({number})")
+    def _call(self, operation: Operation, args: Sequence[a.Expr]) -> str:
+        texts = list(map(self.stored if operation.reads == "stored" else self.value, args))
+        if operation.reads == "double":
+            texts = [f"CAST({text} AS DOUBLE)" for text in texts]
+        return operation.sql.format(*texts, all=operation.joiner.join(texts))
 
 
 def levels(key: a.Key, text: str) -> str:
@@ -188,6 +165,7 @@ def levels(key: a.Key, text: str) -> str:
     run = [first + i for i in range(len(known))] if type(first) is int else []
     if known == run and key.values[: len(known)] == tuple(known):
         found = f"CASE WHEN {text} BETWEEN {literal(first)} AND {literal(known[-1])} "
+        found += f"AND TRY_CAST({text} AS BIGINT) = {text} "  # 0.3 is not the level of 0
         found += f"THEN TRY_CAST({text} AS BIGINT) - {literal(first)} END"
     else:
         found = f"list_position([{', '.join(map(literal, key.values))}], {text}) - 1"
@@ -236,6 +214,8 @@ def _added_text(query: a.Query, scope: Scope) -> str:
     if query.of is None:
         raise KernelError("COUNT(*) adds no column")
     text = scope.value(query.of)
+    if scope.type(query.of) is Type.REAL:  # arithmetic may give NaN
+        text = f"sqlpriv_number({text})"
     return f"CASE WHEN {text} IS NULL THEN NULL ELSE 1 END"
 
 

@@ -17,7 +17,7 @@ from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import TableContract, Type
 from sqlpriv.plan import functions
 from sqlpriv.plan.literals import coerce, natural, refuse
-from sqlpriv.plan.shapes import Shape, check, scope_of
+from sqlpriv.plan.shapes import DATE_PARTS, Shape, check, scope_of
 from sqlpriv.plan.traverse import literal
 
 
@@ -50,9 +50,9 @@ class Binder:
     def without_nulls(self, predicate: a.Expr) -> Binder:
         """Returns the binder behind a WHERE: a column that it demands `IS NOT NULL` has no NULL."""
         scope = dict(self.scope)
-        for part in predicate.args if isinstance(predicate, a.And) else (predicate,):
+        for part in _flat("and", predicate):
             match part:
-                case a.Not(a.IsNull(a.Col(name))):
+                case a.Call("not", (a.Call("is null", (a.Col(name),)),)):
                     shape = scope[name.lower()]
                     values = shape.values and tuple(v for v in shape.values if v is not None)
                     scope[name.lower()] = replace(shape, nullable=False, values=values)
@@ -109,12 +109,13 @@ class Binder:
             case t.Unary() | t.Binary():
                 return self._operator(node)
             case t.IsNull(arg, negated):
-                return _negated(a.IsNull(self.bind(arg)), negated)
+                return _negated(a.Call("is null", (self.bind(arg),)), negated)
             case t.InList():
                 return self._in_list(node)
             case t.Between(arg, low, high, negated):
                 whole, least, most = self.together((arg, low, high))
-                both = a.And((a.Compare(">=", whole, least), a.Compare("<=", whole, most)))
+                ends = (a.Call(">=", (whole, least)), a.Call("<=", (whole, most)))
+                both = a.Call("and", ends)
                 return _negated(both, negated)
             case t.CaseWhen():
                 return self._case(node)
@@ -152,17 +153,16 @@ class Binder:
             return coerce(number, natural(number.value) or Type.INTEGER)
         match node:
             case t.Unary("not", arg):
-                return a.Not(self.predicate(arg, "NOT"))
+                return a.Call("not", (self.predicate(arg, "NOT"),))
             case t.Unary("-", arg):
-                return a.Fn("neg", self.bind(arg))
+                return a.Call("neg", (self.bind(arg),))
             case t.Binary("and" | "or" as op, left, right):
-                kind = a.And if op == "and" else a.Or
                 sides = [self.predicate(side, op.upper()) for side in (left, right)]
-                return kind(tuple(x for s in sides for x in (s.args if type(s) is kind else (s,))))
+                return a.Call(op, tuple(x for side in sides for x in _flat(op, side)))
             case t.Binary("=" | "<>" | "<" | "<=" | ">" | ">=" as op, left, right):
-                return a.Compare(op, *self.together((left, right)))
+                return a.Call(op, self.together((left, right)))
             case t.Binary("+" | "-" | "*" | "/" | "//" | "%" as op, left, right):
-                return a.Arith(op, self.bind(left), self.bind(right))
+                return a.Call(op, (self.bind(left), self.bind(right)))
         raise refuse(
             node, f"the operator {node.op} is not for private rows", functions.hint_of(node.op)
         )
@@ -192,7 +192,12 @@ class Binder:
 
 
 def _negated(expr: a.Expr, negated: bool) -> a.Expr:
-    return a.Not(expr) if negated else expr
+    return a.Call("not", (expr,)) if negated else expr
+
+
+def _flat(op: str, expr: a.Expr) -> tuple[a.Expr, ...]:
+    """Returns the sides of nested ANDs, or ORs, as one list."""
+    return expr.args if isinstance(expr, a.Call) and expr.op == op else (expr,)
 
 
 @contextmanager
@@ -209,12 +214,12 @@ def _at(node: t.Node, expr: a.Expr) -> Iterator[None]:
 def _advice(expr: a.Expr) -> str:
     """Returns what to write instead of an expression whose types do not fit."""
     match expr:
-        case a.Arith("//"):
+        case a.Call("//"):
             return "write floor(x / y)"
-        case a.Arith():
+        case a.Call("+" | "-" | "*" | "/" | "%"):
             return "arithmetic is for numbers; dates have parts: year(d), month(d)"
-        case a.DatePart():
+        case a.Call(part) if part in DATE_PARTS:
             return "dates and timestamps have parts; hours and minutes are a TIMESTAMP's"
-        case a.Fn():
+        case a.Call("abs" | "floor" | "ceil" | "round" | "neg"):
             return "the function takes a number"
     return "bring all of it to one type"

@@ -58,15 +58,15 @@ def call(binder: Binder, node: t.Call) -> a.Expr:
     """
     match node.name, node.args:
         case name, (arg,) if name in ONE_NUMBER:
-            return a.Fn(ONE_NUMBER[name], binder.bind(arg))
+            return a.Call(ONE_NUMBER[name], (binder.bind(arg),))
         case "round", (arg,) | (arg, t.Literal(0)):
-            return a.Fn("round", binder.bind(arg))
+            return a.Call("round", (binder.bind(arg),))
         case name, (left, right) if name in OPERATORS:
-            return a.Arith(OPERATORS[name], binder.bind(left), binder.bind(right))
+            return a.Call(OPERATORS[name], (binder.bind(left), binder.bind(right)))
         case "coalesce" | "ifnull", (_, *_):
-            return a.Coalesce(binder.together(node.args))
+            return a.Call("coalesce", binder.together(node.args))
         case "least" | "greatest", (_, *_):
-            return a.Extreme(binder.together(node.args), greatest=node.name == "greatest")
+            return a.Call(node.name, binder.together(node.args))
         case "nullif", (left, right):
             return _nullif(binder, left, right)
         case "if" | "iff", (test, then, otherwise):
@@ -96,12 +96,12 @@ def cast(binder: Binder, node: t.Cast) -> a.Expr:
     if target is source and not (target is Type.INTEGER and node.type not in _WHOLE):
         return arg
     if target is Type.REAL and source is Type.INTEGER:
-        return a.Fn("real", arg)
+        return a.Call("real", (arg,))
     if target is Type.INTEGER and source is Type.REAL:
-        return a.Fn("integer", arg)
+        return a.Call("integer", (arg,))
     if target is Type.INTEGER and source is Type.BOOLEAN:
         one, none = a.Lit(1, Type.INTEGER), a.Lit(0, Type.INTEGER)
-        return a.Case(((arg, one), (a.Not(arg), none)), a.Lit(None, Type.INTEGER))
+        return a.Case(((arg, one), (a.Call("not", (arg,)), none)), a.Lit(None, Type.INTEGER))
     raise refuse(
         node,
         f"a cast from {source} to {node.type} could fail on some row",
@@ -127,7 +127,7 @@ def _cast_type(name: str) -> Type | None:
 def _nullif(binder: Binder, left: t.Node, right: t.Node) -> a.Expr:
     whole, other = binder.together((left, right))
     nothing = a.Lit(None, binder.shape(left, whole).type)
-    return a.Case(((a.Compare("=", whole, other), nothing),), whole)
+    return a.Case(((a.Call("=", (whole, other)), nothing),), whole)
 
 
 def _date_part(binder: Binder, node: t.Call, part: str, arg: t.Node) -> a.Expr:
@@ -135,4 +135,4 @@ def _date_part(binder: Binder, node: t.Call, part: str, arg: t.Node) -> a.Expr:
         raise refuse(
             node, f"there is no date part {part}", f"one of: {', '.join(sorted(DATE_PARTS))}"
         )
-    return a.DatePart(PART_NAMES[part], binder.bind(arg))
+    return a.Call(PART_NAMES[part], (binder.bind(arg),))

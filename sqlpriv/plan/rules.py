@@ -101,9 +101,9 @@ def expand_variance(aggregate: Aggregate, cells: Cells) -> Recipe:
     square = None
     if total is not None and aggregate.of is not None:
         middle = a.Lit((lower + upper) / 2, Type.REAL)
-        of = aggregate.of if aggregate.type is Type.REAL else a.Fn("real", aggregate.of)
-        deviation = a.Arith("-", of, middle)
-        square = cells.total(a.Arith("*", deviation, deviation), 0.0, (upper - lower) ** 2 / 4)
+        of = aggregate.of if aggregate.type is Type.REAL else a.Call("real", (aggregate.of,))
+        deviation = a.Call("-", (of, middle))
+        square = cells.total(a.Call("*", (deviation, deviation)), 0.0, (upper - lower) ** 2 / 4)
     return Recipe(aggregate.kind, count, total, square, lower, upper, aggregate.sample)
 
 

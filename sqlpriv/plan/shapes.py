@@ -16,7 +16,7 @@ from typing import Any
 from sqlpriv.errors import Refused
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import Categories, Interval, TableContract, Type, Value
-from sqlpriv.kernel.operations import check_literal
+from sqlpriv.kernel.operations import OPERATIONS, check_literal
 
 MAX_LEVELS = 100_000
 DATE_PARTS: Mapping[str, tuple[int, int]] = {
@@ -75,57 +75,23 @@ def check(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
             return scope[name.lower()]
         case a.Lit(value, type_):
             return _literal(value, type_)
-        case a.Compare(op, left, right):
-            if op not in ("=", "<>", "<", "<=", ">", ">="):
-                raise Refused(f"unknown comparison {op}")
-            sides = _one_type((check(left, scope), check(right, scope)), "a comparison")
-            return _boolean(any(s.nullable for s in sides))
-        case a.And(args) | a.Or(args):
-            shapes = [_expect(check(x, scope), Type.BOOLEAN, "AND/OR") for x in args]
-            return _boolean(any(s.nullable for s in shapes))
-        case a.Not(arg):
-            return _boolean(_expect(check(arg, scope), Type.BOOLEAN, "NOT").nullable)
-        case a.In(arg, values):
-            shape = check(arg, scope)
-            for value in values:
-                _one_type((shape, _literal(value, shape.type)), "an IN list")
-            return _boolean(shape.nullable)
-        case a.IsNull(arg):
-            check(arg, scope)
-            return _boolean(False)
-        case a.Arith(op, left, right):
-            return _enumerated(_arith(op, check(left, scope), check(right, scope)))
-        case a.Fn(name, arg):
-            return _enumerated(_function(name, check(arg, scope)))
-        case a.Case(whens, otherwise):
-            for predicate, _ in whens:
-                _expect(check(predicate, scope), Type.BOOLEAN, "CASE WHEN")
-            return _union([*(check(then, scope) for _, then in whens), check(otherwise, scope)])
-        case a.Coalesce(args):
-            shapes = [check(x, scope) for x in args]
-            union = _union(shapes)
-            if all(s.nullable for s in shapes) or union.values is None:
-                return replace(union, nullable=all(s.nullable for s in shapes))
-            return _of_values(union.type, tuple(v for v in union.values if v is not None))
-        case a.Extreme(args, _):
+        case a.Call("least" | "greatest", args) if args:
             union = _union([check(x, scope) for x in args])
             low, high, nullable = _reach(expr, scope)
             if low is None or high is None:
                 return Shape(union.type, nullable=nullable)
             return _enumerated(Shape(union.type, low, high, nullable))
-        case a.DatePart(part, arg):
+        case a.Call(op, args):
+            return _call(op, [check(x, scope) for x in args])
+        case a.In(arg, values):
             shape = check(arg, scope)
-            timely = shape.type is Type.TIMESTAMP or part not in ("hour", "minute")
-            if (
-                part not in DATE_PARTS
-                or shape.type not in (Type.DATE, Type.TIMESTAMP)
-                or not timely
-            ):
-                raise Refused(f"the date part {part} cannot be taken of a {shape.type} value")
-            low, high = DATE_PARTS[part]
-            if part == "year" and shape.lower is not None:
-                low, high = shape.lower.year, shape.upper.year
-            return _enumerated(Shape(Type.INTEGER, low, high, shape.nullable))
+            for value in values:
+                _one_type((shape, _literal(value, shape.type)), "an IN list")
+            return _boolean(shape.nullable)
+        case a.Case(whens, otherwise):
+            for predicate, _ in whens:
+                _expect(check(predicate, scope), Type.BOOLEAN, "CASE WHEN")
+            return _union([*(check(then, scope) for _, then in whens), check(otherwise, scope)])
         case a.Bin(arg, edges):
             shape = check(arg, scope)
             if list(edges) != sorted(set(edges)):
@@ -134,6 +100,42 @@ def check(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
                 _one_type((shape, _literal(edge, shape.type)), "the edges of bins")
             return _enumerated(Shape(Type.INTEGER, 0, len(edges), shape.nullable))
     raise Refused(f"{type(expr).__name__} is not a row expression")
+
+
+def _call(op: str, args: list[Shape]) -> Shape:
+    """Returns the shape of an operation; its types are checked as the kernel will check them."""
+    if op not in OPERATIONS or not args or OPERATIONS[op].arity not in (0, len(args)):
+        raise Refused(f"there is no row function {op} of {len(args)} argument(s)")
+    operation = OPERATIONS[op]
+    if not {s.type for s in args} <= operation.takes:
+        names = " or ".join(sorted(operation.takes))
+        raise Refused(
+            f"{op.upper()} needs {names}, not {' and '.join(sorted({s.type for s in args}))}"
+        )
+    _one_type(tuple(args), op.upper())
+    nullable = any(s.nullable for s in args)
+    match op:
+        case "is null":
+            return _boolean(False)
+        case "coalesce":
+            return _coalesce(args)
+        case "+" | "-" | "*" | "/" | "//" | "%":
+            return _enumerated(_arith(op, *args))
+        case part if part in DATE_PARTS:
+            low, high = DATE_PARTS[part]
+            if part == "year" and args[0].lower is not None:
+                low, high = args[0].lower.year, args[0].upper.year
+            return _enumerated(Shape(Type.INTEGER, low, high, nullable))
+    if operation.gives is Type.BOOLEAN:
+        return _boolean(nullable)
+    return _enumerated(_function(op, args[0]))
+
+
+def _coalesce(args: list[Shape]) -> Shape:
+    union, nullable = _union(args), all(s.nullable for s in args)
+    if nullable or union.values is None:
+        return replace(union, nullable=nullable)
+    return _of_values(union.type, tuple(v for v in union.values if v is not None))
 
 
 def _boolean(nullable: bool) -> Shape:
@@ -204,7 +206,7 @@ def _reach(expr: a.Expr, scope: Mapping[str, Shape]) -> tuple[Any, Any, bool]:
 
     NULL arguments are passed over, so only an argument that is never NULL is sure to clamp.
     """
-    if not isinstance(expr, a.Extreme):
+    if not (isinstance(expr, a.Call) and expr.op in ("least", "greatest")):
         shape = check(expr, scope)
         return shape.lower, shape.upper, shape.nullable
     parts = [_reach(x, scope) for x in expr.args]
@@ -212,7 +214,7 @@ def _reach(expr: a.Expr, scope: Mapping[str, Shape]) -> tuple[Any, Any, bool]:
     for side, pick in enumerate((min, max)):
         ends = [part[side] for part in parts]
         loose.append(pick(ends) if None not in ends else None)
-    clamping, pick = (0, max) if expr.greatest else (1, min)
+    clamping, pick = (0, max) if expr.op == "greatest" else (1, min)
     sure = [part[clamping] for part in parts if not part[2] and part[clamping] is not None]
     if sure:
         loose[clamping] = pick(sure)

@@ -190,7 +190,7 @@ def _source(
     if where is not None:
         source = a.Where(source, where)
     has_level = tuple(p for x in attributes if (p := has_a_level(x)) is not None)
-    return a.Where(source, a.And(has_level)) if has_level else source
+    return a.Where(source, a.Call("and", has_level)) if has_level else source
 
 
 def has_a_level(attribute: Attribute) -> a.Expr | None:
@@ -203,10 +203,10 @@ def has_a_level(attribute: Attribute) -> a.Expr | None:
     known = tuple(value for value in values if value is not None)
     nullable = len(known) < len(values)
     if isinstance(attribute.column.domain, Interval):
-        return None if nullable else a.Not(a.IsNull(expr))
+        return None if nullable else a.Call("not", (a.Call("is null", (expr,)),))
     listed: tuple[a.Expr, ...] = (a.In(expr, known),) if known else ()
-    listed += (a.IsNull(expr),) if nullable else ()
-    return listed[0] if len(listed) == 1 else a.Or(listed)
+    listed += (a.Call("is null", (expr,)),) if nullable else ()
+    return listed[0] if len(listed) == 1 else a.Call("or", listed)
 
 
 def _found(contract: TableContract, name: str) -> Column:

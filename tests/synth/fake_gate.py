@@ -127,14 +127,14 @@ class FakeGate:
                 return [None if v is None else sum(e <= v for e in edges) for v in self._value(arg)]
             case a.In(arg, values):
                 return [None if v is None else v in values for v in self._value(arg)]
-            case a.IsNull(arg):
+            case a.Call("is null", (arg,)):
                 return [v is None for v in self._value(arg)]
-            case a.Not(arg):
+            case a.Call("not", (arg,)):
                 return [None if v is None else not v for v in self._value(arg)]
-            case a.And(args):
+            case a.Call("and", args):
                 return [all(vs) for vs in zip(*map(self._value, args), strict=True)]
-            case a.Or(args):
+            case a.Call("or", args):
                 return [any(vs) for vs in zip(*map(self._value, args), strict=True)]
-            case a.Compare("=", left, a.Lit(value)):
+            case a.Call("=", (left, a.Lit(value))):
                 return [v == value for v in self._value(left)]
         raise AssertionError(f"the fake gate has no {type(expr).__name__}")

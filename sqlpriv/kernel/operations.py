@@ -1,0 +1,186 @@
+"""The functions and operators of row expressions, their types, and why they are total.
+
+Claim: an expression that `check` accepts is evaluated on every row, whatever it holds, without an
+error of the engine. DuckDB raises on a row for three reasons: a cast that fails, an integer that
+overflows, a division by zero. Arguments of one operation are of one type (or numbers), so DuckDB
+inserts no cast that could fail; all arithmetic is in doubles, which overflow to infinity; a zero
+divisor is written as NULL. So integers are exact in arithmetic up to 2**53, and exact without bound
+where they are compared, listed or summed as stored.
+
+An operation enters this table with the test that evaluates it over nasty rows.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from sqlpriv.errors import Refused
+from sqlpriv.kernel import algebra as a
+from sqlpriv.kernel.contract import TableContract, Type, Value
+
+NUMBERS = frozenset({Type.INTEGER, Type.REAL})
+MOMENTS = frozenset({Type.DATE, Type.TIMESTAMP})
+ANY, BOOLEANS = frozenset(Type), frozenset({Type.BOOLEAN})
+DATE_PARTS = ("year", "quarter", "month", "week", "day", "dow", "isodow", "doy")
+TIME_PARTS = ("hour", "minute")
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One function or operator.
+
+    Args:
+        takes: Types that its arguments may have; all have one, but integers and reals may mix.
+        gives: Type of the result; None for that of the arguments (REAL where they mix).
+        sql: Its text over rendered arguments: {0}, {1}; or {all}, joined by `joiner`.
+        arity: How many arguments; 0 for one or more.
+        reads: How a bare column is read: "stored", "value" (clamped to its interval) or "double"
+            (the value, cast to DOUBLE).
+    """
+
+    takes: AbstractSet[Type]
+    gives: Type | None
+    sql: str
+    arity: int
+    reads: str = "double"
+    joiner: str = ", "
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    **{
+        op: Operation(ANY, Type.BOOLEAN, f"({{0}} {op} {{1}})", 2, "stored")
+        for op in ("=", "<>", "<", "<=", ">", ">=")  # NaN equals itself and is above all else
+    },
+    "and": Operation(BOOLEANS, Type.BOOLEAN, "({all})", 0, "value", " AND "),
+    "or": Operation(BOOLEANS, Type.BOOLEAN, "({all})", 0, "value", " OR "),
+    "not": Operation(BOOLEANS, Type.BOOLEAN, "(NOT {0})", 1, "value"),
+    "is null": Operation(ANY, Type.BOOLEAN, "({0} IS NULL)", 1, "stored"),
+    "+": Operation(NUMBERS, None, "({0} + {1})", 2),
+    "-": Operation(NUMBERS, None, "({0} - {1})", 2),
+    "*": Operation(NUMBERS, None, "({0} * {1})", 2),
+    "/": Operation(NUMBERS, Type.REAL, "({0} / nullif({1}, 0))", 2),
+    "//": Operation({Type.INTEGER}, None, "trunc({0} / nullif({1}, 0))", 2),  # towards zero
+    "%": Operation(NUMBERS, None, "({0} % nullif({1}, 0))", 2),  # the dividend's sign
+    **{f: Operation(NUMBERS, None, f"{f}({{0}})", 1) for f in ("abs", "floor", "ceil", "round")},
+    "neg": Operation(NUMBERS, None, "(-{0})", 1),
+    "integer": Operation(NUMBERS, Type.INTEGER, "round_even({0}, 0)", 1),
+    "real": Operation(NUMBERS, Type.REAL, "{0}", 1),
+    **{
+        f: Operation(ANY, None, f"{f}({{all}})", 0, "value")
+        for f in ("coalesce", "least", "greatest")  # NULLs are passed over by all three
+    },
+    **{
+        part: Operation(MOMENTS, Type.INTEGER, f"date_part('{part}', {{0}})", 1, "value")
+        for part in DATE_PARTS  # NULL for an infinite date
+    },
+    **{
+        part: Operation({Type.TIMESTAMP}, Type.INTEGER, f"date_part('{part}', {{0}})", 1, "value")
+        for part in TIME_PARTS
+    },
+}
+
+_NAMES: Mapping[str, Type] = {
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), Type.INTEGER),
+    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"), Type.INTEGER),
+    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), Type.REAL),
+    **dict.fromkeys(("VARCHAR", "ENUM"), Type.TEXT),
+    "BOOLEAN": Type.BOOLEAN,
+    "DATE": Type.DATE,
+    "TIMESTAMP": Type.TIMESTAMP,
+}
+_PYTHON: Mapping[Type, tuple[type, ...]] = {
+    Type.INTEGER: (int,),
+    Type.REAL: (int, float),
+    Type.TEXT: (str,),
+    Type.BOOLEAN: (bool,),
+    Type.DATE: (dt.date,),
+    Type.TIMESTAMP: (dt.datetime,),
+}
+
+
+def type_of(sql_type: str) -> Type | None:
+    """Returns how row expressions see a DuckDB type; None when they cannot use it."""
+    return None if sql_type.endswith("]") else _NAMES.get(sql_type.upper().split("(")[0].strip())
+
+
+def relation_types(relation: a.Relation, contract: TableContract) -> dict[str, Type]:
+    """Returns the usable columns of a relation by lower-case name; checks what it is made of."""
+    match relation:
+        case a.Scan(table):
+            if table.lower() != contract.table.lower():
+                raise Refused("a query reads the table that its contract is about")
+            return {c.name.lower(): c.type for c in contract.columns if c.type is not None}
+        case a.Where(source, predicate):
+            types = relation_types(source, contract)
+            _one([check(predicate, types)], BOOLEANS, "WHERE")
+            return types
+        case a.Derive(source, name, expr):
+            types = relation_types(source, contract)
+            if name.lower() in types:
+                raise Refused(f'the name "{name}" is taken')
+            return {**types, name.lower(): check(expr, types)}
+
+
+def check(expr: a.Expr, types: Mapping[str, Type]) -> Type:
+    """Returns the type of a row expression.
+
+    Raises:
+        Refused: An unknown column or function, or a mix of types. The message has no place in the
+            user's text: only the caller knows it.
+    """
+    match expr:
+        case a.Col(name) if name.lower() in types:
+            return types[name.lower()]
+        case a.Col(name):
+            raise Refused(f'there is no usable column "{name}"')
+        case a.Lit(value, type_):
+            return check_literal(value, type_)
+        case a.Call(op, args) if op in OPERATIONS and OPERATIONS[op].arity in (0, len(args)):
+            found = _one([check(x, types) for x in args], OPERATIONS[op].takes, op.upper())
+            return OPERATIONS[op].gives or found
+        case a.In(arg, values) if values and None not in values:
+            found = check(arg, types)
+            for value in values:
+                check_literal(value, Type.REAL if found in NUMBERS else found)
+            return Type.BOOLEAN
+        case a.Case(whens, otherwise) if whens:
+            _one([check(p, types) for p, _ in whens], BOOLEANS, "CASE WHEN")
+            branches = [*(check(e, types) for _, e in whens), check(otherwise, types)]
+            return _one(branches, ANY, "CASE")
+        case a.Bin(arg, edges):
+            found = _one([check(arg, types)], NUMBERS | MOMENTS, "a bin")
+            for edge in edges:
+                check_literal(edge, Type.REAL if found in NUMBERS else found)
+            if list(edges) != sorted(set(edges)):
+                raise Refused("the edges of bins ascend")
+            return Type.INTEGER
+    raise Refused(f"{type(expr).__name__} is no row expression of this form")
+
+
+def check_literal(value: Value, type_: Type) -> Type:
+    """Returns the type, or refuses a value that is not of it, not finite or not writable."""
+    if value is None:
+        return type_
+    wrong = isinstance(value, bool) and type_ is not Type.BOOLEAN
+    wrong |= isinstance(value, dt.datetime) and (type_ is Type.DATE or value.tzinfo is not None)
+    wrong |= isinstance(value, float) and not math.isfinite(value)
+    wrong |= isinstance(value, int) and abs(value) > 2**126
+    wrong |= isinstance(value, str) and "\0" in value
+    if wrong or not isinstance(value, _PYTHON[type_]):
+        raise Refused(f"a literal does not fit the type {type_}")
+    return type_
+
+
+def _one(found: Sequence[Type], wanted: AbstractSet[Type], at: str) -> Type:
+    """Returns the one type of what is found, all of it wanted; numbers may mix."""
+    kinds = set(found)
+    if not kinds or not kinds <= wanted:
+        names = " or ".join(sorted(wanted))
+        raise Refused(f"{at} needs {names}, not {' and '.join(sorted(kinds)) or 'nothing'}")
+    if len(kinds) > 1 and kinds != NUMBERS:
+        raise Refused(f"{at} mixes the types {' and '.join(sorted(kinds))}")
+    return Type.REAL if Type.REAL in kinds else found[0]

@@ -156,7 +156,7 @@ class _Dual:
                 block[np.diag_indices_from(block)] += variance.sum(axis=axis)
         damping = 1e-10 * max(float(np.trace(curvature)) / self.size, 1e-300)
         curvature[np.diag_indices_from(curvature)] += damping
-        return -np.linalg.solve(curvature, slope)
+        return np.asarray(np.linalg.solve(curvature, -slope), dtype=np.float64)
 
     def _conjugate_gradients(
         self, loose: Mapping[int, Floats], joint: Mapping[Edge, Floats], slope: Floats

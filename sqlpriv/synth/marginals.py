@@ -36,7 +36,9 @@ def onto_simplex(values: Floats, total: float, variance: Floats | float = 1.0) -
     inside = np.flatnonzero(flat[order] / spread[order] > shifts)
     shift = shifts[inside[-1]] if inside.size else shifts[0]
     result = np.maximum(flat - shift * spread, 0.0)
-    return (result * (total / result.sum()) if result.sum() > 0 else result).reshape(values.shape)
+    scale = total / result.sum() if result.sum() > 0 else 0.0
+    scaled: Floats = (result * scale).reshape(values.shape)
+    return scaled
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,32 +46,29 @@ class Merging:
     """How a column's rare levels became one bucket.
 
     Args:
-        group: Shape (levels,): the merged level of each level; the bucket is the last one.
-        share: Shape (merged, levels): how a merged level is spread over its levels; rows add up
-            to 1. Exactly 1 for a level that was kept.
+        group: Shape (levels,): the merged level of each level.
+        share: Shape (levels,): what part of its merged level a level is; 1 for one that was kept.
+        size: How many merged levels there are.
     """
 
     group: NDArray[np.int64]
     share: Floats
-
-    @property
-    def size(self) -> int:
-        """How many merged levels there are."""
-        return int(self.share.shape[0])
+    size: int
 
     def merged(self, table: Floats, axis: int = 0) -> Floats:
         """Returns the table with the levels along one axis added up by group."""
-        indicator = np.zeros_like(self.share)
-        indicator[self.group, np.arange(self.group.size)] = 1.0
-        return np.moveaxis(np.tensordot(indicator, table, axes=(1, axis)), 0, axis)
+        first = np.moveaxis(table, axis, 0)
+        added = np.zeros((self.size, *first.shape[1:]))
+        np.add.at(added, self.group, first)
+        return np.moveaxis(added, 0, axis)
 
     def spread(self, table: Floats) -> Floats:
         """Returns a one-way table over all levels from one over the merged levels."""
-        return table @ self.share
+        return table[self.group] * self.share
 
 
 def merge_rare(counts: Floats, sigma: float, times: float = 3.0) -> Merging:
-    """Merges the levels whose *noisy* count is below `times` sigma into one bucket.
+    """Merges the levels whose *noisy* count is below `times` sigma into one bucket, the last one.
 
     Rare-value compression of MST; only released counts are looked at. Inside the bucket the noisy
     counts are shrunk towards their mean by the share of their variance that is noise (positive-part
@@ -77,13 +76,11 @@ def merge_rare(counts: Floats, sigma: float, times: float = 3.0) -> Merging:
     """
     rare = counts < times * sigma
     if rare.sum() <= 1:
-        return Merging(np.arange(counts.size), np.eye(counts.size))
-    kept = int((~rare).sum())
-    group = np.where(rare, kept, np.cumsum(~rare) - 1)
-    share = np.zeros((kept + 1, counts.size))
-    share[group[~rare], np.flatnonzero(~rare)] = 1.0
-    share[kept, rare] = _shrunk(counts[rare], sigma)
-    return Merging(group, share)
+        return Merging(np.arange(counts.size), np.ones(counts.size), counts.size)
+    kept = counts.size - int(rare.sum())
+    share = np.ones(counts.size)
+    share[rare] = _shrunk(counts[rare], sigma)
+    return Merging(np.where(rare, kept, np.cumsum(~rare) - 1), share, kept + 1)
 
 
 def _shrunk(counts: Floats, sigma: float) -> Floats:

@@ -2,8 +2,8 @@
 
 `fit(measure, select, sizes, strata, price, options, report) -> model` asks the gate, for all
 strata at once, and spends exactly `price`; `sample(model, rows, rng) -> levels` is post-processing.
-Neither sees a row. `phases` says what `fit` will spend on what, before anything is read; `fit` takes its
-prices from it, so that EXPLAIN PRIVACY and the run cannot differ.
+Neither sees a row. `phases` says what `fit` will spend on what, before anything is read; `fit`
+takes its prices from it, so that EXPLAIN PRIVACY and the run cannot differ.
 """
 
 from __future__ import annotations
@@ -130,7 +130,9 @@ class Method:
 
 def shared(price: Price, weights: Sequence[float]) -> tuple[Price, ...]:
     """Returns shares of a price of either kind; see `kernel.budget.split`."""
-    return split(price, weights) if isinstance(price, Rho) else split(price, weights)
+    if isinstance(price, Rho):  # the type checker wants to know which of the two it is
+        return split(price, weights)
+    return (*split(price, weights),)
 
 
 def sample(
@@ -147,4 +149,15 @@ def sample(
 
 
 def _unmerged(codes: Codes, merging: Merging | None, rng: np.random.Generator) -> Codes:
-    return codes if merging is None else dealt(codes, merging.share, rng)
+    """Returns levels for merged levels: a bucket's rows are dealt out by its shares."""
+    if merging is None:
+        return codes
+    levels = np.zeros(merging.size, dtype=np.int64)
+    levels[merging.group] = np.arange(merging.group.size)
+    drawn = levels[codes]
+    in_bucket = np.bincount(merging.group)[codes] > 1
+    members = np.flatnonzero(np.bincount(merging.group)[merging.group] > 1)
+    if in_bucket.any():
+        bucket = np.zeros(int(in_bucket.sum()), dtype=np.int64)
+        drawn[in_bucket] = members[dealt(bucket, merging.share[members][None, :], rng)]
+    return drawn

@@ -81,4 +81,5 @@ def strata_rows(
     sizes = np.maximum(np.asarray(totals, dtype=np.float64), 0.0)
     wanted = round(max(float(np.sum(totals)), 0.0)) if rows is None else rows
     shares = sizes if weights is None else np.asarray(weights, dtype=np.float64)
-    return rounded(shares[None, :], np.array([wanted]), rng)[0]
+    counts: Codes = rounded(shares[None, :], np.array([wanted]), rng)[0]
+    return counts

@@ -1,1 +1,11 @@
-"""SQL text in, statements out. sqlglot's tree does not leave this folder."""
+"""SQL text in, statements out; expressions back to SQL. sqlglot's tree does not leave this folder.
+
+`tree` holds what statements are, `read` cuts and dispatches, `select`, `expression`, `operands` and
+`ddl` are the grammar over the tokens of `tokens`; `plain` and `tables` deal with what only DuckDB
+can run.
+"""
+
+from sqlpriv.dialect.printer import default_name, literal, quoted, sql
+from sqlpriv.dialect.read import complete, read, split
+
+__all__ = ["complete", "default_name", "literal", "quoted", "read", "split", "sql"]

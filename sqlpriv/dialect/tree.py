@@ -5,8 +5,10 @@ types not yet known. `pos` is the place in the user's text (for messages) and ne
 equality.
 """
 
+# ruff: noqa: RUF009  # `_pos()` only writes out the same dataclass field again and again.
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sqlpriv.errors import Refused
@@ -22,7 +24,7 @@ class Pos:
 
 
 def _pos() -> Pos:
-    return field(default=Pos(), compare=False, repr=False)  # type: ignore[no-any-return]
+    return field(default=Pos(), compare=False, repr=False)
 
 
 # --- Expressions ---------------------------------------------------------------------------------
@@ -168,6 +170,10 @@ class Stratify:
 Options = tuple[tuple[str, Value], ...]
 """`OPTIONS (name = value, …)` in the order written; names are lower case."""
 
+Bound = tuple[object, ...] | Mapping[str, object]
+"""A statement's own share of the caller's parameters, as DuckDB takes them beside its text: a
+tuple for `?`, a mapping without the sign for `$1` and `$name`."""
+
 
 @dataclass(frozen=True)
 class Select:
@@ -184,6 +190,7 @@ class Select:
         private: `WITH DIFFERENTIAL_PRIVACY` or STRATIFY BY was written.
         options: Those of WITH DIFFERENTIAL_PRIVACY OPTIONS (…).
         text: The user's whole statement.
+        parameters: What to bind where `text` is run by DuckDB itself (over released tables, say).
     """
 
     items: tuple[Item, ...]
@@ -200,6 +207,7 @@ class Select:
     private: bool = False
     options: Options = ()
     text: str = field(default="", compare=False)
+    parameters: Bound = field(default=(), compare=False)
     pos: Pos = _pos()
 
 
@@ -209,16 +217,20 @@ class Plain:
 
     Args:
         text: The statement.
-        tables: Every table that it names, as written (lower case, unqualified).
+        tables: Every table that it names, as written (lower case, unqualified); a table function
+            as `name()`, a file as `'path'`. Where the statement could not be taken apart, every
+            name in it.
         reads_only: It is a query (SELECT, WITH, FROM, VALUES, DESCRIBE …) and nothing else.
         refusal: Why it cannot be answered privately: raised when a private table is among
             `tables`, and when an analyst runs a statement that is not `reads_only`.
+        parameters: What to bind when DuckDB runs it.
     """
 
     text: str
     tables: tuple[str, ...]
     reads_only: bool
     refusal: Refused
+    parameters: Bound = field(default=(), compare=False)
 
 
 # --- Declarations --------------------------------------------------------------------------------

@@ -1,0 +1,131 @@
+"""A place in a statement's tokens: what stands there, taking it, and saying what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlpriv.dialect.keywords import CONSTRUCTS, NO_ALIAS, RESERVED
+from sqlpriv.dialect.parameters import Binding
+from sqlpriv.dialect.tokens import Kind, Token
+from sqlpriv.errors import Refused
+
+MAX_DEPTH = 100
+"""How deep expressions may nest: all walks over trees recurse, and Python's stack is finite."""
+
+
+class Cursor:
+    """Reads one statement's tokens from left to right, never back.
+
+    Args:
+        tokens: Those of the statement; the last is of kind END.
+        text: The whole text that their offsets refer to.
+        binding: The values of the parameters.
+    """
+
+    def __init__(self, tokens: Sequence[Token], text: str, binding: Binding) -> None:
+        self.tokens, self.text, self.binding = tokens, text, binding
+        self.index = self.depth = 0
+
+    def peek(self, ahead: int = 0) -> Token:
+        """Returns the token that many places ahead; beyond the last one, the last one."""
+        return self.tokens[min(self.index + ahead, len(self.tokens) - 1)]
+
+    def next(self) -> Token:
+        """Returns the token here and goes past it."""
+        token = self.peek()
+        self.index += 1
+        return token
+
+    def at(self, *words: str) -> bool:
+        """Whether these keywords or signs (upper case) stand here, one after the other."""
+        return all(self.peek(i).upper == word for i, word in enumerate(words))
+
+    def accept(self, *words: str) -> bool:
+        """Goes past these keywords or signs if they stand here, and says whether they did."""
+        found = self.at(*words)
+        self.index += len(words) if found else 0
+        return found
+
+    def expect(self, *words: str) -> None:
+        """Goes past these keywords or signs.
+
+        Raises:
+            Refused: Something else stands here.
+        """
+        for word in words:
+            if not self.accept(word):
+                raise self.unexpected(word)
+
+    def at_name(self) -> bool:
+        """Whether a name stands here: quoted, or a word that is not reserved."""
+        token = self.peek()
+        return token.kind is Kind.QUOTED or (
+            token.kind is Kind.WORD and token.upper not in RESERVED
+        )
+
+    def at_alias(self) -> bool:
+        """Whether a name stands here that can be an alias without AS."""
+        token = self.peek()
+        if self.at("STRATIFY", "BY"):
+            return False
+        return token.kind is Kind.QUOTED or (
+            token.kind is Kind.WORD and token.upper not in NO_ALIAS
+        )
+
+    def name(self, what: str) -> str:
+        """Returns the name that stands here, unquoted; `what` says of what."""
+        if not self.at_name():
+            raise self.unexpected(what)
+        token = self.next()
+        if not token.value:
+            raise refusal(token, "a name is empty")
+        return token.value
+
+    def table(self) -> str:
+        """Returns the name of a table; only the schema `main` may be written before it."""
+        first = self.peek()
+        name = self.name("the name of a table")
+        if not self.at("."):
+            return name
+        self.next()
+        if name.lower() != "main":
+            raise refusal(first, f"{name} is a schema or database of its own",
+                          "name the table alone")  # fmt: skip
+        return self.name("the name of a table")
+
+    def column_in_parentheses(self) -> str:
+        """Returns the column of `(column)`."""
+        self.expect("(")
+        name = self.name("the name of a column")
+        if self.at(","):
+            raise self.refuse("only one column can stand here", "write (column)")
+        self.expect(")")
+        return name
+
+    def end(self) -> None:
+        """Checks that the statement ends here."""
+        if self.peek().kind is not Kind.END:
+            raise self.unexpected("the end of the statement")
+
+    def since(self, first: Token) -> str:
+        """Returns the text from `first` to the token before this place."""
+        return self.text[first.start : self.tokens[self.index - 1].end]
+
+    def refuse(self, message: str, hint: str | None = None) -> Refused:
+        """Returns the refusal that points here."""
+        return refusal(self.peek(), message, hint)
+
+    def unexpected(self, expected: str) -> Refused:
+        """Returns the refusal of the token here: by the name of its construct where it has one."""
+        token = self.peek()
+        if token.upper in CONSTRUCTS:
+            return self.refuse(*CONSTRUCTS[token.upper])
+        if self.at("STRATIFY", "BY"):
+            return self.refuse(f"expected {expected}, found STRATIFY BY",
+                               "it comes once, after FROM, WHERE and GROUP BY")  # fmt: skip
+        return self.refuse(f"expected {expected}, found {token.shown}")
+
+
+def refusal(token: Token, message: str, hint: str | None = None) -> Refused:
+    """Returns the refusal that points at the token."""
+    return Refused(message, hint=hint, line=token.pos.line, column=token.pos.column)

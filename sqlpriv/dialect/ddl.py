@@ -1,0 +1,246 @@
+"""Our own statements: declarations, SHOW PRIVACY, synthetic tables, session settings."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from sqlpriv.dialect.cursor import Cursor, refusal
+from sqlpriv.dialect.literals import constant, options, whole
+from sqlpriv.dialect.tokens import Kind, Token
+from sqlpriv.dialect.tree import (
+    Action,
+    AddPrivacyKey,
+    AddPrivacyLink,
+    AlterPrivacy,
+    CreateUnitTable,
+    DropDomain,
+    DropPrivacyKey,
+    DropPrivacyLink,
+    DropSynthetic,
+    Options,
+    SetBound,
+    SetBudget,
+    SetDomainBetween,
+    SetDomainIn,
+    SetDomainReferences,
+    SetOption,
+    SetPublic,
+    SetUnit,
+    Show,
+)
+from sqlpriv.kernel.contract import Value
+
+
+def show(c: Cursor) -> Show:
+    """Returns `SHOW PRIVACY TABLES | BUDGET | RELEASES`."""
+    first = c.peek()
+    c.expect("SHOW", "PRIVACY")
+    if c.peek().upper not in ("TABLES", "BUDGET", "RELEASES"):
+        raise c.unexpected("TABLES, BUDGET or RELEASES")
+    what = c.next().upper.lower()
+    c.end()
+    return Show(what, first.pos)
+
+
+def set_option(c: Cursor) -> SetOption:
+    """Returns `SET privacy_… = value` or `RESET privacy_…`."""
+    first = c.next()
+    if c.peek(1).upper.startswith("PRIVACY_"):
+        c.next()  # SESSION, GLOBAL or LOCAL: the setting is the session's in any case.
+    name = c.name("the name of a setting").lower()
+    value: Value = None
+    if first.upper == "SET":
+        if not (c.accept("=") or c.accept("TO")):
+            raise c.unexpected("=")
+        bare = c.peek().kind is Kind.WORD and c.at_name()
+        value = c.next().value.lower() if bare else constant(c)
+    c.end()
+    return SetOption(name, value, first.pos)
+
+
+def drop_synthetic(c: Cursor) -> DropSynthetic:
+    """Returns `DROP SYNTHETIC TABLE [IF EXISTS] name`."""
+    first = c.peek()
+    c.expect("DROP", "SYNTHETIC", "TABLE")
+    if_exists = c.accept("IF", "EXISTS")
+    name = c.name("the name of a synthetic table")
+    c.end()
+    return DropSynthetic(name, if_exists, first.pos)
+
+
+def alter(c: Cursor) -> AlterPrivacy | None:
+    """Returns `ALTER TABLE t <one of our actions>`; None where the action is not ours."""
+    first = c.peek()
+    c.expect("ALTER", "TABLE")
+    if c.at("IF", "EXISTS") or not c.at_name():
+        return None
+    table = c.name("the name of a table")
+    if c.accept("."):
+        if table.lower() != "main":
+            return None
+        table = c.name("the name of a table")
+    action = _action(c)
+    if action is None:
+        return None
+    c.end()
+    return AlterPrivacy(table, action, c.since(first), first.pos)
+
+
+def _action(c: Cursor) -> Action | None:
+    if c.accept("ADD", "PRIVACY_KEY", "("):
+        c.index -= 1
+        return AddPrivacyKey(c.column_in_parentheses())
+    if c.accept("ADD", "PRIVACY_LINK", "("):
+        c.index -= 1
+        return _link(c)
+    if c.accept("DROP", "PRIVACY_KEY"):
+        return DropPrivacyKey()
+    if c.accept("DROP", "PRIVACY_LINK"):
+        return DropPrivacyLink(c.column_in_parentheses())
+    for word, on in (("SET", True), ("UNSET", False)):
+        if c.accept(word, "PU"):
+            return SetUnit(on)
+        if c.accept(word, "PUBLIC"):
+            return SetPublic(on)
+    if c.accept("SET", "PRIVACY"):
+        return _bound_or_budget(c)
+    return _column_action(c) if c.accept("ALTER") else None
+
+
+def _link(c: Cursor) -> AddPrivacyLink:
+    column = c.column_in_parentheses()
+    c.expect("REFERENCES")
+    return AddPrivacyLink(column, c.table(), c.column_in_parentheses())
+
+
+def _bound_or_budget(c: Cursor) -> SetBound | SetBudget:
+    token = c.peek()
+    if c.accept("BOUND"):
+        given = _options(c, token, ("rows_per_unit", "groups_per_unit"))
+        return SetBound(**{name: whole(value, name, token) for name, value in given})
+    if c.accept("BUDGET"):
+        given = _options(c, token, ("epsilon", "delta", "rho"))
+        for name, value in given:
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                raise refusal(token, f"{name} is a number")
+        return SetBudget(given)
+    if c.at("DOMAIN"):
+        raise c.refuse("a domain is of a column",
+                       "write ALTER TABLE t ALTER COLUMN c SET PRIVACY DOMAIN …")  # fmt: skip
+    raise c.unexpected("BOUND or BUDGET")
+
+
+def _options(c: Cursor, token: Token, known: tuple[str, ...]) -> Options:
+    given = options(c)
+    for name, _ in given:
+        if name not in known:
+            raise refusal(token, f"there is no option {name}", f"one of: {', '.join(known)}")
+    return given
+
+
+def _column_action(c: Cursor) -> Action | None:
+    c.accept("COLUMN")
+    if not c.at_name():
+        return None
+    column = c.name("the name of a column")
+    if c.accept("DROP", "PRIVACY", "DOMAIN"):
+        return DropDomain(column)
+    if not c.accept("SET", "PRIVACY", "DOMAIN"):
+        return None
+    if c.accept("IN"):
+        return SetDomainIn(column, _values(c))
+    if c.accept("BETWEEN"):
+        return _between(c, column)
+    if c.accept("REFERENCES"):
+        return SetDomainReferences(column, c.table(), c.column_in_parentheses())
+    raise c.unexpected("IN (…), BETWEEN (low, high) or REFERENCES table(column)")
+
+
+def _values(c: Cursor) -> tuple[Value, ...]:
+    c.expect("(")
+    values = [constant(c)]
+    while c.accept(","):
+        values.append(constant(c))
+    c.expect(")")
+    return tuple(values)
+
+
+def _between(c: Cursor, column: str) -> SetDomainBetween:
+    """Reads `(low, high)` or `low AND high`, then `[OR NULL]`."""
+    inside = c.accept("(")
+    lower = _bound(c)
+    c.expect("," if inside else "AND")
+    upper = _bound(c)
+    if inside:
+        c.expect(")")
+    return SetDomainBetween(column, lower, upper, c.accept("OR", "NULL"))
+
+
+def _bound(c: Cursor) -> Value:
+    token = c.peek()
+    value = constant(c)
+    if isinstance(value, bool) or not isinstance(value, int | float | str | dt.date):
+        raise refusal(token, "the end of a privacy domain is a number or a date",
+                      "write BETWEEN (0, 100), with OR NULL behind it if NULL counts")  # fmt: skip
+    return value
+
+
+# --- CREATE PU TABLE -----------------------------------------------------------------------------
+
+
+def create_unit_table(c: Cursor) -> CreateUnitTable:
+    """Returns `CREATE [OR REPLACE] PU TABLE [IF NOT EXISTS] t (…, PRIVACY_KEY (col), …)` taken
+    apart into DuckDB's CREATE TABLE and our declarations.
+
+    Raises:
+        Refused: No list of columns, or no privacy key among it.
+    """
+    first = c.next()
+    replaced = c.accept("OR", "REPLACE")
+    c.expect("PU", "TABLE")
+    opening = c.peek()
+    c.accept("IF", "NOT", "EXISTS")
+    table = c.table()
+    head = f"CREATE {'OR REPLACE ' if replaced else ''}TABLE {c.since(opening)}"
+    if not c.at("("):
+        raise c.refuse("CREATE PU TABLE lists its columns",
+                       "for CREATE TABLE … AS, add the key afterwards: ALTER TABLE t "
+                       "ADD PRIVACY_KEY (c), then ALTER TABLE t SET PU")  # fmt: skip
+    c.next()
+    columns, actions = _elements(c)
+    if sum(isinstance(action, AddPrivacyKey) for action in actions) != 1:
+        raise refusal(first, "CREATE PU TABLE names one privacy key",
+                      "put PRIVACY_KEY (column) into the list of columns, once")  # fmt: skip
+    c.expect(")")
+    c.end()
+    actions = (*actions, SetUnit(True))
+    return CreateUnitTable(table, f"{head} ({', '.join(columns)})", actions, c.since(first))
+
+
+def _elements(c: Cursor) -> tuple[list[str], tuple[Action, ...]]:
+    """Reads the elements of the column list: the texts of DuckDB's own, and what ours declare."""
+    columns: list[str] = []
+    actions: list[Action] = []
+    while True:
+        if c.accept("PRIVACY_KEY", "("):
+            c.index -= 1
+            actions.append(AddPrivacyKey(c.column_in_parentheses()))
+        elif c.accept("PRIVACY_LINK", "("):
+            c.index -= 1
+            actions.append(_link(c))
+        else:
+            columns.append(_column_text(c))
+        if not c.accept(","):
+            return columns, tuple(actions)
+
+
+def _column_text(c: Cursor) -> str:
+    first, depth = c.peek(), 0
+    while depth or not (c.at(",") or c.at(")")):
+        if c.peek().kind is Kind.END:
+            raise c.unexpected(")")
+        sign = c.next().upper
+        depth += (sign in ("(", "[", "{")) - (sign in (")", "]", "}"))
+    if c.peek() is first:
+        raise c.unexpected("a column")
+    return c.since(first)

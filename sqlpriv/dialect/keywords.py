@@ -1,0 +1,88 @@
+"""DuckDB's words that cannot be names, and the constructs that cannot be answered privately."""
+
+from __future__ import annotations
+
+
+def words(text: str) -> frozenset[str]:
+    """Returns the words of the text."""
+    return frozenset(text.split())
+
+
+RESERVED = words(
+    """ALL ANALYSE ANALYZE AND ANY ARRAY AS ASC ASYMMETRIC BOTH CASE CAST CHECK COLLATE COLUMN
+    CONSTRAINT CREATE DEFAULT DEFERRABLE DESC DESCRIBE DISTINCT DO ELSE END EXCEPT FALSE FETCH FOR
+    FOREIGN FROM GROUP HAVING IN INITIALLY INTERSECT INTO LAMBDA LATERAL LEADING LIMIT NOT NULL
+    OFFSET ON ONLY OR ORDER PIVOT PIVOT_LONGER PIVOT_WIDER PLACING PRIMARY QUALIFY REFERENCES
+    RETURNING SELECT SHOW SOME SUMMARIZE SYMMETRIC TABLE THEN TO TRAILING TRUE UNION UNIQUE UNPIVOT
+    USING VARIADIC WHEN WHERE WINDOW WITH"""
+)
+"""`duckdb_keywords()` of category 'reserved'; a test compares."""
+
+NO_ALIAS = RESERVED | words(
+    """ANTI ASOF AT AUTHORIZATION BINARY BY COLLATION CONCURRENTLY CROSS FREEZE FULL GENERATED GLOB
+    ILIKE INNER IS ISNULL JOIN LEFT LIKE MAP NATURAL NOTNULL OUTER OVERLAPS POSITIONAL RIGHT SEMI
+    SIMILAR STRUCT TABLESAMPLE TRY_CAST TUPLE UNPACK VERBOSE"""
+)
+"""Words that cannot be an alias without AS: also those of category 'type_function'."""
+
+QUERY_HEADS = words("SELECT WITH FROM VALUES TABLE PIVOT UNPIVOT PIVOT_WIDER PIVOT_LONGER")
+
+_ONE_TABLE = "query one table: FROM t [AS alias]"
+_JOIN = ("joins are not answered privately", _ONE_TABLE)
+_SET = ("set operations are not answered privately", "ask one SELECT at a time; each has its price")
+_WINDOW = (
+    "window functions are not answered privately",
+    "aggregate with GROUP BY or STRATIFY BY instead of OVER",
+)
+_SAMPLE = (
+    "sampling is not answered privately",
+    "leave it out: the price does not depend on the number of rows",
+)
+_PIVOT = ("PIVOT is not answered privately", "write the columns as keys of GROUP BY or STRATIFY BY")
+_LIST = (
+    "lists, structs and maps are not answered privately",
+    "use plain columns and values",
+)
+_ORDER = "the order is SELECT … FROM … WHERE … GROUP BY … STRATIFY BY … HAVING … ORDER BY … LIMIT"
+
+SUBQUERY = ("subqueries are not answered privately", "write one SELECT over one table")
+STAR = (
+    "* stands for every column, and raw columns never leave a private table",
+    "name the aggregates you want, e.g. COUNT(*)",
+)
+MISPLACED = ("STRATIFY BY stands in the wrong place", _ORDER)
+
+CONSTRUCTS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(words("JOIN INNER LEFT RIGHT FULL CROSS NATURAL ASOF POSITIONAL SEMI ANTI "
+                          "LATERAL OUTER"), _JOIN),
+    **dict.fromkeys(("UNION", "INTERSECT", "EXCEPT"), _SET),
+    **dict.fromkeys(("OVER", "WINDOW"), _WINDOW),
+    "QUALIFY": ("QUALIFY filters by window functions, which are not answered privately",
+                "filter groups with HAVING"),
+    **dict.fromkeys(("TABLESAMPLE", "USING"), _SAMPLE),
+    **dict.fromkeys(("PIVOT", "UNPIVOT", "PIVOT_WIDER", "PIVOT_LONGER"), _PIVOT),
+    **dict.fromkeys(("[", "{", "ARRAY", "STRUCT", "MAP"), _LIST),
+    "EXISTS": SUBQUERY,
+    "LAMBDA": ("lambdas are not answered privately", "write the expression with CASE"),
+    "->": ("lambdas and JSON arrows are not answered privately", "use plain columns"),
+    "DISTINCT": ("SELECT DISTINCT is not answered privately",
+                 "list the keys in GROUP BY: they come from the declared domains"),
+    "COLUMNS": STAR,
+    "*": STAR,
+    "COLLATE": ("collations are not answered privately", "compare the values as stored"),
+    "GLOB": ("GLOB is not answered privately", "compare with = or IN"),
+    "SIMILAR": ("SIMILAR TO is not answered privately", "compare with = or IN"),
+    "ESCAPE": ("ESCAPE is not answered privately", "compare with = or IN"),
+    "FETCH": ("FETCH is not understood here", "write LIMIT n"),
+    "AT": ("AT is not answered privately", "query the table as it is now, without a time zone"),
+    "WITHIN": ("WITHIN GROUP is not answered privately", "use COUNT, SUM or AVG"),
+    "ROLLUP": ("ROLLUP is not answered privately", "STRATIFY BY adds the population's row"),
+    "CUBE": ("CUBE is not answered privately", "STRATIFY BY adds the population's row"),
+    "GROUPING SETS": ("GROUPING SETS are not answered privately",
+                      "STRATIFY BY adds the population's row"),
+    "INTERVAL": ("intervals are not answered privately",
+                 "compare with a date, as in d >= DATE '2020-01-01'"),
+    "WITH": ("common table expressions (WITH … AS) are not answered privately",
+             "write one SELECT over one table"),
+}  # fmt: skip
+"""Word or sign → what it is called, and what to write instead."""

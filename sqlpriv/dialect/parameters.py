@@ -1,0 +1,111 @@
+"""Values bound to `?`, `$1`, `$name` and `:name`: they become literals, never text."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from sqlpriv.dialect.tokens import Kind, Token
+from sqlpriv.dialect.tree import Bound
+from sqlpriv.errors import DataError, ProgrammingError
+from sqlpriv.kernel.contract import Value
+
+Parameters = Sequence[object] | Mapping[str, object] | None
+
+
+@dataclass(frozen=True)
+class Binding:
+    """Which value stands at which parameter of a text; `by_start` is keyed by token offset."""
+
+    by_start: Mapping[int, object]
+
+    def value(self, token: Token) -> Value:
+        """Returns the value bound at that parameter, as a literal's.
+
+        Raises:
+            DataError: It is of a type that literals do not have.
+        """
+        return literal_value(self.by_start[token.start])
+
+    def share(self, tokens: Sequence[Token]) -> Bound:
+        """Returns what DuckDB is to be given beside the text of those tokens."""
+        marks = [token for token in tokens if token.kind is Kind.PARAMETER]
+        if any(mark.value == "" for mark in marks):
+            return tuple(self.by_start[mark.start] for mark in marks)
+        return {mark.value: self.by_start[mark.start] for mark in marks} if marks else ()
+
+
+def bind(tokens: Sequence[Token], parameters: Parameters) -> Binding:
+    """Returns the binding of the caller's parameters to those of the text, all statements alike.
+
+    Raises:
+        ProgrammingError: Too few, too many, missing or surplus values, or `?` mixed with names.
+    """
+    marks = [token for token in tokens if token.kind is Kind.PARAMETER]
+    names = [mark.value for mark in marks]
+    if "" in names and any(names):
+        raise ProgrammingError("write all parameters as ?, or all as $1 or $name")
+    if isinstance(parameters, Mapping):
+        return _by_name(marks, parameters)
+    if isinstance(parameters, str | bytes):
+        raise ProgrammingError("parameters are given as a list, a tuple or a mapping, not as text")
+    values = tuple(parameters or ())
+    if any(not name.isdecimal() for name in names if name):
+        raise ProgrammingError(f"the statement names its parameters ({_listed(names)}): "
+                               "give the values as a mapping")  # fmt: skip
+    numbers = [int(name[:9]) for name in names] if any(names) else list(range(1, len(marks) + 1))
+    expected = max(numbers, default=0)
+    if min(numbers, default=1) < 1:
+        raise ProgrammingError("parameters are numbered from $1")
+    if expected != len(values):
+        raise ProgrammingError(f"the statement has {_counted(expected)}, "
+                               f"{len(values) or 'none'} {_were(len(values))} given")  # fmt: skip
+    return Binding({mark.start: values[n - 1] for mark, n in zip(marks, numbers, strict=True)})
+
+
+def literal_value(value: object) -> Value:
+    """Returns a caller's value as a literal's: a Decimal becomes a float.
+
+    Raises:
+        DataError: Another type, NaN, an infinity, or a datetime with a time zone.
+    """
+    if isinstance(value, Decimal):
+        value = float(value) if value.is_finite() else math.nan
+    if isinstance(value, float) and not math.isfinite(value):
+        raise DataError("a parameter is NaN or infinite")
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        raise DataError("a datetime parameter has a time zone: give it without one")
+    if value is None or isinstance(value, bool | int | float | str | dt.date):
+        return value
+    raise DataError(
+        f"a parameter is of type {type(value).__name__}: give None, bool, int, float, str, "
+        "Decimal, date or datetime"
+    )
+
+
+def _by_name(marks: Sequence[Token], parameters: Mapping[str, object]) -> Binding:
+    names = {mark.value for mark in marks}
+    if "" in names:
+        raise ProgrammingError(f"the statement has {_counted(len(marks))} written ?: "
+                               "give the values as a list or a tuple")  # fmt: skip
+    if missing := names - set(parameters):
+        raise ProgrammingError(f"the statement has {_counted(len(names))}; "
+                               f"no value is given for {_listed(missing)}")  # fmt: skip
+    if surplus := {str(name) for name in parameters} - names:
+        raise ProgrammingError(f"the statement has no parameter {_listed(surplus)}")
+    return Binding({mark.start: parameters[mark.value] for mark in marks})
+
+
+def _counted(number: int) -> str:
+    return f"{number or 'no'} parameter{'' if number == 1 else 's'}"
+
+
+def _were(number: int) -> str:
+    return "was" if number <= 1 else "were"
+
+
+def _listed(names: Sequence[str] | set[str]) -> str:
+    return ", ".join(f"${name}" for name in sorted(set(names)))

@@ -1,0 +1,147 @@
+"""Expression trees back to DuckDB SQL, and the names that DuckDB gives to outputs."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from collections.abc import Callable
+
+from sqlpriv.dialect.keywords import RESERVED
+from sqlpriv.dialect.tree import (
+    Between,
+    Binary,
+    Call,
+    CaseWhen,
+    Cast,
+    InList,
+    IsNull,
+    Item,
+    Literal,
+    Name,
+    Node,
+    Unary,
+)
+from sqlpriv.kernel.contract import Value
+
+Rename = Callable[[Node], str | None]
+_PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
+_SIGNS = {"<>": "!=", "and": "AND", "or": "OR"}
+
+
+def sql(node: Node, rename: Rename | None = None) -> str:
+    """Returns the expression as DuckDB SQL that means the same: every operator in parentheses,
+    names quoted, literals escaped, reals written as DOUBLE.
+
+    Args:
+        node: The expression.
+        rename: Asked for every node before it is written; the text that it returns, if any, stands
+            in the node's place as it is.
+    """
+
+    def write(part: Node) -> str:
+        given = rename(part) if rename else None
+        return given if given is not None else _written(part, write)
+
+    return write(node)
+
+
+def quoted(name: str) -> str:
+    """Returns the identifier in double quotes."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: Value) -> str:
+    """Returns the value as a DuckDB literal of its own type."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return str(value).upper()
+        case int():
+            return str(value)
+        case float():
+            return _real(value)
+        case str():
+            return "'" + value.replace("'", "''") + "'"
+        case dt.datetime():
+            return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
+    return f"DATE '{value.isoformat()}'"
+
+
+def default_name(item: Item) -> str:
+    """Returns the name of an output's column: its alias, a bare column's own name, else the text
+    that DuckDB would make of the expression, such as `count_star()` or `avg(income)`."""
+    return item.alias or sql(item.expr, _as_shown)
+
+
+def _as_shown(node: Node) -> str | None:
+    match node:
+        case Name(name=name):
+            return name
+        case Call(name="count", star=True, filter=None, using=""):
+            return "count_star()"
+        case Literal(value=float(value)) if math.isfinite(value):
+            return repr(value)
+        case Literal(value=dt.date() as value):
+            kind = "TIMESTAMP" if isinstance(value, dt.datetime) else "DATE"
+            return f"CAST('{value}' AS {kind})"
+        case Literal(value=bool(value)):
+            return str(value).lower()
+    return None
+
+
+def _real(value: float) -> str:
+    if not math.isfinite(value):
+        return f"CAST('{value}' AS DOUBLE)"
+    text = repr(value)
+    return text if "e" in text else f"{text}e0"  # Without an exponent it would be a DECIMAL.
+
+
+def _written(node: Node, write: Callable[[Node], str]) -> str:
+    def listed(nodes: tuple[Node, ...]) -> str:
+        return ", ".join(map(write, nodes))
+
+    match node:
+        case Name(name, table):
+            return f"{quoted(table)}.{quoted(name)}" if table else quoted(name)
+        case Literal(value):
+            return literal(value)
+        case Unary(op, arg):
+            return f"({'NOT ' if op == 'not' else '-'}{write(arg)})"
+        case Binary(op, left, right):
+            return f"({write(left)} {_SIGNS.get(op, op)} {write(right)})"
+        case IsNull(arg, negated):
+            return f"({write(arg)} IS {'NOT ' if negated else ''}NULL)"
+        case InList(arg, items, negated):
+            return _negated(negated, f"{write(arg)} IN ({listed(items)})")
+        case Between(arg, low, high, negated):
+            return _negated(negated, f"{write(arg)} BETWEEN {write(low)} AND {write(high)}")
+        case Cast(arg, type_, try_):
+            return f"{'TRY_' if try_ else ''}CAST({write(arg)} AS {type_})"
+        case CaseWhen():
+            return _case(node, write)
+        case Call(name, (left, right)) if name in ("like", "ilike"):
+            return f"({write(left)} {name.upper()} {write(right)})"
+    return _call(node, write)
+
+
+def _negated(negated: bool, text: str) -> str:
+    return f"(NOT ({text}))" if negated else f"({text})"
+
+
+def _case(node: CaseWhen, write: Callable[[Node], str]) -> str:
+    operand = f" {write(node.operand)}" if node.operand is not None else ""
+    whens = "".join(f" WHEN {write(test)} THEN {write(then)}" for test, then in node.whens)
+    otherwise = f" ELSE {write(node.otherwise)}" if node.otherwise is not None else ""
+    return f"CASE{operand}{whens}{otherwise} END"
+
+
+def _call(node: Call, write: Callable[[Node], str]) -> str:
+    plain = _PLAIN_NAME.fullmatch(node.name) and node.name.upper() not in RESERVED
+    name = node.name if plain else quoted(node.name)
+    inner = "*" if node.star else ", ".join(map(write, node.args))
+    distinct = "DISTINCT " if node.distinct else ""
+    using = f" USING {node.using}" if node.using else ""
+    kept = f" FILTER (WHERE {write(node.filter)})" if node.filter is not None else ""
+    return f"{name}({distinct}{inner}{using}){kept}"

@@ -1,0 +1,194 @@
+"""SQL text → statements: cut into statements, told apart by their first words, read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from sqlpriv.dialect import ddl, plain
+from sqlpriv.dialect.cursor import Cursor, refusal
+from sqlpriv.dialect.keywords import QUERY_HEADS
+from sqlpriv.dialect.parameters import Parameters, bind
+from sqlpriv.dialect.select import select, synthetic
+from sqlpriv.dialect.tokens import Kind, Token, lex
+from sqlpriv.dialect.tree import CreateSynthetic, Explain, Plain, Select, Statement
+from sqlpriv.errors import Refused
+
+MAX_BYTES = 1_000_000
+MAX_BRACKETS = 200
+_ALONE = "write the SELECT alone, or EXPLAIN PRIVACY or CREATE SYNTHETIC TABLE"
+
+
+def read(sql: str, parameters: Parameters = None) -> tuple[Statement, ...]:
+    """Returns every statement of the text, in order; none for blanks and comments.
+
+    Args:
+        sql: One or more statements, separated by semicolons.
+        parameters: Values of `?` and `$1` as a sequence, of `$name` and `:name` as a mapping.
+
+    Raises:
+        Refused: A statement is private and cannot be answered, or cannot be read at all; the
+            line and column are those of the whole text.
+        ProgrammingError: The parameters do not fit the text.
+        DataError: A parameter's type is none that literals have.
+    """
+    _check_text(sql)
+    tokens = lex(sql)
+    for token in tokens:
+        if token.kind is Kind.BAD:
+            raise refusal(token, f"a {token.value} is opened here and never closed")
+    binding = bind(tokens, parameters)
+    return tuple(_statement(Cursor(part, sql, binding)) for part in _parts(tokens))
+
+
+def split(sql: str) -> tuple[str, ...]:
+    """Returns the texts of the statements, without semicolons and the comments around them.
+
+    What is inside quotes, dollar quotes and comments does not separate; an open one reaches to the
+    end of the text.
+    """
+    return tuple(sql[part[0].start : part[-2].end] for part in _parts(lex(sql)))
+
+
+def complete(sql: str) -> bool:
+    """Whether the text needs no further line: it is empty, or ends with a semicolon (comments may
+    follow) outside all quotes and comments."""
+    tokens = lex(sql)[:-1]
+    return not tokens or tokens[-1].upper == ";"
+
+
+def _check_text(sql: str) -> None:
+    try:
+        size = len(sql.encode())
+    except UnicodeEncodeError:
+        raise Refused("the text holds half a character (a lone surrogate)") from None
+    if size > MAX_BYTES:
+        raise Refused(f"the text is longer than {MAX_BYTES} bytes",
+                      hint="load data with COPY or INSERT … SELECT, as an owner")  # fmt: skip
+    if "\x00" in sql:
+        raise Refused("the text holds a NUL character")
+
+
+def _parts(tokens: Sequence[Token]) -> Iterator[tuple[Token, ...]]:
+    """Yields the tokens of each statement that has any, each with an END behind them."""
+    part: list[Token] = []
+    for token in tokens:
+        if token.upper != ";" and token.kind is not Kind.END:
+            part.append(token)
+        elif part:
+            end = Token(Kind.END, "", "", token.start, token.pos)
+            yield (*part, end)
+            part = []
+
+
+def _statement(c: Cursor) -> Statement:
+    _check_brackets(c.tokens)
+    word = c.peek().upper
+    if c.at("EXPLAIN", "PRIVACY"):
+        return _explain(c)
+    if word in QUERY_HEADS or c.at("("):
+        return _query(c)
+    ours = _ours(c)
+    if ours is not None:
+        return ours
+    c.index = 0
+    _refuse_private(c.tokens, c.refuse(f"a private SELECT cannot be a part of {word}", _ALONE))
+    if word == "EXPLAIN":
+        return plain.explain(c)
+    if word in plain.DESCRIBES:
+        return plain.describe(c)
+    if word in plain.CHANGES:
+        return plain.change(c)
+    raise c.refuse(f"{c.peek().shown} does not begin a statement",
+                   "statements begin with SELECT, CREATE, ALTER, SHOW, EXPLAIN, …")  # fmt: skip
+
+
+def _ours(c: Cursor) -> Statement | None:
+    """Reads the statements that are not DuckDB's; None where it is one of DuckDB's."""
+    second = c.peek(1).upper
+    if c.at("SHOW", "PRIVACY") and c.peek(2).kind is not Kind.END:
+        return ddl.show(c)
+    if c.at("ALTER", "TABLE"):
+        return ddl.alter(c)
+    if c.at("DROP", "SYNTHETIC"):
+        return ddl.drop_synthetic(c)
+    if c.at("CREATE"):
+        kind = c.peek(3).upper if second == "OR" else second
+        if kind == "SYNTHETIC":
+            return _bound(c, synthetic(c))
+        return ddl.create_unit_table(c) if kind == "PU" else None
+    if c.peek().upper in ("SET", "RESET"):
+        scoped = second in ("SESSION", "GLOBAL", "LOCAL")
+        name = c.peek(2).upper if scoped else second
+        return ddl.set_option(c) if name.startswith("PRIVACY_") else None
+    return None
+
+
+def _query(c: Cursor) -> Select | Plain:
+    """Reads a query: in the form that can be answered, or else as DuckDB's own."""
+    start = c.index
+    try:
+        found = select(c)
+    except Refused as why:
+        _refuse_private(c.tokens, why)
+        c.index = start
+        return plain.query(c, why)
+    return replace(
+        found, text=plain.runnable(c, c.tokens[start]), parameters=c.binding.share(c.tokens)
+    )
+
+
+def _bound(c: Cursor, statement: CreateSynthetic) -> CreateSynthetic:
+    bound = replace(statement.select, parameters=c.binding.share(c.tokens))
+    return replace(statement, select=bound)
+
+
+def _explain(c: Cursor) -> Explain:
+    first = c.peek()
+    c.expect("EXPLAIN", "PRIVACY")
+    if c.peek().upper in QUERY_HEADS or c.at("("):
+        return Explain(_query(c), first.pos)
+    if c.at("CREATE") and c.peek(3 if c.peek(1).upper == "OR" else 1).upper == "SYNTHETIC":
+        return Explain(_bound(c, synthetic(c)), first.pos)
+    raise c.refuse(f"EXPLAIN PRIVACY cannot explain {c.peek().shown}",
+                   "write it before a SELECT or a CREATE SYNTHETIC TABLE")  # fmt: skip
+
+
+def _private_at(tokens: Sequence[Token]) -> int | None:
+    """Returns the index of STRATIFY BY or WITH DIFFERENTIAL_PRIVACY, wherever it stands."""
+    words = [token.upper for token in tokens]
+    for i, pair in enumerate(pairwise(words)):
+        if pair == ("STRATIFY", "BY") and "INTO" not in words[max(0, i - 1) : i]:
+            return i
+        if pair == ("WITH", "DIFFERENTIAL_PRIVACY") and words[i + 2] not in ("AS", "("):
+            return i
+    return None
+
+
+def _refuse_private(tokens: Sequence[Token], why: Refused) -> None:
+    """Raises the refusal of a query that asks to be answered privately and cannot be.
+
+    Raises:
+        Refused: For the reason given, or because the clause stands inside parentheses.
+    """
+    at = _private_at(tokens)
+    if at is None:
+        return
+    opened = sum((t.upper == "(") - (t.upper == ")") for t in tokens[:at])
+    if opened > 0:
+        raise refusal(
+            tokens[at],
+            f"{tokens[at].upper} … stands inside parentheses",
+            "write it in the outermost SELECT, which is over one table",
+        ) from why
+    raise why
+
+
+def _check_brackets(tokens: Sequence[Token]) -> None:
+    depth = 0
+    for token in tokens:
+        sign = token.upper
+        depth += (sign in ("(", "[", "{")) - (sign in (")", "]", "}"))
+        if depth > MAX_BRACKETS:
+            raise refusal(token, f"brackets nest deeper than {MAX_BRACKETS} levels", "simplify it")

@@ -1,0 +1,255 @@
+"""SELECT in the form that can be answered, and CREATE SYNTHETIC TABLE … AS SELECT.
+
+    SELECT [WITH DIFFERENTIAL_PRIVACY [OPTIONS (…)]] items FROM table [[AS] alias] [WHERE …]
+    [GROUP BY …] [STRATIFY BY … [WEIGHTS FROM table]] [HAVING …] [ORDER BY …] [LIMIT …] [OFFSET …]
+
+STRATIFY is a clause only where BY follows it; anywhere else it is a name like any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sqlpriv.dialect.cursor import Cursor, refusal
+from sqlpriv.dialect.expression import expression
+from sqlpriv.dialect.keywords import CONSTRUCTS, MISPLACED, STAR, SUBQUERY
+from sqlpriv.dialect.literals import options
+from sqlpriv.dialect.tokens import Kind, Token
+from sqlpriv.dialect.tree import (
+    CreateSynthetic,
+    Item,
+    Name,
+    Node,
+    Options,
+    Order,
+    Select,
+    Stratify,
+)
+
+CLAUSES = "WHERE, GROUP BY, STRATIFY BY, HAVING, ORDER BY, LIMIT or the end of the statement"
+_AFTER_STRATA = (("WHERE",), ("GROUP", "BY"))
+_PRICE = ("WITH DIFFERENTIAL_PRIVACY stands in the wrong place",
+          "write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) …")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Grouping:
+    by: tuple[Node, ...] = ()
+    all: bool = False
+
+
+def select(c: Cursor) -> Select:
+    """Returns the SELECT that is the rest of the statement.
+
+    Raises:
+        Refused: It is not of the form that can be answered, at the first place where it is not.
+    """
+    first = c.peek()
+    core = _core(c)
+    having = expression(c) if c.accept("HAVING") else None
+    order_by = _order_by(c)
+    limit, offset = _limits(c)
+    if c.peek().kind is not Kind.END:
+        raise _no_clause(c)
+    text = c.since(first)
+    return replace(core, having=having, order_by=order_by, limit=limit, offset=offset, text=text)
+
+
+def synthetic(c: Cursor) -> CreateSynthetic:
+    """Returns `[OR REPLACE] SYNTHETIC TABLE name AS SELECT … USING method [OPTIONS (…)]`, read
+    from behind CREATE.
+
+    Raises:
+        Refused: Another shape; outputs that are not bare columns; a clause that rows do not have.
+    """
+    first = c.next()
+    or_replace = c.accept("OR", "REPLACE")
+    c.expect("SYNTHETIC", "TABLE")
+    if c.at("IF"):
+        raise c.refuse("IF NOT EXISTS is not understood here", "write CREATE OR REPLACE SYNTHETIC")
+    name = c.name("the name of the new table")
+    c.expect("AS")
+    head, core = c.peek(), _core(c)
+    core = replace(core, text=c.since(head))
+    _check_synthetic(c, head, core)
+    if not c.accept("USING"):
+        raise c.refuse(f"expected USING and a method, found {c.peek().shown}",
+                       "write USING mst or USING independent after the SELECT")  # fmt: skip
+    method = c.name("the name of a method").lower()
+    given = options(c) if c.accept("OPTIONS") else ()
+    c.end()
+    return CreateSynthetic(name, core, method, given, or_replace, c.since(first), first.pos)
+
+
+def _check_synthetic(c: Cursor, head: Token, core: Select) -> None:
+    for item in core.items:
+        if not isinstance(item.expr, Name) or item.alias:
+            raise refusal(head, f"a synthetic table has the columns of its table, not {item.text}",
+                          "list bare columns: SELECT sex, race, income FROM …")  # fmt: skip
+    if core.group_by or core.group_all or c.peek().upper in ("HAVING", "ORDER", "LIMIT", "OFFSET"):
+        raise c.refuse("a synthetic table is of rows: it has no GROUP BY, HAVING, ORDER BY, LIMIT",
+                       "WHERE and STRATIFY BY can; OPTIONS (rows = …) sets its size")  # fmt: skip
+    if core.options or (core.private and core.stratify is None):
+        raise refusal(head, "the price of a synthetic table stands at its end",
+                      "write USING mst OPTIONS (epsilon = 1)")  # fmt: skip
+
+
+def _core(c: Cursor) -> Select:
+    """Reads from SELECT to the end of STRATIFY BY."""
+    first = c.peek()
+    if not c.accept("SELECT"):
+        raise _no_select(c)
+    private, given = _privacy(c)
+    items = _items(c)
+    if c.at("STRATIFY", "BY"):
+        raise c.refuse(*MISPLACED)
+    if not c.accept("FROM"):
+        raise c.unexpected("FROM and the name of a table")
+    table, alias = _source(c)
+    where = expression(c) if c.accept("WHERE") else None
+    grouping = _group_by(c) if c.accept("GROUP", "BY") else _Grouping()
+    strata = _stratify(c)
+    return Select(
+        items, table, alias, where, grouping.by, grouping.all, strata,
+        private=private or strata is not None, options=given, pos=first.pos,
+    )  # fmt: skip
+
+
+def _no_select(c: Cursor) -> Exception:
+    if c.at("WITH", "DIFFERENTIAL_PRIVACY"):
+        return c.refuse(*_PRICE)
+    if c.peek().upper in ("FROM", "VALUES", "TABLE", "("):
+        return c.refuse(f"a query that begins with {c.peek().text} is not answered privately",
+                        "begin with SELECT and the aggregates you want")  # fmt: skip
+    return c.unexpected("SELECT")
+
+
+def _privacy(c: Cursor) -> tuple[bool, Options]:
+    c.accept("ALL")
+    if c.at("DISTINCT"):
+        raise c.refuse(*CONSTRUCTS["DISTINCT"])
+    if not c.accept("WITH", "DIFFERENTIAL_PRIVACY"):
+        return False, ()
+    if not c.accept("OPTIONS", "("):
+        return True, ()
+    c.index -= 1  # `options` reads its own parenthesis.
+    return True, options(c)
+
+
+def _items(c: Cursor) -> tuple[Item, ...]:
+    items = [_item(c)]
+    while c.accept(","):
+        if c.at("FROM"):  # DuckDB allows a comma after the last item.
+            break
+        items.append(_item(c))
+    return tuple(items)
+
+
+def _item(c: Cursor) -> Item:
+    first = c.peek()
+    if c.at("*"):
+        raise c.refuse(*STAR)
+    expr = expression(c)
+    text = c.since(first)
+    if c.accept("AS"):
+        token = c.next()  # After AS any word is a name.
+        if token.kind not in (Kind.WORD, Kind.QUOTED, Kind.STRING) or not token.value:
+            raise refusal(token, f"expected a name, found {token.shown}")
+        return Item(expr, token.value, text)
+    return Item(expr, c.next().value if c.at_alias() else "", text)
+
+
+def _source(c: Cursor) -> tuple[str, str]:
+    """Reads the one table of FROM and its alias."""
+    if c.at("("):
+        raise c.refuse(*SUBQUERY)
+    if c.peek().kind is Kind.STRING:
+        raise c.refuse("a file is not a table of the vault", "an owner loads it first")
+    if c.peek(1).upper == "(" and c.at_name():
+        raise c.refuse(f"{c.peek().shown}() is a table function, not a table of the vault",
+                       "query a table by its name")  # fmt: skip
+    table = c.table()
+    alias = c.name("an alias") if c.accept("AS") else ""
+    if not alias and c.at_alias():
+        alias = c.next().value
+    if alias and c.at("("):
+        raise c.refuse("aliases of columns are not read", "write FROM table AS alias")
+    if c.at(","):
+        raise c.refuse(*CONSTRUCTS["JOIN"])
+    if c.peek().upper in CONSTRUCTS and not (c.at("USING") or c.at("WITH", "DIFFERENTIAL_PRIVACY")):
+        raise c.refuse(*CONSTRUCTS[c.peek().upper])
+    return table, alias
+
+
+def _group_by(c: Cursor) -> _Grouping:
+    if c.accept("ALL"):
+        return _Grouping(all=True)
+    if c.at("GROUPING", "SETS"):
+        raise c.refuse(*CONSTRUCTS["GROUPING SETS"])
+    if c.peek(1).upper == "(" and c.peek().upper in ("ROLLUP", "CUBE"):
+        raise c.refuse(*CONSTRUCTS[c.peek().upper])
+    return _Grouping(_expressions(c))
+
+
+def _stratify(c: Cursor) -> Stratify | None:
+    token = c.peek()
+    if not c.accept("STRATIFY", "BY"):
+        return None
+    by = _expressions(c)
+    weights = c.table() if c.accept("WEIGHTS", "FROM") else ""
+    if any(c.at(*words) for words in _AFTER_STRATA):
+        name = " ".join(next(words for words in _AFTER_STRATA if c.at(*words)))
+        raise c.refuse(f"{name} comes before STRATIFY BY", MISPLACED[1])
+    if c.at("STRATIFY", "BY"):
+        raise c.refuse("STRATIFY BY is written twice", "list all strata columns in one")
+    return Stratify(by, weights, token.pos)
+
+
+def _expressions(c: Cursor) -> tuple[Node, ...]:
+    found = [expression(c)]
+    while c.accept(","):
+        found.append(expression(c))
+    return tuple(found)
+
+
+def _order_by(c: Cursor) -> tuple[Order, ...]:
+    if not c.accept("ORDER", "BY"):
+        return ()
+    if c.at("ALL"):
+        raise c.refuse("ORDER BY ALL is not read", "list the outputs to order by")
+    terms = [_order(c)]
+    while c.accept(","):
+        terms.append(_order(c))
+    return tuple(terms)
+
+
+def _order(c: Cursor) -> Order:
+    expr = expression(c)
+    descending = c.accept("DESC")
+    if not descending:
+        c.accept("ASC")
+    if not c.accept("NULLS"):
+        return Order(expr, descending)
+    if not (c.at("FIRST") or c.at("LAST")):
+        raise c.unexpected("FIRST or LAST")
+    return Order(expr, descending, c.next().upper == "FIRST")
+
+
+def _limits(c: Cursor) -> tuple[Node | None, Node | None]:
+    """Reads LIMIT and OFFSET, in either order, once each."""
+    found: dict[str, Node] = {}
+    while c.peek().upper in ("LIMIT", "OFFSET") and c.peek().upper not in found:
+        word = c.next().upper
+        found[word] = expression(c)
+        if c.at("PERCENT") or c.at("%"):
+            raise c.refuse("LIMIT by percentage is not read", "write LIMIT n")
+    return found.get("LIMIT"), found.get("OFFSET")
+
+
+def _no_clause(c: Cursor) -> Exception:
+    """Returns the refusal of what stands where a clause should."""
+    if c.at("STRATIFY", "BY"):
+        return c.refuse("STRATIFY BY comes before HAVING, ORDER BY and LIMIT", MISPLACED[1])
+    if c.at("WITH", "DIFFERENTIAL_PRIVACY"):
+        return c.refuse(*_PRICE)
+    return c.unexpected(CLAUSES)

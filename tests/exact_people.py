@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from sqlpriv import answer
 from sqlpriv.dialect import read
-from sqlpriv.dialect.tree import Select
+from sqlpriv.dialect.tree import Plain, Select
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Budget
 from sqlpriv.kernel.contract import (
@@ -86,7 +86,9 @@ def engine() -> duckdb.DuckDBPyConnection:
 
 def select(sql: str) -> Select:
     """Returns the statement, which is a SELECT in private form."""
-    statement = read(sql, None)
+    (statement,) = read(sql)
+    if isinstance(statement, Plain):
+        raise statement.refusal
     assert isinstance(statement, Select), statement
     return statement
 

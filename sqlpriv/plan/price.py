@@ -34,9 +34,10 @@ from collections.abc import Iterable, Sequence
 from sqlpriv.dialect.tree import Options, Pos
 from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.algebra import Query, Sum
-from sqlpriv.kernel.budget import Budget, Kind, Price, Rho, price_of, split
+from sqlpriv.kernel.budget import Budget, Kind, Price, Rho, price_of
 from sqlpriv.kernel.release import Measurement
 from sqlpriv.plan.rules import Recipe
+from sqlpriv.plan.split import split
 
 KNOWN_OPTIONS = ("epsilon", "rho")
 

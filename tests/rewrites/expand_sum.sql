@@ -6,7 +6,7 @@ SELECT race, SUM(income) AS s FROM people GROUP BY GROUPING SETS ((race), ());
 WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_clamp(CAST(sqlpriv_row."race" AS BIGINT), (1), (3)) AS s0, sqlpriv_quantise(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)), (500.0e0), (4.547473508864641e-10), 1099511627776) AS v1 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
 joint AS (SELECT s0, count(*) AS a0, sum(v1) AS a1 FROM kept GROUP BY s0),
-coded AS MATERIALIZED (SELECT CASE WHEN s0 BETWEEN (1) AND (3) THEN TRY_CAST(s0 AS BIGINT) - (1) END AS s0, a0, a1 FROM joint)
+coded AS MATERIALIZED (SELECT CASE WHEN s0 BETWEEN (1) AND (3) AND TRY_CAST(s0 AS BIGINT) = s0 THEN TRY_CAST(s0 AS BIGINT) - (1) END AS s0, a0, a1 FROM joint)
 SELECT 0 AS query, CAST((0 * 3 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS BIGINT) AS value FROM coded WHERE s0 IS NOT NULL GROUP BY cell
 UNION ALL SELECT 1 AS query, CAST((0 * 3 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(a1), 0) AS HUGEINT) AS value FROM coded WHERE s0 IS NOT NULL GROUP BY cell;
 

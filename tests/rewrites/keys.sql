@@ -18,7 +18,7 @@ SELECT age // 10 AS decade, COUNT(*) AS n FROM people GROUP BY 1 ORDER BY decade
 WITH rows AS (SELECT sqlpriv_row."id" AS u, trunc(CAST(sqlpriv_clamp(CAST(sqlpriv_row."age" AS BIGINT), (0), (99)) AS DOUBLE) / nullif(CAST((10) AS DOUBLE), 0)) AS k0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
 joint AS (SELECT k0, count(*) AS a0 FROM kept GROUP BY k0),
-coded AS MATERIALIZED (SELECT CASE WHEN k0 BETWEEN (0) AND (9) THEN TRY_CAST(k0 AS BIGINT) - (0) END AS k0, a0 FROM joint)
+coded AS MATERIALIZED (SELECT CASE WHEN k0 BETWEEN (0) AND (9) AND TRY_CAST(k0 AS BIGINT) = k0 THEN TRY_CAST(k0 AS BIGINT) - (0) END AS k0, a0 FROM joint)
 SELECT 0 AS query, CAST((0 * 10 + k0) AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS BIGINT) AS value FROM coded WHERE k0 IS NOT NULL GROUP BY cell;
 
 -- CASE with literal branches, by alias
@@ -41,7 +41,7 @@ SELECT month(born) AS m, CAST(floor(income / 500) AS INTEGER) AS bin, COUNT(*) A
 WITH rows AS (SELECT sqlpriv_row."id" AS u, date_part('month', sqlpriv_clamp(sqlpriv_row."born", DATE '1920-01-01', DATE '2019-12-31')) AS k0, round_even(CAST(floor(CAST((CAST(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)) AS DOUBLE) / nullif(CAST((500) AS DOUBLE), 0)) AS DOUBLE)) AS DOUBLE), 0) AS k1 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL AND (CAST(sqlpriv_row."income" AS DOUBLE) < (900.0e0))),
 kept AS (SELECT * FROM rows),
 joint AS (SELECT k0, k1, count(*) AS a0 FROM kept GROUP BY k0, k1),
-coded AS MATERIALIZED (SELECT CASE WHEN k0 BETWEEN (1) AND (12) THEN TRY_CAST(k0 AS BIGINT) - (1) END AS k0, CASE WHEN k1 BETWEEN (0) AND (2) THEN TRY_CAST(k1 AS BIGINT) - (0) END AS k1, a0 FROM joint)
+coded AS MATERIALIZED (SELECT CASE WHEN k0 BETWEEN (1) AND (12) AND TRY_CAST(k0 AS BIGINT) = k0 THEN TRY_CAST(k0 AS BIGINT) - (1) END AS k0, CASE WHEN k1 BETWEEN (0) AND (2) AND TRY_CAST(k1 AS BIGINT) = k1 THEN TRY_CAST(k1 AS BIGINT) - (0) END AS k1, a0 FROM joint)
 SELECT 0 AS query, CAST(((0 * 12 + k0) * 3 + k1) AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS BIGINT) AS value FROM coded WHERE k0 IS NOT NULL AND k1 IS NOT NULL GROUP BY cell;
 
 -- GROUPING tells a stratum's row from the population's
@@ -52,5 +52,5 @@ SELECT race, GROUPING(race) AS g, COUNT(*) AS n FROM people GROUP BY GROUPING SE
 WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_clamp(CAST(sqlpriv_row."race" AS BIGINT), (1), (3)) AS s0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
 joint AS (SELECT s0, count(*) AS a0 FROM kept GROUP BY s0),
-coded AS MATERIALIZED (SELECT CASE WHEN s0 BETWEEN (1) AND (3) THEN TRY_CAST(s0 AS BIGINT) - (1) END AS s0, a0 FROM joint)
+coded AS MATERIALIZED (SELECT CASE WHEN s0 BETWEEN (1) AND (3) AND TRY_CAST(s0 AS BIGINT) = s0 THEN TRY_CAST(s0 AS BIGINT) - (1) END AS s0, a0 FROM joint)
 SELECT 0 AS query, CAST((0 * 3 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS BIGINT) AS value FROM coded WHERE s0 IS NOT NULL GROUP BY cell;

@@ -1,437 +1,437 @@
 -- a raw column
 SELECT age FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: the column "age" is neither a key nor in an aggregate
+--   line 1, column 8: the column "age" is neither a key nor in an aggregate
 --   Hint: put it in GROUP BY or inside an aggregate; raw rows never leave
 
 -- a raw column beside an aggregate
 SELECT age, COUNT(*) AS n FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: the column "age" is neither a key nor in an aggregate
+--   line 1, column 8: the column "age" is neither a key nor in an aggregate
 --   Hint: put it in GROUP BY or inside an aggregate; raw rows never leave
 
 -- a raw column inside an expression over an aggregate
 SELECT COUNT(*) / income AS q FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: the column "income" is neither a key nor in an aggregate
+--   line 1, column 19: the column "income" is neither a key nor in an aggregate
 --   Hint: put it in GROUP BY or inside an aggregate; raw rows never leave
 
 -- a raw column in HAVING
 SELECT COUNT(*) AS n FROM people STRATIFY BY sex HAVING income > 3;
 -- error
---   line 1, column 1: the column "income" is neither a key nor in an aggregate
+--   line 1, column 57: the column "income" is neither a key nor in an aggregate
 --   Hint: put it in GROUP BY or inside an aggregate; raw rows never leave
 
 -- a raw column in ORDER BY
 SELECT COUNT(*) AS n FROM people STRATIFY BY sex ORDER BY income;
 -- error
---   line 1, column 1: the column "income" is neither a key nor in an aggregate
+--   line 1, column 59: the column "income" is neither a key nor in an aggregate
 --   Hint: put it in GROUP BY or inside an aggregate; raw rows never leave
 
 -- no such column
 SELECT AVG(salary) AS a FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: there is no column "salary" in "people"
+--   line 1, column 12: there is no column "salary" in "people"
 --   Hint: its columns are: id, sex, race, age, income, debt, hours, region, born, employed, wealth, note, tags
 
 -- no such column outside an aggregate
 SELECT salary, COUNT(*) AS n FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: there is no column "salary" in "people"
+--   line 1, column 8: there is no column "salary" in "people"
 --   Hint: its columns are: id, sex, race, age, income, debt, hours, region, born, employed, wealth, note, tags
 
 -- a qualifier that is not the table
 SELECT AVG(q.income) AS a FROM people AS p STRATIFY BY sex;
 -- error
---   line 1, column 1: "q" is not the table of FROM
+--   line 1, column 12: "q" is not the table of FROM
 --   Hint: write p.income
 
 -- the table's name behind an alias
 SELECT AVG(people.income) AS a FROM people AS p STRATIFY BY sex;
 -- error
---   line 1, column 1: "people" is not the table of FROM
+--   line 1, column 12: "people" is not the table of FROM
 --   Hint: write p.income
 
 -- a column of a type that expressions cannot use
 SELECT COUNT(tags) AS n FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: the column "tags" has a type that cannot be used here
+--   line 1, column 14: the column "tags" has a type that cannot be used here
 --   Hint: numbers, text, booleans, dates and timestamps can
 
 -- no aggregate
 SELECT sex FROM people STRATIFY BY sex;
 -- error
---   this statement asks for no aggregate
+--   line 1, column 1: this statement asks for no aggregate
 --   Hint: add COUNT(*): declared levels themselves are public (DESCRIBE t)
 
 -- SUM without declared bounds
 SELECT SUM(wealth) AS s FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: SUM needs public bounds of its argument
+--   line 1, column 8: SUM needs public bounds of its argument
 --   Hint: the owner runs ALTER TABLE people ALTER COLUMN wealth SET PRIVACY DOMAIN BETWEEN (low, high)
 
 -- AVG of an expression without bounds
 SELECT AVG(income + wealth) AS s FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: AVG needs public bounds of its argument
+--   line 1, column 8: AVG needs public bounds of its argument
 --   Hint: the owner runs ALTER TABLE people ALTER COLUMN wealth SET PRIVACY DOMAIN BETWEEN (low, high)
 
 -- AVG without bounds where the divisor may be zero
 SELECT AVG(income / age) AS s FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: AVG needs public bounds of its argument
+--   line 1, column 8: AVG needs public bounds of its argument
 --   Hint: clamp it: LEAST(GREATEST(x, low), high)
 
 -- SUM of a condition
 SELECT SUM(age > 30) AS s FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: SUM needs numbers, and this is a condition
+--   line 1, column 8: SUM needs numbers, and this is a condition
 --   Hint: write COUNT(*) FILTER (WHERE condition)
 
 -- SUM of a boolean column
 SELECT SUM(employed) AS s FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: SUM needs numbers, and this is a condition
+--   line 1, column 8: SUM needs numbers, and this is a condition
 --   Hint: write COUNT(*) FILTER (WHERE condition)
 
 -- AVG of text
 SELECT AVG(note) AS s FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: AVG needs numbers, not text values
+--   line 1, column 8: AVG needs numbers, not text values
 --   Hint: count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x
 
 -- AVG of a date
 SELECT AVG(born) AS s FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: AVG needs numbers, not date values
+--   line 1, column 8: AVG needs numbers, not date values
 --   Hint: count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x
 
 -- bounds beyond a BIGINT
 SELECT SUM(age * 1000000000 * 1000000000 * 10) AS s FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: the bounds of the argument of SUM go beyond ±2^62
+--   line 1, column 8: the bounds of the argument of SUM go beyond ±2^62
 --   Hint: narrow the declared domains, or clamp: LEAST(GREATEST(x, low), high)
 
 -- MEDIAN
 SELECT MEDIAN(income) AS m FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: MEDIAN has no private counterpart
+--   line 1, column 8: MEDIAN has no private counterpart
 --   Hint: a histogram shows it: SELECT x // 10 AS bin, COUNT(*) FROM t GROUP BY bin
 
 -- MIN
 SELECT MIN(income) AS m FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: MIN has no private counterpart
+--   line 1, column 8: MIN has no private counterpart
 --   Hint: a histogram shows it: SELECT x // 10 AS bin, COUNT(*) FROM t GROUP BY bin
 
 -- MAX of a string
 SELECT MAX(note) AS m FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: MAX has no private counterpart
+--   line 1, column 8: MAX has no private counterpart
 --   Hint: a histogram shows it: SELECT x // 10 AS bin, COUNT(*) FROM t GROUP BY bin
 
 -- MODE
 SELECT MODE(age) AS m FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: MODE has no private counterpart
+--   line 1, column 8: MODE has no private counterpart
 --   Hint: count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x
 
 -- a correlation
 SELECT CORR(age, income) AS m FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: CORR has no private counterpart
+--   line 1, column 8: CORR has no private counterpart
 --   Hint: build it from SUM and COUNT, as in SUM(x * y) / COUNT(*)
 
 -- a list of values
 SELECT LIST(note) AS m FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: ARRAY_AGG has no private counterpart
+--   line 1, column 8: LIST has no private counterpart
 --   Hint: COUNT, SUM, AVG, VARIANCE and STDDEV can be asked for
 
 -- text put together
 SELECT STRING_AGG(note, ',') AS m FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: LISTAGG has no private counterpart
+--   line 1, column 8: STRING_AGG has no private counterpart
 --   Hint: COUNT, SUM, AVG, VARIANCE and STDDEV can be asked for
 
 -- COUNT DISTINCT
 SELECT COUNT(DISTINCT age) AS m FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: COUNT(DISTINCT …) has no private counterpart
+--   line 1, column 8: COUNT(DISTINCT …) has no private counterpart
 --   Hint: count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x
 
 -- an aggregate inside another
 SELECT SUM(AVG(income)) AS m FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: an aggregate cannot hold another
+--   line 1, column 12: an aggregate cannot hold another
 --   Hint: build it outside: SUM(x) / COUNT(*)
 
 -- an aggregate in WHERE
 SELECT COUNT(*) AS n FROM people WHERE AVG(income) > 3 STRATIFY BY sex;
 -- error
---   line 1, column 1: WHERE cannot hold an aggregate
+--   line 1, column 40: WHERE cannot hold an aggregate
 --   Hint: filter groups with HAVING
 
 -- an aggregate's alias in WHERE
 SELECT COUNT(*) AS n FROM people WHERE n > 3 STRATIFY BY sex;
 -- error
---   line 1, column 1: WHERE cannot hold an aggregate
+--   line 1, column 8: WHERE cannot hold an aggregate
 --   Hint: filter groups with HAVING
 
 -- an aggregate in GROUP BY
 SELECT COUNT(*) AS n FROM people GROUP BY SUM(income);
 -- error
---   line 1, column 1: GROUP BY cannot hold an aggregate
+--   line 1, column 43: GROUP BY cannot hold an aggregate
 --   Hint: use HAVING to filter groups
 
 -- WHERE without a condition
 SELECT COUNT(*) AS n FROM people WHERE age STRATIFY BY sex;
 -- error
---   line 1, column 1: WHERE needs a condition
+--   line 1, column 40: WHERE needs a condition
 --   Hint: compare it, as in age >= 18
 
 -- text beside a number
 SELECT COUNT(*) AS n FROM people WHERE age = '30' STRATIFY BY sex;
 -- error
---   line 1, column 1: '30' stands where a whole number is needed
+--   line 1, column 46: '30' stands where a whole number is needed
 --   Hint: write the number without quotes, as in age >= 18
 
 -- a number beside text
 SELECT COUNT(*) AS n FROM people WHERE sex = 1 STRATIFY BY sex;
 -- error
---   line 1, column 1: 1 stands where text is needed
+--   line 1, column 46: 1 stands where text is needed
 --   Hint: put text in single quotes, as in sex = '1'
 
 -- a number in a list of text
 SELECT COUNT(*) AS n FROM people WHERE sex IN ('F', 2) STRATIFY BY sex;
 -- error
---   line 1, column 1: 2 stands where text is needed
+--   line 1, column 53: 2 stands where text is needed
 --   Hint: put text in single quotes, as in sex = '1'
 
 -- a column in an IN list
 SELECT COUNT(*) AS n FROM people WHERE age IN (race, 2) STRATIFY BY sex;
 -- error
---   line 1, column 1: an IN list holds literals
+--   line 1, column 48: an IN list holds literals
 --   Hint: write x = y OR x = z
 
 -- NULL in an IN list
 SELECT COUNT(*) AS n FROM people WHERE age IN (1, NULL) STRATIFY BY sex;
 -- error
---   line 1, column 1: NULL in an IN list equals nothing
+--   line 1, column 51: NULL in an IN list equals nothing
 --   Hint: write (x IN (…) OR x IS NULL)
 
 -- not a date
 SELECT COUNT(*) AS n FROM people WHERE born > 'yesterday' STRATIFY BY sex;
 -- error
---   line 1, column 1: 'yesterday' is not a date
+--   line 1, column 47: 'yesterday' is not a date
 --   Hint: write DATE '2020-12-31'
 
 -- a number beside a date
 SELECT COUNT(*) AS n FROM people WHERE born > 1990 STRATIFY BY sex;
 -- error
---   line 1, column 1: 1990 stands where a date is needed
+--   line 1, column 47: 1990 stands where a date is needed
 --   Hint: write DATE '2020-12-31'
 
 -- a time of day beside a date
 SELECT COUNT(*) AS n FROM people WHERE born > '1990-01-01 12:00:00' STRATIFY BY sex;
 -- error
---   line 1, column 1: a DATE column is compared with a time of day
+--   line 1, column 47: a DATE column is compared with a time of day
 --   Hint: write the date alone
 
 -- a number beside a boolean
 SELECT COUNT(*) AS n FROM people WHERE employed = 1 STRATIFY BY sex;
 -- error
---   line 1, column 1: 1 stands where TRUE or FALSE is needed
+--   line 1, column 51: 1 stands where TRUE or FALSE is needed
 --   Hint: write TRUE or FALSE
 
 -- columns of two types
 SELECT COUNT(*) AS n FROM people WHERE age = sex STRATIFY BY sex;
 -- error
---   line 1, column 1: the types integer and text are mixed
+--   line 1, column 40: the types integer and text are mixed
 --   Hint: bring both sides to one type
 
 -- branches of two types
 SELECT COUNT(CASE WHEN age > 3 THEN sex ELSE age END) AS n FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: the types integer and text are mixed
+--   line 1, column 37: the types integer and text are mixed
 --   Hint: bring both sides to one type
 
 -- arithmetic on text
 SELECT COUNT(*) AS n FROM people WHERE sex + 1 > 2 STRATIFY BY sex;
 -- error
---   line 1, column 1: + needs numbers, not integer and text
+--   line 1, column 40: + needs integer or real, not integer and text
 --   Hint: arithmetic is for numbers; dates have parts: year(d), month(d)
 
 -- integer division of reals
 SELECT AVG(income // 10) AS a FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: the operator // is not for real values
+--   line 1, column 12: // needs integer, not integer and real
 --   Hint: write floor(x / y)
 
 -- AND of numbers
 SELECT COUNT(*) AS n FROM people WHERE age AND race STRATIFY BY sex;
 -- error
---   line 1, column 1: AND needs a condition
+--   line 1, column 40: AND needs a condition
 --   Hint: compare it, as in age >= 18
 
 -- a function that has no total form
 SELECT COUNT(*) AS n FROM people WHERE lower(note) = 'x' STRATIFY BY sex;
 -- error
---   line 1, column 1: the function lower cannot be used on private rows
+--   line 1, column 40: the function lower cannot be used on private rows
 --   Hint: compare whole values: region IN ('north', 'south'), or CASE region WHEN 'north' THEN …
 
 -- a function that raises on some row
 SELECT AVG(ln(income)) AS a FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: the function ln cannot be used on private rows
+--   line 1, column 12: the function ln cannot be used on private rows
 --   Hint: apply it to an aggregate: ln(AVG(x))
 
 -- a square root on rows
 SELECT AVG(sqrt(income)) AS a FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: the function sqrt cannot be used on private rows
+--   line 1, column 12: the function sqrt cannot be used on private rows
 --   Hint: apply it to an aggregate: sqrt(AVG(x))
 
 -- concatenation on rows
 SELECT COUNT(*) AS n FROM people WHERE sex || note = 'x' STRATIFY BY sex;
 -- error
---   line 1, column 1: the operator || is not for private rows
+--   line 1, column 40: the operator || is not for private rows
 --   Hint: compare whole values: region IN ('north', 'south'), or CASE region WHEN 'north' THEN …
 
 -- an unknown function on rows
 SELECT AVG(frobnicate(income)) AS a FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: the function frobnicate cannot be used on private rows
+--   line 1, column 12: the function frobnicate cannot be used on private rows
 --   Hint: row expressions know + - * / // %, comparisons, AND/OR/NOT, IN, BETWEEN, IS NULL, CASE, IF, COALESCE, NULLIF, LEAST, GREATEST, abs, floor, ceil, round, date parts
 
 -- a cast that could fail
 SELECT AVG(CAST(note AS INTEGER)) AS a FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: a cast from text to INT could fail on some row
+--   line 1, column 12: a cast from text to INTEGER could fail on some row
 --   Hint: casts between INTEGER or BIGINT and DOUBLE, and from BOOLEAN, can be used
 
 -- a cast to a narrower type
 SELECT AVG(CAST(age AS TINYINT)) AS a FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: a cast from integer to TINYINT could fail on some row
+--   line 1, column 12: a cast from integer to TINYINT could fail on some row
 --   Hint: casts between INTEGER or BIGINT and DOUBLE, and from BOOLEAN, can be used
 
 -- a date part of a number
 SELECT COUNT(*) AS n FROM people WHERE year(age) > 3 STRATIFY BY sex;
 -- error
---   line 1, column 1: the date part year cannot be taken of a integer value
+--   line 1, column 40: YEAR needs date or timestamp, not integer
 --   Hint: dates and timestamps have parts; hours and minutes are a TIMESTAMP's
 
 -- a stratum without a domain
 SELECT note, COUNT(*) AS n FROM people STRATIFY BY note;
 -- error
---   line 1, column 39: STRATIFY BY needs a public list of this key's values
+--   line 1, column 52: STRATIFY BY needs a public list of this key's values
 --   Hint: the owner runs ALTER TABLE people ALTER COLUMN note SET PRIVACY DOMAIN IN ('a', 'b')
 
 -- a stratum of reals
 SELECT COUNT(*) AS n FROM people STRATIFY BY income;
 -- error
---   line 1, column 33: STRATIFY BY needs a public list of this key's values
+--   line 1, column 46: STRATIFY BY needs a public list of this key's values
 --   Hint: use GROUP BY with bins of it: CAST(floor(income / 10) AS INTEGER)
 
 -- a stratum of dates
 SELECT COUNT(*) AS n FROM people STRATIFY BY born;
 -- error
---   line 1, column 33: STRATIFY BY needs a public list of this key's values
+--   line 1, column 46: STRATIFY BY needs a public list of this key's values
 --   Hint: use GROUP BY with parts of it: year(born), month(born)
 
 -- a stratum named twice
 SELECT COUNT(*) AS n FROM people STRATIFY BY sex, sex;
 -- error
---   line 1, column 33: a stratum column is named twice
+--   line 1, column 51: a stratum column is named twice
 --   Hint: name it once
 
 -- no such stratum
 SELECT COUNT(*) AS n FROM people STRATIFY BY gender;
 -- error
---   line 1, column 33: there is no column "gender" in "people"
+--   line 1, column 46: there is no column "gender" in "people"
 --   Hint: its columns are: id, sex, race, age, income, debt, hours, region, born, employed, wealth, note, tags
 
 -- a group without a domain
 SELECT note, COUNT(*) AS n FROM people GROUP BY note;
 -- error
---   line 1, column 1: GROUP BY needs a public list of this key's values
+--   line 1, column 49: GROUP BY needs a public list of this key's values
 --   Hint: the owner runs ALTER TABLE people ALTER COLUMN note SET PRIVACY DOMAIN IN ('a', 'b')
 
 -- a group of reals
 SELECT income, COUNT(*) AS n FROM people GROUP BY income;
 -- error
---   line 1, column 1: GROUP BY needs a public list of this key's values
+--   line 1, column 51: GROUP BY needs a public list of this key's values
 --   Hint: use GROUP BY with bins of it: CAST(floor(income / 10) AS INTEGER)
 
 -- a group of dates
 SELECT born, COUNT(*) AS n FROM people GROUP BY born;
 -- error
---   line 1, column 1: GROUP BY needs a public list of this key's values
+--   line 1, column 49: GROUP BY needs a public list of this key's values
 --   Hint: use GROUP BY with parts of it: year(born), month(born)
 
 -- a derived group without bounds
 SELECT floor(wealth) AS f, COUNT(*) AS n FROM people GROUP BY f;
 -- error
---   line 1, column 1: GROUP BY needs a public list of this key's values
+--   line 1, column 63: GROUP BY needs a public list of this key's values
 --   Hint: group by bins of a column with declared bounds: CAST(floor(x / 10) AS INTEGER)
 
 -- a group that is a stratum already
 SELECT sex, COUNT(*) AS n FROM people GROUP BY sex STRATIFY BY sex;
 -- error
---   line 1, column 1: this key of GROUP BY is a stratum already
+--   line 1, column 48: this key of GROUP BY is a stratum already
 --   Hint: leave it out here
 
 -- no such ordinal in GROUP BY
 SELECT sex, COUNT(*) AS n FROM people GROUP BY 3;
 -- error
---   line 1, column 1: GROUP BY has no such output
+--   line 1, column 48: GROUP BY has no such output
 --   Hint: outputs are 1 to 2
 
 -- no such ordinal in ORDER BY
 SELECT sex, COUNT(*) AS n FROM people GROUP BY 1 ORDER BY 3;
 -- error
---   line 1, column 1: ORDER BY has no such output
+--   line 1, column 59: ORDER BY has no such output
 --   Hint: outputs are 1 to 2
 
 -- too many cells
 SELECT COUNT(*) AS n FROM people GROUP BY age, hours, race, region STRATIFY BY sex;
 -- error
---   the answer would have 147600 cells; 100000 is the most
+--   line 1, column 68: the answer would have 147600 cells; 100000 is the most
 --   Hint: group by fewer keys or wider bins, as in age // 10
 
 -- GROUPING of what is no key
 SELECT GROUPING(age) AS g, COUNT(*) AS n FROM people STRATIFY BY sex;
 -- error
---   line 1, column 1: GROUPING takes strata and grouping keys
+--   line 1, column 17: GROUPING takes strata and grouping keys
 --   Hint: GROUPING(sex, race)
 
 -- a LIMIT that is no whole number
 SELECT COUNT(*) AS n FROM people STRATIFY BY sex LIMIT 1.5;
 -- error
---   line 1, column 1: LIMIT and OFFSET take a whole number
+--   line 1, column 56: LIMIT and OFFSET take a whole number
 --   Hint: as in LIMIT 10
 
 -- an option that does not exist
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (gamma = 1) COUNT(*) AS n FROM people;
 -- error
---   there is no option gamma
+--   line 1, column 1: there is no option gamma
 --   Hint: one of: epsilon, rho
 
 -- two prices
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, rho = 1) COUNT(*) AS n FROM people;
 -- error
---   a statement has one price
+--   line 1, column 1: a statement has one price
 --   Hint: write epsilon or rho, once
 
 -- a price of nothing
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0) COUNT(*) AS n FROM people;
 -- error
---   epsilon is a positive finite number, not 0.0
+--   line 1, column 1: epsilon is a positive finite number, not 0
 --   Hint: write epsilon = 0.1
 
 -- a negative price
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = -1) COUNT(*) AS n FROM people;
 -- error
---   epsilon is a positive finite number, not -1.0
+--   line 1, column 1: epsilon is a positive finite number, not -1
 --   Hint: write epsilon = 0.1

@@ -25,6 +25,7 @@ from sqlpriv.dialect import sql
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DataError, Refused
 from sqlpriv.estimate import means
+from sqlpriv.estimate.weights import aligned
 from sqlpriv.kernel.algebra import Query
 from sqlpriv.kernel.contract import Type
 from sqlpriv.kernel.release import Release
@@ -101,42 +102,9 @@ def answer(plan: Plan, releases: Sequence[Release], weights: pa.Table | None) ->
 
 
 def stratum_weights(output: Output, table: pa.Table | None) -> NDArray[np.float64]:
-    """Returns the public weights in the strata's order, of shape (strata,), adding up to 1.
-
-    Args:
-        output: Names the strata.
-        table: Columns named as the strata, and `weight`; further rows are ignored.
-
-    Raises:
-        Refused: A column or a stratum is missing, or named twice, or a weight is negative.
-    """
+    """Returns the weights of the strata in declared order; see `estimate.weights.aligned`."""
     names = [d.node.name for d in output.strata if isinstance(d.node, t.Name)]
-    if table is None or not output.strata:
-        raise Refused(f'there are no weights "{output.weights}"')
-    columns = {name.lower(): column.to_pylist() for name, column in
-               zip(table.column_names, table.columns, strict=True)}  # fmt: skip
-    for name in (*names, "weight"):
-        if name not in columns:
-            raise Refused(
-                f'"{output.weights}" has no column "{name}"',
-                hint=f"its columns are to be {', '.join([*names, 'weight'])}",
-            )
-    labels = list(zip(*(columns[name] for name in names), strict=True))
-    if len(set(labels)) != len(labels):
-        raise Refused(f'"{output.weights}" names a stratum twice', hint="one row per stratum")
-    known = dict(zip(labels, columns["weight"], strict=True))
-    found = [known.get(label) for label in _labels(output.strata)]
-    missing = [label for label, w in zip(_labels(output.strata), found, strict=True) if w is None]
-    if missing:
-        shown = ", ".join(str(value) for value in missing[0])
-        raise Refused(
-            f'"{output.weights}" has no weight of the stratum ({shown})',
-            hint=f"{len(missing)} strata are missing; 0 is a weight",
-        )
-    weights = np.array([float(w) for w in found if w is not None])
-    if not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
-        raise Refused(f'weights in "{output.weights}" are finite, not negative, and not all 0')
-    return np.asarray(weights / weights.sum())
+    return aligned(table, output.weights, names, _labels(output.strata))
 
 
 def _labels(dimensions: Sequence[Dimension]) -> list[tuple[object, ...]]:

@@ -185,7 +185,9 @@ def test_half_widths_go_with_the_rows_that_are_returned(people: duckdb.DuckDBPyC
 
 
 def test_a_half_width_that_cannot_be_told_is_left_out(people: duckdb.DuckDBPyConnection) -> None:
-    sql = "SELECT COUNT(*) || ' people' AS t, COUNT(*) > 5 AS c, chr(COUNT(*)::INT) AS x FROM people"
+    sql = (
+        "SELECT COUNT(*) || ' people' AS t, COUNT(*) > 5 AS c, chr(COUNT(*)::INT) AS x FROM people"
+    )
     found = rows(people, sql)
     assert _list(found) == [("600 people", True, chr(600))]
     assert found.half_widths == {}

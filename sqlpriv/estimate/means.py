@@ -35,14 +35,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.kernel.algebra import Query
-from sqlpriv.kernel.budget import Epsilon
 from sqlpriv.kernel.release import Release
+from sqlpriv.plan.price import half_width
 from sqlpriv.plan.rules import Recipe
 
 Array = NDArray[np.float64]
-GAUSSIAN_95 = 1.959964
-LAPLACE_95 = float(np.log(20) / np.sqrt(2))
-"""95 % half-widths in standard deviations: 2.118 for one Laplace; sums of several need less."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +52,10 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Noised N, S and Q, strata along axis 0, and the variances of their noise (numbers)."""
+    """Noised N, S and Q, strata along axis 0, and the variances of their noise (numbers).
+
+    `z` is the 95 % half-width in standard deviations.
+    """
 
     n: Array
     s: Array
@@ -63,7 +63,7 @@ class Moments:
     var_n: float
     var_s: float
     var_q: float
-    z: float = GAUSSIAN_95
+    z: float
 
 
 def moments(recipe: Recipe, releases: Mapping[Query, Release]) -> Moments:
@@ -76,8 +76,7 @@ def moments(recipe: Recipe, releases: Mapping[Query, Release]) -> Moments:
     blank = np.zeros_like(known[0].values)
     n, s, q = (blank if r is None else r.values for r in found)
     var_n, var_s, var_q = (0.0 if r is None else r.sigma**2 for r in found)
-    pure = any(isinstance(r.price, Epsilon) for r in known)
-    return Moments(n, s, q, var_n, var_s, var_q, LAPLACE_95 if pure else GAUSSIAN_95)
+    return Moments(n, s, q, var_n, var_s, var_q, half_width(known[0].price))
 
 
 def cells(recipe: Recipe, releases: Mapping[Query, Release]) -> Estimate:

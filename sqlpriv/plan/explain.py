@@ -14,7 +14,7 @@ from sqlpriv.kernel.algebra import Count, Query, shape
 from sqlpriv.kernel.budget import Price, Rho, epsilon_shown
 from sqlpriv.plan.outputs import AGGREGATE
 from sqlpriv.plan.plan import Output, Plan
-from sqlpriv.plan.price import coefficients
+from sqlpriv.plan.price import coefficients, half_width
 from sqlpriv.plan.rules import Recipe
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ _COLUMNS: dict[str, pa.DataType] = {
     "sql": pa.string(),
 }  # fmt: skip
 SCHEMA = pa.schema(_COLUMNS)
-GAUSSIAN_95, LAPLACE_95 = 1.959964, 2.118361
 
 
 def explain(
@@ -56,7 +55,7 @@ def explain(
     """
     pairs = zip(plan.measurements, explained, strict=True)
     rows = [
-        _row(
+        row(
             _label(m.query),
             delta,
             e.price,
@@ -65,16 +64,13 @@ def explain(
             sensitivity=e.sensitivity,
             sigma=e.sigma,
             sql=e.sql,
-            expected_error=_z(e.price) * e.sigma,
+            expected_error=half_width(e.price) * e.sigma,
         )
         for m, e in pairs
     ]
     sigmas = {m.query: e.sigma for m, e in zip(plan.measurements, explained, strict=True)}
-    rows += outputs(plan.output, sigmas, _z(plan.price), sizes)
-    rows.append(_row("total", delta, due))
-    short = due.nano > left.nano
-    rest = type(left)(abs(left.nano - due.nano))
-    rows.append(_row("short of budget by" if short else "budget left after", delta, rest))
+    rows += outputs(plan.output, sigmas, half_width(plan.price), sizes)
+    rows += totals(due, left, delta)
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
@@ -125,7 +121,14 @@ def typical(recipe: Recipe) -> float:
     return float((recipe.middle**2 + w2) ** 0.5)
 
 
-def _row(label: str, delta: float, price: Price, **rest: Any) -> dict[str, Any]:
+def totals(due: Price, left: Price, delta: float) -> list[dict[str, Any]]:
+    """Returns the rows of what is due now and what is left after it."""
+    label = "short of budget by" if due.nano > left.nano else "budget left after"
+    rest = type(left)(abs(left.nano - due.nano))
+    return [row("total", delta, due), row(label, delta, rest)]
+
+
+def row(label: str, delta: float, price: Price, **rest: Any) -> dict[str, Any]:
     rho = price.value if isinstance(price, Rho) else None
     return {"measurement": label, "rho": rho, "epsilon": epsilon_shown(price, delta), **rest}
 
@@ -135,7 +138,3 @@ def _label(query: Query) -> str:
     if isinstance(query, Count):
         return "count of rows" if query.of is None else "count of values"
     return f"centred sum over [{query.lower:g}, {query.upper:g}]"
-
-
-def _z(price: Price) -> float:
-    return GAUSSIAN_95 if isinstance(price, Rho) else LAPLACE_95

@@ -28,6 +28,7 @@ unknown mean of x - μ.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
@@ -40,6 +41,18 @@ from sqlpriv.plan.rules import Recipe
 from sqlpriv.plan.split import split
 
 KNOWN_OPTIONS = ("epsilon", "rho")
+
+
+GAUSSIAN_95 = 1.959964
+LAPLACE_95 = math.log(20) / math.sqrt(2)
+
+
+def half_width(price: Price) -> float:
+    """Returns the 95 % half-width, in standard deviations, of the noise that such a price buys.
+
+    1.960 for Gaussian noise; 2.118 for one Laplace, sums of several need less.
+    """
+    return GAUSSIAN_95 if isinstance(price, Rho) else LAPLACE_95
 
 
 def moves(query: Query) -> float:
@@ -95,12 +108,11 @@ def statement_price(
     budget: Budget,
     session_epsilon: float | None,
     pos: Pos,
-    extra: Sequence[str] = (),
 ) -> Price:
     """Returns what a statement may spend: its own OPTIONS, else the session's privacy_epsilon.
 
     Args:
-        options: Those of the statement; `extra` names further ones that the caller reads.
+        options: Those of the statement.
         budget: The unit's, which says whether epsilon is converted to rho.
         session_epsilon: `SET privacy_epsilon`, or None.
         pos: Where a refusal points.
@@ -108,14 +120,12 @@ def statement_price(
     Raises:
         Refused: An unknown option, both ways at once, no price, or one that buys nothing.
     """
-    known = (*KNOWN_OPTIONS, *extra)
     for name, _ in options:
-        if name not in known:
-            raise _refuse(pos, f"there is no option {name}", f"one of: {', '.join(known)}")
-    given = [(name, value) for name, value in options if name in KNOWN_OPTIONS]
-    if len(given) > 1:
+        if name not in KNOWN_OPTIONS:
+            raise _refuse(pos, f"there is no option {name}", f"one of: {', '.join(KNOWN_OPTIONS)}")
+    if len(options) > 1:
         raise _refuse(pos, "a statement has one price", "write epsilon or rho, once")
-    name, value = given[0] if given else ("epsilon", session_epsilon)
+    name, value = options[0] if options else ("epsilon", session_epsilon)
     if value is None:
         raise _refuse(
             pos,

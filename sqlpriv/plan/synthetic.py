@@ -13,8 +13,6 @@ from sqlpriv.plan.bind import Binder
 from sqlpriv.plan.literals import refuse
 from sqlpriv.plan.price import KNOWN_OPTIONS, statement_price
 
-SYNTHETIC_OPTIONS = ("rows", "seed_rows", "degree", "bins", "max_cells", "rounds", "iterations")
-
 
 @dataclass(frozen=True)
 class SyntheticPlan:
@@ -48,7 +46,6 @@ def plan_synthetic(
     contract: TableContract,
     budget: Budget,
     session_epsilon: float | None,
-    known_options: tuple[str, ...] = SYNTHETIC_OPTIONS,
 ) -> SyntheticPlan:
     """Returns the validated request.
 
@@ -57,10 +54,9 @@ def plan_synthetic(
         contract: Of its table.
         budget: Of the table's privacy unit.
         session_epsilon: `SET privacy_epsilon`, or None.
-        known_options: Options other than the price that the method knows.
 
     Raises:
-        Refused: A column without a domain, an unknown option, no price.
+        Refused: A column without a domain, or no price.
     """
     select = statement.select
     if contract.unit is None:
@@ -71,7 +67,8 @@ def plan_synthetic(
             f"then ALTER TABLE {contract.table} SET PU",
         )
     given = (*select.options, *statement.options)
-    price = statement_price(given, budget, session_epsilon, statement.pos, known_options)
+    paid = tuple(option for option in given if option[0] in KNOWN_OPTIONS)
+    price = statement_price(paid, budget, session_epsilon, statement.pos)
     binder = Binder.of(contract, select.alias)
     columns = tuple(_column(item, contract, binder) for item in select.items)
     _distinct(columns, select)

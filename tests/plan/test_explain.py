@@ -128,6 +128,5 @@ def test_a_synthetic_table_that_cannot_be_is_refused(sql: str, message: str | No
     assert caught.value.hint
 
 
-def test_unknown_options_of_a_synthetic_table_are_refused() -> None:
-    with pytest.raises(Refused, match="no option colour"):
-        _synthetic("SELECT sex FROM people", colour=3)
+def test_options_other_than_the_price_are_the_synthesizer_s_to_check() -> None:
+    assert _synthetic("SELECT sex FROM people", colour=3).options == (("colour", 3),)

@@ -11,6 +11,7 @@ from sqlpriv.estimate import means
 from sqlpriv.kernel.budget import Epsilon, Rho
 from sqlpriv.kernel.release import Release
 from sqlpriv.plan.plan import Plan
+from sqlpriv.plan.price import GAUSSIAN_95, LAPLACE_95
 
 N, SIGMAS = np.array([900.0, 400.0]), {"n": 8.0, "s": 3000.0, "q": 600_000.0}
 MEANS, SPREADS = np.array([620.0, 380.0]), np.array([150.0, 220.0])
@@ -138,8 +139,8 @@ def test_counts_and_sums_of_the_population_are_those_of_its_strata() -> None:
 
 def test_laplace_noise_has_wider_intervals_for_its_standard_deviation() -> None:
     laplace = stats.laplace(scale=2**-0.5).ppf(0.975)
-    assert pytest.approx(laplace, rel=1e-5) == means.LAPLACE_95
-    for budget, z in ((PURE, means.LAPLACE_95), (BUDGET, means.GAUSSIAN_95)):
+    assert pytest.approx(laplace, rel=1e-5) == LAPLACE_95
+    for budget, z in ((PURE, LAPLACE_95), (BUDGET, GAUSSIAN_95)):
         plan = planned("SELECT COUNT(*) AS n FROM people STRATIFY BY sex", budget, PEOPLE)
         m = plan.measurements[0]
         assert isinstance(m.price, Epsilon if budget is PURE else Rho)

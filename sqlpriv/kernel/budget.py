@@ -3,18 +3,18 @@
 Prices are whole numbers of nano (1e-9), so sums of any length are exact. Every conversion rounds
 toward privacy: what may be spent is rounded down, what is shown as the cost is rounded up.
 zCDP: Bun and Steinke 2016 (arXiv:1605.02065). Conversion: Canonne, Kamath and Steinke 2020
-(arXiv:2004.00010), Proposition 12 and Corollary 13.
+(arXiv:2004.00010), Corollary 13.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from bisect import bisect_right
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
-from typing import Self, TypeVar
+from typing import Self
 
 from sqlpriv.errors import DataError, DeclarationError
 
@@ -35,7 +35,11 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class _Amount:
-    """A privacy loss of `nano` × 1e-9; compares, adds and subtracts within its own type alone."""
+    """A privacy loss of `nano` × 1e-9; compares, adds and subtracts within its own type alone.
+
+    A float is read as the shortest decimal that denotes it, which is what its author wrote: 0.3 is
+    three tenths, though the double lies just below. Raises DataError outside of 0 to MAX_NANO.
+    """
 
     nano: int
 
@@ -45,16 +49,12 @@ class _Amount:
 
     @classmethod
     def at_most(cls, amount: float | Fraction) -> Self:
-        """Returns the amount rounded down to a nano: for what may be spent.
-
-        A float is read as the shortest decimal that denotes it, which is what its author wrote:
-        0.3 is three tenths, though the double lies just below. Raises DataError if not in range.
-        """
+        """Returns the amount rounded down to a nano: for what may be spent."""
         return cls(math.floor(_exact(amount) * NANO))
 
     @classmethod
     def at_least(cls, amount: float | Fraction) -> Self:
-        """Returns the amount rounded up to a nano: for what something costs. See `at_most`."""
+        """Returns the amount rounded up to a nano: for what something costs."""
         return cls(math.ceil(_exact(amount) * NANO))
 
     @property
@@ -63,15 +63,10 @@ class _Amount:
         return self.nano / NANO
 
     def __add__(self, other: Self) -> Self:
-        return type(self)(self.nano + self._same(other))
+        return type(self)(self.nano + other.nano) if type(other) is type(self) else NotImplemented
 
     def __sub__(self, other: Self) -> Self:
-        return type(self)(self.nano - self._same(other))
-
-    def _same(self, other: object) -> int:
-        if type(other) is not type(self):
-            raise TypeError(f"a {type(self).__name__} and a {type(other).__name__} do not add up")
-        return other.nano
+        return type(self)(self.nano - other.nano) if type(other) is type(self) else NotImplemented
 
 
 class Rho(_Amount):
@@ -83,7 +78,6 @@ class Epsilon(_Amount):
 
 
 Price = Rho | Epsilon
-_P = TypeVar("_P", Rho, Epsilon)
 
 
 def kind_of(price: Price) -> Kind:
@@ -128,16 +122,11 @@ class Budget:
 
     @classmethod
     def of(cls, unit_table: str, epsilon: float, delta: float = 0.0) -> Budget:
-        """Returns the budget that `SET PRIVACY BUDGET (epsilon = …, delta = …)` declares.
-
-        delta = 0 makes it pure; otherwise it is the rho that is (epsilon, delta)-DP as a whole.
-        Raises DeclarationError for an epsilon or delta out of range.
-        """
+        """Returns the budget that is (epsilon, delta)-DP as a whole: pure where delta = 0."""
         try:
-            total = rho_of(epsilon, delta) if delta != 0 else Epsilon.at_most(_positive(epsilon))
+            return cls(unit_table, _bought(epsilon, delta), float(delta))
         except DataError as error:
             raise DeclarationError(str(error)) from None
-        return cls(unit_table, total, float(delta))
 
 
 def epsilon_of(rho: Rho, delta: float) -> float:
@@ -145,19 +134,22 @@ def epsilon_of(rho: Rho, delta: float) -> float:
 
     For every alpha > 1, rho-zCDP gives (epsilon, delta)-DP with
     epsilon = alpha rho + log(1 - 1/alpha) + (log(1/delta) - log alpha) / (alpha - 1),
-    which is Canonne-Kamath-Steinke's Corollary 13 solved for epsilon. So an alpha that misses the
-    optimum costs accuracy, never privacy. Its derivative in u = alpha - 1 is
-    rho - (log(1/delta) - log(1 + u)) / u^2, which changes sign once; bisection finds it. The sum of
-    the terms' magnitudes times 2**-45, far above the error of the double arithmetic, is added.
-    Raises DataError unless 0 < delta < 1.
+    which is Corollary 13 solved for epsilon: missing the best alpha costs accuracy, not privacy.
+    With u = alpha - 1 it is least where rho u^2 + log(1 + u) = log(1/delta); bisection comes close.
+    The sum of the terms' magnitudes times 2**-45, far above the error of double arithmetic, is
+    added. Raises DataError unless 0 < delta < 1.
     """
     if not 0 < delta < 1:
         raise DataError(f"delta lies strictly between 0 and 1, not {delta}")
-    log_inverse = -math.log(delta)
     if rho.nano == 0:
         return 0.0
-    u = _best_order(rho.value, log_inverse)
-    terms = ((1 + u) * rho.value, math.log(u), -math.log1p(u), log_inverse / u, -math.log1p(u) / u)
+    r, log_inverse = rho.value, -math.log(delta)
+    low, high = 0.0, math.sqrt(log_inverse / r)
+    for _ in range(60):
+        u = (low + high) / 2
+        low, high = (u, high) if r * u * u + math.log1p(u) < log_inverse else (low, u)
+    u = max(high, 1e-9)
+    terms = ((1 + u) * r, math.log(u), -math.log1p(u), log_inverse / u, -math.log1p(u) / u)
     return max(0.0, math.fsum(terms) + _ROUNDING * math.fsum(map(abs, terms)))
 
 
@@ -165,31 +157,16 @@ def epsilon_of(rho: Rho, delta: float) -> float:
 def rho_of(epsilon: float, delta: float) -> Rho:
     """Returns the most rho, in whole nanos, that is (epsilon, delta)-DP: rounded down.
 
-    Bisection over integers. It keeps a rho for which `epsilon_of` was evaluated and found to be at
-    most `epsilon`, and returns that one: `epsilon_of(rho_of(e, d), d) <= e` by construction.
-    Raises DataError for an argument out of range and an epsilon that buys less than a nano.
+    A bisection returns only a rho that it tried: `epsilon_of(rho_of(e, d), d) <= e` always holds.
+    Raises DataError for an argument out of range.
     """
     _positive(epsilon)
-    low, high = 0, 1
-    while high < MAX_NANO and epsilon_of(Rho(high), delta) <= epsilon:
-        low, high = high, min(2 * high, MAX_NANO)
-    while high - low > 1:
-        middle = (low + high) // 2
-        fits = epsilon_of(Rho(middle), delta) <= epsilon
-        low, high = (middle, high) if fits else (low, middle)
-    if low == 0:
-        raise DataError(f"epsilon = {epsilon} at delta = {delta} is too small to buy anything")
-    return Rho(low)
+    return Rho(bisect_right(range(MAX_NANO), epsilon, key=lambda n: epsilon_of(Rho(n), delta)) - 1)
 
 
 def price_of(budget: Budget, epsilon: float) -> Price:
-    """Returns what a statement of `OPTIONS (epsilon = …)` may spend, rounded down; see `rho_of`."""
-    if budget.kind is Kind.ZCDP:
-        return rho_of(epsilon, budget.delta)
-    price = Epsilon.at_most(_positive(epsilon))
-    if price.nano == 0:
-        raise DataError(f"epsilon = {epsilon} is too small to buy anything")
-    return price
+    """Returns what `OPTIONS (epsilon = …)` may spend; DataError where that is under a nano."""
+    return _bought(epsilon, budget.delta)
 
 
 def epsilon_shown(price: Price, delta: float) -> float:
@@ -197,42 +174,21 @@ def epsilon_shown(price: Price, delta: float) -> float:
     return epsilon_of(price, delta) if isinstance(price, Rho) else price.value
 
 
-def split(price: _P, weights: Sequence[float]) -> tuple[_P, ...]:
-    """Returns positive shares, proportional to `weights`, that add up to exactly `price`.
-
-    Everyone gets one nano; the rest is shared out in proportion, the nanos left by rounding down
-    to the largest remainders (the first of equal ones). So a share is within len(weights) nanos.
-    Raises DataError for a weight not positive and finite, and for more weights than nanos.
-    """
-    if not weights or not all(math.isfinite(w) and w > 0 for w in weights):
-        raise DataError("a privacy budget is split by positive weights")
-    exact, rest = [Fraction(w) for w in weights], price.nano - len(weights)
-    if rest < 0:
-        raise DataError(f"a privacy loss of {price.value} is too small for {len(weights)} shares")
-    ideal = [rest * w / sum(exact) for w in exact]
-    shares = [1 + math.floor(share) for share in ideal]
-    by_remainder = sorted(range(len(ideal)), key=lambda i: (math.floor(ideal[i]) - ideal[i], i))
-    for i in by_remainder[: price.nano - sum(shares)]:
-        shares[i] += 1
-    return tuple(type(price)(share) for share in shares)
-
-
-def _best_order(rho: float, log_inverse: float) -> float:
-    """Returns u > 0 near the root of rho u^2 + log(1 + u) = log(1/delta); see `epsilon_of`."""
-    low, high = 0.0, math.sqrt(log_inverse / rho)
-    for _ in range(60):
-        u = (low + high) / 2
-        low, high = (u, high) if rho * u * u + math.log1p(u) < log_inverse else (low, u)
-    return max(high, 1e-9)
+def _bought(epsilon: float, delta: float) -> Price:
+    price = rho_of(epsilon, delta) if delta != 0 else Epsilon.at_most(_positive(epsilon))
+    if price.nano == 0:
+        raise DataError(f"epsilon = {epsilon} is too small to buy anything")
+    return price
 
 
 def _positive(epsilon: float) -> float:
-    if not (math.isfinite(epsilon) and epsilon > 0):
+    if not 0 < epsilon < math.inf:
         raise DataError(f"epsilon is a positive finite number, not {epsilon}")
     return epsilon
 
 
 def _exact(amount: float | Fraction) -> Fraction:
-    if isinstance(amount, float) and not math.isfinite(amount):
-        raise DataError(f"a privacy loss is a finite number, not {amount}")
-    return amount if isinstance(amount, Fraction) else Fraction(str(amount))
+    try:
+        return Fraction(str(amount))
+    except ValueError:
+        raise DataError(f"a privacy loss is a finite number, not {amount}") from None

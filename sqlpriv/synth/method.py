@@ -15,7 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlpriv.kernel.budget import Price, Rho, split
+from sqlpriv.kernel.budget import Price, Rho
+from sqlpriv.plan.split import split
 from sqlpriv.synth.asking import Marginal, Measure, Select
 from sqlpriv.synth.marginals import Merging
 from sqlpriv.synth.progress import Report
@@ -129,7 +130,7 @@ class Method:
 
 
 def shared(price: Price, weights: Sequence[float]) -> tuple[Price, ...]:
-    """Returns shares of a price of either kind; see `kernel.budget.split`."""
+    """Returns shares of a price of either kind; see `plan.split`."""
     if isinstance(price, Rho):  # the type checker wants to know which of the two it is
         return split(price, weights)
     return (*split(price, weights),)

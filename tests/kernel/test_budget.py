@@ -25,7 +25,6 @@ from sqlpriv.kernel.budget import (
     kind_of,
     price_of,
     rho_of,
-    split,
     zero,
 )
 
@@ -154,26 +153,3 @@ def test_an_epsilon_that_buys_nothing_is_refused() -> None:
     for budget in (Budget.of("people", 1, 1e-9), Budget.of("people", 1)):
         with pytest.raises(DataError, match="too small"):
             price_of(budget, 1e-12)
-
-
-@given(
-    st.integers(100, 10**18),
-    st.lists(st.floats(1e-6, 1e6), min_size=1, max_size=20),
-    st.sampled_from([Rho, Epsilon]),
-)
-def test_shares_add_up_and_keep_proportion(nano: int, weights: list[float], kind: type) -> None:
-    shares = split(kind(nano), weights)
-    assert sum(share.nano for share in shares) == nano
-    total = sum(map(Fraction, weights))
-    for share, weight in zip(shares, weights, strict=True):
-        assert isinstance(share, kind)
-        assert share.nano >= 1
-        assert abs(share.nano - nano * Fraction(weight) / total) <= len(weights)
-
-
-@pytest.mark.parametrize(
-    "weights", [[], [1.0, 0.0], [1.0, -1.0], [math.nan], [math.inf], [1.0] * 4]
-)
-def test_shares_that_cannot_be(weights: list[float]) -> None:
-    with pytest.raises(DataError):
-        split(Rho(3), weights)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import stat
 import subprocess
@@ -17,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlpriv.errors import BudgetExhausted, DeclarationError, LedgerError, OperationalError
-from sqlpriv.kernel import ledgerfile
-from sqlpriv.kernel.budget import Budget, Epsilon, Kind, Price, Rho
+from sqlpriv.kernel import ledger as ledger_module
+from sqlpriv.kernel.budget import Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.ledger import Ledger, Sealed
 
 TABLES = (
@@ -75,7 +74,7 @@ def test_the_file_is_its_owners_alone_and_durable(ledger: Ledger, path: Path) ->
     pay(ledger, 1)
     for file in (path, path.with_name(path.name + "-wal")):
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    with ledger._file.reading() as db:
+    with ledger._begin() as db:
         assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert db.execute("PRAGMA synchronous").fetchone() == (2,)
     assert not list(path.parent.glob(".*"))  # the draft is gone
@@ -278,7 +277,7 @@ def test_a_damaged_file_is_refused(ledger: Ledger, path: Path, damage: str) -> N
 def test_what_cannot_be_done_now_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OperationalError, match="cannot be made"):
         Ledger(path.parent / "no such folder" / "people.ledger")
-    monkeypatch.setattr(ledgerfile, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(ledger_module, "BUSY_SECONDS", 0.05)
     with closing(Ledger(path)) as hasty, closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN IMMEDIATE")
         assert hasty.left("people") == Rho(1000)  # readers do not wait for a writer
@@ -381,26 +380,3 @@ def test_two_processes_make_one_ledger(tmp_path: Path) -> None:
     with closing(Ledger(tmp_path / "l")) as ledger:
         assert len(ledger.declarations()) == 4
         assert ledger.budget("t") is None
-
-
-FORK = """
-import os, sys
-from sqlpriv.kernel.budget import Kind, Rho
-from sqlpriv.kernel.ledger import Ledger
-ledger = Ledger(sys.argv[1])
-child = os.fork()
-for _ in range(10):
-    ledger.charge(ledger.begin_statement("ann", ""), "people", Rho(1))
-if child:
-    sys.exit(os.waitpid(child, 0)[1])
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
-def test_a_forked_child_uses_its_own_connection(ledger: Ledger, path: Path) -> None:
-    parent = python(FORK, path)
-    parent.communicate(timeout=60)
-    assert parent.returncode == 0
-    assert ledger.charges("people") == 20
-    assert ledger.spent("people").nano == 20
-    assert ledger.budget("people").kind is Kind.ZCDP  # type: ignore[union-attr]

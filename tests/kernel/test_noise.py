@@ -254,3 +254,18 @@ def test_a_root_is_the_next_double_above(square: int | Fraction) -> None:
 def test_roots_of_squares_are_exact() -> None:
     assert [root(n * n) for n in range(100)] == list(range(100))
     assert all(a < b for a, b in pairwise(map(root, range(100))))
+
+
+def test_an_error_of_opendp_leaves_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(_: object) -> object:
+        raise ValueError("score 4711")
+
+    with pytest.raises(KernelError) as drawing:
+        Noise(1.0, 1.0, "discrete Laplace", failing).draw(3)
+    monkeypatch.setattr(noise, "_confirmed", lambda *_: failing)
+    with pytest.raises(KernelError) as selecting:
+        select([4711, 0], 1, Rho(10**9))
+    for caught in (drawing.value, selecting.value):
+        assert "4711" not in str(caught)
+        assert caught.__cause__ is None
+        assert caught.__context__ is None

@@ -86,7 +86,8 @@ def check(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
         case a.In(arg, values):
             shape = check(arg, scope)
             for value in values:
-                _one_type((shape, _literal(value, shape.type)), "an IN list")
+                numeric = shape.type in (Type.INTEGER, Type.REAL)
+                _literal(value, Type.REAL if numeric else shape.type)
             return _boolean(shape.nullable)
         case a.Case(whens, otherwise):
             for predicate, _ in whens:

@@ -1,0 +1,119 @@
+"""From a CREATE SYNTHETIC TABLE to a published one, and plain SQL over what was released."""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sqlpriv.dialect import tree as t
+from sqlpriv.errors import ProgrammingError
+from sqlpriv.estimate.weights import aligned
+from sqlpriv.kernel import algebra as a
+from sqlpriv.kernel.budget import Budget, epsilon_shown
+from sqlpriv.kernel.contract import TableContract
+from sqlpriv.kernel.gate import Allowance, Kernel
+from sqlpriv.owner import Parameters
+from sqlpriv.plan.explain import SCHEMA, half_width, row, totals
+from sqlpriv.plan.plan import Plan
+from sqlpriv.plan.synthetic import plan_synthetic
+from sqlpriv.store import ReleaseStore
+from sqlpriv.synth.progress import Report
+from sqlpriv.synth.synthesis import Job, Synthesis, prepare, steps
+from sqlpriv.synth.synthesis import synthesize as run_job
+
+
+def prepared(
+    create: t.CreateSynthetic,
+    contract: TableContract,
+    budget: Budget,
+    settings: Mapping[str, float],
+) -> tuple[Job, str]:
+    """Returns the checked job and the public table of its weights ('' without one).
+
+    Raises:
+        Refused: The statement does not fit; nothing was read or charged.
+    """
+    planned = plan_synthetic(create, contract, budget, settings.get("privacy_epsilon"))
+    columns = tuple(c.name for c in planned.columns)
+    strata = tuple(c.name for c in planned.strata)
+    options = dict(planned.options)
+    job = prepare(contract, columns, strata, planned.where, planned.method, options, planned.price)
+    return job, planned.weights
+
+
+def synthesize(
+    job: Job, allowance: Allowance, weights: NDArray[np.float64] | None, report: Report
+) -> Synthesis:
+    """Runs a prepared job within an allowance; see `synth.synthesis.synthesize`."""
+    return run_job(job, allowance, weights, report)
+
+
+def shares(job: Job, table: pa.Table | None, name: str) -> NDArray[np.float64] | None:
+    """Returns the weights of the strata in row-major order; None without a table of them."""
+    if table is None:
+        return None
+    columns = [x.column.name for x in job.domain.strata]
+    labels = list(itertools.product(*(x.key.values for x in job.domain.strata)))
+    return aligned(table, name, columns, labels)
+
+
+def explained(kernel: Kernel, job: Job, contract: TableContract, budget: Budget) -> pa.Table:
+    """Returns the rows of EXPLAIN PRIVACY for a synthetic table: what each step costs."""
+    rows = []
+    for step in steps(job):
+        found: dict[str, Any] = {}
+        if step.measurement is not None:
+            (e,) = kernel.explain([step.measurement], contract)
+            found = {"cells": e.cells, "sensitivity": e.sensitivity, "sigma": e.sigma, "sql": e.sql}
+            found["expected_error"] = half_width(step.price) * e.sigma
+        mechanism = e.mechanism if step.measurement is not None else step.mechanism
+        rows.append(row(step.name, budget.delta, step.price, mechanism=mechanism, **found))
+    rows += totals(job.price, kernel.ledger.left(budget.unit_table), budget.delta)
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+def comment(create: t.CreateSynthetic, job: Job, budget: Budget, principal: str) -> str:
+    """Returns what a published table says of itself: method, price, strata, when, whence."""
+    strata = ", ".join(x.column.name for x in job.domain.strata) or "none"
+    when = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
+    epsilon = epsilon_shown(job.price, budget.delta)
+    return (
+        f"Synthetic rows, differentially private. Method: {job.method.name}. "
+        f"epsilon = {epsilon:.6g}, delta = {budget.delta:g}. Strata: {strata}. "
+        f"Made {when} by {principal}. Statement: {create.text}"
+    )
+
+
+def sizes(kernel: Kernel, planned: Plan, contract: TableContract) -> NDArray[np.float64] | None:
+    """Returns sealed counts of the plan's cells, if they were released before; else None."""
+    cells = planned.output.recipes[0].queries[0]
+    count = a.Count(cells.source, cells.strata, cells.keys)
+    return kernel.released(count, contract)
+
+
+def query(
+    store: ReleaseStore, public: Mapping[str, pa.Table], text: str, parameters: Parameters
+) -> pa.Table:
+    """Runs plain SQL on the release file, public tables beside it; nothing else can be reached.
+
+    Raises:
+        ProgrammingError: DuckDB's own message: there is nothing private in this engine.
+    """
+    with store.connect_read_only() as engine:
+        for name, rows in public.items():
+            engine.register(name, rows)
+        try:
+            rows = engine.sql(text, params=parameters or None)
+            found = None if rows is None else rows.to_arrow_table()
+        except duckdb.Error as error:
+            raise ProgrammingError(str(error)) from None
+    if found is None:
+        raise ProgrammingError("this statement gives no rows")
+    return found

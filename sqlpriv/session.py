@@ -1,0 +1,440 @@
+"""The one use case: execute SQL for somebody, on a vault, within its budget.
+
+Every interface is thin over `Session.execute`. What a statement may do follows from its form, the
+tables that it names and the role of who asks; anything else is refused before it is read.
+"""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+import pyarrow as pa
+
+from sqlpriv import dialect, release_sql, show
+from sqlpriv.answer import answer, rehearse
+from sqlpriv.dialect import tree as t
+from sqlpriv.errors import (
+    InterfaceError,
+    OperationalError,
+    PermissionDenied,
+    Refused,
+)
+from sqlpriv.kernel.budget import Budget, Price, epsilon_shown, zero
+from sqlpriv.kernel.contract import TableContract
+from sqlpriv.kernel.gate import Kernel
+from sqlpriv.owner import OwnerEngine, Parameters, declare, outside
+from sqlpriv.plan.explain import explain
+from sqlpriv.plan.plan import Plan, plan
+from sqlpriv.store import ReleaseStore
+from sqlpriv.synth.progress import Progress, Report, silent
+
+__all__ = ["Catalog", "Progress", "Result", "Session"]
+
+SETTINGS = ("privacy_epsilon",)
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What a statement gave.
+
+    Args:
+        table: Its rows; None for a statement without rows.
+        message: What was done, for a statement without rows.
+        half_widths: For noised columns, by name: the half-width of a 95 % interval in every row.
+        price: What was charged; None where nothing could be.
+        epsilon: The same as an epsilon.
+        exact: The rows were computed exactly on the vault, for an owner: they are not protected.
+    """
+
+    table: pa.Table | None = None
+    message: str = ""
+    half_widths: Mapping[str, list[float | None]] = field(default_factory=dict)
+    price: Price | None = None
+    epsilon: float | None = None
+    exact: bool = False
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Names that may be completed: tables of the vault and released ones, with their columns."""
+
+    tables: Mapping[str, tuple[str, ...]]
+    released: Mapping[str, tuple[str, ...]]
+
+
+class Session:
+    """One person's way to one vault.
+
+    Args:
+        vault: The DuckDB file; an owner's session makes it if there is none.
+        role: "analyst" or "owner".
+        principal: Who asks, for the ledger; the operating system's user by default.
+
+    Raises:
+        InterfaceError: The role is neither.
+        OperationalError: There is no such vault.
+    """
+
+    def __init__(
+        self, vault: str | Path, role: str = "analyst", principal: str | None = None
+    ) -> None:
+        if role not in ("analyst", "owner"):
+            raise InterfaceError(f'the role is "analyst" or "owner", not "{role}"')
+        self.vault, self.role = Path(vault), role
+        self.principal = principal or getpass.getuser()
+        if role == "analyst" and not self.vault.exists():
+            raise OperationalError(
+                f"there is no vault at {self.vault}; an owner makes one:"
+                f' sqlpriv query {self.vault} --role owner "CREATE TABLE …"'
+            )
+        self._owner = OwnerEngine(self.vault) if role == "owner" else None
+        self._kernel = Kernel(self.vault)
+        self._store = ReleaseStore(self.vault.with_suffix(".release.duckdb"))
+        self._settings: dict[str, float] = {}
+        self._settle()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets go of the vault and the ledger. An owner's open transaction is rolled back."""
+        if self._owner is not None:
+            self._owner.rollback()
+        self._settle()
+        self._kernel.close()
+
+    def statements(self, sql: str) -> tuple[str, ...]:
+        """Returns the statements of a text."""
+        return dialect.split(sql)
+
+    def execute(
+        self, sql: str, parameters: Parameters = None, progress: Report | None = None
+    ) -> Result:
+        """Runs every statement of the text in turn; returns the last one's result.
+
+        Args:
+            sql: One or more statements.
+            parameters: Values for `?`, `$1` or `:name`; bound, never pasted.
+            progress: Told of long work.
+
+        Raises:
+            sqlpriv.Error: As the statement deserves; statements before it have been run.
+        """
+        result = Result(message="nothing to do")
+        for statement in dialect.read(sql, parameters):
+            result = self._run(statement, progress or silent)
+        return result
+
+    def catalog(self) -> Catalog:
+        """Returns the names of tables and columns, none of them secret."""
+        contracts = self._contracts()
+        return Catalog(
+            {c.table: tuple(x.name for x in c.columns) for c in contracts.values()},
+            self._store.tables(),
+        )
+
+    def budgets(self) -> tuple[tuple[str, float, float], ...]:
+        """Returns (unit's table, epsilon left, epsilon in all) for every declared budget."""
+        found = []
+        for table, contract in self._contracts().items():
+            if budget := self._kernel.ledger.budget(table):
+                left = epsilon_shown(self._kernel.ledger.left(table), budget.delta)
+                found.append((contract.table, left, epsilon_shown(budget.total, budget.delta)))
+        return tuple(found)
+
+    def _run(self, statement: t.Statement, report: Report) -> Result:
+        match statement:
+            case t.Select():
+                return self._select(statement)
+            case t.Plain():
+                return self._plain(statement)
+            case t.Explain():
+                return Result(self._explain(statement))
+            case t.CreateSynthetic():
+                return self._synthetic(statement, report)
+            case t.DropSynthetic():
+                self._needs_owner("drop a synthetic table", statement.pos)
+                dropped = self._store.drop(statement.name)
+                if not dropped and not statement.if_exists:
+                    raise _refuse(f'there is no synthetic table "{statement.name}"', statement.pos)
+                return Result(message=f"dropped {statement.name}")
+            case t.AlterPrivacy():
+                return self._alter(statement)
+            case t.CreateUnitTable():
+                return self._create_unit_table(statement)
+            case t.Show():
+                return Result(self._show(statement))
+            case t.Describe():
+                return self._describe(statement)
+            case t.SetOption():
+                return self._set(statement)
+
+    # --- private queries ---
+
+    def _select(self, select: t.Select) -> Result:
+        contracts = self._contracts()
+        contract = contracts.get(select.table.lower())
+        private = contract is not None and contract.unit is not None
+        if self._owner is not None and not select.private:
+            return self._exactly(select.text, None)
+        if not private and (contract is None or contract.public) and not select.private:
+            return self._released(select.text, (select.table,), contracts)
+        planned, contract = self._planned(select, contracts)
+        weights = self._weights(planned.output.weights)
+        rehearse(planned, weights)
+        with self._kernel.allow(
+            contract, self._due(planned, contract), self.principal, select.text
+        ) as allowance:
+            releases = allowance.release(planned.measurements)
+            spent = allowance.spent
+        made = answer(planned, releases, weights)
+        budget = self._budget(contract, select.pos)
+        return Result(
+            made.table,
+            half_widths=made.half_widths,
+            price=spent,
+            epsilon=epsilon_shown(spent, budget.delta),
+        )
+
+    def _planned(
+        self, select: t.Select, contracts: Mapping[str, TableContract]
+    ) -> tuple[Plan, TableContract]:
+        contract = self._private(select.table, select.pos, contracts)
+        budget = self._budget(contract, select.pos)
+        return plan(select, contract, budget, self._settings.get("privacy_epsilon")), contract
+
+    def _private(
+        self, table: str, pos: t.Pos, contracts: Mapping[str, TableContract]
+    ) -> TableContract:
+        contract = contracts.get(table.lower())
+        if contract is None:
+            known = ", ".join(c.table for c in contracts.values()) or "none"
+            raise _refuse(f'there is no table "{table}"', pos, f"tables of this vault: {known}")
+        if contract.public:
+            raise _refuse(
+                f'"{table}" is public: it needs no privacy clause',
+                pos,
+                "leave out STRATIFY BY and WITH DIFFERENTIAL_PRIVACY",
+            )
+        if contract.unit is None:
+            hint = f"the owner runs ALTER TABLE {table} ADD PRIVACY_KEY (…), then … SET PU"
+            if contract.links:
+                hint = "the owner links it straight to the key of the unit's own table"
+            raise _refuse(f'nobody declared whom "{table}" protects', pos, hint)
+        return contract
+
+    def _budget(self, contract: TableContract, pos: t.Pos) -> Budget:
+        unit = contract.unit.table if contract.unit else contract.table
+        budget = self._kernel.ledger.budget(unit)
+        if budget is None:
+            raise _refuse(
+                f'no budget is declared for "{unit}"',
+                pos,
+                f"the owner runs ALTER TABLE {unit} SET PRIVACY BUDGET (epsilon = 3, delta = 1e-9)",
+            )
+        return budget
+
+    def _due(self, planned: Plan, contract: TableContract) -> Price:
+        fresh = [m for m in planned.measurements if not self._kernel.sealed(m, contract)]
+        if not fresh:
+            return zero(self._budget(contract, t.Pos()).kind)
+        return self._kernel.price(fresh, contract)
+
+    def _weights(self, table: str) -> pa.Table | None:
+        return self._kernel.public(table) if table else None
+
+    def _explain(self, statement: t.Explain) -> pa.Table:
+        contracts = self._contracts()
+        match statement.statement:
+            case t.Select() as select:
+                planned, contract = self._planned(select, contracts)
+                rehearse(planned, self._weights(planned.output.weights))
+                budget = self._budget(contract, select.pos)
+                return explain(
+                    planned,
+                    self._kernel.explain(planned.measurements, contract),
+                    self._due(planned, contract),
+                    self._kernel.ledger.left(budget.unit_table),
+                    budget.delta,
+                    release_sql.sizes(self._kernel, planned, contract),
+                )
+            case t.CreateSynthetic() as create:
+                contract = self._private(create.select.table, create.pos, contracts)
+                budget = self._budget(contract, create.pos)
+                job, _ = release_sql.prepared(create, contract, budget, self._settings)
+                return release_sql.explained(self._kernel, job, contract, budget)
+            case t.Plain() as plain:
+                raise plain.refusal
+
+    # --- synthetic tables ---
+
+    def _synthetic(self, create: t.CreateSynthetic, report: Report) -> Result:
+        contracts = self._contracts()
+        if create.name.lower() in contracts:
+            raise _refuse(
+                f'"{create.name}" is a table of the vault', create.pos, "take another name"
+            )
+        if not create.or_replace and create.name.lower() in self._released_names():
+            raise _refuse(
+                f'there is a table "{create.name}" already',
+                create.pos,
+                "CREATE OR REPLACE SYNTHETIC TABLE …",
+            )
+        contract = self._private(create.select.table, create.pos, contracts)
+        budget = self._budget(contract, create.pos)
+        job, weights = release_sql.prepared(create, contract, budget, self._settings)
+        shares = release_sql.shares(job, self._weights(weights), weights)
+        with self._kernel.allow(contract, job.price, self.principal, create.text) as allowance:
+            made = release_sql.synthesize(job, allowance, shares, report)
+            spent = allowance.spent
+        comment = release_sql.comment(create, job, budget, self.principal)
+        self._store.publish(create.name, made.table, comment, made.types, create.or_replace)
+        said = f"{create.name}: {made.table.num_rows} synthetic rows in {self._store.path.name}"
+        return Result(
+            message="; ".join((said, *made.notes)),
+            price=spent,
+            epsilon=epsilon_shown(spent, budget.delta),
+        )
+
+    def _released_names(self) -> frozenset[str]:
+        return frozenset(name.lower() for name in self._store.tables())
+
+    # --- plain SQL ---
+
+    def _plain(self, plain: t.Plain) -> Result:
+        if self._owner is not None:
+            return self._exactly(plain.text, plain.parameters, plain.tables)
+        contracts, released = self._contracts(), self._released_names()
+        if not plain.reads_only:
+            raise plain.refusal
+        for table in plain.tables:
+            contract = contracts.get(table.lower())
+            if table.lower() not in released and (contract is None or not contract.public):
+                raise plain.refusal
+        return self._released(plain.text, plain.tables, contracts, plain.parameters)
+
+    def _exactly(self, text: str, parameters: Parameters, tables: Sequence[str] = ()) -> Result:
+        """Runs plain SQL for the owner: on the vault, or on released tables if all are that."""
+        assert self._owner is not None
+        released = self._released_names()
+        if tables and all(table.lower() in released for table in tables):
+            return self._released(text, tables, self._contracts(), parameters)
+        table = self._owner.run(text, parameters)
+        return Result(table, message="done", exact=table is not None)
+
+    def _released(
+        self,
+        text: str,
+        tables: Sequence[str],
+        contracts: Mapping[str, TableContract],
+        parameters: Parameters = None,
+    ) -> Result:
+        """Runs plain SQL where only released and public tables are: free, and exact on those."""
+        named = {table.lower() for table in tables}
+        public = [c.table for c in contracts.values() if c.public and c.table.lower() in named]
+        if missing := named - self._released_names() - {p.lower() for p in public}:
+            table = sorted(missing)[0]
+            raise _refuse(f'there is no released or public table "{table}"', t.Pos(), self._known())
+        rows = {table: self._kernel.public(table) for table in public}
+        return Result(release_sql.query(self._store, rows, text, parameters))
+
+    def _known(self) -> str:
+        return "SHOW PRIVACY TABLES lists them; released: " + (
+            ", ".join(self._store.tables()) or "none so far"
+        )
+
+    # --- declarations and settings ---
+
+    def _alter(self, alter: t.AlterPrivacy) -> Result:
+        self._needs_owner("declare what protects a table", alter.pos)
+        contract = self._contracts().get(alter.table.lower())
+        if contract is None:
+            raise _refuse(f'there is no table "{alter.table}"', alter.pos, self._known())
+        said = declare(self._kernel, alter.action, contract, self.principal)
+        self._kernel.verify()
+        return Result(message=said + self._left_out(alter.table, alter.action))
+
+    def _left_out(self, table: str, action: t.Action) -> str:
+        if not isinstance(action, t.SetDomainIn | t.SetDomainBetween | t.SetDomainReferences):
+            return ""
+        assert self._owner is not None
+        contract = self._contracts()[table.lower()]
+        column = contract.column(action.column)
+        count = outside(self._owner, contract, column) if column else 0
+        self._settle()
+        if not count:
+            return ""
+        return f"; {count} row(s) lie outside it: they are clamped or, listed or NULL, left out"
+
+    def _create_unit_table(self, create: t.CreateUnitTable) -> Result:
+        self._needs_owner("create a table", t.Pos())
+        assert self._owner is not None
+        self._owner.run(create.create)
+        for action in create.actions:
+            declare(self._kernel, action, self._contracts()[create.table.lower()], self.principal)
+        self._kernel.verify()
+        return Result(message=f"created {create.table}; each of its units is protected")
+
+    def _set(self, option: t.SetOption) -> Result:
+        if option.name not in SETTINGS:
+            raise _refuse(
+                f"there is no setting {option.name}", option.pos, f"settings: {', '.join(SETTINGS)}"
+            )
+        if option.value is None:
+            self._settings.pop(option.name, None)
+            return Result(message=f"{option.name} is not set")
+        value = option.value
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e6:
+            raise _refuse(f"{option.name} is a positive number", option.pos, "as in 0.5")
+        self._settings[option.name] = float(value)
+        return Result(message=f"{option.name} = {value}")
+
+    # --- what there is ---
+
+    def _show(self, statement: t.Show) -> pa.Table:
+        contracts = self._contracts()
+        match statement.what:
+            case "tables":
+                return show.tables(contracts)
+            case "budget":
+                return show.budget(self._kernel, contracts)
+            case "releases":
+                return show.releases(self._kernel)
+        raise show.unknown(statement)
+
+    def _describe(self, describe: t.Describe) -> Result:
+        contract = self._contracts().get(describe.table.lower())
+        if contract is not None:
+            return Result(show.describe(contract))
+        if describe.table.lower() in self._released_names():
+            return Result(release_sql.query(self._store, {}, describe.text, None))
+        raise _refuse(f'there is no table "{describe.table}"', describe.pos, self._known())
+
+    def _contracts(self) -> dict[str, TableContract]:
+        self._settle()
+        return self._kernel.contracts()
+
+    def _settle(self) -> None:
+        """Lets the vault go after an owner's writing, and verifies what was declared anew."""
+        if self._owner is not None and self._owner.release():
+            self._kernel.verify()
+
+    def _needs_owner(self, doing: str, pos: t.Pos) -> None:
+        if self._owner is None:
+            raise PermissionDenied(
+                f"only an owner can {doing}",
+                hint='connect with role="owner" (sqlpriv shell VAULT --role owner)',
+                line=pos.line,
+                column=pos.column,
+            )
+
+
+def _refuse(message: str, pos: t.Pos, hint: str | None = None) -> Refused:
+    return Refused(message, hint=hint, line=pos.line, column=pos.column)

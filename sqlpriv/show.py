@@ -1,0 +1,155 @@
+"""SHOW PRIVACY … and DESCRIBE as tables. All of it is public: declarations, prices, names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from sqlpriv.dialect import tree as t
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.budget import Price, Rho, epsilon_shown
+from sqlpriv.kernel.contract import Categories, Column, ColumnDomain, Interval, TableContract
+from sqlpriv.kernel.gate import Kernel
+from sqlpriv.kernel.render import literal
+
+_LONGEST = 60
+
+
+def tables(contracts: Mapping[str, TableContract]) -> pa.Table:
+    """SHOW PRIVACY TABLES: every table of the vault, and whom it protects."""
+    rows = [
+        {
+            "table": c.table,
+            "status": status(c),
+            "unit_table": c.unit.table if c.unit else None,
+            "privacy_key": c.unit.column if c.unit else c.key,
+            "rows_per_unit": c.unit.rows_per_unit if c.unit else None,
+            "groups_per_unit": c.unit.groups_per_unit if c.unit else None,
+            "columns": len(c.columns),
+            "domains": sum(x.domain is not None for x in c.columns),
+        }
+        for c in contracts.values()
+    ]
+    fields = [("table", pa.string()), ("status", pa.string()), ("unit_table", pa.string()),
+              ("privacy_key", pa.string()), ("rows_per_unit", pa.int64()),
+              ("groups_per_unit", pa.int64()), ("columns", pa.int64()),
+              ("domains", pa.int64())]  # fmt: skip
+    return _table(rows, fields)
+
+
+def status(contract: TableContract) -> str:
+    """Returns private, public, or undeclared (which analysts are refused)."""
+    if contract.unit:
+        return "private"
+    return "public" if contract.public else "undeclared"
+
+
+def budget(kernel: Kernel, contracts: Mapping[str, TableContract]) -> pa.Table:
+    """SHOW PRIVACY BUDGET: what each unit's table may spend, has spent and has left.
+
+    epsilon_left is the most that one more statement could ask for. Under zCDP epsilon_spent and
+    epsilon_left add up to more than epsilon, because rho adds up and epsilon does not.
+    """
+    rows = []
+    for table in contracts:
+        found = kernel.ledger.budget(table)
+        if found is None:
+            continue
+        spent, left = kernel.ledger.spent(table), kernel.ledger.left(table)
+        rho = isinstance(found.total, Rho)
+        rows.append(
+            {
+                "unit_table": contracts[table].table,
+                "epsilon": epsilon_shown(found.total, found.delta),
+                "delta": found.delta,
+                "epsilon_spent": epsilon_shown(spent, found.delta),
+                "epsilon_left": epsilon_shown(left, found.delta),
+                "rho": found.total.value if rho else None,
+                "rho_spent": spent.value if rho else None,
+                "charges": kernel.ledger.charges(table),
+            }
+        )
+    names = ("epsilon", "delta", "epsilon_spent", "epsilon_left", "rho", "rho_spent")
+    numbers = [(n, pa.float64()) for n in names]
+    return _table(rows, [("unit_table", pa.string()), *numbers, ("charges", pa.int64())])
+
+
+def releases(kernel: Kernel) -> pa.Table:
+    """SHOW PRIVACY RELEASES: every noised answer that was given, oldest first."""
+
+    def shown(unit_table: str, price: Price) -> float | None:
+        found = kernel.ledger.budget(unit_table)
+        return epsilon_shown(price, found.delta) if found else None
+
+    rows = [
+        {
+            "id": r.id,
+            "at": r.at,
+            "principal": r.principal,
+            "statement": r.statement,
+            "rho": r.price.value if isinstance(r.price, Rho) else None,
+            "epsilon": shown(r.unit_table, r.price),
+            "replays": r.replays,
+        }
+        for r in kernel.ledger.releases()
+    ]
+    fields = [("id", pa.int64()), ("at", pa.string()), ("principal", pa.string()),
+              ("statement", pa.string()), ("rho", pa.float64()), ("epsilon", pa.float64()),
+              ("replays", pa.int64())]  # fmt: skip
+    return _table(rows, fields)
+
+
+def describe(contract: TableContract) -> pa.Table:
+    """DESCRIBE t: the columns, what protects them, and the SQL of their declared domains."""
+    rows = [
+        {
+            "column_name": c.name,
+            "column_type": c.sql_type,
+            "role": _role(contract, c),
+            "privacy_domain": domain_sql(c.domain),
+        }
+        for c in contract.columns
+    ]
+    fields = [(n, pa.string()) for n in ("column_name", "column_type", "role", "privacy_domain")]
+    return _table(rows, fields)
+
+
+def domain_sql(domain: ColumnDomain | None) -> str | None:
+    """Returns a declared domain as it is written in SQL, long lists cut short."""
+    match domain:
+        case Categories(labels):
+            text = f"IN ({', '.join(_plain(v) for v in labels)})"
+            return (
+                text if len(text) <= _LONGEST else f"{text[: _LONGEST - 2]} … {len(labels)} values"
+            )
+        case Interval(lower, upper, nullable):
+            ends = f"BETWEEN ({_plain(lower)}, {_plain(upper)})"
+            return f"{ends} OR NULL" if nullable else ends
+    return None
+
+
+def unknown(show: t.Show) -> Refused:
+    """Returns the refusal of a SHOW PRIVACY that does not exist."""
+    return Refused(
+        f"there is no SHOW PRIVACY {show.what.upper()}",
+        hint="SHOW PRIVACY TABLES, SHOW PRIVACY BUDGET or SHOW PRIVACY RELEASES",
+        line=show.pos.line,
+        column=show.pos.column,
+    )
+
+
+def _plain(value: object) -> str:
+    return literal(value).strip("()").removesuffix("e0")  # type: ignore[arg-type]
+
+
+def _role(contract: TableContract, column: Column) -> str | None:
+    if contract.key and column.name.lower() == contract.key.lower():
+        return "privacy key"
+    link = next((x for x in contract.links if x.column.lower() == column.name.lower()), None)
+    return f"link to {link.table}.{link.parent}" if link else None
+
+
+def _table(rows: Iterable[Mapping[str, object]], fields: Sequence[tuple[str, Any]]) -> pa.Table:
+    return pa.Table.from_pylist([dict(row) for row in rows], schema=pa.schema(fields))

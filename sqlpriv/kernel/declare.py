@@ -103,7 +103,8 @@ def fold(
         elif parent := _direct_parent(contract, contracts, own):
             unit = PrivacyUnit(parent[0], parent[1], m, g)
         known = facts.get(table, TableFacts())
-        contracts[table] = replace(contract, unit=unit, facts=known if unit else TableFacts())
+        facts_now, public = (known, False) if unit else (TableFacts(), contract.public)
+        contracts[table] = replace(contract, unit=unit, public=public, facts=facts_now)
     return contracts
 
 

@@ -13,17 +13,12 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from functools import lru_cache
 from typing import Self
 
 from sqlpriv.errors import DataError, DeclarationError
 
 NANO = 10**9
-MAX_NANO = 10**18
-"""Above a billion there is no privacy to account for; below it every total fits 64 bits."""
-
-_ROUNDING = 2.0**-45
-"""Bound on the relative error of a few dozen double operations, each within a few 2**-53."""
+MAX_NANO = 10**18  # above a billion there is no privacy to account for; all totals fit 64 bits
 
 
 class Kind(StrEnum):
@@ -110,10 +105,8 @@ class Budget:
     def __post_init__(self) -> None:
         if self.total.nano <= 0:
             raise DeclarationError("a privacy budget is above zero")
-        if self.kind is Kind.PURE and self.delta != 0:
-            raise DeclarationError("a budget of pure epsilon has delta = 0")
-        if self.kind is Kind.ZCDP and not 0 < self.delta < 1:
-            raise DeclarationError("a zCDP budget needs a delta above 0 and below 1")
+        if not (0 < self.delta < 1 if self.kind is Kind.ZCDP else self.delta == 0):
+            raise DeclarationError("a zCDP budget has 0 < delta < 1, one of pure epsilon delta = 0")
 
     @property
     def kind(self) -> Kind:
@@ -124,9 +117,10 @@ class Budget:
     def of(cls, unit_table: str, epsilon: float, delta: float = 0.0) -> Budget:
         """Returns the budget that is (epsilon, delta)-DP as a whole: pure where delta = 0."""
         try:
-            return cls(unit_table, _bought(epsilon, delta), float(delta))
+            total = rho_of(epsilon, delta) if delta != 0 else Epsilon.at_most(epsilon)
         except DataError as error:
             raise DeclarationError(str(error)) from None
+        return cls(unit_table, total, float(delta))
 
 
 def epsilon_of(rho: Rho, delta: float) -> float:
@@ -136,8 +130,8 @@ def epsilon_of(rho: Rho, delta: float) -> float:
     epsilon = alpha rho + log(1 - 1/alpha) + (log(1/delta) - log alpha) / (alpha - 1),
     which is Corollary 13 solved for epsilon: missing the best alpha costs accuracy, not privacy.
     With u = alpha - 1 it is least where rho u^2 + log(1 + u) = log(1/delta); bisection comes close.
-    The sum of the terms' magnitudes times 2**-45, far above the error of double arithmetic, is
-    added. Raises DataError unless 0 < delta < 1.
+    Added is 2**-45 of the terms' magnitudes: more than the error of a few dozen double operations,
+    each within a few 2**-53. Raises DataError unless 0 < delta < 1.
     """
     if not 0 < delta < 1:
         raise DataError(f"delta lies strictly between 0 and 1, not {delta}")
@@ -150,41 +144,32 @@ def epsilon_of(rho: Rho, delta: float) -> float:
         low, high = (u, high) if r * u * u + math.log1p(u) < log_inverse else (low, u)
     u = max(high, 1e-9)
     terms = ((1 + u) * r, math.log(u), -math.log1p(u), log_inverse / u, -math.log1p(u) / u)
-    return max(0.0, math.fsum(terms) + _ROUNDING * math.fsum(map(abs, terms)))
+    return max(0.0, math.fsum(terms) + 2.0**-45 * math.fsum(map(abs, terms)))
 
 
-@lru_cache(maxsize=4096)
 def rho_of(epsilon: float, delta: float) -> Rho:
     """Returns the most rho, in whole nanos, that is (epsilon, delta)-DP: rounded down.
 
     A bisection returns only a rho that it tried: `epsilon_of(rho_of(e, d), d) <= e` always holds.
     Raises DataError for an argument out of range.
     """
-    _positive(epsilon)
+    if not 0 < epsilon < math.inf:
+        raise DataError(f"epsilon is a positive finite number, not {epsilon}")
     return Rho(bisect_right(range(MAX_NANO), epsilon, key=lambda n: epsilon_of(Rho(n), delta)) - 1)
 
 
 def price_of(budget: Budget, epsilon: float) -> Price:
     """Returns what `OPTIONS (epsilon = …)` may spend; DataError where that is under a nano."""
-    return _bought(epsilon, budget.delta)
-
-
-def epsilon_shown(price: Price, delta: float) -> float:
-    """Returns the epsilon that a price is shown as: at `delta` for rho, as it is for epsilon."""
-    return epsilon_of(price, delta) if isinstance(price, Rho) else price.value
-
-
-def _bought(epsilon: float, delta: float) -> Price:
-    price = rho_of(epsilon, delta) if delta != 0 else Epsilon.at_most(_positive(epsilon))
+    pure = budget.kind is Kind.PURE
+    price = Epsilon.at_most(epsilon) if pure else rho_of(epsilon, budget.delta)
     if price.nano == 0:
         raise DataError(f"epsilon = {epsilon} is too small to buy anything")
     return price
 
 
-def _positive(epsilon: float) -> float:
-    if not 0 < epsilon < math.inf:
-        raise DataError(f"epsilon is a positive finite number, not {epsilon}")
-    return epsilon
+def epsilon_shown(price: Price, delta: float) -> float:
+    """Returns the epsilon that a price is shown as: at `delta` for rho, as it is for epsilon."""
+    return epsilon_of(price, delta) if isinstance(price, Rho) else price.value
 
 
 def _exact(amount: float | Fraction) -> Fraction:

@@ -33,9 +33,9 @@ from sqlpriv import errors
 from sqlpriv.kernel.budget import MAX_NANO, Budget, Kind, Price, Rho, amount, epsilon_shown, kind_of
 
 VERSION = 1
-KINDS = frozenset({"key", "unit", "public", "link", "unlink", "domain", "bound"})
-"""Kinds of declaration. A kind's meaning never changes; a new meaning takes a new kind."""
 BUSY_SECONDS = 30.0
+# Kinds of declaration. A kind's meaning never changes; a new meaning takes a new kind.
+KINDS = frozenset({"key", "unit", "public", "link", "unlink", "domain", "bound"})
 
 _TABLES = {  # every column is NOT NULL
     "declaration": "principal TEXT, subject TEXT, kind TEXT, body TEXT",
@@ -52,20 +52,18 @@ _PRICE = (
     "kind TEXT NOT NULL CHECK (kind IN ('zcdp', 'pure')),"
     f" nano INTEGER CHECK (typeof(nano) = 'integer' AND nano BETWEEN 1 AND {MAX_NANO})"
 )
-_TABLE = "CREATE TABLE {t} (id INTEGER PRIMARY KEY, at TEXT NOT NULL, {columns} NOT NULL)"
-_GUARD = "CREATE TRIGGER {t}_{event} BEGIN SELECT RAISE(ABORT, 'append-only'); END"
-_EVENTS = (  # NEW.id is -1 where SQLite is to choose it; a REPLACE must name it
-    "update BEFORE UPDATE ON {t}",
-    "delete BEFORE DELETE ON {t}",
-    "replace BEFORE INSERT ON {t} WHEN EXISTS (SELECT 1 FROM {t} WHERE id = NEW.id)",
-)
 
 
 def _schema() -> Iterator[str]:
     for t, columns in _TABLES.items():
         filled = columns.replace(",", " NOT NULL,").format(price=_PRICE, of="INTEGER REFERENCES")
-        yield _TABLE.format(t=t, columns=filled)
-        yield from (_GUARD.format(t=t, event=event.format(t=t)) for event in _EVENTS)
+        yield f"CREATE TABLE {t} (id INTEGER PRIMARY KEY, at TEXT NOT NULL, {filled} NOT NULL)"
+        for event in (  # NEW.id is -1 where SQLite is to choose it; a REPLACE must name it
+            f"update BEFORE UPDATE ON {t}",
+            f"delete BEFORE DELETE ON {t}",
+            f"replace BEFORE INSERT ON {t} WHEN EXISTS (SELECT 1 FROM {t} WHERE id = NEW.id)",
+        ):
+            yield f"CREATE TRIGGER {t}_{event} BEGIN SELECT RAISE(ABORT, 'append-only'); END"
     yield "CREATE INDEX seal_query ON seal (snapshot_id, query_hash)"
     yield "CREATE INDEX replay_seal ON replay (seal_id)"
 
@@ -159,7 +157,7 @@ class Ledger:
             rows = db.execute("SELECT * FROM declaration ORDER BY id").fetchall()
             if unknown := sorted({row[4] for row in rows} - KINDS):
                 raise errors.LedgerError(
-                    f"the ledger holds declarations of unknown kind: {unknown}"
+                    f"the ledger's declarations are of unknown kind: {unknown}"
                 )
             return [Record(*(*row[:5], json.loads(row[5]))) for row in rows]
 
@@ -170,29 +168,26 @@ class Ledger:
         """
         unit, row = budget.unit_table.lower(), {"principal": principal, "delta": budget.delta}
         with self._begin("IMMEDIATE") as db:
-            old = _account(db, unit)
-            if old and old[1].nano and old[0].kind is not budget.kind:
-                raise errors.DeclarationError(
-                    f"{unit} has spent {_shown(old[1], old[0].delta)}: a budget that was drawn on"
-                    " stays zCDP (with a delta) or pure (without), as it is"
-                )
+            old = _budget(db, unit)
+            if old and old.kind is not budget.kind and _account(db, unit)[1].nano:
+                kept = "zCDP, with a delta" if old.kind is Kind.ZCDP else "pure, without a delta"
+                raise errors.DeclarationError(f"the budget of {unit} was drawn on: it stays {kept}")
             insert(db, "budget", **row, unit_table=unit, **_columns(budget.total))
 
     def budget(self, unit_table: str) -> Budget | None:
         """Returns the latest budget of a unit table, None where none was declared."""
         with self._begin() as db:
-            account = _account(db, unit_table)
-            return account and account[0]
+            return _budget(db, unit_table)
 
     def spent(self, unit_table: str) -> Price:
         """Returns the sum of all charges; DeclarationError where there is no budget."""
         with self._begin() as db:
-            return _open_account(db, unit_table)[1]
+            return _account(db, unit_table)[1]
 
     def left(self, unit_table: str) -> Price:
         """Returns the budget less what was spent, never below zero; see `spent`."""
         with self._begin() as db:
-            return _open_account(db, unit_table)[2]
+            return _account(db, unit_table)[2]
 
     def charges(self, unit_table: str) -> int:
         """Returns how many charges there were."""
@@ -231,7 +226,7 @@ class Ledger:
         LedgerError for a price of nothing or of the other kind.
         """
         with self._begin("IMMEDIATE") as db:
-            budget, _, left = _open_account(db, unit_table)
+            budget, _, left = _account(db, unit_table)
             if price.nano <= 0 or kind_of(price) is not budget.kind:
                 raise errors.LedgerError(f"a {budget.kind.value} budget cannot be charged {price}")
             if price.nano > left.nano:
@@ -244,11 +239,11 @@ class Ledger:
         self, charge_id: int, statement_id: int, snapshot_id: int, answers: Sequence[Sealed]
     ) -> tuple[int, ...]:
         """Stores noised answers under their charge, all or none; returns their numbers."""
-        under = {"charge_id": charge_id, "statement_id": statement_id, "snapshot_id": snapshot_id}
+        of = {"charge_id": charge_id, "statement_id": statement_id, "snapshot_id": snapshot_id}
         with self._begin("IMMEDIATE") as db:
             numbers = []
             for a in answers:
-                row = {**under, **_columns(a.price), "sigma": a.sigma, "payload": a.payload}
+                row = of | _columns(a.price) | {"sigma": a.sigma, "payload": a.payload}
                 numbers.append(insert(db, "seal", query_hash=a.query_hash, **row))
             return tuple(numbers)
 
@@ -287,25 +282,23 @@ def insert(db: sqlite3.Connection, table: str, **row: Any) -> int:
     return int(db.execute(sql, tuple(row.values())).lastrowid or 0)
 
 
-def _account(db: sqlite3.Connection, unit_table: str) -> tuple[Budget, Price, Price] | None:
+def _budget(db: sqlite3.Connection, unit_table: str) -> Budget | None:
+    sql = "SELECT kind, nano, delta FROM budget WHERE unit_table = ? ORDER BY id DESC LIMIT 1"
+    row = db.execute(sql, (unit_table.lower(),)).fetchone()
+    return row and Budget(unit_table.lower(), amount(Kind(row[0]), row[1]), row[2])
+
+
+def _account(db: sqlite3.Connection, unit_table: str) -> tuple[Budget, Price, Price]:
     """Returns the latest budget of a unit table, the sum of its charges and what is left."""
-    sql, unit = "SELECT kind, nano, delta FROM budget WHERE unit_table = ?", unit_table.lower()
-    if (row := db.execute(f"{sql} ORDER BY id DESC LIMIT 1", (unit,)).fetchone()) is None:
-        return None
-    budget = Budget(unit, amount(Kind(row[0]), row[1]), row[2])
+    if (budget := _budget(db, unit_table)) is None:
+        raise errors.DeclarationError(f"{unit_table} has no PRIVACY BUDGET; nothing was read")
     sql = "SELECT kind, sum(nano) FROM charge WHERE unit_table = ? GROUP BY kind"
-    spent = dict(db.execute(sql, (unit,)).fetchall())
-    if spent.keys() - {budget.kind.value}:
-        raise errors.LedgerError(f"the charges of {unit} are not of its budget's kind")
-    nano = spent.get(budget.kind.value, 0)
+    spent = dict(db.execute(sql, (budget.unit_table,)).fetchall())
+    nano = spent.pop(budget.kind.value, 0)
+    if spent:
+        raise errors.LedgerError(f"the charges of {unit_table} are not of its budget's kind")
     left = amount(budget.kind, max(0, budget.total.nano - nano))
     return budget, amount(budget.kind, nano), left
-
-
-def _open_account(db: sqlite3.Connection, unit_table: str) -> tuple[Budget, Price, Price]:
-    if (account := _account(db, unit_table)) is None:
-        raise errors.DeclarationError(f"{unit_table} has no PRIVACY BUDGET; nothing was read")
-    return account
 
 
 def _columns(price: Price) -> dict[str, Any]:
@@ -341,6 +334,7 @@ def _create(path: Path) -> None:
         with closing(sqlite3.connect(draft, isolation_level=None)) as db:
             script = ("BEGIN", *_schema(), f"PRAGMA user_version = {VERSION}", "COMMIT")
             db.executescript(";".join(("PRAGMA synchronous = FULL", *script)))
+            db.execute("PRAGMA journal_mode = WAL")
         with suppress(FileExistsError):
             os.link(draft, path)
     finally:
@@ -368,7 +362,7 @@ _PASSING = {"PERM", "BUSY", "LOCKED", "NOMEM", "READONLY", "INTERRUPT", "IOERR",
 
 @contextmanager
 def _translated() -> Iterator[None]:
-    """Turns SQLite's errors, and those of records that cannot be read, into ours."""
+    """Turns SQLite's errors, and those of records that cannot be read, into ours, without data."""
     try:
         yield
     except sqlite3.Error as error:

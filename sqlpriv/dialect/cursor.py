@@ -28,7 +28,8 @@ class Cursor:
 
     def peek(self, ahead: int = 0) -> Token:
         """Returns the token that many places ahead; beyond the last one, the last one."""
-        return self.tokens[min(self.index + ahead, len(self.tokens) - 1)]
+        at = self.index + ahead
+        return self.tokens[at] if at < len(self.tokens) else self.tokens[-1]
 
     def next(self) -> Token:
         """Returns the token here and goes past it."""

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from sqlpriv.dialect import operands
 from sqlpriv.dialect.cursor import MAX_DEPTH, Cursor, refusal
 from sqlpriv.dialect.keywords import CONSTRUCTS, SUBQUERY
-from sqlpriv.dialect.tree import Between, Binary, Call, InList, IsNull, Literal, Node, Unary
+from sqlpriv.dialect.tree import Between, Binary, Call, Cast, InList, IsNull, Literal, Node, Unary
 
-OR, AND, NOT, IS, COMPARE, RANGE, OTHER, ADD, MULTIPLY, POWER, SIGN, CAST = range(1, 13)
+OR, AND, NOT, IS, COMPARE, RANGE, OTHER, ADD, MULTIPLY, POWER, SIGN = range(1, 12)
 COMPARISONS = {"=": "=", "==": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">",
                ">=": ">="}  # fmt: skip
 ARITHMETIC = {"||": OTHER, "+": ADD, "-": ADD, "*": MULTIPLY, "/": MULTIPLY, "//": MULTIPLY,
@@ -129,7 +129,8 @@ def _is(c: Cursor, left: Node) -> Node:
     token = c.peek()
     if not (c.accept("TRUE") or c.accept("FALSE")):
         raise c.unexpected("NULL, TRUE or FALSE")
-    truth = left if token.upper == "TRUE" else Unary("not", left, left.pos)
+    truth: Node = Cast(left, "BOOLEAN", pos=left.pos)
+    truth = truth if token.upper == "TRUE" else Unary("not", truth, left.pos)
     node = Call("coalesce", (truth, Literal(False, token.pos)), pos=left.pos)
     return Unary("not", node, left.pos) if negated else node
 

@@ -43,15 +43,15 @@ class _Source:
 
 def query(c: Cursor, why: Refused) -> Plain:
     """Returns the query that begins at `c` and cannot be answered privately, for that reason."""
-    source = _query(c)
-    return _plain(c, source.tables, source.reads_only, why)
+    first, source = c.peek(), _query(c)
+    return _plain(c, first, source, why)
 
 
 def change(c: Cursor) -> Plain:
     """Returns a statement that is no query: it is an owner's to run."""
     word = c.peek().upper
     denied = _denied(c.peek(), f"only an owner can run {word}: it may {CHANGES[word]}")
-    return _plain(c, tables.names(c.tokens[1:]), False, denied)
+    return _plain(c, c.peek(), _Source(tables.names(c.tokens[1:]), False), denied)
 
 
 def describe(c: Cursor) -> Plain | Describe:
@@ -69,7 +69,7 @@ def describe(c: Cursor) -> Plain | Describe:
     does = "reads every row" if word == "SUMMARIZE" else "shows more than is public"
     why = refusal(first, f"{word} {does}",
                   "write DESCRIBE t, SHOW PRIVACY TABLES or aggregates of your own")  # fmt: skip
-    return _plain(c, source.tables, source.reads_only, why)
+    return _plain(c, first, source, why)
 
 
 def explain(c: Cursor) -> Plain:
@@ -84,7 +84,7 @@ def explain(c: Cursor) -> Plain:
                   "write EXPLAIN PRIVACY SELECT … for the price")  # fmt: skip
     if not source.reads_only:
         why = _denied(first, "only an owner can explain a statement that may change something")
-    return _plain(c, source.tables, source.reads_only, why)
+    return _plain(c, first, source, why)
 
 
 def _query(c: Cursor) -> _Source:
@@ -97,9 +97,9 @@ def _denied(token: Token, message: str) -> PermissionDenied:
     return PermissionDenied(message, hint=_ASK, line=token.pos.line, column=token.pos.column)
 
 
-def _plain(c: Cursor, named: tuple[str, ...], reads_only: bool, why: Refused) -> Plain:
+def _plain(c: Cursor, first: Token, source: _Source, why: Refused) -> Plain:
     bound = c.binding.share(c.tokens)
-    return Plain(runnable(c, c.tokens[0]), named, reads_only, why, bound)
+    return Plain(runnable(c, first), source.tables, source.reads_only, why, bound)
 
 
 def runnable(c: Cursor, first: Token) -> str:

@@ -79,8 +79,10 @@ def _as_shown(node: Node) -> str | None:
     match node:
         case Name(name=name):
             return name
-        case Call(name="count", star=True, filter=None, using=""):
+        case Call(name="count", star=True, filter=None):
             return "count_star()"
+        case Call(name="count", star=True, filter=kept) if kept is not None:
+            return f"count_star() FILTER (WHERE {sql(kept, _as_shown)})"
         case Literal(value=float(value)) if math.isfinite(value):
             return repr(value)
         case Literal(value=dt.date() as value):
@@ -108,7 +110,7 @@ def _written(node: Node, write: Callable[[Node], str]) -> str:
         case Literal(value):
             return literal(value)
         case Unary(op, arg):
-            return f"({'NOT ' if op == 'not' else '-'}{write(arg)})"
+            return f"(NOT {write(arg)})" if op == "not" else f"(-({write(arg)}))"
         case Binary(op, left, right):
             return f"({write(left)} {_SIGNS.get(op, op)} {write(right)})"
         case IsNull(arg, negated):

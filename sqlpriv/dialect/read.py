@@ -39,7 +39,10 @@ def read(sql: str, parameters: Parameters = None) -> tuple[Statement, ...]:
         if token.kind is Kind.BAD:
             raise refusal(token, f"a {token.value} is opened here and never closed")
     binding = bind(tokens, parameters)
-    return tuple(_statement(Cursor(part, sql, binding)) for part in _parts(tokens))
+    try:
+        return tuple(_statement(Cursor(part, sql, binding)) for part in _parts(tokens))
+    except RecursionError:  # Only where the caller's own stack was nearly full.
+        raise Refused("the text nests too deeply to be read here") from None
 
 
 def split(sql: str) -> tuple[str, ...]:

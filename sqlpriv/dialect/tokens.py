@@ -66,6 +66,7 @@ class Token:
 
 _LETTER = r"(?:[^\W\d]|[^\x00-\x7f\s])"
 _NAME = rf"{_LETTER}(?:[\w$]|[^\x00-\x7f\s])*"
+_TAG = r"[^\W\d]\w*"
 _TOKEN = re.compile(
     rf"""
       (?P<space>\s+|--[^\n\r]*)
@@ -73,7 +74,7 @@ _TOKEN = re.compile(
     | (?P<ESCAPE>[eE]'(?:[^'\\]|\\.|'')*')
     | (?P<STRING>'(?:[^']|'')*')
     | (?P<QUOTED>"(?:[^"]|"")*")
-    | (?P<dollar>\$(?:{_NAME})?\$)
+    | (?P<dollar>\$(?:{_TAG})?\$)
     | (?P<NUMBER>(?:[0-9][0-9_]*(?:\.(?!\.)[0-9_]*)?|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9]+)?)
     | (?P<PARAMETER>\?|\$\w+)
     | (?P<colon>:{_NAME})

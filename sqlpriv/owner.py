@@ -67,7 +67,7 @@ class OwnerEngine:
         engine = self._open()
         try:
             rows = engine.sql(text, params=parameters or None)
-            found = None if rows is None else rows.to_arrow_table()
+            found: pa.Table | None = None if rows is None else rows.to_arrow_table()
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from error
         if match := _TRANSACTION.match(text):

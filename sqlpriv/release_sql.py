@@ -20,8 +20,9 @@ from sqlpriv.kernel.budget import Budget, epsilon_shown
 from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.gate import Allowance, Kernel
 from sqlpriv.owner import Parameters
-from sqlpriv.plan.explain import SCHEMA, half_width, row, totals
+from sqlpriv.plan.explain import SCHEMA, row, totals
 from sqlpriv.plan.plan import Plan
+from sqlpriv.plan.price import half_width
 from sqlpriv.plan.synthetic import plan_synthetic
 from sqlpriv.store import ReleaseStore
 from sqlpriv.synth.progress import Report
@@ -110,8 +111,8 @@ def query(
         for name, rows in public.items():
             engine.register(name, rows)
         try:
-            rows = engine.sql(text, params=parameters or None)
-            found = None if rows is None else rows.to_arrow_table()
+            relation = engine.sql(text, params=parameters or None)
+            found: pa.Table | None = None if relation is None else relation.to_arrow_table()
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from None
     if found is None:

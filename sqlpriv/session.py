@@ -48,6 +48,7 @@ class Result:
         price: What was charged; None where nothing could be.
         epsilon: The same as an epsilon.
         exact: The rows were computed exactly on the vault, for an owner: they are not protected.
+        changed: How many rows of the vault an owner's statement changed; -1 if that is not known.
     """
 
     table: pa.Table | None = None
@@ -56,6 +57,7 @@ class Result:
     price: Price | None = None
     epsilon: float | None = None
     exact: bool = False
+    changed: int = -1
 
 
 @dataclass(frozen=True)
@@ -183,9 +185,9 @@ class Session:
         contract = contracts.get(select.table.lower())
         private = contract is not None and contract.unit is not None
         if self._owner is not None and not select.private:
-            return self._exactly(select.text, None)
+            return self._exactly(select.text, select.parameters, (select.table,))
         if not private and (contract is None or contract.public) and not select.private:
-            return self._released(select.text, (select.table,), contracts)
+            return self._released(select.text, (select.table,), contracts, select.parameters)
         planned, contract = self._planned(select, contracts)
         weights = self._weights(planned.output.weights)
         rehearse(planned, weights)
@@ -310,7 +312,11 @@ class Session:
 
     def _plain(self, plain: t.Plain) -> Result:
         if self._owner is not None:
-            return self._exactly(plain.text, plain.parameters, plain.tables)
+            if plain.reads_only:
+                return self._exactly(plain.text, plain.parameters, plain.tables)
+            changed = _changed(self._owner.run(plain.text, plain.parameters))
+            said = "done" if changed < 0 else f"done: {changed} row(s)"
+            return Result(message=said, changed=changed)
         contracts, released = self._contracts(), self._released_names()
         if not plain.reads_only:
             raise plain.refusal
@@ -327,7 +333,7 @@ class Session:
         if tables and all(table.lower() in released for table in tables):
             return self._released(text, tables, self._contracts(), parameters)
         table = self._owner.run(text, parameters)
-        return Result(table, message="done", exact=table is not None)
+        return Result(table, exact=table is not None)
 
     def _released(
         self,
@@ -434,6 +440,13 @@ class Session:
                 line=pos.line,
                 column=pos.column,
             )
+
+
+def _changed(said: pa.Table | None) -> int:
+    """Returns how many rows a statement changed, as DuckDB says; -1 if it does not."""
+    if said is None or said.column_names != ["Count"] or not said.num_rows:
+        return -1
+    return int(said.column(0)[0].as_py())
 
 
 def _refuse(message: str, pos: t.Pos, hint: str | None = None) -> Refused:

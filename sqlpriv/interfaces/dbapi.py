@@ -250,4 +250,4 @@ class Cursor:
 
 
 def _rowcount(result: Result) -> int:
-    return -1 if result.table is None else result.table.num_rows
+    return result.changed if result.table is None else result.table.num_rows

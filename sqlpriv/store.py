@@ -28,6 +28,7 @@ STORAGE_VERSION = "v1.2.0"
 NO_EXTENSIONS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
+    "python_enable_replacements": False,
 }
 SEALED = ("SET enable_external_access = false", "SET lock_configuration = true")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sqlpriv.kernel.budget import Price
 from sqlpriv.kernel.release import Release
-from sqlpriv.plan.split import split
 from sqlpriv.synth.asking import Marginal, Measure, Select
 from sqlpriv.synth.marginals import onto_simplex, total_of
 from sqlpriv.synth.method import Method, Options, Phase, StratumModel, shared

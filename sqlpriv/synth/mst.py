@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from sqlpriv.errors import DataError
 from sqlpriv.kernel.budget import Price, amount, kind_of
 from sqlpriv.kernel.release import Release
-from sqlpriv.plan.split import split
 from sqlpriv.synth import engines
 from sqlpriv.synth.asking import Guess, Marginal, Measure, Select
 from sqlpriv.synth.independent import modelled, one_ways

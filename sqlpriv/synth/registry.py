@@ -12,9 +12,18 @@ from sqlpriv.synth.method import Method, Option
 REGISTRY: Mapping[str, Method] = {m.name: m for m in (independent.METHOD, mst.METHOD)}
 
 MAX_ROWS = 50_000_000
+UNASKED_ROWS = 10_000_000
+"""Rows drawn at most without `rows`: at a tiny epsilon the noised total is mostly noise."""
+
 COMMON = (
     Option("bins", 32, "bins of a wide number or date column", least=1, most=1000),
-    Option("rows", None, "rows to draw; without it the noised total", least=0, most=MAX_ROWS),
+    Option(
+        "rows",
+        None,
+        "rows to draw; without it the noised total, up to 10 million",
+        least=0,
+        most=MAX_ROWS,
+    ),
 )
 """Options of every method. `epsilon` is the statement's price, read before any of these."""
 

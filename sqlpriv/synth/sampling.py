@@ -68,18 +68,17 @@ def draw(model: TreeModel, rows: int, rng: np.random.Generator) -> dict[int, Cod
 
 
 def strata_rows(
-    totals: Sequence[float], rows: int | None, weights: Floats | None, rng: np.random.Generator
+    totals: Sequence[float], rows: int, weights: Floats | None, rng: np.random.Generator
 ) -> Codes:
     """Returns how many rows to draw in each stratum.
 
     Args:
         totals: The noised sizes of the strata; negative ones count as 0.
-        rows: How many in all; None for the sum of the sizes, rounded.
+        rows: How many in all.
         weights: Shares of the strata, nonnegative and not all 0; None for shares by size.
         rng: Any generator.
     """
     sizes = np.maximum(np.asarray(totals, dtype=np.float64), 0.0)
-    wanted = round(max(float(np.sum(totals)), 0.0)) if rows is None else rows
     shares = sizes if weights is None else np.asarray(weights, dtype=np.float64)
-    counts: Codes = rounded(shares[None, :], np.array([wanted]), rng)[0]
+    counts: Codes = rounded(shares[None, :], np.array([rows]), rng)[0]
     return counts

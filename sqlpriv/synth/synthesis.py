@@ -22,7 +22,7 @@ from sqlpriv.synth.decode import arrow_type, decode, published_type
 from sqlpriv.synth.domain import Domain, discretise
 from sqlpriv.synth.method import Method, StratumModel, sample
 from sqlpriv.synth.progress import Progress, Report, silent
-from sqlpriv.synth.registry import method_of, options_of
+from sqlpriv.synth.registry import UNASKED_ROWS, method_of, options_of
 from sqlpriv.synth.sampling import strata_rows
 
 
@@ -156,7 +156,7 @@ def synthesize(
     report(Progress("drawing rows", 1, 1))
     types = {x.column.name: published_type(x.column.sql_type) for x in _all(job.domain)}
     ordered = {name: types[name] for name in job.domain.output}
-    return Synthesis(table, ordered, tuple(asker.releases), _notes(job, shares is not None))
+    return Synthesis(table, ordered, tuple(asker.releases), _notes(job, table, shares is not None))
 
 
 def draw_table(
@@ -167,9 +167,7 @@ def draw_table(
 ) -> pa.Table:
     """Returns rows of the models, shuffled; strata columns are fixed inside each stratum."""
     domain = job.domain
-    counts = strata_rows([m.size for m in models], job.options["rows"], weights, rng)
-    if counts.sum() > 50_000_000:
-        raise Refused("the noised total asks for too many rows", hint="OPTIONS (rows = …)")
+    counts = strata_rows([m.size for m in models], _row_count(job, models), weights, rng)
     drawn = [sample(m, domain.sizes, int(n), rng) for m, n in zip(models, counts, strict=True)]
     fixed = np.array(np.unravel_index(np.arange(len(models)), domain.strata_shape or (1,)))
     order = rng.permutation(int(counts.sum()))
@@ -179,6 +177,13 @@ def draw_table(
     for i, attribute in enumerate(domain.attributes):
         arrays[attribute.column.name] = decode(attribute, codes[:, i], rng)
     return pa.table({name: arrays[name] for name in domain.output})
+
+
+def _row_count(job: Job, models: Sequence[StratumModel]) -> int:
+    """Returns the given number of rows, or the noised total: never the true one."""
+    if job.options["rows"] is not None:
+        return int(job.options["rows"])
+    return min(max(round(sum(m.size for m in models)), 0), UNASKED_ROWS)
 
 
 def _all(domain: Domain) -> tuple[Any, ...]:
@@ -211,12 +216,14 @@ def _checked(weights: NDArray[np.float64], strata: int) -> NDArray[np.float64]:
     return shares
 
 
-def _notes(job: Job, weighted: bool) -> tuple[str, ...]:
+def _notes(job: Job, table: pa.Table, weighted: bool) -> tuple[str, ...]:
     rows = job.options["rows"]
     total = (
         "the row count is the noised total" if rows is None else f"the row count {rows} is given"
     )
     strata = "WEIGHTS FROM" if weighted else "noised sizes"
+    if rows is None and table.num_rows == UNASKED_ROWS:
+        total = f"the noised total is cut to {UNASKED_ROWS} rows; OPTIONS (rows = …) gives another"
     parts = [total]
     if job.domain.strata:
         parts.append(f"{job.domain.strata_count} strata in proportion to {strata}")

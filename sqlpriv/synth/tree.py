@@ -48,6 +48,11 @@ class Forest:
     order: tuple[int, ...]
     parent: Mapping[int, int | None]
 
+    @property
+    def roots(self) -> tuple[int, ...]:
+        """The columns without a parent."""
+        return tuple(column for column in self.order if self.parent[column] is None)
+
 
 @dataclass(frozen=True, eq=False)
 class TreeModel:

@@ -9,7 +9,8 @@ from sqlpriv.dialect.tree import Plain, Select
 from sqlpriv.errors import ProgrammingError, Refused
 
 SIGNS = ["(", ")", ",", ".", ";", "=", "<", "<>", "+", "-", "*", "/", "//", "%", "||", "::",
-         "[", "]", "{", "}", ":", "->", "$", "#", "@", "!", "~", "\\", "`", ":=", "=>", "^", "**"]  # fmt: skip
+         "[", "]", "{", "}", ":", "->", "$", "#", "@", "!", "~", "\\", "`", ":=", "=>",
+         "^", "**"]  # fmt: skip
 WORDS = """a t PRIVACY PRIVACY_KEY PRIVACY_LINK PU PUBLIC DOMAIN BOUND BUDGET STRATIFY BY WEIGHTS
     DIFFERENTIAL_PRIVACY OPTIONS SYNTHETIC USING EXPLAIN SET RESET ALTER DROP UNSET ADD BETWEEN
     count avg DATE INTERVAL EXTRACT TRY_CAST privacy_epsilon REPLACE IF EXISTS NULLS FIRST VALUES

@@ -147,9 +147,9 @@ class Ledger:
         """Appends a declaration about a table; the contract is the fold of all of them."""
         if kind not in KINDS:
             raise errors.LedgerError(f"{kind!r} is no kind of declaration")
-        row = {"principal": principal, "subject": subject.lower(), "kind": kind}
+        row: dict[str, Any] = {"subject": subject.lower(), "kind": kind, "body": json.dumps(body)}
         with self._begin("IMMEDIATE") as db:
-            return insert(db, "declaration", **row, body=json.dumps(body))
+            return insert(db, "declaration", principal=principal, **row)
 
     def declarations(self) -> list[Record]:
         """Returns every declaration, oldest first; LedgerError if one is of an unknown kind."""
@@ -172,7 +172,7 @@ class Ledger:
             if old and old.kind is not budget.kind and _account(db, unit)[1].nano:
                 kept = "zCDP, with a delta" if old.kind is Kind.ZCDP else "pure, without a delta"
                 raise errors.DeclarationError(f"the budget of {unit} was drawn on: it stays {kept}")
-            insert(db, "budget", **row, unit_table=unit, **_columns(budget.total))
+            insert(db, "budget", budget.total, unit_table=unit, **row)
 
     def budget(self, unit_table: str) -> Budget | None:
         """Returns the latest budget of a unit table, None where none was declared."""
@@ -232,8 +232,8 @@ class Ledger:
             if price.nano > left.nano:
                 costs, rest = _shown(price, budget.delta), _shown(left, budget.delta)
                 raise errors.BudgetExhausted(f"costs {costs} but {rest} is left; nothing was read")
-            row = {"statement_id": statement_id, "unit_table": budget.unit_table}
-            return insert(db, "charge", **row, **_columns(price))
+            unit = budget.unit_table
+            return insert(db, "charge", price, statement_id=statement_id, unit_table=unit)
 
     def seal(
         self, charge_id: int, statement_id: int, snapshot_id: int, answers: Sequence[Sealed]
@@ -243,8 +243,8 @@ class Ledger:
         with self._begin("IMMEDIATE") as db:
             numbers = []
             for a in answers:
-                row = of | _columns(a.price) | {"sigma": a.sigma, "payload": a.payload}
-                numbers.append(insert(db, "seal", query_hash=a.query_hash, **row))
+                row = {"query_hash": a.query_hash, "sigma": a.sigma, "payload": a.payload}
+                numbers.append(insert(db, "seal", a.price, **of, **row))
             return tuple(numbers)
 
     def find_seal(self, snapshot_id: int, query_hash: str, price: Price) -> Sealed | None:
@@ -275,9 +275,11 @@ class Ledger:
             return [ReleaseRow(*(*r[:5], amount(Kind(r[5]), r[6]), r[7])) for r in rows]
 
 
-def insert(db: sqlite3.Connection, table: str, **row: Any) -> int:
-    """Appends a row, stamped with the time in UTC; returns its number."""
+def insert(db: sqlite3.Connection, table: str, price: Price | None = None, **row: Any) -> int:
+    """Appends a row, with its price and the time in UTC; returns its number."""
     row["at"] = datetime.now(UTC).isoformat(timespec="milliseconds")
+    if price:
+        row |= {"kind": kind_of(price).value, "nano": price.nano}
     sql = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
     return int(db.execute(sql, tuple(row.values())).lastrowid or 0)
 
@@ -301,10 +303,6 @@ def _account(db: sqlite3.Connection, unit_table: str) -> tuple[Budget, Price, Pr
     return budget, amount(budget.kind, nano), left
 
 
-def _columns(price: Price) -> dict[str, Any]:
-    return {"kind": kind_of(price).value, "nano": price.nano}
-
-
 def _shown(price: Price, delta: float) -> str:
     """Returns the exact amount in words, and what rho means as epsilon."""
     number = f"{Decimal(price.nano).scaleb(-9).normalize():f}"
@@ -314,12 +312,21 @@ def _shown(price: Price, delta: float) -> str:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
+    """Opens a file; LedgerError unless it is ours, of this version, and whole where money is."""
     uri = f"file:{quote(str(path.resolve()))}?mode=rw"
     db = sqlite3.connect(uri, BUSY_SECONDS, 0, None, check_same_thread=False, uri=True)
     try:
         for pragma in ("synchronous = FULL", "fullfsync = ON", "foreign_keys = ON"):
             db.execute(f"PRAGMA {pragma}")
-        _check(db)
+        if db.execute("PRAGMA user_version").fetchone() != (VERSION,):
+            raise errors.LedgerError(f"this is no ledger of version {VERSION}")
+        if {sql for (sql,) in db.execute("SELECT sql FROM sqlite_master")} != set(_schema()):
+            raise errors.LedgerError("the ledger's tables or guards are not as they were made")
+        for table in ("declaration", "budget", "charge"):
+            if db.execute(f"PRAGMA quick_check({table})").fetchone() != ("ok",):
+                raise errors.LedgerError("the ledger is damaged")
+        if db.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
+            raise errors.OperationalError("SQLite cannot keep a write-ahead log beside the ledger")
     except BaseException:
         db.close()
         raise
@@ -342,19 +349,6 @@ def _create(path: Path) -> None:
     folder = os.open(path.parent, os.O_RDONLY)
     os.fsync(folder)
     os.close(folder)
-
-
-def _check(db: sqlite3.Connection) -> None:
-    """Raises LedgerError unless the file is ours, of this version, and whole where money is."""
-    if db.execute("PRAGMA user_version").fetchone() != (VERSION,):
-        raise errors.LedgerError(f"this is no ledger of version {VERSION}")
-    if {sql for (sql,) in db.execute("SELECT sql FROM sqlite_master")} != set(_schema()):
-        raise errors.LedgerError("the ledger's tables or their guards are not as they were made")
-    for table in ("declaration", "budget", "charge"):
-        if db.execute(f"PRAGMA quick_check({table})").fetchone() != ("ok",):
-            raise errors.LedgerError("the ledger is damaged")
-    if db.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
-        raise errors.OperationalError("SQLite cannot keep a write-ahead log beside the ledger")
 
 
 _PASSING = {"PERM", "BUSY", "LOCKED", "NOMEM", "READONLY", "INTERRUPT", "IOERR", "FULL", "CANTOPEN"}

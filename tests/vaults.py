@@ -20,9 +20,9 @@ from sqlpriv.kernel.contract import (
 )
 from sqlpriv.kernel.declare import domain_body, verifying_sql
 from sqlpriv.kernel.gate import Allowance, Kernel
+from sqlpriv.kernel.operations import type_of
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.kernel.render import macros, render
-from sqlpriv.kernel.operations import type_of
 
 PLENTY = Budget("people", Rho(10**18), 1e-9)
 EXACT = Rho(10**15)

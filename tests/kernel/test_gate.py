@@ -345,9 +345,7 @@ def test_each_stratum_chooses_what_is_worst_believed(people: Kernel) -> None:
     assert spent(people) == 4 * EXACT.nano  # strata in parallel: each choice is paid once
 
 
-def test_a_choice_reads_each_marginal_once(
-    people: Kernel, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_choice_reads_each_marginal_once(people: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
     reads, real = [], Reader.cells
     monkeypatch.setattr(Reader, "cells", lambda *args: reads.append(1) or real(*args))
     with allowed(people) as allowance:
@@ -415,15 +413,19 @@ def test_the_engines_words_never_leave(
     failing = (
         "SELECT 0 AS query, 0::BIGINT AS cell, sum(CAST(s AS INTEGER))::BIGINT AS value FROM people"
     )
-    with duckdb.connect(str(people.vault), read_only=True) as plain:
-        with pytest.raises(duckdb.Error, match="secret-"):
-            plain.execute(failing)
+    with (
+        duckdb.connect(str(people.vault), read_only=True) as plain,
+        pytest.raises(duckdb.Error, match="secret-"),
+    ):
+        plain.execute(failing)
     monkeypatch.setattr(gate, "render", lambda *_: failing)
-    with allowed(people) as allowance, pytest.raises(ReadFailed) as caught:
-        if where == "release":
-            allowance.release([measured(price=Rho(7))])
-        else:
-            allowance.choose(candidates(1, 2, 3), Rho(7), EVERYWHERE)
+    allowance = allowed(people)
+    asking = {
+        "release": lambda: allowance.release([measured(price=Rho(7))]),
+        "choose": lambda: allowance.choose(candidates(1, 2, 3), Rho(7), EVERYWHERE),
+    }
+    with pytest.raises(ReadFailed) as caught:
+        asking[where]()
     said = "".join(traceback.format_exception(caught.value))
     for one in chain(caught.value):
         said += f"{one} {one!r} {one.__dict__} {getattr(one, '__notes__', '')}"
@@ -532,8 +534,9 @@ def test_the_noise_is_what_was_paid_for(
     """
     total = type(price)(10**12)
     budget = Budget("people", total, 1e-9 if isinstance(price, Rho) else 0.0)
-    kernel = make_kernel("CREATE TABLE people (id INTEGER, sex VARCHAR, age INTEGER, x DOUBLE);"
-                         "INSERT INTO people VALUES (1, 'f', 3, 1.0)", m=2, g=3, budget=budget)  # fmt: skip
+    table = "CREATE TABLE people (id INTEGER, sex VARCHAR, age INTEGER, x DOUBLE)"
+    one = "INSERT INTO people VALUES (1, 'f', 3, 1.0)"
+    kernel = make_kernel(f"{table}; {one}", m=2, g=3, budget=budget)
     release = ask(kernel, Measurement(query, price))[0]
     assert release.sigma == pytest.approx(sigma, rel=2e-3)
     noise = release.values.ravel() / sigma

@@ -24,7 +24,7 @@ from sqlpriv.errors import (
     ProgrammingError,
     VaultBusy,
 )
-from sqlpriv.kernel.budget import Budget, Rho
+from sqlpriv.kernel.budget import Budget, Rho, epsilon_shown
 from sqlpriv.kernel.contract import (
     Categories,
     Column,
@@ -90,9 +90,13 @@ class OwnerEngine:
 
     def rollback(self) -> None:
         """Undoes an open transaction, if there is one."""
-        if self._duckdb is not None and self._in_transaction:
-            self._duckdb.execute("ROLLBACK")
-            self._in_transaction = False
+        if self._in_transaction:
+            self.run("ROLLBACK")
+
+    def commit(self) -> None:
+        """Makes an open transaction last, if there is one."""
+        if self._in_transaction:
+            self.run("COMMIT")
 
     def _open(self) -> duckdb.DuckDBPyConnection:
         if self._duckdb is None:
@@ -145,7 +149,11 @@ def declare(kernel: Kernel, action: t.Action, contract: TableContract, principal
                     f"a budget is for a unit's table: give {table} a PRIVACY_KEY"
                 )
             ledger.set_budget(budget, principal)
-            return f"the budget of {table} is {budget.total.value:g} {budget.kind}"
+            epsilon = epsilon_shown(budget.total, budget.delta)
+            kind = f"rho = {budget.total.value:g}, " if budget.delta else "pure "
+            return (
+                f"the budget of {table} is {kind}epsilon = {epsilon:.6g}, delta = {budget.delta:g}"
+            )
         case t.DropDomain(column):
             found = _column(contract, column)
             kind, body, said = "domain", domain_body(found.name, None), f"{column} has no domain"
@@ -158,22 +166,30 @@ def declare(kernel: Kernel, action: t.Action, contract: TableContract, principal
     return said
 
 
-def outside(engine: OwnerEngine, contract: TableContract, column: Column) -> int:
-    """Returns how many rows a declared domain leaves out: NULL, not listed, or to be clamped."""
+def outside(engine: OwnerEngine, contract: TableContract, column: Column) -> str:
+    """Returns, in words for the owner, what a declared domain leaves out of the table's rows."""
     c, domain = name(column.name), column.domain
     match domain:
         case Categories(labels):
             known = [v for v in labels if v is not None]
             marks = ", ".join("?" for _ in known) or "NULL"
-            null = "false" if None in labels else f"{c} IS NULL"
-            test, values = f"{null} OR ({c} IS NOT NULL AND {c} NOT IN ({marks}))", known
+            test, values, nullable = f"{c} NOT IN ({marks})", known, None in labels
+            said = "are not listed: they fall in no group of this column"
         case Interval(lower, upper, nullable):
-            null = "false" if nullable else f"{c} IS NULL"
-            test, values = f"{null} OR {c} < ? OR {c} > ?", [lower, upper]
+            test, values = f"{c} < ? OR {c} > ?", [lower, upper]
+            said = "are beyond its ends: they are clamped"
         case _:
-            return 0
-    table = engine.run(f"SELECT count(*) FROM {name(contract.table)} WHERE {test}", values)
-    return int(table.column(0)[0].as_py()) if table is not None else 0
+            return ""
+    counts = f"count(*) FILTER ({test}), count(*) FILTER ({c} IS NULL)"
+    found = engine.run(f"SELECT {counts} FROM {name(contract.table)}", values)
+    beyond, null = (column[0].as_py() for column in found.columns) if found is not None else (0, 0)
+    words = f"; {beyond} row(s) {said}" if beyond else ""
+    if null and not nullable:
+        how = "list NULL, too" if isinstance(domain, Categories) else "add OR NULL"
+        words += (
+            f"; {null} row(s) are NULL: they fall in no group of this column ({how}, to count them)"
+        )
+    return words
 
 
 def budget_of(table: str, options: t.Options) -> Budget:

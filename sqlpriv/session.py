@@ -112,6 +112,16 @@ class Session:
         self._settle()
         self._kernel.close()
 
+    def commit(self) -> None:
+        """Makes an owner's open transaction last; all else has taken effect already."""
+        if self._owner is not None:
+            self._owner.commit()
+
+    def rollback(self) -> None:
+        """Undoes an owner's open transaction on the vault; a charge is never undone."""
+        if self._owner is not None:
+            self._owner.rollback()
+
     def statements(self, sql: str) -> tuple[str, ...]:
         """Returns the statements of a text."""
         return dialect.split(sql)
@@ -373,11 +383,9 @@ class Session:
         assert self._owner is not None
         contract = self._contracts()[table.lower()]
         column = contract.column(action.column)
-        count = outside(self._owner, contract, column) if column else 0
+        left_out = outside(self._owner, contract, column) if column else ""
         self._settle()
-        if not count:
-            return ""
-        return f"; {count} row(s) lie outside it: they are clamped or, listed or NULL, left out"
+        return left_out
 
     def _create_unit_table(self, create: t.CreateUnitTable) -> Result:
         self._needs_owner("create a table", t.Pos())

@@ -1,7 +1,7 @@
 """PEP 249 over a session, and what data people expect beyond it.
 
-Every statement takes effect when it is executed: a charge is durable and never refunded, so there
-is nothing that a rollback could undo. commit() and rollback() are accepted and do nothing.
+Every statement takes effect when it is executed, unless an owner has said BEGIN: commit() and
+rollback() end such a transaction and otherwise do nothing. A charge is durable and never undone.
 """
 
 from __future__ import annotations
@@ -71,12 +71,12 @@ class Connection:
         return self.cursor().executemany(sql, parameters)
 
     def commit(self) -> None:
-        """Does nothing: every statement has taken effect already."""
-        self.session  # noqa: B018 (raises when closed)
+        """Makes an owner's open transaction last; without one there is nothing to do."""
+        self.session.commit()
 
     def rollback(self) -> None:
-        """Does nothing: there is never an open transaction, and a charge is not refunded."""
-        self.session  # noqa: B018 (raises when closed)
+        """Undoes an owner's open transaction; what was charged stays charged."""
+        self.session.rollback()
 
     def close(self) -> None:
         """Closes the vault. Raises InterfaceError when it is closed already (PEP 249)."""

@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+LEAST_SIGMA = 1e-6
+"""At an epsilon of thousands the noise's standard deviation is 0 in double precision; taken as this
+it keeps inverse variances finite."""
+
 
 def total_of(tables: Sequence[Floats], sigmas: Sequence[float]) -> float:
     """Returns the minimum-variance unbiased total of tables that count the same rows.
@@ -17,7 +21,8 @@ def total_of(tables: Sequence[Floats], sigmas: Sequence[float]) -> float:
     The sum of a table of n cells with noise sigma has variance n sigma^2; totals are averaged with
     inverse-variance weights (McKenna, Miklau and Sheldon 2021, section 5). May be negative.
     """
-    weights = [1 / (table.size * sigma**2) for table, sigma in zip(tables, sigmas, strict=True)]
+    spread = [max(sigma, LEAST_SIGMA) for sigma in sigmas]
+    weights = [1 / (table.size * sigma**2) for table, sigma in zip(tables, spread, strict=True)]
     sums = [float(table.sum()) for table in tables]
     return float(np.average(sums, weights=weights))
 

@@ -24,7 +24,7 @@ from sqlpriv.kernel.release import Release
 from sqlpriv.synth import engines
 from sqlpriv.synth.asking import Guess, Marginal, Measure, Select
 from sqlpriv.synth.independent import modelled, one_ways
-from sqlpriv.synth.marginals import Floats, Merging, merge_rare, onto_simplex, total_of
+from sqlpriv.synth.marginals import LEAST_SIGMA, Floats, Merging, merge_rare, onto_simplex, total_of
 from sqlpriv.synth.method import Method, Option, Options, Phase, StratumModel, shared
 from sqlpriv.synth.progress import Progress, Report
 from sqlpriv.synth.tree import Edge, Noisy, Problem
@@ -177,7 +177,7 @@ def _stratum(
 
 
 def _merged(values: Floats, sigma: float, merging: tuple[Merging, ...]) -> Noisy:
-    variance: NDArray[np.float64] = np.full(values.shape, sigma**2)
+    variance: NDArray[np.float64] = np.full(values.shape, max(sigma, LEAST_SIGMA) ** 2)
     for axis, m in enumerate(merging):
         values, variance = m.merged(values, axis), m.merged(variance, axis)
     return Noisy(values, variance)

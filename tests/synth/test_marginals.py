@@ -66,3 +66,8 @@ def test_levels_that_are_noise_are_spread_evenly_and_others_are_not():
     signal = merge_rare(np.array([0.0, 29.0, 1.0, 28.0]), sigma=10.0)
     assert signal.share[1] > 0.3
     assert signal.share[1] < 0.5
+
+
+def test_no_noise_at_all_is_no_division_by_zero():
+    assert total_of([np.array([3.0, 4.0]), np.array([7.0])], [0.0, 0.0]) == pytest.approx(7.0)
+    assert merge_rare(np.array([3.0, 0.0, 0.0]), 0.0).size == 3

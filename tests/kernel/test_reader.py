@@ -1,0 +1,69 @@
+"""The connection to the vault: read-only, sealed off, and blind to what is beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+from vaults import write
+
+from sqlpriv.kernel.reader import Reader, fingerprint
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    write(tmp_path / "v.duckdb", "CREATE TABLE t (id INTEGER); INSERT INTO t VALUES (1)")
+    (tmp_path / "other.csv").write_text("a\n1\n")
+    return tmp_path / "v.duckdb"
+
+
+@pytest.fixture
+def reader(vault: Path) -> Iterator[Reader]:
+    with Reader(vault) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM read_csv('{0}/other.csv')", "COPY t TO '{0}/stolen.csv'",
+        "ATTACH '{0}/new.duckdb' AS other", "INSERT INTO t VALUES (2)", "DROP TABLE t",
+        "CREATE TABLE u (a INTEGER)", "INSTALL httpfs", "LOAD httpfs",
+        "SET enable_external_access = true", "SET lock_configuration = false", "SET threads = 1",
+        "RESET enable_external_access", "PRAGMA memory_limit = '1GB'", "EXPORT DATABASE '{0}/all'",
+    ],
+)  # fmt: skip
+def test_nothing_gets_out_or_in(reader: Reader, vault: Path, sql: str) -> None:
+    before = sorted(p.name for p in vault.parent.iterdir())
+    with pytest.raises(duckdb.Error):
+        reader._duckdb.execute(sql.format(vault.parent))
+    assert sorted(p.name for p in vault.parent.iterdir()) == before
+
+
+def test_a_fingerprint_changes_with_every_write(vault: Path) -> None:
+    quiet = "PRAGMA disable_checkpoint_on_shutdown;"
+    seen = [fingerprint(vault)]
+    for sql in (
+        "INSERT INTO t VALUES (2)", f"{quiet} INSERT INTO t VALUES (3)",
+        f"{quiet} INSERT INTO t VALUES (3)", "CHECKPOINT", "UPDATE t SET id = id + 1",
+        "DELETE FROM t WHERE id = 3", "ALTER TABLE t ADD COLUMN a INTEGER",
+    ):  # fmt: skip
+        write(vault, sql)
+        assert fingerprint(vault) == fingerprint(vault)
+        seen.append(fingerprint(vault))
+    assert len(set(seen)) == len(seen)
+    with Reader(vault) as opened:
+        assert opened.fingerprint == seen[-1]
+    assert fingerprint(vault) == seen[-1]
+
+
+def test_two_vaults_never_have_one_fingerprint(tmp_path: Path) -> None:
+    """Made by the same statements, of the same size; only the rows differ."""
+    found = set()
+    for i in range(5):
+        path = tmp_path / f"v{i}.duckdb"
+        write(path, f"CREATE TABLE t (id INTEGER); INSERT INTO t VALUES ({i})")
+        found.add(fingerprint(path))
+    assert len(found) == 5

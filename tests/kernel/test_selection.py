@@ -1,0 +1,97 @@
+"""Scores of a private selection: whole numbers that one unit moves no further than is said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from vaults import allowed
+
+from sqlpriv.kernel import algebra as a
+from sqlpriv.kernel import noise
+from sqlpriv.kernel.budget import Price, Rho
+from sqlpriv.kernel.gate import Kernel
+from sqlpriv.kernel.selection import SCORE_UNIT, Candidate, scoring, selection_hash
+
+STRATA = (a.Key(a.Col("s"), ("a", "b", "c")),)
+QUERY = a.Count(a.Scan("people"), STRATA, (a.Key(a.Col("k"), (0, 1)),))
+counts = st.lists(st.integers(0, 50), min_size=6, max_size=6)
+reals = st.floats(-100, 100)
+
+
+def candidate(estimates: list[float], weight: float = 1.0, penalty: Any = None) -> Candidate:
+    fined = None if penalty is None else np.array(penalty)
+    return Candidate(QUERY, np.array(estimates).reshape(3, 2), weight, fined)
+
+
+@given(
+    counts, st.lists(reals, min_size=6, max_size=6), st.lists(reals, min_size=3, max_size=3),
+    st.floats(0, 9), st.integers(1, 4), st.integers(0, 2), st.integers(0, 4),
+)  # fmt: skip
+def test_a_unit_moves_no_score_further_than_said(
+    exact: list[int], estimates: list[float], penalty: list[float], weight: float, m: int,
+    stratum: int, split: int,
+) -> None:  # fmt: skip
+    """It adds up to m rows to the cells of a stratum, and leaves the other strata alone."""
+    one = candidate(estimates, weight, penalty)
+    distance, score = scoring([one, candidate(estimates, 0.5)], m)
+    more = list(exact)
+    more[2 * stratum] += min(split, m)
+    more[2 * stratum + 1] += m - min(split, m)
+    for s in range(3):
+        moved = score(one, s, more) - score(one, s, exact)
+        assert abs(moved) <= (distance if s == stratum else 0)
+
+
+def test_the_bound_is_attained_and_the_score_is_what_it_says() -> None:
+    one = candidate([0.0] * 6, weight=2.5, penalty=[4.0, 0.0, 0.0])
+    distance, score = scoring([one], 3)
+    before, after = [1, 2, 0, 0, 0, 0], [4, 2, 0, 0, 0, 0]
+    assert score(one, 0, after) - score(one, 0, before) == distance
+    assert score(one, 0, before) == 2.5 * (3 - 4) * SCORE_UNIT**2
+
+
+@pytest.mark.parametrize("g", [1, 2, 3, 9])
+def test_every_stratum_selects_at_its_share(
+    make_kernel: Callable[..., Kernel], monkeypatch: pytest.MonkeyPatch, g: int
+) -> None:
+    """A unit lies in up to g strata (of 3): each selection may cost no more than price / g."""
+    kernel = make_kernel("CREATE TABLE people (id INTEGER, s VARCHAR, k INTEGER)", m=2, g=g)
+    asked: list[tuple[int, Price]] = []
+    real = noise.select
+
+    def watched(scores: Any, sensitivity: int, price: Price) -> int:
+        asked.append((sensitivity, price))
+        return real(scores, sensitivity, price)
+
+    monkeypatch.setattr(noise, "select", watched)
+    with allowed(kernel) as allowance:
+        everywhere = np.ones((3, 2), dtype=bool)
+        pair = [candidate([0.0] * 6, weight=3.0), candidate([1.0] * 6)]
+        allowance.choose(pair, Rho(1000), everywhere)
+    assert asked == [(3 * SCORE_UNIT**2 * 2, Rho(1000 // min(g, 3)))] * 3
+    assert kernel.ledger.spent("people") == Rho(1000)
+
+
+def test_a_choice_is_named_by_all_that_it_depends_on() -> None:
+    where = np.ones((3, 1), dtype=bool)
+    pair = np.ones((3, 2), dtype=bool)
+    one, fewer = candidate([0.0] * 6), pair.copy()
+    fewer[0, 0] = False
+    other = a.Count(a.Scan("people"), STRATA, (a.Key(a.Col("k"), (1, 0)),))
+    names = [
+        selection_hash([one], where),
+        selection_hash([candidate([0.0] * 5 + [1e-9])], where),
+        selection_hash([candidate([0.0] * 6, 2.0)], where),
+        selection_hash([candidate([0.0] * 6, 1.0, [0.0, 0.0, 0.0])], where),
+        selection_hash([candidate([0.0] * 6, 1.0, [0.0, 0.0, 1.0])], where),
+        selection_hash([Candidate(other, one.estimate)], where),
+        selection_hash([one, one], pair),
+        selection_hash([one, one], fewer),
+    ]
+    assert len(set(names)) == len(names)
+    assert selection_hash([candidate([0.0] * 6)], where) == names[0]

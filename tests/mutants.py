@@ -1,0 +1,181 @@
+"""`python tests/mutants.py`: one-line breaks of the kernel, each of which the tests must catch.
+
+Each mutant is applied to a copy of the repository; the tests named beside it run there. A mutant
+that survives, or whose text no longer occurs exactly once, makes the exit code 1. Two run at once.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+WORKERS = 2
+K = "sqlpriv/kernel/"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One break: in `file`, `old` (which occurs once) becomes `new`; `tests` must notice."""
+
+    what: str
+    file: str
+    old: str
+    new: str
+    tests: str
+
+
+SENSITIVITY, RENDER = "tests/kernel/test_sensitivity.py", "tests/kernel/test_render.py"
+GATE, LEDGER = "tests/kernel/test_gate.py", "tests/kernel/test_ledger.py"
+READER, SELECTION = "tests/kernel/test_reader.py", "tests/kernel/test_selection.py"
+NOISE, BUDGET = "tests/kernel/test_noise.py", "tests/kernel/test_budget.py"
+ORACLES, AVERAGING = "tests/attacks/test_oracles.py", "tests/attacks/test_averaging.py"
+
+MUTANTS = (
+    # --- what the owner promised is enforced ---
+    Mutant("the clamp's upper end is dropped", "udfs/clamp.sql",
+           "WHEN x > high THEN high", "WHEN x > high THEN x", SENSITIVITY),
+    Mutant("the clamp's lower end is dropped", "udfs/clamp.sql",
+           "WHEN x < low THEN low", "WHEN x < low THEN x", ORACLES),
+    Mutant("NaN is a number", "udfs/number.sql",
+           "CASE WHEN isnan(x) THEN NULL ELSE x END", "x", f"{ORACLES} {RENDER}"),
+    Mutant("the lattice is clamped too late", "udfs/quantise.sql",
+           "-steps, steps);", "-2 * steps, 2 * steps);", SENSITIVITY),
+    Mutant("a rounded end of a clamp is left as it is", K + "render.py",
+           "if not plain:", "if False:", SENSITIVITY),
+    Mutant("rows of nobody are read", K + "render.py",
+           '[f"{unit} IS NOT NULL", *(', '["true", *(', ORACLES),
+    Mutant("a row too many is kept", K + "render.py", "<= {m}", "<= {m + 1}", SENSITIVITY),
+    Mutant("a stratum too many is kept", K + "render.py", "<= {g}", "<= {g + 1}", SENSITIVITY),
+    Mutant("undeclared strata take a unit's place", K + "render.py",
+           "if not _one_stratum(scope, strata):", "if False:", SENSITIVITY),
+    Mutant("0.3 is the level of 0", K + "render.py",
+           'f"AND TRY_CAST({text} AS BIGINT) = {text} "', '""', SENSITIVITY),
+    Mutant("which rows are kept is not keyed", K + "render.py",
+           'row = f"hash({key}::UBIGINT, u', 'row = f"hash(0::UBIGINT, u', SENSITIVITY),
+    Mutant("`within` is not filtered", K + "render.py",
+           "if query.within is not None:", "if False:", RENDER),
+    Mutant("facts are always true", K + "gate.py",
+           '{"bounded": bool(bounded)', '{"bounded": True', GATE),
+    Mutant("NULL does not vary inside a unit", K + "declare.py",
+           "count({c}) = count(*) AND ", "", SENSITIVITY),
+    Mutant("a constraint of another schema is believed", K + "reader.py",
+           "AND schema_name = 'main' AND database_name", "AND database_name", GATE),
+    # --- the price and the noise ---
+    Mutant("L1 forgets the strata", K + "sensitivity.py",
+           "l1=m * g * steps", "l1=m * steps", SENSITIVITY),
+    Mutant("L2 forgets the rows", K + "sensitivity.py",
+           "l2_squared=m * m * g", "l2_squared=m * g", SENSITIVITY),
+    Mutant("the price of a batch is rounded down", K + "sensitivity.py",
+           "return -(-sum(sorted(loss, reverse=True)[:g]) // g)",
+           "return sum(sorted(loss, reverse=True)[:g]) // g", SENSITIVITY),
+    Mutant("a batch costs its cheapest strata", K + "sensitivity.py",
+           "sorted(loss, reverse=True)", "sorted(loss)", SENSITIVITY),
+    Mutant("Gaussian noise is halved", K + "gate.py",
+           "noise.gaussian(l2, price)", "noise.gaussian(l2 / 2, price)", GATE),
+    Mutant("Laplace noise is for one row", K + "gate.py",
+           "noise.laplace(moved.l1, price)", "noise.laplace(lattice.steps, price)", GATE),
+    Mutant("costs are rounded down", K + "budget.py", "math.ceil(", "math.floor(", BUDGET),
+    Mutant("scores forget rows_per_unit", K + "selection.py",
+           "* SCORE_UNIT * rows_per_unit", "* SCORE_UNIT", SELECTION),
+    Mutant("every stratum selects at the whole price", K + "gate.py",
+           "price.nano // g", "price.nano", SELECTION),
+    # --- charge, read, noise, seal ---
+    Mutant("the charge comes after the read", K + "gate.py",
+           "charge = self._charge(price)\n                raw = read()",
+           "raw = read()\n                charge = self._charge(price)", GATE),
+    Mutant("a selection is charged after its read", K + "gate.py",
+           "charge = self._charge(price)\n            self._exact.update(read())",
+           "self._exact.update(read())\n            charge = self._charge(price)", GATE),
+    Mutant("a cheap answer is replayed at a higher price", K + "ledger.py",
+           "nano >= ?", "nano <= ?", LEDGER),
+    Mutant("what is fresh is not charged", K + "gate.py",
+           "if price.nano > self.left.nano:", "if False:", GATE),
+    Mutant("a closed allowance answers", K + "gate.py", "if self._closed:", "if False:", GATE),
+    Mutant("a stale plan is run", K + "gate.py",
+           "!= self.contract:", "is None:", GATE),
+    Mutant("declarations do not make a snapshot", K + "gate.py",
+           ":{records[-1].id if records else 0}", "", GATE),
+    Mutant("the write-ahead log is no content", K + "reader.py",
+           "if log.exists():", "if False:", READER),
+    # --- what is said ---
+    Mutant("the engine's words leave", K + "reader.py",
+           "with suppress(duckdb.Error, MemoryError):", "with suppress(MemoryError):", GATE),
+    Mutant("the engine's settings can be changed", K + "reader.py",
+           '"lock_configuration": True', '"lock_configuration": False', READER),
+    Mutant("the engine reads other files", K + "reader.py",
+           '"enable_external_access": False', '"enable_external_access": True', READER),
+    Mutant("a selection is not checked for totality", K + "gate.py",
+           "_checked(candidate.query, self.contract)", "pass", GATE),
+    Mutant("integers are added as integers", K + "operations.py",
+           'reads: str = "double"', 'reads: str = "value"', f"{ORACLES} {RENDER}"),
+    Mutant("text is compared with numbers", K + "operations.py",
+           "if len(kinds) > 1 and kinds != NUMBERS:", "if False:", f"{RENDER} {ORACLES}"),
+    Mutant("a public table with a unit is public", K + "declare.py",
+           "(known, False) if unit", "(known, contract.public) if unit", GATE),
+)  # fmt: skip
+
+
+def copied(into: Path) -> Path:
+    """A copy of what the tests need; `_udfs` is found inside it, not in an editable install."""
+    for folder in ("sqlpriv", "udfs", "tests"):
+        ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
+        shutil.copytree(REPOSITORY / folder, into / folder, ignore=ignored)
+    shutil.copy(REPOSITORY / "pyproject.toml", into)
+    (into / "sqlpriv" / "_udfs").symlink_to("../udfs")
+    return into
+
+
+def run(copy: Path, tests: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests.split()]
+    paths = {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        command, cwd=copy, env={**os.environ, **paths}, capture_output=True, text=True
+    )
+
+
+def attempt(mutant: Mutant) -> tuple[Mutant, str, float]:
+    """Returns what became of a mutant, and the seconds it took."""
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        copy = copied(Path(folder))
+        target = copy / mutant.file
+        text = target.read_text()
+        if text.count(mutant.old) != 1:
+            return mutant, f"LOST: its text occurs {text.count(mutant.old)} times", 0.0
+        target.write_text(text.replace(mutant.old, mutant.new))
+        done = run(copy, mutant.tests)
+    # 1: a test failed. Anything else (a copy that does not even load, say) catches nothing.
+    outcome = {0: "SURVIVED", 1: "caught"}.get(done.returncode, f"BROKEN: {done.stdout[-500:]}")
+    return mutant, outcome, time.monotonic() - began
+
+
+def main(names: list[str]) -> int:
+    """Runs the mutants whose description holds one of the names, or all; 0 if all are caught."""
+    chosen = [m for m in MUTANTS if not names or any(n in m.what for n in names)]
+    with tempfile.TemporaryDirectory() as folder:
+        copy = copied(Path(folder))
+        found = [m for m in chosen if (copy / m.file).read_text().count(m.old) == 1]
+        tests = sorted({t for m in chosen for t in m.tests.split()})
+        if run(copy, " ".join(tests)).returncode:
+            print("the tests fail on the unbroken code: nothing can be said")
+            return 1
+    print(f"{len(chosen)} mutants, {len(found)} found in the code")
+    caught = 0
+    with ThreadPoolExecutor(WORKERS) as pool:
+        for mutant, outcome, seconds in pool.map(attempt, chosen):
+            print(f"{outcome:<9} {seconds:5.1f} s  {mutant.what} ({mutant.file})", flush=True)
+            caught += outcome == "caught"
+    print(f"{caught} of {len(chosen)} caught")
+    return int(caught < len(chosen))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -226,15 +226,14 @@ class Session:
         self, table: str, pos: t.Pos, contracts: Mapping[str, TableContract]
     ) -> TableContract:
         contract = contracts.get(table.lower())
+        free = "leave out STRATIFY BY and WITH DIFFERENTIAL_PRIVACY"
+        if contract is None and table.lower() in self._released_names():
+            raise _refuse(f'"{table}" is released: plain SQL on it is free', pos, free)
         if contract is None:
             known = ", ".join(c.table for c in contracts.values()) or "none"
             raise _refuse(f'there is no table "{table}"', pos, f"tables of this vault: {known}")
         if contract.public:
-            raise _refuse(
-                f'"{table}" is public: it needs no privacy clause',
-                pos,
-                "leave out STRATIFY BY and WITH DIFFERENTIAL_PRIVACY",
-            )
+            raise _refuse(f'"{table}" is public: plain SQL on it is free', pos, free)
         if contract.unit is None:
             hint = f"the owner runs ALTER TABLE {table} ADD PRIVACY_KEY (…), then … SET PU"
             if contract.links:
@@ -332,7 +331,9 @@ class Session:
             raise plain.refusal
         for table in plain.tables:
             contract = contracts.get(table.lower())
-            if table.lower() not in released and (contract is None or not contract.public):
+            if contract is None and table.lower() not in released:
+                raise _refuse(f'there is no released or public table "{table}"', t.Pos(), self._known())
+            if contract is not None and not contract.public:
                 raise plain.refusal
         return self._released(plain.text, plain.tables, contracts, plain.parameters)
 

@@ -148,7 +148,7 @@ def _column_action(c: Cursor) -> Action | None:
     if not c.accept("SET", "PRIVACY", "DOMAIN"):
         return None
     if c.accept("IN"):
-        return SetDomainIn(column, _values(c))
+        return SetDomainIn(column, _values(c), c.accept("NOT", "NULL"))
     if c.accept("BETWEEN"):
         return _between(c, column)
     if c.accept("REFERENCES"):
@@ -166,14 +166,15 @@ def _values(c: Cursor) -> tuple[Value, ...]:
 
 
 def _between(c: Cursor, column: str) -> SetDomainBetween:
-    """Reads `(low, high)` or `low AND high`, then `[OR NULL]`."""
+    """Reads `(low, high)` or `low AND high`, then `[OR NULL | NOT NULL]`."""
     inside = c.accept("(")
     lower = _bound(c)
     c.expect("," if inside else "AND")
     upper = _bound(c)
     if inside:
         c.expect(")")
-    return SetDomainBetween(column, lower, upper, c.accept("OR", "NULL"))
+    nullable = c.accept("OR", "NULL")
+    return SetDomainBetween(column, lower, upper, nullable, c.accept("NOT", "NULL"))
 
 
 def _bound(c: Cursor) -> Value:

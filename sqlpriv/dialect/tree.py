@@ -274,20 +274,25 @@ class DropPrivacyLink:
 
 @dataclass(frozen=True)
 class SetDomainIn:
-    """`ALTER COLUMN c SET PRIVACY DOMAIN IN (…)`; NULL may be listed."""
+    """`ALTER COLUMN c SET PRIVACY DOMAIN IN (…) [NOT NULL]`; NULL may be listed."""
 
     column: str
     values: tuple[Value, ...]
+    required: bool = False
 
 
 @dataclass(frozen=True)
 class SetDomainBetween:
-    """`… SET PRIVACY DOMAIN BETWEEN (low, high) [OR NULL]`; ends are numbers or ISO dates."""
+    """`… SET PRIVACY DOMAIN BETWEEN (low, high) [OR NULL | NOT NULL]`; numbers or ISO dates.
+
+    `nullable`: NULL is a level of its own; `required`: the owner promises that there is none.
+    """
 
     column: str
     lower: Value
     upper: Value
     nullable: bool = False
+    required: bool = False
 
 
 @dataclass(frozen=True)

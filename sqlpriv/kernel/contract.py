@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from sqlpriv.errors import DeclarationError
@@ -43,20 +43,15 @@ class Categories:
     labels: tuple[Value, ...]
 
     def __post_init__(self) -> None:
-        if not self.labels:
-            raise DeclarationError("a privacy domain needs at least one value")
-        if len(set(self.labels)) != len(self.labels):
-            raise DeclarationError("a privacy domain lists each value once")
+        if not self.labels or len(set(self.labels)) != len(self.labels):
+            raise DeclarationError("a privacy domain lists at least one value, and each once")
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A closed public interval; stored values outside it are clamped to its ends.
+    """A closed public interval of numbers or dates; stored values outside are clamped to its ends.
 
-    Args:
-        lower: Least value: int or float for numbers, a date or datetime for dates.
-        upper: Greatest value, of the same type; at least `lower`.
-        nullable: Whether NULL counts as a further level where the column is a key.
+    `nullable`: NULL counts as a further level where the column is a key.
     """
 
     lower: int | float | dt.date | dt.datetime
@@ -78,19 +73,16 @@ ColumnDomain = Categories | Interval
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a declared table.
+    """A column: `type` is how row expressions see it, None if they cannot (a list, a blob).
 
-    Args:
-        name: As in the catalog.
-        type: How row expressions see it; None for a type they cannot use (a list, a blob).
-        sql_type: DuckDB's own name of the type, for display and for synthetic tables.
-        domain: The declared public domain, or None.
+    `required`: NULL and NaN are not among its values, by the table's or the owner's NOT NULL.
     """
 
     name: str
     type: Type | None
     sql_type: str
     domain: ColumnDomain | None = None
+    required: bool = False
 
 
 @dataclass(frozen=True)
@@ -120,12 +112,9 @@ class PrivacyUnit:
     groups_per_unit: int = 1
 
     def __post_init__(self) -> None:
-        for name, bound in (
-            ("rows_per_unit", self.rows_per_unit),
-            ("groups_per_unit", self.groups_per_unit),
-        ):
+        for bound in (self.rows_per_unit, self.groups_per_unit):
             if not 1 <= bound <= 10**6:
-                raise DeclarationError(f"{name} is a whole number from 1 to 1000000, not {bound}")
+                raise DeclarationError(f"a privacy bound is from 1 to 1000000, not {bound}")
 
 
 @dataclass(frozen=True)
@@ -139,13 +128,10 @@ class Link:
 
 @dataclass(frozen=True)
 class TableFacts:
-    """What was found true of a table's rows when the owner declared it, on one snapshot.
+    """What was found true of a snapshot's rows; lets `render.bounding` skip what changes nothing.
 
-    The renderer uses these to skip work that would change nothing; see `render.bounding`.
-
-    Args:
-        bounded: No unit has more than `rows_per_unit` rows in the whole table.
-        constant: Columns whose value never varies inside a unit.
+    `bounded`: no unit has more than `rows_per_unit` rows in the whole table. `constant`: columns
+    (lower case) whose value never varies inside a unit.
     """
 
     bounded: bool = False
@@ -156,15 +142,8 @@ class TableFacts:
 class TableContract:
     """Everything that is known about one table of the vault without reading its rows.
 
-    Args:
-        table: Name in the vault.
-        columns: In the table's order.
-        unit: None for a public or an undeclared table.
-        public: `SET PUBLIC` was said.
-        links: Declared privacy links.
-        key: The column of `ADD PRIVACY_KEY`, whether or not `SET PU` was said.
-        facts: Verified facts for the current snapshot.
-        snapshot: Number of the snapshot; releases are replayed inside one only.
+    `unit` is None for a public or an undeclared table; `key` is that of ADD PRIVACY_KEY, whether or
+    not SET PU was said; releases are replayed inside one `snapshot` only.
     """
 
     table: str
@@ -173,7 +152,7 @@ class TableContract:
     public: bool = False
     links: tuple[Link, ...] = ()
     key: str | None = None
-    facts: TableFacts = field(default=TableFacts())
+    facts: TableFacts = TableFacts()
     snapshot: int = 0
 
     def column(self, name: str) -> Column | None:

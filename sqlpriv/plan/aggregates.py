@@ -1,10 +1,10 @@
 """Aggregate calls: what they are over, and which of them have a private counterpart yet.
 
-NULL and the rows' count. A declared domain that does not list NULL *says* that NULL is not among
-the column's values. AVG and SUM over such a column use the count of rows, which COUNT(*) needs,
-too, and is paid once. Should a NULL be there after all, it counts as the middle of the interval
-(the centred sum adds 0 for it): accuracy suffers, privacy does not. Where the domain says OR NULL,
-or WHERE does not exclude it, the count of values, COUNT(x), is measured on its own.
+NULL and the rows' count. AVG and SUM are over the values that are there, as in SQL, and need their
+count. Where x is surely there in every row (`Binder.present`: its columns are declared NOT NULL, in
+the table or with their domain) that is the count of rows, which COUNT(*) needs, too, and is paid
+once. Else COUNT(x) is measured on its own. NOT NULL is a promise of the owner's: should a NULL be
+there after all, it counts as the middle of the interval (the centred sum adds 0 for it).
 """
 
 from __future__ import annotations
@@ -104,10 +104,11 @@ def read(call: t.Call, binder: Binder) -> Aggregate:
     if of is None:
         return Aggregate("count")
     shape = binder.shape(call, of)
-    if kind == "count" and not shape.nullable:
+    absent = not binder.present(of)
+    if kind == "count" and not absent:
         return Aggregate("count")
     sample = kind in ("variance", "stddev") and not call.name.endswith("_pop")
-    return Aggregate(kind, of, shape.type, *bounds, shape.nullable, sample)
+    return Aggregate(kind, of, shape.type, *bounds, absent, sample)
 
 
 def _counts_all(call: t.Call, arg: t.Node) -> bool:

@@ -30,18 +30,21 @@ class Binder:
         alias: Its alias, which then is the only qualifier; or ''.
         names: Lower-case name → the column's name in the catalog.
         scope: Lower-case name → what is publicly known of the column's values.
+        required: Lower-case names of columns without NULL and NaN, by the owner's promise.
     """
 
     table: str
     alias: str
     names: Mapping[str, str]
     scope: Mapping[str, Shape]
+    required: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, contract: TableContract, alias: str = "") -> Binder:
         """Returns the binder of a SELECT over that table."""
         names = {column.name.lower(): column.name for column in contract.columns}
-        return cls(contract.table, alias, names, scope_of(contract))
+        required = frozenset(c.name.lower() for c in contract.columns if c.required)
+        return cls(contract.table, alias, names, scope_of(contract), required)
 
     def knows(self, node: t.Node) -> bool:
         """Whether the expression is the name of a column of the table."""
@@ -49,14 +52,36 @@ class Binder:
 
     def without_nulls(self, predicate: a.Expr) -> Binder:
         """Returns the binder behind a WHERE: a column that it demands `IS NOT NULL` has no NULL."""
-        scope = dict(self.scope)
+        scope, required = dict(self.scope), set(self.required)
         for part in _flat("and", predicate):
             match part:
                 case a.Call("not", (a.Call("is null", (a.Col(name),)),)):
                     shape = scope[name.lower()]
                     values = shape.values and tuple(v for v in shape.values if v is not None)
                     scope[name.lower()] = replace(shape, nullable=False, values=values)
-        return replace(self, scope=scope)
+                    if shape.type is not Type.REAL:  # a NaN is not NULL, and no value either
+                        required.add(name.lower())
+        return replace(self, scope=scope, required=frozenset(required))
+
+    def present(self, expr: a.Expr) -> bool:
+        """Returns whether an expression is surely neither NULL nor NaN, whatever the row holds."""
+        match expr:
+            case a.Col(name):
+                return name.lower() in self.required
+            case a.Lit(value):
+                return value is not None
+            case a.Call("is null"):
+                return True
+            case a.Call("coalesce" | "least" | "greatest", args):
+                return any(map(self.present, args))
+            case a.Call("/" | "//" | "%", args):
+                return all(map(self.present, args)) and not check(expr, self.scope).nullable
+            case a.Call(_, args):
+                return all(map(self.present, args))
+            case a.In(arg, _) | a.Bin(arg, _):
+                return self.present(arg)
+            case a.Case(whens, otherwise):
+                return all(map(self.present, [otherwise, *(then for _, then in whens)]))
 
     def shape(self, node: t.Node, expr: a.Expr) -> Shape:
         """Returns what is known of the bound expression; a refusal points at `node`."""

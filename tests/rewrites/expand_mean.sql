@@ -33,3 +33,16 @@ joint AS (SELECT count(*) AS a0, sum(v1) AS a1 FROM kept),
 coded AS MATERIALIZED (SELECT a0, a1 FROM joint)
 SELECT 0 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS BIGINT) AS value FROM coded GROUP BY cell
 UNION ALL SELECT 1 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a1), 0) AS HUGEINT) AS value FROM coded GROUP BY cell;
+
+-- values that may be missing are counted on their own: NULL and NaN take no part
+SELECT WITH DIFFERENTIAL_PRIVACY COUNT(*) AS n, COUNT(tips) AS c, AVG(tips) AS tips, SUM(tips) AS s FROM people;
+-- plain
+SELECT COUNT(*) AS n, COUNT(t) AS c, AVG(t) AS tips, SUM(t) AS s FROM (SELECT CASE WHEN NOT isnan(tips) THEN tips END AS t FROM people);
+-- kernel
+WITH rows AS (SELECT sqlpriv_row."id" AS u, CASE WHEN sqlpriv_number(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."tips" AS DOUBLE)), (0.0e0), (50.0e0))) IS NULL THEN NULL ELSE 1 END AS v1, sqlpriv_quantise(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."tips" AS DOUBLE)), (0.0e0), (50.0e0)), (25.0e0), (2.2737367544323206e-11), 1099511627776) AS v2 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
+kept AS (SELECT * FROM rows),
+joint AS (SELECT count(*) AS a0, sum(v1) AS a1, sum(v2) AS a2 FROM kept),
+coded AS MATERIALIZED (SELECT a0, a1, a2 FROM joint)
+SELECT 0 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS BIGINT) AS value FROM coded GROUP BY cell
+UNION ALL SELECT 1 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a1), 0) AS BIGINT) AS value FROM coded GROUP BY cell
+UNION ALL SELECT 2 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a2), 0) AS HUGEINT) AS value FROM coded GROUP BY cell;

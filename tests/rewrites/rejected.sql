@@ -32,13 +32,13 @@ SELECT COUNT(*) AS n FROM people STRATIFY BY sex ORDER BY income;
 SELECT AVG(salary) AS a FROM people STRATIFY BY sex;
 -- error
 --   line 1, column 12: there is no column "salary" in "people"
---   Hint: its columns are: id, sex, race, age, income, debt, hours, region, born, employed, wealth, note, tags
+--   Hint: its columns are: id, sex, race, age, income, debt, hours, region, born, employed, wealth, tips, note, tags
 
 -- no such column outside an aggregate
 SELECT salary, COUNT(*) AS n FROM people STRATIFY BY sex;
 -- error
 --   line 1, column 8: there is no column "salary" in "people"
---   Hint: its columns are: id, sex, race, age, income, debt, hours, region, born, employed, wealth, note, tags
+--   Hint: its columns are: id, sex, race, age, income, debt, hours, region, born, employed, wealth, tips, note, tags
 
 -- a qualifier that is not the table
 SELECT AVG(q.income) AS a FROM people AS p STRATIFY BY sex;
@@ -350,7 +350,7 @@ SELECT COUNT(*) AS n FROM people STRATIFY BY sex, sex;
 SELECT COUNT(*) AS n FROM people STRATIFY BY gender;
 -- error
 --   line 1, column 46: there is no column "gender" in "people"
---   Hint: its columns are: id, sex, race, age, income, debt, hours, region, born, employed, wealth, note, tags
+--   Hint: its columns are: id, sex, race, age, income, debt, hours, region, born, employed, wealth, tips, note, tags
 
 -- a group without a domain
 SELECT note, COUNT(*) AS n FROM people GROUP BY note;

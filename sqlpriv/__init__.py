@@ -64,16 +64,13 @@ threadsafety = 1
 paramstyle = "qmark"
 """`?` takes the next of a sequence; `$1` of a sequence and `:name` of a mapping work as well."""
 
-__all__ = [
+__all__ = [  # noqa: RUF022 (in the order of sorted(), which a test can say)
     "BINARY",
-    "DATETIME",
-    "NUMBER",
-    "ROWID",
-    "STRING",
     "Binary",
     "BudgetExhausted",
     "Connection",
     "Cursor",
+    "DATETIME",
     "DataError",
     "DatabaseError",
     "Date",
@@ -85,12 +82,15 @@ __all__ = [
     "InternalError",
     "KernelError",
     "LedgerError",
+    "NUMBER",
     "NotSupportedError",
     "OperationalError",
     "PermissionDenied",
     "ProgrammingError",
+    "ROWID",
     "ReadFailed",
     "Refused",
+    "STRING",
     "Time",
     "TimeFromTicks",
     "Timestamp",

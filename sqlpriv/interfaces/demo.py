@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
@@ -17,6 +17,7 @@ from sqlpriv.interfaces import dbapi, people
 from sqlpriv.interfaces.footnote import footnote
 from sqlpriv.interfaces.output import console_for, print_table
 from sqlpriv.interfaces.progress import reporting
+from sqlpriv.session import Result
 
 MARK = "ABOUT.txt"
 ABOUT = """\
@@ -28,7 +29,7 @@ OWN_FILES = (
     "people.parquet",
     "people.duckdb", "people.duckdb.wal",
     "people.ledger", "people.ledger-wal", "people.ledger-shm",
-    "people.release.duckdb", "people.release.duckdb.wal",
+    "people.release.duckdb", "people.release.duckdb.lock", "people.release.duckdb.wal",
 )  # fmt: skip
 """All that the demo leaves or may leave in its directory, beside `MARK`."""
 
@@ -96,8 +97,15 @@ class _Tour:
         self.console.print(Text("\n".join(f"  {line}" for line in sql.splitlines()), style="cyan"))
         with reporting() as report:
             result = connection.session.execute(sql, progress=report)
-        print_table(result, self.console)
+        print_table(_without(result, "sql"), self.console)
         self.say(footnote(result))
+
+
+def _without(result: Result, column: str) -> Result:
+    """Leaves out the SQL that EXPLAIN PRIVACY shows: it is long, and for auditors."""
+    if result.table is None or column not in result.table.column_names:
+        return result
+    return replace(result, table=result.table.drop_columns([column]))
 
 
 def run(directory: Path, rows: int = people.PEOPLE) -> None:
@@ -196,8 +204,8 @@ def _say_what_next(tour: _Tour, seconds: float) -> None:
     tour.say(
         f"  sqlpriv shell {vault}\n"
         f"  sqlpriv budget {vault}\n"
-        f'  sqlpriv query {vault} "SELECT RAC1P, AVG(WKHP) AS hours FROM people'
-        ' STRATIFY BY RAC1P" --format csv\n'
+        f'  sqlpriv query {vault} "SET privacy_epsilon = 0.1; SELECT RAC1P, AVG(WKHP) AS hours'
+        ' FROM people STRATIFY BY RAC1P" --format csv\n'
         f'  sqlpriv query {vault} "SELECT * FROM people_synth LIMIT 5"\n'
         f'  duckdb {tour.release} "SELECT * FROM people_synth LIMIT 5"'
     )

@@ -25,7 +25,7 @@ def cost(result: Result) -> str:
 def footnote(result: Result, limit: int | None = None) -> str:
     """Returns one line for under a table, of which the first `limit` rows are shown."""
     if result.table is None:
-        return result.message
+        return result.message if result.price is None else f"{result.message} · {cost(result)}"
     count = result.table.num_rows
     parts = [f"{count} row{'' if count == 1 else 's'}"]
     if limit is not None and count > limit:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -19,6 +20,10 @@ from sqlpriv.session import Result
 
 TEXT_FORMATS = ("table", "csv", "json")
 FORMATS = (*TEXT_FORMATS, "parquet")
+PIPE_WIDTH = 100_000
+"""Columns of what is no terminal: rows are not fitted to a screen."""
+TEXT_WIDTH = 80
+"""Where a table cuts long text, with an ellipsis."""
 
 
 def write_text(result: Result, form: str, out: TextIO) -> None:
@@ -46,17 +51,29 @@ def print_table(result: Result, console: Console, limit: int | None = None) -> N
     grid = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     for name, kind in zip(result.table.column_names, result.table.schema.types, strict=True):
         # The name goes in as Text: a column may be called [red], which is no markup.
-        grid.add_column(Text(name), justify="right" if numeric(kind) else "left")
+        right = numeric(kind)
+        grid.add_column(Text(name), justify="right" if right else "left", no_wrap=right)
         if _has_error(result, name):
-            grid.add_column(Text("±"), style="cyan")
+            grid.add_column(Text("±"), style="cyan", no_wrap=True)
     for at, row in enumerate(rows(result.table, 0, limit)):
         grid.add_row(*_cells(result, result.table, at, row))
-    console.print(grid, soft_wrap=not console.is_terminal)
+    _wide_enough(console, grid).print(grid, soft_wrap=not console.is_terminal)
 
 
 def console_for(out: TextIO) -> Console:
     """Returns a console on a stream; what is no terminal is as wide as its text needs."""
-    return Console(file=out, highlight=False, width=None if out.isatty() else 100_000)
+    return Console(file=out, highlight=False, width=None if out.isatty() else PIPE_WIDTH)
+
+
+def _wide_enough(console: Console, grid: Table) -> Console:
+    """Returns the console, or a wider one on the same stream: long text is cut, a number never."""
+    options = console.options.update(max_width=PIPE_WIDTH)
+    needed = Measurement.get(console, options, grid).minimum
+    if needed <= console.width:
+        return console
+    return Console(
+        file=console.file, highlight=False, width=needed, force_terminal=console.is_terminal
+    )
 
 
 def _has_error(result: Result, name: str) -> bool:
@@ -67,10 +84,18 @@ def _cells(result: Result, table: pa.Table, at: int, row: tuple[object, ...]) ->
     cells = []
     for name, value in zip(table.column_names, row, strict=True):
         width = half_width(result, name, at)
-        cells.append(Text(shown(value, width), style="dim" if value is None else ""))
+        text = _one_line(shown(value, width))
+        style = "dim" if value is None else ""
+        cells.append(Text(text, style=style, overflow="ellipsis", no_wrap=True))
         if _has_error(result, name):
             cells.append(Text("" if value is None else shown_half_width(width)))
     return cells
+
+
+def _one_line(text: str) -> str:
+    """Text as a table has it; the other formats have it whole."""
+    line = text.replace("\n", "\\n")
+    return line if len(line) <= TEXT_WIDTH else f"{line[: TEXT_WIDTH - 1]}…"
 
 
 def _write_csv(table: pa.Table, out: TextIO) -> None:

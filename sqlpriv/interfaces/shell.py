@@ -161,4 +161,5 @@ class Shell:
 
 
 def _down(left: float) -> str:
-    return f"{int(max(0.0, left) * 100) / 100:.2f}"
+    """Returns two decimals, rounded down; a whole budget, which is 2.99999998 of 3, stays whole."""
+    return f"{int(max(0.0, left) * 100 + 0.001) / 100:.2f}"

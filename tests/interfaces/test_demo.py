@@ -42,7 +42,7 @@ def test_it_leaves_its_own_files_and_no_other(shown):
 def test_the_synthetic_table_is_there_for_plain_duckdb(shown):
     with duckdb.connect(str(shown[0] / "people.release.duckdb"), read_only=True) as plain:
         groups = plain.sql("SELECT DISTINCT SEX, RAC1P FROM people_synth").fetchall()
-        (count,) = plain.sql("SELECT count(*) FROM people_synth").fetchone()
+        ((count,),) = plain.sql("SELECT count(*) FROM people_synth").fetchall()
     assert set(groups) <= {(sex, race) for sex in (1, 2) for race in range(1, 10)}
     assert 1_500 < count < 2_500
 

@@ -7,6 +7,7 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from rich.console import Console
 from scripted import NOISED, done, exact
 
 from sqlpriv.interfaces import html, output
@@ -35,6 +36,20 @@ def test_a_pipe_gets_no_colour_no_wrapping_and_no_cut():
     assert "\x1b" not in text
     assert len(text.splitlines()[2]) > 30 * 40
     assert "…" not in text
+
+
+def test_a_table_cuts_long_text_and_never_a_number():
+    long = exact(text=["x" * 200, "a\nb"], number=[123456789012, 2])
+    out = io.StringIO()
+    narrow = Console(file=out, width=30, force_terminal=True, no_color=True)
+    output.print_table(long, narrow)
+    assert "123456789012" in out.getvalue()
+    assert "xx…" in out.getvalue()
+    assert "a\\nb" in out.getvalue()
+    assert f"{'x' * 79}…" in printed(long)
+    out.truncate(0)
+    output.print_table(exact(**{f"n{i}": [123456789012] for i in range(9)}), narrow)
+    assert out.getvalue().count("123456789012") == 9
 
 
 def test_a_limit_shows_the_first_rows_and_says_so():

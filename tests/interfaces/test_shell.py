@@ -104,6 +104,8 @@ def test_quit_leaves_the_rest_unread():
         (2.419, "people ε 2.41/3.00> "),  # rounded down
         (0.0, "people ε 0.00/3.00> "),
         (3.0, "people ε 3.00/3.00> "),
+        (2.99999998, "people ε 3.00/3.00> "),  # what a budget of 3 comes to, in whole nanos of rho
+        (2.9999, "people ε 2.99/3.00> "),
     ],
 )
 def test_the_prompt_tells_what_is_left(left, prompt):

@@ -13,7 +13,13 @@ from typing import IO, TextIO
 from sqlpriv import errors
 from sqlpriv.interfaces.caret import explained
 from sqlpriv.interfaces.footnote import footnote
-from sqlpriv.interfaces.output import console_for, print_table, write_parquet, write_text
+from sqlpriv.interfaces.output import (
+    console_for,
+    print_table,
+    row_limit,
+    write_parquet,
+    write_text,
+)
 from sqlpriv.interfaces.progress import reporting
 from sqlpriv.session import Result, Session
 
@@ -40,13 +46,15 @@ def run(session: Session, text: str, form: str, output: Path | None, name: str =
             _run_to_parquet(session, text, out, name)
             return
         stream = _text_stream(out)
+        console = console_for(stream)
+        limit = row_limit(console) if form == "table" else None
         for result in _results(session, text, name):
             if form == "table":
-                print_table(result, console_for(stream))
+                print_table(result, console, limit)
             else:
                 write_text(result, form, stream)
             stream.flush()
-            _note(result)
+            _note(result, limit)
 
 
 def _run_to_parquet(session: Session, text: str, out: IO[bytes], name: str) -> None:
@@ -92,8 +100,8 @@ def located(session: Session, text: str) -> Iterator[tuple[str, int]]:
         yield statement, text.count("\n", 0, start) + 1
 
 
-def _note(result: Result) -> None:
-    print(footnote(result), file=sys.stderr)
+def _note(result: Result, limit: int | None = None) -> None:
+    print(footnote(result, limit), file=sys.stderr)
 
 
 def _text_stream(out: IO[bytes]) -> TextIO:

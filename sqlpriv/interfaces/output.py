@@ -9,7 +9,7 @@ from typing import IO, TextIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
@@ -22,6 +22,8 @@ TEXT_FORMATS = ("table", "csv", "json")
 FORMATS = (*TEXT_FORMATS, "parquet")
 PIPE_WIDTH = 100_000
 """Columns of what is no terminal: rows are not fitted to a screen."""
+SHOWN = 100
+"""Rows that a table shows on a terminal; every other form, and a pipe, has them all."""
 TEXT_WIDTH = 80
 """Where a table cuts long text, with an ellipsis."""
 
@@ -38,8 +40,16 @@ def write_parquet(result: Result, out: IO[bytes]) -> None:
         pq.write_table(result.table, out)
 
 
+def row_limit(console: Console) -> int | None:
+    """Returns how many rows of a table are shown there; None for all."""
+    return SHOWN if console.is_terminal else None
+
+
 def print_table(result: Result, console: Console, limit: int | None = None) -> None:
     """Prints the rows of a result, half-widths in a column of their own beside the values.
+
+    A terminal that is too narrow gets long text cut and, if need be, fewer columns, and is told
+    so; a number is never cut. A pipe gets every column.
 
     Args:
         result: One with rows; without rows nothing is printed.
@@ -48,16 +58,16 @@ def print_table(result: Result, console: Console, limit: int | None = None) -> N
     """
     if result.table is None:
         return
-    grid = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
-    for name, kind in zip(result.table.column_names, result.table.schema.types, strict=True):
-        # The name goes in as Text: a column may be called [red], which is no markup.
-        right = numeric(kind)
-        grid.add_column(Text(name), justify="right" if right else "left", no_wrap=right)
-        if _has_error(result, name):
-            grid.add_column(Text("±"), style="cyan", no_wrap=True)
-    for at, row in enumerate(rows(result.table, 0, limit)):
-        grid.add_row(*_cells(result, result.table, at, row))
-    _wide_enough(console, grid).print(grid, soft_wrap=not console.is_terminal)
+    names = result.table.column_names
+    # No text takes more than a third of a terminal, so that the numbers beside it have room.
+    longest = min(TEXT_WIDTH, max(12, console.width // 3))
+    for columns in range(len(names), 0, -1):
+        grid = _grid(result, result.table.select(range(columns)).slice(0, limit), longest)
+        if Measurement.get(console, _wide(console), grid).minimum <= console.width:
+            break
+    console.print(grid, soft_wrap=not console.is_terminal)
+    if hidden := names[columns:]:
+        console.print(Text(f"too narrow to show {', '.join(hidden)}: .mode csv does"))
 
 
 def console_for(out: TextIO) -> Console:
@@ -65,26 +75,34 @@ def console_for(out: TextIO) -> Console:
     return Console(file=out, highlight=False, width=None if out.isatty() else PIPE_WIDTH)
 
 
-def _wide_enough(console: Console, grid: Table) -> Console:
-    """Returns the console, or a wider one on the same stream: long text is cut, a number never."""
-    options = console.options.update(max_width=PIPE_WIDTH)
-    needed = Measurement.get(console, options, grid).minimum
-    if needed <= console.width:
-        return console
-    return Console(
-        file=console.file, highlight=False, width=needed, force_terminal=console.is_terminal
-    )
+def _grid(result: Result, table: pa.Table, longest: int) -> Table:
+    grid = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    for name, kind in zip(table.column_names, table.schema.types, strict=True):
+        # The name goes in as Text: a column may be called [red], which is no markup.
+        right = numeric(kind)
+        grid.add_column(Text(name), justify="right" if right else "left", no_wrap=right)
+        if _has_error(result, name):
+            grid.add_column(Text("±"), style="cyan", no_wrap=True)
+    for at, row in enumerate(rows(table)):
+        grid.add_row(*_cells(result, table.column_names, at, row, longest))
+    return grid
+
+
+def _wide(console: Console) -> ConsoleOptions:
+    return console.options.update(max_width=PIPE_WIDTH)
 
 
 def _has_error(result: Result, name: str) -> bool:
     return any(width is not None for width in result.half_widths.get(name, ()))
 
 
-def _cells(result: Result, table: pa.Table, at: int, row: tuple[object, ...]) -> list[Text]:
+def _cells(
+    result: Result, names: list[str], at: int, row: tuple[object, ...], longest: int
+) -> list[Text]:
     cells = []
-    for name, value in zip(table.column_names, row, strict=True):
+    for name, value in zip(names, row, strict=True):
         width = half_width(result, name, at)
-        text = _one_line(shown(value, width))
+        text = _one_line(shown(value, width), longest)
         style = "dim" if value is None else ""
         cells.append(Text(text, style=style, overflow="ellipsis", no_wrap=True))
         if _has_error(result, name):
@@ -92,10 +110,10 @@ def _cells(result: Result, table: pa.Table, at: int, row: tuple[object, ...]) ->
     return cells
 
 
-def _one_line(text: str) -> str:
+def _one_line(text: str, longest: int) -> str:
     """Text as a table has it; the other formats have it whole."""
     line = text.replace("\n", "\\n")
-    return line if len(line) <= TEXT_WIDTH else f"{line[: TEXT_WIDTH - 1]}…"
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
 def _write_csv(table: pa.Table, out: TextIO) -> None:

@@ -102,7 +102,8 @@ def numeric(kind: pa.DataType) -> bool:
 def shown(value: Any, half_width: float | None = None) -> str:
     """Returns a value as people read it, no finer than its half-width warrants.
 
-    Digits below a tenth of the half-width would be noise; without one, doubles show eight digits.
+    Digits below a tenth of the half-width would be noise; without one, doubles show six digits, and
+    all of those before the point.
     """
     match value:
         case None:
@@ -112,7 +113,7 @@ def shown(value: Any, half_width: float | None = None) -> str:
         case float() if half_width is not None and _usable(half_width) and math.isfinite(value):
             return f"{value:.{_decimals(half_width)}f}"
         case float():
-            return f"{value:.8g}"
+            return f"{value:.0f}" if 1e6 <= abs(value) < 1e15 else f"{value:.6g}"
         case bytes():
             return value.hex()
         case dt.datetime():

@@ -12,12 +12,9 @@ from sqlpriv.interfaces import commands
 from sqlpriv.interfaces.batch import located
 from sqlpriv.interfaces.caret import explained
 from sqlpriv.interfaces.footnote import footnote
-from sqlpriv.interfaces.output import console_for, print_table, write_text
+from sqlpriv.interfaces.output import console_for, print_table, row_limit, write_text
 from sqlpriv.interfaces.progress import reporting
 from sqlpriv.session import Catalog, Result, Session
-
-SHOWN = 100
-"""Rows that a table on a terminal shows; the other modes print them all."""
 
 WELCOME = "sqlpriv {version} · {vault} as {role} {principal} · .help for help, .quit to leave"
 
@@ -116,8 +113,8 @@ class Shell:
         return True
 
     def _print(self, result: Result) -> None:
-        limit = SHOWN if self.console.is_terminal else None
         if self.settings.mode == "table":
+            limit = row_limit(self.console)
             print_table(result, self.console, limit)
             self.say(footnote(result, limit))
         elif result.table is not None:

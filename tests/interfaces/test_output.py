@@ -47,9 +47,14 @@ def test_a_table_cuts_long_text_and_never_a_number():
     assert "xx…" in out.getvalue()
     assert "a\\nb" in out.getvalue()
     assert f"{'x' * 79}…" in printed(long)
-    out.truncate(0)
-    output.print_table(exact(**{f"n{i}": [123456789012] for i in range(9)}), narrow)
-    assert out.getvalue().count("123456789012") == 9
+
+
+def test_a_narrow_terminal_is_told_which_columns_it_does_not_show():
+    out = io.StringIO()
+    narrow = Console(file=out, width=30, force_terminal=True, no_color=True)
+    output.print_table(exact(**{f"n{i}": [123456789012] for i in range(4)}), narrow)
+    assert out.getvalue().count("123456789012") == 2
+    assert "too narrow to show n2, n3" in " ".join(out.getvalue().split())
 
 
 def test_a_limit_shows_the_first_rows_and_says_so():

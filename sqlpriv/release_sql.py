@@ -16,9 +16,10 @@ from sqlpriv.dialect import tree as t
 from sqlpriv.errors import ProgrammingError
 from sqlpriv.estimate.weights import aligned
 from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import Budget, epsilon_shown
+from sqlpriv.kernel.budget import Budget, amount, epsilon_shown
 from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.gate import Allowance, Kernel
+from sqlpriv.kernel.ledger import Account
 from sqlpriv.owner import Parameters
 from sqlpriv.plan.explain import SCHEMA, row, totals
 from sqlpriv.plan.plan import Plan
@@ -65,9 +66,9 @@ def shares(job: Job, table: pa.Table | None, name: str) -> NDArray[np.float64] |
     return aligned(table, name, columns, labels)
 
 
-def explained(kernel: Kernel, job: Job, contract: TableContract, budget: Budget) -> pa.Table:
+def explained(kernel: Kernel, job: Job, contract: TableContract, account: Account) -> pa.Table:
     """Returns the rows of EXPLAIN PRIVACY for a synthetic table: what each step costs."""
-    rows = []
+    rows, delta = [], account.budget.delta
     for step in steps(job):
         found: dict[str, Any] = {}
         if step.measurement is not None:
@@ -75,8 +76,8 @@ def explained(kernel: Kernel, job: Job, contract: TableContract, budget: Budget)
             found = {"cells": e.cells, "sensitivity": e.sensitivity, "sigma": e.sigma, "sql": e.sql}
             found["expected_error"] = half_width(step.price) * e.sigma
         mechanism = e.mechanism if step.measurement is not None else step.mechanism
-        rows.append(row(step.name, budget.delta, step.price, mechanism=mechanism, **found))
-    rows += totals(job.price, kernel.ledger.left(budget.unit_table), budget.delta)
+        rows.append(row(step.name, delta, step.price, mechanism=mechanism, **found))
+    rows += totals(job.price, account.left, delta)
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
@@ -96,7 +97,12 @@ def sizes(kernel: Kernel, planned: Plan, contract: TableContract) -> NDArray[np.
     """Returns sealed counts of the plan's cells, if they were released before; else None."""
     cells = planned.output.recipes[0].queries[0]
     count = a.Count(cells.source, cells.strata, cells.keys)
-    return kernel.released(count, contract)
+    account = contract.unit and kernel.ledger.account(contract.unit.table)
+    if not account:
+        return None
+    least = amount(account.budget.kind, 0)
+    seal = kernel.ledger.find_seal(contract.snapshot, a.fingerprint(count), least)
+    return seal and np.frombuffer(seal.payload, "<f8").reshape(a.shape(count))
 
 
 def query(

@@ -16,17 +16,22 @@ import pyarrow as pa
 
 from sqlpriv import dialect, release_sql, show
 from sqlpriv.answer import answer, rehearse
+from sqlpriv.declarations import declare
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import (
+    DeclarationError,
     InterfaceError,
     OperationalError,
     PermissionDenied,
     Refused,
 )
-from sqlpriv.kernel.budget import Budget, Price, epsilon_shown, zero
+from sqlpriv.kernel.budget import Budget, Price, amount, epsilon_shown
 from sqlpriv.kernel.contract import TableContract
-from sqlpriv.kernel.gate import Kernel
-from sqlpriv.owner import OwnerEngine, Parameters, declare, outside
+from sqlpriv.kernel.gate import Allowance, Kernel
+from sqlpriv.kernel.ledger import Account
+from sqlpriv.kernel.render import name
+from sqlpriv.kernel.sensitivity import batch_price
+from sqlpriv.owner import OwnerEngine, Parameters, outside
 from sqlpriv.plan.explain import explain
 from sqlpriv.plan.plan import Plan, plan
 from sqlpriv.store import ReleaseStore
@@ -156,9 +161,10 @@ class Session:
         """Returns (unit's table, epsilon left, epsilon in all) for every declared budget."""
         found = []
         for table, contract in self._contracts().items():
-            if budget := self._kernel.ledger.budget(table):
-                left = epsilon_shown(self._kernel.ledger.left(table), budget.delta)
-                found.append((contract.table, left, epsilon_shown(budget.total, budget.delta)))
+            if account := self._kernel.ledger.account(table):
+                budget, left = account.budget, account.left
+                total = epsilon_shown(budget.total, budget.delta)
+                found.append((contract.table, epsilon_shown(left, budget.delta), total))
         return tuple(found)
 
     def _run(self, statement: t.Statement, report: Report) -> Result:
@@ -201,9 +207,8 @@ class Session:
         planned, contract = self._planned(select, contracts)
         weights = self._weights(planned.output.weights)
         rehearse(planned, weights)
-        with self._kernel.allow(
-            contract, self._due(planned, contract), self.principal, select.text
-        ) as allowance:
+        due = self._due(planned, contract)
+        with Allowance(self._kernel, contract, due, self.principal, select.text) as allowance:
             releases = allowance.release(planned.measurements)
             spent = allowance.spent
         made = answer(planned, releases, weights)
@@ -242,21 +247,25 @@ class Session:
         return contract
 
     def _budget(self, contract: TableContract, pos: t.Pos) -> Budget:
+        return self._account(contract, pos).budget
+
+    def _account(self, contract: TableContract, pos: t.Pos) -> Account:
         unit = contract.unit.table if contract.unit else contract.table
-        budget = self._kernel.ledger.budget(unit)
-        if budget is None:
+        account = self._kernel.ledger.account(unit)
+        if account is None:
             raise _refuse(
                 f'no budget is declared for "{unit}"',
                 pos,
                 f"the owner runs ALTER TABLE {unit} SET PRIVACY BUDGET (epsilon = 3, delta = 1e-9)",
             )
-        return budget
+        return account
 
     def _due(self, planned: Plan, contract: TableContract) -> Price:
         fresh = [m for m in planned.measurements if not self._kernel.sealed(m, contract)]
         if not fresh:
-            return zero(self._budget(contract, t.Pos()).kind)
-        return self._kernel.price(fresh, contract)
+            return amount(self._budget(contract, t.Pos()).kind, 0)
+        assert contract.unit is not None  # as `_private` saw to
+        return batch_price(fresh, contract.unit)
 
     def _weights(self, table: str) -> pa.Table | None:
         return self._kernel.public(table) if table else None
@@ -267,20 +276,20 @@ class Session:
             case t.Select() as select:
                 planned, contract = self._planned(select, contracts)
                 rehearse(planned, self._weights(planned.output.weights))
-                budget = self._budget(contract, select.pos)
+                account = self._account(contract, select.pos)
                 return explain(
                     planned,
                     self._kernel.explain(planned.measurements, contract),
                     self._due(planned, contract),
-                    self._kernel.ledger.left(budget.unit_table),
-                    budget.delta,
+                    account.left,
+                    account.budget.delta,
                     release_sql.sizes(self._kernel, planned, contract),
                 )
             case t.CreateSynthetic() as create:
                 contract = self._private(create.select.table, create.pos, contracts)
-                budget = self._budget(contract, create.pos)
-                job, _ = release_sql.prepared(create, contract, budget, self._settings)
-                return release_sql.explained(self._kernel, job, contract, budget)
+                account = self._account(contract, create.pos)
+                job, _ = release_sql.prepared(create, contract, account.budget, self._settings)
+                return release_sql.explained(self._kernel, job, contract, account)
             case t.Plain() as plain:
                 raise plain.refusal
 
@@ -302,7 +311,7 @@ class Session:
         budget = self._budget(contract, create.pos)
         job, weights = release_sql.prepared(create, contract, budget, self._settings)
         shares = release_sql.shares(job, self._weights(weights), weights)
-        with self._kernel.allow(contract, job.price, self.principal, create.text) as allowance:
+        with Allowance(self._kernel, contract, job.price, self.principal, create.text) as allowance:
             made = release_sql.synthesize(job, allowance, shares, report)
             spent = allowance.spent
         comment = release_sql.comment(create, job, budget, self.principal)
@@ -332,7 +341,9 @@ class Session:
         for table in plain.tables:
             contract = contracts.get(table.lower())
             if contract is None and table.lower() not in released:
-                raise _refuse(f'there is no released or public table "{table}"', t.Pos(), self._known())
+                raise _refuse(
+                    f'there is no released or public table "{table}"', t.Pos(), self._known()
+                )
             if contract is not None and not contract.public:
                 raise plain.refusal
         return self._released(plain.text, plain.tables, contracts, plain.parameters)
@@ -391,9 +402,15 @@ class Session:
     def _create_unit_table(self, create: t.CreateUnitTable) -> Result:
         self._needs_owner("create a table", t.Pos())
         assert self._owner is not None
+        table, existed = create.table.lower(), create.table.lower() in self._contracts()
         self._owner.run(create.create)
-        for action in create.actions:
-            declare(self._kernel, action, self._contracts()[create.table.lower()], self.principal)
+        try:
+            for action in create.actions:
+                declare(self._kernel, action, self._contracts()[table], self.principal)
+        except DeclarationError:
+            if not existed:
+                self._owner.run(f"DROP TABLE {name(create.table)}")
+            raise
         self._kernel.verify()
         return Result(message=f"created {create.table}; each of its units is protected")
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import Refused
-from sqlpriv.kernel.budget import Price, Rho, epsilon_shown
+from sqlpriv.kernel.budget import Kind, Rho, amount, epsilon_shown
 from sqlpriv.kernel.contract import Categories, Column, ColumnDomain, Interval, TableContract
 from sqlpriv.kernel.gate import Kernel
 from sqlpriv.kernel.render import literal
@@ -54,10 +54,10 @@ def budget(kernel: Kernel, contracts: Mapping[str, TableContract]) -> pa.Table:
     """
     rows = []
     for table in contracts:
-        found = kernel.ledger.budget(table)
-        if found is None:
+        account = kernel.ledger.account(table)
+        if account is None:
             continue
-        spent, left = kernel.ledger.spent(table), kernel.ledger.left(table)
+        found, spent, left = account.budget, account.spent, account.left
         rho = isinstance(found.total, Rho)
         rows.append(
             {
@@ -68,7 +68,7 @@ def budget(kernel: Kernel, contracts: Mapping[str, TableContract]) -> pa.Table:
                 "epsilon_left": epsilon_shown(left, found.delta),
                 "rho": found.total.value if rho else None,
                 "rho_spent": spent.value if rho else None,
-                "charges": kernel.ledger.charges(table),
+                "charges": account.charges,
             }
         )
     names = ("epsilon", "delta", "epsilon_spent", "epsilon_left", "rho", "rho_spent")
@@ -79,22 +79,13 @@ def budget(kernel: Kernel, contracts: Mapping[str, TableContract]) -> pa.Table:
 def releases(kernel: Kernel) -> pa.Table:
     """SHOW PRIVACY RELEASES: every noised answer that was given, oldest first."""
 
-    def shown(unit_table: str, price: Price) -> float | None:
-        found = kernel.ledger.budget(unit_table)
-        return epsilon_shown(price, found.delta) if found else None
-
-    rows = [
-        {
-            "id": r.id,
-            "at": r.at,
-            "principal": r.principal,
-            "statement": r.statement,
-            "rho": r.price.value if isinstance(r.price, Rho) else None,
-            "epsilon": shown(r.unit_table, r.price),
-            "replays": r.replays,
-        }
-        for r in kernel.ledger.releases()
-    ]
+    rows = []
+    for r in kernel.ledger.releases():
+        price = amount(Kind(r["kind"]), r["nano"])
+        account = kernel.ledger.account(r["unit_table"])
+        epsilon = epsilon_shown(price, account.budget.delta) if account else None
+        rho = price.value if isinstance(price, Rho) else None
+        rows.append({**r, "rho": rho, "epsilon": epsilon})
     fields = [("id", pa.int64()), ("at", pa.string()), ("principal", pa.string()),
               ("statement", pa.string()), ("rho", pa.float64()), ("epsilon", pa.float64()),
               ("replays", pa.int64())]  # fmt: skip

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import Phase, settings
 from vaults import Engine, declare, write
 
 from sqlpriv.kernel.gate import Kernel
 
 settings.register_profile("sqlpriv", deadline=None, print_blob=True)
-settings.load_profile("sqlpriv")
+settings.register_profile("mutants", deadline=None, phases=[Phase.explicit, Phase.generate])
+settings.load_profile(os.environ.get("SQLPRIV_HYPOTHESIS", "sqlpriv"))  # mutants.py: no shrinking
 
 MakeKernel = Callable[..., Kernel]
 

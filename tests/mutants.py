@@ -14,6 +14,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -59,41 +60,38 @@ MUTANTS = (
     Mutant("0.3 is the level of 0", K + "render.py",
            'f"AND TRY_CAST({text} AS BIGINT) = {text} "', '""', SENSITIVITY),
     Mutant("which rows are kept is not keyed", K + "render.py",
-           'row = f"hash({key}::UBIGINT, u', 'row = f"hash(0::UBIGINT, u', SENSITIVITY),
+           'row = f"hash(hash({key}::UBIGINT, u', 'row = f"hash(hash(0::UBIGINT, u', SENSITIVITY),
     Mutant("`within` is not filtered", K + "render.py",
            "if query.within is not None:", "if False:", RENDER),
     Mutant("facts are always true", K + "gate.py",
            '{"bounded": bool(bounded)', '{"bounded": True', GATE),
-    Mutant("NULL does not vary inside a unit", K + "declare.py",
+    Mutant("NULL does not vary inside a unit", K + "render.py",
            "count({c}) = count(*) AND ", "", SENSITIVITY),
     Mutant("a constraint of another schema is believed", K + "reader.py",
-           "AND schema_name = 'main' AND database_name", "AND database_name", GATE),
+           "WHERE k.table_oid = c.table_oid AND", "WHERE k.table_name = c.table_name AND", GATE),
     # --- the price and the noise ---
     Mutant("L1 forgets the strata", K + "sensitivity.py",
            "l1=m * g * steps", "l1=m * steps", SENSITIVITY),
     Mutant("L2 forgets the rows", K + "sensitivity.py",
            "l2_squared=m * m * g", "l2_squared=m * g", SENSITIVITY),
     Mutant("the price of a batch is rounded down", K + "sensitivity.py",
-           "return -(-sum(sorted(loss, reverse=True)[:g]) // g)",
-           "return sum(sorted(loss, reverse=True)[:g]) // g", SENSITIVITY),
+           "nano += -(-sum(sorted(loss, reverse=True)[:g]) // g)",
+           "nano += sum(sorted(loss, reverse=True)[:g]) // g", SENSITIVITY),
     Mutant("a batch costs its cheapest strata", K + "sensitivity.py",
            "sorted(loss, reverse=True)", "sorted(loss)", SENSITIVITY),
     Mutant("Gaussian noise is halved", K + "gate.py",
-           "noise.gaussian(l2, price)", "noise.gaussian(l2 / 2, price)", GATE),
+           "noise.gaussian(distance, price)", "noise.gaussian(distance / 2, price)", GATE),
     Mutant("Laplace noise is for one row", K + "gate.py",
            "noise.laplace(moved.l1, price)", "noise.laplace(lattice.steps, price)", GATE),
-    Mutant("costs are rounded down", K + "budget.py", "math.ceil(", "math.floor(", BUDGET),
-    Mutant("scores forget rows_per_unit", K + "selection.py",
+    Mutant("what may be spent is rounded up", K + "budget.py", "math.floor(", "math.ceil(", BUDGET),
+    Mutant("scores forget rows_per_unit", K + "sensitivity.py",
            "* SCORE_UNIT * rows_per_unit", "* SCORE_UNIT", SELECTION),
     Mutant("every stratum selects at the whole price", K + "gate.py",
            "price.nano // g", "price.nano", SELECTION),
     # --- charge, read, noise, seal ---
     Mutant("the charge comes after the read", K + "gate.py",
-           "charge = self._charge(price)\n                raw = read()",
-           "raw = read()\n                charge = self._charge(price)", GATE),
-    Mutant("a selection is charged after its read", K + "gate.py",
-           "charge = self._charge(price)\n            self._exact.update(read())",
-           "self._exact.update(read())\n            charge = self._charge(price)", GATE),
+           "            charge = self._charge(price)\n            cells = [",
+           "            cells = [", GATE),
     Mutant("a cheap answer is replayed at a higher price", K + "ledger.py",
            "nano >= ?", "nano <= ?", LEDGER),
     Mutant("what is fresh is not charged", K + "gate.py",
@@ -102,7 +100,7 @@ MUTANTS = (
     Mutant("a stale plan is run", K + "gate.py",
            "!= self.contract:", "is None:", GATE),
     Mutant("declarations do not make a snapshot", K + "gate.py",
-           ":{records[-1].id if records else 0}", "", GATE),
+           ":{last}", "", GATE),
     Mutant("the write-ahead log is no content", K + "reader.py",
            "if log.exists():", "if False:", READER),
     # --- what is said ---
@@ -118,15 +116,15 @@ MUTANTS = (
            'reads: str = "double"', 'reads: str = "value"', f"{ORACLES} {RENDER}"),
     Mutant("text is compared with numbers", K + "operations.py",
            "if len(kinds) > 1 and kinds != NUMBERS:", "if False:", f"{RENDER} {ORACLES}"),
-    Mutant("a public table with a unit is public", K + "declare.py",
-           "(known, False) if unit", "(known, contract.public) if unit", GATE),
+    Mutant("a public table with a unit is public", K + "contract.py",
+           'body["public"] and unit is None', 'body["public"]', GATE),
 )  # fmt: skip
 
 
 def copied(into: Path) -> Path:
     """A copy of what the tests need; `_udfs` is found inside it, not in an editable install."""
     for folder in ("sqlpriv", "udfs", "tests"):
-        ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
+        ignored = shutil.ignore_patterns("__pycache__", "*.pyc", "_udfs")
         shutil.copytree(REPOSITORY / folder, into / folder, ignore=ignored)
     shutil.copy(REPOSITORY / "pyproject.toml", into)
     (into / "sqlpriv" / "_udfs").symlink_to("../udfs")
@@ -135,17 +133,22 @@ def copied(into: Path) -> Path:
 
 def run(copy: Path, tests: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests.split()]
-    paths = {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    paths = {
+        "PYTHONPATH": str(copy),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "SQLPRIV_HYPOTHESIS": "mutants",
+    }
     return subprocess.run(
         command, cwd=copy, env={**os.environ, **paths}, capture_output=True, text=True
     )
 
 
-def attempt(mutant: Mutant) -> tuple[Mutant, str, float]:
+def attempt(mutant: Mutant, original: Path) -> tuple[Mutant, str, float]:
     """Returns what became of a mutant, and the seconds it took."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        copy = copied(Path(folder))
+        copy = Path(folder) / "copy"
+        shutil.copytree(original, copy, symlinks=True)
         target = copy / mutant.file
         text = target.read_text()
         if text.count(mutant.old) != 1:
@@ -153,7 +156,9 @@ def attempt(mutant: Mutant) -> tuple[Mutant, str, float]:
         target.write_text(text.replace(mutant.old, mutant.new))
         done = run(copy, mutant.tests)
     # 1: a test failed. Anything else (a copy that does not even load, say) catches nothing.
-    outcome = {0: "SURVIVED", 1: "caught"}.get(done.returncode, f"BROKEN: {done.stdout[-500:]}")
+    outcome = {0: "SURVIVED", 1: "caught"}.get(
+        done.returncode, f"BROKEN: {(done.stdout + done.stderr)[-800:]}"
+    )
     return mutant, outcome, time.monotonic() - began
 
 
@@ -161,18 +166,18 @@ def main(names: list[str]) -> int:
     """Runs the mutants whose description holds one of the names, or all; 0 if all are caught."""
     chosen = [m for m in MUTANTS if not names or any(n in m.what for n in names)]
     with tempfile.TemporaryDirectory() as folder:
-        copy = copied(Path(folder))
-        found = [m for m in chosen if (copy / m.file).read_text().count(m.old) == 1]
+        original = copied(Path(folder))
+        found = [m for m in chosen if (original / m.file).read_text().count(m.old) == 1]
+        print(f"{len(chosen)} mutants, {len(found)} found in the code", flush=True)
         tests = sorted({t for m in chosen for t in m.tests.split()})
-        if run(copy, " ".join(tests)).returncode:
-            print("the tests fail on the unbroken code: nothing can be said")
+        if (done := run(original, " ".join(tests))).returncode:
+            print(f"{done.stdout}{done.stderr}\nthe tests fail on the unbroken code")
             return 1
-    print(f"{len(chosen)} mutants, {len(found)} found in the code")
-    caught = 0
-    with ThreadPoolExecutor(WORKERS) as pool:
-        for mutant, outcome, seconds in pool.map(attempt, chosen):
-            print(f"{outcome:<9} {seconds:5.1f} s  {mutant.what} ({mutant.file})", flush=True)
-            caught += outcome == "caught"
+        caught = 0
+        with ThreadPoolExecutor(WORKERS) as pool:
+            for mutant, outcome, seconds in pool.map(partial(attempt, original=original), chosen):
+                print(f"{outcome:<9} {seconds:5.1f} s  {mutant.what} ({mutant.file})", flush=True)
+                caught += outcome == "caught"
     print(f"{caught} of {len(chosen)} caught")
     return int(caught < len(chosen))
 

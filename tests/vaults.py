@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
+from sqlpriv.declarations import domain_body
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Budget, Price, Rho
 from sqlpriv.kernel.contract import (
@@ -18,11 +19,10 @@ from sqlpriv.kernel.contract import (
     TableContract,
     TableFacts,
 )
-from sqlpriv.kernel.declare import domain_body, verifying_sql
 from sqlpriv.kernel.gate import Allowance, Kernel
 from sqlpriv.kernel.operations import type_of
 from sqlpriv.kernel.release import Measurement, Release
-from sqlpriv.kernel.render import macros, render
+from sqlpriv.kernel.render import macros, render, verifying
 
 PLENTY = Budget("people", Rho(10**18), 1e-9)
 EXACT = Rho(10**15)
@@ -81,7 +81,7 @@ class Engine:
     def facts(self, made: TableContract) -> TableFacts:
         """What the gate would find true of the rows, with the gate's own query."""
         assert made.unit is not None
-        sql, tested = verifying_sql(made, made.unit)
+        sql, tested = verifying(made, made.unit)
         row = self.duckdb.execute(sql).fetchone()
         assert row is not None
         steady = {c.lower() for c, holds in zip(tested, row[1:], strict=True) if holds}
@@ -99,11 +99,8 @@ def declare(
     budget: Budget | None = PLENTY,
 ) -> None:
     """Says what an owner says of a table of units, and verifies it."""
-    kernel.ledger.append(table, "key", {"column": key}, "owner")
-    kernel.ledger.append(table, "unit", {"on": True}, "owner")
-    kernel.ledger.append(table, "bound", {"rows_per_unit": m, "groups_per_unit": g}, "owner")
-    for column, domain in (domains or {}).items():
-        kernel.ledger.append(table, "domain", domain_body(column, domain), "owner")
+    known = {column.lower(): domain_body(domain) for column, domain in (domains or {}).items()}
+    kernel.ledger.declare(table, "owner", key=key, unit=True, bound=[m, g], domains=known)
     if budget is not None:
         kernel.ledger.set_budget(budget, "owner")
     kernel.verify()
@@ -127,5 +124,5 @@ def allowed(kernel: Kernel, limit: Price | None = None, table: str = "people") -
     """An allowance for an analyst named ann."""
     found = kernel.contracts()[table]
     assert found.unit is not None
-    allowance = limit if limit is not None else kernel.ledger.left(found.unit.table)
-    return kernel.allow(found, allowance, "ann", "SELECT …")
+    allowance = limit if limit is not None else kernel.ledger.account(found.unit.table).left
+    return Allowance(kernel, found, allowance, "ann", "SELECT …")

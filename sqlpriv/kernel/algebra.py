@@ -8,12 +8,10 @@ measurements are found by `==`.
 
 from __future__ import annotations
 
-import dataclasses
 import datetime as dt
 import hashlib
-import json
+import math
 from dataclasses import dataclass
-from typing import Any
 
 from sqlpriv.kernel.contract import Number, Type, Value
 
@@ -61,11 +59,9 @@ class Case:
 
 @dataclass(frozen=True)
 class Bin:
-    """The 0-based number of the bin of a number or date, clamped to the first and last bin.
+    """The 0-based number of the bin of a number or date: k ascending edges part k + 1 bins.
 
-    Args:
-        arg: A number, date or timestamp with a declared interval.
-        edges: The inner edges, ascending: k edges make k + 1 bins, closed on the left.
+    Bins are closed on the left; the first and the last one reach to infinity.
     """
 
     arg: Expr
@@ -126,8 +122,8 @@ class Count:
         strata: The dimensions of `STRATIFY BY`; their product are the strata (one when empty).
         keys: The dimensions of the marginal inside each stratum.
         of: Count the rows where this is neither NULL nor NaN; None counts all rows.
-        within: Numbers of the strata that are measured, ascending; None for all. A stratum's
-            number is its row-major position in the product of `strata`.
+        within: Numbers of the measured strata, ascending; None for all. A stratum's number is its
+            row-major position in the product of `strata`.
     """
 
     source: Relation
@@ -159,10 +155,7 @@ Query = Count | Sum
 
 def strata_count(query: Query) -> int:
     """Returns how many strata the query's domain has (measured or not); 1 without STRATIFY BY."""
-    total = 1
-    for key in query.strata:
-        total *= len(key.values)
-    return total
+    return math.prod(len(key.values) for key in query.strata)
 
 
 def measured_strata(query: Query) -> tuple[int, ...]:
@@ -175,28 +168,10 @@ def shape(query: Query) -> tuple[int, ...]:
     return (len(measured_strata(query)), *(len(key.values) for key in query.keys))
 
 
-# --- Canonical text ------------------------------------------------------------------------------
+def fingerprint(query: Query) -> str:
+    """Returns the name under which a release is sealed.
 
-
-def canonical(node: Any) -> Any:
-    """Returns a JSON value that is equal for equal nodes and different for different ones."""
-    if dataclasses.is_dataclass(node) and not isinstance(node, type):
-        fields = [canonical(getattr(node, f.name)) for f in dataclasses.fields(node)]
-        return [type(node).__name__, *fields]
-    if isinstance(node, tuple):
-        return ["", *map(canonical, node)]
-    if isinstance(node, float):
-        return {"real": node.hex()}
-    if isinstance(node, dt.datetime):
-        return {"timestamp": node.isoformat()}
-    if isinstance(node, dt.date):
-        return {"date": node.isoformat()}
-    if node is None or isinstance(node, bool | int | str):
-        return str(node) if isinstance(node, Type) else node
-    raise TypeError(f"no canonical form for {type(node).__name__}")
-
-
-def fingerprint(node: Any) -> str:
-    """Returns the SHA-256 of the canonical text: the name under which a release is sealed."""
-    text = json.dumps(canonical(node), separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    Different queries have different texts: the repr of frozen dataclasses names every class and
+    field, that of a float or a date is exact.
+    """
+    return hashlib.sha256(repr(query).encode()).hexdigest()

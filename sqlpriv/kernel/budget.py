@@ -30,10 +30,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, order=True)
 class _Amount:
-    """A privacy loss of `nano` × 1e-9; compares, adds and subtracts within its own type alone.
+    """A privacy loss of `nano` × 1e-9, 0 to MAX_NANO; adds and compares within its own type alone.
 
     A float is read as the shortest decimal that denotes it, which is what its author wrote: 0.3 is
-    three tenths, though the double lies just below. Raises DataError outside of 0 to MAX_NANO.
+    three tenths, though the double lies just below. Raises DataError where it is out of range.
     """
 
     nano: int
@@ -45,12 +45,9 @@ class _Amount:
     @classmethod
     def at_most(cls, amount: float | Fraction) -> Self:
         """Returns the amount rounded down to a nano: for what may be spent."""
-        return cls(math.floor(_exact(amount) * NANO))
-
-    @classmethod
-    def at_least(cls, amount: float | Fraction) -> Self:
-        """Returns the amount rounded up to a nano: for what something costs."""
-        return cls(math.ceil(_exact(amount) * NANO))
+        if not math.isfinite(amount):
+            raise DataError(f"a privacy loss is a finite number, not {amount}")
+        return cls(math.floor(Fraction(str(amount)) * NANO))
 
     @property
     def value(self) -> float:
@@ -85,17 +82,12 @@ def amount(kind: Kind, nano: int) -> Price:
     return Rho(nano) if kind is Kind.ZCDP else Epsilon(nano)
 
 
-def zero(kind: Kind) -> Price:
-    """Returns the price of nothing."""
-    return amount(kind, 0)
-
-
 @dataclass(frozen=True)
 class Budget:
-    """All that may ever be learned about the units of one table.
+    """All that may ever be learned about the units of one table: `total` is positive.
 
-    `total` is positive. Under zCDP `delta` is where epsilon is stated, 0 < delta < 1; a pure budget
-    has delta = 0. Anything else is a DeclarationError.
+    Under zCDP epsilon is stated at `delta`, 0 < delta < 1; a pure budget has delta = 0. Anything
+    else is a DeclarationError.
     """
 
     unit_table: str
@@ -151,7 +143,6 @@ def rho_of(epsilon: float, delta: float) -> Rho:
     """Returns the most rho, in whole nanos, that is (epsilon, delta)-DP: rounded down.
 
     A bisection returns only a rho that it tried: `epsilon_of(rho_of(e, d), d) <= e` always holds.
-    Raises DataError for an argument out of range.
     """
     if not 0 < epsilon < math.inf:
         raise DataError(f"epsilon is a positive finite number, not {epsilon}")
@@ -170,10 +161,3 @@ def price_of(budget: Budget, epsilon: float) -> Price:
 def epsilon_shown(price: Price, delta: float) -> float:
     """Returns the epsilon that a price is shown as: at `delta` for rho, as it is for epsilon."""
     return epsilon_of(price, delta) if isinstance(price, Rho) else price.value
-
-
-def _exact(amount: float | Fraction) -> Fraction:
-    try:
-        return Fraction(str(amount))
-    except ValueError:
-        raise DataError(f"a privacy loss is a finite number, not {amount}") from None

@@ -2,22 +2,24 @@
 
 Nothing here looks at data. Privacy rests on `PrivacyUnit` and the declared domains alone, which
 the renderer *enforces* (it drops, clamps or bounds what does not fit), so a wrong promise costs
-accuracy and never privacy.
+accuracy and never privacy. The ledger keeps each table's declaration as JSON; what it leaves open
+takes the safe side: no domain, one row per unit, one stratum per unit, undeclared.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
-from sqlpriv.errors import DeclarationError
-
-Value = int | float | str | bool | dt.date | dt.datetime | None
-"""A literal, a category or an interval's end. `None` is SQL's NULL."""
+from sqlpriv.errors import DeclarationError, LedgerError
 
 Number = int | float
+Value = Number | str | bool | dt.date | dt.datetime | None
+"""A literal, a category or an interval's end. `None` is SQL's NULL."""
 MAX_INTEGER = 2**62
 """Declared integer ends lie strictly inside ±2**62, so that twice a centred value fits a BIGINT."""
 
@@ -54,8 +56,8 @@ class Interval:
     `nullable`: NULL counts as a further level where the column is a key.
     """
 
-    lower: int | float | dt.date | dt.datetime
-    upper: int | float | dt.date | dt.datetime
+    lower: Number | dt.date | dt.datetime
+    upper: Number | dt.date | dt.datetime
     nullable: bool = False
 
     def __post_init__(self) -> None:
@@ -83,15 +85,6 @@ class Column:
     sql_type: str
     domain: ColumnDomain | None = None
     required: bool = False
-
-
-@dataclass(frozen=True)
-class CatalogTable:
-    """A table's public schema; `unique` are the columns that alone are PRIMARY KEY or UNIQUE."""
-
-    name: str
-    columns: tuple[Column, ...]
-    unique: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -143,7 +136,8 @@ class TableContract:
     """Everything that is known about one table of the vault without reading its rows.
 
     `unit` is None for a public or an undeclared table; `key` is that of ADD PRIVACY_KEY, whether or
-    not SET PU was said; releases are replayed inside one `snapshot` only.
+    not SET PU was said; `unique` are the columns (lower case) that alone are PRIMARY KEY or UNIQUE;
+    releases are replayed inside one `snapshot` only.
     """
 
     table: str
@@ -152,9 +146,92 @@ class TableContract:
     public: bool = False
     links: tuple[Link, ...] = ()
     key: str | None = None
+    unique: frozenset[str] = frozenset()
     facts: TableFacts = TableFacts()
     snapshot: int = 0
 
     def column(self, name: str) -> Column | None:
         """Returns the column of that name, found as DuckDB does (case does not matter)."""
         return next((c for c in self.columns if c.name.lower() == name.lower()), None)
+
+
+# --- Declarations, as the ledger keeps them -------------------------------------------------------
+
+Declared = Mapping[str, Any]
+UNDECLARED: Declared = {
+    "key": None,  # a column's name
+    "unit": False,  # SET PU
+    "public": False,
+    "bound": None,  # [rows_per_unit, groups_per_unit]
+    "links": [],  # [column, table, parent], each
+    "domains": {},  # lower-case column: {required, and labels or lower, upper, nullable}
+}
+"""The body of a declaration: all that is in force of one table. Its latest one counts."""
+
+
+def in_force(
+    catalog: Sequence[TableContract],
+    declared: Mapping[str, Declared],
+    facts: Mapping[str, Declared],
+    snapshot: int,
+) -> dict[str, TableContract]:
+    """Returns the contract of every table of the catalog, by lower-case name.
+
+    `declared` are the tables' bodies, `facts` what was verified on this very snapshot.
+    """
+    tables = {
+        t.table.lower(): (t, {**UNDECLARED, **declared.get(t.table.lower(), {})}) for t in catalog
+    }
+    units = {
+        n: b["key"].lower()
+        for n, (t, b) in tables.items()
+        if b["unit"] and b["key"] and t.column(b["key"])
+    }
+    found = {}
+    for name, (table, body) in tables.items():
+        owners = [(name, units[name])] if name in units else []
+        links = tuple(Link(*link) for link in body["links"])
+        for link in links:  # straight to the key of a unit's own table
+            if units.get(link.table.lower()) == link.parent.lower() and table.column(link.column):
+                owners.append((link.table.lower(), link.column.lower()))
+        unit = PrivacyUnit(*owners[0], *(body["bound"] or (1, 1))) if owners else None
+        known = facts.get(name) if unit else None
+        found[name] = replace(
+            table,
+            columns=tuple(
+                _with_domain(c, body["domains"].get(c.name.lower())) for c in table.columns
+            ),
+            unit=unit,
+            public=body["public"] and unit is None,
+            links=links,
+            key=body["key"],
+            facts=TableFacts(known["bounded"], frozenset(known["constant"]))
+            if known
+            else TableFacts(),
+            snapshot=snapshot,
+        )
+    return found
+
+
+def _with_domain(column: Column, stored: Declared | None) -> Column:
+    match stored:
+        case None:
+            return column
+        case {"labels": labels, "required": bool(required)}:
+            domain: ColumnDomain = Categories(tuple(map(_decoded, labels)))
+        case {"lower": low, "upper": high, "nullable": bool(nullable), "required": bool(required)}:
+            domain = Interval(_decoded(low), _decoded(high), nullable)
+        case _:
+            raise LedgerError("the ledger holds a domain of an unknown form")
+    return replace(column, domain=domain, required=column.required or required)
+
+
+def _decoded(stored: Any) -> Any:
+    match stored:
+        case {"timestamp": str(text)}:
+            return dt.datetime.fromisoformat(text)
+        case {"date": str(text)}:
+            return dt.date.fromisoformat(text)
+        case None | bool() | int() | float() | str():
+            return stored
+    raise LedgerError("the ledger holds a domain value of an unknown form")

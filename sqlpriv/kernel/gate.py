@@ -1,9 +1,8 @@
 """The gate: the one way to private rows. Charge, read, noise, seal, in that order.
 
-`Kernel` knows the public facts. `Kernel.allow` opens an `Allowance`, which asks within a limit:
-`release` for noised vectors, `choose` for a private selection. Whatever is above this file can ask
-for the wrong thing; it cannot ask at the wrong price, read what it did not pay for, or see a number
-without its noise.
+`Kernel` knows the public facts. An `Allowance` asks within a limit: `release` for noised vectors,
+`choose` for a private selection. Whatever is above this file can ask for the wrong thing; it cannot
+ask at the wrong price, read what it did not pay for, or see a number without its noise.
 """
 
 from __future__ import annotations
@@ -11,11 +10,9 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 import numpy as np
@@ -25,20 +22,21 @@ from numpy.typing import NDArray
 from sqlpriv.errors import BudgetExhausted, KernelError, OperationalError, Refused
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel import noise
-from sqlpriv.kernel.budget import Budget, Epsilon, Price, Rho, amount, kind_of, zero
-from sqlpriv.kernel.contract import PrivacyUnit, TableContract, TableFacts, Type
-from sqlpriv.kernel.declare import fold, verifying_sql
+from sqlpriv.kernel.budget import Price, Rho, amount, kind_of
+from sqlpriv.kernel.contract import PrivacyUnit, TableContract, Type, in_force
 from sqlpriv.kernel.ledger import Ledger, Sealed, Snapshot
 from sqlpriv.kernel.operations import check_literal
 from sqlpriv.kernel.reader import Reader
 from sqlpriv.kernel.release import Measurement, Release
-from sqlpriv.kernel.render import Scope, render
-from sqlpriv.kernel.selection import Candidate, check_candidates, scoring, selection_hash
+from sqlpriv.kernel.render import Scope, render, verifying
 from sqlpriv.kernel.sensitivity import (
-    Lattice,
+    Candidate,
     batch_price,
+    check_candidates,
     check_within,
     lattice_of,
+    scoring,
+    selection_hash,
     sensitivity,
 )
 
@@ -49,14 +47,8 @@ MAX_CELLS = 2_000_000
 class Explained:
     """What a measurement would do, from public facts alone.
 
-    Args:
-        mechanism: "discrete Gaussian" or "discrete Laplace".
-        cells: How many noised numbers it gives.
-        sensitivity: L2 (Gaussian) or L1 (Laplace), in the units of what is summed.
-        sigma: Standard deviation of the noise, in those units.
-        price: What it costs by itself.
-        sql: The one statement that reads for it.
-        replayed: Its answer is sealed already and will be given at no cost.
+    `sensitivity` is L2 (discrete Gaussian) or L1 (discrete Laplace), `sigma` the standard
+    deviation of the noise, both in units of the sum. `replayed`: it is sealed, hence free.
     """
 
     mechanism: str
@@ -68,26 +60,10 @@ class Explained:
     replayed: bool
 
 
-@dataclass(frozen=True)
-class _Prepared:
-    """A measurement with its lattice and its noise: nothing in it comes from a row."""
-
-    measurement: Measurement
-    lattice: Lattice
-    noise: noise.Noise | None
-    l1: int
-    l2: float
-
-    @property
-    def sigma(self) -> float:
-        return float(self.lattice.step) * (self.noise.sigma if self.noise else 0.0)
-
-
 class Kernel:
-    """A vault and its ledger. Safe to share between threads; opens the vault for each statement.
+    """A vault and the ledger beside it (`people.duckdb`, `people.ledger`).
 
-    Args:
-        vault: The DuckDB file; the ledger lies beside it (`people.duckdb`, `people.ledger`).
+    Safe to share between threads; the vault is opened for each statement.
     """
 
     def __init__(self, vault: Path) -> None:
@@ -101,67 +77,13 @@ class Kernel:
     def contracts(self) -> dict[str, TableContract]:
         """Returns the contract of every table, by lower-case name. Reads no row."""
         with Reader(self.vault) as reader:
-            return self._contracts(reader)[0]
+            return self.in_force(reader)[0]
 
-    def budget(self, unit_table: str) -> Budget | None:
-        """Returns the declared budget of a unit's table."""
-        return self.ledger.budget(unit_table)
-
-    def spent(self, unit_table: str) -> Price:
-        """Returns what was charged so far."""
-        return self.ledger.spent(unit_table)
-
-    def left(self, unit_table: str) -> Price:
-        """Returns what may still be charged."""
-        return self.ledger.left(unit_table)
-
-    def price(self, measurements: Sequence[Measurement], contract: TableContract) -> Price:
-        """Returns what a batch costs when nothing of it is sealed; see `batch_price`."""
-        return batch_price(measurements, _unit(contract))
-
-    def sealed(self, measurement: Measurement, contract: TableContract) -> bool:
-        """Returns whether a measurement's answer would be replayed at no cost."""
-        found = self.ledger.find_seal(
-            contract.snapshot, a.fingerprint(measurement.query), measurement.price
-        )
-        return found is not None
-
-    def explain(
-        self, measurements: Sequence[Measurement], contract: TableContract
-    ) -> tuple[Explained, ...]:
-        """Returns what each measurement would do. Reads no row, charges nothing."""
-        explained = []
-        for m in measurements:
-            ready, pure = _prepare(m, contract), isinstance(m.price, Epsilon)
-            distance = float(ready.lattice.step) * (ready.l1 if pure else ready.l2)
-            mechanism = "discrete Laplace" if pure else "discrete Gaussian"
-            sql = render([m.query], contract, 0)
-            cells = int(np.prod(a.shape(m.query)))
-            explained.append(
-                Explained(
-                    *(mechanism, cells, distance, ready.sigma, m.price, sql),
-                    replayed=self.sealed(m, contract),
-                )
-            )
-        return tuple(explained)
-
-    def public(self, table: str) -> pa.Table:
-        """Returns the rows of a table that was declared public, exactly."""
-        with Reader(self.vault) as reader:
-            contract = self._contracts(reader)[0].get(table.lower())
-            if contract is None or not contract.public:
-                raise Refused(f'the table "{table}" is not public')
-            return reader.rows(contract.table)
-
-    def allow(
-        self, contract: TableContract, limit: Price, principal: str, statement: str
-    ) -> Allowance:
-        """Opens a statement's allowance: it may charge up to `limit`, and nothing once closed.
-
-        Raises:
-            Refused: The table has no privacy unit.
-        """
-        return Allowance(self, contract, limit, principal, statement)
+    def in_force(self, reader: Reader) -> tuple[dict[str, TableContract], Snapshot]:
+        """Returns the contracts and the snapshot: of these contents and these declarations."""
+        last, declared = self.ledger.declared()
+        snapshot = self.ledger.snapshot(f"{reader.fingerprint}:{last}")
+        return in_force(reader.catalog(), declared, snapshot.facts or {}, snapshot.id), snapshot
 
     def verify(self) -> None:
         """Records, for every table with a unit, which bounds this snapshot satisfies.
@@ -170,42 +92,42 @@ class Kernel:
         what it finds decides only whether bounding passes are run (`render.bounding`).
         """
         with Reader(self.vault) as reader:
-            contracts, snapshot = self._contracts(reader)
-            catalog = {t.name.lower(): t for t in reader.catalog()}
-            known: dict[str, Any] = {}
-            for table, contract in contracts.items():
-                if contract.unit is not None:
-                    unique = contract.unit.column in catalog[table].unique
-                    known[table] = self._verified(reader, contract, contract.unit, unique)
-            if known != (snapshot.facts or {}):
-                self.ledger.record_facts(snapshot.id, known)
+            contracts, snapshot = self.in_force(reader)
+            facts = {t: _facts(reader, c, c.unit) for t, c in contracts.items() if c.unit}
+            if facts != (snapshot.facts or {}):
+                self.ledger.record_facts(snapshot.id, facts)
 
-    def _verified(
-        self, reader: Reader, contract: TableContract, unit: PrivacyUnit, unique: bool
-    ) -> dict[str, Any]:
-        columns = tuple(c.name.lower() for c in contract.columns)
-        if unique:  # the constraint says it: no unit has two rows
-            return {"bounded": True, "constant": sorted(columns)}
-        sql, tested = verifying_sql(contract, unit)
-        bounded, *steady = reader.truths(sql)
-        constant = [c.lower() for c, holds in zip(tested, steady, strict=True) if holds]
-        return {"bounded": bool(bounded), "constant": sorted({*constant, unit.column})}
+    def sealed(self, measurement: Measurement, contract: TableContract) -> bool:
+        """Returns whether a measurement's answer would be replayed at no cost."""
+        named = a.fingerprint(measurement.query)
+        return self.ledger.find_seal(contract.snapshot, named, measurement.price) is not None
 
-    def _contracts(self, reader: Reader) -> tuple[dict[str, TableContract], Snapshot]:
-        records = self.ledger.declarations()
-        snapshot = self.ledger.snapshot(f"{reader.fingerprint}:{records[-1].id if records else 0}")
-        facts = {
-            table: TableFacts(bool(body["bounded"]), frozenset(body["constant"]))
-            for table, body in (snapshot.facts or {}).items()
-        }
-        return fold(records, reader.catalog(), facts, snapshot.id), snapshot
+    def explain(
+        self, measurements: Sequence[Measurement], contract: TableContract
+    ) -> tuple[Explained, ...]:
+        """Returns what each measurement would do. Reads no row, charges nothing."""
+        found = []
+        for m in measurements:
+            ready, sql = _Ready(m, contract), render([m.query], contract, 0)
+            mechanism = "discrete Gaussian" if isinstance(m.price, Rho) else "discrete Laplace"
+            public = (mechanism, math.prod(a.shape(m.query)), ready.distance, ready.sigma, m.price)
+            found.append(Explained(*public, sql, self.sealed(m, contract)))
+        return tuple(found)
+
+    def public(self, table: str) -> pa.Table:
+        """Returns the rows of a table that was declared public, exactly."""
+        with Reader(self.vault) as reader:
+            contract = self.in_force(reader)[0].get(table.lower())
+            if contract is None or not contract.public:
+                raise Refused(f'the table "{table}" is not public')
+            return reader.rows(contract.table)
 
 
 class Allowance:
-    """What one statement may ask and spend. Use as a context manager.
+    """What one statement may ask and spend: up to `limit`, and nothing once closed.
 
-    Exact marginals that a selection looked at are kept until the allowance is closed, so that a
-    later choice among them reads nothing again; they never leave this object but through noise.
+    A context manager. Exact marginals that a selection looked at are kept until it is closed, so
+    that a later choice among them reads nothing again; they leave this object through noise alone.
     """
 
     def __init__(
@@ -214,19 +136,14 @@ class Allowance:
         self.contract, self.unit = contract, _unit(contract)
         self._kernel, self._ledger = kernel, kernel.ledger
         self._principal, self._text, self._statement = principal, text, 0
-        self._limit, self.spent = limit, zero(kind_of(limit))
+        self._limit, self.spent = limit, amount(kind_of(limit), 0)
         self._exact: dict[a.Query, list[int]] = {}
         self._closed = False
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._closed = True
         self._exact.clear()
 
@@ -236,13 +153,10 @@ class Allowance:
         return amount(kind_of(self._limit), self._limit.nano - self.spent.nano)
 
     def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
-        """Answers a batch of measurements: one charge, one read, noise, seals.
+        """Answers a batch of measurements, in order: one charge, one read, noise, seals.
 
         A measurement whose query was sealed on this snapshot at the same or a higher price is
         replayed from its seal; the rest are charged `batch_price`.
-
-        Returns:
-            A Release each, in the order asked.
 
         Raises:
             BudgetExhausted: What is not sealed costs more than the allowance or the budget has
@@ -251,34 +165,22 @@ class Allowance:
             VaultBusy, OperationalError: The vault cannot be read just now; nothing was charged.
             ReadFailed: The engine failed after the charge, which stays.
         """
-        hashes = [a.fingerprint(m.query) for m in measurements]
-        seals = [self._find(h, m.price) for h, m in zip(hashes, measurements, strict=True)]
-        fresh = [i for i, seal in enumerate(seals) if seal is None]
-        ready = {i: _prepare(measurements[i], self.contract) for i in fresh}
+        asked = [(a.fingerprint(m.query), m) for m in measurements]
+        found = [self._find(named, m.price) for named, m in asked]
+        fresh = [x for x, seal in zip(asked, found, strict=True) if seal is None]
+        made: list[Sealed] = []
         if fresh:
-            price = batch_price([measurements[i] for i in fresh], self.unit)
-            queries = [measurements[i].query for i in fresh]
-            with self._opened(queries) as read:
-                charge = self._charge(price)
-                raw = read()
-            values = {i: _noised(ready[i], raw[measurements[i].query]) for i in fresh}
-            stored = [
-                Sealed(
-                    hashes[i],
-                    measurements[i].price,
-                    ready[i].sigma,
-                    values[i].astype("<f8").tobytes(),
-                )
-                for i in fresh
-            ]
-            numbers = self._ledger.seal(charge, self._statement, self.contract.snapshot, stored)
-            for i, number, seal in zip(fresh, numbers, stored, strict=True):
-                seals[i] = Sealed(seal.query_hash, seal.price, seal.sigma, seal.payload, number)
-        self._replay([s for i, s in enumerate(seals) if s is not None and i not in ready])
+            ready = [_Ready(m, self.contract) for _, m in fresh]
+            price = batch_price([m for _, m in fresh], self.unit)
+            charge, exact = self._bought(price, [m.query for _, m in fresh])
+            for (named, m), one in zip(fresh, ready, strict=True):
+                payload = one.noised(exact[m.query]).tobytes()
+                made.append(Sealed(named, m.price, one.sigma, payload))
+            made = self._seal(charge, made)
+        self._replay([seal for seal in found if seal])
         return tuple(
-            _released(measurements[i].query, seal, replayed=i not in ready)
-            for i, seal in enumerate(seals)
-            if seal is not None
+            _released(m.query, seal or made.pop(0), replayed=seal is not None)
+            for m, seal in zip(measurements, found, strict=True)
         )
 
     def choose(
@@ -290,89 +192,109 @@ class Allowance:
         at most D = (largest weight) * m. A unit lies in at most g strata, so g selections at
         price / g compose to `price`.
 
-        Args:
-            candidates: At least one; see `Candidate`.
-            price: Paid for all strata together.
-            allowed: Of shape (strata, candidates): which may be chosen where; one at least a row.
-
-        Returns:
-            The position of the chosen candidate, a stratum each.
+        `allowed`, of shape (strata, candidates), says which may be chosen where: one at least in
+        each stratum. Returns the position of the chosen candidate for each stratum.
         """
+        for candidate in candidates:
+            _checked(candidate.query, self.contract)
         check_candidates(candidates, allowed)
         g = min(self.unit.groups_per_unit, a.strata_count(candidates[0].query))
         share = amount(kind_of(price), price.nano // g)
         named = selection_hash(candidates, allowed)
-        seal = self._find(named, price)
-        if seal is not None:
+        if seal := self._find(named, price):
             self._replay([seal])
             return tuple(json.loads(seal.payload))
         distance, score = scoring(candidates, self.unit.rows_per_unit)
-        missing = list(dict.fromkeys(c.query for c in candidates if c.query not in self._exact))
-        with self._opened(missing) as read:
-            charge = self._charge(price)
-            self._exact.update(read())
-        exact = [self._exact[c.query] for c in candidates]
+        charge, read = self._bought(
+            price, [c.query for c in candidates if c.query not in self._exact]
+        )
+        self._exact |= read
         chosen = []
         for stratum, row in enumerate(allowed):
-            open_to = [int(i) for i in np.flatnonzero(row)]
-            scores = [score(candidates[i], stratum, exact[i]) for i in open_to]
+            open_to = np.flatnonzero(row).tolist()
+            options = [candidates[i] for i in open_to]
+            scores = [score(c, stratum, self._exact[c.query]) for c in options]
             chosen.append(open_to[noise.select(scores, distance, share)])
-        stored = Sealed(named, price, 0.0, json.dumps(chosen).encode())
-        self._ledger.seal(charge, self._statement, self.contract.snapshot, [stored])
+        self._seal(charge, [Sealed(named, price, 0.0, json.dumps(chosen).encode())])
         return tuple(chosen)
+
+    def _bought(
+        self, price: Price, queries: Sequence[a.Query]
+    ) -> tuple[int, dict[a.Query, list[int]]]:
+        """Pays, then reads: returns the charge and the exact integers, dense and row-major."""
+        if not queries:
+            return self._charge(price), {}
+        groups: dict[object, list[a.Query]] = defaultdict(list)
+        for query in dict.fromkeys(queries):
+            groups[(query.source, query.strata)].append(query)
+        with Reader(self._kernel.vault) as reader:
+            contracts, snapshot = self._kernel.in_force(reader)
+            if contracts.get(self.contract.table.lower()) != self.contract:
+                raise OperationalError(
+                    "the vault or its declarations changed since this statement was planned;"
+                    " nothing was read or charged: run it again"
+                )
+            texts = [render(group, self.contract, snapshot.hash_key) for group in groups.values()]
+            for text in texts:
+                reader.rehearse(text)
+            charge = self._charge(price)
+            cells = [
+                reader.cells(text, len(g)) for text, g in zip(texts, groups.values(), strict=True)
+            ]
+        exact: dict[a.Query, list[int]] = {}
+        for group, answers in zip(groups.values(), cells, strict=True):
+            exact |= {q: _dense(q, *found) for q, found in zip(group, answers, strict=True)}
+        return charge, exact
+
+    def _charge(self, price: Price) -> int:
+        """Pays, durably. The first payment asks that the whole allowance can be paid."""
+        if price.nano > self.left.nano:
+            raise BudgetExhausted("the statement asks for more than its allowance")
+        whole = price if self.spent.nano else self._limit
+        charge = self._ledger.charge(self._begun(), self.unit.table, price, whole)
+        self.spent = amount(kind_of(price), self.spent.nano + price.nano)
+        return charge
 
     def _find(self, named: str, price: Price) -> Sealed | None:
         if self._closed:
             raise KernelError("a closed allowance answers nothing")
         return self._ledger.find_seal(self.contract.snapshot, named, price)
 
-    @contextmanager
-    def _opened(self, queries: Sequence[a.Query]) -> Iterator[_Read]:
-        """Opens the vault and renders; what it yields reads, once the charge is paid."""
-        if not queries:
-            yield dict
-            return
-        with Reader(self._kernel.vault) as reader:
-            contracts, snapshot = self._kernel._contracts(reader)
-            if contracts.get(self.contract.table.lower()) != self.contract:
-                raise OperationalError(
-                    "the vault or its declarations changed since this statement was planned;"
-                    " nothing was read or charged: run it again"
-                )
-            groups: dict[Any, list[a.Query]] = defaultdict(list)
-            for query in dict.fromkeys(queries):
-                groups[(query.source, query.strata)].append(query)
-            statements = [
-                (group, render(group, self.contract, snapshot.hash_key))
-                for group in groups.values()
-            ]
-            yield lambda: _exact(reader, statements)
+    def _seal(self, charge: int, answers: Sequence[Sealed]) -> list[Sealed]:
+        return self._ledger.seal(charge, self._begun(), self.contract.snapshot, answers)
+
+    def _replay(self, seals: Sequence[Sealed]) -> None:
+        if seals:
+            self._ledger.replay(self._begun(), [seal.id for seal in seals])
 
     def _begun(self) -> int:
         if not self._statement:
             self._statement = self._ledger.begin_statement(self._principal, self._text)
         return self._statement
 
-    def _charge(self, price: Price) -> int:
-        """Pays, durably. The first payment asks that the whole allowance can be paid."""
-        if price.nano > self.left.nano:
-            raise BudgetExhausted(
-                "the statement asks for more than its allowance; nothing was read"
-            )
-        if not self.spent.nano and self._limit.nano > self._ledger.left(self.unit.table).nano:
-            self._ledger.charge(
-                self._begun(), self.unit.table, self._limit
-            )  # refuses, with figures
-        charge = self._ledger.charge(self._begun(), self.unit.table, price)
-        self.spent = amount(kind_of(price), self.spent.nano + price.nano)
-        return charge
 
-    def _replay(self, seals: Sequence[Sealed]) -> None:
-        if seals:
-            self._ledger.replay(self._begun(), [s.id for s in seals])
+class _Ready:
+    """A measurement, checked, with its noise: nothing in it comes from a row."""
 
+    def __init__(self, measurement: Measurement, contract: TableContract) -> None:
+        query, price = measurement.query, measurement.price
+        lattice = lattice_of(query, _checked(query, contract))
+        moved = sensitivity(query, _unit(contract), lattice.steps)
+        self.step, self.noise = lattice.step, None
+        if isinstance(price, Rho):
+            distance = noise.root(moved.l2_squared)
+            self.noise = noise.gaussian(distance, price) if lattice.steps else None
+        else:
+            distance = moved.l1
+            self.noise = noise.laplace(moved.l1, price) if lattice.steps else None
+        self.distance = float(self.step) * distance
+        self.sigma = float(self.step) * (self.noise.sigma if self.noise else 0.0)
 
-_Read = Callable[[], dict[a.Query, list[int]]]
+    def noised(self, exact: list[int]) -> NDArray[np.float64]:
+        """Adds noise to the exact integers, then leaves the lattice for the query's own units."""
+        drawn = self.noise.draw(len(exact)) if self.noise else [0] * len(exact)
+        up, down = self.step.as_integer_ratio()
+        return np.array([(x + z) * up / down for x, z in zip(exact, drawn, strict=True)], "<f8")
 
 
 def _unit(contract: TableContract) -> PrivacyUnit:
@@ -381,9 +303,17 @@ def _unit(contract: TableContract) -> PrivacyUnit:
     return contract.unit
 
 
-def _prepare(measurement: Measurement, contract: TableContract) -> _Prepared:
-    """Returns a measurement with its noise, or refuses it: before anything is charged."""
-    query, price = measurement.query, measurement.price
+def _facts(reader: Reader, contract: TableContract, unit: PrivacyUnit) -> dict[str, Any]:
+    if unit.column in contract.unique:  # the constraint says it: no unit has two rows
+        return {"bounded": True, "constant": sorted(c.name.lower() for c in contract.columns)}
+    sql, tested = verifying(contract, unit)
+    bounded, *steady = reader.truths(sql)
+    constant = {c.lower() for c, holds in zip(tested, steady, strict=True) if holds}
+    return {"bounded": bool(bounded), "constant": sorted(constant | {unit.column})}
+
+
+def _checked(query: a.Query, contract: TableContract) -> Type | None:
+    """Returns the type of what is added up, or refuses what is too large or could fail on a row."""
     check_within(query)
     if math.prod(a.shape(query)) > MAX_CELLS or a.strata_count(query) > MAX_CELLS:
         raise Refused(f"the query has more than {MAX_CELLS} cells")
@@ -395,38 +325,17 @@ def _prepare(measurement: Measurement, contract: TableContract) -> _Prepared:
     of = scope.type(query.of) if query.of is not None else None
     if isinstance(query, a.Sum) and of not in (Type.INTEGER, Type.REAL):
         raise Refused("only numbers are summed")
-    lattice = lattice_of(query, of)
-    moved = sensitivity(query, _unit(contract), lattice.steps)
-    if lattice.steps == 0:
-        return _Prepared(measurement, lattice, None, 0, 0.0)
-    l2 = noise.root(moved.l2_squared)
-    made = noise.gaussian(l2, price) if isinstance(price, Rho) else noise.laplace(moved.l1, price)
-    return _Prepared(measurement, lattice, made, moved.l1, l2)
+    return of
 
 
-def _exact(
-    reader: Reader, statements: Sequence[tuple[list[a.Query], str]]
-) -> dict[a.Query, list[int]]:
-    """Reads: returns the exact integers of each query, dense and row-major."""
-    answers = {}
-    for queries, sql in statements:
-        for query, (cells, values) in zip(queries, reader.cells(sql, len(queries)), strict=True):
-            per_stratum = math.prod(len(key.values) for key in query.keys)
-            offset = {s: i * per_stratum for i, s in enumerate(a.measured_strata(query))}
-            dense = [0] * math.prod(a.shape(query))
-            for cell, value in zip(cells.tolist(), values, strict=True):
-                dense[offset[cell // per_stratum] + cell % per_stratum] = int(value)
-            answers[query] = dense
-    return answers
-
-
-def _noised(ready: _Prepared, exact: list[int]) -> NDArray[np.float64]:
-    """Adds the noise to the exact integers, then leaves the lattice for the query's own units."""
-    drawn = ready.noise.draw(len(exact)) if ready.noise else [0] * len(exact)
-    step = ready.lattice.step
-    noised = [x + z for x, z in zip(exact, drawn, strict=True)]
-    scaled = [x * step.numerator / step.denominator for x in noised]
-    return np.array(scaled, dtype=np.float64)
+def _dense(query: a.Query, cells: NDArray[np.int64], values: Sequence[int]) -> list[int]:
+    """Returns the integers of all measured cells from the numbers and values of non-empty ones."""
+    per_stratum = math.prod(len(key.values) for key in query.keys)
+    offset = {s: i * per_stratum for i, s in enumerate(a.measured_strata(query))}
+    dense = [0] * math.prod(a.shape(query))
+    for cell, value in zip(cells.tolist(), values, strict=True):
+        dense[offset[cell // per_stratum] + cell % per_stratum] = int(value)
+    return dense
 
 
 def _released(query: a.Query, seal: Sealed, replayed: bool) -> Release:

@@ -7,8 +7,8 @@
 * Nothing is sold twice. What was spent is read and the charge committed under BEGIN IMMEDIATE,
   SQLite's one write lock for all processes.
 * Nothing is guessed. A record of an unknown kind is refused, as is a file whose schema is not, to
-  the letter, the one below. A file is created whole, by a link, so that no crash leaves an empty
-  one that reads as an untouched budget.
+  the letter, ledger.sql. A file is created whole, by a link, so that no crash leaves an empty one
+  that reads as an untouched budget.
 
 Not covered: whoever may write the file can replace it by an older copy or delete it (README.md).
 """
@@ -22,75 +22,45 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from sqlpriv import errors
-from sqlpriv.kernel.budget import MAX_NANO, Budget, Kind, Price, Rho, amount, epsilon_shown, kind_of
+from sqlpriv.kernel.budget import Budget, Kind, Price, Rho, amount, epsilon_shown, kind_of
+from sqlpriv.kernel.contract import UNDECLARED, Declared
 
 VERSION = 1
 BUSY_SECONDS = 30.0
-# Kinds of declaration. A kind's meaning never changes; a new meaning takes a new kind.
-KINDS = frozenset({"key", "unit", "public", "link", "unlink", "domain", "bound"})
-
-_TABLES = {  # every column is NOT NULL
-    "declaration": "principal TEXT, subject TEXT, kind TEXT, body TEXT",
-    "budget": "principal TEXT, unit_table TEXT, {price}, delta REAL",
-    "snapshot": "fingerprint TEXT, hash_key BLOB",
-    "fact": "snapshot_id {of} snapshot, body TEXT",
-    "statement": "principal TEXT, text TEXT",
-    "charge": "statement_id {of} statement, unit_table TEXT, {price}",
-    "seal": "charge_id {of} charge, statement_id {of} statement, snapshot_id {of} snapshot,"
-    " query_hash TEXT, {price}, sigma REAL, payload BLOB",
-    "replay": "seal_id {of} seal, statement_id {of} statement",
-}
-_PRICE = (
-    "kind TEXT NOT NULL CHECK (kind IN ('zcdp', 'pure')),"
-    f" nano INTEGER CHECK (typeof(nano) = 'integer' AND nano BETWEEN 1 AND {MAX_NANO})"
-)
+SCHEMA = resources.files("sqlpriv.kernel").joinpath("ledger.sql").read_text("utf-8")
+_PASSING = {"PERM", "BUSY", "LOCKED", "NOMEM", "READONLY", "INTERRUPT", "IOERR", "FULL", "CANTOPEN"}
 
 
-def _schema() -> Iterator[str]:
-    for t, columns in _TABLES.items():
-        filled = columns.replace(",", " NOT NULL,").format(price=_PRICE, of="INTEGER REFERENCES")
-        yield f"CREATE TABLE {t} (id INTEGER PRIMARY KEY, at TEXT NOT NULL, {filled} NOT NULL)"
-        for event in (  # NEW.id is -1 where SQLite is to choose it; a REPLACE must name it
-            f"update BEFORE UPDATE ON {t}",
-            f"delete BEFORE DELETE ON {t}",
-            f"replace BEFORE INSERT ON {t} WHEN EXISTS (SELECT 1 FROM {t} WHERE id = NEW.id)",
-        ):
-            yield f"CREATE TRIGGER {t}_{event} BEGIN SELECT RAISE(ABORT, 'append-only'); END"
-    yield "CREATE INDEX seal_query ON seal (snapshot_id, query_hash)"
-    yield "CREATE INDEX replay_seal ON replay (seal_id)"
+class Account(NamedTuple):
+    """The latest budget of a unit's table, and the number and the sum of all charges."""
+
+    budget: Budget
+    charges: int
+    spent: Price
+
+    @property
+    def left(self) -> Price:
+        """The budget less what was spent, never below zero."""
+        return amount(self.budget.kind, max(0, self.budget.total.nano - self.spent.nano))
 
 
-@dataclass(frozen=True)
-class Record:
-    """One declaration by the owner; `subject` is a lower-case table name, `body` was JSON."""
-
-    id: int
-    at: str
-    principal: str
-    subject: str
-    kind: str
-    body: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Snapshot:
-    """A state of the vault; `hash_key` (64 bits) decides which rows of a unit are kept in it."""
+class Snapshot(NamedTuple):
+    """A state of the vault, its 64-bit hash key and what was found true of its rows."""
 
     id: int
     hash_key: int
     facts: dict[str, Any] | None
 
 
-@dataclass(frozen=True)
-class Sealed:
+class Sealed(NamedTuple):
     """A noised answer, as stored, to the query of that hash; `id` is 0 until it is sealed."""
 
     query_hash: str
@@ -98,19 +68,6 @@ class Sealed:
     sigma: float
     payload: bytes
     id: int = 0
-
-
-@dataclass(frozen=True)
-class ReleaseRow:
-    """A row of `SHOW PRIVACY RELEASES`; `id` is the seal's."""
-
-    id: int
-    at: str
-    principal: str
-    statement: str
-    unit_table: str
-    price: Price
-    replays: int
 
 
 class Ledger:
@@ -143,23 +100,21 @@ class Ledger:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
 
-    def append(self, subject: str, kind: str, body: dict[str, Any], principal: str) -> int:
-        """Appends a declaration about a table; the contract is the fold of all of them."""
-        if kind not in KINDS:
-            raise errors.LedgerError(f"{kind!r} is no kind of declaration")
-        row: dict[str, Any] = {"subject": subject.lower(), "kind": kind, "body": json.dumps(body)}
+    def declare(self, table: str, principal: str, **changes: Any) -> int:
+        """Appends a table's latest declaration with some fields (see `UNDECLARED`) changed."""
+        table = table.lower()
         with self._begin("IMMEDIATE") as db:
-            return insert(db, "declaration", principal=principal, **row)
+            body = {**_declared(db)[1].get(table, UNDECLARED), **changes}
+            if body.keys() != UNDECLARED.keys():
+                raise errors.LedgerError("a declaration has no such field")
+            text = json.dumps(body)
+            row = {"principal": principal, "subject": table, "kind": "contract", "body": text}
+            return insert(db, "declaration", **row)
 
-    def declarations(self) -> list[Record]:
-        """Returns every declaration, oldest first; LedgerError if one is of an unknown kind."""
+    def declared(self) -> tuple[int, dict[str, Declared]]:
+        """Returns the last declaration's number and, by lower-case table, the body in force."""
         with self._begin() as db:
-            rows = db.execute("SELECT * FROM declaration ORDER BY id").fetchall()
-            if unknown := sorted({row[4] for row in rows} - KINDS):
-                raise errors.LedgerError(
-                    f"the ledger's declarations are of unknown kind: {unknown}"
-                )
-            return [Record(*(*row[:5], json.loads(row[5]))) for row in rows]
+            return _declared(db)
 
     def set_budget(self, budget: Budget, principal: str) -> None:
         """Replaces the budget of a unit table; what was spent stays spent.
@@ -168,32 +123,17 @@ class Ledger:
         """
         unit, row = budget.unit_table.lower(), {"principal": principal, "delta": budget.delta}
         with self._begin("IMMEDIATE") as db:
-            old = _budget(db, unit)
-            if old and old.kind is not budget.kind and _account(db, unit)[1].nano:
-                kept = "zCDP, with a delta" if old.kind is Kind.ZCDP else "pure, without a delta"
+            old = _account(db, unit)
+            if old and old.budget.kind is not budget.kind and old.charges:
+                pure = old.budget.kind is Kind.PURE
+                kept = "pure, without a delta" if pure else "zCDP, with a delta"
                 raise errors.DeclarationError(f"the budget of {unit} was drawn on: it stays {kept}")
             insert(db, "budget", budget.total, unit_table=unit, **row)
 
-    def budget(self, unit_table: str) -> Budget | None:
-        """Returns the latest budget of a unit table, None where none was declared."""
+    def account(self, unit_table: str) -> Account | None:
+        """Returns what a unit's table may spend and has spent; None where it has no budget."""
         with self._begin() as db:
-            return _budget(db, unit_table)
-
-    def spent(self, unit_table: str) -> Price:
-        """Returns the sum of all charges; DeclarationError where there is no budget."""
-        with self._begin() as db:
-            return _account(db, unit_table)[1]
-
-    def left(self, unit_table: str) -> Price:
-        """Returns the budget less what was spent, never below zero; see `spent`."""
-        with self._begin() as db:
-            return _account(db, unit_table)[2]
-
-    def charges(self, unit_table: str) -> int:
-        """Returns how many charges there were."""
-        sql = "SELECT count(*) FROM charge WHERE unit_table = ?"
-        with self._begin() as db:
-            return int(db.execute(sql, (unit_table.lower(),)).fetchone()[0])
+            return _account(db, unit_table)
 
     def snapshot(self, fingerprint: str) -> Snapshot:
         """Returns the latest snapshot if it is of that fingerprint, else a new one."""
@@ -205,8 +145,7 @@ class Ledger:
             row = db.execute(sql).fetchone()
             if row is None or row[3] != fingerprint:
                 key = secrets.token_bytes(8)
-                number = insert(db, "snapshot", fingerprint=fingerprint, hash_key=key)
-                row = (number, key, None)
+                row = (insert(db, "snapshot", fingerprint=fingerprint, hash_key=key), key, None)
             return Snapshot(row[0], int.from_bytes(row[1]), json.loads(row[2] or "null"))
 
     def record_facts(self, snapshot_id: int, facts: dict[str, Any]) -> None:
@@ -219,33 +158,41 @@ class Ledger:
         with self._begin("IMMEDIATE") as db:
             return insert(db, "statement", principal=principal, text=text)
 
-    def charge(self, statement_id: int, unit_table: str, price: Price) -> int:
+    def charge(
+        self, statement_id: int, unit_table: str, price: Price, whole: Price | None = None
+    ) -> int:
         """Pays a price, durably and for good; returns the charge's number.
 
-        Raises BudgetExhausted where less is left, DeclarationError where there is no budget, and
-        LedgerError for a price of nothing or of the other kind.
+        Raises BudgetExhausted where less than the `whole` statement costs (the price by default) is
+        left, DeclarationError where there is no budget, and LedgerError for a price of nothing or
+        of the other kind.
         """
         with self._begin("IMMEDIATE") as db:
-            budget, _, left = _account(db, unit_table)
+            account = _account(db, unit_table)
+            if account is None:
+                raise errors.DeclarationError(
+                    f"{unit_table} has no PRIVACY BUDGET; nothing was read"
+                )
+            budget, left = account.budget, account.left
             if price.nano <= 0 or kind_of(price) is not budget.kind:
                 raise errors.LedgerError(f"a {budget.kind.value} budget cannot be charged {price}")
-            if price.nano > left.nano:
-                costs, rest = _shown(price, budget.delta), _shown(left, budget.delta)
+            if (whole or price).nano > left.nano:
+                costs, rest = _shown(whole or price, budget.delta), _shown(left, budget.delta)
                 raise errors.BudgetExhausted(f"costs {costs} but {rest} is left; nothing was read")
             unit = budget.unit_table
             return insert(db, "charge", price, statement_id=statement_id, unit_table=unit)
 
     def seal(
         self, charge_id: int, statement_id: int, snapshot_id: int, answers: Sequence[Sealed]
-    ) -> tuple[int, ...]:
-        """Stores noised answers under their charge, all or none; returns their numbers."""
+    ) -> list[Sealed]:
+        """Stores noised answers under their charge, all or none; returns them numbered."""
         of = {"charge_id": charge_id, "statement_id": statement_id, "snapshot_id": snapshot_id}
         with self._begin("IMMEDIATE") as db:
-            numbers = []
+            numbered = []
             for a in answers:
                 row = {"query_hash": a.query_hash, "sigma": a.sigma, "payload": a.payload}
-                numbers.append(insert(db, "seal", a.price, **of, **row))
-            return tuple(numbers)
+                numbered.append(a._replace(id=insert(db, "seal", a.price, **of, **row)))
+            return numbered
 
     def find_seal(self, snapshot_id: int, query_hash: str, price: Price) -> Sealed | None:
         """Returns the dearest answer sealed at that price or a higher one of its kind, or None."""
@@ -263,19 +210,15 @@ class Ledger:
             for seal_id in seal_ids:
                 insert(db, "replay", seal_id=seal_id, statement_id=statement_id)
 
-    def releases(self) -> list[ReleaseRow]:
-        """Returns every sealed answer, oldest first."""
+    def releases(self) -> list[dict[str, Any]]:
+        """Returns every sealed answer, oldest first, with the columns of the view `release`."""
         with self._begin() as db:
-            rows = db.execute(
-                "SELECT s.id, s.at, t.principal, t.text, c.unit_table, s.kind, s.nano,"
-                " (SELECT count(*) FROM replay r WHERE r.seal_id = s.id) FROM seal s"
-                " JOIN statement t ON t.id = s.statement_id JOIN charge c ON c.id = s.charge_id"
-                " ORDER BY s.id"
-            )
-            return [ReleaseRow(*(*r[:5], amount(Kind(r[5]), r[6]), r[7])) for r in rows]
+            found = db.execute("SELECT * FROM release")
+            names = [column[0] for column in found.description]
+            return [dict(zip(names, row, strict=True)) for row in found]
 
 
-def insert(db: sqlite3.Connection, table: str, price: Price | None = None, **row: Any) -> int:
+def insert(db: sqlite3.Connection, table: str, price: Price | None = None, /, **row: Any) -> int:
     """Appends a row, with its price and the time in UTC; returns its number."""
     row["at"] = datetime.now(UTC).isoformat(timespec="milliseconds")
     if price:
@@ -284,23 +227,27 @@ def insert(db: sqlite3.Connection, table: str, price: Price | None = None, **row
     return int(db.execute(sql, tuple(row.values())).lastrowid or 0)
 
 
-def _budget(db: sqlite3.Connection, unit_table: str) -> Budget | None:
+def _declared(db: sqlite3.Connection) -> tuple[int, dict[str, Declared]]:
+    sql = "SELECT max(id), subject, kind, body FROM declaration GROUP BY subject, kind ORDER BY 1"
+    rows = db.execute(sql).fetchall()
+    bodies = {subject: json.loads(text) for _, subject, _, text in rows}
+    fields = [body.keys() for body in bodies.values()]
+    if {row[2] for row in rows} - {"contract"} or any(f != UNDECLARED.keys() for f in fields):
+        raise errors.LedgerError("the ledger holds a declaration of an unknown kind")
+    return (rows[-1][0] if rows else 0), bodies
+
+
+def _account(db: sqlite3.Connection, unit_table: str) -> Account | None:
+    unit = unit_table.lower()
     sql = "SELECT kind, nano, delta FROM budget WHERE unit_table = ? ORDER BY id DESC LIMIT 1"
-    row = db.execute(sql, (unit_table.lower(),)).fetchone()
-    return row and Budget(unit_table.lower(), amount(Kind(row[0]), row[1]), row[2])
-
-
-def _account(db: sqlite3.Connection, unit_table: str) -> tuple[Budget, Price, Price]:
-    """Returns the latest budget of a unit table, the sum of its charges and what is left."""
-    if (budget := _budget(db, unit_table)) is None:
-        raise errors.DeclarationError(f"{unit_table} has no PRIVACY BUDGET; nothing was read")
-    sql = "SELECT kind, sum(nano) FROM charge WHERE unit_table = ? GROUP BY kind"
-    spent = dict(db.execute(sql, (budget.unit_table,)).fetchall())
-    nano = spent.pop(budget.kind.value, 0)
-    if spent:
-        raise errors.LedgerError(f"the charges of {unit_table} are not of its budget's kind")
-    left = amount(budget.kind, max(0, budget.total.nano - nano))
-    return budget, amount(budget.kind, nano), left
+    if (row := db.execute(sql, (unit,)).fetchone()) is None:
+        return None
+    budget = Budget(unit, amount(Kind(row[0]), row[1]), row[2])
+    sql = "SELECT kind, count(*), sum(nano) FROM charge WHERE unit_table = ? GROUP BY kind"
+    rows = db.execute(sql, (unit,)).fetchall() or [(budget.kind, 0, 0)]
+    if [kind for kind, _, _ in rows] != [budget.kind]:
+        raise errors.LedgerError(f"the charges of {unit} are not of its budget's kind")
+    return Account(budget, rows[0][1], amount(budget.kind, rows[0][2]))
 
 
 def _shown(price: Price, delta: float) -> str:
@@ -320,7 +267,10 @@ def _connect(path: Path) -> sqlite3.Connection:
             db.execute(f"PRAGMA {pragma}")
         if db.execute("PRAGMA user_version").fetchone() != (VERSION,):
             raise errors.LedgerError(f"this is no ledger of version {VERSION}")
-        if {sql for (sql,) in db.execute("SELECT sql FROM sqlite_master")} != set(_schema()):
+        with closing(sqlite3.connect(":memory:")) as model:
+            model.executescript(SCHEMA)
+            ours, theirs = ({*x.execute("SELECT sql FROM sqlite_master")} for x in (model, db))
+        if ours != theirs:
             raise errors.LedgerError("the ledger's tables or guards are not as they were made")
         for table in ("declaration", "budget", "charge"):
             if db.execute(f"PRAGMA quick_check({table})").fetchone() != ("ok",):
@@ -339,8 +289,8 @@ def _create(path: Path) -> None:
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL, 0o600))
     try:
         with closing(sqlite3.connect(draft, isolation_level=None)) as db:
-            script = ("BEGIN", *_schema(), f"PRAGMA user_version = {VERSION}", "COMMIT")
-            db.executescript(";".join(("PRAGMA synchronous = FULL", *script)))
+            version = f"PRAGMA user_version = {VERSION}"
+            db.executescript(f"PRAGMA synchronous = FULL; BEGIN; {SCHEMA} {version}; COMMIT")
             db.execute("PRAGMA journal_mode = WAL")
         with suppress(FileExistsError):
             os.link(draft, path)
@@ -349,9 +299,6 @@ def _create(path: Path) -> None:
     folder = os.open(path.parent, os.O_RDONLY)
     os.fsync(folder)
     os.close(folder)
-
-
-_PASSING = {"PERM", "BUSY", "LOCKED", "NOMEM", "READONLY", "INTERRUPT", "IOERR", "FULL", "CANTOPEN"}
 
 
 @contextmanager

@@ -8,11 +8,12 @@ error texts quote values; they are dropped, chain and all.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any, ParamSpec, Self, TypeVar
 
 import duckdb
 import numpy as np
@@ -20,7 +21,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlpriv.errors import OperationalError, ReadFailed, VaultBusy
-from sqlpriv.kernel.contract import CatalogTable, Column
+from sqlpriv.kernel.contract import Column, TableContract, Type
 from sqlpriv.kernel.operations import type_of
 from sqlpriv.kernel.render import macros, name
 
@@ -33,6 +34,25 @@ SEALED_CONFIG: dict[str, str | bool | int | float | list[str]] = {
 }
 """No files but the vault, no network, no extensions, and no way to change that by SQL."""
 _HEADERS = 3 * 4096
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def _silenced(text: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+    """Replaces the engine's error, whose text may quote rows, by one of fixed text."""
+
+    def decorated(read: Callable[_P, _R]) -> Callable[_P, _R]:
+        @wraps(read)
+        def silent(*args: _P.args, **named: _P.kwargs) -> _R:
+            with suppress(duckdb.Error, MemoryError):
+                return read(*args, **named)
+            # Raised when the engine's error is gone: inside a handler, or where a `with` ends, it
+            # would stay on as __context__, and a traceback prints that.
+            raise ReadFailed(text)
+
+        return silent
+
+    return decorated
 
 
 class Reader:
@@ -40,16 +60,16 @@ class Reader:
 
     def __init__(self, vault: Path) -> None:
         if not vault.exists():
-            raise OperationalError(
-                f"there is no vault {vault.name}; an owner's connection makes one"
-            )
+            raise OperationalError(f"there is no vault {vault.name}; an owner's session makes one")
+        failure: type[OperationalError] | None = None
         try:
             self._duckdb = duckdb.connect(str(vault), read_only=True, config=SEALED_CONFIG)
         except duckdb.Error as error:
             busy = "lock" in str(error).lower() or "different configuration" in str(error)
             failure = VaultBusy if busy else OperationalError
-            why = "is being written" if busy else "cannot be opened as a DuckDB file"
-            raise failure(f"the vault {vault.name} {why}; nothing was read or charged") from None
+        if failure:  # raised out here, DuckDB's text is not its context
+            why = "is being written" if failure is VaultBusy else "cannot be opened as DuckDB's"
+            raise failure(f"the vault {vault.name} {why}; nothing was read or charged")
         self.fingerprint = fingerprint(vault)
         for macro in macros():
             self._duckdb.execute(macro)
@@ -57,66 +77,63 @@ class Reader:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._duckdb.close()
 
-    def catalog(self) -> tuple[CatalogTable, ...]:
-        """Returns the base tables of schema main: names and types only."""
-        with _silenced("the catalog could not be read"):
-            rows = self._duckdb.execute(
-                "SELECT table_name, column_name, data_type FROM duckdb_columns() "
-                "WHERE schema_name = 'main' AND database_name = current_database() "
-                "AND table_name IN (SELECT table_name FROM duckdb_tables()) "
-                "ORDER BY table_name, column_index"
-            ).fetchall()
-            keys = self._duckdb.execute(
-                "SELECT table_name, constraint_column_names[1] FROM duckdb_constraints() "
-                "WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE') "
-                "AND len(constraint_column_names) = 1"
-            ).fetchall()
-        tables: dict[str, list[Column]] = {}
-        for table, column, sql_type in rows:
-            tables.setdefault(table, []).append(Column(column, type_of(sql_type), sql_type))
-        return tuple(
-            CatalogTable(t, tuple(cs), frozenset(c.lower() for owner, c in keys if owner == t))
-            for t, cs in tables.items()
-        )
+    @_silenced("the catalog could not be read")
+    def catalog(self) -> list[TableContract]:
+        """Returns the base tables of schema main, undeclared: names, types and unique columns."""
+        found = self._duckdb.execute(
+            "SELECT table_name, column_name, data_type, NOT is_nullable,"
+            " EXISTS (FROM duckdb_constraints() k"
+            " WHERE k.table_oid = c.table_oid AND k.database_oid = c.database_oid AND"
+            " constraint_type IN ('PRIMARY KEY', 'UNIQUE') AND"
+            " constraint_column_names = [column_name])"
+            " FROM duckdb_columns() c WHERE schema_name = 'main' AND"
+            " database_name = current_database() AND table_oid IN"
+            " (SELECT table_oid FROM duckdb_tables()) ORDER BY table_name, column_index"
+        ).fetchall()
+        tables: dict[str, TableContract] = {}
+        for table, column, sql_type, not_null, unique in found:
+            type_ = type_of(sql_type)
+            required = not_null and type_ is not Type.REAL  # a NaN is not NULL
+            known = tables.get(table, TableContract(table, ()))
+            tables[table] = replace(
+                known,
+                columns=(*known.columns, Column(column, type_, sql_type, required=required)),
+                unique=known.unique | {column.lower()} if unique else known.unique,
+            )
+        return list(tables.values())
 
+    @_silenced("the engine could not finish reading; the charge stays")
     def cells(self, sql: str, queries: int) -> list[tuple[NDArray[np.int64], list[int]]]:
         """Returns, for each query of a rendered statement, cell numbers and exact integers."""
-        with _silenced("the engine could not finish reading; the charge stays"):
-            result = self._duckdb.execute(sql)
-            if result.description[2][1] == duckdb.sqltypes.BIGINT:
-                columns = result.fetchnumpy()
-                rows = np.stack([np.asarray(columns[c]) for c in ("query", "cell", "value")])
-                numbers, cells, values = rows[0], rows[1], rows[2].tolist()
-            else:
-                fetched = result.fetchall()
-                numbers = np.array([row[0] for row in fetched], dtype=np.int64)
-                cells = np.array([row[1] for row in fetched], dtype=np.int64)
-                values = [row[2] for row in fetched]
-        found = []
-        for number in range(queries):
-            at = np.flatnonzero(numbers == number)
-            found.append((cells[at].astype(np.int64), [values[i] for i in at]))
-        return found
+        result = self._duckdb.execute(sql)
+        if result.description[2][1] == duckdb.sqltypes.BIGINT:
+            columns = result.fetchnumpy()
+            numbers, cells, values = (np.asarray(columns[c]) for c in ("query", "cell", "value"))
+        else:  # HUGEINT: numpy would make doubles of it
+            rows = np.array(result.fetchall(), dtype=object).reshape(-1, 3)
+            numbers, cells, values = rows.T
+        at = [np.flatnonzero(numbers == number) for number in range(queries)]
+        return [(cells[i].astype(np.int64), values[i].tolist()) for i in at]
 
+    @_silenced("the engine cannot plan this statement; nothing was read or charged")
+    def rehearse(self, sql: str) -> None:
+        """Plans a statement and reads no row: what cannot be bound fails before it is charged."""
+        self._duckdb.execute(f"EXPLAIN {sql}")
+
+    @_silenced("the declaration could not be verified")
     def truths(self, sql: str) -> tuple[Any, ...]:
         """Returns the one row of a verifying query (owner's declarations only)."""
-        with _silenced("the declaration could not be verified"):
-            row = self._duckdb.execute(sql).fetchone()
+        row = self._duckdb.execute(sql).fetchone()
         return row or ()
 
+    @_silenced("the public table could not be read")
     def rows(self, table: str) -> pa.Table:
         """Returns all rows of a table; the gate calls this for public tables alone."""
-        with _silenced("the public table could not be read"):
-            result = self._duckdb.execute(f"SELECT * FROM main.{name(table)}")
-            return result.to_arrow_table()  # type: ignore[return-value]  # the stub says Optional
+        found: pa.Table = self._duckdb.sql(f"SELECT * FROM main.{name(table)}").to_arrow_table()
+        return found
 
 
 def fingerprint(vault: Path) -> str:
@@ -132,15 +149,3 @@ def fingerprint(vault: Path) -> str:
     if log.exists():
         digest.update(log.read_bytes())
     return digest.hexdigest()
-
-
-@contextmanager
-def _silenced(text: str) -> Iterator[None]:
-    """Replaces the engine's error, whose text may quote rows, by one of fixed text."""
-    failed = False
-    try:
-        yield
-    except (duckdb.Error, MemoryError):
-        failed = True
-    if failed:  # raised outside the handler: no __context__ holds the engine's text
-        raise ReadFailed(text)

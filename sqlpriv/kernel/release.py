@@ -13,12 +13,7 @@ from sqlpriv.kernel.budget import Price
 
 @dataclass(frozen=True)
 class Measurement:
-    """A query and what is paid for it.
-
-    Args:
-        query: What is measured.
-        price: Its privacy loss when it measures every stratum that a unit touches.
-    """
+    """A query, and the price of measuring it in every stratum that a unit touches."""
 
     query: Query
     price: Price

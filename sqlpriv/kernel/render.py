@@ -17,15 +17,17 @@ import math
 from collections.abc import Mapping, Sequence
 from importlib import resources
 
-from sqlpriv.errors import KernelError
+from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.contract import Interval, TableContract, Type, Value
+from sqlpriv.kernel.contract import Column, Interval, PrivacyUnit, TableContract, Type, Value
 from sqlpriv.kernel.operations import NUMBERS, OPERATIONS, Operation, check, relation_types
 from sqlpriv.kernel.sensitivity import lattice_of
 
 ROW = "sqlpriv_row"
 """The alias of the scanned table: qualified, a user's column cannot be taken for one of ours."""
 MACROS = ("clamp", "number", "quantise", "bin")
+WIDENED = {Type.INTEGER: "BIGINT", Type.REAL: "DOUBLE", Type.TEXT: "VARCHAR"}
+SQL_TYPES = {t: WIDENED.get(t, t.upper()) for t in Type}
 
 
 def macros() -> tuple[str, ...]:
@@ -64,7 +66,10 @@ class Scope:
     """Writes row expressions over one relation; columns made by Derive are written out."""
 
     def __init__(self, relation: a.Relation, contract: TableContract) -> None:
-        self.contract, self.types = contract, relation_types(relation, contract)
+        if contract.unit is None:
+            raise Refused(f'the table "{contract.table}" has no privacy unit')
+        self.contract, self.unit = contract, contract.unit
+        self.types = relation_types(relation, contract)
         self.derived: dict[str, a.Expr] = {}
         self.predicates: list[a.Expr] = []
         while not isinstance(relation, a.Scan):
@@ -85,14 +90,10 @@ class Scope:
             return self.value(expr)
         if expr.name.lower() in self.derived:
             return self.stored(self.derived[expr.name.lower()])
-        column = self.contract.column(expr.name)
-        if column is None or column.type is None:
-            raise KernelError("a checked column is in the contract")
+        column = self._column(expr)
         text = f"{ROW}.{name(column.name)}"
         wide = column.sql_type.upper() in ("HUGEINT", "UBIGINT")
-        read_as = {
-            Type.REAL: "DOUBLE", Type.TEXT: "VARCHAR", Type.INTEGER: "HUGEINT" if wide else "BIGINT"
-        }.get(column.type)  # fmt: skip
+        read_as = "HUGEINT" if wide else WIDENED.get(self.types[column.name.lower()])
         return f"CAST({text} AS {read_as})" if read_as else text
 
     def value(self, expr: a.Expr) -> str:
@@ -103,9 +104,8 @@ class Scope:
             case a.Col():
                 return self._clamped(expr)
             case a.Lit(value, type_):
-                sql = {"integer": "BIGINT", "real": "DOUBLE", "text": "VARCHAR"}
                 if value is None:
-                    return f"CAST(NULL AS {sql.get(type_, type_.upper())})"
+                    return f"CAST(NULL AS {SQL_TYPES[type_]})"
                 return literal(float(value) if type_ is Type.REAL else value)  # type: ignore[arg-type]
             case a.Call(op, args):
                 return self._call(OPERATIONS[op], args)
@@ -121,8 +121,19 @@ class Scope:
                 return f"sqlpriv_bin({number}, [{', '.join(map(literal, edges))}])"
         raise KernelError("this expression has no rendering")
 
-    def quantised(self, query: a.Sum) -> str:
-        """Returns the integer that a row adds to a sum: NULL, or within ±steps of its lattice."""
+    def added(self, query: a.Query) -> str:
+        """Returns what a row adds to a cell, an integer or NULL; "" where every row adds 1."""
+        if isinstance(query, a.Sum):
+            return self._quantised(query)
+        if query.of is None:
+            return ""
+        text = self.value(query.of)
+        if self.type(query.of) is Type.REAL:  # arithmetic may give NaN
+            text = f"sqlpriv_number({text})"
+        return f"CASE WHEN {text} IS NULL THEN NULL ELSE 1 END"
+
+    def _quantised(self, query: a.Sum) -> str:
+        """Returns NULL, or an integer within ±steps of the sum's lattice."""
         type_ = self.type(query.of)
         grid = lattice_of(query, type_)
         if grid.steps == 0:
@@ -140,15 +151,20 @@ class Scope:
         return f"sqlpriv_quantise({self.value(query.of)}, {middle}, {step}, {grid.steps})"
 
     def _clamped(self, column: a.Col) -> str:
-        found, stored = self.contract.column(column.name), self.stored(column)
-        if found is None:
-            raise KernelError("a checked column is in the contract")
+        found, stored = self._column(column), self.stored(column)
         if found.type is Type.REAL:
             stored = f"sqlpriv_number({stored})"
         if not isinstance(found.domain, Interval):
             return stored
-        ends = f"{literal(found.domain.lower)}, {literal(found.domain.upper)}"
-        return f"sqlpriv_clamp({stored}, {ends})"
+        return (
+            f"sqlpriv_clamp({stored}, {literal(found.domain.lower)}, {literal(found.domain.upper)})"
+        )
+
+    def _column(self, column: a.Col) -> Column:
+        found = self.contract.column(column.name)
+        if found is None or found.type is None:
+            raise KernelError("a checked column is in the contract")
+        return found
 
     def _call(self, operation: Operation, args: Sequence[a.Expr]) -> str:
         texts = list(map(self.stored if operation.reads == "stored" else self.value, args))
@@ -163,7 +179,7 @@ def levels(key: a.Key, text: str) -> str:
     null = key.values.index(None) if None in key.values else None
     first = known[0] if known else None
     run = [first + i for i in range(len(known))] if type(first) is int else []
-    if known == run and key.values[: len(known)] == tuple(known):
+    if run and known == run and key.values[: len(known)] == tuple(known):
         found = f"CASE WHEN {text} BETWEEN {literal(first)} AND {literal(known[-1])} "
         found += f"AND TRY_CAST({text} AS BIGINT) = {text} "  # 0.3 is not the level of 0
         found += f"THEN TRY_CAST({text} AS BIGINT) - {literal(first)} END"
@@ -182,60 +198,43 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     source, strata = queries[0].source, queries[0].strata
     scope = Scope(source, contract)
     keys = list(dict.fromkeys(key for q in queries for key in q.keys))
-    adds = list(dict.fromkeys(map(_added, queries)))
+    added = [scope.added(q) for q in queries]
+    adds = list(dict.fromkeys(text for text in added if text))
     columns = {f"s{i}": scope.value(key.expr) for i, key in enumerate(strata)}
     columns |= {f"k{i}": scope.value(key.expr) for i, key in enumerate(keys)}
-    columns |= {f"v{i}": _added_text(query, scope) for i, query in enumerate(adds) if query}
+    columns |= {f"v{i}": text for i, text in enumerate(adds)}
     grouped = [c for c in columns if c[0] in "sk"]
     rows, kept = _rows(columns, scope, strata), bounding(columns, scope, strata, hash_key)
-    sums = [f"sum(v{i}) AS a{i}" if q else f"count(*) AS a{i}" for i, q in enumerate(adds)]
+    sums = ["count(*) AS n", *(f"sum(v{i}) AS a{i}" for i in range(len(adds)))]
     joint = f"SELECT {', '.join([*grouped, *sums])} FROM kept"
     joint += f" GROUP BY {', '.join(grouped)}" if grouped else ""
     coded = [f"{levels(k, f's{i}')} AS s{i}" for i, k in enumerate(strata)]
     coded += [f"{levels(k, f'k{i}')} AS k{i}" for i, k in enumerate(keys)]
-    coded += [f"a{i}" for i in range(len(adds))]
-    parts = [_marginal(n, q, strata, keys, adds.index(_added(q))) for n, q in enumerate(queries)]
+    coded += ["n", *(f"a{i}" for i in range(len(adds)))]
+    parts = []
+    for number, (query, text) in enumerate(zip(queries, added, strict=True)):
+        total = f"a{adds.index(text)}" if text else "n"
+        parts.append(f"SELECT {number} AS query, {_marginal(query, keys, total)}")
     return (
         f"WITH rows AS ({rows}),\nkept AS ({kept}),\njoint AS ({joint}),\n"
         f"coded AS MATERIALIZED (SELECT {', '.join(coded)} FROM joint)\n"
     ) + "\nUNION ALL ".join(parts)
 
 
-def _added(query: a.Query) -> a.Query | None:
-    """Returns what is added up, as a query without cells; None for every row once."""
-    if isinstance(query, a.Sum):
-        return a.Sum(query.source, query.of, query.lower, query.upper)
-    return a.Count(query.source, of=query.of) if query.of is not None else None
-
-
-def _added_text(query: a.Query, scope: Scope) -> str:
-    if isinstance(query, a.Sum):
-        return scope.quantised(query)
-    if query.of is None:
-        raise KernelError("COUNT(*) adds no column")
-    text = scope.value(query.of)
-    if scope.type(query.of) is Type.REAL:  # arithmetic may give NaN
-        text = f"sqlpriv_number({text})"
-    return f"CASE WHEN {text} IS NULL THEN NULL ELSE 1 END"
-
-
 def _rows(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key]) -> str:
-    contract = scope.contract
-    if contract.unit is None:
-        raise KernelError("a private query needs a privacy unit")
-    unit = f"{ROW}.{name(contract.unit.column)}"
+    unit = f"{ROW}.{name(scope.unit.column)}"
     selected = "".join(f", {text} AS {column}" for column, text in columns.items())
     wheres = [f"{unit} IS NOT NULL", *(scope.value(p) for p in scope.predicates)]
     if not _one_stratum(scope, strata):  # a stratum that is not listed takes no unit's place
         wheres += [f"({levels(k, columns[f's{i}'])}) IS NOT NULL" for i, k in enumerate(strata)]
-    table = f"main.{name(contract.table)} AS {ROW}"
+    table = f"main.{name(scope.contract.table)} AS {ROW}"
     return f"SELECT {unit} AS u{selected} FROM {table} WHERE {' AND '.join(wheres)}"
 
 
 def _one_stratum(scope: Scope, strata: Sequence[a.Key]) -> bool:
     """Returns whether no unit of this snapshot has rows in more than one stratum."""
-    unit, facts = scope.contract.unit, scope.contract.facts
-    alone = facts.bounded and unit is not None and unit.rows_per_unit == 1
+    facts = scope.contract.facts
+    alone = facts.bounded and scope.unit.rows_per_unit == 1
     return alone or all(_columns_of(k.expr, scope) <= facts.constant for k in strata)
 
 
@@ -254,20 +253,17 @@ def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], 
     was made when the owner declared it; that it was found (one bit per declaration, seen in the
     time a query takes) is listed under Known limits.
     """
-    contract = scope.contract
-    unit, facts = contract.unit, contract.facts
-    if unit is None:
-        raise KernelError("a private query needs a privacy unit")
-    m, g = unit.rows_per_unit, unit.groups_per_unit
+    bounded, one_stratum = scope.contract.facts.bounded, _one_stratum(scope, strata)
+    m, g = scope.unit.rows_per_unit, scope.unit.groups_per_unit
     marks = [f"s{i}" for i in range(len(strata))]
-    one_stratum = _one_stratum(scope, strata)
-    if facts.bounded and (one_stratum or g >= m):
+    if bounded and (one_stratum or g >= m):
         return "SELECT * FROM rows"
-    groups = ", ".join([f"hash({key}::UBIGINT, u{''.join(', ' + s for s in marks)})", *marks])
-    row = f"hash({key}::UBIGINT, u{''.join(', ' + c for c in columns)})"
+    # Hashed twice: DuckDB joins hashes by XOR, and that alone ranks by a fixed tree, unevenly.
+    groups = ", ".join([f"hash(hash({key}::UBIGINT, u{''.join(', ' + s for s in marks)}))", *marks])
+    row = f"hash(hash({key}::UBIGINT, u{''.join(', ' + c for c in columns)}))"
     per_stratum = ", ".join(["u", *([] if one_stratum else marks)])
     tests = []
-    if not facts.bounded:
+    if not bounded:
         tests.append(f"row_number() OVER (PARTITION BY {per_stratum} ORDER BY {row}) <= {m}")
     if not one_stratum:
         tests.append(f"dense_rank() OVER (PARTITION BY u ORDER BY {groups}) <= {g}")
@@ -279,31 +275,47 @@ def _columns_of(expr: object, scope: Scope) -> frozenset[str]:
     if isinstance(expr, a.Col):
         inner = scope.derived.get(expr.name.lower())
         return frozenset({expr.name.lower()}) if inner is None else _columns_of(inner, scope)
-    if isinstance(expr, tuple):
-        parts = expr
-    else:
-        parts = tuple(vars(expr).values()) if hasattr(expr, "__dataclass_fields__") else ()
+    named = vars(expr) if hasattr(expr, "__dataclass_fields__") else {}  # an enum's lead in circles
+    parts = expr if isinstance(expr, tuple) else named.values()
     return frozenset().union(*(_columns_of(part, scope) for part in parts))
 
 
-def _marginal(
-    number: int, query: a.Query, strata: Sequence[a.Key], keys: Sequence[a.Key], adds: int
-) -> str:
-    """Returns the SELECT that adds `coded` up into the numbered cells of one query."""
-    dims = [(f"s{i}", len(k.values)) for i, k in enumerate(strata)]
-    dims += [(f"k{keys.index(k)}", len(k.values)) for k in query.keys]
-    cell = "0"
-    for column, size in dims:
-        cell = f"({cell} * {size} + {column})"
+def _marginal(query: a.Query, keys: Sequence[a.Key], total: str) -> str:
+    """Returns the rest of a SELECT that adds `coded` up into the numbered cells of one query."""
+    strata = [(f"s{i}", len(key.values)) for i, key in enumerate(query.strata)]
+    dims = strata + [(f"k{keys.index(key)}", len(key.values)) for key in query.keys]
     wheres = [f"{column} IS NOT NULL" for column, _ in dims]
     if query.within is not None:
-        stratum = "0"
-        for i, key in enumerate(strata):
-            stratum = f"({stratum} * {len(key.values)} + s{i})"
-        wheres.append(f"{stratum} IN ({', '.join(map(str, query.within))})")
+        wheres.append(f"{_number(strata)} IN ({', '.join(map(str, query.within))})")
     where = f" WHERE {' AND '.join(wheres)}" if wheres else ""
     width = "BIGINT" if isinstance(query, a.Count) else "HUGEINT"
     return (
-        f"SELECT {number} AS query, CAST({cell} AS BIGINT) AS cell,"
-        f" CAST(coalesce(sum(a{adds}), 0) AS {width}) AS value FROM coded{where} GROUP BY cell"
+        f"CAST({_number(dims)} AS BIGINT) AS cell,"
+        f" CAST(coalesce(sum({total}), 0) AS {width}) AS value FROM coded{where} GROUP BY cell"
     )
+
+
+def _number(dims: Sequence[tuple[str, int]]) -> str:
+    """Returns the row-major number of a cell from its columns and their sizes."""
+    cell = "0"
+    for column, size in dims:
+        cell = f"({cell} * {size} + {column})"
+    return cell
+
+
+def verifying(contract: TableContract, unit: PrivacyUnit) -> tuple[str, tuple[str, ...]]:
+    """Returns a query of one row, and the columns that it tests.
+
+    The row: whether no unit has more than `rows_per_unit` rows, then for each column with a
+    declared domain whether it never varies inside a unit (NULL being a value of its own).
+    """
+    tested = tuple(c.name for c in contract.columns if c.domain is not None)
+    parts, found = ["count(*) AS n"], [f"coalesce(max(n), 0) <= {unit.rows_per_unit}"]
+    for i, column in enumerate(tested):
+        c = f"{ROW}.{name(column)}"
+        steady = f"(count({c}) = 0 OR (count({c}) = count(*) AND min({c}) = max({c})))"
+        parts.append(f"{steady} AS c{i}")
+        found.append(f"coalesce(bool_and(c{i}), true)")
+    table, key = f"main.{name(contract.table)} AS {ROW}", f"{ROW}.{name(unit.column)}"
+    inner = f"SELECT {', '.join(parts)} FROM {table} WHERE {key} IS NOT NULL GROUP BY {key}"
+    return f"SELECT {', '.join(found)} FROM ({inner})", tested

@@ -1,4 +1,4 @@
-"""How far one privacy unit can move a query, and what a batch of queries costs.
+"""How far one privacy unit can move a query or a score, and what a batch of queries costs.
 
 Neighbouring tables differ in one unit with all its rows (DESIGN rule 1). The renderer keeps, of
 any unit, rows in at most g strata and at most m rows in each of them (`render.bounding`); which of
@@ -20,11 +20,16 @@ is largest when all rows meet in one cell. g is at most the number of strata tha
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel import algebra as a
@@ -37,6 +42,8 @@ REAL_STEPS = 2**40
 half a step, (upper - lower) / 2**42; n rows by at most n times that, against noise of standard
 deviation >= m (upper - lower) / 2 / sqrt(2 rho): under 1 % for n <= 10**9 at rho <= 100, and for
 n <= 10**10 at rho <= 1."""
+SCORE_UNIT = 2**10
+"""Estimates, penalties and weights are rounded to this fraction, so that scores are integers."""
 
 
 @dataclass(frozen=True)
@@ -96,26 +103,23 @@ def batch_price(measurements: Sequence[Measurement], unit: PrivacyUnit) -> Price
     the stratum alone), so the unit's loss is the sum of r_s / g over those. This is parallel
     composition as a fact about one vector's norm.
     """
-    groups: dict[tuple[object, ...], list[Measurement]] = defaultdict(list)
-    for measurement in measurements:
-        query = measurement.query
-        groups[(query.source, query.strata)].append(measurement)
     kinds = {kind_of(m.price) for m in measurements}
     if len(kinds) != 1:
         raise KernelError("a batch has prices of one kind")
-    return amount(kinds.pop(), sum(_group_nano(group, unit) for group in groups.values()))
-
-
-def _group_nano(group: Sequence[Measurement], unit: PrivacyUnit) -> int:
-    total = a.strata_count(group[0].query)
-    g = min(unit.groups_per_unit, total)
-    if all(m.query.within is None for m in group):
-        return sum(m.price.nano for m in group)
-    loss = [0] * total
-    for m in group:
-        for stratum in a.measured_strata(m.query):
-            loss[stratum] += m.price.nano
-    return -(-sum(sorted(loss, reverse=True)[:g]) // g)
+    groups: dict[object, list[Measurement]] = defaultdict(list)
+    for m in measurements:
+        groups[(m.query.source, m.query.strata)].append(m)
+    nano = 0
+    for group in groups.values():
+        total = a.strata_count(group[0].query)
+        g = min(unit.groups_per_unit, total)
+        everywhere = sum(m.price.nano for m in group if m.query.within is None)
+        loss = [everywhere] * total
+        for m in group:
+            for stratum in m.query.within or ():
+                loss[stratum] += m.price.nano
+        nano += -(-sum(sorted(loss, reverse=True)[:g]) // g)
+    return amount(kinds.pop(), nano)
 
 
 def check_within(query: a.Query) -> None:
@@ -126,3 +130,86 @@ def check_within(query: a.Query) -> None:
     ascending = all(x < y for x, y in itertools.pairwise(within))
     if not within or not ascending or not 0 <= within[0] <= within[-1] < a.strata_count(query):
         raise KernelError("`within` names existing strata in ascending order")
+
+
+# --- Private selection ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One option of a private selection: a marginal, and what is publicly believed of it.
+
+    Its score in stratum s is weight * (L1 distance of counts and estimate - penalty[s]); a unit
+    moves it by at most weight * rows_per_unit.
+
+    Args:
+        query: A count; all candidates of a choice share source, strata and `within`.
+        estimate: float64 of `algebra.shape(query)`.
+        weight: Not negative.
+        penalty: float64, one a measured stratum; None for zeros.
+    """
+
+    query: a.Count
+    estimate: NDArray[np.float64]
+    weight: float = 1.0
+    penalty: NDArray[np.float64] | None = None
+
+
+Score = Callable[[Candidate, int, list[int]], int]
+
+
+def scoring(candidates: Sequence[Candidate], rows_per_unit: int) -> tuple[int, Score]:
+    """Returns how far one unit moves any score, and the score.
+
+    Claim: with weights w_c and estimates in whole units of 1 / U (U = SCORE_UNIT), the score
+    w_c (Σ |U count - estimate| - penalty) is an integer, and at most max w_c * U * m apart on
+    neighbours: a unit changes the counts of a stratum by at most m in L1, and nothing else in the
+    score depends on a row. The difference may have either sign: scores are not monotone.
+    """
+
+    def weight(candidate: Candidate) -> int:
+        return round(candidate.weight * SCORE_UNIT)
+
+    def score(candidate: Candidate, stratum: int, exact: list[int]) -> int:
+        cells = math.prod(a.shape(candidate.query)[1:])
+        counts = exact[stratum * cells : (stratum + 1) * cells]
+        believed = np.rint(candidate.estimate[stratum].ravel() * SCORE_UNIT).tolist()
+        apart = sum(abs(SCORE_UNIT * n - int(e)) for n, e in zip(counts, believed, strict=True))
+        penalty = 0.0 if candidate.penalty is None else candidate.penalty[stratum]
+        return weight(candidate) * (apart - round(penalty * SCORE_UNIT))
+
+    return max(1, *map(weight, candidates)) * SCORE_UNIT * rows_per_unit, score
+
+
+def check_candidates(candidates: Sequence[Candidate], allowed: NDArray[np.bool_]) -> None:
+    """Raises KernelError unless the candidates are one choice: see `Allowance.choose`."""
+    if not candidates:
+        raise KernelError("there is no candidate to choose from")
+    first, strata = candidates[0].query, len(a.measured_strata(candidates[0].query))
+    if allowed.shape != (strata, len(candidates)) or not allowed.any(axis=1).all():
+        raise KernelError("each stratum chooses among at least one candidate")
+    for c in candidates:
+        same = (c.query.source, c.query.strata, c.query.within)
+        if same != (first.source, first.strata, first.within) or c.query.of is not None:
+            raise KernelError("candidates of a choice share relation and strata, and count rows")
+        fits = c.estimate.shape == a.shape(c.query) and np.isfinite(c.estimate).all()
+        penal = c.penalty is None or c.penalty.shape == (strata,)
+        if not fits or not penal or not 0 <= c.weight <= 2**20 or np.abs(c.estimate).max() > 2**40:
+            raise KernelError("an estimate, weight or penalty of a candidate is out of shape")
+
+
+def selection_hash(candidates: Sequence[Candidate], allowed: NDArray[np.bool_]) -> str:
+    """Returns the name under which a choice is sealed: equal only for the same choice."""
+    digest = hashlib.sha256(b"choose")
+    digest.update(repr(allowed.shape).encode() + allowed.tobytes())
+    for c in candidates:
+        penalty = b"" if c.penalty is None else c.penalty.astype("<f8").tobytes()
+        weight = float(c.weight).hex().encode()
+        for part in (
+            a.fingerprint(c.query).encode(),
+            c.estimate.astype("<f8").tobytes(),
+            weight,
+            penalty,
+        ):
+            digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sqlpriv.kernel.budget import Price
 from sqlpriv.kernel.release import Measurement, Release
-from sqlpriv.kernel.selection import Candidate
+from sqlpriv.kernel.sensitivity import Candidate
 from sqlpriv.synth.domain import Domain
 
 

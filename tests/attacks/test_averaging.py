@@ -18,7 +18,7 @@ from sqlpriv.errors import BudgetExhausted, Refused
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Budget, Price, Rho
 from sqlpriv.kernel.contract import Type
-from sqlpriv.kernel.gate import Kernel
+from sqlpriv.kernel.gate import Allowance, Kernel
 from sqlpriv.kernel.release import Measurement
 
 MakeKernel = Callable[..., Kernel]
@@ -36,11 +36,11 @@ def test_averaging_the_same_query(make_kernel: MakeKernel) -> None:
         with closing(Kernel(kernel.vault)) if i % 10 == 0 else _kept(kernel) as session:
             contract = session.contracts()["people"]
             cheaper = Rho(price.nano - i)
-            with session.allow(contract, price, f"analyst {i}", f"SELECT {i}") as allowance:
+            with Allowance(session, contract, price, f"analyst {i}", "SELECT") as allowance:
                 heard.add(float(allowance.release([Measurement(COUNT, cheaper)])[0].values[0]))
-    print(f"40 answers, {len(heard)} different, {kernel.ledger.spent('people')} spent")
+    print(f"40 answers, {len(heard)} different, {kernel.ledger.account('people').spent} spent")
     assert len(heard) == 1
-    assert kernel.ledger.spent("people") == price
+    assert kernel.ledger.account("people").spent == price
 
 
 class _kept:  # noqa: N801  # reads as a function where it is used
@@ -59,7 +59,7 @@ def guesses(kernel: Kernel, targets: range, price: Price) -> tuple[list[bool], R
     others = [a.Where(SCAN, a.Call("<>", (a.Col("id"), a.Lit(t, Type.INTEGER)))) for t in targets]
     asked = [Measurement(q, price) for q in (COUNT, *map(a.Count, others))]
     whole, *rest = (r.values[0] for r in ask(kernel, *asked))
-    spent = kernel.ledger.spent("people")
+    spent = kernel.ledger.account("people").spent
     assert isinstance(spent, Rho)
     return [bool(whole - other > 0.5) for other in rest], spent
 
@@ -122,7 +122,7 @@ def test_a_second_process_does_not_reset_the_budget(make_kernel: MakeKernel) -> 
     )  # fmt: skip
     print(f"a new process was {done.stdout}{done.stderr}")
     assert done.stdout == "refused\n"
-    assert kernel.ledger.spent("people") == Rho(600)
+    assert kernel.ledger.account("people").spent == Rho(600)
 
 
 @pytest.mark.parametrize("how", ["copied", "linked", "ledger deleted"])
@@ -146,7 +146,7 @@ def test_a_vault_without_its_ledger_answers_nobody(make_kernel: MakeKernel, how:
     with closing(Kernel(vault)) as fresh:
         contract = fresh.contracts()["people"]
         with pytest.raises(Refused) as caught:
-            fresh.allow(contract, Rho(1000), "mallory", "SELECT")
+            Allowance(fresh, contract, Rho(1000), "mallory", "SELECT")
         print(f"{how}: {caught.value}")
         assert fresh.ledger.releases() == []
 
@@ -163,5 +163,5 @@ def test_many_small_statements_do_not_outspend(make_kernel: MakeKernel) -> None:
                 bought += 1
             except BudgetExhausted:
                 pass
-    print(f"{bought} answers, {kernel.ledger.left('people').nano} nano left")
-    assert (bought, kernel.ledger.left("people").nano) == (14, 2)
+    print(f"{bought} answers, {kernel.ledger.account('people').left.nano} nano left")
+    assert (bought, kernel.ledger.account("people").left.nano) == (14, 2)

@@ -72,7 +72,7 @@ def seen(kernel: Kernel, *queries: a.Query) -> list[Any]:
             found.append((r.values.shape, r.sigma, r.price, r.replayed))
     except errors.Error as error:
         found.append((type(error), str(error)))
-    return [*found, kernel.ledger.spent("people"), kernel.ledger.charges("people")]
+    return [*found, kernel.ledger.account("people").spent, kernel.ledger.account("people").charges]
 
 
 @pytest.mark.parametrize("oracle", ORACLES)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
+import re
 import statistics
 import subprocess
 import sys
@@ -26,7 +26,7 @@ from vaults import declare, write  # noqa: E402
 from sqlpriv.kernel import algebra as a  # noqa: E402
 from sqlpriv.kernel.budget import Budget, Rho  # noqa: E402
 from sqlpriv.kernel.contract import Categories, Interval  # noqa: E402
-from sqlpriv.kernel.gate import Kernel  # noqa: E402
+from sqlpriv.kernel.gate import Allowance, Kernel  # noqa: E402
 from sqlpriv.kernel.release import Measurement  # noqa: E402
 
 REPEATS = 5
@@ -84,7 +84,9 @@ def by_kernel(kernel: Kernel, table: str, turn: int) -> None:
         a.Sum(scan, hours, 0, 99, STRATA),
     ]
     batch = [Measurement(q, Rho(10**6 + turn)) for q in queries]
-    with kernel.allow(contract, kernel.ledger.left(table), "bench", "SELECT") as allowance:
+    account = kernel.ledger.account(table)
+    assert account is not None
+    with Allowance(kernel, contract, account.left, "bench", "SELECT") as allowance:
         assert not any(r.replayed for r in allowance.release(batch))
 
 
@@ -120,7 +122,7 @@ def whole_statements(vault: Path, table: str) -> float:
     session = Session(vault, role="analyst", principal="bench")
     try:
         return median(
-            lambda turn: session.execute(PRIVATE.format(table=table, epsilon=0.5 + turn / 1000))
+            lambda turn: session.execute(PRIVATE.format(table=table, epsilon=5 + turn / 10))
         )
     finally:
         session.close()
@@ -144,7 +146,8 @@ def one(what: str, vault: Path, table: str) -> None:
         kernel = Kernel(vault)
         by_kernel(kernel, table, 1000)
         kernel.close()
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    status = Path("/proc/self/status").read_text()  # ru_maxrss would count the parent's, from fork
+    print(int(re.findall(r"VmHWM:\s+(\d+) kB", status)[0]) / 1024)
 
 
 def importing() -> float:

@@ -82,14 +82,14 @@ def test_a_killed_statement_forgets_nothing(
     sealed = (when, step) == ("after", "seal")
     kernel = Kernel(kernel.vault)
     try:
-        assert kernel.ledger.spent("people") == Rho(100 if charged else 0)
+        assert kernel.ledger.account("people").spent == Rho(100 if charged else 0)
         assert len(kernel.ledger.releases()) == (2 if sealed else 0)
         contract = kernel.contracts()["people"]
         assert [kernel.sealed(m, contract) for m in BATCH] == [sealed] * 2
         again = ask(kernel, *BATCH, limit=Rho(100))
         assert [r.replayed for r in again] == [sealed] * 2
         assert [r.values.shape for r in again] == [(2,), (1, 2)]
-        assert kernel.ledger.spent("people") == Rho(100 * (charged + (not sealed)))
+        assert kernel.ledger.account("people").spent == Rho(100 * (charged + (not sealed)))
         with allowed(kernel) as allowance:
             assert allowance.release(BATCH)[1].replayed
     finally:
@@ -100,5 +100,5 @@ def test_a_child_that_is_not_killed_answers(make_kernel: Callable[..., Kernel]) 
     """The twin: the child's patching alone changes nothing."""
     kernel = make_kernel(ROWS, domains={"sex": Categories(("f", "m"))})
     assert run_child(kernel.vault, "never", "draw") == 0
-    assert kernel.ledger.spent("people") == Rho(100)
+    assert kernel.ledger.account("people").spent == Rho(100)
     assert len(kernel.ledger.releases()) == 2

@@ -231,9 +231,12 @@ def test_an_empty_table_has_zeros(engine: Engine) -> None:
     made = contract({"id": "INTEGER", "x": "DOUBLE"}, table="empty")
     engine.fill(made, [])
     key = a.Key(col("x"), (1.0, 2.0))
-    batch = [a.Count(a.Scan("empty")), a.Count(a.Scan("empty"), (key,)),
-             a.Sum(a.Scan("empty"), col("x"), 0.0, 1.0, (key,), (key,))]  # fmt: skip
-    assert [x.ravel().tolist() for x in engine.exact(batch, made)] == [[0], [0, 0], [0] * 4]
+    scan = a.Scan("empty")
+    batch = [a.Count(scan, (key,)), a.Sum(scan, col("x"), 0.0, 1.0, (key,), (key,))]
+    assert [x.ravel().tolist() for x in engine.exact(batch, made)] == [[0, 0], [0] * 4]
+    assert engine.exact([a.Count(scan)], made)[0].tolist() == [0]
+    assert engine.exact([a.Sum(scan, col("x"), 0.0, 1.0)], made)[0].tolist() == [0]
+    assert engine.facts(made).bounded
 
 
 @pytest.mark.parametrize("table", ["rows", "kept", "select", 'Ta"ble', "sqlpriv_row", "日 本"])

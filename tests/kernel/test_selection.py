@@ -15,7 +15,7 @@ from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel import noise
 from sqlpriv.kernel.budget import Price, Rho
 from sqlpriv.kernel.gate import Kernel
-from sqlpriv.kernel.selection import SCORE_UNIT, Candidate, scoring, selection_hash
+from sqlpriv.kernel.sensitivity import SCORE_UNIT, Candidate, scoring, selection_hash
 
 STRATA = (a.Key(a.Col("s"), ("a", "b", "c")),)
 QUERY = a.Count(a.Scan("people"), STRATA, (a.Key(a.Col("k"), (0, 1)),))
@@ -74,7 +74,7 @@ def test_every_stratum_selects_at_its_share(
         pair = [candidate([0.0] * 6, weight=3.0), candidate([1.0] * 6)]
         allowance.choose(pair, Rho(1000), everywhere)
     assert asked == [(3 * SCORE_UNIT**2 * 2, Rho(1000 // min(g, 3)))] * 3
-    assert kernel.ledger.spent("people") == Rho(1000)
+    assert kernel.ledger.account("people").spent == Rho(1000)
 
 
 def test_a_choice_is_named_by_all_that_it_depends_on() -> None:

@@ -5,52 +5,52 @@ SELECT COUNT(*) AS n FROM people WHERE age BETWEEN 18 AND 64 AND born >= '1950-0
 -- kernel
 WITH rows AS (SELECT sqlpriv_row."id" AS u FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL AND ((CAST(sqlpriv_row."age" AS BIGINT) >= (18)) AND (CAST(sqlpriv_row."age" AS BIGINT) <= (64)) AND (sqlpriv_row."born" >= DATE '1950-06-01') AND (NOT (CAST(sqlpriv_row."sex" AS VARCHAR) IN ('F'))) AND (CAST(sqlpriv_row."race" AS BIGINT) <> (2)))),
 kept AS (SELECT * FROM rows),
-joint AS (SELECT count(*) AS a0 FROM kept),
-coded AS MATERIALIZED (SELECT a0 FROM joint)
-SELECT 0 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS BIGINT) AS value FROM coded GROUP BY cell;
+joint AS (SELECT count(*) AS n FROM kept),
+coded AS MATERIALIZED (SELECT n FROM joint)
+SELECT 0 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(n), 0) AS BIGINT) AS value FROM coded GROUP BY cell;
 
 -- functions of numbers
 SELECT WITH DIFFERENTIAL_PRIVACY SUM(abs(debt)) AS a, SUM(greatest(least(income, 700), 100)) AS c, AVG(coalesce(hours, 0)) AS h, SUM(round(income)) AS r FROM people;
 -- plain
 SELECT SUM(abs(debt)) AS a, SUM(greatest(least(income, 700), 100)) AS c, AVG(coalesce(hours, 0)) AS h, SUM(round(income)) AS r FROM people;
 -- kernel
-WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_quantise(abs(CAST(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."debt" AS DOUBLE)), (-500.0e0), (500.0e0)) AS DOUBLE)), (250.0e0), (2.2737367544323206e-10), 1099511627776) AS v1, sqlpriv_quantise(greatest(least(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)), (700.0e0)), (100.0e0)), (400.0e0), (2.7284841053187847e-10), 1099511627776) AS v2, sqlpriv_clamp(CAST(sqlpriv_clamp(sqlpriv_number(coalesce(sqlpriv_clamp(CAST(sqlpriv_row."hours" AS BIGINT), (0), (80)), (0))), (0), (80)) AS BIGINT), (0), (80)) * 2 - (80) AS v3, sqlpriv_quantise(round(CAST(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)) AS DOUBLE)), (500.0e0), (4.547473508864641e-10), 1099511627776) AS v4 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
+WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_quantise(abs(CAST(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."debt" AS DOUBLE)), (-500.0e0), (500.0e0)) AS DOUBLE)), (250.0e0), (2.2737367544323206e-10), 1099511627776) AS v0, sqlpriv_quantise(greatest(least(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)), (700.0e0)), (100.0e0)), (400.0e0), (2.7284841053187847e-10), 1099511627776) AS v1, sqlpriv_clamp(CAST(sqlpriv_clamp(sqlpriv_number(coalesce(sqlpriv_clamp(CAST(sqlpriv_row."hours" AS BIGINT), (0), (80)), (0))), (0), (80)) AS BIGINT), (0), (80)) * 2 - (80) AS v2, sqlpriv_quantise(round(CAST(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)) AS DOUBLE)), (500.0e0), (4.547473508864641e-10), 1099511627776) AS v3 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
-joint AS (SELECT count(*) AS a0, sum(v1) AS a1, sum(v2) AS a2, sum(v3) AS a3, sum(v4) AS a4 FROM kept),
-coded AS MATERIALIZED (SELECT a0, a1, a2, a3, a4 FROM joint)
-SELECT 0 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS BIGINT) AS value FROM coded GROUP BY cell
-UNION ALL SELECT 1 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a1), 0) AS HUGEINT) AS value FROM coded GROUP BY cell
-UNION ALL SELECT 2 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a2), 0) AS HUGEINT) AS value FROM coded GROUP BY cell
-UNION ALL SELECT 3 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a3), 0) AS HUGEINT) AS value FROM coded GROUP BY cell
-UNION ALL SELECT 4 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a4), 0) AS HUGEINT) AS value FROM coded GROUP BY cell;
+joint AS (SELECT count(*) AS n, sum(v0) AS a0, sum(v1) AS a1, sum(v2) AS a2, sum(v3) AS a3 FROM kept),
+coded AS MATERIALIZED (SELECT n, a0, a1, a2, a3 FROM joint)
+SELECT 0 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(n), 0) AS BIGINT) AS value FROM coded GROUP BY cell
+UNION ALL SELECT 1 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS value FROM coded GROUP BY cell
+UNION ALL SELECT 2 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a1), 0) AS HUGEINT) AS value FROM coded GROUP BY cell
+UNION ALL SELECT 3 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a2), 0) AS HUGEINT) AS value FROM coded GROUP BY cell
+UNION ALL SELECT 4 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a3), 0) AS HUGEINT) AS value FROM coded GROUP BY cell;
 
 -- CASE with an operand, IF, NULLIF, three-valued logic
 SELECT WITH DIFFERENTIAL_PRIVACY COUNT(nullif(race, 2)) AS a, SUM(CASE race WHEN 1 THEN 10 WHEN 2 THEN 20 ELSE 0 END) AS b, SUM(if(employed, 1, 0)) AS c, COUNT(*) FILTER (WHERE NOT (hours > 40 OR region = 'N')) AS d FROM people;
 -- plain
 SELECT COUNT(nullif(race, 2)) AS a, SUM(CASE race WHEN 1 THEN 10 WHEN 2 THEN 20 ELSE 0 END) AS b, SUM(if(employed, 1, 0)) AS c, COUNT(*) FILTER (WHERE NOT (hours > 40 OR region = 'N')) AS d FROM people;
 -- kernel
-WITH rows AS (SELECT sqlpriv_row."id" AS u, CASE WHEN (CASE WHEN (CAST(sqlpriv_row."race" AS BIGINT) = (2)) THEN CAST(NULL AS BIGINT) ELSE sqlpriv_clamp(CAST(sqlpriv_row."race" AS BIGINT), (1), (3)) END) IS NULL THEN NULL ELSE 1 END AS v0, sqlpriv_clamp(CAST(sqlpriv_clamp(sqlpriv_number((CASE WHEN (CAST(sqlpriv_row."race" AS BIGINT) = (1)) THEN (10) WHEN (CAST(sqlpriv_row."race" AS BIGINT) = (2)) THEN (20) ELSE (0) END)), (0), (20)) AS BIGINT), (0), (20)) * 2 - (20) AS v2, sqlpriv_clamp(CAST(sqlpriv_clamp(sqlpriv_number((CASE WHEN sqlpriv_row."employed" THEN (1) ELSE (0) END)), (0), (1)) AS BIGINT), (0), (1)) * 2 - (1) AS v3, CASE WHEN (CASE WHEN (NOT ((CAST(sqlpriv_row."hours" AS BIGINT) > (40)) OR (CAST(sqlpriv_row."region" AS VARCHAR) = 'N'))) THEN (1) ELSE CAST(NULL AS BIGINT) END) IS NULL THEN NULL ELSE 1 END AS v4 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
+WITH rows AS (SELECT sqlpriv_row."id" AS u, CASE WHEN (CASE WHEN (CAST(sqlpriv_row."race" AS BIGINT) = (2)) THEN CAST(NULL AS BIGINT) ELSE sqlpriv_clamp(CAST(sqlpriv_row."race" AS BIGINT), (1), (3)) END) IS NULL THEN NULL ELSE 1 END AS v0, sqlpriv_clamp(CAST(sqlpriv_clamp(sqlpriv_number((CASE WHEN (CAST(sqlpriv_row."race" AS BIGINT) = (1)) THEN (10) WHEN (CAST(sqlpriv_row."race" AS BIGINT) = (2)) THEN (20) ELSE (0) END)), (0), (20)) AS BIGINT), (0), (20)) * 2 - (20) AS v1, sqlpriv_clamp(CAST(sqlpriv_clamp(sqlpriv_number((CASE WHEN sqlpriv_row."employed" THEN (1) ELSE (0) END)), (0), (1)) AS BIGINT), (0), (1)) * 2 - (1) AS v2, CASE WHEN (CASE WHEN (NOT ((CAST(sqlpriv_row."hours" AS BIGINT) > (40)) OR (CAST(sqlpriv_row."region" AS VARCHAR) = 'N'))) THEN (1) ELSE CAST(NULL AS BIGINT) END) IS NULL THEN NULL ELSE 1 END AS v3 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
-joint AS (SELECT sum(v0) AS a0, count(*) AS a1, sum(v2) AS a2, sum(v3) AS a3, sum(v4) AS a4 FROM kept),
-coded AS MATERIALIZED (SELECT a0, a1, a2, a3, a4 FROM joint)
+joint AS (SELECT count(*) AS n, sum(v0) AS a0, sum(v1) AS a1, sum(v2) AS a2, sum(v3) AS a3 FROM kept),
+coded AS MATERIALIZED (SELECT n, a0, a1, a2, a3 FROM joint)
 SELECT 0 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS BIGINT) AS value FROM coded GROUP BY cell
-UNION ALL SELECT 1 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a1), 0) AS BIGINT) AS value FROM coded GROUP BY cell
-UNION ALL SELECT 2 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a2), 0) AS HUGEINT) AS value FROM coded GROUP BY cell
-UNION ALL SELECT 3 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a3), 0) AS HUGEINT) AS value FROM coded GROUP BY cell
-UNION ALL SELECT 4 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a4), 0) AS BIGINT) AS value FROM coded GROUP BY cell;
+UNION ALL SELECT 1 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(n), 0) AS BIGINT) AS value FROM coded GROUP BY cell
+UNION ALL SELECT 2 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a1), 0) AS HUGEINT) AS value FROM coded GROUP BY cell
+UNION ALL SELECT 3 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a2), 0) AS HUGEINT) AS value FROM coded GROUP BY cell
+UNION ALL SELECT 4 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a3), 0) AS BIGINT) AS value FROM coded GROUP BY cell;
 
 -- arithmetic; a division by zero is NULL
 SELECT WITH DIFFERENTIAL_PRIVACY AVG(income / (age + 1)) AS q, SUM(age * race - 7) AS p, AVG(age % 10) AS m, COUNT(1 / age) AS n, SUM(-age) AS minus FROM people;
 -- plain
 SELECT AVG(income / (age + 1)) AS q, SUM(age * race - 7) AS p, AVG(age % 10) AS m, COUNT(1 / nullif(age, 0)) AS n, SUM(-age) AS minus FROM people;
 -- kernel
-WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_quantise((CAST(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)) AS DOUBLE) / nullif(CAST((CAST(sqlpriv_clamp(CAST(sqlpriv_row."age" AS BIGINT), (0), (99)) AS DOUBLE) + CAST((1) AS DOUBLE)) AS DOUBLE), 0)), (500.0e0), (4.547473508864641e-10), 1099511627776) AS v1, sqlpriv_clamp(CAST(sqlpriv_clamp(sqlpriv_number((CAST((CAST(sqlpriv_clamp(CAST(sqlpriv_row."age" AS BIGINT), (0), (99)) AS DOUBLE) * CAST(sqlpriv_clamp(CAST(sqlpriv_row."race" AS BIGINT), (1), (3)) AS DOUBLE)) AS DOUBLE) - CAST((7) AS DOUBLE))), (-7), (290)) AS BIGINT), (-7), (290)) * 2 - (283) AS v2, sqlpriv_clamp(CAST(sqlpriv_clamp(sqlpriv_number((CAST(sqlpriv_clamp(CAST(sqlpriv_row."age" AS BIGINT), (0), (99)) AS DOUBLE) % nullif(CAST((10) AS DOUBLE), 0))), (0), (9)) AS BIGINT), (0), (9)) * 2 - (9) AS v3, CASE WHEN sqlpriv_number((CAST((1) AS DOUBLE) / nullif(CAST(sqlpriv_clamp(CAST(sqlpriv_row."age" AS BIGINT), (0), (99)) AS DOUBLE), 0))) IS NULL THEN NULL ELSE 1 END AS v4, sqlpriv_clamp(CAST(sqlpriv_clamp(sqlpriv_number((-CAST(sqlpriv_clamp(CAST(sqlpriv_row."age" AS BIGINT), (0), (99)) AS DOUBLE))), (-99), (0)) AS BIGINT), (-99), (0)) * 2 - (-99) AS v5 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
+WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_quantise((CAST(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)) AS DOUBLE) / nullif(CAST((CAST(sqlpriv_clamp(CAST(sqlpriv_row."age" AS BIGINT), (0), (99)) AS DOUBLE) + CAST((1) AS DOUBLE)) AS DOUBLE), 0)), (500.0e0), (4.547473508864641e-10), 1099511627776) AS v0, sqlpriv_clamp(CAST(sqlpriv_clamp(sqlpriv_number((CAST((CAST(sqlpriv_clamp(CAST(sqlpriv_row."age" AS BIGINT), (0), (99)) AS DOUBLE) * CAST(sqlpriv_clamp(CAST(sqlpriv_row."race" AS BIGINT), (1), (3)) AS DOUBLE)) AS DOUBLE) - CAST((7) AS DOUBLE))), (-7), (290)) AS BIGINT), (-7), (290)) * 2 - (283) AS v1, sqlpriv_clamp(CAST(sqlpriv_clamp(sqlpriv_number((CAST(sqlpriv_clamp(CAST(sqlpriv_row."age" AS BIGINT), (0), (99)) AS DOUBLE) % nullif(CAST((10) AS DOUBLE), 0))), (0), (9)) AS BIGINT), (0), (9)) * 2 - (9) AS v2, CASE WHEN sqlpriv_number((CAST((1) AS DOUBLE) / nullif(CAST(sqlpriv_clamp(CAST(sqlpriv_row."age" AS BIGINT), (0), (99)) AS DOUBLE), 0))) IS NULL THEN NULL ELSE 1 END AS v3, sqlpriv_clamp(CAST(sqlpriv_clamp(sqlpriv_number((-CAST(sqlpriv_clamp(CAST(sqlpriv_row."age" AS BIGINT), (0), (99)) AS DOUBLE))), (-99), (0)) AS BIGINT), (-99), (0)) * 2 - (-99) AS v4 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
-joint AS (SELECT count(*) AS a0, sum(v1) AS a1, sum(v2) AS a2, sum(v3) AS a3, sum(v4) AS a4, sum(v5) AS a5 FROM kept),
-coded AS MATERIALIZED (SELECT a0, a1, a2, a3, a4, a5 FROM joint)
-SELECT 0 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS BIGINT) AS value FROM coded GROUP BY cell
-UNION ALL SELECT 1 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a1), 0) AS HUGEINT) AS value FROM coded GROUP BY cell
-UNION ALL SELECT 2 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a2), 0) AS HUGEINT) AS value FROM coded GROUP BY cell
-UNION ALL SELECT 3 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a3), 0) AS HUGEINT) AS value FROM coded GROUP BY cell
-UNION ALL SELECT 4 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a4), 0) AS BIGINT) AS value FROM coded GROUP BY cell
-UNION ALL SELECT 5 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a5), 0) AS HUGEINT) AS value FROM coded GROUP BY cell;
+joint AS (SELECT count(*) AS n, sum(v0) AS a0, sum(v1) AS a1, sum(v2) AS a2, sum(v3) AS a3, sum(v4) AS a4 FROM kept),
+coded AS MATERIALIZED (SELECT n, a0, a1, a2, a3, a4 FROM joint)
+SELECT 0 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(n), 0) AS BIGINT) AS value FROM coded GROUP BY cell
+UNION ALL SELECT 1 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS value FROM coded GROUP BY cell
+UNION ALL SELECT 2 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a1), 0) AS HUGEINT) AS value FROM coded GROUP BY cell
+UNION ALL SELECT 3 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a2), 0) AS HUGEINT) AS value FROM coded GROUP BY cell
+UNION ALL SELECT 4 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a3), 0) AS BIGINT) AS value FROM coded GROUP BY cell
+UNION ALL SELECT 5 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a4), 0) AS HUGEINT) AS value FROM coded GROUP BY cell;

@@ -3,12 +3,12 @@ SELECT sex, AVG(income) AS income FROM people STRATIFY BY sex;
 -- plain
 SELECT sex, AVG(income) AS income FROM people GROUP BY GROUPING SETS ((sex), ());
 -- kernel
-WITH rows AS (SELECT sqlpriv_row."id" AS u, CAST(sqlpriv_row."sex" AS VARCHAR) AS s0, sqlpriv_quantise(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)), (500.0e0), (4.547473508864641e-10), 1099511627776) AS v1 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
+WITH rows AS (SELECT sqlpriv_row."id" AS u, CAST(sqlpriv_row."sex" AS VARCHAR) AS s0, sqlpriv_quantise(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)), (500.0e0), (4.547473508864641e-10), 1099511627776) AS v0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
-joint AS (SELECT s0, count(*) AS a0, sum(v1) AS a1 FROM kept GROUP BY s0),
-coded AS MATERIALIZED (SELECT list_position(['F', 'M'], s0) - 1 AS s0, a0, a1 FROM joint)
-SELECT 0 AS query, CAST((0 * 2 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS BIGINT) AS value FROM coded WHERE s0 IS NOT NULL GROUP BY cell
-UNION ALL SELECT 1 AS query, CAST((0 * 2 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(a1), 0) AS HUGEINT) AS value FROM coded WHERE s0 IS NOT NULL GROUP BY cell;
+joint AS (SELECT s0, count(*) AS n, sum(v0) AS a0 FROM kept GROUP BY s0),
+coded AS MATERIALIZED (SELECT list_position(['F', 'M'], s0) - 1 AS s0, n, a0 FROM joint)
+SELECT 0 AS query, CAST((0 * 2 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(n), 0) AS BIGINT) AS value FROM coded WHERE s0 IS NOT NULL GROUP BY cell
+UNION ALL SELECT 1 AS query, CAST((0 * 2 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS value FROM coded WHERE s0 IS NOT NULL GROUP BY cell;
 
 -- where NULL is a level, over the count of values
 SELECT WITH DIFFERENTIAL_PRIVACY AVG(hours) AS hours FROM people;
@@ -17,8 +17,8 @@ SELECT AVG(hours) AS hours FROM people;
 -- kernel
 WITH rows AS (SELECT sqlpriv_row."id" AS u, CASE WHEN sqlpriv_clamp(CAST(sqlpriv_row."hours" AS BIGINT), (0), (80)) IS NULL THEN NULL ELSE 1 END AS v0, CAST(sqlpriv_clamp(CAST(sqlpriv_row."hours" AS BIGINT), (0), (80)) AS BIGINT) * 2 - (80) AS v1 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
-joint AS (SELECT sum(v0) AS a0, sum(v1) AS a1 FROM kept),
-coded AS MATERIALIZED (SELECT a0, a1 FROM joint)
+joint AS (SELECT count(*) AS n, sum(v0) AS a0, sum(v1) AS a1 FROM kept),
+coded AS MATERIALIZED (SELECT n, a0, a1 FROM joint)
 SELECT 0 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS BIGINT) AS value FROM coded GROUP BY cell
 UNION ALL SELECT 1 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a1), 0) AS HUGEINT) AS value FROM coded GROUP BY cell;
 
@@ -27,22 +27,22 @@ SELECT WITH DIFFERENTIAL_PRIVACY COUNT(*) AS n, AVG(hours) AS hours FROM people 
 -- plain
 SELECT COUNT(*) AS n, AVG(hours) AS hours FROM people WHERE hours IS NOT NULL AND age < 50;
 -- kernel
-WITH rows AS (SELECT sqlpriv_row."id" AS u, CAST(sqlpriv_clamp(CAST(sqlpriv_row."hours" AS BIGINT), (0), (80)) AS BIGINT) * 2 - (80) AS v1 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL AND ((NOT (CAST(sqlpriv_row."hours" AS BIGINT) IS NULL)) AND (CAST(sqlpriv_row."age" AS BIGINT) < (50)))),
+WITH rows AS (SELECT sqlpriv_row."id" AS u, CAST(sqlpriv_clamp(CAST(sqlpriv_row."hours" AS BIGINT), (0), (80)) AS BIGINT) * 2 - (80) AS v0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL AND ((NOT (CAST(sqlpriv_row."hours" AS BIGINT) IS NULL)) AND (CAST(sqlpriv_row."age" AS BIGINT) < (50)))),
 kept AS (SELECT * FROM rows),
-joint AS (SELECT count(*) AS a0, sum(v1) AS a1 FROM kept),
-coded AS MATERIALIZED (SELECT a0, a1 FROM joint)
-SELECT 0 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS BIGINT) AS value FROM coded GROUP BY cell
-UNION ALL SELECT 1 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a1), 0) AS HUGEINT) AS value FROM coded GROUP BY cell;
+joint AS (SELECT count(*) AS n, sum(v0) AS a0 FROM kept),
+coded AS MATERIALIZED (SELECT n, a0 FROM joint)
+SELECT 0 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(n), 0) AS BIGINT) AS value FROM coded GROUP BY cell
+UNION ALL SELECT 1 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS value FROM coded GROUP BY cell;
 
 -- values that may be missing are counted on their own: NULL and NaN take no part
 SELECT WITH DIFFERENTIAL_PRIVACY COUNT(*) AS n, COUNT(tips) AS c, AVG(tips) AS tips, SUM(tips) AS s FROM people;
 -- plain
 SELECT COUNT(*) AS n, COUNT(t) AS c, AVG(t) AS tips, SUM(t) AS s FROM (SELECT CASE WHEN NOT isnan(tips) THEN tips END AS t FROM people);
 -- kernel
-WITH rows AS (SELECT sqlpriv_row."id" AS u, CASE WHEN sqlpriv_number(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."tips" AS DOUBLE)), (0.0e0), (50.0e0))) IS NULL THEN NULL ELSE 1 END AS v1, sqlpriv_quantise(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."tips" AS DOUBLE)), (0.0e0), (50.0e0)), (25.0e0), (2.2737367544323206e-11), 1099511627776) AS v2 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
+WITH rows AS (SELECT sqlpriv_row."id" AS u, CASE WHEN sqlpriv_number(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."tips" AS DOUBLE)), (0.0e0), (50.0e0))) IS NULL THEN NULL ELSE 1 END AS v0, sqlpriv_quantise(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."tips" AS DOUBLE)), (0.0e0), (50.0e0)), (25.0e0), (2.2737367544323206e-11), 1099511627776) AS v1 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
-joint AS (SELECT count(*) AS a0, sum(v1) AS a1, sum(v2) AS a2 FROM kept),
-coded AS MATERIALIZED (SELECT a0, a1, a2 FROM joint)
-SELECT 0 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS BIGINT) AS value FROM coded GROUP BY cell
-UNION ALL SELECT 1 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a1), 0) AS BIGINT) AS value FROM coded GROUP BY cell
-UNION ALL SELECT 2 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a2), 0) AS HUGEINT) AS value FROM coded GROUP BY cell;
+joint AS (SELECT count(*) AS n, sum(v0) AS a0, sum(v1) AS a1 FROM kept),
+coded AS MATERIALIZED (SELECT n, a0, a1 FROM joint)
+SELECT 0 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(n), 0) AS BIGINT) AS value FROM coded GROUP BY cell
+UNION ALL SELECT 1 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS BIGINT) AS value FROM coded GROUP BY cell
+UNION ALL SELECT 2 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a1), 0) AS HUGEINT) AS value FROM coded GROUP BY cell;

@@ -18,8 +18,7 @@ from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Price, Rho, amount, kind_of
 from sqlpriv.kernel.contract import PrivacyUnit, TableContract
 from sqlpriv.kernel.release import Measurement, Release
-from sqlpriv.kernel.selection import Candidate, check_candidates
-from sqlpriv.kernel.sensitivity import batch_price
+from sqlpriv.kernel.sensitivity import Candidate, batch_price, check_candidates
 
 
 @dataclass

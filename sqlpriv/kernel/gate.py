@@ -209,12 +209,12 @@ class Allowance:
             price, [c.query for c in candidates if c.query not in self._exact]
         )
         self._exact |= read
+        scores = [score(c, self._exact[c.query]) for c in candidates]
         chosen = []
         for stratum, row in enumerate(allowed):
             open_to = np.flatnonzero(row).tolist()
-            options = [candidates[i] for i in open_to]
-            scores = [score(c, stratum, self._exact[c.query]) for c in options]
-            chosen.append(open_to[noise.select(scores, distance, share)])
+            picked = noise.select([scores[i][stratum] for i in open_to], distance, share)
+            chosen.append(open_to[picked])
         self._seal(charge, [Sealed(named, price, 0.0, json.dumps(chosen).encode())])
         return tuple(chosen)
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -155,30 +154,30 @@ class Candidate:
     penalty: NDArray[np.float64] | None = None
 
 
-Score = Callable[[Candidate, int, list[int]], int]
+Score = Callable[[Candidate, Sequence[int]], list[int]]
 
 
 def scoring(candidates: Sequence[Candidate], rows_per_unit: int) -> tuple[int, Score]:
-    """Returns how far one unit moves any score, and the score.
+    """Returns how far one unit moves any score, and the scores of a candidate in every stratum.
 
     Claim: with weights w_c and estimates in whole units of 1 / U (U = SCORE_UNIT), the score
     w_c (Σ |U count - estimate| - penalty) is an integer, and at most max w_c * U * m apart on
     neighbours: a unit changes the counts of a stratum by at most m in L1, and nothing else in the
-    score depends on a row. The difference may have either sign: scores are not monotone.
+    score depends on a row. The difference may have either sign: scores are not monotone. Sums fit
+    64 bits: a table has fewer than 2^45 rows, and estimates add up to no more (`check_candidates`).
     """
 
-    def weight(candidate: Candidate) -> int:
-        return round(candidate.weight * SCORE_UNIT)
+    def scores(candidate: Candidate, exact: Sequence[int]) -> list[int]:
+        believed = np.rint(candidate.estimate * SCORE_UNIT).astype(np.int64)
+        apart = np.abs(np.reshape(exact, believed.shape) * SCORE_UNIT - believed)
+        totals = apart.reshape(len(believed), -1).sum(axis=1).tolist()
+        penalty = [0.0] * len(totals) if candidate.penalty is None else candidate.penalty
+        weight = round(candidate.weight * SCORE_UNIT)
+        units = (round(p * SCORE_UNIT) for p in penalty)
+        return [weight * (total - p) for total, p in zip(totals, units, strict=True)]
 
-    def score(candidate: Candidate, stratum: int, exact: list[int]) -> int:
-        cells = math.prod(a.shape(candidate.query)[1:])
-        counts = exact[stratum * cells : (stratum + 1) * cells]
-        believed = np.rint(candidate.estimate[stratum].ravel() * SCORE_UNIT).tolist()
-        apart = sum(abs(SCORE_UNIT * n - int(e)) for n, e in zip(counts, believed, strict=True))
-        penalty = 0.0 if candidate.penalty is None else candidate.penalty[stratum]
-        return weight(candidate) * (apart - round(penalty * SCORE_UNIT))
-
-    return max(1, *map(weight, candidates)) * SCORE_UNIT * rows_per_unit, score
+    most = max(round(c.weight * SCORE_UNIT) for c in candidates)
+    return max(1, most) * SCORE_UNIT * rows_per_unit, scores
 
 
 def check_candidates(candidates: Sequence[Candidate], allowed: NDArray[np.bool_]) -> None:
@@ -193,8 +192,8 @@ def check_candidates(candidates: Sequence[Candidate], allowed: NDArray[np.bool_]
         if same != (first.source, first.strata, first.within) or c.query.of is not None:
             raise KernelError("candidates of a choice share relation and strata, and count rows")
         fits = c.estimate.shape == a.shape(c.query) and np.isfinite(c.estimate).all()
-        penal = c.penalty is None or c.penalty.shape == (strata,)
-        if not fits or not penal or not 0 <= c.weight <= 2**20 or np.abs(c.estimate).max() > 2**40:
+        penal = c.penalty is None or (c.penalty.shape == (strata,) and np.isfinite(c.penalty).all())
+        if not fits or not penal or not 0 <= c.weight <= 2**20 or np.abs(c.estimate).sum() > 2**45:
             raise KernelError("an estimate, weight or penalty of a candidate is out of shape")
 
 

@@ -43,7 +43,7 @@ def test_a_unit_moves_no_score_further_than_said(
     more[2 * stratum] += min(split, m)
     more[2 * stratum + 1] += m - min(split, m)
     for s in range(3):
-        moved = score(one, s, more) - score(one, s, exact)
+        moved = score(one, more)[s] - score(one, exact)[s]
         assert abs(moved) <= (distance if s == stratum else 0)
 
 
@@ -51,8 +51,8 @@ def test_the_bound_is_attained_and_the_score_is_what_it_says() -> None:
     one = candidate([0.0] * 6, weight=2.5, penalty=[4.0, 0.0, 0.0])
     distance, score = scoring([one], 3)
     before, after = [1, 2, 0, 0, 0, 0], [4, 2, 0, 0, 0, 0]
-    assert score(one, 0, after) - score(one, 0, before) == distance
-    assert score(one, 0, before) == 2.5 * (3 - 4) * SCORE_UNIT**2
+    assert score(one, after)[0] - score(one, before)[0] == distance
+    assert score(one, before)[0] == 2.5 * (3 - 4) * SCORE_UNIT**2
 
 
 @pytest.mark.parametrize("g", [1, 2, 3, 9])

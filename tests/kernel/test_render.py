@@ -270,6 +270,18 @@ def test_derived_columns_are_written_out(nasty: Engine) -> None:
     assert nasty.exact([query], NASTY)[0][0].tolist() == [dict(rows)[2.5], dict(rows)[3.0]]
 
 
+def test_strata_may_be_any_expression(nasty: Engine) -> None:
+    """Which columns a stratum reads is found in every form; a literal reads none."""
+    forms = [lit("a"), lit(DAY), a.In(col("i"), (3,)), a.Bin(col("b"), (0,)), col("s"),
+             a.Case(((a.In(col("s"), ("a",)), lit("x")),), col("e"))]  # fmt: skip
+    values = [("a",), (DAY,), (True, False), (0, 1), ("a", "A"), ("x", "red", "blue")]
+    for expr, listed in zip(forms, values, strict=True):
+        key = a.Key(expr, listed)
+        strata = nasty.exact([a.Count(a.Scan("nasty"), (key,))], NASTY)[0].tolist()
+        assert strata == grouped(nasty, NASTY, key)
+        assert sum(strata) > 0
+
+
 # --- totality ---
 
 LITERALS: dict[Type, list[Value]] = {

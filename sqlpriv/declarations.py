@@ -122,13 +122,13 @@ def budget_of(table: str, options: t.Options) -> Budget:
     numbers = {k: float(v) for k, v in given.items() if type(v) in (int, float)}  # type: ignore[arg-type]
     if len(numbers) != len(given):
         raise DeclarationError("epsilon, delta and rho are numbers")
-    if "rho" in numbers and "epsilon" not in numbers:
-        try:
+    try:
+        if "rho" in numbers and "epsilon" not in numbers:
             return Budget(table, Rho.at_most(numbers["rho"]), numbers.get("delta", 1e-9))
-        except DataError as error:
-            raise DeclarationError(str(error)) from None
-    if "epsilon" in numbers and "rho" not in numbers:
-        return Budget.of(table, numbers["epsilon"], numbers.get("delta", 0.0))
+        if "epsilon" in numbers and "rho" not in numbers:
+            return Budget.of(table, numbers["epsilon"], numbers.get("delta", 0.0))
+    except DataError as error:
+        raise DeclarationError(str(error)) from None
     raise DeclarationError("a budget is (epsilon = e, delta = d), (epsilon = e) or (rho = r)")
 
 

@@ -16,7 +16,7 @@ from sqlpriv.dialect import tree as t
 from sqlpriv.errors import ProgrammingError
 from sqlpriv.estimate.weights import aligned
 from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import Budget, amount, epsilon_shown
+from sqlpriv.kernel.budget import Budget, epsilon_shown
 from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.gate import Allowance, Kernel
 from sqlpriv.kernel.ledger import Account
@@ -100,7 +100,7 @@ def sizes(kernel: Kernel, planned: Plan, contract: TableContract) -> NDArray[np.
     account = contract.unit and kernel.ledger.account(contract.unit.table)
     if not account:
         return None
-    least = amount(account.budget.kind, 0)
+    least = type(account.budget.total)(0)
     seal = kernel.ledger.find_seal(contract.snapshot, a.fingerprint(count), least)
     return seal and np.frombuffer(seal.payload, "<f8").reshape(a.shape(count))
 

@@ -25,7 +25,7 @@ from sqlpriv.errors import (
     PermissionDenied,
     Refused,
 )
-from sqlpriv.kernel.budget import Budget, Price, amount, epsilon_shown
+from sqlpriv.kernel.budget import Budget, Price, epsilon_shown
 from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.gate import Allowance, Kernel
 from sqlpriv.kernel.ledger import Account
@@ -263,7 +263,7 @@ class Session:
     def _due(self, planned: Plan, contract: TableContract) -> Price:
         fresh = [m for m in planned.measurements if not self._kernel.sealed(m, contract)]
         if not fresh:
-            return amount(self._budget(contract, t.Pos()).kind, 0)
+            return type(self._budget(contract, t.Pos()).total)(0)
         assert contract.unit is not None  # as `_private` saw to
         return batch_price(fresh, contract.unit)
 
@@ -340,6 +340,9 @@ class Session:
             raise plain.refusal
         for table in plain.tables:
             contract = contracts.get(table.lower())
+            if table.endswith("()") or table.startswith("'"):
+                said = f"{table} is no table of the vault: files and table functions are out of reach"
+                raise _refuse(said, t.Pos(), self._known())
             if contract is None and table.lower() not in released:
                 raise _refuse(
                     f'there is no released or public table "{table}"', t.Pos(), self._known()

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import Refused
-from sqlpriv.kernel.budget import Kind, Rho, amount, epsilon_shown
+from sqlpriv.kernel.budget import KINDS, Rho, epsilon_shown
 from sqlpriv.kernel.contract import Categories, Column, ColumnDomain, Interval, TableContract
 from sqlpriv.kernel.gate import Kernel
 from sqlpriv.kernel.render import literal
@@ -81,7 +81,7 @@ def releases(kernel: Kernel) -> pa.Table:
 
     rows = []
     for r in kernel.ledger.releases():
-        price = amount(Kind(r["kind"]), r["nano"])
+        price = KINDS[r["kind"]](r["nano"])
         account = kernel.ledger.account(r["unit_table"])
         epsilon = epsilon_shown(price, account.budget.delta) if account else None
         rho = price.value if isinstance(price, Rho) else None

@@ -90,8 +90,13 @@ MUTANTS = (
            "price.nano // g", "price.nano", SELECTION),
     # --- charge, read, noise, seal ---
     Mutant("the charge comes after the read", K + "gate.py",
-           "            charge = self._charge(price)\n            cells = [",
-           "            cells = [", GATE),
+           "charge = self._charge(price)\n            exact: dict[a.Query, list[int]] = {}\n"
+           "            for text, group in zip(texts, groups.values(), strict=True):\n"
+           "                exact |= reader.cells(text, group)\n",
+           "exact = {}\n"
+           "            for text, group in zip(texts, groups.values(), strict=True):\n"
+           "                exact |= reader.cells(text, group)\n"
+           "            charge = self._charge(price)\n", GATE),
     Mutant("a cheap answer is replayed at a higher price", K + "ledger.py",
            "nano >= ?", "nano <= ?", LEDGER),
     Mutant("what is fresh is not charged", K + "gate.py",
@@ -111,7 +116,7 @@ MUTANTS = (
     Mutant("the engine reads other files", K + "reader.py",
            '"enable_external_access": False', '"enable_external_access": True', READER),
     Mutant("a selection is not checked for totality", K + "gate.py",
-           "_checked(candidate.query, self.contract)", "pass", GATE),
+           "checked(candidate.query, Scope(candidate.query.source, self.contract))", "pass", GATE),
     Mutant("integers are added as integers", K + "operations.py",
            'reads: str = "double"', 'reads: str = "value"', f"{ORACLES} {RENDER}"),
     Mutant("text is compared with numbers", K + "operations.py",

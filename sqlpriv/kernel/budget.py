@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from dataclasses import dataclass
-from enum import StrEnum
 from fractions import Fraction
 from typing import Self
 
@@ -21,16 +20,9 @@ NANO = 10**9
 MAX_NANO = 10**18  # above a billion there is no privacy to account for; all totals fit 64 bits
 
 
-class Kind(StrEnum):
-    """How privacy loss is measured: the two kinds are never added to each other."""
-
-    ZCDP = "zcdp"
-    PURE = "pure"
-
-
 @dataclass(frozen=True, order=True)
 class _Amount:
-    """A privacy loss of `nano` × 1e-9, 0 to MAX_NANO; adds and compares within its own type alone.
+    """A privacy loss of `nano` × 1e-9, 0 to MAX_NANO; compared within its own type alone.
 
     A float is read as the shortest decimal that denotes it, which is what its author wrote: 0.3 is
     three tenths, though the double lies just below. Raises DataError where it is out of range.
@@ -54,32 +46,21 @@ class _Amount:
         """The nearest double."""
         return self.nano / NANO
 
-    def __add__(self, other: Self) -> Self:
-        return type(self)(self.nano + other.nano) if type(other) is type(self) else NotImplemented
-
-    def __sub__(self, other: Self) -> Self:
-        return type(self)(self.nano - other.nano) if type(other) is type(self) else NotImplemented
-
 
 class Rho(_Amount):
     """zCDP: rho adds up over measurements, also when each is chosen after seeing the last."""
+
+    kind = "zcdp"
 
 
 class Epsilon(_Amount):
     """Pure differential privacy: epsilon adds up, adaptively too."""
 
+    kind = "pure"
+
 
 Price = Rho | Epsilon
-
-
-def kind_of(price: Price) -> Kind:
-    """Returns the kind of budget that a price is paid from."""
-    return Kind.ZCDP if isinstance(price, Rho) else Kind.PURE
-
-
-def amount(kind: Kind, nano: int) -> Price:
-    """Returns the price of that kind and number of nanos."""
-    return Rho(nano) if kind is Kind.ZCDP else Epsilon(nano)
+KINDS: dict[str, type[Rho] | type[Epsilon]] = {"zcdp": Rho, "pure": Epsilon}
 
 
 @dataclass(frozen=True)
@@ -97,21 +78,14 @@ class Budget:
     def __post_init__(self) -> None:
         if self.total.nano <= 0:
             raise DeclarationError("a privacy budget is above zero")
-        if not (0 < self.delta < 1 if self.kind is Kind.ZCDP else self.delta == 0):
+        zcdp = isinstance(self.total, Rho)
+        if not (0 < self.delta < 1 if zcdp else self.delta == 0):
             raise DeclarationError("a zCDP budget has 0 < delta < 1, one of pure epsilon delta = 0")
-
-    @property
-    def kind(self) -> Kind:
-        """Whether prices are rho or epsilon."""
-        return kind_of(self.total)
 
     @classmethod
     def of(cls, unit_table: str, epsilon: float, delta: float = 0.0) -> Budget:
         """Returns the budget that is (epsilon, delta)-DP as a whole: pure where delta = 0."""
-        try:
-            total = rho_of(epsilon, delta) if delta != 0 else Epsilon.at_most(epsilon)
-        except DataError as error:
-            raise DeclarationError(str(error)) from None
+        total = rho_of(epsilon, delta) if delta != 0 else Epsilon.at_most(epsilon)
         return cls(unit_table, total, float(delta))
 
 
@@ -147,15 +121,6 @@ def rho_of(epsilon: float, delta: float) -> Rho:
     if not 0 < epsilon < math.inf:
         raise DataError(f"epsilon is a positive finite number, not {epsilon}")
     return Rho(bisect_right(range(MAX_NANO), epsilon, key=lambda n: epsilon_of(Rho(n), delta)) - 1)
-
-
-def price_of(budget: Budget, epsilon: float) -> Price:
-    """Returns what `OPTIONS (epsilon = …)` may spend; DataError where that is under a nano."""
-    pure = budget.kind is Kind.PURE
-    price = Epsilon.at_most(epsilon) if pure else rho_of(epsilon, budget.delta)
-    if price.nano == 0:
-        raise DataError(f"epsilon = {epsilon} is too small to buy anything")
-    return price
 
 
 def epsilon_shown(price: Price, delta: float) -> float:

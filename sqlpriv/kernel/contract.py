@@ -37,9 +37,9 @@ class Type(StrEnum):
 
 @dataclass(frozen=True)
 class Categories:
-    """A finite public list of values. `None` among them makes NULL a level of its own.
+    """A finite public list of values; `None` among them makes NULL a level of its own.
 
-    A row whose value is not in the list takes no part in an answer keyed by this column.
+    A row whose value is not listed takes no part in an answer keyed by this column.
     """
 
     labels: tuple[Value, ...]
@@ -91,12 +91,9 @@ class Column:
 class PrivacyUnit:
     """Who is protected, and how far one of them may reach.
 
-    Args:
-        table: The unit's own table: where the budget is declared.
-        column: The column *of the queried table* that names the unit. Rows where it is NULL belong
-            to nobody and are never read.
-        rows_per_unit: m, the most rows of one unit that are kept in any one stratum.
-        groups_per_unit: g, the most strata of one statement that one unit's rows are kept in.
+    `table` is the unit's own, with the budget; `column` names the unit *in the queried table*: rows
+    where it is NULL belong to nobody and are never read. Of one unit at most m = `rows_per_unit`
+    rows are kept in any one stratum, in at most g = `groups_per_unit` strata of a statement.
     """
 
     table: str
@@ -179,42 +176,31 @@ def in_force(
 
     `declared` are the tables' bodies, `facts` what was verified on this very snapshot.
     """
-    tables = {
-        t.table.lower(): (t, {**UNDECLARED, **declared.get(t.table.lower(), {})}) for t in catalog
+    tables = {t.table.lower(): (t, declared.get(t.table.lower(), UNDECLARED)) for t in catalog}
+    keys = {
+        n: body["key"].lower() for n, (_, body) in tables.items() if body["unit"] and body["key"]
     }
-    units = {
-        n: b["key"].lower()
-        for n, (t, b) in tables.items()
-        if b["unit"] and b["key"] and t.column(b["key"])
-    }
+    keys = {n: key for n, key in keys.items() if tables[n][0].column(key)}
     found = {}
     for name, (table, body) in tables.items():
-        owners = [(name, units[name])] if name in units else []
         links = tuple(Link(*link) for link in body["links"])
+        owners = [(name, keys[name])] if name in keys else []
         for link in links:  # straight to the key of a unit's own table
-            if units.get(link.table.lower()) == link.parent.lower() and table.column(link.column):
+            if keys.get(link.table.lower()) == link.parent.lower() and table.column(link.column):
                 owners.append((link.table.lower(), link.column.lower()))
         unit = PrivacyUnit(*owners[0], *(body["bound"] or (1, 1))) if owners else None
-        known = facts.get(name) if unit else None
-        found[name] = replace(
-            table,
-            columns=tuple(
-                _with_domain(c, body["domains"].get(c.name.lower())) for c in table.columns
-            ),
-            unit=unit,
-            public=body["public"] and unit is None,
-            links=links,
-            key=body["key"],
-            facts=TableFacts(known["bounded"], frozenset(known["constant"]))
-            if known
-            else TableFacts(),
-            snapshot=snapshot,
+        columns = tuple(_with_domain(c, body["domains"]) for c in table.columns)
+        public = body["public"] and unit is None
+        known = facts.get(name, {"bounded": False, "constant": ()})
+        seen = TableFacts(known["bounded"], frozenset(known["constant"]))
+        found[name] = TableContract(
+            table.table, columns, unit, public, links, body["key"], table.unique, seen, snapshot
         )
     return found
 
 
-def _with_domain(column: Column, stored: Declared | None) -> Column:
-    match stored:
+def _with_domain(column: Column, domains: Declared) -> Column:
+    match domains.get(column.name.lower()):
         case None:
             return column
         case {"labels": labels, "required": bool(required)}:

@@ -11,9 +11,10 @@ import json
 import math
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,34 +22,25 @@ from numpy.typing import NDArray
 
 from sqlpriv.errors import BudgetExhausted, KernelError, OperationalError, Refused
 from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel import noise
-from sqlpriv.kernel.budget import Price, Rho, amount, kind_of
+from sqlpriv.kernel import noise, sensitivity
+from sqlpriv.kernel.budget import Price, Rho
 from sqlpriv.kernel.contract import PrivacyUnit, TableContract, Type, in_force
 from sqlpriv.kernel.ledger import Ledger, Sealed, Snapshot
-from sqlpriv.kernel.operations import check_literal
+from sqlpriv.kernel.operations import NUMBERS, check_literal
 from sqlpriv.kernel.reader import Reader
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.kernel.render import Scope, render, verifying
-from sqlpriv.kernel.sensitivity import (
-    Candidate,
-    batch_price,
-    check_candidates,
-    check_within,
-    lattice_of,
-    scoring,
-    selection_hash,
-    sensitivity,
-)
+from sqlpriv.kernel.sensitivity import Candidate
 
 MAX_CELLS = 2_000_000
 
 
 @dataclass(frozen=True)
 class Explained:
-    """What a measurement would do, from public facts alone.
+    """What a measurement would do, from public facts alone; `replayed`: it is sealed, hence free.
 
     `sensitivity` is L2 (discrete Gaussian) or L1 (discrete Laplace), `sigma` the standard
-    deviation of the noise, both in units of the sum. `replayed`: it is sealed, hence free.
+    deviation of the noise, both in units of the sum.
     """
 
     mechanism: str
@@ -108,10 +100,11 @@ class Kernel:
         """Returns what each measurement would do. Reads no row, charges nothing."""
         found = []
         for m in measurements:
-            ready, sql = _Ready(m, contract), render([m.query], contract, 0)
+            ready, cells = _Ready(m, contract), math.prod(a.shape(m.query))
             mechanism = "discrete Gaussian" if isinstance(m.price, Rho) else "discrete Laplace"
-            public = (mechanism, math.prod(a.shape(m.query)), ready.distance, ready.sigma, m.price)
-            found.append(Explained(*public, sql, self.sealed(m, contract)))
+            public = (mechanism, cells, ready.distance, ready.sigma, m.price)
+            sql, replayed = render([m.query], contract, 0), self.sealed(m, contract)
+            found.append(Explained(*public, sql, replayed))
         return tuple(found)
 
     def public(self, table: str) -> pa.Table:
@@ -123,25 +116,24 @@ class Kernel:
             return reader.rows(contract.table)
 
 
-class Allowance:
+class Allowance(AbstractContextManager["Allowance"]):
     """What one statement may ask and spend: up to `limit`, and nothing once closed.
 
-    A context manager. Exact marginals that a selection looked at are kept until it is closed, so
-    that a later choice among them reads nothing again; they leave this object through noise alone.
+    Exact marginals that a selection looked at are kept until then, so that a later choice among
+    them reads nothing again; they leave this object through noise alone.
     """
 
     def __init__(
         self, kernel: Kernel, contract: TableContract, limit: Price, principal: str, text: str
     ) -> None:
-        self.contract, self.unit = contract, _unit(contract)
+        if contract.unit is None:
+            raise Refused(f'the table "{contract.table}" has no privacy unit')
+        self.contract, self.unit = contract, contract.unit
         self._kernel, self._ledger = kernel, kernel.ledger
         self._principal, self._text, self._statement = principal, text, 0
-        self._limit, self.spent = limit, amount(kind_of(limit), 0)
+        self._limit, self.spent = limit, type(limit)(0)
         self._exact: dict[a.Query, list[int]] = {}
         self._closed = False
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._closed = True
@@ -150,7 +142,7 @@ class Allowance:
     @property
     def left(self) -> Price:
         """What this statement may still spend."""
-        return amount(kind_of(self._limit), self._limit.nano - self.spent.nano)
+        return type(self._limit)(self._limit.nano - self.spent.nano)
 
     def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
         """Answers a batch of measurements, in order: one charge, one read, noise, seals.
@@ -171,7 +163,7 @@ class Allowance:
         made: list[Sealed] = []
         if fresh:
             ready = [_Ready(m, self.contract) for _, m in fresh]
-            price = batch_price([m for _, m in fresh], self.unit)
+            price = sensitivity.batch_price([m for _, m in fresh], self.unit)
             charge, exact = self._bought(price, [m.query for _, m in fresh])
             for (named, m), one in zip(fresh, ready, strict=True):
                 payload = one.noised(exact[m.query]).tobytes()
@@ -196,18 +188,17 @@ class Allowance:
         each stratum. Returns the position of the chosen candidate for each stratum.
         """
         for candidate in candidates:
-            _checked(candidate.query, self.contract)
-        check_candidates(candidates, allowed)
+            checked(candidate.query, Scope(candidate.query.source, self.contract))
+        sensitivity.check_candidates(candidates, allowed)
         g = min(self.unit.groups_per_unit, a.strata_count(candidates[0].query))
-        share = amount(kind_of(price), price.nano // g)
-        named = selection_hash(candidates, allowed)
+        share = type(price)(price.nano // g)
+        named = sensitivity.selection_hash(candidates, allowed)
         if seal := self._find(named, price):
             self._replay([seal])
             return tuple(json.loads(seal.payload))
-        distance, score = scoring(candidates, self.unit.rows_per_unit)
-        charge, read = self._bought(
-            price, [c.query for c in candidates if c.query not in self._exact]
-        )
+        distance, score = sensitivity.scoring(candidates, self.unit.rows_per_unit)
+        missing = [c.query for c in candidates if c.query not in self._exact]
+        charge, read = self._bought(price, missing)
         self._exact |= read
         scores = [score(c, self._exact[c.query]) for c in candidates]
         chosen = []
@@ -238,12 +229,9 @@ class Allowance:
             for text in texts:
                 reader.rehearse(text)
             charge = self._charge(price)
-            cells = [
-                reader.cells(text, len(g)) for text, g in zip(texts, groups.values(), strict=True)
-            ]
-        exact: dict[a.Query, list[int]] = {}
-        for group, answers in zip(groups.values(), cells, strict=True):
-            exact |= {q: _dense(q, *found) for q, found in zip(group, answers, strict=True)}
+            exact: dict[a.Query, list[int]] = {}
+            for text, group in zip(texts, groups.values(), strict=True):
+                exact |= reader.cells(text, group)
         return charge, exact
 
     def _charge(self, price: Price) -> int:
@@ -252,7 +240,7 @@ class Allowance:
             raise BudgetExhausted("the statement asks for more than its allowance")
         whole = price if self.spent.nano else self._limit
         charge = self._ledger.charge(self._begun(), self.unit.table, price, whole)
-        self.spent = amount(kind_of(price), self.spent.nano + price.nano)
+        self.spent = type(price)(self.spent.nano + price.nano)
         return charge
 
     def _find(self, named: str, price: Price) -> Sealed | None:
@@ -278,8 +266,9 @@ class _Ready:
 
     def __init__(self, measurement: Measurement, contract: TableContract) -> None:
         query, price = measurement.query, measurement.price
-        lattice = lattice_of(query, _checked(query, contract))
-        moved = sensitivity(query, _unit(contract), lattice.steps)
+        scope = Scope(query.source, contract)
+        lattice = sensitivity.lattice_of(query, checked(query, scope))
+        moved = sensitivity.sensitivity(query, scope.unit, lattice.steps)
         self.step, self.noise = lattice.step, None
         if isinstance(price, Rho):
             distance = noise.root(moved.l2_squared)
@@ -297,12 +286,6 @@ class _Ready:
         return np.array([(x + z) * up / down for x, z in zip(exact, drawn, strict=True)], "<f8")
 
 
-def _unit(contract: TableContract) -> PrivacyUnit:
-    if contract.unit is None:
-        raise Refused(f'the table "{contract.table}" has no privacy unit')
-    return contract.unit
-
-
 def _facts(reader: Reader, contract: TableContract, unit: PrivacyUnit) -> dict[str, Any]:
     if unit.column in contract.unique:  # the constraint says it: no unit has two rows
         return {"bounded": True, "constant": sorted(c.name.lower() for c in contract.columns)}
@@ -312,30 +295,21 @@ def _facts(reader: Reader, contract: TableContract, unit: PrivacyUnit) -> dict[s
     return {"bounded": bool(bounded), "constant": sorted(constant | {unit.column})}
 
 
-def _checked(query: a.Query, contract: TableContract) -> Type | None:
+def checked(query: a.Query, scope: Scope) -> Type | None:
     """Returns the type of what is added up, or refuses what is too large or could fail on a row."""
-    check_within(query)
-    if math.prod(a.shape(query)) > MAX_CELLS or a.strata_count(query) > MAX_CELLS:
+    total, within = a.strata_count(query), query.within
+    if total > MAX_CELLS or math.prod(a.shape(query)) > MAX_CELLS:
         raise Refused(f"the query has more than {MAX_CELLS} cells")
-    scope = Scope(query.source, contract)
+    if within is not None and not (within and [*within] == sorted({*within} & {*range(total)})):
+        raise KernelError("`within` names existing strata in ascending order")
     for key in (*query.strata, *query.keys):
         of_key = scope.type(key.expr)
         for value in key.values:
             check_literal(value, of_key)
     of = scope.type(query.of) if query.of is not None else None
-    if isinstance(query, a.Sum) and of not in (Type.INTEGER, Type.REAL):
+    if isinstance(query, a.Sum) and of not in NUMBERS:
         raise Refused("only numbers are summed")
     return of
-
-
-def _dense(query: a.Query, cells: NDArray[np.int64], values: Sequence[int]) -> list[int]:
-    """Returns the integers of all measured cells from the numbers and values of non-empty ones."""
-    per_stratum = math.prod(len(key.values) for key in query.keys)
-    offset = {s: i * per_stratum for i, s in enumerate(a.measured_strata(query))}
-    dense = [0] * math.prod(a.shape(query))
-    for cell, value in zip(cells.tolist(), values, strict=True):
-        dense[offset[cell // per_stratum] + cell % per_stratum] = int(value)
-    return dense
 
 
 def _released(query: a.Query, seal: Sealed, replayed: bool) -> Release:

@@ -30,7 +30,7 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from sqlpriv import errors
-from sqlpriv.kernel.budget import Budget, Kind, Price, Rho, amount, epsilon_shown, kind_of
+from sqlpriv.kernel.budget import KINDS, Budget, Price, Rho, epsilon_shown
 from sqlpriv.kernel.contract import UNDECLARED, Declared
 
 VERSION = 1
@@ -49,7 +49,7 @@ class Account(NamedTuple):
     @property
     def left(self) -> Price:
         """The budget less what was spent, never below zero."""
-        return amount(self.budget.kind, max(0, self.budget.total.nano - self.spent.nano))
+        return type(self.spent)(max(0, self.budget.total.nano - self.spent.nano))
 
 
 class Snapshot(NamedTuple):
@@ -71,10 +71,10 @@ class Sealed(NamedTuple):
 
 
 class Ledger:
-    """An open ledger, made for its owner alone (0600) where there is none.
+    """An open ledger, made for its owner alone (0600) where there is none; threads may share it.
 
-    Threads may share it; a forked child opens its own. Every method raises LedgerError where the
-    file is damaged or of another make, OperationalError where SQLite cannot work just now.
+    Every method raises LedgerError where the file is damaged or of another make, OperationalError
+    where SQLite cannot work just now.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -85,7 +85,7 @@ class Ledger:
             self._lock, self._db = threading.Lock(), _connect(path)
 
     def close(self) -> None:
-        """Closes the file; the ledger is of no use after."""
+        """Closes the file."""
         self._db.close()
 
     @contextmanager
@@ -107,9 +107,8 @@ class Ledger:
             body = {**_declared(db)[1].get(table, UNDECLARED), **changes}
             if body.keys() != UNDECLARED.keys():
                 raise errors.LedgerError("a declaration has no such field")
-            text = json.dumps(body)
-            row = {"principal": principal, "subject": table, "kind": "contract", "body": text}
-            return insert(db, "declaration", **row)
+            row = {"subject": table, "kind": "contract", "body": json.dumps(body)}
+            return insert(db, "declaration", None, principal=principal, **row)
 
     def declared(self) -> tuple[int, dict[str, Declared]]:
         """Returns the last declaration's number and, by lower-case table, the body in force."""
@@ -124,9 +123,9 @@ class Ledger:
         unit, row = budget.unit_table.lower(), {"principal": principal, "delta": budget.delta}
         with self._begin("IMMEDIATE") as db:
             old = _account(db, unit)
-            if old and old.budget.kind is not budget.kind and old.charges:
-                pure = old.budget.kind is Kind.PURE
-                kept = "pure, without a delta" if pure else "zCDP, with a delta"
+            if old and old.spent.kind != budget.total.kind and old.charges:
+                zcdp = isinstance(old.spent, Rho)
+                kept = "zCDP, with a delta" if zcdp else "pure, without a delta"
                 raise errors.DeclarationError(f"the budget of {unit} was drawn on: it stays {kept}")
             insert(db, "budget", budget.total, unit_table=unit, **row)
 
@@ -137,13 +136,9 @@ class Ledger:
 
     def snapshot(self, fingerprint: str) -> Snapshot:
         """Returns the latest snapshot if it is of that fingerprint, else a new one."""
-        sql = (
-            "SELECT id, hash_key, (SELECT body FROM fact WHERE snapshot_id = s.id ORDER BY id DESC"
-            " LIMIT 1), fingerprint FROM snapshot s ORDER BY id DESC LIMIT 1"
-        )
+        sql = "SELECT id, hash_key, facts FROM state WHERE fingerprint = ?"
         with self._begin("IMMEDIATE") as db:
-            row = db.execute(sql).fetchone()
-            if row is None or row[3] != fingerprint:
+            if (row := db.execute(sql, (fingerprint,)).fetchone()) is None:
                 key = secrets.token_bytes(8)
                 row = (insert(db, "snapshot", fingerprint=fingerprint, hash_key=key), key, None)
             return Snapshot(row[0], int.from_bytes(row[1]), json.loads(row[2] or "null"))
@@ -171,15 +166,14 @@ class Ledger:
             account = _account(db, unit_table)
             if account is None:
                 raise errors.DeclarationError(
-                    f"{unit_table} has no PRIVACY BUDGET; nothing was read"
+                    f"no PRIVACY BUDGET of {unit_table}; nothing was read"
                 )
-            budget, left = account.budget, account.left
-            if price.nano <= 0 or kind_of(price) is not budget.kind:
-                raise errors.LedgerError(f"a {budget.kind.value} budget cannot be charged {price}")
-            if (whole or price).nano > left.nano:
-                costs, rest = _shown(whole or price, budget.delta), _shown(left, budget.delta)
+            unit, kind, delta = account.budget.unit_table, account.spent.kind, account.budget.delta
+            if price.nano <= 0 or price.kind != kind:
+                raise errors.LedgerError(f"a {kind} budget cannot be charged {price}")
+            if (whole or price).nano > account.left.nano:
+                costs, rest = _shown(whole or price, delta), _shown(account.left, delta)
                 raise errors.BudgetExhausted(f"costs {costs} but {rest} is left; nothing was read")
-            unit = budget.unit_table
             return insert(db, "charge", price, statement_id=statement_id, unit_table=unit)
 
     def seal(
@@ -189,9 +183,10 @@ class Ledger:
         of = {"charge_id": charge_id, "statement_id": statement_id, "snapshot_id": snapshot_id}
         with self._begin("IMMEDIATE") as db:
             numbered = []
-            for a in answers:
-                row = {"query_hash": a.query_hash, "sigma": a.sigma, "payload": a.payload}
-                numbered.append(a._replace(id=insert(db, "seal", a.price, **of, **row)))
+            for answer in answers:
+                named, price, sigma, payload, _ = answer
+                row = {**of, "query_hash": named, "sigma": sigma, "payload": payload}
+                numbered.append(answer._replace(id=insert(db, "seal", price, **row)))
             return numbered
 
     def find_seal(self, snapshot_id: int, query_hash: str, price: Price) -> Sealed | None:
@@ -200,9 +195,9 @@ class Ledger:
             row = db.execute(
                 "SELECT kind, nano, sigma, payload, id FROM seal WHERE snapshot_id = ? AND"
                 " query_hash = ? AND kind = ? AND nano >= ? ORDER BY nano DESC, id LIMIT 1",
-                (snapshot_id, query_hash, kind_of(price).value, price.nano),
+                (snapshot_id, query_hash, price.kind, price.nano),
             ).fetchone()
-            return Sealed(query_hash, amount(Kind(row[0]), row[1]), *row[2:]) if row else None
+            return Sealed(query_hash, KINDS[row[0]](row[1]), *row[2:]) if row else None
 
     def replay(self, statement_id: int, seal_ids: Sequence[int]) -> None:
         """Appends that a statement was answered from these seals, at no cost."""
@@ -214,22 +209,20 @@ class Ledger:
         """Returns every sealed answer, oldest first, with the columns of the view `release`."""
         with self._begin() as db:
             found = db.execute("SELECT * FROM release")
-            names = [column[0] for column in found.description]
-            return [dict(zip(names, row, strict=True)) for row in found]
+            return [{c[0]: x for c, x in zip(found.description, row, strict=True)} for row in found]
 
 
 def insert(db: sqlite3.Connection, table: str, price: Price | None = None, /, **row: Any) -> int:
     """Appends a row, with its price and the time in UTC; returns its number."""
     row["at"] = datetime.now(UTC).isoformat(timespec="milliseconds")
     if price:
-        row |= {"kind": kind_of(price).value, "nano": price.nano}
+        row |= {"kind": price.kind, "nano": price.nano}
     sql = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
     return int(db.execute(sql, tuple(row.values())).lastrowid or 0)
 
 
 def _declared(db: sqlite3.Connection) -> tuple[int, dict[str, Declared]]:
-    sql = "SELECT max(id), subject, kind, body FROM declaration GROUP BY subject, kind ORDER BY 1"
-    rows = db.execute(sql).fetchall()
+    rows = db.execute("SELECT * FROM declared").fetchall()
     bodies = {subject: json.loads(text) for _, subject, _, text in rows}
     fields = [body.keys() for body in bodies.values()]
     if {row[2] for row in rows} - {"contract"} or any(f != UNDECLARED.keys() for f in fields):
@@ -238,20 +231,17 @@ def _declared(db: sqlite3.Connection) -> tuple[int, dict[str, Declared]]:
 
 
 def _account(db: sqlite3.Connection, unit_table: str) -> Account | None:
-    unit = unit_table.lower()
-    sql = "SELECT kind, nano, delta FROM budget WHERE unit_table = ? ORDER BY id DESC LIMIT 1"
-    if (row := db.execute(sql, (unit,)).fetchone()) is None:
+    sql = "SELECT * FROM account WHERE unit_table = ?"
+    if (row := db.execute(sql, (unit_table.lower(),)).fetchone()) is None:
         return None
-    budget = Budget(unit, amount(Kind(row[0]), row[1]), row[2])
-    sql = "SELECT kind, count(*), sum(nano) FROM charge WHERE unit_table = ? GROUP BY kind"
-    rows = db.execute(sql, (unit,)).fetchall() or [(budget.kind, 0, 0)]
-    if [kind for kind, _, _ in rows] != [budget.kind]:
+    unit, kind, nano, delta, charges, alien, spent = row
+    if alien:
         raise errors.LedgerError(f"the charges of {unit} are not of its budget's kind")
-    return Account(budget, rows[0][1], amount(budget.kind, rows[0][2]))
+    return Account(Budget(unit, KINDS[kind](nano), delta), charges, KINDS[kind](spent))
 
 
 def _shown(price: Price, delta: float) -> str:
-    """Returns the exact amount in words, and what rho means as epsilon."""
+    """Returns the exact amount, and what rho means as epsilon."""
     number = f"{Decimal(price.nano).scaleb(-9).normalize():f}"
     if not isinstance(price, Rho):
         return f"epsilon = {number}"

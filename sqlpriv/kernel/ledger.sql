@@ -81,6 +81,28 @@ CREATE TABLE replay (
 CREATE INDEX seal_query ON seal (snapshot_id, query_hash);
 CREATE INDEX replay_seal ON replay (seal_id);
 
+-- The declarations in force: the latest of each table, whatever its kind.
+CREATE VIEW declared AS
+SELECT max(id) AS id, subject, kind, body FROM declaration GROUP BY subject, kind ORDER BY 1;
+
+-- The latest budget of each unit's table, its charges, how many are not of its kind, and their sum.
+CREATE VIEW account AS
+SELECT budget.unit_table, budget.kind, budget.nano, budget.delta, count(charge.id) AS charges,
+    count(charge.id) FILTER (WHERE charge.kind <> budget.kind) AS alien,
+    coalesce(sum(charge.nano), 0) AS spent
+FROM budget
+LEFT JOIN charge ON charge.unit_table = budget.unit_table
+WHERE budget.id = (SELECT max(id) FROM budget AS b WHERE b.unit_table = budget.unit_table)
+GROUP BY budget.id;
+
+-- The latest snapshot, with its latest facts.
+CREATE VIEW state AS
+SELECT id, fingerprint, hash_key,
+    (SELECT body FROM fact WHERE snapshot_id = snapshot.id ORDER BY id DESC LIMIT 1) AS facts
+FROM snapshot
+ORDER BY id DESC
+LIMIT 1;
+
 -- Every answer that was given and what it cost: public, for display.
 CREATE VIEW release AS
 SELECT seal.id, seal.at, statement.principal, statement.text AS statement, charge.unit_table,

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.contract import TableContract, Type, Value
+from sqlpriv.kernel.contract import Type, Value
 
 NUMBERS = frozenset({Type.INTEGER, Type.REAL})
 MOMENTS = frozenset({Type.DATE, Type.TIMESTAMP})
@@ -83,55 +83,26 @@ OPERATIONS: Mapping[str, Operation] = {
     },
 }
 
-_NAMES: Mapping[str, Type] = {
-    **dict.fromkeys(("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"), Type.INTEGER),
-    **dict.fromkeys(("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT"), Type.INTEGER),
-    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), Type.REAL),
-    **dict.fromkeys(("VARCHAR", "ENUM"), Type.TEXT),
-    "BOOLEAN": Type.BOOLEAN,
-    "DATE": Type.DATE,
-    "TIMESTAMP": Type.TIMESTAMP,
+# For each type: the names that DuckDB has for it, and the literals that it takes.
+_NAMES: Mapping[Type, str] = {
+    Type.INTEGER: "TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT",
+    Type.REAL: "FLOAT DOUBLE DECIMAL",
+    Type.TEXT: "VARCHAR ENUM",
+    Type.BOOLEAN: "BOOLEAN",
+    Type.DATE: "DATE",
+    Type.TIMESTAMP: "TIMESTAMP",
 }
-_PYTHON: Mapping[Type, tuple[type, ...]] = {
-    Type.INTEGER: (int,),
-    Type.REAL: (int, float),
-    Type.TEXT: (str,),
-    Type.BOOLEAN: (bool,),
-    Type.DATE: (dt.date,),
-    Type.TIMESTAMP: (dt.datetime,),
-}
+_LITERALS = dict(zip(Type, (int, int | float, str, bool, dt.date, dt.datetime), strict=True))
 
 
 def type_of(sql_type: str) -> Type | None:
     """Returns how row expressions see a DuckDB type; None when they cannot use it."""
-    return None if sql_type.endswith("]") else _NAMES.get(sql_type.upper().split("(")[0].strip())
-
-
-def relation_types(relation: a.Relation, contract: TableContract) -> dict[str, Type]:
-    """Returns the usable columns of a relation by lower-case name; checks what it is made of."""
-    match relation:
-        case a.Scan(table):
-            if table.lower() != contract.table.lower():
-                raise Refused("a query reads the table that its contract is about")
-            return {c.name.lower(): c.type for c in contract.columns if c.type is not None}
-        case a.Where(source, predicate):
-            types = relation_types(source, contract)
-            _one([check(predicate, types)], BOOLEANS, "WHERE")
-            return types
-        case a.Derive(source, name, expr):
-            types = relation_types(source, contract)
-            if name.lower() in types:
-                raise Refused(f'the name "{name}" is taken')
-            return {**types, name.lower(): check(expr, types)}
+    name = "" if sql_type.endswith("]") else sql_type.upper().split("(")[0].strip()
+    return next((type_ for type_, names in _NAMES.items() if name in names.split()), None)
 
 
 def check(expr: a.Expr, types: Mapping[str, Type]) -> Type:
-    """Returns the type of a row expression.
-
-    Raises:
-        Refused: An unknown column or function, or a mix of types. The message has no place in the
-            user's text: only the caller knows it.
-    """
+    """Returns the type of a row expression; Refused for an unknown name or a mix of types."""
     match expr:
         case a.Col(name) if name.lower() in types:
             return types[name.lower()]
@@ -140,7 +111,7 @@ def check(expr: a.Expr, types: Mapping[str, Type]) -> Type:
         case a.Lit(value, type_):
             return check_literal(value, type_)
         case a.Call(op, args) if op in OPERATIONS and OPERATIONS[op].arity in (0, len(args)):
-            found = _one([check(x, types) for x in args], OPERATIONS[op].takes, op.upper())
+            found = one([check(x, types) for x in args], OPERATIONS[op].takes, op.upper())
             return OPERATIONS[op].gives or found
         case a.In(arg, values) if values and None not in values:
             found = check(arg, types)
@@ -148,11 +119,11 @@ def check(expr: a.Expr, types: Mapping[str, Type]) -> Type:
                 check_literal(value, Type.REAL if found in NUMBERS else found)
             return Type.BOOLEAN
         case a.Case(whens, otherwise) if whens:
-            _one([check(p, types) for p, _ in whens], BOOLEANS, "CASE WHEN")
+            one([check(p, types) for p, _ in whens], BOOLEANS, "CASE WHEN")
             branches = [*(check(e, types) for _, e in whens), check(otherwise, types)]
-            return _one(branches, ANY, "CASE")
+            return one(branches, ANY, "CASE")
         case a.Bin(arg, edges):
-            found = _one([check(arg, types)], NUMBERS | MOMENTS, "a bin")
+            found = one([check(arg, types)], NUMBERS | MOMENTS, "a bin")
             for edge in edges:
                 check_literal(edge, Type.REAL if found in NUMBERS else found)
             if list(edges) != sorted(set(edges)):
@@ -170,13 +141,13 @@ def check_literal(value: Value, type_: Type) -> Type:
     wrong |= isinstance(value, float) and not math.isfinite(value)
     wrong |= isinstance(value, int) and abs(value) > 2**126
     wrong |= isinstance(value, str) and "\0" in value
-    if wrong or not isinstance(value, _PYTHON[type_]):
+    if wrong or not isinstance(value, _LITERALS[type_]):
         raise Refused(f"a literal does not fit the type {type_}")
     return type_
 
 
-def _one(found: Sequence[Type], wanted: AbstractSet[Type], at: str) -> Type:
-    """Returns the one type of what is found, all of it wanted; numbers may mix."""
+def one(found: Sequence[Type], wanted: AbstractSet[Type], at: str) -> Type:
+    """Returns the one type of what is found, all of it wanted; integers and reals may mix."""
     kinds = set(found)
     if not kinds or not kinds <= wanted:
         names = " or ".join(sorted(wanted))

@@ -8,19 +8,20 @@ error texts quote values; they are dropped, chain and all.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from contextlib import suppress
+import math
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, ParamSpec, Self, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import duckdb
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from sqlpriv.errors import OperationalError, ReadFailed, VaultBusy
+from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import Column, TableContract, Type
 from sqlpriv.kernel.operations import type_of
 from sqlpriv.kernel.render import macros, name
@@ -55,7 +56,7 @@ def _silenced(text: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     return decorated
 
 
-class Reader:
+class Reader(AbstractContextManager["Reader"]):
     """One read-only connection to the vault. While it is open no process can write the file."""
 
     def __init__(self, vault: Path) -> None:
@@ -73,9 +74,6 @@ class Reader:
         self.fingerprint = fingerprint(vault)
         for macro in macros():
             self._duckdb.execute(macro)
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self._duckdb.close()
@@ -106,17 +104,22 @@ class Reader:
         return list(tables.values())
 
     @_silenced("the engine could not finish reading; the charge stays")
-    def cells(self, sql: str, queries: int) -> list[tuple[NDArray[np.int64], list[int]]]:
-        """Returns, for each query of a rendered statement, cell numbers and exact integers."""
+    def cells(self, sql: str, queries: Sequence[a.Query]) -> dict[a.Query, list[int]]:
+        """Returns the exact integers of each rendered query, in all its measured cells."""
         result = self._duckdb.execute(sql)
         if result.description[2][1] == duckdb.sqltypes.BIGINT:
             columns = result.fetchnumpy()
             numbers, cells, values = (np.asarray(columns[c]) for c in ("query", "cell", "value"))
         else:  # HUGEINT: numpy would make doubles of it
-            rows = np.array(result.fetchall(), dtype=object).reshape(-1, 3)
-            numbers, cells, values = rows.T
-        at = [np.flatnonzero(numbers == number) for number in range(queries)]
-        return [(cells[i].astype(np.int64), values[i].tolist()) for i in at]
+            numbers, cells, values = np.array(result.fetchall(), dtype=object).reshape(-1, 3).T
+        exact = {}
+        for number, query in enumerate(queries):
+            mine, size = np.flatnonzero(numbers == number), math.prod(a.shape(query)[1:])
+            strata, at = np.divmod(cells[mine].astype(np.int64), size)
+            dense = np.zeros(math.prod(a.shape(query)), dtype=values.dtype)
+            dense[np.searchsorted(a.measured_strata(query), strata) * size + at] = values[mine]
+            exact[query] = dense.tolist()
+        return exact
 
     @_silenced("the engine cannot plan this statement; nothing was read or charged")
     def rehearse(self, sql: str) -> None:

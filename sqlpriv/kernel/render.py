@@ -3,9 +3,9 @@
 A batch of queries over one relation and one list of strata is one statement:
 
 1. `rows`   one line per row of the table: the unit, strata, keys, and what is added up;
-2. `kept`   those rows that bounding keeps (left out where it would change nothing);
+2. `kept`   those rows that bounding keeps (all, where it would change nothing);
 3. `joint`  kept rows counted and added up by strata and keys, exactly (BIGINT, HUGEINT);
-4. the marginals: `joint` added up into the numbered cells of each query.
+4. `coded`  strata and keys as numbers of their levels, from which each query's cells are added up.
 
 Users' names and literals are all the text that comes from outside; `name`, `literal` quote them.
 """
@@ -15,12 +15,13 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from importlib import resources
 
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import Column, Interval, PrivacyUnit, TableContract, Type, Value
-from sqlpriv.kernel.operations import NUMBERS, OPERATIONS, Operation, check, relation_types
+from sqlpriv.kernel.operations import BOOLEANS, NUMBERS, OPERATIONS, check, one
 from sqlpriv.kernel.sensitivity import lattice_of
 
 ROW = "sqlpriv_row"
@@ -69,16 +70,26 @@ class Scope:
         if contract.unit is None:
             raise Refused(f'the table "{contract.table}" has no privacy unit')
         self.contract, self.unit = contract, contract.unit
-        self.types = relation_types(relation, contract)
+        self.types = {c.name.lower(): c.type for c in contract.columns if c.type is not None}
         self.derived: dict[str, a.Expr] = {}
         self.predicates: list[a.Expr] = []
-        while not isinstance(relation, a.Scan):
-            if isinstance(relation, a.Derive):
-                self.derived[relation.name.lower()] = relation.expr
-            else:
-                self.predicates.append(relation.predicate)
-            relation = relation.source
-        self.predicates.reverse()
+        self._enter(relation)
+
+    def _enter(self, relation: a.Relation) -> None:
+        match relation:
+            case a.Scan(table):
+                if table.lower() != self.contract.table.lower():
+                    raise Refused("a query reads the table that its contract is about")
+            case a.Where(source, predicate):
+                self._enter(source)
+                one([self.type(predicate)], BOOLEANS, "WHERE")
+                self.predicates.append(predicate)
+            case a.Derive(source, new, expr):
+                self._enter(source)
+                if new.lower() in self.types:
+                    raise Refused(f'the name "{new}" is taken')
+                self.types[new.lower()] = self.type(expr)
+                self.derived[new.lower()] = expr
 
     def type(self, expr: a.Expr) -> Type:
         """Returns the checked type of an expression."""
@@ -91,10 +102,11 @@ class Scope:
         if expr.name.lower() in self.derived:
             return self.stored(self.derived[expr.name.lower()])
         column = self._column(expr)
-        text = f"{ROW}.{name(column.name)}"
-        wide = column.sql_type.upper() in ("HUGEINT", "UBIGINT")
-        read_as = "HUGEINT" if wide else WIDENED.get(self.types[column.name.lower()])
-        return f"CAST({text} AS {read_as})" if read_as else text
+        text, type_ = f"{ROW}.{name(column.name)}", self.type(expr)
+        wide = (
+            "HUGEINT" if column.sql_type.upper() in ("HUGEINT", "UBIGINT") else WIDENED.get(type_)
+        )
+        return f"CAST({text} AS {wide})" if wide else text
 
     def value(self, expr: a.Expr) -> str:
         """Returns the expression as a value: columns clamped to their declared interval, no NaN."""
@@ -102,23 +114,29 @@ class Scope:
             case a.Col(n) if n.lower() in self.derived:
                 return self.value(self.derived[n.lower()])
             case a.Col():
-                return self._clamped(expr)
+                text, domain = self.stored(expr), self._column(expr).domain
+                text = f"sqlpriv_number({text})" if self.type(expr) is Type.REAL else text
+                if not isinstance(domain, Interval):
+                    return text
+                return f"sqlpriv_clamp({text}, {literal(domain.lower)}, {literal(domain.upper)})"
             case a.Lit(value, type_):
                 if value is None:
                     return f"CAST(NULL AS {SQL_TYPES[type_]})"
                 return literal(float(value) if type_ is Type.REAL else value)  # type: ignore[arg-type]
             case a.Call(op, args):
-                return self._call(OPERATIONS[op], args)
+                sql, reads, joiner = OPERATIONS[op].sql, OPERATIONS[op].reads, OPERATIONS[op].joiner
+                texts = list(map(self.stored if reads == "stored" else self.value, args))
+                texts = [f"CAST({t} AS DOUBLE)" for t in texts] if reads == "double" else texts
+                return sql.format(*texts, all=joiner.join(texts))
             case a.In(arg, values):
                 return f"({self.stored(arg)} IN ({', '.join(map(literal, values))}))"
             case a.Case(whens, otherwise):
                 branches = (f"WHEN {self.value(p)} THEN {self.value(e)}" for p, e in whens)
                 return f"(CASE {' '.join(branches)} ELSE {self.value(otherwise)} END)"
             case a.Bin(arg, edges):
-                number = self.value(arg)
-                if self.type(arg) in NUMBERS:
-                    number = f"sqlpriv_number({number})"
-                return f"sqlpriv_bin({number}, [{', '.join(map(literal, edges))}])"
+                text = self.value(arg)
+                text = f"sqlpriv_number({text})" if self.type(arg) in NUMBERS else text
+                return f"sqlpriv_bin({text}, [{', '.join(map(literal, edges))}])"
         raise KernelError("this expression has no rendering")
 
     def added(self, query: a.Query) -> str:
@@ -127,9 +145,8 @@ class Scope:
             return self._quantised(query)
         if query.of is None:
             return ""
-        text = self.value(query.of)
-        if self.type(query.of) is Type.REAL:  # arithmetic may give NaN
-            text = f"sqlpriv_number({text})"
+        text = self.value(query.of)  # of arithmetic, maybe NaN
+        text = f"sqlpriv_number({text})" if self.type(query.of) is Type.REAL else text
         return f"CASE WHEN {text} IS NULL THEN NULL ELSE 1 END"
 
     def _quantised(self, query: a.Sum) -> str:
@@ -142,35 +159,18 @@ class Scope:
             plain = isinstance(query.of, a.Col) and query.of.name.lower() not in self.derived
             inner = self.stored(query.of) if plain else f"sqlpriv_number({self.value(query.of)})"
             ends = f"{literal(int(query.lower))}, {literal(int(query.upper))}"
-            twice = literal(int(2 * grid.middle))
             whole = f"CAST(sqlpriv_clamp({inner}, {ends}) AS BIGINT)"
             if not plain:  # a double: above 2^53 the end it was clamped to may have been rounded
                 whole = f"sqlpriv_clamp({whole}, {ends})"
-            return f"{whole} * 2 - {twice}"
+            return f"{whole} * 2 - {literal(int(2 * grid.middle))}"
         middle, step = literal(float(grid.middle)), literal(float(grid.step))
         return f"sqlpriv_quantise({self.value(query.of)}, {middle}, {step}, {grid.steps})"
-
-    def _clamped(self, column: a.Col) -> str:
-        found, stored = self._column(column), self.stored(column)
-        if found.type is Type.REAL:
-            stored = f"sqlpriv_number({stored})"
-        if not isinstance(found.domain, Interval):
-            return stored
-        return (
-            f"sqlpriv_clamp({stored}, {literal(found.domain.lower)}, {literal(found.domain.upper)})"
-        )
 
     def _column(self, column: a.Col) -> Column:
         found = self.contract.column(column.name)
         if found is None or found.type is None:
             raise KernelError("a checked column is in the contract")
         return found
-
-    def _call(self, operation: Operation, args: Sequence[a.Expr]) -> str:
-        texts = list(map(self.stored if operation.reads == "stored" else self.value, args))
-        if operation.reads == "double":
-            texts = [f"CAST({text} AS DOUBLE)" for text in texts]
-        return operation.sql.format(*texts, all=operation.joiner.join(texts))
 
 
 def levels(key: a.Key, text: str) -> str:
@@ -199,24 +199,21 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     scope = Scope(source, contract)
     keys = list(dict.fromkeys(key for q in queries for key in q.keys))
     added = [scope.added(q) for q in queries]
-    adds = list(dict.fromkeys(text for text in added if text))
-    columns = {f"s{i}": scope.value(key.expr) for i, key in enumerate(strata)}
-    columns |= {f"k{i}": scope.value(key.expr) for i, key in enumerate(keys)}
+    adds = list(dict.fromkeys(filter(None, added)))
+    levelled = {f"s{i}": key for i, key in enumerate(strata)}
+    levelled |= {f"k{i}": key for i, key in enumerate(keys)}
+    columns = {c: scope.value(key.expr) for c, key in levelled.items()}
     columns |= {f"v{i}": text for i, text in enumerate(adds)}
-    grouped = [c for c in columns if c[0] in "sk"]
     rows, kept = _rows(columns, scope, strata), bounding(columns, scope, strata, hash_key)
-    sums = ["count(*) AS n", *(f"sum(v{i}) AS a{i}" for i in range(len(adds)))]
-    joint = f"SELECT {', '.join([*grouped, *sums])} FROM kept"
-    joint += f" GROUP BY {', '.join(grouped)}" if grouped else ""
-    coded = [f"{levels(k, f's{i}')} AS s{i}" for i, k in enumerate(strata)]
-    coded += [f"{levels(k, f'k{i}')} AS k{i}" for i, k in enumerate(keys)]
+    sums = [*levelled, "count(*) AS n", *(f"sum(v{i}) AS a{i}" for i in range(len(adds)))]
+    grouped = f" GROUP BY {', '.join(levelled)}" if levelled else ""
+    coded = [f"{levels(key, c)} AS {c}" for c, key in levelled.items()]
     coded += ["n", *(f"a{i}" for i in range(len(adds)))]
-    parts = []
-    for number, (query, text) in enumerate(zip(queries, added, strict=True)):
-        total = f"a{adds.index(text)}" if text else "n"
-        parts.append(f"SELECT {number} AS query, {_marginal(query, keys, total)}")
+    totals = [f"a{adds.index(text)}" if text else "n" for text in added]
+    parts = [_cells(i, *q, keys) for i, q in enumerate(zip(queries, totals, strict=True))]
     return (
-        f"WITH rows AS ({rows}),\nkept AS ({kept}),\njoint AS ({joint}),\n"
+        f"WITH rows AS ({rows}),\nkept AS ({kept}),\n"
+        f"joint AS (SELECT {', '.join(sums)} FROM kept{grouped}),\n"
         f"coded AS MATERIALIZED (SELECT {', '.join(coded)} FROM joint)\n"
     ) + "\nUNION ALL ".join(parts)
 
@@ -234,8 +231,9 @@ def _rows(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key]) -> 
 def _one_stratum(scope: Scope, strata: Sequence[a.Key]) -> bool:
     """Returns whether no unit of this snapshot has rows in more than one stratum."""
     facts = scope.contract.facts
-    alone = facts.bounded and scope.unit.rows_per_unit == 1
-    return alone or all(_columns_of(k.expr, scope) <= facts.constant for k in strata)
+    if facts.bounded and scope.unit.rows_per_unit == 1:
+        return True
+    return all(_columns_of(k.expr, scope) <= facts.constant for k in strata)
 
 
 def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], key: int) -> str:
@@ -280,34 +278,30 @@ def _columns_of(expr: object, scope: Scope) -> frozenset[str]:
     return frozenset().union(*(_columns_of(part, scope) for part in parts))
 
 
-def _marginal(query: a.Query, keys: Sequence[a.Key], total: str) -> str:
-    """Returns the rest of a SELECT that adds `coded` up into the numbered cells of one query."""
+def _cells(number: int, query: a.Query, total: str, keys: Sequence[a.Key]) -> str:
+    """Returns the SELECT that adds a column of `coded` up into the numbered cells of one query."""
     strata = [(f"s{i}", len(key.values)) for i, key in enumerate(query.strata)]
     dims = strata + [(f"k{keys.index(key)}", len(key.values)) for key in query.keys]
     wheres = [f"{column} IS NOT NULL" for column, _ in dims]
     if query.within is not None:
-        wheres.append(f"{_number(strata)} IN ({', '.join(map(str, query.within))})")
+        wheres.append(f"{_row_major(strata)} IN ({', '.join(map(str, query.within))})")
     where = f" WHERE {' AND '.join(wheres)}" if wheres else ""
     width = "BIGINT" if isinstance(query, a.Count) else "HUGEINT"
     return (
-        f"CAST({_number(dims)} AS BIGINT) AS cell,"
+        f"SELECT {number} AS query, CAST({_row_major(dims)} AS BIGINT) AS cell,"
         f" CAST(coalesce(sum({total}), 0) AS {width}) AS value FROM coded{where} GROUP BY cell"
     )
 
 
-def _number(dims: Sequence[tuple[str, int]]) -> str:
-    """Returns the row-major number of a cell from its columns and their sizes."""
-    cell = "0"
-    for column, size in dims:
-        cell = f"({cell} * {size} + {column})"
-    return cell
+def _row_major(dims: Sequence[tuple[str, int]]) -> str:
+    return reduce(lambda cell, dim: f"({cell} * {dim[1]} + {dim[0]})", dims, "0")
 
 
 def verifying(contract: TableContract, unit: PrivacyUnit) -> tuple[str, tuple[str, ...]]:
     """Returns a query of one row, and the columns that it tests.
 
-    The row: whether no unit has more than `rows_per_unit` rows, then for each column with a
-    declared domain whether it never varies inside a unit (NULL being a value of its own).
+    The row: whether no unit has more than `rows_per_unit` rows, then of each column with a domain,
+    whether it never varies inside a unit (NULL being a value of its own).
     """
     tested = tuple(c.name for c in contract.columns if c.domain is not None)
     parts, found = ["count(*) AS n"], [f"coalesce(max(n), 0) <= {unit.rows_per_unit}"]

@@ -21,7 +21,6 @@ is largest when all rows meet in one cell. g is at most the number of strata tha
 from __future__ import annotations
 
 import hashlib
-import itertools
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -32,7 +31,7 @@ from numpy.typing import NDArray
 
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import Price, amount, kind_of
+from sqlpriv.kernel.budget import Price
 from sqlpriv.kernel.contract import MAX_INTEGER, PrivacyUnit, Type
 from sqlpriv.kernel.release import Measurement
 
@@ -102,7 +101,7 @@ def batch_price(measurements: Sequence[Measurement], unit: PrivacyUnit) -> Price
     the stratum alone), so the unit's loss is the sum of r_s / g over those. This is parallel
     composition as a fact about one vector's norm.
     """
-    kinds = {kind_of(m.price) for m in measurements}
+    kinds = {type(m.price) for m in measurements}
     if len(kinds) != 1:
         raise KernelError("a batch has prices of one kind")
     groups: dict[object, list[Measurement]] = defaultdict(list)
@@ -118,17 +117,7 @@ def batch_price(measurements: Sequence[Measurement], unit: PrivacyUnit) -> Price
             for stratum in m.query.within or ():
                 loss[stratum] += m.price.nano
         nano += -(-sum(sorted(loss, reverse=True)[:g]) // g)
-    return amount(kinds.pop(), nano)
-
-
-def check_within(query: a.Query) -> None:
-    """Raises KernelError unless `within` names existing strata once each, ascending."""
-    within = query.within
-    if within is None:
-        return
-    ascending = all(x < y for x, y in itertools.pairwise(within))
-    if not within or not ascending or not 0 <= within[0] <= within[-1] < a.strata_count(query):
-        raise KernelError("`within` names existing strata in ascending order")
+    return kinds.pop()(nano)
 
 
 # --- Private selection ---------------------------------------------------------------------------

@@ -35,7 +35,7 @@ from collections.abc import Iterable, Sequence
 from sqlpriv.dialect.tree import Options, Pos
 from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.algebra import Query, Sum
-from sqlpriv.kernel.budget import Budget, Kind, Price, Rho, price_of
+from sqlpriv.kernel.budget import Budget, Epsilon, Price, Rho, rho_of
 from sqlpriv.kernel.release import Measurement
 from sqlpriv.plan.rules import Recipe
 from sqlpriv.plan.split import split
@@ -141,8 +141,17 @@ def statement_price(
         raise _refuse(pos, str(error), f"write {name} = 0.1") from None
 
 
+def price_of(budget: Budget, epsilon: float) -> Price:
+    """Returns what `OPTIONS (epsilon = …)` may spend; DataError where that is under a nano."""
+    zcdp = isinstance(budget.total, Rho)
+    price = rho_of(epsilon, budget.delta) if zcdp else Epsilon.at_most(epsilon)
+    if price.nano == 0:
+        raise DataError(f"epsilon = {epsilon} is too small to buy anything")
+    return price
+
+
 def _rho(value: float, budget: Budget, pos: Pos) -> Price:
-    if budget.kind is not Kind.ZCDP:
+    if not isinstance(budget.total, Rho):
         raise _refuse(pos, "this budget is of pure epsilon", "write epsilon = 0.1")
     price = Rho.at_most(value)
     if price.nano == 0:

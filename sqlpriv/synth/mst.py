@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.errors import DataError
-from sqlpriv.kernel.budget import Price, amount, kind_of
+from sqlpriv.kernel.budget import Price
 from sqlpriv.kernel.release import Release
 from sqlpriv.synth import engines
 from sqlpriv.synth.asking import Guess, Marginal, Measure, Select
@@ -44,11 +44,11 @@ def phases(sizes: tuple[int, ...], price: Price) -> tuple[Phase, ...]:
     if edges < 1:
         return (Phase("one-way marginals", "noise", price, 1, one_ways(sizes, price)),)
     parts = shared(price, [1.0, 1.0, 1.0] if edges > 1 else [1.0, 2.0])
-    each = amount(kind_of(price), parts[-1].nano // edges)
+    each = type(price)(parts[-1].nano // edges)
     if each.nano == 0:
         raise DataError(f"a privacy loss of {price.value} is too small for {len(columns)} columns")
-    first = amount(kind_of(price), parts[0].nano + parts[-1].nano - each.nano * edges)
-    second = amount(kind_of(price), each.nano * edges)
+    first = type(price)(parts[0].nano + parts[-1].nano - each.nano * edges)
+    second = type(price)(each.nano * edges)
     ones = Phase("one-way marginals", "noise", first, 1, one_ways(sizes, first))
     tree = (Phase("spanning tree", "exponential mechanism", parts[1], edges),) if edges > 1 else ()
     return (ones, *tree, Phase("two-way marginals", "noise", second))
@@ -138,7 +138,7 @@ def _trees(
 
 def _chosen(trees: Trees, price: Price) -> tuple[Marginal, ...]:
     """Returns one measurement per edge that any stratum chose, restricted to those that did."""
-    each = amount(kind_of(price), price.nano // len(trees[0]))
+    each = type(price)(price.nano // len(trees[0]))
     by_edge: dict[Edge, list[int]] = {}
     for s, tree in enumerate(trees):
         for edge in tree:

@@ -15,18 +15,16 @@ from hypothesis import strategies as st
 
 from sqlpriv.errors import DataError, DeclarationError
 from sqlpriv.kernel.budget import (
+    KINDS,
     MAX_NANO,
     Budget,
     Epsilon,
-    Kind,
     Rho,
-    amount,
     epsilon_of,
     epsilon_shown,
-    kind_of,
-    price_of,
     rho_of,
 )
+from sqlpriv.plan.price import price_of
 
 DELTAS = (1e-15, 1e-9, 1e-6, 1e-3, 0.3, 0.9)
 
@@ -70,7 +68,7 @@ def test_epsilon_agrees_with_dp_accounting(rho: float, delta: float) -> None:
 def test_rho_of_never_buys_too_much_and_wastes_under_a_nano(epsilon: float, delta: float) -> None:
     rho = rho_of(epsilon, delta)
     assert epsilon_of(rho, delta) <= epsilon
-    assert epsilon_of(rho + Rho(1), delta) > epsilon
+    assert epsilon_of(Rho(rho.nano + 1), delta) > epsilon
 
 
 @given(st.integers(0, 10**12), st.integers(1, 10**12), st.sampled_from(DELTAS))
@@ -81,7 +79,7 @@ def test_epsilon_grows_with_rho_and_shrinks_with_delta(nano: int, more: int, del
 
 def test_nothing_costs_nothing() -> None:
     assert epsilon_of(Rho(0), 1e-9) == 0.0
-    assert epsilon_shown(amount(Kind.PURE, 0), 0.0) == 0.0
+    assert epsilon_shown(Epsilon(0), 0.0) == 0.0
 
 
 @given(st.floats(0, 1e8) | st.fractions(0, 10**8))
@@ -99,20 +97,15 @@ def test_a_decimal_is_read_as_it_was_written() -> None:
 
 def test_the_two_kinds_do_not_mix() -> None:
     with pytest.raises(TypeError):
-        Rho(1) + Epsilon(1)  # type: ignore[operator]
-    with pytest.raises(TypeError):
         assert Rho(1) < Epsilon(2)  # type: ignore[operator]
     assert Rho(1) != Epsilon(1)
-    assert [kind_of(Rho(1)), kind_of(Epsilon(1))] == [Kind.ZCDP, Kind.PURE]
+    assert {kind: one(1).kind for kind, one in KINDS.items()} == {k: k for k in KINDS}
 
 
 @pytest.mark.parametrize("nano", [-1, MAX_NANO + 1, 1.0, True])
 def test_an_amount_is_a_whole_number_in_range(nano: int) -> None:
     with pytest.raises(DataError):
         Rho(nano)
-    assert Rho(3) - Rho(2) == Rho(1)
-    with pytest.raises(DataError):
-        Rho(2) - Rho(3)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -1.0])
@@ -120,9 +113,9 @@ def test_amounts_and_epsilons_must_be_numbers(bad: float) -> None:
     for convert in (Rho.at_most, lambda e: rho_of(e, 1e-9)):
         with pytest.raises(DataError):
             convert(bad)
-    with pytest.raises(DeclarationError):
+    with pytest.raises(DataError):
         Budget.of("people", bad, 1e-9)
-    with pytest.raises(DeclarationError):
+    with pytest.raises(DataError):
         Budget.of("people", bad)
 
 
@@ -132,13 +125,13 @@ def test_delta_lies_between_zero_and_one(delta: float) -> None:
         epsilon_of(Rho(1), delta)
     with pytest.raises(DeclarationError):
         Budget("people", Rho(1), delta)
-    with pytest.raises(DeclarationError):
+    with pytest.raises((DataError, DeclarationError)):
         Budget.of("people", 1.0, delta)
 
 
 def test_budgets() -> None:
     zcdp, pure = Budget.of("people", 3, 1e-9), Budget.of("people", 3)
-    assert (zcdp.kind, pure.kind) == (Kind.ZCDP, Kind.PURE)
+    assert (zcdp.total.kind, pure.total.kind) == ("zcdp", "pure")
     assert zcdp.total == rho_of(3, 1e-9) == Rho(120_582_428)
     assert pure.total == Epsilon(3 * 10**9)
     assert price_of(zcdp, 0.5) == rho_of(0.5, 1e-9)

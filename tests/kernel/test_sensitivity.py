@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from vaults import Engine, contract
 
@@ -29,12 +29,13 @@ from sqlpriv.kernel.contract import (
     TableFacts,
     Type,
 )
-from sqlpriv.kernel.operations import check, relation_types
+from sqlpriv.kernel.gate import checked
+from sqlpriv.kernel.operations import check
 from sqlpriv.kernel.release import Measurement
+from sqlpriv.kernel.render import Scope
 from sqlpriv.kernel.sensitivity import (
     REAL_STEPS,
     batch_price,
-    check_within,
     lattice_of,
     sensitivity,
 )
@@ -80,7 +81,7 @@ def queries(source: a.Relation, strata: tuple[a.Key, ...], within: Any) -> list[
 
 def claimed(query: a.Query, made: TableContract) -> tuple[int, int]:
     assert made.unit is not None
-    types = relation_types(query.source, made)
+    types = Scope(query.source, made).types
     of = None if query.of is None else check(query.of, types)
     moved = sensitivity(query, made.unit, lattice_of(query, of).steps)
     return moved.l1, moved.l2_squared
@@ -318,9 +319,9 @@ def test_different_relations_or_strata_add_up() -> None:
 @given(st.lists(st.integers(-1, 3), max_size=4))
 def test_within_names_strata_that_exist_once_each(within: list[int]) -> None:
     query = a.Count(SCAN, (a.Key(a.Col("s"), ("a", "b", "c")),), within=tuple(within))
-    assume(within)
-    if within == sorted(set(within)) and set(within) <= {0, 1, 2}:
-        check_within(query)
+    scope = Scope(SCAN, contract(COLUMNS))
+    if within and within == sorted(set(within)) and set(within) <= {0, 1, 2}:
+        checked(query, scope)
     else:
         with pytest.raises(KernelError):
-            check_within(query)
+            checked(query, scope)

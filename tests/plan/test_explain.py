@@ -10,9 +10,10 @@ from exact_people import BUDGET, PEOPLE, PURE, planned, select
 
 from sqlpriv.dialect.tree import CreateSynthetic
 from sqlpriv.errors import Refused
-from sqlpriv.kernel.budget import Price, Rho, epsilon_of, price_of
+from sqlpriv.kernel.budget import Price, Rho, epsilon_of
 from sqlpriv.plan.explain import explain
 from sqlpriv.plan.plan import Plan
+from sqlpriv.plan.price import price_of
 from sqlpriv.plan.synthetic import SyntheticPlan, plan_synthetic
 
 SQL = "SELECT sex, COUNT(*) AS n, SUM(income) AS s, AVG(income) AS a FROM people STRATIFY BY sex"

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlpriv.errors import Refused
-from sqlpriv.kernel.budget import Epsilon, Price, Rho, price_of
+from sqlpriv.kernel.budget import Epsilon, Price, Rho
 from sqlpriv.plan.plan import Plan, plan
-from sqlpriv.plan.price import importance, moves
+from sqlpriv.plan.price import importance, moves, price_of
 
 OUTPUTS = ["COUNT(*)", "COUNT(hours)", "SUM(income)", "SUM(debt)", "AVG(income)", "AVG(hours)",
            "VARIANCE(income)", "STDDEV(age)", "SUM(7)"]  # fmt: skip

@@ -15,7 +15,7 @@ import numpy as np
 
 from sqlpriv.errors import BudgetExhausted
 from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import Price, Rho, amount, kind_of
+from sqlpriv.kernel.budget import Price, Rho
 from sqlpriv.kernel.contract import PrivacyUnit, TableContract
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.kernel.sensitivity import Candidate, batch_price, check_candidates
@@ -42,7 +42,7 @@ class FakeGate:
 
     @property
     def left(self) -> Price:
-        return amount(kind_of(self.limit), self.limit.nano - self.spent)
+        return type(self.limit)(self.limit.nano - self.spent)
 
     def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
         self._charge(batch_price(measurements, self.unit))

@@ -10,7 +10,8 @@ from pathlib import Path
 import sqlpriv
 
 EMPLOYEES = """
-CREATE TABLE employees AS
+CREATE TABLE employees (id BIGINT PRIMARY KEY, region VARCHAR, age INTEGER, salary INTEGER);
+INSERT INTO employees
 SELECT i AS id,
        CASE WHEN i % 10 < 6 THEN 'north' WHEN i % 10 < 9 THEN 'south' ELSE 'islands' END AS region,
        20 + (i * 7919) % 45 AS age,

@@ -341,7 +341,9 @@ class Session:
         for table in plain.tables:
             contract = contracts.get(table.lower())
             if table.endswith("()") or table.startswith("'"):
-                said = f"{table} is no table of the vault: files and table functions are out of reach"
+                said = (
+                    f"{table} is no table of the vault: files and table functions are out of reach"
+                )
                 raise _refuse(said, t.Pos(), self._known())
             if contract is None and table.lower() not in released:
                 raise _refuse(

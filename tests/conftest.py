@@ -14,7 +14,13 @@ from vaults import Engine, declare, write
 
 from sqlpriv.kernel.gate import Kernel
 
+# Children import the installed package, as we do, and not the sources in the working directory.
+os.environ["PYTHONSAFEPATH"] = "1"
+
 settings.register_profile("sqlpriv", deadline=None, print_blob=True)
+# Children import the installed package, as we do, and not the sources in the working directory.
+os.environ["PYTHONSAFEPATH"] = "1"
+
 settings.register_profile("mutants", deadline=None, phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("SQLPRIV_HYPOTHESIS", "sqlpriv"))  # mutants.py: no shrinking
 

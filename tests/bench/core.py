@@ -131,7 +131,7 @@ def whole_statements(vault: Path, table: str) -> float:
 def peak(what: str, vault: Path, table: str) -> float:
     """Peak memory, in MB, of a process that runs one statement."""
     command = [sys.executable, __file__, "--one", what, "--vault", str(vault), "--table", table]
-    paths = ":".join([str(TESTS.parent), os.environ.get("PYTHONPATH", "")])
+    paths = ":".join([str(TESTS), os.environ.get("PYTHONPATH", "")])
     done = subprocess.run(
         command, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": paths}
     )

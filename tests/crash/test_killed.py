@@ -6,6 +6,7 @@ answer is sealed whole or not at all, and the next statement is answered.
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -64,7 +65,7 @@ def run_child(vault: Path, when: str, step: str) -> int:
     here = str(Path(__file__).parent)
     command = [sys.executable, "-c", CHILD, here, str(vault), when, step]
     paths = [here, *sys.path]
-    environment = {"PYTHONPATH": ":".join(paths), "PATH": "/usr/bin:/bin"}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     return subprocess.run(command, env=environment, capture_output=True, timeout=120).returncode
 
 

@@ -1,5 +1,7 @@
 """A small vault of generated people, declared and under a budget."""
 
+import shutil
+
 import pyarrow.parquet as pq
 import pytest
 
@@ -7,17 +9,25 @@ import sqlpriv
 from sqlpriv.interfaces import demo, people
 
 
-@pytest.fixture
-def vault(tmp_path):
-    """The path of a vault of 600 people with a budget of epsilon 3."""
-    path, source = tmp_path / "people.duckdb", tmp_path / "people.parquet"
-    pq.write_table(people.generate(600), source)
-    with sqlpriv.connect(path, role="owner") as owner:
+@pytest.fixture(scope="session")
+def declared(tmp_path_factory):
+    """The directory of a vault of 600 people with a budget of epsilon 3; tests get copies."""
+    directory = tmp_path_factory.mktemp("declared")
+    pq.write_table(people.generate(600), directory / "source.parquet")
+    with sqlpriv.connect(directory / "people.duckdb", role="owner") as owner:
         create, insert = owner.session.statements(demo.LOAD)
         owner.execute(create)
-        owner.execute(insert, [str(source)])
+        owner.execute(insert, [str(directory / "source.parquet")])
         owner.execute(demo.DECLARE)
-    return path
+    return directory
+
+
+@pytest.fixture
+def vault(declared, tmp_path):
+    """The path of a vault of the test's own."""
+    for path in declared.glob("people.*"):
+        shutil.copy2(path, tmp_path / path.name)
+    return tmp_path / "people.duckdb"
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DataError, DeclarationError
-from sqlpriv.kernel.budget import Budget, Rho, epsilon_shown
+from sqlpriv.kernel.budget import Budget, Epsilon, Rho, epsilon_shown, rho_of
 from sqlpriv.kernel.contract import (
     UNDECLARED,
     Categories,
@@ -53,7 +53,7 @@ def _changed(kernel: Kernel, action: t.Action, contract: TableContract, body: De
     match action:
         case t.AddPrivacyKey(column):
             said = f"the privacy key of {table} is {column}; ALTER TABLE {table} SET PU protects it"
-            return {"key": _column(contract, column).name}, said
+            return {"key": _unit_column(contract, column)}, said
         case t.DropPrivacyKey():
             return {"key": None}, f"{table} has no privacy key"
         case t.SetUnit(on):
@@ -126,10 +126,16 @@ def budget_of(table: str, options: t.Options) -> Budget:
         if "rho" in numbers and "epsilon" not in numbers:
             return Budget(table, Rho.at_most(numbers["rho"]), numbers.get("delta", 1e-9))
         if "epsilon" in numbers and "rho" not in numbers:
-            return Budget.of(table, numbers["epsilon"], numbers.get("delta", 0.0))
+            return budget_at(table, numbers["epsilon"], numbers.get("delta", 0.0))
     except DataError as error:
         raise DeclarationError(str(error)) from None
     raise DeclarationError("a budget is (epsilon = e, delta = d), (epsilon = e) or (rho = r)")
+
+
+def budget_at(table: str, epsilon: float, delta: float = 0.0) -> Budget:
+    """Returns the budget that is (epsilon, delta)-DP as a whole: pure where delta = 0."""
+    total = rho_of(epsilon, delta) if delta != 0 else Epsilon.at_most(epsilon)
+    return Budget(table, total, float(delta))
 
 
 def _column(contract: TableContract, column: str) -> Column:
@@ -160,10 +166,17 @@ def _links_but(body: Declared, column: str) -> list[list[str]]:
     return [link for link in body["links"] if link[0].lower() != column.lower()]
 
 
+def _unit_column(contract: TableContract, column: str) -> str:
+    found = _column(contract, column)
+    if found.sql_type != "UUID" and found.type in (None, Type.REAL):
+        raise DeclarationError(f"{found.name} is a {found.sql_type}: it cannot name a privacy unit")
+    return found.name
+
+
 def _linked(
     kernel: Kernel, contract: TableContract, body: Declared, column: str, parent: str, key: str
 ) -> Change:
-    found = _column(contract, column).name
+    found = _unit_column(contract, column)
     target = kernel.contracts().get(parent.lower())
     if target is None:
         raise DeclarationError(f"there is no table {parent}")

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from sqlpriv import answer
+from sqlpriv.declarations import budget_at
 from sqlpriv.dialect import read
 from sqlpriv.dialect.tree import Plain, Select
 from sqlpriv.kernel import algebra as a
@@ -34,8 +35,8 @@ from sqlpriv.kernel.sensitivity import lattice_of
 from sqlpriv.plan.plan import Plan, plan
 from sqlpriv.plan.shapes import check, scope_of
 
-BUDGET = Budget.of("people", 3, 1e-9)
-PURE = Budget.of("people", 3)
+BUDGET = budget_at("people", 3, 1e-9)
+PURE = budget_at("people", 3)
 PEOPLE = TableContract(
     "people",
     (
@@ -47,7 +48,13 @@ PEOPLE = TableContract(
         Column("debt", Type.REAL, "DOUBLE", Interval(-500.0, 500.0), required=True),
         Column("hours", Type.INTEGER, "INTEGER", Interval(0, 80, nullable=True)),
         Column("region", Type.TEXT, "VARCHAR", Categories(("N", "S", None))),
-        Column("born", Type.DATE, "DATE", Interval(dt.date(1920, 1, 1), dt.date(2019, 12, 31)), required=True),
+        Column(
+            "born",
+            Type.DATE,
+            "DATE",
+            Interval(dt.date(1920, 1, 1), dt.date(2019, 12, 31)),
+            required=True,
+        ),
         Column("employed", Type.BOOLEAN, "BOOLEAN"),
         Column("wealth", Type.REAL, "DOUBLE"),
         Column("tips", Type.REAL, "DOUBLE", Interval(0.0, 50.0)),

@@ -60,15 +60,15 @@ MUTANTS = (
     Mutant("0.3 is the level of 0", K + "render.py",
            'f"AND TRY_CAST({text} AS BIGINT) = {text} "', '""', SENSITIVITY),
     Mutant("which rows are kept is not keyed", K + "render.py",
-           'row = f"hash(hash({key}::UBIGINT, u', 'row = f"hash(hash(0::UBIGINT, u', SENSITIVITY),
+           'row = f"hash(hash({key}::UBIGINT,', 'row = f"hash(hash(0::UBIGINT,', SENSITIVITY),
     Mutant("`within` is not filtered", K + "render.py",
            "if query.within is not None:", "if False:", RENDER),
     Mutant("facts are always true", K + "gate.py",
            '{"bounded": bool(bounded)', '{"bounded": True', GATE),
     Mutant("NULL does not vary inside a unit", K + "render.py",
            "count({c}) = count(*) AND ", "", SENSITIVITY),
-    Mutant("a constraint of another schema is believed", K + "reader.py",
-           "WHERE k.table_oid = c.table_oid AND", "WHERE k.table_name = c.table_name AND", GATE),
+    Mutant("a constraint of another schema is believed", K + "catalog.sql",
+           "k.table_oid = c.table_oid AND", "k.table_name = c.table_name AND", GATE),
     # --- the price and the noise ---
     Mutant("L1 forgets the strata", K + "sensitivity.py",
            "l1=m * g * steps", "l1=m * steps", SENSITIVITY),
@@ -90,7 +90,7 @@ MUTANTS = (
            "price.nano // g", "price.nano", SELECTION),
     # --- charge, read, noise, seal ---
     Mutant("the charge comes after the read", K + "gate.py",
-           "charge = self._charge(price)\n            exact: dict[a.Query, list[int]] = {}\n"
+           "charge = self._charge(price)\n            exact: Exact = {}\n"
            "            for text, group in zip(texts, groups.values(), strict=True):\n"
            "                exact |= reader.cells(text, group)\n",
            "exact = {}\n"

@@ -81,10 +81,9 @@ class Engine:
     def facts(self, made: TableContract) -> TableFacts:
         """What the gate would find true of the rows, with the gate's own query."""
         assert made.unit is not None
-        sql, tested = verifying(made, made.unit)
-        row = self.duckdb.execute(sql).fetchone()
+        row = self.duckdb.execute(verifying(made, made.unit)).fetchone()
         assert row is not None
-        steady = {c.lower() for c, holds in zip(tested, row[1:], strict=True) if holds}
+        steady = {c.name.lower() for c, holds in zip(made.columns, row[1:], strict=True) if holds}
         return TableFacts(bool(row[0]), frozenset({*steady, made.unit.column}))
 
 

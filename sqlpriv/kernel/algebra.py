@@ -15,12 +15,10 @@ from dataclasses import dataclass
 
 from sqlpriv.kernel.contract import Number, Type, Value
 
-# --- Row expressions -----------------------------------------------------------------------------
-
 
 @dataclass(frozen=True)
 class Col:
-    """A column of the scanned table or a name made by `Derive`."""
+    """A row expression: a column of the scanned table or a name made by `Derive`."""
 
     name: str
 
@@ -59,10 +57,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Bin:
-    """The 0-based number of the bin of a number or date: k ascending edges part k + 1 bins.
-
-    Bins are closed on the left; the first and the last one reach to infinity.
-    """
+    """The 0-based number of a number's or date's bin: k ascending edges part k + 1, closed left."""
 
     arg: Expr
     edges: tuple[Number | dt.date | dt.datetime, ...]
@@ -70,12 +65,10 @@ class Bin:
 
 Expr = Col | Lit | Call | In | Case | Bin
 
-# --- Relations -----------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True)
 class Scan:
-    """Every row of a declared table whose unit is not NULL."""
+    """A relation: every row of a declared table whose unit is not NULL."""
 
     table: str
 
@@ -99,14 +92,12 @@ class Derive:
 
 Relation = Scan | Where | Derive
 
-# --- Queries -------------------------------------------------------------------------------------
-
 
 @dataclass(frozen=True)
 class Key:
     """One dimension of a query's cells: an expression and the public list of its values.
 
-    Rows whose value is not listed fall in no cell. `None` in the list is a cell for NULL.
+    Rows whose value is not listed fall in no cell; a listed `None` is a cell for NULL.
     """
 
     expr: Expr
@@ -115,15 +106,11 @@ class Key:
 
 @dataclass(frozen=True)
 class Count:
-    """How many rows, or how many with a value of `of`, in each cell.
+    """How many rows, or how many where `of` is neither NULL nor NaN, in each cell.
 
-    Args:
-        source: Whence the rows.
-        strata: The dimensions of `STRATIFY BY`; their product are the strata (one when empty).
-        keys: The dimensions of the marginal inside each stratum.
-        of: Count the rows where this is neither NULL nor NaN; None counts all rows.
-        within: Numbers of the measured strata, ascending; None for all. A stratum's number is its
-            row-major position in the product of `strata`.
+    `strata` are the dimensions of STRATIFY BY, whose product are the strata (one when empty), and
+    `keys` those of the marginal inside each. `within` are the numbers of the measured strata,
+    ascending, None for all: a stratum's number is its row-major position in the product.
     """
 
     source: Relation
@@ -135,10 +122,9 @@ class Count:
 
 @dataclass(frozen=True)
 class Sum:
-    """The sum of `of - middle` in each cell, `of` clamped to [lower, upper].
+    """The sum of `of - (lower + upper) / 2` in each cell, `of` clamped to [lower, upper].
 
-    Rows where `of` is NULL or NaN add nothing. The middle is (lower + upper) / 2; centring halves
-    the sensitivity. Other arguments as in `Count`.
+    Rows where `of` is NULL or NaN add nothing. Centring halves the sensitivity. See `Count`.
     """
 
     source: Relation

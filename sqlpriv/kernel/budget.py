@@ -6,8 +6,6 @@ zCDP: Bun and Steinke 2016 (arXiv:1605.02065). Conversion: Canonne, Kamath and S
 (arXiv:2004.00010), Corollary 13.
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -78,15 +76,8 @@ class Budget:
     def __post_init__(self) -> None:
         if self.total.nano <= 0:
             raise DeclarationError("a privacy budget is above zero")
-        zcdp = isinstance(self.total, Rho)
-        if not (0 < self.delta < 1 if zcdp else self.delta == 0):
+        if not (0 < self.delta < 1 if isinstance(self.total, Rho) else self.delta == 0):
             raise DeclarationError("a zCDP budget has 0 < delta < 1, one of pure epsilon delta = 0")
-
-    @classmethod
-    def of(cls, unit_table: str, epsilon: float, delta: float = 0.0) -> Budget:
-        """Returns the budget that is (epsilon, delta)-DP as a whole: pure where delta = 0."""
-        total = rho_of(epsilon, delta) if delta != 0 else Epsilon.at_most(epsilon)
-        return cls(unit_table, total, float(delta))
 
 
 def epsilon_of(rho: Rho, delta: float) -> float:

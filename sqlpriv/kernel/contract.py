@@ -6,14 +6,12 @@ accuracy and never privacy. The ledger keeps each table's declaration as JSON; w
 takes the safe side: no domain, one row per unit, one stratum per unit, undeclared.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlpriv.errors import DeclarationError, LedgerError
 
@@ -62,10 +60,9 @@ class Interval:
 
     def __post_init__(self) -> None:
         for end in (self.lower, self.upper):
-            if isinstance(end, float) and not math.isfinite(end):
-                raise DeclarationError("the ends of a privacy domain are finite")
-            if isinstance(end, int) and abs(end) >= MAX_INTEGER:
-                raise DeclarationError("the ends of an integer privacy domain lie within ±2^62")
+            most = MAX_INTEGER if isinstance(end, int) else math.inf
+            if isinstance(end, Number) and not abs(end) < most:
+                raise DeclarationError("the ends of a privacy domain are finite, integers in ±2^62")
         if self.lower > self.upper:  # type: ignore[operator]  # both ends have one type by then
             raise DeclarationError("a privacy domain BETWEEN (low, high) needs low <= high")
 
@@ -107,8 +104,7 @@ class PrivacyUnit:
                 raise DeclarationError(f"a privacy bound is from 1 to 1000000, not {bound}")
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(NamedTuple):
     """`ADD PRIVACY_LINK (column) REFERENCES table(parent)`: the way from a row to its unit."""
 
     column: str
@@ -120,8 +116,7 @@ class Link:
 class TableFacts:
     """What was found true of a snapshot's rows; lets `render.bounding` skip what changes nothing.
 
-    `bounded`: no unit has more than `rows_per_unit` rows in the whole table. `constant`: columns
-    (lower case) whose value never varies inside a unit.
+    No unit has more than m rows in all; these columns (lower case) never vary inside a unit.
     """
 
     bounded: bool = False
@@ -152,8 +147,6 @@ class TableContract:
         return next((c for c in self.columns if c.name.lower() == name.lower()), None)
 
 
-# --- Declarations, as the ledger keeps them -------------------------------------------------------
-
 Declared = Mapping[str, Any]
 UNDECLARED: Declared = {
     "key": None,  # a column's name
@@ -172,15 +165,10 @@ def in_force(
     facts: Mapping[str, Declared],
     snapshot: int,
 ) -> dict[str, TableContract]:
-    """Returns the contract of every table of the catalog, by lower-case name.
-
-    `declared` are the tables' bodies, `facts` what was verified on this very snapshot.
-    """
+    """Returns all tables' contracts, by name; `facts` were verified on this very snapshot."""
     tables = {t.table.lower(): (t, declared.get(t.table.lower(), UNDECLARED)) for t in catalog}
-    keys = {
-        n: body["key"].lower() for n, (_, body) in tables.items() if body["unit"] and body["key"]
-    }
-    keys = {n: key for n, key in keys.items() if tables[n][0].column(key)}
+    mine = [(n, b["key"]) for n, (t, b) in tables.items() if b["unit"] and t.column(b["key"] or "")]
+    keys = {n: key.lower() for n, key in mine}
     found = {}
     for name, (table, body) in tables.items():
         links = tuple(Link(*link) for link in body["links"])

@@ -5,14 +5,13 @@
 ask at the wrong price, read what it did not pay for, or see a number without its noise.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from sqlpriv.errors import BudgetExhausted, KernelError, OperationalError, Refus
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel import noise, sensitivity
 from sqlpriv.kernel.budget import Price, Rho
-from sqlpriv.kernel.contract import PrivacyUnit, TableContract, Type, in_force
+from sqlpriv.kernel.contract import PrivacyUnit, TableContract, TableFacts, Type, in_force
 from sqlpriv.kernel.ledger import Ledger, Sealed, Snapshot
 from sqlpriv.kernel.operations import NUMBERS, check_literal
 from sqlpriv.kernel.reader import Reader
@@ -33,6 +32,10 @@ from sqlpriv.kernel.render import Scope, render, verifying
 from sqlpriv.kernel.sensitivity import Candidate
 
 MAX_CELLS = 2_000_000
+STALE = (
+    "the vault or its declarations changed since this was planned: nothing was read; run it again"
+)
+Exact = dict[a.Query, list[int]]
 
 
 @dataclass(frozen=True)
@@ -53,10 +56,7 @@ class Explained:
 
 
 class Kernel:
-    """A vault and the ledger beside it (`people.duckdb`, `people.ledger`).
-
-    Safe to share between threads; the vault is opened for each statement.
-    """
+    """A vault, opened for each statement, and the ledger beside it. Threads may share it."""
 
     def __init__(self, vault: Path) -> None:
         self.vault = vault
@@ -103,7 +103,8 @@ class Kernel:
             ready, cells = _Ready(m, contract), math.prod(a.shape(m.query))
             mechanism = "discrete Gaussian" if isinstance(m.price, Rho) else "discrete Laplace"
             public = (mechanism, cells, ready.distance, ready.sigma, m.price)
-            sql, replayed = render([m.query], contract, 0), self.sealed(m, contract)
+            unseen = replace(contract, facts=TableFacts())  # found in rows: not for analysts
+            sql, replayed = render([m.query], unseen, 0), self.sealed(m, contract)
             found.append(Explained(*public, sql, replayed))
         return tuple(found)
 
@@ -132,7 +133,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         self._kernel, self._ledger = kernel, kernel.ledger
         self._principal, self._text, self._statement = principal, text, 0
         self._limit, self.spent = limit, type(limit)(0)
-        self._exact: dict[a.Query, list[int]] = {}
+        self._exact: Exact = {}
         self._closed = False
 
     def __exit__(self, *_: object) -> None:
@@ -148,14 +149,9 @@ class Allowance(AbstractContextManager["Allowance"]):
         """Answers a batch of measurements, in order: one charge, one read, noise, seals.
 
         A measurement whose query was sealed on this snapshot at the same or a higher price is
-        replayed from its seal; the rest are charged `batch_price`.
-
-        Raises:
-            BudgetExhausted: What is not sealed costs more than the allowance or the budget has
-                left; nothing was read or charged.
-            Refused: A query is not total, or too large; nothing was read or charged.
-            VaultBusy, OperationalError: The vault cannot be read just now; nothing was charged.
-            ReadFailed: The engine failed after the charge, which stays.
+        replayed from its seal; the rest are charged `batch_price`. Nothing is read or charged where
+        this raises BudgetExhausted (of the allowance or the budget), Refused (a query is not total,
+        or too large), VaultBusy or OperationalError; after a ReadFailed the charge stays.
         """
         asked = [(a.fingerprint(m.query), m) for m in measurements]
         found = [self._find(named, m.price) for named, m in asked]
@@ -165,27 +161,31 @@ class Allowance(AbstractContextManager["Allowance"]):
             ready = [_Ready(m, self.contract) for _, m in fresh]
             price = sensitivity.batch_price([m for _, m in fresh], self.unit)
             charge, exact = self._bought(price, [m.query for _, m in fresh])
-            for (named, m), one in zip(fresh, ready, strict=True):
-                payload = one.noised(exact[m.query]).tobytes()
-                made.append(Sealed(named, m.price, one.sigma, payload))
-            made = self._seal(charge, made)
-        self._replay([seal for seal in found if seal])
-        return tuple(
-            _released(m.query, seal or made.pop(0), replayed=seal is not None)
-            for m, seal in zip(measurements, found, strict=True)
-        )
+            for (named, m), noisy in zip(fresh, ready, strict=True):
+                payload = noisy.noised(exact[m.query]).tobytes()
+                made.append(Sealed(named, m.price, noisy.sigma, payload))
+            made = self._ledger.seal(charge, self._begun(), self.contract.snapshot, made)
+        if replayed := [seal.id for seal in found if seal]:
+            self._ledger.replay(self._begun(), replayed)
+        released = []
+        for m, old in zip(measurements, found, strict=True):
+            seal = old or made.pop(0)
+            values = np.frombuffer(seal.payload, "<f8").reshape(a.shape(m.query))
+            one = Release(
+                seal.id, m.query, values, seal.sigma, seal.price, replayed=old is not None
+            )
+            released.append(one)
+        return tuple(released)
 
     def choose(
         self, candidates: Sequence[Candidate], price: Price, allowed: NDArray[np.bool_]
     ) -> tuple[int, ...]:
         """Selects one candidate for each measured stratum, a high score more likely.
 
-        Price. Scores of stratum s depend on the rows of s alone, and one unit moves each of them by
-        at most D = (largest weight) * m. A unit lies in at most g strata, so g selections at
-        price / g compose to `price`.
-
-        `allowed`, of shape (strata, candidates), says which may be chosen where: one at least in
-        each stratum. Returns the position of the chosen candidate for each stratum.
+        `allowed`, of shape (strata, candidates), says which may be chosen where; returned are
+        positions. Price: scores of stratum s depend on the rows of s alone, and one unit moves each
+        by at most the distance of `sensitivity.scoring`. A unit lies in at most g strata, so g
+        selections at price / g compose to `price`.
         """
         for candidate in candidates:
             checked(candidate.query, Scope(candidate.query.source, self.contract))
@@ -194,7 +194,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         share = type(price)(price.nano // g)
         named = sensitivity.selection_hash(candidates, allowed)
         if seal := self._find(named, price):
-            self._replay([seal])
+            self._ledger.replay(self._begun(), [seal.id])
             return tuple(json.loads(seal.payload))
         distance, score = sensitivity.scoring(candidates, self.unit.rows_per_unit)
         missing = [c.query for c in candidates if c.query not in self._exact]
@@ -206,12 +206,11 @@ class Allowance(AbstractContextManager["Allowance"]):
             open_to = np.flatnonzero(row).tolist()
             picked = noise.select([scores[i][stratum] for i in open_to], distance, share)
             chosen.append(open_to[picked])
-        self._seal(charge, [Sealed(named, price, 0.0, json.dumps(chosen).encode())])
+        made = Sealed(named, price, 0.0, json.dumps(chosen).encode())
+        self._ledger.seal(charge, self._begun(), self.contract.snapshot, [made])
         return tuple(chosen)
 
-    def _bought(
-        self, price: Price, queries: Sequence[a.Query]
-    ) -> tuple[int, dict[a.Query, list[int]]]:
+    def _bought(self, price: Price, queries: Sequence[a.Query]) -> tuple[int, Exact]:
         """Pays, then reads: returns the charge and the exact integers, dense and row-major."""
         if not queries:
             return self._charge(price), {}
@@ -221,15 +220,10 @@ class Allowance(AbstractContextManager["Allowance"]):
         with Reader(self._kernel.vault) as reader:
             contracts, snapshot = self._kernel.in_force(reader)
             if contracts.get(self.contract.table.lower()) != self.contract:
-                raise OperationalError(
-                    "the vault or its declarations changed since this statement was planned;"
-                    " nothing was read or charged: run it again"
-                )
+                raise OperationalError(STALE)
             texts = [render(group, self.contract, snapshot.hash_key) for group in groups.values()]
-            for text in texts:
-                reader.rehearse(text)
             charge = self._charge(price)
-            exact: dict[a.Query, list[int]] = {}
+            exact: Exact = {}
             for text, group in zip(texts, groups.values(), strict=True):
                 exact |= reader.cells(text, group)
         return charge, exact
@@ -247,13 +241,6 @@ class Allowance(AbstractContextManager["Allowance"]):
         if self._closed:
             raise KernelError("a closed allowance answers nothing")
         return self._ledger.find_seal(self.contract.snapshot, named, price)
-
-    def _seal(self, charge: int, answers: Sequence[Sealed]) -> list[Sealed]:
-        return self._ledger.seal(charge, self._begun(), self.contract.snapshot, answers)
-
-    def _replay(self, seals: Sequence[Sealed]) -> None:
-        if seals:
-            self._ledger.replay(self._begun(), [seal.id for seal in seals])
 
     def _begun(self) -> int:
         if not self._statement:
@@ -289,9 +276,8 @@ class _Ready:
 def _facts(reader: Reader, contract: TableContract, unit: PrivacyUnit) -> dict[str, Any]:
     if unit.column in contract.unique:  # the constraint says it: no unit has two rows
         return {"bounded": True, "constant": sorted(c.name.lower() for c in contract.columns)}
-    sql, tested = verifying(contract, unit)
-    bounded, *steady = reader.truths(sql)
-    constant = {c.lower() for c, holds in zip(tested, steady, strict=True) if holds}
+    bounded, *steady = reader.truths(verifying(contract, unit))
+    constant = {c.name.lower() for c in compress(contract.columns, steady)}
     return {"bounded": bool(bounded), "constant": sorted(constant | {unit.column})}
 
 
@@ -310,8 +296,3 @@ def checked(query: a.Query, scope: Scope) -> Type | None:
     if isinstance(query, a.Sum) and of not in NUMBERS:
         raise Refused("only numbers are summed")
     return of
-
-
-def _released(query: a.Query, seal: Sealed, replayed: bool) -> Release:
-    values = np.frombuffer(seal.payload, dtype="<f8").reshape(a.shape(query))
-    return Release(seal.id, query, values, seal.sigma, seal.price, replayed)

@@ -2,18 +2,15 @@
 
 * Nothing is forgotten. WAL with synchronous=FULL syncs before COMMIT returns (sqlite.org/pragma):
   a charge that `Ledger.charge` returned survives the process and the machine.
-* Nothing is undone. Triggers refuse UPDATE, DELETE and REPLACE on every table; what was spent is
-  the sum of the charges, never a counter that could disagree with them.
+* Nothing is undone. Triggers refuse UPDATE, DELETE and REPLACE; what was spent is the sum of the
+  charges, never a counter that could disagree with them.
 * Nothing is sold twice. What was spent is read and the charge committed under BEGIN IMMEDIATE,
   SQLite's one write lock for all processes.
 * Nothing is guessed. A record of an unknown kind is refused, as is a file whose schema is not, to
-  the letter, ledger.sql. A file is created whole, by a link, so that no crash leaves an empty one
-  that reads as an untouched budget.
+  the letter, ledger.sql. No crash leaves an empty file, which would read as an untouched budget.
 
 Not covered: whoever may write the file can replace it by an older copy or delete it (README.md).
 """
-
-from __future__ import annotations
 
 import json
 import os
@@ -33,7 +30,6 @@ from sqlpriv import errors
 from sqlpriv.kernel.budget import KINDS, Budget, Price, Rho, epsilon_shown
 from sqlpriv.kernel.contract import UNDECLARED, Declared
 
-VERSION = 1
 BUSY_SECONDS = 30.0
 SCHEMA = resources.files("sqlpriv.kernel").joinpath("ledger.sql").read_text("utf-8")
 _PASSING = {"PERM", "BUSY", "LOCKED", "NOMEM", "READONLY", "INTERRUPT", "IOERR", "FULL", "CANTOPEN"}
@@ -82,7 +78,7 @@ class Ledger:
         with _translated():
             if not path.exists():
                 _create(path)
-            self._lock, self._db = threading.Lock(), _connect(path)
+            self._lock, self._db = threading.RLock(), _connect(path)
 
     def close(self) -> None:
         """Closes the file."""
@@ -90,8 +86,11 @@ class Ledger:
 
     @contextmanager
     def _begin(self, mode: str = "") -> Iterator[sqlite3.Connection]:
-        """Runs the block in one transaction: committed and synced at its end, or undone."""
+        """Runs the block in one transaction, nested ones included: synced at its end, or undone."""
         with _translated(), self._lock:
+            if self._db.in_transaction:
+                yield self._db
+                return
             self._db.execute(f"BEGIN {mode}")
             try:
                 yield self._db
@@ -104,7 +103,7 @@ class Ledger:
         """Appends a table's latest declaration with some fields (see `UNDECLARED`) changed."""
         table = table.lower()
         with self._begin("IMMEDIATE") as db:
-            body = {**_declared(db)[1].get(table, UNDECLARED), **changes}
+            body = {**self.declared()[1].get(table, UNDECLARED), **changes}
             if body.keys() != UNDECLARED.keys():
                 raise errors.LedgerError("a declaration has no such field")
             row = {"subject": table, "kind": "contract", "body": json.dumps(body)}
@@ -113,26 +112,34 @@ class Ledger:
     def declared(self) -> tuple[int, dict[str, Declared]]:
         """Returns the last declaration's number and, by lower-case table, the body in force."""
         with self._begin() as db:
-            return _declared(db)
+            last, bodies = 0, {}
+            for number, subject, kind, text in db.execute("SELECT * FROM declared"):
+                last, bodies[subject] = number, json.loads(text)
+                if kind != "contract" or bodies[subject].keys() != UNDECLARED.keys():
+                    raise errors.LedgerError("the ledger holds a declaration of an unknown kind")
+            return last, bodies
 
     def set_budget(self, budget: Budget, principal: str) -> None:
-        """Replaces the budget of a unit table; what was spent stays spent.
-
-        Raises DeclarationError where that is of the other kind: the two do not add up.
-        """
-        unit, row = budget.unit_table.lower(), {"principal": principal, "delta": budget.delta}
+        """Replaces the budget of a unit table; what was spent stays spent, and of one kind."""
+        unit, total = budget.unit_table.lower(), budget.total
         with self._begin("IMMEDIATE") as db:
-            old = _account(db, unit)
-            if old and old.spent.kind != budget.total.kind and old.charges:
-                zcdp = isinstance(old.spent, Rho)
-                kept = "zCDP, with a delta" if zcdp else "pure, without a delta"
-                raise errors.DeclarationError(f"the budget of {unit} was drawn on: it stays {kept}")
-            insert(db, "budget", budget.total, unit_table=unit, **row)
+            old = self.account(unit)
+            if old and old.charges and old.spent.kind != total.kind:
+                kept = f"it stays of the kind {old.spent.kind}"
+                raise errors.DeclarationError(f"the budget of {unit} was drawn on: {kept}")
+            row = {"principal": principal, "unit_table": unit, "delta": budget.delta}
+            insert(db, "budget", total, **row)
 
     def account(self, unit_table: str) -> Account | None:
         """Returns what a unit's table may spend and has spent; None where it has no budget."""
+        sql = "SELECT * FROM account WHERE unit_table = ?"
         with self._begin() as db:
-            return _account(db, unit_table)
+            if (row := db.execute(sql, (unit_table.lower(),)).fetchone()) is None:
+                return None
+            unit, kind, nano, delta, charges, alien, spent = row
+            if alien:
+                raise errors.LedgerError(f"the charges of {unit} are not of its budget's kind")
+            return Account(Budget(unit, KINDS[kind](nano), delta), charges, KINDS[kind](spent))
 
     def snapshot(self, fingerprint: str) -> Snapshot:
         """Returns the latest snapshot if it is of that fingerprint, else a new one."""
@@ -153,28 +160,22 @@ class Ledger:
         with self._begin("IMMEDIATE") as db:
             return insert(db, "statement", principal=principal, text=text)
 
-    def charge(
-        self, statement_id: int, unit_table: str, price: Price, whole: Price | None = None
-    ) -> int:
+    def charge(self, statement_id: int, unit: str, price: Price, whole: Price | None = None) -> int:
         """Pays a price, durably and for good; returns the charge's number.
 
-        Raises BudgetExhausted where less than the `whole` statement costs (the price by default) is
-        left, DeclarationError where there is no budget, and LedgerError for a price of nothing or
-        of the other kind.
+        Raises BudgetExhausted where less is left than the `whole` statement costs (by default, the
+        price), DeclarationError without a budget, LedgerError for a price of nothing or no sense.
         """
         with self._begin("IMMEDIATE") as db:
-            account = _account(db, unit_table)
-            if account is None:
-                raise errors.DeclarationError(
-                    f"no PRIVACY BUDGET of {unit_table}; nothing was read"
-                )
-            unit, kind, delta = account.budget.unit_table, account.spent.kind, account.budget.delta
-            if price.nano <= 0 or price.kind != kind:
-                raise errors.LedgerError(f"a {kind} budget cannot be charged {price}")
+            if (account := self.account(unit)) is None:
+                raise errors.DeclarationError(f"{unit} has no PRIVACY BUDGET; nothing was read")
+            delta, row = account.budget.delta, {"unit_table": account.budget.unit_table}
+            if price.nano <= 0 or price.kind != account.spent.kind:
+                raise errors.LedgerError(f"{account.budget} cannot be charged {price}")
             if (whole or price).nano > account.left.nano:
                 costs, rest = _shown(whole or price, delta), _shown(account.left, delta)
                 raise errors.BudgetExhausted(f"costs {costs} but {rest} is left; nothing was read")
-            return insert(db, "charge", price, statement_id=statement_id, unit_table=unit)
+            return insert(db, "charge", price, statement_id=statement_id, **row)
 
     def seal(
         self, charge_id: int, statement_id: int, snapshot_id: int, answers: Sequence[Sealed]
@@ -183,21 +184,20 @@ class Ledger:
         of = {"charge_id": charge_id, "statement_id": statement_id, "snapshot_id": snapshot_id}
         with self._begin("IMMEDIATE") as db:
             numbered = []
-            for answer in answers:
-                named, price, sigma, payload, _ = answer
-                row = {**of, "query_hash": named, "sigma": sigma, "payload": payload}
-                numbered.append(answer._replace(id=insert(db, "seal", price, **row)))
+            for a in answers:
+                row = {**of, "query_hash": a.query_hash, "sigma": a.sigma, "payload": a.payload}
+                numbered.append(a._replace(id=insert(db, "seal", a.price, **row)))
             return numbered
 
     def find_seal(self, snapshot_id: int, query_hash: str, price: Price) -> Sealed | None:
         """Returns the dearest answer sealed at that price or a higher one of its kind, or None."""
         with self._begin() as db:
             row = db.execute(
-                "SELECT kind, nano, sigma, payload, id FROM seal WHERE snapshot_id = ? AND"
-                " query_hash = ? AND kind = ? AND nano >= ? ORDER BY nano DESC, id LIMIT 1",
+                "SELECT nano, sigma, payload, id FROM seal WHERE snapshot_id = ? AND query_hash = ?"
+                " AND kind = ? AND nano >= ? ORDER BY nano DESC, id LIMIT 1",
                 (snapshot_id, query_hash, price.kind, price.nano),
             ).fetchone()
-            return Sealed(query_hash, KINDS[row[0]](row[1]), *row[2:]) if row else None
+            return Sealed(query_hash, type(price)(row[0]), *row[1:]) if row else None
 
     def replay(self, statement_id: int, seal_ids: Sequence[int]) -> None:
         """Appends that a statement was answered from these seals, at no cost."""
@@ -221,25 +221,6 @@ def insert(db: sqlite3.Connection, table: str, price: Price | None = None, /, **
     return int(db.execute(sql, tuple(row.values())).lastrowid or 0)
 
 
-def _declared(db: sqlite3.Connection) -> tuple[int, dict[str, Declared]]:
-    rows = db.execute("SELECT * FROM declared").fetchall()
-    bodies = {subject: json.loads(text) for _, subject, _, text in rows}
-    fields = [body.keys() for body in bodies.values()]
-    if {row[2] for row in rows} - {"contract"} or any(f != UNDECLARED.keys() for f in fields):
-        raise errors.LedgerError("the ledger holds a declaration of an unknown kind")
-    return (rows[-1][0] if rows else 0), bodies
-
-
-def _account(db: sqlite3.Connection, unit_table: str) -> Account | None:
-    sql = "SELECT * FROM account WHERE unit_table = ?"
-    if (row := db.execute(sql, (unit_table.lower(),)).fetchone()) is None:
-        return None
-    unit, kind, nano, delta, charges, alien, spent = row
-    if alien:
-        raise errors.LedgerError(f"the charges of {unit} are not of its budget's kind")
-    return Account(Budget(unit, KINDS[kind](nano), delta), charges, KINDS[kind](spent))
-
-
 def _shown(price: Price, delta: float) -> str:
     """Returns the exact amount, and what rho means as epsilon."""
     number = f"{Decimal(price.nano).scaleb(-9).normalize():f}"
@@ -255,13 +236,11 @@ def _connect(path: Path) -> sqlite3.Connection:
     try:
         for pragma in ("synchronous = FULL", "fullfsync = ON", "foreign_keys = ON"):
             db.execute(f"PRAGMA {pragma}")
-        if db.execute("PRAGMA user_version").fetchone() != (VERSION,):
-            raise errors.LedgerError(f"this is no ledger of version {VERSION}")
         with closing(sqlite3.connect(":memory:")) as model:
             model.executescript(SCHEMA)
-            ours, theirs = ({*x.execute("SELECT sql FROM sqlite_master")} for x in (model, db))
-        if ours != theirs:
-            raise errors.LedgerError("the ledger's tables or guards are not as they were made")
+            for sql in ("PRAGMA user_version", "SELECT sql FROM sqlite_master ORDER BY name"):
+                if db.execute(sql).fetchall() != model.execute(sql).fetchall():
+                    raise errors.LedgerError("this is no ledger, or its guards are not as made")
         for table in ("declaration", "budget", "charge"):
             if db.execute(f"PRAGMA quick_check({table})").fetchone() != ("ok",):
                 raise errors.LedgerError("the ledger is damaged")
@@ -279,8 +258,7 @@ def _create(path: Path) -> None:
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL, 0o600))
     try:
         with closing(sqlite3.connect(draft, isolation_level=None)) as db:
-            version = f"PRAGMA user_version = {VERSION}"
-            db.executescript(f"PRAGMA synchronous = FULL; BEGIN; {SCHEMA} {version}; COMMIT")
+            db.executescript(f"PRAGMA synchronous = FULL; BEGIN; {SCHEMA} COMMIT")
             db.execute("PRAGMA journal_mode = WAL")
         with suppress(FileExistsError):
             os.link(draft, path)

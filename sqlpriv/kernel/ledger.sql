@@ -1,4 +1,6 @@
 -- The ledger's schema, to the letter: a file with any other is refused (ledger.py).
+PRAGMA user_version = 1;
+
 -- Every price is a whole number of nanos; every table is append-only: see the triggers.
 
 -- What the owner said of a table; its latest declaration counts.

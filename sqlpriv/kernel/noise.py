@@ -9,8 +9,6 @@ one law, however large x is. The one difference: M(x) saturates at ±2^63; at a 
 Z gets that far with probability below exp(-255) (Laplace) or exp(-32000) (Gaussian) a draw.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from contextlib import suppress
@@ -18,29 +16,25 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from opendp.domains import atom_domain, vector_domain
-from opendp.measurements import make_gaussian, make_laplace, make_noisy_max
-from opendp.measures import max_divergence, zero_concentrated_divergence
-from opendp.metrics import l1_distance, l2_distance, linf_distance
-from opendp.mod import enable_features
+import opendp.prelude as dp
 
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel.budget import NANO, Epsilon, Price, Rho
 
-enable_features("contrib")  # OpenDP's name for proven mechanisms that await a vetting of its own
+dp.enable_features("contrib")  # OpenDP's name for proven mechanisms that await a vetting of its own
 
 MAX_SCALE = 2**55
 MAX_SCORE = 2**62
 _MARGIN = 1 + Fraction(1, 2**40)  # unseen, yet far more than the rounding in OpenDP's map
-_INTEGERS = vector_domain(atom_domain(T="i64"))
+_INTEGERS = dp.vector_domain(dp.atom_domain(T="i64"))
 
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """A noise mechanism whose price has been checked.
+    """A noise mechanism whose price has been checked: of a standard deviation of `sigma` a draw.
 
-    `sigma` is a draw's standard deviation, `scale` its law's parameter. For the discrete Gaussian
-    sigma is the scale: an upper bound, tight within 1e-6 above 1 (arXiv:2004.00010, section 2).
+    For the discrete Gaussian sigma is the law's parameter, `scale`: an upper bound, tight within
+    1e-6 above 1 (arXiv:2004.00010, section 2).
     """
 
     sigma: float
@@ -57,11 +51,11 @@ def gaussian(sensitivity_l2: float, rho: Rho) -> Noise:
     """Returns discrete Gaussian noise, P(z) ~ exp(-z^2 / (2 scale^2)), that is rho-zCDP.
 
     Where one unit moves a vector of integers by at most D (L2), its price is D^2 / (2 scale^2)
-    (Canonne, Kamath and Steinke 2020, arXiv:2004.00010, Theorem 14).
-    Raises Refused where the scale is above 2^55, KernelError where OpenDP's map disagrees.
+    (arXiv:2004.00010, Theorem 14). Raises Refused where the scale is above 2^55, KernelError where
+    OpenDP's map disagrees, as do the next two.
     """
     scale, distance = _scale(sensitivity_l2, rho), root(Fraction(sensitivity_l2) ** 2)
-    made = make_gaussian(_INTEGERS, l2_distance(T="f64"), scale)
+    made = dp.m.make_gaussian(_INTEGERS, dp.l2_distance(T="f64"), scale)
     return Noise(scale, scale, "discrete Gaussian", _confirmed(made, distance, rho))
 
 
@@ -70,10 +64,9 @@ def laplace(sensitivity_l1: int, epsilon: Epsilon) -> Noise:
 
     Where one unit moves a vector of integers by at most D (L1), its price is D / scale (Ghosh,
     Roughgarden and Sundararajan 2009); its variance is 1 / (2 sinh(1 / (2 scale))^2).
-    Raises as `gaussian` does.
     """
     scale = _scale(sensitivity_l1, epsilon)
-    made = make_laplace(_INTEGERS, l1_distance(T="i64"), scale)
+    made = dp.m.make_laplace(_INTEGERS, dp.l1_distance(T="i64"), scale)
     sigma = math.sqrt(0.5) / math.sinh(min(0.5 / scale, 700.0))  # beyond 700 it is below 1e-300
     return Noise(sigma, scale, "discrete Laplace", _confirmed(made, sensitivity_l1, epsilon))
 
@@ -85,24 +78,19 @@ def select(scores: Sequence[int], sensitivity: int, price: Price) -> int:
     P(i) ~ exp(score_i / s), which is 2D/s-DP and D^2 / (2 s^2)-zCDP (Cesar and Rogers 2021,
     arXiv:2004.07223); epsilon buys permute-and-flip, which is 2D/s-DP (McKenna and Sheldon 2020,
     arXiv:2010.12603). Clamping to ±2^62, against overflow, moves no two scores apart.
-    Raises as `gaussian` does, and KernelError where there is no candidate.
     """
     if not scores:
         raise KernelError("there is no candidate to choose from")
     scale = _scale(sensitivity, price, 2)
-    measure = zero_concentrated_divergence() if isinstance(price, Rho) else max_divergence()
-    made = make_noisy_max(_INTEGERS, linf_distance(T="i64", monotonic=False), measure, scale)
+    measure = dp.zero_concentrated_divergence() if isinstance(price, Rho) else dp.max_divergence()
+    metric = dp.linf_distance(T="i64", monotonic=False)
+    made = dp.m.make_noisy_max(_INTEGERS, metric, measure, scale)
     clamped = [max(-MAX_SCORE, min(MAX_SCORE, score)) for score in scores]
     return int(_run(_confirmed(made, sensitivity, price), clamped))
 
 
 def root(square: int | Fraction) -> float:
-    """Returns a double whose exact square is at least `square`, at most three above the root's.
-
-    Raises Refused where it is beyond every scale and sensitivity in use.
-    """
-    if square > MAX_SCALE**4:
-        raise _too_large()
+    """Returns a double whose exact square is at least `square`, at most three above the root's."""
     found = math.sqrt(square)
     while Fraction(found) ** 2 < square:
         found = math.nextafter(found, math.inf)
@@ -115,10 +103,11 @@ def _scale(distance: float, price: Price, factor: int = 1) -> float:
         raise KernelError("a sensitivity and a price are above zero")
     loss = Fraction(price.nano, NANO)
     divisor = 2 * loss if isinstance(price, Rho) else (loss / factor) ** 2
-    scale = root((Fraction(distance) * _MARGIN) ** 2 / divisor)
-    if scale > MAX_SCALE or distance > MAX_SCORE:
-        raise _too_large()
-    return scale
+    square = (Fraction(distance) * _MARGIN) ** 2 / divisor
+    if square > MAX_SCALE**2 or distance > MAX_SCORE:
+        said = "the noise would be larger than 2^55 steps of its lattice; nothing was read"
+        raise Refused(said, hint="declare a narrower PRIVACY DOMAIN or pay a larger epsilon")
+    return root(square)
 
 
 def _confirmed(measurement: Any, distance: float, price: Price) -> Any:
@@ -133,10 +122,3 @@ def _run(measurement: Any, exact: list[int]) -> Any:
     with suppress(Exception):
         return measurement(exact)
     raise KernelError("the noise could not be drawn")
-
-
-def _too_large() -> Refused:
-    return Refused(
-        "the noise would be larger than 2^55 steps of its lattice; nothing was read",
-        hint="declare a narrower PRIVACY DOMAIN or pay a larger epsilon",
-    )

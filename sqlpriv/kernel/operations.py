@@ -10,8 +10,6 @@ where they are compared, listed or summed as stored.
 An operation enters this table with the test that evaluates it over nasty rows.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
@@ -25,21 +23,16 @@ from sqlpriv.kernel.contract import Type, Value
 NUMBERS = frozenset({Type.INTEGER, Type.REAL})
 MOMENTS = frozenset({Type.DATE, Type.TIMESTAMP})
 ANY, BOOLEANS = frozenset(Type), frozenset({Type.BOOLEAN})
-DATE_PARTS = ("year", "quarter", "month", "week", "day", "dow", "isodow", "doy")
-TIME_PARTS = ("hour", "minute")
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One function or operator.
+    """One function or operator, of `arity` arguments (0: one or more).
 
-    Args:
-        takes: Types that its arguments may have; all have one, but integers and reals may mix.
-        gives: Type of the result; None for that of the arguments (REAL where they mix).
-        sql: Its text over rendered arguments: {0}, {1}; or {all}, joined by `joiner`.
-        arity: How many arguments; 0 for one or more.
-        reads: How a bare column is read: "stored", "value" (clamped to its interval) or "double"
-            (the value, cast to DOUBLE).
+    It `takes` arguments of these types, all of one, but integers and reals may mix, and `gives`
+    a type: None for that of the arguments (REAL where they mix). `sql` is its text over rendered
+    arguments: {0}, {1}; or {all}, joined by `joiner`. How it `reads` a bare column: "stored",
+    "value" (clamped to its interval) or "double" (the value, cast to DOUBLE).
     """
 
     takes: AbstractSet[Type]
@@ -50,11 +43,7 @@ class Operation:
     joiner: str = ", "
 
 
-OPERATIONS: Mapping[str, Operation] = {
-    **{
-        op: Operation(ANY, Type.BOOLEAN, f"({{0}} {op} {{1}})", 2, "stored")
-        for op in ("=", "<>", "<", "<=", ">", ">=")  # NaN equals itself and is above all else
-    },
+OPERATIONS: dict[str, Operation] = {
     "and": Operation(BOOLEANS, Type.BOOLEAN, "({all})", 0, "value", " AND "),
     "or": Operation(BOOLEANS, Type.BOOLEAN, "({all})", 0, "value", " OR "),
     "not": Operation(BOOLEANS, Type.BOOLEAN, "(NOT {0})", 1, "value"),
@@ -65,23 +54,22 @@ OPERATIONS: Mapping[str, Operation] = {
     "/": Operation(NUMBERS, Type.REAL, "({0} / nullif({1}, 0))", 2),
     "//": Operation({Type.INTEGER}, None, "trunc({0} / nullif({1}, 0))", 2),  # towards zero
     "%": Operation(NUMBERS, None, "({0} % nullif({1}, 0))", 2),  # the dividend's sign
-    **{f: Operation(NUMBERS, None, f"{f}({{0}})", 1) for f in ("abs", "floor", "ceil", "round")},
     "neg": Operation(NUMBERS, None, "(-{0})", 1),
     "integer": Operation(NUMBERS, Type.INTEGER, "round_even({0}, 0)", 1),
     "real": Operation(NUMBERS, Type.REAL, "{0}", 1),
-    **{
-        f: Operation(ANY, None, f"{f}({{all}})", 0, "value")
-        for f in ("coalesce", "least", "greatest")  # NULLs are passed over by all three
-    },
-    **{
-        part: Operation(MOMENTS, Type.INTEGER, f"date_part('{part}', {{0}})", 1, "value")
-        for part in DATE_PARTS  # NULL for an infinite date
-    },
-    **{
-        part: Operation({Type.TIMESTAMP}, Type.INTEGER, f"date_part('{part}', {{0}})", 1, "value")
-        for part in TIME_PARTS
-    },
 }
+for op in ("=", "<>", "<", "<=", ">", ">="):  # NaN equals itself and is above all else
+    OPERATIONS[op] = Operation(ANY, Type.BOOLEAN, f"({{0}} {op} {{1}})", 2, "stored")
+for op in ("abs", "floor", "ceil", "round"):
+    OPERATIONS[op] = Operation(NUMBERS, None, f"{op}({{0}})", 1)
+for op in ("coalesce", "least", "greatest"):  # NULLs are passed over by all three
+    OPERATIONS[op] = Operation(ANY, None, f"{op}({{all}})", 0, "value")
+for op in ("year", "quarter", "month", "week", "day", "dow", "isodow", "doy", "hour", "minute"):
+    of_moments = {Type.TIMESTAMP} if op in ("hour", "minute") else MOMENTS
+    # NULL for an infinite date; DuckDB raises for the week of the very first days
+    day = "CASE WHEN {0} >= DATE '5877640-01-01 (BC)' THEN {0} END" if op == "week" else "{0}"
+    part = f"date_part('{op}', {day})"
+    OPERATIONS[op] = Operation(of_moments, Type.INTEGER, part, 1, "value")
 
 # For each type: the names that DuckDB has for it, and the literals that it takes.
 _NAMES: Mapping[Type, str] = {

@@ -5,14 +5,13 @@ Claim: nothing that the engine says leaves this file but exact integers for the 
 error texts quote values; they are dropped, chain and all.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import wraps
+from importlib import resources
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
@@ -34,6 +33,10 @@ SEALED_CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "lock_configuration": True,
 }
 """No files but the vault, no network, no extensions, and no way to change that by SQL."""
+MACROS = """SELECT count(*) FROM duckdb_functions()
+WHERE NOT internal AND database_name = current_database()"""
+_PLAIN: set[str] = set()  # fingerprints of vaults that were seen to hold no macros
+CATALOG = resources.files("sqlpriv.kernel").joinpath("catalog.sql").read_text("utf-8")
 _HEADERS = 3 * 4096
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -45,7 +48,7 @@ def _silenced(text: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     def decorated(read: Callable[_P, _R]) -> Callable[_P, _R]:
         @wraps(read)
         def silent(*args: _P.args, **named: _P.kwargs) -> _R:
-            with suppress(duckdb.Error, MemoryError):
+            with suppress(Exception):
                 return read(*args, **named)
             # Raised when the engine's error is gone: inside a handler, or where a `with` ends, it
             # would stay on as __context__, and a traceback prints that.
@@ -62,16 +65,27 @@ class Reader(AbstractContextManager["Reader"]):
     def __init__(self, vault: Path) -> None:
         if not vault.exists():
             raise OperationalError(f"there is no vault {vault.name}; an owner's session makes one")
-        failure: type[OperationalError] | None = None
+        failure = ""
         try:
             self._duckdb = duckdb.connect(str(vault), read_only=True, config=SEALED_CONFIG)
         except duckdb.Error as error:
-            busy = "lock" in str(error).lower() or "different configuration" in str(error)
-            failure = VaultBusy if busy else OperationalError
+            failure = str(error).lower() or "?"
         if failure:  # raised out here, DuckDB's text is not its context
-            why = "is being written" if failure is VaultBusy else "cannot be opened as DuckDB's"
-            raise failure(f"the vault {vault.name} {why}; nothing was read or charged")
+            if "lock" in failure or "different configuration" in failure:
+                raise VaultBusy(
+                    f"the vault {vault.name} is being written; nothing was read or charged"
+                )
+            raise OperationalError(
+                f"the vault {vault.name} cannot be opened; nothing was read or charged"
+            )
         self.fingerprint = fingerprint(vault)
+        if self.fingerprint not in _PLAIN and self._duckdb.execute(MACROS).fetchone() != (0,):
+            self._duckdb.close()
+            raise OperationalError(
+                f"the vault {vault.name} holds macros, which could stand in for the functions that"
+                " proofs are about; DROP them, then ask again"
+            )
+        _PLAIN.add(self.fingerprint)
         for macro in macros():
             self._duckdb.execute(macro)
 
@@ -81,26 +95,13 @@ class Reader(AbstractContextManager["Reader"]):
     @_silenced("the catalog could not be read")
     def catalog(self) -> list[TableContract]:
         """Returns the base tables of schema main, undeclared: names, types and unique columns."""
-        found = self._duckdb.execute(
-            "SELECT table_name, column_name, data_type, NOT is_nullable,"
-            " EXISTS (FROM duckdb_constraints() k"
-            " WHERE k.table_oid = c.table_oid AND k.database_oid = c.database_oid AND"
-            " constraint_type IN ('PRIMARY KEY', 'UNIQUE') AND"
-            " constraint_column_names = [column_name])"
-            " FROM duckdb_columns() c WHERE schema_name = 'main' AND"
-            " database_name = current_database() AND table_oid IN"
-            " (SELECT table_oid FROM duckdb_tables()) ORDER BY table_name, column_index"
-        ).fetchall()
         tables: dict[str, TableContract] = {}
-        for table, column, sql_type, not_null, unique in found:
-            type_ = type_of(sql_type)
-            required = not_null and type_ is not Type.REAL  # a NaN is not NULL
-            known = tables.get(table, TableContract(table, ()))
-            tables[table] = replace(
-                known,
-                columns=(*known.columns, Column(column, type_, sql_type, required=required)),
-                unique=known.unique | {column.lower()} if unique else known.unique,
-            )
+        for table, column, sql_type, required, unique in self._duckdb.execute(CATALOG).fetchall():
+            type_, known = type_of(sql_type), tables.get(table, TableContract(table, ()))
+            required &= type_ is not Type.REAL  # NOT NULL is no promise that there is no NaN
+            columns = (*known.columns, Column(column, type_, sql_type, None, required))
+            alone = known.unique | ({column.lower()} if unique else set())
+            tables[table] = replace(known, columns=columns, unique=alone)
         return list(tables.values())
 
     @_silenced("the engine could not finish reading; the charge stays")
@@ -117,20 +118,16 @@ class Reader(AbstractContextManager["Reader"]):
             mine, size = np.flatnonzero(numbers == number), math.prod(a.shape(query)[1:])
             strata, at = np.divmod(cells[mine].astype(np.int64), size)
             dense = np.zeros(math.prod(a.shape(query)), dtype=values.dtype)
-            dense[np.searchsorted(a.measured_strata(query), strata) * size + at] = values[mine]
+            np.add.at(
+                dense, np.searchsorted(a.measured_strata(query), strata) * size + at, values[mine]
+            )
             exact[query] = dense.tolist()
         return exact
-
-    @_silenced("the engine cannot plan this statement; nothing was read or charged")
-    def rehearse(self, sql: str) -> None:
-        """Plans a statement and reads no row: what cannot be bound fails before it is charged."""
-        self._duckdb.execute(f"EXPLAIN {sql}")
 
     @_silenced("the declaration could not be verified")
     def truths(self, sql: str) -> tuple[Any, ...]:
         """Returns the one row of a verifying query (owner's declarations only)."""
-        row = self._duckdb.execute(sql).fetchone()
-        return row or ()
+        return self._duckdb.execute(sql).fetchone() or ()
 
     @_silenced("the public table could not be read")
     def rows(self, table: str) -> pa.Table:

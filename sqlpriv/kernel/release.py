@@ -1,7 +1,5 @@
 """The only numbers that leave the kernel."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,16 +19,11 @@ class Measurement:
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """The noised answer to one measurement.
+    """The noised answer to one measurement; `id` is its seal's, `replayed` that it cost nothing.
 
-    Args:
-        id: Number of its seal in the ledger.
-        query: What was measured; `algebra.shape(query)` is the shape of `values`.
-        values: float64; counts, or sums of `of - middle` in the units of `of`. Unbiased: may be
-            negative or beyond any bound.
-        sigma: Standard deviation of the noise on every cell, in the units of `values`.
-        price: What was paid for it.
-        replayed: It came from a seal, at no cost.
+    `values` are float64 of `algebra.shape(query)`: counts, or sums of `of - middle` in the units of
+    `of`, unbiased, so they may be negative or beyond any bound. `sigma` is the standard deviation
+    of the noise on every cell, in those units; `price` what was paid.
     """
 
     id: int

@@ -10,17 +10,15 @@ A batch of queries over one relation and one list of strata is one statement:
 Users' names and literals are all the text that comes from outside; `name`, `literal` quote them.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from importlib import resources
+from itertools import accumulate
 
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.contract import Column, Interval, PrivacyUnit, TableContract, Type, Value
+from sqlpriv.kernel.contract import Interval, PrivacyUnit, TableContract, Type, Value
 from sqlpriv.kernel.operations import BOOLEANS, NUMBERS, OPERATIONS, check, one
 from sqlpriv.kernel.sensitivity import lattice_of
 
@@ -70,7 +68,8 @@ class Scope:
         if contract.unit is None:
             raise Refused(f'the table "{contract.table}" has no privacy unit')
         self.contract, self.unit = contract, contract.unit
-        self.types = {c.name.lower(): c.type for c in contract.columns if c.type is not None}
+        self.columns = {c.name.lower(): c for c in contract.columns}
+        self.types = {n: c.type for n, c in self.columns.items() if c.type is not None}
         self.derived: dict[str, a.Expr] = {}
         self.predicates: list[a.Expr] = []
         self._enter(relation)
@@ -101,8 +100,8 @@ class Scope:
             return self.value(expr)
         if expr.name.lower() in self.derived:
             return self.stored(self.derived[expr.name.lower()])
-        column = self._column(expr)
-        text, type_ = f"{ROW}.{name(column.name)}", self.type(expr)
+        type_, column = self.type(expr), self.columns[expr.name.lower()]
+        text = f"{ROW}.{name(column.name)}"
         wide = (
             "HUGEINT" if column.sql_type.upper() in ("HUGEINT", "UBIGINT") else WIDENED.get(type_)
         )
@@ -113,8 +112,8 @@ class Scope:
         match expr:
             case a.Col(n) if n.lower() in self.derived:
                 return self.value(self.derived[n.lower()])
-            case a.Col():
-                text, domain = self.stored(expr), self._column(expr).domain
+            case a.Col(n):
+                text, domain = self.stored(expr), self.columns[n.lower()].domain
                 text = f"sqlpriv_number({text})" if self.type(expr) is Type.REAL else text
                 if not isinstance(domain, Interval):
                     return text
@@ -166,12 +165,6 @@ class Scope:
         middle, step = literal(float(grid.middle)), literal(float(grid.step))
         return f"sqlpriv_quantise({self.value(query.of)}, {middle}, {step}, {grid.steps})"
 
-    def _column(self, column: a.Col) -> Column:
-        found = self.contract.column(column.name)
-        if found is None or found.type is None:
-            raise KernelError("a checked column is in the contract")
-        return found
-
 
 def levels(key: a.Key, text: str) -> str:
     """Returns the 0-based number of a key's value in its list; NULL for a value not listed."""
@@ -180,9 +173,9 @@ def levels(key: a.Key, text: str) -> str:
     first = known[0] if known else None
     run = [first + i for i in range(len(known))] if type(first) is int else []
     if run and known == run and key.values[: len(known)] == tuple(known):
-        found = f"CASE WHEN {text} BETWEEN {literal(first)} AND {literal(known[-1])} "
-        found += f"AND TRY_CAST({text} AS BIGINT) = {text} "  # 0.3 is not the level of 0
-        found += f"THEN TRY_CAST({text} AS BIGINT) - {literal(first)} END"
+        whole = f"TRY_CAST({text} AS BIGINT)"  # compared as integers: doubles round above 2^53
+        found = f"CASE WHEN {whole} BETWEEN {literal(first)} AND {literal(known[-1])} "
+        found += f"AND {whole} = {text} THEN {whole} - {literal(first)} END"  # 0.3 is not 0
     else:
         found = f"list_position([{', '.join(map(literal, key.values))}], {text}) - 1"
     return found if null is None else f"CASE WHEN {text} IS NULL THEN {null} ELSE {found} END"
@@ -218,8 +211,18 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     ) + "\nUNION ALL ".join(parts)
 
 
+def unit_of(contract: TableContract, unit: PrivacyUnit) -> str:
+    """Returns the expression that names a row's unit, text byte by byte whatever its collation."""
+    column, text = contract.column(unit.column), f"{ROW}.{name(unit.column)}"
+    if column is None or (column.type in (None, Type.REAL) and column.sql_type != "UUID"):
+        raise Refused(
+            f'"{unit.column}" cannot name a privacy unit: its values have no one equality'
+        )
+    return f"encode(CAST({text} AS VARCHAR))" if column.type is Type.TEXT else text
+
+
 def _rows(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key]) -> str:
-    unit = f"{ROW}.{name(scope.unit.column)}"
+    unit = unit_of(scope.contract, scope.unit)
     selected = "".join(f", {text} AS {column}" for column, text in columns.items())
     wheres = [f"{unit} IS NOT NULL", *(scope.value(p) for p in scope.predicates)]
     if not _one_stratum(scope, strata):  # a stratum that is not listed takes no unit's place
@@ -247,9 +250,8 @@ def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], 
 
     Where the pass is left out: bounding is a function B of the table, and the mechanism is M ∘ B.
     If the snapshot was found to satisfy its bound, B(table) = table for this very table, so
-    M(table) *is* M(B(table)): the sensitivity proof, which is about B, holds unchanged. The finding
-    was made when the owner declared it; that it was found (one bit per declaration, seen in the
-    time a query takes) is listed under Known limits.
+    M(table) *is* M(B(table)): the sensitivity proof, which is about B, holds unchanged. That it was
+    found, when the owner declared it, is listed under Known limits (README.md).
     """
     bounded, one_stratum = scope.contract.facts.bounded, _one_stratum(scope, strata)
     m, g = scope.unit.rows_per_unit, scope.unit.groups_per_unit
@@ -257,8 +259,8 @@ def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], 
     if bounded and (one_stratum or g >= m):
         return "SELECT * FROM rows"
     # Hashed twice: DuckDB joins hashes by XOR, and that alone ranks by a fixed tree, unevenly.
-    groups = ", ".join([f"hash(hash({key}::UBIGINT, u{''.join(', ' + s for s in marks)}))", *marks])
-    row = f"hash(hash({key}::UBIGINT, u{''.join(', ' + c for c in columns)}))"
+    groups = ", ".join([f"hash(hash({key}::UBIGINT, {', '.join(['u', *marks])}))", *marks])
+    row = f"hash(hash({key}::UBIGINT, {', '.join(['u', *columns])}))"
     per_stratum = ", ".join(["u", *([] if one_stratum else marks)])
     tests = []
     if not bounded:
@@ -280,36 +282,31 @@ def _columns_of(expr: object, scope: Scope) -> frozenset[str]:
 
 def _cells(number: int, query: a.Query, total: str, keys: Sequence[a.Key]) -> str:
     """Returns the SELECT that adds a column of `coded` up into the numbered cells of one query."""
-    strata = [(f"s{i}", len(key.values)) for i, key in enumerate(query.strata)]
-    dims = strata + [(f"k{keys.index(key)}", len(key.values)) for key in query.keys]
-    wheres = [f"{column} IS NOT NULL" for column, _ in dims]
+    dims = [(f"s{i}", len(key.values)) for i, key in enumerate(query.strata)]
+    dims += [(f"k{keys.index(key)}", len(key.values)) for key in query.keys]
+    numbers = list(accumulate(dims, lambda n, dim: f"({n} * {dim[1]} + {dim[0]})", initial="0"))
+    wheres = [f"{column} BETWEEN 0 AND {size - 1}" for column, size in dims]
     if query.within is not None:
-        wheres.append(f"{_row_major(strata)} IN ({', '.join(map(str, query.within))})")
+        stratum = numbers[len(query.strata)]
+        wheres.append(f"{stratum} IN ({', '.join(map(str, query.within))})")
     where = f" WHERE {' AND '.join(wheres)}" if wheres else ""
     width = "BIGINT" if isinstance(query, a.Count) else "HUGEINT"
     return (
-        f"SELECT {number} AS query, CAST({_row_major(dims)} AS BIGINT) AS cell,"
+        f"SELECT {number} AS query, CAST({numbers[-1]} AS BIGINT) AS cell,"
         f" CAST(coalesce(sum({total}), 0) AS {width}) AS value FROM coded{where} GROUP BY cell"
     )
 
 
-def _row_major(dims: Sequence[tuple[str, int]]) -> str:
-    return reduce(lambda cell, dim: f"({cell} * {dim[1]} + {dim[0]})", dims, "0")
-
-
-def verifying(contract: TableContract, unit: PrivacyUnit) -> tuple[str, tuple[str, ...]]:
-    """Returns a query of one row, and the columns that it tests.
-
-    The row: whether no unit has more than `rows_per_unit` rows, then of each column with a domain,
-    whether it never varies inside a unit (NULL being a value of its own).
+def verifying(contract: TableContract, unit: PrivacyUnit) -> str:
+    """Returns a query of one row: whether no unit has more than `rows_per_unit` rows, then, of each
+    column, whether it has a domain and never varies inside a unit (NULL being a value of its own).
     """
-    tested = tuple(c.name for c in contract.columns if c.domain is not None)
-    parts, found = ["count(*) AS n"], [f"coalesce(max(n), 0) <= {unit.rows_per_unit}"]
-    for i, column in enumerate(tested):
-        c = f"{ROW}.{name(column)}"
-        steady = f"(count({c}) = 0 OR (count({c}) = count(*) AND min({c}) = max({c})))"
-        parts.append(f"{steady} AS c{i}")
+    steady, found = [], [f"coalesce(max(n), 0) <= {unit.rows_per_unit}"]
+    for i, column in enumerate(contract.columns):
+        c = f"{ROW}.{name(column.name)}"
+        same = f"(count({c}) = 0 OR (count({c}) = count(*) AND min({c}) = max({c})))"
+        steady.append(f", {same if column.domain else 'false'} AS c{i}")
         found.append(f"coalesce(bool_and(c{i}), true)")
-    table, key = f"main.{name(contract.table)} AS {ROW}", f"{ROW}.{name(unit.column)}"
-    inner = f"SELECT {', '.join(parts)} FROM {table} WHERE {key} IS NOT NULL GROUP BY {key}"
-    return f"SELECT {', '.join(found)} FROM ({inner})", tested
+    table, key = f"main.{name(contract.table)} AS {ROW}", unit_of(contract, unit)
+    inner = f"SELECT count(*) AS n{''.join(steady)} FROM {table} WHERE {key} IS NOT NULL"
+    return f"SELECT {', '.join(found)} FROM ({inner} GROUP BY {key})"

@@ -18,13 +18,12 @@ is largest when all rows meet in one cell. g is at most the number of strata tha
 `tests/kernel/test_sensitivity.py` attains every bound with a worst unit.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +43,7 @@ SCORE_UNIT = 2**10
 """Estimates, penalties and weights are rounded to this fraction, so that scores are integers."""
 
 
-@dataclass(frozen=True)
-class Lattice:
+class Lattice(NamedTuple):
     """The integers that a sum adds up: `value - middle` in units of `step`, within ±steps.
 
     Integers use half steps of 1/2, so that nothing is rounded (2 x - lower - upper).
@@ -56,8 +54,7 @@ class Lattice:
     steps: int
 
 
-@dataclass(frozen=True)
-class Sensitivity:
+class Sensitivity(NamedTuple):
     """The bounds proved above, in lattice units: `l1`, and the square of the L2 bound."""
 
     l1: int
@@ -68,16 +65,16 @@ def lattice_of(query: a.Query, type_: Type | None) -> Lattice:
     """Returns the integers that the query adds up; `type_` is the type of a sum's argument."""
     if isinstance(query, a.Count):
         return Lattice(Fraction(0), Fraction(1), 1)
+    if not -MAX_INTEGER < query.lower <= query.upper < MAX_INTEGER:  # no NaN does
+        raise Refused("the bounds of a sum are ordered and lie within ±2^62")
     lower, upper = Fraction(query.lower), Fraction(query.upper)
     middle = (lower + upper) / 2
-    if not lower <= upper or max(abs(lower), abs(upper)) >= MAX_INTEGER:
-        raise Refused("the bounds of a sum are ordered and lie within ±2^62")
     if lower == upper:
         return Lattice(middle, Fraction(1), 0)
-    if type_ is Type.INTEGER:
-        if lower.denominator != 1 or upper.denominator != 1:
-            raise Refused("a sum of integers has integer bounds")
+    if type_ is Type.INTEGER and lower.denominator == upper.denominator == 1:
         return Lattice(middle, Fraction(1, 2), int(upper - lower))
+    if type_ is Type.INTEGER:
+        raise Refused("a sum of integers has integer bounds")
     return Lattice(middle, (upper - lower) / (2 * REAL_STEPS), REAL_STEPS)
 
 
@@ -127,14 +124,9 @@ def batch_price(measurements: Sequence[Measurement], unit: PrivacyUnit) -> Price
 class Candidate:
     """One option of a private selection: a marginal, and what is publicly believed of it.
 
-    Its score in stratum s is weight * (L1 distance of counts and estimate - penalty[s]); a unit
-    moves it by at most weight * rows_per_unit.
-
-    Args:
-        query: A count; all candidates of a choice share source, strata and `within`.
-        estimate: float64 of `algebra.shape(query)`.
-        weight: Not negative.
-        penalty: float64, one a measured stratum; None for zeros.
+    Its score in stratum s is weight * (L1 distance of counts and estimate - penalty[s]). All
+    candidates of a choice share source, strata and `within`; `estimate` is of `a.shape(query)`,
+    `penalty` of one number a measured stratum (None for zeros), `weight` not negative.
     """
 
     query: a.Count
@@ -188,16 +180,10 @@ def check_candidates(candidates: Sequence[Candidate], allowed: NDArray[np.bool_]
 
 def selection_hash(candidates: Sequence[Candidate], allowed: NDArray[np.bool_]) -> str:
     """Returns the name under which a choice is sealed: equal only for the same choice."""
-    digest = hashlib.sha256(b"choose")
-    digest.update(repr(allowed.shape).encode() + allowed.tobytes())
+    digest = hashlib.sha256(b"choose" + repr(allowed.shape).encode() + allowed.tobytes())
     for c in candidates:
         penalty = b"" if c.penalty is None else c.penalty.astype("<f8").tobytes()
-        weight = float(c.weight).hex().encode()
-        for part in (
-            a.fingerprint(c.query).encode(),
-            c.estimate.astype("<f8").tobytes(),
-            weight,
-            penalty,
-        ):
+        weight, estimate = float(c.weight).hex().encode(), c.estimate.astype("<f8").tobytes()
+        for part in (a.fingerprint(c.query).encode(), estimate, weight, penalty):
             digest.update(len(part).to_bytes(8, "little") + part)
     return digest.hexdigest()

@@ -13,6 +13,7 @@ from dp_accounting import rdp
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sqlpriv.declarations import budget_at
 from sqlpriv.errors import DataError, DeclarationError
 from sqlpriv.kernel.budget import (
     KINDS,
@@ -114,9 +115,9 @@ def test_amounts_and_epsilons_must_be_numbers(bad: float) -> None:
         with pytest.raises(DataError):
             convert(bad)
     with pytest.raises(DataError):
-        Budget.of("people", bad, 1e-9)
+        budget_at("people", bad, 1e-9)
     with pytest.raises(DataError):
-        Budget.of("people", bad)
+        budget_at("people", bad)
 
 
 @pytest.mark.parametrize("delta", [-1e-9, 1.0, 2.0, math.nan])
@@ -126,11 +127,11 @@ def test_delta_lies_between_zero_and_one(delta: float) -> None:
     with pytest.raises(DeclarationError):
         Budget("people", Rho(1), delta)
     with pytest.raises((DataError, DeclarationError)):
-        Budget.of("people", 1.0, delta)
+        budget_at("people", 1.0, delta)
 
 
 def test_budgets() -> None:
-    zcdp, pure = Budget.of("people", 3, 1e-9), Budget.of("people", 3)
+    zcdp, pure = budget_at("people", 3, 1e-9), budget_at("people", 3)
     assert (zcdp.total.kind, pure.total.kind) == ("zcdp", "pure")
     assert zcdp.total == rho_of(3, 1e-9) == Rho(120_582_428)
     assert pure.total == Epsilon(3 * 10**9)
@@ -143,6 +144,6 @@ def test_budgets() -> None:
 
 
 def test_an_epsilon_that_buys_nothing_is_refused() -> None:
-    for budget in (Budget.of("people", 1, 1e-9), Budget.of("people", 1)):
+    for budget in (budget_at("people", 1, 1e-9), budget_at("people", 1)):
         with pytest.raises(DataError, match="too small"):
             price_of(budget, 1e-12)

@@ -152,7 +152,7 @@ def test_the_kind_is_kept_once_it_was_drawn_on(ledger: Ledger) -> None:
     ledger.set_budget(pure, "owner")
     ledger.set_budget(zcdp, "owner")
     pay(ledger, 1)
-    with pytest.raises(DeclarationError, match="stays zCDP"):
+    with pytest.raises(DeclarationError, match="stays of the kind zcdp"):
         ledger.set_budget(pure, "owner")
     assert ledger.account("people").budget == zcdp
 

@@ -7,7 +7,7 @@ WITH rows AS (SELECT sqlpriv_row."id" AS u, CAST(sqlpriv_row."sex" AS VARCHAR) A
 kept AS (SELECT * FROM rows),
 joint AS (SELECT s0, count(*) AS n FROM kept GROUP BY s0),
 coded AS MATERIALIZED (SELECT list_position(['F', 'M'], s0) - 1 AS s0, n FROM joint)
-SELECT 0 AS query, CAST((0 * 2 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(n), 0) AS BIGINT) AS value FROM coded WHERE s0 IS NOT NULL GROUP BY cell;
+SELECT 0 AS query, CAST((0 * 2 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(n), 0) AS BIGINT) AS value FROM coded WHERE s0 BETWEEN 0 AND 1 GROUP BY cell;
 
 -- a column whose domain says OR NULL is counted by itself
 SELECT COUNT(hours) AS n FROM people WHERE age >= 18;

@@ -6,9 +6,9 @@ SELECT race, SUM(income) AS s FROM people GROUP BY GROUPING SETS ((race), ());
 WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_clamp(CAST(sqlpriv_row."race" AS BIGINT), (1), (3)) AS s0, sqlpriv_quantise(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)), (500.0e0), (4.547473508864641e-10), 1099511627776) AS v0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
 joint AS (SELECT s0, count(*) AS n, sum(v0) AS a0 FROM kept GROUP BY s0),
-coded AS MATERIALIZED (SELECT CASE WHEN s0 BETWEEN (1) AND (3) AND TRY_CAST(s0 AS BIGINT) = s0 THEN TRY_CAST(s0 AS BIGINT) - (1) END AS s0, n, a0 FROM joint)
-SELECT 0 AS query, CAST((0 * 3 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(n), 0) AS BIGINT) AS value FROM coded WHERE s0 IS NOT NULL GROUP BY cell
-UNION ALL SELECT 1 AS query, CAST((0 * 3 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS value FROM coded WHERE s0 IS NOT NULL GROUP BY cell;
+coded AS MATERIALIZED (SELECT CASE WHEN TRY_CAST(s0 AS BIGINT) BETWEEN (1) AND (3) AND TRY_CAST(s0 AS BIGINT) = s0 THEN TRY_CAST(s0 AS BIGINT) - (1) END AS s0, n, a0 FROM joint)
+SELECT 0 AS query, CAST((0 * 3 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(n), 0) AS BIGINT) AS value FROM coded WHERE s0 BETWEEN 0 AND 2 GROUP BY cell
+UNION ALL SELECT 1 AS query, CAST((0 * 3 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS value FROM coded WHERE s0 BETWEEN 0 AND 2 GROUP BY cell;
 
 -- an interval around 0 needs no count
 SELECT WITH DIFFERENTIAL_PRIVACY SUM(debt) AS s FROM people;

@@ -7,9 +7,9 @@ WITH rows AS (SELECT sqlpriv_row."id" AS u, CAST(sqlpriv_row."sex" AS VARCHAR) A
 kept AS (SELECT * FROM rows),
 joint AS (SELECT s0, count(*) AS n, sum(v0) AS a0, sum(v1) AS a1 FROM kept GROUP BY s0),
 coded AS MATERIALIZED (SELECT list_position(['F', 'M'], s0) - 1 AS s0, n, a0, a1 FROM joint)
-SELECT 0 AS query, CAST((0 * 2 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(n), 0) AS BIGINT) AS value FROM coded WHERE s0 IS NOT NULL GROUP BY cell
-UNION ALL SELECT 1 AS query, CAST((0 * 2 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS value FROM coded WHERE s0 IS NOT NULL GROUP BY cell
-UNION ALL SELECT 2 AS query, CAST((0 * 2 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(a1), 0) AS HUGEINT) AS value FROM coded WHERE s0 IS NOT NULL GROUP BY cell;
+SELECT 0 AS query, CAST((0 * 2 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(n), 0) AS BIGINT) AS value FROM coded WHERE s0 BETWEEN 0 AND 1 GROUP BY cell
+UNION ALL SELECT 1 AS query, CAST((0 * 2 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS value FROM coded WHERE s0 BETWEEN 0 AND 1 GROUP BY cell
+UNION ALL SELECT 2 AS query, CAST((0 * 2 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(a1), 0) AS HUGEINT) AS value FROM coded WHERE s0 BETWEEN 0 AND 1 GROUP BY cell;
 
 -- integers are squared as reals
 SELECT WITH DIFFERENTIAL_PRIVACY STDDEV_POP(age) AS s, VAR_SAMP(hours) AS v FROM people;

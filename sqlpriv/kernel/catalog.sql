@@ -1,0 +1,18 @@
+-- The columns of the base tables of schema main: names and types, never a row.
+SELECT table_name, column_name, data_type, NOT is_nullable AS required,
+    EXISTS (
+        FROM duckdb_constraints() AS k
+        WHERE k.table_oid = c.table_oid AND k.database_oid = c.database_oid
+            AND constraint_type IN ('PRIMARY KEY', 'UNIQUE')
+            AND constraint_column_names = [column_name]
+    ) AS alone_unique
+FROM duckdb_columns() AS c
+WHERE schema_name = 'main' AND database_name = current_database()
+    AND table_oid IN (SELECT table_oid FROM duckdb_tables())
+    AND NOT EXISTS (  -- a generated column is computed when read: it may fail, or be random
+        FROM information_schema.columns AS g
+        WHERE g.table_catalog = current_database() AND g.table_schema = 'main'
+            AND g.table_name = c.table_name AND g.column_name = c.column_name
+            AND is_generated = 'ALWAYS'
+    )
+ORDER BY table_name, column_index

@@ -26,7 +26,7 @@ from sqlpriv.errors import (
     Refused,
 )
 from sqlpriv.kernel.budget import Budget, Price, epsilon_shown
-from sqlpriv.kernel.contract import TableContract
+from sqlpriv.kernel.contract import UNDECLARED, TableContract
 from sqlpriv.kernel.gate import Allowance, Kernel
 from sqlpriv.kernel.ledger import Account
 from sqlpriv.kernel.render import name
@@ -459,8 +459,16 @@ class Session:
         return self._kernel.contracts()
 
     def _settle(self) -> None:
-        """Lets the vault go after an owner's writing, and verifies what was declared anew."""
+        """Lets the vault go after an owner's writing, and verifies what was declared anew.
+
+        A table that was dropped takes its declarations with it: another one of its name is nobody's
+        until its owner says whose. CREATE OR REPLACE keeps them. What was spent stays spent.
+        """
         if self._owner is not None and self._owner.release():
+            there = self._kernel.contracts()
+            for table, body in self._kernel.ledger.declared()[1].items():
+                if table not in there and body != UNDECLARED:
+                    self._kernel.ledger.declare(table, self.principal, **UNDECLARED)
             self._kernel.verify()
 
     def _needs_owner(self, doing: str, pos: t.Pos) -> None:

@@ -296,3 +296,13 @@ def test_an_open_transaction_is_finished_first(vault: Path) -> None:
             owner.execute(f"{ASKED} FROM people STRATIFY BY sex")
         owner.execute("ROLLBACK")
         assert rows(owner.execute("SELECT COUNT(*) AS n FROM people")) == [{"n": 30000}]
+
+
+def test_a_dropped_table_takes_its_declarations_with_it(vault: Path) -> None:
+    with Session(vault, role="owner") as owner:
+        owner.execute("DROP TABLE shares")
+        owner.execute("SHOW PRIVACY TABLES")
+        owner.execute("CREATE TABLE shares AS SELECT * FROM people")
+        owner.execute("CREATE OR REPLACE TABLE people AS SELECT * FROM people WHERE id < 100")
+        status = {row["table"]: row["status"] for row in rows(owner.execute("SHOW PRIVACY TABLES"))}
+    assert status == {"people": "private", "shares": "undeclared", "secrets": "undeclared"}

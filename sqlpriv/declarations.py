@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DataError, DeclarationError
-from sqlpriv.kernel.budget import Budget, Epsilon, Rho, epsilon_shown, rho_of
+from sqlpriv.kernel.budget import Budget, Epsilon, Rho, rho_of
 from sqlpriv.kernel.contract import (
     UNDECLARED,
     Categories,
@@ -26,6 +26,7 @@ from sqlpriv.kernel.contract import (
     Value,
 )
 from sqlpriv.kernel.gate import Kernel
+from sqlpriv.plan.price import epsilon_shown
 
 Change = tuple[dict[str, Any], str]
 """Fields of a declaration with their new values, and what that is in words for the owner."""

@@ -16,14 +16,14 @@ from sqlpriv.dialect import tree as t
 from sqlpriv.errors import ProgrammingError
 from sqlpriv.estimate.weights import aligned
 from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import Budget, epsilon_shown
+from sqlpriv.kernel.budget import Budget
 from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.gate import Allowance, Kernel
 from sqlpriv.kernel.ledger import Account
 from sqlpriv.owner import Parameters
 from sqlpriv.plan.explain import SCHEMA, row, totals
 from sqlpriv.plan.plan import Plan
-from sqlpriv.plan.price import half_width
+from sqlpriv.plan.price import epsilon_shown, half_width
 from sqlpriv.plan.synthetic import plan_synthetic
 from sqlpriv.store import ReleaseStore
 from sqlpriv.synth.progress import Report

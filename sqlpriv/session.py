@@ -25,7 +25,7 @@ from sqlpriv.errors import (
     PermissionDenied,
     Refused,
 )
-from sqlpriv.kernel.budget import Budget, Price, epsilon_shown
+from sqlpriv.kernel.budget import Budget, Price
 from sqlpriv.kernel.contract import UNDECLARED, TableContract
 from sqlpriv.kernel.gate import Allowance, Kernel
 from sqlpriv.kernel.ledger import Account
@@ -34,6 +34,7 @@ from sqlpriv.kernel.sensitivity import batch_price
 from sqlpriv.owner import OwnerEngine, Parameters, outside
 from sqlpriv.plan.explain import explain
 from sqlpriv.plan.plan import Plan, plan
+from sqlpriv.plan.price import epsilon_shown
 from sqlpriv.store import ReleaseStore
 from sqlpriv.synth.progress import Progress, Report, silent
 

@@ -9,10 +9,11 @@ import pyarrow as pa
 
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import Refused
-from sqlpriv.kernel.budget import KINDS, Rho, epsilon_shown
+from sqlpriv.kernel.budget import KINDS, Rho
 from sqlpriv.kernel.contract import Categories, Column, ColumnDomain, Interval, TableContract
 from sqlpriv.kernel.gate import Kernel
 from sqlpriv.kernel.render import literal
+from sqlpriv.plan.price import epsilon_shown
 
 _LONGEST = 60
 

@@ -2,8 +2,7 @@
 
 There is no SQL text here. A caller builds these frozen values; `sensitivity` proves how far one
 unit can move a query, `render` writes the SQL that the proof is about. Row expressions are *total*:
-whatever a row holds, none of them can raise an error (see `operations`). All is hashable, so equal
-measurements are found by `==`.
+whatever a row holds, none of them can raise an error (see `operations`).
 """
 
 from __future__ import annotations
@@ -95,10 +94,7 @@ Relation = Scan | Where | Derive
 
 @dataclass(frozen=True)
 class Key:
-    """One dimension of a query's cells: an expression and the public list of its values.
-
-    Rows whose value is not listed fall in no cell; a listed `None` is a cell for NULL.
-    """
+    """A dimension of a query's cells: rows whose value is not listed fall in none; None is NULL."""
 
     expr: Expr
     values: tuple[Value, ...]
@@ -155,9 +151,8 @@ def shape(query: Query) -> tuple[int, ...]:
 
 
 def fingerprint(query: Query) -> str:
-    """Returns the name under which a release is sealed.
+    """Returns the name under which a release is sealed: different queries have different texts.
 
-    Different queries have different texts: the repr of frozen dataclasses names every class and
-    field, that of a float or a date is exact.
+    The repr of a frozen dataclass names its class and fields; that of a float or a date is exact.
     """
     return hashlib.sha256(repr(query).encode()).hexdigest()

@@ -112,8 +112,3 @@ def rho_of(epsilon: float, delta: float) -> Rho:
     if not 0 < epsilon < math.inf:
         raise DataError(f"epsilon is a positive finite number, not {epsilon}")
     return Rho(bisect_right(range(MAX_NANO), epsilon, key=lambda n: epsilon_of(Rho(n), delta)) - 1)
-
-
-def epsilon_shown(price: Price, delta: float) -> float:
-    """Returns the epsilon that a price is shown as: at `delta` for rho, as it is for epsilon."""
-    return epsilon_of(price, delta) if isinstance(price, Rho) else price.value

@@ -35,10 +35,7 @@ class Type(StrEnum):
 
 @dataclass(frozen=True)
 class Categories:
-    """A finite public list of values; `None` among them makes NULL a level of its own.
-
-    A row whose value is not listed takes no part in an answer keyed by this column.
-    """
+    """A finite public list of values, NULL too if `None` is listed: others fall in no cell."""
 
     labels: tuple[Value, ...]
 
@@ -49,10 +46,7 @@ class Categories:
 
 @dataclass(frozen=True)
 class Interval:
-    """A closed public interval of numbers or dates; stored values outside are clamped to its ends.
-
-    `nullable`: NULL counts as a further level where the column is a key.
-    """
+    """A closed public interval, to which stored values are clamped; `nullable`: NULL is a level."""
 
     lower: Number | dt.date | dt.datetime
     upper: Number | dt.date | dt.datetime
@@ -127,9 +121,8 @@ class TableFacts:
 class TableContract:
     """Everything that is known about one table of the vault without reading its rows.
 
-    `unit` is None for a public or an undeclared table; `key` is that of ADD PRIVACY_KEY, whether or
-    not SET PU was said; `unique` are the columns (lower case) that alone are PRIMARY KEY or UNIQUE;
-    releases are replayed inside one `snapshot` only.
+    `unit` is None for a public or an undeclared table; `key` is that of ADD PRIVACY_KEY, SET
+    PU or not; `unique` are the columns (lower case) that alone are PRIMARY KEY or UNIQUE.
     """
 
     table: str

@@ -10,10 +10,10 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +29,6 @@ from sqlpriv.kernel.operations import NUMBERS, check_literal
 from sqlpriv.kernel.reader import Reader
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.kernel.render import Scope, render, verifying
-from sqlpriv.kernel.sensitivity import Candidate
 
 MAX_CELLS = 2_000_000
 STALE = (
@@ -38,12 +37,10 @@ STALE = (
 Exact = dict[a.Query, list[int]]
 
 
-@dataclass(frozen=True)
-class Explained:
+class Explained(NamedTuple):
     """What a measurement would do, from public facts alone; `replayed`: it is sealed, hence free.
 
-    `sensitivity` is L2 (discrete Gaussian) or L1 (discrete Laplace), `sigma` the standard
-    deviation of the noise, both in units of the sum.
+    `sensitivity` (L2 of a Gaussian, L1 of a Laplace) and `sigma` are in units of what is summed.
     """
 
     mechanism: str
@@ -80,8 +77,8 @@ class Kernel:
     def verify(self) -> None:
         """Records, for every table with a unit, which bounds this snapshot satisfies.
 
-        Run by an owner after declaring and after writing. It reads private rows without a charge;
-        what it finds decides only whether bounding passes are run (`render.bounding`).
+        For owners. It reads private rows without a charge; what it finds decides only whether
+        bounding passes are run (`render.bounding`).
         """
         with Reader(self.vault) as reader:
             contracts, snapshot = self.in_force(reader)
@@ -120,8 +117,7 @@ class Kernel:
 class Allowance(AbstractContextManager["Allowance"]):
     """What one statement may ask and spend: up to `limit`, and nothing once closed.
 
-    Exact marginals that a selection looked at are kept until then, so that a later choice among
-    them reads nothing again; they leave this object through noise alone.
+    Until then exact marginals of a selection are kept for the next; they leave through noise alone.
     """
 
     def __init__(
@@ -178,7 +174,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         return tuple(released)
 
     def choose(
-        self, candidates: Sequence[Candidate], price: Price, allowed: NDArray[np.bool_]
+        self, candidates: Sequence[sensitivity.Candidate], price: Price, allowed: NDArray[np.bool_]
     ) -> tuple[int, ...]:
         """Selects one candidate for each measured stratum, a high score more likely.
 

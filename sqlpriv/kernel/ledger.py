@@ -20,14 +20,13 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
-from decimal import Decimal
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from sqlpriv import errors
-from sqlpriv.kernel.budget import KINDS, Budget, Price, Rho, epsilon_shown
+from sqlpriv.kernel.budget import KINDS, NANO, Budget, Price, Rho, epsilon_of
 from sqlpriv.kernel.contract import UNDECLARED, Declared
 
 BUSY_SECONDS = 30.0
@@ -69,8 +68,7 @@ class Sealed(NamedTuple):
 class Ledger:
     """An open ledger, made for its owner alone (0600) where there is none; threads may share it.
 
-    Every method raises LedgerError where the file is damaged or of another make, OperationalError
-    where SQLite cannot work just now.
+    All raise LedgerError for a file that is damaged or not ours, OperationalError for a busy one.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -223,10 +221,10 @@ def insert(db: sqlite3.Connection, table: str, price: Price | None = None, /, **
 
 def _shown(price: Price, delta: float) -> str:
     """Returns the exact amount, and what rho means as epsilon."""
-    number = f"{Decimal(price.nano).scaleb(-9).normalize():f}"
+    number = f"{price.nano // NANO}.{price.nano % NANO:09}".rstrip("0").rstrip(".")
     if not isinstance(price, Rho):
         return f"epsilon = {number}"
-    return f"rho = {number} (epsilon = {epsilon_shown(price, delta):.6g} at delta = {delta:g})"
+    return f"rho = {number} (epsilon = {epsilon_of(price, delta):.6g} at delta = {delta:g})"
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -31,10 +31,9 @@ _INTEGERS = dp.vector_domain(dp.atom_domain(T="i64"))
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """A noise mechanism whose price has been checked: of a standard deviation of `sigma` a draw.
+    """A mechanism whose price has been checked; a draw's standard deviation is `sigma`.
 
-    For the discrete Gaussian sigma is the law's parameter, `scale`: an upper bound, tight within
-    1e-6 above 1 (arXiv:2004.00010, section 2).
+    For the discrete Gaussian it is `scale`: a bound, tight within 1e-6 above 1 (arXiv:2004.00010).
     """
 
     sigma: float

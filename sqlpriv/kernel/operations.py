@@ -14,7 +14,7 @@ import datetime as dt
 import math
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel import algebra as a
@@ -25,8 +25,7 @@ MOMENTS = frozenset({Type.DATE, Type.TIMESTAMP})
 ANY, BOOLEANS = frozenset(Type), frozenset({Type.BOOLEAN})
 
 
-@dataclass(frozen=True)
-class Operation:
+class Operation(NamedTuple):
     """One function or operator, of `arity` arguments (0: one or more).
 
     It `takes` arguments of these types, all of one, but integers and reals may mix, and `gives`
@@ -67,7 +66,7 @@ for op in ("coalesce", "least", "greatest"):  # NULLs are passed over by all thr
 for op in ("year", "quarter", "month", "week", "day", "dow", "isodow", "doy", "hour", "minute"):
     of_moments = {Type.TIMESTAMP} if op in ("hour", "minute") else MOMENTS
     # NULL for an infinite date; DuckDB raises for the week of the very first days
-    day = "CASE WHEN {0} >= DATE '5877640-01-01 (BC)' THEN {0} END" if op == "week" else "{0}"
+    day = "CASE WHEN {0} >= DATE '100000-01-01 (BC)' THEN {0} END" if op == "week" else "{0}"
     part = f"date_part('{op}', {day})"
     OPERATIONS[op] = Operation(of_moments, Type.INTEGER, part, 1, "value")
 

@@ -71,20 +71,15 @@ class Reader(AbstractContextManager["Reader"]):
         except duckdb.Error as error:
             failure = str(error).lower() or "?"
         if failure:  # raised out here, DuckDB's text is not its context
-            if "lock" in failure or "different configuration" in failure:
-                raise VaultBusy(
-                    f"the vault {vault.name} is being written; nothing was read or charged"
-                )
-            raise OperationalError(
-                f"the vault {vault.name} cannot be opened; nothing was read or charged"
-            )
+            busy = "lock" in failure or "different configuration" in failure
+            why = "is being written" if busy else "cannot be opened"
+            kind = VaultBusy if busy else OperationalError
+            raise kind(f"the vault {vault.name} {why}; nothing was read or charged")
         self.fingerprint = fingerprint(vault)
         if self.fingerprint not in _PLAIN and self._duckdb.execute(MACROS).fetchone() != (0,):
             self._duckdb.close()
-            raise OperationalError(
-                f"the vault {vault.name} holds macros, which could stand in for the functions that"
-                " proofs are about; DROP them, then ask again"
-            )
+            said = "holds macros, which could stand in for functions; DROP them, then ask again"
+            raise OperationalError(f"the vault {vault.name} {said}")
         _PLAIN.add(self.fingerprint)
         for macro in macros():
             self._duckdb.execute(macro)
@@ -139,8 +134,7 @@ class Reader(AbstractContextManager["Reader"]):
 def fingerprint(vault: Path) -> str:
     """Returns a name of the vault's contents: equal only while nothing was written to it.
 
-    DuckDB numbers its checkpoints in the file's headers, the first three blocks of 4 KiB; what is
-    not yet in the file is in the write-ahead log beside it.
+    DuckDB numbers its checkpoints in three headers of 4 KiB; what is newer is in the log beside it.
     """
     digest = hashlib.sha256()
     with vault.open("rb") as file:

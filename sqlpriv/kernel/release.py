@@ -19,11 +19,10 @@ class Measurement:
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """The noised answer to one measurement; `id` is its seal's, `replayed` that it cost nothing.
+    """The noised answer to one measurement; `id` is its seal's, `price` what was paid for that.
 
-    `values` are float64 of `algebra.shape(query)`: counts, or sums of `of - middle` in the units of
-    `of`, unbiased, so they may be negative or beyond any bound. `sigma` is the standard deviation
-    of the noise on every cell, in those units; `price` what was paid.
+    `values` are float64 of `algebra.shape(query)`: counts, or sums of `of - middle` in its units,
+    unbiased, so they may be negative; `sigma` is the noise's standard deviation on every cell.
     """
 
     id: int

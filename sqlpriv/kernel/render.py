@@ -22,6 +22,7 @@ from sqlpriv.kernel.contract import Interval, PrivacyUnit, TableContract, Type, 
 from sqlpriv.kernel.operations import BOOLEANS, NUMBERS, OPERATIONS, check, one
 from sqlpriv.kernel.sensitivity import lattice_of
 
+KEEP_ALL = "SELECT * FROM rows"
 ROW = "sqlpriv_row"
 """The alias of the scanned table: qualified, a user's column cannot be taken for one of ours."""
 MACROS = ("clamp", "number", "quantise", "bin")
@@ -146,7 +147,7 @@ class Scope:
             return ""
         text = self.value(query.of)  # of arithmetic, maybe NaN
         text = f"sqlpriv_number({text})" if self.type(query.of) is Type.REAL else text
-        return f"CASE WHEN {text} IS NULL THEN NULL ELSE 1 END"
+        return f"CASE WHEN {text} IS NULL THEN NULL ELSE 1::UTINYINT END"
 
     def _quantised(self, query: a.Sum) -> str:
         """Returns NULL, or an integer within ±steps of the sum's lattice."""
@@ -161,7 +162,8 @@ class Scope:
             whole = f"CAST(sqlpriv_clamp({inner}, {ends}) AS BIGINT)"
             if not plain:  # a double: above 2^53 the end it was clamped to may have been rounded
                 whole = f"sqlpriv_clamp({whole}, {ends})"
-            return f"{whole} * 2 - {literal(int(2 * grid.middle))}"
+            moved = f"{whole} * 2 - {literal(int(2 * grid.middle))}"
+            return f"CAST({moved} AS INTEGER)" if grid.steps < 2**31 else moved
         middle, step = literal(float(grid.middle)), literal(float(grid.step))
         return f"sqlpriv_quantise({self.value(query.of)}, {middle}, {step}, {grid.steps})"
 
@@ -184,9 +186,8 @@ def levels(key: a.Key, text: str) -> str:
 def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -> str:
     """Returns the statement that answers queries of one relation and one list of strata.
 
-    Its columns: `query` (position in `queries`), `cell` (row-major number of the cell, over all
-    strata), `value` (the exact integer; BIGINT where only counts are asked for). Cells without
-    rows are left out.
+    Its columns: `query` (position in `queries`), `cell` (its row-major number, over all strata) and
+    `value` (the exact integer; BIGINT where all are counts). Cells without rows are left out.
     """
     source, strata = queries[0].source, queries[0].strata
     scope = Scope(source, contract)
@@ -197,10 +198,14 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     levelled |= {f"k{i}": key for i, key in enumerate(keys)}
     columns = {c: scope.value(key.expr) for c, key in levelled.items()}
     columns |= {f"v{i}": text for i, text in enumerate(adds)}
-    rows, kept = _rows(columns, scope, strata), bounding(columns, scope, strata, hash_key)
+    coded, kept = list(levelled), bounding(columns, scope, strata, hash_key)
+    if kept == KEEP_ALL:
+        coded = [f"{levels(key, c)} AS {c}" for c, key in levelled.items()]
+    else:  # windows carry every row: levels, in as few bytes as hold them, are smaller than values
+        columns |= {c: _narrow(key, columns[c]) for c, key in levelled.items()}
+    rows = _rows(columns, scope, strata, kept != KEEP_ALL)
     sums = [*levelled, "count(*) AS n", *(f"sum(v{i}) AS a{i}" for i in range(len(adds)))]
     grouped = f" GROUP BY {', '.join(levelled)}" if levelled else ""
-    coded = [f"{levels(key, c)} AS {c}" for c, key in levelled.items()]
     coded += ["n", *(f"a{i}" for i in range(len(adds)))]
     totals = [f"a{adds.index(text)}" if text else "n" for text in added]
     parts = [_cells(i, *q, keys) for i, q in enumerate(zip(queries, totals, strict=True))]
@@ -215,18 +220,22 @@ def unit_of(contract: TableContract, unit: PrivacyUnit) -> str:
     """Returns the expression that names a row's unit, text byte by byte whatever its collation."""
     column, text = contract.column(unit.column), f"{ROW}.{name(unit.column)}"
     if column is None or (column.type in (None, Type.REAL) and column.sql_type != "UUID"):
-        raise Refused(
-            f'"{unit.column}" cannot name a privacy unit: its values have no one equality'
-        )
+        raise Refused(f'"{unit.column}" cannot name a unit: its values have no one equality')
     return f"encode(CAST({text} AS VARCHAR))" if column.type is Type.TEXT else text
 
 
-def _rows(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key]) -> str:
+def _narrow(key: a.Key, text: str) -> str:
+    size = len(key.values)
+    width = "UTINYINT" if size < 2**8 else "USMALLINT" if size < 2**16 else "UINTEGER"
+    return f"CAST({levels(key, text)} AS {width})"
+
+
+def _rows(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], levelled: bool) -> str:
     unit = unit_of(scope.contract, scope.unit)
     selected = "".join(f", {text} AS {column}" for column, text in columns.items())
     wheres = [f"{unit} IS NOT NULL", *(scope.value(p) for p in scope.predicates)]
-    if not _one_stratum(scope, strata):  # a stratum that is not listed takes no unit's place
-        wheres += [f"({levels(k, columns[f's{i}'])}) IS NOT NULL" for i, k in enumerate(strata)]
+    if levelled:  # a stratum that is not listed takes no unit's place
+        wheres += [f"({columns[f's{i}']}) IS NOT NULL" for i in range(len(strata))]
     table = f"main.{name(scope.contract.table)} AS {ROW}"
     return f"SELECT {unit} AS u{selected} FROM {table} WHERE {' AND '.join(wheres)}"
 
@@ -234,9 +243,8 @@ def _rows(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key]) -> 
 def _one_stratum(scope: Scope, strata: Sequence[a.Key]) -> bool:
     """Returns whether no unit of this snapshot has rows in more than one stratum."""
     facts = scope.contract.facts
-    if facts.bounded and scope.unit.rows_per_unit == 1:
-        return True
-    return all(_columns_of(k.expr, scope) <= facts.constant for k in strata)
+    alone = facts.bounded and scope.unit.rows_per_unit == 1
+    return alone or all(_columns_of(key.expr, scope) <= facts.constant for key in strata)
 
 
 def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], key: int) -> str:
@@ -257,10 +265,11 @@ def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], 
     m, g = scope.unit.rows_per_unit, scope.unit.groups_per_unit
     marks = [f"s{i}" for i in range(len(strata))]
     if bounded and (one_stratum or g >= m):
-        return "SELECT * FROM rows"
+        return KEEP_ALL
     # Hashed twice: DuckDB joins hashes by XOR, and that alone ranks by a fixed tree, unevenly.
     groups = ", ".join([f"hash(hash({key}::UBIGINT, {', '.join(['u', *marks])}))", *marks])
-    row = f"hash(hash({key}::UBIGINT, {', '.join(['u', *columns])}))"
+    used = [c for c in columns if not (one_stratum and c in marks)]
+    row = f"hash(hash({key}::UBIGINT, {', '.join(['u', *used])}))"
     per_stratum = ", ".join(["u", *([] if one_stratum else marks)])
     tests = []
     if not bounded:
@@ -298,8 +307,8 @@ def _cells(number: int, query: a.Query, total: str, keys: Sequence[a.Key]) -> st
 
 
 def verifying(contract: TableContract, unit: PrivacyUnit) -> str:
-    """Returns a query of one row: whether no unit has more than `rows_per_unit` rows, then, of each
-    column, whether it has a domain and never varies inside a unit (NULL being a value of its own).
+    """Returns a query of one row: does no unit have more than m rows, and then, of each column:
+    does it have a domain and never vary inside a unit (NULL being a value of its own)?
     """
     steady, found = [], [f"coalesce(max(n), 0) <= {unit.rows_per_unit}"]
     for i, column in enumerate(contract.columns):

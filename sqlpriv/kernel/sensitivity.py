@@ -14,8 +14,8 @@ the renderer does to it is to clamp it there. All m rows may share a cell and a 
 L1 = m g steps, and L2² = m² g steps².
 
 `keys` never enter: they split a stratum into disjoint cells, and a vector's norm within a stratum
-is largest when all rows meet in one cell. g is at most the number of strata that exist.
-`tests/kernel/test_sensitivity.py` attains every bound with a worst unit.
+is largest when all rows meet in one cell. g is at most the number of strata that exist. Tests
+attain every bound with a worst unit.
 """
 
 import hashlib
@@ -35,10 +35,9 @@ from sqlpriv.kernel.contract import MAX_INTEGER, PrivacyUnit, Type
 from sqlpriv.kernel.release import Measurement
 
 REAL_STEPS = 2**40
-"""Half the interval of a real sum is cut into this many steps. A row is then rounded by at most
-half a step, (upper - lower) / 2**42; n rows by at most n times that, against noise of standard
-deviation >= m (upper - lower) / 2 / sqrt(2 rho): under 1 % for n <= 10**9 at rho <= 100, and for
-n <= 10**10 at rho <= 1."""
+"""Half the interval of a real sum is cut into this many steps. n rows are then rounded by at most
+n (upper - lower) / 2**42, against noise of standard deviation >= m (upper - lower) / sqrt(8 rho):
+under 1 % for n <= 10**9 at rho <= 100, and for n <= 10**10 at rho <= 1."""
 SCORE_UNIT = 2**10
 """Estimates, penalties and weights are rounded to this fraction, so that scores are integers."""
 
@@ -71,10 +70,10 @@ def lattice_of(query: a.Query, type_: Type | None) -> Lattice:
     middle = (lower + upper) / 2
     if lower == upper:
         return Lattice(middle, Fraction(1), 0)
-    if type_ is Type.INTEGER and lower.denominator == upper.denominator == 1:
-        return Lattice(middle, Fraction(1, 2), int(upper - lower))
-    if type_ is Type.INTEGER:
+    if type_ is Type.INTEGER and not lower.denominator == upper.denominator == 1:
         raise Refused("a sum of integers has integer bounds")
+    if type_ is Type.INTEGER:
+        return Lattice(middle, Fraction(1, 2), int(upper - lower))
     return Lattice(middle, (upper - lower) / (2 * REAL_STEPS), REAL_STEPS)
 
 
@@ -87,16 +86,15 @@ def sensitivity(query: a.Query, unit: PrivacyUnit, steps: int) -> Sensitivity:
 def batch_price(measurements: Sequence[Measurement], unit: PrivacyUnit) -> Price:
     """Returns what a batch of measurements costs together.
 
-    Claim: let r_s be the sum of the prices of the measurements that cover stratum s. Among queries
-    of one relation and one list of strata, the batch costs at most the sum of the g largest r_s
-    divided by g. Over different relations or strata the costs add up.
+    Claim: let r_s be the sum of the prices of the measurements that cover stratum s. Queries of one
+    relation and one list of strata cost at most the sum of the g largest r_s, divided by g; over
+    different relations or strata costs add up.
 
     Reason: each measurement's noise is scaled for a unit with m rows in g strata, so the part of
-    its loss that one stratum causes is price / g: zCDP loss is L2² / (2 sigma²), a sum over
-    strata, and pure loss is L1 / scale, likewise. Bounding keeps the *same* at most g strata of a
-    unit in every query of one relation and list of strata (it ranks them by a hash of the unit and
-    the stratum alone), so the unit's loss is the sum of r_s / g over those. This is parallel
-    composition as a fact about one vector's norm.
+    its loss that one stratum causes is price / g: zCDP loss is L2² / (2 sigma²), a sum over strata,
+    and pure loss is L1 / scale, likewise. Bounding keeps the *same* g strata of a unit in all these
+    queries (it ranks them by a hash of the unit and the stratum alone), so the unit's loss is the
+    sum of r_s / g over those: parallel composition as a fact about one vector's norm.
     """
     kinds = {type(m.price) for m in measurements}
     if len(kinds) != 1:
@@ -115,9 +113,6 @@ def batch_price(measurements: Sequence[Measurement], unit: PrivacyUnit) -> Price
                 loss[stratum] += m.price.nano
         nano += -(-sum(sorted(loss, reverse=True)[:g]) // g)
     return kinds.pop()(nano)
-
-
-# --- Private selection ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +139,8 @@ def scoring(candidates: Sequence[Candidate], rows_per_unit: int) -> tuple[int, S
     Claim: with weights w_c and estimates in whole units of 1 / U (U = SCORE_UNIT), the score
     w_c (Σ |U count - estimate| - penalty) is an integer, and at most max w_c * U * m apart on
     neighbours: a unit changes the counts of a stratum by at most m in L1, and nothing else in the
-    score depends on a row. The difference may have either sign: scores are not monotone. Sums fit
-    64 bits: a table has fewer than 2^45 rows, and estimates add up to no more (`check_candidates`).
+    score depends on a row. The difference may have either sign. Sums fit 64 bits: a table has fewer
+    than 2^45 rows, and estimates add up to no more (`check_candidates`).
     """
 
     def scores(candidate: Candidate, exact: Sequence[int]) -> list[int]:

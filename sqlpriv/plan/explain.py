@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from sqlpriv.dialect.tree import Name
 from sqlpriv.kernel.algebra import Count, Query, shape
-from sqlpriv.kernel.budget import Price, Rho, epsilon_shown
+from sqlpriv.kernel.budget import Price, Rho
 from sqlpriv.plan.outputs import AGGREGATE
 from sqlpriv.plan.plan import Output, Plan
-from sqlpriv.plan.price import coefficients, half_width
+from sqlpriv.plan.price import coefficients, epsilon_shown, half_width
 from sqlpriv.plan.rules import Recipe
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@ SELECT sex, region, COUNT(*) AS n, AVG(age) AS age FROM people GROUP BY region S
 -- plain
 SELECT sex, region, COUNT(*) AS n, AVG(age) AS age FROM people GROUP BY GROUPING SETS ((sex, region), (region));
 -- kernel
-WITH rows AS (SELECT sqlpriv_row."id" AS u, CAST(sqlpriv_row."sex" AS VARCHAR) AS s0, CAST(sqlpriv_row."region" AS VARCHAR) AS k0, CAST(sqlpriv_clamp(CAST(sqlpriv_row."age" AS BIGINT), (0), (99)) AS BIGINT) * 2 - (99) AS v0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
+WITH rows AS (SELECT sqlpriv_row."id" AS u, CAST(sqlpriv_row."sex" AS VARCHAR) AS s0, CAST(sqlpriv_row."region" AS VARCHAR) AS k0, CAST(CAST(sqlpriv_clamp(CAST(sqlpriv_row."age" AS BIGINT), (0), (99)) AS BIGINT) * 2 - (99) AS INTEGER) AS v0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
 joint AS (SELECT s0, k0, count(*) AS n, sum(v0) AS a0 FROM kept GROUP BY s0, k0),
 coded AS MATERIALIZED (SELECT list_position(['F', 'M'], s0) - 1 AS s0, CASE WHEN k0 IS NULL THEN 2 ELSE list_position(['N', 'S', NULL], k0) - 1 END AS k0, n, a0 FROM joint)

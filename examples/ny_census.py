@@ -29,7 +29,8 @@ def main(directory: Path) -> None:
     with sqlpriv.connect(vault) as analyst:
         for statement in analyst.session.statements((HERE / "ny_census.sql").read_text()):
             print(statement, "\n")
-            print(analyst.execute(statement).df(), "\n")
+            rows = analyst.execute(statement).df().drop(columns="sql", errors="ignore")
+            print(rows.to_string(index=False), "\n")
 
     with sqlpriv.connect(vault, role="owner") as owner:
         print(owner.execute(SYNTHETIC).result.message)

@@ -16,8 +16,8 @@ FROM people STRATIFY BY SEX, RAC5;
 
 -- Who earns more than 50,000 dollars a year, by sex and decade of age.
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.25)
-       SEX, AGEP // 10 * 10 AS age, AVG(PINCP_GT50K) AS above_50k
-FROM people GROUP BY AGEP // 10 * 10 STRATIFY BY SEX
-HAVING SEX IS NOT NULL ORDER BY SEX, age;
+       SEX, AGEP // 10 AS decade, AVG(PINCP_GT50K) AS above_50k
+FROM people GROUP BY AGEP // 10 STRATIFY BY SEX
+HAVING GROUPING(SEX) = 0 ORDER BY SEX, decade;
 
 SHOW PRIVACY BUDGET;

@@ -48,7 +48,8 @@ def main(directory: Path) -> None:
     with sqlpriv.connect(vault) as analyst:
         analyst.execute("SET privacy_epsilon = 0.5")
         plan = analyst.execute(f"EXPLAIN PRIVACY {QUESTION}", [30]).df()
-        print(plan[["measurement", "mechanism", "sigma", "expected_error"]], "\n")
+        columns = ["measurement", "mechanism", "sigma", "epsilon", "expected_error"]
+        print(plan[columns].to_string(index=False), "\n")
 
         answer = analyst.execute(QUESTION, [30])
         print(answer.df())

@@ -8,12 +8,15 @@ a mistake here makes a table refused or its answers poor.
 from __future__ import annotations
 
 import datetime as dt
+import math
+from collections.abc import Iterable
 from typing import Any
 
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DataError, DeclarationError
 from sqlpriv.kernel.budget import Budget, Epsilon, Rho, rho_of
 from sqlpriv.kernel.contract import (
+    MAX_INTEGER,
     UNDECLARED,
     Categories,
     Column,
@@ -206,20 +209,34 @@ def _domain(
         raise DeclarationError(f"{column.name} is a {column.sql_type}: it can have no domain")
     match action:
         case t.SetDomainIn(values=values):
-            return Categories(tuple(_coerced(v, column) for v in values))
+            return _listed(_coerced(v, column) for v in values)
         case t.SetDomainReferences(table=table, source=source):
             found = kernel.public(table)
             named = next((n for n in found.column_names if n.lower() == source.lower()), None)
             if named is None:
                 raise DeclarationError(f"{table} has no column {source}")
             labels = dict.fromkeys(found.column(named).to_pylist())
-            return Categories(tuple(_coerced(v, column) for v in labels))
+            return _listed(_coerced(v, column) for v in labels)
     if column.type in (Type.TEXT, Type.BOOLEAN):
         raise DeclarationError(f"{column.name} is {column.type}: list its values with IN (…)")
     lower, upper = _coerced(action.lower, column), _coerced(action.upper, column)
     if lower is None or upper is None or isinstance(lower, str) or isinstance(upper, str):
         raise DeclarationError("a domain BETWEEN needs two ends; add OR NULL to count NULL as one")
+    for end in (lower, upper):
+        if isinstance(end, float) and not math.isfinite(end):
+            raise DeclarationError("the ends of a privacy domain are finite")
+        if isinstance(end, int) and abs(end) >= MAX_INTEGER:
+            raise DeclarationError("the ends of an integer privacy domain lie within ±2^62")
+    if lower > upper:  # type: ignore[operator]  # both are of the column's type
+        raise DeclarationError("a privacy domain BETWEEN (low, high) needs low <= high")
     return Interval(lower, upper, action.nullable)
+
+
+def _listed(values: Iterable[Value]) -> Categories:
+    labels = tuple(values)
+    if not labels or len(set(labels)) != len(labels):
+        raise DeclarationError("a privacy domain lists at least one value, and each once")
+    return Categories(labels)
 
 
 def _coerced(value: Value, column: Column) -> Value:

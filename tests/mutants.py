@@ -48,7 +48,7 @@ MUTANTS = (
     Mutant("NaN is a number", "udfs/number.sql",
            "CASE WHEN isnan(x) THEN NULL ELSE x END", "x", f"{ORACLES} {RENDER}"),
     Mutant("the lattice is clamped too late", "udfs/quantise.sql",
-           "-steps, steps);", "-2 * steps, 2 * steps);", SENSITIVITY),
+           "-steps::DOUBLE, steps::DOUBLE", "-2 * steps::DOUBLE, 2 * steps::DOUBLE", SENSITIVITY),
     Mutant("a rounded end of a clamp is left as it is", K + "render.py",
            "if not plain:", "if False:", SENSITIVITY),
     Mutant("rows of nobody are read", K + "render.py",

@@ -67,7 +67,7 @@ def print_table(result: Result, console: Console, limit: int | None = None) -> N
             break
     console.print(grid, soft_wrap=not console.is_terminal)
     if hidden := names[columns:]:
-        console.print(Text(f"too narrow to show {', '.join(hidden)}: .mode csv does"))
+        console.print(Text(f"too narrow to show {', '.join(hidden)} (csv and json have all)"))
 
 
 def console_for(out: TextIO) -> Console:

@@ -150,9 +150,9 @@ def shape(query: Query) -> tuple[int, ...]:
     return (len(measured_strata(query)), *(len(key.values) for key in query.keys))
 
 
-def fingerprint(query: Query) -> str:
+def fingerprint(asked: object) -> str:
     """Returns the name under which a release is sealed: different queries have different texts.
 
     The repr of a frozen dataclass names its class and fields; that of a float or a date is exact.
     """
-    return hashlib.sha256(repr(query).encode()).hexdigest()
+    return hashlib.sha256(repr(asked).encode()).hexdigest()

@@ -7,7 +7,6 @@ takes the safe side: no domain, one row per unit, one stratum per unit, undeclar
 """
 
 import datetime as dt
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -39,10 +38,6 @@ class Categories:
 
     labels: tuple[Value, ...]
 
-    def __post_init__(self) -> None:
-        if not self.labels or len(set(self.labels)) != len(self.labels):
-            raise DeclarationError("a privacy domain lists at least one value, and each once")
-
 
 @dataclass(frozen=True)
 class Interval:
@@ -52,24 +47,13 @@ class Interval:
     upper: Number | dt.date | dt.datetime
     nullable: bool = False
 
-    def __post_init__(self) -> None:
-        for end in (self.lower, self.upper):
-            most = MAX_INTEGER if isinstance(end, int) else math.inf
-            if isinstance(end, Number) and not abs(end) < most:
-                raise DeclarationError("the ends of a privacy domain are finite, integers in ±2^62")
-        if self.lower > self.upper:  # type: ignore[operator]  # both ends have one type by then
-            raise DeclarationError("a privacy domain BETWEEN (low, high) needs low <= high")
-
 
 ColumnDomain = Categories | Interval
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: `type` is how row expressions see it, None if they cannot (a list, a blob).
-
-    `required`: NULL and NaN are not among its values, by the table's or the owner's NOT NULL.
-    """
+    """A column: of no `type` if row expressions cannot use it; `required`: promised NOT NULL."""
 
     name: str
     type: Type | None
@@ -108,10 +92,7 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True)
 class TableFacts:
-    """What was found true of a snapshot's rows; lets `render.bounding` skip what changes nothing.
-
-    No unit has more than m rows in all; these columns (lower case) never vary inside a unit.
-    """
+    """Found true of a snapshot: no unit has more than m rows; columns are constant in each unit."""
 
     bounded: bool = False
     constant: frozenset[str] = frozenset()
@@ -153,12 +134,9 @@ UNDECLARED: Declared = {
 
 
 def in_force(
-    catalog: Sequence[TableContract],
-    declared: Mapping[str, Declared],
-    facts: Mapping[str, Declared],
-    snapshot: int,
+    catalog: Sequence[TableContract], declared: Declared, facts: Declared, snapshot: int
 ) -> dict[str, TableContract]:
-    """Returns all tables' contracts, by name; `facts` were verified on this very snapshot."""
+    """Returns the contract of every table; all mappings are by lower-case name."""
     tables = {t.table.lower(): (t, declared.get(t.table.lower(), UNDECLARED)) for t in catalog}
     mine = [(n, b["key"]) for n, (t, b) in tables.items() if b["unit"] and t.column(b["key"] or "")]
     keys = {n: key.lower() for n, key in mine}

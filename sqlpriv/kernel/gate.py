@@ -38,10 +38,7 @@ Exact = dict[a.Query, list[int]]
 
 
 class Explained(NamedTuple):
-    """What a measurement would do, from public facts alone; `replayed`: it is sealed, hence free.
-
-    `sensitivity` (L2 of a Gaussian, L1 of a Laplace) and `sigma` are in units of what is summed.
-    """
+    """What a measurement would do; sensitivity (L2 or L1) and sigma are in units of the sum."""
 
     mechanism: str
     cells: int
@@ -91,19 +88,17 @@ class Kernel:
         named = a.fingerprint(measurement.query)
         return self.ledger.find_seal(contract.snapshot, named, measurement.price) is not None
 
-    def explain(
-        self, measurements: Sequence[Measurement], contract: TableContract
-    ) -> tuple[Explained, ...]:
+    def explain(self, asked: Sequence[Measurement], contract: TableContract) -> list[Explained]:
         """Returns what each measurement would do. Reads no row, charges nothing."""
         found = []
-        for m in measurements:
+        for m in asked:
             ready, cells = _Ready(m, contract), math.prod(a.shape(m.query))
             mechanism = "discrete Gaussian" if isinstance(m.price, Rho) else "discrete Laplace"
             public = (mechanism, cells, ready.distance, ready.sigma, m.price)
             unseen = replace(contract, facts=TableFacts())  # found in rows: not for analysts
             sql, replayed = render([m.query], unseen, 0), self.sealed(m, contract)
             found.append(Explained(*public, sql, replayed))
-        return tuple(found)
+        return found
 
     def public(self, table: str) -> pa.Table:
         """Returns the rows of a table that was declared public, exactly."""

@@ -175,14 +175,12 @@ class Ledger:
                 raise errors.BudgetExhausted(f"costs {costs} but {rest} is left; nothing was read")
             return insert(db, "charge", price, statement_id=statement_id, **row)
 
-    def seal(
-        self, charge_id: int, statement_id: int, snapshot_id: int, answers: Sequence[Sealed]
-    ) -> list[Sealed]:
+    def seal(self, charge: int, statement: int, snapshot: int, new: list[Sealed]) -> list[Sealed]:
         """Stores noised answers under their charge, all or none; returns them numbered."""
-        of = {"charge_id": charge_id, "statement_id": statement_id, "snapshot_id": snapshot_id}
+        of = {"charge_id": charge, "statement_id": statement, "snapshot_id": snapshot}
         with self._begin("IMMEDIATE") as db:
             numbered = []
-            for a in answers:
+            for a in new:
                 row = {**of, "query_hash": a.query_hash, "sigma": a.sigma, "payload": a.payload}
                 numbered.append(a._replace(id=insert(db, "seal", a.price, **row)))
             return numbered

@@ -155,8 +155,8 @@ class Scope:
         grid = lattice_of(query, type_)
         if grid.steps == 0:
             return f"(CASE WHEN {self.value(query.of)} IS NULL THEN NULL ELSE 0 END)"
+        plain = isinstance(query.of, a.Col) and query.of.name.lower() not in self.derived
         if type_ is Type.INTEGER:
-            plain = isinstance(query.of, a.Col) and query.of.name.lower() not in self.derived
             inner = self.stored(query.of) if plain else f"sqlpriv_number({self.value(query.of)})"
             ends = f"{literal(int(query.lower))}, {literal(int(query.upper))}"
             whole = f"CAST(sqlpriv_clamp({inner}, {ends}) AS BIGINT)"
@@ -165,7 +165,8 @@ class Scope:
             moved = f"{whole} * 2 - {literal(int(2 * grid.middle))}"
             return f"CAST({moved} AS INTEGER)" if grid.steps < 2**31 else moved
         middle, step = literal(float(grid.middle)), literal(float(grid.step))
-        return f"sqlpriv_quantise({self.value(query.of)}, {middle}, {step}, {grid.steps})"
+        real = self.stored(query.of) if plain else self.value(query.of)
+        return f"sqlpriv_quantise({real}, {middle}, {step}, {grid.steps})"
 
 
 def levels(key: a.Key, text: str) -> str:

@@ -175,10 +175,13 @@ def check_candidates(candidates: Sequence[Candidate], allowed: NDArray[np.bool_]
 
 def selection_hash(candidates: Sequence[Candidate], allowed: NDArray[np.bool_]) -> str:
     """Returns the name under which a choice is sealed: equal only for the same choice."""
-    digest = hashlib.sha256(b"choose" + repr(allowed.shape).encode() + allowed.tobytes())
+
+    def digest(numbers: NDArray[np.float64] | None) -> str | None:
+        return (
+            None if numbers is None else hashlib.sha256(numbers.astype("<f8").tobytes()).hexdigest()
+        )
+
+    parts: list[object] = ["choose", allowed.shape, allowed.tobytes()]
     for c in candidates:
-        penalty = b"" if c.penalty is None else c.penalty.astype("<f8").tobytes()
-        weight, estimate = float(c.weight).hex().encode(), c.estimate.astype("<f8").tobytes()
-        for part in (a.fingerprint(c.query).encode(), estimate, weight, penalty):
-            digest.update(len(part).to_bytes(8, "little") + part)
-    return digest.hexdigest()
+        parts += [c.query, digest(c.estimate), float(c.weight), digest(c.penalty)]
+    return a.fingerprint(parts)

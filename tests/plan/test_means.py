@@ -84,6 +84,7 @@ def _accepted(shares: list[float]) -> bool:
     return all(abs(share - 0.95) <= 4 * np.sqrt(0.95 * 0.05 / RUNS) for share in shares)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("weights", WEIGHTS, ids=["counts", "given"])
 def test_half_widths_cover_the_truth_in_95_of_100_runs(

@@ -25,7 +25,12 @@ def one_ways(sizes: tuple[int, ...], price: Price) -> tuple[Marginal, ...]:
     return tuple(Marginal((c,), share) for c, share in zip(columns, shares, strict=True))
 
 
-def phases(sizes: tuple[int, ...], price: Price) -> tuple[Phase, ...]:
+def phases(
+    sizes: tuple[int, ...],
+    strata: int,  # noqa: ARG001  # all strata are asked at once
+    price: Price,
+    options: Options,  # noqa: ARG001
+) -> tuple[Phase, ...]:
     """Returns the one phase: all of the price on the one-way marginals."""
     return (Phase("one-way marginals", "noise", price, 1, one_ways(sizes, price)),)
 
@@ -36,7 +41,7 @@ def fit(
     sizes: tuple[int, ...],
     strata: int,
     price: Price,
-    options: Options,  # noqa: ARG001
+    options: Options,
     report: Report,
 ) -> tuple[StratumModel, ...]:
     """Returns independent columns: each noisy marginal brought onto its stratum's noised total.
@@ -44,7 +49,7 @@ def fit(
     Price: one batch of one-way marginals whose prices add up to `price`; strata are disjoint.
     """
     report(Progress("measuring one-way marginals", 0, 1))
-    releases = measure(phases(sizes, price)[0].marginals)
+    releases = measure(phases(sizes, strata, price, options)[0].marginals)
     report(Progress("measuring one-way marginals", 1, 1))
     return tuple(_model(modelled(sizes), releases, s) for s in range(strata))
 

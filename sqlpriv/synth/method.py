@@ -1,9 +1,9 @@
 """What a synthesizer is: a few functions and what a user must know about them.
 
-`fit(measure, select, sizes, strata, price, options, report) -> model` asks the gate, for all
-strata at once, and spends exactly `price`; `sample(model, rows, rng) -> levels` is post-processing.
-Neither sees a row. `phases` says what `fit` will spend on what, before anything is read; `fit`
-takes its prices from it, so that EXPLAIN PRIVACY and the run cannot differ.
+`fit(measure, select, sizes, strata, price, options, report) -> models` asks the gate, for all
+strata at once, and spends exactly `price`; `model.sample(sizes, rows, rng) -> levels` is
+post-processing. Neither sees a row. `phases` says what `fit` will spend on what, before anything
+is read; `fit` takes its prices from it, so that EXPLAIN PRIVACY and the run cannot differ.
 """
 
 from __future__ import annotations
@@ -65,9 +65,25 @@ class Phase:
     marginals: tuple[Marginal, ...] = ()
 
 
+class Model(Protocol):
+    """What is fitted to one stratum."""
+
+    @property
+    def size(self) -> float:
+        """The noised number of rows; may be negative."""
+
+    def sample(
+        self, sizes: Sequence[int], rows: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Returns the levels of that many rows, shape (rows, columns).
+
+        A column that is not in the model has one level only, which is number 0.
+        """
+
+
 @dataclass(frozen=True, eq=False)
 class StratumModel:
-    """One stratum: a forest over merged levels, and how to undo the merging.
+    """One stratum as a forest over merged levels, and how to undo the merging.
 
     Args:
         tree: Over the columns that have more than one level.
@@ -78,6 +94,15 @@ class StratumModel:
     tree: TreeModel
     merging: Mapping[int, Merging]
     size: float
+
+    def sample(
+        self, sizes: Sequence[int], rows: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Returns levels down the tree; see `Model`."""
+        drawn = np.zeros((rows, len(sizes)), dtype=np.int64)
+        for column, codes in draw(self.tree, rows, rng).items():
+            drawn[:, column] = _unmerged(codes, self.merging.get(column), rng)
+        return drawn
 
 
 class Fit(Protocol):
@@ -92,15 +117,17 @@ class Fit(Protocol):
         price: Price,
         options: Options,
         report: Report,
-    ) -> tuple[StratumModel, ...]:
+    ) -> Sequence[Model]:
         """See the module."""
 
 
 class Phases(Protocol):
     """Says what a run will cost, in order; prices add up to `price` exactly."""
 
-    def __call__(self, sizes: tuple[int, ...], price: Price) -> tuple[Phase, ...]:
-        """Levels of each column and the whole price."""
+    def __call__(
+        self, sizes: tuple[int, ...], strata: int, price: Price, options: Options
+    ) -> tuple[Phase, ...]:
+        """Levels of each column, how many strata, the whole price, every option."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +141,7 @@ class Method:
         options: Beyond the common ones.
         max_strata: Refused above.
         max_cells: Most cells (over all strata) of all marginals that are looked at; refused above.
-        arity: How many columns its largest marginals have.
+        arity: How many columns its largest marginals have; None for all of them.
         fit, phases: See the module.
     """
 
@@ -124,7 +151,7 @@ class Method:
     options: tuple[Option, ...]
     max_strata: int
     max_cells: int
-    arity: int
+    arity: int | None
     fit: Fit
     phases: Phases
 
@@ -134,19 +161,6 @@ def shared(price: Price, weights: Sequence[float]) -> tuple[Price, ...]:
     if isinstance(price, Rho):  # the type checker wants to know which of the two it is
         return split(price, weights)
     return (*split(price, weights),)
-
-
-def sample(
-    model: StratumModel, sizes: Sequence[int], rows: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Returns the levels of that many rows of one stratum, shape (rows, columns).
-
-    A column that is not in the model has one level only, which is number 0.
-    """
-    drawn = np.zeros((rows, len(sizes)), dtype=np.int64)
-    for column, codes in draw(model.tree, rows, rng).items():
-        drawn[:, column] = _unmerged(codes, model.merging.get(column), rng)
-    return drawn
 
 
 def _unmerged(codes: Codes, merging: Merging | None, rng: np.random.Generator) -> Codes:

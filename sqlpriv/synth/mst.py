@@ -32,7 +32,12 @@ from sqlpriv.synth.tree import Edge, Noisy, Problem
 Trees = tuple[tuple[Edge, ...], ...]
 
 
-def phases(sizes: tuple[int, ...], price: Price) -> tuple[Phase, ...]:
+def phases(
+    sizes: tuple[int, ...],
+    strata: int,  # noqa: ARG001  # all strata are asked at once
+    price: Price,
+    options: Options,  # noqa: ARG001
+) -> tuple[Phase, ...]:
     """Returns what the price is spent on; prices add up to it exactly.
 
     The two-way marginals share their part equally to the nano; what the division leaves goes to the
@@ -64,7 +69,7 @@ def fit(
     report: Report,
 ) -> tuple[StratumModel, ...]:
     """Returns one tree model per stratum. Spends exactly `price`; see the module."""
-    columns, plan = modelled(sizes), phases(sizes, price)
+    columns, plan = modelled(sizes), phases(sizes, strata, price, options)
     report(Progress("measuring one-way marginals", 0, 1))
     ones = measure(plan[0].marginals)
     totals = [total_of([r.values[s] for r in ones], [r.sigma for r in ones]) for s in range(strata)]

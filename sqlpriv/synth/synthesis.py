@@ -20,7 +20,7 @@ from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.synth.asking import Asker, Gate
 from sqlpriv.synth.decode import arrow_type, decode, published_type
 from sqlpriv.synth.domain import Domain, discretise
-from sqlpriv.synth.method import Method, StratumModel, sample
+from sqlpriv.synth.method import Method, Model, Phase
 from sqlpriv.synth.progress import Progress, Report, silent
 from sqlpriv.synth.registry import UNASKED_ROWS, method_of, options_of
 from sqlpriv.synth.sampling import strata_rows
@@ -41,6 +41,11 @@ class Job:
     method: Method
     options: Mapping[str, Any]
     price: Price
+
+    def phases(self) -> tuple[Phase, ...]:
+        """Returns what the price will be spent on, in order."""
+        sizes, strata = self.domain.sizes, self.domain.strata_count
+        return self.method.phases(sizes, strata, self.price, self.options)
 
 
 @dataclass(frozen=True)
@@ -107,14 +112,15 @@ def prepare(
     for attribute in (*domain.strata, *domain.attributes):
         arrow_type(attribute.column.sql_type)
     _check_size(found, domain)
-    found.phases(domain.sizes, price)
-    return Job(domain, found, chosen, price)
+    job = Job(domain, found, chosen, price)
+    job.phases()  # refuses a price that is too small to be shared out
+    return job
 
 
 def steps(job: Job) -> tuple[Step, ...]:
     """Returns what the job will spend, in order; touches no row, and neither JAX nor mbi."""
     found = []
-    for phase in job.method.phases(job.domain.sizes, job.price):
+    for phase in job.phases():
         rounds = f" ({phase.rounds} rounds)" if phase.rounds > 1 else ""
         if not phase.marginals:
             found.append(Step(phase.name + rounds, phase.mechanism, phase.price, None))
@@ -161,14 +167,14 @@ def synthesize(
 
 def draw_table(
     job: Job,
-    models: Sequence[StratumModel],
+    models: Sequence[Model],
     weights: NDArray[np.float64] | None,
     rng: np.random.Generator,
 ) -> pa.Table:
     """Returns rows of the models, shuffled; strata columns are fixed inside each stratum."""
     domain = job.domain
     counts = strata_rows([m.size for m in models], _row_count(job, models), weights, rng)
-    drawn = [sample(m, domain.sizes, int(n), rng) for m, n in zip(models, counts, strict=True)]
+    drawn = [m.sample(domain.sizes, int(n), rng) for m, n in zip(models, counts, strict=True)]
     fixed = np.array(np.unravel_index(np.arange(len(models)), domain.strata_shape or (1,)))
     order = rng.permutation(int(counts.sum()))
     codes = np.concatenate(drawn)[order]
@@ -179,7 +185,7 @@ def draw_table(
     return pa.table({name: arrays[name] for name in domain.output})
 
 
-def _row_count(job: Job, models: Sequence[StratumModel]) -> int:
+def _row_count(job: Job, models: Sequence[Model]) -> int:
     """Returns the given number of rows, or the noised total: never the true one."""
     if job.options["rows"] is not None:
         return int(job.options["rows"])
@@ -197,10 +203,9 @@ def _check_size(method: Method, domain: Domain) -> None:
             f"{method.name} takes at most {method.max_strata} strata, not {domain.strata_count}",
             hint="STRATIFY BY fewer columns",
         )
-    cells = domain.strata_count * sum(
-        math.prod(domain.sizes[c] for c in clique)
-        for clique in itertools.combinations(range(len(domain.sizes)), method.arity)
-    )
+    sizes = domain.sizes
+    arity = len(sizes) if method.arity is None else method.arity
+    cells = domain.strata_count * sum(map(math.prod, itertools.combinations(sizes, arity)))
     if cells > method.max_cells:
         raise Refused(
             f"{method.name} looks at {method.max_cells} cells at most; this has {cells}",

@@ -182,8 +182,8 @@ def test_too_many_cells_or_strata_are_refused_before_anything_is_asked():
 
 def test_a_price_too_small_to_share_is_refused():
     with pytest.raises(DataError):
-        mst.phases((2, 2, 2), Rho(5))
-    assert sum(p.price.nano for p in mst.phases((2, 2, 2), Rho(9))) == 9
+        mst.phases((2, 2, 2), 1, Rho(5), {})
+    assert sum(p.price.nano for p in mst.phases((2, 2, 2), 1, Rho(9), {})) == 9
 
 
 @pytest.mark.parametrize(

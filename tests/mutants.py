@@ -61,6 +61,8 @@ MUTANTS = (
            "AND {whole} = {text} THEN", "THEN", SENSITIVITY),
     Mutant("which rows are kept is not keyed", K + "render.py",
            'row = f"hash(hash({key}::UBIGINT,', 'row = f"hash(hash(0::UBIGINT,', SENSITIVITY),
+    Mutant("a number is picked for the next cell", K + "render.py",
+           '{cell} + 1)"', '{cell} + 2)"', RENDER),
     Mutant("`within` is not filtered", K + "render.py",
            "if query.within is not None:", "if False:", RENDER),
     Mutant("facts are always true", K + "gate.py",

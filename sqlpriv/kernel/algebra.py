@@ -62,7 +62,15 @@ class Bin:
     edges: tuple[Number | dt.date | dt.datetime, ...]
 
 
-Expr = Col | Lit | Call | In | Case | Bin
+@dataclass(frozen=True)
+class Pick:
+    """The public number of a row's cell among `keys`, row-major; NULL for a row in none of them."""
+
+    keys: tuple[Key, ...]
+    numbers: tuple[float, ...]
+
+
+Expr = Col | Lit | Call | In | Case | Bin | Pick
 
 
 @dataclass(frozen=True)

@@ -116,6 +116,11 @@ def check(expr: a.Expr, types: Mapping[str, Type]) -> Type:
             if list(edges) != sorted(set(edges)):
                 raise Refused("the edges of bins ascend")
             return Type.INTEGER
+        case a.Pick(keys, numbers) if len(numbers) == math.prod(len(k.values) for k in keys):
+            listed = [(v, check(key.expr, types)) for key in keys for v in key.values]
+            for value, of in [*listed, *((number, Type.REAL) for number in numbers)]:
+                check_literal(value, of)
+            return Type.REAL
     raise Refused(f"{type(expr).__name__} is no row expression of this form")
 
 

@@ -137,6 +137,12 @@ class Scope:
                 text = self.value(arg)
                 text = f"sqlpriv_number({text})" if self.type(arg) in NUMBERS else text
                 return f"sqlpriv_bin({text}, [{', '.join(map(literal, edges))}])"
+            case a.Pick(keys, numbers):  # levels are NULL or within their key: so is the position
+                cell = "0"
+                for key in keys:
+                    cell = f"({cell} * {len(key.values)} + {levels(key, self.value(key.expr))})"
+                table = ", ".join(self.value(a.Lit(number, Type.REAL)) for number in numbers)
+                return f"list_extract([{table}], {cell} + 1)"
         raise KernelError("this expression has no rendering")
 
     def added(self, query: a.Query) -> str:

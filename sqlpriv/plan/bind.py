@@ -82,6 +82,8 @@ class Binder:
                 return self.present(arg)
             case a.Case(whens, otherwise):
                 return all(map(self.present, [otherwise, *(then for _, then in whens)]))
+            case a.Pick():
+                return False
 
     def shape(self, node: t.Node, expr: a.Expr) -> Shape:
         """Returns what is known of the bound expression; a refusal points at `node`."""

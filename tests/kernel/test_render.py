@@ -270,11 +270,38 @@ def test_derived_columns_are_written_out(nasty: Engine) -> None:
     assert nasty.exact([query], NASTY)[0][0].tolist() == [dict(rows)[2.5], dict(rows)[3.0]]
 
 
+SIGN, RED = a.Key(call("<", col("b"), 0), (True, False)), a.Key(col("e"), ("blue", "red", None))
+ONES = a.Key(col("i"), (-3, -2, -1, 0, 1, 2, 3, 4))
+
+
+def test_a_number_is_picked_by_the_cell_of_the_row(nasty: Engine) -> None:
+    """Twin: the same sum by a CASE written by hand. Rows in no cell add nothing."""
+    numbers = tuple(float(10**i) for i in range(6))
+    query = a.Sum(a.Scan("nasty"), a.Pick((SIGN, RED), numbers), -1e6, 1e6)
+    color = "CASE e WHEN 'blue' THEN 0 WHEN 'red' THEN 1 ELSE 2 END"
+    by_hand = f"sum(CASE WHEN b < 0 THEN 1 WHEN b >= 0 THEN 1000 END * power(10, {color}))"
+    (expected,) = nasty.duckdb.execute(
+        f"SELECT {by_hand} FROM nasty WHERE id IS NOT NULL"
+    ).fetchall()[0]
+    step = float(lattice_of(query, Type.REAL).step)
+    assert nasty.exact([query], NASTY)[0][0] * step == pytest.approx(expected, abs=50 * step)
+    assert expected > 1000
+
+
+def test_one_number_for_all_cells_changes_no_sum(nasty: Engine) -> None:
+    times = call("*", col("i"), a.Pick((ONES,), (0.5,) * 8))
+    half, whole = nasty.exact([
+        a.Sum(a.Scan("nasty"), times, -4.0, 4.0),
+        a.Sum(a.Scan("nasty"), call("real", col("i")), -4.0, 4.0)], NASTY)  # fmt: skip
+    assert half[0] * 2 == whole[0] != 0
+
+
 def test_strata_may_be_any_expression(nasty: Engine) -> None:
     """Which columns a stratum reads is found in every form; a literal reads none."""
     forms = [lit("a"), lit(DAY), a.In(col("i"), (3,)), a.Bin(col("b"), (0,)), col("s"),
-             a.Case(((a.In(col("s"), ("a",)), lit("x")),), col("e"))]  # fmt: skip
-    values = [("a",), (DAY,), (True, False), (0, 1), ("a", "A"), ("x", "red", "blue")]
+             a.Case(((a.In(col("s"), ("a",)), lit("x")),), col("e")),
+             a.Pick((RED,), (1.5, 2.5, 3.5))]  # fmt: skip
+    values = [("a",), (DAY,), (True, False), (0, 1), ("a", "A"), ("x", "red", "blue"), (1.5, 3.5)]
     for expr, listed in zip(forms, values, strict=True):
         key = a.Key(expr, listed)
         strata = nasty.exact([a.Count(a.Scan("nasty"), (key,))], NASTY)[0].tolist()
@@ -368,6 +395,10 @@ def expressions(wanted: Type, depth: int) -> st.SearchStrategy[a.Expr]:
     if wanted is Type.BOOLEAN:
         choices.append(any_type.flatmap(lambda t: sub(t).map(
             lambda e: a.In(e, tuple(v for v in LITERALS[t] if v is not None)))))  # fmt: skip
+    if wanted is Type.REAL:
+        choices.append(any_type.flatmap(lambda t: sub(t).map(
+            lambda e: a.Pick((a.Key(e, tuple(LITERALS[t])), RED),
+                             tuple(float(i) for i in range(3 * len(LITERALS[t])))))))  # fmt: skip
     if wanted is Type.INTEGER:
         kinds = st.sampled_from([t for t in Type if t in NUMBERS | MOMENTS])
         choices.append(
@@ -397,6 +428,8 @@ def test_no_row_can_make_an_expression_fail(nasty: Engine, expr: a.Expr) -> None
         a.Call("= 1 OR 1", (col("i"), col("i"))), a.Call("pg_sleep", (col("i"),)),
         a.In(col("s"), (1,)), a.In(col("i"), ()), a.In(col("i"), (1, None)), a.Case((), lit(1)),
         a.Case(((col("i"), lit(1)),), lit(1)), a.Case(((col("o"), lit(1)),), lit("a")),
+        a.Pick((), ()), a.Pick((RED,), (1.0,)), a.Pick((RED,), (1.0, 2.0, math.nan)),
+        a.Pick((RED,), (1.0, 2.0, "3")), a.Pick((a.Key(col("i"), ("a",)),), (1.0,)),
         a.Bin(col("s"), ("a",)), a.Bin(col("i"), (2, 1)), a.Bin(col("x"), (math.nan,)),
         a.Lit(math.inf, Type.REAL), a.Lit("a\0b", Type.TEXT), a.Lit("1", Type.INTEGER),
         a.Lit(True, Type.INTEGER), a.Lit(2**127, Type.INTEGER), a.Lit(Y2K, Type.DATE),

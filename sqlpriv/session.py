@@ -445,6 +445,8 @@ class Session:
                 return show.budget(self._kernel, contracts)
             case "releases":
                 return show.releases(self._kernel)
+            case "synthesizers":
+                return show.synthesizers()
         raise show.unknown(statement)
 
     def _describe(self, describe: t.Describe) -> Result:

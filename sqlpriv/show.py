@@ -1,4 +1,4 @@
-"""SHOW PRIVACY … and DESCRIBE as tables. All of it is public: declarations, prices, names."""
+"""SHOW … and DESCRIBE as tables. All of it is public: declarations, prices, names."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from sqlpriv.kernel.contract import Categories, Column, ColumnDomain, Interval, 
 from sqlpriv.kernel.gate import Kernel
 from sqlpriv.kernel.render import literal
 from sqlpriv.plan.price import epsilon_shown
+from sqlpriv.synth.method import Option
+from sqlpriv.synth.registry import COMMON, REGISTRY
 
 _LONGEST = 60
 
@@ -91,6 +93,29 @@ def releases(kernel: Kernel) -> pa.Table:
               ("statement", pa.string()), ("rho", pa.float64()), ("epsilon", pa.float64()),
               ("replays", pa.int64())]  # fmt: skip
     return _table(rows, fields)
+
+
+def synthesizers() -> pa.Table:
+    """SHOW SYNTHESIZERS: what may be written after USING, whose it is, its options and limits."""
+    rows = [
+        {
+            "name": m.name,
+            "title": m.title,
+            "paper": m.paper,
+            "options": ", ".join(_option(o) for o in (*COMMON, *m.options)),
+            "most_cells": m.max_cells,
+            "most_strata": m.max_strata,
+        }
+        for m in REGISTRY.values()
+    ]
+    texts = [(n, pa.string()) for n in ("name", "title", "paper", "options")]
+    return _table(rows, [*texts, ("most_cells", pa.int64()), ("most_strata", pa.int64())])
+
+
+def _option(option: Option) -> str:
+    """Returns an option as it is written in OPTIONS (…) by default, and what it means."""
+    default = "…" if option.default is None else option.default
+    return f"{option.name} = {default} ({option.meaning})"
 
 
 def describe(contract: TableContract) -> pa.Table:

@@ -32,8 +32,11 @@ from sqlpriv.kernel.contract import Value
 
 
 def show(c: Cursor) -> Show:
-    """Returns `SHOW PRIVACY TABLES | BUDGET | RELEASES`."""
+    """Returns `SHOW PRIVACY TABLES | BUDGET | RELEASES` or `SHOW SYNTHESIZERS`."""
     first = c.peek()
+    if c.accept("SHOW", "SYNTHESIZERS"):
+        c.end()
+        return Show("synthesizers", first.pos)
     c.expect("SHOW", "PRIVACY")
     if c.peek().upper not in ("TABLES", "BUDGET", "RELEASES"):
         raise c.unexpected("TABLES, BUDGET or RELEASES")

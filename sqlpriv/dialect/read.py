@@ -110,7 +110,7 @@ def _statement(c: Cursor) -> Statement:
 def _ours(c: Cursor) -> Statement | None:
     """Reads the statements that are not DuckDB's; None where it is one of DuckDB's."""
     second = c.peek(1).upper
-    if c.at("SHOW", "PRIVACY") and c.peek(2).kind is not Kind.END:
+    if c.at("SHOW", "SYNTHESIZERS") or (c.at("SHOW", "PRIVACY") and c.peek(2).kind is not Kind.END):
         return ddl.show(c)
     if c.at("ALTER", "TABLE"):
         return ddl.alter(c)

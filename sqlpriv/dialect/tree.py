@@ -385,7 +385,7 @@ class DropSynthetic:
 
 @dataclass(frozen=True)
 class Show:
-    """`SHOW PRIVACY TABLES | BUDGET | RELEASES`; what is lower case."""
+    """`SHOW PRIVACY TABLES | BUDGET | RELEASES`, `SHOW SYNTHESIZERS`; what is lower case."""
 
     what: str
     pos: Pos = _pos()

@@ -22,6 +22,7 @@ Statements end with a semicolon and may run over lines. What only this shell's S
   SELECT sex, AVG(income) FROM people STRATIFY BY sex;   every group and everybody, at one price
   EXPLAIN PRIVACY SELECT …;                              price and expected error, for nothing
   SHOW PRIVACY TABLES | BUDGET | RELEASES;               what is declared, left, was answered
+  SHOW SYNTHESIZERS;                                     methods after USING, their options
   CREATE SYNTHETIC TABLE s AS SELECT a, b FROM people STRATIFY BY sex USING mst;
 Commands:"""
 

@@ -13,10 +13,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Price
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.kernel.sensitivity import Candidate
 from sqlpriv.synth.domain import Domain
+from sqlpriv.synth.questions import Cells, Moment, cells_query, moment_query
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ class Gate(Protocol):
         """Returns for each stratum the candidate selected by the exponential mechanism."""
 
 
-Measure = Callable[[Sequence[Marginal]], tuple[Release, ...]]
+Question = Marginal | Cells | Moment
+Measure = Callable[[Sequence[Question]], tuple[Release, ...]]
 Select = Callable[[Sequence[Guess], Price, NDArray[np.bool_]], tuple[int, ...]]
 
 
@@ -60,13 +63,21 @@ class Asker:
     domain: Domain
     releases: list[Release] = field(default_factory=list)
 
-    def measure(self, marginals: Sequence[Marginal]) -> tuple[Release, ...]:
-        """Returns one release per marginal; values of shape (measured strata, levels …)."""
-        queries = (self.domain.query(m.clique, m.within) for m in marginals)
-        asked = [Measurement(q, m.price) for q, m in zip(queries, marginals, strict=True)]
+    def measure(self, questions: Sequence[Question]) -> tuple[Release, ...]:
+        """Returns one release per question; values of shape (measured strata, levels …)."""
+        asked = [Measurement(self._query(q), q.price) for q in questions]
         answers = self.gate.release(asked)
         self.releases.extend(answers)
         return answers
+
+    def _query(self, question: Question) -> a.Query:
+        match question:
+            case Marginal():
+                return self.domain.query(question.clique, question.within)
+            case Cells():
+                return cells_query(self.domain, question)
+            case Moment():
+                return moment_query(self.domain, question)
 
     def select(
         self, guesses: Sequence[Guess], price: Price, allowed: NDArray[np.bool_]

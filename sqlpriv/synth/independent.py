@@ -65,7 +65,7 @@ def _model(columns: tuple[int, ...], releases: tuple[Release, ...], stratum: int
 METHOD = Method(
     name="independent",
     title="every column on its own; no relation between columns is kept",
-    paper="baseline; the one-way step of McKenna, Miklau and Sheldon 2021 (arXiv:2108.04978)",
+    paper="baseline: the one-way step of McKenna, Miklau and Sheldon 2021 (arXiv:2108.04978)",
     options=(),
     max_strata=10_000,
     max_cells=20_000_000,

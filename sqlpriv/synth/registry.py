@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from sqlpriv.errors import Refused
-from sqlpriv.synth import independent, mst
+from sqlpriv.synth import histogram, independent, mst
 from sqlpriv.synth.method import Method, Option
 
-REGISTRY: Mapping[str, Method] = {m.name: m for m in (independent.METHOD, mst.METHOD)}
+REGISTRY: Mapping[str, Method] = {
+    m.name: m for m in (independent.METHOD, histogram.METHOD, mst.METHOD)
+}
 
 MAX_ROWS = 50_000_000
 UNASKED_ROWS = 10_000_000

@@ -168,6 +168,7 @@ def test_a_wrong_create_pu_table_is_refused(rest, words):
     ("text", "statement"),
     [
         ("SHOW PRIVACY TABLES", Show("tables")),
+        ("show synthesizers", Show("synthesizers")),
         ("show privacy budget", Show("budget")),
         ("SHOW PRIVACY RELEASES", Show("releases")),
         ("DROP SYNTHETIC TABLE s", DropSynthetic("s")),
@@ -187,6 +188,7 @@ def test_the_other_statements_are_read(text, statement):
     [
         ("SHOW PRIVACY RULES", "TABLES, BUDGET or RELEASES"),
         ("SHOW PRIVACY TABLES x", "expected the end"),
+        ("SHOW SYNTHESIZERS LIKE 'a%'", "expected the end"),
         ("DROP SYNTHETIC s", "expected TABLE"),
         ("SET privacy_epsilon", "expected ="),
         ("SET privacy_epsilon = ", "expected a constant"),

@@ -7,6 +7,7 @@ rounded Gaussian (or Laplace) noise and counts what it is paid, to the nano.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -71,18 +72,28 @@ class FakeGate:
         self.spent += price.nano
 
     def _noised(self, measurement: Measurement) -> Release:
-        counts, price = self._counts(measurement.query), measurement.price
+        query, price = measurement.query, measurement.price
+        counts = self._sums(query) if isinstance(query, a.Sum) else self._counts(query)
+        reach = (query.upper - query.lower) / 2 if isinstance(query, a.Sum) else 1.0
         pure = not isinstance(price, Rho)
         sigma = math.sqrt(2) / price.value if pure else 1 / math.sqrt(2 * price.value)
+        sigma *= reach
         if self.exact:
             sigma, noise = 1e-6, np.zeros(counts.shape)
         elif pure:
-            noise = self.rng.laplace(0, 1 / price.value, counts.shape)
+            noise = self.rng.laplace(0, reach / price.value, counts.shape)
         else:
             noise = self.rng.normal(0, sigma, counts.shape)
-        return Release(len(self.asked), measurement.query, counts + np.rint(noise), sigma, price)
+        noise = noise if isinstance(query, a.Sum) else np.rint(noise)
+        return Release(len(self.asked), measurement.query, counts + noise, sigma, price)
 
-    def _counts(self, query: a.Count) -> np.ndarray:
+    def _sums(self, query: a.Sum) -> np.ndarray:
+        added = np.array([0.0 if v is None else v for v in self._value(query.of)])
+        middle = (query.lower + query.upper) / 2
+        clamped = np.clip(added, query.lower, query.upper) - middle
+        return self._counts(a.Count(query.source, query.strata, query.keys), clamped)
+
+    def _counts(self, query: a.Count, weights: np.ndarray | None = None) -> np.ndarray:
         dims = (*query.strata, *query.keys)
         shape = tuple(len(key.values) for key in dims)
         inside = self._rows(query.source)
@@ -92,7 +103,8 @@ class FakeGate:
         flat = (
             np.ravel_multi_index([c[inside] for c in codes], shape) if dims else inside[inside] * 0
         )
-        counts = np.bincount(flat, minlength=math.prod(shape)).astype(np.float64)
+        added = None if weights is None else weights[inside]
+        counts = np.bincount(flat, added, minlength=math.prod(shape)).astype(np.float64)
         dense = counts.reshape(a.strata_count(query), *(len(key.values) for key in query.keys))
         return dense[list(a.measured_strata(query))]
 
@@ -134,6 +146,23 @@ class FakeGate:
                 return [all(vs) for vs in zip(*map(self._value, args), strict=True)]
             case a.Call("or", args):
                 return [any(vs) for vs in zip(*map(self._value, args), strict=True)]
+            case a.Lit(value):
+                return [value] * len(next(iter(self.columns.values())))
+            case a.Case(whens, otherwise):
+                tests = [(self._value(p), self._value(e)) for p, e in whens]
+                found = self._value(otherwise)
+                for test, then in reversed(tests):
+                    found = [t if p else f for p, t, f in zip(test, then, found, strict=True)]
+                return found
+            case a.Call("integer", (arg,)):
+                return self._value(arg)
+            case a.Call("coalesce", args):
+                columns = zip(*map(self._value, args), strict=True)
+                return [next((v for v in row if v is not None), None) for row in columns]
+            case a.Call("+" | "-" | "*" | "<" as op, (left, right)):
+                apply = {"+": operator.add, "-": operator.sub, "*": operator.mul, "<": operator.lt}
+                pairs = zip(self._value(left), self._value(right), strict=True)
+                return [None if None in pair else apply[op](*pair) for pair in pairs]
             case a.Call("=", (left, a.Lit(value))):
                 return [v == value for v in self._value(left)]
         raise AssertionError(f"the fake gate has no {type(expr).__name__}")

@@ -208,4 +208,4 @@ def test_options_have_defaults_and_methods_are_found_by_name():
     }  # fmt: skip
     with pytest.raises(Refused, match="aimm") as refused:
         method_of("aimm")
-    assert "independent | mst" in str(refused.value)
+    assert "USING independent | " in str(refused.value)

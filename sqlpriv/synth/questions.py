@@ -103,11 +103,23 @@ def level_number(attribute: Attribute) -> a.Expr:
 
 
 def _score(attribute: Attribute, scores: Sequence[float], groups: Sequence[int]) -> a.Expr:
-    """Returns the score of a row's level: a CASE over the groups' last levels, in order."""
-    number, whens = level_number(attribute), []
-    for group, score in enumerate(scores[:-1]):
-        above = sum(g <= group for g in groups)
-        below = a.Call("<", (number, a.Lit(above, Type.INTEGER)))
-        whens.append((below, a.Lit(float(score), Type.REAL)))
+    """Returns the score of a row's level, as a CASE over the groups of levels, in order."""
+    whens = [
+        (_inside(attribute, groups, group), a.Lit(float(score), Type.REAL))
+        for group, score in enumerate(scores[:-1])
+    ]
     last = a.Lit(float(scores[-1]), Type.REAL)
     return a.Case(tuple(whens), last) if whens else last
+
+
+def _inside(attribute: Attribute, groups: Sequence[int], group: int) -> a.Expr:
+    """Returns whether a row's level is in this group, given that it is in none before."""
+    expr, values = attribute.key.expr, attribute.key.values
+    if isinstance(attribute.column.domain, Interval):
+        last = sum(g <= group for g in groups)
+        return a.Call("<", (level_number(attribute), a.Lit(last, Type.INTEGER)))
+    members = [v for v, g in zip(values, groups, strict=True) if g == group]
+    known = tuple(v for v in members if v is not None)
+    tests: tuple[a.Expr, ...] = (a.In(expr, known),) if known else ()
+    tests += (a.Call("is null", (expr,)),) if len(known) < len(members) else ()
+    return tests[0] if len(tests) == 1 else a.Call("or", tests)

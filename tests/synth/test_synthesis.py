@@ -18,7 +18,7 @@ from sqlpriv.kernel.budget import Epsilon, Rho, rho_of
 from sqlpriv.kernel.contract import Categories, Interval, Type
 from sqlpriv.synth.synthesis import prepare, synthesize
 
-METHODS = ("independent", "histogram", "mst")
+METHODS = ("independent", "gaussian", "histogram", "mst")
 RICH = Rho(10**15)
 PEOPLE = contract(
     {

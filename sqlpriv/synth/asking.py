@@ -32,10 +32,19 @@ class Marginal:
 
 @dataclass(frozen=True, eq=False)
 class Guess:
-    """A marginal and what a model believes of it; shape (strata, levels of each column)."""
+    """A marginal and what a model believes of it; see `kernel.sensitivity.Candidate`.
+
+    Args:
+        clique: The columns.
+        estimate: Believed counts, shape (strata, levels of each column).
+        weight: How much a row's error counts, at least 0.
+        penalty: By stratum, what is taken off the error before it is weighed; None for nothing.
+    """
 
     clique: tuple[int, ...]
     estimate: NDArray[np.float64]
+    weight: float = 1.0
+    penalty: NDArray[np.float64] | None = None
 
 
 class Gate(Protocol):
@@ -84,8 +93,9 @@ class Asker:
     ) -> tuple[int, ...]:
         """Returns for each stratum the number of the guess that is (noisily) furthest off.
 
-        Quality is the L1 distance between the guess and the data, which one unit's row moves by at
-        most one; `allowed` of shape (strata, guesses) masks guesses out of the competition.
+        Quality is weight * (L1 distance between guess and data - penalty): one row of a unit moves
+        it by at most the largest weight. `allowed` of shape (strata, guesses) masks guesses out of the competition.
         """
-        asked = [Candidate(self.domain.query(g.clique), g.estimate) for g in guesses]
+        query = self.domain.query
+        asked = [Candidate(query(g.clique), g.estimate, g.weight, g.penalty) for g in guesses]
         return self.gate.choose(asked, price, allowed)

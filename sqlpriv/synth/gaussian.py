@@ -224,7 +224,7 @@ def _shrunk(found: Floats, noise: Floats, sizes: Floats) -> Floats:
     centre_noise = ((weights * noise) ** 2).sum(axis=0) / weights.sum(axis=0) ** 2
     centre = centre * PRIOR / (PRIOR + centre_noise)
     if len(found) == 1:
-        return centre[None, :]
+        return np.atleast_2d(centre)
     trust = 1 / (0.1**2 + noise**2)
     spread = max(float((trust * ((found - centre) ** 2 - noise**2)).sum() / trust.sum()), 0.0)
     shrunk: Floats = centre + spread / (spread + noise**2) * (found - centre)

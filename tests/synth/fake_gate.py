@@ -58,11 +58,12 @@ class FakeGate:
         epsilon = math.sqrt(8 * price.value) if isinstance(price, Rho) else price.value
         counts = [self._counts(c.query) for c in candidates]
         apart = [
-            np.abs(n - c.estimate).reshape(len(n), -1).sum(axis=1)
+            c.weight * (np.abs(n - c.estimate).reshape(len(n), -1).sum(axis=1) - _penalty(c))
             for n, c in zip(counts, candidates, strict=True)
         ]
         noise = np.zeros(1) if self.exact else self.rng.gumbel(size=allowed.shape)
-        scores = np.where(allowed, np.array(apart).T * epsilon / 2 + noise, -np.inf)
+        most = max(c.weight for c in candidates)
+        scores = np.where(allowed, np.array(apart).T * epsilon / (2 * most) + noise, -np.inf)
         self.choices.append(tuple(int(i) for i in scores.argmax(axis=1)))
         return self.choices[-1]
 
@@ -166,3 +167,7 @@ class FakeGate:
             case a.Call("=", (left, a.Lit(value))):
                 return [v == value for v in self._value(left)]
         raise AssertionError(f"the fake gate has no {type(expr).__name__}")
+
+
+def _penalty(candidate: Candidate) -> np.ndarray:
+    return np.zeros(1) if candidate.penalty is None else candidate.penalty

@@ -94,7 +94,8 @@ class Asker:
         """Returns for each stratum the number of the guess that is (noisily) furthest off.
 
         Quality is weight * (L1 distance between guess and data - penalty): one row of a unit moves
-        it by at most the largest weight. `allowed` of shape (strata, guesses) masks guesses out of the competition.
+        it by at most the largest weight. `allowed` of shape (strata, guesses) masks guesses out of
+        the competition.
         """
         query = self.domain.query
         asked = [Candidate(query(g.clique), g.estimate, g.weight, g.penalty) for g in guesses]

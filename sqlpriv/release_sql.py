@@ -25,7 +25,7 @@ from sqlpriv.plan.explain import SCHEMA, row, totals
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.price import epsilon_shown, half_width
 from sqlpriv.plan.synthetic import plan_synthetic
-from sqlpriv.store import ReleaseStore
+from sqlpriv.store import MARK, ReleaseStore
 from sqlpriv.synth.progress import Report
 from sqlpriv.synth.synthesis import Job, Synthesis, prepare, steps
 from sqlpriv.synth.synthesis import synthesize as run_job
@@ -87,7 +87,7 @@ def comment(create: t.CreateSynthetic, job: Job, budget: Budget, principal: str)
     when = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
     epsilon = epsilon_shown(job.price, budget.delta)
     return (
-        f"Synthetic rows, differentially private. Method: {job.method.name}. "
+        f"Synthetic rows, {MARK}. Method: {job.method.name}. "
         f"epsilon = {epsilon:.6g}, delta = {budget.delta:g}. Strata: {strata}. "
         f"Made {when} by {principal}. Statement: {create.text}"
     )

@@ -35,7 +35,8 @@ from sqlpriv.owner import OwnerEngine, Parameters, outside
 from sqlpriv.plan.explain import explain
 from sqlpriv.plan.plan import Plan, plan
 from sqlpriv.plan.price import epsilon_shown
-from sqlpriv.store import ReleaseStore
+from sqlpriv.publish import publish
+from sqlpriv.store import beside
 from sqlpriv.synth.progress import Progress, Report, silent
 
 __all__ = ["Catalog", "Progress", "Result", "Session"]
@@ -101,7 +102,7 @@ class Session:
             )
         self._owner = OwnerEngine(self.vault) if role == "owner" else None
         self._kernel = Kernel(self.vault)
-        self._store = ReleaseStore(self.vault.with_suffix(".release.duckdb"))
+        self._store = beside(self.vault)
         self._settings: dict[str, float] = {}
         self._settle()
 
@@ -158,6 +159,10 @@ class Session:
             self._store.tables(),
         )
 
+    def comments(self) -> dict[str, str]:
+        """Returns what each released table says of itself: method, price, strata, when, whence."""
+        return self._store.comments()
+
     def budgets(self) -> tuple[tuple[str, float, float], ...]:
         """Returns (unit's table, epsilon left, epsilon in all) for every declared budget."""
         found = []
@@ -194,6 +199,12 @@ class Session:
                 return self._describe(statement)
             case t.SetOption():
                 return self._set(statement)
+            case t.Publish():
+                self._needs_owner(
+                    "publish: it writes with the rights of this process", statement.pos
+                )
+                to = statement.target
+                return Result(message=publish(self._store, statement.tables, to, self.vault))
 
     # --- private queries ---
 

@@ -1,29 +1,27 @@
 """The release file: tables that anyone may have, published whole or not at all.
 
 `people.release.duckdb` is written in DuckDB's storage format of v1.2.0, which DuckDB 1.2 and later
-read. Publishing never writes to it: a new file is built beside it (a copy, changed), synced, and
-renamed over it. So whoever holds the old file open keeps reading the old one, a crash leaves the
-old or the new one whole, and the directory is synced before success is reported. One publisher at
-a time holds a lock (`….lock`), which the system lets go when a process dies; what a dead one left
-behind is removed by the next.
+read. Publishing never writes to it: a new file is built beside it (a copy, changed) and renamed
+over it, as `durable` does. One publisher at a time holds a lock (`….lock`).
 """
 
 from __future__ import annotations
 
-import fcntl
-import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
 
+from sqlpriv import durable
 from sqlpriv.errors import OperationalError, Refused, VaultBusy
 
 STORAGE_VERSION = "v1.2.0"
 """Old enough for the DuckDB 1.x inside BI tools."""
+
+MARK = "differentially private"
+"""Every comment of a released table holds it; a table without it is not ours to replace."""
 
 NO_EXTENSIONS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
@@ -61,7 +59,8 @@ class ReleaseStore:
             VaultBusy: Somebody has the file open for writing.
             OperationalError: DuckDB could not write it; the old file is untouched.
         """
-        columns = ", ".join(f"CAST({_q(c)} AS {types[c]}) AS {_q(c)}" for c in table.column_names)
+        casts = (f"CAST({quoted(c)} AS {types[c]}) AS {quoted(c)}" for c in table.column_names)
+        columns = ", ".join(casts)
 
         def change(engine: duckdb.DuckDBPyConnection) -> bool:
             if not replace and name.lower() in map(str.lower, _tables(engine)):
@@ -70,7 +69,7 @@ class ReleaseStore:
                     hint="CREATE OR REPLACE SYNTHETIC TABLE …",
                 )
             engine.register("sqlpriv_rows", table)
-            made = f"release.main.{_q(name)}"
+            made = f"release.main.{quoted(name)}"
             engine.execute(f"CREATE OR REPLACE TABLE {made} AS SELECT {columns} FROM sqlpriv_rows")
             engine.execute(f"COMMENT ON TABLE {made} IS {_text(comment)}")
             return True
@@ -83,7 +82,7 @@ class ReleaseStore:
         def change(engine: duckdb.DuckDBPyConnection) -> bool:
             found = name.lower() in map(str.lower, _tables(engine))
             if found:
-                engine.execute(f"DROP TABLE release.main.{_q(name)}")
+                engine.execute(f"DROP TABLE release.main.{quoted(name)}")
             return found
 
         return self._rebuild(change) if self.path.exists() else False
@@ -109,39 +108,49 @@ class ReleaseStore:
             engine.execute(setting)
         return engine
 
-    def copy(self, to: Path) -> None:
-        """Writes a copy of the file of now to another place, atomically. It may be given away."""
-        building = to.with_name(f".{to.name}.{os.getpid()}.tmp")
-        shutil.copyfile(self.path, building)
-        _into_place(building, to)
+    def comments(self) -> dict[str, str]:
+        """Returns what each released table says of itself: method, price, strata, when, whence."""
+        with self.connect_read_only() as engine:
+            return _comments(engine)
+
+    def take(self, source: ReleaseStore, names: Sequence[str]) -> None:
+        """Puts tables of another release file here, comments and all.
+
+        Tables of those names are replaced if they were released, all others stay. Raises as
+        `publish` does; Refused also where a table of that name is somebody else's.
+        """
+
+        def change(engine: duckdb.DuckDBPyConnection) -> bool:
+            theirs = _comments(engine)
+            engine.execute(f"ATTACH {_text(str(source.path))} AS source (READ_ONLY)")
+            comments = _comments(engine, "source")
+            for name in names:
+                refuse_foreign(name, theirs)
+                made = f"release.main.{quoted(name)}"
+                rows = f"source.main.{quoted(name)}"
+                engine.execute(f"CREATE OR REPLACE TABLE {made} AS FROM {rows}")
+                engine.execute(f"COMMENT ON TABLE {made} IS {_text(comments[name])}")
+            engine.execute("DETACH source")
+            return True
+
+        self._rebuild(change)
 
     def _rebuild(self, change: Callable[[duckdb.DuckDBPyConnection], bool]) -> bool:
         """Applies a change to a copy and renames that over the file; returns what it returned."""
-        with self._locked():
-            self._clear()
+        with durable.locked(Path(f"{self.path}.lock")):
+            durable.clear(self.path.parent, self.path.name)
             if Path(f"{self.path}.wal").exists():
                 raise VaultBusy(f"{self.path.name} is open for writing elsewhere; close it there")
-            building = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
+            building = durable.building(self.path)
             try:
                 if self.path.exists():
                     shutil.copyfile(self.path, building)
                 changed = _changed(building, change)
                 if changed:
-                    _into_place(building, self.path)
+                    durable.into_place(building, self.path)
             finally:
-                self._clear()
+                durable.clear(self.path.parent, self.path.name)
             return changed
-
-    def _clear(self) -> None:
-        """Removes what publishers left behind: only the holder of the lock has files here."""
-        for leftover in self.path.parent.glob(f".{self.path.name}.*.tmp*"):
-            leftover.unlink(missing_ok=True)
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        with open(f"{self.path}.lock", "ab") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
 
 
 def _changed(building: Path, change: Callable[[duckdb.DuckDBPyConnection], bool]) -> bool:
@@ -154,22 +163,32 @@ def _changed(building: Path, change: Callable[[duckdb.DuckDBPyConnection], bool]
             engine.execute("DETACH release")
             return changed
     except duckdb.Error as error:
+        if "storage version" in str(error):
+            raise OperationalError(
+                f"the file there is in a newer storage format than {STORAGE_VERSION}, which the"
+                " DuckDB inside BI tools reads; publish to a new file"
+            ) from None
         raise OperationalError(f"the release file could not be written: {error}") from None
 
 
-def _into_place(building: Path, path: Path) -> None:
-    """Syncs a file, renames it, syncs the directory: in this order nothing half can be seen."""
-    _sync(building)
-    os.replace(building, path)
-    _sync(path.parent)
+def beside(vault: Path) -> ReleaseStore:
+    """Returns the released tables of a vault; their file lies beside it."""
+    return ReleaseStore(vault.with_suffix(".release.duckdb"))
 
 
-def _sync(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def refuse_foreign(name: str, comments: Mapping[str, str | None]) -> None:
+    """Raises Refused where a table of that name is there (case counts not) and was not released.
+
+    Args:
+        name: Of the table to be written.
+        comments: Of the tables that are there.
+    """
+    there = {table.lower(): comment or "" for table, comment in comments.items()}
+    if MARK not in there.get(name.lower(), MARK):
+        raise Refused(
+            f'there is a table "{name}" already, and it is not one that was released',
+            hint="drop or rename it there, or publish elsewhere",
+        )
 
 
 def _tables(engine: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, ...]]:
@@ -184,7 +203,17 @@ def _tables(engine: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, ...]]:
     return {table: tuple(columns) for table, columns in found.items()}
 
 
-def _q(identifier: str) -> str:
+def _comments(engine: duckdb.DuckDBPyConnection, database: str = "release") -> dict[str, str]:
+    rows = engine.execute(
+        "SELECT table_name, comment FROM duckdb_tables()"
+        " WHERE database_name = ? AND schema_name = 'main' AND NOT internal ORDER BY table_name",
+        [database],
+    ).fetchall()
+    return {table: comment or "" for table, comment in rows}
+
+
+def quoted(identifier: str) -> str:
+    """Returns an identifier as SQL has it."""
     return '"' + identifier.replace('"', '""') + '"'
 
 

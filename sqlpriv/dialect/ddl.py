@@ -18,6 +18,7 @@ from sqlpriv.dialect.tree import (
     DropPrivacyLink,
     DropSynthetic,
     Options,
+    Publish,
     SetBound,
     SetBudget,
     SetDomainBetween,
@@ -43,6 +44,22 @@ def show(c: Cursor) -> Show:
     what = c.next().upper.lower()
     c.end()
     return Show(what, first.pos)
+
+
+def publish(c: Cursor) -> Publish:
+    """Returns `PUBLISH [table, …] TO 'target'`."""
+    first, tables = c.next(), []
+    if not c.at("TO"):
+        tables.append(c.name("the name of a released table, or TO"))
+    while tables and c.accept(","):
+        tables.append(c.name("the name of a released table"))
+    c.expect("TO")
+    place = c.peek()
+    target = constant(c)
+    if not isinstance(target, str):
+        raise refusal(place, "the place to publish to is a text", "as in TO 'bi.duckdb'")
+    c.end()
+    return Publish(tuple(tables), target, first.pos)
 
 
 def set_option(c: Cursor) -> SetOption:

@@ -104,7 +104,7 @@ def _statement(c: Cursor) -> Statement:
     if word in plain.CHANGES:
         return plain.change(c)
     raise c.refuse(f"{c.peek().shown} does not begin a statement",
-                   "statements begin with SELECT, CREATE, ALTER, SHOW, EXPLAIN, …")  # fmt: skip
+                   "as SELECT, CREATE, ALTER, SHOW, EXPLAIN and PUBLISH do")  # fmt: skip
 
 
 def _ours(c: Cursor) -> Statement | None:
@@ -116,6 +116,8 @@ def _ours(c: Cursor) -> Statement | None:
         return ddl.alter(c)
     if c.at("DROP", "SYNTHETIC"):
         return ddl.drop_synthetic(c)
+    if c.at("PUBLISH"):
+        return ddl.publish(c)
     if c.at("CREATE"):
         kind = c.peek(3).upper if second == "OR" else second
         if kind == "SYNTHETIC":

@@ -417,7 +417,16 @@ class Explain:
     pos: Pos = _pos()
 
 
+@dataclass(frozen=True)
+class Publish:
+    """`PUBLISH [table, …] TO 'target'`: released tables, all of them if none is named."""
+
+    tables: tuple[str, ...]
+    target: str
+    pos: Pos = _pos()
+
+
 Statement = (
     Select | Plain | AlterPrivacy | CreateUnitTable | CreateSynthetic | DropSynthetic | Show
-    | Describe | SetOption | Explain
+    | Describe | SetOption | Explain | Publish
 )  # fmt: skip

@@ -147,6 +147,30 @@ def budget(vault: Path, role: str, principal: str | None, form: str) -> None:
 
 
 @main.command()
+@click.argument("vault", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("tables", metavar="[TABLE]...", nargs=-1)
+@click.option("--to", "target", required=True, help="Where to: see below.")
+def publish(vault: Path, tables: tuple[str, ...], target: str) -> None:
+    """Hand released tables to BI tools: each TABLE, or all that were released from VAULT.
+
+    It copies what is public already (VAULT's .release.duckdb), costs nothing and opens no vault.
+    Tables of the same names are replaced without disturbing who reads them; others stay.
+
+    \b
+    --to bi.duckdb                        a DuckDB file that DuckDB 1.2 and later read
+    --to 'folder/*.parquet'               a Parquet file for each table (mind the quotes)
+    --to postgresql://user@host/database  tables in PostgreSQL
+    """
+    from sqlpriv.publish import publish as hand_out
+    from sqlpriv.store import beside
+
+    try:
+        click.echo(hand_out(beside(vault), tables, target, vault), err=True)
+    except sqlpriv.Error as error:
+        _fail(error)
+
+
+@main.command()
 @click.option(
     "--dir",
     "directory",

@@ -89,7 +89,7 @@ def _values(column: pa.ChunkedArray[Any]) -> list[Any]:
 
 
 def _whole(kind: pa.DataType) -> bool:
-    return pa.types.is_decimal(kind) and kind.scale == 0 and kind.precision == 38
+    return bool(pa.types.is_decimal(kind) and kind.scale == 0 and kind.precision == 38)
 
 
 def numeric(kind: pa.DataType) -> bool:

@@ -15,6 +15,7 @@ from sqlpriv.dialect.tree import (
     DropPrivacyLink,
     DropSynthetic,
     Plain,
+    Publish,
     SetBound,
     SetBudget,
     SetDomainBetween,
@@ -177,6 +178,8 @@ def test_a_wrong_create_pu_table_is_refused(rest, words):
         ("SET PRIVACY_EPSILON TO 1", SetOption("privacy_epsilon", 1)),
         ("SET SESSION privacy_mode = Fast", SetOption("privacy_mode", "fast")),
         ("RESET privacy_epsilon", SetOption("privacy_epsilon", None)),
+        ("PUBLISH TO 'bi.duckdb'", Publish((), "bi.duckdb")),
+        ("publish a, \"to\" to 'it''s/*.parquet'", Publish(("a", "to"), "it's/*.parquet")),
     ],
 )
 def test_the_other_statements_are_read(text, statement):
@@ -191,6 +194,11 @@ def test_the_other_statements_are_read(text, statement):
         ("SHOW SYNTHESIZERS LIKE 'a%'", "expected the end"),
         ("DROP SYNTHETIC s", "expected TABLE"),
         ("SET privacy_epsilon", "expected ="),
+        ("PUBLISH a", "expected TO"),
+        ("PUBLISH , a TO 'x'", "expected the name of a released table, or TO"),
+        ("PUBLISH a, TO 'x'", "expected the name of a released table"),
+        ("PUBLISH TO bi", "expected a constant"),
+        ("PUBLISH TO 3", "is a text"),
         ("SET privacy_epsilon = ", "expected a constant"),
     ],
 )

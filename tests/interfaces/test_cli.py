@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import duckdb
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
@@ -100,6 +101,25 @@ def test_budget(vault):
     assert row["charges"] == 0
 
 
+def test_publish(vault, tmp_path):
+    create = (
+        "CREATE SYNTHETIC TABLE s AS SELECT SEX, AGEP FROM people STRATIFY BY SEX"
+        " USING independent OPTIONS (epsilon = 1)"
+    )
+    assert run("query", vault, create).exit_code == 0
+    target = tmp_path / "bi.duckdb"
+    result = run("publish", vault, "S", "--to", target)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == f"published s to {target}\n"
+    with duckdb.connect(str(target), read_only=True) as plain:
+        (comment,) = plain.execute("SELECT comment FROM duckdb_tables()").fetchone()
+    told = ("Method: independent", "epsilon = 1,", "delta = 1e-09", "Strata: SEX", "by ", create)
+    assert all(part in comment for part in told)
+    refused = run("publish", vault, "people", "--to", target)
+    assert refused.exit_code == 1
+    assert "private tables are never published" in refused.stderr
+
+
 def test_the_owner_starts_a_vault(tmp_path):
     path = tmp_path / "new.duckdb"
     result = run("query", path, "CREATE TABLE t (a INTEGER)", "--role", "owner")
@@ -118,7 +138,7 @@ def test_the_shell_reads_a_pipe(vault):
 
 def test_help_and_version():
     assert "sqlpriv demo" in run("--help").stdout
-    for command in ("query", "shell", "budget", "demo"):
+    for command in ("query", "shell", "budget", "publish", "demo"):
         result = run(command, "--help")
         assert result.exit_code == 0
         assert command in result.stdout

@@ -25,6 +25,7 @@ from sqlpriv.errors import (
     PermissionDenied,
     Refused,
 )
+from sqlpriv.evaluation_sql import evaluated
 from sqlpriv.kernel.budget import Budget, Price
 from sqlpriv.kernel.contract import UNDECLARED, TableContract
 from sqlpriv.kernel.gate import Allowance, Kernel
@@ -183,6 +184,10 @@ class Session:
                 return Result(self._explain(statement))
             case t.CreateSynthetic():
                 return self._synthetic(statement, report)
+            case t.Evaluate():
+                self._needs_owner("see how far synthetic rows are from private ones", statement.pos)
+                made = evaluated(statement, self.vault, self._store, self._contracts(), report)
+                return Result(made, exact=True)
             case t.DropSynthetic():
                 self._needs_owner("drop a synthetic table", statement.pos)
                 dropped = self._store.drop(statement.name)

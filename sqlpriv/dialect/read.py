@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from sqlpriv.dialect import ddl, plain
 from sqlpriv.dialect.cursor import Cursor, refusal
+from sqlpriv.dialect.evaluate import evaluate
 from sqlpriv.dialect.keywords import QUERY_HEADS
 from sqlpriv.dialect.parameters import Parameters, bind
 from sqlpriv.dialect.select import select, synthetic
@@ -112,6 +113,8 @@ def _ours(c: Cursor) -> Statement | None:
     second = c.peek(1).upper
     if c.at("SHOW", "SYNTHESIZERS") or (c.at("SHOW", "PRIVACY") and c.peek(2).kind is not Kind.END):
         return ddl.show(c)
+    if c.at("EVALUATE"):
+        return evaluate(c)
     if c.at("ALTER", "TABLE"):
         return ddl.alter(c)
     if c.at("DROP", "SYNTHETIC"):

@@ -384,6 +384,18 @@ class DropSynthetic:
 
 
 @dataclass(frozen=True)
+class Evaluate:
+    """`EVALUATE SYNTHETIC TABLE synthetic AGAINST real STRATIFY BY strata [OPTIONS (…)]`."""
+
+    synthetic: str
+    real: str
+    strata: tuple[str, ...]
+    options: Options = ()
+    text: str = field(default="", compare=False)
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
 class Show:
     """`SHOW PRIVACY TABLES | BUDGET | RELEASES`, `SHOW SYNTHESIZERS`; what is lower case."""
 
@@ -428,5 +440,5 @@ class Publish:
 
 Statement = (
     Select | Plain | AlterPrivacy | CreateUnitTable | CreateSynthetic | DropSynthetic | Show
-    | Describe | SetOption | Explain | Publish
+    | Describe | SetOption | Explain | Publish | Evaluate
 )  # fmt: skip

@@ -1,0 +1,152 @@
+"""Means by stratum in two tables, and how evenly the second one misses the first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from sqlpriv.errors import DataError
+from sqlpriv.evaluate.levels import ask, stratum_labels
+from sqlpriv.evaluate.marginals import Stratum
+from sqlpriv.kernel.render import name
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Means:
+    """Sizes and means by stratum; the last row of each array is the population's.
+
+    Attributes:
+        columns: d names.
+        strata: k labels: those that either table has, in order.
+        rows: (k + 1, 2): rows of the real and of the synthetic table.
+        real: (k + 1, d) true means; NaN where no value is.
+        synthetic: (k + 1, d), in the same order.
+    """
+
+    columns: tuple[str, ...]
+    strata: tuple[Stratum, ...]
+    rows: NDArray[np.int64]
+    real: Floats
+    synthetic: Floats
+
+
+@dataclass(frozen=True)
+class Parity:
+    """A parity error, and what it could not count.
+
+    Attributes:
+        error: The sum of Definition 10 over the strata and the population that have a truth.
+        undefined: Positions whose truth is zero or missing: there is nothing to divide by, so they
+            are left out of the sum. The population's position is k.
+    """
+
+    error: float
+    undefined: tuple[int, ...]
+
+
+def means(
+    real: duckdb.DuckDBPyRelation,
+    synthetic: duckdb.DuckDBPyRelation,
+    columns: Sequence[str],
+    strata: Sequence[str],
+) -> Means:
+    """Returns the means of the columns in every stratum of both tables, each in one pass.
+
+    Args:
+        real: The private rows.
+        synthetic: Rows with the same columns; both are of one DuckDB connection.
+        columns: Numeric ones, or BOOLEAN.
+        strata: The columns that make the strata, at least one.
+
+    Raises:
+        DataError: No column of strata is given.
+    """
+    if not strata:
+        raise DataError("means are compared by stratum: name at least one column of strata")
+    found = [_table(relation, columns, strata) for relation in (real, synthetic)]
+    labels = tuple(sorted(set().union(*found) - {()}))
+    width = len(columns) + 1
+    both = np.full((2, len(labels) + 1, width), np.nan)
+    both[:, :, 0] = 0
+    for side, rows in enumerate(found):
+        for at, label in enumerate((*labels, ())):
+            both[side, at] = rows.get(label, both[side, at])
+    sizes = both[:, :, 0].T.astype(np.int64)
+    return Means(tuple(columns), labels, sizes, both[0, :, 1:], both[1, :, 1:])
+
+
+def _table(
+    relation: duckdb.DuckDBPyRelation, columns: Sequence[str], strata: Sequence[str]
+) -> dict[Stratum, list[float]]:
+    keys = ", ".join(map(name, strata))
+    values = "".join(f", {name(c)}" for c in columns if c not in strata)
+    averages = "".join(f", avg(CAST({name(c)} AS DOUBLE))" for c in columns)
+    named = relation.project(f"{stratum_labels(relation, strata)}{values}")
+    rows = ask(
+        named,
+        "named",
+        f"SELECT GROUPING({keys}) > 0, {keys}, count(*){averages} FROM named"
+        f" GROUP BY GROUPING SETS (({keys}), ())",
+    )
+    at = len(strata) + 1
+    return {
+        () if row[0] else tuple(row[1:at]): [np.nan if v is None else float(v) for v in row[at:]]
+        for row in rows
+    }
+
+
+def relative_errors(truth: Floats, estimate: Floats) -> Floats:
+    """Returns |truth - estimate| / |truth|, elementwise.
+
+    NaN where the truth is zero or missing; 1 where only the estimate is missing: an answer that is
+    not there is as far off as an answer of nothing.
+    """
+    error = np.full(truth.shape, np.nan)
+    known = ~np.isnan(truth) & (truth != 0)
+    error[known] = 1.0
+    both = known & ~np.isnan(estimate)
+    error[both] = np.abs((truth[both] - estimate[both]) / truth[both])
+    return error
+
+
+def parity_error(truth: Floats, estimate: Floats, omega: float | None = None) -> Parity:
+    """Returns the parity error of one statistic (Definition 10; the appendix's Definition 11).
+
+    omega * |relative error of the population| + sum over the strata of |relative error|.
+
+    Args:
+        truth: (k + 1,): the k strata, then the population.
+        estimate: (k + 1,), in the same order.
+        omega: The population's weight; 1 / k if None, as the paper sets it.
+
+    Raises:
+        DataError: The arrays are not of one length, or hold no stratum.
+    """
+    if truth.shape != estimate.shape or truth.ndim != 1 or len(truth) < 2:
+        raise DataError("parity error takes k strata and then the population, twice")
+    errors = relative_errors(truth, estimate)
+    weights = np.ones(len(errors))
+    weights[-1] = 1 / (len(errors) - 1) if omega is None else omega
+    undefined = tuple(int(i) for i in np.flatnonzero(np.isnan(errors)))
+    return Parity(float(np.nansum(errors * weights)), undefined)
+
+
+def max_disparity(truth: Floats, estimate: Floats) -> float:
+    """Returns how much worse the worst-served stratum is than the best-served one.
+
+    The largest less the smallest relative error of the strata's means; NaN where fewer than two
+    strata have a truth to compare with.
+
+    Args:
+        truth: (k + 1,): the k strata, then the population, which is not looked at.
+        estimate: (k + 1,), in the same order.
+    """
+    errors = relative_errors(truth[:-1], estimate[:-1])
+    known = errors[~np.isnan(errors)]
+    return float(known.max() - known.min()) if len(known) > 1 else float("nan")

@@ -108,10 +108,13 @@ def _budgeted(kernel: Kernel, action: t.SetBudget, contract: TableContract, prin
     table, budget = contract.table, budget_of(contract.table, action.options)
     if contract.key is None:
         raise DeclarationError(f"a budget is for a unit's table: give {table} a PRIVACY_KEY")
-    kernel.ledger.set_budget(budget, principal)
+    kernel.ledger.set_budget(budget, principal, action.holder)
     epsilon = epsilon_shown(budget.total, budget.delta)
     kind = f"rho = {budget.total.value:g}, " if budget.delta else "pure "
-    return f"the budget of {table} is {kind}epsilon = {epsilon:.6g}, delta = {budget.delta:g}"
+    what = (
+        f"what {action.holder} may spend of {table}" if action.holder else f"the budget of {table}"
+    )
+    return f"{what} is {kind}epsilon = {epsilon:.6g}, delta = {budget.delta:g}"
 
 
 def budget_of(table: str, options: t.Options) -> Budget:

@@ -16,10 +16,9 @@ from sqlpriv.dialect import tree as t
 from sqlpriv.errors import ProgrammingError
 from sqlpriv.estimate.weights import aligned
 from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import Budget
+from sqlpriv.kernel.budget import Budget, Price
 from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.gate import Allowance, Kernel
-from sqlpriv.kernel.ledger import Account
 from sqlpriv.owner import Parameters
 from sqlpriv.plan.explain import SCHEMA, row, totals
 from sqlpriv.plan.plan import Plan
@@ -66,9 +65,11 @@ def shares(job: Job, table: pa.Table | None, name: str) -> NDArray[np.float64] |
     return aligned(table, name, columns, labels)
 
 
-def explained(kernel: Kernel, job: Job, contract: TableContract, account: Account) -> pa.Table:
+def explained(
+    kernel: Kernel, job: Job, contract: TableContract, left: Price, delta: float
+) -> pa.Table:
     """Returns the rows of EXPLAIN PRIVACY for a synthetic table: what each step costs."""
-    rows, delta = [], account.budget.delta
+    rows = []
     for step in steps(job):
         found: dict[str, Any] = {}
         if step.measurement is not None:
@@ -77,7 +78,7 @@ def explained(kernel: Kernel, job: Job, contract: TableContract, account: Accoun
             found["expected_error"] = half_width(step.price) * e.sigma
         mechanism = e.mechanism if step.measurement is not None else step.mechanism
         rows.append(row(step.name, delta, step.price, mechanism=mechanism, **found))
-    rows += totals(job.price, account.left, delta)
+    rows += totals(job.price, left, delta)
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 

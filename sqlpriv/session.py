@@ -7,7 +7,7 @@ tables that it names and the role of who asks; anything else is refused before i
 from __future__ import annotations
 
 import getpass
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -26,6 +26,7 @@ from sqlpriv.errors import (
     Refused,
 )
 from sqlpriv.evaluation_sql import evaluated
+from sqlpriv.kernel.algebra import Relation
 from sqlpriv.kernel.budget import Budget, Price
 from sqlpriv.kernel.contract import UNDECLARED, TableContract
 from sqlpriv.kernel.gate import Allowance, Kernel
@@ -165,10 +166,14 @@ class Session:
         return self._store.comments()
 
     def budgets(self) -> tuple[tuple[str, float, float], ...]:
-        """Returns (unit's table, epsilon left, epsilon in all) for every declared budget."""
+        """Returns (unit's table, epsilon left, epsilon in all) for every declared budget.
+
+        Where who asks has a ceiling of their own under it, that of the two with less left.
+        """
         found = []
         for table, contract in self._contracts().items():
-            if account := self._kernel.ledger.account(table):
+            if accounts := self._kernel.ledger.accounts(table, self.principal):
+                account = min(accounts, key=lambda a: a.left.nano)
                 budget, left = account.budget, account.left
                 total = epsilon_shown(budget.total, budget.delta)
                 found.append((contract.table, epsilon_shown(left, budget.delta), total))
@@ -277,6 +282,11 @@ class Session:
             )
         return account
 
+    def _left(self, contract: TableContract, sources: Iterable[Relation]) -> Price:
+        """Returns what may still be charged for such rows: to the table, and to who asks."""
+        accounts = self._kernel.accounts(contract, self.principal, sources)
+        return min((account.left for account in accounts), key=lambda price: price.nano)
+
     def _due(self, planned: Plan, contract: TableContract) -> Price:
         fresh = [m for m in planned.measurements if not self._kernel.sealed(m, contract)]
         if not fresh:
@@ -298,7 +308,7 @@ class Session:
                     planned,
                     self._kernel.explain(planned.measurements, contract),
                     self._due(planned, contract),
-                    account.left,
+                    self._left(contract, [m.query.source for m in planned.measurements]),
                     account.budget.delta,
                     release_sql.sizes(self._kernel, planned, contract),
                 )
@@ -306,7 +316,10 @@ class Session:
                 contract = self._private(create.select.table, create.pos, contracts)
                 account = self._account(contract, create.pos)
                 job, _ = release_sql.prepared(create, contract, account.budget, self._settings)
-                return release_sql.explained(self._kernel, job, contract, account)
+                left = self._left(contract, [job.domain.source])
+                return release_sql.explained(
+                    self._kernel, job, contract, left, account.budget.delta
+                )
             case t.Plain() as plain:
                 raise plain.refusal
 

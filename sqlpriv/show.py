@@ -12,6 +12,7 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.budget import KINDS, Rho
 from sqlpriv.kernel.contract import Categories, Column, ColumnDomain, Interval, TableContract
 from sqlpriv.kernel.gate import Kernel
+from sqlpriv.kernel.ledger import Account
 from sqlpriv.kernel.render import literal
 from sqlpriv.plan.price import epsilon_shown
 from sqlpriv.synth.method import Option
@@ -52,31 +53,35 @@ def status(contract: TableContract) -> str:
 def budget(kernel: Kernel, contracts: Mapping[str, TableContract]) -> pa.Table:
     """SHOW PRIVACY BUDGET: what each unit's table may spend, has spent and has left.
 
-    epsilon_left is the most that one more statement could ask for. Under zCDP epsilon_spent and
-    epsilon_left add up to more than epsilon, because rho adds up and epsilon does not.
+    A row with a principal is a ceiling of theirs under the table's budget, and what they spent of
+    it. epsilon_left is the most that one more statement could ask for, if it concerns everybody.
+    Under zCDP epsilon_spent and epsilon_left add up to more than epsilon, because rho adds up and
+    epsilon does not.
     """
-    rows = []
-    for table in contracts:
-        account = kernel.ledger.account(table)
-        if account is None:
-            continue
-        found, spent, left = account.budget, account.spent, account.left
-        rho = isinstance(found.total, Rho)
-        rows.append(
-            {
-                "unit_table": contracts[table].table,
-                "epsilon": epsilon_shown(found.total, found.delta),
-                "delta": found.delta,
-                "epsilon_spent": epsilon_shown(spent, found.delta),
-                "epsilon_left": epsilon_shown(left, found.delta),
-                "rho": found.total.value if rho else None,
-                "rho_spent": spent.value if rho else None,
-                "charges": account.charges,
-            }
-        )
+    rows = [
+        {"unit_table": contracts[table].table, "principal": holder or None, **_account(account)}
+        for table in contracts
+        for holder in kernel.ledger.holders(table)
+        if (account := kernel.ledger.account(table, holder))
+    ]
+    texts = [(n, pa.string()) for n in ("unit_table", "principal")]
     names = ("epsilon", "delta", "epsilon_spent", "epsilon_left", "rho", "rho_spent")
     numbers = [(n, pa.float64()) for n in names]
-    return _table(rows, [("unit_table", pa.string()), *numbers, ("charges", pa.int64())])
+    return _table(rows, [*texts, *numbers, ("charges", pa.int64())])
+
+
+def _account(account: Account) -> dict[str, object]:
+    found, spent = account.budget, account.spent
+    rho = isinstance(found.total, Rho)
+    return {
+        "epsilon": epsilon_shown(found.total, found.delta),
+        "delta": found.delta,
+        "epsilon_spent": epsilon_shown(spent, found.delta),
+        "epsilon_left": epsilon_shown(account.left, found.delta),
+        "rho": found.total.value if rho else None,
+        "rho_spent": spent.value if rho else None,
+        "charges": account.charges,
+    }
 
 
 def releases(kernel: Kernel) -> pa.Table:

@@ -35,6 +35,7 @@ class Mutant:
 
 SENSITIVITY, RENDER = "tests/kernel/test_sensitivity.py", "tests/kernel/test_render.py"
 GATE, LEDGER = "tests/kernel/test_gate.py", "tests/kernel/test_ledger.py"
+STRATA = "tests/kernel/test_strata.py"
 READER, SELECTION = "tests/kernel/test_reader.py", "tests/kernel/test_selection.py"
 NOISE, BUDGET = "tests/kernel/test_noise.py", "tests/kernel/test_budget.py"
 ORACLES, AVERAGING = "tests/attacks/test_oracles.py", "tests/attacks/test_averaging.py"
@@ -90,15 +91,29 @@ MUTANTS = (
            "* SCORE_UNIT * rows_per_unit", "* SCORE_UNIT", SELECTION),
     Mutant("every stratum selects at the whole price", K + "gate.py",
            "price.nano // g", "price.nano", SELECTION),
+    Mutant("snapshots are compared, not added up", K + "ledger.py",
+           "spent = sum(most(paid, inside[s])", "spent = max(most(paid, inside[s])", STRATA),
+    Mutant("strata of any table count", K + "strata.py",
+           "or unit.table != contract.table.lower() ", "", STRATA),
+    Mutant("strata of a unit with many rows count", K + "strata.py",
+           " or unit.column not in contract.unique", "", STRATA),
+    Mutant("a condition of an OR pins", K + "strata.py",
+           'case a.Call("and", args):', 'case a.Call("and" | "or", args):', STRATA),
+    Mutant("text of any collation is told apart", K + "strata.py",
+           "(exact is str and contract.collated)", "False", STRATA),
+    Mutant("a batch concerns its first query's strata", K + "strata.py",
+           "set.intersection(*map(set, boxes)) if boxes", "set(boxes[0]) if boxes", STRATA),
+    Mutant("a ceiling binds nobody", K + "ledger.py",
+           'dict.fromkeys(("", who))', 'dict.fromkeys(("",))', LEDGER),
     # --- charge, read, noise, seal ---
     Mutant("the charge comes after the read", K + "gate.py",
-           "charge = self._charge(price)\n            exact: Exact = {}\n"
+           "charge = self._charge(price, at)\n            exact: Exact = {}\n"
            "            for text, group in zip(texts, groups.values(), strict=True):\n"
            "                exact |= reader.cells(text, group)\n",
            "exact = {}\n"
            "            for text, group in zip(texts, groups.values(), strict=True):\n"
            "                exact |= reader.cells(text, group)\n"
-           "            charge = self._charge(price)\n", GATE),
+           "            charge = self._charge(price, at)\n", GATE),
     Mutant("a cheap answer is replayed at a higher price", K + "ledger.py",
            "nano >= ?", "nano <= ?", LEDGER),
     Mutant("what is fresh is not charged", K + "gate.py",

@@ -306,3 +306,36 @@ def test_a_dropped_table_takes_its_declarations_with_it(vault: Path) -> None:
         owner.execute("CREATE OR REPLACE TABLE people AS SELECT * FROM people WHERE id < 100")
         status = {row["table"]: row["status"] for row in rows(owner.execute("SHOW PRIVACY TABLES"))}
     assert status == {"people": "private", "shares": "undeclared", "secrets": "undeclared"}
+
+
+def test_a_principals_ceiling_lies_under_the_tables_budget(vault: Path) -> None:
+    asked = f"{ASKED} FROM people WHERE age > "
+    with Session(vault, role="owner", principal="olga") as owner:
+        declared = "SET PRIVACY BUDGET (epsilon = 0.6, delta = 1e-9) FOR 'team_a'"
+        said = owner.execute(f"ALTER TABLE people {declared}").message
+        assert said.startswith("what team_a may spend of people is rho = ")
+    with Session(vault, principal="team_a") as team, Session(vault, principal="ann") as ann:
+        team.execute(f"{asked} 1 STRATIFY BY sex")
+        assert team.budgets() != ann.budgets()
+        left = rows(team.execute(f"EXPLAIN PRIVACY {asked} 2 STRATIFY BY sex"))[-1]
+        assert left["measurement"] == "short of budget by"
+        with pytest.raises(BudgetExhausted, match="is left to team_a"):
+            team.execute(f"{asked} 2 STRATIFY BY sex")
+        ann.execute(f"{asked} 2 STRATIFY BY sex")
+        table, ceiling = rows(ann.execute("SHOW PRIVACY BUDGET"))
+    assert (table["principal"], ceiling["principal"]) == (None, "team_a")
+    assert (table["charges"], ceiling["charges"]) == (2, 1)
+    assert table["rho_spent"] == pytest.approx(2 * ceiling["rho_spent"])
+
+
+def test_disjoint_strata_share_the_budget(analyst: Session) -> None:
+    asked = ASKED.replace("sex, ", "")
+    for sex in (1, 2):
+        before = rows(analyst.execute(f"EXPLAIN PRIVACY {asked} FROM people WHERE sex = {sex}"))
+        analyst.execute(f"{asked} FROM people WHERE sex = {sex}")
+        total = next(row for row in before if row["measurement"] == "total")
+        left = next(row for row in before if row["measurement"] == "budget left after")
+        assert spent(analyst)[0] == total["rho"]  # of the two the larger, not their sum
+        (budget,) = rows(analyst.execute("SHOW PRIVACY BUDGET"))
+        assert left["rho"] + total["rho"] == pytest.approx(budget["rho"])
+    assert spent(analyst)[1] == 2

@@ -143,11 +143,22 @@ def _bound_or_budget(c: Cursor) -> SetBound | SetBudget:
         for name, value in given:
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise refusal(token, f"{name} is a number")
-        return SetBudget(given)
+        return SetBudget(given, _holder(c))
     if c.at("DOMAIN"):
         raise c.refuse("a domain is of a column",
                        "write ALTER TABLE t ALTER COLUMN c SET PRIVACY DOMAIN …")  # fmt: skip
     raise c.unexpected("BOUND or BUDGET")
+
+
+def _holder(c: Cursor) -> str:
+    """Reads `[FOR 'principal']`; '' where it is not there."""
+    if not c.accept("FOR"):
+        return ""
+    token = c.peek()
+    name = constant(c)
+    if not isinstance(name, str) or not name:
+        raise refusal(token, "a ceiling is for a principal", "write … FOR 'team_a'")
+    return name
 
 
 def _options(c: Cursor, token: Token, known: tuple[str, ...]) -> Options:

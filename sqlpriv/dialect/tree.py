@@ -319,9 +319,13 @@ class SetBound:
 
 @dataclass(frozen=True)
 class SetBudget:
-    """`SET PRIVACY BUDGET (epsilon = …, delta = …)` or `(rho = …)`, as written."""
+    """`SET PRIVACY BUDGET (epsilon = …, delta = …)` or `(rho = …)`, as written.
+
+    `holder`: the principal of `… FOR 'team_a'`, whose ceiling it is; '' for the table's own budget.
+    """
 
     options: Options
+    holder: str = ""
 
 
 Action = (

@@ -5,7 +5,9 @@ SELECT table_name, column_name, data_type, NOT is_nullable AS required,
         WHERE k.table_oid = c.table_oid AND k.database_oid = c.database_oid
             AND constraint_type IN ('PRIMARY KEY', 'UNIQUE')
             AND constraint_column_names = [column_name]
-    ) AS alone_unique
+    ) AS alone_unique,
+    (FROM duckdb_tables() AS t SELECT contains(lower(t.sql), 'collate')
+        WHERE t.table_oid = c.table_oid AND t.database_oid = c.database_oid) AS collated
 FROM duckdb_columns() AS c
 WHERE schema_name = 'main' AND database_name = current_database()
     AND table_oid IN (SELECT table_oid FROM duckdb_tables())

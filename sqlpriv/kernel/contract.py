@@ -103,7 +103,8 @@ class TableContract:
     """Everything that is known about one table of the vault without reading its rows.
 
     `unit` is None for a public or an undeclared table; `key` is that of ADD PRIVACY_KEY, SET
-    PU or not; `unique` are the columns (lower case) that alone are PRIMARY KEY or UNIQUE.
+    PU or not; `unique` are the columns (lower case) that alone are PRIMARY KEY or UNIQUE;
+    `collated`: its text may equal other text.
     """
 
     table: str
@@ -113,6 +114,7 @@ class TableContract:
     links: tuple[Link, ...] = ()
     key: str | None = None
     unique: frozenset[str] = frozenset()
+    collated: bool = False
     facts: TableFacts = TableFacts()
     snapshot: int = 0
 
@@ -152,8 +154,9 @@ def in_force(
         public = body["public"] and unit is None
         known = facts.get(name, {"bounded": False, "constant": ()})
         seen = TableFacts(known["bounded"], frozenset(known["constant"]))
+        alone = (table.unique, table.collated)
         found[name] = TableContract(
-            table.table, columns, unit, public, links, body["key"], table.unique, seen, snapshot
+            table.table, columns, unit, public, links, body["key"], *alone, seen, snapshot
         )
     return found
 

@@ -8,7 +8,7 @@ ask at the wrong price, read what it did not pay for, or see a number without it
 import json
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import compress
@@ -24,11 +24,12 @@ from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel import noise, sensitivity
 from sqlpriv.kernel.budget import Price, Rho
 from sqlpriv.kernel.contract import PrivacyUnit, TableContract, TableFacts, Type, in_force
-from sqlpriv.kernel.ledger import Ledger, Sealed, Snapshot
+from sqlpriv.kernel.ledger import Account, Booking, Ledger, Sealed, Snapshot
 from sqlpriv.kernel.operations import NUMBERS, check_literal
 from sqlpriv.kernel.reader import Reader
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.kernel.render import Scope, render, verifying
+from sqlpriv.kernel.strata import concerned
 
 MAX_CELLS = 2_000_000
 STALE = (
@@ -87,6 +88,13 @@ class Kernel:
         """Returns whether a measurement's answer would be replayed at no cost."""
         named = a.fingerprint(measurement.query)
         return self.ledger.find_seal(contract.snapshot, named, measurement.price) is not None
+
+    def accounts(
+        self, contract: TableContract, who: str, sources: Iterable[a.Relation] = ()
+    ) -> list[Account]:
+        """Returns what a charge for rows of these relations has to fit: see `Ledger.accounts`."""
+        unit = contract.unit.table if contract.unit else contract.table
+        return self.ledger.accounts(unit, who, booking(sources, contract))
 
     def explain(self, asked: Sequence[Measurement], contract: TableContract) -> list[Explained]:
         """Returns what each measurement would do. Reads no row, charges nothing."""
@@ -151,7 +159,8 @@ class Allowance(AbstractContextManager["Allowance"]):
         if fresh:
             ready = [_Ready(m, self.contract) for _, m in fresh]
             price = sensitivity.batch_price([m for _, m in fresh], self.unit)
-            charge, exact = self._bought(price, [m.query for _, m in fresh])
+            queries = [m.query for _, m in fresh]
+            charge, exact = self._bought(price, queries, queries)
             for (named, m), noisy in zip(fresh, ready, strict=True):
                 payload = noisy.noised(exact[m.query]).tobytes()
                 made.append(Sealed(named, m.price, noisy.sigma, payload))
@@ -189,7 +198,7 @@ class Allowance(AbstractContextManager["Allowance"]):
             return tuple(json.loads(seal.payload))
         distance, score = sensitivity.scoring(candidates, self.unit.rows_per_unit)
         missing = [c.query for c in candidates if c.query not in self._exact]
-        charge, read = self._bought(price, missing)
+        charge, read = self._bought(price, [c.query for c in candidates], missing)
         self._exact |= read
         scores = [score(c, self._exact[c.query]) for c in candidates]
         chosen = []
@@ -201,10 +210,13 @@ class Allowance(AbstractContextManager["Allowance"]):
         self._ledger.seal(charge, self._begun(), self.contract.snapshot, [made])
         return tuple(chosen)
 
-    def _bought(self, price: Price, queries: Sequence[a.Query]) -> tuple[int, Exact]:
-        """Pays, then reads: returns the charge and the exact integers, dense and row-major."""
+    def _bought(
+        self, price: Price, asked: Sequence[a.Query], queries: Sequence[a.Query]
+    ) -> tuple[int, Exact]:
+        """Pays for what is asked, then reads those queries: their exact integers, row-major."""
+        at = booking([query.source for query in asked], self.contract)
         if not queries:
-            return self._charge(price), {}
+            return self._charge(price, at), {}
         groups: dict[object, list[a.Query]] = defaultdict(list)
         for query in dict.fromkeys(queries):
             groups[(query.source, query.strata)].append(query)
@@ -213,18 +225,18 @@ class Allowance(AbstractContextManager["Allowance"]):
             if contracts.get(self.contract.table.lower()) != self.contract:
                 raise OperationalError(STALE)
             texts = [render(group, self.contract, snapshot.hash_key) for group in groups.values()]
-            charge = self._charge(price)
+            charge = self._charge(price, at)
             exact: Exact = {}
             for text, group in zip(texts, groups.values(), strict=True):
                 exact |= reader.cells(text, group)
         return charge, exact
 
-    def _charge(self, price: Price) -> int:
+    def _charge(self, price: Price, at: Booking) -> int:
         """Pays, durably. The first payment asks that the whole allowance can be paid."""
         if price.nano > self.left.nano:
             raise BudgetExhausted("the statement asks for more than its allowance")
         whole = price if self.spent.nano else self._limit
-        charge = self._ledger.charge(self._begun(), self.unit.table, price, whole)
+        charge = self._ledger.charge(self._begun(), self.unit.table, price, whole, at)
         self.spent = type(price)(self.spent.nano + price.nano)
         return charge
 
@@ -270,6 +282,11 @@ def _facts(reader: Reader, contract: TableContract, unit: PrivacyUnit) -> dict[s
     bounded, *steady = reader.truths(verifying(contract, unit))
     constant = {c.name.lower() for c in compress(contract.columns, steady)}
     return {"bounded": bool(bounded), "constant": sorted(constant | {unit.column})}
+
+
+def booking(sources: Iterable[a.Relation], contract: TableContract) -> Booking:
+    """Returns which units a charge for rows of these relations concerns, and when: see strata.py"""
+    return Booking(contract.snapshot, concerned(sources, contract))
 
 
 def checked(query: a.Query, scope: Scope) -> Type | None:

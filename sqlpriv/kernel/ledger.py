@@ -7,7 +7,9 @@
 * Nothing is sold twice. What was spent is read and the charge committed under BEGIN IMMEDIATE,
   SQLite's one write lock for all processes.
 * Nothing is guessed. A record of an unknown kind is refused, as is a file whose schema is not, to
-  the letter, ledger.sql. No crash leaves an empty file, which would read as an untouched budget.
+  the letter, that of a version; an older one is brought up, which changes no record. No crash
+  leaves an empty file, which would read as an untouched budget.
+* Nobody outspends the table's budget, nor a ceiling of their own under it, for any unit: strata.py.
 
 Not covered: whoever may write the file can replace it by an older copy or delete it (README.md).
 """
@@ -17,25 +19,42 @@ import os
 import secrets
 import sqlite3
 import threading
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from sqlpriv import errors
 from sqlpriv.kernel.budget import KINDS, NANO, Budget, Price, Rho, epsilon_of
 from sqlpriv.kernel.contract import UNDECLARED, Declared
+from sqlpriv.kernel.strata import Strata, most, too_many
 
 BUSY_SECONDS = 30.0
-SCHEMA = resources.files("sqlpriv.kernel").joinpath("ledger.sql").read_text("utf-8")
+SCHEMAS = tuple(
+    resources.files("sqlpriv.kernel").joinpath(f"{name}.sql").read_text("utf-8")
+    for name in ("ledger", "ledger_2")
+)
+"""What makes a ledger: the first version, then what each later one adds."""
 _PASSING = {"PERM", "BUSY", "LOCKED", "NOMEM", "READONLY", "INTERRUPT", "IOERR", "FULL", "CANTOPEN"}
 
 
+class Booking(NamedTuple):
+    """What a charge concerns: a snapshot, and in it the units of some strata (see strata.py)."""
+
+    snapshot: int | None = None
+    strata: Strata = MappingProxyType({})
+
+
+EVERYBODY = Booking()
+
+
 class Account(NamedTuple):
-    """The latest budget of a unit's table, and the number and the sum of all charges."""
+    """A budget or ceiling in force, how many charges there are, and the most of a unit's loss."""
 
     budget: Budget
     charges: int
@@ -117,27 +136,56 @@ class Ledger:
                     raise errors.LedgerError("the ledger holds a declaration of an unknown kind")
             return last, bodies
 
-    def set_budget(self, budget: Budget, principal: str) -> None:
-        """Replaces the budget of a unit table; what was spent stays spent, and of one kind."""
+    def set_budget(self, budget: Budget, principal: str, holder: str = "") -> None:
+        """Replaces the budget of a unit table, or somebody's ceiling under it.
+
+        What was spent stays spent, and of one kind, which is that of the ceilings, too.
+        """
         unit, total = budget.unit_table.lower(), budget.total
         with self._begin("IMMEDIATE") as db:
-            old = self.account(unit)
-            if old and old.charges and old.spent.kind != total.kind:
-                kept = f"it stays of the kind {old.spent.kind}"
-                raise errors.DeclarationError(f"the budget of {unit} was drawn on: {kept}")
+            own, holders = self.account(unit), {*self.holders(unit)}
+            if holder and own is None:
+                raise errors.DeclarationError(f"{unit} has no PRIVACY BUDGET yet")
+            if own and (own.charges or holders - {holder}) and own.spent.kind != total.kind:
+                drawn = "was drawn on" if own.charges else "and its ceilings are of one kind"
+                kept = f"it stays of the kind {own.spent.kind}"
+                raise errors.DeclarationError(f"the budget of {unit} {drawn}: {kept}")
             row = {"principal": principal, "unit_table": unit, "delta": budget.delta}
-            insert(db, "budget", total, **row)
+            insert(db, "budget", total, holder=holder, **row)
 
-    def account(self, unit_table: str) -> Account | None:
-        """Returns what a unit's table may spend and has spent; None where it has no budget."""
-        sql = "SELECT * FROM account WHERE unit_table = ?"
+    def account(self, unit_table: str, holder: str = "", at: Booking = EVERYBODY) -> Account | None:
+        """Returns what a unit's table may spend, or a principal under it, and has spent.
+
+        Spent is the most that any unit lost, of those that a charge at `at` would concern. None
+        where there is no such budget or ceiling.
+        """
+        unit = unit_table.lower()
         with self._begin() as db:
-            if (row := db.execute(sql, (unit_table.lower(),)).fetchone()) is None:
+            sql = "SELECT kind, nano, delta FROM standing WHERE unit_table = ? AND holder = ?"
+            if (row := db.execute(sql, (unit, holder)).fetchone()) is None:
                 return None
-            unit, kind, nano, delta, charges, alien, spent = row
-            if alien:
-                raise errors.LedgerError(f"the charges of {unit} are not of its budget's kind")
-            return Account(Budget(unit, KINDS[kind](nano), delta), charges, KINDS[kind](spent))
+            kind, delta, charges = KINDS[row[0]], row[2], 0
+            booked: dict[int | None, list[tuple[Strata, int]]] = defaultdict(list)
+            sql = "SELECT * FROM spending WHERE unit_table = ? AND ? IN ('', principal)"
+            for _, _, of, snapshot, strata, nano, number in db.execute(sql, (unit, holder)):
+                if of != row[0]:
+                    raise errors.LedgerError(f"charges of {unit} are not of the kind {row[0]}")
+                booked[snapshot].append((json.loads(strata), nano))
+                charges += number
+            inside = {s: at.strata if s == at.snapshot else {} for s in booked}
+            spent = sum(most(paid, inside[s]) for s, paid in booked.items())
+            return Account(Budget(unit, kind(row[1]), delta), charges, kind(spent))
+
+    def accounts(self, unit_table: str, who: str, at: Booking = EVERYBODY) -> list[Account]:
+        """Returns all that a charge of that principal has to fit: the budget, and their ceiling."""
+        found = [self.account(unit_table, holder, at) for holder in dict.fromkeys(("", who))]
+        return [account for account in found if account]
+
+    def holders(self, unit_table: str) -> list[str]:
+        """Returns whose budget and ceilings are in force, '' for the table's own first."""
+        sql = "SELECT holder FROM standing WHERE unit_table = ? ORDER BY holder"
+        with self._begin() as db:
+            return [holder for (holder,) in db.execute(sql, (unit_table.lower(),))]
 
     def snapshot(self, fingerprint: str) -> Snapshot:
         """Returns the latest snapshot if it is of that fingerprint, else a new one."""
@@ -158,22 +206,38 @@ class Ledger:
         with self._begin("IMMEDIATE") as db:
             return insert(db, "statement", principal=principal, text=text)
 
-    def charge(self, statement_id: int, unit: str, price: Price, whole: Price | None = None) -> int:
+    def charge(
+        self, statement: int, unit: str, price: Price, whole: Price | None = None,
+        at: Booking = EVERYBODY,
+    ) -> int:  # fmt: skip
         """Pays a price, durably and for good; returns the charge's number.
 
-        Raises BudgetExhausted where less is left than the `whole` statement costs (by default, the
-        price), DeclarationError without a budget, LedgerError for a price of nothing or no sense.
+        Raises BudgetExhausted where less is left, to the table or to who asks, than the `whole`
+        statement costs (by default, the price), DeclarationError without a budget, LedgerError for
+        a price of nothing or no sense.
         """
         with self._begin("IMMEDIATE") as db:
-            if (account := self.account(unit)) is None:
+            sql = "SELECT principal FROM statement WHERE id = ?"
+            who = next((name for (name,) in db.execute(sql, (statement,))), "")
+            if not (accounts := self.accounts(unit, who, at)):
                 raise errors.DeclarationError(f"{unit} has no PRIVACY BUDGET; nothing was read")
-            delta, row = account.budget.delta, {"unit_table": account.budget.unit_table}
-            if price.nano <= 0 or price.kind != account.spent.kind:
-                raise errors.LedgerError(f"{account.budget} cannot be charged {price}")
-            if (whole or price).nano > account.left.nano:
-                costs, rest = _shown(whole or price, delta), _shown(account.left, delta)
-                raise errors.BudgetExhausted(f"costs {costs} but {rest} is left; nothing was read")
-            return insert(db, "charge", price, statement_id=statement_id, **row)
+            for account, whose in zip(accounts, ("", f" to {who}"), strict=False):
+                delta = account.budget.delta
+                if price.nano <= 0 or price.kind != account.spent.kind:
+                    raise errors.LedgerError(f"{account.budget} cannot be charged {price}")
+                if (whole or price).nano > account.left.nano:
+                    costs, rest = _shown(whole or price, delta), _shown(account.left, delta)
+                    said = f"costs {costs} but {rest} is left{whose}; nothing was read"
+                    raise errors.BudgetExhausted(said)
+            sql = "SELECT strata FROM spending WHERE unit_table = ? AND snapshot_id = ?"
+            there = db.execute(sql, (unit.lower(), at.snapshot)).fetchall()
+            told = (
+                {} if too_many([at.strata, *(json.loads(s) for (s,) in there)]) else dict(at.strata)
+            )
+            row = {"unit_table": unit.lower(), "snapshot_id": at.snapshot}
+            return insert(
+                db, "charge", price, statement_id=statement, strata=json.dumps(told), **row
+            )
 
     def seal(self, charge: int, statement: int, snapshot: int, new: list[Sealed]) -> list[Sealed]:
         """Stores noised answers under their charge, all or none; returns them numbered."""
@@ -232,11 +296,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     try:
         for pragma in ("synchronous = FULL", "fullfsync = ON", "foreign_keys = ON"):
             db.execute(f"PRAGMA {pragma}")
-        with closing(sqlite3.connect(":memory:")) as model:
-            model.executescript(SCHEMA)
-            for sql in ("PRAGMA user_version", "SELECT sql FROM sqlite_master ORDER BY name"):
-                if db.execute(sql).fetchall() != model.execute(sql).fetchall():
-                    raise errors.LedgerError("this is no ledger, or its guards are not as made")
+        _bring_up(db)
         for table in ("declaration", "budget", "charge"):
             if db.execute(f"PRAGMA quick_check({table})").fetchone() != ("ok",):
                 raise errors.LedgerError("the ledger is damaged")
@@ -248,13 +308,32 @@ def _connect(path: Path) -> sqlite3.Connection:
     return db
 
 
+def _bring_up(db: sqlite3.Connection) -> None:
+    """Adds what later versions added; LedgerError unless the file is, to the letter, of one."""
+    with closing(sqlite3.connect(":memory:")) as model:
+        made = [_schema(model) for script in SCHEMAS if model.executescript(script)]
+    if (found := _schema(db)) in made:
+        for script in SCHEMAS[made.index(found) + 1 :]:
+            with suppress(sqlite3.OperationalError):  # another process is faster
+                db.executescript(f"BEGIN IMMEDIATE; {script} COMMIT")
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+    if _schema(db) != made[-1]:
+        raise errors.LedgerError("this is no ledger, or its guards are not as made")
+
+
+def _schema(db: sqlite3.Connection) -> list[Any]:
+    parts = ("PRAGMA user_version", "SELECT sql FROM sqlite_master ORDER BY name")
+    return [db.execute(sql).fetchall() for sql in parts]
+
+
 def _create(path: Path) -> None:
     """Makes a whole empty ledger beside `path` and links it there, unless another was faster."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL, 0o600))
     try:
         with closing(sqlite3.connect(draft, isolation_level=None)) as db:
-            db.executescript(f"PRAGMA synchronous = FULL; BEGIN; {SCHEMA} COMMIT")
+            db.executescript(f"PRAGMA synchronous = FULL; BEGIN; {''.join(SCHEMAS)} COMMIT")
             db.execute("PRAGMA journal_mode = WAL")
         with suppress(FileExistsError):
             os.link(draft, path)

@@ -89,14 +89,15 @@ class Reader(AbstractContextManager["Reader"]):
 
     @_silenced("the catalog could not be read")
     def catalog(self) -> list[TableContract]:
-        """Returns the base tables of schema main, undeclared: names, types and unique columns."""
+        """Returns the base tables of schema main, undeclared: names, types, unique columns."""
         tables: dict[str, TableContract] = {}
-        for table, column, sql_type, required, unique in self._duckdb.execute(CATALOG).fetchall():
+        rows = self._duckdb.execute(CATALOG).fetchall()
+        for table, column, sql_type, required, unique, collated in rows:
             type_, known = type_of(sql_type), tables.get(table, TableContract(table, ()))
             required &= type_ is not Type.REAL  # NOT NULL is no promise that there is no NaN
             columns = (*known.columns, Column(column, type_, sql_type, None, required))
             alone = known.unique | ({column.lower()} if unique else set())
-            tables[table] = replace(known, columns=columns, unique=alone)
+            tables[table] = replace(known, columns=columns, unique=alone, collated=collated)
         return list(tables.values())
 
     @_silenced("the engine could not finish reading; the charge stays")

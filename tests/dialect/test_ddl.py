@@ -50,6 +50,10 @@ def one(text):
         ("SET PRIVACY BOUND (groups_per_unit = 2)", SetBound(None, 2)),
         ("SET PRIVACY BUDGET (epsilon = 3, delta = 1e-9)",
          SetBudget((("epsilon", 3), ("delta", 1e-9)))),
+        (
+            "SET PRIVACY BUDGET (rho = 0.5) FOR 'team_a'",
+            SetBudget((("rho", 0.5),), "team_a"),
+        ),
         ("SET PRIVACY BUDGET (rho = 0.5, delta=1e-9)", SetBudget((("rho", 0.5), ("delta", 1e-9)))),
         ("ALTER COLUMN c SET PRIVACY DOMAIN IN ('a', 'it''s', NULL)",
          SetDomainIn("c", ("a", "it's", None))),
@@ -84,6 +88,7 @@ def test_each_declaration_is_read(rest, action):
         ("SET PRIVACY BOUND (rows_per_unit = 1.5)", "BOUND", "whole number"),
         ("SET PRIVACY BOUND (rows_per_unit = TRUE)", "BOUND", "whole number"),
         ("SET PRIVACY BUDGET (epsilon = 'x')", "BUDGET", "epsilon is a number"),
+        ("SET PRIVACY BUDGET (epsilon = 1) FOR 3", "3", "a ceiling is for a principal"),
         ("SET PRIVACY BUDGET (epsilon = )", ")", "expected a constant"),
         ("ALTER c SET PRIVACY DOMAIN", "", "expected IN"),
         ("ALTER c SET PRIVACY DOMAIN IN ()", ")", "expected a constant"),

@@ -19,7 +19,7 @@ from sqlpriv.errors import BudgetExhausted, DeclarationError, LedgerError, Opera
 from sqlpriv.kernel import ledger as ledger_module
 from sqlpriv.kernel.budget import Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.contract import UNDECLARED
-from sqlpriv.kernel.ledger import Ledger, Sealed
+from sqlpriv.kernel.ledger import EVERYBODY, Booking, Ledger, Sealed
 
 TABLES = (
     "declaration", "budget", "snapshot", "fact", "statement", "charge", "seal", "replay",
@@ -164,6 +164,82 @@ def test_prices_of_the_wrong_kind_or_of_nothing_are_refused(ledger: Ledger, pric
     assert ledger.account("people").charges == 0
 
 
+def test_a_ceiling_binds_its_principal_and_the_budget_everybody(ledger: Ledger) -> None:
+    def buy(who: str, nano: int) -> None:
+        ledger.charge(ledger.begin_statement(who, "SELECT 1"), "people", Rho(nano))
+
+    ledger.set_budget(Budget("people", Rho(300), 1e-9), "owner", "team_a")
+    assert ledger.holders("People") == ["", "team_a"]
+    buy("team_a", 200)
+    with pytest.raises(BudgetExhausted, match="is left to team_a; nothing was read"):
+        buy("team_a", 101)
+    buy("ann", 600)  # has no ceiling of her own
+    team, table = ledger.account("people", "team_a"), ledger.account("people")
+    assert (team.spent, team.left, team.charges) == (Rho(200), Rho(100), 1)
+    assert (table.spent, table.left, table.charges) == (Rho(800), Rho(200), 2)
+    buy("ann", 150)
+    with pytest.raises(BudgetExhausted, match="is left; nothing was read"):
+        buy("team_a", 60)  # within the ceiling, not within the budget
+    ledger.set_budget(Budget("people", Rho(100), 1e-9), "owner", "team_a")
+    assert ledger.account("people", "team_a").left == Rho(0)
+    assert ledger.account("people", "ann") is None
+
+
+def test_a_ceiling_is_of_the_budgets_kind(ledger: Ledger) -> None:
+    pure = Budget("people", Epsilon(9), 0.0)
+    with pytest.raises(DeclarationError, match="no PRIVACY BUDGET yet"):
+        ledger.set_budget(Budget("firms", Rho(9), 1e-9), "owner", "team_a")
+    ledger.set_budget(pure, "owner")
+    ledger.set_budget(pure, "owner", "team_a")
+    with pytest.raises(DeclarationError, match="stays of the kind pure"):
+        ledger.set_budget(Budget("people", Rho(9), 1e-9), "owner", "team_a")
+    with pytest.raises(DeclarationError, match="ceilings are of one kind: it stays of the kind"):
+        ledger.set_budget(Budget("people", Rho(9), 1e-9), "owner")
+
+
+def version_1(path: Path) -> None:
+    """A ledger as the first version made it, with one charge of 600 nano."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.executescript(ledger_module.SCHEMAS[0])
+        db.execute("PRAGMA journal_mode = WAL")
+        when = ("2026-01-01T00:00:00.000+00:00",)
+        db.execute("INSERT INTO budget VALUES (1, ?, 'o', 'people', 'zcdp', 1000, 1e-9)", when)
+        db.execute("INSERT INTO statement VALUES (1, ?, 'ann', 'SELECT 1')", when)
+        db.execute("INSERT INTO charge VALUES (1, ?, 1, 'people', 'zcdp', 600)", when)
+
+
+def test_a_ledger_of_the_first_version_is_brought_up(tmp_path: Path) -> None:
+    """Its records mean what they did: the charge is every unit's, in every later snapshot."""
+    version_1(tmp_path / "l")
+    with closing(Ledger(tmp_path / "l")) as old:
+        at = Booking(old.snapshot("a").id, {"race": [1]})
+        for where in (EVERYBODY, at):
+            account = old.account("people", at=where)
+            assert (account.budget.total, account.spent) == (Rho(1000), Rho(600))
+        with pytest.raises(BudgetExhausted):
+            old.charge(old.begin_statement("ann", ""), "people", Rho(401), at=at)
+    with closing(Ledger(tmp_path / "l")) as again:
+        assert again.account("people").charges == 1
+
+
+def test_processes_that_bring_up_one_ledger_all_open_it(tmp_path: Path) -> None:
+    script = (
+        "import sys; from sqlpriv.kernel.ledger import Ledger\n"
+        "sys.stdin.read(); print(Ledger(sys.argv[1]).account('people').spent.nano)"
+    )
+    version_1(tmp_path / "l")
+    openers = [python(script, tmp_path / "l") for _ in range(4)]
+    assert [child.communicate(timeout=60)[0] for child in openers] == ["600\n"] * 4
+
+
+def test_a_tampered_ledger_of_the_first_version_is_refused(tmp_path: Path) -> None:
+    version_1(tmp_path / "l")
+    with closing(sqlite3.connect(tmp_path / "l")) as db:
+        db.execute("DROP TRIGGER charge_delete")
+    with pytest.raises(LedgerError, match="guards are not as made"):
+        Ledger(tmp_path / "l")
+
+
 @settings(max_examples=25, deadline=None)
 @given(st.lists(st.integers(1, 400), max_size=12), st.integers(1, 1200))
 def test_spending_follows_the_model(
@@ -251,7 +327,7 @@ def test_unknown_records_are_refused(ledger: Ledger, path: Path) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        "PRAGMA user_version = 2",
+        "PRAGMA user_version = 3",
         "PRAGMA user_version = 0",
         "DROP TRIGGER charge_delete",
         "CREATE TABLE extra (x)",

@@ -14,7 +14,7 @@ from typing import Self
 
 import pyarrow as pa
 
-from sqlpriv import dialect, release_sql, show
+from sqlpriv import catalog, dialect, release_sql, show
 from sqlpriv.answer import answer, rehearse
 from sqlpriv.declarations import declare
 from sqlpriv.dialect import tree as t
@@ -148,10 +148,15 @@ class Session:
         Raises:
             sqlpriv.Error: As the statement deserves; statements before it have been run.
         """
-        result = Result(message="nothing to do")
-        for statement in dialect.read(sql, parameters):
-            result = self._run(statement, progress or silent)
-        return result
+        results = self.run(sql, parameters, progress)
+        return results[-1] if results else Result(message="nothing to do")
+
+    def run(
+        self, sql: str, parameters: Parameters = None, progress: Report | None = None
+    ) -> tuple[Result, ...]:
+        """Runs every statement as `execute` does; returns the result of each."""
+        statements = dialect.read(sql, parameters)
+        return tuple(self._run(statement, progress or silent) for statement in statements)
 
     def catalog(self) -> Catalog:
         """Returns the names of tables and columns, none of them secret."""
@@ -359,6 +364,8 @@ class Session:
     # --- plain SQL ---
 
     def _plain(self, plain: t.Plain) -> Result:
+        if plain.reads_only and catalog.asks_only_this(plain.tables):
+            return Result(catalog.query(self._store, self._contracts(), plain))
         if self._owner is not None:
             if plain.reads_only:
                 return self._exactly(plain.text, plain.parameters, plain.tables)

@@ -129,7 +129,7 @@ def describe(contract: TableContract) -> pa.Table:
         {
             "column_name": c.name,
             "column_type": c.sql_type,
-            "role": _role(contract, c),
+            "role": role(contract, c),
             "privacy_domain": domain_sql(c.domain),
         }
         for c in contract.columns
@@ -152,6 +152,14 @@ def domain_sql(domain: ColumnDomain | None) -> str | None:
     return None
 
 
+def role(contract: TableContract, column: Column) -> str | None:
+    """Returns what a column is to the unit: its key, a link to it, or neither."""
+    if contract.key and column.name.lower() == contract.key.lower():
+        return "privacy key"
+    link = next((x for x in contract.links if x.column.lower() == column.name.lower()), None)
+    return f"link to {link.table}.{link.parent}" if link else None
+
+
 def unknown(show: t.Show) -> Refused:
     """Returns the refusal of a SHOW PRIVACY that does not exist."""
     return Refused(
@@ -164,13 +172,6 @@ def unknown(show: t.Show) -> Refused:
 
 def _plain(value: object) -> str:
     return literal(value).strip("()").removesuffix("e0")  # type: ignore[arg-type]
-
-
-def _role(contract: TableContract, column: Column) -> str | None:
-    if contract.key and column.name.lower() == contract.key.lower():
-        return "privacy key"
-    link = next((x for x in contract.links if x.column.lower() == column.name.lower()), None)
-    return f"link to {link.table}.{link.parent}" if link else None
 
 
 def _table(rows: Iterable[Mapping[str, object]], fields: Sequence[tuple[str, Any]]) -> pa.Table:

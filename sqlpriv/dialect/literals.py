@@ -25,8 +25,10 @@ def number(c: Cursor) -> int | float:
     an exponent, or more digits than a HUGEINT holds (as DuckDB reads them).
 
     Raises:
-        Refused: It runs into a name, or is too large.
+        Refused: None stands here, or it runs into a name, or is too large.
     """
+    if c.peek().kind is not Kind.NUMBER:
+        raise c.unexpected("a number")
     token = c.next()
     after = c.peek()
     if after.start == token.end and after.kind in (Kind.WORD, Kind.NUMBER, Kind.QUOTED):

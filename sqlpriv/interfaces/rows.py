@@ -5,10 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Iterator
+from contextlib import suppress
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+
+from sqlpriv.errors import DataError
 
 Description = tuple[str, str, None, None, int | None, int | None, bool]
 """name, type_code, display_size, internal_size, precision, scale, null_ok"""
@@ -38,7 +41,7 @@ _NAMES = {
 
 
 def type_name(kind: pa.DataType) -> str:
-    """Returns DuckDB's name of an Arrow type; for a nested type, Arrow's own."""
+    """Returns DuckDB's name of an Arrow type: DECIMAL(9,2), INTEGER[], STRUCT(a INTEGER), …"""
     if kind in _NAMES:
         return _NAMES[kind]
     if pa.types.is_decimal(kind):
@@ -51,6 +54,22 @@ def type_name(kind: pa.DataType) -> str:
         return "INTERVAL"
     if pa.types.is_dictionary(kind):
         return type_name(kind.value_type)
+    return _nested_name(kind)
+
+
+def _nested_name(kind: pa.DataType) -> str:
+    if pa.types.is_map(kind):
+        return f"MAP({type_name(kind.key_type)}, {type_name(kind.item_type)})"
+    if pa.types.is_struct(kind) or pa.types.is_union(kind):
+        parts = (kind.field(at) for at in range(kind.num_fields))
+        listed = ", ".join(f"{part.name} {type_name(part.type)}" for part in parts)
+        return f"{'UNION' if pa.types.is_union(kind) else 'STRUCT'}({listed})"
+    if pa.types.is_fixed_size_list(kind):
+        return f"{type_name(kind.value_type)}[{kind.list_size}]"
+    if pa.types.is_nested(kind):
+        return f"{type_name(kind.value_type)}[]"
+    if isinstance(kind, pa.OpaqueType):
+        return str(kind.type_name).upper()
     return str(kind).upper()
 
 
@@ -70,9 +89,13 @@ def rows(table: pa.Table, start: int = 0, count: int | None = None) -> list[tupl
     """Returns `count` rows from `start` on, as tuples of Python values.
 
     A HUGEINT, which Arrow carries as DECIMAL(38,0), comes out as an int.
+
+    Raises:
+        DataError: Python has no such value: its dates are of the years 1 to 9999.
     """
     part = table.slice(start, count)
-    return list(zip(*(_values(column) for column in part.columns), strict=True))
+    columns = (_values(n, c) for n, c in zip(part.column_names, part.columns, strict=True))
+    return list(zip(*columns, strict=True))
 
 
 def batches(table: pa.Table, size: int = 10_000) -> Iterator[list[tuple[Any, ...]]]:
@@ -81,8 +104,14 @@ def batches(table: pa.Table, size: int = 10_000) -> Iterator[list[tuple[Any, ...
         yield rows(table, start, size)
 
 
-def _values(column: pa.ChunkedArray[Any]) -> list[Any]:
-    values: list[Any] = column.to_pylist()
+def _values(name: str, column: pa.ChunkedArray[Any]) -> list[Any]:
+    try:
+        values: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError) as error:
+        raise DataError(
+            f'a value of "{name}" is beyond what Python can hold ({error}); '
+            "CAST it to VARCHAR, or take it with arrow()"
+        ) from None
     if not _whole(column.type):
         return values
     return [None if value is None else int(value) for value in values]
@@ -90,6 +119,18 @@ def _values(column: pa.ChunkedArray[Any]) -> list[Any]:
 
 def _whole(kind: pa.DataType) -> bool:
     return bool(pa.types.is_decimal(kind) and kind.scale == 0 and kind.precision == 38)
+
+
+def with_plain_integers(table: pa.Table) -> pa.Table:
+    """Returns the table with each HUGEINT column whose values all fit a BIGINT made one of those.
+
+    DuckDB's sum of integers is a HUGEINT, for which pandas has nothing but objects.
+    """
+    for at, field in enumerate(table.schema):
+        if _whole(field.type):
+            with suppress(pa.ArrowInvalid):
+                table = table.set_column(at, field.name, table.column(at).cast(pa.int64()))
+    return table
 
 
 def numeric(kind: pa.DataType) -> bool:

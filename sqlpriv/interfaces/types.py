@@ -13,6 +13,7 @@ class TypeObject:
     Args:
         name: Of the group.
         members: Names of DuckDB types, without what stands in brackets: DECIMAL, not DECIMAL(9,2).
+            A list of numbers, DECIMAL(9,2)[], is no number.
     """
 
     name: str
@@ -20,7 +21,7 @@ class TypeObject:
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):
-            return other.partition("(")[0].upper() in self.members
+            return not other.endswith("]") and other.partition("(")[0].upper() in self.members
         return self is other
 
     def __hash__(self) -> int:

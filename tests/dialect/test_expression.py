@@ -126,6 +126,7 @@ def test_constants_become_literals(text, constant):
         ("DATE '2020-02-30'", 13, "not a DATE"),
         ("TIME '10:00'", 8, "literals of type TIME"),
         ("0x1F", 8, "runs into"),
+        ("a::ENUM('x')", 16, "expected a number"),
         ("1e999", 8, "too large"),
         ("a[1]", 9, "lists"),
         ("[1]", 8, "lists"),

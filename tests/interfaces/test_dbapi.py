@@ -1,6 +1,7 @@
 """PEP 249, on a real vault."""
 
 import datetime as dt
+import pickle
 import threading
 from decimal import Decimal
 
@@ -37,6 +38,46 @@ def test_errors_are_attributes_of_connections(owner):
     assert issubclass(sqlpriv.Refused, sqlpriv.ProgrammingError)
 
 
+def test_the_errors_are_the_tree_of_pep_249():
+    assert issubclass(sqlpriv.Warning, Exception)
+    assert issubclass(sqlpriv.InterfaceError, sqlpriv.Error)
+    assert not issubclass(sqlpriv.InterfaceError, sqlpriv.DatabaseError)
+    for name in ("DataError", "OperationalError", "IntegrityError", "InternalError",
+                 "ProgrammingError", "NotSupportedError"):  # fmt: skip
+        assert issubclass(getattr(sqlpriv, name), sqlpriv.DatabaseError)
+
+
+def test_an_error_survives_another_process(analyst):
+    with pytest.raises(sqlpriv.Refused) as caught:
+        analyst.execute("SELECT AGEP FROM people")
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (str(again), again.hint, again.column) == (
+        str(caught.value), caught.value.hint, caught.value.column,
+    )  # fmt: skip
+
+
+def test_type_objects():
+    assert sqlpriv.STRING == "VARCHAR"
+    assert sqlpriv.NUMBER == "DECIMAL(9,2)"
+    assert sqlpriv.NUMBER != "DECIMAL(9,2)[]"
+    assert sqlpriv.DATETIME == "TIMESTAMP WITH TIME ZONE"
+    assert sqlpriv.BINARY == "BLOB"
+    assert sqlpriv.ROWID == sqlpriv.ROWID
+    kinds = (sqlpriv.STRING, sqlpriv.BINARY, sqlpriv.NUMBER, sqlpriv.DATETIME, sqlpriv.ROWID)
+    assert len(set(kinds)) == 5
+    for name in ("VARCHAR", "BLOB", "DOUBLE", "DATE"):
+        assert sum(kind == name for kind in kinds) == 1
+
+
+def test_constructors():
+    noon = dt.datetime(2002, 12, 25, 12, 30, 15)
+    ticks = noon.timestamp()
+    assert sqlpriv.Date(2002, 12, 25) == sqlpriv.DateFromTicks(ticks) == noon.date()
+    assert sqlpriv.Time(12, 30, 15) == sqlpriv.TimeFromTicks(ticks) == noon.time()
+    assert sqlpriv.Timestamp(2002, 12, 25, 12, 30, 15) == sqlpriv.TimestampFromTicks(ticks) == noon
+    assert sqlpriv.Binary(b"\x00\xff") == b"\x00\xff"
+
+
 def test_an_unknown_role(tmp_path):
     with pytest.raises(sqlpriv.InterfaceError, match='"analyst" or "owner"'):
         sqlpriv.connect(tmp_path / "x.duckdb", role="root")
@@ -66,6 +107,75 @@ def test_fetchmany_and_iteration_go_on_where_fetching_stopped(cursor):
     assert [next(seen) for _ in range(2)] == [(5,), (6,)]
     assert cursor.fetchone() == (7,)
     assert len(cursor.fetchall()) == 25000 - 8
+
+
+def test_a_cursor_is_an_iterator(cursor):
+    cursor.execute("SELECT * FROM range(2)")
+    assert (next(cursor), next(cursor)) == ((0,), (1,))
+    with pytest.raises(StopIteration):
+        next(cursor)
+
+
+@pytest.mark.parametrize("count", [999, 1000, 1001, 2500])
+def test_one_by_one_is_all(owner, count):
+    """Rows become Python's a thousand at a time: none is lost or told twice at the seams."""
+    cursor = owner.execute("SELECT * FROM range(?)", [count])
+    assert [cursor.fetchone() for _ in range(count + 1)] == [*((n,) for n in range(count)), None]
+    cursor.execute("SELECT * FROM range(?)", [count])
+    mixed = [*cursor.fetchmany(3), cursor.fetchone(), *cursor.fetchmany(997), *cursor]
+    assert mixed == [(n,) for n in range(count)]
+
+
+def test_nextset_goes_through_the_statements_that_have_rows(cursor):
+    cursor.execute(
+        "SELECT count(*) FROM drinks; INSERT INTO drinks VALUES ('XXXX', 4, NULL);"
+        "SELECT name FROM drinks ORDER BY name; SELECT 'last' AS word"
+    )
+    assert cursor.fetchone() == (2,)
+    assert cursor.nextset() is True
+    assert cursor.description[0][0] == "name"
+    assert cursor.fetchone() == ("Boag's",)  # the other two are given up
+    assert cursor.nextset() is True
+    assert (cursor.rowcount, cursor.rownumber) == (1, 0)
+    assert cursor.df()["word"].tolist() == ["last"]
+    assert cursor.nextset() is None
+    assert cursor.fetchall() == [("last",)]  # still where it was
+
+
+def test_a_new_statement_forgets_the_sets_of_the_last(cursor):
+    cursor.execute("SELECT 1; SELECT 2")
+    cursor.execute("SELECT 3")
+    assert cursor.nextset() is None
+    cursor.execute("SELECT 1; SELECT 2")
+    cursor.executemany("INSERT INTO drinks VALUES (?, 1, NULL)", [("a",), ("b",)])
+    assert cursor.nextset() is None
+    assert (cursor.rowcount, cursor.description) == (2, None)
+
+
+def test_statements_without_rows_are_no_sets(cursor):
+    cursor.execute("CREATE TABLE a (x INTEGER); INSERT INTO a VALUES (1), (2)")
+    assert (cursor.rowcount, cursor.description, cursor.nextset()) == (2, None, None)
+    cursor.execute("-- nothing")
+    assert (cursor.rowcount, cursor.description, cursor.result) == (-1, None, None)
+
+
+def test_each_set_carries_its_own_price(analyst):
+    cursor = analyst.execute(
+        f"SET privacy_epsilon = 0.1; SELECT COUNT(*) AS n FROM people; {PRICED}"
+    )
+    assert 0.09 < cursor.result.epsilon <= 0.1
+    assert list(cursor.result.half_widths) == ["n"]
+    cursor.nextset()
+    assert 0.49 < cursor.result.epsilon <= 0.5
+
+
+def test_values_that_python_lacks(owner):
+    cursor = owner.execute("SELECT DATE '9999-12-31' AS fits, DATE '12000-01-01' AS beyond")
+    for fetch in (cursor.fetchone, cursor.fetchall, lambda: next(cursor)):
+        with pytest.raises(sqlpriv.DataError, match=r'"beyond".*CAST it to VARCHAR'):
+            fetch()
+    assert cursor.arrow().num_rows == 1
+    assert cursor.execute("SELECT 2::HUGEINT ** 100 AS n").fetchone() == (2**100,)
 
 
 def test_description(cursor):
@@ -111,6 +221,30 @@ def test_a_failed_statement_leaves_no_rows_of_the_last_one(cursor):
         cursor.execute("SELECT nonsense FROM drinks")
     with pytest.raises(sqlpriv.ProgrammingError, match="no rows"):
         cursor.fetchone()
+
+
+@pytest.mark.parametrize(
+    ("type_", "told", "kind"),
+    [
+        ("BOOLEAN", "BOOLEAN", "NUMBER"), ("TINYINT", "TINYINT", "NUMBER"),
+        ("UBIGINT", "UBIGINT", "NUMBER"), ("HUGEINT", "HUGEINT", "NUMBER"),
+        ("DOUBLE", "DOUBLE", "NUMBER"), ("DECIMAL(9,2)", "DECIMAL(9,2)", "NUMBER"),
+        ("VARCHAR", "VARCHAR", "STRING"), ("ENUM ('a', 'b')", "VARCHAR", "STRING"),
+        ("BLOB", "BLOB", "BINARY"), ("DATE", "DATE", "DATETIME"), ("TIME", "TIME", "DATETIME"),
+        ("TIMESTAMP", "TIMESTAMP", "DATETIME"), ("TIMESTAMP_NS", "TIMESTAMP", "DATETIME"),
+        ("TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE", "DATETIME"),
+        ("INTERVAL", "INTERVAL", "DATETIME"), ("INTEGER[]", "INTEGER[]", None),
+        ("DATE[2][]", "DATE[2][]", None), ("MAP(VARCHAR, DOUBLE)", "MAP(VARCHAR, DOUBLE)", None),
+        ("STRUCT(a INTEGER, b VARCHAR[])", "STRUCT(a INTEGER, b VARCHAR[])", None),
+        ("UNION(a INTEGER, b VARCHAR)", "UNION(a INTEGER, b VARCHAR)", None),
+        ("BIGNUM", "BIGNUM", None),
+    ],
+)  # fmt: skip
+def test_type_codes_are_duckdbs_names(owner, type_, told, kind):
+    (found,) = owner.execute(f"SELECT NULL::{type_} AS x").description
+    assert found[:2] == ("x", told)
+    for group in ("STRING", "BINARY", "NUMBER", "DATETIME", "ROWID"):
+        assert (found[1] == getattr(sqlpriv, group)) is (group == kind)
 
 
 # --- Parameters ---
@@ -180,6 +314,19 @@ def test_frames(cursor):
     assert list(cursor.df()["name"]) == ["Boag's", "Cooper's"]
     assert cursor.arrow().column_names == ["name", "strength"]
     assert cursor.pl().shape == (2, 2)
+    assert cursor.fetch_record_batch().read_all() == cursor.arrow()
+    assert cursor.fetchall() == [("Cooper's", 4.5)]
+
+
+def test_record_batches_are_of_the_size_asked_for(owner):
+    cursor = owner.execute("SELECT * FROM range(10)")
+    assert [batch.num_rows for batch in cursor.fetch_record_batch(4)] == [4, 4, 2]
+
+
+def test_sums_are_integers_in_pandas(owner):
+    frame = owner.execute("SELECT sum(range) AS fits, 2::HUGEINT ** 100 AS no FROM range(9)").df()
+    assert frame["fits"].dtype == "int64"
+    assert int(frame["no"][0]) == 2**100
 
 
 def test_html_of_every_state(owner):
@@ -217,6 +364,11 @@ def test_a_closed_cursor(owner):
         lambda: cursor.execute("SELECT 1"),
         lambda: cursor.executemany("SELECT 1", []),
         lambda: cursor.setinputsizes([1]),
+        lambda: cursor.setoutputsize(1),
+        lambda: next(cursor),
+        cursor.fetchmany,
+        cursor.fetch_record_batch,
+        cursor.nextset,
     ):
         with pytest.raises(sqlpriv.InterfaceError, match="closed"):
             use()

@@ -63,8 +63,8 @@ class Answer:
     half_widths: dict[str, list[float | None]]
 
 
-def rehearse(plan: Plan, weights: pa.Table | None) -> None:
-    """Refuses what could not be evaluated, before anything is charged.
+def rehearse(plan: Plan, weights: pa.Table | None) -> pa.Schema:
+    """Refuses what could not be evaluated, before anything is charged; returns the columns to come.
 
     Runs the output over a table of no cells, and reads the weights.
 
@@ -74,7 +74,8 @@ def rehearse(plan: Plan, weights: pa.Table | None) -> None:
     if plan.output.weights:
         stratum_weights(plan.output, weights)
     with _sandbox(_layout(plan.output, {}, None).slice(0, 0)) as engine:
-        _evaluate(engine, plan.output, [])
+        rows = _evaluate(engine, plan.output, [])
+    return _named(rows, plan.output, []).table.schema
 
 
 def answer(plan: Plan, releases: Sequence[Release], weights: pa.Table | None) -> Answer:

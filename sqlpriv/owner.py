@@ -26,10 +26,11 @@ class OwnerEngine:
 
     Args:
         vault: The DuckDB file; made if there is none.
+        files: Statements may read and write other files, load extensions and use the network.
     """
 
-    def __init__(self, vault: Path) -> None:
-        self.vault = vault
+    def __init__(self, vault: Path, files: bool = True) -> None:
+        self.vault, self._files = vault, files
         self._duckdb: duckdb.DuckDBPyConnection | None = None
         self._in_transaction = False
         if not vault.exists():
@@ -66,6 +67,11 @@ class OwnerEngine:
         self._duckdb = None
         return True
 
+    def interrupt(self) -> None:
+        """Stops the statement that another thread runs, if there is one."""
+        if self._duckdb is not None:
+            self._duckdb.interrupt()
+
     def rollback(self) -> None:
         """Undoes an open transaction, if there is one."""
         if self._in_transaction:
@@ -86,6 +92,9 @@ class OwnerEngine:
                         f"the vault {self.vault.name} is in use; close the other sessions first"
                     ) from error
                 raise OperationalError(str(error)) from error
+            if not self._files:
+                self._duckdb.execute("SET enable_external_access = false")
+                self._duckdb.execute("SET lock_configuration = true")
         return self._duckdb
 
 

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
+import duckdb
 import pyarrow as pa
 
 from sqlpriv import catalog, dialect, release_sql, show
 from sqlpriv.answer import answer, rehearse
+from sqlpriv.columns import columns
 from sqlpriv.declarations import declare
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import (
@@ -34,7 +36,7 @@ from sqlpriv.kernel.ledger import Account
 from sqlpriv.kernel.render import name
 from sqlpriv.kernel.sensitivity import batch_price
 from sqlpriv.owner import OwnerEngine, Parameters, outside
-from sqlpriv.plan.explain import explain
+from sqlpriv.plan.explain import SCHEMA, explain
 from sqlpriv.plan.plan import Plan, plan
 from sqlpriv.plan.price import epsilon_shown
 from sqlpriv.publish import publish
@@ -84,6 +86,7 @@ class Session:
         vault: The DuckDB file; an owner's session makes it if there is none.
         role: "analyst" or "owner".
         principal: Who asks, for the ledger; the operating system's user by default.
+        files: Whether an owner's plain SQL may use other files than the vault, and the network.
 
     Raises:
         InterfaceError: The role is neither.
@@ -91,7 +94,11 @@ class Session:
     """
 
     def __init__(
-        self, vault: str | Path, role: str = "analyst", principal: str | None = None
+        self,
+        vault: str | Path,
+        role: str = "analyst",
+        principal: str | None = None,
+        files: bool = True,
     ) -> None:
         if role not in ("analyst", "owner"):
             raise InterfaceError(f'the role is "analyst" or "owner", not "{role}"')
@@ -102,10 +109,11 @@ class Session:
                 f"there is no vault at {self.vault}; an owner makes one:"
                 f' sqlpriv query {self.vault} --role owner "CREATE TABLE …"'
             )
-        self._owner = OwnerEngine(self.vault) if role == "owner" else None
+        self._owner = OwnerEngine(self.vault, files) if role == "owner" else None
         self._kernel = Kernel(self.vault)
         self._store = beside(self.vault)
         self._settings: dict[str, float] = {}
+        self._running: set[duckdb.DuckDBPyConnection] = set()
         self._settle()
 
     def __enter__(self) -> Self:
@@ -113,6 +121,11 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def settings(self) -> Mapping[str, float]:
+        """What was SET and not RESET."""
+        return dict(self._settings)
 
     def close(self) -> None:
         """Lets go of the vault and the ledger. An owner's open transaction is rolled back."""
@@ -157,6 +170,41 @@ class Session:
         """Runs every statement as `execute` does; returns the result of each."""
         statements = dialect.read(sql, parameters)
         return tuple(self._run(statement, progress or silent) for statement in statements)
+
+    def describe(self, sql: str, parameters: Parameters = None) -> pa.Schema:
+        """Returns the columns that the text's last statement would give; none where it has no rows.
+
+        Nothing is run or charged, and no private row is read; a SET before it counts, here alone.
+
+        Raises:
+            sqlpriv.Error: As executing it would, before anything is read or charged.
+        """
+        kept, statement = dict(self._settings), None
+        try:
+            for statement in dialect.read(sql, parameters):
+                if isinstance(statement, t.SetOption):
+                    self._set(statement)
+            return pa.schema([]) if statement is None else self._columns(statement)
+        finally:
+            self._settings = kept
+
+    def interrupt(self) -> None:
+        """Stops, from another thread, plain SQL that runs; it fails with an error.
+
+        A private question that is paid for is not stopped: its answer is sealed, and free then.
+        """
+        for engine in tuple(self._running):
+            engine.interrupt()
+        if self._owner is not None:
+            self._owner.interrupt()
+
+    def settle(self) -> None:
+        """Lets go of the vault that an owner wrote, so that others may read it.
+
+        Raises:
+            OperationalError: A transaction is open.
+        """
+        self._settle()
 
     def catalog(self) -> Catalog:
         """Returns the names of tables and columns, none of them secret."""
@@ -221,15 +269,35 @@ class Session:
                 to = statement.target
                 return Result(message=publish(self._store, statement.tables, to, self.vault))
 
+    def _columns(self, statement: t.Statement) -> pa.Schema:
+        match statement:
+            case t.Select() if self._noised(statement, contracts := self._contracts()):
+                planned, _ = self._planned(statement, contracts)
+                return rehearse(planned, self._weights(planned.output.weights))
+            case t.Select():
+                return columns(statement, lambda query: self._select(query).table)
+            case t.Plain(reads_only=True):
+                return columns(statement, lambda query: self._plain(query).table)
+            case t.Explain():
+                return SCHEMA
+            case t.Show() | t.Describe():
+                shown = self._run(statement, silent).table
+                return pa.schema([]) if shown is None else shown.schema
+        return pa.schema([])
+
     # --- private queries ---
+
+    def _noised(self, select: t.Select, contracts: Mapping[str, TableContract]) -> bool:
+        """Tells whether a query is answered under the budget, and not exactly by DuckDB."""
+        contract = contracts.get(select.table.lower())
+        exact = contract is None or (contract.public and contract.unit is None)
+        return select.private or (self._owner is None and not exact)
 
     def _select(self, select: t.Select) -> Result:
         contracts = self._contracts()
-        contract = contracts.get(select.table.lower())
-        private = contract is not None and contract.unit is not None
-        if self._owner is not None and not select.private:
-            return self._exactly(select.text, select.parameters, (select.table,))
-        if not private and (contract is None or contract.public) and not select.private:
+        if not self._noised(select, contracts):
+            if self._owner is not None:
+                return self._exactly(select.text, select.parameters, (select.table,))
             return self._released(select.text, (select.table,), contracts, select.parameters)
         planned, contract = self._planned(select, contracts)
         weights = self._weights(planned.output.weights)
@@ -413,7 +481,7 @@ class Session:
             table = sorted(missing)[0]
             raise _refuse(f'there is no released or public table "{table}"', t.Pos(), self._known())
         rows = {table: self._kernel.public(table) for table in public}
-        return Result(release_sql.query(self._store, rows, text, parameters))
+        return Result(release_sql.query(self._store, rows, text, parameters, self._running))
 
     def _known(self) -> str:
         return "SHOW PRIVACY TABLES lists them; released: " + (
@@ -490,7 +558,7 @@ class Session:
         if contract is not None:
             return Result(show.describe(contract))
         if describe.table.lower() in self._released_names():
-            return Result(release_sql.query(self._store, {}, describe.text, None))
+            return Result(release_sql.query(self._store, {}, describe.text, None, self._running))
         raise _refuse(f'there is no table "{describe.table}"', describe.pos, self._known())
 
     def _contracts(self) -> dict[str, TableContract]:

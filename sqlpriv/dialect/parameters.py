@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from sqlpriv.dialect.tokens import Kind, Token
+from sqlpriv.dialect.tokens import Kind, Token, lex
 from sqlpriv.dialect.tree import Bound
 from sqlpriv.errors import DataError, ProgrammingError
 from sqlpriv.kernel.contract import Value
@@ -64,6 +64,15 @@ def bind(tokens: Sequence[Token], parameters: Parameters) -> Binding:
         raise ProgrammingError(f"the statement has {_counted(expected)}, "
                                f"{len(values) or 'none'} {_were(len(values))} given")  # fmt: skip
     return Binding({mark.start: values[n - 1] for mark, n in zip(marks, numbers, strict=True)})
+
+
+def wanted(sql: str) -> tuple[str, ...]:
+    """Returns the names of a text's parameters; those of `?` and `$1` are "1", "2", …"""
+    names = [token.value for token in lex(sql) if token.kind is Kind.PARAMETER]
+    numbers = [int(name[:9]) for name in names if name.isdecimal()]
+    count = max(numbers, default=0) if numbers else names.count("")
+    given = [name for name in names if name and not name.isdecimal()]
+    return (*map(str, range(1, count + 1)), *dict.fromkeys(given))
 
 
 def literal_value(value: object) -> Value:

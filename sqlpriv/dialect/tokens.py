@@ -163,3 +163,16 @@ def _content(group: str, text: str) -> str:
     if group == "QUOTED":
         return text[1:-1].replace('""', '"')
     return text[1:] if group == "PARAMETER" else text
+
+
+def without_literals(text: str) -> str:
+    """Returns the text with `?` in the place of every number and string, unfinished ones included.
+
+    For records that may tell what was done, and not with which values.
+    """
+    parts, at = [], 0
+    for token in lex(text):
+        if token.kind in (Kind.STRING, Kind.ESCAPE, Kind.NUMBER, Kind.BAD):
+            parts += [text[at : token.start], "?"]
+            at = token.end
+    return "".join([*parts, text[at:]])

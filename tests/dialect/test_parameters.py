@@ -6,7 +6,7 @@ from decimal import Decimal
 import duckdb
 import pytest
 
-from sqlpriv.dialect import read
+from sqlpriv.dialect import read, wanted
 from sqlpriv.dialect.tree import Binary, Literal, Name, SetOption
 from sqlpriv.errors import DataError, ProgrammingError, Refused
 
@@ -112,3 +112,10 @@ def test_a_select_can_be_run_by_duckdb_as_well():
     assert duckdb.execute(found.text, found.parameters).fetchall() == [(2,)]
     (found,) = read("SELECT a FROM t WHERE a > :low", {"low": 0})
     assert (found.text, found.parameters) == ("SELECT a FROM t WHERE a > $low", {"low": 0})
+
+
+def test_what_a_text_asks_for_is_told_before_it_is_given():
+    assert wanted("SELECT ?, '?' -- ?\n, ?") == ("1", "2")
+    assert wanted("SELECT $2, $1, $2") == ("1", "2")
+    assert wanted("SELECT :b, $a, :b") == ("b", "a")
+    assert wanted("SELECT 1") == ()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from sqlpriv.dialect import complete, split
 from sqlpriv.dialect.keywords import NO_ALIAS, RESERVED
-from sqlpriv.dialect.tokens import Kind, lex
+from sqlpriv.dialect.tokens import Kind, lex, without_literals
 
 PIECES = st.sampled_from(
     ["SELECT 1", ";", "--x;\n", "/* ; */", "/* a /* ; */ b */", "';'", "'it''s'", '";"', "$$;'$$",
@@ -110,3 +110,10 @@ def test_split_finds_as_many_statements_as_duckdb(text):
 )
 def test_a_text_is_complete_when_it_ends_with_a_semicolon(text, whole):
     assert complete(text) is whole
+
+
+def test_literals_are_left_out_and_nothing_else():
+    text = "INSERT INTO t1 VALUES (7, 'it''s', E'\\n', $$x$$, -1.5e3, NULL) -- 9\n, \"q\" = :name"
+    left = 'INSERT INTO t1 VALUES (?, ?, ?, ?, -?, NULL) -- 9\n, "q" = :name'
+    assert without_literals(text) == left
+    assert without_literals("SELECT 'open") == "SELECT ?"

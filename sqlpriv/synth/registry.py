@@ -6,11 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from sqlpriv.errors import Refused
-from sqlpriv.synth import gaussian, histogram, independent, mst
+from sqlpriv.synth import gaussian, histogram, independent, mst, privbayes
 from sqlpriv.synth.method import Method, Option
 
 REGISTRY: Mapping[str, Method] = {
-    m.name: m for m in (independent.METHOD, gaussian.METHOD, histogram.METHOD, mst.METHOD)
+    m.name: m
+    for m in (
+        independent.METHOD,
+        gaussian.METHOD,
+        histogram.METHOD,
+        mst.METHOD,
+        privbayes.METHOD,
+    )
 }
 
 MAX_ROWS = 50_000_000

@@ -1,0 +1,146 @@
+"""What holds for every synthesizer of the registry, whatever it does: price, inputs, outputs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+from fake_gate import FakeGate
+from tables import contract
+
+from sqlpriv.errors import DataError, Error, Refused
+from sqlpriv.kernel.budget import Epsilon, Rho, rho_of
+from sqlpriv.kernel.contract import Categories, Interval
+from sqlpriv.synth.registry import REGISTRY
+from sqlpriv.synth.synthesis import prepare, steps, synthesize
+
+METHODS = tuple(REGISTRY)
+QUICK = {"gem": {"rounds": 2, "steps": 5, "components": 20}, "pmw": {"rounds": 2}}
+"""Options that make a method quick where its accuracy is not what is tested."""
+PEOPLE = contract(
+    {
+        "a": ("INTEGER", Categories((0, 1, 2))),
+        "b": ("VARCHAR", Categories(("x", "y", None))),
+        "c": ("DOUBLE", Interval(0, 1, nullable=True)),
+        "one": ("INTEGER", Interval(5, 5)),
+        "s": ("INTEGER", Categories((0, 1))),
+        "wide": ("INTEGER", Categories(tuple(range(0, 20_000, 2)))),
+        "cells": ("INTEGER", Interval(0, 39)),
+    }
+)
+
+
+def people(rows: int) -> dict[str, list]:
+    return {
+        "a": [i % 3 for i in range(rows)],
+        "b": [("x", "y", None)[i % 3] for i in range(rows)],
+        "c": [None if i % 5 == 0 else (i % 7) / 7 for i in range(rows)],
+        "one": [5] * rows,
+        "s": [i % 2 for i in range(rows)],
+        "wide": [2 * (i % 100) for i in range(rows)],
+        "cells": [i % 40 for i in range(rows)],
+    }
+
+
+def made(method, data, columns, price, strata=(), unit=None, **options):
+    table = PEOPLE if unit is None else contract(
+        {c.name: (c.sql_type, c.domain) for c in PEOPLE.columns}, **unit
+    )  # fmt: skip
+    given = {"bins": 4, **QUICK.get(method, {}), **options}
+    job = prepare(table, columns, strata, None, method, given, price)
+    gate = FakeGate(data, table, price)
+    return job, gate, synthesize(job, gate)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("price", [Rho(10**7 + 1), Epsilon(10**9 - 1)])
+@pytest.mark.parametrize(
+    ("strata", "unit"), [((), {}), (("s",), {"groups_per_unit": 2}), (("s",), {"rows_per_unit": 3})]
+)
+def test_the_charge_is_the_price_to_the_last_nano(method, price, strata, unit):
+    """And what EXPLAIN PRIVACY tells adds up to it, and tells every measurement that it names."""
+    job, gate, _ = made(method, people(60), ("a", "b", "c"), price, strata, unit)
+    assert gate.spent == price.nano
+    told = steps(job)
+    assert sum(step.price.nano for step in told) == price.nano
+    assert {s.measurement for s in told if s.measurement is not None} <= set(gate.asked)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_few_nanos_are_enough_or_refused_before_anything_is_asked(method):
+    for nano in (1, 2, 3, 7, 20):
+        price = Rho(nano)
+        try:
+            job = prepare(PEOPLE, ("a", "b", "c"), (), None, method, {}, price)
+        except (DataError, Refused):
+            continue
+        gate = FakeGate(people(5), PEOPLE, price)
+        synthesize(job, gate)
+        assert gate.spent == nano
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("epsilon", [1e-3, 100.0])
+@pytest.mark.parametrize("rows", [0, 1, 30])
+def test_few_rows_and_more_strata_than_rows(method, epsilon, rows):
+    _, _, out = made(
+        method, people(rows), ("a", "cells"), rho_of(epsilon, 1e-9), ("cells",), rows=50
+    )
+    assert out.table.column_names == ["a", "cells"]
+    assert set(out.table["a"].to_pylist()) <= {0, 1, 2}
+    assert set(out.table["cells"].to_pylist()) <= set(range(40))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("columns", [("a",), ("one",), ("one", "b"), ("c", "one", "a")])
+def test_one_column_and_columns_of_one_level(method, columns):
+    _, _, out = made(method, people(90), columns, Rho(10**13))
+    assert out.table.column_names == list(columns)
+    assert out.table.num_rows == pytest.approx(90, abs=2)
+    for name in set(columns) & {"one"}:
+        assert set(out.table[name].to_pylist()) == {5}
+
+
+def _cells(method: str, columns: tuple[str, ...]) -> int:
+    sizes, arity = [PEOPLE.column(c).domain for c in columns], REGISTRY[method].arity
+    levels = [len(d.labels) for d in sizes]
+    width = len(levels) if arity is None else arity
+    return sum(map(math.prod, itertools.combinations(levels, width)))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_column_of_ten_thousand_levels_is_made_or_refused(method):
+    """With 400 rows in 100 of the levels: what is made has them, or the refusal says what to do."""
+    columns, price = ("wide", "a"), Rho(10**12)
+    if _cells(method, columns) > REGISTRY[method].max_cells:
+        with pytest.raises(Refused, match="cells at most") as refused:
+            made(method, people(400), columns, price)
+        assert refused.value.hint
+        return
+    _, _, out = made(method, people(400), columns, price)
+    drawn = out.table["wide"].to_pylist()
+    assert sum(v < 200 for v in drawn) > 0.9 * len(drawn)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_all_null(method):
+    data = people(60) | {"b": [None] * 60, "c": [None] * 60}
+    _, _, out = made(method, data, ("b", "c"), Rho(10**13))
+    assert out.table["c"].null_count > 0.9 * out.table.num_rows > 0
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_functional_column_stays_one(method):
+    """b is a function of a. `independent` has no way to know, and is the twin that fails."""
+    _, _, out = made(method, people(600), ("a", "b"), Rho(10**12))
+    pairs = zip(out.table["a"].to_pylist(), out.table["b"].to_pylist(), strict=True)
+    held = sum(b == ("x", "y", None)[a] for a, b in pairs) / out.table.num_rows
+    assert (held > 0.9) == (method != "independent")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_is_refused_is_refused_in_words(method):
+    with pytest.raises(Error) as refused:
+        prepare(PEOPLE, ("a", "nosuch"), (), None, method, {}, Rho(10**9))
+    assert "nosuch" in str(refused.value)

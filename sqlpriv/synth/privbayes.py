@@ -18,9 +18,7 @@ taken off, so that a large table is chosen for what it would teach.
 Because margins come from the network so far, choosing and measuring alternate: each round chooses
 one (column, parents) per stratum, and measures it there.
 
-**The tables** are made consistent with what is known already (the PGM step of McKenna, Sheldon and
-Miklau 2019, done locally): each is brought to the nearest nonnegative table whose margin over the
-parents is the network's and whose margin over the column is the noised one-way marginal's.
+**The tables** are brought to the nearest nonnegative ones that have the column's noised marginal.
 
 Price: WEIGHTS of it for the one-way marginals (one batch), for choosing and for measuring; the last
 two in equal shares over d - 1 rounds. In a round every stratum chooses once and is covered by
@@ -207,8 +205,9 @@ def _guess(
 def _known(stratum: _Stratum, columns: tuple[int, ...], sizes: tuple[int, ...]) -> Floats:
     """Returns the expected counts that the network so far gives these columns' cells, flat."""
     cells = math.prod(sizes[c] for c in columns)
-    counts = np.bincount(flat(stratum.drawn, columns, sizes), minlength=cells)
-    return counts * (max(stratum.size, 1.0) / len(stratum.drawn))
+    counts = np.bincount(flat(stratum.drawn, columns, sizes), minlength=cells).astype(np.float64)
+    counts *= max(stratum.size, 1.0) / len(stratum.drawn)
+    return counts
 
 
 def _measured(
@@ -230,33 +229,18 @@ def _measured(
             fresh = next(c for c in clique if c not in stratum.placed)
             parents = tuple(c for c in clique if c != fresh)
             noisy = np.moveaxis(release.values[row], clique.index(fresh), -1)
-            table = consistent(
-                noisy.reshape(-1, sizes[fresh]),
-                _known(stratum, parents, sizes),
-                stratum.shares[fresh] * max(stratum.size, 1.0),
-            )
+            margin = stratum.shares[fresh] * max(stratum.size, 1.0)
+            table = consistent(noisy.reshape(-1, sizes[fresh]), margin)
             _placed(stratum, Node(fresh, parents, table), sizes, rng)
 
 
-def consistent(noisy: Floats, rows: Floats, columns: Floats, rounds: int = 50) -> Floats:
-    """Returns a nonnegative table with (nearly) these margins, near to the noisy one.
-
-    Least squares with two margins: alternating shifts along rows and columns, clamped at 0, with
-    the clamping undone before each next shift (Dykstra 1983); at last the row margins, which the
-    columns before rest on, are met exactly by scaling. A row without mass gets the column margin.
-    """
-    table, undone = noisy.astype(np.float64), np.zeros_like(noisy)
-    for _ in range(rounds):
-        table = table + ((rows - table.sum(axis=1)) / table.shape[1])[:, None]
-        table = table + ((columns - table.sum(axis=0)) / table.shape[0])[None, :]
-        raised = np.maximum(table + undone, 0.0)
-        undone, table = table + undone - raised, raised
-    mass = table.sum(axis=1)
-    spread = columns / max(columns.sum(), 1e-300)
-    scaled: Floats = np.where(
-        mass[:, None] > 0, table * (rows / np.where(mass > 0, mass, 1.0))[:, None], spread
-    )
-    return scaled
+def consistent(noisy: Floats, margin: Floats) -> Floats:
+    """Returns the nonnegative table (parents, levels) nearest to the noisy one whose levels have
+    this margin. Rows without mass, of which nothing is known, get the margin's shares."""
+    columns = [onto_simplex(noisy[:, j], total) for j, total in enumerate(margin.tolist())]
+    table = np.stack(columns, axis=1)
+    found: Floats = np.where(table.sum(axis=1, keepdims=True) > 0, table, margin[None, :])
+    return found
 
 
 METHOD = Method(

@@ -42,7 +42,7 @@ def held(table, inside=None):
 
 def test_two_parents_are_found_where_one_says_nothing():
     """Of one parent c is independent: with degree 1 the parity is lost (1/3), with 2 it is kept."""
-    data = people(15_000)
+    data = people(6_000)
     assert held(made(data, rho_of(2.0, 1e-9))[1])[0] > 0.9
     assert held(made(data, rho_of(2.0, 1e-9), degree=1)[1])[0] < 0.5
 
@@ -74,24 +74,21 @@ def test_the_score_is_the_distance_from_independence_less_the_noise():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_consistent_tables_have_both_margins(seed):
-    """Any noise: the parents' margin is met exactly, the column's within 2 % of the total, and no
-    cell is negative; a table of those margins is left as it is."""
+def test_consistent_tables_are_nearer_than_noisy_ones(seed):
+    """No cell is negative, the levels have their margin; a table that has it is left as it is."""
     rng = np.random.default_rng(seed)
     exact = rng.poisson(30, (6, 4)).astype(float)
-    rows, columns = exact.sum(axis=1), exact.sum(axis=0)
     noisy = exact + rng.normal(0, 20, exact.shape)
-    found = privbayes.consistent(noisy, rows, columns)
+    found = privbayes.consistent(noisy, exact.sum(axis=0))
     assert (found >= 0).all()
-    assert found.sum(axis=1) == pytest.approx(rows)
-    assert found.sum(axis=0) == pytest.approx(columns, abs=0.02 * exact.sum())
-    assert privbayes.consistent(exact, rows, columns) == pytest.approx(exact)
+    assert found.sum(axis=0) == pytest.approx(exact.sum(axis=0))
+    assert privbayes.consistent(exact, exact.sum(axis=0)) == pytest.approx(exact)
     assert np.abs(found - exact).sum() < np.abs(noisy - exact).sum()
 
 
 def test_rows_of_nobody_take_the_columns_margin():
-    found = privbayes.consistent(np.zeros((2, 2)), np.array([0.0, 4.0]), np.array([1.0, 3.0]))
-    assert found[1] == pytest.approx([1.0, 3.0], abs=0.01)
+    found = privbayes.consistent(np.array([[-9.0, -9.0], [1.0, 3.0]]), np.array([1.0, 3.0]))
+    assert found == pytest.approx(np.array([[1.0, 3.0], [1.0, 3.0]]))
     model = NetworkModel((Node(0, (), np.array([[0.0, 9.0]])), Node(1, (0,), found)), 9.0)
     drawn = model.sample((2, 2), 400, np.random.default_rng(0))
     assert (drawn[:, 0] == 1).all()

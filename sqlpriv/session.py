@@ -33,7 +33,7 @@ from sqlpriv.kernel.budget import Budget, Price
 from sqlpriv.kernel.contract import UNDECLARED, TableContract
 from sqlpriv.kernel.gate import Allowance, Kernel
 from sqlpriv.kernel.ledger import Account
-from sqlpriv.kernel.render import name
+from sqlpriv.kernel.scope import name
 from sqlpriv.kernel.sensitivity import batch_price
 from sqlpriv.owner import OwnerEngine, Parameters, outside
 from sqlpriv.plan.explain import SCHEMA, explain
@@ -364,8 +364,7 @@ class Session:
         fresh = [m for m in planned.measurements if not self._kernel.sealed(m, contract)]
         if not fresh:
             return type(self._budget(contract, t.Pos()).total)(0)
-        assert contract.unit is not None  # as `_private` saw to
-        return batch_price(fresh, contract.unit)
+        return batch_price(fresh, contract)
 
     def _weights(self, table: str) -> pa.Table | None:
         return self._kernel.public(table) if table else None

@@ -13,7 +13,7 @@ from sqlpriv.kernel.budget import KINDS, Rho
 from sqlpriv.kernel.contract import Categories, Column, ColumnDomain, Interval, TableContract
 from sqlpriv.kernel.gate import Kernel
 from sqlpriv.kernel.ledger import Account
-from sqlpriv.kernel.render import literal
+from sqlpriv.kernel.scope import literal
 from sqlpriv.plan.price import epsilon_shown
 from sqlpriv.synth.method import Option
 from sqlpriv.synth.registry import COMMON, REGISTRY

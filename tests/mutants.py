@@ -33,6 +33,7 @@ class Mutant:
     tests: str
 
 
+RELATIONS = "tests/kernel/test_relations.py"
 SENSITIVITY, RENDER = "tests/kernel/test_sensitivity.py", "tests/kernel/test_render.py"
 GATE, LEDGER = "tests/kernel/test_gate.py", "tests/kernel/test_ledger.py"
 STRATA = "tests/kernel/test_strata.py"
@@ -50,19 +51,19 @@ MUTANTS = (
            "CASE WHEN isnan(x) THEN NULL ELSE x END", "x", f"{ORACLES} {RENDER}"),
     Mutant("the lattice is clamped too late", "udfs/quantise.sql",
            "-steps::DOUBLE, steps::DOUBLE", "-2 * steps::DOUBLE, 2 * steps::DOUBLE", SENSITIVITY),
-    Mutant("a rounded end of a clamp is left as it is", K + "render.py",
+    Mutant("a rounded end of a clamp is left as it is", K + "scope.py",
            "if not plain:", "if False:", SENSITIVITY),
-    Mutant("rows of nobody are read", K + "render.py",
-           '[f"{unit} IS NOT NULL", *(', '["true", *(', ORACLES),
+    Mutant("rows of nobody are read", K + "scope.py",
+           '[f"{self.owner} IS NOT NULL"] if', '["true"] if', ORACLES),
     Mutant("a row too many is kept", K + "render.py", "<= {m}", "<= {m + 1}", SENSITIVITY),
     Mutant("a stratum too many is kept", K + "render.py", "<= {g}", "<= {g + 1}", SENSITIVITY),
     Mutant("undeclared strata take a unit's place", K + "render.py",
-           "    if levelled:", "    if False:", SENSITIVITY),
-    Mutant("0.3 is the level of 0", K + "render.py",
+           "*(listed if levelled else ())", "*()", SENSITIVITY),
+    Mutant("0.3 is the level of 0", K + "scope.py",
            "AND {whole} = {text} THEN", "THEN", SENSITIVITY),
     Mutant("which rows are kept is not keyed", K + "render.py",
            'row = f"hash(hash({key}::UBIGINT,', 'row = f"hash(hash(0::UBIGINT,', SENSITIVITY),
-    Mutant("a number is picked for the next cell", K + "render.py",
+    Mutant("a number is picked for the next cell", K + "scope.py",
            '{cell} + 1)"', '{cell} + 2)"', RENDER),
     Mutant("`within` is not filtered", K + "render.py",
            "if query.within is not None:", "if False:", RENDER),
@@ -72,6 +73,28 @@ MUTANTS = (
            "count({c}) = count(*) AND ", "", SENSITIVITY),
     Mutant("a constraint of another schema is believed", K + "catalog.sql",
            "k.table_oid = c.table_oid AND", "k.table_name = c.table_name AND", GATE),
+    # --- relations are partitioned by unit ---
+    Mutant("partners may be another unit's", K + "scope.py",
+           'tests = f"{LEFT}.{UNIT} = {RIGHT}.{UNIT} AND {tests}"', "pass", RELATIONS),
+    Mutant("rows are folded over all units", K + "scope.py",
+           'selected = [f"{inner.owner} AS {UNIT}"]',
+           'selected = [f"min({inner.owner}) AS {UNIT}"]', RELATIONS),
+    Mutant("a link may lead to many rows", K + "contract.py",
+           "link) if unique else None for w", "link) for w", RELATIONS),
+    Mutant("a parent's key is taken on trust", K + "scope.py",
+           "or link.parent.lower() not in up.unique", "", RELATIONS),
+    Mutant("of two units the first is protected", K + "contract.py",
+           "if len(owners) == 1 and None not in owners:", "if owners and None not in owners[:1]:",
+           RELATIONS),
+    Mutant("units of two tables meet", K + "scope.py",
+           "or made.unit.table != self.contract.unit.table", "", RELATIONS),
+    Mutant("a join keeps the bound of its coarser side", K + "sensitivity.py",
+           "return max(_reach(part, contract, side) for part in (left, right))",
+           "return _reach(left, contract, side)", RELATIONS),
+    Mutant("a union keeps the bound of one part", K + "sensitivity.py",
+           "min(10**6, sum(_reach(", "min(10**6, max(_reach(", RELATIONS),
+    Mutant("a public side may stand left", K + "scope.py",
+           "if right.owner and not left.owner:", "if False:", RELATIONS),
     # --- the price and the noise ---
     Mutant("L1 forgets the strata", K + "sensitivity.py",
            "l1=m * g * steps", "l1=m * steps", SENSITIVITY),
@@ -139,7 +162,7 @@ MUTANTS = (
     Mutant("text is compared with numbers", K + "operations.py",
            "if len(kinds) > 1 and kinds != NUMBERS:", "if False:", f"{RENDER} {ORACLES}"),
     Mutant("a public table with a unit is public", K + "contract.py",
-           'body["public"] and unit is None', 'body["public"]', GATE),
+           'body["public"] and not owners', 'body["public"]', GATE),
 )  # fmt: skip
 
 

@@ -81,7 +81,7 @@ class Engine:
     def facts(self, made: TableContract) -> TableFacts:
         """What the gate would find true of the rows, with the gate's own query."""
         assert made.unit is not None
-        row = self.duckdb.execute(verifying(made, made.unit)).fetchone()
+        row = self.duckdb.execute(verifying(made)).fetchone()
         assert row is not None
         steady = {c.name.lower() for c, holds in zip(made.columns, row[1:], strict=True) if holds}
         return TableFacts(bool(row[0]), frozenset({*steady, made.unit.column}))

@@ -15,7 +15,7 @@ from sqlpriv.evaluate.levels import NUMERIC, discretised
 from sqlpriv.evaluate.marginals import Stratum, WorkloadError, workload_error
 from sqlpriv.evaluate.parity import Means, max_disparity, means, parity_error
 from sqlpriv.kernel.contract import Column
-from sqlpriv.kernel.render import name
+from sqlpriv.kernel.scope import name
 
 WAYS = (1, 2, 3)
 SCHEMA = pa.schema(

@@ -70,19 +70,49 @@ class Pick:
     numbers: tuple[float, ...]
 
 
-Expr = Col | Lit | Call | In | Case | Bin | Pick
+@dataclass(frozen=True)
+class Like:
+    """`arg [I]LIKE pattern`: text, and a literal of at most `MAX_PATTERN` characters."""
+
+    arg: Expr
+    pattern: str
+    escape: str = ""
+    fold: bool = False
+
+
+@dataclass(frozen=True)
+class Substring:
+    """At most `length` characters of a text, from the 1-based `start` on."""
+
+    arg: Expr
+    start: int
+    length: int
+
+
+Expr = Col | Lit | Call | In | Case | Bin | Like | Substring | Pick
 
 
 @dataclass(frozen=True)
 class Scan:
-    """A relation: every row of a declared table whose unit is not NULL."""
+    """A relation: the rows of a declared table; `prefix` stands before its columns' names.
+
+    A relation is **unit-partitioned**: R(D) is the disjoint union over units u of R(D_u, public),
+    D_u being u's rows in all private tables, and u stands beside each row. So bounding, once and at
+    the top, bounds what a unit can do; the stability of joins never enters.
+
+    Of a private table are read the rows whose unit is not NULL. It is named by a column of the row,
+    or by the row that its link leads to: one at most, as the parent's column is PRIMARY KEY or
+    UNIQUE; that is a row of the same unit, so u's scanned rows are made of D_u. A public table is
+    the same in neighbouring databases, and its rows are nobody's.
+    """
 
     table: str
+    prefix: str = ""
 
 
 @dataclass(frozen=True)
 class Where:
-    """The rows for which the predicate is true (not NULL): row by row, hence 1-stable."""
+    """The rows for which the predicate is true (not NULL): row by row, so still partitioned."""
 
     source: Relation
     predicate: Expr
@@ -90,14 +120,72 @@ class Where:
 
 @dataclass(frozen=True)
 class Derive:
-    """The same rows with one more column: row by row, hence 1-stable."""
+    """The same rows with one more column: row by row, so still partitioned."""
 
     source: Relation
     name: str
     expr: Expr
 
 
-Relation = Scan | Where | Derive
+@dataclass(frozen=True)
+class Join:
+    """Pairs of rows for which `on` is true; no two columns have one name.
+
+    "left" adds the left rows without a partner, right columns NULL; "semi" and "anti" give left
+    rows alone, those with a partner and those without. A private relation stands left, a public one
+    right. Partners of a private right side are sought among the row's own unit's rows (the renderer
+    adds that equality), so what becomes of a left row of u depends on D_u and public rows alone:
+    partitioned, however many partners there are.
+    """
+
+    left: Relation
+    right: Relation
+    on: Expr
+    kind: str = "inner"
+
+
+@dataclass(frozen=True)
+class Union:
+    """UNION ALL: all rows of all parts, of one kind of unit; in each part an expression a name.
+
+    The parts of u are made of D_u, so their union is, too.
+    """
+
+    names: tuple[str, ...]
+    parts: tuple[tuple[Relation, tuple[Expr, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """An aggregate inside one unit: "count" (of rows, or of values of `of`), "distinct" (values),
+    "sum", "min" or "max" of a number clamped to [lower, upper] (min and max of a date as it is).
+
+    At most `reach` rows are meant: a count is clamped to it when used, a sum to what so many give.
+    """
+
+    name: str
+    kind: str
+    of: Expr | None = None
+    lower: Number = 0
+    upper: Number = 0
+    reach: int = 1
+
+
+@dataclass(frozen=True)
+class PerUnit:
+    """One row for each unit and each combination of keys among its rows: GROUP BY unit, keys.
+
+    A row of u is made of u's rows of the source alone: partitioned. Sums are of integers on a
+    lattice: exact, so that no order of rows (other units' included) can move their last digit.
+    """
+
+    source: Relation
+    keys: tuple[tuple[str, Expr], ...] = ()
+    folds: tuple[Fold, ...] = ()
+
+
+Relation = Scan | Where | Derive | Join | Union | PerUnit
+MAX_PATTERN = 200
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ takes the safe side: no domain, one row per unit, one stratum per unit, undeclar
 
 import datetime as dt
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -66,8 +66,9 @@ class Column:
 class PrivacyUnit:
     """Who is protected, and how far one of them may reach.
 
-    `table` is the unit's own, with the budget; `column` names the unit *in the queried table*: rows
-    where it is NULL belong to nobody and are never read. Of one unit at most m = `rows_per_unit`
+    `table` is the unit's own, with the budget; `column` names the unit *in the queried table*, or
+    the row of the parent that does (`TableContract.via`): rows where it is NULL belong to nobody
+    and are never read. Of one unit at most m = `rows_per_unit`
     rows are kept in any one stratum, in at most g = `groups_per_unit` strata of a statement.
     """
 
@@ -104,7 +105,8 @@ class TableContract:
 
     `unit` is None for a public or an undeclared table; `key` is that of ADD PRIVACY_KEY, SET
     PU or not; `unique` are the columns (lower case) that alone are PRIMARY KEY or UNIQUE;
-    `collated`: its text may equal other text.
+    `collated`: its text may equal other text. `via` is the link that leads to the unit where it is
+    named in another table; `others` are all contracts of the same snapshot, by lower-case name.
     """
 
     table: str
@@ -117,6 +119,8 @@ class TableContract:
     collated: bool = False
     facts: TableFacts = TableFacts()
     snapshot: int = 0
+    via: Link | None = None
+    others: Mapping[str, "TableContract"] = field(default_factory=dict, compare=False, repr=False)
 
     def column(self, name: str) -> Column | None:
         """Returns the column of that name, found as DuckDB does (case does not matter)."""
@@ -142,22 +146,47 @@ def in_force(
     tables = {t.table.lower(): (t, declared.get(t.table.lower(), UNDECLARED)) for t in catalog}
     mine = [(n, b["key"]) for n, (t, b) in tables.items() if b["unit"] and t.column(b["key"] or "")]
     keys = {n: key.lower() for n, key in mine}
-    found = {}
+    found: dict[str, TableContract] = {}
     for name, (table, body) in tables.items():
         links = tuple(Link(*link) for link in body["links"])
-        owners = [(name, keys[name])] if name in keys else []
-        for link in links:  # straight to the key of a unit's own table
-            if keys.get(link.table.lower()) == link.parent.lower() and table.column(link.column):
-                owners.append((link.table.lower(), link.column.lower()))
-        unit = PrivacyUnit(*owners[0], *(body["bound"] or (1, 1))) if owners else None
+        owners = _owners(name, tables, keys, frozenset())
+        unit, via = None, None
+        if len(owners) == 1 and None not in owners:  # rows of two units would be of neither
+            ((owner, column, via),) = owners  # type: ignore[misc]  # none is None
+            unit = PrivacyUnit(owner, column, *(body["bound"] or (1, 1)))
         columns = tuple(_with_domain(c, body["domains"]) for c in table.columns)
-        public = body["public"] and unit is None
+        public = body["public"] and not owners
         known = facts.get(name, {"bounded": False, "constant": ()})
         seen = TableFacts(known["bounded"], frozenset(known["constant"]))
-        alone = (table.unique, table.collated)
-        found[name] = TableContract(
-            table.table, columns, unit, public, links, body["key"], *alone, seen, snapshot
-        )
+        rest = (links, body["key"], table.unique, table.collated, seen, snapshot, via)
+        found[name] = TableContract(table.table, columns, unit, public, *rest)
+    return {name: replace(contract, others=found) for name, contract in found.items()}
+
+
+_Declared = Mapping[str, tuple[TableContract, Declared]]
+_Owner = tuple[str, str, Link | None]
+
+
+def _owners(
+    name: str, tables: _Declared, keys: Mapping[str, str], below: frozenset[str]
+) -> list[_Owner | None]:
+    """Returns the ways from a table's rows to a unit: (unit's table, column here, link or None).
+
+    A link to a unit's key names the unit itself. Another one leads to a row of its parent, and on
+    from there; None stands for one that does not lead to at most one row, or runs in a circle.
+    """
+    table, body = tables[name]
+    found: list[_Owner | None] = [(name, keys[name], None)] if name in keys else []
+    for link in (Link(*entry) for entry in body["links"]):
+        parent = link.table.lower()
+        if parent not in tables or not table.column(link.column):
+            continue
+        if keys.get(parent) == link.parent.lower():
+            found.append((parent, link.column.lower(), None))
+            continue
+        above = [None] if parent in below else _owners(parent, tables, keys, below | {name})
+        unique = link.parent.lower() in tables[parent][0].unique
+        found += [w and (w[0], link.column.lower(), link) if unique else None for w in above]
     return found
 
 

@@ -23,12 +23,13 @@ from sqlpriv.errors import BudgetExhausted, KernelError, OperationalError, Refus
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel import noise, sensitivity
 from sqlpriv.kernel.budget import Price, Rho
-from sqlpriv.kernel.contract import PrivacyUnit, TableContract, TableFacts, Type, in_force
+from sqlpriv.kernel.contract import TableContract, TableFacts, Type, in_force
 from sqlpriv.kernel.ledger import Account, Booking, Ledger, Sealed, Snapshot
 from sqlpriv.kernel.operations import NUMBERS, check_literal
 from sqlpriv.kernel.reader import Reader
 from sqlpriv.kernel.release import Measurement, Release
-from sqlpriv.kernel.render import Scope, render, verifying
+from sqlpriv.kernel.render import render, verifying
+from sqlpriv.kernel.scope import Scope
 from sqlpriv.kernel.strata import concerned
 
 MAX_CELLS = 2_000_000
@@ -80,7 +81,7 @@ class Kernel:
         """
         with Reader(self.vault) as reader:
             contracts, snapshot = self.in_force(reader)
-            facts = {t: _facts(reader, c, c.unit) for t, c in contracts.items() if c.unit}
+            facts = {t: _facts(reader, c) for t, c in contracts.items() if c.unit}
             if facts != (snapshot.facts or {}):
                 self.ledger.record_facts(snapshot.id, facts)
 
@@ -158,7 +159,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         made: list[Sealed] = []
         if fresh:
             ready = [_Ready(m, self.contract) for _, m in fresh]
-            price = sensitivity.batch_price([m for _, m in fresh], self.unit)
+            price = sensitivity.batch_price([m for _, m in fresh], self.contract)
             queries = [m.query for _, m in fresh]
             charge, exact = self._bought(price, queries, queries)
             for (named, m), noisy in zip(fresh, ready, strict=True):
@@ -190,13 +191,14 @@ class Allowance(AbstractContextManager["Allowance"]):
         for candidate in candidates:
             checked(candidate.query, Scope(candidate.query.source, self.contract))
         sensitivity.check_candidates(candidates, allowed)
-        g = min(self.unit.groups_per_unit, a.strata_count(candidates[0].query))
+        unit = Scope(candidates[0].query.source, self.contract).unit
+        g = min(unit.groups_per_unit, a.strata_count(candidates[0].query))
         share = type(price)(price.nano // g)
         named = sensitivity.selection_hash(candidates, allowed)
         if seal := self._find(named, price):
             self._ledger.replay(self._begun(), [seal.id])
             return tuple(json.loads(seal.payload))
-        distance, score = sensitivity.scoring(candidates, self.unit.rows_per_unit)
+        distance, score = sensitivity.scoring(candidates, unit.rows_per_unit)
         missing = [c.query for c in candidates if c.query not in self._exact]
         charge, read = self._bought(price, [c.query for c in candidates], missing)
         self._exact |= read
@@ -276,12 +278,13 @@ class _Ready:
         return np.array([(x + z) * up / down for x, z in zip(exact, drawn, strict=True)], "<f8")
 
 
-def _facts(reader: Reader, contract: TableContract, unit: PrivacyUnit) -> dict[str, Any]:
-    if unit.column in contract.unique:  # the constraint says it: no unit has two rows
+def _facts(reader: Reader, contract: TableContract) -> dict[str, Any]:
+    named = contract.unit.column if contract.unit and not contract.via else ""
+    if named in contract.unique:  # the constraint says it: no unit has two rows
         return {"bounded": True, "constant": sorted(c.name.lower() for c in contract.columns)}
-    bounded, *steady = reader.truths(verifying(contract, unit))
+    bounded, *steady = reader.truths(verifying(contract))
     constant = {c.name.lower() for c in compress(contract.columns, steady)}
-    return {"bounded": bool(bounded), "constant": sorted(constant | {unit.column})}
+    return {"bounded": bool(bounded), "constant": sorted(constant | ({named} - {""}))}
 
 
 def booking(sources: Iterable[a.Relation], contract: TableContract) -> Booking:

@@ -12,6 +12,7 @@ An operation enters this table with the test that evaluates it over nasty rows.
 
 import datetime as dt
 import math
+import re
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
@@ -121,6 +122,17 @@ def check(expr: a.Expr, types: Mapping[str, Type]) -> Type:
             for value, of in [*listed, *((number, Type.REAL) for number in numbers)]:
                 check_literal(value, of)
             return Type.REAL
+        case a.Like(arg, pattern, escape, _):
+            one([check(arg, types)], {Type.TEXT}, "LIKE")
+            check_literal(pattern, Type.TEXT)
+            bare = re.sub(f"{re.escape(escape)}.", "", pattern, flags=re.DOTALL) if escape else ""
+            if len(escape) > 1 or escape in ("%", "_", "\0") or (escape and escape in bare):
+                raise Refused("ESCAPE is one character, with another behind it in the pattern")
+            if len(pattern) > a.MAX_PATTERN:
+                raise Refused(f"a pattern has at most {a.MAX_PATTERN} characters")
+            return Type.BOOLEAN
+        case a.Substring(arg, start, length) if 0 < start < 2**31 and 0 <= length < 2**31:
+            return one([check(arg, types)], {Type.TEXT}, "SUBSTRING")
     raise Refused(f"{type(expr).__name__} is no row expression of this form")
 
 

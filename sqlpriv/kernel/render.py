@@ -7,187 +7,25 @@ A batch of queries over one relation and one list of strata is one statement:
 3. `joint`  kept rows counted and added up by strata and keys, exactly (BIGINT, HUGEINT);
 4. `coded`  strata and keys as numbers of their levels, from which each query's cells are added up.
 
-Users' names and literals are all the text that comes from outside; `name`, `literal` quote them.
+What the rows are of, and how expressions are written, is told in `scope`.
 """
 
-import datetime as dt
-import math
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from itertools import accumulate
 
-from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.contract import Interval, PrivacyUnit, TableContract, Type, Value
-from sqlpriv.kernel.operations import BOOLEANS, NUMBERS, OPERATIONS, check, one
-from sqlpriv.kernel.sensitivity import lattice_of
+from sqlpriv.kernel.contract import TableContract
+from sqlpriv.kernel.scope import ROW, Scope, levels, name
 
 KEEP_ALL = "SELECT * FROM rows"
-ROW = "sqlpriv_row"
-"""The alias of the scanned table: qualified, a user's column cannot be taken for one of ours."""
 MACROS = ("clamp", "number", "quantise", "bin")
-WIDENED = {Type.INTEGER: "BIGINT", Type.REAL: "DOUBLE", Type.TEXT: "VARCHAR"}
-SQL_TYPES = {t: WIDENED.get(t, t.upper()) for t in Type}
 
 
 def macros() -> tuple[str, ...]:
     """Returns the CREATE MACRO statements of `udfs/`, in the order in which they build."""
     folder = resources.files("sqlpriv._udfs")
     return tuple((folder / f"{name}.sql").read_text("utf-8") for name in MACROS)
-
-
-def name(identifier: str) -> str:
-    """Returns a quoted identifier."""
-    return '"' + identifier.replace('"', '""') + '"'
-
-
-def literal(value: Value) -> str:
-    """Returns a literal whose type DuckDB reads as the algebra does."""
-    match value:
-        case None:
-            return "NULL"
-        case bool():
-            return "true" if value else "false"
-        case int():
-            return f"({value})" if abs(value) < 2**63 else f"({value})::HUGEINT"
-        case float() if math.isfinite(value):
-            text = repr(value)
-            return f"({text if 'e' in text else text + 'e0'})"
-        case str() if "\0" not in value:
-            return "'" + value.replace("'", "''") + "'"
-        case dt.datetime():
-            return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
-        case dt.date():
-            return f"DATE '{value.isoformat()}'"
-    raise KernelError("this value has no literal")
-
-
-class Scope:
-    """Writes row expressions over one relation; columns made by Derive are written out."""
-
-    def __init__(self, relation: a.Relation, contract: TableContract) -> None:
-        if contract.unit is None:
-            raise Refused(f'the table "{contract.table}" has no privacy unit')
-        self.contract, self.unit = contract, contract.unit
-        self.columns = {c.name.lower(): c for c in contract.columns}
-        self.types = {n: c.type for n, c in self.columns.items() if c.type is not None}
-        self.derived: dict[str, a.Expr] = {}
-        self.predicates: list[a.Expr] = []
-        self._enter(relation)
-
-    def _enter(self, relation: a.Relation) -> None:
-        match relation:
-            case a.Scan(table):
-                if table.lower() != self.contract.table.lower():
-                    raise Refused("a query reads the table that its contract is about")
-            case a.Where(source, predicate):
-                self._enter(source)
-                one([self.type(predicate)], BOOLEANS, "WHERE")
-                self.predicates.append(predicate)
-            case a.Derive(source, new, expr):
-                self._enter(source)
-                if new.lower() in self.types:
-                    raise Refused(f'the name "{new}" is taken')
-                self.types[new.lower()] = self.type(expr)
-                self.derived[new.lower()] = expr
-
-    def type(self, expr: a.Expr) -> Type:
-        """Returns the checked type of an expression."""
-        return check(expr, self.types)
-
-    def stored(self, expr: a.Expr) -> str:
-        """Returns the expression with a bare column as stored: for comparisons and IS NULL."""
-        if not isinstance(expr, a.Col):
-            return self.value(expr)
-        if expr.name.lower() in self.derived:
-            return self.stored(self.derived[expr.name.lower()])
-        type_, column = self.type(expr), self.columns[expr.name.lower()]
-        text = f"{ROW}.{name(column.name)}"
-        wide = (
-            "HUGEINT" if column.sql_type.upper() in ("HUGEINT", "UBIGINT") else WIDENED.get(type_)
-        )
-        return f"CAST({text} AS {wide})" if wide else text
-
-    def value(self, expr: a.Expr) -> str:
-        """Returns the expression as a value: columns clamped to their declared interval, no NaN."""
-        match expr:
-            case a.Col(n) if n.lower() in self.derived:
-                return self.value(self.derived[n.lower()])
-            case a.Col(n):
-                text, domain = self.stored(expr), self.columns[n.lower()].domain
-                text = f"sqlpriv_number({text})" if self.type(expr) is Type.REAL else text
-                if not isinstance(domain, Interval):
-                    return text
-                return f"sqlpriv_clamp({text}, {literal(domain.lower)}, {literal(domain.upper)})"
-            case a.Lit(value, type_):
-                if value is None:
-                    return f"CAST(NULL AS {SQL_TYPES[type_]})"
-                return literal(float(value) if type_ is Type.REAL else value)  # type: ignore[arg-type]
-            case a.Call(op, args):
-                sql, reads, joiner = OPERATIONS[op].sql, OPERATIONS[op].reads, OPERATIONS[op].joiner
-                texts = list(map(self.stored if reads == "stored" else self.value, args))
-                texts = [f"CAST({t} AS DOUBLE)" for t in texts] if reads == "double" else texts
-                return sql.format(*texts, all=joiner.join(texts))
-            case a.In(arg, values):
-                return f"({self.stored(arg)} IN ({', '.join(map(literal, values))}))"
-            case a.Case(whens, otherwise):
-                branches = (f"WHEN {self.value(p)} THEN {self.value(e)}" for p, e in whens)
-                return f"(CASE {' '.join(branches)} ELSE {self.value(otherwise)} END)"
-            case a.Bin(arg, edges):
-                text = self.value(arg)
-                text = f"sqlpriv_number({text})" if self.type(arg) in NUMBERS else text
-                return f"sqlpriv_bin({text}, [{', '.join(map(literal, edges))}])"
-            case a.Pick(keys, numbers):  # levels are NULL or within their key: so is the position
-                cell = "0"
-                for key in keys:
-                    cell = f"({cell} * {len(key.values)} + {levels(key, self.value(key.expr))})"
-                table = ", ".join(self.value(a.Lit(number, Type.REAL)) for number in numbers)
-                return f"list_extract([{table}], {cell} + 1)"
-        raise KernelError("this expression has no rendering")
-
-    def added(self, query: a.Query) -> str:
-        """Returns what a row adds to a cell, an integer or NULL; "" where every row adds 1."""
-        if isinstance(query, a.Sum):
-            return self._quantised(query)
-        if query.of is None:
-            return ""
-        text = self.value(query.of)  # of arithmetic, maybe NaN
-        text = f"sqlpriv_number({text})" if self.type(query.of) is Type.REAL else text
-        return f"CASE WHEN {text} IS NULL THEN NULL ELSE 1::UTINYINT END"
-
-    def _quantised(self, query: a.Sum) -> str:
-        """Returns NULL, or an integer within ±steps of the sum's lattice."""
-        type_ = self.type(query.of)
-        grid = lattice_of(query, type_)
-        if grid.steps == 0:
-            return f"(CASE WHEN {self.value(query.of)} IS NULL THEN NULL ELSE 0 END)"
-        plain = isinstance(query.of, a.Col) and query.of.name.lower() not in self.derived
-        if type_ is Type.INTEGER:
-            inner = self.stored(query.of) if plain else f"sqlpriv_number({self.value(query.of)})"
-            ends = f"{literal(int(query.lower))}, {literal(int(query.upper))}"
-            whole = f"CAST(sqlpriv_clamp({inner}, {ends}) AS BIGINT)"
-            if not plain:  # a double: above 2^53 the end it was clamped to may have been rounded
-                whole = f"sqlpriv_clamp({whole}, {ends})"
-            moved = f"{whole} * 2 - {literal(int(2 * grid.middle))}"
-            return f"CAST({moved} AS INTEGER)" if grid.steps < 2**31 else moved
-        middle, step = literal(float(grid.middle)), literal(float(grid.step))
-        real = self.stored(query.of) if plain else self.value(query.of)
-        return f"sqlpriv_quantise({real}, {middle}, {step}, {grid.steps})"
-
-
-def levels(key: a.Key, text: str) -> str:
-    """Returns the 0-based number of a key's value in its list; NULL for a value not listed."""
-    known = [v for v in key.values if v is not None]
-    null = key.values.index(None) if None in key.values else None
-    first = known[0] if known else None
-    run = [first + i for i in range(len(known))] if type(first) is int else []
-    if run and known == run and key.values[: len(known)] == tuple(known):
-        whole = f"TRY_CAST({text} AS BIGINT)"  # compared as integers: doubles round above 2^53
-        found = f"CASE WHEN {whole} BETWEEN {literal(first)} AND {literal(known[-1])} "
-        found += f"AND {whole} = {text} THEN {whole} - {literal(first)} END"  # 0.3 is not 0
-    else:
-        found = f"list_position([{', '.join(map(literal, key.values))}], {text}) - 1"
-    return found if null is None else f"CASE WHEN {text} IS NULL THEN {null} ELSE {found} END"
 
 
 def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -> str:
@@ -223,14 +61,6 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     ) + "\nUNION ALL ".join(parts)
 
 
-def unit_of(contract: TableContract, unit: PrivacyUnit) -> str:
-    """Returns the expression that names a row's unit, text byte by byte whatever its collation."""
-    column, text = contract.column(unit.column), f"{ROW}.{name(unit.column)}"
-    if column is None or (column.type in (None, Type.REAL) and column.sql_type != "UUID"):
-        raise Refused(f'"{unit.column}" cannot name a unit: its values have no one equality')
-    return f"encode(CAST({text} AS VARCHAR))" if column.type is Type.TEXT else text
-
-
 def _narrow(key: a.Key, text: str) -> str:
     size = len(key.values)
     width = "UTINYINT" if size < 2**8 else "USMALLINT" if size < 2**16 else "UINTEGER"
@@ -238,18 +68,15 @@ def _narrow(key: a.Key, text: str) -> str:
 
 
 def _rows(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], levelled: bool) -> str:
-    unit = unit_of(scope.contract, scope.unit)
     selected = "".join(f", {text} AS {column}" for column, text in columns.items())
-    wheres = [f"{unit} IS NOT NULL", *(scope.value(p) for p in scope.predicates)]
-    if levelled:  # a stratum that is not listed takes no unit's place
-        wheres += [f"({columns[f's{i}']}) IS NOT NULL" for i in range(len(strata))]
-    table = f"main.{name(scope.contract.table)} AS {ROW}"
-    return f"SELECT {unit} AS u{selected} FROM {table} WHERE {' AND '.join(wheres)}"
+    listed = [f"({columns[f's{i}']}) IS NOT NULL" for i in range(len(strata))]
+    # a stratum that is not listed takes no unit's place
+    return f"SELECT {scope.owner} AS u{selected}{scope.source(*(listed if levelled else ()))}"
 
 
 def _one_stratum(scope: Scope, strata: Sequence[a.Key]) -> bool:
     """Returns whether no unit of this snapshot has rows in more than one stratum."""
-    facts = scope.contract.facts
+    facts = scope.facts
     alone = facts.bounded and scope.unit.rows_per_unit == 1
     return alone or all(_columns_of(key.expr, scope) <= facts.constant for key in strata)
 
@@ -268,7 +95,7 @@ def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], 
     M(table) *is* M(B(table)): the sensitivity proof, which is about B, holds unchanged. That it was
     found, when the owner declared it, is listed under Known limits (README.md).
     """
-    bounded, one_stratum = scope.contract.facts.bounded, _one_stratum(scope, strata)
+    bounded, one_stratum = scope.facts.bounded, _one_stratum(scope, strata)
     m, g = scope.unit.rows_per_unit, scope.unit.groups_per_unit
     marks = [f"s{i}" for i in range(len(strata))]
     if bounded and (one_stratum or g >= m):
@@ -313,16 +140,16 @@ def _cells(number: int, query: a.Query, total: str, keys: Sequence[a.Key]) -> st
     )
 
 
-def verifying(contract: TableContract, unit: PrivacyUnit) -> str:
+def verifying(contract: TableContract) -> str:
     """Returns a query of one row: does no unit have more than m rows, and then, of each column:
     does it have a domain and never vary inside a unit (NULL being a value of its own)?
     """
-    steady, found = [], [f"coalesce(max(n), 0) <= {unit.rows_per_unit}"]
+    scope = Scope(a.Scan(contract.table), contract)
+    steady, found = [], [f"coalesce(max(n), 0) <= {scope.unit.rows_per_unit}"]
     for i, column in enumerate(contract.columns):
         c = f"{ROW}.{name(column.name)}"
         same = f"(count({c}) = 0 OR (count({c}) = count(*) AND min({c}) = max({c})))"
         steady.append(f", {same if column.domain else 'false'} AS c{i}")
         found.append(f"coalesce(bool_and(c{i}), true)")
-    table, key = f"main.{name(contract.table)} AS {ROW}", unit_of(contract, unit)
-    inner = f"SELECT count(*) AS n{''.join(steady)} FROM {table} WHERE {key} IS NOT NULL"
-    return f"SELECT {', '.join(found)} FROM ({inner} GROUP BY {key})"
+    inner = f"SELECT count(*) AS n{''.join(steady)}{scope.source()} GROUP BY {scope.owner}"
+    return f"SELECT {', '.join(found)} FROM ({inner})"

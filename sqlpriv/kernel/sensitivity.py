@@ -1,8 +1,9 @@
 """How far one privacy unit can move a query or a score, and what a batch of queries costs.
 
-Neighbouring tables differ in one unit with all its rows (DESIGN rule 1). The renderer keeps, of
-any unit, rows in at most g strata and at most m rows in each of them (`render.bounding`); which of
-its rows are kept depends on that unit's rows alone. So adding or removing a unit adds or removes at
+Neighbouring databases differ in one unit with all its rows in all tables (DESIGN rule 1). Every
+relation is unit-partitioned (`algebra`, operator by operator), and the renderer keeps, of any unit,
+rows in at most g strata and at most m rows in each of them (`render.bounding`); which of its rows
+are kept depends on that unit's rows alone. So adding or removing a unit adds or removes at
 most m kept rows in each of at most g strata, and leaves every other kept row as it was.
 
 **Count.** A kept row raises one cell of its stratum by at most 1. The unit moves its strata by
@@ -21,7 +22,7 @@ attain every bound with a worst unit.
 import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -31,7 +32,7 @@ from numpy.typing import NDArray
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Price
-from sqlpriv.kernel.contract import MAX_INTEGER, PrivacyUnit, Type
+from sqlpriv.kernel.contract import MAX_INTEGER, PrivacyUnit, TableContract, Type
 from sqlpriv.kernel.release import Measurement
 
 REAL_STEPS = 2**40
@@ -77,13 +78,42 @@ def lattice_of(query: a.Query, type_: Type | None) -> Lattice:
     return Lattice(middle, (upper - lower) / (2 * REAL_STEPS), REAL_STEPS)
 
 
+def bound_of(relation: a.Relation, contract: TableContract) -> PrivacyUnit:
+    """Returns how many rows of a unit are kept of a relation, in how many strata: public facts.
+
+    A table's are declared. A join has the larger ones of its private sides (the finest table's), a
+    union their sums; one row for each unit is one row. Privacy does not rest on this choice: what
+    is returned here is what bounding enforces and what noise is made for.
+    """
+    unit = contract.unit or PrivacyUnit(contract.table, "")
+    return replace(unit, rows_per_unit=_reach(relation, contract, 0),
+                   groups_per_unit=_reach(relation, contract, 1))  # fmt: skip
+
+
+def _reach(relation: a.Relation, contract: TableContract, side: int) -> int:
+    """Returns the bound on rows (side 0) or groups (1); 0 for a public relation."""
+    match relation:
+        case a.Scan(table):
+            known = contract.others.get(table.lower(), contract).unit
+            return (known.rows_per_unit, known.groups_per_unit)[side] if known else 0
+        case a.Join(left, right, _, "inner" | "left"):
+            return max(_reach(part, contract, side) for part in (left, right))
+        case a.Join(left):
+            return _reach(left, contract, side)
+        case a.Union(_, parts):
+            return min(10**6, sum(_reach(part, contract, side) for part, _ in parts))
+        case a.PerUnit(source, keys):
+            return _reach(source, contract, side) if keys else 1
+    return _reach(relation.source, contract, side)
+
+
 def sensitivity(query: a.Query, unit: PrivacyUnit, steps: int) -> Sensitivity:
     """Returns how far one unit can move the query's cells, in lattice units; see above."""
     m, g = unit.rows_per_unit, min(unit.groups_per_unit, a.strata_count(query))
     return Sensitivity(l1=m * g * steps, l2_squared=m * m * g * steps * steps)
 
 
-def batch_price(measurements: Sequence[Measurement], unit: PrivacyUnit) -> Price:
+def batch_price(measurements: Sequence[Measurement], contract: TableContract) -> Price:
     """Returns what a batch of measurements costs together.
 
     Claim: let r_s be the sum of the prices of the measurements that cover stratum s. Queries of one
@@ -105,7 +135,7 @@ def batch_price(measurements: Sequence[Measurement], unit: PrivacyUnit) -> Price
     nano = 0
     for group in groups.values():
         total = a.strata_count(group[0].query)
-        g = min(unit.groups_per_unit, total)
+        g = min(bound_of(group[0].query.source, contract).groups_per_unit, total)
         everywhere = sum(m.price.nano for m in group if m.query.within is None)
         loss = [everywhere] * total
         for m in group:

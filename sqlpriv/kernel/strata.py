@@ -77,7 +77,7 @@ def too_many(booked: Iterable[Strata]) -> bool:
 def _box(relation: a.Relation, contract: TableContract) -> dict[str, set[Value]] | None:
     """Returns the values that columns of rows of the relation have; None where it is not known."""
     match relation:
-        case a.Scan(table) if table.lower() == contract.table.lower():
+        case a.Scan(table, "") if table.lower() == contract.table.lower():
             return {}
         case a.Derive(source, _, _):
             return _box(source, contract)

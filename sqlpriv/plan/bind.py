@@ -78,7 +78,7 @@ class Binder:
                 return all(map(self.present, args)) and not check(expr, self.scope).nullable
             case a.Call(_, args):
                 return all(map(self.present, args))
-            case a.In(arg, _) | a.Bin(arg, _):
+            case a.In(arg) | a.Bin(arg) | a.Like(arg) | a.Substring(arg):
                 return self.present(arg)
             case a.Case(whens, otherwise):
                 return all(map(self.present, [otherwise, *(then for _, then in whens)]))

@@ -100,7 +100,17 @@ def check(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
             for edge in edges:
                 _one_type((shape, _literal(edge, shape.type)), "the edges of bins")
             return _enumerated(Shape(Type.INTEGER, 0, len(edges), shape.nullable))
+        case a.Like(arg, _, _, _):
+            return _boolean(_expect(check(arg, scope), Type.TEXT, "LIKE").nullable)
+        case a.Substring(arg, _, _):
+            shape = _expect(check(arg, scope), Type.TEXT, "SUBSTRING")
+            known = shape.values and dict.fromkeys(_substring(v, expr) for v in shape.values)
+            return replace(shape, values=tuple(known) if known else None)
     raise Refused(f"{type(expr).__name__} is not a row expression")
+
+
+def _substring(value: Value, expr: a.Substring) -> Value:
+    return value[expr.start - 1 :][: expr.length] if isinstance(value, str) else value
 
 
 def _call(op: str, args: list[Shape]) -> Shape:

@@ -125,7 +125,7 @@ def test_a_batch_is_charged_once_at_its_price(people: Kernel) -> None:
     batch = [measured(a.Count(SCAN, (BY_SEX,), within=(i,)), Rho(500)) for i in (0, 1)]
     contract = people.contracts()["people"]
     assert contract.unit is not None
-    assert batch_price(batch, contract.unit) == Rho(500)
+    assert batch_price(batch, contract) == Rho(500)
     ask(people, *batch)
     assert spent(people) == 500
     assert people.ledger.account("people").charges == 1

@@ -19,7 +19,7 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import Interval, TableContract, Type, Value
 from sqlpriv.kernel.operations import MOMENTS, NUMBERS, OPERATIONS, check
-from sqlpriv.kernel.render import literal, name
+from sqlpriv.kernel.scope import literal, name
 from sqlpriv.kernel.sensitivity import lattice_of
 
 COLUMNS = {

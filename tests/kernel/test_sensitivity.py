@@ -32,10 +32,11 @@ from sqlpriv.kernel.contract import (
 from sqlpriv.kernel.gate import checked
 from sqlpriv.kernel.operations import check
 from sqlpriv.kernel.release import Measurement
-from sqlpriv.kernel.render import Scope
+from sqlpriv.kernel.scope import Scope
 from sqlpriv.kernel.sensitivity import (
     REAL_STEPS,
     batch_price,
+    bound_of,
     lattice_of,
     sensitivity,
 )
@@ -83,7 +84,7 @@ def claimed(query: a.Query, made: TableContract) -> tuple[int, int]:
     assert made.unit is not None
     types = Scope(query.source, made).types
     of = None if query.of is None else check(query.of, types)
-    moved = sensitivity(query, made.unit, lattice_of(query, of).steps)
+    moved = sensitivity(query, bound_of(query.source, made), lattice_of(query, of).steps)
     return moved.l1, moved.l2_squared
 
 
@@ -122,7 +123,7 @@ def test_no_unit_moves_an_answer_further_than_claimed(
     nano = data.draw(st.lists(st.integers(1, 10**6), min_size=5, max_size=5))
     batch = [Measurement(q, Rho(n)) for q, n in zip(asked, nano, strict=True)]
     assert made.unit is not None
-    price = batch_price(batch, made.unit).nano
+    price = batch_price(batch, made).nano
     for change in moves(engine, asked, made, table):
         loss = Fraction(0)
         for query, paid, moved in zip(asked, nano, change, strict=True):
@@ -290,14 +291,14 @@ def test_a_batch_costs_what_the_worst_unit_loses(
     asked: list[tuple[tuple[int, ...] | None, int]], g: int
 ) -> None:
     strata = (a.Key(a.Col("s"), ("a", "b", "c", "d", "e")),)
-    unit, most = PrivacyUnit("people", "id", 1, g), min(g, 5)
+    made, most = contract(COLUMNS, g=g), min(g, 5)
     for kind in (Rho, Epsilon):
         batch = [Measurement(a.Count(SCAN, strata, within=w), kind(n)) for w, n in asked]
         worst = max(
             sum(Fraction(n, most) for w, n in asked for s in touched if w is None or s in w)
             for touched in itertools.combinations(range(5), most)
         )
-        assert batch_price(batch, unit) == kind(math.ceil(worst))
+        assert batch_price(batch, made) == kind(math.ceil(worst))
 
 
 def test_different_relations_or_strata_add_up() -> None:
@@ -305,15 +306,15 @@ def test_different_relations_or_strata_add_up() -> None:
     first, second = (a.Count(SCAN, strata, within=(i,)) for i in (0, 1))
     other = a.Count(POSITIVE, strata, within=(1,))
     turned = a.Count(SCAN, (a.Key(a.Col("s"), ("b", "a")),), within=(0,))
-    unit = PrivacyUnit("people", "id")
+    made = contract(COLUMNS)
 
     def price(*asked: a.Query) -> int:
-        return batch_price([Measurement(q, Rho(10)) for q in asked], unit).nano
+        return batch_price([Measurement(q, Rho(10)) for q in asked], made).nano
 
     assert price(first, second) == 10
     assert price(first, other) == price(first, turned) == price(first, first) == 20
     with pytest.raises(KernelError):
-        batch_price([Measurement(first, Rho(1)), Measurement(first, Epsilon(1))], unit)
+        batch_price([Measurement(first, Rho(1)), Measurement(first, Epsilon(1))], made)
 
 
 @given(st.lists(st.integers(-1, 3), max_size=4))

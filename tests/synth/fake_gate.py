@@ -46,7 +46,7 @@ class FakeGate:
         return type(self.limit)(self.limit.nano - self.spent)
 
     def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
-        self._charge(batch_price(measurements, self.unit))
+        self._charge(batch_price(measurements, self.contract))
         self.asked.extend(measurements)
         return tuple(self._noised(m) for m in measurements)
 

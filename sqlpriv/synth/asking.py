@@ -47,6 +47,35 @@ class Guess:
     penalty: NDArray[np.float64] | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A noised marginal of one stratum: shape (levels of each column), and its noise's sigma."""
+
+    clique: tuple[int, ...]
+    values: NDArray[np.float64]
+    sigma: float
+
+
+def measured_where_chosen(
+    measure: Measure, picks: Sequence[tuple[int, ...]], price: Price
+) -> tuple[Known, ...]:
+    """Measures in each stratum the marginal that it chose, and returns one for each stratum.
+
+    Price: `price` for all of it. Every stratum is covered by exactly one measurement of that price
+    (`kernel.sensitivity.batch_price`).
+    """
+    asked = []
+    for clique in sorted(set(picks)):
+        who = tuple(s for s, pick in enumerate(picks) if pick == clique)
+        asked.append(Marginal(clique, price, None if len(who) == len(picks) else who))
+    found: dict[int, Known] = {}
+    for marginal, release in zip(asked, measure(asked), strict=True):
+        who = tuple(range(len(picks))) if marginal.within is None else marginal.within
+        for row, s in enumerate(who):
+            found[s] = Known(marginal.clique, release.values[row], release.sigma)
+    return tuple(found[s] for s in range(len(picks)))
+
+
 class Gate(Protocol):
     """The part of the kernel's allowance that is used here."""
 

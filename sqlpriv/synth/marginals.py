@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sqlpriv.kernel.budget import Price, Rho
+
 Floats = NDArray[np.float64]
 
 LEAST_SIGMA = 1e-6
 """At an epsilon of thousands the noise's standard deviation is 0 in double precision; taken as this
 it keeps inverse variances finite."""
+
+
+def count_sigma(price: Price) -> float:
+    """Returns about what the gate's noise on a count is at this price: for thresholds and penalties
+    that are needed before a release says it."""
+    return math.sqrt((0.5 if isinstance(price, Rho) else 2 / price.value) / price.value)
 
 
 def total_of(tables: Sequence[Floats], sigmas: Sequence[float]) -> float:

@@ -35,11 +35,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlpriv.kernel.budget import Price, Rho
+from sqlpriv.kernel.budget import Price
 from sqlpriv.kernel.release import Release
-from sqlpriv.synth.asking import Guess, Marginal, Measure, Select
+from sqlpriv.synth.asking import Guess, Known, Measure, Select, measured_where_chosen
 from sqlpriv.synth.independent import modelled, one_ways
-from sqlpriv.synth.marginals import Floats, onto_simplex, total_of
+from sqlpriv.synth.marginals import Floats, count_sigma, onto_simplex, total_of
 from sqlpriv.synth.method import Method, Option, Options, Phase, shared
 from sqlpriv.synth.network import NetworkModel, Node, extended, flat
 from sqlpriv.synth.progress import Progress, Report
@@ -106,11 +106,13 @@ def fit(
         cliques = _cliques(columns, sizes, grown, plan[2].price, rounds, options["degree"])
         for done, (to_choose, to_measure) in enumerate(prices):
             report(Progress("growing networks", done, rounds))
-            sigma = _sigma(to_measure)
+            sigma = count_sigma(to_measure)
             allowed = np.array([[_may_grow(g, c, sizes, sigma) for c in cliques] for g in grown])
             guesses = [_guess(c, grown, sizes, sigma) for c in cliques]
             picks = [cliques[i] for i in select(guesses, to_choose, allowed)]
-            _measured(measure, picks, to_measure, grown, sizes, rng)
+            known = measured_where_chosen(measure, picks, to_measure)
+            for stratum, found in zip(grown, known, strict=True):
+                _grown(stratum, found, sizes, rng)
         report(Progress("growing networks", rounds, rounds))
     return tuple(NetworkModel(tuple(g.nodes), g.size) for g in grown)
 
@@ -142,13 +144,6 @@ def _placed(
     stratum.nodes.append(node)
 
 
-def _sigma(price: Price) -> float:
-    """Returns about what the gate's noise will be on a count: for thresholds and penalties."""
-    if isinstance(price, Rho):
-        return math.sqrt(0.5 / price.value)
-    return math.sqrt(2) / price.value
-
-
 def _cliques(
     columns: Sequence[int],
     sizes: tuple[int, ...],
@@ -161,7 +156,7 @@ def _cliques(
 
     Pairs always compete, so that a column may have a parent where everything is noise.
     """
-    sigma = _sigma(type(price)(max(price.nano // rounds, 1)))
+    sigma = count_sigma(type(price)(max(price.nano // rounds, 1)))
     most = max(g.size for g in grown) / (THETA * sigma)
     found = []
     for width in range(2, min(degree + 1, len(columns)) + 1):
@@ -210,28 +205,16 @@ def _known(stratum: _Stratum, columns: tuple[int, ...], sizes: tuple[int, ...]) 
     return counts
 
 
-def _measured(
-    measure: Measure,
-    picks: Sequence[tuple[int, ...]],
-    price: Price,
-    grown: Sequence[_Stratum],
-    sizes: tuple[int, ...],
-    rng: np.random.Generator,
+def _grown(
+    stratum: _Stratum, known: Known, sizes: tuple[int, ...], rng: np.random.Generator
 ) -> None:
-    """Measures each stratum's choice there alone, and adds it to the stratum's network."""
-    asked = []
-    for clique in sorted(set(picks)):
-        who = tuple(s for s, pick in enumerate(picks) if pick == clique)
-        asked.append(Marginal(clique, price, None if len(who) == len(picks) else who))
-    for marginal, release in zip(asked, measure(asked), strict=True):
-        for row, s in enumerate(range(len(picks)) if marginal.within is None else marginal.within):
-            stratum, clique = grown[s], marginal.clique
-            fresh = next(c for c in clique if c not in stratum.placed)
-            parents = tuple(c for c in clique if c != fresh)
-            noisy = np.moveaxis(release.values[row], clique.index(fresh), -1)
-            margin = stratum.shares[fresh] * max(stratum.size, 1.0)
-            table = consistent(noisy.reshape(-1, sizes[fresh]), margin)
-            _placed(stratum, Node(fresh, parents, table), sizes, rng)
+    """Adds a measured column to a stratum's network."""
+    clique = known.clique
+    fresh = next(c for c in clique if c not in stratum.placed)
+    parents = tuple(c for c in clique if c != fresh)
+    noisy = np.moveaxis(known.values, clique.index(fresh), -1).reshape(-1, sizes[fresh])
+    table = consistent(noisy, stratum.shares[fresh] * max(stratum.size, 1.0))
+    _placed(stratum, Node(fresh, parents, table), sizes, rng)
 
 
 def consistent(noisy: Floats, margin: Floats) -> Floats:

@@ -1,6 +1,7 @@
-"""A vault with two released tables."""
+"""A vault with two released tables, and a PostgreSQL server."""
 
 import pytest
+import server
 from released import ODD, release
 
 
@@ -11,3 +12,20 @@ def vault(tmp_path):
     release(path)
     release(path, 3, name=ODD)
     return path
+
+
+@pytest.fixture(scope="session")
+def postgresql():
+    """The URI of a server of our own; skips where none is installed."""
+    pytest.importorskip("adbc_driver_postgresql")
+    if server.FOUND is None:
+        pytest.skip("no PostgreSQL server is installed here")
+    with server.serving() as uri:
+        yield uri
+
+
+@pytest.fixture
+def uri(postgresql):
+    """The server, without the tables of the test before."""
+    server.run(postgresql, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+    return postgresql

@@ -1,79 +1,21 @@
 """PUBLISH to a real PostgreSQL server, started here where one is installed."""
 
-import os
-import pwd
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from released import ODD, PEOPLE, comment, release, rows
+from server import PATIENCE, run
 
 from sqlpriv.errors import OperationalError, Refused, VaultBusy
 from sqlpriv.publish import postgresql, publish
 from sqlpriv.store import beside
 
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi")
-PROGRAMS = [*sorted(Path("/usr/lib/postgresql").glob("*/bin")), *Path("/usr/pgsql").glob("bin")]
-FOUND = shutil.which("initdb") or next((str(p / "initdb") for p in PROGRAMS[::-1]), None)
-pytestmark = pytest.mark.skipif(FOUND is None, reason="no PostgreSQL server is installed here")
-PATIENCE = 30.0
-
-
-@pytest.fixture(scope="module")
-def server():
-    """The URI of a server of our own on a socket in a temporary folder, ended afterwards."""
-    folder = tempfile.mkdtemp(prefix="sqlpriv-pg-")
-    user = {}
-    if os.geteuid() == 0:  # PostgreSQL does not run as root
-        user = {"user": "nobody"}
-        os.chown(folder, pwd.getpwnam("nobody").pw_uid, -1)
-    binaries, data = Path(FOUND).parent, f"{folder}/data"
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder, **user}
-    make = [binaries / "initdb", "-D", data, "-A", "trust", "-U", "bi", "-E", "UTF8", "--no-sync"]
-    subprocess.run(make, check=True, timeout=60, **quiet)
-    command = [binaries / "postgres", "-D", data, "-k", folder, "-c", "listen_addresses=", "-F"]
-    process = subprocess.Popen(command, **quiet)
-    try:
-        uri = f"postgresql://bi:secret@/postgres?host={folder}"
-        wait_for(uri)
-        yield uri
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(PATIENCE)
-        shutil.rmtree(folder)
-
-
-def wait_for(uri):
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            dbapi.connect(uri).close()
-            return
-        except dbapi.Error:
-            assert time.monotonic() < end
-            time.sleep(0.1)
-
-
-@pytest.fixture
-def uri(server):
-    """The server, without the tables of the test before."""
-    run(server, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
-    return server
-
-
-def run(uri, *statements):
-    """Runs statements; returns the rows of the last."""
-    with dbapi.connect(uri, autocommit=True) as connection, connection.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement)
-        return cursor.fetchall() if cursor.description else []
 
 
 def hand_out(vault, uri, *tables):

@@ -101,10 +101,18 @@ MUTANTS = (
     Mutant("L2 forgets the rows", K + "sensitivity.py",
            "l2_squared=m * m * g", "l2_squared=m * g", SENSITIVITY),
     Mutant("the price of a batch is rounded down", K + "sensitivity.py",
-           "nano += -(-sum(sorted(loss, reverse=True)[:g]) // g)",
-           "nano += sum(sorted(loss, reverse=True)[:g]) // g", SENSITIVITY),
+           "nano += -(-sum(sorted(each, reverse=True)[:g]) // g)",
+           "nano += sum(sorted(each, reverse=True)[:g]) // g", SENSITIVITY),
     Mutant("a batch costs its cheapest strata", K + "sensitivity.py",
-           "sorted(loss, reverse=True)", "sorted(loss)", SENSITIVITY),
+           "sorted(each, reverse=True)", "sorted(each)", SENSITIVITY),
+    Mutant("what strata have cost so far is forgotten", K + "gate.py",
+           "self.spent, self._losses = joint, losses", "self.spent = joint", GATE),
+    Mutant("a selection pays for its first stratum alone", K + "gate.py",
+           "[Measurement(first, price)], everywhere",
+           "[Measurement(replace(first, within=(0,)), price)], everywhere", GATE),
+    Mutant("a kept marginal is handed out whole", K + "gate.py",
+           "known[query.keys][[*a.measured_strata(query)]]",
+           "known[query.keys][: len(a.measured_strata(query))]", GATE),
     Mutant("Gaussian noise is halved", K + "gate.py",
            "noise.gaussian(distance, price)", "noise.gaussian(distance / 2, price)", GATE),
     Mutant("Laplace noise is for one row", K + "gate.py",
@@ -113,7 +121,7 @@ MUTANTS = (
     Mutant("scores forget rows_per_unit", K + "sensitivity.py",
            "* SCORE_UNIT * rows_per_unit", "* SCORE_UNIT", SELECTION),
     Mutant("every stratum selects at the whole price", K + "gate.py",
-           "price.nano // g", "price.nano", SELECTION),
+           "price.nano // min(", "price.nano // min(1, ", SELECTION),
     Mutant("snapshots are compared, not added up", K + "ledger.py",
            "spent = sum(most(paid, inside[s])", "spent = max(most(paid, inside[s])", STRATA),
     Mutant("strata of any table count", K + "strata.py",
@@ -130,17 +138,16 @@ MUTANTS = (
            'dict.fromkeys(("", who))', 'dict.fromkeys(("",))', LEDGER),
     # --- charge, read, noise, seal ---
     Mutant("the charge comes after the read", K + "gate.py",
-           "charge = self._charge(price, at)\n            exact: Exact = {}\n"
+           "charge = self._charge(asked)\n"
            "            for text, group in zip(texts, groups.values(), strict=True):\n"
            "                exact |= reader.cells(text, group)\n",
-           "exact = {}\n"
-           "            for text, group in zip(texts, groups.values(), strict=True):\n"
+           "for text, group in zip(texts, groups.values(), strict=True):\n"
            "                exact |= reader.cells(text, group)\n"
-           "            charge = self._charge(price, at)\n", GATE),
+           "            charge = self._charge(asked)\n", GATE),
     Mutant("a cheap answer is replayed at a higher price", K + "ledger.py",
            "nano >= ?", "nano <= ?", LEDGER),
     Mutant("what is fresh is not charged", K + "gate.py",
-           "if price.nano > self.left.nano:", "if False:", GATE),
+           "if joint.nano > self._limit.nano:", "if False:", GATE),
     Mutant("a closed allowance answers", K + "gate.py", "if self._closed:", "if False:", GATE),
     Mutant("a stale plan is run", K + "gate.py",
            "!= self.contract:", "is None:", GATE),

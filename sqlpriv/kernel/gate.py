@@ -133,12 +133,13 @@ class Allowance(AbstractContextManager["Allowance"]):
         self._kernel, self._ledger = kernel, kernel.ledger
         self._principal, self._text, self._statement = principal, text, 0
         self._limit, self.spent = limit, type(limit)(0)
-        self._exact: Exact = {}
-        self._closed = False
+        self._losses: sensitivity.Losses = {}
+        self._marginals: dict[object, dict[tuple[a.Key, ...], NDArray[np.int64]]] = {}
+        self._charged, self._closed = 0, False
 
     def __exit__(self, *_: object) -> None:
         self._closed = True
-        self._exact.clear()
+        self._marginals.clear()
 
     @property
     def left(self) -> Price:
@@ -149,9 +150,9 @@ class Allowance(AbstractContextManager["Allowance"]):
         """Answers a batch of measurements, in order: one charge, one read, noise, seals.
 
         A measurement whose query was sealed on this snapshot at the same or a higher price is
-        replayed from its seal; the rest are charged `batch_price`. Nothing is read or charged where
-        this raises BudgetExhausted (of the allowance or the budget), Refused (a query is not total,
-        or too large), VaultBusy or OperationalError; after a ReadFailed the charge stays.
+        replayed from its seal; the rest add to the statement's `joint_price`. Nothing is read or
+        charged where this raises BudgetExhausted (of the allowance or the budget), Refused (a query
+        is not total, or too large), VaultBusy or OperationalError; a ReadFailed leaves its charge.
         """
         asked = [(a.fingerprint(m.query), m) for m in measurements]
         found = [self._find(named, m.price) for named, m in asked]
@@ -159,12 +160,9 @@ class Allowance(AbstractContextManager["Allowance"]):
         made: list[Sealed] = []
         if fresh:
             ready = [_Ready(m, self.contract) for _, m in fresh]
-            price = sensitivity.batch_price([m for _, m in fresh], self.contract)
-            queries = [m.query for _, m in fresh]
-            charge, exact = self._bought(price, queries, queries)
-            for (named, m), noisy in zip(fresh, ready, strict=True):
-                payload = noisy.noised(exact[m.query]).tobytes()
-                made.append(Sealed(named, m.price, noisy.sigma, payload))
+            charge, exact = self._bought([m for _, m in fresh], [m.query for _, m in fresh])
+            for (named, m), r in zip(fresh, ready, strict=True):
+                made.append(Sealed(named, m.price, r.sigma, r.noised(exact[m.query]).tobytes()))
             made = self._ledger.seal(charge, self._begun(), self.contract.snapshot, made)
         if replayed := [seal.id for seal in found if seal]:
             self._ledger.replay(self._begun(), replayed)
@@ -172,10 +170,8 @@ class Allowance(AbstractContextManager["Allowance"]):
         for m, old in zip(measurements, found, strict=True):
             seal = old or made.pop(0)
             values = np.frombuffer(seal.payload, "<f8").reshape(a.shape(m.query))
-            one = Release(
-                seal.id, m.query, values, seal.sigma, seal.price, replayed=old is not None
-            )
-            released.append(one)
+            answer = (seal.id, m.query, values, seal.sigma, seal.price, old is not None)
+            released.append(Release(*answer))
         return tuple(released)
 
     def choose(
@@ -185,24 +181,28 @@ class Allowance(AbstractContextManager["Allowance"]):
 
         `allowed`, of shape (strata, candidates), says which may be chosen where; returned are
         positions. Price: scores of stratum s depend on the rows of s alone, and one unit moves each
-        by at most the distance of `sensitivity.scoring`. A unit lies in at most g strata, so g
-        selections at price / g compose to `price`.
+        by at most the distance of `sensitivity.distance`. A unit lies in at most g strata, so every
+        stratum selects at price / g, and `joint_price` charges it like a measurement.
         """
-        for candidate in candidates:
-            checked(candidate.query, Scope(candidate.query.source, self.contract))
         sensitivity.check_candidates(candidates, allowed)
-        unit = Scope(candidates[0].query.source, self.contract).unit
-        g = min(unit.groups_per_unit, a.strata_count(candidates[0].query))
-        share = type(price)(price.nano // g)
+        first = candidates[0].query
+        known = self._marginals.setdefault((first.source, first.strata), {})
+        missing = [c.query for c in candidates if c.query.keys not in known]
+        for query in (first, *missing):
+            checked(query, Scope(first.source, self.contract))
+        unit = Scope(first.source, self.contract).unit
+        share = type(price)(price.nano // min(unit.groups_per_unit, a.strata_count(first)))
         named = sensitivity.selection_hash(candidates, allowed)
         if seal := self._find(named, price):
             self._ledger.replay(self._begun(), [seal.id])
             return tuple(json.loads(seal.payload))
-        distance, score = sensitivity.scoring(candidates, unit.rows_per_unit)
-        missing = [c.query for c in candidates if c.query not in self._exact]
-        charge, read = self._bought(price, [c.query for c in candidates], missing)
-        self._exact |= read
-        scores = [score(c, self._exact[c.query]) for c in candidates]
+        distance = sensitivity.distance(candidates, unit.rows_per_unit)
+        everywhere: list[a.Query] = [replace(query, within=None) for query in missing]
+        charge, read = self._bought([Measurement(first, price)], everywhere)
+        for counted, cells in read.items():
+            known[counted.keys] = np.array(cells, np.int64).reshape(a.strata_count(counted), -1)
+        at = [*a.measured_strata(first)]
+        scores = [sensitivity.score(c, known[c.query.keys][at]) for c in candidates]
         chosen = []
         for stratum, row in enumerate(allowed):
             open_to = np.flatnonzero(row).tolist()
@@ -212,35 +212,41 @@ class Allowance(AbstractContextManager["Allowance"]):
         self._ledger.seal(charge, self._begun(), self.contract.snapshot, [made])
         return tuple(chosen)
 
-    def _bought(
-        self, price: Price, asked: Sequence[a.Query], queries: Sequence[a.Query]
-    ) -> tuple[int, Exact]:
-        """Pays for what is asked, then reads those queries: their exact integers, row-major."""
-        at = booking([query.source for query in asked], self.contract)
-        if not queries:
-            return self._charge(price, at), {}
+    def _bought(self, asked: list[Measurement], queries: list[a.Query]) -> tuple[int, Exact]:
+        """Pays; then the queries' exact integers, dense and row-major, kept or read."""
         groups: dict[object, list[a.Query]] = defaultdict(list)
+        exact: Exact = {}
         for query in dict.fromkeys(queries):
-            groups[(query.source, query.strata)].append(query)
+            known = self._marginals.get((query.source, query.strata), {})
+            if isinstance(query, a.Count) and query.of is None and query.keys in known:
+                exact[query] = known[query.keys][[*a.measured_strata(query)]].ravel().tolist()
+            else:
+                groups[(query.source, query.strata)].append(query)
+        if not groups:
+            return self._charge(asked), exact
         with Reader(self._kernel.vault) as reader:
             contracts, snapshot = self._kernel.in_force(reader)
             if contracts.get(self.contract.table.lower()) != self.contract:
                 raise OperationalError(STALE)
             texts = [render(group, self.contract, snapshot.hash_key) for group in groups.values()]
-            charge = self._charge(price, at)
-            exact: Exact = {}
+            charge = self._charge(asked)
             for text, group in zip(texts, groups.values(), strict=True):
                 exact |= reader.cells(text, group)
         return charge, exact
 
-    def _charge(self, price: Price, at: Booking) -> int:
-        """Pays, durably. The first payment asks that the whole allowance can be paid."""
-        if price.nano > self.left.nano:
+    def _charge(self, asked: Sequence[Measurement]) -> int:
+        """Pays, durably, what these add to the statement's price; returns the last charge.
+        The first payment asks that the whole allowance can be paid."""
+        joint, losses = sensitivity.joint_price(asked, self.contract, self._losses)
+        if joint.nano > self._limit.nano:
             raise BudgetExhausted("the statement asks for more than its allowance")
-        whole = price if self.spent.nano else self._limit
-        charge = self._ledger.charge(self._begun(), self.unit.table, price, whole, at)
-        self.spent = type(price)(self.spent.nano + price.nano)
-        return charge
+        if joint != self.spent:  # else strata that cost less so far have caught up
+            price = type(joint)(joint.nano - self.spent.nano)
+            whole = price if self.spent.nano else self._limit
+            at = booking([m.query.source for m in asked], self.contract)
+            self._charged = self._ledger.charge(self._begun(), self.unit.table, price, whole, at)
+        self.spent, self._losses = joint, losses
+        return self._charged
 
     def _find(self, named: str, price: Price) -> Sealed | None:
         if self._closed:

@@ -20,8 +20,7 @@ attain every bound with a worst unit.
 """
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -113,36 +112,44 @@ def sensitivity(query: a.Query, unit: PrivacyUnit, steps: int) -> Sensitivity:
     return Sensitivity(l1=m * g * steps, l2_squared=m * m * g * steps * steps)
 
 
-def batch_price(measurements: Sequence[Measurement], contract: TableContract) -> Price:
-    """Returns what a batch of measurements costs together.
+Losses = dict[tuple[a.Relation, tuple[a.Key, ...]], list[int]]
+"""By relation and list of strata: the sum of the prices, in nano, of all that covered a stratum."""
 
-    Claim: let r_s be the sum of the prices of the measurements that cover stratum s. Queries of one
-    relation and one list of strata cost at most the sum of the g largest r_s, divided by g; over
-    different relations or strata costs add up.
+
+def joint_price(
+    asked: Sequence[Measurement], contract: TableContract, before: Losses
+) -> tuple[Price, Losses]:
+    """Returns what measurements and selections cost with those before, and all losses.
+
+    Claim: let r_s be the sum of the prices of all that covered stratum s. Within one relation and
+    one list of strata they cost at most the sum of the g largest r_s, divided by g; over different
+    relations or strata costs add up. Later questions may depend on earlier answers.
 
     Reason: each measurement's noise is scaled for a unit with m rows in g strata, so the part of
     its loss that one stratum causes is price / g: zCDP loss is L2² / (2 sigma²), a sum over strata,
-    and pure loss is L1 / scale, likewise. Bounding keeps the *same* g strata of a unit in all these
-    queries (it ranks them by a hash of the unit and the stratum alone), so the unit's loss is the
-    sum of r_s / g over those: parallel composition as a fact about one vector's norm.
+    and pure loss is L1 / scale, likewise; a selection is one of price / g in each stratum. Bounding
+    keeps the *same* g strata of a unit in all these queries (it ranks them by a hash of the unit
+    and the stratum alone), so the unit's loss is the sum of r_s / g over those: parallel
+    composition as a fact about one vector's norm. Which strata those are depends on no answer, so
+    each unit's losses add up to at most the charges (Feldman and Zrnic 2021, arXiv:2008.11193).
     """
-    kinds = {type(m.price) for m in measurements}
-    if len(kinds) != 1:
-        raise KernelError("a batch has prices of one kind")
-    groups: dict[object, list[Measurement]] = defaultdict(list)
-    for m in measurements:
-        groups[(m.query.source, m.query.strata)].append(m)
-    nano = 0
-    for group in groups.values():
-        total = a.strata_count(group[0].query)
-        g = min(bound_of(group[0].query.source, contract).groups_per_unit, total)
-        everywhere = sum(m.price.nano for m in group if m.query.within is None)
-        loss = [everywhere] * total
-        for m in group:
-            for stratum in m.query.within or ():
-                loss[stratum] += m.price.nano
-        nano += -(-sum(sorted(loss, reverse=True)[:g]) // g)
-    return kinds.pop()(nano)
+    if len({type(m.price) for m in asked}) != 1 or min(m.price.nano for m in asked) == 0:
+        raise KernelError("a batch has prices of one kind, above zero")
+    found, nano = dict(before), 0
+    for m in asked:
+        group, total = (m.query.source, m.query.strata), a.strata_count(m.query)
+        at = range(total) if m.query.within is None else set(m.query.within)
+        loss = enumerate(found.get(group, [0] * total))
+        found[group] = [n + m.price.nano if s in at else n for s, n in loss]
+    for (source, _), each in found.items():
+        g = min(bound_of(source, contract).groups_per_unit, len(each))
+        nano += -(-sum(sorted(each, reverse=True)[:g]) // g)
+    return type(asked[0].price)(nano), found
+
+
+def batch_price(asked: Sequence[Measurement], contract: TableContract) -> Price:
+    """Returns what a batch costs that is all of a statement; see `joint_price`."""
+    return joint_price(asked, contract, {})[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,11 +167,8 @@ class Candidate:
     penalty: NDArray[np.float64] | None = None
 
 
-Score = Callable[[Candidate, Sequence[int]], list[int]]
-
-
-def scoring(candidates: Sequence[Candidate], rows_per_unit: int) -> tuple[int, Score]:
-    """Returns how far one unit moves any score, and the scores of a candidate in every stratum.
+def distance(candidates: Sequence[Candidate], rows_per_unit: int) -> int:
+    """Returns how far one unit moves any candidate's `score` in any stratum.
 
     Claim: with weights w_c and estimates in whole units of 1 / U (U = SCORE_UNIT), the score
     w_c (Σ |U count - estimate| - penalty) is an integer, and at most max w_c * U * m apart on
@@ -172,18 +176,18 @@ def scoring(candidates: Sequence[Candidate], rows_per_unit: int) -> tuple[int, S
     score depends on a row. The difference may have either sign. Sums fit 64 bits: a table has fewer
     than 2^45 rows, and estimates add up to no more (`check_candidates`).
     """
-
-    def scores(candidate: Candidate, exact: Sequence[int]) -> list[int]:
-        believed = np.rint(candidate.estimate * SCORE_UNIT).astype(np.int64)
-        apart = np.abs(np.reshape(exact, believed.shape) * SCORE_UNIT - believed)
-        totals = apart.reshape(len(believed), -1).sum(axis=1).tolist()
-        penalty = [0.0] * len(totals) if candidate.penalty is None else candidate.penalty
-        weight = round(candidate.weight * SCORE_UNIT)
-        units = (round(p * SCORE_UNIT) for p in penalty)
-        return [weight * (total - p) for total, p in zip(totals, units, strict=True)]
-
     most = max(round(c.weight * SCORE_UNIT) for c in candidates)
-    return max(1, most) * SCORE_UNIT * rows_per_unit, scores
+    return max(1, most) * SCORE_UNIT * rows_per_unit
+
+
+def score(candidate: Candidate, exact: NDArray[np.int64]) -> list[int]:
+    """Returns a candidate's score in every measured stratum; see `distance`."""
+    believed = np.rint(candidate.estimate * SCORE_UNIT).astype(np.int64)
+    apart = np.abs(np.reshape(exact, believed.shape) * SCORE_UNIT - believed)
+    totals = apart.reshape(len(believed), -1).sum(axis=1).tolist()
+    penalty = [0.0] * len(totals) if candidate.penalty is None else candidate.penalty
+    weight = round(candidate.weight * SCORE_UNIT)
+    return [weight * (t - round(p * SCORE_UNIT)) for t, p in zip(totals, penalty, strict=True)]
 
 
 def check_candidates(candidates: Sequence[Candidate], allowed: NDArray[np.bool_]) -> None:
@@ -205,13 +209,11 @@ def check_candidates(candidates: Sequence[Candidate], allowed: NDArray[np.bool_]
 
 def selection_hash(candidates: Sequence[Candidate], allowed: NDArray[np.bool_]) -> str:
     """Returns the name under which a choice is sealed: equal only for the same choice."""
-
-    def digest(numbers: NDArray[np.float64] | None) -> str | None:
-        return (
-            None if numbers is None else hashlib.sha256(numbers.astype("<f8").tobytes()).hexdigest()
-        )
-
-    parts: list[object] = ["choose", allowed.shape, allowed.tobytes()]
+    shared = candidates[0].query
+    parts: list[object] = ["choose", shared.source, shared.strata, shared.within]
+    parts += [allowed.shape, allowed.tobytes()]
     for c in candidates:
-        parts += [c.query, digest(c.estimate), float(c.weight), digest(c.penalty)]
+        arrays = (np.zeros(0) if x is None else x for x in (c.estimate, c.penalty))
+        digests = (hashlib.sha256(x.astype("<f8").tobytes()).hexdigest() for x in arrays)
+        parts += [c.query.keys, float(c.weight), *digests]
     return a.fingerprint(parts)

@@ -355,7 +355,56 @@ def test_a_choice_reads_each_marginal_once(people: Kernel, monkeypatch: pytest.M
         allowance.choose(candidates(4, 7, 9), Rho(10), EVERYWHERE)
         assert (len(reads), spent(people)) == (1, 20)
         allowance.release([measured(candidates(4)[0].query, Rho(10))])
-    assert (len(reads), spent(people)) == (2, 30)
+        assert (len(reads), spent(people)) == (1, 30)
+        allowance.release([measured(a.Count(SCAN, (BY_SEX,), (BY_AGE,), of=a.Col("age")), Rho(10))])
+    assert (len(reads), spent(people)) == (2, 40)
+
+
+@pytest.mark.parametrize("within", [None, (0,), (1,)])
+def test_what_a_choice_has_read_is_what_a_release_reads(
+    people: Kernel, within: tuple[int, ...] | None
+) -> None:
+    """Females are 4 in every cell, males 8; the noise of EXACT is below one."""
+    query = a.Count(SCAN, (BY_SEX,), (BY_AGE,), within=within)
+    expected = np.repeat([4, 8], 5).reshape(2, 5)[[0, 1] if within is None else list(within)]
+    with allowed(people) as allowance:
+        allowance.choose(candidates(4, 7, 8), EXACT, EVERYWHERE)
+        (kept,) = allowance.release([measured(query, EXACT)])
+    with allowed(people) as allowance:
+        (read,) = allowance.release([measured(query, Rho(EXACT.nano + 1))])
+    assert (np.rint(kept.values) == expected).all()
+    assert (np.rint(read.values) == expected).all()
+
+
+def test_a_choice_in_some_strata_scores_those(people: Kernel) -> None:
+    """In males, of whom there are 8 in every cell, 4 is the worst estimate; females are not asked,
+    and what is later chosen for them costs nothing more: a unit lies in one stratum."""
+
+    def inside(stratum: int) -> list[Candidate]:
+        query = a.Count(SCAN, (BY_SEX,), (BY_AGE,), within=(stratum,))
+        return [Candidate(query, np.full((1, 5), float(e))) for e in (4, 7, 8)]
+
+    with allowed(people) as allowance:
+        assert allowance.choose(inside(1), EXACT, EVERYWHERE[:1]) == (0,)
+        assert spent(people) == EXACT.nano
+        assert allowance.choose(inside(0), EXACT, EVERYWHERE[:1]) == (2,)
+        assert spent(people) == EXACT.nano
+        assert allowance.left.nano == allowance._limit.nano - EXACT.nano
+
+
+def test_strata_catch_up_with_what_was_charged(people: Kernel) -> None:
+    """One stratum is asked 100, then 120, the other 50, 60 and 115: the dearer of them counts."""
+    with allowed(people) as allowance:
+        for stratum, nano, charged in ((0, 100, 100), (1, 50, 100), (1, 60, 110), (0, 120, 220),
+                                       (1, 115, 225)):  # fmt: skip
+            query = a.Count(SCAN, (BY_SEX,), within=(stratum,))
+            allowance.release([measured(query, Rho(nano))])
+            assert spent(people) == charged
+        with pytest.raises(LedgerError):
+            allowance.release([measured(a.Count(SCAN, (BY_SEX,), within=(0,)), Epsilon(1))])
+        everybody = a.Count(SCAN, (), (BY_SEX,))
+        allowance.release([measured(everybody, Rho(7))])
+    assert spent(people) == 232
 
 
 def test_a_choice_is_replayed(people: Kernel) -> None:

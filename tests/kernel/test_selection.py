@@ -15,7 +15,7 @@ from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel import noise
 from sqlpriv.kernel.budget import Price, Rho
 from sqlpriv.kernel.gate import Kernel
-from sqlpriv.kernel.sensitivity import SCORE_UNIT, Candidate, scoring, selection_hash
+from sqlpriv.kernel.sensitivity import SCORE_UNIT, Candidate, distance, score, selection_hash
 
 STRATA = (a.Key(a.Col("s"), ("a", "b", "c")),)
 QUERY = a.Count(a.Scan("people"), STRATA, (a.Key(a.Col("k"), (0, 1)),))
@@ -38,20 +38,19 @@ def test_a_unit_moves_no_score_further_than_said(
 ) -> None:  # fmt: skip
     """It adds up to m rows to the cells of a stratum, and leaves the other strata alone."""
     one = candidate(estimates, weight, penalty)
-    distance, score = scoring([one, candidate(estimates, 0.5)], m)
+    far = distance([one, candidate(estimates, 0.5)], m)
     more = list(exact)
     more[2 * stratum] += min(split, m)
     more[2 * stratum + 1] += m - min(split, m)
     for s in range(3):
-        moved = score(one, more)[s] - score(one, exact)[s]
-        assert abs(moved) <= (distance if s == stratum else 0)
+        moved = score(one, np.array(more))[s] - score(one, np.array(exact))[s]
+        assert abs(moved) <= (far if s == stratum else 0)
 
 
 def test_the_bound_is_attained_and_the_score_is_what_it_says() -> None:
     one = candidate([0.0] * 6, weight=2.5, penalty=[4.0, 0.0, 0.0])
-    distance, score = scoring([one], 3)
-    before, after = [1, 2, 0, 0, 0, 0], [4, 2, 0, 0, 0, 0]
-    assert score(one, after)[0] - score(one, before)[0] == distance
+    before, after = np.array([1, 2, 0, 0, 0, 0]), np.array([4, 2, 0, 0, 0, 0])
+    assert score(one, after)[0] - score(one, before)[0] == distance([one], 3)
     assert score(one, before)[0] == 2.5 * (3 - 4) * SCORE_UNIT**2
 
 

@@ -19,7 +19,7 @@ from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Price, Rho
 from sqlpriv.kernel.contract import PrivacyUnit, TableContract
 from sqlpriv.kernel.release import Measurement, Release
-from sqlpriv.kernel.sensitivity import Candidate, batch_price, check_candidates
+from sqlpriv.kernel.sensitivity import Candidate, check_candidates, joint_price
 
 
 @dataclass
@@ -35,6 +35,7 @@ class FakeGate:
     asked: list[Measurement] = field(default_factory=list)
     choices: list[tuple[int, ...]] = field(default_factory=list)
     _levels: dict[a.Key, np.ndarray] = field(default_factory=dict)
+    _losses: dict[object, list[int]] = field(default_factory=dict)
     _inside: dict[a.Relation, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -46,7 +47,7 @@ class FakeGate:
         return type(self.limit)(self.limit.nano - self.spent)
 
     def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
-        self._charge(batch_price(measurements, self.contract))
+        self._charge(measurements)
         self.asked.extend(measurements)
         return tuple(self._noised(m) for m in measurements)
 
@@ -54,7 +55,7 @@ class FakeGate:
         self, candidates: Sequence[Candidate], price: Price, allowed: np.ndarray
     ) -> tuple[int, ...]:
         check_candidates(candidates, allowed)
-        self._charge(price)
+        self._charge([Measurement(candidates[0].query, price)])
         epsilon = math.sqrt(8 * price.value) if isinstance(price, Rho) else price.value
         counts = [self._counts(c.query) for c in candidates]
         apart = [
@@ -67,10 +68,11 @@ class FakeGate:
         self.choices.append(tuple(int(i) for i in scores.argmax(axis=1)))
         return self.choices[-1]
 
-    def _charge(self, price: Price) -> None:
-        if price.nano > self.left.nano:
+    def _charge(self, asked: Sequence[Measurement]) -> None:
+        joint, self._losses = joint_price(asked, self.contract, self._losses)
+        if joint.nano > self.limit.nano:
             raise BudgetExhausted("the fake gate is asked for more than its limit")
-        self.spent += price.nano
+        self.spent = joint.nano
 
     def _noised(self, measurement: Measurement) -> Release:
         query, price = measurement.query, measurement.price

@@ -1,0 +1,222 @@
+"""What AIM and MWEM share: rounds of choosing the marginal that a model knows worst, measuring it
+and fitting anew, every stratum by itself and all of them in one question to the gate.
+
+A stratum's questions depend on its own answers, so strata take different marginals, and prices, in
+one round. Those of one price are asked together. What a stratum has paid adds up to `Run.price`
+exactly, and strata are disjoint: the whole costs what one stratum costs (kernel,
+`sensitivity.joint_price`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sqlpriv.kernel.budget import Price, Rho
+from sqlpriv.kernel.release import Release
+from sqlpriv.synth import engines
+from sqlpriv.synth.asking import Guess, Marginal, Measure, Select
+from sqlpriv.synth.junction import Clique, Graph, mask_of
+from sqlpriv.synth.marginals import LEAST_SIGMA, Floats, total_of
+from sqlpriv.synth.propagation import CliqueModel
+from sqlpriv.synth.tree import Noisy
+
+SELECTING = 10
+"""One part in this many of a round's price is for choosing, the rest for measuring."""
+
+
+@dataclass(eq=False)
+class Run:
+    """One stratum on its way.
+
+    Args:
+        graph: Sizes of the columns.
+        left: What it may still spend, in nano.
+        step: What its next round costs, in nano.
+        tables: What was measured, one table a clique: of several the inverse-variance mean.
+        dearest: The highest price, in nano, at which a clique was measured.
+        totals: Sum and variance of every measured table, for the number of rows.
+        model: What is believed now.
+    """
+
+    graph: Graph
+    left: int
+    step: int
+    tables: dict[Clique, Noisy] = field(default_factory=dict)
+    dearest: dict[Clique, int] = field(default_factory=dict)
+    totals: list[tuple[float, float]] = field(default_factory=list)
+    model: CliqueModel | None = None
+    _sizes: tuple[list[int], dict[Clique, int]] = field(default_factory=lambda: ([], {}))
+
+    @property
+    def size(self) -> float:
+        """The minimum-variance number of rows; may be negative."""
+        weights = [1 / variance for _, variance in self.totals]
+        return float(np.average([total for total, _ in self.totals], weights=weights))
+
+    def learn(self, clique: Clique, values: Floats, sigma: float, price: int) -> None:
+        """Takes a noisy table in."""
+        variance = np.full(values.shape, max(sigma, LEAST_SIGMA) ** 2)
+        self.totals.append((float(values.sum()), float(variance.sum())))
+        self.dearest[clique] = max(price, self.dearest.get(clique, 0))
+        old = self.tables.get(clique)
+        if old is not None:
+            joined = 1 / (1 / variance + 1 / old.variance)
+            values = joined * (values / variance + old.values / old.variance)
+            variance = joined
+        self.tables[clique] = Noisy(values, variance)
+
+    def tree_size(self, clique: Clique) -> int:
+        """Returns how large the junction tree would be with one more clique."""
+        known, found = self._sizes
+        now = sorted(mask_of(node.columns) for node in self.model.nodes) if self.model else []
+        if now != known:
+            self._sizes = known, found = now, {}
+        mask = mask_of(clique)
+        if any(mask & big == mask for big in known):
+            return 0
+        if clique not in found:
+            found[clique] = self.graph.size([*known, mask])
+        return found[clique]
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """One stratum's choice of a round: what is measured, and what was believed of it before."""
+
+    clique: Clique
+    believed: Floats
+    noise: float
+
+
+@dataclass(eq=False)
+class Rounds:
+    """Asks the gate for all strata of one list, or (`pooled`) for the population.
+
+    Args:
+        measure, select: The gate's.
+        runs: One for each stratum.
+        candidates: Cliques and their weights in the score.
+        sigma: Standard deviation of noise and the price that bought it, from a first measurement.
+        penalty: What is taken off a candidate's distance for each of its cells, in units of the
+            expected magnitude of the noise (AIM), or None for one row a cell (MWEM).
+        pooled: See `asking.Marginal`.
+    """
+
+    measure: Measure
+    select: Select
+    runs: Sequence[Run]
+    candidates: Mapping[Clique, float]
+    sigma: tuple[float, Price]
+    noise_penalty: bool
+    pooled: bool = False
+
+    def noise(self, price: Price) -> float:
+        """Returns the mean magnitude of the noise that a price buys: sqrt(2 / pi) sigma of Gaussian
+        noise, whose sigma falls with the root of rho; sigma / sqrt(2) of Laplace noise."""
+        sigma, paid = self.sigma
+        if isinstance(price, Rho):
+            return sigma * math.sqrt(paid.nano / price.nano * 2 / math.pi)
+        return sigma * paid.nano / price.nano / math.sqrt(2)
+
+    def play(self, limits: Mapping[int, float]) -> dict[int, Chosen]:
+        """Plays one round in these strata, each of which has a limit for its junction tree; returns
+        what was chosen. The models are not fitted yet."""
+        kind = type(self.sigma[1])
+        by_price: dict[int, list[int]] = {}
+        for s in limits:
+            by_price.setdefault(self.runs[s].step, []).append(s)
+        chosen: dict[int, Chosen] = {}
+        asked: list[Marginal] = []
+        for step, strata in by_price.items():
+            choosing = max(1, step // SELECTING)
+            paid = kind(step - choosing)
+            found = self._choose(strata, kind(choosing), paid, limits)
+            asked += self._marginals(found, paid)
+            chosen |= found
+        for question, release in zip(asked, self.measure(asked), strict=True):
+            self._learn(question, release)
+        for s in limits:
+            self.runs[s].left -= self.runs[s].step
+        return chosen
+
+    def _choose(
+        self, strata: list[int], price: Price, paid: Price, limits: Mapping[int, float]
+    ) -> dict[int, Chosen]:
+        cliques = list(self.candidates)
+        allowed = np.array([self._allowed(s, limits[s], paid.nano) for s in strata])
+        open_to = np.flatnonzero(allowed.any(axis=0)).tolist()
+        each = self.noise(paid)
+        guesses = []
+        for i in open_to:
+            estimate = np.stack([self.believed(s, cliques[i]) for s in strata])
+            cells = estimate[0].size * (each if self.noise_penalty else 1.0)
+            penalty = np.full(len(strata), cells)
+            within = None if len(strata) == len(self.runs) else tuple(strata)
+            guess = Guess(
+                cliques[i], estimate, self.candidates[cliques[i]], penalty, within, self.pooled
+            )
+            guesses.append(guess)
+        picks = self.select(guesses, price, allowed[:, open_to])
+        return {
+            s: Chosen(guesses[p].clique, guesses[p].estimate[row], each)
+            for row, (s, p) in enumerate(zip(strata, picks, strict=True))
+        }
+
+    def believed(self, stratum: int, clique: Clique) -> Floats:
+        """Returns the model's counts."""
+        model = self.runs[stratum].model
+        assert model is not None
+        return model.counts(clique)
+
+    def _allowed(self, stratum: int, limit: float, price: int) -> list[bool]:
+        """Returns which candidates may be chosen: not those that are known at this price (the gate
+        would repeat its answer), nor those that make the junction tree too large."""
+        run = self.runs[stratum]
+        fresh = [run.dearest.get(c, 0) < price for c in self.candidates]
+        small = [run.tree_size(c) <= limit for c in self.candidates]
+        both = [a and b for a, b in zip(fresh, small, strict=True)]
+        return both if any(both) else fresh if any(fresh) else [True] * len(both)
+
+    def _marginals(self, chosen: Mapping[int, Chosen], price: Price) -> list[Marginal]:
+        by_clique: dict[Clique, list[int]] = {}
+        for s, choice in chosen.items():
+            by_clique.setdefault(choice.clique, []).append(s)
+        everywhere = len(self.runs)
+        return [
+            Marginal(c, price, None if len(s) == everywhere else tuple(s), self.pooled)
+            for c, s in sorted(by_clique.items())
+        ]
+
+    def _learn(self, question: Marginal, release: Release) -> None:
+        within = range(len(self.runs)) if question.within is None else question.within
+        for row, s in enumerate(within):
+            values = release.values[row]
+            self.runs[s].learn(question.clique, values, release.sigma, release.price.nano)
+
+
+def fitted(run: Run, engine: str, start: CliqueModel | None = None) -> CliqueModel:
+    """Returns the model of what a stratum has measured."""
+    begin = run.model if start is None else start
+    return engines.CLIQUE_ENGINES[engine](run.graph, run.tables, max(run.size, 1.0), begin)
+
+
+def closure(columns: Sequence[int], degree: int) -> dict[Clique, float]:
+    """Returns the downward closure of all marginals of `degree` columns, with their weights.
+
+    AIM weighs a clique r by the sum over the workload of |r and s|, which for all marginals of k
+    of d columns is |r| times a constant; here the largest weight is 1.
+    """
+    most = min(degree, len(columns))
+    return {
+        clique: k / most
+        for k in range(1, most + 1)
+        for clique in itertools.combinations(columns, k)
+    }
+
+
+__all__ = ["Chosen", "Rounds", "Run", "closure", "fitted", "total_of"]

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from sqlpriv.dialect import sql
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DataError, Refused
-from sqlpriv.estimate import means
+from sqlpriv.estimate import levels, means
 from sqlpriv.estimate.weights import aligned
-from sqlpriv.kernel.algebra import Query
+from sqlpriv.kernel.algebra import Asked
 from sqlpriv.kernel.contract import Type
 from sqlpriv.kernel.release import Release
 from sqlpriv.plan.keys import Dimension
@@ -114,7 +114,7 @@ def _labels(dimensions: Sequence[Dimension]) -> list[tuple[object, ...]]:
 
 
 def _layout(
-    output: Output, releases: Mapping[Query, Release], weights: NDArray[np.float64] | None
+    output: Output, releases: Mapping[Asked, Release], weights: NDArray[np.float64] | None
 ) -> pa.Table:
     """Returns the table of cells; without releases every aggregate is NULL."""
     groups = _labels(output.groups)
@@ -141,14 +141,18 @@ def _typed(values: list[Any], type_: Any) -> Any:
 def _estimates(
     recipe: Recipe,
     output: Output,
-    releases: Mapping[Query, Release],
+    releases: Mapping[Asked, Release],
     weights: NDArray[np.float64] | None,
     rows: int,
 ) -> tuple[Any, Any]:
     """Returns the column of an aggregate and that of its half-widths."""
-    whole = pa.int64() if recipe.kind == "count" else pa.float64()
+    whole = pa.int64() if recipe.kind == "count" else ARROW[recipe.type]
     if not releases:
         return pa.nulls(rows, whole), pa.nulls(rows, pa.float64())
+    if recipe.kind == "level":
+        found = levels.cells(recipe, releases)
+        found += levels.population(recipe, releases, weights) if output.strata else []
+        return pa.array(found, whole), pa.nulls(rows, pa.float64())
     parts = [means.cells(recipe, releases)]
     if output.strata:
         parts.append(means.population(recipe, releases, weights))

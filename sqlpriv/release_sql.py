@@ -96,8 +96,10 @@ def comment(create: t.CreateSynthetic, job: Job, budget: Budget, principal: str)
 
 def sizes(kernel: Kernel, planned: Plan, contract: TableContract) -> NDArray[np.float64] | None:
     """Returns sealed counts of the plan's cells, if they were released before; else None."""
-    cells = planned.output.recipes[0].queries[0]
-    count = a.Count(cells.source, cells.strata, cells.keys)
+    strata, groups = (
+        tuple(d.key for d in x) for x in (planned.output.strata, planned.output.groups)
+    )
+    count = a.Count(planned.output.recipes[0].queries[0].source, strata, groups)
     account = contract.unit and kernel.ledger.account(contract.unit.table)
     if not account:
         return None

@@ -31,7 +31,7 @@ from sqlpriv.kernel.contract import (
 )  # fmt: skip
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.kernel.render import macros, render
-from sqlpriv.kernel.sensitivity import lattice_of
+from sqlpriv.kernel.sensitivity import lattice_of, level_scores
 from sqlpriv.plan.plan import Plan, plan
 from sqlpriv.plan.shapes import check, scope_of
 
@@ -116,6 +116,14 @@ def exact(
     found = []
     for number, measurement in enumerate(measurements):
         query = measurement.query
+        if isinstance(query, a.Level):
+            (counts,) = exact(
+                connection, [Measurement(query.histogram, measurement.price)], contract
+            )
+            scores = level_scores(query, counts.values.astype(int).ravel().tolist())
+            best = np.array(scores).argmax(axis=1).astype(float).reshape(a.shape(query))
+            found.append(Release(number, query, best, 0.0, measurement.price))
+            continue
         of = check(query.of, scope_of(contract)).type if query.of is not None else None
         step = float(lattice_of(query, of).step)
         values = np.zeros(a.shape(query))

@@ -36,7 +36,7 @@ class Mutant:
 RELATIONS = "tests/kernel/test_relations.py"
 SENSITIVITY, RENDER = "tests/kernel/test_sensitivity.py", "tests/kernel/test_render.py"
 GATE, LEDGER = "tests/kernel/test_gate.py", "tests/kernel/test_ledger.py"
-STRATA = "tests/kernel/test_strata.py"
+STRATA, RANKS = "tests/kernel/test_strata.py", "tests/kernel/test_ranks.py"
 READER, SELECTION = "tests/kernel/test_reader.py", "tests/kernel/test_selection.py"
 NOISE, BUDGET = "tests/kernel/test_noise.py", "tests/kernel/test_budget.py"
 ORACLES, AVERAGING = "tests/attacks/test_oracles.py", "tests/attacks/test_averaging.py"
@@ -121,7 +121,8 @@ MUTANTS = (
     Mutant("scores forget rows_per_unit", K + "sensitivity.py",
            "* SCORE_UNIT * rows_per_unit", "* SCORE_UNIT", SELECTION),
     Mutant("every stratum selects at the whole price", K + "gate.py",
-           "price.nano // min(", "price.nano // min(1, ", SELECTION),
+           "share = type(price)(price.nano // min(",
+           "share = type(price)(price.nano // min(1, ", SELECTION),
     Mutant("snapshots are compared, not added up", K + "ledger.py",
            "spent = sum(most(paid, inside[s])", "spent = max(most(paid, inside[s])", STRATA),
     Mutant("strata of any table count", K + "strata.py",
@@ -136,6 +137,14 @@ MUTANTS = (
            "set.intersection(*map(set, boxes)) if boxes", "set(boxes[0]) if boxes", STRATA),
     Mutant("a ceiling binds nobody", K + "ledger.py",
            'dict.fromkeys(("", who))', 'dict.fromkeys(("",))', LEDGER),
+    Mutant("a rank's score moves by the smaller share", K + "sensitivity.py",
+           "return max(share, of - share) * rows_per_unit",
+           "return min(share, of - share) * rows_per_unit", RANKS),
+    Mutant("a choice of a level forgets rows_per_unit", K + "sensitivity.py",
+           "- share) * rows_per_unit", "- share)", RANKS),
+    Mutant("every stratum chooses its level at the whole price", K + "gate.py",
+           "noise.chooser(distance, type(price)(price.nano // g))",
+           "noise.chooser(distance, price)", RANKS),
     # --- charge, read, noise, seal ---
     Mutant("the charge comes after the read", K + "gate.py",
            "charge = self._charge(asked)\n"
@@ -163,7 +172,7 @@ MUTANTS = (
     Mutant("the engine reads other files", K + "reader.py",
            '"enable_external_access": False', '"enable_external_access": True', READER),
     Mutant("a selection is not checked for totality", K + "gate.py",
-           "checked(candidate.query, Scope(candidate.query.source, self.contract))", "pass", GATE),
+           "checked(query, Scope(first.source, self.contract))", "pass", GATE),
     Mutant("integers are added as integers", K + "operations.py",
            'reads: str = "double"', 'reads: str = "value"', f"{ORACLES} {RENDER}"),
     Mutant("text is compared with numbers", K + "operations.py",

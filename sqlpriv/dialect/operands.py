@@ -189,12 +189,22 @@ def _call(c: Cursor, read: Read, token: Token, name: str) -> Node:
     name = name.lower()
     if name in ("count", "count_star") and not args and not distinct:
         name, star = "count", True
+    if c.at("WITHIN", "GROUP"):
+        args = (_within_group(c, read, name), *args)
     kept = _filter(c, read)
     if c.at("OVER") and (c.peek(1).upper == "(" or c.peek(1).kind in (Kind.WORD, Kind.QUOTED)):
         raise c.refuse(*CONSTRUCTS["OVER"])
-    if c.at("WITHIN", "GROUP"):
-        raise c.refuse(*CONSTRUCTS["WITHIN"])
     return Call(name, args, star, distinct, kept, using, token.pos)
+
+
+def _within_group(c: Cursor, read: Read, name: str) -> Node:
+    """Reads `WITHIN GROUP (ORDER BY x)` behind PERCENTILE_CONT(0.5): x is its first argument."""
+    if name not in ("percentile_cont", "percentile_disc", "quantile_cont", "quantile_disc", "mode"):
+        raise c.refuse(*CONSTRUCTS["WITHIN"])
+    c.expect("WITHIN", "GROUP", "(", "ORDER", "BY")
+    node = read(c, LOOSEST)
+    c.expect(")")
+    return node
 
 
 def _arguments(c: Cursor, read: Read) -> tuple[Node, ...]:

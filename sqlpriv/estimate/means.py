@@ -34,7 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlpriv.kernel.algebra import Query
+from sqlpriv.kernel.algebra import Asked
 from sqlpriv.kernel.release import Release
 from sqlpriv.plan.price import half_width
 from sqlpriv.plan.rules import Recipe
@@ -66,7 +66,7 @@ class Moments:
     z: float
 
 
-def moments(recipe: Recipe, releases: Mapping[Query, Release]) -> Moments:
+def moments(recipe: Recipe, releases: Mapping[Asked, Release]) -> Moments:
     """Returns the moments that a recipe is made of, of shape (strata, key 1, key 2, …).
 
     What a recipe does without (S of a constant, N of a sum around 0) is an exact zero.
@@ -79,7 +79,7 @@ def moments(recipe: Recipe, releases: Mapping[Query, Release]) -> Moments:
     return Moments(n, s, q, var_n, var_s, var_q, half_width(known[0].price))
 
 
-def cells(recipe: Recipe, releases: Mapping[Query, Release]) -> Estimate:
+def cells(recipe: Recipe, releases: Mapping[Asked, Release]) -> Estimate:
     """Returns the estimate of every cell, of shape (strata, key 1, key 2, …)."""
     m = moments(recipe, releases)
     alone = Moments(m.n[None], m.s[None], m.q[None], m.var_n, m.var_s, m.var_q, m.z)
@@ -87,7 +87,7 @@ def cells(recipe: Recipe, releases: Mapping[Query, Release]) -> Estimate:
 
 
 def population(
-    recipe: Recipe, releases: Mapping[Query, Release], weights: Array | None
+    recipe: Recipe, releases: Mapping[Asked, Release], weights: Array | None
 ) -> Estimate:
     """Returns the estimate over all strata, of shape (key 1, key 2, …).
 

@@ -231,17 +231,41 @@ class Sum:
 Query = Count | Sum
 
 
-def strata_count(query: Query) -> int:
+@dataclass(frozen=True)
+class Level:
+    """One of the levels in each cell: that of a rank, or (rank None) the most frequent one.
+
+    `levels` lists ascending values or bins; `rank` (a, b) wants a share of a / b of the rows below.
+    What is released of a cell is a level's position in the list. See `Count`.
+    """
+
+    source: Relation
+    levels: Key
+    rank: tuple[int, int] | None
+    strata: tuple[Key, ...] = ()
+    keys: tuple[Key, ...] = ()
+    within: tuple[int, ...] | None = None
+
+    @property
+    def histogram(self) -> Count:
+        """The counts that the choice is made from."""
+        return Count(self.source, self.strata, (*self.keys, self.levels), None, self.within)
+
+
+Asked = Query | Level
+
+
+def strata_count(query: Asked) -> int:
     """Returns how many strata the query's domain has (measured or not); 1 without STRATIFY BY."""
     return math.prod(len(key.values) for key in query.strata)
 
 
-def measured_strata(query: Query) -> tuple[int, ...]:
+def measured_strata(query: Asked) -> tuple[int, ...]:
     """Returns the numbers of the strata that the query measures, ascending."""
     return tuple(range(strata_count(query))) if query.within is None else query.within
 
 
-def shape(query: Query) -> tuple[int, ...]:
+def shape(query: Asked) -> tuple[int, ...]:
     """Returns the shape of a release: (measured strata, values of key 1, values of key 2, …)."""
     return (len(measured_strata(query)), *(len(key.values) for key in query.keys))
 

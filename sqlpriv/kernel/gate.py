@@ -101,11 +101,10 @@ class Kernel:
         """Returns what each measurement would do. Reads no row, charges nothing."""
         found = []
         for m in asked:
-            ready, cells = _Ready(m, contract), math.prod(a.shape(m.query))
-            mechanism = "discrete Gaussian" if isinstance(m.price, Rho) else "discrete Laplace"
-            public = (mechanism, cells, ready.distance, ready.sigma, m.price)
+            ready, cells = _ready(m, contract), math.prod(a.shape(m.query))
+            public = (ready.mechanism, cells, ready.distance, ready.sigma, m.price)
             unseen = replace(contract, facts=TableFacts())  # found in rows: not for analysts
-            sql, replayed = render([m.query], unseen, 0), self.sealed(m, contract)
+            sql, replayed = render([ready.reads], unseen, 0), self.sealed(m, contract)
             found.append(Explained(*public, sql, replayed))
         return found
 
@@ -159,10 +158,10 @@ class Allowance(AbstractContextManager["Allowance"]):
         fresh = [x for x, seal in zip(asked, found, strict=True) if seal is None]
         made: list[Sealed] = []
         if fresh:
-            ready = [_Ready(m, self.contract) for _, m in fresh]
-            charge, exact = self._bought([m for _, m in fresh], [m.query for _, m in fresh])
+            ready = [_ready(m, self.contract) for _, m in fresh]
+            charge, exact = self._bought([m for _, m in fresh], [r.reads for r in ready])
             for (named, m), r in zip(fresh, ready, strict=True):
-                made.append(Sealed(named, m.price, r.sigma, r.noised(exact[m.query]).tobytes()))
+                made.append(Sealed(named, m.price, r.sigma, r.noised(exact[r.reads]).tobytes()))
             made = self._ledger.seal(charge, self._begun(), self.contract.snapshot, made)
         if replayed := [seal.id for seal in found if seal]:
             self._ledger.replay(self._begun(), replayed)
@@ -259,20 +258,19 @@ class Allowance(AbstractContextManager["Allowance"]):
         return self._statement
 
 
-class _Ready:
-    """A measurement, checked, with its noise: nothing in it comes from a row."""
+class _Noisy:
+    """A count or sum, checked, with its noise: nothing in it comes from a row."""
 
-    def __init__(self, measurement: Measurement, contract: TableContract) -> None:
-        query, price = measurement.query, measurement.price
+    def __init__(self, query: a.Query, price: Price, contract: TableContract) -> None:
         scope = Scope(query.source, contract)
         lattice = sensitivity.lattice_of(query, checked(query, scope))
         moved = sensitivity.sensitivity(query, scope.unit, lattice.steps)
-        self.step, self.noise = lattice.step, None
+        self.reads, self.step, self.noise = query, lattice.step, None
         if isinstance(price, Rho):
-            distance = noise.root(moved.l2_squared)
+            self.mechanism, distance = "discrete Gaussian", noise.root(moved.l2_squared)
             self.noise = noise.gaussian(distance, price) if lattice.steps else None
         else:
-            distance = moved.l1
+            self.mechanism, distance = "discrete Laplace", moved.l1
             self.noise = noise.laplace(moved.l1, price) if lattice.steps else None
         self.distance = float(self.step) * distance
         self.sigma = float(self.step) * (self.noise.sigma if self.noise else 0.0)
@@ -282,6 +280,34 @@ class _Ready:
         drawn = self.noise.draw(len(exact)) if self.noise else [0] * len(exact)
         up, down = self.step.as_integer_ratio()
         return np.array([(x + z) * up / down for x, z in zip(exact, drawn, strict=True)], "<f8")
+
+
+class _Choosing:
+    """A choice of a level in each cell, checked; as in `choose`, a stratum pays price / g."""
+
+    sigma = 0.0
+
+    def __init__(self, query: a.Level, price: Price, contract: TableContract) -> None:
+        scope = Scope(query.source, contract)
+        checked(query.histogram, scope)
+        g = min(scope.unit.groups_per_unit, a.strata_count(query))
+        distance = sensitivity.level_distance(query, scope.unit.rows_per_unit)
+        self.query, self.reads = query, query.histogram
+        self.mechanism, rows = "exponential mechanism", distance / (query.rank or (1, 1))[1]
+        self.distance = rows * (math.sqrt(g) if isinstance(price, Rho) else g)
+        self.choose = noise.chooser(distance, type(price)(price.nano // g))
+
+    def noised(self, exact: list[int]) -> NDArray[np.float64]:
+        """Returns the position of the level chosen in each cell."""
+        scores = sensitivity.level_scores(self.query, exact)
+        return np.array([self.choose(row) for row in scores], "<f8")
+
+
+def _ready(measurement: Measurement, contract: TableContract) -> _Noisy | _Choosing:
+    query, price = measurement.query, measurement.price
+    if isinstance(query, a.Level):
+        return _Choosing(query, price, contract)
+    return _Noisy(query, price, contract)
 
 
 def _facts(reader: Reader, contract: TableContract) -> dict[str, Any]:

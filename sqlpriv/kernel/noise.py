@@ -10,7 +10,7 @@ Z gets that far with probability below exp(-255) (Laplace) or exp(-32000) (Gauss
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -71,21 +71,30 @@ def laplace(sensitivity_l1: int, epsilon: Epsilon) -> Noise:
 
 
 def select(scores: Sequence[int], sensitivity: int, price: Price) -> int:
-    """Returns the number of a candidate, a high score more likely than a low one.
+    """Returns the number of a candidate: see `chooser`."""
+    return chooser(sensitivity, price)(scores)
+
+
+def chooser(sensitivity: int, price: Price) -> Callable[[Sequence[int]], int]:
+    """Returns what picks the number of a candidate by scores, a high one more likely than a low.
 
     Each score moves by at most D, in whichever direction. Rho buys the exponential mechanism,
     P(i) ~ exp(score_i / s), which is 2D/s-DP and D^2 / (2 s^2)-zCDP (Cesar and Rogers 2021,
     arXiv:2004.07223); epsilon buys permute-and-flip, which is 2D/s-DP (McKenna and Sheldon 2020,
     arXiv:2010.12603). Clamping to ±2^62, against overflow, moves no two scores apart.
     """
-    if not scores:
-        raise KernelError("there is no candidate to choose from")
     scale = _scale(sensitivity, price, 2)
     measure = dp.zero_concentrated_divergence() if isinstance(price, Rho) else dp.max_divergence()
     metric = dp.linf_distance(T="i64", monotonic=False)
     made = dp.m.make_noisy_max(_INTEGERS, metric, measure, scale)
-    clamped = [max(-MAX_SCORE, min(MAX_SCORE, score)) for score in scores]
-    return int(_run(_confirmed(made, sensitivity, price), clamped))
+    made = _confirmed(made, sensitivity, price)
+
+    def choose(scores: Sequence[int]) -> int:
+        if not scores:
+            raise KernelError("there is no candidate to choose from")
+        return int(_run(made, [max(-MAX_SCORE, min(MAX_SCORE, score)) for score in scores]))
+
+    return choose
 
 
 def root(square: int | Fraction) -> float:

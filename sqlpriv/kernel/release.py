@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlpriv.kernel.algebra import Query
+from sqlpriv.kernel.algebra import Asked
 from sqlpriv.kernel.budget import Price
 
 
@@ -13,7 +13,7 @@ from sqlpriv.kernel.budget import Price
 class Measurement:
     """A query, and the price of measuring it in every stratum that a unit touches."""
 
-    query: Query
+    query: Asked
     price: Price
 
 
@@ -22,11 +22,12 @@ class Release:
     """The noised answer to one measurement; `id` is its seal's, `price` what was paid for that.
 
     `values` are float64 of `algebra.shape(query)`: counts, or sums of `of - middle` in its units,
-    unbiased, so they may be negative; `sigma` is the noise's standard deviation on every cell.
+    unbiased, so they may be negative; `sigma` is the noise's standard deviation on every cell. Of
+    a `Level` they are positions in its list, chosen, not noised: sigma is 0.
     """
 
     id: int
-    query: Query
+    query: Asked
     values: NDArray[np.float64]
     sigma: float
     price: Price

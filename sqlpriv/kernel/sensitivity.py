@@ -207,6 +207,49 @@ def check_candidates(candidates: Sequence[Candidate], allowed: NDArray[np.bool_]
             raise KernelError("an estimate, weight or penalty of a candidate is out of shape")
 
 
+MAX_RANK = 1000
+"""The largest denominator of a rank: scores then fit 64 bits, for a table of up to 2^45 rows."""
+
+
+def level_scores(query: a.Level, exact: Sequence[int]) -> list[list[int]]:
+    """Returns, for each cell, the score of each level, from the exact counts of its histogram.
+
+    Let L, h and U be the rows below, at and above a level, and a / b the rank. The score is
+    -max((b - a) L - a (h + U), a U - (b - a)(L + h)): at a level in whose rows the rank lies it is
+    not below 0, elsewhere it is b times the rows too few or too many (Smith 2011, for levels with
+    ties). Without a rank it is h.
+
+    Claim: a unit moves the scores of the cells of a stratum by c_1, c_2, …, in whichever direction,
+    where Σ c_i <= `level_distance`. A kept row is in one level of one cell, so one of L, h, U
+    changes by 1, and either side of max by max(a, b - a) at most; m rows add up. So one choice in
+    each cell of a stratum costs what one would: with noise scaled for distance D, the loss of a
+    choice whose scores move by c is proportional to c, or c² for zCDP (`noise.chooser`), and
+    Σ c_i <= D, Σ c_i² <= D².
+    """
+    h = np.reshape(np.array(exact, dtype=np.int64), (-1, len(query.levels.values)))
+    if query.rank is None:
+        return _whole(h)
+    share, rest = query.rank[0], query.rank[1] - query.rank[0]
+    up_to = h.cumsum(axis=1)
+    below, above = up_to - h, up_to[:, -1:] - up_to
+    few, many = rest * below - share * (h + above), share * above - rest * up_to
+    return _whole(-np.maximum(few, many))
+
+
+def _whole(scores: NDArray[np.int64]) -> list[list[int]]:
+    return [list(map(int, row)) for row in scores]
+
+
+def level_distance(query: a.Level, rows_per_unit: int) -> int:
+    """Returns the bound proved in `level_scores`, or refuses a rank that is none."""
+    if query.rank is None:
+        return rows_per_unit
+    share, of = query.rank
+    if not 0 <= share <= of <= MAX_RANK or of == 0:
+        raise KernelError(f"a rank is a share a / b with 0 <= a <= b <= {MAX_RANK}")
+    return max(share, of - share) * rows_per_unit
+
+
 def selection_hash(candidates: Sequence[Candidate], allowed: NDArray[np.bool_]) -> str:
     """Returns the name under which a choice is sealed: equal only for the same choice."""
     shared = candidates[0].query

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 from sqlpriv.dialect import tree as t
 from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.contract import MAX_INTEGER, Number, Type
+from sqlpriv.kernel.contract import MAX_INTEGER, Number, Type, Value
 from sqlpriv.plan.bind import Binder
+from sqlpriv.plan.grids import RANKED, rank
 from sqlpriv.plan.literals import refuse
 from sqlpriv.plan.shapes import Shape
 from sqlpriv.plan.traverse import everything
@@ -25,6 +26,7 @@ KINDS = {
     "sum": "sum", "avg": "mean", "mean": "mean",
     "variance": "variance", "var_samp": "variance", "var_pop": "variance",
     "stddev": "stddev", "stddev_samp": "stddev", "stddev_pop": "stddev",
+    **dict.fromkeys(("median", "min", "max", "mode", *RANKED), "level"),
 }  # fmt: skip
 
 _HISTOGRAM = "a histogram shows it: SELECT x // 10 AS bin, COUNT(*) FROM t GROUP BY bin"
@@ -32,18 +34,17 @@ _GROUPS = "count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x"
 _RATIO = "build it from SUM and COUNT, as in SUM(x * y) / COUNT(*)"
 REFUSED = {
     **dict.fromkeys(
-        ("min", "max", "median", "quantile", "quantile_cont", "quantile_disc", "percentile_cont",
-         "percentile_disc", "approx_quantile", "mad", "arg_min", "arg_max", "min_by", "max_by",
-         "histogram", "skewness", "kurtosis"), _HISTOGRAM),
+        ("mad", "arg_min", "arg_max", "min_by", "max_by", "histogram", "skewness", "kurtosis"),
+        _HISTOGRAM),
     **dict.fromkeys(
-        ("mode", "approx_count_distinct", "entropy", "approx_top_k"), _GROUPS),
+        ("approx_count_distinct", "entropy", "approx_top_k"), _GROUPS),
     **dict.fromkeys(
         ("corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2", "product",
          "geomean", "geometric_mean", "fsum", "kahan_sum", "sumkahan", "favg"), _RATIO),
     **dict.fromkeys(
         ("any_value", "first", "last", "arbitrary", "list", "array_agg", "string_agg",
          "group_concat", "listagg", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor", "sem"),
-        "COUNT, SUM, AVG, VARIANCE and STDDEV can be asked for"),
+        "COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, MIN, MAX and MODE can be asked for"),
 }  # fmt: skip
 
 
@@ -52,12 +53,14 @@ class Aggregate:
     """One aggregate over private rows.
 
     Args:
-        kind: count, sum, mean, variance or stddev.
+        kind: count, sum, mean, variance, stddev or level (a quantile or a mode).
         of: What is aggregated; None for COUNT(*).
         type: Type of `of`.
         lower, upper: Public bounds of `of`; 0 and 0 for counts.
         nullable: Whether the rows' count is not the count of values (see the module's text).
         sample: The variance is the sample's (divided by n - 1), not the population's.
+        rank: Of a quantile, a / b; None for a mode.
+        values: Of a level: every value that `of` can have, if they are listed.
     """
 
     kind: str
@@ -67,6 +70,8 @@ class Aggregate:
     upper: Number = 0
     nullable: bool = False
     sample: bool = False
+    rank: tuple[int, int] | None = None
+    values: tuple[Value, ...] | None = None
 
 
 def is_aggregate(node: t.Node) -> bool:
@@ -95,6 +100,8 @@ def read(call: t.Call, binder: Binder) -> Aggregate:
     else:
         arg, call_filter = next(iter(call.args), None), call.filter
     of = binder.bind(arg) if arg is not None and not _counts_all(call, arg) else None
+    if kind == "level" and arg is not None and of is not None:
+        return _level(call, arg, of, binder)
     if kind != "count" and of is not None and arg is not None:
         bounds = _bounds(call, arg, of, binder)
     else:
@@ -109,6 +116,19 @@ def read(call: t.Call, binder: Binder) -> Aggregate:
         return Aggregate("count")
     sample = kind in ("variance", "stddev") and not call.name.endswith("_pop")
     return Aggregate(kind, of, shape.type, *bounds, absent, sample)
+
+
+def _level(call: t.Call, arg: t.Node, of: a.Expr, binder: Binder) -> Aggregate:
+    """Returns a quantile, which needs bounds, or a mode, which needs a list of values."""
+    shape, ranked = binder.shape(arg, of), rank(call)
+    if ranked is None and (shape.values is None or shape.type is Type.REAL):
+        raise refuse(call, "MODE needs a public list of its argument's values", _GROUPS)
+    bounds = _bounds(call, arg, of, binder) if ranked else (0, 0)
+    if call.filter is not None:
+        of = _filtered(call.filter, of, binder)
+    return Aggregate(
+        "level", of, shape.type, *bounds, not binder.present(of), rank=ranked, values=shape.values
+    )
 
 
 def _counts_all(call: t.Call, arg: t.Node) -> bool:
@@ -131,9 +151,12 @@ def _check_form(call: t.Call) -> None:
             f"write {call.name.upper()}(x) without USING",
         )
     counts_rows = KINDS[call.name] == "count" and call.name not in ("count_if", "countif")
-    if len(call.args) > 1 or (not call.args and not counts_rows) or (call.star and call.args):
+    most = 2 if call.name in RANKED else 1
+    if len(call.args) > most or (not call.args and not counts_rows) or (call.star and call.args):
         raise refuse(
-            call, f"{call.name.upper()} takes one argument", f"write {call.name.upper()}(x)"
+            call,
+            f"{call.name.upper()} takes {'two arguments' if most > 1 else 'one argument'}",
+            f"write {call.name.upper()}(x{', 0.25' if most > 1 else ''})",
         )
     for arg in call.args:
         for inner in calls(arg):

@@ -10,8 +10,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlpriv.dialect.tree import Name
-from sqlpriv.kernel.algebra import Count, Query, shape
+from sqlpriv.kernel.algebra import Asked, Count, Level
 from sqlpriv.kernel.budget import Price, Rho
+from sqlpriv.plan.levels import rank_error
 from sqlpriv.plan.outputs import AGGREGATE
 from sqlpriv.plan.plan import Output, Plan
 from sqlpriv.plan.price import coefficients, epsilon_shown, half_width
@@ -41,7 +42,8 @@ def explain(
 
     One row per measurement; one per output that is an aggregate; the total; the budget left after.
     `expected_error` is the half-width of a 95 % interval of one cell, in the output's units: known
-    for counts and sums, and for means and variances where cell sizes are. `relative_error` is the
+    for counts and sums, and for means and variances where cell sizes are; of a quantile's choice it
+    is in rows of rank. `relative_error` is the
     median, over cells, of the 95 % half-width as a fraction of the output's typical size (see
     `price` for what is typical); it needs cell sizes.
 
@@ -64,7 +66,7 @@ def explain(
             sensitivity=e.sensitivity,
             sigma=e.sigma,
             sql=e.sql,
-            expected_error=half_width(e.price) * e.sigma,
+            expected_error=_expected(m.query, e),
         )
         for m, e in pairs
     ]
@@ -75,7 +77,7 @@ def explain(
 
 
 def outputs(
-    output: Output, sigmas: Mapping[Query, float], z: float, sizes: NDArray[np.float64] | None
+    output: Output, sigmas: Mapping[Asked, float], z: float, sizes: NDArray[np.float64] | None
 ) -> list[dict[str, Any]]:
     """Returns a row for every output that is an aggregate by itself."""
     rows = []
@@ -83,7 +85,7 @@ def outputs(
         if isinstance(item, Name) and item.name.startswith(AGGREGATE):
             recipe = output.recipes[int(item.name.removeprefix(AGGREGATE))]
             absolute, relative = expected(recipe, sigmas, z, sizes)
-            cells = int(np.prod(shape(recipe.queries[0])))
+            cells = int(np.prod([len(d.values) for d in (*output.strata, *output.groups)]))
             rows.append(
                 {
                     "measurement": f"output {name}",
@@ -96,9 +98,11 @@ def outputs(
 
 
 def expected(
-    recipe: Recipe, sigmas: Mapping[Query, float], z: float, sizes: NDArray[np.float64] | None
+    recipe: Recipe, sigmas: Mapping[Asked, float], z: float, sizes: NDArray[np.float64] | None
 ) -> tuple[float | None, float | None]:
     """Returns the expected 95 % half-width of one cell and its relative size, None if unknown."""
+    if recipe.kind == "level":
+        return None, None
     spread = sum(c * sigmas[query] ** 2 for query, c in coefficients(recipe).items())
     scale = typical(recipe)
     known = sizes[sizes >= 1] if sizes is not None else np.empty(0)
@@ -133,8 +137,17 @@ def row(label: str, delta: float, price: Price, **rest: Any) -> dict[str, Any]:
     return {"measurement": label, "rho": rho, "epsilon": epsilon_shown(price, delta), **rest}
 
 
-def _label(query: Query) -> str:
+def _expected(query: Asked, e: Explained) -> float:
+    if isinstance(query, Level):
+        return rank_error(query, e.sensitivity, e.price)
+    return half_width(e.price) * e.sigma
+
+
+def _label(query: Asked) -> str:
     """Returns what is measured, in short."""
+    if isinstance(query, Level):
+        what = f"{100 * query.rank[0] / query.rank[1]:g} % quantile" if query.rank else "mode"
+        return f"{what} among {len(query.levels.values)} levels"
     if isinstance(query, Count):
         return "count of rows" if query.of is None else "count of values"
     return f"centred sum over [{query.lower:g}, {query.upper:g}]"

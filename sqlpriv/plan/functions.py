@@ -6,6 +6,7 @@ be told from its arguments' bounds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sqlpriv.dialect import tree as t
@@ -13,10 +14,12 @@ from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import Type
 from sqlpriv.plan.literals import coerce, refuse
 from sqlpriv.plan.shapes import DATE_PARTS
+from sqlpriv.plan.traverse import literal
 
 if TYPE_CHECKING:
     from sqlpriv.plan.bind import Binder
 
+MAX_BUCKETS = 1000
 ONE_NUMBER = {"abs": "abs", "@": "abs", "floor": "floor", "ceil": "ceil", "ceiling": "ceil"}
 OPERATORS = {"mod": "%", "fmod": "%", "divide": "//", "add": "+", "subtract": "-", "multiply": "*"}
 PART_NAMES = {
@@ -71,6 +74,8 @@ def call(binder: Binder, node: t.Call) -> a.Expr:
             return _nullif(binder, left, right)
         case "if" | "iff", (test, then, otherwise):
             return binder.bind(t.CaseWhen(((test, then),), otherwise, pos=node.pos))
+        case "width_bucket", (arg, *ends):
+            return _bucket(binder, node, arg, ends)
         case "date_part" | "datepart" | "extract", (t.Literal(str(part)), arg):
             return _date_part(binder, node, part.lower(), arg)
         case part, (arg,) if part in PART_NAMES:
@@ -128,6 +133,19 @@ def _nullif(binder: Binder, left: t.Node, right: t.Node) -> a.Expr:
     whole, other = binder.together((left, right))
     nothing = a.Lit(None, binder.shape(left, whole).type)
     return a.Case(((a.Call("=", (whole, other)), nothing),), whole)
+
+
+def _bucket(binder: Binder, node: t.Call, arg: t.Node, ends: Sequence[t.Node]) -> a.Expr:
+    """width_bucket(x, low, high, n): 0 below low, 1 to n in between, n + 1 from high on."""
+    found = [number.value for end in ends if (number := literal(end))]
+    match found:
+        case [int() | float() as low, int() | float() as high, int() as n] if (
+            len(ends) == 3 and low < high and 1 <= n <= MAX_BUCKETS
+        ):
+            edges = [low + (high - low) * i / n for i in range(n + 1)]
+            return a.Bin(binder.bind(arg), tuple(map(float, edges)))
+    said = f"width_bucket takes numbers low < high and from 1 to {MAX_BUCKETS} buckets"
+    raise refuse(node, said, "write width_bucket(age, 0, 100, 10)")
 
 
 def _date_part(binder: Binder, node: t.Call, part: str, arg: t.Node) -> a.Expr:

@@ -18,6 +18,7 @@ from sqlpriv.kernel.release import Measurement
 from sqlpriv.plan import keys, outputs
 from sqlpriv.plan.aggregates import Aggregate
 from sqlpriv.plan.bind import Binder
+from sqlpriv.plan.levels import chosen
 from sqlpriv.plan.literals import refuse
 from sqlpriv.plan.price import shares, statement_price
 from sqlpriv.plan.rules import Cells, Recipe, expand
@@ -89,7 +90,7 @@ def plan(
         )
     price = statement_price(select.options, budget, session_epsilon, select.pos)
     try:
-        output = _output(select, contract)
+        output = _output(select, contract, price)
     except RecursionError:
         raise refuse(
             t.Literal(None, select.pos),
@@ -110,7 +111,7 @@ def source(
     return a.Where(scan, predicate), binder.without_nulls(predicate)
 
 
-def _output(select: t.Select, contract: TableContract) -> Output:
+def _output(select: t.Select, contract: TableContract, price: Price) -> Output:
     binder, aliases = Binder.of(contract, select.alias), outputs.aliases(select)
     rows, binder = source(select.where, binder, aliases)
     strata = keys.strata(select, binder, aliases)
@@ -121,8 +122,8 @@ def _output(select: t.Select, contract: TableContract) -> Output:
     order_by = tuple(writer.order(term) for term in select.order_by)
     limit, offset = (outputs.constant(node) for node in (select.limit, select.offset))
     cells = Cells(rows, tuple(d.key for d in strata), tuple(d.key for d in groups))
-    recipes = _recipes(tuple(writer.aggregates), cells, select)
     weights = select.stratify.weights if select.stratify else ""
+    recipes = chosen(_recipes(tuple(writer.aggregates), cells, select), price, bool(weights))
     return Output(
         outputs.names(select),
         items,

@@ -7,12 +7,14 @@ measurement (`merged`), paid once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.contract import Number, Type
+from sqlpriv.kernel.contract import Number, Type, Value
 from sqlpriv.plan.aggregates import Aggregate
+from sqlpriv.plan.grids import grid
 
 
 @dataclass(frozen=True)
@@ -37,12 +39,14 @@ class Recipe:
     """How an aggregate is made of releases; `estimate.means` says by which formula.
 
     Args:
-        kind: count, sum, mean, variance or stddev.
-        count: N, the count; None where it is not needed.
+        kind: count, sum, mean, variance, stddev or level.
+        count: N, the count; None where it is not needed. Of a level: the histogram it is read off.
         total: S, the sum of x - middle; None for a count or a constant x.
         square: Q, the sum of (x - middle)² - centre, centre = (upper - lower)² / 8; variances only.
         lower, upper: Bounds of x.
         sample: Divide the variance by N - 1.
+        level, whole: A quantile or mode that is chosen: in each cell, and over all strata.
+        rank, values, type: Its rank (None: a mode), what its levels stand for, and of which type.
     """
 
     kind: str
@@ -52,11 +56,17 @@ class Recipe:
     lower: Number = 0
     upper: Number = 0
     sample: bool = False
+    level: a.Level | None = None
+    whole: a.Level | None = None
+    rank: tuple[int, int] | None = None
+    values: tuple[Value, ...] = ()
+    type: Type = Type.REAL
 
     @property
-    def queries(self) -> tuple[a.Query, ...]:
+    def queries(self) -> tuple[a.Asked, ...]:
         """What has to be measured."""
-        return tuple(q for q in (self.count, self.total, self.square) if q is not None)
+        asked = (self.count, self.total, self.square, self.level, self.whole)
+        return tuple(q for q in asked if q is not None)
 
     @property
     def middle(self) -> float:
@@ -107,12 +117,31 @@ def expand_variance(aggregate: Aggregate, cells: Cells) -> Recipe:
     return Recipe(aggregate.kind, count, total, square, lower, upper, aggregate.sample)
 
 
+def expand_level(aggregate: Aggregate, cells: Cells) -> Recipe:
+    """MEDIAN(x), MIN(x), MODE(x) → Level; with strata one more over all of them.
+
+    `plan.levels.chosen` may yet take a histogram instead.
+    """
+    assert aggregate.of is not None  # as `aggregates.read` sees to
+    size = math.prod(len(key.values) for key in (*cells.strata, *cells.keys))
+    ends = (aggregate.lower, aggregate.upper)
+    of_type = aggregate.type or Type.REAL
+    made = grid(aggregate.of, of_type, *ends, aggregate.values, size)
+    level = a.Level(cells.source, made.key, aggregate.rank, cells.strata, cells.keys)
+    whole = replace(level, strata=()) if cells.strata else None
+    return Recipe(
+        "level", None, None, None, *ends, level=level, whole=whole, rank=aggregate.rank,
+        values=made.values, type=of_type if aggregate.rank is None else Type.REAL,
+    )  # fmt: skip
+
+
 RULES: dict[str, Rule] = {
     "count": expand_count,
     "sum": expand_sum,
     "mean": expand_mean,
     "variance": expand_variance,
     "stddev": expand_variance,
+    "level": expand_level,
 }
 
 
@@ -121,7 +150,7 @@ def expand(aggregate: Aggregate, cells: Cells) -> Recipe:
     return RULES[aggregate.kind](aggregate, cells)
 
 
-def merged(recipes: Iterable[Recipe]) -> tuple[a.Query, ...]:
+def merged(recipes: Iterable[Recipe]) -> tuple[a.Asked, ...]:
     """Returns the queries of all recipes, each once, in the order of their first use."""
     return tuple(dict.fromkeys(query for recipe in recipes for query in recipe.queries))
 

@@ -97,8 +97,10 @@ def check(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
             shape = check(arg, scope)
             if list(edges) != sorted(set(edges)):
                 raise Refused("the edges of bins ascend")
+            numeric = shape.type in (Type.INTEGER, Type.REAL)
             for edge in edges:
-                _one_type((shape, _literal(edge, shape.type)), "the edges of bins")
+                of = _literal(edge, Type.REAL if numeric else shape.type)
+                _one_type((shape, of), "the edges of bins")
             return _enumerated(Shape(Type.INTEGER, 0, len(edges), shape.nullable))
         case a.Like(arg, _, _, _):
             return _boolean(_expect(check(arg, scope), Type.TEXT, "LIKE").nullable)

@@ -68,9 +68,11 @@ def kernel_sql(sql: str) -> str:
     """Returns what the kernel would run for a statement over the people of the tests."""
     from exact_people import PEOPLE, planned
 
+    from sqlpriv.kernel.algebra import Level
     from sqlpriv.kernel.render import render
 
-    return render([m.query for m in planned(sql).measurements], PEOPLE, 0)
+    asked = [m.query for m in planned(sql).measurements]
+    return render([q.histogram if isinstance(q, Level) else q for q in asked], PEOPLE, 0)
 
 
 def refusal(sql: str) -> str:

@@ -112,28 +112,28 @@ SELECT SUM(age * 1000000000 * 1000000000 * 10) AS s FROM people STRATIFY BY sex;
 --   line 1, column 8: the bounds of the argument of SUM go beyond ±2^62
 --   Hint: narrow the declared domains, or clamp: LEAST(GREATEST(x, low), high)
 
--- MEDIAN
-SELECT MEDIAN(income) AS m FROM people STRATIFY BY sex;
--- error
---   line 1, column 8: MEDIAN has no private counterpart
---   Hint: a histogram shows it: SELECT x // 10 AS bin, COUNT(*) FROM t GROUP BY bin
-
--- MIN
-SELECT MIN(income) AS m FROM people STRATIFY BY sex;
--- error
---   line 1, column 8: MIN has no private counterpart
---   Hint: a histogram shows it: SELECT x // 10 AS bin, COUNT(*) FROM t GROUP BY bin
-
 -- MAX of a string
 SELECT MAX(note) AS m FROM people STRATIFY BY sex;
 -- error
---   line 1, column 8: MAX has no private counterpart
---   Hint: a histogram shows it: SELECT x // 10 AS bin, COUNT(*) FROM t GROUP BY bin
+--   line 1, column 8: MAX needs numbers, not text values
+--   Hint: count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x
 
--- MODE
-SELECT MODE(age) AS m FROM people STRATIFY BY sex;
+-- a share beyond 1
+SELECT QUANTILE_CONT(income, 50) AS m FROM people STRATIFY BY sex;
 -- error
---   line 1, column 8: MODE has no private counterpart
+--   line 1, column 8: QUANTILE_CONT takes a share from 0 to 1
+--   Hint: write QUANTILE_CONT(x, 0.25)
+
+-- a median without bounds
+SELECT MEDIAN(wealth) AS m FROM people STRATIFY BY sex;
+-- error
+--   line 1, column 8: MEDIAN needs public bounds of its argument
+--   Hint: the owner runs ALTER TABLE people ALTER COLUMN wealth SET PRIVACY DOMAIN BETWEEN (low, high)
+
+-- MODE of a measure
+SELECT MODE(income) AS m FROM people STRATIFY BY sex;
+-- error
+--   line 1, column 8: MODE needs a public list of its argument's values
 --   Hint: count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x
 
 -- a correlation
@@ -146,13 +146,13 @@ SELECT CORR(age, income) AS m FROM people STRATIFY BY sex;
 SELECT LIST(note) AS m FROM people STRATIFY BY sex;
 -- error
 --   line 1, column 8: LIST has no private counterpart
---   Hint: COUNT, SUM, AVG, VARIANCE and STDDEV can be asked for
+--   Hint: COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, MIN, MAX and MODE can be asked for
 
 -- text put together
 SELECT STRING_AGG(note, ',') AS m FROM people STRATIFY BY sex;
 -- error
 --   line 1, column 8: STRING_AGG has no private counterpart
---   Hint: COUNT, SUM, AVG, VARIANCE and STDDEV can be asked for
+--   Hint: COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, MIN, MAX and MODE can be asked for
 
 -- COUNT DISTINCT
 SELECT COUNT(DISTINCT age) AS m FROM people STRATIFY BY sex;

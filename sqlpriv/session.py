@@ -135,14 +135,16 @@ class Session:
         self._kernel.close()
 
     def commit(self) -> None:
-        """Makes an owner's open transaction last; all else has taken effect already."""
+        """Makes an owner's open transaction last, and lets others read the vault again."""
         if self._owner is not None:
             self._owner.commit()
+            self._settle()
 
     def rollback(self) -> None:
         """Undoes an owner's open transaction on the vault; a charge is never undone."""
         if self._owner is not None:
             self._owner.rollback()
+            self._settle()
 
     def statements(self, sql: str) -> tuple[str, ...]:
         """Returns the statements of a text."""

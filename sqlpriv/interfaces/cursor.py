@@ -170,9 +170,9 @@ class Cursor:
         self._open()
 
     def close(self) -> None:
-        """Forgets the results; every later use raises InterfaceError."""
-        self._stand_at(None, [])
-        self._session = None
+        """Forgets the results; every later use raises InterfaceError. The count of rows stays."""
+        self._session = self.result = self._fetcher = None
+        self._later = []
 
     def __enter__(self) -> Self:
         self._open()

@@ -10,11 +10,12 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Any
 
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DataError, DeclarationError
-from sqlpriv.kernel.budget import Budget, Epsilon, Rho, rho_of
+from sqlpriv.kernel.budget import YOCTO, Budget, Epsilon, Rho, rho_of
 from sqlpriv.kernel.contract import (
     MAX_INTEGER,
     UNDECLARED,
@@ -114,7 +115,8 @@ def _budgeted(kernel: Kernel, action: t.SetBudget, contract: TableContract, prin
     what = (
         f"what {action.holder} may spend of {table}" if action.holder else f"the budget of {table}"
     )
-    return f"{what} is {kind}epsilon = {epsilon:.6g}, delta = {budget.delta:g}"
+    said = f"{what} is {kind}epsilon = {epsilon:.6g}, delta = {budget.delta:g}"
+    return said + (f" + {budget.keys / YOCTO:g} for keys" if budget.keys else "")
 
 
 def budget_of(table: str, options: t.Options) -> Budget:
@@ -124,25 +126,28 @@ def budget_of(table: str, options: t.Options) -> Budget:
         DeclarationError: Unknown or missing options.
     """
     given = dict(options)
-    if unknown := sorted(set(given) - {"epsilon", "delta", "rho"}):
-        raise DeclarationError(f"a budget has epsilon, delta or rho, not {', '.join(unknown)}")
+    if unknown := sorted(set(given) - {"epsilon", "delta", "rho", "keys_delta"}):
+        raise DeclarationError(
+            f"a budget has epsilon, delta, rho or keys_delta, not {', '.join(unknown)}"
+        )
     numbers = {k: float(v) for k, v in given.items() if type(v) in (int, float)}  # type: ignore[arg-type]
     if len(numbers) != len(given):
         raise DeclarationError("epsilon, delta and rho are numbers")
+    keys = int(Fraction(str(min(1.0, numbers.get("keys_delta", 0.0)))) * YOCTO)
     try:
         if "rho" in numbers and "epsilon" not in numbers:
-            return Budget(table, Rho.at_most(numbers["rho"]), numbers.get("delta", 1e-9))
+            return Budget(table, Rho.at_most(numbers["rho"]), numbers.get("delta", 1e-9), keys)
         if "epsilon" in numbers and "rho" not in numbers:
-            return budget_at(table, numbers["epsilon"], numbers.get("delta", 0.0))
+            return budget_at(table, numbers["epsilon"], numbers.get("delta", 0.0), keys)
     except DataError as error:
         raise DeclarationError(str(error)) from None
     raise DeclarationError("a budget is (epsilon = e, delta = d), (epsilon = e) or (rho = r)")
 
 
-def budget_at(table: str, epsilon: float, delta: float = 0.0) -> Budget:
+def budget_at(table: str, epsilon: float, delta: float = 0.0, keys: int = 0) -> Budget:
     """Returns the budget that is (epsilon, delta)-DP as a whole: pure where delta = 0."""
     total = rho_of(epsilon, delta) if delta != 0 else Epsilon.at_most(epsilon)
-    return Budget(table, total, float(delta))
+    return Budget(table, total, float(delta), keys)
 
 
 def _column(contract: TableContract, column: str) -> Column:

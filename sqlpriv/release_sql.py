@@ -94,6 +94,13 @@ def comment(create: t.CreateSynthetic, job: Job, budget: Budget, principal: str)
     )
 
 
+def threshold(kernel: Kernel, planned: Plan, contract: TableContract) -> tuple[float, int] | None:
+    """Returns the noise of a plan's selection of keys, and how many units a key must have."""
+    if (asked := planned.selection) is None:
+        return None
+    return kernel.threshold(asked.source, contract, asked.price, asked.yocto)
+
+
 def sizes(kernel: Kernel, planned: Plan, contract: TableContract) -> NDArray[np.float64] | None:
     """Returns sealed counts of the plan's cells, if they were released before; else None."""
     strata, groups = (

@@ -305,11 +305,14 @@ class Session:
         weights = self._weights(planned.output.weights)
         rehearse(planned, weights)
         due = self._due(planned, contract)
+        budget = self._budget(contract, select.pos)
         with Allowance(self._kernel, contract, due, self.principal, select.text) as allowance:
-            releases = allowance.release(planned.measurements)
+            if (asked := planned.selection) is not None:
+                found = allowance.select_keys(asked.source, asked.expr, asked.price, asked.yocto)
+                planned = plan(select, contract, budget, self._epsilon, found)
+            releases = allowance.release(planned.measurements) if planned.output.cells else ()
             spent = allowance.spent
         made = answer(planned, releases, weights)
-        budget = self._budget(contract, select.pos)
         return Result(
             made.table,
             half_widths=made.half_widths,
@@ -322,7 +325,11 @@ class Session:
     ) -> tuple[Plan, TableContract]:
         contract = self._private(select.table, select.pos, contracts)
         budget = self._budget(contract, select.pos)
-        return plan(select, contract, budget, self._settings.get("privacy_epsilon")), contract
+        return plan(select, contract, budget, self._epsilon), contract
+
+    @property
+    def _epsilon(self) -> float | None:
+        return self._settings.get("privacy_epsilon")
 
     def _private(
         self, table: str, pos: t.Pos, contracts: Mapping[str, TableContract]
@@ -363,6 +370,8 @@ class Session:
         return min((account.left for account in accounts), key=lambda price: price.nano)
 
     def _due(self, planned: Plan, contract: TableContract) -> Price:
+        if planned.selection is not None:
+            return planned.price  # what of it is sealed depends on the keys
         fresh = [m for m in planned.measurements if not self._kernel.sealed(m, contract)]
         if not fresh:
             return type(self._budget(contract, t.Pos()).total)(0)
@@ -385,6 +394,7 @@ class Session:
                     self._left(contract, [m.query.source for m in planned.measurements]),
                     account.budget.delta,
                     release_sql.sizes(self._kernel, planned, contract),
+                    release_sql.threshold(self._kernel, planned, contract),
                 )
             case t.CreateSynthetic() as create:
                 contract = self._private(create.select.table, create.pos, contracts)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import Refused
-from sqlpriv.kernel.budget import KINDS, Rho
+from sqlpriv.kernel.budget import KINDS, YOCTO, Rho
 from sqlpriv.kernel.contract import Categories, Column, ColumnDomain, Interval, TableContract
 from sqlpriv.kernel.gate import Kernel
 from sqlpriv.kernel.ledger import Account
@@ -65,7 +65,8 @@ def budget(kernel: Kernel, contracts: Mapping[str, TableContract]) -> pa.Table:
         if (account := kernel.ledger.account(table, holder))
     ]
     texts = [(n, pa.string()) for n in ("unit_table", "principal")]
-    names = ("epsilon", "delta", "epsilon_spent", "epsilon_left", "rho", "rho_spent")
+    names = ("epsilon", "delta", "epsilon_spent", "epsilon_left", "rho", "rho_spent", "keys_delta",
+             "keys_delta_spent")  # fmt: skip
     numbers = [(n, pa.float64()) for n in names]
     return _table(rows, [*texts, *numbers, ("charges", pa.int64())])
 
@@ -80,6 +81,8 @@ def _account(account: Account) -> dict[str, object]:
         "epsilon_left": epsilon_shown(account.left, found.delta),
         "rho": found.total.value if rho else None,
         "rho_spent": spent.value if rho else None,
+        "keys_delta": found.keys / YOCTO if rho else None,
+        "keys_delta_spent": account.keys_spent / YOCTO if rho else None,
         "charges": account.charges,
     }
 

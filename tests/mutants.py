@@ -36,6 +36,7 @@ class Mutant:
 RELATIONS = "tests/kernel/test_relations.py"
 SENSITIVITY, RENDER = "tests/kernel/test_sensitivity.py", "tests/kernel/test_render.py"
 GATE, LEDGER = "tests/kernel/test_gate.py", "tests/kernel/test_ledger.py"
+KEYS = "tests/kernel/test_keys.py"
 STRATA, RANKS = "tests/kernel/test_strata.py", "tests/kernel/test_ranks.py"
 READER, SELECTION = "tests/kernel/test_reader.py", "tests/kernel/test_selection.py"
 NOISE, BUDGET = "tests/kernel/test_noise.py", "tests/kernel/test_budget.py"
@@ -145,6 +146,17 @@ MUTANTS = (
     Mutant("every stratum chooses its level at the whole price", K + "gate.py",
            "noise.chooser(distance, type(price)(price.nano // g))",
            "noise.chooser(distance, price)", RANKS),
+    Mutant("the threshold is for one group", K + "noise.py",
+           "math.log(groups * YOCTO / yocto)", "math.log(YOCTO / yocto)", KEYS),
+    Mutant("OpenDP's map of a threshold is not asked", K + "noise.py",
+           "or Fraction(delta) > Fraction(yocto, YOCTO)", "", KEYS),
+    Mutant("a unit counts in every group that it has", K + "render.py",
+           "QUALIFY {first} <= {m}", "QUALIFY {first} <= 99", KEYS),
+    Mutant("one unit's own spelling stands for a group", K + "render.py",
+           "exact = not any(table.collated for table in tables)", "exact = True", KEYS),
+    Mutant("delta for keys is not spent", K + "ledger.py",
+           "if account.keys_spent + yocto > account.budget.keys:",
+           "if yocto > account.budget.keys:", KEYS),
     # --- charge, read, noise, seal ---
     Mutant("the charge comes after the read", K + "gate.py",
            "charge = self._charge(asked)\n"

@@ -17,7 +17,7 @@ HEAVY = {
     "duckdb", "numpy", "opendp", "jax", "mbi", "pandas", "pyarrow", "polars", "sqlglot", "rich",
     "click", "prompt_toolkit",
 }  # fmt: skip
-KERNEL_LINES = 2_700
+KERNEL_LINES = 3_000
 
 
 def lint(root):

@@ -339,3 +339,31 @@ def test_disjoint_strata_share_the_budget(analyst: Session) -> None:
         (budget,) = rows(analyst.execute("SHOW PRIVACY BUDGET"))
         assert left["rho"] + total["rho"] == pytest.approx(budget["rho"])
     assert spent(analyst)[1] == 2
+
+
+def test_an_undeclared_key_is_selected_where_the_budget_keeps_delta_for_it(vault: Path) -> None:
+    asked = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) ward, COUNT(*) AS n, AVG(pay)"
+    with Session(vault, role="owner") as owner:
+        owner.execute("""ALTER TABLE people ADD COLUMN ward VARCHAR;
+            UPDATE people SET ward = CASE WHEN id % 100 = 0 THEN 'rare' || id END;
+            UPDATE people SET ward = 'w' || (id % 3) WHERE ward IS NULL AND id % 7 > 0""")
+        with pytest.raises(Refused, match="keys_delta"):
+            owner.execute(f"{asked} FROM people GROUP BY ward")
+        said = owner.execute("""ALTER TABLE people
+            SET PRIVACY BUDGET (epsilon = 3, delta = 1e-9, keys_delta = 1e-9)""").message
+        assert said.endswith("delta = 1e-09 + 1e-09 for keys")
+    with Session(vault, principal="ann") as ann:
+        explained = rows(ann.execute(f"EXPLAIN PRIVACY {asked} FROM people GROUP BY ward"))
+        assert explained[0]["mechanism"] == "Gaussian threshold"
+        first = ann.execute(f"{asked} FROM people GROUP BY ward ORDER BY ward")
+        assert [row["ward"] for row in rows(first)] == ["w0", "w1", "w2"]  # no NULL, nothing rare
+        total = next(row for row in explained if row["measurement"] == "total")
+        assert spent(ann)[0] == total["rho"]
+        again = ann.execute(f"{asked} FROM people GROUP BY ward ORDER BY ward")
+        assert (rows(again), again.epsilon) == (rows(first), 0)
+        none = rows(ann.execute(f"{asked} FROM people WHERE age > 99 GROUP BY ward"))
+        assert none == []
+        (budget,) = rows(ann.execute("SHOW PRIVACY BUDGET"))
+        assert budget["keys_delta_spent"] == pytest.approx(2e-11)
+        with pytest.raises(Refused, match="one key at most"):
+            ann.execute(f"{asked} FROM people GROUP BY ward, id")

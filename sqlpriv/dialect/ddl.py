@@ -139,7 +139,7 @@ def _bound_or_budget(c: Cursor) -> SetBound | SetBudget:
         given = _options(c, token, ("rows_per_unit", "groups_per_unit"))
         return SetBound(**{name: whole(value, name, token) for name, value in given})
     if c.accept("BUDGET"):
-        given = _options(c, token, ("epsilon", "delta", "rho"))
+        given = _options(c, token, ("epsilon", "delta", "rho", "keys_delta"))
         for name, value in given:
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise refusal(token, f"{name} is a number")

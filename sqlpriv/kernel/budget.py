@@ -15,6 +15,9 @@ from typing import Self
 from sqlpriv.errors import DataError, DeclarationError
 
 NANO = 10**9
+YOCTO = 10**24
+"""Deltas of key selections are whole numbers of 1e-24, so that their sums are exact, too."""
+MAX_KEYS = 10**18  # 1e-6
 MAX_NANO = 10**18  # above a billion there is no privacy to account for; all totals fit 64 bits
 
 
@@ -66,18 +69,28 @@ class Budget:
     """All that may ever be learned about the units of one table: `total` is positive.
 
     Under zCDP epsilon is stated at `delta`, 0 < delta < 1; a pure budget has delta = 0. Anything
-    else is a DeclarationError.
+    else is a DeclarationError. `keys`, in 1e-24, is the delta that selections of undeclared keys
+    may use in all, beside `delta`: they come in zCDP budgets alone.
+
+    Claim: all that is bought is (epsilon, delta + keys)-DP. A selection is keys_i-approximate
+    rho_i-zCDP; both amounts add up, adaptively too (Bun and Steinke 2016, Lemma 8.2), to at most
+    `keys` and `total`; and keys-approximate rho-zCDP is (epsilon, delta + keys)-DP for every
+    epsilon, delta that rho-zCDP implies (ibid., Lemma 8.8). Both totals are fixed beforehand: a
+    split of one delta that followed what was asked would need a proof of its own.
     """
 
     unit_table: str
     total: Price
     delta: float
+    keys: int = 0
 
     def __post_init__(self) -> None:
         if self.total.nano <= 0:
             raise DeclarationError("a privacy budget is above zero")
         if not (0 < self.delta < 1 if isinstance(self.total, Rho) else self.delta == 0):
             raise DeclarationError("a zCDP budget has 0 < delta < 1, one of pure epsilon delta = 0")
+        if not 0 <= self.keys <= (MAX_KEYS if isinstance(self.total, Rho) else 0):
+            raise DeclarationError("keys_delta lies from 0 to 1e-6, in a budget with a delta")
 
 
 def epsilon_of(rho: Rho, delta: float) -> float:

@@ -23,12 +23,12 @@ from sqlpriv.errors import BudgetExhausted, KernelError, OperationalError, Refus
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel import noise, sensitivity
 from sqlpriv.kernel.budget import Price, Rho
-from sqlpriv.kernel.contract import TableContract, TableFacts, Type, in_force
+from sqlpriv.kernel.contract import TableContract, TableFacts, Type, Value, in_force
 from sqlpriv.kernel.ledger import Account, Booking, Ledger, Sealed, Snapshot
 from sqlpriv.kernel.operations import NUMBERS, check_literal
 from sqlpriv.kernel.reader import Reader
 from sqlpriv.kernel.release import Measurement, Release
-from sqlpriv.kernel.render import render, verifying
+from sqlpriv.kernel.render import grouped, render, verifying
 from sqlpriv.kernel.scope import Scope
 from sqlpriv.kernel.strata import concerned
 
@@ -107,6 +107,14 @@ class Kernel:
             sql, replayed = render([ready.reads], unseen, 0), self.sealed(m, contract)
             found.append(Explained(*public, sql, replayed))
         return found
+
+    def threshold(
+        self, source: a.Relation, contract: TableContract, price: Rho, yocto: int
+    ) -> tuple[float, int]:
+        """Returns the noise of `select_keys`, and how many units a value must seem to have."""
+        units = Scope(source, contract).unit.rows_per_unit
+        scale, least = noise.threshold_of(units, price, yocto)
+        return scale, least + 1  # a unit less is counted
 
     def public(self, table: str) -> pa.Table:
         """Returns the rows of a table that was declared public, exactly."""
@@ -211,6 +219,36 @@ class Allowance(AbstractContextManager["Allowance"]):
         self._ledger.seal(charge, self._begun(), self.contract.snapshot, [made])
         return tuple(chosen)
 
+    def select_keys(
+        self, source: a.Relation, expr: a.Expr, price: Rho, yocto: int
+    ) -> tuple[Value, ...]:
+        """Selects values that many units have, in ascending order: `noise.threshold`'s claim.
+
+        They are keys for later questions. Price: as of a measurement without strata, and `yocto`
+        of the budget's delta for keys. Raises as `release` does.
+        """
+        pick = noise.threshold(Scope(source, self.contract).unit.rows_per_unit, price, yocto)
+        named = a.fingerprint(("keys", source, expr))
+        if seal := self._find(named, price):
+            self._ledger.replay(self._begun(), [seal.id])
+            return tuple(json.loads(seal.payload))
+        with Reader(self._kernel.vault) as reader:
+            text = grouped(source, expr, self.contract, self._current(reader).hash_key)
+            charge = self._charge([Measurement(a.Count(source), price)], yocto)
+            groups = reader.groups(text)
+        picked = (groups[i][0] for i in pick([n for _, n in groups]))
+        found = tuple(sorted(v for v in picked if "\0" not in str(v) and len(str(v)) < 10_000))
+        made = Sealed(named, price, 0.0, json.dumps(found).encode())
+        self._ledger.seal(charge, self._begun(), self.contract.snapshot, [made])
+        return found
+
+    def _current(self, reader: Reader) -> Snapshot:
+        """Returns the snapshot, if the vault and its declarations are those of the plan."""
+        contracts, snapshot = self._kernel.in_force(reader)
+        if contracts.get(self.contract.table.lower()) != self.contract:
+            raise OperationalError(STALE)
+        return snapshot
+
     def _bought(self, asked: list[Measurement], queries: list[a.Query]) -> tuple[int, Exact]:
         """Pays; then the queries' exact integers, dense and row-major, kept or read."""
         groups: dict[object, list[a.Query]] = defaultdict(list)
@@ -224,16 +262,14 @@ class Allowance(AbstractContextManager["Allowance"]):
         if not groups:
             return self._charge(asked), exact
         with Reader(self._kernel.vault) as reader:
-            contracts, snapshot = self._kernel.in_force(reader)
-            if contracts.get(self.contract.table.lower()) != self.contract:
-                raise OperationalError(STALE)
-            texts = [render(group, self.contract, snapshot.hash_key) for group in groups.values()]
+            key = self._current(reader).hash_key
+            texts = [render(group, self.contract, key) for group in groups.values()]
             charge = self._charge(asked)
             for text, group in zip(texts, groups.values(), strict=True):
                 exact |= reader.cells(text, group)
         return charge, exact
 
-    def _charge(self, asked: Sequence[Measurement]) -> int:
+    def _charge(self, asked: Sequence[Measurement], yocto: int = 0) -> int:
         """Pays, durably, what these add to the statement's price; returns the last charge.
         The first payment asks that the whole allowance can be paid."""
         joint, losses = sensitivity.joint_price(asked, self.contract, self._losses)
@@ -243,7 +279,8 @@ class Allowance(AbstractContextManager["Allowance"]):
             price = type(joint)(joint.nano - self.spent.nano)
             whole = price if self.spent.nano else self._limit
             at = booking([m.query.source for m in asked], self.contract)
-            self._charged = self._ledger.charge(self._begun(), self.unit.table, price, whole, at)
+            paid = (self.unit.table, price, whole, at, yocto)
+            self._charged = self._ledger.charge(self._begun(), *paid)
         self.spent, self._losses = joint, losses
         return self._charged
 

@@ -59,6 +59,7 @@ class Account(NamedTuple):
     budget: Budget
     charges: int
     spent: Price
+    keys_spent: int = 0
 
     @property
     def left(self) -> Price:
@@ -151,7 +152,7 @@ class Ledger:
                 kept = f"it stays of the kind {own.spent.kind}"
                 raise errors.DeclarationError(f"the budget of {unit} {drawn}: {kept}")
             row = {"principal": principal, "unit_table": unit, "delta": budget.delta}
-            insert(db, "budget", total, holder=holder, **row)
+            insert(db, "budget", total, holder=holder, yocto=budget.keys, **row)
 
     def account(self, unit_table: str, holder: str = "", at: Booking = EVERYBODY) -> Account | None:
         """Returns what a unit's table may spend, or a principal under it, and has spent.
@@ -161,20 +162,22 @@ class Ledger:
         """
         unit = unit_table.lower()
         with self._begin() as db:
-            sql = "SELECT kind, nano, delta FROM standing WHERE unit_table = ? AND holder = ?"
+            sql = (
+                "SELECT kind, nano, delta, yocto FROM standing WHERE unit_table = ? AND holder = ?"
+            )
             if (row := db.execute(sql, (unit, holder)).fetchone()) is None:
                 return None
-            kind, delta, charges = KINDS[row[0]], row[2], 0
+            kind, delta, charges, keys = KINDS[row[0]], row[2], 0, 0
             booked: dict[int | None, list[tuple[Strata, int]]] = defaultdict(list)
             sql = "SELECT * FROM spending WHERE unit_table = ? AND ? IN ('', principal)"
-            for _, _, of, snapshot, strata, nano, number in db.execute(sql, (unit, holder)):
+            for _, _, of, snapshot, strata, nano, yocto, number in db.execute(sql, (unit, holder)):
                 if of != row[0]:
                     raise errors.LedgerError(f"charges of {unit} are not of the kind {row[0]}")
                 booked[snapshot].append((json.loads(strata), nano))
-                charges += number
+                charges, keys = charges + number, keys + yocto
             inside = {s: at.strata if s == at.snapshot else {} for s in booked}
             spent = sum(most(paid, inside[s]) for s, paid in booked.items())
-            return Account(Budget(unit, kind(row[1]), delta), charges, kind(spent))
+            return Account(Budget(unit, kind(row[1]), delta, row[3]), charges, kind(spent), keys)
 
     def accounts(self, unit_table: str, who: str, at: Booking = EVERYBODY) -> list[Account]:
         """Returns all that a charge of that principal has to fit: the budget, and their ceiling."""
@@ -208,13 +211,13 @@ class Ledger:
 
     def charge(
         self, statement: int, unit: str, price: Price, whole: Price | None = None,
-        at: Booking = EVERYBODY,
+        at: Booking = EVERYBODY, yocto: int = 0,
     ) -> int:  # fmt: skip
         """Pays a price, durably and for good; returns the charge's number.
 
         Raises BudgetExhausted where less is left, to the table or to who asks, than the `whole`
-        statement costs (by default, the price), DeclarationError without a budget, LedgerError for
-        a price of nothing or no sense.
+        statement costs (by default, the price), or than the `yocto` of delta that it selects keys
+        with, DeclarationError without a budget, LedgerError for a price of nothing or no sense.
         """
         with self._begin("IMMEDIATE") as db:
             sql = "SELECT principal FROM statement WHERE id = ?"
@@ -229,12 +232,15 @@ class Ledger:
                     costs, rest = _shown(whole or price, delta), _shown(account.left, delta)
                     said = f"costs {costs} but {rest} is left{whose}; nothing was read"
                     raise errors.BudgetExhausted(said)
+                if account.keys_spent + yocto > account.budget.keys:
+                    said = f"nothing is left of keys_delta{whose}: the selection was not made"
+                    raise errors.BudgetExhausted(said)
             sql = "SELECT strata FROM spending WHERE unit_table = ? AND snapshot_id = ?"
             there = db.execute(sql, (unit.lower(), at.snapshot)).fetchall()
             told = (
                 {} if too_many([at.strata, *(json.loads(s) for (s,) in there)]) else dict(at.strata)
             )
-            row = {"unit_table": unit.lower(), "snapshot_id": at.snapshot}
+            row = {"unit_table": unit.lower(), "snapshot_id": at.snapshot, "yocto": yocto}
             return insert(
                 db, "charge", price, statement_id=statement, strata=json.dumps(told), **row
             )

@@ -19,7 +19,7 @@ from typing import Any
 import opendp.prelude as dp
 
 from sqlpriv.errors import KernelError, Refused
-from sqlpriv.kernel.budget import NANO, Epsilon, Price, Rho
+from sqlpriv.kernel.budget import NANO, YOCTO, Epsilon, Price, Rho
 
 dp.enable_features("contrib")  # OpenDP's name for proven mechanisms that await a vetting of its own
 
@@ -97,6 +97,35 @@ def chooser(sensitivity: int, price: Price) -> Callable[[Sequence[int]], int]:
     return choose
 
 
+def threshold(groups: int, rho: Rho, yocto: int) -> Callable[[Sequence[int]], list[int]]:
+    """Returns what selects positions by counts, most likely large ones: see `threshold_of`.
+
+    Claim: where a unit adds 1 to the counts of at most `groups` positions, of which some may be
+    new, the selection is delta-approximate rho-zCDP, with delta = yocto × 1e-24. The counts of
+    positions with and without the unit are noised as `gaussian` does, D = sqrt(groups). A position
+    that is new has the count 1, and passes with probability P(Z >= threshold - 1) <=
+    exp(-(threshold - 1)² / (2 scale²)) <= delta / groups (discrete Gaussians are subgaussian:
+    arXiv:2004.00010, Corollary 17); at most `groups` of them: delta. OpenDP's map confirms both.
+    """
+    scale, least = threshold_of(groups, rho, yocto)
+    counts = dp.map_domain(dp.atom_domain(T="u32"), dp.atom_domain(T="i64"))
+    metric = dp.l02inf_distance(dp.absolute_distance(T="i64"))
+    made = dp.m.make_gaussian_threshold(counts, metric, scale, least)
+    l2 = math.isqrt(groups - 1) + 1
+    loss, delta = made.map((groups, l2, 1))
+    if Fraction(loss) > Fraction(rho.nano, NANO) or Fraction(delta) > Fraction(yocto, YOCTO):
+        raise KernelError("the threshold does not meet its price")
+    return lambda exact: sorted(_run(made, dict(enumerate(exact))))
+
+
+def threshold_of(groups: int, rho: Rho, yocto: int) -> tuple[float, int]:
+    """Returns the scale of the noise on a count of units, and the threshold that it has to pass."""
+    if yocto <= 0:
+        raise KernelError("a selection of keys has a delta above zero")
+    scale = _scale(root(groups), rho)
+    return scale, 1 + math.ceil(scale * math.sqrt(2 * math.log(groups * YOCTO / yocto)) + 1e-6)
+
+
 def root(square: int | Fraction) -> float:
     """Returns a double whose exact square is at least `square`, at most three above the root's."""
     found = math.sqrt(square)
@@ -125,7 +154,7 @@ def _confirmed(measurement: Any, distance: float, price: Price) -> Any:
     return measurement
 
 
-def _run(measurement: Any, exact: list[int]) -> Any:
+def _run(measurement: Any, exact: list[int] | dict[int, int]) -> Any:
     """Measures; an error of OpenDP, which may quote numbers, is gone before ours is raised."""
     with suppress(Exception):
         return measurement(exact)

@@ -121,6 +121,11 @@ class Reader(AbstractContextManager["Reader"]):
             exact[query] = dense.tolist()
         return exact
 
+    @_silenced("the engine could not finish reading; the charge stays")
+    def groups(self, sql: str) -> list[tuple[Any, int]]:
+        """Returns the values and the exact counts of a rendered grouping."""
+        return self._duckdb.execute(sql).fetchall()
+
     @_silenced("the declaration could not be verified")
     def truths(self, sql: str) -> tuple[Any, ...]:
         """Returns the one row of a verifying query (owner's declarations only)."""

@@ -14,8 +14,9 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from itertools import accumulate
 
+from sqlpriv.errors import Refused
 from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.contract import TableContract
+from sqlpriv.kernel.contract import TableContract, Type
 from sqlpriv.kernel.scope import ROW, Scope, levels, name
 
 KEEP_ALL = "SELECT * FROM rows"
@@ -59,6 +60,29 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
         f"joint AS (SELECT {', '.join(sums)} FROM kept{grouped}),\n"
         f"coded AS MATERIALIZED (SELECT {', '.join(coded)} FROM joint)\n"
     ) + "\nUNION ALL ".join(parts)
+
+
+def grouped(source: a.Relation, expr: a.Expr, contract: TableContract, hash_key: int) -> str:
+    """Returns the statement that counts units by a value: columns `value` and `n`, units less one.
+
+    Claim: a unit adds 1 to at most m values, m being the rows that are kept of it: its different
+    values are ranked by a keyed hash, as rows are in `bounding`. NULL is no value. Subtracting the
+    same 1 from every count, and leaving out what is then 0, moves no count further; and no value
+    that one unit alone has is even drawn for.
+    """
+    scope, tables = Scope(source, contract), (contract, *contract.others.values())
+    exact = not any(table.collated for table in tables)  # else a spelling could be one unit's own
+    if scope.type(expr) not in ((Type.INTEGER, Type.TEXT) if exact else (Type.INTEGER,)):
+        raise Refused("keys that are selected are whole numbers, or text without a collation")
+    text, m = scope.value(expr), scope.unit.rows_per_unit
+    text = f"TRY_CAST({text} AS BIGINT)" if scope.type(expr) is Type.INTEGER else text
+    first = f"row_number() OVER (PARTITION BY u ORDER BY hash(hash({hash_key}::UBIGINT, u, k)), k)"
+    return (
+        f"WITH rows AS (SELECT DISTINCT {scope.owner} AS u, {text} AS k"
+        f"{scope.source(f'({text}) IS NOT NULL')}),\n"
+        f"kept AS (SELECT * FROM rows QUALIFY {first} <= {m})\n"
+        "SELECT k AS value, count(*) - 1 AS n FROM kept GROUP BY k HAVING count(*) > 1"
+    )
 
 
 def _narrow(key: a.Key, text: str) -> str:

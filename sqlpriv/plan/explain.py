@@ -37,6 +37,7 @@ def explain(
     left: Price,
     delta: float,
     sizes: NDArray[np.float64] | None = None,
+    threshold: tuple[float, int] | None = None,
 ) -> pa.Table:
     """Returns the rows of EXPLAIN PRIVACY.
 
@@ -54,9 +55,15 @@ def explain(
         left: The budget left before.
         delta: The delta at which epsilon is stated.
         sizes: Public sizes of the cells, of shape (strata, key 1, …): sealed counts, say.
+        threshold: Of a selection of keys: its noise, and how many units a key must seem to have.
     """
+    rows = []
+    if plan.selection is not None and threshold is not None:
+        label = f"keys of at least {threshold[1]} units"
+        found = {"mechanism": "Gaussian threshold", "sigma": threshold[0]}
+        rows.append(row(label, delta, plan.selection.price, **found))
     pairs = zip(plan.measurements, explained, strict=True)
-    rows = [
+    rows += [
         row(
             _label(m.query),
             delta,

@@ -26,11 +26,13 @@ class Dimension:
         node: The key as the statement names it, normal form: items that equal it show it.
         key: The kernel's key: a row expression and the list of its values.
         type: Type of the values.
+        selected: No list is declared: the values are selected first (`plan.Selection`).
     """
 
     node: t.Node
     key: a.Key
     type: Type
+    selected: bool = False
 
     @property
     def values(self) -> tuple[Value, ...]:
@@ -63,20 +65,34 @@ def strata(
 
 
 def groups(
-    select: t.Select, binder: Binder, aliases: Mapping[str, t.Node], strata: Sequence[Dimension]
+    select: t.Select,
+    binder: Binder,
+    aliases: Mapping[str, t.Node],
+    strata: Sequence[Dimension],
+    known: tuple[Value, ...] | None = None,
 ) -> tuple[Dimension, ...]:
     """Returns the dimensions of GROUP BY: ordinals and aliases resolved, GROUP BY ALL spelt out.
+
+    Args:
+        select, binder, aliases, strata: The statement, and what was read of it.
+        known: The values that an undeclared key takes; None where none may be there.
 
     Raises:
         Refused: An aggregate or a stratum among them, or a key without a finite public list.
     """
     nodes = _grouped(select, strata)
-    found = []
+    found: list[Dimension] = []
     for node in nodes:
         resolved = _resolved(node, select, binder, aliases)
         for call in calls(resolved):
             raise refuse(call, "GROUP BY cannot hold an aggregate", "use HAVING to filter groups")
-        dimension = _dimension(resolved, node, binder, "GROUP BY")
+        dimension = _dimension(resolved, node, binder, "GROUP BY", known)
+        if dimension.selected and any(d.selected and d.node != dimension.node for d in found):
+            raise refuse(
+                node,
+                "one key at most is without a list",
+                _listing(resolved, binder, dimension.type),
+            )
         if dimension.node in [d.node for d in strata]:
             raise refuse(node, "this key of GROUP BY is a stratum already", "leave it out here")
         found.append(dimension)
@@ -110,13 +126,21 @@ def _resolved(
     raise refuse(node, "GROUP BY has no such output", f"outputs are 1 to {len(select.items)}")
 
 
-def _dimension(node: t.Node, place: t.Node, binder: Binder, clause: str) -> Dimension:
+def _dimension(
+    node: t.Node,
+    place: t.Node,
+    binder: Binder,
+    clause: str,
+    known: tuple[Value, ...] | None = None,
+) -> Dimension:
     """Returns the key; refusals point at the place where it was written."""
     expr = binder.bind(node)
     shape = binder.shape(place, expr)
     values = shape.values
     if values is None and shape.type is Type.BOOLEAN:
         values = (False, True, None)[: 3 if shape.nullable else 2]
+    if values is None and known is not None and shape.type in (Type.INTEGER, Type.TEXT):
+        return Dimension(normal(node), a.Key(expr, known), shape.type, selected=True)
     if values is None or shape.type is Type.REAL:
         raise refuse(
             place,
@@ -143,7 +167,8 @@ def _listing(node: t.Node, binder: Binder, type_: Type) -> str:
             return f"use GROUP BY with bins of it: CAST(floor({node.name} / 10) AS INTEGER)"
         case Type.DATE | Type.TIMESTAMP:
             return f"use GROUP BY with parts of it: year({node.name}), month({node.name})"
-    return f"the owner runs {alter} SET PRIVACY DOMAIN IN ('a', 'b')"
+    kept = f"keeps keys_delta in the budget of {binder.table}, from which keys are selected"
+    return f"the owner runs {alter} SET PRIVACY DOMAIN IN ('a', 'b'), or {kept}"
 
 
 def _distinct(found: Sequence[Dimension], nodes: Sequence[t.Node]) -> None:

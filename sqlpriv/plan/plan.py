@@ -7,13 +7,14 @@ those columns from releases and evaluates the rest.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlpriv.dialect import tree as t
 from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import Budget, Price
-from sqlpriv.kernel.contract import TableContract
+from sqlpriv.kernel.budget import Budget, Price, Rho
+from sqlpriv.kernel.contract import TableContract, Value
 from sqlpriv.kernel.release import Measurement
 from sqlpriv.plan import keys, outputs
 from sqlpriv.plan.aggregates import Aggregate
@@ -49,6 +50,30 @@ class Output:
     offset: t.Node | None = None
     weights: str = ""
 
+    @property
+    def cells(self) -> int:
+        """How many cells there are: none where no key was selected."""
+        return math.prod(len(d.values) for d in (*self.strata, *self.groups))
+
+
+SELECTIONS = 100
+"""A selection of keys takes this part of the delta that the budget keeps for them."""
+SHARE = 4
+"""... and this part of the statement's price, which has to find the keys before it counts them."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Values of a key without a declared list, selected before all else: `Allowance.select_keys`.
+
+    One selection serves all aggregates of its statement: each is then over the selected values.
+    """
+
+    source: a.Relation
+    expr: a.Expr
+    price: Rho
+    yocto: int
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -59,16 +84,22 @@ class Plan:
         unit_table: The table whose budget pays.
         price: The statement's price; the shares add up to it.
         output: What is made of the releases.
+        selection: What has to be selected first; the plan is then made anew with its values.
     """
 
     measurements: tuple[Measurement, ...]
     unit_table: str
     price: Price
     output: Output
+    selection: Selection | None = None
 
 
 def plan(
-    select: t.Select, contract: TableContract, budget: Budget, session_epsilon: float | None
+    select: t.Select,
+    contract: TableContract,
+    budget: Budget,
+    session_epsilon: float | None,
+    known: tuple[Value, ...] | None = None,
 ) -> Plan:
     """Returns the plan of a private SELECT.
 
@@ -77,6 +108,7 @@ def plan(
         contract: What is declared of the table.
         budget: Of the table's privacy unit.
         session_epsilon: `SET privacy_epsilon`, or None.
+        known: What was selected for the plan's `selection`; None before that.
 
     Raises:
         Refused: With the place in the text and what to write instead. Nothing is read or charged.
@@ -90,14 +122,22 @@ def plan(
         )
     price = statement_price(select.options, budget, session_epsilon, select.pos)
     try:
-        output = _output(select, contract, price)
+        none_yet = () if known is None and budget.keys >= SELECTIONS else known
+        output = _output(select, contract, price, none_yet)
     except RecursionError:
         raise refuse(
             t.Literal(None, select.pos),
             "an expression of this statement is nested too deeply",
             "write x IN (…) for a long chain of OR",
         ) from None
-    return Plan(shares(price, output.recipes), budget.unit_table, price, output)
+    chosen_keys = next((d.key for d in output.groups if d.selected), None)
+    if chosen_keys is None or not isinstance(price, Rho):
+        return Plan(shares(price, output.recipes), budget.unit_table, price, output)
+    part = Rho(price.nano // SHARE)
+    measured = shares(Rho(price.nano - part.nano), output.recipes)
+    rows = output.recipes[0].queries[0].source
+    selection = Selection(rows, chosen_keys.expr, part, budget.keys // SELECTIONS)
+    return Plan(measured, budget.unit_table, price, output, selection)
 
 
 def source(
@@ -111,11 +151,13 @@ def source(
     return a.Where(scan, predicate), binder.without_nulls(predicate)
 
 
-def _output(select: t.Select, contract: TableContract, price: Price) -> Output:
+def _output(
+    select: t.Select, contract: TableContract, price: Price, known: tuple[Value, ...] | None
+) -> Output:
     binder, aliases = Binder.of(contract, select.alias), outputs.aliases(select)
     rows, binder = source(select.where, binder, aliases)
     strata = keys.strata(select, binder, aliases)
-    groups = keys.groups(select, binder, aliases, strata)
+    groups = keys.groups(select, binder, aliases, strata, known)
     writer = outputs.Writer(select, binder, aliases, strata, groups)
     items = tuple(writer.item(i) for i in range(len(select.items)))
     having = writer.having()

@@ -326,7 +326,7 @@ SELECT COUNT(*) AS n FROM people WHERE year(age) > 3 STRATIFY BY sex;
 SELECT note, COUNT(*) AS n FROM people STRATIFY BY note;
 -- error
 --   line 1, column 52: STRATIFY BY needs a public list of this key's values
---   Hint: the owner runs ALTER TABLE people ALTER COLUMN note SET PRIVACY DOMAIN IN ('a', 'b')
+--   Hint: the owner runs ALTER TABLE people ALTER COLUMN note SET PRIVACY DOMAIN IN ('a', 'b'), or keeps keys_delta in the budget of people, from which keys are selected
 
 -- a stratum of reals
 SELECT COUNT(*) AS n FROM people STRATIFY BY income;
@@ -356,7 +356,7 @@ SELECT COUNT(*) AS n FROM people STRATIFY BY gender;
 SELECT note, COUNT(*) AS n FROM people GROUP BY note;
 -- error
 --   line 1, column 49: GROUP BY needs a public list of this key's values
---   Hint: the owner runs ALTER TABLE people ALTER COLUMN note SET PRIVACY DOMAIN IN ('a', 'b')
+--   Hint: the owner runs ALTER TABLE people ALTER COLUMN note SET PRIVACY DOMAIN IN ('a', 'b'), or keeps keys_delta in the budget of people, from which keys are selected
 
 -- a group of reals
 SELECT income, COUNT(*) AS n FROM people GROUP BY income;

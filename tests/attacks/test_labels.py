@@ -1,0 +1,53 @@
+"""Who has which key: each test prints what the attacker learned, and it is nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from vaults import allowed
+
+from sqlpriv.kernel import algebra as a
+from sqlpriv.kernel.budget import YOCTO, Budget, Rho
+from sqlpriv.kernel.gate import Kernel
+
+MakeKernel = Callable[..., Kernel]
+BUDGET = Budget("people", Rho(10**18), 1e-9, YOCTO // 10**6)
+SCAN, WARD, RHO = a.Scan("people"), a.Col("ward"), Rho(10**7)
+
+
+def heard(kernel: Kernel, times: int) -> list[tuple[object, ...]]:
+    """Selections of the same values, each time in a question that was not asked before."""
+    found = []
+    with allowed(kernel) as allowance:
+        for i in range(times):
+            rows = a.Where(SCAN, a.Call("<>", (WARD, a.Lit(f"never {i}", a.Type.TEXT))))
+            found.append(allowance.select_keys(rows, WARD, RHO, YOCTO // 10**10))
+    return found
+
+
+def test_one_unit_with_a_thousand_labels_of_its_own(make_kernel: MakeKernel) -> None:
+    """A unit that floods the table gets none of its labels out, and none of the others' away."""
+    rows = """CREATE TABLE people AS SELECT i AS id, 'ward ' || (i % 3) AS ward FROM range(900) r(i)
+        UNION ALL SELECT 7777, 'secret ' || i FROM range(1000) r(i)"""
+    kernel = make_kernel(rows, m=3, budget=BUDGET)
+    found = heard(kernel, 10)
+    print("learned:", sorted({label for labels in found for label in labels}))
+    assert all(labels == ("ward 0", "ward 1", "ward 2") for labels in found)
+
+
+def test_a_few_friends_who_share_a_label(make_kernel: MakeKernel) -> None:
+    """20 units have it, the threshold is near 60: P(seen) < exp(-16) a question."""
+    rows = """CREATE TABLE people AS SELECT i AS id,
+        CASE WHEN i < 20 THEN 'plot' ELSE 'ward ' || (i % 3) END AS ward FROM range(900) r(i)"""
+    found = heard(make_kernel(rows, budget=BUDGET), 10)
+    print("learned:", sorted({label for labels in found for label in labels}))
+    assert not any("plot" in labels for labels in found)
+
+
+def test_who_has_no_label_shows_in_none(make_kernel: MakeKernel) -> None:
+    """NULL is no key: that somebody has no ward is nowhere to be seen, however many they are."""
+    rows = """CREATE TABLE people AS SELECT i AS id,
+        CASE WHEN i >= 500 THEN 'ward' END AS ward FROM range(1000) r(i)"""
+    found = heard(make_kernel(rows, budget=BUDGET), 3)
+    print("learned:", found[0])
+    assert set(found) == {("ward",)}

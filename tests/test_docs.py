@@ -115,6 +115,13 @@ def test_the_quickstart_runs():
     assert "again: epsilon 0.000" in ran
 
 
+def test_the_dbapi_example_runs():
+    shown = example("dbapi.py")
+    assert "loaded 12000 visits" in shown
+    assert "('n', 'BIGINT')" in shown
+    assert 'the column "patient" is neither a key' in shown
+
+
 @needs_data
 @pytest.mark.whole
 def test_the_census_example_runs(tmp_path):

@@ -1,8 +1,11 @@
-"""A result as a notebook shows it: values with their half-widths, and what it cost."""
+"""A result as a notebook shows it: values with their error bars, and what it cost."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from html import escape
+from statistics import median
 
 import pyarrow as pa
 
@@ -12,6 +15,10 @@ from sqlpriv.session import Result
 
 SHOWN = 60
 """Rows that a notebook shows; df() has them all."""
+BAR = 90
+"""Width of an error bar's picture, in pixels."""
+
+Axis = tuple[float, float]
 
 
 def cursor_html(result: Result | None) -> str:
@@ -24,20 +31,61 @@ def cursor_html(result: Result | None) -> str:
 
 
 def _table(result: Result, table: pa.Table) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in table.column_names)
+    names, kinds = table.column_names, table.schema.types
+    head = "".join(f"<th>{escape(name)}</th>" for name in names)
+    part = rows(table, 0, SHOWN)
+    axes = [
+        _axis([row[at] for row in part], result.half_widths.get(n)) for at, n in enumerate(names)
+    ]
     lines = (
         "".join(
-            _cell(value, half_width(result, name, at), numeric(kind))
-            for name, kind, value in zip(table.column_names, table.schema.types, row, strict=True)
+            _cell(value, half_width(result, name, at), numeric(kind), axis)
+            for name, kind, value, axis in zip(names, kinds, row, axes, strict=True)
         )
-        for at, row in enumerate(rows(table, 0, SHOWN))
+        for at, row in enumerate(part)
     )
     body = "".join(f"<tr>{line}</tr>" for line in lines)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _cell(value: object, width: float | None, right: bool) -> str:
-    style = ' style="text-align: right"' if right else ""
+def _cell(value: object, width: float | None, right: bool, axis: Axis | None) -> str:
+    style = ' style="text-align: right; white-space: nowrap"' if right else ""
     error = shown_half_width(width) if value is not None else ""
     small = f" <small>{error}</small>" if error else ""
-    return f"<td{style}>{escape(shown(value, width))}{small}</td>"
+    bar = (
+        _error_bar(value, width, axis) if error and axis and isinstance(value, int | float) else ""
+    )
+    return f"<td{style}>{escape(shown(value, width))}{small}{bar}</td>"
+
+
+def _axis(values: Sequence[object], widths: Sequence[float | None] | None) -> Axis | None:
+    """Returns the ends of a column's axis: all values, and whiskers but for the very longest.
+
+    A group of two people has a whisker that would leave the others no room: an axis reaches
+    beyond the values by the median half-width, and what goes on has no end mark.
+    """
+    told = [w for w in widths or () if w is not None and math.isfinite(w)]
+    numbers = [v for v in values if isinstance(v, int | float) and math.isfinite(v)]
+    if not told or not numbers:
+        return None
+    beyond = median(told)
+    return min(numbers) - beyond, max(numbers) + beyond
+
+
+def _error_bar(value: float, width: float | None, axis: Axis) -> str:
+    """Returns a small picture: a dot at the value, a whisker over its interval."""
+    low, high = axis
+    if width is None or not math.isfinite(value) or high <= low:
+        return ""
+
+    def x(at: float) -> float:
+        return round(2 + (BAR - 4) * (min(max(at, low), high) - low) / (high - low), 1)
+
+    left, right = x(value - width), x(value + width)
+    ends = [x(end) for end in (value - width, value + width) if low <= end <= high]
+    marks = "".join(f'<path d="M{end} 3v6"/>' for end in ends)
+    return (
+        f' <svg width="{BAR}" height="12" style="vertical-align: middle" stroke="currentColor">'
+        f'<path d="M{left} 6H{right}"/>{marks}'
+        f'<circle cx="{x(value)}" cy="6" r="2" fill="currentColor"/></svg>'
+    )

@@ -2,12 +2,17 @@
 
 import datetime as dt
 import pickle
+import re
 import threading
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 
 import sqlpriv
+from sqlpriv.interfaces.html import cursor_html
+from sqlpriv.kernel.budget import Rho
+from sqlpriv.session import Result
 
 BY_SEX = "SELECT SEX, COUNT(*) AS n, AVG(PINCP) AS income FROM people STRATIFY BY SEX"
 PRICED = BY_SEX.replace("SELECT", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5)", 1)
@@ -327,6 +332,24 @@ def test_sums_are_integers_in_pandas(owner):
     frame = owner.execute("SELECT sum(range) AS fits, 2::HUGEINT ** 100 AS no FROM range(9)").df()
     assert frame["fits"].dtype == "int64"
     assert int(frame["no"][0]) == 2**100
+
+
+def test_html_has_an_error_bar_for_each_noised_cell(analyst):
+    page = analyst.execute(PRICED)._repr_html_()
+    assert page.count("<circle") == 6  # two groups and everybody: n and income
+    assert "<circle" not in analyst.execute("SHOW PRIVACY TABLES")._repr_html_()
+
+
+def test_error_bars_are_to_one_scale():
+    """Four values on an axis of 0 to 100, pictures of 4 + 86 pixels."""
+    values, widths = [25.0, 50.0, 75.0, None], [25.0, 10.0, 1000.0, None]
+    result = Result(pa.table({"x": values}), half_widths={"x": widths}, price=Rho(1), epsilon=1.0)
+    page = cursor_html(result)
+    assert re.findall(r'cx="([\d.]+)"', page) == ["23.5", "45.0", "66.5"]
+    assert re.findall(r'd="M([\d.]+) 6H([\d.]+)"', page) == [
+        ("2.0", "45.0"), ("36.4", "53.6"), ("2.0", "88.0")
+    ]  # fmt: skip
+    assert page.count("3v6") == 4  # the last whisker goes on beyond both ends: it has no end marks
 
 
 def test_html_of_every_state(owner):

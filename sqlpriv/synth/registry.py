@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sqlpriv.errors import Refused
-from sqlpriv.synth import gaussian, histogram, independent, mst, pmw, privbayes
+from sqlpriv.synth import gaussian, gem, histogram, independent, mst, pmw, privbayes
 from sqlpriv.synth.method import Method, Option
 
 REGISTRY: Mapping[str, Method] = {
@@ -18,6 +18,7 @@ REGISTRY: Mapping[str, Method] = {
         mst.METHOD,
         privbayes.METHOD,
         pmw.METHOD,
+        gem.METHOD,
     )
 }
 

@@ -16,7 +16,9 @@ from sqlpriv.synth.registry import REGISTRY
 from sqlpriv.synth.synthesis import prepare, steps, synthesize
 
 METHODS = tuple(REGISTRY)
-QUICK = {"gem": {"rounds": 2, "steps": 5, "components": 20}, "pmw": {"rounds": 2}}
+COMPILES = tuple(pytest.param(m, marks=pytest.mark.slow) if m == "gem" else m for m in METHODS)
+"""gem compiles for each domain and number of strata: seconds a case."""
+QUICK = {"gem": {"rounds": 2, "steps": 200, "components": 20}, "pmw": {"rounds": 2}}
 """Options that make a method quick where its accuracy is not what is tested."""
 PEOPLE = contract(
     {
@@ -53,7 +55,7 @@ def made(method, data, columns, price, strata=(), unit=None, **options):
     return job, gate, synthesize(job, gate)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", COMPILES)
 @pytest.mark.parametrize("price", [Rho(10**7 + 1), Epsilon(10**9 - 1)])
 @pytest.mark.parametrize(
     ("strata", "unit"), [((), {}), (("s",), {"groups_per_unit": 2}), (("s",), {"rows_per_unit": 3})]
@@ -80,7 +82,7 @@ def test_a_few_nanos_are_enough_or_refused_before_anything_is_asked(method):
         assert gate.spent == nano
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", COMPILES)
 @pytest.mark.parametrize("epsilon", [1e-3, 100.0])
 @pytest.mark.parametrize("rows", [0, 1, 30])
 def test_few_rows_and_more_strata_than_rows(method, epsilon, rows):
@@ -92,7 +94,7 @@ def test_few_rows_and_more_strata_than_rows(method, epsilon, rows):
     assert set(out.table["cells"].to_pylist()) <= set(range(40))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", COMPILES)
 @pytest.mark.parametrize("columns", [("a",), ("one",), ("one", "b"), ("c", "one", "a")])
 def test_one_column_and_columns_of_one_level(method, columns):
     _, _, out = made(method, people(90), columns, Rho(10**13))
@@ -109,7 +111,7 @@ def _cells(method: str, columns: tuple[str, ...]) -> int:
     return sum(map(math.prod, itertools.combinations(levels, width)))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", COMPILES)
 def test_a_column_of_ten_thousand_levels_is_made_or_refused(method):
     """With 400 rows in 100 of the levels: what is made has them, or the refusal says what to do."""
     columns, price = ("wide", "a"), Rho(10**12)
@@ -123,7 +125,7 @@ def test_a_column_of_ten_thousand_levels_is_made_or_refused(method):
     assert sum(v < 200 for v in drawn) > 0.9 * len(drawn)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", COMPILES)
 def test_all_null(method):
     data = people(60) | {"b": [None] * 60, "c": [None] * 60}
     _, _, out = made(method, data, ("b", "c"), Rho(10**13))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.contract import Type
 from sqlpriv.synth.domain import Attribute
+from sqlpriv.synth.sampling import dealt
 
 _ARROW = {
     "TINYINT": pa.int8(), "SMALLINT": pa.int16(), "INTEGER": pa.int32(), "BIGINT": pa.int64(),
@@ -47,17 +48,22 @@ def arrow_type(sql_type: str) -> Any:
 def decode(attribute: Attribute, codes: NDArray[np.int64], rng: np.random.Generator) -> Any:
     """Returns the values of these levels, shape (rows,), as an Arrow array of the column's type.
 
-    A bin's value is drawn uniformly inside the bin.
+    A bin's value is drawn uniformly inside the bin, or inside a part of it where the shares of its
+    parts are known.
     """
     target = arrow_type(attribute.column.sql_type)
     if attribute.bounds is None:
         return _labels(attribute, target).take(pa.array(codes))
     last = len(attribute.bounds) - 2
     missing = codes > last
-    inside = np.minimum(codes, last)
+    inside: NDArray[np.int64] = np.minimum(codes, last)
+    ends: tuple[Any, ...] | NDArray[Any] = attribute.bounds
+    if attribute.within is not None:
+        parts = dealt(inside, attribute.within.share, rng)
+        inside, ends = attribute.within.first[inside] + parts, attribute.within.ends
     if attribute.column.type is Type.REAL:
-        return _reals(attribute, target, inside, missing, rng)
-    bounds = np.asarray(attribute.bounds, dtype=np.int64)
+        return _reals(np.asarray(ends, dtype=np.float64), target, inside, missing, rng)
+    bounds = np.asarray(ends, dtype=np.int64)
     drawn = rng.integers(bounds[inside], bounds[inside + 1])
     if attribute.column.type is Type.DATE:
         return pa.array(drawn.astype(np.int32), mask=missing).cast(target)
@@ -73,13 +79,12 @@ def _labels(attribute: Attribute, target: Any) -> Any:
 
 
 def _reals(
-    attribute: Attribute,
+    bounds: NDArray[np.float64],
     target: Any,
     inside: NDArray[np.int64],
     missing: NDArray[np.bool_],
     rng: np.random.Generator,
 ) -> Any:
-    bounds = np.asarray(attribute.bounds, dtype=np.float64)
     drawn = bounds[inside] + rng.random(inside.size) * (bounds[inside + 1] - bounds[inside])
     if not pa.types.is_decimal(target):
         return pa.array(drawn, mask=missing).cast(target, safe=False)

@@ -15,6 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sqlpriv.errors import Refused
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import Categories, Column, Interval, TableContract, Type
@@ -23,6 +26,21 @@ EPOCH_DAY = dt.date(1970, 1, 1)
 EPOCH = dt.datetime(1970, 1, 1)
 MICROSECOND = dt.timedelta(microseconds=1)
 MAX_LEVELS = 100_000
+
+
+@dataclass(frozen=True, eq=False)
+class Within:
+    """How values lie inside the bins of a column, where that was measured.
+
+    Args:
+        ends: Of the parts of all bins, ascending, shape (parts + 1,).
+        first: The number of each bin's first part, shape (bins,).
+        share: Of the parts of each bin, shape (bins, most parts of one); 0 behind its last.
+    """
+
+    ends: NDArray[Any]
+    first: NDArray[np.int64]
+    share: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -35,11 +53,13 @@ class Attribute:
         bounds: For bins their k + 1 ends: bin i is [bounds[i], bounds[i + 1]), the last one closed
             for reals. Integers, days since 1970 or microseconds since 1970; floats for reals.
             None where a level is a value.
+        within: How values lie inside bins; None for evenly.
     """
 
     column: Column
     key: a.Key
     bounds: tuple[int, ...] | tuple[float, ...] | None = None
+    within: Within | None = None
 
     @property
     def size(self) -> int:
@@ -147,7 +167,7 @@ def attribute_of(contract: TableContract, name: str, bins: int | None) -> Attrib
 def _binned(column: Column, domain: Interval, bins: int) -> Attribute:
     """Returns bins of equal width over the declared interval (of width differing by one unit)."""
     bounds = _bounds(column, domain, bins)
-    key_edges: tuple[Any, ...] = tuple(_end(column, bound) for bound in bounds[1:-1])
+    key_edges: tuple[Any, ...] = tuple(bin_end(column, bound) for bound in bounds[1:-1])
     levels = (*range(len(bounds) - 1), *_null(domain))
     return Attribute(column, a.Key(a.Bin(a.Col(column.name), key_edges), levels), bounds)
 
@@ -174,7 +194,7 @@ def _unit(column: Column, end: Any) -> int:
     return int(end)
 
 
-def _end(column: Column, bound: Any) -> Any:
+def bin_end(column: Column, bound: Any) -> Any:
     """Returns the value at a bound: the inverse of `_unit`."""
     if column.type is Type.DATE:
         return EPOCH_DAY + dt.timedelta(days=bound)

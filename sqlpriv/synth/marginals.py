@@ -93,12 +93,15 @@ def merge_rare(counts: Floats, sigma: float, times: float = 3.0) -> Merging:
         return Merging(np.arange(counts.size), np.ones(counts.size), counts.size)
     kept = counts.size - int(rare.sum())
     share = np.ones(counts.size)
-    share[rare] = _shrunk(counts[rare], sigma)
+    raised = np.maximum(shrunk(counts[rare], sigma, max(float(counts[rare].mean()), 0.0)), 0.0)
+    share[rare] = raised / raised.sum() if raised.sum() > 0 else 1 / raised.size
     return Merging(np.where(rare, kept, np.cumsum(~rare) - 1), share, kept + 1)
 
 
-def _shrunk(counts: Floats, sigma: float) -> Floats:
-    centre = max(float(counts.mean()), 0.0)
-    signal = max(0.0, 1 - sigma**2 / max(float(counts.var()), sigma**2 * 1e-12))
-    raised = np.maximum(centre + signal * (counts - counts.mean()), 0.0)
-    return raised / raised.sum() if raised.sum() > 0 else np.full(counts.size, 1 / counts.size)
+def shrunk(counts: Floats, sigma: float, centre: float | None = None) -> Floats:
+    """Returns counts moved towards a centre (None: their mean) by the share of noise in their
+    variance: positive-part James-Stein."""
+    mean = float(counts.mean())
+    signal = max(0.0, 1 - sigma**2 / max(float(counts.var()), sigma**2 * 1e-12, 1e-300))
+    found: Floats = (mean if centre is None else centre) + signal * (counts - mean)
+    return found

@@ -29,6 +29,9 @@ UNASKED_ROWS = 10_000_000
 COMMON = (
     Option("bins", 32, "bins of a wide number or date column", least=1, most=1000),
     Option(
+        "binning", "width", "bins of equal width, or by noised quantiles", ("width", "quantile")
+    ),
+    Option(
         "rows",
         None,
         "rows to draw; without it the noised total, up to 10 million",

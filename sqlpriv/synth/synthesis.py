@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,11 @@ from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Price
 from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.release import Measurement, Release
+from sqlpriv.synth import binning
 from sqlpriv.synth.asking import Asker, Gate
 from sqlpriv.synth.decode import arrow_type, decode, published_type
 from sqlpriv.synth.domain import Domain, discretise
-from sqlpriv.synth.method import Method, Model, Phase
+from sqlpriv.synth.method import Method, Model, Phase, shared
 from sqlpriv.synth.progress import Progress, Report, silent
 from sqlpriv.synth.registry import UNASKED_ROWS, method_of, options_of
 from sqlpriv.synth.sampling import strata_rows
@@ -45,7 +46,22 @@ class Job:
     def phases(self) -> tuple[Phase, ...]:
         """Returns what the price will be spent on, in order."""
         sizes, strata = self.domain.sizes, self.domain.strata_count
-        return self.method.phases(sizes, strata, self.price, self.options)
+        return self.method.phases(sizes, strata, self.parts[1], self.options)
+
+    @property
+    def parts(self) -> tuple[Price | None, Price]:
+        """What fine histograms of binned columns cost (None without one), and the method's part."""
+        if not binning.binned(self.domain):
+            return None, self.price
+        fine, rest = shared(self.price, [binning.SHARE, 1 - binning.SHARE])
+        return fine, rest
+
+    def fine(self) -> tuple[Measurement, ...]:
+        """Returns the fine histograms of binned columns."""
+        columns, price = binning.binned(self.domain), self.parts[0]
+        shares = shared(price, [1.0] * len(columns)) if price else ()
+        queries = [binning.fine_query(self.domain, c) for c in columns]
+        return tuple(Measurement(q, p) for q, p in zip(queries, shares, strict=True))
 
 
 @dataclass(frozen=True)
@@ -113,13 +129,17 @@ def prepare(
         arrow_type(attribute.column.sql_type)
     _check_size(found, domain)
     job = Job(domain, found, chosen, price)
-    job.phases()  # refuses a price that is too small to be shared out
+    job.fine(), job.phases()  # refuse a price that is too small to be shared out
     return job
 
 
 def steps(job: Job) -> tuple[Step, ...]:
     """Returns what the job will spend, in order; touches no row, and neither JAX nor mbi."""
-    found = []
+    binned, found = binning.binned(job.domain), []
+    for column, asked in zip(binned, job.fine(), strict=True):
+        name = f"inside the bins: {job.domain.attributes[column].column.name}"
+        found.append(Step(name, "noise", asked.price, asked))
+    moved = set(binned) if job.options["binning"] == "quantile" else set()
     for phase in job.phases():
         rounds = f" ({phase.rounds} rounds)" if phase.rounds > 1 else ""
         if not phase.marginals:
@@ -127,8 +147,9 @@ def steps(job: Job) -> tuple[Step, ...]:
         for marginal in phase.marginals:
             names = [job.domain.attributes[c].column.name for c in marginal.clique]
             name = f"{phase.name}: {', '.join(names)}" if names else "size of each stratum"
-            asked = Measurement(job.domain.query(marginal.clique), marginal.price)
-            found.append(Step(name, phase.mechanism, marginal.price, asked))
+            query = job.domain.query(marginal.clique)
+            known = None if moved & {*marginal.clique} else Measurement(query, marginal.price)
+            found.append(Step(name, phase.mechanism, marginal.price, known))
     return tuple(found)
 
 
@@ -152,10 +173,19 @@ def synthesize(
         BudgetExhausted and others: As the gate does.
     """
     shares = None if weights is None else _checked(weights, job.domain.strata_count)
-    asker, sizes = Asker(gate, job.domain), job.domain.sizes
-    fit = job.method.fit
+    inside = gate.release(fine) if (fine := job.fine()) else ()
+    by, sigmas = job.options["binning"], [r.sigma for r in inside]
+    job = replace(job, domain=binning.refined(job.domain, [r.values for r in inside], sigmas, by))
+    asker, sizes = Asker(gate, job.domain, list(inside)), job.domain.sizes
+    fit, method_price = job.method.fit, job.parts[1]
     models = fit(
-        asker.measure, asker.select, sizes, job.domain.strata_count, job.price, job.options, report
+        asker.measure,
+        asker.select,
+        sizes,
+        job.domain.strata_count,
+        method_price,
+        job.options,
+        report,
     )
     report(Progress("drawing rows", 0, 1))
     table = draw_table(job, models, shares, np.random.default_rng())

@@ -13,7 +13,7 @@ edges, mass and drawn values follow from their noised counts, that is post-proce
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,11 +21,15 @@ from numpy.typing import NDArray
 
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import Type
+from sqlpriv.kernel.release import Release
 from sqlpriv.synth.domain import Attribute, Domain, Within, bin_end
 from sqlpriv.synth.marginals import Floats, onto_simplex, shrunk
 
 FINE = 1_024
 SHARE = 0.05
+WORTH = 1_000
+"""Nanos of price for each binned column, below which no fine histogram is worth it: values are
+drawn evenly then, and bins are of equal width."""
 
 
 def binned(domain: Domain) -> tuple[int, ...]:
@@ -46,22 +50,21 @@ def fine_query(domain: Domain, number: int) -> a.Count:
     return a.Count(domain.source, (), (key,))
 
 
-def refined(domain: Domain, counts: Sequence[Floats], sigmas: Sequence[float], by: str) -> Domain:
+def refined(domain: Domain, inside: Mapping[int, Release], by: str) -> Domain:
     """Returns the domain with the insides of its bins, and with other bins for `by` = quantile.
 
     Args:
         domain: Of bins of equal width.
-        counts: The answer to `fine_query` of each column of `binned`, one row each.
-        sigmas: Their noise.
+        inside: The answers to `fine_query`, by number of the column.
         by: "width" or "quantile". The number of bins, and so every price, is the same for both.
     """
     attributes = list(domain.attributes)
-    for number, noisy, sigma in zip(binned(domain), counts, sigmas, strict=True):
-        fine = _fine(attributes[number])
+    for number, release in inside.items():
+        fine, noisy = _fine(attributes[number]), release.values.ravel()
         attribute = attributes[number]
         if by == "quantile":
-            attribute = _by_quantiles(attribute, fine, noisy.ravel())
-        attributes[number] = _shaped(attribute, fine, noisy.ravel(), sigma)
+            attribute = _by_quantiles(attribute, fine, noisy)
+        attributes[number] = _shaped(attribute, fine, noisy, release.sigma)
     return replace(domain, attributes=tuple(attributes))
 
 

@@ -49,19 +49,25 @@ class Job:
         return self.method.phases(sizes, strata, self.parts[1], self.options)
 
     @property
-    def parts(self) -> tuple[Price | None, Price]:
-        """What fine histograms of binned columns cost (None without one), and the method's part."""
-        if not binning.binned(self.domain):
-            return None, self.price
-        fine, rest = shared(self.price, [binning.SHARE, 1 - binning.SHARE])
-        return fine, rest
+    def parts(self) -> tuple[tuple[Price, ...], Price]:
+        """What the fine histogram of each binned column costs, and the method's part."""
+        columns = self.binned
+        if not columns:
+            return (), self.price
+        each = binning.SHARE / len(columns)
+        *fine, rest = shared(self.price, [*[each] * len(columns), 1 - binning.SHARE])
+        return tuple(fine), rest
+
+    @property
+    def binned(self) -> tuple[int, ...]:
+        """The columns of which a fine histogram is measured: see `binning.WORTH`."""
+        columns = binning.binned(self.domain)
+        return columns if self.price.nano >= binning.WORTH * len(columns) else ()
 
     def fine(self) -> tuple[Measurement, ...]:
         """Returns the fine histograms of binned columns."""
-        columns, price = binning.binned(self.domain), self.parts[0]
-        shares = shared(price, [1.0] * len(columns)) if price else ()
-        queries = [binning.fine_query(self.domain, c) for c in columns]
-        return tuple(Measurement(q, p) for q, p in zip(queries, shares, strict=True))
+        queries = [binning.fine_query(self.domain, c) for c in self.binned]
+        return tuple(Measurement(q, p) for q, p in zip(queries, self.parts[0], strict=True))
 
 
 @dataclass(frozen=True)
@@ -135,11 +141,11 @@ def prepare(
 
 def steps(job: Job) -> tuple[Step, ...]:
     """Returns what the job will spend, in order; touches no row, and neither JAX nor mbi."""
-    binned, found = binning.binned(job.domain), []
-    for column, asked in zip(binned, job.fine(), strict=True):
+    found = []
+    for column, asked in zip(job.binned, job.fine(), strict=True):
         name = f"inside the bins: {job.domain.attributes[column].column.name}"
         found.append(Step(name, "noise", asked.price, asked))
-    moved = set(binned) if job.options["binning"] == "quantile" else set()
+    moved = set(job.binned) if job.options["binning"] == "quantile" else set()
     for phase in job.phases():
         rounds = f" ({phase.rounds} rounds)" if phase.rounds > 1 else ""
         if not phase.marginals:
@@ -173,11 +179,12 @@ def synthesize(
         BudgetExhausted and others: As the gate does.
     """
     shares = None if weights is None else _checked(weights, job.domain.strata_count)
+    method_price = job.parts[1]
     inside = gate.release(fine) if (fine := job.fine()) else ()
-    by, sigmas = job.options["binning"], [r.sigma for r in inside]
-    job = replace(job, domain=binning.refined(job.domain, [r.values for r in inside], sigmas, by))
+    columns = dict(zip(job.binned, inside, strict=True))
+    job = replace(job, domain=binning.refined(job.domain, columns, job.options["binning"]))
     asker, sizes = Asker(gate, job.domain, list(inside)), job.domain.sizes
-    fit, method_price = job.method.fit, job.parts[1]
+    fit = job.method.fit
     models = fit(
         asker.measure,
         asker.select,

@@ -8,8 +8,8 @@ noised size of its stratum*: every cell is lowered by one common amount and then
 
 **Large domain.** The stability-based histogram (Korolova, Kenthapadi, Mishra and Ntoulas 2009; Bun,
 Nissim and Stemmer 2016, arXiv:1511.08552) counts occupied cells alone and keeps those whose noised
-count passes a threshold; that *which* cells are occupied is private costs it a delta, which the
-gate does not sell. The same idea without one is a tree of prefixes: the first columns' table is
+count passes a threshold; that *which* cells are occupied is private costs it a delta. Here the same
+is had without one, and under a pure budget, from a tree of prefixes: the first columns' table is
 noised, prefixes whose noised count is within the noise are given up, the rest are crossed with the
 next columns, and so on. As there, a cell that holds few people counts as empty, and work and output
 grow with the number of people and not with the domain.

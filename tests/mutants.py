@@ -160,10 +160,10 @@ MUTANTS = (
     # --- charge, read, noise, seal ---
     Mutant("the charge comes after the read", K + "gate.py",
            "charge = self._charge(asked)\n"
-           "            for text, group in zip(texts, groups.values(), strict=True):\n"
-           "                exact |= reader.cells(text, group)\n",
-           "for text, group in zip(texts, groups.values(), strict=True):\n"
-           "                exact |= reader.cells(text, group)\n"
+           "            for text, part in zip(texts, parts, strict=True):\n"
+           "                exact |= reader.cells(text, part)\n",
+           "for text, part in zip(texts, parts, strict=True):\n"
+           "                exact |= reader.cells(text, part)\n"
            "            charge = self._charge(asked)\n", GATE),
     Mutant("a cheap answer is replayed at a higher price", K + "ledger.py",
            "nano >= ?", "nano <= ?", LEDGER),

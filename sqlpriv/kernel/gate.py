@@ -33,6 +33,8 @@ from sqlpriv.kernel.scope import Scope
 from sqlpriv.kernel.strata import concerned
 
 MAX_CELLS = 2_000_000
+TOGETHER = 40
+"""Queries of one statement of the engine: each has its own hash table while it runs."""
 STALE = (
     "the vault or its declarations changed since this was planned: nothing was read; run it again"
 )
@@ -263,10 +265,13 @@ class Allowance(AbstractContextManager["Allowance"]):
             return self._charge(asked), exact
         with Reader(self._kernel.vault) as reader:
             key = self._current(reader).hash_key
-            texts = [render(group, self.contract, key) for group in groups.values()]
+            parts = [
+                g[i : i + TOGETHER] for g in groups.values() for i in range(0, len(g), TOGETHER)
+            ]
+            texts = [render(part, self.contract, key) for part in parts]
             charge = self._charge(asked)
-            for text, group in zip(texts, groups.values(), strict=True):
-                exact |= reader.cells(text, group)
+            for text, part in zip(texts, parts, strict=True):
+                exact |= reader.cells(text, part)
         return charge, exact
 
     def _charge(self, asked: Sequence[Measurement], yocto: int = 0) -> int:

@@ -18,13 +18,18 @@ import numpy as np
 
 from sqlpriv.kernel.budget import Price, Rho
 from sqlpriv.kernel.release import Release
-from sqlpriv.synth import engines
+from sqlpriv.synth import engines, mirror
 from sqlpriv.synth.asking import Guess, Marginal, Measure, Select
 from sqlpriv.synth.junction import Clique, Graph, mask_of
-from sqlpriv.synth.marginals import LEAST_SIGMA, Floats, total_of
+from sqlpriv.synth.marginals import LEAST_SIGMA, Floats
+from sqlpriv.synth.mirror import Effort
 from sqlpriv.synth.propagation import CliqueModel
 from sqlpriv.synth.tree import Noisy
 
+BETWEEN = Effort(steps=30, gain=1e-2)
+"""Between rounds a model need only be good enough to tell which marginal it knows worst."""
+LAST = Effort(steps=300, gain=1e-3)
+"""The model that rows are drawn from."""
 SELECTING = 10
 """One part in this many of a round's price is for choosing, the rest for measuring."""
 
@@ -41,6 +46,7 @@ class Run:
         dearest: The highest price, in nano, at which a clique was measured.
         totals: Sum and variance of every measured table, for the number of rows.
         model: What is believed now.
+        seen: Releases that were taken in.
     """
 
     graph: Graph
@@ -50,6 +56,7 @@ class Run:
     dearest: dict[Clique, int] = field(default_factory=dict)
     totals: list[tuple[float, float]] = field(default_factory=list)
     model: CliqueModel | None = None
+    seen: set[int] = field(default_factory=set)
     _sizes: tuple[list[int], dict[Clique, int]] = field(default_factory=lambda: ([], {}))
 
     @property
@@ -58,8 +65,12 @@ class Run:
         weights = [1 / variance for _, variance in self.totals]
         return float(np.average([total for total, _ in self.totals], weights=weights))
 
-    def learn(self, clique: Clique, values: Floats, sigma: float, price: int) -> None:
-        """Takes a noisy table in."""
+    def learn(self, clique: Clique, release: Release, row: int) -> None:
+        """Takes a noisy table in; an answer that the gate repeats says nothing new."""
+        if release.id in self.seen:
+            return
+        self.seen.add(release.id)
+        values, sigma, price = release.values[row], release.sigma, release.price.nano
         variance = np.full(values.shape, max(sigma, LEAST_SIGMA) ** 2)
         self.totals.append((float(values.sum()), float(variance.sum())))
         self.dearest[clique] = max(price, self.dearest.get(clique, 0))
@@ -102,8 +113,8 @@ class Rounds:
         runs: One for each stratum.
         candidates: Cliques and their weights in the score.
         sigma: Standard deviation of noise and the price that bought it, from a first measurement.
-        penalty: What is taken off a candidate's distance for each of its cells, in units of the
-            expected magnitude of the noise (AIM), or None for one row a cell (MWEM).
+        noise_penalty: Whether the mean magnitude of the noise is taken off a candidate's distance
+            for each of its cells (AIM), or one row (MWEM).
         pooled: See `asking.Marginal`.
     """
 
@@ -180,7 +191,7 @@ class Rounds:
         fresh = [run.dearest.get(c, 0) < price for c in self.candidates]
         small = [run.tree_size(c) <= limit for c in self.candidates]
         both = [a and b for a, b in zip(fresh, small, strict=True)]
-        return both if any(both) else fresh if any(fresh) else [True] * len(both)
+        return both if any(both) else small
 
     def _marginals(self, chosen: Mapping[int, Chosen], price: Price) -> list[Marginal]:
         by_clique: dict[Clique, list[int]] = {}
@@ -195,14 +206,27 @@ class Rounds:
     def _learn(self, question: Marginal, release: Release) -> None:
         within = range(len(self.runs)) if question.within is None else question.within
         for row, s in enumerate(within):
-            values = release.values[row]
-            self.runs[s].learn(question.clique, values, release.sigma, release.price.nano)
+            self.runs[s].learn(question.clique, release, row)
 
 
-def fitted(run: Run, engine: str, start: CliqueModel | None = None) -> CliqueModel:
-    """Returns the model of what a stratum has measured."""
-    begin = run.model if start is None else start
-    return engines.CLIQUE_ENGINES[engine](run.graph, run.tables, max(run.size, 1.0), begin)
+def fitted(run: Run, engine: str, effort: Effort) -> CliqueModel:
+    """Returns the model of what a stratum has measured, starting from the model it has."""
+    total = max(run.size, 1.0)
+    tables = {clique: noisy for clique, noisy in run.tables.items() if clique}
+    if not tables:
+        return run.model or CliqueModel((), {}, (), (), total)
+    return engines.CLIQUE_ENGINES[engine](run.graph, tables, total, run.model, effort)
+
+
+def started(run: Run, columns: Sequence[int]) -> CliqueModel:
+    """Returns the model of a stratum of which only the number of rows is known: all cells alike."""
+    flat: dict[Clique, Noisy] = {
+        (c,): Noisy(np.zeros(n := run.graph.sizes[c]), np.full(n, np.inf)) for c in columns
+    }
+    total = max(run.size, 1.0)
+    if not flat:
+        return CliqueModel((), {}, (), (), total)
+    return mirror.estimate(run.graph, flat, total, None, Effort(steps=0))
 
 
 def closure(columns: Sequence[int], degree: int) -> dict[Clique, float]:
@@ -217,6 +241,3 @@ def closure(columns: Sequence[int], degree: int) -> dict[Clique, float]:
         for k in range(1, most + 1)
         for clique in itertools.combinations(columns, k)
     }
-
-
-__all__ = ["Chosen", "Rounds", "Run", "closure", "fitted", "total_of"]

@@ -23,11 +23,16 @@ from sqlpriv.synth.questions import Cells, Moment, cells_query, moment_query
 
 @dataclass(frozen=True)
 class Marginal:
-    """A marginal to be measured in every stratum, or in those of `within` (ascending)."""
+    """A marginal to be measured in every stratum, or in those of `within` (ascending).
+
+    `pooled` measures it over the whole population instead, as one stratum; columns of STRATIFY BY
+    are then numbered after the others.
+    """
 
     clique: tuple[int, ...]
     price: Price
     within: tuple[int, ...] | None = None
+    pooled: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +50,8 @@ class Guess:
     estimate: NDArray[np.float64]
     weight: float = 1.0
     penalty: NDArray[np.float64] | None = None
+    within: tuple[int, ...] | None = None
+    pooled: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +118,7 @@ class Asker:
     def _query(self, question: Question) -> a.Query:
         match question:
             case Marginal():
-                return self.domain.query(question.clique, question.within)
+                return self.domain.query(question.clique, question.within, question.pooled)
             case Cells():
                 return cells_query(self.domain, question)
             case Moment():
@@ -126,6 +133,9 @@ class Asker:
         it by at most the largest weight. `allowed` of shape (strata, guesses) masks guesses out of
         the competition.
         """
-        query = self.domain.query
-        asked = [Candidate(query(g.clique), g.estimate, g.weight, g.penalty) for g in guesses]
+        queries = (self.domain.query(g.clique, g.within, g.pooled) for g in guesses)
+        asked = [
+            Candidate(query, g.estimate, g.weight, g.penalty)
+            for query, g in zip(queries, guesses, strict=True)
+        ]
         return self.gate.choose(asked, price, allowed)

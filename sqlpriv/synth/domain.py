@@ -98,9 +98,16 @@ class Domain:
         """How many strata there are; 1 without STRATIFY BY."""
         return math.prod(self.strata_shape)
 
-    def query(self, clique: Sequence[int], within: tuple[int, ...] | None = None) -> a.Count:
-        """Returns the count of the marginal over these attributes in each stratum."""
-        keys = tuple(self.attributes[i].key for i in clique)
+    def query(
+        self, clique: Sequence[int], within: tuple[int, ...] | None = None, pooled: bool = False
+    ) -> a.Count:
+        """Returns the count of the marginal over these attributes in each stratum.
+
+        `pooled` counts the whole population; strata columns are then numbered after the attributes.
+        """
+        keys = tuple((*self.attributes, *self.strata)[i].key for i in clique)
+        if pooled:
+            return a.Count(self.source, (), keys)
         return a.Count(self.source, tuple(s.key for s in self.strata), keys, within=within)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from sqlpriv.synth import least_squares
-from sqlpriv.synth.tree import Problem, TreeModel
+from sqlpriv.synth import least_squares, mirror
+from sqlpriv.synth.junction import Clique, Graph
+from sqlpriv.synth.propagation import CliqueModel
+from sqlpriv.synth.tree import Noisy, Problem, TreeModel
 
 Engine = Callable[[Problem], TreeModel]
 
@@ -23,3 +25,19 @@ def mbi_engine(problem: Problem) -> TreeModel:
 
 
 ENGINES: Mapping[str, Engine] = {"numpy": numpy_engine, "mbi": mbi_engine}
+
+Tables = Mapping[Clique, Noisy]
+CliqueEngine = Callable[[Graph, Tables, float, CliqueModel | None, mirror.Effort], CliqueModel]
+
+
+def mbi_cliques(
+    graph: Graph, tables: Tables, total: float, start: CliqueModel | None, effort: mirror.Effort
+) -> CliqueModel:
+    """Returns the model that mbi estimates; compiles for each new list of cliques."""
+    from sqlpriv.synth import mbi_tree  # imports JAX
+
+    return mbi_tree.estimate_cliques(graph, tables, total, start, effort.steps)
+
+
+CLIQUE_ENGINES: Mapping[str, CliqueEngine] = {"numpy": mirror.estimate, "mbi": mbi_cliques}
+"""The same for any cliques of columns; the last arguments are where to start, and when to stop."""

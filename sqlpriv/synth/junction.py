@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 Clique = tuple[int, ...]
 
@@ -52,6 +53,7 @@ def mask_of(clique: Iterable[int]) -> int:
     return sum(1 << column for column in set(clique))
 
 
+@lru_cache(maxsize=100_000)
 def columns_of(mask: int) -> Clique:
     """Returns the columns of a bit mask, ascending."""
     return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)

@@ -7,6 +7,8 @@ precision).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import jax
 
 for setting, value in (("jax_enable_x64", True), ("jax_enable_compilation_cache", False)):
@@ -15,6 +17,8 @@ for setting, value in (("jax_enable_x64", True), ("jax_enable_compilation_cache"
 import mbi  # noqa: E402  # after the settings, see above
 import numpy as np  # noqa: E402
 
+from sqlpriv.synth.junction import Clique, Graph  # noqa: E402
+from sqlpriv.synth.propagation import CliqueModel, Propagation  # noqa: E402
 from sqlpriv.synth.tree import Floats, Noisy, Problem, TreeModel, rooted  # noqa: E402
 
 
@@ -40,6 +44,50 @@ def estimate(problem: Problem, iterations: int = 20_000) -> TreeModel:
         table = np.asarray(model.project(clique).datavector(flatten=False))
         tables[column] = np.maximum(table, 0.0)
     return TreeModel(forest, tables, problem.total)
+
+
+def estimate_cliques(
+    graph: Graph,
+    tables: Mapping[Clique, Noisy],
+    total: float,
+    start: CliqueModel | None,
+    iterations: int = 2_000,
+) -> CliqueModel:
+    """Returns the least-squares model of tables over any cliques: mbi's potentials, our tree.
+
+    Args:
+        graph, tables, total, start: As for `mirror.estimate`.
+        iterations: Steps of mirror descent with line search at most.
+    """
+    fixed = {} if start is None else dict(start.potentials)
+    columns = sorted({c for clique in (*tables, *fixed) for c in clique})
+    domain = mbi.Domain.fromdict({str(c): graph.sizes[c] for c in columns})
+    begin = mbi.CliqueVector(
+        domain,
+        [tuple(map(str, c)) for c in fixed],
+        {
+            tuple(map(str, c)): mbi.Factor(domain.project(tuple(map(str, c))), jax.numpy.array(x))
+            for c, x in fixed.items()
+        },
+    )
+    model = mbi.estimation.MirrorDescent().estimate(
+        domain,
+        [_measurement(noisy, clique) for clique, noisy in tables.items()],
+        known_total=total,
+        iters=iterations,
+        tol=1e-9,
+        warm_start=begin if fixed else None,
+    )
+    found = {
+        tuple(map(int, c)): np.asarray(model.potentials[c].datavector(flatten=False))
+        for c in model.potentials.cliques
+    }
+    for c in columns:  # of cliques that are not measured mbi keeps nothing
+        if not any(c in clique for clique in found):
+            found[(c,)] = np.zeros(graph.sizes[c])
+    nodes = graph.tree(found)
+    conditionals, beliefs = Propagation(nodes, found).run([*found.values()])
+    return CliqueModel(nodes, found, conditionals, beliefs, total)
 
 
 def _measurement(noisy: Noisy, clique: tuple[int, ...]) -> mbi.LinearMeasurement:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sqlpriv.errors import Refused
-from sqlpriv.synth import gaussian, gem, histogram, independent, mst, pmw, privbayes
+from sqlpriv.synth import aim, gaussian, gem, histogram, independent, mst, mwem, pmw, privbayes
 from sqlpriv.synth.method import Method, Option
 
 REGISTRY: Mapping[str, Method] = {
@@ -16,6 +16,8 @@ REGISTRY: Mapping[str, Method] = {
         gaussian.METHOD,
         histogram.METHOD,
         mst.METHOD,
+        mwem.METHOD,
+        aim.METHOD,
         privbayes.METHOD,
         pmw.METHOD,
         gem.METHOD,

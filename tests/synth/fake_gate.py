@@ -35,6 +35,7 @@ class FakeGate:
     asked: list[Measurement] = field(default_factory=list)
     choices: list[tuple[int, ...]] = field(default_factory=list)
     _levels: dict[a.Key, np.ndarray] = field(default_factory=dict)
+    _sealed: int = 0
     _losses: dict[object, list[int]] = field(default_factory=dict)
     _inside: dict[a.Relation, np.ndarray] = field(default_factory=dict)
 
@@ -68,6 +69,10 @@ class FakeGate:
         self.choices.append(tuple(int(i) for i in scores.argmax(axis=1)))
         return self.choices[-1]
 
+    def _next(self) -> int:
+        self._sealed += 1
+        return self._sealed
+
     def _charge(self, asked: Sequence[Measurement]) -> None:
         joint, self._losses = joint_price(asked, self.contract, self._losses)
         if joint.nano > self.limit.nano:
@@ -88,7 +93,7 @@ class FakeGate:
         else:
             noise = self.rng.normal(0, sigma, counts.shape)
         noise = noise if isinstance(query, a.Sum) else np.rint(noise)
-        return Release(len(self.asked), measurement.query, counts + noise, sigma, price)
+        return Release(self._next(), measurement.query, counts + noise, sigma, price)
 
     def _sums(self, query: a.Sum) -> np.ndarray:
         added = np.array([0.0 if v is None else v for v in self._value(query.of)])

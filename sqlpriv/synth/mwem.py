@@ -1,0 +1,105 @@
+"""`mwem`: as many rounds as there are columns, each measuring the marginal that is known worst.
+
+MWEM (Hardt, Ligett and McSherry 2012, arXiv:1012.4763) with a graphical model in place of the
+multiplicative weights: "MWEM+PGM" of McKenna, Sheldon and Miklau 2019 (arXiv:1901.09136). The
+first share of the price is for the number of rows; then every round has one, a tenth of it for the
+choice among all marginals of up to `degree` columns. A score is the distance from the model less
+one row for each cell, so that small tables are preferred.
+
+Price: a stratum's count and rounds add up to `price` exactly; strata are disjoint.
+"""
+
+from __future__ import annotations
+
+from sqlpriv.kernel.budget import Price
+from sqlpriv.synth import engines, independent
+from sqlpriv.synth.adaptive import BETWEEN, LAST, Rounds, Run, closure, fitted, started
+from sqlpriv.synth.asking import Marginal, Measure, Select
+from sqlpriv.synth.cliques import StratumCliques
+from sqlpriv.synth.independent import modelled
+from sqlpriv.synth.junction import Graph
+from sqlpriv.synth.method import Method, Option, Options, Phase, shared
+from sqlpriv.synth.progress import Progress, Report
+
+
+def phases(
+    sizes: tuple[int, ...], strata: int, price: Price, options: Options
+) -> tuple[Phase, ...]:
+    """Returns the count of rows, and one round for each column."""
+    columns = modelled(sizes)
+    if len(columns) < 2:
+        return independent.phases(sizes, strata, price, options)
+    shares = shared(price, [1.0] * (1 + len(columns)))
+    rest = type(price)(sum(share.nano for share in shares[1:]))
+    return (
+        Phase("number of rows", "noise", shares[0], 1, (Marginal((), shares[0]),)),
+        Phase("chosen marginals", "exponential mechanism and noise", rest, len(columns)),
+    )
+
+
+def fit(
+    measure: Measure,
+    select: Select,
+    sizes: tuple[int, ...],
+    strata: int,
+    price: Price,
+    options: Options,
+    report: Report,
+) -> tuple[StratumCliques, ...]:
+    """Returns one junction-tree model per stratum. Spends exactly `price`; see the module."""
+    columns = modelled(sizes)
+    plan = phases(sizes, strata, price, options)
+    report(Progress("counting rows", 0, 1))
+    first = measure(plan[0].marginals)
+    runs = [Run(Graph(sizes), sum(p.price.nano for p in plan[1:]), 0) for _ in range(strata)]
+    for question, release in zip(plan[0].marginals, first, strict=True):
+        for s, run in enumerate(runs):
+            run.learn(question.clique, release, s)
+    for run in runs:
+        run.model = started(run, columns)
+    if len(columns) > 1:
+        candidates = dict.fromkeys(closure(columns, options["degree"]), 1.0)
+        sigma = first[0].sigma, first[0].price
+        rounds = Rounds(measure, select, runs, candidates, sigma, noise_penalty=False)
+        _play(rounds, len(columns), options, report)
+    else:
+        for run in runs:
+            run.model = fitted(run, options["engine"], LAST)
+    return tuple(StratumCliques(run.model, run.size) for run in runs if run.model is not None)
+
+
+def _play(rounds: Rounds, count: int, options: Options, report: Report) -> None:
+    for done in range(count):
+        report(Progress("choosing and measuring marginals", done, count))
+        for run in rounds.runs:
+            run.step = run.left // (count - done)
+        cells: float = options["cells"]
+        rounds.play(dict.fromkeys(range(len(rounds.runs)), cells))
+        for run in rounds.runs:
+            run.model = fitted(run, options["engine"], BETWEEN if done + 1 < count else LAST)
+    report(Progress("choosing and measuring marginals", count, count))
+
+
+METHOD = Method(
+    name="mwem",
+    title="as many marginals as columns, the worst known first, in each stratum",
+    paper="Hardt, Ligett and McSherry 2012 (arXiv:1012.4763); McKenna, Sheldon and Miklau 2019"
+    " (arXiv:1901.09136)",
+    options=(
+        Option("degree", 2, "columns of the marginals that are measured", least=2, most=4),
+        Option(
+            "cells", 100_000, "cells of a stratum's junction tree at most", least=1, most=20_000_000
+        ),
+        Option(
+            "engine",
+            "numpy",
+            "inference: numpy (fast) or mbi (the reference, compiles in every round)",
+            choices=tuple(engines.CLIQUE_ENGINES),
+        ),
+    ),
+    max_strata=1_000,
+    max_cells=20_000_000,
+    arity=3,
+    fit=fit,
+    phases=phases,
+)

@@ -106,25 +106,34 @@ __all__ = [  # noqa: RUF022 (in the order of sorted(), which a test can say)
 
 
 def connect(
-    vault: str | Path, *, role: str = "analyst", principal: str | None = None
+    vault: str | Path,
+    *,
+    role: str = "analyst",
+    principal: str | None = None,
+    token: str | tuple[str, str] | None = None,
+    ca: str | Path | None = None,
 ) -> Connection:
     """Opens a vault.
 
     Args:
         vault: Path of the DuckDB file that holds the private tables. Its ledger and its releases
-            lie beside it (people.duckdb, people.ledger, people.release.duckdb).
+            lie beside it (people.duckdb, people.ledger, people.release.duckdb). Or a server's
+            address: grpc+tls://host:port.
         role: "analyst" asks under the budget; "owner" declares, loads data and runs plain SQL.
             The role keeps honest people from slips. It is no lock: whoever can read the file can
             read the data.
         principal: Whose name the charges are recorded under; by default the system's user name.
+        token: For a server, which knows role and name by it: what `sqlpriv user add` showed, or
+            (name, password).
+        ca: For a server: a PEM file of the certificates to trust; the system's by default.
 
     Raises:
         InterfaceError: The role is neither of the two.
-        OperationalError: The vault cannot be opened.
+        OperationalError: The vault cannot be opened, or the server not reached.
     """
     from sqlpriv.interfaces import dbapi
 
-    return dbapi.connect(vault, role=role, principal=principal)
+    return dbapi.connect(vault, role=role, principal=principal, token=token, ca=ca)
 
 
 def __getattr__(name: str) -> Any:

@@ -36,7 +36,7 @@ from sqlpriv.kernel.ledger import Account
 from sqlpriv.kernel.scope import name
 from sqlpriv.kernel.sensitivity import batch_price
 from sqlpriv.owner import OwnerEngine, Parameters, outside
-from sqlpriv.plan.explain import SCHEMA, explain
+from sqlpriv.plan.explain import explain
 from sqlpriv.plan.plan import Plan, plan
 from sqlpriv.plan.price import epsilon_shown
 from sqlpriv.publish import publish
@@ -280,9 +280,7 @@ class Session:
                 return columns(statement, lambda query: self._select(query).table)
             case t.Plain(reads_only=True):
                 return columns(statement, lambda query: self._plain(query).table)
-            case t.Explain():
-                return SCHEMA
-            case t.Show() | t.Describe():
+            case t.Explain() | t.Show() | t.Describe():  # free, and they read no private row
                 shown = self._run(statement, silent).table
                 return pa.schema([]) if shown is None else shown.schema
         return pa.schema([])

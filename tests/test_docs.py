@@ -144,6 +144,16 @@ def test_the_census_example_runs_from_its_files(tmp_path):
     assert "above_50k" in ran.stdout
 
 
+@pytest.mark.whole
+def test_the_client_example_asks_with_both_clients():
+    pytest.importorskip("google.protobuf")
+    shown = example("flight_client.py")
+    assert "everybody: " in shown
+    assert "neither a key nor in an aggregate" in shown
+    pytest.importorskip("adbc_driver_flightsql")
+    assert "'principal': 'ada', 'epsilon_left': 0.5" in shown
+
+
 def example(name, *arguments):
     ran = subprocess.run(
         [sys.executable, str(ROOT / "examples" / name), *arguments], cwd=ROOT, capture_output=True,

@@ -7,10 +7,10 @@ can run.
 
 from sqlpriv.dialect.parameters import wanted
 from sqlpriv.dialect.printer import default_name, literal, quoted, sql
-from sqlpriv.dialect.read import complete, read, split
+from sqlpriv.dialect.read import complete, read, shared, split
 from sqlpriv.dialect.tokens import without_literals
 
 __all__ = [
-    "complete", "default_name", "literal", "quoted", "read", "split", "sql", "wanted",
+    "complete", "default_name", "literal", "quoted", "read", "shared", "split", "sql", "wanted",
     "without_literals",
 ]  # fmt: skip

@@ -55,6 +55,30 @@ def split(sql: str) -> tuple[str, ...]:
     return tuple(sql[part[0].start : part[-2].end] for part in _parts(lex(sql)))
 
 
+def shared(sql: str, parameters: Parameters = None) -> tuple[tuple[str, Parameters], ...]:
+    """Returns the statements of a text, each with its share of the values, to be read one by one.
+
+    Before each stand as many blank lines and blanks as put it in its own place of the text.
+
+    Raises:
+        Refused, ProgrammingError: The text is too long, or the parameters do not fit it.
+    """
+    _check_text(sql)
+    tokens = lex(sql)
+    values = bind(tokens, parameters).by_start
+    found = []
+    for part in _parts(tokens):
+        pos, text = part[0].pos, sql[part[0].start : part[-2].end]
+        marks = [token for token in part if token.kind is Kind.PARAMETER]
+        share: Parameters = [values[mark.start] for mark in marks if not mark.value]
+        if marks and marks[0].value:
+            numbered = marks[0].value.isdecimal()
+            names = {mark.value: values[mark.start] for mark in marks}
+            share = list(parameters or ())[: max(map(int, names))] if numbered else names
+        found.append(("\n" * (pos.line - 1) + " " * (pos.column - 1) + text, share or None))
+    return tuple(found)
+
+
 def complete(sql: str) -> bool:
     """Whether the text needs no further line: it is empty, or ends with a semicolon (comments may
     follow) outside all quotes and comments."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import click
 
 import sqlpriv
+from sqlpriv.interfaces import serving
 
 if TYPE_CHECKING:
     from sqlpriv.session import Session
@@ -35,6 +36,10 @@ def main() -> None:
     A VAULT is a DuckDB file with private tables. Its owner declares whom they protect; analysts
     ask for noised answers under a budget that is kept in VAULT's .ledger file.
     """
+
+
+main.add_command(serving.serve)
+main.add_command(serving.user)
 
 
 def _connecting(command: _Command) -> _Command:
@@ -219,10 +224,10 @@ def _open(vault: Path, role: str, principal: str | None) -> Session:
             f"There is no vault {vault}. `sqlpriv demo` makes one to try;"
             f" `sqlpriv shell {vault} --role owner` starts a new one of yours."
         )
-    from sqlpriv.interfaces import dbapi
+    from sqlpriv.session import Session
 
     try:
-        return dbapi.connect(vault, role=role, principal=principal).session
+        return Session(vault, role=role, principal=principal)
     except sqlpriv.Error as error:
         _fail(error)
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from sqlpriv.interfaces.dbapi import Connection
+    from sqlpriv.interfaces.remote import RemoteSession
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 
@@ -35,11 +36,11 @@ class Cursor:
         result: The whole result it stands at: half-widths, price, message; None before any.
     """
 
-    def __init__(self, connection: Connection, session: Session) -> None:
+    def __init__(self, connection: Connection, session: Session | RemoteSession) -> None:
         self.connection = connection
         self.arraysize = 1
         self.result: Result | None = None
-        self._session: Session | None = session
+        self._session: Session | RemoteSession | None = session
         self._fetcher: Fetcher | None = None
         self._later: list[Result] = []
         self._affected = -1
@@ -189,7 +190,7 @@ class Cursor:
     def _repr_html_(self) -> str:
         return html.cursor_html(self.result)
 
-    def _open(self) -> Session:
+    def _open(self) -> Session | RemoteSession:
         if self._session is None:
             raise errors.InterfaceError("the cursor is closed; make another with cursor()")
         return self.connection.session

@@ -9,22 +9,46 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from sqlpriv import errors
 from sqlpriv.interfaces.cursor import Cursor, Parameters
 from sqlpriv.session import Session
 
+if TYPE_CHECKING:
+    from sqlpriv.interfaces.remote import RemoteSession
+
 __all__ = ["Connection", "Cursor", "connect"]
 
 
 def connect(
-    vault: str | Path, *, role: str = "analyst", principal: str | None = None
+    vault: str | Path,
+    *,
+    role: str = "analyst",
+    principal: str | None = None,
+    token: str | tuple[str, str] | None = None,
+    ca: str | Path | None = None,
 ) -> Connection:
     """Opens a vault; see `sqlpriv.connect`."""
+    if isinstance(vault, str) and "://" in vault:
+        return Connection(_served(vault, token, ca))
+    if token is not None or ca is not None:
+        raise errors.InterfaceError("a token and a ca are for a server: grpc+tls://HOST:PORT")
     if role not in ("analyst", "owner"):
         raise errors.InterfaceError(f'role is "analyst" or "owner", not {role!r}')
     return Connection(Session(Path(vault), role=role, principal=principal))
+
+
+def _served(url: str, token: str | tuple[str, str] | None, ca: str | Path | None) -> RemoteSession:
+    try:
+        from sqlpriv.interfaces.remote import RemoteSession
+    except ImportError:
+        raise errors.NotSupportedError(
+            'protobuf is not installed; pip install "sqlpriv[server]"'
+        ) from None
+    if token is None:
+        raise errors.InterfaceError("a server asks for a token: connect(url, token=…)")
+    return RemoteSession(url, token, Path(ca).read_bytes() if ca else None)
 
 
 class Connection:
@@ -41,11 +65,11 @@ class Connection:
     ProgrammingError = errors.ProgrammingError
     NotSupportedError = errors.NotSupportedError
 
-    def __init__(self, session: Session) -> None:
-        self._session: Session | None = session
+    def __init__(self, session: Session | RemoteSession) -> None:
+        self._session: Session | RemoteSession | None = session
 
     @property
-    def session(self) -> Session:
+    def session(self) -> Session | RemoteSession:
         """The session underneath. Raises InterfaceError when the connection is closed."""
         if self._session is None:
             raise errors.InterfaceError("the connection is closed; open another with connect()")

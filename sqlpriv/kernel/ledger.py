@@ -37,7 +37,7 @@ from sqlpriv.kernel.strata import Strata, most, too_many
 BUSY_SECONDS = 30.0
 SCHEMAS = tuple(
     resources.files("sqlpriv.kernel").joinpath(f"{name}.sql").read_text("utf-8")
-    for name in ("ledger", "ledger_2")
+    for name in ("ledger", "ledger_2", "ledger_3")
 )
 """What makes a ledger: the first version, then what each later one adds."""
 _PASSING = {"PERM", "BUSY", "LOCKED", "NOMEM", "READONLY", "INTERRUPT", "IOERR", "FULL", "CANTOPEN"}

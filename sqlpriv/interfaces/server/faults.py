@@ -1,0 +1,101 @@
+"""Errors on their way over the network: ours, in our words, and nothing of the server's.
+
+pyarrow sends the whole traceback of any exception that is not Flight's own, chain, paths and source
+lines included. So nothing but a FlightError leaves a handler: `guarded` sees to that. For GetSchema
+pyarrow sends even that one's traceback; it shows a frame of no file and no source. Of an error that
+is not sqlpriv's only a fixed text leaves. Flight has few statuses in Python: there is none for
+a bad argument, so a refused statement arrives as Flight's plain "Failed" (gRPC's UNKNOWN), with our
+class's name before the text, and as a small JSON beside it, from which our own client makes the
+very same exception.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar, cast
+
+from pyarrow import ArrowException, flight
+
+from sqlpriv import errors
+
+_Handler = TypeVar("_Handler", bound=Callable[..., Any])
+_LONGEST = 1_000
+"""Characters of a message: an error travels in HTTP/2 headers, which hold some kilobytes."""
+_WITHHELD = "an internal error of the server; its text is withheld, what was charged stays charged"
+_log = logging.getLogger("sqlpriv.server")
+
+
+class Cancelled(errors.OperationalError):
+    """The client gave the statement up."""
+
+
+class TimedOut(errors.OperationalError):
+    """The statement took longer than it may."""
+
+
+_STATUS: tuple[tuple[type[errors.Error], type[flight.FlightError]], ...] = (
+    (errors.PermissionDenied, flight.FlightUnauthorizedError),
+    (errors.VaultBusy, flight.FlightUnavailableError),
+    (Cancelled, flight.FlightCancelledError),
+    (TimedOut, flight.FlightTimedOutError),
+    (errors.InternalError, flight.FlightInternalError),
+    (errors.IntegrityError, flight.FlightInternalError),
+    (errors.Error, flight.FlightServerError),
+)
+
+
+def guarded(handler: _Handler) -> _Handler:
+    """Lets nothing but a FlightError out of a handler of the server."""
+
+    def safe(*args: Any) -> Any:
+        try:
+            return handler(*args)
+        except Exception as error:
+            fault = to_flight(error)
+        raise fault  # out here, with no context
+
+    safe.__code__ = safe.__code__.replace(co_filename="<sqlpriv>")
+    return cast(_Handler, wraps(handler)(safe))
+
+
+def to_flight(error: Exception) -> flight.FlightError:
+    """Returns what to tell a client of an error."""
+    if isinstance(error, flight.FlightError):
+        return error
+    if not isinstance(error, errors.Error):
+        _log.error("a handler failed", exc_info=error)
+        return flight.FlightInternalError(_WITHHELD)
+    status = next(status for kind, status in _STATUS if isinstance(error, kind))
+    kind = _public(error).__name__
+    told: dict[str, Any] = {"error": kind, "message": str(error)[:_LONGEST]}
+    if isinstance(error, errors.Refused):
+        told |= {"message": error.message[:_LONGEST], "hint": (error.hint or "")[:_LONGEST]}
+        told |= {"line": error.line, "column": error.column}
+    return status(f"{kind}: {error}"[:_LONGEST], json.dumps(told, ensure_ascii=False).encode())
+
+
+def from_flight(error: ArrowException | OSError) -> errors.Error:
+    """Returns, for our own client, the error that the server told of."""
+    try:
+        told = json.loads(getattr(error, "extra_info", b"") or b"{}")
+        kind: type[errors.Error] = getattr(errors, told["error"])
+        if issubclass(kind, errors.Refused):
+            place = {key: told[key] for key in ("line", "column")}
+            return kind(told["message"], hint=told["hint"] or None, **place)
+        if issubclass(kind, errors.Error):
+            return kind(told["message"])
+    except (ValueError, KeyError, AttributeError, TypeError):
+        pass  # not one of ours: a proxy's, or gRPC's own
+    text = re.split(r"\. (?:Detail|gRPC client debug context): ", str(error), maxsplit=1)[0]
+    return errors.OperationalError(text)
+
+
+def _public(error: errors.Error) -> type[errors.Error]:
+    """Returns the class that a client knows: those of this file are the server's own."""
+    kinds = (kind for kind in type(error).__mro__ if issubclass(kind, errors.Error))
+    found: type[errors.Error] = next(k for k in kinds if getattr(errors, k.__name__, None) is k)
+    return found

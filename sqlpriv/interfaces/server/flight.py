@@ -1,0 +1,298 @@
+"""The Flight service: which call of the protocol does what.
+
+GetFlightInfo, GetSchema and CreatePreparedStatement tell columns: they plan, and neither run nor
+charge anything. What they give back is a ticket, good for one DoGet, which runs the statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+from pyarrow import flight
+
+from sqlpriv import dialect
+from sqlpriv.errors import DataError, InterfaceError, NotSupportedError
+from sqlpriv.interfaces.server import catalog, info, prepared, results
+from sqlpriv.interfaces.server import messages as m
+from sqlpriv.interfaces.server.audit import Audit
+from sqlpriv.interfaces.server.door import Caller
+from sqlpriv.interfaces.server.faults import guarded
+from sqlpriv.interfaces.server.options import closed, get_options, set_options
+from sqlpriv.interfaces.server.running import Runner
+from sqlpriv.interfaces.server.sessions import Client, Sessions, Statement
+from sqlpriv.session import Result, Session
+
+LONGEST = 2_000_000
+"""Bytes of a command: twice what a statement may have."""
+_CANCELLED, _NOT_CANCELLABLE = 1, 3
+Context: TypeAlias = Any
+"""pyarrow's ServerCallContext: it ships no types."""
+
+
+class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships no types
+    """A vault over Arrow Flight SQL.
+
+    Args:
+        sessions: Of the clients; closed by who made them.
+        runner: Runs their statements.
+        audit: Is told of every statement that is run.
+        options: What `FlightServerBase` takes: location, middleware with the `Door` as "door", …
+    """
+
+    def __init__(self, sessions: Sessions, runner: Runner, audit: Audit, **options: Any) -> None:
+        self._sessions, self._runner, self._audit = sessions, runner, audit
+        super().__init__(**options)
+
+    # --- what there is to get, without getting it ---
+
+    @guarded
+    def get_flight_info(self, context: Context, descriptor: Any) -> flight.FlightInfo:
+        """Tells the columns of a command's answer, and gives the ticket for it."""
+        client, name, command = self._command(context, descriptor)
+        columns, ticket = self._planned(context, client, name, command, descriptor.command)
+        endpoint = flight.FlightEndpoint(ticket, [])
+        # ADBC's drivers put off the DoGet of a schema that they know: of what gives no rows, SET
+        # or CREATE, none is told, so that it is done when execute() returns.
+        return flight.FlightInfo(columns if len(columns) else None, descriptor, [endpoint], -1, -1)
+
+    @guarded
+    def get_schema(self, context: Context, descriptor: Any) -> flight.SchemaResult:
+        """Tells the columns of a command's answer."""
+        client, name, command = self._command(context, descriptor)
+        return flight.SchemaResult(self._columns(context, client, name, command))
+
+    def _planned(
+        self, context: Context, client: Client, name: str, command: Any, data: bytes
+    ) -> tuple[pa.Schema, bytes]:
+        columns = self._columns(context, client, name, command)
+        if not name.endswith("StatementQuery"):
+            return columns, data  # facts about tables are simply asked for again
+        owner, statement = self._statement(client, name, command)
+        handle = self._sessions.keep(owner, statement)
+        return columns, m.wrap("TicketStatementQuery", statement_handle=handle)
+
+    def _columns(self, context: Context, client: Client, name: str, command: Any) -> pa.Schema:
+        if not name.endswith("StatementQuery"):
+            return self._facts(context, client, name, command).schema
+        owner, statement = self._statement(client, name, command)
+        return self._described(context, owner, statement)
+
+    def _described(self, context: Context, client: Client, statement: Statement) -> pa.Schema:
+        def describe(session: Session, _: object) -> pa.Schema:
+            return session.describe(statement.sql, statement.values)
+
+        return self._runner.run(client, describe, context.is_cancelled)
+
+    def _statement(self, client: Client, name: str, command: Any) -> tuple[Client, Statement]:
+        if name == "CommandStatementQuery":
+            return client, Statement(command.query)
+        owner, statement = self._sessions.kept(client.user, command.prepared_statement_handle)
+        if statement.values is None and statement.names:
+            raise InterfaceError(
+                f"the statement has {len(statement.names)} parameter(s): bind values to them first"
+            )
+        return owner, statement
+
+    def _facts(self, context: Context, client: Client, name: str, command: Any) -> pa.Table:
+        if name == "CommandGetSqlInfo":
+            return info.sql_info(command.info)
+        if name == "CommandGetXdbcTypeInfo":
+            return info.type_info(command.data_type if command.HasField("data_type") else None)
+        if name not in catalog.CALLS:
+            raise NotSupportedError(f"{name or 'an unknown command'} is not spoken here")
+        call = catalog.CALLS[name]
+        return self._runner.run(
+            client, lambda session, _: call(command, session), context.is_cancelled
+        )
+
+    # --- getting it ---
+
+    @guarded
+    def do_get(self, context: Context, ticket: flight.Ticket) -> flight.FlightDataStream:
+        """Runs the statement of a ticket, once, and streams its rows."""
+        client = self._client(context)
+        name, command = _read(ticket.ticket)
+        if name != "TicketStatementQuery":
+            return flight.RecordBatchStream(self._facts(context, client, name, command))
+        handle = command.statement_handle
+        owner, statement = self._sessions.kept(client.user, handle, once=True)
+        result = self._run(context, owner, statement, handle)
+        return flight.GeneratorStream(results.schema(result), results.batches(result))
+
+    def _run(
+        self, context: Context, client: Client, statement: Statement, handle: bytes = b""
+    ) -> Result:
+        def execute(session: Session, report: Callable[[Any], None]) -> Result:
+            return session.execute(statement.sql, statement.values, report)
+
+        outcome: Result | BaseException = Result()
+        try:
+            outcome = self._runner.run(client, execute, context.is_cancelled, handle)
+            return outcome
+        except Exception as error:
+            outcome = error
+            raise
+        finally:
+            count = len(statement.values or ())
+            self._audit.statement(client.user, context.peer(), statement.sql, count, outcome)
+
+    @guarded
+    def do_put(self, context: Context, descriptor: Any, reader: Any, writer: Any) -> None:
+        """Binds parameters to a prepared statement, or runs a statement for its effect."""
+        client, name, command = self._command(context, descriptor)
+        match name:
+            case "CommandPreparedStatementQuery":
+                handle = command.prepared_statement_handle
+                owner, statement = self._sessions.kept(client.user, handle)
+                sets = prepared.bound(statement.names, prepared.received(reader))
+                if len(sets) != 1:
+                    raise DataError("a query takes one set of parameters at a time")
+                bound = Statement(statement.sql, statement.names, sets[0])
+                self._sessions.keep(owner, bound, handle)
+            case "CommandStatementUpdate":
+                result = self._run(context, client, Statement(command.query))
+                _count(writer, result.changed)
+            case "CommandPreparedStatementUpdate":
+                _count(writer, self._update(context, client, command, reader))
+            case _:
+                raise NotSupportedError(f"{name or 'an unknown command'} takes no rows here")
+
+    def _update(self, context: Context, client: Client, command: Any, reader: Any) -> int:
+        """Runs a prepared statement once for each set of parameters; returns the rows changed."""
+        handle = command.prepared_statement_handle
+        owner, statement = self._sessions.kept(client.user, handle)
+        sets: list[Any] = [statement.values]
+        if statement.names:
+            sets = prepared.bound(statement.names, prepared.received(reader))
+        counts = []
+        for values in sets:
+            each = Statement(statement.sql, statement.names, values)
+            counts.append(self._run(context, owner, each).changed)
+        return -1 if min(counts, default=0) < 0 else sum(counts)
+
+    # --- all else ---
+
+    @guarded
+    def do_action(self, context: Context, action: flight.Action) -> list[flight.Result]:
+        """Prepares and closes statements, cancels them, and keeps a session's options."""
+        client, body = self._client(context), action.body.to_pybytes()
+        if len(body) > LONGEST:
+            raise DataError(f"the message is longer than {LONGEST} bytes")
+        act = self._ACTIONS.get(action.type)
+        if act is None:
+            raise NotSupportedError(f"there is no action {action.type[:100]}")
+        try:
+            return [flight.Result(found) for found in act(self, context, client, body)]
+        except ValueError as error:
+            raise DataError(str(error)) from None
+
+    def _prepare(self, context: Context, client: Client, body: bytes) -> Iterator[bytes]:
+        sql = _expected(body, "ActionCreatePreparedStatementRequest").query
+        statement = Statement(sql, dialect.wanted(sql))
+        made = {}
+        if statement.names:
+            made["parameter_schema"] = _ipc(prepared.asked(statement.names))
+        else:  # with parameters, the columns are told once there are values: none is made up
+            made["dataset_schema"] = _ipc(self._described(context, client, statement))
+        handle = self._sessions.keep(client, statement)
+        yield m.wrap(
+            "ActionCreatePreparedStatementResult", prepared_statement_handle=handle, **made
+        )
+
+    def _close_prepared(self, _: Context, client: Client, body: bytes) -> Iterator[bytes]:
+        command = _expected(body, "ActionClosePreparedStatementRequest")
+        self._sessions.forget(client.user, command.prepared_statement_handle)
+        yield from ()
+
+    def _cancel_info(self, _: Context, client: Client, body: bytes) -> Iterator[bytes]:
+        status = self._cancel(client, m.parse("CancelFlightInfoRequest", body).info)
+        yield m.message("CancelFlightInfoResult", m.FLIGHT, status=status).SerializeToString()
+
+    def _cancel_query(self, _: Context, client: Client, body: bytes) -> Iterator[bytes]:
+        status = self._cancel(client, _expected(body, "ActionCancelQueryRequest").info)
+        yield m.wrap("ActionCancelQueryResult", result=status)
+
+    def _cancel(self, client: Client, data: bytes) -> int:
+        """Gives up the statements of a FlightInfo, under way or not yet asked for."""
+        stopped = False
+        for endpoint in flight.FlightInfo.deserialize(data).endpoints:
+            name, command = _read(endpoint.ticket.ticket)
+            if name == "TicketStatementQuery":
+                handle = command.statement_handle
+                stopped |= self._sessions.forget(client.user, handle)
+                stopped |= self._runner.cancel(client, handle)
+        return _CANCELLED if stopped else _NOT_CANCELLABLE
+
+    def _set(self, context: Context, client: Client, body: bytes) -> Iterator[bytes]:
+        yield self._runner.run(
+            client, lambda session, _: set_options(session, body), context.is_cancelled
+        )
+
+    def _get(self, _: Context, client: Client, _body: bytes) -> Iterator[bytes]:
+        yield get_options(client.session)
+
+    def _close(self, _: Context, client: Client, _body: bytes) -> Iterator[bytes]:
+        self._sessions.end(client)
+        yield closed()
+
+    _ACTIONS: dict[str, Callable[[Service, Context, Client, bytes], Iterator[bytes]]] = {  # noqa: RUF012
+        "CreatePreparedStatement": _prepare,
+        "ClosePreparedStatement": _close_prepared,
+        "CancelFlightInfo": _cancel_info,
+        "CancelQuery": _cancel_query,
+        "SetSessionOptions": _set,
+        "GetSessionOptions": _get,
+        "CloseSession": _close,
+    }
+
+    @guarded
+    def list_actions(self, _context: Context) -> list[tuple[str, str]]:
+        """Names the actions."""
+        return [(name, "as in Arrow Flight SQL") for name in self._ACTIONS]
+
+    @guarded
+    def list_flights(self, _context: Context, _criteria: bytes) -> Iterator[flight.FlightInfo]:
+        """Has no flights to list: results are asked for in SQL."""
+        return iter(())
+
+    @guarded
+    def do_exchange(self, _context: Context, _d: Any, _reader: Any, _writer: Any) -> None:
+        """Exchanges nothing."""
+        raise NotSupportedError("there is nothing to exchange: send SQL")
+
+    def _command(self, context: Context, descriptor: Any) -> tuple[Client, str, Any]:
+        client = self._client(context)
+        name, command = _read(descriptor.command or b"")
+        return client, name, command
+
+    def _client(self, context: Context) -> Client:
+        caller: Caller = context.get_middleware("door")
+        return self._sessions.client(caller.user, caller.cookie, caller.fresh, context.peer())
+
+
+def _read(data: bytes) -> tuple[str, Any]:
+    if len(data) > LONGEST:
+        raise DataError(f"the command is longer than {LONGEST} bytes")
+    try:
+        return m.unwrap(data)
+    except ValueError as error:
+        raise DataError(str(error)) from None
+
+
+def _expected(body: bytes, wanted: str) -> Any:
+    name, command = m.unwrap(body)
+    if name != wanted:
+        raise ValueError(f"the message is no {wanted}")
+    return command
+
+
+def _count(writer: Any, changed: int) -> None:
+    counted = m.message("DoPutUpdateResult", record_count=changed)
+    writer.write(pa.py_buffer(counted.SerializeToString()))
+
+
+def _ipc(columns: pa.Schema) -> bytes:
+    written: bytes = columns.serialize().to_pybytes()
+    return written

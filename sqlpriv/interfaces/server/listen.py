@@ -1,0 +1,141 @@
+"""Where a server listens, and how it is started and ended."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from sqlpriv.errors import InterfaceError, OperationalError
+from sqlpriv.interfaces.server.audit import Audit
+from sqlpriv.interfaces.server.door import Door, NoHandshake
+from sqlpriv.interfaces.server.flight import Service
+from sqlpriv.interfaces.server.running import Runner
+from sqlpriv.interfaces.server.sessions import Sessions
+from sqlpriv.users import Doorkeeper
+
+ENCRYPTED, PLAIN = "grpc+tls", "grpc"
+_GRACE = 10.0
+"""Seconds that statements under way are given when the server ends."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one user may ask for at once, where `sqlpriv user add` set nothing else.
+
+    Args:
+        timeout: Seconds that a statement may take.
+        concurrency: Statements at once.
+    """
+
+    timeout: float = 300.0
+    concurrency: int = 4
+
+
+class Server:
+    """A vault that is served; use it in `with`, or close it.
+
+    It listens from the moment it is made, on `location`, whose port is the one that was taken where
+    0 was asked for.
+
+    Args:
+        vault: The DuckDB file.
+        listen: grpc+tls://HOST:PORT; or grpc://, which is not encrypted, on this machine alone.
+        tls: The certificate chain and the private key, in PEM; None for grpc://.
+        audit: The file of the audit log; beside the vault by default.
+        limits: For users without limits of their own.
+
+    Raises:
+        InterfaceError: The address is none, or it asks for passwords in clear over a network.
+        OperationalError: The vault is not there, or the address cannot be listened on.
+    """
+
+    def __init__(
+        self,
+        vault: Path,
+        listen: str,
+        tls: tuple[bytes, bytes] | None = None,
+        audit: Path | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        scheme, host, port = address(listen)
+        if (scheme == ENCRYPTED) != (tls is not None):
+            raise InterfaceError(_CERTIFICATE if tls is None else f"{listen} takes no certificate")
+        if not vault.exists():
+            raise OperationalError(f"there is no vault at {vault}")
+        limits = limits or Limits()
+        self._keeper = Doorkeeper(vault.with_suffix(".ledger"))
+        self._audit = Audit(audit or vault.with_suffix(".audit"))
+        self._sessions = Sessions(vault)
+        self._runner = Runner(limits.timeout, limits.concurrency)
+        try:
+            self._service = Service(
+                self._sessions,
+                self._runner,
+                self._audit,
+                location=f"{scheme}://{host}:{port}",
+                auth_handler=NoHandshake(),
+                tls_certificates=[tls] if tls else None,
+                middleware={"door": Door(self._keeper, self._audit)},
+            )
+        except Exception as error:
+            self._end()
+            raise OperationalError(f"{listen} cannot be listened on: {error}") from None
+        self.location = f"{scheme}://{host}:{self._service.port}"
+
+    def serve(self) -> None:
+        """Serves until `close` is called elsewhere or the process gets SIGINT or SIGTERM."""
+        self._service.serve()
+
+    def close(self) -> None:
+        """Ends it: no more calls, a moment for the statements under way."""
+        self._service.shutdown()
+        self._runner.wait(_GRACE)
+        self._end()
+
+    def _end(self) -> None:
+        self._sessions.close()
+        self._keeper.close()
+        self._audit.close()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+_CERTIFICATE = """\
+grpc+tls:// takes a certificate and its key (--certificate, --key). One for trying out is made by
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 \\
+    -keyout key.pem -out cert.pem -subj /CN=localhost \\
+    -addext subjectAltName=DNS:localhost,IP:127.0.0.1"""
+
+
+def address(listen: str) -> tuple[str, str, int]:
+    """Returns scheme, host (IPv6 in brackets) and port of an address to listen on.
+
+    Raises:
+        InterfaceError: It is none; or it is not encrypted and can be reached from elsewhere.
+    """
+    try:
+        parts = urlsplit(listen)
+        scheme, host, port = parts.scheme, parts.hostname or "", parts.port
+    except ValueError:
+        scheme, host, port = "", "", None
+    if scheme not in (ENCRYPTED, PLAIN) or not host or port is None or parts.path.strip("/"):
+        raise InterfaceError(f"listen on grpc+tls://HOST:PORT, not on {listen}")
+    if scheme == PLAIN and not _loopback(host):
+        raise InterfaceError(
+            f"grpc:// sends passwords in clear, so {host} must be this machine (127.0.0.1);"
+            f" listen on grpc+tls://{host}:{port}"
+        )
+    return scheme, f"[{host}]" if ":" in host else host, port
+
+
+def _loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

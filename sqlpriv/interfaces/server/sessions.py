@@ -1,0 +1,172 @@
+"""Sessions of clients: what one SET holds for, and the statements that a client has prepared.
+
+A session belongs to one user. A client that keeps cookies names it by the cookie that it was given;
+of any other client all calls over one connection are one session. A session runs one statement
+after another, as a connection to any database does.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sqlpriv.errors import InterfaceError
+from sqlpriv.session import Session
+from sqlpriv.users import User
+
+IDLE_SECONDS = 1_800.0
+MOST_SESSIONS = 64
+"""Of one user: a new one ends the one that was idle for longest."""
+MOST_STATEMENTS = 256
+"""Prepared statements and unused tickets of one session: a new one drops the oldest."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A text to be run, and the values of its parameters, once they are bound.
+
+    Args:
+        sql: The text.
+        names: Of its parameters, in order.
+        values: Theirs; None before they are bound.
+    """
+
+    sql: str
+    names: tuple[str, ...] = ()
+    values: Sequence[Any] | Mapping[str, Any] | None = None
+
+
+@dataclass(eq=False)
+class Client:
+    """One session; `lock` is held while a statement of it runs."""
+
+    user: User
+    session: Session
+    peer: str
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    seen: float = field(default_factory=time.monotonic)
+    ended: bool = False
+    statements: OrderedDict[bytes, Statement] = field(default_factory=OrderedDict)
+
+    def close_if_ended(self) -> None:
+        """Closes the session, once it has ended and nothing of it runs any more."""
+        if self.ended and self.lock.acquire(blocking=False):
+            try:
+                self.session.close()
+            finally:
+                self.lock.release()
+
+
+class Sessions:
+    """The open sessions of all users on one vault; threads may share it.
+
+    Args:
+        vault: The DuckDB file.
+    """
+
+    def __init__(self, vault: Path) -> None:
+        self._vault, self._lock = vault, threading.Lock()
+        self._open: dict[tuple[int, str], Client] = {}
+        self._of_handle: dict[bytes, Client] = {}
+
+    def client(self, user: User, cookie: str | None, fresh: str, peer: str) -> Client:
+        """Returns the session of a call; a new one where there is none yet.
+
+        Args:
+            user: Who calls.
+            cookie: The name of the session, if the client sent one.
+            fresh: The name that this call's answer offers.
+            peer: The connection's other end.
+        """
+        now = time.monotonic()
+        with self._lock:
+            self._end_idle(now)
+            found = self._open.get((user.id, cookie)) if cookie else self._by_peer(user, peer)
+            if found is None:
+                self._make_room(user)
+                session = Session(self._vault, user.role, user.name, files=False)
+                found = Client(user, session, peer)
+                self._open[user.id, cookie or fresh] = found
+            found.seen = now
+            return found
+
+    def end(self, client: Client) -> None:
+        """Ends a session: its settings and prepared statements are gone."""
+        with self._lock:
+            self._end(client)
+
+    def close(self) -> None:
+        """Ends all sessions."""
+        with self._lock:
+            for client in tuple(self._open.values()):
+                self._end(client)
+
+    def keep(self, client: Client, statement: Statement, handle: bytes | None = None) -> bytes:
+        """Keeps a statement for later, under a new handle or anew under an old one."""
+        handle = handle or secrets.token_bytes(16)
+        with self._lock:
+            client.statements[handle], self._of_handle[handle] = statement, client
+            while len(client.statements) > MOST_STATEMENTS:
+                oldest, _ = client.statements.popitem(last=False)
+                self._of_handle.pop(oldest, None)
+        return handle
+
+    def kept(self, user: User, handle: bytes, *, once: bool = False) -> tuple[Client, Statement]:
+        """Returns the statement of a handle, and its session; with `once` the handle is used up.
+
+        Raises:
+            InterfaceError: There is none, or it is another user's.
+        """
+        with self._lock:
+            client = self._of_handle.get(handle)
+            if client is None or client.user.id != user.id:
+                raise InterfaceError(
+                    "there is no such statement here, or its ticket was used: ask for another;"
+                    " an answer that was given before is free"
+                )
+            statement = client.statements[handle]
+            if once:
+                self._forget(client, handle)
+            client.seen = time.monotonic()
+            return client, statement
+
+    def forget(self, user: User, handle: bytes) -> bool:
+        """Drops a statement; tells whether there was one of that handle and user."""
+        with self._lock:
+            client = self._of_handle.get(handle)
+            if client is None or client.user.id != user.id:
+                return False
+            self._forget(client, handle)
+            return True
+
+    def _forget(self, client: Client, handle: bytes) -> None:
+        client.statements.pop(handle, None)
+        self._of_handle.pop(handle, None)
+
+    def _by_peer(self, user: User, peer: str) -> Client | None:
+        mine = (c for (number, _), c in self._open.items() if number == user.id)
+        return next((client for client in mine if client.peer == peer), None)
+
+    def _end_idle(self, now: float) -> None:
+        for client in tuple(self._open.values()):
+            if now - client.seen > IDLE_SECONDS and not client.lock.locked():
+                self._end(client)
+
+    def _make_room(self, user: User) -> None:
+        mine = [c for (number, _), c in self._open.items() if number == user.id]
+        idle = sorted((c for c in mine if not c.lock.locked()), key=lambda c: c.seen)
+        for client in idle[: max(0, len(mine) - MOST_SESSIONS + 1)]:
+            self._end(client)
+
+    def _end(self, client: Client) -> None:
+        self._open = {key: c for key, c in self._open.items() if c is not client}
+        for handle in tuple(client.statements):
+            self._forget(client, handle)
+        client.ended = True
+        client.close_if_ended()

@@ -36,6 +36,7 @@ class Option:
         meaning: One line for people.
         choices: The values allowed; empty where `least` and `most` say.
         least, most: Ends of a whole number.
+        text: Its value is text.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Option:
     choices: tuple[str, ...] = ()
     least: int = 0
     most: int = 0
+    text: bool = False
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,6 @@ REGISTRY: Mapping[str, Method] = {
 }
 
 MAX_ROWS = 50_000_000
-UNASKED_ROWS = 10_000_000
-"""Rows drawn at most without `rows`: at a tiny epsilon the noised total is mostly noise."""
 
 COMMON = (
     Option("bins", 32, "bins of a wide number or date column", least=1, most=1000),
@@ -40,6 +38,8 @@ COMMON = (
         least=0,
         most=MAX_ROWS,
     ),
+    Option("zeros", None, "a predicate in quotes: no row has it", text=True),
+    Option("totals", "noised", "of strata: noised, or the weights exactly", ("noised", "weights")),
 )
 """Options of every method. `epsilon` is the statement's price, read before any of these."""
 
@@ -73,6 +73,10 @@ def _fitting(option: Option, value: Any) -> Any:
         if isinstance(value, str) and value.lower() in option.choices:
             return value.lower()
         raise Refused(f"the option {option.name} is one of {', '.join(option.choices)}")
+    if option.text:
+        if isinstance(value, str):
+            return value
+        raise Refused(f"the option {option.name} is text in quotes")
     whole = isinstance(value, int) and not isinstance(value, bool)
     if not whole or not option.least <= value <= option.most:
         raise Refused(

@@ -19,12 +19,12 @@ from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.synth import binning
 from sqlpriv.synth.asking import Asker, Gate
-from sqlpriv.synth.decode import arrow_type, decode, published_type
+from sqlpriv.synth.decode import arrow_type, published_type
 from sqlpriv.synth.domain import Domain, discretise
-from sqlpriv.synth.method import Method, Model, Phase, shared
+from sqlpriv.synth.drawing import UNASKED_ROWS, draw_table, impossible
+from sqlpriv.synth.method import Method, Phase, shared
 from sqlpriv.synth.progress import Progress, Report, silent
-from sqlpriv.synth.registry import UNASKED_ROWS, method_of, options_of
-from sqlpriv.synth.sampling import strata_rows
+from sqlpriv.synth.registry import MAX_ROWS, method_of, options_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +36,14 @@ class Job:
         method: The synthesizer.
         options: Every option, defaults filled in.
         price: What the whole statement costs, unless parts of it are replayed.
+        zeros: SQL that is true for rows that cannot exist, or None.
     """
 
     domain: Domain
     method: Method
     options: Mapping[str, Any]
     price: Price
+    zeros: str | None = None
 
     def phases(self) -> tuple[Phase, ...]:
         """Returns what the price will be spent on, in order."""
@@ -134,7 +136,8 @@ def prepare(
     for attribute in (*domain.strata, *domain.attributes):
         arrow_type(attribute.column.sql_type)
     _check_size(found, domain)
-    job = Job(domain, found, chosen, price)
+    zeros = impossible(chosen["zeros"], contract, domain)
+    job = Job(domain, found, chosen, price, zeros)
     job.fine(), job.phases()  # refuse a price that is too small to be shared out
     return job
 
@@ -179,6 +182,7 @@ def synthesize(
         BudgetExhausted and others: As the gate does.
     """
     shares = None if weights is None else _checked(weights, job.domain.strata_count)
+    _check_totals(job, shares)
     method_price = job.parts[1]
     inside = gate.release(fine) if (fine := job.fine()) else ()
     columns = dict(zip(job.binned, inside, strict=True))
@@ -195,38 +199,12 @@ def synthesize(
         report,
     )
     report(Progress("drawing rows", 0, 1))
-    table = draw_table(job, models, shares, np.random.default_rng())
+    rng = np.random.default_rng()
+    table = draw_table(job.domain, job.options, job.zeros, models, shares, rng)
     report(Progress("drawing rows", 1, 1))
     types = {x.column.name: published_type(x.column.sql_type) for x in _all(job.domain)}
     ordered = {name: types[name] for name in job.domain.output}
     return Synthesis(table, ordered, tuple(asker.releases), _notes(job, table, shares is not None))
-
-
-def draw_table(
-    job: Job,
-    models: Sequence[Model],
-    weights: NDArray[np.float64] | None,
-    rng: np.random.Generator,
-) -> pa.Table:
-    """Returns rows of the models, shuffled; strata columns are fixed inside each stratum."""
-    domain = job.domain
-    counts = strata_rows([m.size for m in models], _row_count(job, models), weights, rng)
-    drawn = [m.sample(domain.sizes, int(n), rng) for m, n in zip(models, counts, strict=True)]
-    fixed = np.array(np.unravel_index(np.arange(len(models)), domain.strata_shape or (1,)))
-    order = rng.permutation(int(counts.sum()))
-    codes = np.concatenate(drawn)[order]
-    strata = np.repeat(np.arange(len(models)), counts)[order]
-    arrays = {s.column.name: decode(s, fixed[i][strata], rng) for i, s in enumerate(domain.strata)}
-    for i, attribute in enumerate(domain.attributes):
-        arrays[attribute.column.name] = decode(attribute, codes[:, i], rng)
-    return pa.table({name: arrays[name] for name in domain.output})
-
-
-def _row_count(job: Job, models: Sequence[Model]) -> int:
-    """Returns the given number of rows, or the noised total: never the true one."""
-    if job.options["rows"] is not None:
-        return int(job.options["rows"])
-    return min(max(round(sum(m.size for m in models)), 0), UNASKED_ROWS)
 
 
 def _all(domain: Domain) -> tuple[Any, ...]:
@@ -258,11 +236,26 @@ def _checked(weights: NDArray[np.float64], strata: int) -> NDArray[np.float64]:
     return shares
 
 
+def _check_totals(job: Job, shares: NDArray[np.float64] | None) -> None:
+    """Refuses `totals = weights` where the weights are no numbers of rows, or `rows` is given."""
+    if job.options["totals"] != "weights":
+        return
+    whole = shares is not None and bool((shares == np.rint(shares)).all())
+    few = shares is not None and float(shares.sum()) <= MAX_ROWS
+    if not (whole and few) or job.options["rows"] is not None:
+        raise Refused(
+            f"totals = weights takes whole numbers of rows, at most {MAX_ROWS} in all",
+            hint="STRATIFY BY … WEIGHTS FROM a public table of counts, without the option rows",
+        )
+
+
 def _notes(job: Job, table: pa.Table, weighted: bool) -> tuple[str, ...]:
     rows = job.options["rows"]
     total = (
         "the row count is the noised total" if rows is None else f"the row count {rows} is given"
     )
+    if job.options["totals"] == "weights":
+        return (f"the rows of {job.domain.strata_count} strata are the public numbers",)
     strata = "WEIGHTS FROM" if weighted else "noised sizes"
     if rows is None and table.num_rows == UNASKED_ROWS:
         total = f"the noised total is cut to {UNASKED_ROWS} rows; OPTIONS (rows = …) gives another"

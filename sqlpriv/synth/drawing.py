@@ -1,0 +1,166 @@
+"""From models to a table: how many rows of which stratum, and none that is declared impossible.
+
+`OPTIONS (zeros = 'age < 15 AND married')` names rows that cannot exist, by a predicate over the
+published columns. Rows for which it is true are drawn again, so that what is published follows the
+model *given* that they do not exist; a row that is still impossible after REDRAWS is replaced by a
+possible one of its stratum, or left out where there is none. `OPTIONS (totals = weights)` takes the
+weights of `WEIGHTS FROM` for public numbers of rows and meets them exactly (unless a stratum has no
+possible row at all). All of it is post-processing of releases and public facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sqlpriv import dialect
+from sqlpriv.dialect import tree as t
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.contract import TableContract
+from sqlpriv.plan import outputs
+from sqlpriv.plan.bind import Binder
+from sqlpriv.plan.traverse import everything
+from sqlpriv.synth.decode import decode
+from sqlpriv.synth.domain import Domain
+from sqlpriv.synth.method import Model
+from sqlpriv.synth.sampling import strata_rows
+
+REDRAWS = 30
+UNASKED_ROWS = 10_000_000
+"""Rows drawn at most without `rows`: at a tiny epsilon the noised total is mostly noise."""
+
+
+def impossible(text: str | None, contract: TableContract, domain: Domain) -> str | None:
+    """Returns the predicate of `zeros` as SQL over the published table; None without one.
+
+    Raises:
+        Refused: It is no predicate over published columns, or one that could fail on a row.
+    """
+    if text is None:
+        return None
+    where = _predicate(text, contract.table)
+    outputs.predicate(where, Binder.of(contract), {})
+    published = {name.lower() for name in domain.output}
+    for name in everything(where):
+        if isinstance(name, t.Name) and name.name.lower() not in published:
+            raise Refused(
+                f'zeros is about published columns, and "{name.name}" is none',
+                hint=f"one of: {', '.join(domain.output)}",
+            )
+    sql = dialect.sql(where)
+    rng = np.random.default_rng(0)
+    nobody = np.zeros((1, len(domain.sizes)), dtype=np.int64)
+    _broken(_decoded(domain, nobody, np.zeros(1, dtype=np.int64), rng), sql)
+    return sql
+
+
+def _predicate(text: str, table: str) -> t.Node:
+    """Returns the one predicate that the text is."""
+    read = dialect.read(f"SELECT COUNT(*) FROM {dialect.quoted(table)} WHERE (\n{text}\n)")
+    found = read[0] if len(read) == 1 else None
+    if isinstance(found, t.Select) and found.where is not None:
+        others = (found.group_by, found.group_all, found.stratify, found.having)
+        if not any((*others, found.order_by, found.limit, found.offset)):
+            return found.where
+    raise Refused("the option zeros is one predicate", hint="zeros = 'age < 15 AND married'")
+
+
+def draw_table(
+    domain: Domain,
+    options: Mapping[str, Any],
+    zeros: str | None,
+    models: Sequence[Model],
+    weights: NDArray[np.float64] | None,
+    rng: np.random.Generator,
+) -> pa.Table:
+    """Returns rows of the models, shuffled; strata columns are fixed inside each stratum."""
+    counts = _counts(options, models, weights, rng)
+    drawn = [m.sample(domain.sizes, int(n), rng) for m, n in zip(models, counts, strict=True)]
+    order = rng.permutation(int(counts.sum()))
+    codes = np.concatenate(drawn)[order]
+    strata: NDArray[np.int64] = np.repeat(np.arange(len(models)), counts)[order]
+    table = _decoded(domain, codes, strata, rng)
+    return table if zeros is None else _possible(domain, zeros, models, table, strata, rng)
+
+
+def _counts(
+    options: Mapping[str, Any],
+    models: Sequence[Model],
+    weights: NDArray[np.float64] | None,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Returns the rows of each stratum: from public numbers and noised sizes, never the true."""
+    if options["totals"] == "weights" and weights is not None:
+        return np.rint(weights).astype(np.int64)
+    rows = options["rows"]
+    if rows is None:
+        rows = min(max(round(sum(m.size for m in models)), 0), UNASKED_ROWS)
+    return strata_rows([m.size for m in models], int(rows), weights, rng)
+
+
+def _decoded(
+    domain: Domain, codes: NDArray[np.int64], strata: NDArray[np.int64], rng: np.random.Generator
+) -> pa.Table:
+    fixed = np.unravel_index(strata, domain.strata_shape or (1,))
+    arrays = {s.column.name: decode(s, fixed[i], rng) for i, s in enumerate(domain.strata)}
+    for i, attribute in enumerate(domain.attributes):
+        arrays[attribute.column.name] = decode(attribute, codes[:, i], rng)
+    return pa.table({name: arrays[name] for name in domain.output})
+
+
+def _possible(
+    domain: Domain,
+    zeros: str,
+    models: Sequence[Model],
+    table: pa.Table,
+    strata: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> pa.Table:
+    """Returns the table with its impossible rows drawn again; see the module."""
+    wrong = np.flatnonzero(_broken(table, zeros))
+    for _ in range(REDRAWS):
+        if not wrong.size:
+            return table
+        again = np.zeros((wrong.size, len(domain.sizes)), dtype=np.int64)
+        for s in np.unique(strata[wrong]):
+            mine = np.flatnonzero(strata[wrong] == s)
+            again[mine] = models[s].sample(domain.sizes, 4 * mine.size, rng)[
+                rng.choice(4 * mine.size, mine.size, replace=False)
+            ]
+        fresh = _decoded(domain, again, strata[wrong], rng)
+        place = np.arange(table.num_rows)
+        place[wrong] = table.num_rows + np.arange(wrong.size)
+        table = pa.concat_tables([table, fresh]).take(pa.array(place))
+        wrong = wrong[_broken(fresh, zeros)]
+    return _replaced(table, strata, wrong, rng)
+
+
+def _replaced(
+    table: pa.Table, strata: NDArray[np.int64], wrong: NDArray[np.int64], rng: np.random.Generator
+) -> pa.Table:
+    """Returns the table with a possible row of the stratum for each that stayed impossible."""
+    place, keep = np.arange(table.num_rows), np.ones(table.num_rows, dtype=np.bool_)
+    keep[wrong] = False
+    for s in np.unique(strata[wrong]):
+        mine, good = wrong[strata[wrong] == s], np.flatnonzero(keep & (strata == s))
+        if good.size:
+            place[mine] = rng.choice(good, mine.size)
+        else:
+            place[mine] = -1
+    return table.take(pa.array(place[place >= 0]))
+
+
+def _broken(table: pa.Table, zeros: str) -> NDArray[np.bool_]:
+    """Returns for which rows the predicate is true (not NULL)."""
+    with duckdb.connect() as engine:
+        engine.register("synthetic", table)
+        try:
+            found = engine.execute(f"SELECT coalesce({zeros}, false) AS x FROM synthetic")
+            return np.asarray(found.fetchnumpy()["x"], dtype=np.bool_)
+        except duckdb.Error:
+            raise Refused("zeros cannot be computed of the published columns") from None

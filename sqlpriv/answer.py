@@ -30,12 +30,19 @@ from sqlpriv.kernel.algebra import Asked
 from sqlpriv.kernel.contract import Type
 from sqlpriv.kernel.release import Release
 from sqlpriv.plan.keys import Dimension
-from sqlpriv.plan.outputs import AGGREGATE, GROUP, POPULATION, STRATUM
+from sqlpriv.plan.outputs import (
+    AGGREGATE,
+    GROUP,
+    HALF,
+    POPULATION,
+    STRATUM,
+    half_width,
+    uncertain,
+)
 from sqlpriv.plan.plan import Output, Plan
 from sqlpriv.plan.rules import Recipe
-from sqlpriv.plan.traverse import everything, with_aliases
 
-HALF, POSITION, TABLE = "half_", "position", "cells"
+POSITION, TABLE = "position", "cells"
 ARROW = {
     Type.INTEGER: pa.int64(), Type.REAL: pa.float64(), Type.TEXT: pa.string(),
     Type.BOOLEAN: pa.bool_(), Type.DATE: pa.date32(), Type.TIMESTAMP: pa.timestamp("us"),
@@ -93,7 +100,7 @@ def answer(plan: Plan, releases: Sequence[Release], weights: pa.Table | None) ->
     by_query = {release.query: release for release in releases}
     shares = stratum_weights(output, weights) if output.weights else None
     with _sandbox(_layout(output, by_query, shares)) as engine:
-        halves = [i for i, item in enumerate(output.items) if _aggregates(item)]
+        halves = [i for i, item in enumerate(output.items) if uncertain(item)]
         try:
             rows = _evaluate(engine, output, halves)
         except Refused:
@@ -170,16 +177,11 @@ def _sandbox(cells: pa.Table) -> duckdb.DuckDBPyConnection:
     return engine
 
 
-def _aggregates(node: t.Node) -> list[int]:
-    """Returns the numbers of the aggregate columns in an expression, ascending."""
-    names = {part.name for part in everything(node) if isinstance(part, t.Name)}
-    return sorted(int(n.removeprefix(AGGREGATE)) for n in names if n.startswith(AGGREGATE))
-
-
 def _evaluate(engine: duckdb.DuckDBPyConnection, output: Output, halves: list[int]) -> pa.Table:
     """Returns columns c0, c1, … of the outputs, then h… of the half-widths asked for."""
     selected = [f"{sql(item)} AS c{i}" for i, item in enumerate(output.items)]
-    selected += [f"{_half_width(output.items[i])} AS h{i}" for i in halves]
+    widths = ((i, half_width(output.items[i])) for i in halves)
+    selected += [f"{sql(width)} AS h{i}" for i, width in widths if width is not None]
     text = f"SELECT {', '.join(selected)} FROM {TABLE}"
     if output.having is not None:
         text += f" WHERE {sql(output.having)}"
@@ -200,19 +202,6 @@ def _evaluate(engine: duckdb.DuckDBPyConnection, output: Output, halves: list[in
 def _order(term: t.Order) -> str:
     nulls = "" if term.nulls_first is None else f" NULLS {'FIRST' if term.nulls_first else 'LAST'}"
     return f"({sql(term.expr)}) {'DESC' if term.descending else 'ASC'}{nulls}"
-
-
-def _half_width(item: t.Node) -> str:
-    """Returns Σ_i |f(a_i + h_i) - f(a_i - h_i)| / 2 over the aggregates a_i of the output f."""
-    terms = []
-    for i in _aggregates(item):
-        ends = []
-        for op in "+-":
-            moved = t.Binary(op, t.Name(f"{AGGREGATE}{i}"), t.Name(f"{HALF}{i}"))
-            end = with_aliases(item, {f"{AGGREGATE}{i}": moved})
-            ends.append(f"TRY_CAST({sql(end)} AS DOUBLE)")
-        terms.append(f"abs({ends[0]} - {ends[1]}) / 2")
-    return " + ".join(terms)
 
 
 def _named(rows: pa.Table, output: Output, halves: list[int]) -> Answer:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,9 +17,11 @@ from sqlpriv.dialect import tree as t
 from sqlpriv.errors import ProgrammingError
 from sqlpriv.estimate.weights import aligned
 from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import Budget, Price
+from sqlpriv.kernel.budget import NANO, Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.gate import Allowance, Kernel
+from sqlpriv.kernel.release import Measurement
+from sqlpriv.kernel.sensitivity import joint_price
 from sqlpriv.owner import Parameters
 from sqlpriv.plan.explain import SCHEMA, row, totals
 from sqlpriv.plan.plan import Plan
@@ -92,6 +95,26 @@ def comment(create: t.CreateSynthetic, job: Job, budget: Budget, principal: str)
         f"epsilon = {epsilon:.6g}, delta = {budget.delta:g}. Strata: {strata}. "
         f"Made {when} by {principal}. Statement: {create.text}"
     )
+
+
+def other_kind(kernel: Kernel, planned: Plan, contract: TableContract) -> Price:
+    """Returns what the same noise would cost under the other kind of budget.
+
+    Sigma is proportional to 1 / epsilon, or to 1 / sqrt(rho), so one probe tells each price. A
+    choice among levels is as good at epsilon = sqrt(8 rho).
+    """
+    pure = isinstance(planned.price, Rho)
+    unit: Price = Epsilon(NANO) if pure else Rho(NANO)
+    probes = [Measurement(m.query, unit) for m in planned.measurements]
+    same = []
+    now, then = kernel.explain(planned.measurements, contract), kernel.explain(probes, contract)
+    for m, here, there in zip(planned.measurements, now, then, strict=True):
+        ratio = there.sigma / here.sigma if here.sigma else 0.0
+        price = ratio if pure else ratio**2
+        if isinstance(m.query, a.Level):
+            price = math.sqrt(8 * m.price.value) if pure else m.price.value**2 / 8
+        same.append(Measurement(m.query, type(unit)(max(1, math.ceil(price * NANO)))))
+    return joint_price(same, contract, {})[0]
 
 
 def threshold(kernel: Kernel, planned: Plan, contract: TableContract) -> tuple[float, int] | None:

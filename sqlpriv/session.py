@@ -393,6 +393,7 @@ class Session:
                     account.budget.delta,
                     release_sql.sizes(self._kernel, planned, contract),
                     release_sql.threshold(self._kernel, planned, contract),
+                    release_sql.other_kind(self._kernel, planned, contract),
                 )
             case t.CreateSynthetic() as create:
                 contract = self._private(create.select.table, create.pos, contracts)

@@ -36,6 +36,7 @@ class Mutant:
 RELATIONS = "tests/kernel/test_relations.py"
 SENSITIVITY, RENDER = "tests/kernel/test_sensitivity.py", "tests/kernel/test_render.py"
 GATE, LEDGER = "tests/kernel/test_gate.py", "tests/kernel/test_ledger.py"
+MARK = "tests/attacks/test_put_back.py"
 KEYS = "tests/kernel/test_keys.py"
 STRATA, RANKS = "tests/kernel/test_strata.py", "tests/kernel/test_ranks.py"
 READER, SELECTION = "tests/kernel/test_reader.py", "tests/kernel/test_selection.py"
@@ -161,6 +162,9 @@ MUTANTS = (
     Mutant("delta for keys is not spent", K + "ledger.py",
            "if account.keys_spent + yocto > account.budget.keys:",
            "if yocto > account.budget.keys:", KEYS),
+    Mutant("an older ledger is believed", K + "ledger.py", "if there < known:", "if False:", MARK),
+    Mutant("the mark is not raised", K + "ledger.py", "if there > known:", "if False:", MARK),
+    Mutant("a read may take for ever", K + "reader.py", "clock.start()", "pass", MARK),
     # --- charge, read, noise, seal ---
     Mutant("the charge comes after the read", K + "gate.py",
            "charge = self._charge(asked)\n"

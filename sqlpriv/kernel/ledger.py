@@ -11,9 +11,14 @@
   leaves an empty file, which would read as an untouched budget.
 * Nobody outspends the table's budget, nor a ceiling of their own under it, for any unit: strata.py.
 
-Not covered: whoever may write the file can replace it by an older copy or delete it (README.md).
+* An older copy put back is noticed. The mark beside the file (`.mark`) holds the number of charges,
+  budgets and declarations that there were; a ledger with fewer is refused. It is raised after each
+  commit, so a crash in between leaves it low, never high.
+
+Not covered: whoever may write the files can put back both, or delete both (README.md).
 """
 
+import fcntl
 import json
 import os
 import secrets
@@ -40,6 +45,9 @@ SCHEMAS = tuple(
     for name in ("ledger", "ledger_2", "ledger_3")
 )
 """What makes a ledger: the first version, then what each later one adds."""
+COUNTED = "SELECT " + " + ".join(
+    f"(SELECT count(*) FROM {table})" for table in ("charge", "budget", "declaration")
+)
 _PASSING = {"PERM", "BUSY", "LOCKED", "NOMEM", "READONLY", "INTERRUPT", "IOERR", "FULL", "CANTOPEN"}
 
 
@@ -97,6 +105,8 @@ class Ledger:
             if not path.exists():
                 _create(path)
             self._lock, self._db = threading.RLock(), _connect(path)
+            self._beside = path.with_name(path.name + ".mark")
+            self._mark()
 
     def close(self) -> None:
         """Closes the file."""
@@ -116,6 +126,21 @@ class Ledger:
             finally:
                 if self._db.in_transaction:
                     self._db.execute("ROLLBACK")
+            if mode:
+                self._mark()
+
+    def _mark(self) -> None:
+        """Raises the mark to what the ledger counts; LedgerError where it counts less than that."""
+        with open(os.open(self._beside, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            known, (there,) = int(file.read() or 0), self._db.execute(COUNTED).fetchone()
+            if there < known:
+                raise errors.LedgerError("the ledger is older than its mark: a copy was put back")
+            if there > known:
+                file.seek(0)
+                file.write(f"{there:020}")  # of one length: no state in between is a number
+                file.flush()
+                os.fsync(file.fileno())
 
     def declare(self, table: str, principal: str, **changes: Any) -> int:
         """Appends a table's latest declaration with some fields (see `UNDECLARED`) changed."""

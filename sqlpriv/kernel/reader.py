@@ -7,6 +7,7 @@ error texts quote values; they are dropped, chain and all.
 
 import hashlib
 import math
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
@@ -34,6 +35,9 @@ SEALED_CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "lock_configuration": True,
 }
 """No files but the vault, no network, no extensions, and no way to change that by SQL."""
+TIMEOUT_SECONDS = 600.0
+"""A read takes no longer. The limit is one for all vaults and questions, so that what it tells is
+whether a read takes that long; the memory limit is DuckDB's own, four fifths of the machine's."""
 MACROS = """SELECT count(*) FROM duckdb_functions()
 WHERE NOT internal AND database_name = current_database()"""
 _PLAIN: set[str] = set()  # fingerprints of vaults that were seen to hold no macros
@@ -104,7 +108,7 @@ class Reader(AbstractContextManager["Reader"]):
     @_silenced("the engine could not finish reading; the charge stays")
     def cells(self, sql: str, queries: Sequence[a.Query]) -> dict[a.Query, list[int]]:
         """Returns the exact integers of each rendered query, in all its measured cells."""
-        result = self._duckdb.execute(sql)
+        result = self._limited(sql)
         if result.description[2][1] == duckdb.sqltypes.BIGINT:
             columns = result.fetchnumpy()
             numbers, cells, values = (np.asarray(columns[c]) for c in ("query", "cell", "value"))
@@ -124,7 +128,16 @@ class Reader(AbstractContextManager["Reader"]):
     @_silenced("the engine could not finish reading; the charge stays")
     def groups(self, sql: str) -> list[tuple[Any, int]]:
         """Returns the values and the exact counts of a rendered grouping."""
-        return self._duckdb.execute(sql).fetchall()
+        return self._limited(sql).fetchall()
+
+    def _limited(self, sql: str) -> duckdb.DuckDBPyConnection:
+        """Runs a statement, which is interrupted after the time limit."""
+        clock = threading.Timer(TIMEOUT_SECONDS, self._duckdb.interrupt)
+        clock.start()
+        try:
+            return self._duckdb.execute(sql)
+        finally:
+            clock.cancel()
 
     @_silenced("the declaration could not be verified")
     def truths(self, sql: str) -> tuple[Any, ...]:

@@ -27,6 +27,8 @@ _COLUMNS: dict[str, pa.DataType] = {
     "epsilon": pa.float64(), "expected_error": pa.float64(), "relative_error": pa.float64(),
     "sql": pa.string(),
 }  # fmt: skip
+OTHER_DELTA = 1e-9
+"""At which EXPLAIN states zCDP as epsilon to those whose budget is of pure epsilon."""
 SCHEMA = pa.schema(_COLUMNS)
 
 
@@ -38,6 +40,7 @@ def explain(
     delta: float,
     sizes: NDArray[np.float64] | None = None,
     threshold: tuple[float, int] | None = None,
+    other: Price | None = None,
 ) -> pa.Table:
     """Returns the rows of EXPLAIN PRIVACY.
 
@@ -55,6 +58,7 @@ def explain(
         left: The budget left before.
         delta: The delta at which epsilon is stated.
         sizes: Public sizes of the cells, of shape (strata, key 1, …): sealed counts, say.
+        other: What the same noise would cost under the other kind of budget.
         threshold: Of a selection of keys: its noise, and how many units a key must seem to have.
     """
     rows = []
@@ -80,6 +84,10 @@ def explain(
     sigmas = {m.query: e.sigma for m, e in zip(plan.measurements, explained, strict=True)}
     rows += outputs(plan.output, sigmas, half_width(plan.price), sizes)
     rows += totals(due, left, delta)
+    if isinstance(other, Rho):
+        rows.append(row(f"the same noise under zCDP, delta = {OTHER_DELTA:g}", OTHER_DELTA, other))
+    elif other is not None:
+        rows.append(row("the same noise under pure epsilon", 0.0, other))
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 

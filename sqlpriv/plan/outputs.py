@@ -15,9 +15,10 @@ from sqlpriv.plan.aggregates import Aggregate, calls, is_aggregate, read
 from sqlpriv.plan.bind import Binder
 from sqlpriv.plan.keys import Dimension
 from sqlpriv.plan.literals import refuse
-from sqlpriv.plan.traverse import literal, normal, rebuild, with_aliases
+from sqlpriv.plan.traverse import everything, literal, normal, rebuild, with_aliases
 
 STRATUM, GROUP, AGGREGATE, POPULATION = "stratum_", "group_", "aggregate_", "is_population"
+HALF = "half_"
 
 
 def aliases(select: t.Select) -> dict[str, t.Node]:
@@ -36,6 +37,48 @@ def _others(item: t.Item, found: Mapping[str, t.Node]) -> dict[str, t.Node]:
 def names(select: t.Select) -> tuple[str, ...]:
     """Returns the names of the result's columns: aliases, else DuckDB's default ones."""
     return tuple(item.alias or default_name(item) for item in select.items)
+
+
+def aggregates_in(node: t.Node) -> list[int]:
+    """Returns the numbers of the aggregate columns in an output, ascending."""
+    names = {part.name for part in everything(node) if isinstance(part, t.Name)}
+    return sorted(int(n.removeprefix(AGGREGATE)) for n in names if n.startswith(AGGREGATE))
+
+
+def half_width(item: t.Node) -> t.Node | None:
+    """Returns Σ_i |f(a_i + h_i) - f(a_i - h_i)| / 2 over the aggregates a_i of the output f.
+
+    None where there is no aggregate. TRY makes NULL of an end at which f is not defined.
+    """
+    total: t.Node | None = None
+    for i in aggregates_in(item):
+        high, low = (_moved(item, i, op) for op in "+-")
+        width = t.Binary("/", t.Call("abs", (t.Binary("-", high, low),)), t.Literal(2))
+        total = width if total is None else t.Binary("+", total, width)
+    return total
+
+
+def _moved(item: t.Node, i: int, op: str) -> t.Node:
+    moved = t.Binary(op, t.Name(f"{AGGREGATE}{i}"), t.Name(f"{HALF}{i}"))
+    end = t.Call("try", (with_aliases(item, {f"{AGGREGATE}{i}": moved}),))
+    number = t.Cast(end, "DOUBLE", try_=True)
+    return t.Call("nullif", (number, t.Cast(t.Literal("NaN"), "DOUBLE")))
+
+
+def uncertain(node: t.Node) -> bool:
+    """Whether an output has half-widths: it is made of aggregates, and is none itself."""
+    names = [part.name for part in everything(node) if isinstance(part, t.Name)]
+    return bool(aggregates_in(node)) and not any(name.startswith(HALF) for name in names)
+
+
+def reported(name: str, item: t.Node) -> list[tuple[str, t.Node]]:
+    """Returns an output and, where it is made of aggregates, the ends of its 95 % interval."""
+    width = half_width(item) if uncertain(item) else None
+    if width is None:
+        return [(name, item)]
+    value = t.Cast(item, "DOUBLE", try_=True)
+    ends = [t.Binary(op, value, width) for op in "-+"]
+    return [(name, item), (f"{name}_lo", ends[0]), (f"{name}_hi", ends[1])]
 
 
 def predicate(where: t.Node, binder: Binder, aliases: Mapping[str, t.Node]) -> a.Expr:
@@ -123,6 +166,8 @@ class Writer:
                     return t.Name(f"{prefix}{i}", pos=node.pos)
         if isinstance(node, t.Call) and node.name in ("grouping", "grouping_id"):
             return self._grouping(node)
+        if isinstance(node, t.Call) and node.name == "error":
+            return self._error(node)
         if isinstance(node, t.Call) and is_aggregate(node):
             aggregate = read(self._inside(node), self.binder)
             self.aggregates.setdefault(aggregate)
@@ -130,6 +175,13 @@ class Writer:
         if isinstance(node, t.Name):
             raise self._raw(node)
         return None
+
+    def _error(self, call: t.Call) -> t.Node:
+        """ERROR(f): the half-width of the 95 % interval of f, an expression over aggregates."""
+        width = half_width(self.write(call.args[0])) if len(call.args) == 1 else None
+        if width is None:
+            raise refuse(call, "ERROR takes one aggregate", "write ERROR(AVG(income))")
+        return width
 
     def _inside(self, call: t.Call) -> t.Call:
         """Returns the aggregate with outputs' names in its argument resolved."""

@@ -120,7 +120,8 @@ def plan(
             f"the owner runs ALTER TABLE {contract.table} ADD PRIVACY_KEY (column), "
             f"then ALTER TABLE {contract.table} SET PU",
         )
-    price = statement_price(select.options, budget, session_epsilon, select.pos)
+    priced = tuple(option for option in select.options if option[0] != "report")
+    price = statement_price(priced, budget, session_epsilon, select.pos)
     try:
         none_yet = () if known is None and budget.keys >= SELECTIONS else known
         output = _output(select, contract, price, none_yet)
@@ -159,7 +160,10 @@ def _output(
     strata = keys.strata(select, binder, aliases)
     groups = keys.groups(select, binder, aliases, strata, known)
     writer = outputs.Writer(select, binder, aliases, strata, groups)
-    items = tuple(writer.item(i) for i in range(len(select.items)))
+    items = [writer.item(i) for i in range(len(select.items))]
+    shown = list(zip(outputs.names(select), items, strict=True))
+    if _reports(select):
+        shown = [pair for name, item in shown for pair in outputs.reported(name, item)]
     having = writer.having()
     order_by = tuple(writer.order(term) for term in select.order_by)
     limit, offset = (outputs.constant(node) for node in (select.limit, select.offset))
@@ -167,8 +171,8 @@ def _output(
     weights = select.stratify.weights if select.stratify else ""
     recipes = chosen(_recipes(tuple(writer.aggregates), cells, select), price, bool(weights))
     return Output(
-        outputs.names(select),
-        items,
+        tuple(name for name, _ in shown),
+        tuple(item for _, item in shown),
         strata,
         groups,
         recipes,
@@ -178,6 +182,14 @@ def _output(
         offset,
         weights,
     )
+
+
+def _reports(select: t.Select) -> bool:
+    """Whether OPTIONS (report = true) asks for the ends of the outputs' intervals."""
+    given = dict(select.options).get("report", False)
+    if not isinstance(given, bool):
+        raise refuse(t.Literal(None, select.pos), "report is true or false", "write report = true")
+    return given
 
 
 def _recipes(

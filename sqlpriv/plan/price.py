@@ -127,7 +127,8 @@ def statement_price(
     """
     for name, _ in options:
         if name not in KNOWN_OPTIONS:
-            raise _refuse(pos, f"there is no option {name}", f"one of: {', '.join(KNOWN_OPTIONS)}")
+            known = ", ".join((*KNOWN_OPTIONS, "report"))
+            raise _refuse(pos, f"there is no option {name}", f"one of: {known}")
     if len(options) > 1:
         raise _refuse(pos, "a statement has one price", "write epsilon or rho, once")
     name, value = options[0] if options else ("epsilon", session_epsilon)

@@ -122,6 +122,18 @@ def test_the_dbapi_example_runs():
     assert 'the column "patient" is neither a key' in shown
 
 
+@pytest.mark.whole
+def test_the_tour_of_the_shell_runs(tmp_path):
+    assert run("sqlpriv demo", tmp_path).returncode == 0
+    tour = ROOT / "examples" / "shell_tour.sql"
+    assert f"sqlpriv-demo/people.duckdb -f examples/{tour.name}" in README
+    ran = run(f"sqlpriv shell sqlpriv-demo/people.duckdb -f '{tour}'", tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.count("answered before, no charge") == 1
+    assert "| SEX | n | hours |" in ran.stdout
+    assert "Method: mst" in ran.stdout
+
+
 @needs_data
 @pytest.mark.whole
 def test_the_census_example_runs(tmp_path):

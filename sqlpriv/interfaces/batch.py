@@ -13,13 +13,8 @@ from typing import IO, TextIO
 from sqlpriv import errors
 from sqlpriv.interfaces.caret import explained
 from sqlpriv.interfaces.footnote import footnote
-from sqlpriv.interfaces.output import (
-    console_for,
-    print_table,
-    row_limit,
-    write_parquet,
-    write_text,
-)
+from sqlpriv.interfaces.formats import BINARY, write_binary, write_text
+from sqlpriv.interfaces.output import console_for, print_table, row_limit
 from sqlpriv.interfaces.progress import reporting
 from sqlpriv.session import Result, Session
 
@@ -34,7 +29,7 @@ def run(session: Session, text: str, form: str, output: Path | None, name: str =
     Args:
         session: Whose rights and budget the statements have.
         text: The statements.
-        form: One of `output.FORMATS`.
+        form: One of `formats.FORMATS`.
         output: A file, which appears only when all has succeeded; None for stdout.
         name: Of the file that the text came from, for messages; or ''.
 
@@ -42,8 +37,8 @@ def run(session: Session, text: str, form: str, output: Path | None, name: str =
         Failed: A statement failed; earlier ones stay charged, and are free when asked again.
     """
     with _destination(output) as out:
-        if form == "parquet":
-            _run_to_parquet(session, text, out, name)
+        if form in BINARY:
+            _run_to_binary(session, text, form, out, name)
             return
         stream = _text_stream(out)
         console = console_for(stream)
@@ -57,18 +52,18 @@ def run(session: Session, text: str, form: str, output: Path | None, name: str =
             _note(result, limit)
 
 
-def _run_to_parquet(session: Session, text: str, out: IO[bytes], name: str) -> None:
-    """A Parquet file holds one table: the last result that has rows."""
+def _run_to_binary(session: Session, text: str, form: str, out: IO[bytes], name: str) -> None:
+    """A Parquet or Arrow file holds one table: the last result that has rows."""
     last = None
     for result in _results(session, text, name):
         if result.table is not None:
             if last is not None:
-                print("note: a Parquet file holds the last result alone", file=sys.stderr)
+                print(f"note: the {form} file holds the last result alone", file=sys.stderr)
             last = result
         _note(result)
     if last is None:
-        raise Failed("No statement gave rows, so there is nothing to write as Parquet.")
-    write_parquet(last, out)
+        raise Failed(f"No statement gave rows, so there is nothing to write as {form}.")
+    write_binary(last, form, out)
 
 
 def _results(session: Session, text: str, name: str) -> Iterator[Result]:

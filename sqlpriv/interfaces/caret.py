@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 
+from rich.cells import cell_len
+
 from sqlpriv import errors
+
+LINE = 72
+"""Characters shown of a long line: what wraps in a terminal has its caret in the wrong place."""
 
 _NEXT: tuple[tuple[type[errors.Error], str], ...] = (
     (
@@ -51,7 +56,19 @@ def _place(error: errors.Error, sql: str, first_line: int) -> list[str]:
     if not 1 <= line <= len(lines) or column < 1:
         return []
     number = str(line + first_line - 1)
-    text = lines[line - 1]
+    text, column = _window(lines[line - 1], column)
     # Tabs stay tabs, so that the caret stands right however wide the terminal shows them.
-    margin = "".join("\t" if letter == "\t" else " " for letter in text[: column - 1])
+    margin = "".join(
+        "\t" if letter == "\t" else " " * cell_len(letter) for letter in text[: column - 1]
+    )
     return [f"  {number} │ {text}", f"  {' ' * len(number)} │ {margin}^"]
+
+
+def _window(text: str, column: int) -> tuple[str, int]:
+    """Returns the part of a long line around a column, and that column in it."""
+    if len(text) <= LINE:
+        return text, column
+    start = min(max(0, column - LINE // 2), len(text) - LINE)
+    part = text[start : start + LINE]
+    before, after = "…" if start else "", "…" if start + LINE < len(text) else ""
+    return f"{before}{part}{after}", column - start + len(before)

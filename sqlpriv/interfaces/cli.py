@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
 
 import click
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from sqlpriv.session import Session
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+
+FORMS = ("table", "csv", "tsv", "json", "jsonl", "markdown", "vertical", "html", "arrow", "parquet")
+"""Those of `formats.FORMATS`, which would load pyarrow; a test compares."""
 
 EPILOG = """\b
 Start here:
@@ -72,10 +75,10 @@ def _connecting(command: _Command) -> _Command:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["table", "csv", "json", "parquet"]),
+    type=click.Choice(FORMS),
     default="table",
     show_default=True,
-    help="How rows are written; parquet needs -o or a redirected stdout.",
+    help="How rows are written; arrow and parquet need -o or a redirected stdout.",
 )
 @click.option(
     "-o",
@@ -100,8 +103,8 @@ def query(
     """
     if sql is not None and script is not None:
         raise click.UsageError("Give the statements as SQL or with -f, not both.")
-    if form == "parquet" and output is None and sys.stdout.isatty():
-        raise click.UsageError("Parquet is not for a terminal: add -o FILE.")
+    if form in ("arrow", "parquet") and output is None and sys.stdout.isatty():
+        raise click.UsageError(f"{form.capitalize()} is not for a terminal: add -o FILE.")
     text = _text(sql, script)
     from sqlpriv.interfaces import batch
 
@@ -116,7 +119,28 @@ def query(
 
 @main.command()
 @_connecting
-def shell(vault: Path, role: str, principal: str | None) -> None:
+@click.option(
+    "-c",
+    "--command",
+    "entries",
+    multiple=True,
+    help="Run this, statements or a command of the shell, and leave. May be given again.",
+)
+@click.option(
+    "-f",
+    "--file",
+    "files",
+    multiple=True,
+    type=click.File(encoding="utf-8"),
+    help="Run what FILE holds, after every -c, and leave.",
+)
+def shell(
+    vault: Path,
+    role: str,
+    principal: str | None,
+    entries: tuple[str, ...],
+    files: tuple[TextIO, ...],
+) -> None:
     """Ask questions one by one, the budget in the prompt.
 
     Statements end with a semicolon; .help lists the commands of the shell itself. Statements are
@@ -125,8 +149,9 @@ def shell(vault: Path, role: str, principal: str | None) -> None:
     session = _open(vault, role, principal)
     from sqlpriv.interfaces.shell import Shell
 
+    asker = Shell(session, sys.stdout, sys.stderr)
     try:
-        code = Shell(session, sys.stdout, sys.stderr).run(sys.stdin)
+        code = asker.run_all(entries, files) if entries or files else asker.run(sys.stdin)
     finally:
         session.close()
     sys.exit(code)
@@ -135,7 +160,7 @@ def shell(vault: Path, role: str, principal: str | None) -> None:
 @main.command()
 @_connecting
 @click.option(
-    "--format", "form", type=click.Choice(["table", "csv", "json"]), default="table",
+    "--format", "form", type=click.Choice(FORMS[:-2]), default="table",
     show_default=True, help="How rows are written.",
 )  # fmt: skip
 def budget(vault: Path, role: str, principal: str | None, form: str) -> None:

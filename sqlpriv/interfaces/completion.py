@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
+from sqlpriv.interfaces.formats import FORMATS
+from sqlpriv.plan.aggregates import KINDS
 from sqlpriv.session import Catalog
+from sqlpriv.synth.registry import REGISTRY
 
 KEYWORDS = (
     "ALTER TABLE", "AND", "AS", "ASC", "BETWEEN", "CASE", "CREATE",
@@ -16,7 +19,7 @@ KEYWORDS = (
     "DESCRIBE", "DISTINCT", "DROP SYNTHETIC TABLE", "ELSE", "END",
     "EVALUATE SYNTHETIC TABLE", "AGAINST", "EXPLAIN PRIVACY", "FROM", "GROUP BY",
     "HAVING", "IN", "IS NULL", "LIMIT", "NOT", "NULL", "OFFSET",
-    "OPTIONS (epsilon = ", "OR", "ORDER BY", "SELECT", "SET privacy_epsilon = ",
+    "OPTIONS (epsilon = ", "OR", "ORDER BY", "PUBLISH", "SELECT", "SET privacy_epsilon = ",
     "SHOW PRIVACY BUDGET", "SHOW PRIVACY RELEASES", "SHOW PRIVACY TABLES", "SHOW SYNTHESIZERS",
     "STRATIFY BY", "THEN", "USING", "WEIGHTS FROM", "WHEN", "WHERE",
     "WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = ",
@@ -30,13 +33,16 @@ DOMAINS = (
     "SET PRIVACY DOMAIN BETWEEN (", "SET PRIVACY DOMAIN IN (", "SET PRIVACY DOMAIN REFERENCES ",
     "DROP PRIVACY DOMAIN",
 )  # fmt: skip
-FUNCTIONS = (
-    "AVG(", "COALESCE(", "COUNT(", "GREATEST(", "GROUPING(", "LEAST(", "ROUND(", "STDDEV(", "SUM(",
-    "VARIANCE(",
+SCALARS = (
+    "ABS", "CEIL", "COALESCE", "DATE_PART", "FLOOR", "GREATEST", "GROUPING", "IF", "LEAST",
+    "NULLIF", "ROUND",
 )  # fmt: skip
-METHODS = ("independent", "mst")
+FUNCTIONS = tuple(sorted(f"{name.upper()}(" for name in (*KINDS, *SCALARS) if name != "count_star"))
+METHODS = tuple(sorted(REGISTRY))
+OF_TABLES = (".schema", ".synth", "\\d")
+"""Commands behind which the name of a table may stand."""
 
-_WORD = re.compile(r"\.?[\w$]*$")
+_WORD = re.compile(r"[.\\]?[\w$]*$")
 _NAME = r'("[^"]+"|[\w$]+)'
 
 
@@ -60,13 +66,19 @@ class SqlCompleter(Completer):
                 yield Completion(offer, start_position=-len(word))
 
     def _offers(self, before: str, text: str, word: str) -> tuple[str, ...]:
-        if word.startswith("."):
+        if word.startswith((".", "\\")):
             return () if before.strip() else self._commands
+        if before.strip() == ".mode":
+            return FORMATS
         catalog = self._catalog()
         tables = {**catalog.released, **catalog.tables}
+        if before.strip() in OF_TABLES:
+            return tuple(sorted(map(_quoted, tables)))
         match _last_words(before):
             case [*_, "FROM" | "JOIN" | "TABLE" | "DESCRIBE" | "REFERENCES"]:
                 return tuple(sorted(map(_quoted, tables)))
+            case ["PUBLISH"]:
+                return tuple(sorted(map(_quoted, catalog.released)))
             case [*_, "USING"]:
                 return METHODS
             case [*_, "ALTER", "TABLE", _]:

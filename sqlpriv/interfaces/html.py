@@ -27,13 +27,15 @@ def cursor_html(result: Result | None) -> str:
         return "<em>nothing was executed</em>"
     if result.table is None:
         return f"<em>{escape(result.message)}</em>"
-    return f"{_table(result, result.table)}<p><em>{escape(footnote(result, SHOWN))}</em></p>"
+    under = escape(footnote(result, SHOWN))
+    return f"{html_table(result, result.table, SHOWN)}<p><em>{under}</em></p>"
 
 
-def _table(result: Result, table: pa.Table) -> str:
+def html_table(result: Result, table: pa.Table, limit: int) -> str:
+    """Returns the first rows of a result as a table element."""
     names, kinds = table.column_names, table.schema.types
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    part = rows(table, 0, SHOWN)
+    part = rows(table, 0, limit)
     axes = [
         _axis([row[at] for row in part], result.half_widths.get(n)) for at, n in enumerate(names)
     ]

@@ -1,43 +1,61 @@
-"""Results as text or files: a table for people, CSV, JSON and Parquet for programs."""
+"""Results as a table for people: fitted to a terminal, whole in a pipe."""
 
 from __future__ import annotations
 
-import csv
-import json
-from typing import IO, TextIO
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TextIO
 
 import pyarrow as pa
-import pyarrow.parquet as pq
-from rich.box import SIMPLE_HEAD
-from rich.console import Console, ConsoleOptions
-from rich.measure import Measurement
-from rich.table import Table
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
 from rich.text import Text
 
 from sqlpriv.interfaces.footnote import half_width
-from sqlpriv.interfaces.rows import batches, numeric, plain, rows, shown, shown_half_width
+from sqlpriv.interfaces.rows import numeric, rows, shown, shown_half_width
 from sqlpriv.session import Result
 
-TEXT_FORMATS = ("table", "csv", "json")
-FORMATS = (*TEXT_FORMATS, "parquet")
 PIPE_WIDTH = 100_000
 """Columns of what is no terminal: rows are not fitted to a screen."""
 SHOWN = 100
 """Rows that a table shows on a terminal; every other form, and a pipe, has them all."""
 TEXT_WIDTH = 80
 """Where a table cuts long text, with an ellipsis."""
+NARROWEST = 12
+"""Text is not cut shorter than that to make room for further columns."""
+_GAP = 2
+Piece = tuple[str, str]
+"""A part of a line and its style."""
 
 
-def write_text(result: Result, form: str, out: TextIO) -> None:
-    """Writes the rows of a result as csv or json; a result without rows writes nothing."""
-    if result.table is not None:
-        {"csv": _write_csv, "json": _write_json}[form](result.table, out)
+@dataclass
+class Column:
+    """A column as it is shown.
 
+    Args:
+        name: Its head.
+        cells: Its values as people read them, one line each.
+        right: Whether they stand flush right.
+        errors: Half-widths beside the values; none where all of them are exact.
+        width: Of the values, in terminal cells.
+        error_width: Of the half-widths and the gap behind them; 0 without any.
+    """
 
-def write_parquet(result: Result, out: IO[bytes]) -> None:
-    """Writes the rows of a result as a Parquet file."""
-    if result.table is not None:
-        pq.write_table(result.table, out)
+    name: str
+    cells: list[str]
+    right: bool
+    errors: list[str]
+    width: int
+    error_width: int
+
+    def error(self, row: int) -> str:
+        """Returns the half-width in a row."""
+        return self.errors[row] if self.errors else ""
+
+    @property
+    def whole_width(self) -> int:
+        """Half-widths included, and the gap to the next column."""
+        return self.width + _GAP + self.error_width
 
 
 def row_limit(console: Console) -> int | None:
@@ -58,86 +76,93 @@ def print_table(result: Result, console: Console, limit: int | None = None) -> N
     """
     if result.table is None:
         return
-    names = result.table.column_names
     # No text takes more than a third of a terminal, so that the numbers beside it have room.
-    longest = min(TEXT_WIDTH, max(12, console.width // 3))
-    for columns in range(len(names), 0, -1):
-        grid = _grid(result, result.table.select(range(columns)).slice(0, limit), longest)
-        if Measurement.get(console, _wide(console), grid).minimum <= console.width:
-            break
-    console.print(grid, soft_wrap=not console.is_terminal)
-    if hidden := names[columns:]:
+    longest = min(TEXT_WIDTH, max(NARROWEST, console.width // 3))
+    table = result.table.slice(0, limit)
+    columns = [_column(result, table, i, longest) for i in range(table.num_columns)]
+    fitting = _fitted(columns, console.width)
+    for line in _lines(fitting, table.num_rows):
+        if console.is_terminal:
+            shown_line = Text.assemble(*line)
+            shown_line.rstrip()
+            console.print(shown_line, no_wrap=True, crop=False)
+        else:
+            console.file.write("".join(text for text, _ in line).rstrip() + "\n")
+    if hidden := [column.name for column in columns[len(fitting) :]]:
         console.print(Text(f"too narrow to show {', '.join(hidden)} (csv and json have all)"))
 
 
-def console_for(out: TextIO) -> Console:
+def console_for(out: TextIO, width: int | None = None) -> Console:
     """Returns a console on a stream; what is no terminal is as wide as its text needs."""
-    return Console(file=out, highlight=False, width=None if out.isatty() else PIPE_WIDTH)
+    return Console(file=out, highlight=False, width=width or (None if out.isatty() else PIPE_WIDTH))
 
 
-def _grid(result: Result, table: pa.Table, longest: int) -> Table:
-    grid = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    for name, kind in zip(table.column_names, table.schema.types, strict=True):
-        # The name goes in as Text: a column may be called [red], which is no markup.
-        right = numeric(kind)
-        grid.add_column(Text(name), justify="right" if right else "left", no_wrap=right)
-        if _has_error(result, name):
-            grid.add_column(Text("±"), style="cyan", no_wrap=True)
-    for at, row in enumerate(rows(table)):
-        grid.add_row(*_cells(result, table.column_names, at, row, longest))
-    return grid
-
-
-def _wide(console: Console) -> ConsoleOptions:
-    return console.options.update(max_width=PIPE_WIDTH)
+def _column(result: Result, table: pa.Table, at: int, longest: int) -> Column:
+    name = table.column_names[at]
+    values = [value for (value,) in rows(table.select([at]))]
+    widths = [half_width(result, name, i) for i in range(len(values))]
+    cells = [_one_line(shown(v, w), longest) for v, w in zip(values, widths, strict=True)]
+    errors = [
+        "" if value is None else shown_half_width(width)
+        for value, width in zip(values, widths, strict=True)
+    ]
+    head = _one_line(name, longest)
+    right = numeric(table.schema.types[at])
+    beside = 0
+    if _has_error(result, name):
+        beside = max(map(_size, ("±", *errors))) + _GAP
+    return Column(head, cells, right, errors if beside else [],
+                  max(map(_size, (head, *cells))), beside)  # fmt: skip
 
 
 def _has_error(result: Result, name: str) -> bool:
     return any(width is not None for width in result.half_widths.get(name, ()))
 
 
-def _cells(
-    result: Result, names: list[str], at: int, row: tuple[object, ...], longest: int
-) -> list[Text]:
-    cells = []
-    for name, value in zip(names, row, strict=True):
-        width = half_width(result, name, at)
-        text = _one_line(shown(value, width), longest)
-        style = "dim" if value is None else ""
-        cells.append(Text(text, style=style, overflow="ellipsis", no_wrap=True))
-        if _has_error(result, name):
-            cells.append(Text("" if value is None else shown_half_width(width)))
-    return cells
+def _fitted(columns: list[Column], width: int) -> list[Column]:
+    """Returns the first columns, as many as fit: text is narrowed before a column is left out."""
+    for count in range(len(columns), 0, -1):
+        taken = columns[:count]
+        excess = sum(column.whole_width for column in taken) - _GAP - width
+        spare = sum(_spare(column) for column in taken)
+        if excess <= spare or count == 1:
+            break
+    while excess > 0 and (widest := max(taken, key=_spare)) and _spare(widest) > 0:
+        widest.width -= 1
+        excess -= 1
+    return taken
+
+
+def _spare(column: Column) -> int:
+    return 0 if column.right else max(0, column.width - NARROWEST)
+
+
+def _lines(columns: list[Column], count: int) -> Iterator[list[Piece]]:
+    """Yields the lines of a table: head, rule, rows."""
+    yield [piece for column in columns for piece in _pieces(column, column.name, "±", "bold")]
+    yield [("─" * (sum(column.whole_width for column in columns) - _GAP), "")]
+    for i in range(count):
+        yield [piece for c in columns for piece in _pieces(c, c.cells[i], c.error(i))]
+
+
+def _pieces(column: Column, cell: str, error: str, style: str = "") -> Iterator[Piece]:
+    """Yields a cell and the half-width beside it, as wide as the column, and the gap behind."""
+    text = cell
+    if _size(cell) > column.width:
+        text = set_cell_size(cell, column.width - 1) + "…"
+    space = " " * (column.width - _size(text) + _GAP)
+    style = style or ("dim" if cell == "NULL" else "")
+    yield (space[_GAP:] + text + space[:_GAP], style) if column.right else (text + space, style)
+    if column.errors:
+        yield set_cell_size(error, column.error_width), style or "cyan"
 
 
 def _one_line(text: str, longest: int) -> str:
     """Text as a table has it; the other formats have it whole."""
     line = text.replace("\n", "\\n")
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+    return line if _size(line) <= longest else f"{set_cell_size(line, longest - 1)}…"
 
 
-def _write_csv(table: pa.Table, out: TextIO) -> None:
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table.column_names)
-    for batch in batches(table):
-        writer.writerows([_csv_value(value) for value in row] for row in batch)
-
-
-def _csv_value(value: object) -> object:
-    """NULL is an empty field; everything else is written as JSON would, text without quotes."""
-    found = plain(value)
-    if isinstance(found, bool | list | dict):
-        return json.dumps(found, ensure_ascii=False)
-    return found
-
-
-def _write_json(table: pa.Table, out: TextIO) -> None:
-    """Writes an array of objects, one row a line; of columns of one name the last one counts."""
-    names, first = table.column_names, True
-    out.write("[")
-    for batch in batches(table):
-        for row in batch:
-            record = dict(zip(names, map(plain, row), strict=True))
-            out.write(("" if first else ",") + "\n" + json.dumps(record, ensure_ascii=False))
-            first = False
-    out.write("\n]\n")
+def _size(text: str) -> int:
+    """Returns how many cells of a terminal a text takes; quickly, where each sign takes one."""
+    return len(text) if text.isascii() else cell_len(text)

@@ -3,21 +3,40 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-from prompt_toolkit import PromptSession
-from prompt_toolkit.application import get_app
+from prompt_toolkit import PromptSession, prompt
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.history import FileHistory
 from prompt_toolkit.lexers import PygmentsLexer
 from prompt_toolkit.shortcuts import CompleteStyle
+from prompt_toolkit.styles import Style
 from pygments.lexers.sql import SqlLexer
+from pygments.token import Keyword, Name
 
-from sqlpriv.dialect import complete
 from sqlpriv.interfaces.completion import SqlCompleter
+from sqlpriv.interfaces.shell import finished
 from sqlpriv.session import Catalog
+
+OURS = {
+    "BOUND", "BUDGET", "DIFFERENTIAL_PRIVACY", "DOMAIN", "OPTIONS", "PRIVACY", "PRIVACY_KEY",
+    "PRIVACY_LINK", "PU", "PUBLISH", "STRATIFY", "SYNTHETIC", "SYNTHESIZERS", "WEIGHTS",
+}  # fmt: skip
+"""Words of our own in SQL."""
+STYLE = Style.from_dict({"pygments.literal.number": "ansicyan", "pygments.operator": ""})
+"""Readable on dark and on light; the usual grey is neither."""
+
+
+class PrivateSqlLexer(SqlLexer):  # type: ignore[misc]  # pygments has no types
+    """SQL with our own words among its keywords."""
+
+    def get_tokens_unprocessed(self, text: str) -> Iterator[tuple[int, Any, str]]:
+        """Yields place, kind and text of each token."""
+        for at, kind, value in super().get_tokens_unprocessed(text):
+            yield at, Keyword if kind in Name and value.upper() in OURS else kind, value
 
 
 class Prompt:
@@ -36,12 +55,14 @@ class Prompt:
             auto_suggest=AutoSuggestFromHistory(),
             completer=SqlCompleter(self._names, commands),
             complete_style=CompleteStyle.MULTI_COLUMN,
-            lexer=PygmentsLexer(SqlLexer) if _colours() else None,
-            multiline=Condition(lambda: not finished(get_app().current_buffer.text)),
+            lexer=PygmentsLexer(PrivateSqlLexer) if _colours() else None,
+            style=STYLE,
+            # Of the entry: while Ctrl-R searches, the current buffer is what is searched for.
+            multiline=Condition(lambda: not finished(self._session.default_buffer.text)),
             prompt_continuation=lambda width, _line, _wrapped: " " * (width - 2) + "… ",
         )
 
-    def ask(self, prompt: str) -> str:
+    def ask(self, message: str) -> str:
         """Returns the next entry.
 
         Raises:
@@ -49,18 +70,20 @@ class Prompt:
             EOFError: Ctrl-D on an empty line.
         """
         self._fresh = None
-        return self._session.prompt(prompt)
+        return self._session.prompt(message)
+
+    def answer(self, question: str) -> str:
+        """Returns the answer to a question; '' for Ctrl-C and Ctrl-D. It is not remembered."""
+        try:
+            return prompt(question)
+        except (KeyboardInterrupt, EOFError):
+            return ""
 
     def _names(self) -> Catalog:
         """The catalog, read once an entry: not at every key."""
         if self._fresh is None:
             self._fresh = self._catalog()
         return self._fresh
-
-
-def finished(text: str) -> bool:
-    """Tells whether Enter ends the entry: a dot command, nothing at all, or whole statements."""
-    return not text.strip() or text.lstrip().startswith(".") or complete(text)
 
 
 def history_file() -> Path:
@@ -71,6 +94,11 @@ def history_file() -> Path:
     os.close(os.open(path, os.O_CREAT | os.O_APPEND, 0o600))
     path.chmod(0o600)
     return path
+
+
+def earlier_entries() -> list[str]:
+    """Returns what was entered before, oldest first."""
+    return [*FileHistory(history_file()).load_history_strings()][::-1]
 
 
 def _colours() -> bool:

@@ -1,9 +1,11 @@
-"""The shell: statements up to a semicolon, commands of its own behind a dot."""
+"""The shell: statements up to a semicolon, commands of its own behind a dot or a backslash."""
 
 from __future__ import annotations
 
+import re
 import time
-from dataclasses import dataclass
+import traceback
+from collections.abc import Callable, Sequence
 from typing import TextIO
 
 from sqlpriv import errors
@@ -11,24 +13,18 @@ from sqlpriv.dialect import complete
 from sqlpriv.interfaces import commands
 from sqlpriv.interfaces.batch import located
 from sqlpriv.interfaces.caret import explained
-from sqlpriv.interfaces.footnote import footnote
-from sqlpriv.interfaces.output import console_for, print_table, row_limit, write_text
+from sqlpriv.interfaces.confirm import due
 from sqlpriv.interfaces.progress import reporting
-from sqlpriv.session import Catalog, Result, Session
+from sqlpriv.interfaces.screen import NoFile, Screen, Settings
+from sqlpriv.session import Catalog, Session
 
 WELCOME = "sqlpriv {version} · {vault} as {role} {principal} · .help for help, .quit to leave"
-
-
-@dataclass
-class Settings:
-    """What `.mode` and `.timer` set."""
-
-    mode: str = "table"
-    timer: bool = False
+INTERRUPTED = "Interrupted. What was charged stays charged; .budget shows the rest."
+_WATCH = re.compile(r"\\watch\b[^;']*;?\s*$")
 
 
 class Shell:
-    """Reads statements and dot commands from a terminal or a pipe.
+    """Reads statements and commands from a terminal, a pipe or a file.
 
     Args:
         session: Whose rights and budget the statements have.
@@ -38,8 +34,11 @@ class Shell:
 
     def __init__(self, session: Session, out: TextIO, err: TextIO) -> None:
         self.session, self.settings = session, Settings()
-        self.console, self._out, self._err = console_for(out), out, err
-        self._failed = False
+        self.screen = Screen(out, self.settings)
+        self.last = ""
+        """The last statement that was entered, for `.explain` and `\\e`."""
+        self._err, self._failed = err, False
+        self._answer: Callable[[str], str] | None = None
 
     def run(self, source: TextIO) -> int:
         """Reads to the end and returns the exit code.
@@ -48,25 +47,63 @@ class Shell:
         ones after it are still run, as other SQL shells do.
         """
         if not source.isatty():
-            self._from_pipe(source)
-            return int(self._failed)
+            return self.run_all([], [source])
         self._at_terminal()
         return 0
 
+    def run_all(self, entries: Sequence[str], sources: Sequence[TextIO]) -> int:
+        """Runs entries, then what files hold, and returns the exit code, as of a pipe."""
+        try:
+            for entry in entries:
+                self.take(entry)
+            for source in sources:
+                self.read(source)
+        except commands.Quit:
+            pass
+        self.screen.redirect(None)
+        return int(self._failed)
+
+    def read(self, source: TextIO) -> None:
+        """Runs what a file holds: a command is a line of its own, statements run over lines.
+
+        Raises:
+            Quit: It holds `.quit`.
+        """
+        text = ""
+        for line in source:
+            text += line
+            if finished(text):
+                self.take(text)
+                text = ""
+        self.take(text)
+
     def take(self, text: str) -> None:
-        """Runs what was entered: a dot command, or statements.
+        """Runs what was entered: a command, or statements. Nothing but Quit comes out of it.
 
         Raises:
             Quit: It was `.quit`.
         """
-        if text.lstrip().startswith("."):
-            commands.run(self, text.strip())
-        elif text.strip().rstrip(";").strip():
-            self._statements(text)
+        try:
+            if _WATCH.search(text):
+                self.complain(commands.WATCH)
+            elif is_command(text):
+                commands.run(self, text.strip())
+            elif text.strip().rstrip(";").strip():
+                self._statements(text)
+        except commands.Quit:
+            raise
+        except KeyboardInterrupt:
+            self.complain(INTERRUPTED)
+        except (errors.Error, NoFile) as error:
+            self.complain(str(error))
+        except OSError as error:
+            self.complain(f"{error.filename or 'The output'}: {error.strerror}")
+        except Exception as error:  # a bug of ours, which must not cost the user the session
+            self.complain(_bug(error))
 
     def say(self, text: str) -> None:
         """Prints a line of the shell's own."""
-        self.console.print(text, markup=False, soft_wrap=True)
+        self.screen.say(text)
 
     def complain(self, text: str) -> None:
         """Prints an error; a pipe's exit code will be 1."""
@@ -88,15 +125,17 @@ class Shell:
         return f"{' · '.join(parts) or 'sqlpriv'}> "
 
     def _statements(self, text: str) -> None:
-        try:
-            for statement, line in located(self.session, text):
-                if not self._statement(statement, line):
-                    return
-        except errors.Error as error:
-            self.complain(str(error))
+        for statement, line in located(self.session, text):
+            self.last = statement
+            if not self._statement(statement, line):
+                return
 
     def _statement(self, statement: str, line: int) -> bool:
         """Runs one statement and prints its result; tells whether to go on with the next."""
+        self.screen.check()
+        if not self._agreed(statement):
+            self.say("Not run; nothing was charged.")
+            return False
         begun = time.perf_counter()
         try:
             with reporting() as report:
@@ -104,35 +143,18 @@ class Shell:
         except errors.Error as error:
             self.complain(explained(error, statement, line))
             return False
-        except KeyboardInterrupt:
-            self.complain("Interrupted. What was charged stays charged; .budget shows the rest.")
-            return False
-        self._print(result)
+        taken = time.perf_counter() - begun
+        self.screen.show(result)
         if self.settings.timer:
-            self.say(f"{time.perf_counter() - begun:.3f} s")
+            self.say(f"{taken:.3f} s")
         return True
 
-    def _print(self, result: Result) -> None:
-        if self.settings.mode == "table":
-            limit = row_limit(self.console)
-            print_table(result, self.console, limit)
-            self.say(footnote(result, limit))
-        elif result.table is not None:
-            write_text(result, self.settings.mode, self._out)
-        self._out.flush()
-
-    def _from_pipe(self, source: TextIO) -> None:
-        """A dot command is a line of its own; statements run over lines up to their semicolon."""
-        text = ""
-        try:
-            for line in source:
-                text += line
-                if not text.strip() or text.lstrip().startswith(".") or complete(text):
-                    self.take(text)
-                    text = ""
-            self.take(text)
-        except commands.Quit:
-            return
+    def _agreed(self, statement: str) -> bool:
+        """Tells whether a statement may be run: it is free, nobody can be asked, or said yes."""
+        if self._answer is None or not self.settings.confirm:
+            return True
+        found = due(self.session, statement)
+        return found is None or self._answer(found.question).strip().lower() in ("y", "yes")
 
     def _at_terminal(self) -> None:
         from sqlpriv import __version__
@@ -148,6 +170,7 @@ class Shell:
             )
         )
         prompt = Prompt(self.catalog, tuple(commands.COMMANDS))
+        self._answer = prompt.answer
         while True:
             try:
                 self.take(prompt.ask(self.prompt()))
@@ -155,6 +178,26 @@ class Shell:
                 continue  # Ctrl-C drops the line, not the shell
             except (EOFError, commands.Quit):
                 return
+
+
+def is_command(text: str) -> bool:
+    """Tells whether an entry is one of the shell's own commands."""
+    return text.lstrip().startswith((".", "\\"))
+
+
+def finished(text: str) -> bool:
+    """Tells whether Enter ends the entry: a command, nothing at all, or whole statements."""
+    return not text.strip() or is_command(text) or complete(text) or bool(_WATCH.search(text))
+
+
+def _bug(error: Exception) -> str:
+    """Returns what is said of an exception that should not be: its text may hold anything, so
+    only its kind and place are told."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return (
+        f"Internal error: {type(error).__name__} at {frame.filename.rsplit('/', 1)[-1]}:"
+        f"{frame.lineno}. It is a bug; the shell goes on. What was charged stays charged."
+    )
 
 
 def _down(left: float) -> str:

@@ -65,6 +65,9 @@ class ScriptedSession:
     def budgets(self) -> tuple[tuple[str, float, float], ...]:
         return (("people", self.left, 3.0),)
 
+    def comments(self) -> dict[str, str]:
+        return {"people_synth": "Synthetic rows, differentially private. Method: mst."}
+
     def catalog(self) -> Catalog:
         return Catalog(
             tables={"people": ("sex", "Income", "stratify")}, released={"people_synth": ("age",)}

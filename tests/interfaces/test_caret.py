@@ -3,7 +3,7 @@
 import pytest
 
 from sqlpriv import errors
-from sqlpriv.interfaces.caret import explained
+from sqlpriv.interfaces.caret import LINE, explained
 
 SQL = "SELECT sex,\n\tjob FROM people"
 
@@ -47,3 +47,12 @@ def test_every_common_error_names_a_next_step(error):
 
 def test_titles_are_words():
     assert explained(errors.BudgetExhausted("x")).startswith("Budget exhausted: x")
+
+
+@pytest.mark.parametrize("column", [1, 40, 150, 299, 300])
+def test_a_long_line_is_shown_around_its_place(column):
+    text = "".join(chr(ord("a") + i % 26) for i in range(300))
+    error = errors.Refused("no", line=1, column=column)
+    _, shown, caret, *_ = explained(error, text).splitlines()
+    assert len(shown) <= LINE + 8
+    assert shown[caret.index("^")] == text[column - 1]

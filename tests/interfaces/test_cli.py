@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 import sqlpriv
+from sqlpriv.interfaces import cli, formats
 from sqlpriv.interfaces.cli import main
 
 BY_SEX = (
@@ -134,6 +135,23 @@ def test_the_shell_reads_a_pipe(vault):
     assert result.exit_code == 1
     assert result.stdout.startswith("SEX,n\n")
     assert "Refused: " in result.stderr
+
+
+def test_the_shell_runs_what_it_is_given_and_leaves(vault, tmp_path):
+    script = tmp_path / "more.sql"
+    script.write_text(".mode jsonl\nSHOW PRIVACY\nTABLES;\n")
+    result = run("shell", vault, "-c", ".mode tsv", "-c", f"{BY_SEX};", "-f", script)
+    assert result.exit_code == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert lines[0] == "SEX\tn"
+    assert json.loads(lines[-1])["table"] == "people"
+    assert run("shell", vault, "-c", "SELECT SEX FROM people").exit_code == 1
+    assert run("shell", vault, "-f", tmp_path / "missing.sql").exit_code == 2
+
+
+def test_the_formats_offered_are_those_there_are():
+    assert cli.FORMS == formats.FORMATS
+    assert cli.FORMS[-2:] == tuple(formats.BINARY)
 
 
 def test_help_and_version():

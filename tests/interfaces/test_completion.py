@@ -7,6 +7,7 @@ from scripted import ScriptedSession
 
 from sqlpriv.interfaces import commands
 from sqlpriv.interfaces.completion import SqlCompleter
+from sqlpriv.synth.registry import REGISTRY
 
 
 def offers(before, after=""):
@@ -23,12 +24,22 @@ def offers(before, after=""):
         ("SELECT a FROM ", ["people", "people_synth"]),
         ("SELECT a FROM people_", ["people_synth"]),
         ("SELECT Inc", ["Income"]),
-        ("CREATE SYNTHETIC TABLE s AS SELECT a FROM people USING ", ["independent", "mst"]),
+        ("CREATE SYNTHETIC TABLE s AS SELECT a FROM people USING ", sorted(REGISTRY)),
         ("ALTER TABLE people SET PRIVACY BO", []),
         ("ALTER TABLE people ADD", ["ADD PRIVACY_KEY (", "ADD PRIVACY_LINK ("]),
-        ("ALTER TABLE people ALTER COLUMN sex SET PRIVACY DOMAIN I", ["IN", "IS NULL", "Income"]),
+        (
+            "ALTER TABLE people ALTER COLUMN sex SET PRIVACY DOMAIN I",
+            ["IF(", "IN", "IS NULL", "Income"],
+        ),
         ("ALTER TABLE people ALTER COLUMN sex DROP", ["DROP PRIVACY DOMAIN"]),
-        (".m", [".mode"]),
+        (".mo", [".mode"]),
+        ("\\d", ["\\dt"]),
+        (".mode js", ["json", "jsonl"]),
+        (".schema peo", ["people", "people_synth"]),
+        ("\\d people_", ["people_synth"]),
+        ("PUB", ["PUBLISH"]),
+        ("PUBLISH peo", ["people_synth"]),
+        ("SELECT STD", ["STDDEV(", "STDDEV_POP(", "STDDEV_SAMP("]),
         ("SELECT p.Inc", ["Income"]),
         ("SELECT 1 ", []),
     ],

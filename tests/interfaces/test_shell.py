@@ -1,14 +1,17 @@
 """The shell, from a pipe: what it runs, prints, and answers to the system."""
 
 import io
+import re
 import stat
 
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
 import pytest
 from scripted import NOISED, ScriptedSession, done, exact
 
 from sqlpriv import errors
-from sqlpriv.interfaces.prompt import finished, history_file
-from sqlpriv.interfaces.shell import Shell
+from sqlpriv.interfaces.prompt import history_file
+from sqlpriv.interfaces.shell import Shell, finished
 
 
 def piped(text, **script):
@@ -78,7 +81,19 @@ def test_messages_of_statements_without_rows():
 
 @pytest.mark.parametrize(
     ("command", "told"),
-    [(".what", "Type .help"), (".mode xml", ".mode table | csv | json"), (".timer x", ".timer on")],
+    [
+        (".what", "Type .help"),
+        ("\\l", "Type .help"),
+        (".mode xml", ".mode table | csv | tsv"),
+        (".timer x", ".timer on"),
+        (".maxrows -1", ".maxrows and a number from 1 on"),
+        (".maxwidth 5", ".maxwidth and a number from 20 on"),
+        (".read", ".read FILE"),
+        (".read /nowhere/x.sql", "/nowhere/x.sql: No such file"),
+        (".explain", ".explain SELECT"),
+        (".output /nowhere/x.csv", "/nowhere/x.csv: No such file"),
+        (".schema x", "Type .tables"),
+    ],
 )
 def test_a_wrong_command_is_answered_with_the_right_one(command, told):
     _, _, err, code = piped(command)
@@ -90,7 +105,136 @@ def test_help_lists_every_command():
     from sqlpriv.interfaces.commands import COMMANDS
 
     out = piped(".help")[1]
-    assert all(f"  {name}" in out for name in COMMANDS)
+    assert all(f"  {name} " in out for name in COMMANDS)
+
+
+@pytest.mark.parametrize("text", [r"\watch 5", "SELECT 1 \\watch", "SELECT 1;\n\\watch 2;"])
+def test_watch_is_refused_with_the_reason(text):
+    session, _, err, code = piped(text)
+    assert "same answer from its seal" in err
+    assert code == 1
+    assert "SELECT 1 " not in "".join(session.asked)
+
+
+def test_watch_inside_a_text_is_text():
+    assert piped(r"SELECT ' \watch 5';")[0].asked == [r"SELECT ' \watch 5'"]
+
+
+def test_results_go_to_a_file_until_output_alone(tmp_path):
+    path = tmp_path / "out.csv"
+    text = f".mode csv\n.output {path}\nSELECT 1;\nSELECT 1;\n.output\nSELECT 1;"
+    _, out, _, _ = piped(text, script={"SELECT 1": exact(a=[1])})
+    assert path.read_text() == "a\n1\na\n1\n"
+    assert out.splitlines() == [*["1 row · exact: not protected"] * 2, "a", "1"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "read"), [("parquet", pq.read_table), ("arrow", feather.read_table)]
+)
+def test_binary_forms_need_a_file_before_anything_is_paid(mode, read, tmp_path):
+    session, _, err, code = piped(f".mode {mode}\nSELECT 1;")
+    assert (session.asked, code) == ([], 1)
+    assert ".output FILE comes first" in err
+    path = tmp_path / "out"
+    piped(f".mode {mode}\n\\o {path}\nSELECT 1;", script={"SELECT 1": exact(a=[1, 2])})
+    assert read(path).to_pydict() == {"a": [1, 2]}
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_files_are_run(tmp_path):
+    inner, outer = tmp_path / "inner.sql", tmp_path / "outer.sql"
+    inner.write_text("SELECT 1;\nSELECT\n2;")
+    outer.write_text(f"\\i {inner}\nSELECT 3")
+    assert piped(f".read {outer}\nSELECT 4;")[0].asked == [
+        "SELECT 1", "SELECT\n2", "SELECT 3", "SELECT 4",
+    ]  # fmt: skip
+
+
+def test_x_switches_to_a_line_for_each_value():
+    _, out, _, _ = piped("\\x\nSELECT 1;\n\\x\nSELECT 1;")
+    assert "─[ row 1 ]" in out
+    assert "n   │ 102.4 ±3.3\n" in out
+    assert out.count("3 rows · ± 95 % · ε 0.5 spent") == 2
+    assert out.count("─[ row") == 3
+
+
+def test_schema_synth_and_describe():
+    described = exact(column_name=["sex"], column_type=["TINYINT"], privacy_domain=["IN (1, 2)"])
+    script = {'DESCRIBE "people"': described, "DESCRIBE people": described}
+    _, out, err, _ = piped(".schema People\n\\d people\n\\d\n.synth\n.synth x", script=script)
+    assert err == ""
+    assert 'CREATE TABLE "people" (\n    "sex" TINYINT\n);' in out
+    assert 'ALTER TABLE "people" ALTER COLUMN "sex" SET PRIVACY DOMAIN IN (1, 2);' in out
+    assert "column_name" in out
+    assert "people_synth (age)" in out
+    assert "people_synth: Synthetic rows" in out
+    assert 'no synthetic table "x"' in out
+
+
+def test_explain_is_of_the_last_statement_or_the_one_given():
+    session, *_ = piped("SELECT 1;\n.explain\n.explain SELECT 2\n.explain")
+    asked = ["SELECT 1", "EXPLAIN PRIVACY SELECT 1", *["EXPLAIN PRIVACY SELECT 2"] * 2]
+    assert session.asked == asked
+
+
+def test_an_exception_that_should_not_be_does_not_end_the_shell_nor_tell_what_it_holds():
+    script = {"SELECT a": ValueError("the value 4711 of Ada")}
+    session, _, err, code = piped("SELECT a;\nSELECT b;", script=script)
+    assert session.asked == ["SELECT a", "SELECT b"]
+    assert re.search(r"Internal error: ValueError at scripted.py:\d+", err)
+    assert "4711" not in err
+    assert code == 1
+
+
+def test_nothing_is_asked_where_nobody_can_answer():
+    session, *_ = piped("SELECT 1;")
+    assert session.asked == ["SELECT 1"]
+
+
+def explained(epsilon, after):
+    return exact(measurement=["total", "budget left after"], epsilon=[epsilon, after],
+                 rho=[0.1 if epsilon else 0.0, 0.2])  # fmt: skip
+
+
+BUDGETS = exact(rho=[0.5, 0.9, None], rho_spent=[0.2, 0.1, None], epsilon_left=[1.205, 2.0, 0.3])
+
+
+def asked_at_a_terminal(epsilon, answer, after=0.7, **session):
+    """Returns the questions and statements of a session where somebody answers."""
+    script = {"EXPLAIN PRIVACY SELECT a": explained(epsilon, after), "SHOW PRIVACY BUDGET": BUDGETS}
+    out, questions = io.StringIO(), []
+    shell = Shell(ScriptedSession(script, **session), out, out)
+    shell._answer = lambda question: questions.append(question) or answer
+    shell.take("SELECT a;")
+    return questions, shell.session.asked, out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("answer", "run"), [("y", True), (" Yes ", True), ("", False), ("n", False)]
+)
+def test_a_price_is_asked_before_it_is_paid(answer, run):
+    questions, asked, out = asked_at_a_terminal(0.5, answer)
+    assert questions == ["This spends ε 0.50 of 1.20 left. Run? [y/N] "]
+    assert ("SELECT a" in asked) is run
+    assert ("Not run; nothing was charged." in out) is not run
+
+
+def test_what_is_free_is_not_asked():
+    questions, asked, _ = asked_at_a_terminal(0.0, "")
+    assert questions == []
+    assert asked[-1] == "SELECT a"
+    questions, asked, _ = asked_at_a_terminal(
+        0.5, "", role="owner"
+    )  # exact, on the rows themselves
+    assert (questions, asked) == ([], ["SELECT a"])
+
+
+def test_confirm_off():
+    shell = Shell(ScriptedSession(), io.StringIO(), io.StringIO())
+    shell._answer = lambda _: pytest.fail("asked")
+    shell.take(".confirm off")
+    shell.take("SELECT a;")
+    assert shell.session.asked == ["SELECT a"]
 
 
 def test_quit_leaves_the_rest_unread():
@@ -114,7 +258,15 @@ def test_the_prompt_tells_what_is_left(left, prompt):
 
 @pytest.mark.parametrize(
     ("text", "whole"),
-    [("", True), (".help", True), ("SELECT 1", False), ("SELECT 1;", True), ("SELECT ';", False)],
+    [
+        ("", True),
+        (".help", True),
+        ("\\d people", True),
+        ("SELECT 1 \\watch 2", True),
+        ("SELECT 1", False),
+        ("SELECT 1;", True),
+        ("SELECT ';", False),
+    ],
 )
 def test_enter_ends_what_is_whole(text, whole):
     assert finished(text) is whole

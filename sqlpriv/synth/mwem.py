@@ -31,6 +31,7 @@ def phases(
         return independent.phases(sizes, strata, price, options)
     shares = shared(price, [1.0] * (1 + len(columns)))
     rest = type(price)(sum(share.nano for share in shares[1:]))
+    shared(rest, [1.0, 1.0] * len(columns))  # refuses a round that cannot choose and measure
     return (
         Phase("number of rows", "noise", shares[0], 1, (Marginal((), shares[0]),)),
         Phase("chosen marginals", "exponential mechanism and noise", rest, len(columns)),

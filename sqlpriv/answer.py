@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
@@ -25,6 +25,8 @@ from sqlpriv.dialect import sql
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DataError, Refused
 from sqlpriv.estimate import levels, means
+from sqlpriv.estimate.means import Estimate, Moments
+from sqlpriv.estimate.reconcile import rounded, two_levels
 from sqlpriv.estimate.weights import aligned
 from sqlpriv.kernel.algebra import Asked
 from sqlpriv.kernel.contract import Type
@@ -80,26 +82,32 @@ def rehearse(plan: Plan, weights: pa.Table | None) -> pa.Schema:
     """
     if plan.output.weights:
         stratum_weights(plan.output, weights)
-    with _sandbox(_layout(plan.output, {}, None).slice(0, 0)) as engine:
+    with _sandbox(_layout(plan.output, NOTHING, None).slice(0, 0)) as engine:
         rows = _evaluate(engine, plan.output, [])
     return _named(rows, plan.output, []).table.schema
 
 
-def answer(plan: Plan, releases: Sequence[Release], weights: pa.Table | None) -> Answer:
+def answer(
+    plan: Plan,
+    releases: Sequence[Release],
+    weights: pa.Table | None,
+    adapted: Mapping[Recipe, Moments] | None = None,
+) -> Answer:
     """Returns the rows of a plan whose measurements were released.
 
     Args:
         plan: What was asked.
         releases: One per measurement of the plan, in its order.
         weights: The rows of the plan's WEIGHTS FROM table; None without one.
+        adapted: What the plan's rounds found; see `estimate.rounds.asked`.
 
     Raises:
         Refused: An output cannot be evaluated on these numbers (a failing cast, say).
     """
     output = plan.output
-    by_query = {release.query: release for release in releases}
+    found = _found(output, releases, adapted or {})
     shares = stratum_weights(output, weights) if output.weights else None
-    with _sandbox(_layout(output, by_query, shares)) as engine:
+    with _sandbox(_layout(output, found, shares)) as engine:
         halves = [i for i, item in enumerate(output.items) if uncertain(item)]
         try:
             rows = _evaluate(engine, output, halves)
@@ -120,9 +128,27 @@ def _labels(dimensions: Sequence[Dimension]) -> list[tuple[object, ...]]:
     return list(itertools.product(*(d.values for d in dimensions)))
 
 
-def _layout(
-    output: Output, releases: Mapping[Asked, Release], weights: NDArray[np.float64] | None
-) -> pa.Table:
+class Found(NamedTuple):
+    """What was released: answers by query, and the moments of every recipe that has them."""
+
+    releases: Mapping[Asked, Release]
+    moments: Mapping[Recipe, Moments]
+
+
+NOTHING = Found({}, {})
+
+
+def _found(output: Output, releases: Sequence[Release], adapted: Mapping[Recipe, Moments]) -> Found:
+    """Returns what was released; `adapted` are the recipes that asked in rounds."""
+    if not releases:  # no key was selected
+        return NOTHING
+    by_query = {release.query: release for release in releases}
+    recipes = (*output.recipes, *(recipe for recipe in output.own if recipe is not None))
+    plain = [recipe for recipe in recipes if not recipe.using and recipe.kind != "level"]
+    return Found(by_query, {r: means.moments(r, by_query) for r in plain} | dict(adapted))
+
+
+def _layout(output: Output, found: Found, weights: NDArray[np.float64] | None) -> pa.Table:
     """Returns the table of cells; without releases every aggregate is NULL."""
     groups = _labels(output.groups)
     rows = [(*s, *g) for s in _labels(output.strata) for g in groups]
@@ -132,8 +158,8 @@ def _layout(
         inside = i < len(output.strata)
         name = f"{STRATUM}{i}" if inside else f"{GROUP}{i - len(output.strata)}"
         columns[name] = _typed([row[i] for row in rows], ARROW[dimension.type])
-    for i, recipe in enumerate(output.recipes):
-        values, halves = _estimates(recipe, output, releases, weights, len(rows))
+    for i in range(len(output.recipes)):
+        values, halves = _estimates(i, output, found, weights, len(rows))
         columns[f"{AGGREGATE}{i}"], columns[f"{HALF}{i}"] = values, halves
     first = len(rows) - len(groups) if output.strata else len(rows)
     columns[POPULATION] = pa.array([int(i >= first) for i in range(len(rows))], pa.int64())
@@ -146,28 +172,34 @@ def _typed(values: list[Any], type_: Any) -> Any:
 
 
 def _estimates(
-    recipe: Recipe,
+    number: int,
     output: Output,
-    releases: Mapping[Asked, Release],
+    found: Found,
     weights: NDArray[np.float64] | None,
     rows: int,
 ) -> tuple[Any, Any]:
     """Returns the column of an aggregate and that of its half-widths."""
+    recipe = output.recipes[number]
     whole = pa.int64() if recipe.kind == "count" else ARROW[recipe.type]
-    if not releases:
+    if not found.releases:
         return pa.nulls(rows, whole), pa.nulls(rows, pa.float64())
     if recipe.kind == "level":
-        found = levels.cells(recipe, releases)
-        found += levels.population(recipe, releases, weights) if output.strata else []
-        return pa.array(found, whole), pa.nulls(rows, pa.float64())
-    parts = [means.cells(recipe, releases)]
+        values = levels.cells(recipe, found.releases)
+        values += levels.population(recipe, found.releases, weights) if output.strata else []
+        return pa.array(values, whole), pa.nulls(rows, pa.float64())
+    parts: tuple[Estimate, ...] = (means.cells(recipe, found.moments[recipe]),)
     if output.strata:
-        parts.append(means.population(recipe, releases, weights))
-    values = np.concatenate([part.values.ravel() for part in parts])
+        own = output.own[number] if output.own else None
+        alone = (own, found.moments[own]) if own else None
+        parts = two_levels(recipe, found.moments[recipe], weights, alone)
+    figures = tuple(part.values for part in parts)
+    if recipe.kind == "count" and len(parts) == 2:
+        figures = rounded(*figures)
     halves = np.concatenate([part.half_widths.ravel() for part in parts])
+    column = np.concatenate([part.ravel() for part in figures])
     if recipe.kind == "count":
-        return pa.array(np.rint(values).astype(np.int64)), pa.array(halves)
-    return pa.array(values, from_pandas=True), pa.array(halves, from_pandas=True)
+        return pa.array(np.rint(column).astype(np.int64)), pa.array(halves)
+    return pa.array(column, from_pandas=True), pa.array(halves, from_pandas=True)
 
 
 def _sandbox(cells: pa.Table) -> duckdb.DuckDBPyConnection:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,15 +15,11 @@ from numpy.typing import NDArray
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import ProgrammingError
 from sqlpriv.estimate.weights import aligned
-from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import NANO, Budget, Epsilon, Price, Rho
+from sqlpriv.kernel.budget import Budget, Price
 from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.gate import Allowance, Kernel
-from sqlpriv.kernel.release import Measurement
-from sqlpriv.kernel.sensitivity import joint_price
 from sqlpriv.owner import Parameters
 from sqlpriv.plan.explain import SCHEMA, row, totals
-from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.price import epsilon_shown, half_width
 from sqlpriv.plan.synthetic import plan_synthetic
 from sqlpriv.store import MARK, ReleaseStore
@@ -95,47 +90,6 @@ def comment(create: t.CreateSynthetic, job: Job, budget: Budget, principal: str)
         f"epsilon = {epsilon:.6g}, delta = {budget.delta:g}. Strata: {strata}. "
         f"Made {when} by {principal}. Statement: {create.text}"
     )
-
-
-def other_kind(kernel: Kernel, planned: Plan, contract: TableContract) -> Price:
-    """Returns what the same noise would cost under the other kind of budget.
-
-    Sigma is proportional to 1 / epsilon, or to 1 / sqrt(rho), so one probe tells each price. A
-    choice among levels is as good at epsilon = sqrt(8 rho).
-    """
-    pure = isinstance(planned.price, Rho)
-    unit: Price = Epsilon(NANO) if pure else Rho(NANO)
-    probes = [Measurement(m.query, unit) for m in planned.measurements]
-    same = []
-    now, then = kernel.explain(planned.measurements, contract), kernel.explain(probes, contract)
-    for m, here, there in zip(planned.measurements, now, then, strict=True):
-        ratio = there.sigma / here.sigma if here.sigma else 0.0
-        price = ratio if pure else ratio**2
-        if isinstance(m.query, a.Level):
-            price = math.sqrt(8 * m.price.value) if pure else m.price.value**2 / 8
-        same.append(Measurement(m.query, type(unit)(max(1, math.ceil(price * NANO)))))
-    return joint_price(same, contract, {})[0]
-
-
-def threshold(kernel: Kernel, planned: Plan, contract: TableContract) -> tuple[float, int] | None:
-    """Returns the noise of a plan's selection of keys, and how many units a key must have."""
-    if (asked := planned.selection) is None:
-        return None
-    return kernel.threshold(asked.source, contract, asked.price, asked.yocto)
-
-
-def sizes(kernel: Kernel, planned: Plan, contract: TableContract) -> NDArray[np.float64] | None:
-    """Returns sealed counts of the plan's cells, if they were released before; else None."""
-    strata, groups = (
-        tuple(d.key for d in x) for x in (planned.output.strata, planned.output.groups)
-    )
-    count = a.Count(planned.output.recipes[0].queries[0].source, strata, groups)
-    account = contract.unit and kernel.ledger.account(contract.unit.table)
-    if not account:
-        return None
-    least = type(account.budget.total)(0)
-    seal = kernel.ledger.find_seal(contract.snapshot, a.fingerprint(count), least)
-    return seal and np.frombuffer(seal.payload, "<f8").reshape(a.shape(count))
 
 
 def query(

@@ -15,7 +15,7 @@ from typing import Self
 import duckdb
 import pyarrow as pa
 
-from sqlpriv import catalog, dialect, release_sql, show
+from sqlpriv import catalog, dialect, private_sql, release_sql, show
 from sqlpriv.answer import answer, rehearse
 from sqlpriv.columns import columns
 from sqlpriv.declarations import declare
@@ -34,9 +34,7 @@ from sqlpriv.kernel.contract import UNDECLARED, TableContract
 from sqlpriv.kernel.gate import Allowance, Kernel
 from sqlpriv.kernel.ledger import Account
 from sqlpriv.kernel.scope import name
-from sqlpriv.kernel.sensitivity import batch_price
 from sqlpriv.owner import OwnerEngine, Parameters, outside
-from sqlpriv.plan.explain import explain
 from sqlpriv.plan.plan import Plan, plan
 from sqlpriv.plan.price import epsilon_shown
 from sqlpriv.publish import publish
@@ -54,7 +52,7 @@ class Result:
 
     Args:
         table: Its rows; None for a statement without rows.
-        message: What was done, for a statement without rows.
+        message: What was done, for a statement without rows; else one line about the rows, or ''.
         half_widths: For noised columns, by name: the half-width of a 95 % interval in every row.
         price: What was charged; None where nothing could be.
         epsilon: The same as an epsilon.
@@ -241,7 +239,7 @@ class Session:
             case t.Plain():
                 return self._plain(statement)
             case t.Explain():
-                return Result(self._explain(statement))
+                return self._explain(statement)
             case t.CreateSynthetic():
                 return self._synthetic(statement, report)
             case t.Evaluate():
@@ -302,15 +300,15 @@ class Session:
         planned, contract = self._planned(select, contracts)
         weights = self._weights(planned.output.weights)
         rehearse(planned, weights)
-        due = self._due(planned, contract)
+        due = private_sql.due(self._kernel, planned, contract)
         budget = self._budget(contract, select.pos)
         with Allowance(self._kernel, contract, due, self.principal, select.text) as allowance:
             if (asked := planned.selection) is not None:
                 found = allowance.select_keys(asked.source, asked.expr, asked.price, asked.yocto)
                 planned = plan(select, contract, budget, self._epsilon, found)
-            releases = allowance.release(planned.measurements) if planned.output.cells else ()
+            releases, adapted = private_sql.asked(planned, allowance)
             spent = allowance.spent
-        made = answer(planned, releases, weights)
+        made = answer(planned, releases, weights, adapted)
         return Result(
             made.table,
             half_widths=made.half_widths,
@@ -367,42 +365,26 @@ class Session:
         accounts = self._kernel.accounts(contract, self.principal, sources)
         return min((account.left for account in accounts), key=lambda price: price.nano)
 
-    def _due(self, planned: Plan, contract: TableContract) -> Price:
-        if planned.selection is not None:
-            return planned.price  # what of it is sealed depends on the keys
-        fresh = [m for m in planned.measurements if not self._kernel.sealed(m, contract)]
-        if not fresh:
-            return type(self._budget(contract, t.Pos()).total)(0)
-        return batch_price(fresh, contract)
-
     def _weights(self, table: str) -> pa.Table | None:
         return self._kernel.public(table) if table else None
 
-    def _explain(self, statement: t.Explain) -> pa.Table:
+    def _explain(self, statement: t.Explain) -> Result:
         contracts = self._contracts()
         match statement.statement:
             case t.Select() as select:
                 planned, contract = self._planned(select, contracts)
                 rehearse(planned, self._weights(planned.output.weights))
                 account = self._account(contract, select.pos)
-                return explain(
-                    planned,
-                    self._kernel.explain(planned.measurements, contract),
-                    self._due(planned, contract),
-                    self._left(contract, [m.query.source for m in planned.measurements]),
-                    account.budget.delta,
-                    release_sql.sizes(self._kernel, planned, contract),
-                    release_sql.threshold(self._kernel, planned, contract),
-                    release_sql.other_kind(self._kernel, planned, contract),
-                )
+                left = self._left(contract, [m.query.source for m in planned.measurements])
+                delta = account.budget.delta
+                return Result(*private_sql.explained(self._kernel, planned, contract, left, delta))
             case t.CreateSynthetic() as create:
                 contract = self._private(create.select.table, create.pos, contracts)
                 account = self._account(contract, create.pos)
                 job, _ = release_sql.prepared(create, contract, account.budget, self._settings)
                 left = self._left(contract, [job.domain.source])
-                return release_sql.explained(
-                    self._kernel, job, contract, left, account.budget.delta
-                )
+                delta = account.budget.delta
+                return Result(release_sql.explained(self._kernel, job, contract, left, delta))
             case t.Plain() as plain:
                 raise plain.refusal
 

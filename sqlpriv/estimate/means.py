@@ -29,7 +29,7 @@ about, not a sample); they are cut at the range of what is estimated.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,26 +44,44 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Values and the half-widths of their 95 % intervals; NaN where there is no value."""
+    """Values and the standard deviations of their errors; NaN where there is no value.
+
+    `z` is the 95 % half-width in standard deviations, `span` the length of the interval that holds
+    whatever is estimated.
+    """
 
     values: Array
-    half_widths: Array
+    deviations: Array
+    z: float
+    span: float = float("inf")
+
+    @property
+    def half_widths(self) -> Array:
+        """Half-widths of the 95 % intervals, cut at the range of what is estimated."""
+        return np.asarray(np.minimum(self.z * self.deviations, self.span))
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Noised N, S and Q, strata along axis 0, and the variances of their noise (numbers).
+    """Noised N, S and Q, strata along axis 0, and the variances of their noise.
 
-    `z` is the 95 % half-width in standard deviations.
+    Args:
+        n, s, q: Noised.
+        var_n, var_s, var_q: Of their noise: numbers, but var_s may differ from cell to cell.
+        z: The 95 % half-width in standard deviations.
+        centre: What S is centred at in each cell, from the interval's middle: m = centre + S / N.
+        drift: Variance of a cell's mean that is not noise: what clipping may have left.
     """
 
     n: Array
     s: Array
     q: Array
     var_n: float
-    var_s: float
+    var_s: Array | float
     var_q: float
     z: float
+    centre: Array | float = 0.0
+    drift: Array | float = 0.0
 
 
 def moments(recipe: Recipe, releases: Mapping[Asked, Release]) -> Moments:
@@ -79,84 +97,95 @@ def moments(recipe: Recipe, releases: Mapping[Asked, Release]) -> Moments:
     return Moments(n, s, q, var_n, var_s, var_q, half_width(known[0].price))
 
 
-def cells(recipe: Recipe, releases: Mapping[Asked, Release]) -> Estimate:
+def cells(recipe: Recipe, m: Moments) -> Estimate:
     """Returns the estimate of every cell, of shape (strata, key 1, key 2, …)."""
-    m = moments(recipe, releases)
-    alone = Moments(m.n[None], m.s[None], m.q[None], m.var_n, m.var_s, m.var_q, m.z)
+    alone = replace(m, n=m.n[None], s=m.s[None], q=m.q[None])
     return combined(recipe, alone, None)
 
 
-def population(
-    recipe: Recipe, releases: Mapping[Asked, Release], weights: Array | None
-) -> Estimate:
-    """Returns the estimate over all strata, of shape (key 1, key 2, …).
+def combined(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
+    """Returns the estimate over all strata (axis 0), of shape (key 1, key 2, …).
 
     Args:
         recipe: What is estimated.
-        releases: By query.
+        m: Of the strata.
         weights: Public weights of the strata, of shape (strata,), not negative; None takes the
             noised counts. Counts and sums are added up whatever the weights.
     """
-    return combined(recipe, moments(recipe, releases), weights)
-
-
-def combined(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
-    """Returns one estimate out of strata along axis 0; the module's text has the formulas."""
     match recipe.kind:
         case "count":
-            total, variance = m.n.sum(axis=0), len(m.n) * m.var_n
+            total = m.n.sum(axis=0)
+            variance: Array | float = len(m.n) * m.var_n
         case "sum":
             total = m.s.sum(axis=0) + recipe.middle * m.n.sum(axis=0)
             variance = len(m.n) * (m.var_s + recipe.middle**2 * m.var_n)
+        case "mean":
+            return _mean(recipe, m, weights)
         case _:
-            return _ratio(recipe, m, weights)
-    return Estimate(total, np.full_like(total, m.z * np.sqrt(variance)))
+            return _spread(recipe, m, weights)
+    return Estimate(total, np.full_like(total, np.sqrt(variance)), m.z)
 
 
-def _ratio(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
-    """Returns a mean, a variance or a standard deviation."""
-    half, present = recipe.width / 2, m.n > 0
+def shares(recipe: Recipe, m: Moments, weights: Array | None) -> Array:
+    """Returns a_i of every cell: with them, the strata's estimates add up to the population's.
+
+    For means they add up to 1 along axis 0 where any stratum has a mean; counts and sums have ones.
+    """
+    if recipe.kind in ("count", "sum"):
+        return np.ones_like(m.n)
+    raw = m.n if weights is None else weights.reshape(-1, *([1] * (m.n.ndim - 1)))
+    kept = np.where(m.n > 0, raw, 0.0)
+    total = kept.sum(axis=0)
+    return np.asarray(kept / np.where(total > 0, total, 1.0))
+
+
+def _parts(recipe: Recipe, m: Moments) -> tuple[NDArray[np.bool_], Array, Array]:
+    """Returns which cells have rows, their N (else 1) and their means (else 0) from the middle."""
+    present, half = m.n > 0, recipe.width / 2
     n = np.where(present, m.n, 1.0)
-    share = _shares(m.n, present, weights)
-    part = np.where(present, np.clip(m.s / n, -half, half), 0.0)
+    return present, n, np.where(present, np.clip(m.centre + m.s / n, -half, half), 0.0)
+
+
+def _mean(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
+    present, n, part = _parts(recipe, m)
+    share = shares(recipe, m, weights)
     mean = (share * part).sum(axis=0)
-    any_row = np.asarray(present.any(axis=0))
-    leverage = (share / n) ** 2
-    if recipe.kind == "mean":
-        own = mean if weights is None else part
-        spread = (leverage * (m.var_s + own**2 * m.var_n)).sum(axis=0)
-        error = np.minimum(m.z * np.sqrt(spread), recipe.width)
-        return Estimate(_known(any_row, recipe.middle + mean), _known(any_row, error))
+    own = (mean if weights is None else part) - m.centre
+    noise = (share / n) ** 2 * (m.var_s + own**2 * m.var_n)
+    error = np.sqrt((noise + share**2 * m.drift).sum(axis=0))
+    known = np.asarray(present.any(axis=0))
+    return Estimate(_known(known, recipe.middle + mean), _known(known, error), m.z, recipe.width)
+
+
+def _spread(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
+    """Returns a variance or a standard deviation."""
+    present, n, part = _parts(recipe, m)
+    half, share = recipe.width / 2, shares(recipe, m, weights)
+    mean = (share * part).sum(axis=0)
     bound = half**2 / 2
     squares = np.where(present, np.clip(m.q / n, -bound, bound), 0.0)
     square = (share * squares).sum(axis=0)
     own = square - 2 * mean**2 if weights is None else squares - 2 * mean * part
     noise = m.var_q + 4 * mean**2 * m.var_s + own**2 * m.var_n
-    error = np.minimum(m.z * np.sqrt((leverage * noise).sum(axis=0)), half**2)
+    error = np.sqrt(((share / n) ** 2 * noise).sum(axis=0))
     value = np.clip(bound + square - mean**2, 0.0, half**2)
-    return _variance(recipe, np.where(present, m.n, 0.0).sum(axis=0), value, error)
+    rows = np.where(present, m.n, 0.0).sum(axis=0)
+    return _variance(recipe, rows, Estimate(value, error, m.z, half**2))
 
 
-def _variance(recipe: Recipe, n: Array, value: Array, error: Array) -> Estimate:
+def _variance(recipe: Recipe, n: Array, found: Estimate) -> Estimate:
     """Returns the population's or the sample's variance, or its root."""
+    value, error, span = found.values, found.half_widths, found.span
     known: NDArray[np.bool_] = np.asarray(n > (1 if recipe.sample else 0))
     if recipe.sample:
         factor = np.where(known, n, 2.0) / (np.where(known, n, 2.0) - 1)
-        value, error = value * factor, error * factor
+        value, error, span = value * factor, error * factor, float("inf")
     if recipe.kind == "stddev":
         root = np.sqrt(value)
         slope = error / (2 * np.where(root > 0, root, 1.0))
         error = np.where(root > 0, np.minimum(slope, np.sqrt(error)), np.sqrt(error))
-        value = root
-    return Estimate(_known(known, value), _known(known, error))
-
-
-def _shares(n: Array, present: NDArray[np.bool_], weights: Array | None) -> Array:
-    """Returns a_i of every cell, adding up to 1 along axis 0 where any stratum has a mean."""
-    raw = n if weights is None else weights.reshape(-1, *([1] * (n.ndim - 1)))
-    kept = np.where(present, raw, 0.0)
-    total = kept.sum(axis=0)
-    return np.asarray(kept / np.where(total > 0, total, 1.0))
+        value, span = root, float("inf")
+    return Estimate(_known(known, value), _known(known, error / found.z), found.z, span)
 
 
 def _known(where: NDArray[np.bool_], values: Array) -> Array:

@@ -23,7 +23,9 @@ def cost(result: Result) -> str:
 
 
 def footnote(result: Result, limit: int | None = None) -> str:
-    """Returns one line for under a table, of which the first `limit` rows are shown."""
+    """Returns what stands under a table, of which the first `limit` rows are shown: one line, below
+    the result's message if it has one.
+    """
     if result.table is None:
         return result.message if result.price is None else f"{result.message} · {cost(result)}"
     count = result.table.num_rows
@@ -33,4 +35,5 @@ def footnote(result: Result, limit: int | None = None) -> str:
     if any(value is not None for widths in result.half_widths.values() for value in widths):
         parts.append("± 95 %")
     parts.append(cost(result))
-    return " · ".join(parts)
+    line = " · ".join(parts)
+    return f"{result.message}\n{line}" if result.message else line

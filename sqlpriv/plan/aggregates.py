@@ -29,6 +29,9 @@ KINDS = {
     **dict.fromkeys(("median", "min", "max", "mode", *RANKED), "level"),
 }  # fmt: skip
 
+ESTIMATORS = ("laplace", "gaussian", "coinpress", "quantile")
+"""What `AVG(x USING …)` may name; see `plan.estimators`."""
+
 _HISTOGRAM = "a histogram shows it: SELECT x // 10 AS bin, COUNT(*) FROM t GROUP BY bin"
 _GROUPS = "count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x"
 _RATIO = "build it from SUM and COUNT, as in SUM(x * y) / COUNT(*)"
@@ -61,6 +64,7 @@ class Aggregate:
         sample: The variance is the sample's (divided by n - 1), not the population's.
         rank: Of a quantile, a / b; None for a mode.
         values: Of a level: every value that `of` can have, if they are listed.
+        using: The estimator that `AVG(x USING …)` forces, or ''.
     """
 
     kind: str
@@ -72,6 +76,7 @@ class Aggregate:
     sample: bool = False
     rank: tuple[int, int] | None = None
     values: tuple[Value, ...] | None = None
+    using: str = ""
 
 
 def is_aggregate(node: t.Node) -> bool:
@@ -115,7 +120,7 @@ def read(call: t.Call, binder: Binder) -> Aggregate:
     if kind == "count" and not absent:
         return Aggregate("count")
     sample = kind in ("variance", "stddev") and not call.name.endswith("_pop")
-    return Aggregate(kind, of, shape.type, *bounds, absent, sample)
+    return Aggregate(kind, of, shape.type, *bounds, absent, sample, using=call.using)
 
 
 def _level(call: t.Call, arg: t.Node, of: a.Expr, binder: Binder) -> Aggregate:
@@ -144,11 +149,11 @@ def _check_form(call: t.Call) -> None:
         )
     if call.distinct:
         raise refuse(call, f"{call.name.upper()}(DISTINCT …) has no private counterpart", _GROUPS)
-    if call.using:
+    if call.using and (KINDS[call.name] != "mean" or call.using not in ESTIMATORS):
         raise refuse(
             call,
-            f"there is no estimator {call.using}",
-            f"write {call.name.upper()}(x) without USING",
+            f"{call.name.upper()} has no estimator {call.using}",
+            f"AVG(x USING …) takes one of: {', '.join(ESTIMATORS)}",
         )
     counts_rows = KINDS[call.name] == "count" and call.name not in ("count_if", "countif")
     most = 2 if call.name in RANKED else 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,11 +13,14 @@ from numpy.typing import NDArray
 from sqlpriv.dialect.tree import Name
 from sqlpriv.kernel.algebra import Asked, Count, Level
 from sqlpriv.kernel.budget import Price, Rho
+from sqlpriv.plan.estimators import half_interval
 from sqlpriv.plan.levels import rank_error
 from sqlpriv.plan.outputs import AGGREGATE
 from sqlpriv.plan.plan import Output, Plan
-from sqlpriv.plan.price import coefficients, epsilon_shown, half_width
+from sqlpriv.plan.price import Paid, coefficients, epsilon_shown, half_width
+from sqlpriv.plan.rounds import templates
 from sqlpriv.plan.rules import Recipe
+from sqlpriv.plan.stratification import population_cost, share_for, stratum_cost
 
 if TYPE_CHECKING:
     from sqlpriv.kernel.gate import Explained  # needs the engine; only its shape is used here
@@ -30,6 +34,8 @@ _COLUMNS: dict[str, pa.DataType] = {
 OTHER_DELTA = 1e-9
 """At which EXPLAIN states zCDP as epsilon to those whose budget is of pure epsilon."""
 SCHEMA = pa.schema(_COLUMNS)
+WORTH_TELLING = 1.1
+"""A larger cost of the population's figures comes with the option that brings it down to this."""
 
 
 def explain(
@@ -41,6 +47,7 @@ def explain(
     sizes: NDArray[np.float64] | None = None,
     threshold: tuple[float, int] | None = None,
     other: Price | None = None,
+    later: Sequence[Explained] = (),
 ) -> pa.Table:
     """Returns the rows of EXPLAIN PRIVACY.
 
@@ -60,16 +67,18 @@ def explain(
         sizes: Public sizes of the cells, of shape (strata, key 1, …): sealed counts, say.
         other: What the same noise would cost under the other kind of budget.
         threshold: Of a selection of keys: its noise, and how many units a key must seem to have.
+        later: `Kernel.explain` of the measurements of `plan.rounds.templates`.
     """
     rows = []
     if plan.selection is not None and threshold is not None:
         label = f"keys of at least {threshold[1]} units"
         found = {"mechanism": "Gaussian threshold", "sigma": threshold[0]}
         rows.append(row(label, delta, plan.selection.price, **found))
-    pairs = zip(plan.measurements, explained, strict=True)
+    own, measured = bool(plan.output.strata), plan.measurements
+    named = [(_label(m.query, own), m) for m in measured] + templates(plan.rounds)
     rows += [
         row(
-            _label(m.query),
+            label,
             delta,
             e.price,
             mechanism=e.mechanism,
@@ -79,9 +88,9 @@ def explain(
             sql=e.sql,
             expected_error=_expected(m.query, e),
         )
-        for m, e in pairs
+        for (label, m), e in zip(named, (*explained, *later), strict=True)
     ]
-    sigmas = {m.query: e.sigma for m, e in zip(plan.measurements, explained, strict=True)}
+    sigmas = _noises(plan, explained, later)
     rows += outputs(plan.output, sigmas, half_width(plan.price), sizes)
     rows += totals(due, left, delta)
     if isinstance(other, Rho):
@@ -91,8 +100,63 @@ def explain(
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
+def told(
+    plan: Plan,
+    explained: Sequence[Explained],
+    sizes: NDArray[np.float64] | None = None,
+    later: Sequence[Explained] = (),
+) -> str:
+    """Returns one line: what the strata cost the population's figures, and what each of them gets.
+
+    Arguments as in `explain`. Empty for a statement without strata.
+    """
+    output, price, share = plan.output, type(plan.price), plan.given.population_share
+    k = math.prod(len(d.values) for d in output.strata)
+    if k < 2:
+        return ""
+    cost = population_cost(k, price, share)
+    said = f"stratifying costs the population's figures ×{cost:.2f} in noise"
+    if gains := _gains(output, _noises(plan, explained, later), half_width(plan.price), sizes):
+        said += f" and gives each stratum {', '.join(gains)}"
+    if share or cost <= WORTH_TELLING:
+        return said
+    share = share_for(k, price, WORTH_TELLING)
+    dearer = stratum_cost(price, share)
+    said += f"; population_share = {share:.2f} would make it ×{WORTH_TELLING}"
+    return f"{said}, and each stratum's ± ×{dearer:.1f}"
+
+
+def _gains(
+    output: Output, noises: Mapping[Paid, float], z: float, sizes: NDArray[np.float64] | None
+) -> list[str]:
+    """Returns what a stratum gets, output by output: where sizes are unknown, one of 1,000 rows."""
+    known = sizes is not None and bool((sizes >= 1).any())
+    at = sizes if known else np.array([1000.0])
+    said, blind = [], outputs(output, noises, z, None)
+    for row, alone in zip(outputs(output, noises, z, at), blind, strict=True):
+        per = "" if known or alone["expected_error"] is not None else " per 1,000 rows"
+        name = row["measurement"].removeprefix("output ")
+        said.append(f"{name} ±{row['expected_error']:.4g}{per}")
+    return said
+
+
+def _noises(
+    plan: Plan, explained: Sequence[Explained], later: Sequence[Explained]
+) -> dict[Paid, float]:
+    """Returns the noise of every query; of a mean in rounds what its last round is expected to
+    have, in units of x.
+    """
+    pairs = zip(plan.measurements, explained, strict=True)
+    found: dict[Paid, float] = {m.query: e.sigma for m, e in pairs}
+    at = 0
+    for asked in plan.rounds:
+        at += len(templates([asked]))
+        found[asked.recipe] = later[at - 1].sigma * half_interval(asked.recipe.width, asked.sigma)
+    return found
+
+
 def outputs(
-    output: Output, sigmas: Mapping[Asked, float], z: float, sizes: NDArray[np.float64] | None
+    output: Output, sigmas: Mapping[Paid, float], z: float, sizes: NDArray[np.float64] | None
 ) -> list[dict[str, Any]]:
     """Returns a row for every output that is an aggregate by itself."""
     rows = []
@@ -113,12 +177,12 @@ def outputs(
 
 
 def expected(
-    recipe: Recipe, sigmas: Mapping[Asked, float], z: float, sizes: NDArray[np.float64] | None
+    recipe: Recipe, sigmas: Mapping[Paid, float], z: float, sizes: NDArray[np.float64] | None
 ) -> tuple[float | None, float | None]:
     """Returns the expected 95 % half-width of one cell and its relative size, None if unknown."""
     if recipe.kind == "level":
         return None, None
-    spread = sum(c * sigmas[query] ** 2 for query, c in coefficients(recipe).items())
+    spread = sum(c * sigmas[part] ** 2 for part, c in coefficients(recipe).items())
     scale = typical(recipe)
     known = sizes[sizes >= 1] if sizes is not None else np.empty(0)
     relative = float(np.median(z * spread**0.5 / known)) if known.size else None
@@ -158,11 +222,12 @@ def _expected(query: Asked, e: Explained) -> float:
     return half_width(e.price) * e.sigma
 
 
-def _label(query: Asked) -> str:
+def _label(query: Asked, stratified: bool) -> str:
     """Returns what is measured, in short."""
+    where = ", population" if stratified and not query.strata else ""
     if isinstance(query, Level):
         what = f"{100 * query.rank[0] / query.rank[1]:g} % quantile" if query.rank else "mode"
-        return f"{what} among {len(query.levels.values)} levels"
+        return f"{what} among {len(query.levels.values)} levels{where}"
     if isinstance(query, Count):
-        return "count of rows" if query.of is None else "count of values"
-    return f"centred sum over [{query.lower:g}, {query.upper:g}]"
+        return ("count of rows" if query.of is None else "count of values") + where
+    return f"centred sum over [{query.lower:g}, {query.upper:g}]" + where

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlpriv.dialect import tree as t
+from sqlpriv.errors import DataError
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Budget, Price, Rho
 from sqlpriv.kernel.contract import TableContract, Value
@@ -19,10 +20,17 @@ from sqlpriv.kernel.release import Measurement
 from sqlpriv.plan import keys, outputs
 from sqlpriv.plan.aggregates import Aggregate
 from sqlpriv.plan.bind import Binder
+from sqlpriv.plan.estimators import Given, estimator, options
 from sqlpriv.plan.levels import chosen
 from sqlpriv.plan.literals import refuse
-from sqlpriv.plan.price import shares, statement_price
+from sqlpriv.plan.price import KNOWN_OPTIONS, Paid, shares, statement_price
+from sqlpriv.plan.rounds import Rounds
 from sqlpriv.plan.rules import Cells, Recipe, expand
+from sqlpriv.plan.split import split
+
+PLAIN = Given()
+LEVELLED = ("count", "sum", "mean")
+"""Kinds that have a population figure of their own under OPTIONS (population_share = …)."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,7 @@ class Output:
         recipes: What aggregate column i is made of.
         having, order_by, limit, offset: As in SELECT, over the same columns.
         weights: The public table of WEIGHTS FROM, or ''.
+        own: For each recipe the same over the whole population, where that is measured as well.
     """
 
     names: tuple[str, ...]
@@ -49,6 +58,7 @@ class Output:
     limit: t.Node | None = None
     offset: t.Node | None = None
     weights: str = ""
+    own: tuple[Recipe | None, ...] = ()
 
     @property
     def cells(self) -> int:
@@ -81,10 +91,12 @@ class Plan:
 
     Args:
         measurements: Each query once, with its share of the price.
+        rounds: The means that are asked for in rounds after those, with their shares.
         unit_table: The table whose budget pays.
         price: The statement's price; the shares add up to it.
         output: What is made of the releases.
         selection: What has to be selected first; the plan is then made anew with its values.
+        given: Options that are not the price.
     """
 
     measurements: tuple[Measurement, ...]
@@ -92,6 +104,8 @@ class Plan:
     price: Price
     output: Output
     selection: Selection | None = None
+    rounds: tuple[Rounds, ...] = ()
+    given: Given = PLAIN
 
 
 def plan(
@@ -120,11 +134,13 @@ def plan(
             f"the owner runs ALTER TABLE {contract.table} ADD PRIVACY_KEY (column), "
             f"then ALTER TABLE {contract.table} SET PU",
         )
-    priced = tuple(option for option in select.options if option[0] != "report")
-    price = statement_price(priced, budget, session_epsilon, select.pos)
+    paid = tuple(option for option in select.options if option[0] in KNOWN_OPTIONS)
+    price = statement_price(paid, budget, session_epsilon, select.pos)
+    rest = tuple(x for x in select.options if x[0] not in (*KNOWN_OPTIONS, "report"))
+    given = options(rest, select.pos)
     try:
         none_yet = () if known is None and budget.keys >= SELECTIONS else known
-        output = _output(select, contract, price, none_yet)
+        output = _output(select, contract, price, given, none_yet)
     except RecursionError:
         raise refuse(
             t.Literal(None, select.pos),
@@ -133,12 +149,31 @@ def plan(
         ) from None
     chosen_keys = next((d.key for d in output.groups if d.selected), None)
     if chosen_keys is None or not isinstance(price, Rho):
-        return Plan(shares(price, output.recipes), budget.unit_table, price, output)
+        return _planned(price, price, output, given, budget)
     part = Rho(price.nano // SHARE)
-    measured = shares(Rho(price.nano - part.nano), output.recipes)
     rows = output.recipes[0].queries[0].source
     selection = Selection(rows, chosen_keys.expr, part, budget.keys // SELECTIONS)
-    return Plan(measured, budget.unit_table, price, output, selection)
+    rest_of_it = Rho(price.nano - part.nano)
+    return replace(_planned(price, rest_of_it, output, given, budget), selection=selection)
+
+
+def _planned(price: Price, left: Price, output: Output, given: Given, budget: Budget) -> Plan:
+    """Returns the plan whose measurements and rounds may cost what is left of the price."""
+    asked = _paid(left, output, given)
+    measurements = tuple(Measurement(q, p) for q, p in asked if not isinstance(q, Recipe))
+    later = (Rounds(r, p, given.steps, given.sigma) for r, p in asked if isinstance(r, Recipe))
+    table = budget.unit_table
+    return Plan(measurements, table, price, output, rounds=tuple(later), given=given)
+
+
+def _paid(price: Price, output: Output, given: Given) -> list[tuple[Paid, Price]]:
+    """Returns what everything costs: the population's own figures their share, the rest theirs."""
+    own = [recipe for recipe in output.own if recipe is not None]
+    if not own:
+        return list(shares(price, output.recipes).items())
+    levels = split(price, (1 - given.population_share, given.population_share))  # type: ignore[type-var]  # one kind
+    return [pair for part, recipes in zip(levels, (output.recipes, own), strict=True)
+            for pair in shares(part, recipes).items()]  # fmt: skip
 
 
 def source(
@@ -153,7 +188,11 @@ def source(
 
 
 def _output(
-    select: t.Select, contract: TableContract, price: Price, known: tuple[Value, ...] | None
+    select: t.Select,
+    contract: TableContract,
+    price: Price,
+    given: Given,
+    known: tuple[Value, ...] | None,
 ) -> Output:
     binder, aliases = Binder.of(contract, select.alias), outputs.aliases(select)
     rows, binder = source(select.where, binder, aliases)
@@ -169,7 +208,13 @@ def _output(
     limit, offset = (outputs.constant(node) for node in (select.limit, select.offset))
     cells = Cells(rows, tuple(d.key for d in strata), tuple(d.key for d in groups))
     weights = select.stratify.weights if select.stratify else ""
-    recipes = chosen(_recipes(tuple(writer.aggregates), cells, select), price, bool(weights))
+    recipes = _recipes(tuple(writer.aggregates), cells, select, type(price), given)
+    recipes = chosen(recipes, price, bool(weights))
+    own: tuple[Recipe | None, ...] = ()
+    if given.population_share and strata:
+        everybody = replace(cells, strata=())
+        whole = _recipes(tuple(writer.aggregates), everybody, select, type(price), given)
+        own = tuple(recipe if recipe.kind in LEVELLED else None for recipe in whole)
     return Output(
         tuple(name for name, _ in shown),
         tuple(item for _, item in shown),
@@ -181,6 +226,7 @@ def _output(
         limit,
         offset,
         weights,
+        own,
     )
 
 
@@ -193,7 +239,11 @@ def _reports(select: t.Select) -> bool:
 
 
 def _recipes(
-    aggregates: tuple[Aggregate, ...], cells: Cells, select: t.Select
+    aggregates: tuple[Aggregate, ...],
+    cells: Cells,
+    select: t.Select,
+    price: type[Price],
+    given: Given,
 ) -> tuple[Recipe, ...]:
     if not aggregates:
         raise refuse(
@@ -201,4 +251,13 @@ def _recipes(
             "this statement asks for no aggregate",
             "add COUNT(*): declared levels themselves are public (DESCRIBE t)",
         )
-    return tuple(expand(aggregate, cells) for aggregate in aggregates)
+    number = math.prod(len(key.values) for key in (*cells.strata, *cells.keys))
+    try:
+        using = [estimator(aggregate, number, price, given) for aggregate in aggregates]
+    except DataError as error:
+        hint = "AVG(x) takes the best that the budget has"
+        raise refuse(t.Literal(None, select.pos), str(error), hint) from None
+    return tuple(
+        replace(expand(aggregate, cells), using=name)
+        for aggregate, name in zip(aggregates, using, strict=True)
+    )

@@ -37,13 +37,14 @@ from sqlpriv.dialect.tree import Options, Pos
 from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.algebra import Asked, Sum
 from sqlpriv.kernel.budget import Budget, Epsilon, Price, Rho, epsilon_of, rho_of
-from sqlpriv.kernel.release import Measurement
 from sqlpriv.plan.rules import Recipe
 from sqlpriv.plan.split import split
 
 LEVEL = 9.0
 """A choice among some thousand levels errs, in rows of rank, about 3 times as far as a count."""
 KNOWN_OPTIONS = ("epsilon", "rho")
+Paid = Asked | Recipe
+"""What is paid for: a query, or the rounds of a mean that is asked for in rounds."""
 
 
 GAUSSIAN_95 = 1.959964
@@ -58,13 +59,19 @@ def half_width(price: Price) -> float:
     return GAUSSIAN_95 if isinstance(price, Rho) else LAPLACE_95
 
 
-def moves(query: Asked) -> float:
+def moves(query: Paid) -> float:
     """Returns D: how far one kept row can move a cell, in the units of the release."""
+    if isinstance(query, Recipe):
+        return query.width / 2
     return float(query.upper - query.lower) / 2 if isinstance(query, Sum) else 1.0
 
 
-def coefficients(recipe: Recipe) -> dict[Asked, float]:
-    """Returns c_j of each query of a recipe; see the module's text."""
+def coefficients(recipe: Recipe) -> dict[Paid, float]:
+    """Returns c_j of each query of a recipe; see the module's text.
+
+    Rounds take the place of S. They centre it near the cell's own mean, so N hardly matters for it:
+    a tenth of its plain coefficient.
+    """
     w2, middle = recipe.width**2 / 12, recipe.middle
     mean_square = middle * middle + w2
     n, s, q = 1.0, 0.0, 0.0
@@ -78,21 +85,23 @@ def coefficients(recipe: Recipe) -> dict[Asked, float]:
         case "variance" | "stddev" if w2 > 0:
             part = 1.0 if recipe.kind == "variance" else 0.25
             n, s, q = part / 4, 4 * part / w2, part / w2**2
+    if recipe.using:
+        return {part: c for part, c in ((recipe.count, n / 10), (recipe, s)) if part is not None}
     pairs = ((recipe.count, n), (recipe.total, s), (recipe.square, q))
     return {query: c for query, c in pairs if query is not None}
 
 
-def importance(recipes: Iterable[Recipe]) -> dict[Asked, float]:
+def importance(recipes: Iterable[Recipe]) -> dict[Paid, float]:
     """Returns A_j = D_j² · Σ c_j of each query: what its variance costs the statement."""
-    total: dict[Asked, float] = defaultdict(float)
+    total: dict[Paid, float] = defaultdict(float)
     for recipe in recipes:
         for query, c in coefficients(recipe).items():
             total[query] += c * moves(query) ** 2
     return dict(total)
 
 
-def shares(price: Price, recipes: Sequence[Recipe]) -> tuple[Measurement, ...]:
-    """Returns one measurement per distinct query; their prices add up to exactly `price`.
+def shares(price: Price, recipes: Sequence[Recipe]) -> dict[Paid, Price]:
+    """Returns what each distinct query, or rounds, may cost; it adds up to exactly `price`.
 
     Raises:
         Refused: The price is less than a nano for each of them.
@@ -105,7 +114,7 @@ def shares(price: Price, recipes: Sequence[Recipe]) -> tuple[Measurement, ...]:
         amounts = split(price, parts)  # type: ignore[type-var]  # one kind goes in and comes out
     except DataError as error:
         raise Refused(str(error), hint="give the statement a larger epsilon") from None
-    return tuple(Measurement(q, amount) for q, amount in zip(weights, amounts, strict=True))
+    return dict(zip(weights, amounts, strict=True))
 
 
 def statement_price(
@@ -117,18 +126,14 @@ def statement_price(
     """Returns what a statement may spend: its own OPTIONS, else the session's privacy_epsilon.
 
     Args:
-        options: Those of the statement.
+        options: Those of the statement that are `KNOWN_OPTIONS`.
         budget: The unit's, which says whether epsilon is converted to rho.
         session_epsilon: `SET privacy_epsilon`, or None.
         pos: Where a refusal points.
 
     Raises:
-        Refused: An unknown option, both ways at once, no price, or one that buys nothing.
+        Refused: Both ways at once, no price, or one that buys nothing.
     """
-    for name, _ in options:
-        if name not in KNOWN_OPTIONS:
-            known = ", ".join((*KNOWN_OPTIONS, "report"))
-            raise _refuse(pos, f"there is no option {name}", f"one of: {known}")
     if len(options) > 1:
         raise _refuse(pos, "a statement has one price", "write epsilon or rho, once")
     name, value = options[0] if options else ("epsilon", session_epsilon)

@@ -47,6 +47,7 @@ class Recipe:
         sample: Divide the variance by N - 1.
         level, whole: A quantile or mode that is chosen: in each cell, and over all strata.
         rank, values, type: Its rank (None: a mode), what its levels stand for, and of which type.
+        using: The estimator that asks for the total in rounds (`plan.rounds`), or ''.
     """
 
     kind: str
@@ -61,6 +62,7 @@ class Recipe:
     rank: tuple[int, int] | None = None
     values: tuple[Value, ...] = ()
     type: Type = Type.REAL
+    using: str = ""
 
     @property
     def queries(self) -> tuple[a.Asked, ...]:

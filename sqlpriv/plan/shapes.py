@@ -108,6 +108,8 @@ def check(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
             shape = _expect(check(arg, scope), Type.TEXT, "SUBSTRING")
             known = shape.values and dict.fromkeys(_substring(v, expr) for v in shape.values)
             return replace(shape, values=tuple(known) if known else None)
+        case a.Pick(_, numbers):
+            return Shape(Type.REAL, min(numbers), max(numbers))
     raise Refused(f"{type(expr).__name__} is not a row expression")
 
 

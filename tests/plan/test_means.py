@@ -40,6 +40,16 @@ def _plan(aggregate: str) -> Plan:
     return planned(f"SELECT {aggregate} AS a FROM people STRATIFY BY sex")
 
 
+def _cells(plan: Plan, releases: dict) -> means.Estimate:
+    recipe = plan.output.recipes[0]
+    return means.cells(recipe, means.moments(recipe, releases))
+
+
+def _whole(plan: Plan, releases: dict, weights: np.ndarray | None) -> means.Estimate:
+    recipe = plan.output.recipes[0]
+    return means.combined(recipe, means.moments(recipe, releases), weights)
+
+
 def _true(kind: str, weights: np.ndarray) -> tuple[np.ndarray, float]:
     """The strata's and the population's true value."""
     mean = float(weights @ MEANS)
@@ -59,22 +69,24 @@ WEIGHTS = [None, np.array([0.2, 0.8])]
 @pytest.mark.parametrize("weights", WEIGHTS, ids=["counts", "given"])
 def test_without_noise_the_values_are_exact(kind: str, weights: np.ndarray | None) -> None:
     plan = _plan(kind)
-    recipe, releases = plan.output.recipes[0], _releases(plan, None)
+    releases = _releases(plan, None)
     strata, population = _true(kind, N / N.sum() if weights is None else weights)
-    np.testing.assert_allclose(means.cells(recipe, releases).values, strata, rtol=1e-12)
-    found = means.population(recipe, releases, weights).values
+    np.testing.assert_allclose(_cells(plan, releases).values, strata, rtol=1e-12)
+    found = _whole(plan, releases, weights).values
     np.testing.assert_allclose(found, population, rtol=1e-12)
 
 
 def _coverage(kind: str, weights: np.ndarray | None, scale: float) -> list[float]:
     """Shares of the runs whose interval holds the truth: each stratum, then the population."""
     rng, plan = np.random.default_rng(7), _plan(kind)
-    recipe = plan.output.recipes[0]
     strata, population = _true(kind, N / N.sum() if weights is None else weights)
     hits = np.zeros(3)
     for _ in range(RUNS):
         releases = _releases(plan, rng, scale)
-        own, whole = means.cells(recipe, releases), means.population(recipe, releases, weights)
+        own, whole = (
+            _cells(plan, releases),
+            _whole(plan, releases, weights),
+        )
         hits[:2] += np.abs(own.values - strata) <= own.half_widths
         hits[2] += abs(float(whole.values) - population) <= whole.half_widths
     return list(hits / RUNS)
@@ -106,12 +118,11 @@ def test_a_stratum_without_rows_has_no_mean_and_no_weight() -> None:
         count: Release(0, count, np.array([-3.0, 100.0]), 1.0, price),
         total: Release(1, total, np.array([50.0, 1000.0]), 1.0, price),
     }
-    recipe = plan.output.recipes[0]
-    values = means.cells(recipe, releases).values
+    values = _cells(plan, releases).values
     assert np.isnan(values[0])
     assert values[1] == 510
-    assert means.population(recipe, releases, None).values == 510
-    assert means.population(recipe, releases, np.array([0.9, 0.1])).values == 510
+    assert _whole(plan, releases, None).values == 510
+    assert _whole(plan, releases, np.array([0.9, 0.1])).values == 510
 
 
 def test_estimates_stay_inside_what_the_interval_allows() -> None:
@@ -122,7 +133,7 @@ def test_estimates_stay_inside_what_the_interval_allows() -> None:
         count: Release(0, count, np.array([1.0, 2.0]), 5.0, price),
         total: Release(1, total, np.array([9000.0, -9000.0]), 900.0, price),
     }
-    found = means.cells(plan.output.recipes[0], releases)
+    found = _cells(plan, releases)
     assert found.values.tolist() == [1000, 0]
     assert (found.half_widths <= 1000).all()
 
@@ -130,8 +141,10 @@ def test_estimates_stay_inside_what_the_interval_allows() -> None:
 def test_counts_and_sums_of_the_population_are_those_of_its_strata() -> None:
     plan = _plan("SUM(income)")
     releases = _releases(plan, np.random.default_rng(3))
-    recipe = plan.output.recipes[0]
-    own, whole = means.cells(recipe, releases), means.population(recipe, releases, None)
+    own, whole = (
+        _cells(plan, releases),
+        _whole(plan, releases, None),
+    )
     assert whole.values == pytest.approx(own.values.sum())
     assert whole.half_widths == pytest.approx(own.half_widths[0] * 2**0.5)
     error = np.hypot(SIGMAS["s"], 500 * SIGMAS["n"])
@@ -146,5 +159,5 @@ def test_laplace_noise_has_wider_intervals_for_its_standard_deviation() -> None:
         m = plan.measurements[0]
         assert isinstance(m.price, Epsilon if budget is PURE else Rho)
         releases = {m.query: Release(0, m.query, N, 2.0, m.price)}
-        found = means.cells(plan.output.recipes[0], releases)
+        found = _cells(plan, releases)
         assert found.half_widths.tolist() == pytest.approx([2 * z, 2 * z])

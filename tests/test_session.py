@@ -317,8 +317,8 @@ def test_a_principals_ceiling_lies_under_the_tables_budget(vault: Path) -> None:
     with Session(vault, principal="team_a") as team, Session(vault, principal="ann") as ann:
         team.execute(f"{asked} 1 STRATIFY BY sex")
         assert team.budgets() != ann.budgets()
-        left = rows(team.execute(f"EXPLAIN PRIVACY {asked} 2 STRATIFY BY sex"))[-1]
-        assert left["measurement"] == "short of budget by"
+        explained = rows(team.execute(f"EXPLAIN PRIVACY {asked} 2 STRATIFY BY sex"))
+        assert "short of budget by" in [row["measurement"] for row in explained]
         with pytest.raises(BudgetExhausted, match="is left to team_a"):
             team.execute(f"{asked} 2 STRATIFY BY sex")
         ann.execute(f"{asked} 2 STRATIFY BY sex")

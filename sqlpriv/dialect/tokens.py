@@ -72,6 +72,7 @@ _TOKEN = re.compile(
       (?P<space>\s+|--[^\n\r]*)
     | (?P<comment>/\*)
     | (?P<ESCAPE>[eE]'(?:[^'\\]|\\.|'')*')
+    | (?P<unclosed>[eE]')
     | (?P<STRING>'(?:[^']|'')*')
     | (?P<QUOTED>"(?:[^"]|"")*")
     | (?P<dollar>\$(?:{_TAG})?\$)
@@ -117,8 +118,8 @@ def _pieces(text: str, before: list[Token]) -> Iterator[tuple[Kind, str, int, in
             end, kind, value = _dollar(text, found)
         elif group == "colon":
             end, kind, value = _colon(found, before)
-        elif group == "open":
-            end, value = -1, "string" if text[start] == "'" else "quoted name"
+        elif group in ("open", "unclosed"):
+            end, value = -1, "quoted name" if text[start] == '"' else "string"
         elif group != "space":
             kind, value = Kind[group], _content(group, found.group())
         at = len(text) if end < 0 else end

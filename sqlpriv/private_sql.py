@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sqlpriv.dialect import tree as t
+from sqlpriv.errors import Refused
 from sqlpriv.estimate import rounds
 from sqlpriv.estimate.means import Moments
 from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import NANO, Epsilon, Price, Rho
+from sqlpriv.kernel.budget import NANO, Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.gate import Allowance, Kernel
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.kernel.sensitivity import batch_price, joint_price
-from sqlpriv.plan.explain import explain, told
-from sqlpriv.plan.plan import Plan
+from sqlpriv.plan.explain import expected, explain, noises, told
+from sqlpriv.plan.plan import Plan, plan
+from sqlpriv.plan.price import epsilon_shown, half_width
 from sqlpriv.plan.rounds import templates
 from sqlpriv.plan.rules import Recipe
+
+TARGET = "max_relative_error"
 
 
 def asked(
@@ -62,6 +68,66 @@ def due(kernel: Kernel, planned: Plan, contract: TableContract) -> Price:
     nano = batch_price(fresh, contract).nano if fresh else 0
     nano += rounds.outstanding(planned.rounds, sealed, lambda m: _sealed(kernel, m, contract))
     return type(planned.price)(nano)
+
+
+def targeted(
+    kernel: Kernel, select: t.Select, contract: TableContract, budget: Budget, left: Price
+) -> t.Select:
+    """Returns a statement with `max_relative_error = e` turned into the least price that meets it.
+
+    Met is: the predicted 95 % half-width of every output, relative to its typical size (see
+    `plan.price`), is at most e in the smallest group. Sizes are those of a COUNT(*) over the same
+    groups that was released before; nothing is read.
+
+    Raises:
+        Refused: No such sizes, an output of unknown error, or more than is left.
+    """
+    given = dict(select.options)
+    if TARGET not in given:
+        return select
+    target, rest = given.pop(TARGET), tuple(x for x in select.options if x[0] != TARGET)
+    if isinstance(target, bool) or not isinstance(target, int | float) or not 1e-6 <= target <= 1:
+        raise _refused(select, f"{TARGET} lies from 0.000001 to 1", f"write {TARGET} = 0.02")
+    if {"epsilon", "rho"} & given.keys():
+        raise _refused(select, f"a statement has a price or a {TARGET}", "leave one of them out")
+    name, power = ("rho", 2) if isinstance(left, Rho) else ("epsilon", 1)
+
+    def priced(nano: float) -> t.Select:
+        return replace(select, options=(*rest, (name, math.ceil(nano) / NANO)))
+
+    def error(nano: float) -> float:
+        return _worst(kernel, plan(priced(nano), contract, budget, None), select, contract)
+
+    nano = float(budget.total.nano)
+    nano *= (error(nano) / float(target)) ** power
+    while nano <= left.nano and error(nano) > target:
+        nano = 1.01 * nano + 1  # rounding, and discrete noise at small scales
+    if nano > left.nano:
+        most = epsilon_shown(left, budget.delta)
+        hint = "ask for fewer groups or outputs, or a larger error"
+        raise _refused(select, f"{TARGET} = {target} costs more than epsilon = {most:.6g}", hint)
+    return priced(nano)
+
+
+def _worst(kernel: Kernel, planned: Plan, select: t.Select, contract: TableContract) -> float:
+    """Returns the largest relative error of the outputs, in the smallest group."""
+    sizes = None if planned.selection else _sizes(kernel, planned, contract)
+    if sizes is None or sizes.min() < 1:
+        said = "is not known yet" if sizes is None else "is 0"
+        hint = "release COUNT(*) over the same rows and groups first; leave out empty ones by WHERE"
+        raise _refused(select, f"the size of the smallest group {said}", hint)
+    now = kernel.explain(planned.measurements, contract)
+    later = kernel.explain([m for _, m in templates(planned.rounds)], contract)
+    noise, z = noises(planned, now, later), half_width(planned.price)
+    found = [expected(r, noise, z, np.array([sizes.min()]))[1] for r in planned.output.recipes]
+    known = [x for x in found if x is not None]
+    if len(known) < len(found):
+        raise _refused(select, "the error of a quantile is not known beforehand", "give it a price")
+    return max(known)
+
+
+def _refused(select: t.Select, message: str, hint: str) -> Refused:
+    return Refused(message, hint=hint, line=select.pos.line, column=select.pos.column)
 
 
 def _other_kind(kernel: Kernel, planned: Plan, contract: TableContract) -> Price:

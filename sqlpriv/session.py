@@ -320,7 +320,8 @@ class Session:
         self, select: t.Select, contracts: Mapping[str, TableContract]
     ) -> tuple[Plan, TableContract]:
         contract = self._private(select.table, select.pos, contracts)
-        budget = self._budget(contract, select.pos)
+        budget, left = self._budget(contract, select.pos), self._left(contract, ())
+        select = private_sql.targeted(self._kernel, select, contract, budget, left)
         return plan(select, contract, budget, self._epsilon), contract
 
     @property

@@ -367,3 +367,33 @@ def test_an_undeclared_key_is_selected_where_the_budget_keeps_delta_for_it(vault
         assert budget["keys_delta_spent"] == pytest.approx(2e-11)
         with pytest.raises(Refused, match="one key at most"):
             ann.execute(f"{asked} FROM people GROUP BY ward, id")
+
+
+@pytest.mark.parametrize("budget", ["epsilon = 3, delta = 1e-9", "epsilon = 3"])
+def test_a_target_error_finds_the_least_price_that_meets_it(vault: Path, budget: str) -> None:
+    """Half the error costs four times the rho, or twice the epsilon; the sizes are known first."""
+    with Session(vault, role="owner") as owner:
+        owner.execute(f"ALTER TABLE people SET PRIVACY BUDGET ({budget})")
+    asked = "sex, COUNT(*) AS n, AVG(pay) AS pay FROM people STRATIFY BY sex"
+    select = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_relative_error = {})"
+    with Session(vault, principal="ann") as ann:
+        with pytest.raises(Refused, match="size of the smallest group is not known"):
+            ann.execute(f"{select.format(0.02)} {asked}")
+        ann.execute(ASKED.replace(", AVG(pay) AS pay", "") + " FROM people STRATIFY BY sex")
+        before, total = spent(ann)[1], {}
+        for target in (0.02, 0.01):
+            explained = rows(ann.execute(f"EXPLAIN PRIVACY {select.format(target)} {asked}"))
+            errors = [row["relative_error"] for row in explained if row["relative_error"]]
+            assert 0.97 * target < max(errors) < 1.03 * target  # of the median group, here
+            (due,) = [row for row in explained if row["measurement"] == "total"]
+            total[target] = due["rho"] or due["epsilon"]
+        assert total[0.01] == pytest.approx((4 if "delta" in budget else 2) * total[0.02], rel=0.05)
+        with pytest.raises(Refused, match="costs more than epsilon"):
+            ann.execute(f"{select.format(0.00001)} {asked}")
+        with pytest.raises(Refused, match="a price or a max_relative_error"):
+            ann.execute(f"{select.format('0.1, epsilon = 1')} {asked}")
+        assert spent(ann)[1] == before
+        made = ann.execute(f"{select.format(0.02)} {asked}")
+    for row, half in zip(rows(made), made.half_widths["n"], strict=True):
+        assert half is not None
+        assert half <= 0.0203 * row["n"]  # type: ignore[operator]

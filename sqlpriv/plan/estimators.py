@@ -59,7 +59,7 @@ def options(given: Options, pos: Pos) -> Given:
     found: dict[str, Any] = {}
     for name, value in given:
         if name not in _KNOWN:
-            known = ", ".join(("epsilon", "rho", "report", *_KNOWN))
+            known = ", ".join(("epsilon", "rho", "max_relative_error", "report", *_KNOWN))
             raise _refuse(pos, f"there is no option {name}", f"one of: {known}")
         field, least, most, kind = _KNOWN[name]
         if isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most:

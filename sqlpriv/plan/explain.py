@@ -90,7 +90,7 @@ def explain(
         )
         for (label, m), e in zip(named, (*explained, *later), strict=True)
     ]
-    sigmas = _noises(plan, explained, later)
+    sigmas = noises(plan, explained, later)
     rows += outputs(plan.output, sigmas, half_width(plan.price), sizes)
     rows += totals(due, left, delta)
     if isinstance(other, Rho):
@@ -116,7 +116,7 @@ def told(
         return ""
     cost = population_cost(k, price, share)
     said = f"stratifying costs the population's figures ×{cost:.2f} in noise"
-    if gains := _gains(output, _noises(plan, explained, later), half_width(plan.price), sizes):
+    if gains := _gains(output, noises(plan, explained, later), half_width(plan.price), sizes):
         said += f" and gives each stratum {', '.join(gains)}"
     if share or cost <= WORTH_TELLING:
         return said
@@ -140,7 +140,7 @@ def _gains(
     return said
 
 
-def _noises(
+def noises(
     plan: Plan, explained: Sequence[Explained], later: Sequence[Explained]
 ) -> dict[Paid, float]:
     """Returns the noise of every query; of a mean in rounds what its last round is expected to

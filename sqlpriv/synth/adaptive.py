@@ -30,6 +30,8 @@ BETWEEN = Effort(steps=30, gain=1e-2)
 """Between rounds a model need only be good enough to tell which marginal it knows worst."""
 LAST = Effort(steps=300, gain=1e-3)
 """The model that rows are drawn from."""
+KEPT = 0.1
+"""What is left at least of a shrunk table's variance, as a share of its noise's."""
 SELECTING = 10
 """One part in this many of a round's price is for choosing, the rest for measuring."""
 
@@ -47,6 +49,8 @@ class Run:
         totals: Sum and variance of every measured table, for the number of rows.
         model: What is believed now.
         seen: Releases that were taken in.
+        prior: What tables are shrunk towards, or None.
+        sigmas: The noise of the latest table of each clique.
     """
 
     graph: Graph
@@ -57,6 +61,8 @@ class Run:
     totals: list[tuple[float, float]] = field(default_factory=list)
     model: CliqueModel | None = None
     seen: set[int] = field(default_factory=set)
+    prior: CliqueModel | None = None
+    sigmas: dict[Clique, float] = field(default_factory=dict)
     _sizes: tuple[list[int], dict[Clique, int]] = field(default_factory=lambda: ([], {}))
 
     @property
@@ -71,6 +77,7 @@ class Run:
             return
         self.seen.add(release.id)
         values, sigma, price = release.values[row], release.sigma, release.price.nano
+        self.sigmas[clique] = sigma
         variance = np.full(values.shape, max(sigma, LEAST_SIGMA) ** 2)
         self.totals.append((float(values.sum()), float(variance.sum())))
         self.dearest[clique] = max(price, self.dearest.get(clique, 0))
@@ -213,9 +220,29 @@ def fitted(run: Run, engine: str, effort: Effort) -> CliqueModel:
     """Returns the model of what a stratum has measured, starting from the model it has."""
     total = max(run.size, 1.0)
     tables = {clique: noisy for clique, noisy in run.tables.items() if clique}
+    if run.prior is not None:
+        tables = {c: shrunk(noisy, total * run.prior.shares(c)) for c, noisy in tables.items()}
     if not tables:
         return run.model or CliqueModel((), {}, (), (), total)
     return engines.CLIQUE_ENGINES[engine](run.graph, tables, total, run.model, effort)
+
+
+def shrunk(noisy: Noisy, prior: Floats) -> Noisy:
+    """Returns a noisy table moved towards what is believed of it (empirical Bayes).
+
+    Cells are taken to lie around the prior with a variance spread * v, v being that of their noise.
+    Positive-part James-Stein estimates spread from the squared distance S of the k cells, in
+    standard deviations, as S / (k - 2) - 1; and as nothing is further off than it is large, the
+    standard deviation of a cell is at most the prior's cell and a mean cell together. Estimate and
+    variance are the posterior's, the variance kept above KEPT of the noise's because spread is
+    itself estimated. No data is looked at, only what was noised.
+    """
+    apart, size = noisy.values - prior, noisy.values.size
+    distance = float(np.sum(apart**2 / noisy.variance))
+    spread = noisy.variance * max(0.0, distance / max(size - 2, 1) - 1)
+    spread = np.minimum(spread, (prior + prior.sum() / size) ** 2)
+    keep = spread / (spread + noisy.variance)
+    return Noisy(prior + keep * apart, noisy.variance * np.maximum(keep, KEPT))
 
 
 def started(run: Run, columns: Sequence[int]) -> CliqueModel:

@@ -10,8 +10,16 @@ it, its stratum's next round costs four times as much (half the noise, twice the
 choice; twice as much of pure epsilon), and a stratum that could not pay two more rounds spends all
 that it has left on the next one.
 
-Price: a stratum's one-way marginals and rounds add up to `price` exactly; strata are disjoint. That
-later questions depend on earlier answers is what zCDP's adaptive composition allows.
+Pooled strata (`pooling`): a share of the price is spent on one model of the whole population, over
+the columns that are not strata. Every stratum starts from it, so relations that nobody measured
+inside a stratum are the population's there, and each of its noisy tables is shrunk towards what the
+population's model says of it (`adaptive.shrunk`): a stratum of almost nobody follows the pool, one
+that is large goes its own way. `pooling = 0` is every stratum by itself, the method of Rosenblatt,
+Stoyanovich and Musco 2024.
+
+Price: a stratum's one-way marginals and rounds add up to its part exactly, and strata are disjoint,
+so they cost that part together; the pool reads everybody and is added to it (sequential
+composition). That later questions depend on earlier answers is what adaptive composition allows.
 """
 
 from __future__ import annotations
@@ -29,24 +37,42 @@ from sqlpriv.synth.method import Method, Option, Options, Phase, shared
 from sqlpriv.synth.progress import Progress, Report
 
 ROUNDS_PER_COLUMN = 16
+POOLED = 0.3
+"""The share of the price that pooling = auto spends on the population."""
+POOL_CELLS = 4
+"""The population's junction tree is this many times smaller: every stratum's holds it."""
 
 
 def phases(
     sizes: tuple[int, ...], strata: int, price: Price, options: Options
 ) -> tuple[Phase, ...]:
-    """Returns what the price is spent on: one-way marginals, then rounds that depend on answers."""
+    """Returns what the price is spent on: one-way marginals, then rounds that depend on answers;
+    of the population first, where strata are pooled."""
     columns = modelled(sizes)
     if len(columns) < 2:
         return independent.phases(sizes, strata, price, options)
+    pool, own = _parts(strata, price, options)
+    return (*(_two(columns, pool, pooled=True) if pool else ()), *_two(columns, own, pooled=False))
+
+
+def _parts(strata: int, price: Price, options: Options) -> tuple[Price | None, Price]:
+    """Returns the price of the population's model, None for none, and that of the strata's."""
+    share = POOLED if options["pooling"] == "auto" else float(options["pooling"])
+    if strata == 1 or share == 0:
+        return None, price
+    pool, own = shared(price, [share, 1 - share])
+    return pool, own
+
+
+def _two(columns: tuple[int, ...], price: Price, pooled: bool) -> tuple[Phase, Phase]:
     nominal = ROUNDS_PER_COLUMN * len(columns)
     first, rest = shared(price, [0.9 * len(columns), nominal - 0.9 * len(columns)])
-    ones = tuple(
-        Marginal((c,), share)
-        for c, share in zip(columns, shared(first, [1.0] * len(columns)), strict=True)
-    )
+    shares = shared(first, [1.0] * len(columns))
+    ones = tuple(Marginal((c,), p, pooled=pooled) for c, p in zip(columns, shares, strict=True))
+    of = "population: " if pooled else ""
     return (
-        Phase("one-way marginals", "noise", first, 1, ones),
-        Phase("chosen marginals", "exponential mechanism and noise", rest, nominal),
+        Phase(f"{of}one-way marginals", "noise", first, 1, ones),
+        Phase(f"{of}chosen marginals", "exponential mechanism and noise", rest, nominal),
     )
 
 
@@ -60,24 +86,59 @@ def fit(
     report: Report,
 ) -> tuple[StratumCliques, ...]:
     """Returns one junction-tree model per stratum. Spends exactly `price`; see the module."""
-    columns = modelled(sizes)
-    plan = phases(sizes, strata, price, options)
-    report(Progress("measuring one-way marginals", 0, 1))
-    ones = measure(plan[0].marginals)
-    graph = Graph(sizes)
-    left = sum(phase.price.nano for phase in plan[1:])
-    step = max(2, price.nano // (ROUNDS_PER_COLUMN * max(len(columns), 1)))
-    runs = [Run(graph, left, step) for _ in range(strata)]
-    for question, release in zip(plan[0].marginals, ones, strict=True):
-        for s, run in enumerate(runs):
-            run.learn(question.clique, release, s)
+    columns, graph = modelled(sizes), Graph(sizes)
+    if len(columns) < 2:
+        (plan,) = phases(sizes, strata, price, options)
+        runs = _measured(measure, plan, [Run(graph, 0, 0) for _ in range(strata)])
+        return _models(runs, options)
+    pool, own = _parts(strata, price, options)
+    prior = None
+    if pool:
+        small = {**options, "cells": options["cells"] // POOL_CELLS}
+        runs = [Run(graph, 0, 0)]
+        _run(measure, select, runs, _two(columns, pool, pooled=True), small, report)
+        prior = runs[0].model
+    runs = [Run(graph, 0, 0, model=prior, prior=prior) for _ in range(strata)]
+    _run(measure, select, runs, _two(columns, own, pooled=False), options, report)
+    return _models(runs, options)
+
+
+def _run(
+    measure: Measure,
+    select: Select,
+    runs: list[Run],
+    plan: tuple[Phase, Phase],
+    options: Options,
+    report: Report,
+) -> None:
+    """Plays a whole AIM in all strata of a list, or in the population."""
+    ones, rest = plan
+    report(Progress(ones.name, 0, 1))
+    for run in runs:
+        run.left = rest.price.nano
+        run.step = max(2, (ones.price.nano + rest.price.nano) // rest.rounds)
+    _measured(measure, ones, runs)
     for run in runs:
         run.model = fitted(run, options["engine"], BETWEEN)
-    if left:
-        sigma = ones[0].sigma, ones[0].price
-        candidates = closure(columns, options["degree"])
-        rounds = Rounds(measure, select, runs, candidates, sigma, noise_penalty=True)
-        _anneal(rounds, price.nano, options, report)
+    candidates = closure([m.clique[0] for m in ones.marginals], options["degree"])
+    sigma = next(iter(runs[0].sigmas.values())), ones.marginals[0].price
+    rounds = Rounds(
+        measure, select, runs, candidates, sigma, noise_penalty=True,
+        pooled=ones.marginals[0].pooled,
+    )  # fmt: skip
+    _anneal(rounds, rest.price.nano, options, report)
+
+
+def _measured(measure: Measure, plan: Phase, runs: list[Run]) -> list[Run]:
+    for question, release in zip(plan.marginals, measure(plan.marginals), strict=True):
+        for s, run in enumerate(runs):
+            run.learn(question.clique, release, s)
+    return runs
+
+
+def _models(runs: list[Run], options: Options) -> tuple[StratumCliques, ...]:
+    for run in runs:
+        run.model = run.model or fitted(run, options["engine"], LAST)
     return tuple(StratumCliques(run.model, run.size) for run in runs if run.model is not None)
 
 
@@ -119,6 +180,13 @@ METHOD = Method(
             "numpy",
             "inference: numpy (fast) or mbi (the reference, compiles in every round)",
             choices=tuple(engines.CLIQUE_ENGINES),
+        ),
+        Option(
+            "pooling",
+            "auto",
+            "share of the price for a model of the population that strata start from; 0 for none",
+            choices=("auto",),
+            share=True,
         ),
     ),
     max_strata=1_000,

@@ -45,6 +45,7 @@ class Option:
     choices: tuple[str, ...] = ()
     least: int = 0
     most: int = 0
+    share: bool = False
     text: bool = False
 
 

@@ -72,7 +72,10 @@ def _fitting(option: Option, value: Any) -> Any:
     if option.choices:
         if isinstance(value, str) and value.lower() in option.choices:
             return value.lower()
-        raise Refused(f"the option {option.name} is one of {', '.join(option.choices)}")
+        if option.share and _is_number(value) and 0 <= value < 1:
+            return float(value)
+        or_share = " or a share from 0 to below 1" if option.share else ""
+        raise Refused(f"the option {option.name} is one of {', '.join(option.choices)}{or_share}")
     if option.text:
         if isinstance(value, str):
             return value
@@ -83,3 +86,7 @@ def _fitting(option: Option, value: Any) -> Any:
             f"the option {option.name} is a whole number from {option.least} to {option.most}"
         )
     return value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -156,7 +156,7 @@ def steps(job: Job) -> tuple[Step, ...]:
         for marginal in phase.marginals:
             names = [job.domain.attributes[c].column.name for c in marginal.clique]
             name = f"{phase.name}: {', '.join(names)}" if names else "size of each stratum"
-            query = job.domain.query(marginal.clique)
+            query = job.domain.query(marginal.clique, marginal.within, marginal.pooled)
             known = None if moved & {*marginal.clique} else Measurement(query, marginal.price)
             found.append(Step(name, phase.mechanism, marginal.price, known))
     return tuple(found)

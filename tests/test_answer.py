@@ -216,3 +216,12 @@ def test_quoted_and_odd_column_names(people: duckdb.DuckDBPyConnection) -> None:
     plan = planned(sql, contract=contract)
     found = answer.answer(plan, exact(people, plan.measurements, contract), None)
     assert _list(found)[2] == (None, people.execute("SELECT sum(age) FROM people").fetchall()[0][0])
+
+
+def test_statements_share_an_engine_and_none_sees_the_cells_of_another() -> None:
+    first, second = (answer._sandbox(pa.table({"a": [n]})) for n in (1, 2))
+    with first, second:
+        for sandbox, cell in ((first, 1), (second, 2)):
+            assert sandbox.sql("FROM cells").fetchall() == [(cell,)]
+    with answer._engine().cursor() as other, pytest.raises(duckdb.Error, match="cells"):
+        other.sql("FROM cells")

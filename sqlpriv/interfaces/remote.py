@@ -111,9 +111,9 @@ class RemoteSession:
 
     def catalog(self) -> Catalog:
         """Returns the names of tables and columns."""
-        command = m.wrap("CommandGetTables", include_schema=True)
+        ticket = flight.Ticket(m.wrap("CommandGetTables", include_schema=True))
         with _translated():
-            found = self._get(flight.FlightDescriptor.for_command(command)).read_all().to_pylist()
+            found = self._flight.do_get(ticket, self._call).read_all().to_pylist()
         tables: dict[str, tuple[str, ...]] = {}
         released: dict[str, tuple[str, ...]] = {}
         for row in found:
@@ -135,14 +135,11 @@ class RemoteSession:
 
     def _run(self, sql: str, parameters: Parameters) -> Result:
         with _translated(), self._command(sql, parameters) as command:
-            reader = self._get(command)
+            # The server takes a command as the ticket that GetFlightInfo would give for it.
+            reader = self._flight.do_get(flight.Ticket(command.command), self._call)
             chunks = ((c.data, c.app_metadata and c.app_metadata.to_pybytes()) for c in reader)
             found: Result = results.result(reader.schema, chunks)
             return found
-
-    def _get(self, command: flight.FlightDescriptor) -> flight.FlightStreamReader:
-        info = self._flight.get_flight_info(command, self._call)
-        return self._flight.do_get(info.endpoints[0].ticket, self._call)
 
     @contextmanager
     def _command(self, sql: str, parameters: Parameters) -> Iterator[flight.FlightDescriptor]:

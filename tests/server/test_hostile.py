@@ -199,9 +199,9 @@ def run_endless(served, **options):
 
 
 def under_way(served, within=60.0):
-    """Waits until the server runs the statement of a ticket."""
+    """Waits until the server runs a statement."""
     until = time.monotonic() + within
-    while not served.server._runner._jobs:
+    while not served.server._runner._running.total():
         assert time.monotonic() < until
         time.sleep(0.02)
 

@@ -111,13 +111,19 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
 
     @guarded
     def do_get(self, context: Context, ticket: flight.Ticket) -> flight.FlightDataStream:
-        """Runs the statement of a ticket, once, and streams its rows."""
-        client = self._client(context)
+        """Runs the statement of a ticket, once, and streams its rows.
+
+        A command is a ticket, too: who needs no columns beforehand spares the call for them.
+        """
+        client, handle = self._client(context), b""
         name, command = _read(ticket.ticket)
-        if name != "TicketStatementQuery":
+        if name == "TicketStatementQuery":
+            handle = command.statement_handle
+            owner, statement = self._sessions.kept(client.user, handle, once=True)
+        elif name.endswith("StatementQuery"):
+            owner, statement = self._statement(client, name, command)
+        else:
             return flight.RecordBatchStream(self._facts(context, client, name, command))
-        handle = command.statement_handle
-        owner, statement = self._sessions.kept(client.user, handle, once=True)
         result = self._run(context, owner, statement, handle)
         return flight.GeneratorStream(results.schema(result), results.batches(result))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -30,6 +30,7 @@ BETWEEN = Effort(steps=30, gain=1e-2)
 """Between rounds a model need only be good enough to tell which marginal it knows worst."""
 LAST = Effort(steps=300, gain=1e-3)
 """The model that rows are drawn from."""
+MOST_CANDIDATES = 1_000
 KEPT = 0.1
 """What is left at least of a shrunk table's variance, as a share of its noise's."""
 SELECTING = 10
@@ -63,7 +64,6 @@ class Run:
     seen: set[int] = field(default_factory=set)
     prior: CliqueModel | None = None
     sigmas: dict[Clique, float] = field(default_factory=dict)
-    _sizes: tuple[list[int], dict[Clique, int]] = field(default_factory=lambda: ([], {}))
 
     @property
     def size(self) -> float:
@@ -88,18 +88,11 @@ class Run:
             variance = joined
         self.tables[clique] = Noisy(values, variance)
 
-    def tree_size(self, clique: Clique) -> int:
-        """Returns how large the junction tree would be with one more clique."""
-        known, found = self._sizes
-        now = sorted(mask_of(node.columns) for node in self.model.nodes) if self.model else []
-        if now != known:
-            self._sizes = known, found = now, {}
-        mask = mask_of(clique)
-        if any(mask & big == mask for big in known):
-            return 0
-        if clique not in found:
-            found[clique] = self.graph.size([*known, mask])
-        return found[clique]
+    def tree_sizes(self, cliques: Iterable[Clique]) -> list[int]:
+        """Returns how large the junction tree would be with each clique; 0 for as it is."""
+        nodes = self.model.nodes if self.model else ()
+        known = tuple(sorted(mask_of(node.columns) for node in nodes))
+        return [self.graph.size_with(known, mask_of(clique)) for clique in cliques]
 
 
 @dataclass(frozen=True)
@@ -196,7 +189,7 @@ class Rounds:
         would repeat its answer), nor those that make the junction tree too large."""
         run = self.runs[stratum]
         fresh = [run.dearest.get(c, 0) < price for c in self.candidates]
-        small = [run.tree_size(c) <= limit for c in self.candidates]
+        small = [size <= limit for size in run.tree_sizes(self.candidates)]
         both = [a and b for a, b in zip(fresh, small, strict=True)]
         return both if any(both) else small
 
@@ -260,9 +253,12 @@ def closure(columns: Sequence[int], degree: int) -> dict[Clique, float]:
     """Returns the downward closure of all marginals of `degree` columns, with their weights.
 
     AIM weighs a clique r by the sum over the workload of |r and s|, which for all marginals of k
-    of d columns is |r| times a constant; here the largest weight is 1.
+    of d columns is |r| times a constant; here the largest weight is 1. Where that makes more than
+    MOST_CANDIDATES, the degree is lower, but not below 2.
     """
     most = min(degree, len(columns))
+    while most > 2 and sum(math.comb(len(columns), k + 1) for k in range(most)) > MOST_CANDIDATES:
+        most -= 1
     return {
         clique: k / most
         for k in range(1, most + 1)

@@ -171,7 +171,9 @@ METHOD = Method(
     title="the marginals that matter, chosen one by one in each stratum",
     paper="McKenna, Mullins, Sheldon and Miklau 2022 (arXiv:2201.12677)",
     options=(
-        Option("degree", 3, "columns of the marginals to be kept", least=2, most=4),
+        Option(
+            "degree", 3, "columns of the marginals to be kept; 2 of many columns", least=2, most=4
+        ),
         Option(
             "cells", 100_000, "cells of a stratum's junction tree at most", least=1, most=20_000_000
         ),

@@ -65,6 +65,7 @@ class Graph:
     def __init__(self, sizes: Sequence[int]) -> None:
         self.sizes = tuple(sizes)
         self._cells: dict[int, int] = {0: 1}
+        self._larger: dict[tuple[tuple[int, ...], int], int] = {}
 
     def cells(self, mask: int) -> int:
         """Returns how many cells a table over these columns has."""
@@ -99,6 +100,15 @@ class Graph:
     def size(self, cliques: Iterable[int]) -> int:
         """Returns the cells of a junction tree that holds these cliques."""
         return sum(map(self.cells, self.chordal(cliques)))
+
+    def size_with(self, known: tuple[int, ...], clique: int) -> int:
+        """Returns the size with one more clique, 0 where a known one holds it. Strata that start
+        from one model ask the same, so it is remembered."""
+        if any(clique & big == clique for big in known):
+            return 0
+        if (known, clique) not in self._larger:
+            self._larger[known, clique] = self.size((*known, clique))
+        return self._larger[known, clique]
 
     def tree(self, cliques: Iterable[Clique]) -> tuple[Node, ...]:
         """Returns the nodes of a junction tree that holds these cliques, parents first.

@@ -52,7 +52,8 @@ def fit(
     plan = phases(sizes, strata, price, options)
     report(Progress("counting rows", 0, 1))
     first = measure(plan[0].marginals)
-    runs = [Run(Graph(sizes), sum(p.price.nano for p in plan[1:]), 0) for _ in range(strata)]
+    graph, left = Graph(sizes), sum(p.price.nano for p in plan[1:])
+    runs = [Run(graph, left, 0) for _ in range(strata)]
     for question, release in zip(plan[0].marginals, first, strict=True):
         for s, run in enumerate(runs):
             run.learn(question.clique, release, s)

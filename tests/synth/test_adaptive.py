@@ -173,6 +173,12 @@ def test_a_share_is_below_one(value):
         prepare(table(), NAMES, ("s",), None, "aim", {"pooling": value}, Rho(10**9))
 
 
+def test_of_many_columns_only_pairs_compete():
+    assert max(map(len, adaptive.closure(range(14), 3))) == 3
+    assert max(map(len, adaptive.closure(range(35), 3))) == 2
+    assert max(map(len, adaptive.closure(range(200), 4))) == 2
+
+
 @pytest.mark.whole
 @pytest.mark.parametrize("method", METHODS)
 def test_the_engines_agree(method):

@@ -14,9 +14,10 @@ from sqlpriv.interfaces import commands
 from sqlpriv.interfaces.batch import located
 from sqlpriv.interfaces.caret import explained
 from sqlpriv.interfaces.confirm import due
+from sqlpriv.interfaces.interrupt import noticing_interrupts
 from sqlpriv.interfaces.progress import reporting
 from sqlpriv.interfaces.screen import NoFile, Screen, Settings
-from sqlpriv.session import Catalog, Session
+from sqlpriv.session import Catalog, Result, Session
 
 WELCOME = "sqlpriv {version} · {vault} as {role} {principal} · .help for help, .quit to leave"
 INTERRUPTED = "Interrupted. What was charged stays charged; .budget shows the rest."
@@ -138,8 +139,7 @@ class Shell:
             return False
         begun = time.perf_counter()
         try:
-            with reporting() as report:
-                result = self.session.execute(statement, progress=report)
+            result = self._ran(statement)
         except errors.Error as error:
             self.complain(explained(error, statement, line))
             return False
@@ -148,6 +148,16 @@ class Shell:
         if self.settings.timer:
             self.say(f"{taken:.3f} s")
         return True
+
+    def _ran(self, statement: str) -> Result:
+        """Returns a statement's result, its progress shown meanwhile."""
+        with noticing_interrupts() as interrupted, reporting() as report:
+            try:
+                return self.session.execute(statement, progress=report)
+            except errors.Error:
+                if interrupted():
+                    raise KeyboardInterrupt from None
+                raise
 
     def _agreed(self, statement: str) -> bool:
         """Tells whether a statement may be run: it is free, nobody can be asked, or said yes."""

@@ -1,8 +1,11 @@
 """The shell, from a pipe: what it runs, prints, and answers to the system."""
 
 import io
+import os
 import re
+import signal
 import stat
+import time
 
 import pyarrow.feather as feather
 import pyarrow.parquet as pq
@@ -52,6 +55,26 @@ def test_ctrl_c_ends_the_statement_and_not_the_shell():
     session, _, err, _ = piped("SELECT a;\nSELECT b;", script={"SELECT a": KeyboardInterrupt()})
     assert session.asked == ["SELECT a", "SELECT b"]
     assert err.startswith("Interrupted.")
+
+
+class Interrupted(ScriptedSession):
+    """Ctrl-C is pressed while the engine reads, which then fails for a reason of its own."""
+
+    def execute(self, *_statement, **_more):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+        except KeyboardInterrupt:
+            raise errors.ReadFailed("the engine could not finish reading") from None
+
+
+def test_ctrl_c_while_the_engine_reads_is_no_failure_of_the_engine():
+    err = io.StringIO()
+    shell = Shell(Interrupted(), io.StringIO(), err)
+    before = signal.getsignal(signal.SIGINT)
+    shell.take("SELECT a;")
+    assert err.getvalue().startswith("Interrupted. What was charged stays charged")
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 def test_modes():

@@ -1,0 +1,114 @@
+"""Figures and numbers of the experiments, from the Parquet files alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import altair as alt
+import duckdb
+import pandas as pd
+
+SHARED = Path(__file__).resolve().parents[4] / "shared"
+AUTHORS = SHARED / "reference" / "mean_estimation_summary.csv"
+
+
+def draw(folder: Path) -> None:
+    """Writes the figures as SVG."""
+    found = pd.read_parquet(folder / "census.parquet")
+    at_rho = found[(found.price == "rho 0.5")]
+    authors = pd.read_csv(AUTHORS)
+    theirs = pd.concat(
+        pd.DataFrame({"column": authors.column, "k": authors.k, "method": f"authors: {name}",
+                      "population_relative": authors[f"abs_err_{key}"] / authors.true_mean,
+                      "parity_error": authors[f"parity_error_{key}_def10"]})
+        for name, key in (("Coinpress", "coinpress"), ("StratCoinpress", "strat"))
+    )  # fmt: skip
+    both = pd.concat([at_rho[["column", "k", "method", "population_relative", "parity_error"]],
+                      theirs])  # fmt: skip
+    panels = {2: ("population_relative", "relative error of everybody's mean"),
+              8: ("parity_error", "parity error (Definition 10)")}  # fmt: skip
+    for number, (measure, title) in panels.items():
+        _by_k(both, measure, title).save(str(folder / f"figure{number}.svg"))
+    if not (folder / "mixture.parquet").exists():
+        return
+    mixed = pd.read_parquet(folder / "mixture.parquet")
+    for number, axis in ((3, "n"), (6, "k"), (7, "alpha")):
+        _mixture(mixed, axis).save(str(folder / f"figure{number}.svg"))
+
+
+def _by_k(table: pd.DataFrame, measure: str, title: str) -> alt.FacetChart:
+    """One panel a column, the error against the number of strata, logarithmic both."""
+    mean = table.groupby(["column", "k", "method"], as_index=False)[measure].mean()
+    chart = alt.Chart(mean).mark_line(point=True).encode(
+        alt.X("k:Q", title="strata (k)", scale=alt.Scale(type="log")),
+        alt.Y(f"{measure}:Q", title=title, scale=alt.Scale(type="log")),
+        alt.Color("method:N", title=None, scale=alt.Scale(scheme="tableau10")),
+    )  # fmt: skip
+    faceted = chart.properties(width=210, height=190).facet(
+        alt.Facet("column:N", title=None, sort=["SCHL", "WKHP", "JWMNP", "PINCP"]), columns=4
+    )
+    return faceted.resolve_scale(y="independent").configure_legend(orient="bottom", columns=3)
+
+
+def _mixture(table: pd.DataFrame, axis: str) -> alt.Chart:
+    mean = table.groupby([axis, "method"], as_index=False)["error"].mean()
+    return alt.Chart(mean).mark_line(point=True).encode(
+        alt.X(f"{axis}:Q", scale=alt.Scale(type="linear" if axis == "n" else "log")),
+        alt.Y("error:Q", title="mean absolute error of the population's mean",
+              scale=alt.Scale(type="log")),
+        alt.Color("method:N", title=None, legend=alt.Legend(orient="bottom", columns=2)),
+    ).properties(width=420, height=280)  # fmt: skip
+
+
+QUESTIONS = {
+    "1. Population's error, ours / unstratified (ratio of means over all combinations, and the "
+    "worst k), k <= 64": """
+        SELECT price, "column", round(avg(o) / avg(u), 2) AS ratio, round(max(r), 2) AS worst FROM (
+            SELECT price, "column", k, avg(a.population_error) AS o, avg(b.population_error) AS u,
+                   avg(a.population_error) / avg(b.population_error) AS r
+            FROM census AS a JOIN census AS b USING (combination, "column", price, k)
+            WHERE a.method = 'ours' AND b.method = 'unstratified' AND k <= 64
+              AND "column" <> 'PINCP' GROUP BY ALL)
+        GROUP BY ALL ORDER BY ALL""",
+    "2. Parity error at rho = 0.5: ours / the authors' StratCoinpress, same combinations": """
+        SELECT a."column", a.method, round(avg(a.parity_error / b.parity_error_strat_def10), 3)
+               AS mean_ratio, round(max(a.parity_error / b.parity_error_strat_def10), 3) AS worst
+        FROM census AS a JOIN authors AS b
+          ON list_sort(split(a.combination, '+')) = list_sort(split(b.combination, '+'))
+         AND a."column" = b."column"
+        WHERE a.price = 'rho 0.5' AND a.method IN ('ours', 'strata only', 'coinpress')
+        GROUP BY ALL ORDER BY ALL""",
+    "3. SCHL at rho = 0.5: the mean over repetitions of the worst relative error among strata of "
+    "10,000 and more": """
+        SELECT method, round(max(worst_large), 5) AS worst FROM census
+        WHERE price = 'rho 0.5' AND "column" = 'SCHL'
+          AND method <> 'unstratified'
+        GROUP BY ALL ORDER BY ALL""",
+    "4. PINCP's parity error, ours / plain Laplace, same price (pure epsilon)": """
+        SELECT price, round(avg(a.parity_error) / avg(b.parity_error), 3) AS ratio_of_means,
+               round(avg(a.parity_error / b.parity_error), 3) AS mean_of_ratios,
+               round(max(a.parity_error / b.parity_error), 3) AS worst,
+               count(*) FILTER (WHERE a.parity_error <= b.parity_error / 3) AS within_a_third,
+               count(*) AS combinations
+        FROM census AS a JOIN census AS b USING (combination, "column", price)
+        WHERE a.method = 'strata only' AND b.method = 'plain laplace'
+        GROUP BY ALL ORDER BY ALL""",
+    "5. Strata under 0.1 % of the rows, at rho = 0.5: median absolute error": """
+        SELECT "column", method, round(avg(small_error), 3) AS error FROM census
+        WHERE price = 'rho 0.5' GROUP BY ALL ORDER BY ALL""",
+    "6. The normal mixture: mean absolute error of the population's mean": """
+        SELECT method, round(avg(error), 6) AS error FROM mixture GROUP BY ALL ORDER BY error""",
+}
+
+
+def tell(folder: Path) -> None:
+    """Prints the numbers that README.md quotes, and writes them beside the figures."""
+    with duckdb.connect() as engine:
+        there = [name for name in ("census", "mixture") if (folder / f"{name}.parquet").exists()]
+        for name in there:
+            engine.execute(f"CREATE VIEW {name} AS FROM '{folder / name}.parquet'")
+        engine.execute(f"CREATE VIEW authors AS FROM '{AUTHORS}'")
+        known = [(t, sql) for t, sql in QUESTIONS.items() if "mixture" not in sql or len(there) > 1]
+        parts = [f"{title}\n\n{engine.sql(sql)}" for title, sql in known]
+    (folder / "numbers.txt").write_text("\n".join(parts), "utf-8")
+    print("\n".join(parts))

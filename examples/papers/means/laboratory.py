@@ -1,0 +1,66 @@
+"""A gate for repetitions: the kernel's own SQL, lattice and noise, without a budget.
+
+An experiment asks the same question hundreds of times, which no budget pays for. Everything that
+makes an answer is the kernel's: `render` writes the SQL, and the object with which `Allowance`
+answers a measurement draws the noise and confirms its price. Only the charge and the seal are left
+out, and exact numbers of the same query are read once. It sees rows: it is for simulated or public
+ones, never for a vault.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import duckdb
+import numpy as np
+
+from sqlpriv.kernel import algebra as a
+from sqlpriv.kernel.contract import TableContract
+from sqlpriv.kernel.gate import _ready
+from sqlpriv.kernel.release import Measurement, Release
+from sqlpriv.kernel.render import macros, render
+
+
+class Laboratory:
+    """Answers measurements over a table that is no secret.
+
+    Args:
+        engine: DuckDB with the contract's table.
+        contract: What is declared of it.
+        remembered: How many exact answers are kept.
+    """
+
+    def __init__(
+        self, engine: duckdb.DuckDBPyConnection, contract: TableContract, remembered: int = 64
+    ) -> None:
+        self.engine, self.contract, self._room = engine, contract, remembered
+        self._exact: dict[a.Query, list[int]] = {}
+        for macro in macros():
+            engine.execute(macro.replace("CREATE TEMP MACRO", "CREATE OR REPLACE TEMP MACRO"))
+
+    def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
+        """Returns noised answers, as `Allowance.release` would."""
+        missing = [m.query for m in measurements if m.query not in self._exact]
+        groups: dict[object, list[a.Query]] = defaultdict(list)
+        for query in dict.fromkeys(missing):
+            groups[(query.source, query.strata)].append(query)
+        read = {q: x for group in groups.values() for q, x in self._read(group).items()}
+        found = []
+        for m in measurements:
+            ready = _ready(m, self.contract)
+            values = ready.noised(self._exact.get(m.query) or read[m.query])
+            found.append(
+                Release(0, m.query, values.reshape(a.shape(m.query)), ready.sigma, m.price)
+            )
+        if len(self._exact) < self._room:
+            self._exact |= read
+        return tuple(found)
+
+    def _read(self, queries: Sequence[a.Query]) -> dict[a.Query, list[int]]:
+        exact = {q: [0] * int(np.prod(a.shape(q))) for q in queries}
+        for number, cell, value in self.engine.execute(
+            render(queries, self.contract, 0)
+        ).fetchall():
+            exact[queries[number]][cell] = int(value)
+        return exact

@@ -1,0 +1,153 @@
+"""What one question answers, again and again, and how far it is from the truth."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from dataclasses import dataclass
+
+import duckdb
+import numpy as np
+from laboratory import Laboratory
+from people import STRATA
+
+from sqlpriv import private_sql
+from sqlpriv.declarations import budget_at
+from sqlpriv.dialect import read
+from sqlpriv.estimate import means
+from sqlpriv.estimate.reconcile import two_levels
+from sqlpriv.kernel.budget import Budget, Rho
+from sqlpriv.plan.plan import plan
+
+COMBINATIONS = [c for n in range(1, 6) for c in itertools.combinations(STRATA, n)]
+SMALL = 0.001
+"""Strata of at most this part of the rows are those that the paper's authors leave out."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """How a mean is asked for.
+
+    Args:
+        name: In the results.
+        call: `AVG` with `{}` for the column.
+        stratified: Whether there is a STRATIFY BY.
+        options: Of the statement, behind its price.
+    """
+
+    name: str
+    call: str
+    stratified: bool = True
+    options: str = ""
+
+
+OURS = Method("ours", "AVG({})", options=", population_share = 0.85")
+FRESH = Method("unstratified", "AVG({})", stratified=False)
+STRATA_ONLY = Method("strata only", "AVG({})")
+COINPRESS = Method("coinpress", "AVG({} USING coinpress)")
+LAPLACE = Method("plain laplace", "AVG({} USING laplace)")
+GAUSSIAN = Method("plain gaussian", "AVG({} USING gaussian)")
+
+
+@dataclass(frozen=True)
+class Price:
+    """A price by its name in the results, and how it is written."""
+
+    name: str
+    option: str
+    budget: Budget
+
+
+RHO = Price("rho 0.5", "rho = 0.5", Budget("people", Rho(10**12), 1e-9))
+
+
+def zcdp(epsilon: float) -> Price:
+    """Returns the price of (epsilon, 1e-9)-DP by Gaussian noise."""
+    return Price(f"eps {epsilon:g}", f"epsilon = {epsilon}", budget_at("people", 1e3, 1e-9))
+
+
+def pure(epsilon: float) -> Price:
+    """Returns the price of pure epsilon, by Laplace noise."""
+    return Price(f"pure eps {epsilon:g}", f"epsilon = {epsilon}", budget_at("people", 1e3))
+
+
+@dataclass(frozen=True)
+class Truth:
+    """Exact counts and means of the cells, and of all rows."""
+
+    n: np.ndarray
+    mean: np.ndarray
+    whole: float
+
+
+def truth(engine: duckdb.DuckDBPyConnection, by: tuple[str, ...], column: str) -> Truth:
+    """Returns the truth of every cell of the domain, row-major; NaN where nobody is."""
+    sizes = [STRATA[c][1] - STRATA[c][0] + 1 for c in by]
+    number = "0"
+    for c, size in zip(by, sizes, strict=True):
+        number = f"({number} * {size} + {c} - {STRATA[c][0]})"
+    n, total = np.zeros(int(np.prod(sizes))), np.zeros(int(np.prod(sizes)))
+    sql = f"SELECT {number}, count({column}), sum({column}) FROM people GROUP BY 1"
+    for cell, count, added in engine.execute(sql).fetchall():
+        n[cell], total[cell] = count, added or 0
+    with np.errstate(invalid="ignore"):
+        return Truth(n, total / n, float(total.sum() / n.sum()))
+
+
+def repeated(
+    laboratory: Laboratory, by: tuple[str, ...], column: str, method: Method, price: Price,
+    exact: Truth, repetitions: int,
+) -> dict[str, float | str | int | None]:  # fmt: skip
+    """Returns mean errors over the repetitions; see README.md for what each column is."""
+    started = time.process_time()
+    errors = [_errors(*asked(laboratory, by, column, method, price), exact, method.stratified)
+              for _ in range(repetitions)]  # fmt: skip
+    found = {name: None if value is None else float(np.mean([e[name] for e in errors]))
+             for name, value in errors[0].items()}  # fmt: skip
+    seconds = (time.process_time() - started) / repetitions
+    kept = int((exact.n > SMALL * exact.n.sum()).sum())
+    public = {"combination": "+".join(by), "column": column, "method": method.name,
+              "price": price.name, "k": kept, "cells": exact.n.size}  # fmt: skip
+    return public | {"repetitions": repetitions, "cpu_seconds": seconds} | found
+
+
+def asked(
+    laboratory: Laboratory, by: tuple[str, ...], column: str, method: Method, price: Price
+) -> tuple[np.ndarray, float]:
+    """Asks once, as a session would; returns the strata's means and the population's."""
+    sql = f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({price.option}{method.options}) "
+    sql += f"{method.call.format(column)} AS x FROM people"
+    sql += f" STRATIFY BY {', '.join(by)}" if method.stratified else ""
+    (statement,) = read(sql)
+    planned = plan(statement, laboratory.contract, price.budget, None)
+    releases, adapted = private_sql.asked(planned, laboratory)  # type: ignore[arg-type]
+    by_query = {release.query: release for release in releases}
+    output = planned.output
+    recipe, own = output.recipes[0], output.own[0] if output.own else None
+    found = {r: adapted[r] if r in adapted else means.moments(r, by_query)
+             for r in (recipe, own) if r is not None}  # fmt: skip
+    strata, whole = two_levels(recipe, found[recipe], None, (own, found[own]) if own else None)
+    return strata.values, float(whole.values)
+
+
+def _errors(
+    strata: np.ndarray, whole: float, exact: Truth, stratified: bool
+) -> dict[str, float | None]:
+    """Returns the errors of one answer.
+
+    Parity error is Definition 10 with ω = 1/k over the strata that the authors keep. A figure that
+    is missing counts as wrong by all of it; without strata the population's stands for each.
+    """
+    guess = np.nan_to_num(strata) if stratified else np.full(exact.n.size, whole)
+    apart = np.abs(guess - exact.mean)
+    relative = apart / np.abs(exact.mean)
+    share = exact.n / exact.n.sum()
+    kept, small = share > SMALL, (share > 0) & (share <= SMALL)
+    large = kept & (exact.n >= 10_000)
+    return {
+        "population_error": abs(whole - exact.whole),
+        "population_relative": abs(whole / exact.whole - 1),
+        "parity_error": abs(whole / exact.whole - 1) / kept.sum() + float(relative[kept].sum()),
+        "worst_large": float(relative[large].max()) if large.any() else None,
+        "small_error": float(np.median(apart[small])) if small.any() else None,
+    }

@@ -8,23 +8,26 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
 import duckdb
 import pyarrow as pa
 
-from sqlpriv import catalog, dialect, private_sql, release_sql, show
+from sqlpriv import catalog, dialect, private_sql, release_sql, show, stages
 from sqlpriv.answer import answer, rehearse
 from sqlpriv.columns import columns
 from sqlpriv.declarations import declare
 from sqlpriv.dialect import tree as t
+from sqlpriv.dialect.sources import tables
 from sqlpriv.errors import (
     DeclarationError,
     InterfaceError,
     OperationalError,
     PermissionDenied,
+    ProgrammingError,
     Refused,
 )
 from sqlpriv.evaluation_sql import evaluated
@@ -36,7 +39,7 @@ from sqlpriv.kernel.ledger import Account
 from sqlpriv.kernel.scope import name
 from sqlpriv.owner import OwnerEngine, Parameters, outside
 from sqlpriv.plan.plan import Plan, plan
-from sqlpriv.plan.price import epsilon_shown
+from sqlpriv.plan.price import epsilon_shown, statement_price
 from sqlpriv.publish import publish
 from sqlpriv.store import beside
 from sqlpriv.synth.progress import Progress, Report, silent
@@ -287,16 +290,19 @@ class Session:
 
     def _noised(self, select: t.Select, contracts: Mapping[str, TableContract]) -> bool:
         """Tells whether a query is answered under the budget, and not exactly by DuckDB."""
-        contract = contracts.get(select.table.lower())
-        exact = contract is None or (contract.public and contract.unit is None)
-        return select.private or (self._owner is None and not exact)
+        return select.private or (self._owner is None and stages.is_private(select, contracts))
 
     def _select(self, select: t.Select) -> Result:
         contracts = self._contracts()
         if not self._noised(select, contracts):
             if self._owner is not None:
-                return self._exactly(select.text, select.parameters, (select.table,))
-            return self._released(select.text, (select.table,), contracts, select.parameters)
+                return self._exactly(select.text, select.parameters, tables(select))
+            return self._released(select.text, tables(select), contracts, select.parameters)
+        select, private = self._settled(select, contracts)
+        if (why := self._unplanned(select, private, contracts)) is not None:
+            return self._in_stages(select, contracts, why)
+        if private:
+            return self._adaptively(select, private, contracts)
         planned, contract = self._planned(select, contracts)
         weights = self._weights(planned.output.weights)
         rehearse(planned, weights)
@@ -319,7 +325,10 @@ class Session:
     def _planned(
         self, select: t.Select, contracts: Mapping[str, TableContract]
     ) -> tuple[Plan, TableContract]:
-        contract = self._private(select.table, select.pos, contracts)
+        named = [name for name in tables(select) if name in contracts]
+        private = [name for name in named if contracts[name].unit is not None]
+        table = next(iter([*private, *named, select.table]))
+        contract = self._private(table, select.pos, contracts)
         budget, left = self._budget(contract, select.pos), self._left(contract, ())
         select = private_sql.targeted(self._kernel, select, contract, budget, left)
         return plan(select, contract, budget, self._epsilon), contract
@@ -327,6 +336,111 @@ class Session:
     @property
     def _epsilon(self) -> float | None:
         return self._settings.get("privacy_epsilon")
+
+    def _settled(
+        self, select: t.Select, contracts: Mapping[str, TableContract]
+    ) -> tuple[t.Select, list[t.Subquery]]:
+        """Returns the statement with what public subqueries give, and its private ones."""
+        public, _ = stages.inner(select, contracts)
+        select = stages.resolved(select, public, self._public_value) if public else select
+
+        def members(part: t.InQuery) -> pa.Table | None:
+            with suppress(ProgrammingError, Refused):  # it looks at the row around it, say
+                return self._released(part.text, tables(part.query), contracts).table
+            return None
+
+        select = stages.listed(select, contracts, members)
+        return select, list(dict.fromkeys(stages.inner(select, contracts)[1]))
+
+    def _unplanned(
+        self, select: t.Select, private: list[t.Subquery], contracts: Mapping[str, TableContract]
+    ) -> Refused | None:
+        """Returns why a statement with WITH cannot be planned as a whole, if it cannot."""
+        if not select.stages:
+            return None
+        try:
+            self._planned(stages.rehearsed(select, private), contracts)
+            for part in private:
+                self._planned(stages.asked(part), contracts)
+        except Refused as why:
+            return why
+        return None
+
+    def _public_value(self, part: t.Subquery) -> pa.Table:
+        found = self._released(part.text, tables(part.query), self._contracts()).table
+        return pa.table({}) if found is None else found
+
+    def _price(self, select: t.Select, contracts: Mapping[str, TableContract]) -> Price:
+        named = [n for n in tables(select) if n in contracts and contracts[n].unit is not None]
+        contract = self._private((named or [select.table])[0], select.pos, contracts)
+        setting = self._settings.get("privacy_epsilon")
+        return statement_price(select.options, self._budget(contract, select.pos), setting,
+                               select.pos)  # fmt: skip
+
+    def _adaptively(
+        self,
+        select: t.Select,
+        private: list[t.Subquery],
+        contracts: Mapping[str, TableContract],
+    ) -> Result:
+        """Answers scalar subqueries first, each with an equal part of the price; see `stages`."""
+        price, parts = self._price(select, contracts), len(private) + 1
+        outer = stages.priced(select, price, parts)
+        planned, _ = self._planned(stages.rehearsed(outer, private), contracts)
+        rehearse(planned, self._weights(planned.output.weights))
+        asked = {p: stages.priced(stages.asked(p), price, parts) for p in private}
+        for part, query in asked.items():
+            try:
+                first, _ = self._planned(query, contracts)
+            except Refused as why:
+                raise stages.alone(part, why) from None
+            rehearse(first, None)
+        made = {part: self._select(query) for part, query in asked.items()}
+        rows = {part: result.table for part, result in made.items()}
+        last = self._select(stages.resolved(outer, private, lambda part: rows[part]))
+        return self._together(last, list(made.values()), contracts, select)
+
+    def _in_stages(
+        self, select: t.Select, contracts: Mapping[str, TableContract], why: Refused
+    ) -> Result:
+        """Answers the queries of WITH first, and runs the rest on their rows; see `stages`."""
+        found = stages.stages(select, contracts, why)
+        (body,) = dialect.read(select.body)
+        known = {name.lower() for name, _ in found}
+        named = body.tables if isinstance(body, t.Plain) else tables(body)  # type: ignore[arg-type]
+        public = [n for n in named if n not in known]
+        if any(n not in contracts or not contracts[n].public for n in public):
+            raise why
+        price = self._price(found[0][1], contracts)
+        asked = [(name, stages.priced(query, price, len(found))) for name, query in found]
+        shown = {contracts[n].table: self._kernel.public(n) for n in public}
+        empty = {}
+        for stage, query in asked:
+            planned, _ = self._planned(self._settled(query, contracts)[0], contracts)
+            empty[stage] = pa.Table.from_pylist([], rehearse(planned, None))
+        release_sql.query(
+            self._store, {**shown, **empty}, select.body, select.parameters, self._running
+        )
+        made = [(name, self._select(query)) for name, query in asked]
+        rows = {**shown, **{name: result.table for name, result in made}}
+        last = Result(
+            release_sql.query(self._store, rows, select.body, select.parameters, self._running)
+        )
+        return self._together(last, [result for _, result in made], contracts, select)
+
+    def _together(
+        self,
+        last: Result,
+        before: list[Result],
+        contracts: Mapping[str, TableContract],
+        select: t.Select,
+    ) -> Result:
+        """Returns the last result with the price of all."""
+        prices = [r.price for r in (*before, last) if r.price is not None]
+        spent = type(prices[0])(sum(price.nano for price in prices))
+        named = [n for n in tables(select) if n in contracts and contracts[n].unit is not None]
+        budget = self._budget(contracts[named[0]], select.pos)
+        return replace(last, price=spent, epsilon=epsilon_shown(spent, budget.delta))
 
     def _private(
         self, table: str, pos: t.Pos, contracts: Mapping[str, TableContract]
@@ -373,6 +487,8 @@ class Session:
         contracts = self._contracts()
         match statement.statement:
             case t.Select() as select:
+                if (several := self._explained(select, contracts)) is not None:
+                    return several
                 planned, contract = self._planned(select, contracts)
                 rehearse(planned, self._weights(planned.output.weights))
                 account = self._account(contract, select.pos)
@@ -388,6 +504,45 @@ class Session:
                 return Result(release_sql.explained(self._kernel, job, contract, left, delta))
             case t.Plain() as plain:
                 raise plain.refusal
+
+    def _explained(
+        self, select: t.Select, contracts: Mapping[str, TableContract]
+    ) -> pa.Table | None:
+        """Returns the rows of a statement of several questions, each with its own total."""
+        settled, private = self._settled(select, contracts)
+        public = settled != select
+        select = settled
+        why = self._unplanned(select, private, contracts)
+        if why is not None:
+            found = stages.stages(select, contracts, why)
+            price = self._price(found[0][1], contracts)
+            queries = [stages.priced(query, price, len(found)) for _, query in found]
+        elif private:
+            price, parts = self._price(select, contracts), len(private) + 1
+            outer = self._foreseen(stages.priced(select, price, parts), private, price, contracts)
+            queries = [*(stages.priced(stages.asked(p), price, parts) for p in private), outer]
+        elif public:
+            queries = [select]
+        else:
+            return None
+        return pa.concat_tables([self._explain(t.Explain(query)) for query in queries])
+
+    def _foreseen(
+        self,
+        outer: t.Select,
+        private: list[t.Subquery],
+        price: Price,
+        contracts: Mapping[str, TableContract],
+    ) -> t.Select:
+        """Returns a statement as it will be asked: answers of subqueries that are sealed are known,
+        for others any number stands, whose price is the same."""
+        parts, known = len(private) + 1, {}
+        for part in private:
+            query = stages.priced(stages.asked(part), price, parts)
+            if self._due(*self._planned(query, contracts)).nano:
+                return stages.rehearsed(outer, private)
+            known[part] = self._select(query).table
+        return stages.resolved(outer, private, lambda part: known[part])
 
     # --- synthetic tables ---
 

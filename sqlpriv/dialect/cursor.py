@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlpriv.dialect.keywords import CONSTRUCTS, NO_ALIAS, RESERVED
 from sqlpriv.dialect.parameters import Binding
 from sqlpriv.dialect.tokens import Kind, Token
+from sqlpriv.dialect.tree import Query
 from sqlpriv.errors import Refused
 
 MAX_DEPTH = 100
@@ -24,7 +25,10 @@ class Cursor:
 
     def __init__(self, tokens: Sequence[Token], text: str, binding: Binding) -> None:
         self.tokens, self.text, self.binding = tokens, text, binding
-        self.index = self.depth = 0
+        self.index = self.depth = self.skip = 0
+        self.queries: dict[str, Query] = {}  # what WITH introduced, by lower-case name
+        self.weights: dict[str, int] = {}  # how many queries a use of one stands for
+        self.copies = 0
 
     def peek(self, ahead: int = 0) -> Token:
         """Returns the token that many places ahead; beyond the last one, the last one."""

@@ -13,8 +13,20 @@ from collections.abc import Iterator
 
 from sqlpriv.dialect import operands
 from sqlpriv.dialect.cursor import MAX_DEPTH, Cursor, refusal
-from sqlpriv.dialect.keywords import CONSTRUCTS, SUBQUERY
-from sqlpriv.dialect.tree import Between, Binary, Call, Cast, InList, IsNull, Literal, Node, Unary
+from sqlpriv.dialect.intervals import interval
+from sqlpriv.dialect.keywords import CONSTRUCTS, QUERY_HEADS
+from sqlpriv.dialect.tree import (
+    Between,
+    Binary,
+    Call,
+    Cast,
+    InList,
+    InQuery,
+    IsNull,
+    Literal,
+    Node,
+    Unary,
+)
 
 OR, AND, NOT, IS, COMPARE, RANGE, OTHER, ADD, MULTIPLY, POWER, SIGN = range(1, 12)
 COMPARISONS = {"=": "=", "==": "=", "<>": "<>", "!=": "<>", "<": "<", "<=": "<=", ">": ">",
@@ -69,6 +81,8 @@ def _longer(c: Cursor, left: Node, power: int) -> Node | None:
     op = c.peek().upper
     if op in ARITHMETIC and ARITHMETIC[op] >= power:
         c.next()
+        if c.at("INTERVAL") and op in "+-":
+            return interval(c, left, -1 if op == "-" else 1)
         return _arithmetic(op, left, operation(c, ARITHMETIC[op] + 1))
     if op in COMPARISONS and power <= COMPARE:
         return _comparison(c, left)
@@ -80,7 +94,7 @@ def _longer(c: Cursor, left: Node, power: int) -> Node | None:
     if op == "::":
         c.next()
         return operands.cast(left, operands.type_name(c), False, left.pos)
-    if op in ("[", "->", "->>", "COLLATE", "GLOB", "SIMILAR", "ESCAPE") or c.at("AT", "TIME"):
+    if op in ("[", "->", "->>", "COLLATE", "GLOB", "SIMILAR") or c.at("AT", "TIME"):
         raise c.refuse(*CONSTRUCTS["->" if op == "->>" else op])
     return _range(c, left, power)
 
@@ -145,22 +159,23 @@ def _range(c: Cursor, left: Node, power: int) -> Node | None:
         return None
     negated = c.accept("NOT")
     token = c.next()
+    if word == "IN" and c.peek(1).upper in QUERY_HEADS:
+        first = c.peek(1)
+        found = operands.in_parentheses(c)
+        return InQuery(left, found, negated, c.since(first).removesuffix(")"), left.pos)
     if word == "IN":
         return InList(left, _in_items(c), negated, left.pos)
     low = operation(c, RANGE + 1)
     if word == "BETWEEN":
         c.expect("AND")
         return Between(left, low, operation(c, RANGE + 1), negated, left.pos)
-    if c.at("ESCAPE"):
-        raise c.refuse(*CONSTRUCTS["ESCAPE"])
-    node = Call(word.lower(), (left, low), pos=token.pos)
+    args = (left, low, operation(c, RANGE + 1)) if c.accept("ESCAPE") else (left, low)
+    node = Call(word.lower(), args, pos=token.pos)
     return Unary("not", node, left.pos) if negated else node
 
 
 def _in_items(c: Cursor) -> tuple[Node, ...]:
     c.expect("(")
-    if operands.at_query(c):
-        raise c.refuse(*SUBQUERY)
     items = [operation(c, OR)]
     while c.accept(","):
         items.append(operation(c, OR))

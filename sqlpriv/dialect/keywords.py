@@ -27,8 +27,8 @@ NO_ALIAS = RESERVED | words(
 
 QUERY_HEADS = words("SELECT WITH FROM VALUES TABLE PIVOT UNPIVOT PIVOT_WIDER PIVOT_LONGER")
 
-_ONE_TABLE = "query one table: FROM t [AS alias]"
-_JOIN = ("joins are not answered privately", _ONE_TABLE)
+_JOIN = ("such joins are not answered privately",
+         "write t JOIN u ON …, LEFT JOIN, or FROM t, u WHERE …")  # fmt: skip
 _SET = ("set operations are not answered privately", "ask one SELECT at a time; each has its price")
 _WINDOW = (
     "window functions are not answered privately",
@@ -45,7 +45,7 @@ _LIST = (
 )
 _ORDER = "the order is SELECT … FROM … WHERE … GROUP BY … STRATIFY BY … HAVING … ORDER BY … LIMIT"
 
-SUBQUERY = ("subqueries are not answered privately", "write one SELECT over one table")
+SUBQUERY = ("a subquery cannot stand here", "write it in FROM, or in WHERE behind EXISTS or IN")
 STAR = (
     "* stands for every column, and raw columns never leave a private table",
     "name the aggregates you want, e.g. COUNT(*)",
@@ -72,7 +72,6 @@ CONSTRUCTS: dict[str, tuple[str, str]] = {
     "COLLATE": ("collations are not answered privately", "compare the values as stored"),
     "GLOB": ("GLOB is not answered privately", "compare with = or IN"),
     "SIMILAR": ("SIMILAR TO is not answered privately", "compare with = or IN"),
-    "ESCAPE": ("ESCAPE is not answered privately", "compare with = or IN"),
     "FETCH": ("FETCH is not understood here", "write LIMIT n"),
     "AT": ("AT is not answered privately", "query the table as it is now, without a time zone"),
     "WITHIN": ("WITHIN GROUP is for PERCENTILE_CONT, PERCENTILE_DISC and MODE",
@@ -84,6 +83,6 @@ CONSTRUCTS: dict[str, tuple[str, str]] = {
     "INTERVAL": ("intervals are not answered privately",
                  "compare with a date, as in d >= DATE '2020-01-01'"),
     "WITH": ("common table expressions (WITH … AS) are not answered privately",
-             "write one SELECT over one table"),
+             "write WITH at the beginning of the statement"),
 }  # fmt: skip
 """Word or sign → what it is called, and what to write instead."""

@@ -7,11 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlpriv.dialect.cursor import Cursor, refusal
+from sqlpriv.dialect.cursor import MAX_DEPTH, Cursor, refusal
 from sqlpriv.dialect.keywords import CONSTRUCTS, QUERY_HEADS, STAR, SUBQUERY
 from sqlpriv.dialect.literals import MOMENTS, WORDS, moment, number
 from sqlpriv.dialect.tokens import Kind, Token
-from sqlpriv.dialect.tree import Call, CaseWhen, Cast, Literal, Name, Node, Pos
+from sqlpriv.dialect.tree import (
+    Call,
+    CaseWhen,
+    Cast,
+    Exists,
+    Literal,
+    Name,
+    Node,
+    Pos,
+    Query,
+    Subquery,
+)
 
 Read = Callable[[Cursor, int], Node]
 LOOSEST = 1
@@ -68,8 +79,12 @@ def operand(c: Cursor, read: Read) -> Node:
         return _typed_literal(c)
     if c.at("INTERVAL") and c.peek(1).kind in (Kind.NUMBER, Kind.PARAMETER):
         raise c.refuse(*CONSTRUCTS["INTERVAL"])
-    if c.at("EXISTS", "(") or c.at("COLUMNS", "("):
+    if c.accept("EXISTS"):
+        return Exists(in_parentheses(c), token.pos)
+    if c.at("COLUMNS", "("):
         raise c.refuse(*CONSTRUCTS[token.upper])
+    if c.at("SUBSTRING", "("):
+        return _substring(c, read)
     if not c.at_name():
         raise c.unexpected("an expression")
     return _named(c, read)
@@ -77,13 +92,40 @@ def operand(c: Cursor, read: Read) -> Node:
 
 def _parenthesised(c: Cursor, read: Read) -> Node:
     if at_query(c):
-        raise c.refuse(*SUBQUERY)
+        first = c.peek()
+        c.index -= 1
+        return Subquery(in_parentheses(c), c.since(first).removesuffix(")"), first.pos)
     node = read(c, LOOSEST)
     if c.at(","):
         raise c.refuse("a row of values (a, b) is not answered privately",
                        "compare the columns one by one")  # fmt: skip
     c.expect(")")
     return node
+
+
+def in_parentheses(c: Cursor) -> Query:
+    """Returns the query of `(query)`."""
+    from sqlpriv.dialect.sources import enclosed  # one recursive grammar in several modules
+
+    c.expect("(")
+    c.depth += 1
+    if c.depth > MAX_DEPTH:
+        raise c.refuse(f"the query nests deeper than {MAX_DEPTH} levels", "simplify it")
+    found = enclosed(c)
+    c.depth -= 1
+    return found
+
+
+def _substring(c: Cursor, read: Read) -> Node:
+    """Reads SUBSTRING(x, start, length) and SUBSTRING(x FROM start FOR length)."""
+    token = c.next()
+    c.expect("(")
+    args = [read(c, LOOSEST)]
+    for words in (("FROM", ","), ("FOR", ",")):
+        if any(c.accept(word) for word in words):
+            args.append(read(c, LOOSEST))
+    c.expect(")")
+    return Call("substring", tuple(args), pos=token.pos)
 
 
 def _case(c: Cursor, read: Read) -> Node:

@@ -14,14 +14,18 @@ from sqlpriv.dialect.tree import (
     Call,
     CaseWhen,
     Cast,
+    Exists,
     InList,
+    InQuery,
     IsNull,
     Item,
     Literal,
     Name,
     Node,
+    Subquery,
     Unary,
 )
+from sqlpriv.errors import Refused
 from sqlpriv.kernel.contract import Value
 
 Rename = Callable[[Node], str | None]
@@ -125,6 +129,15 @@ def _written(node: Node, write: Callable[[Node], str]) -> str:
             return _case(node, write)
         case Call(name, (left, right)) if name in ("like", "ilike"):
             return f"({write(left)} {name.upper()} {write(right)})"
+        case Call(name, (left, right, sign)) if name in ("like", "ilike"):
+            return f"({write(left)} {name.upper()} {write(right)} ESCAPE {write(sign)})"
+        case Exists() | InQuery() | Subquery():
+            raise Refused(
+                "a subquery cannot stand here",
+                line=node.pos.line,
+                column=node.pos.column,
+                hint="a value of another statement can be written as a literal",
+            )
     return _call(node, write)
 
 

@@ -1,6 +1,7 @@
 """SELECT in the form that can be answered, and CREATE SYNTHETIC TABLE … AS SELECT.
 
-    SELECT [WITH DIFFERENTIAL_PRIVACY [OPTIONS (…)]] items FROM table [[AS] alias] [WHERE …]
+    [WITH name AS (query), …]
+    SELECT [WITH DIFFERENTIAL_PRIVACY [OPTIONS (…)]] items FROM source [WHERE …]
     [GROUP BY …] [STRATIFY BY … [WEIGHTS FROM table]] [HAVING …] [ORDER BY …] [LIMIT …] [OFFSET …]
 
 STRATIFY is a clause only where BY follows it; anywhere else it is a name like any other.
@@ -12,8 +13,9 @@ from dataclasses import dataclass, replace
 
 from sqlpriv.dialect.cursor import Cursor, refusal
 from sqlpriv.dialect.expression import expression
-from sqlpriv.dialect.keywords import CONSTRUCTS, MISPLACED, STAR, SUBQUERY
+from sqlpriv.dialect.keywords import CONSTRUCTS, MISPLACED, STAR
 from sqlpriv.dialect.literals import options
+from sqlpriv.dialect.sources import enclosed, names, renamed, source, tables
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.dialect.tree import (
     CreateSynthetic,
@@ -22,8 +24,12 @@ from sqlpriv.dialect.tree import (
     Node,
     Options,
     Order,
+    Query,
     Select,
+    Source,
     Stratify,
+    Table,
+    Union,
 )
 
 CLAUSES = "WHERE, GROUP BY, STRATIFY BY, HAVING, ORDER BY, LIMIT or the end of the statement"
@@ -45,14 +51,61 @@ def select(c: Cursor) -> Select:
         Refused: It is not of the form that can be answered, at the first place where it is not.
     """
     first = c.peek()
-    core = _core(c)
+    stages = _with(c)
+    body = c.peek()
+    found = _tail(c, _core(c))
+    if c.at("UNION"):
+        raise c.refuse(*CONSTRUCTS["UNION"])
+    if c.peek().kind is not Kind.END:
+        raise _no_clause(c)
+    return replace(found, text=c.since(first), stages=stages, body=c.since(body) if stages else "")
+
+
+def query(c: Cursor) -> Query:
+    """Returns a query inside parentheses: WITH, SELECT, UNION ALL; it ends where they close.
+
+    Raises:
+        Refused: As `select`; UNION without ALL.
+    """
+    first, outside = c.peek(), dict(c.queries)
+    _with(c)
+    parts = [_tail(c, _core(c, inside=True))]
+    while c.accept("UNION"):
+        if not c.accept("ALL"):
+            raise c.refuse("UNION takes equal rows together, over all units", "write UNION ALL")
+        parts.append(_tail(c, _core(c, inside=True)))
+    c.queries = outside
+    return parts[0] if len(parts) == 1 else Union(tuple(parts), first.pos)
+
+
+def _with(c: Cursor) -> tuple[tuple[str, Query], ...]:
+    """Reads WITH name [(columns)] AS (query), …; each is known to what comes after it."""
+    if c.at("WITH", "DIFFERENTIAL_PRIVACY") or not c.accept("WITH"):
+        return ()
+    if c.at("RECURSIVE"):
+        raise c.refuse("recursive queries are not answered privately", "write WITH name AS (…)")
+    found: list[tuple[str, Query]] = []
+    while not found or c.accept(","):
+        name = c.name("a name")
+        columns = names(c, "the name of a column") if c.at("(") else ()
+        c.expect("AS")
+        if not c.accept("MATERIALIZED"):
+            c.accept("NOT", "MATERIALIZED")
+        c.expect("(")
+        before = c.copies
+        made = enclosed(c)
+        c.weights[name.lower()] = 1 + c.copies - before
+        made = renamed(made, columns, c) if columns else made
+        c.queries[name.lower()] = made
+        found.append((name, made))
+    return tuple(found)
+
+
+def _tail(c: Cursor, core: Select) -> Select:
     having = expression(c) if c.accept("HAVING") else None
     order_by = _order_by(c)
     limit, offset = _limits(c)
-    if c.peek().kind is not Kind.END:
-        raise _no_clause(c)
-    text = c.since(first)
-    return replace(core, having=having, order_by=order_by, limit=limit, offset=offset, text=text)
+    return replace(core, having=having, order_by=order_by, limit=limit, offset=offset)
 
 
 def synthetic(c: Cursor) -> CreateSynthetic:
@@ -94,24 +147,26 @@ def _check_synthetic(c: Cursor, head: Token, core: Select) -> None:
                       "write USING mst OPTIONS (epsilon = 1)")  # fmt: skip
 
 
-def _core(c: Cursor) -> Select:
-    """Reads from SELECT to the end of STRATIFY BY."""
+def _core(c: Cursor, *, inside: bool = False) -> Select:
+    """Reads from SELECT to the end of STRATIFY BY; * is an output of queries inside alone."""
     first = c.peek()
     if not c.accept("SELECT"):
         raise _no_select(c)
     private, given = _privacy(c)
-    items = _items(c)
+    items = _items(c, inside)
     if c.at("STRATIFY", "BY"):
         raise c.refuse(*MISPLACED)
     if not c.accept("FROM"):
         raise c.unexpected("FROM and the name of a table")
-    table, alias = _source(c)
+    found = source(c)
+    table, alias = (found.name, found.alias) if isinstance(found, Table) else (_first(found), "")
     where = expression(c) if c.accept("WHERE") else None
     grouping = _group_by(c) if c.accept("GROUP", "BY") else _Grouping()
     strata = _stratify(c)
     return Select(
         items, table, alias, where, grouping.by, grouping.all, strata,
         private=private or strata is not None, options=given, pos=first.pos,
+        source=None if isinstance(found, Table) else found,
     )  # fmt: skip
 
 
@@ -136,7 +191,14 @@ def _privacy(c: Cursor) -> tuple[bool, Options]:
     return True, options(c)
 
 
-def _items(c: Cursor) -> tuple[Item, ...]:
+def _first(found: Source) -> str:
+    """Returns the first table that is named: what messages are about."""
+    return next(iter(tables(found)), "")
+
+
+def _items(c: Cursor, inside: bool) -> tuple[Item, ...]:
+    if inside and c.accept("*"):
+        return (Item(Name("*")),)
     items = [_item(c)]
     while c.accept(","):
         if c.at("FROM"):  # DuckDB allows a comma after the last item.
@@ -157,28 +219,6 @@ def _item(c: Cursor) -> Item:
             raise refusal(token, f"expected a name, found {token.shown}")
         return Item(expr, token.value, text)
     return Item(expr, c.next().value if c.at_alias() else "", text)
-
-
-def _source(c: Cursor) -> tuple[str, str]:
-    """Reads the one table of FROM and its alias."""
-    if c.at("("):
-        raise c.refuse(*SUBQUERY)
-    if c.peek().kind is Kind.STRING:
-        raise c.refuse("a file is not a table of the vault", "an owner loads it first")
-    if c.peek(1).upper == "(" and c.at_name():
-        raise c.refuse(f"{c.peek().shown}() is a table function, not a table of the vault",
-                       "query a table by its name")  # fmt: skip
-    table = c.table()
-    alias = c.name("an alias") if c.accept("AS") else ""
-    if not alias and c.at_alias():
-        alias = c.next().value
-    if alias and c.at("("):
-        raise c.refuse("aliases of columns are not read", "write FROM table AS alias")
-    if c.at(","):
-        raise c.refuse(*CONSTRUCTS["JOIN"])
-    if c.peek().upper in CONSTRUCTS and not (c.at("USING") or c.at("WITH", "DIFFERENTIAL_PRIVACY")):
-        raise c.refuse(*CONSTRUCTS[c.peek().upper])
-    return table, alias
 
 
 def _group_by(c: Cursor) -> _Grouping:

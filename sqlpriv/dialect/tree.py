@@ -135,7 +135,38 @@ class Cast:
     pos: Pos = _pos()
 
 
-Node = Name | Literal | Call | Unary | Binary | IsNull | InList | Between | CaseWhen | Cast
+@dataclass(frozen=True)
+class Exists:
+    """`EXISTS (query)`."""
+
+    query: Query
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class InQuery:
+    """`arg [NOT] IN (query)`; `text` is the query's own."""
+
+    arg: Node
+    query: Query
+    negated: bool = False
+    text: str = field(default="", compare=False)
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class Subquery:
+    """`(query)` where a value stands; `text` is the query's own."""
+
+    query: Query
+    text: str = field(default="", compare=False)
+    pos: Pos = _pos()
+
+
+Node = (
+    Name | Literal | Call | Unary | Binary | IsNull | InList | Between | CaseWhen | Cast | Exists
+    | InQuery | Subquery
+)  # fmt: skip
 
 # --- SELECT --------------------------------------------------------------------------------------
 
@@ -167,6 +198,38 @@ class Stratify:
     pos: Pos = _pos()
 
 
+@dataclass(frozen=True)
+class Table:
+    """A table of FROM, and its alias or ''."""
+
+    name: str
+    alias: str = ""
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class Derived:
+    """`(query) AS alias`; also a name that WITH introduced."""
+
+    query: Query
+    alias: str = ""
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class Joined:
+    """`left JOIN right ON on | USING (using)`; kind: inner, left, right, cross, semi or anti."""
+
+    left: Source
+    right: Source
+    kind: str
+    on: Node | None = None
+    using: tuple[str, ...] = ()
+    pos: Pos = _pos()
+
+
+Source = Table | Derived | Joined
+
 Options = tuple[tuple[str, Value], ...]
 """`OPTIONS (name = value, …)` in the order written; names are lower case."""
 
@@ -177,12 +240,14 @@ tuple for `?`, a mapping without the sign for `$1` and `$name`."""
 
 @dataclass(frozen=True)
 class Select:
-    """A SELECT over one table in the form that can be answered privately.
+    """A SELECT in the form that can be answered privately.
 
     Args:
         items: The outputs.
-        table: The one table of FROM.
+        table: The table of FROM, the first one where there are several.
         alias: Its alias, or ''.
+        source: The whole of FROM where it is more than one table; else None.
+        stages: Queries of WITH by name and `body`, the text of the SELECT behind them.
         where: Predicate or None.
         group_by: Grouping expressions (ordinals and aliases not yet resolved).
         group_all: GROUP BY ALL was written.
@@ -208,7 +273,21 @@ class Select:
     options: Options = ()
     text: str = field(default="", compare=False)
     parameters: Bound = field(default=(), compare=False)
+    source: Source | None = None
+    stages: tuple[tuple[str, Query], ...] = field(default=(), compare=False)
+    body: str = field(default="", compare=False)
     pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class Union:
+    """SELECTs joined by UNION ALL."""
+
+    parts: tuple[Select, ...]
+    pos: Pos = _pos()
+
+
+Query = Select | Union
 
 
 @dataclass(frozen=True)

@@ -182,6 +182,7 @@ class PerUnit:
     source: Relation
     keys: tuple[tuple[str, Expr], ...] = ()
     folds: tuple[Fold, ...] = ()
+    unit: str = ""  # the name under which the unit itself is a column, if it is one
 
 
 Relation = Scan | Where | Derive | Join | Union | PerUnit

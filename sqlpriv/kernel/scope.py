@@ -31,6 +31,7 @@ SQL_TYPES = {t: WIDENED.get(t, t.upper()) for t in Type}
 COMPUTED = SQL_TYPES | {Type.INTEGER: "DOUBLE"}
 KEPT = {"HUGEINT": "HUGEINT", "UBIGINT": "HUGEINT", "DOUBLE": "DOUBLE"}
 """Types of stored integers that are no BIGINT; a computed one is a DOUBLE."""
+UNITS = {"integer": (Type.INTEGER, "HUGEINT"), "text": (Type.TEXT, "VARCHAR")}
 KINDS = {"inner": "JOIN", "left": "LEFT JOIN", "semi": "SEMI JOIN", "anti": "ANTI JOIN"}
 
 
@@ -202,6 +203,10 @@ class Scope:
             column, text = inner.export(new, expr)
             selected.append(f"{text} AS {name(new)}")
             self._add(column, f"{ROW}.{name(new)}")
+        if made.unit and inner.owner_type in UNITS:
+            self._add(Column(made.unit, *UNITS[inner.owner_type]), f"{ROW}.{name(made.unit)}")
+            text = inner.owner if inner.owner_type != "text" else f"decode({inner.owner})"
+            selected.append(f"{text} AS {name(made.unit)}")
         grouped = ", ".join(str(i + 1) for i in range(len(selected)))
         for fold in made.folds:
             column, text = inner.folded(fold)

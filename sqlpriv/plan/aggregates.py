@@ -61,6 +61,7 @@ class Aggregate:
         type: Type of `of`.
         lower, upper: Public bounds of `of`; 0 and 0 for counts.
         nullable: Whether the rows' count is not the count of values (see the module's text).
+        units: How many different values `of` has, each of which is of one unit.
         sample: The variance is the sample's (divided by n - 1), not the population's.
         rank: Of a quantile, a / b; None for a mode.
         values: Of a level: every value that `of` can have, if they are listed.
@@ -77,6 +78,7 @@ class Aggregate:
     rank: tuple[int, int] | None = None
     values: tuple[Value, ...] | None = None
     using: str = ""
+    units: bool = False
 
 
 def is_aggregate(node: t.Node) -> bool:
@@ -111,6 +113,8 @@ def read(call: t.Call, binder: Binder) -> Aggregate:
         bounds = _bounds(call, arg, of, binder)
     else:
         bounds = (0, 0)
+    if call.distinct and of is not None:
+        return _distinct(call, of, call_filter, binder)
     if call_filter is not None:
         of = _filtered(call_filter, of, binder)
     if of is None:
@@ -136,6 +140,16 @@ def _level(call: t.Call, arg: t.Node, of: a.Expr, binder: Binder) -> Aggregate:
     )
 
 
+def _distinct(call: t.Call, of: a.Expr, call_filter: t.Node | None, binder: Binder) -> Aggregate:
+    """COUNT(DISTINCT key): values that identify a unit, or a row of it, are counted once each."""
+    if not (isinstance(of, a.Col) and binder.named.get(of.name.lower())):
+        said = "how many different values there are tells of single rows"
+        raise refuse(call, f"COUNT(DISTINCT …) counts units: {said}", _GROUPS)
+    if call_filter is not None:
+        of = _filtered(call_filter, of, binder)
+    return Aggregate("count", of, binder.shape(call, of).type, nullable=True, units=True)
+
+
 def _counts_all(call: t.Call, arg: t.Node) -> bool:
     constant = isinstance(arg, t.Literal) and arg.value is not None
     return KINDS[call.name] == "count" and constant
@@ -147,7 +161,7 @@ def _check_form(call: t.Call) -> None:
         raise refuse(
             call, f"{call.name.upper()} has no private counterpart", REFUSED.get(call.name)
         )
-    if call.distinct:
+    if call.distinct and call.name != "count":
         raise refuse(call, f"{call.name.upper()}(DISTINCT …) has no private counterpart", _GROUPS)
     if call.using and (KINDS[call.name] != "mean" or call.using not in ESTIMATORS):
         raise refuse(
@@ -202,10 +216,11 @@ def _declare(arg: t.Node, binder: Binder) -> str:
     """Returns the declaration to run: for the first column without bounds in the argument."""
     for part in everything(arg):
         if isinstance(part, t.Name) and binder.knows(part):
-            column, shape = binder.names[part.name.lower()], binder.scope.get(part.name.lower())
+            found = binder.column(part)
+            shape, (table, column) = binder.scope.get(found.lower()), binder.home(found)
             if shape is None or _unbounded(shape):
                 return (
-                    f"the owner runs ALTER TABLE {binder.table} ALTER COLUMN {column} "
+                    f"the owner runs ALTER TABLE {table} ALTER COLUMN {column} "
                     "SET PRIVACY DOMAIN BETWEEN (low, high)"
                 )
     return "clamp it: LEAST(GREATEST(x, low), high)"

@@ -7,18 +7,20 @@ beside. Whatever has no counterpart in the algebra is refused here, before anyth
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import Refused
 from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.contract import TableContract, Type
+from sqlpriv.kernel.contract import TableContract, Type, Value
 from sqlpriv.plan import functions
 from sqlpriv.plan.literals import coerce, natural, refuse
 from sqlpriv.plan.shapes import DATE_PARTS, Shape, check, scope_of
-from sqlpriv.plan.traverse import literal
+from sqlpriv.plan.traverse import constant, rebuild
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,12 @@ class Binder:
         names: Lower-case name → the column's name in the catalog.
         scope: Lower-case name → what is publicly known of the column's values.
         required: Lower-case names of columns without NULL and NaN, by the owner's promise.
+        qualified: With several tables in FROM: (alias, name), lower case → the column; else None.
+        twice: Lower-case names that several tables have.
+        homes: The column → its table and its own name there, where these are not the binder's.
+        listed: Expressions that WHERE demands one of these values of.
+        named: Column, lower case → what its values identify: the unit (""), or a row of a parent,
+            `table.column`, which is of one unit, too.
     """
 
     table: str
@@ -38,21 +46,58 @@ class Binder:
     names: Mapping[str, str]
     scope: Mapping[str, Shape]
     required: frozenset[str] = frozenset()
+    qualified: Mapping[tuple[str, str], str] | None = None
+    twice: frozenset[str] = frozenset()
+    homes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    listed: Mapping[a.Expr, tuple[Value, ...]] = field(default_factory=dict)
+    named: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, contract: TableContract, alias: str = "") -> Binder:
         """Returns the binder of a SELECT over that table."""
         names = {column.name.lower(): column.name for column in contract.columns}
         required = frozenset(c.name.lower() for c in contract.columns if c.required)
-        return cls(contract.table, alias, names, scope_of(contract), required)
+        return cls(
+            contract.table, alias, names, scope_of(contract), required, named=identities(contract)
+        )
 
     def knows(self, node: t.Node) -> bool:
         """Whether the expression is the name of a column of the table."""
-        return isinstance(node, t.Name) and node.name.lower() in self.names
+        return isinstance(node, t.Name) and bool(self.column(node))
+
+    def column(self, node: t.Name) -> str:
+        """Returns the column that a name means; '' where it means none."""
+        if self.qualified is not None and node.table:
+            return self.qualified.get((node.table.lower(), node.name.lower()), "")
+        return self.names.get(node.name.lower(), "")
+
+    def home(self, name: str) -> tuple[str, str]:
+        """Returns the table and the column there, for `ALTER TABLE … ALTER COLUMN …`."""
+        return self.homes.get(name.lower(), (self.table, name))
+
+    def normal(self, node: t.Node) -> t.Node:
+        """Returns the expression with the names of columns as the relation has them, lower case."""
+
+        def named(part: t.Node) -> t.Node | None:
+            if not isinstance(part, t.Name):
+                return None
+            known = self.qualified and self.qualified.get((part.table.lower(), part.name.lower()))
+            found = known or self.names.get(part.name.lower(), part.name)
+            return t.Name(found.lower(), "", part.pos)
+
+        return rebuild(node, named)
 
     def without_nulls(self, predicate: a.Expr) -> Binder:
-        """Returns the binder behind a WHERE: a column that it demands `IS NOT NULL` has no NULL."""
+        """Returns the binder behind a WHERE: what it demands of a column holds.
+
+        `IS NOT NULL` leaves no NULL; equality and IN leave the values listed; a comparison of a
+        date with a literal narrows its interval (of numbers, too, within the declared one).
+        """
         scope, required = dict(self.scope), set(self.required)
+        listed = {**self.listed, **_listed(predicate)}
+        for column, (low, high) in _compared(predicate).items():
+            if column in scope:
+                scope[column] = scope[column].within(low, high)
         for part in _flat("and", predicate):
             match part:
                 case a.Call("not", (a.Call("is null", (a.Col(name),)),)):
@@ -61,7 +106,7 @@ class Binder:
                     scope[name.lower()] = replace(shape, nullable=False, values=values)
                     if shape.type is not Type.REAL:  # a NaN is not NULL, and no value either
                         required.add(name.lower())
-        return replace(self, scope=scope, required=frozenset(required))
+        return replace(self, scope=scope, required=frozenset(required), listed=listed)
 
     def present(self, expr: a.Expr) -> bool:
         """Returns whether an expression is surely neither NULL nor NaN, whatever the row holds."""
@@ -113,7 +158,7 @@ class Binder:
 
     def together(self, nodes: tuple[t.Node, ...]) -> tuple[a.Expr, ...]:
         """Returns expressions that are of one type, literals read as the others' type."""
-        found = [literal(node) for node in nodes]
+        found = [constant(node) for node in nodes]
         open_ = [node for node, lit in zip(nodes, found, strict=True) if lit is None]
         bound = [self.bind(node) for node in open_]
         shapes = [self.shape(node, expr) for node, expr in zip(open_, bound, strict=True)]
@@ -150,8 +195,38 @@ class Binder:
                 return functions.cast(self, node)
             case t.Call():
                 return functions.call(self, node)
+            case t.Exists() | t.InQuery() | t.Subquery():
+                hint = "join it in FROM, or put EXISTS and IN at the top of WHERE, joined by AND"
+                raise refuse(node, "a subquery cannot stand here", hint)
+
+    def _qualified(self, node: t.Name) -> str:
+        """Returns the column that a name means where FROM holds several tables."""
+        assert self.qualified is not None
+        found: str | None
+        if node.table:
+            found = self.qualified.get((node.table.lower(), node.name.lower()))
+        elif node.name.lower() in self.twice:
+            raise refuse(node, f'"{node.name}" is a column of several tables',
+                         "write it behind its table, as in t.x")  # fmt: skip
+        else:
+            found = self.names.get(node.name.lower())
+        if found is None:
+            shown = f"{node.table}.{node.name}" if node.table else node.name
+            known = ", ".join(f"{q}.{n}" for q, n in list(self.qualified)[:40])
+            raise refuse(node, f'there is no column "{shown}" in FROM', f"its columns are: {known}")
+        return found
 
     def _column(self, node: t.Name) -> a.Col:
+        if self.qualified is not None:
+            name = self._qualified(node)
+            if name.lower() not in self.scope:
+                raise refuse(node, f'the column "{node.name}" has a type that cannot be used here',
+                             "numbers, text, booleans, dates and timestamps can")  # fmt: skip
+            return a.Col(name)
+        return self._alone(node)
+
+    def _alone(self, node: t.Name) -> a.Col:
+        """Returns the column that a name means where FROM is one table."""
         qualifiers = {"", (self.alias or self.table).lower()}
         if node.table.lower() not in qualifiers:
             raise refuse(
@@ -175,7 +250,7 @@ class Binder:
         return a.Col(name)
 
     def _operator(self, node: t.Unary | t.Binary) -> a.Expr:
-        number = literal(node)
+        number = constant(node)
         if number is not None:
             return coerce(number, natural(number.value) or Type.INTEGER)
         match node:
@@ -195,7 +270,7 @@ class Binder:
         )
 
     def _in_list(self, node: t.InList) -> a.Expr:
-        items = [literal(item) for item in node.items]
+        items = [constant(item) for item in node.items]
         arg = self.bind(node.arg)
         type_ = self.shape(node.arg, arg).type
         for item, source in zip(items, node.items, strict=True):
@@ -216,6 +291,60 @@ class Binder:
         *thens, otherwise = self.together((*(then for _, then in node.whens), last))
         predicates = [self.predicate(test, "CASE WHEN") for test in tests]
         return a.Case(tuple(zip(predicates, thens, strict=True)), otherwise)
+
+
+def identities(contract: TableContract) -> dict[str, frozenset[str]]:
+    """Returns what the values of a private table's columns identify; see `Binder.named`."""
+    found: dict[str, set[str]] = {}
+    unit, via = contract.unit, contract.via
+    if unit is None:
+        return {}
+    for column in contract.unique:
+        found.setdefault(column, set()).add(f"{contract.table.lower()}.{column}")
+    if via is None:
+        found.setdefault(unit.column.lower(), set()).add("")
+    else:
+        found.setdefault(via.column.lower(), set()).add(f"{via.table}.{via.parent}".lower())
+    return {column: frozenset(ids) for column, ids in found.items()}
+
+
+def _listed(predicate: a.Expr) -> dict[a.Expr, tuple[Value, ...]]:
+    """Returns expressions with the values of which each row that passes has one."""
+    match predicate:
+        case a.Call("and", args):
+            found: dict[a.Expr, tuple[Value, ...]] = {}
+            for arg in args:
+                for expr, values in _listed(arg).items():
+                    found[expr] = tuple(v for v in found.get(expr, values) if v in values)
+            return found
+        case a.Call("or", args):
+            sides = [_listed(arg) for arg in args]
+            shared = set.intersection(*map(set, sides))
+            return {e: tuple(dict.fromkeys(v for s in sides for v in s[e])) for e in shared}
+        case a.Call("=", (expr, a.Lit(value)) | (a.Lit(value), expr)) if value is not None:
+            return {expr: (value,)}
+        case a.In(expr, values):
+            return {expr: values}
+    return {}
+
+
+_SIDES = {"<": (False, True), "<=": (False, True), ">": (True, False), ">=": (True, False)}
+
+
+def _compared(predicate: a.Expr) -> dict[str, tuple[Any, Any]]:
+    """Returns columns with the ends (None: open) that a conjunction of comparisons sets."""
+    found: dict[str, tuple[Any, Any]] = {}
+    for part in _flat("and", predicate):
+        match part:
+            case a.Call(op, (a.Col(name), a.Lit(value))) if op in _SIDES and value is not None:
+                low, high = found.get(name.lower(), (None, None))
+                lower, upper = _SIDES[op]
+                low = value if lower and (low is None or value > low) else low
+                high = value if upper and (high is None or value < high) else high
+                if op == "<" and type(value) is dt.date and high is value:
+                    high = value - dt.timedelta(days=1) if value > dt.date.min else value
+                found[name.lower()] = (low, high)
+    return found
 
 
 def _negated(expr: a.Expr, negated: bool) -> a.Expr:

@@ -28,12 +28,14 @@ PART_NAMES = {
     "weekday": "dow", "years": "year", "months": "month", "days": "day",
 }  # fmt: skip
 
+_PATTERN = "the pattern is a literal, as in name LIKE 'a%'"
 _TEXT = "compare whole values: region IN ('north', 'south'), or CASE region WHEN 'north' THEN …"
 HINTS = {
     **dict.fromkeys(
-        ("like", "ilike", "||", "concat", "lower", "upper", "substring", "substr", "regexp_matches",
-         "contains", "starts_with", "prefix", "suffix", "length", "trim", "replace", "left",
-         "right", "~", "similar_to", "glob"), _TEXT),
+        ("||", "concat", "lower", "upper", "regexp_matches", "suffix", "length", "trim", "replace",
+         "left", "right", "~", "similar_to", "glob"), _TEXT),
+    **dict.fromkeys(("like", "ilike", "contains", "starts_with", "prefix"), _PATTERN),
+    **dict.fromkeys(("substring", "substr"), "write SUBSTRING(x, start, length) with numbers"),
     "date_trunc": "take parts: year(d), month(d), or date_part('quarter', d)",
     "random": "noise is added by the kernel, never by the statement",
     "sqrt": "apply it to an aggregate: sqrt(AVG(x))",
@@ -76,6 +78,15 @@ def call(binder: Binder, node: t.Call) -> a.Expr:
             return binder.bind(t.CaseWhen(((test, then),), otherwise, pos=node.pos))
         case "width_bucket", (arg, *ends):
             return _bucket(binder, node, arg, ends)
+        case "like" | "ilike", (arg, t.Literal(str(pattern)), *rest) if _is_text(rest):
+            sign = str(rest[0].value) if rest and isinstance(rest[0], t.Literal) else ""
+            return a.Like(binder.bind(arg), pattern, sign, node.name == "ilike")
+        case "substring" | "substr", (arg, t.Literal(int(start)), t.Literal(int(length))):
+            return a.Substring(binder.bind(arg), start, length)
+        case "starts_with" | "prefix", (arg, t.Literal(str(text))):
+            return a.Like(binder.bind(arg), escaped(text) + "%", "!")
+        case "contains", (arg, t.Literal(str(text))):
+            return a.Like(binder.bind(arg), f"%{escaped(text)}%", "!")
         case "date_part" | "datepart" | "extract", (t.Literal(str(part)), arg):
             return _date_part(binder, node, part.lower(), arg)
         case part, (arg,) if part in PART_NAMES:
@@ -127,6 +138,15 @@ def _cast_type(name: str) -> Type | None:
         "DATE": Type.DATE, "TIMESTAMP": Type.TIMESTAMP,
     }  # fmt: skip
     return known.get(base)
+
+
+def escaped(text: str) -> str:
+    """Returns the text as a pattern that it alone matches, with ! as its ESCAPE."""
+    return "".join(f"!{c}" if c in "!%_" else c for c in text)
+
+
+def _is_text(rest: list[t.Node]) -> bool:
+    return not rest or (isinstance(rest[0], t.Literal) and isinstance(rest[0].value, str))
 
 
 def _nullif(binder: Binder, left: t.Node, right: t.Node) -> a.Expr:

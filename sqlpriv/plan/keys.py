@@ -12,7 +12,7 @@ from sqlpriv.plan.aggregates import calls
 from sqlpriv.plan.bind import Binder
 from sqlpriv.plan.literals import refuse
 from sqlpriv.plan.shapes import MAX_LEVELS
-from sqlpriv.plan.traverse import literal, normal, with_aliases
+from sqlpriv.plan.traverse import literal, with_aliases
 
 MAX_CELLS = 100_000
 """Most cells of one statement: strata times groups."""
@@ -80,7 +80,7 @@ def groups(
     Raises:
         Refused: An aggregate or a stratum among them, or a key without a finite public list.
     """
-    nodes = _grouped(select, strata)
+    nodes = _grouped(select, strata, binder)
     found: list[Dimension] = []
     for node in nodes:
         resolved = _resolved(node, select, binder, aliases)
@@ -101,7 +101,7 @@ def groups(
     return tuple(unique)
 
 
-def _grouped(select: t.Select, strata: Sequence[Dimension]) -> tuple[t.Node, ...]:
+def _grouped(select: t.Select, strata: Sequence[Dimension], binder: Binder) -> tuple[t.Node, ...]:
     """Returns what is grouped by as written; for GROUP BY ALL every item without an aggregate."""
     if not select.group_all:
         return select.group_by
@@ -109,7 +109,7 @@ def _grouped(select: t.Select, strata: Sequence[Dimension]) -> tuple[t.Node, ...
         item.expr
         for item in select.items
         if not any(calls(item.expr))
-        and normal(item.expr) not in [d.node for d in strata]
+        and binder.normal(item.expr) not in [d.node for d in strata]
         and literal(item.expr) is None
         and not (isinstance(item.expr, t.Call) and item.expr.name in ("grouping", "grouping_id"))
     )
@@ -136,11 +136,17 @@ def _dimension(
     """Returns the key; refusals point at the place where it was written."""
     expr = binder.bind(node)
     shape = binder.shape(place, expr)
+    if isinstance(expr, a.Col) and binder.named.get(expr.name.lower()) and shape.values is None:
+        raise refuse(place, "each value of this key belongs to one unit: a group would show it",
+                     "group by what many share; COUNT(DISTINCT key) counts units")  # fmt: skip
     values = shape.values
+    if expr in binder.listed:  # WHERE leaves these alone
+        named = binder.listed[expr]
+        values = named if values is None else tuple(v for v in values if v in named) or values
     if values is None and shape.type is Type.BOOLEAN:
         values = (False, True, None)[: 3 if shape.nullable else 2]
     if values is None and known is not None and shape.type in (Type.INTEGER, Type.TEXT):
-        return Dimension(normal(node), a.Key(expr, known), shape.type, selected=True)
+        return Dimension(binder.normal(node), a.Key(expr, known), shape.type, selected=True)
     if values is None or shape.type is Type.REAL:
         raise refuse(
             place,
@@ -149,7 +155,7 @@ def _dimension(
         )
     if len(values) > MAX_LEVELS:
         raise refuse(place, f"this key has more than {MAX_LEVELS} values", "use wider bins")
-    return Dimension(normal(node), a.Key(expr, values), shape.type)
+    return Dimension(binder.normal(node), a.Key(expr, values), shape.type)
 
 
 def _listing(node: t.Node, binder: Binder, type_: Type) -> str:
@@ -159,7 +165,8 @@ def _listing(node: t.Node, binder: Binder, type_: Type) -> str:
         if type_ in (Type.DATE, Type.TIMESTAMP):
             return "group by parts of a date: year(d), month(d)"
         return bins if type_ is Type.REAL else "declare bounds of its columns, or write CASE … END"
-    alter = f"ALTER TABLE {binder.table} ALTER COLUMN {binder.names[node.name.lower()]}"
+    table, column = binder.home(binder.column(node))
+    alter = f"ALTER TABLE {table} ALTER COLUMN {column}"
     match type_:
         case Type.INTEGER:
             return f"the owner runs {alter} SET PRIVACY DOMAIN BETWEEN (low, high)"

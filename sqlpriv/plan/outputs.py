@@ -15,7 +15,7 @@ from sqlpriv.plan.aggregates import Aggregate, calls, is_aggregate, read
 from sqlpriv.plan.bind import Binder
 from sqlpriv.plan.keys import Dimension
 from sqlpriv.plan.literals import refuse
-from sqlpriv.plan.traverse import everything, literal, normal, rebuild, with_aliases
+from sqlpriv.plan.traverse import everything, literal, rebuild, with_aliases
 
 STRATUM, GROUP, AGGREGATE, POPULATION = "stratum_", "group_", "aggregate_", "is_population"
 HALF = "half_"
@@ -161,7 +161,7 @@ class Writer:
     def _column(self, node: t.Node) -> t.Node | None:
         for prefix, dimensions in ((STRATUM, self.strata), (GROUP, self.groups)):
             for i, dimension in enumerate(dimensions):
-                if normal(node) == dimension.node:
+                if self.binder.normal(node) == dimension.node:
                     self.binder.bind(node)  # checks the qualifier
                     return t.Name(f"{prefix}{i}", pos=node.pos)
         if isinstance(node, t.Call) and node.name in ("grouping", "grouping_id"):
@@ -195,9 +195,9 @@ class Writer:
         bits = 0
         strata = [d.node for d in self.strata]
         for arg in call.args:
-            if normal(arg) not in (*strata, *(d.node for d in self.groups)):
+            if self.binder.normal(arg) not in (*strata, *(d.node for d in self.groups)):
                 raise refuse(arg, "GROUPING takes strata and grouping keys", "GROUPING(sex, race)")
-            bits = 2 * bits + (normal(arg) in strata)
+            bits = 2 * bits + (self.binder.normal(arg) in strata)
         return t.Binary("*", t.Name(POPULATION), t.Literal(bits), call.pos)
 
     def _raw(self, node: t.Name) -> Exception:

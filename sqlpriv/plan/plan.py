@@ -24,9 +24,11 @@ from sqlpriv.plan.estimators import Given, estimator, options
 from sqlpriv.plan.levels import chosen
 from sqlpriv.plan.literals import refuse
 from sqlpriv.plan.price import KNOWN_OPTIONS, Paid, shares, statement_price
+from sqlpriv.plan.relations import Reader
 from sqlpriv.plan.rounds import Rounds
 from sqlpriv.plan.rules import Cells, Recipe, expand
 from sqlpriv.plan.split import split
+from sqlpriv.plan.traverse import everything
 
 PLAIN = Given()
 LEVELLED = ("count", "sum", "mean")
@@ -195,7 +197,12 @@ def _output(
     known: tuple[Value, ...] | None,
 ) -> Output:
     binder, aliases = Binder.of(contract, select.alias), outputs.aliases(select)
-    rows, binder = source(select.where, binder, aliases)
+    if select.source is None and not _looks_elsewhere(select.where):
+        rows, binder = source(select.where, binder, aliases)
+    else:
+        tables = {**contract.others, contract.table.lower(): contract}
+        found = Reader(tables).of_select(select, aliases)
+        rows, binder = found.relation, found.binder
     strata = keys.strata(select, binder, aliases)
     groups = keys.groups(select, binder, aliases, strata, known)
     writer = outputs.Writer(select, binder, aliases, strata, groups)
@@ -206,7 +213,8 @@ def _output(
     having = writer.having()
     order_by = tuple(writer.order(term) for term in select.order_by)
     limit, offset = (outputs.constant(node) for node in (select.limit, select.offset))
-    cells = Cells(rows, tuple(d.key for d in strata), tuple(d.key for d in groups))
+    unit = frozenset(c for c, what in binder.named.items() if "" in what)
+    cells = Cells(rows, tuple(d.key for d in strata), tuple(d.key for d in groups), unit)
     weights = select.stratify.weights if select.stratify else ""
     recipes = _recipes(tuple(writer.aggregates), cells, select, type(price), given)
     recipes = chosen(recipes, price, bool(weights))
@@ -236,6 +244,13 @@ def _reports(select: t.Select) -> bool:
     if not isinstance(given, bool):
         raise refuse(t.Literal(None, select.pos), "report is true or false", "write report = true")
     return given
+
+
+def _looks_elsewhere(where: t.Node | None) -> bool:
+    """Returns whether a condition holds subqueries."""
+    return where is not None and any(
+        isinstance(part, t.Exists | t.InQuery | t.Subquery) for part in everything(where)
+    )
 
 
 def _recipes(

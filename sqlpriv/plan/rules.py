@@ -24,10 +24,27 @@ class Cells:
     source: a.Relation
     strata: tuple[a.Key, ...] = ()
     keys: tuple[a.Key, ...] = ()
+    units_named: frozenset[str] = frozenset()
 
     def count(self, of: a.Expr | None = None) -> a.Count:
         """Returns the count of rows, or of values of `of`, in these cells."""
         return a.Count(self.source, self.strata, self.keys, of)
+
+    def units(self, of: a.Expr) -> a.Count:
+        """Returns the count of different values of `of`, of which each is one unit's."""
+        keys = {key: f"sqlpriv_key{i}" for i, key in enumerate((*self.strata, *self.keys))}
+        folded = [(name, key.expr) for key, name in keys.items()]
+        unit = isinstance(of, a.Col) and of.name.lower() in self.units_named
+        one = (a.Fold("sqlpriv_n", "count", of),) if unit else ()
+        made: a.Relation = a.PerUnit(
+            self.source, (*folded, *(() if unit else (("sqlpriv_of", of),))), one
+        )
+        if unit:  # a left join may have rows of the unit without it
+            some = a.Call(">", (a.Col("sqlpriv_n"), a.Lit(0, Type.INTEGER)))
+            made = a.Where(made, some)
+        strata, marginal = (tuple(a.Key(a.Col(keys[key]), key.values) for key in part)
+                            for part in (self.strata, self.keys))  # fmt: skip
+        return a.Count(made, strata, marginal, None if unit else a.Col("sqlpriv_of"))
 
     def total(self, of: a.Expr, lower: Number, upper: Number) -> a.Sum:
         """Returns the centred sum of `of` in these cells."""
@@ -85,7 +102,9 @@ Rule = Callable[[Aggregate, Cells], Recipe]
 
 
 def expand_count(aggregate: Aggregate, cells: Cells) -> Recipe:
-    """COUNT(*) → Count; COUNT(x) → Count(of = x)."""
+    """COUNT(*) → Count; COUNT(x) → Count(of = x); COUNT(DISTINCT unit) → Count of PerUnit rows."""
+    if aggregate.units and aggregate.of is not None:
+        return Recipe("count", cells.units(aggregate.of))
     return Recipe("count", cells.count(aggregate.of))
 
 

@@ -7,6 +7,7 @@ narrow would cost accuracy, one that is too wide costs noise.
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 import math
 from collections.abc import Mapping
@@ -42,6 +43,27 @@ class Shape:
     upper: Any = None
     nullable: bool = True
     values: tuple[Value, ...] | None = None
+
+    def within(self, low: Any, high: Any) -> Shape:
+        """Returns the shape of those values that lie between the ends; None is an open end.
+
+        Ends that miss the declared interval leave it as it is: values beyond are clamped to it.
+        """
+        moment = self.type in (Type.DATE, Type.TIMESTAMP)
+        if self.type is Type.TIMESTAMP or (self.lower is None and not (moment and low and high)):
+            return self
+        if self.values is not None and self.type is not Type.INTEGER:
+            return self
+        lower = self.lower if low is None or (self.lower is not None and low < self.lower) else low
+        upper = (
+            self.upper if high is None or (self.upper is not None and high > self.upper) else high
+        )
+        if lower > upper or (self.type is Type.INTEGER and {type(lower), type(upper)} != {int}):
+            return self
+        if self.type is Type.DATE and {type(lower), type(upper)} != {dt.date}:
+            return self
+        values = self.values and tuple(v for v in self.values if v is None or lower <= v <= upper)
+        return replace(self, lower=lower, upper=upper, values=values)
 
 
 def scope_of(contract: TableContract) -> dict[str, Shape]:
@@ -151,6 +173,16 @@ def _coalesce(args: list[Shape]) -> Shape:
     if nullable or union.values is None:
         return replace(union, nullable=nullable)
     return _of_values(union.type, tuple(v for v in union.values if v is not None))
+
+
+def union_of(shapes: list[Shape]) -> Shape:
+    """Returns the shape of what is one of several; Refused where their types do not mix."""
+    return _union(shapes)
+
+
+def enumerated(shape: Shape) -> Shape:
+    """Returns an integer shape with its values, where they are few enough to list."""
+    return _enumerated(shape)
 
 
 def _boolean(nullable: bool) -> Shape:

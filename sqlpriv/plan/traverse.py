@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import operator
 from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
 from typing import Any
 
-from sqlpriv.dialect.tree import Literal, Name, Node, Unary
+from sqlpriv.dialect.tree import Binary, Literal, Name, Node, Unary
 
+_EXACT = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 Change = Callable[[Node], Node | None]
 
 
@@ -37,15 +41,6 @@ def rebuild(node: Node, change: Change) -> Node:
     return dataclasses.replace(node, **fields)
 
 
-def normal(node: Node) -> Node:
-    """Returns the expression with names in lower case and unqualified: one table is in scope."""
-
-    def lower(part: Node) -> Node | None:
-        return Name(part.name.lower(), "", part.pos) if isinstance(part, Name) else None
-
-    return rebuild(node, lower)
-
-
 def with_aliases(node: Node, aliases: Mapping[str, Node]) -> Node:
     """Returns the expression with unqualified names found in `aliases` (lower case) replaced."""
 
@@ -65,6 +60,23 @@ def literal(node: Node) -> Literal | None:
         if inner and isinstance(inner.value, int | float) and not isinstance(inner.value, bool):
             return Literal(-inner.value, node.pos)
     return None
+
+
+def constant(node: Node) -> Literal | None:
+    """Returns the literal that an expression of numbers alone is: 0.06 + 0.01 is 0.07, as written.
+
+    Decimals, as in DuckDB; doubles would make 0.06999999999999999 of it.
+    """
+    found = literal(node)
+    if found is not None or not isinstance(node, Binary) or node.op not in _EXACT:
+        return found
+    sides = [constant(side) for side in (node.left, node.right)]
+    values = [s.value for s in sides if s and type(s.value) in (int, float)]
+    if len(values) < 2 or not all(math.isfinite(v) for v in values):  # type: ignore[arg-type]
+        return None
+    exact = _EXACT[node.op](*(Decimal(str(v)) for v in values))
+    whole = all(type(v) is int for v in values)
+    return Literal(int(exact) if whole else float(exact), node.pos)
 
 
 def _nodes(value: Any) -> Iterator[Node]:

@@ -1,0 +1,450 @@
+"""FROM and WHERE of several tables → a relation of the kernel's algebra, and what names mean in it.
+
+The kernel lets rows of a join meet only within one unit. SQL does not say so: it joins whatever ON
+says. Both agree where ON implies it, and only such joins are planned: private tables have to be
+connected by equalities of columns that *identify* the same thing: the unit, or a row of a parent
+that a link leads to. What is refused here would have been protected all the same, but answered
+otherwise than SQL does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from sqlpriv.dialect import default_name
+from sqlpriv.dialect import tree as t
+from sqlpriv.kernel import algebra as a
+from sqlpriv.kernel.contract import TableContract, Type
+from sqlpriv.kernel.sensitivity import bound_of
+from sqlpriv.plan import folds
+from sqlpriv.plan.aggregates import calls
+from sqlpriv.plan.bind import Binder, identities
+from sqlpriv.plan.literals import refuse
+from sqlpriv.plan.shapes import Shape, scope_of, union_of
+from sqlpriv.plan.traverse import with_aliases
+
+YES: a.Expr = a.Lit(True, Type.BOOLEAN)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A relation, and how it is seen.
+
+    Args:
+        relation: What the kernel reads.
+        binder: What names mean in it.
+        leaves: Column, lower case → the number of its private part; none for public columns.
+        joined: Pairs of private parts that are known to be of one unit.
+    """
+
+    relation: a.Relation
+    binder: Binder
+    leaves: Mapping[str, int] = field(default_factory=dict)
+    joined: frozenset[tuple[int, int]] = frozenset()
+
+    @property
+    def identities(self) -> Mapping[str, frozenset[str]]:
+        """What columns identify: see `Binder.named`."""
+        return self.binder.named
+
+    @property
+    def private(self) -> bool:
+        """Whether its rows belong to units."""
+        return bool(self.leaves)
+
+
+@dataclass
+class Reader:
+    """Reads the FROM clauses of one statement; names of columns are unique over all of it.
+
+    Args:
+        contracts: By lower-case name.
+        taken: Prefixes and columns in use.
+    """
+
+    contracts: Mapping[str, TableContract]
+    taken: set[str] = field(default_factory=set)
+    parts: int = 0
+
+    def of_select(self, select: t.Select, aliases: Mapping[str, t.Node]) -> Rows:
+        """Returns the rows that FROM and WHERE give.
+
+        Raises:
+            Refused: Joins that SQL answers across units, or what the algebra does not have.
+        """
+        source = select.source or t.Table(select.table, select.alias, select.pos)
+        rows = self.of(source)
+        if select.where is not None:
+            rows = self.filtered(rows, select.where, aliases)
+        self._connected(rows, source)
+        return rows
+
+    def of(self, source: t.Source) -> Rows:
+        """Returns the rows of a source."""
+        match source:
+            case t.Table():
+                return self._table(source)
+            case t.Derived(query, alias):
+                return self._derived(query, alias, source)
+            case t.Joined():
+                return self._join(source)
+
+    def filtered(self, rows: Rows, where: t.Node, aliases: Mapping[str, t.Node]) -> Rows:
+        """Returns the rows for which a condition is true; EXISTS and IN (SELECT …) are joins."""
+        known = {k: v for k, v in aliases.items() if k not in rows.binder.names}
+        later: list[t.Node] = []
+        for node in conjuncts(where):
+            if isinstance(_bare(node), t.Exists | t.InQuery):
+                later.append(node)
+                continue
+            resolved = with_aliases(node, known)
+            for call in calls(resolved):
+                raise refuse(call, "WHERE cannot hold an aggregate", "filter groups with HAVING")
+            predicate = rows.binder.predicate(resolved, "WHERE")
+            rows = evident(rows, predicate)
+            left = a.Where(rows.relation, predicate)
+            rows = replace(rows, relation=left, binder=rows.binder.without_nulls(predicate))
+        for node in later:  # by now it is known which tables are of one unit
+            rows = self._partner(rows, node) or rows
+        return rows
+
+    # --- tables, joins ---
+
+    def _table(self, table: t.Table) -> Rows:
+        place = t.Literal(None, table.pos)
+        contract = self.contracts.get(table.name.lower())
+        if contract is None:
+            raise refuse(place, f'there is no table "{table.name}" in this vault',
+                         "released tables are queried alone, at no cost")  # fmt: skip
+        if contract.unit is None and not contract.public:
+            raise refuse(place, f'nobody declared whom "{table.name}" protects',
+                         "the owner gives it a PRIVACY_KEY, one PRIVACY_LINK to a PRIMARY KEY or "
+                         "UNIQUE column, or SET PUBLIC")  # fmt: skip
+        alias = table.alias or table.name
+        prefix = self._free(f"{alias.lower()}.") if self.parts or self.taken else ""
+        if not prefix:
+            self.taken.add("")
+        self.parts += 1
+        columns = {c.name.lower(): prefix + c.name for c in contract.columns}
+        scope = {prefix + n: shape for n, shape in scope_of(contract).items()}
+        required = frozenset(prefix + c.name.lower() for c in contract.columns if c.required)
+        binder = Binder(contract.table, alias, columns, scope, required,
+                        {(alias.lower(), n): column for n, column in columns.items()},
+                        homes={v.lower(): (contract.table, v.removeprefix(prefix))
+                               for v in columns.values()},
+                        named={prefix + c: x for c, x in identities(contract).items()})  # fmt: skip
+        mine = {c.lower(): self.parts for c in columns.values()} if contract.unit else {}
+        return Rows(a.Scan(contract.table, prefix), binder, mine)
+
+    def _free(self, name: str) -> str:
+        """Returns a name that no other part of the statement has."""
+        found, number = name, 1
+        while found in self.taken:
+            number += 1
+            found = f"{name.removesuffix('.')}{number}{'.' if name.endswith('.') else ''}"
+        self.taken.add(found)
+        return found
+
+    def _join(self, join: t.Joined) -> Rows:
+        place = t.Literal(None, join.pos)
+        left, right = self.of(join.left), self.of(join.right)
+        kind = "inner" if join.kind == "cross" else join.kind
+        if kind == "right":
+            left, right, kind = right, left, "left"
+        if kind == "inner" and right.private and not left.private:
+            left, right = right, left
+        if right.private and not left.private:
+            raise refuse(place, "a join that keeps public rows without private ones is not read",
+                         "put the private table on the side that is kept")  # fmt: skip
+        both = beside(left, right, kind)
+        on = YES
+        if join.using:
+            on = self._using(left, right, join.using, place)
+            names = {**both.binder.names, **{u.lower(): left.binder.names[u.lower()]
+                                             for u in join.using}}  # fmt: skip
+            twice = both.binder.twice - {u.lower() for u in join.using}
+            both = replace(both, binder=replace(both.binder, names=names, twice=twice))
+        elif join.on is not None:
+            # ON sees the right side's columns as they are, NULL only where they are stored so
+            seen = beside(left, right, "inner").binder
+            on = _all(tuple(seen.predicate(node, "ON") for node in conjuncts(join.on)))
+        both = evident(both, on)
+        made = a.Join(left.relation, right.relation, on, kind)
+        if kind in ("semi", "anti"):
+            linked = evident(beside(left, right, "inner"), on)
+            self._connected(linked, join)
+            return replace(left, relation=made)
+        if kind == "inner":
+            both = replace(both, binder=both.binder.without_nulls(on))
+        return replace(both, relation=made)
+
+    def _using(self, left: Rows, right: Rows, names: tuple[str, ...], place: t.Node) -> a.Expr:
+        pairs = []
+        for n in names:
+            for rows in (left, right):
+                if n.lower() not in rows.binder.names or n.lower() in rows.binder.twice:
+                    raise refuse(place, f'USING needs one column "{n}" on each side', "write ON")
+            sides = (left.binder.names[n.lower()], right.binder.names[n.lower()])
+            pairs.append(a.Call("=", tuple(map(a.Col, sides))))
+        return _all(tuple(pairs))
+
+    def _connected(self, rows: Rows, source: t.Source | t.Joined) -> None:
+        """Refuses private parts that nothing says are of one unit."""
+        apart = {leaf: leaf for leaf in rows.leaves.values()}
+        for one, other in rows.joined:
+            old, new = apart[one], apart[other]
+            apart = {leaf: new if root == old else root for leaf, root in apart.items()}
+        if len(set(apart.values())) > 1:
+            raise refuse(
+                t.Literal(None, source.pos),
+                "rows of different units would meet in this join",
+                "join private tables along their links: ON o.customer = c.id",
+            )
+
+    # --- subqueries ---
+
+    def _partner(self, rows: Rows, node: t.Node) -> Rows | None:
+        """Returns the rows that a condition with a subquery leaves; None for another condition."""
+        match node:
+            case t.Unary("not", t.Exists(query)):
+                return self._kept(rows, query, None, "anti", node)
+            case t.Exists(query):
+                return self._kept(rows, query, None, "semi", node)
+            case t.Unary("not", t.InQuery(arg, query, negated)):
+                return self._kept(rows, query, arg, "semi" if negated else "anti", node)
+            case t.InQuery(arg, query, negated):
+                return self._kept(rows, query, arg, "anti" if negated else "semi", node)
+        return None
+
+    def _kept(
+        self, rows: Rows, query: t.Query, arg: t.Node | None, kind: str, node: t.Node
+    ) -> Rows:
+        """Returns the rows with (semi) or without (anti) a partner in a subquery.
+
+        x NOT IN (y, …) is not true where x or some y is NULL, so such pairs count as partners.
+        """
+        simple = isinstance(query, t.Select) and not _grouped(query)
+        if simple:
+            assert isinstance(query, t.Select)
+            inner = self.of(query.source or t.Table(query.table, query.alias, query.pos))
+            here, inner = self._inner_where(inner, query.where)
+            items = query.items
+        else:
+            inner, here = self._derived(query, "", t.Table("", "", node.pos)), []
+            items = (query.parts[0] if isinstance(query, t.Union) else query).items
+        if inner.private and not rows.private:
+            raise refuse(node, "public rows cannot be picked by private ones",
+                         "start FROM with the private table")  # fmt: skip
+        both = beside(inner, rows, "inner", shadow=True)
+        tests = [both.binder.predicate(test, "WHERE") for test in here]
+        if arg is not None:
+            if len(items) != 1:
+                raise refuse(node, "IN takes a query of one column", "select one column")
+            out: t.Node = items[0].expr
+            if not simple or out == t.Name("*"):
+                out = t.Name(next(iter(inner.binder.names)), "", node.pos)
+            sides = (rows.binder.bind(arg), inner.binder.bind(out))
+            equal: a.Expr = a.Call("=", sides)
+            both.binder.shape(node, equal)
+            both = evident(both, equal)
+            if kind == "anti":
+                nulls = [a.Call("is null", (x,)) for x, r in zip(sides, (rows, inner), strict=True)
+                         if not r.binder.present(x)]  # fmt: skip
+                equal = a.Call("or", (equal, *nulls)) if nulls else equal
+            tests.append(equal)
+        on = _all(tuple(tests))
+        self._connected(evident(both, on), t.Table("", "", node.pos))
+        return replace(rows, relation=a.Join(rows.relation, inner.relation, on, kind))
+
+    def _inner_where(self, inner: Rows, where: t.Node | None) -> tuple[list[t.Node], Rows]:
+        """Returns what WHERE says that may look outside, and the rows that its subqueries leave."""
+        here: list[t.Node] = []
+        for node in conjuncts(where) if where is not None else ():
+            partner = self._partner(inner, node)
+            inner, here = (partner, here) if partner else (inner, [*here, node])
+        return here, inner
+
+    def _derived(self, query: t.Query, alias: str, place: t.Source) -> Rows:
+        """Returns the rows of a query in FROM: a projection, rows per unit, or a union."""
+        at = t.Literal(None, place.pos)
+        if isinstance(query, t.Union):
+            return self._union(query, alias, place)
+        if query.limit is not None or query.offset is not None:
+            raise refuse(at, "LIMIT in a subquery picks rows of all units together",
+                         "leave it out, or put it in the outermost SELECT")  # fmt: skip
+        aliases = folds.aliases(query)
+        rows = self.of_select(query, aliases)
+        if _grouped(query):
+            return self._per_unit(rows, query, aliases, alias)
+        outputs: dict[str, tuple[t.Node, a.Expr]] = {}
+        for item in query.items:
+            if item.expr == t.Name("*"):
+                if rows.binder.twice:
+                    raise refuse(item.expr, "* names columns twice", "list the columns")
+                found = {n: (item.expr, a.Col(c)) for n, c in rows.binder.names.items()
+                         if c.lower() in rows.binder.scope}  # fmt: skip
+                outputs |= found
+            else:
+                expr = rows.binder.bind(with_aliases(item.expr, {
+                    k: v for k, v in aliases.items() if k not in rows.binder.names}))  # fmt: skip
+                outputs[(item.alias or default_name(item)).lower()] = (item.expr, expr)
+        return self._projected(rows, outputs, alias)
+
+    def _projected(
+        self, rows: Rows, outputs: Mapping[str, tuple[t.Node, a.Expr]], alias: str
+    ) -> Rows:
+        """Returns the rows under new names; what is computed becomes a column."""
+        names: dict[str, str] = {}
+        for n, (node, expr) in outputs.items():
+            if isinstance(expr, a.Col):
+                names[n] = expr.name
+                continue
+            new = self._free(f"{alias.lower()}.{n}" if alias else n)
+            shape = rows.binder.shape(node, expr)
+            if (listed := rows.binder.listed.get(expr)) is not None and shape.values is None:
+                shape = replace(shape, values=listed, nullable=False)
+            scope = {**rows.binder.scope, new: shape}
+            required = rows.binder.required | ({new} if rows.binder.present(expr) else set())
+            binder = replace(rows.binder, scope=scope, required=required)
+            leaves = dict(rows.leaves)
+            if leaves:
+                leaves[new] = next(iter(leaves.values()))
+            rows = replace(rows, relation=a.Derive(rows.relation, new, expr), binder=binder,
+                           leaves=leaves)  # fmt: skip
+            names[n] = new
+        return replace(rows, binder=_renamed(rows.binder, names, alias))
+
+    def _union(self, union: t.Union, alias: str, place: t.Source) -> Rows:
+        at = t.Literal(None, place.pos)
+        parts = [self._derived(part, f"{alias}{i}", place) for i, part in enumerate(union.parts)]
+        columns = [list(rows.binder.names.values()) for rows in parts]
+        if len({len(c) for c in columns}) > 1 or len({rows.private for rows in parts}) > 1:
+            raise refuse(at, "the parts of a UNION do not match",
+                         "give them as many columns each, all private or all public")  # fmt: skip
+        names = {n: self._free(f"{alias.lower()}.{n}") for n in parts[0].binder.names}
+        scope: dict[str, Shape] = {}
+        for i, new in enumerate(names.values()):
+            shapes = [
+                rows.binder.scope[c[i].lower()] for rows, c in zip(parts, columns, strict=True)
+            ]
+            scope[new] = union_of(shapes)
+        exprs = [
+            (rows.relation, tuple(map(a.Col, c))) for rows, c in zip(parts, columns, strict=True)
+        ]
+        self.parts += 1
+        ids = {new: frozenset.intersection(
+                   *(rows.identities.get(c[i].lower(), frozenset())
+                     for rows, c in zip(parts, columns, strict=True)))
+               for i, new in enumerate(names.values())}  # fmt: skip
+        required = frozenset(
+            new for i, new in enumerate(names.values())
+            if all(c[i].lower() in r.binder.required for r, c in zip(parts, columns, strict=True))
+        )  # fmt: skip
+        binder = Binder(alias, alias, {}, scope, required, named=ids)
+        leaves = dict.fromkeys(scope, self.parts) if parts[0].private else {}
+        relation = a.Union(tuple(names.values()), tuple(exprs))
+        return Rows(relation, _renamed(binder, names, alias), leaves)
+
+    def _per_unit(
+        self, rows: Rows, query: t.Select, aliases: Mapping[str, t.Node], alias: str
+    ) -> Rows:
+        """Returns one row for each unit and key: `GROUP BY` holds what identifies a unit."""
+        at = t.Literal(None, query.pos)
+        if not rows.private:
+            raise refuse(at, "a public table is aggregated on its own",
+                         "the owner makes a public table of it")  # fmt: skip
+        keys = folds.keys(query, rows.binder, aliases)
+        known = [isinstance(e, a.Col) and rows.identities.get(e.name.lower()) for _, e in keys]
+        if not any(known):
+            raise refuse(at, "this subquery aggregates over many units",
+                         "GROUP BY the unit's key in it, or name it in WITH name AS (…) and SELECT "
+                         "FROM that alone")  # fmt: skip
+        anchor = next(c for c in self.contracts.values() if c.unit)
+        bound = bound_of(rows.relation, replace(anchor, others=self.contracts))
+        reach = min(10**6, bound.rows_per_unit * bound.groups_per_unit)
+        unit = next((i for i, ids in enumerate(known) if ids and "" in ids), None)
+        self.parts += 1
+        made = folds.Folding(rows.binder, aliases, keys, unit, reach,
+                             lambda n: self._free(f"{alias.lower()}.{n}"))  # fmt: skip
+        items = [(item, made.written(item.expr)) for item in query.items]
+        having = made.written(query.having) if query.having is not None else None
+        relation: a.Relation = made.relation(rows.relation)
+        ids = {made.names[i].lower(): found for i, found in enumerate(known) if found}
+        leaves = dict.fromkeys(made.scope, self.parts)
+        found = Rows(relation, Binder(alias, alias, {c: c for c in made.scope}, made.scope,
+                                      made.required, named=ids), leaves)  # fmt: skip
+        if having is not None:
+            predicate = found.binder.predicate(having, "HAVING")
+            found = replace(found, relation=a.Where(relation, predicate))
+        outputs = {
+            (item.alias or default_name(item)).lower(): (node, found.binder.bind(node))
+            for item, node in items
+        }
+        return self._projected(found, outputs, alias)
+
+
+def conjuncts(node: t.Node) -> Iterator[t.Node]:
+    """Yields the sides of nested ANDs, in the order written."""
+    if isinstance(node, t.Binary) and node.op == "and":
+        yield from conjuncts(node.left)
+        yield from conjuncts(node.right)
+    else:
+        yield node
+
+
+def _bare(node: t.Node) -> t.Node:
+    return node.arg if isinstance(node, t.Unary) and node.op == "not" else node
+
+
+def beside(left: Rows, right: Rows, kind: str, shadow: bool = False) -> Rows:
+    """Returns the columns of two sides together; with `shadow` the left ones hide the right's."""
+    one, other = left.binder, right.binder
+    lost = kind == "left"
+    scope = {**one.scope, **{c: replace(s, nullable=True, values=s.values and (
+        s.values if None in s.values else (*s.values, None))) if lost else s
+        for c, s in other.scope.items()}}  # fmt: skip
+    both = set() if shadow else set(one.names) & set(other.names)
+    binder = Binder(
+        one.table, one.alias, {**other.names, **one.names}, scope,
+        one.required | (frozenset() if lost else other.required),
+        {**(other.qualified or {}), **(one.qualified or {})},
+        frozenset(both | one.twice | (other.twice - (set(one.names) if shadow else set()))),
+        {**other.homes, **one.homes}, {**other.listed, **one.listed},
+        {**other.named, **one.named},
+    )  # fmt: skip
+    return Rows(left.relation, binder,
+                {**left.leaves, **right.leaves}, left.joined | right.joined)  # fmt: skip
+
+
+def evident(rows: Rows, predicate: a.Expr) -> Rows:
+    """Returns the rows with what a condition shows to be of one unit."""
+    parts = (
+        predicate.args if isinstance(predicate, a.Call) and predicate.op == "and" else (predicate,)
+    )
+    found = set(rows.joined)
+    for part in parts:
+        match part:
+            case a.Call("=", (a.Col(x), a.Col(y))):
+                one, other = (rows.identities.get(n.lower(), frozenset()) for n in (x, y))
+                if one & other:
+                    found.add((rows.leaves[x.lower()], rows.leaves[y.lower()]))
+            case a.Call("and"):
+                found |= evident(rows, part).joined
+    return replace(rows, joined=frozenset(found))
+
+
+def _grouped(query: t.Select) -> bool:
+    return bool(query.group_by or query.group_all or query.having) or any(
+        any(calls(item.expr)) for item in query.items
+    )
+
+
+def _renamed(binder: Binder, names: Mapping[str, str], alias: str) -> Binder:
+    qualified = {(alias.lower(), n): column for n, column in names.items()}
+    return replace(binder, table=alias or binder.table, alias=alias, names=dict(names),
+                   qualified=qualified, twice=frozenset())  # fmt: skip
+
+
+def _all(tests: tuple[a.Expr, ...]) -> a.Expr:
+    return YES if not tests else tests[0] if len(tests) == 1 else a.Call("and", tests)

@@ -488,7 +488,7 @@ class Session:
         match statement.statement:
             case t.Select() as select:
                 if (several := self._explained(select, contracts)) is not None:
-                    return several
+                    return Result(several)
                 planned, contract = self._planned(select, contracts)
                 rehearse(planned, self._weights(planned.output.weights))
                 account = self._account(contract, select.pos)
@@ -525,7 +525,8 @@ class Session:
             queries = [select]
         else:
             return None
-        return pa.concat_tables([self._explain(t.Explain(query)) for query in queries])
+        found = (self._explain(t.Explain(query)).table for query in queries)
+        return pa.concat_tables([table for table in found if table is not None])
 
     def _foreseen(
         self,
@@ -539,7 +540,7 @@ class Session:
         parts, known = len(private) + 1, {}
         for part in private:
             query = stages.priced(stages.asked(part), price, parts)
-            if self._due(*self._planned(query, contracts)).nano:
+            if private_sql.due(self._kernel, *self._planned(query, contracts)).nano:
                 return stages.rehearsed(outer, private)
             known[part] = self._select(query).table
         return stages.resolved(outer, private, lambda part: known[part])

@@ -149,6 +149,11 @@ KEYS: list[tuple[a.Expr, tuple[Value, ...], str]] = [
      " WHEN x IS NOT NULL THEN 2 END"),
     (a.Bin(col("day"), (DAY,)), (0, 1, None), f"CASE WHEN day < DATE '{DAY}' THEN 0"
      " WHEN day IS NOT NULL THEN 1 END"),
+    (a.Like(col("s"), "_%"), (True, False, None), "s LIKE '_%'"),
+    (a.Like(col("s"), "A", fold=True), (True, False, None), "lower(s) = 'a'"),
+    (a.Like(col("s"), "!_%", "!"), (False, None), "starts_with(s, '_')"),
+    (a.Substring(col("s"), 1, 2), ("", "a", "A", "it", "na", "1e", None), "left(s, 2)"),
+    (a.Substring(col("s"), 5, 2**31 - 1), ("", "9", None), "substring(s, 5, 99)"),
     (a.Bin(col("b"), ()), (0, None), "CASE WHEN b IS NOT NULL THEN 0 END"),
 ]  # fmt: skip
 

@@ -70,7 +70,8 @@ def priced(select: t.Select, price: Price, parts: int) -> t.Select:
     """Returns the statement with one of so many equal parts of a price."""
     name = "rho" if isinstance(price, Rho) else "epsilon"
     share = type(price)(price.nano // parts)
-    return replace(select, options=((name, share.value),), private=True)
+    rest = tuple(option for option in select.options if option[0] not in ("epsilon", "rho"))
+    return replace(select, options=(*rest, (name, share.value)), private=True)
 
 
 def alone(part: t.Subquery, why: Refused) -> Refused:

@@ -525,8 +525,8 @@ class Session:
             queries = [select]
         else:
             return None
-        found = (self._explain(t.Explain(query)).table for query in queries)
-        return pa.concat_tables([table for table in found if table is not None])
+        each = (self._explain(t.Explain(query)).table for query in queries)
+        return pa.concat_tables([table for table in each if table is not None])
 
     def _foreseen(
         self,

@@ -157,7 +157,7 @@ SELECT STRING_AGG(note, ',') AS m FROM people STRATIFY BY sex;
 -- COUNT DISTINCT
 SELECT COUNT(DISTINCT age) AS m FROM people STRATIFY BY sex;
 -- error
---   line 1, column 8: COUNT(DISTINCT …) has no private counterpart
+--   line 1, column 8: COUNT(DISTINCT …) counts units: how many different values there are tells of single rows
 --   Hint: count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x
 
 -- an aggregate inside another

@@ -2,8 +2,9 @@
 
 A statement runs in a thread of its own, so that its client can be told in time. Giving up stops
 plain SQL in the engine and synthesis between two of its steps. A private question that is paid for
-is not stopped: it ends by itself, its answer is sealed, and asking again is free. Until it has
-ended it counts as running, so that giving up buys nobody more than their share of the machine.
+is left to itself and the kernel's own limit: its answer is sealed, and asking again is free. Until
+it has ended it counts as running, so that giving up buys nobody more than their share of the
+machine.
 """
 
 from __future__ import annotations

@@ -18,8 +18,9 @@ from sqlpriv.kernel.sensitivity import MAX_RANK
 from sqlpriv.plan.literals import refuse
 from sqlpriv.plan.traverse import literal
 
-STEPS = 4096
-"""Most levels of a grid: the middle of a cell is within 1 / 8192 of the interval's length."""
+STEPS = 2048
+"""Most levels of a grid: the middle of a cell is within 1 / 4096 of the interval's length. Each is
+a candidate of a choice in each cell, which takes time: 0.1 s for these many."""
 CELLS = 1_000_000
 """Most levels in all cells together; grids of many cells are coarser."""
 EXTREME = 10

@@ -31,6 +31,7 @@ BETWEEN = Effort(steps=30, gain=1e-2)
 LAST = Effort(steps=300, gain=1e-3)
 """The model that rows are drawn from."""
 MOST_CANDIDATES = 1_000
+MOST_TABLE = 20_000
 KEPT = 0.1
 """What is left at least of a shrunk table's variance, as a share of its noise's."""
 SELECTING = 10
@@ -218,6 +219,16 @@ def fitted(run: Run, engine: str, effort: Effort) -> CliqueModel:
     if not tables:
         return run.model or CliqueModel((), {}, (), (), total)
     return engines.CLIQUE_ENGINES[engine](run.graph, tables, total, run.model, effort)
+
+
+def small(
+    candidates: Mapping[Clique, float], graph: Graph, cells: int, strata: int
+) -> dict[Clique, float]:
+    """Returns the candidates whose own tables are small enough to be looked at in every round: of
+    at most `cells` cells, and over all strata of MOST_TABLE or of 1,000 in each. One-way tables
+    stay, whatever their size."""
+    most = min(cells, max(1_000, MOST_TABLE // strata))
+    return {c: w for c, w in candidates.items() if len(c) == 1 or graph.cells(mask_of(c)) <= most}
 
 
 def shrunk(noisy: Noisy, prior: Floats) -> Noisy:

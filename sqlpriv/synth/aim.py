@@ -28,7 +28,7 @@ import numpy as np
 
 from sqlpriv.kernel.budget import Price, Rho
 from sqlpriv.synth import engines, independent
-from sqlpriv.synth.adaptive import BETWEEN, LAST, Chosen, Rounds, Run, closure, fitted
+from sqlpriv.synth.adaptive import BETWEEN, LAST, Chosen, Rounds, Run, closure, fitted, small
 from sqlpriv.synth.asking import Marginal, Measure, Select
 from sqlpriv.synth.cliques import StratumCliques
 from sqlpriv.synth.independent import modelled
@@ -94,9 +94,9 @@ def fit(
     pool, own = _parts(strata, price, options)
     prior = None
     if pool:
-        small = {**options, "cells": options["cells"] // POOL_CELLS}
+        modest = {**options, "cells": options["cells"] // POOL_CELLS}
         runs = [Run(graph, 0, 0)]
-        _run(measure, select, runs, _two(columns, pool, pooled=True), small, report)
+        _run(measure, select, runs, _two(columns, pool, pooled=True), modest, report)
         prior = runs[0].model
     runs = [Run(graph, 0, 0, model=prior, prior=prior) for _ in range(strata)]
     _run(measure, select, runs, _two(columns, own, pooled=False), options, report)
@@ -120,7 +120,8 @@ def _run(
     _measured(measure, ones, runs)
     for run in runs:
         run.model = fitted(run, options["engine"], BETWEEN)
-    candidates = closure([m.clique[0] for m in ones.marginals], options["degree"])
+    whole = closure([m.clique[0] for m in ones.marginals], options["degree"])
+    candidates = small(whole, runs[0].graph, options["cells"], len(runs))
     sigma = next(iter(runs[0].sigmas.values())), ones.marginals[0].price
     rounds = Rounds(
         measure, select, runs, candidates, sigma, noise_penalty=True,
@@ -193,7 +194,7 @@ METHOD = Method(
     ),
     max_strata=1_000,
     max_cells=20_000_000,
-    arity=3,
+    arity=1,
     fit=fit,
     phases=phases,
 )

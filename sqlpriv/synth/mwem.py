@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from sqlpriv.kernel.budget import Price
 from sqlpriv.synth import engines, independent
-from sqlpriv.synth.adaptive import BETWEEN, LAST, Rounds, Run, closure, fitted, started
+from sqlpriv.synth.adaptive import BETWEEN, LAST, Rounds, Run, closure, fitted, small, started
 from sqlpriv.synth.asking import Marginal, Measure, Select
 from sqlpriv.synth.cliques import StratumCliques
 from sqlpriv.synth.independent import modelled
@@ -60,7 +60,8 @@ def fit(
     for run in runs:
         run.model = started(run, columns)
     if len(columns) > 1:
-        candidates = dict.fromkeys(closure(columns, options["degree"]), 1.0)
+        whole = dict.fromkeys(closure(columns, options["degree"]), 1.0)
+        candidates = small(whole, graph, options["cells"], strata)
         sigma = first[0].sigma, first[0].price
         rounds = Rounds(measure, select, runs, candidates, sigma, noise_penalty=False)
         _play(rounds, len(columns), options, report)
@@ -101,7 +102,7 @@ METHOD = Method(
     ),
     max_strata=1_000,
     max_cells=20_000_000,
-    arity=3,
+    arity=1,
     fit=fit,
     phases=phases,
 )

@@ -153,8 +153,6 @@ class Scope:
 
     def _join(self, join: a.Join) -> None:
         left, right = (Scope(x, self.contract, part=True) for x in (join.left, join.right))
-        if right.owner and not left.owner:
-            raise Refused("the private side of a join stands left")
         for alias, side in ((LEFT, left), (RIGHT, right)):
             for n, (column, _) in side.exported().items():
                 self._add(column, f"{alias}.{name(n)}")

@@ -12,7 +12,7 @@ import pyarrow as pa
 from sqlpriv.errors import DataError
 from sqlpriv.evaluate.classifier import Classified, classify
 from sqlpriv.evaluate.levels import NUMERIC, discretised
-from sqlpriv.evaluate.marginals import Stratum, WorkloadError, workload_error
+from sqlpriv.evaluate.marginals import Stratum, WorkloadError, error_of_cells, joint_cells
 from sqlpriv.evaluate.parity import Means, max_disparity, means, parity_error
 from sqlpriv.kernel.contract import Column
 from sqlpriv.kernel.scope import name
@@ -91,13 +91,14 @@ def evaluate(
     real, synthetic = real.project(names), synthetic.project(names)
     numeric = [c.name for c in others if c.type in NUMERIC]
     levels = discretised(real, columns), discretised(synthetic, columns)
+    cells = joint_cells(*levels, [c.name for c in columns])
     known = [c.name for c in others]
     counted = [ways for ways in WAYS if ways <= len(columns)]
     steps = len(counted) + 1 + 2 * (target is not None)
     workloads = []
     for at, ways in enumerate(counted):
         told(f"{ways}-way marginals", at, steps)
-        workloads.append(workload_error(*levels, known, strata, ways))
+        workloads.append(error_of_cells(cells, known, strata, ways))
     told("means by stratum", len(counted), steps)
     compared = means(real, synthetic, numeric, strata)
     made = Evaluation(tuple(strata), tuple(workloads), compared, target)

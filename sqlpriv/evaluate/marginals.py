@@ -57,38 +57,46 @@ def workload_error(
         ways: From 1 to the number of columns.
 
     Raises:
-        DataError: There are fewer columns than `ways`, or no real row.
+        DataError: There are fewer columns than `ways`, or no row.
     """
-    if not 1 <= ways <= len(columns) + len(strata):
-        raise DataError(f"{ways}-way marginals need that many columns; there are fewer")
-    cells = _cells(real, synthetic, columns, strata)
-    sizes = _sizes(cells, strata)
-    if not sum(sizes.values()):
-        raise DataError("the table has no rows to compare with")
-    workload = list(combinations((*strata, *columns), ways))
-    (whole,) = _errors(cells, workload, ()).values()
-    inside: dict[Stratum, float | None] = {}
-    if strata and len(columns) >= ways:
-        own = _errors(cells, list(combinations(columns, ways)), strata)
-        inside = {s: own[s] if real_rows else None for s, real_rows in sizes.items()}
-    return WorkloadError(ways, len(workload), whole, inside)
+    return error_of_cells(joint_cells(real, synthetic, (*strata, *columns)), columns, strata, ways)
 
 
-def _cells(
-    real: duckdb.DuckDBPyRelation,
-    synthetic: duckdb.DuckDBPyRelation,
-    columns: Sequence[str],
-    strata: Sequence[str],
+def joint_cells(
+    real: duckdb.DuckDBPyRelation, synthetic: duckdb.DuckDBPyRelation, columns: Sequence[str]
 ) -> duckdb.DuckDBPyRelation:
-    """Returns the joint cells of both tables: labels, levels, `real_rows`, `made_rows`."""
-    labels = stratum_labels(real, strata)
-    levels = ", ".join(filter(None, (labels, *map(name, columns))))
+    """Returns the occupied cells of all columns: one row each, with `real_rows`, `made_rows`.
+
+    Workloads over any of the columns, by any strata among them, are counted from these alone.
+    """
+    levels = ", ".join(map(name, columns))
     both = real.project(f"{levels}, 1 AS real_rows, 0 AS made_rows").union(
         synthetic.project(f"{levels}, 0 AS real_rows, 1 AS made_rows")
     )
-    keys = ", ".join(map(name, (*strata, *columns)))
-    summed = f"{keys}, sum(real_rows) AS real_rows, sum(made_rows) AS made_rows"
-    return both.aggregate(summed, keys).materialize()
+    summed = f"{levels}, sum(real_rows) AS real_rows, sum(made_rows) AS made_rows"
+    return both.aggregate(summed, levels).materialize()
+
+
+def error_of_cells(
+    cells: duckdb.DuckDBPyRelation, columns: Sequence[str], strata: Sequence[str], ways: int
+) -> WorkloadError:
+    """Returns what `workload_error` does, of cells that were counted before."""
+    if not 1 <= ways <= len(columns) + len(strata):
+        raise DataError(f"{ways}-way marginals need that many columns; there are fewer")
+    others = "".join(f", {name(c)}" for c in columns)
+    labelled = cells.project(
+        f"{stratum_labels(cells, strata)}{others}, real_rows, made_rows".removeprefix(", ")
+    )
+    sizes = _sizes(labelled, strata)
+    if not sum(sizes.values()):
+        raise DataError("the table has no rows to compare with")
+    workload = list(combinations((*strata, *columns), ways))
+    (whole,) = _errors(labelled, workload, ()).values()
+    inside: dict[Stratum, float | None] = {}
+    if strata and len(columns) >= ways:
+        own = _errors(labelled, list(combinations(columns, ways)), strata)
+        inside = {s: own[s] if real_rows else None for s, real_rows in sizes.items()}
+    return WorkloadError(ways, len(workload), whole, inside)
 
 
 def _sizes(cells: duckdb.DuckDBPyRelation, strata: Sequence[str]) -> dict[Stratum, int]:
@@ -106,7 +114,8 @@ def _errors(
     """Returns the mean L1 distance of the workload's marginals, by stratum."""
     found: dict[Stratum, list[float]] = {}
     keys = "".join(f"{name(c)}, " for c in strata)
-    total = f"OVER (PARTITION BY {keys}clique)"
+    by = f" GROUP BY {keys.removesuffix(', ')}" if strata else ""
+    joined = f"JOIN totals USING ({keys.removesuffix(', ')})" if strata else "CROSS JOIN totals"
     for at in range(0, len(workload), SETS_A_PASS):
         part = workload[at : at + SETS_A_PASS]
         marked = ", ".join(map(name, dict.fromkeys(chain.from_iterable(part))))
@@ -115,11 +124,12 @@ def _errors(
             WITH counted AS (
                 SELECT {keys}GROUPING({marked}) AS clique, sum(real_rows) AS r, sum(made_rows) AS m
                 FROM cells GROUP BY GROUPING SETS ({sets})),
-            shares AS (
-                SELECT {keys}clique, r / greatest(sum(r) {total}, 1) AS r,
-                       m / greatest(sum(m) {total}, 1) AS m
-                FROM counted)
-            SELECT {keys}sum(abs(r - m)) FROM shares GROUP BY {keys}clique"""
+            totals AS (
+                SELECT {keys}greatest(sum(real_rows), 1) AS of_r,
+                       greatest(sum(made_rows), 1) AS of_m
+                FROM cells{by})
+            SELECT {keys}sum(abs(r / of_r - m / of_m))
+            FROM counted {joined} GROUP BY {keys}clique"""
         for *stratum, distance in ask(cells, "cells", text):
             found.setdefault(tuple(stratum), []).append(float(distance))
     return {stratum: sum(distances) / len(distances) for stratum, distances in found.items()}

@@ -110,7 +110,7 @@ survey (2018) from the whole country, for New York's are not to be had here, so 
 differ while their order can be compared; 80 % are synthesized from and the classifier is tested on
 the others (they tested on rows that they had trained on); every budget is charged as it is named
 (their GEM passes the total to every one of its rounds, so its points are not at equal privacy and
-no target); no stratum is dropped for being small. "Pooled" is ours: a model of the population steadies
+no target); no stratum is dropped for being small. "Pooled" is ours: the population's model steadies
 the strata, `OPTIONS (pooling = auto)`; without it, strata are the paper's method.
 
 {sections}

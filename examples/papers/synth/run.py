@@ -15,11 +15,10 @@ from pathlib import Path
 
 from census import prepare
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from trial import BY, Trial, measured
+from trial import BY, POOLED, Trial, measured
 
 HERE = Path(__file__).parent
 METHODS = ("mst", "aim", "gem")
-POOLED = ("mst", "aim")
 EPSILONS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0)
 
 

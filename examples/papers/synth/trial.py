@@ -19,6 +19,8 @@ from sqlpriv.evaluate.parity import max_disparity, means, parity_error
 
 BY = {"SEX": ("SEX",), "RAC1P": ("RAC1P",), "SEX_RAC1P": ("SEX", "RAC1P")}
 """Whom errors are compared between, whatever the table was stratified by."""
+POOLED = ("aim",)
+"""The methods whose strata can be steadied by the population's model."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +36,7 @@ class Trial:
     def statement(self) -> str:
         """Returns the SQL that makes the table."""
         by = f"STRATIFY BY {', '.join(BY[self.strata])} " if self.strata != "none" else ""
-        pooled = f", pooling = {self.pooling}" if by and self.pooling not in ("0", "") else ""
-        if by and self.method in ("mst", "aim") and self.pooling == "0":
-            pooled = ", pooling = 0"
+        pooled = f", pooling = {self.pooling}" if by and self.method in POOLED else ""
         return (
             f"CREATE SYNTHETIC TABLE made AS SELECT {', '.join(COLUMNS)} FROM people {by}"
             f"USING {self.method} OPTIONS (epsilon = {self.epsilon}{pooled})"

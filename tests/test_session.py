@@ -132,7 +132,7 @@ def test_an_owner_is_exact_unless_asked_to_be_private(vault: Path) -> None:
         ("SELECT COUNT(*) FROM information_schema.tables", Refused, "Hint|line|only|no "),
         ("FROM duckdb_settings()", Refused, "Hint|line|only|no "),
         ("SELECT COUNT(*) FROM people FULL JOIN shares USING (sex)", Refused, "Hint|line|only|no "),
-        ("WITH p AS (SELECT * FROM people) SELECT COUNT(*) FROM p", Refused, "Hint|line|only|no "),
+        ("WITH RECURSIVE p AS (SELECT * FROM people) SELECT 1 FROM p", Refused, "recursive"),
         ("PRAGMA database_list", PermissionDenied, "PRAGMA"),
         ("ATTACH 'x.duckdb'", PermissionDenied, "ATTACH"),
         ("COPY people TO 'x.csv'", PermissionDenied, "COPY"),

@@ -1,0 +1,266 @@
+"""Queries: which of them are private, what they are made of, what they cost, and their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from sqlpriv import dialect, private_sql, release_sql, stages
+from sqlpriv.access import Access
+from sqlpriv.answer import answer, rehearse
+from sqlpriv.dialect import tree as t
+from sqlpriv.dialect.sources import tables
+from sqlpriv.errors import ProgrammingError, Refused
+from sqlpriv.kernel.budget import Price
+from sqlpriv.kernel.contract import TableContract
+from sqlpriv.kernel.gate import Allowance
+from sqlpriv.plan.plan import Plan, plan
+from sqlpriv.plan.price import epsilon_shown, statement_price
+from sqlpriv.result import Result
+
+
+@dataclass
+class Questions:
+    """What is asked of a vault with SELECT."""
+
+    access: Access
+
+    def noised(self, select: t.Select, contracts: Mapping[str, TableContract]) -> bool:
+        """Tells whether a query is answered under the budget, and not exactly by DuckDB."""
+        return select.private or (
+            self.access.owner is None and stages.is_private(select, contracts)
+        )
+
+    def select(self, select: t.Select) -> Result:
+        """Answers a query: under the budget, or exactly where nothing private is asked for.
+
+        Raises:
+            sqlpriv.Error: As it deserves; after the charge only where reading fails.
+        """
+        contracts = self.access.contracts()
+        if not self.noised(select, contracts):
+            if self.access.owner is not None:
+                return self.access.exactly(select.text, select.parameters, tables(select))
+            return self.access.released(select.text, tables(select), contracts, select.parameters)
+        select, private = self._settled(select, contracts)
+        if (why := self._unplanned(select, private, contracts)) is not None:
+            return self._in_stages(select, contracts, why)
+        if private:
+            return self._adaptively(select, private, contracts)
+        planned, contract = self.planned(select, contracts)
+        weights = self.access.weights(planned.output.weights)
+        rehearse(planned, weights)
+        due = private_sql.due(self.access.kernel, planned, contract)
+        budget = self.access.budget(contract, select.pos)
+        with Allowance(
+            self.access.kernel, contract, due, self.access.principal, select.text
+        ) as allowance:
+            if (asked := planned.selection) is not None:
+                found = allowance.select_keys(asked.source, asked.expr, asked.price, asked.yocto)
+                planned = plan(select, contract, budget, self._epsilon, found)
+            releases, adapted = private_sql.asked(planned, allowance)
+            spent = allowance.spent
+        made = answer(planned, releases, weights, adapted)
+        return Result(
+            made.table,
+            half_widths=made.half_widths,
+            price=spent,
+            epsilon=epsilon_shown(spent, budget.delta),
+        )
+
+    def planned(
+        self, select: t.Select, contracts: Mapping[str, TableContract]
+    ) -> tuple[Plan, TableContract]:
+        """Returns the plan of a private query, and the contract of its first private table."""
+        named = [name for name in tables(select) if name in contracts]
+        private = [name for name in named if contracts[name].unit is not None]
+        table = next(iter([*private, *named, select.table]))
+        contract = self.access.private(table, select.pos, contracts)
+        budget, left = self.access.budget(contract, select.pos), self.access.left(contract, ())
+        select = private_sql.targeted(self.access.kernel, select, contract, budget, left)
+        return plan(select, contract, budget, self._epsilon), contract
+
+    @property
+    def _epsilon(self) -> float | None:
+        return self.access.settings.get("privacy_epsilon")
+
+    def _settled(
+        self, select: t.Select, contracts: Mapping[str, TableContract]
+    ) -> tuple[t.Select, list[t.Subquery]]:
+        """Returns the statement with what public subqueries give, and its private ones."""
+        public, _ = stages.inner(select, contracts)
+        select = stages.resolved(select, public, self._public_value) if public else select
+
+        def members(part: t.InQuery) -> pa.Table | None:
+            with suppress(ProgrammingError, Refused):  # it looks at the row around it, say
+                return self.access.released(part.text, tables(part.query), contracts).table
+            return None
+
+        select = stages.listed(select, contracts, members)
+        return select, list(dict.fromkeys(stages.inner(select, contracts)[1]))
+
+    def _unplanned(
+        self, select: t.Select, private: list[t.Subquery], contracts: Mapping[str, TableContract]
+    ) -> Refused | None:
+        """Returns why a statement with WITH cannot be planned as a whole, if it cannot."""
+        if not select.stages:
+            return None
+        try:
+            self.planned(stages.rehearsed(select, private), contracts)
+            for part in private:
+                self.planned(stages.asked(part), contracts)
+        except Refused as why:
+            return why
+        return None
+
+    def _public_value(self, part: t.Subquery) -> pa.Table:
+        found = self.access.released(part.text, tables(part.query), self.access.contracts()).table
+        return pa.table({}) if found is None else found
+
+    def _price(self, select: t.Select, contracts: Mapping[str, TableContract]) -> Price:
+        named = [n for n in tables(select) if n in contracts and contracts[n].unit is not None]
+        contract = self.access.private((named or [select.table])[0], select.pos, contracts)
+        setting = self.access.settings.get("privacy_epsilon")
+        return statement_price(select.options, self.access.budget(contract, select.pos), setting,
+                               select.pos)  # fmt: skip
+
+    def _adaptively(
+        self,
+        select: t.Select,
+        private: list[t.Subquery],
+        contracts: Mapping[str, TableContract],
+    ) -> Result:
+        """Answers scalar subqueries first, each with an equal part of the price; see `stages`."""
+        price, parts = self._price(select, contracts), len(private) + 1
+        outer = stages.priced(select, price, parts)
+        planned, _ = self.planned(stages.rehearsed(outer, private), contracts)
+        rehearse(planned, self.access.weights(planned.output.weights))
+        asked = {p: stages.priced(stages.asked(p), price, parts) for p in private}
+        for part, query in asked.items():
+            try:
+                first, _ = self.planned(query, contracts)
+            except Refused as why:
+                raise stages.alone(part, why) from None
+            rehearse(first, None)
+        made = {part: self.select(query) for part, query in asked.items()}
+        rows = {part: result.table for part, result in made.items()}
+        last = self.select(stages.resolved(outer, private, lambda part: rows[part]))
+        return self._together(last, list(made.values()), contracts, select)
+
+    def _in_stages(
+        self, select: t.Select, contracts: Mapping[str, TableContract], why: Refused
+    ) -> Result:
+        """Answers the queries of WITH first, and runs the rest on their rows; see `stages`."""
+        found = stages.stages(select, contracts, why)
+        (body,) = dialect.read(select.body)
+        known = {name.lower() for name, _ in found}
+        named = body.tables if isinstance(body, t.Plain) else tables(body)  # type: ignore[arg-type]
+        public = [n for n in named if n not in known]
+        if any(n not in contracts or not contracts[n].public for n in public):
+            raise why
+        price = self._price(found[0][1], contracts)
+        asked = [(name, stages.priced(query, price, len(found))) for name, query in found]
+        shown = {contracts[n].table: self.access.kernel.public(n) for n in public}
+        empty = {}
+        for stage, query in asked:
+            planned, _ = self.planned(self._settled(query, contracts)[0], contracts)
+            empty[stage] = pa.Table.from_pylist([], rehearse(planned, None))
+        release_sql.query(
+            self.access.store,
+            {**shown, **empty},
+            select.body,
+            select.parameters,
+            self.access.running,
+        )
+        made = [(name, self.select(query)) for name, query in asked]
+        rows = {**shown, **{name: result.table for name, result in made}}
+        last = Result(
+            release_sql.query(
+                self.access.store, rows, select.body, select.parameters, self.access.running
+            )
+        )
+        return self._together(last, [result for _, result in made], contracts, select)
+
+    def _together(
+        self,
+        last: Result,
+        before: list[Result],
+        contracts: Mapping[str, TableContract],
+        select: t.Select,
+    ) -> Result:
+        """Returns the last result with the price of all."""
+        prices = [r.price for r in (*before, last) if r.price is not None]
+        spent = type(prices[0])(sum(price.nano for price in prices))
+        named = [n for n in tables(select) if n in contracts and contracts[n].unit is not None]
+        budget = self.access.budget(contracts[named[0]], select.pos)
+        return replace(last, price=spent, epsilon=epsilon_shown(spent, budget.delta))
+
+    def explain(self, statement: t.Explain) -> Result:
+        """Returns what a statement would do and cost. Nothing private is read, nothing charged."""
+        contracts = self.access.contracts()
+        match statement.statement:
+            case t.Select() as select:
+                if (several := self._explained(select, contracts)) is not None:
+                    return Result(several)
+                planned, contract = self.planned(select, contracts)
+                rehearse(planned, self.access.weights(planned.output.weights))
+                account = self.access.account(contract, select.pos)
+                left = self.access.left(contract, [m.query.source for m in planned.measurements])
+                delta = account.budget.delta
+                return Result(
+                    *private_sql.explained(self.access.kernel, planned, contract, left, delta)
+                )
+            case t.CreateSynthetic() as create:
+                contract = self.access.private(create.select.table, create.pos, contracts)
+                account = self.access.account(contract, create.pos)
+                job, _ = release_sql.prepared(
+                    create, contract, account.budget, self.access.settings
+                )
+                left = self.access.left(contract, [job.domain.source])
+                delta = account.budget.delta
+                return Result(release_sql.explained(self.access.kernel, job, contract, left, delta))
+            case t.Plain() as plain:
+                raise plain.refusal
+
+    def _explained(
+        self, select: t.Select, contracts: Mapping[str, TableContract]
+    ) -> pa.Table | None:
+        """Returns the rows of a statement of several questions, each with its own total."""
+        settled, private = self._settled(select, contracts)
+        public = settled != select
+        select = settled
+        why = self._unplanned(select, private, contracts)
+        if why is not None:
+            found = stages.stages(select, contracts, why)
+            price = self._price(found[0][1], contracts)
+            queries = [stages.priced(query, price, len(found)) for _, query in found]
+        elif private:
+            price, parts = self._price(select, contracts), len(private) + 1
+            outer = self._foreseen(stages.priced(select, price, parts), private, price, contracts)
+            queries = [*(stages.priced(stages.asked(p), price, parts) for p in private), outer]
+        elif public:
+            queries = [select]
+        else:
+            return None
+        each = (self.explain(t.Explain(query)).table for query in queries)
+        return pa.concat_tables([table for table in each if table is not None])
+
+    def _foreseen(
+        self,
+        outer: t.Select,
+        private: list[t.Subquery],
+        price: Price,
+        contracts: Mapping[str, TableContract],
+    ) -> t.Select:
+        """Returns a statement as it will be asked: answers of subqueries that are sealed are known,
+        for others any number stands, whose price is the same."""
+        parts, known = len(private) + 1, {}
+        for part in private:
+            query = stages.priced(stages.asked(part), price, parts)
+            if private_sql.due(self.access.kernel, *self.planned(query, contracts)).nano:
+                return stages.rehearsed(outer, private)
+            known[part] = self.select(query).table
+        return stages.resolved(outer, private, lambda part: known[part])

@@ -66,7 +66,7 @@ class Access:
         return self.account(contract, pos).budget
 
     def account(self, contract: TableContract, pos: t.Pos) -> Account:
-        """Returns what a table's unit may spend and has spent; refuses where nothing is declared."""
+        """Returns what a table's unit may spend and has spent; refuses where it has no budget."""
         unit = contract.unit.table if contract.unit else contract.table
         account = self.kernel.ledger.account(unit)
         if account is None:

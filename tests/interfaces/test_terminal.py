@@ -15,6 +15,11 @@ import time
 import pytest
 
 ESCAPES = re.compile(rb"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|\r")
+TAKE_THE_TERMINAL = """
+import fcntl, os, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"""
+"""Not a preexec_fn: that forks this process, and libraries of other tests do not survive a fork."""
 PATIENCE = 30.0
 """Seconds to wait for a text: loading the engine on a busy machine takes some."""
 
@@ -29,10 +34,10 @@ class Terminal:
             **os.environ, "TERM": "xterm", "NO_COLOR": "1", "PROMPT_TOOLKIT_NO_CPR": "1",
             "XDG_STATE_HOME": str(home), **environment,
         }  # fmt: skip
+        shell = ["-m", "sqlpriv", "shell", str(vault), "--principal", "ada"]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "sqlpriv", "shell", str(vault), "--principal", "ada"],
-            stdin=theirs, stdout=theirs, stderr=theirs, env=environment,
-            preexec_fn=lambda: (os.setsid(), fcntl.ioctl(0, termios.TIOCSCTTY, 0)),
+            [sys.executable, "-c", TAKE_THE_TERMINAL, *shell],
+            stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True,
         )  # fmt: skip
         os.close(theirs)
         self._read = b""

@@ -38,6 +38,7 @@ SENSITIVITY, RENDER = "tests/kernel/test_sensitivity.py", "tests/kernel/test_ren
 GATE, LEDGER = "tests/kernel/test_gate.py", "tests/kernel/test_ledger.py"
 MARK = "tests/attacks/test_put_back.py"
 KEYS = "tests/kernel/test_keys.py"
+COLLATIONS = "tests/kernel/test_collations.py"
 STRATA, RANKS = "tests/kernel/test_strata.py", "tests/kernel/test_ranks.py"
 READER, SELECTION = "tests/kernel/test_reader.py", "tests/kernel/test_selection.py"
 NOISE, BUDGET = "tests/kernel/test_noise.py", "tests/kernel/test_budget.py"
@@ -75,6 +76,21 @@ MUTANTS = (
            "count({c}) = count(*) AND ", "", SENSITIVITY),
     Mutant("a constraint of another schema is believed", K + "catalog.sql",
            "k.table_oid = c.table_oid AND", "k.table_name = c.table_name AND", GATE),
+    Mutant("one spelling of a text stands for another", K + "render.py",
+           "if kept == KEEP_ALL and not _collated(contract):", "if kept == KEEP_ALL:", COLLATIONS),
+    Mutant("what a collation calls equal is constant", K + "render.py",
+           'if column.type is Type.TEXT else c  #', 'if False else c  #', COLLATIONS),
+    Mutant("any character escapes", K + "operations.py",
+           "escape not in ESCAPES or ", "", COLLATIONS),
+    Mutant("anything is escaped", K + "operations.py",
+           "[{re.escape(escape)}%_]", "[^%]", COLLATIONS),
+    Mutant("equal queries read different rows", K + "scope.py",
+           "int(v) if w else v for v, w", "v for v, w", RELATIONS),
+    Mutant("what is said of other tables is believed", K + "gate.py",
+           "if contracts != planned:",
+           "if contracts.get(self.contract.table.lower()) != self.contract:", GATE),
+    Mutant("EXPLAIN shows facts of other tables", K + "gate.py",
+           "facts=TableFacts(), others=others)", "facts=TableFacts())", GATE),
     # --- relations are partitioned by unit ---
     Mutant("partners may be another unit's", K + "scope.py",
            'tests = f"{LEFT}.{UNIT} = {RIGHT}.{UNIT} AND {tests}"', "pass", RELATIONS),

@@ -105,7 +105,9 @@ class Kernel:
         for m in asked:
             ready, cells = _ready(m, contract), math.prod(a.shape(m.query))
             public = (ready.mechanism, cells, ready.distance, ready.sigma, m.price)
-            unseen = replace(contract, facts=TableFacts())  # found in rows: not for analysts
+            others = {t: replace(c, facts=TableFacts()) for t, c in contract.others.items()}
+            # facts are found in rows: not for analysts
+            unseen = replace(contract, facts=TableFacts(), others=others)
             sql, replayed = render([ready.reads], unseen, 0), self.sealed(m, contract)
             found.append(Explained(*public, sql, replayed))
         return found
@@ -247,7 +249,8 @@ class Allowance(AbstractContextManager["Allowance"]):
     def _current(self, reader: Reader) -> Snapshot:
         """Returns the snapshot, if the vault and its declarations are those of the plan."""
         contracts, snapshot = self._kernel.in_force(reader)
-        if contracts.get(self.contract.table.lower()) != self.contract:
+        planned = {**self.contract.others, self.contract.table.lower(): self.contract}
+        if contracts != planned:  # `others` are compared here alone
             raise OperationalError(STALE)
         return snapshot
 

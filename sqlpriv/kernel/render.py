@@ -45,9 +45,10 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     columns = {c: scope.value(key.expr) for c, key in levelled.items()}
     columns |= {f"v{i}": text for i, text in enumerate(adds)}
     coded, kept = list(levelled), bounding(columns, scope, strata, hash_key)
-    if kept == KEEP_ALL:
+    if kept == KEEP_ALL and not _collated(contract):
         coded = [f"{levels(key, c)} AS {c}" for c, key in levelled.items()]
     else:  # windows carry every row: levels, in as few bytes as hold them, are smaller than values
+        # and values that a collation calls equal, but a list does not, would share one row's level
         columns |= {c: _narrow(key, columns[c]) for c, key in levelled.items()}
     rows = _rows(columns, scope, strata, kept != KEEP_ALL)
     sums = [*levelled, "count(*) AS n", *(f"sum(v{i}) AS a{i}" for i in range(len(adds)))]
@@ -70,9 +71,8 @@ def grouped(source: a.Relation, expr: a.Expr, contract: TableContract, hash_key:
     same 1 from every count, and leaving out what is then 0, moves no count further; and no value
     that one unit alone has is even drawn for.
     """
-    scope, tables = Scope(source, contract), (contract, *contract.others.values())
-    exact = not any(table.collated for table in tables)  # else a spelling could be one unit's own
-    if scope.type(expr) not in ((Type.INTEGER, Type.TEXT) if exact else (Type.INTEGER,)):
+    scope, loose = Scope(source, contract), _collated(contract)  # a spelling may be one unit's own
+    if scope.type(expr) not in ((Type.INTEGER,) if loose else (Type.INTEGER, Type.TEXT)):
         raise Refused("keys that are selected are whole numbers, or text without a collation")
     text, m = scope.value(expr), scope.unit.rows_per_unit
     text = f"TRY_CAST({text} AS BIGINT)" if scope.type(expr) is Type.INTEGER else text
@@ -83,6 +83,11 @@ def grouped(source: a.Relation, expr: a.Expr, contract: TableContract, hash_key:
         f"kept AS (SELECT * FROM rows QUALIFY {first} <= {m})\n"
         "SELECT k AS value, count(*) - 1 AS n FROM kept GROUP BY k HAVING count(*) > 1"
     )
+
+
+def _collated(contract: TableContract) -> bool:
+    """Returns whether text of any table may equal other text."""
+    return any(table.collated for table in (contract, *contract.others.values()))
 
 
 def _narrow(key: a.Key, text: str) -> str:
@@ -172,6 +177,7 @@ def verifying(contract: TableContract) -> str:
     steady, found = [], [f"coalesce(max(n), 0) <= {scope.unit.rows_per_unit}"]
     for i, column in enumerate(contract.columns):
         c = f"{ROW}.{name(column.name)}"
+        c = f"encode(CAST({c} AS VARCHAR))" if column.type is Type.TEXT else c  # any collation
         same = f"(count({c}) = 0 OR (count({c}) = count(*) AND min({c}) = max({c})))"
         steady.append(f", {same if column.domain else 'false'} AS c{i}")
         found.append(f"coalesce(bool_and(c{i}), true)")

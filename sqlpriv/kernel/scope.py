@@ -7,6 +7,7 @@ one of them. Users' names and literals are all the text that comes from outside;
 
 import datetime as dt
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlpriv.errors import KernelError, Refused
@@ -235,6 +236,7 @@ class Scope:
         if type_ is Type.INTEGER:
             exact = f"({aggregate} + {literal(int(2 * grid.middle))} * {n}) // 2"
             ends = f"{literal(int(low))}, {literal(int(high))}"
+            whole = replace(whole, domain=Interval(int(low), int(high)))
             return whole, f"CAST(sqlpriv_clamp({exact}, {ends}) AS BIGINT)"
         step, middle = literal(float(grid.step)), literal(float(grid.middle))
         real = Interval(float(low), float(high))
@@ -310,7 +312,8 @@ class Scope:
                 texts = [f"CAST({t} AS DOUBLE)" for t in texts] if reads == "double" else texts
                 return sql.format(*texts, all=joiner.join(texts))
             case a.In(arg, values):
-                return f"({self.stored(arg)} IN ({', '.join(map(literal, values))}))"
+                listed = ", ".join(map(literal, alike(values, self.type(arg))))
+                return f"({self.stored(arg)} IN ({listed}))"
             case a.Case(whens, otherwise):
                 branches = (f"WHEN {self.value(p)} THEN {self.value(e)}" for p, e in whens)
                 return f"(CASE {' '.join(branches)} ELSE {self.value(otherwise)} END)"
@@ -322,7 +325,8 @@ class Scope:
             case a.Bin(arg, edges):
                 text = self.value(arg)
                 text = f"sqlpriv_number({text})" if self.type(arg) in NUMBERS else text
-                return f"sqlpriv_bin({text}, [{', '.join(map(literal, edges))}])"
+                ends = ", ".join(map(literal, alike(edges, self.type(arg))))
+                return f"sqlpriv_bin({text}, [{ends}])"
             case a.Pick(keys, numbers):  # levels are NULL or within their key: so is the position
                 cell = "0"
                 for key in keys:
@@ -361,6 +365,18 @@ class Scope:
 
     def _real(self, expr: a.Col) -> bool:
         return "DOUBLE" in (SQL_TYPES[self.type(expr)], self.columns[expr.name.lower()].sql_type)
+
+
+def alike(values: Sequence[Value], type_: Type) -> Sequence[Value]:
+    """Returns a list for a comparison; among whole numbers, 1.0 as 1.
+
+    Python calls In(x, (2.0,)) and In(x, (2,)) equal, and losses add up by equal relations: so both
+    have one text. Next to a double the integers 2^53 and 2^53 + 1 would meet.
+    """
+    if type_ is not Type.INTEGER:
+        return values
+    whole = (isinstance(v, float) and v.is_integer() and abs(v) <= 2**126 for v in values)
+    return [int(v) if w else v for v, w in zip(values, whole, strict=True)]  # type: ignore[arg-type]
 
 
 def levels(key: a.Key, text: str) -> str:

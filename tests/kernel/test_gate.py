@@ -7,6 +7,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -143,6 +144,14 @@ def test_explaining_reads_and_costs_nothing(people: Kernel) -> None:
     assert spent(people) == 0
 
 
+def test_explaining_tells_nothing_that_was_found_in_rows(people: Kernel) -> None:
+    found = people.contracts()["people"]
+    unseen = replace(found, facts=TableFacts(), others={})
+    via = replace(unseen, table="orders", others={"people": found})  # of a child of people
+    assert found.facts.bounded
+    assert len({people.explain([measured()], c)[0].sql for c in (found, unseen, via)}) == 1
+
+
 # --- replay ---
 
 
@@ -214,6 +223,19 @@ def test_a_plan_that_is_out_of_date_is_refused(people: Kernel, change: str) -> N
             people.ledger.record_facts(snapshot, {})
         with pytest.raises(OperationalError, match="changed since"):
             allowance.release([measured()])
+    assert spent(people) == 0
+
+
+@pytest.mark.usefixtures("unread")
+def test_what_is_said_of_other_tables_is_compared_too(people: Kernel) -> None:
+    """Else a contract that calls a private table public would have it read as such."""
+    mine = people.contracts()["people"]
+    forged = replace(mine, others={**mine.others, "more": replace(mine, unit=None, public=True)})
+    with (
+        Allowance(people, forged, EXACT, "ann", "SELECT") as allowance,
+        pytest.raises(OperationalError, match="changed since"),
+    ):
+        allowance.release([measured()])
     assert spent(people) == 0
 
 

@@ -104,6 +104,8 @@ MUTANTS = (
     Mutant("of two units the first is protected", K + "contract.py",
            "if len(owners) == 1 and None not in owners:", "if owners and None not in owners[:1]:",
            RELATIONS),
+    Mutant("a unit may be another's row", K + "contract.py",
+           "alone = len(above) == 1", "alone = True", RELATIONS),
     Mutant("units of two tables meet", K + "scope.py",
            "or made.unit.table != self.contract.unit.table", "", RELATIONS),
     Mutant("a join keeps the bound of its coarser side", K + "sensitivity.py",

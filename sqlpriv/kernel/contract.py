@@ -181,10 +181,11 @@ def _owners(
         parent = link.table.lower()
         if parent not in tables or not table.column(link.column):
             continue
-        if keys.get(parent) == link.parent.lower():
-            found.append((parent, link.column.lower(), None))
-            continue
         above = [None] if parent in below else _owners(parent, tables, keys, below | {name})
+        if keys.get(parent) == link.parent.lower():
+            alone = len(above) == 1  # a unit that is another's row, too, protects neither
+            found.append((parent, link.column.lower(), None) if alone else None)
+            continue
         unique = link.parent.lower() in tables[parent][0].unique
         found += [w and (w[0], link.column.lower(), link) if unique else None for w in above]
     return found

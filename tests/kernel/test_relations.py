@@ -235,6 +235,7 @@ def test_a_table_of_two_units_protects_neither() -> None:
     assert not both["items"].public
     own = contracts(orders={"key": "num", "unit": True})
     assert own["orders"].unit is None
+    assert own["items"].unit is None  # an item is of an order and of its person
 
 
 def test_a_link_leads_to_one_row() -> None:

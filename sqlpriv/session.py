@@ -23,6 +23,7 @@ from sqlpriv.errors import (
     DeclarationError,
     InterfaceError,
     OperationalError,
+    PermissionDenied,
 )
 from sqlpriv.evaluation_sql import evaluated
 from sqlpriv.kernel.gate import Allowance, Kernel
@@ -47,7 +48,7 @@ class Session:
         vault: The DuckDB file; an owner's session makes it if there is none.
         role: "analyst" or "owner".
         principal: Who asks, for the ledger; the operating system's user by default.
-        files: Whether an owner's plain SQL may use other files than the vault, and the network.
+        files: Whether an owner may use other files than the vault, and the network.
 
     Raises:
         InterfaceError: The role is neither.
@@ -70,6 +71,7 @@ class Session:
                 f"there is no vault at {self.vault}; an owner makes one:"
                 f' sqlpriv query {self.vault} --role owner "CREATE TABLE …"'
             )
+        self._files = files
         owner = OwnerEngine(self.vault, files) if role == "owner" else None
         store = beside(self.vault)
         self._access = Access(Kernel(self.vault), store, owner, self.principal)
@@ -208,6 +210,7 @@ class Session:
                 self._access.needs_owner(
                     "see how far synthetic rows are from private ones", statement.pos
                 )
+                self._needs_files("report" in dict(statement.options), statement.pos)
                 made = evaluated(
                     statement, self.vault, self._access.store, self._access.contracts(), report
                 )
@@ -232,6 +235,7 @@ class Session:
                 self._access.needs_owner(
                     "publish: it writes with the rights of this process", statement.pos
                 )
+                self._needs_files(True, statement.pos)
                 to = statement.target
                 return Result(message=publish(self._access.store, statement.tables, to, self.vault))
 
@@ -380,6 +384,12 @@ class Session:
             case "synthesizers":
                 return show.synthesizers()
         raise show.unknown(statement)
+
+    def _needs_files(self, wanted: bool, pos: t.Pos) -> None:
+        if wanted and not self._files:
+            said = "this connection reaches no file but the vault"
+            hint = "run it on the server's machine: sqlpriv shell VAULT --role owner"
+            raise PermissionDenied(said, hint=hint, line=pos.line, column=pos.column)
 
     def _describe(self, describe: t.Describe) -> Result:
         contract = self._access.contracts().get(describe.table.lower())

@@ -7,6 +7,7 @@ error texts quote values; they are dropped, chain and all.
 
 import hashlib
 import math
+import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -155,10 +156,12 @@ def fingerprint(vault: Path) -> str:
     """Returns a name of the vault's contents: equal only while nothing was written to it.
 
     DuckDB numbers its checkpoints in three headers of 4 KiB; what is newer is in the log beside it.
+    Copies of one file, each changed, may have equal headers: when it was written tells them apart.
     """
     digest = hashlib.sha256()
     with vault.open("rb") as file:
         digest.update(file.read(_HEADERS))
+        digest.update(str(os.fstat(file.fileno()).st_mtime_ns).encode())
     log = vault.with_name(vault.name + ".wal")
     if log.exists():
         digest.update(log.read_bytes())

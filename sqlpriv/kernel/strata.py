@@ -94,8 +94,8 @@ def _pinned(predicate: a.Expr, contract: TableContract) -> list[tuple[str, set[V
     match predicate:
         case a.Call("and", args):
             return [pin for arg in args for pin in _pinned(arg, contract)]
-        case a.Call("=", (a.Col(name), a.Lit(value)) | (a.Lit(value), a.Col(name))):
-            values: tuple[Value, ...] = (value,)
+        case a.Call("=", (a.Col(name), a.Lit(value, of)) | (a.Lit(value, of), a.Col(name))):
+            values: tuple[Value, ...] = (value,) if of in _EXACT else ()  # 1 as a REAL is 1.0
         case a.In(a.Col(name), values):
             pass
         case _:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,3 +68,15 @@ def test_two_vaults_never_have_one_fingerprint(tmp_path: Path) -> None:
         write(path, f"CREATE TABLE t (id INTEGER); INSERT INTO t VALUES ({i})")
         found.add(fingerprint(path))
     assert len(found) == 5
+
+
+def test_two_copies_of_a_vault_that_were_changed_have_two_fingerprints(tmp_path: Path) -> None:
+    """Swapped for one another they would share facts, strata and answers."""
+    vault, copy = tmp_path / "v.duckdb", tmp_path / "copy.duckdb"
+    write(vault, "CREATE TABLE t AS SELECT i AS id, i % 4 AS race FROM range(1000) r(i)")
+    shutil.copy2(vault, copy)
+    assert fingerprint(copy) == fingerprint(vault)
+    for i, path in enumerate((vault, copy)):
+        write(path, f"UPDATE t SET race = {i + 1} WHERE id = 7; CHECKPOINT")
+    assert vault.read_bytes()[:12288] == copy.read_bytes()[:12288]
+    assert fingerprint(copy) != fingerprint(vault)

@@ -155,6 +155,7 @@ def test_strata_that_tell_too_many_points_apart_are_booked_to_everybody(tmp_path
         (where(a.Call(">", (RACE, THREE))), {}),
         (where(a.Call("=", (RACE, a.Lit(3.0, Type.REAL)))), {}),
         (where(a.In(RACE, (3, 4.0))), {}),
+        (where(a.Call("=", (RACE, a.Lit(2**53, Type.REAL)))), {}),  # 2^53 + 1 equals it, too
         (where(a.In(a.Col("pay"), (3.0,))), {}),
         (where(a.Call("=", (a.Call("abs", (RACE,)), THREE))), {}),
         (where(a.In(a.Col("x"), (3,)), source=a.Derive(SCAN, "x", RACE)), {}),
@@ -231,4 +232,15 @@ def test_text_that_may_equal_other_text_is_no_stratum(make_kernel: MakeKernel) -
     for sex in "fF":
         with allowed(kernel, Rho(400)) as allowance:
             allowance.release([Measurement(a.Count(where(a.In(SEX, (sex,)))), Rho(400))])
+    assert kernel.ledger.account("people").spent == Rho(800)
+
+
+def test_numbers_that_a_double_cannot_tell_apart_are_no_strata(make_kernel: MakeKernel) -> None:
+    """As doubles 2^53 and 2^53 + 1 are one: told apart, their rows would be sold twice."""
+    rows = "CREATE TABLE people (id BIGINT PRIMARY KEY); INSERT INTO people VALUES (1 + 2**53)"
+    kernel = make_kernel(rows, budget=Budget("people", Rho(1000), 1e-9))
+    for number in (2**53, 2**53 + 1):
+        same = a.Call("=", (a.Col("id"), a.Lit(number, Type.REAL)))
+        with allowed(kernel, Rho(400)) as allowance:
+            allowance.release([Measurement(a.Count(where(same)), Rho(400))])
     assert kernel.ledger.account("people").spent == Rho(800)

@@ -126,10 +126,17 @@ def test_an_owner_loads_and_declares_and_others_may_ask_at_once(served):
 
 def test_an_owner_reaches_no_file_of_the_server_and_keeps_no_transaction(served, tmp_path):
     with served.adbc("olga").cursor() as cursor:
-        for sql in (f"COPY people TO '{tmp_path}/out.csv'", "BEGIN"):
-            with pytest.raises(adbc.Error, match=r"disabled|is not kept"):
+        for sql in (
+            f"COPY people TO '{tmp_path}/out.csv'",
+            "BEGIN",
+            f"PUBLISH made TO '{tmp_path}/out/*.parquet'",
+            f"PUBLISH made TO '{tmp_path}/out.duckdb'",
+            "EVALUATE SYNTHETIC TABLE made AGAINST people STRATIFY BY sex OPTIONS"
+            f" (report = '{tmp_path}/out.html')",
+        ):
+            with pytest.raises(adbc.Error, match=r"disabled|is not kept|reaches no file"):
                 cursor.execute(sql)
-    assert not (tmp_path / "out.csv").exists()
+    assert not [*tmp_path.glob("out*")]
     with served.adbc("ada").cursor() as cursor:  # the vault is not held
         cursor.execute(f"{PRICED} COUNT(*) FROM people")
         cursor.fetchall()

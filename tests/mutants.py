@@ -58,7 +58,7 @@ MUTANTS = (
            "if not plain:", "if False:", SENSITIVITY),
     Mutant("rows of nobody are read", K + "scope.py",
            '[f"{self.owner} IS NOT NULL"] if', '["true"] if', ORACLES),
-    Mutant("a row too many is kept", K + "render.py", "<= {m}", "<= {m + 1}", SENSITIVITY),
+    Mutant("a row too many is kept", K + "render.py", "{row}) <= {m}", "{row}) <= {m + 1}", SENSITIVITY),
     Mutant("a stratum too many is kept", K + "render.py", "<= {g}", "<= {g + 1}", SENSITIVITY),
     Mutant("undeclared strata take a unit's place", K + "render.py",
            "*(listed if levelled else ())", "*()", SENSITIVITY),

@@ -28,7 +28,7 @@ Nobody in them exists: the people are generated, only the sizes of the groups ar
 OWN_FILES = (
     "people.parquet",
     "people.duckdb", "people.duckdb.wal",
-    "people.ledger", "people.ledger-wal", "people.ledger-shm",
+    "people.ledger", "people.ledger-wal", "people.ledger-shm", "people.ledger.mark",
     "people.release.duckdb", "people.release.duckdb.lock", "people.release.duckdb.wal",
 )  # fmt: skip
 """All that the demo leaves or may leave in its directory, beside `MARK`."""

@@ -151,6 +151,7 @@ MUTANTS = (
            'case a.Call("and", args):', 'case a.Call("and" | "or", args):', STRATA),
     Mutant("text of any collation is told apart", K + "strata.py",
            "(exact is str and contract.collated)", "False", STRATA),
+    Mutant("two threads pay at once", K + "gate.py", "with self._paying:", "if True:", GATE),
     Mutant("a double pins as an integer does", K + "strata.py",
            "(value,) if of in _EXACT else ()", "(value,)", STRATA),
     Mutant("a vault swapped for a changed copy is the same", K + "reader.py",

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from itertools import compress
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -146,7 +147,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         self._limit, self.spent = limit, type(limit)(0)
         self._losses: sensitivity.Losses = {}
         self._marginals: dict[object, dict[tuple[a.Key, ...], NDArray[np.int64]]] = {}
-        self._charged, self._closed = 0, False
+        self._charged, self._closed, self._paying = 0, False, Lock()
 
     def __exit__(self, *_: object) -> None:
         self._closed = True
@@ -280,17 +281,18 @@ class Allowance(AbstractContextManager["Allowance"]):
     def _charge(self, asked: Sequence[Measurement], yocto: int = 0) -> int:
         """Pays, durably, what these add to the statement's price; returns the last charge.
         The first payment asks that the whole allowance can be paid."""
-        joint, losses = sensitivity.joint_price(asked, self.contract, self._losses)
-        if joint.nano > self._limit.nano:
-            raise BudgetExhausted("the statement asks for more than its allowance")
-        if joint != self.spent:  # else strata that cost less so far have caught up
-            price = type(joint)(joint.nano - self.spent.nano)
-            whole = price if self.spent.nano else self._limit
-            at = booking([m.query.source for m in asked], self.contract)
-            paid = (self.unit.table, price, whole, at, yocto)
-            self._charged = self._ledger.charge(self._begun(), *paid)
-        self.spent, self._losses = joint, losses
-        return self._charged
+        with self._paying:  # a second thread sees what the first has paid
+            joint, losses = sensitivity.joint_price(asked, self.contract, self._losses)
+            if joint.nano > self._limit.nano:
+                raise BudgetExhausted("the statement asks for more than its allowance")
+            if joint != self.spent:  # else strata that cost less so far have caught up
+                price = type(joint)(joint.nano - self.spent.nano)
+                whole = price if self.spent.nano else self._limit
+                at = booking([m.query.source for m in asked], self.contract)
+                paid = (self.unit.table, price, whole, at, yocto)
+                self._charged = self._ledger.charge(self._begun(), *paid)
+            self.spent, self._losses = joint, losses
+            return self._charged
 
     def _find(self, named: str, price: Price) -> Sealed | None:
         if self._closed:

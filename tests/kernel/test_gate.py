@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
@@ -273,6 +275,29 @@ def test_an_allowance_is_kept(people: Kernel) -> None:
     with pytest.raises(KernelError):
         allowance.release([measured(price=Rho(60))])
     assert spent(people) == 100
+
+
+def test_two_threads_of_one_allowance_pay_twice(
+    people: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first has computed its price when the second pays as much: that is not its payment."""
+    real, late = gate.sensitivity.joint_price, threading.Event()
+
+    def slow(*args: Any) -> Any:
+        found = real(*args)
+        if threading.current_thread() is first:
+            late.set()
+            time.sleep(1)
+        return found
+
+    monkeypatch.setattr(gate.sensitivity, "joint_price", slow)
+    with allowed(people) as allowance:
+        first = threading.Thread(target=allowance.release, args=([measured(price=Rho(10))],))
+        first.start()
+        late.wait(10)
+        allowance.release([measured(a.Count(SCAN), Rho(10))])
+        first.join()
+    assert spent(people) == 20
 
 
 @pytest.mark.usefixtures("unread")

@@ -131,7 +131,8 @@ def _descender(one: Callable[[Weights, jax.Array], jax.Array]) -> Callable[..., 
         square = jax.tree.map(
             lambda v, g: SQUARES * v + (1 - SQUARES) * g * g, state.square, gradient
         )
-        rate = RATE * jnp.sqrt(1 - SQUARES**count) / (1 - DECAY**count)
+        at = count.astype(jnp.float32)  # an integer's powers are doubles where mbi asked for them
+        rate = RATE * jnp.sqrt(1 - SQUARES**at) / (1 - DECAY**at)
         weights = jax.tree.map(
             lambda w, m, v: w - rate * m / (jnp.sqrt(v) + 1e-10), state.weights, mean, square
         )

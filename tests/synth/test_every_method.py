@@ -138,7 +138,7 @@ def test_a_functional_column_stays_one(method):
     _, _, out = made(method, people(600), ("a", "b"), Rho(10**12))
     pairs = zip(out.table["a"].to_pylist(), out.table["b"].to_pylist(), strict=True)
     held = sum(b == ("x", "y", None)[a] for a, b in pairs) / out.table.num_rows
-    assert (held > 0.9) == (method != "independent")
+    assert (held > 0.8) == (method != "independent")
 
 
 @pytest.mark.parametrize("method", METHODS)

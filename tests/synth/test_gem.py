@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from fake_gate import FakeGate
@@ -97,3 +100,16 @@ def test_rows_of_a_mixture_have_its_pairs():
     np.add.at(pair, (drawn[:, 0], drawn[:, 2]), 1)
     assert np.abs(pair - [[150, 150, 0], [0, 0, 300]]).max() <= 2
     assert (drawn[:, 1] == 0).all()
+
+
+def test_it_trains_where_mbi_has_asked_for_doubles():
+    """mbi turns JAX's doubles on for the whole process; the networks stay what they are."""
+    text = (
+        "import jax, numpy as np; jax.config.update('jax_enable_x64', True)\n"
+        "from sqlpriv.synth.generator import Generator, Targets\n"
+        "made = Generator((2, 3), 1, 4, 0); half = np.full((1, 5), 0.5, np.float32)\n"
+        "pair = np.zeros((1, 5, 5), np.float32)\n"
+        "made.descend(Targets(half, half, pair, pair), 3); print(made.shares().shape)"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "(1, 4, 5)"

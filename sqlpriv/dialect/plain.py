@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlpriv.dialect import tables
 from sqlpriv.dialect.cursor import Cursor, refusal
 from sqlpriv.dialect.keywords import QUERY_HEADS, words
+from sqlpriv.dialect.names import names
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.dialect.tree import Describe, Plain
 from sqlpriv.errors import PermissionDenied, Refused
@@ -51,7 +51,7 @@ def change(c: Cursor) -> Plain:
     """Returns a statement that is no query: it is an owner's to run."""
     word = c.peek().upper
     denied = _denied(c.peek(), f"only an owner can run {word}: it may {CHANGES[word]}")
-    return _plain(c, c.peek(), _Source(tables.names(c.tokens[1:]), False), denied)
+    return _plain(c, c.peek(), _Source(names(c.tokens[1:]), False), denied)
 
 
 def describe(c: Cursor) -> Plain | Describe:
@@ -63,7 +63,7 @@ def describe(c: Cursor) -> Plain | Describe:
         if word in ("DESCRIBE", "DESC") and c.at_name() and after.kind is Kind.END:
             name = c.name("the name of a table")
             return Describe(name, c.since(first), first.pos)
-    source = _Source(tables.names(c.tokens[c.index :]), True)
+    source = _Source(names(c.tokens[c.index :]), True)
     if c.peek().upper in QUERY_HEADS or c.at("("):
         source = _query(c)
     does = "reads every row" if word == "SUMMARIZE" else "shows more than is public"
@@ -77,7 +77,7 @@ def explain(c: Cursor) -> Plain:
     first = c.next()
     while c.accept("ANALYZE") or c.accept("ANALYSE"):
         pass
-    source = _Source(tables.names(c.tokens[c.index :]), False)
+    source = _Source(names(c.tokens[c.index :]), False)
     if c.peek().upper in QUERY_HEADS:
         source = _query(c)
     why = refusal(first, "EXPLAIN shows the engine's plan, which depends on private rows",
@@ -90,7 +90,9 @@ def explain(c: Cursor) -> Plain:
 def _query(c: Cursor) -> _Source:
     rest = c.tokens[c.index :]
     text = c.text[rest[0].start : rest[-2].end] if len(rest) > 1 else ""
-    return _Source(*tables.of_query(text, rest))
+    from sqlpriv.dialect.tables import of_query  # sqlglot: loaded where it is needed, and late
+
+    return _Source(*of_query(text, rest))
 
 
 def _denied(token: Token, message: str) -> PermissionDenied:

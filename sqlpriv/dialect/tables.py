@@ -14,8 +14,8 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from sqlpriv.dialect.keywords import RESERVED
-from sqlpriv.dialect.tokens import Kind, Token
+from sqlpriv.dialect.names import names, ordered
+from sqlpriv.dialect.tokens import Token
 
 _MOST = 500
 """Of any one keyword or bracket: sqlglot recurses, in its compiled build on the C stack."""
@@ -42,19 +42,9 @@ def of_query(text: str, tokens: Sequence[Token]) -> tuple[tuple[str, ...], bool]
         reads_only = isinstance(tree, exp.Query | exp.Pivot | exp.Values | exp.Subquery) and (
             tree.find(*_WRITES) is None
         )
-        return _ordered(_tables(tree, text)), reads_only
+        return ordered(_tables(tree, text)), reads_only
     except (SqlglotError, RecursionError, ValueError, TypeError, AttributeError, LookupError):
         return names(tokens), False  # sqlglot meets odd text with more than its own errors.
-
-
-def names(tokens: Iterable[Token]) -> tuple[str, ...]:
-    """Returns everything among the tokens that could be the name of a table."""
-    return _ordered(
-        f"'{token.value}'" if token.kind is Kind.STRING else token.value.lower()
-        for token in tokens
-        if token.kind in (Kind.QUOTED, Kind.STRING)
-        or (token.kind is Kind.WORD and token.upper not in RESERVED)
-    )
 
 
 def _within_reach(tokens: Sequence[Token]) -> bool:
@@ -65,10 +55,6 @@ def _within_reach(tokens: Sequence[Token]) -> bool:
             counts[word] = counts.get(word, 0) + 1
     signs = max((counts.get(sign, 0) for sign in ("[", "{", "FROM", "JOIN", "(", "NOT")), default=0)
     return signs <= _MOST
-
-
-def _ordered(found: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(found))
 
 
 def _tables(tree: exp.Expr, text: str) -> Iterable[str]:

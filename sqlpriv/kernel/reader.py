@@ -42,6 +42,7 @@ whether a read takes that long; the memory limit is DuckDB's own, four fifths of
 MACROS = """SELECT count(*) FROM duckdb_functions()
 WHERE NOT internal AND database_name = current_database()"""
 _PLAIN: set[str] = set()  # fingerprints of vaults that were seen to hold no macros
+_CATALOGS: dict[str, tuple[TableContract, ...]] = {}  # by fingerprint
 CATALOG = resources.files("sqlpriv.kernel").joinpath("catalog.sql").read_text("utf-8")
 _HEADERS = 3 * 4096
 _P = ParamSpec("_P")
@@ -94,17 +95,25 @@ class Reader(AbstractContextManager["Reader"]):
         self._duckdb.close()
 
     @_silenced("the catalog could not be read")
-    def catalog(self) -> list[TableContract]:
-        """Returns the base tables of schema main, undeclared: names, types, unique columns."""
-        tables: dict[str, TableContract] = {}
-        rows = self._duckdb.execute(CATALOG).fetchall()
-        for table, column, sql_type, required, unique, collated in rows:
-            type_, known = type_of(sql_type), tables.get(table, TableContract(table, ()))
-            required &= type_ is not Type.REAL  # NOT NULL is no promise that there is no NaN
-            columns = (*known.columns, Column(column, type_, sql_type, None, required))
-            alone = known.unique | ({column.lower()} if unique else set())
-            tables[table] = replace(known, columns=columns, unique=alone, collated=collated)
-        return list(tables.values())
+    def catalog(self) -> tuple[TableContract, ...]:
+        """Returns the base tables of schema main, undeclared: names, types, unique columns.
+
+        Of one fingerprint they are one: nothing was written since, so they are asked for once.
+        """
+        if self.fingerprint not in _CATALOGS:
+            tables: dict[str, TableContract] = {}
+            rows = self._duckdb.execute(CATALOG).fetchall()
+            for table, column, sql_type, required, unique, collated in rows:
+                type_, known = type_of(sql_type), tables.get(table, TableContract(table, ()))
+                required &= type_ is not Type.REAL  # NOT NULL is no promise that there is no NaN
+                columns = (*known.columns, Column(column, type_, sql_type, None, required))
+                alone = known.unique | ({column.lower()} if unique else set())
+                made = replace(known, columns=columns, unique=alone, collated=collated)
+                tables[table] = made
+            if len(_CATALOGS) >= 64:
+                _CATALOGS.clear()
+            _CATALOGS[self.fingerprint] = tuple(tables.values())
+        return _CATALOGS[self.fingerprint]
 
     @_silenced("the engine could not finish reading; the charge stays")
     def cells(self, sql: str, queries: Sequence[a.Query]) -> dict[a.Query, list[int]]:

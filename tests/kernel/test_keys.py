@@ -33,7 +33,7 @@ def tail(scale: float, least: int) -> Fraction:
     return sum(weights[reach + least :], Fraction(0)) / sum(weights)
 
 
-@pytest.mark.parametrize("groups", [1, 2, 5])
+@pytest.mark.parametrize("groups", [1, 2, 5, 100])
 @pytest.mark.parametrize("yocto", [YOCTO // 20, YOCTO // 1000, DELTA])
 def test_a_new_value_passes_no_more_often_than_delta_allows(groups: int, yocto: int) -> None:
     scale, least = threshold_of(groups, RHO, yocto)

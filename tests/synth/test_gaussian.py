@@ -61,13 +61,14 @@ def rank_correlation(table, u, v, inside=None):
 
 
 def test_correlations_margins_and_categories_come_back():
-    """6,000 rows: a rank correlation's standard error is below 0.013; five of those, with noise."""
+    """6,000 rows. Of 14 runs, bins take up to 0.045 off a correlation, and noise moves it by 0.015
+    (standard deviation): 0.11 is four of those beyond. Independent columns are 0.48 off and more."""
     data = people(6_000)
     table = made(data, rho_of(2.0, 1e-9), ("s",))
     for s, r in ((0, 0.8), (1, -0.5)):
         inside = table["s"].to_numpy() == s
         expected = 6 / np.pi * np.arcsin(r / 2)
-        assert rank_correlation(table, "x", "y", inside) == pytest.approx(expected, abs=0.065)
+        assert rank_correlation(table, "x", "y", inside) == pytest.approx(expected, abs=0.11)
     assert rank_correlation(table, "x", "w") > 0.9  # a monotone image, however skewed
     truth = np.array([LEVELS.index(v) for v in data["k"]])
     expected = float(spearmanr(data["x"], truth).statistic)

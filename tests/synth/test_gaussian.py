@@ -61,8 +61,8 @@ def rank_correlation(table, u, v, inside=None):
 
 
 def test_correlations_margins_and_categories_come_back():
-    """6,000 rows. Of 14 runs, bins take up to 0.045 off a correlation, and noise moves it by 0.015
-    (standard deviation): 0.11 is four of those beyond. Independent columns are 0.48 off and more."""
+    """6,000 rows. In 14 runs bins took up to 0.045 off a correlation and noise moved it by 0.015
+    (standard deviation): 0.11 is four of those beyond. Independent columns are 0.48 off."""
     data = people(6_000)
     table = made(data, rho_of(2.0, 1e-9), ("s",))
     for s, r in ((0, 0.8), (1, -0.5)):

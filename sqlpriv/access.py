@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import duckdb
 import pyarrow as pa
 
-from sqlpriv import release_sql
+from sqlpriv import released
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import PermissionDenied, Refused
 from sqlpriv.kernel.algebra import Relation
@@ -104,7 +104,7 @@ class Access:
             table = sorted(missing)[0]
             raise refused(f'there is no released or public table "{table}"', t.Pos(), self.known())
         rows = {table: self.kernel.public(table) for table in public}
-        return Result(release_sql.query(self.store, rows, text, parameters, self.running))
+        return Result(released.query(self.store, rows, text, parameters, self.running))
 
     def known(self) -> str:
         """Says, for a hint, which tables there are."""

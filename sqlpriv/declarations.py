@@ -30,7 +30,7 @@ from sqlpriv.kernel.contract import (
     Value,
 )
 from sqlpriv.kernel.gate import Kernel
-from sqlpriv.plan.price import epsilon_shown
+from sqlpriv.plan.shown import epsilon_shown
 
 Change = tuple[dict[str, Any], str]
 """Fields of a declaration with their new values, and what that is in words for the owner."""

@@ -22,9 +22,10 @@ from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.kernel.sensitivity import batch_price, joint_price
 from sqlpriv.plan.explain import expected, explain, noises, told
 from sqlpriv.plan.plan import Plan, plan
-from sqlpriv.plan.price import epsilon_shown, half_width
+from sqlpriv.plan.price import half_width
 from sqlpriv.plan.rounds import templates
 from sqlpriv.plan.rules import Recipe
+from sqlpriv.plan.shown import epsilon_shown
 
 TARGET = "max_relative_error"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from sqlpriv import dialect, private_sql, release_sql, stages
+from sqlpriv import dialect, private_sql, release_sql, released, stages
 from sqlpriv.access import Access
 from sqlpriv.answer import answer, rehearse
 from sqlpriv.dialect import tree as t
@@ -18,7 +18,8 @@ from sqlpriv.kernel.budget import Price
 from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.plan.plan import Plan, plan
-from sqlpriv.plan.price import epsilon_shown, statement_price
+from sqlpriv.plan.price import statement_price
+from sqlpriv.plan.shown import epsilon_shown
 from sqlpriv.result import Result
 
 
@@ -168,7 +169,7 @@ class Questions:
         for stage, query in asked:
             planned, _ = self.planned(self._settled(query, contracts)[0], contracts)
             empty[stage] = pa.Table.from_pylist([], rehearse(planned, None))
-        release_sql.query(
+        released.query(
             self.access.store,
             {**shown, **empty},
             select.body,
@@ -178,7 +179,7 @@ class Questions:
         made = [(name, self.select(query)) for name, query in asked]
         rows = {**shown, **{name: result.table for name, result in made}}
         last = Result(
-            release_sql.query(
+            released.query(
                 self.access.store, rows, select.body, select.parameters, self.access.running
             )
         )

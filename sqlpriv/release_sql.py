@@ -7,22 +7,20 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlpriv.dialect import tree as t
-from sqlpriv.errors import ProgrammingError
 from sqlpriv.estimate.weights import aligned
 from sqlpriv.kernel.budget import Budget, Price
 from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.gate import Allowance, Kernel
-from sqlpriv.owner import Parameters
 from sqlpriv.plan.explain import SCHEMA, row, totals
-from sqlpriv.plan.price import epsilon_shown, half_width
+from sqlpriv.plan.price import half_width
+from sqlpriv.plan.shown import epsilon_shown
 from sqlpriv.plan.synthetic import plan_synthetic
-from sqlpriv.store import MARK, ReleaseStore
+from sqlpriv.store import MARK
 from sqlpriv.synth.progress import Report
 from sqlpriv.synth.synthesis import Job, Synthesis, prepare, steps
 from sqlpriv.synth.synthesis import synthesize as run_job
@@ -90,38 +88,3 @@ def comment(create: t.CreateSynthetic, job: Job, budget: Budget, principal: str)
         f"epsilon = {epsilon:.6g}, delta = {budget.delta:g}. Strata: {strata}. "
         f"Made {when} by {principal}. Statement: {create.text}"
     )
-
-
-def query(
-    store: ReleaseStore,
-    public: Mapping[str, pa.Table],
-    text: str,
-    parameters: Parameters,
-    running: set[duckdb.DuckDBPyConnection],
-) -> pa.Table:
-    """Runs plain SQL on the release file, public tables beside it; nothing else can be reached.
-
-    Args:
-        store: Where the release file is.
-        public: The public tables, by name.
-        text: One query.
-        parameters: To be bound to it.
-        running: Holds the engine while it runs, so that another thread may interrupt it.
-
-    Raises:
-        ProgrammingError: DuckDB's own message: there is nothing private in this engine.
-    """
-    with store.connect_read_only() as engine:
-        for name, rows in public.items():
-            engine.register(name, rows)
-        running.add(engine)
-        try:
-            relation = engine.sql(text, params=parameters or None)
-            found: pa.Table | None = None if relation is None else relation.to_arrow_table()
-        except duckdb.Error as error:
-            raise ProgrammingError(str(error)) from None
-        finally:
-            running.discard(engine)
-    if found is None:
-        raise ProgrammingError("this statement gives no rows")
-    return found

@@ -14,7 +14,7 @@ from sqlpriv.kernel.contract import Categories, Column, ColumnDomain, Interval, 
 from sqlpriv.kernel.gate import Kernel
 from sqlpriv.kernel.ledger import Account
 from sqlpriv.kernel.scope import literal
-from sqlpriv.plan.price import epsilon_shown
+from sqlpriv.plan.shown import epsilon_shown
 from sqlpriv.synth.method import Option
 from sqlpriv.synth.registry import COMMON, REGISTRY
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from sqlpriv.interfaces.formats import FORMATS
-from sqlpriv.plan.aggregates import KINDS
 from sqlpriv.session import Catalog
-from sqlpriv.synth.registry import REGISTRY
 
 KEYWORDS = (
     "ALTER TABLE", "AND", "AS", "ASC", "BETWEEN", "CASE", "CREATE",
@@ -37,13 +36,27 @@ SCALARS = (
     "ABS", "CEIL", "COALESCE", "DATE_PART", "FLOOR", "GREATEST", "GROUPING", "IF", "LEAST",
     "NULLIF", "ROUND",
 )  # fmt: skip
-FUNCTIONS = tuple(sorted(f"{name.upper()}(" for name in (*KINDS, *SCALARS) if name != "count_star"))
-METHODS = tuple(sorted(REGISTRY))
 OF_TABLES = (".schema", ".synth", "\\d")
 """Commands behind which the name of a table may stand."""
 
 _WORD = re.compile(r"[.\\]?[\w$]*$")
 _NAME = r'("[^"]+"|[\w$]+)'
+
+
+@cache
+def functions() -> tuple[str, ...]:
+    """The functions of private queries; asked late, because the planner takes a while to load."""
+    from sqlpriv.plan.aggregates import KINDS
+
+    return tuple(sorted(f"{n.upper()}(" for n in (*KINDS, *SCALARS) if n != "count_star"))
+
+
+@cache
+def methods() -> tuple[str, ...]:
+    """What may stand after USING; asked late, because the synthesizers take a while to load."""
+    from sqlpriv.synth.registry import REGISTRY
+
+    return tuple(sorted(REGISTRY))
 
 
 class SqlCompleter(Completer):
@@ -80,14 +93,14 @@ class SqlCompleter(Completer):
             case ["PUBLISH"]:
                 return tuple(sorted(map(_quoted, catalog.released)))
             case [*_, "USING"]:
-                return METHODS
+                return methods()
             case [*_, "ALTER", "TABLE", _]:
                 return DECLARATIONS
             case [*_, "ALTER", "COLUMN", _]:
                 return DOMAINS
             case _ if not word:
                 return ()
-        return (*_columns(tables, text), *FUNCTIONS, *KEYWORDS)
+        return (*_columns(tables, text), *functions(), *KEYWORDS)
 
 
 def _word(before: str) -> str:

@@ -23,7 +23,7 @@ from harlequin.exception import (
 from harlequin.options import SelectOption, TextOption
 
 import sqlpriv
-from sqlpriv.interfaces.completion import FUNCTIONS, KEYWORDS
+from sqlpriv.interfaces.completion import KEYWORDS, functions
 from sqlpriv.interfaces.rows import type_name
 from sqlpriv.session import Result
 
@@ -87,7 +87,7 @@ class Connection(HarlequinConnection):
 
     def get_completions(self) -> list[HarlequinCompletion]:
         """Returns our keywords and functions, with the rank of keywords."""
-        offers = [(word, "kw") for word in KEYWORDS] + [(word, "fn") for word in FUNCTIONS]
+        offers = [(word, "kw") for word in KEYWORDS] + [(word, "fn") for word in functions()]
         return [HarlequinCompletion(word, kind, word, 100) for word, kind in offers]
 
     def close(self) -> None:

@@ -55,6 +55,7 @@ class Prompt:
             auto_suggest=AutoSuggestFromHistory(),
             completer=SqlCompleter(self._names, commands),
             complete_style=CompleteStyle.MULTI_COLUMN,
+            complete_in_thread=True,
             lexer=PygmentsLexer(PrivateSqlLexer) if _colours() else None,
             style=STYLE,
             # Of the entry: while Ctrl-R searches, the current buffer is what is searched for.

@@ -36,7 +36,7 @@ from collections.abc import Iterable, Sequence
 from sqlpriv.dialect.tree import Options, Pos
 from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.algebra import Asked, Sum
-from sqlpriv.kernel.budget import Budget, Epsilon, Price, Rho, epsilon_of, rho_of
+from sqlpriv.kernel.budget import Budget, Epsilon, Price, Rho, rho_of
 from sqlpriv.plan.rules import Recipe
 from sqlpriv.plan.split import split
 
@@ -159,11 +159,6 @@ def price_of(budget: Budget, epsilon: float) -> Price:
     if price.nano == 0:
         raise DataError(f"epsilon = {epsilon} is too small to buy anything")
     return price
-
-
-def epsilon_shown(price: Price, delta: float) -> float:
-    """Returns the epsilon that a price is shown as: at `delta` for rho, as it is for epsilon."""
-    return epsilon_of(price, delta) if isinstance(price, Rho) else price.value
 
 
 def _rho(value: float, budget: Budget, pos: Pos) -> Price:

@@ -6,7 +6,7 @@ import pytest
 
 import sqlpriv
 from sqlpriv.kernel.budget import Rho
-from sqlpriv.plan.price import epsilon_shown
+from sqlpriv.plan.shown import epsilon_shown
 
 VAULT = """
 CREATE TABLE people AS

@@ -6,7 +6,8 @@ from typing import Any
 
 from sqlpriv.errors import Error
 from sqlpriv.interfaces.server import messages as m
-from sqlpriv.session import SETTINGS, Session
+from sqlpriv.session import Session
+from sqlpriv.statements import SETTINGS
 
 _INVALID_NAME, _INVALID_VALUE, _CLOSED = 1, 2, 1
 

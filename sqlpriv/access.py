@@ -14,8 +14,8 @@ from sqlpriv.errors import PermissionDenied, Refused
 from sqlpriv.kernel.algebra import Relation
 from sqlpriv.kernel.budget import Budget, Price
 from sqlpriv.kernel.contract import UNDECLARED, TableContract
-from sqlpriv.kernel.gate import Kernel
 from sqlpriv.kernel.ledger import Account
+from sqlpriv.kernel.vault import Kernel
 from sqlpriv.owner import OwnerEngine, Parameters
 from sqlpriv.result import Result
 from sqlpriv.store import ReleaseStore

@@ -29,7 +29,7 @@ from sqlpriv.kernel.contract import (
     Type,
     Value,
 )
-from sqlpriv.kernel.gate import Kernel
+from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.shown import epsilon_shown
 
 Change = tuple[dict[str, Any], str]

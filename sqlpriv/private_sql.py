@@ -17,9 +17,10 @@ from sqlpriv.estimate.means import Moments
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import NANO, Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.contract import TableContract
-from sqlpriv.kernel.gate import Allowance, Kernel
+from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.kernel.sensitivity import batch_price, joint_price
+from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.explain import expected, explain, noises, told
 from sqlpriv.plan.plan import Plan, plan
 from sqlpriv.plan.price import half_width

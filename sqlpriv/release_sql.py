@@ -15,7 +15,8 @@ from sqlpriv.dialect import tree as t
 from sqlpriv.estimate.weights import aligned
 from sqlpriv.kernel.budget import Budget, Price
 from sqlpriv.kernel.contract import TableContract
-from sqlpriv.kernel.gate import Allowance, Kernel
+from sqlpriv.kernel.gate import Allowance
+from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.explain import SCHEMA, row, totals
 from sqlpriv.plan.price import half_width
 from sqlpriv.plan.shown import epsilon_shown

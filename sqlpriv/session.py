@@ -19,7 +19,7 @@ from sqlpriv import dialect
 from sqlpriv.access import Access
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import InterfaceError, OperationalError
-from sqlpriv.kernel.gate import Kernel
+from sqlpriv.kernel.vault import Kernel
 from sqlpriv.owner import OwnerEngine, Parameters
 from sqlpriv.plan.shown import epsilon_shown
 from sqlpriv.result import Catalog, Result

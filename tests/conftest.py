@@ -12,7 +12,7 @@ import pytest
 from hypothesis import Phase, settings
 from vaults import Engine, declare, write
 
-from sqlpriv.kernel.gate import Kernel
+from sqlpriv.kernel.vault import Kernel
 
 # Children import the installed package, as we do, and not the sources in the working directory.
 os.environ["PYTHONSAFEPATH"] = "1"

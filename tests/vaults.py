@@ -19,10 +19,11 @@ from sqlpriv.kernel.contract import (
     TableContract,
     TableFacts,
 )
-from sqlpriv.kernel.gate import Allowance, Kernel
+from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.operations import type_of
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.kernel.render import macros, render, verifying
+from sqlpriv.kernel.vault import Kernel
 
 PLENTY = Budget("people", Rho(10**18), 1e-9)
 EXACT = Rho(10**15)

@@ -1,133 +1,39 @@
 """The gate: the one way to private rows. Charge, read, noise, seal, in that order.
 
-`Kernel` knows the public facts. An `Allowance` asks within a limit: `release` for noised vectors,
-`choose` for a private selection. Whatever is above this file can ask for the wrong thing; it cannot
-ask at the wrong price, read what it did not pay for, or see a number without its noise.
+An `Allowance` asks within a limit: `release` for noised vectors, `choose` for a private selection.
+Whatever is above this file can ask for the wrong thing; it cannot ask at the wrong price, read what
+it did not pay for, or see a number without its noise.
 """
 
 import json
-import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from itertools import compress
-from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlpriv.errors import BudgetExhausted, KernelError, OperationalError, Refused
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel import noise, sensitivity
 from sqlpriv.kernel.budget import Price, Rho
-from sqlpriv.kernel.contract import TableContract, TableFacts, Type, Value, in_force
-from sqlpriv.kernel.ledger import Account, Booking, Ledger, Sealed, Snapshot
-from sqlpriv.kernel.operations import NUMBERS, check_literal
+from sqlpriv.kernel.contract import TableContract, Value
+from sqlpriv.kernel.ledger import Sealed, Snapshot
 from sqlpriv.kernel.reader import Reader
+from sqlpriv.kernel.ready import checked, ready
 from sqlpriv.kernel.release import Measurement, Release
-from sqlpriv.kernel.render import grouped, render, verifying
+from sqlpriv.kernel.render import grouped, render
 from sqlpriv.kernel.scope import Scope
-from sqlpriv.kernel.strata import concerned
+from sqlpriv.kernel.vault import Kernel, booking
 
-MAX_CELLS = 2_000_000
 TOGETHER = 40
 """Queries of one statement of the engine: each has its own hash table while it runs."""
 STALE = (
     "the vault or its declarations changed since this was planned: nothing was read; run it again"
 )
 Exact = dict[a.Query, list[int]]
-
-
-class Explained(NamedTuple):
-    """What a measurement would do; sensitivity (L2 or L1) and sigma are in units of the sum."""
-
-    mechanism: str
-    cells: int
-    sensitivity: float
-    sigma: float
-    price: Price
-    sql: str
-    replayed: bool
-
-
-class Kernel:
-    """A vault, opened for each statement, and the ledger beside it. Threads may share it."""
-
-    def __init__(self, vault: Path) -> None:
-        self.vault = vault
-        self.ledger = Ledger(vault.with_suffix(".ledger"))
-
-    def close(self) -> None:
-        """Closes the ledger."""
-        self.ledger.close()
-
-    def contracts(self) -> dict[str, TableContract]:
-        """Returns the contract of every table, by lower-case name. Reads no row."""
-        with Reader(self.vault) as reader:
-            return self.in_force(reader)[0]
-
-    def in_force(self, reader: Reader) -> tuple[dict[str, TableContract], Snapshot]:
-        """Returns the contracts and the snapshot: of these contents and these declarations."""
-        last, declared = self.ledger.declared()
-        snapshot = self.ledger.snapshot(f"{reader.fingerprint}:{last}")
-        return in_force(reader.catalog(), declared, snapshot.facts or {}, snapshot.id), snapshot
-
-    def verify(self) -> None:
-        """Records, for every table with a unit, which bounds this snapshot satisfies.
-
-        For owners. It reads private rows without a charge; what it finds decides only whether
-        bounding passes are run (`render.bounding`).
-        """
-        with Reader(self.vault) as reader:
-            contracts, snapshot = self.in_force(reader)
-            facts = {t: _facts(reader, c) for t, c in contracts.items() if c.unit}
-            if facts != (snapshot.facts or {}):
-                self.ledger.record_facts(snapshot.id, facts)
-
-    def sealed(self, measurement: Measurement, contract: TableContract) -> bool:
-        """Returns whether a measurement's answer would be replayed at no cost."""
-        named = a.fingerprint(measurement.query)
-        return self.ledger.find_seal(contract.snapshot, named, measurement.price) is not None
-
-    def accounts(
-        self, contract: TableContract, who: str, sources: Iterable[a.Relation] = ()
-    ) -> list[Account]:
-        """Returns what a charge for rows of these relations has to fit: see `Ledger.accounts`."""
-        unit = contract.unit.table if contract.unit else contract.table
-        return self.ledger.accounts(unit, who, booking(sources, contract))
-
-    def explain(self, asked: Sequence[Measurement], contract: TableContract) -> list[Explained]:
-        """Returns what each measurement would do. Reads no row, charges nothing."""
-        found = []
-        for m in asked:
-            ready, cells = _ready(m, contract), math.prod(a.shape(m.query))
-            public = (ready.mechanism, cells, ready.distance, ready.sigma, m.price)
-            others = {t: replace(c, facts=TableFacts()) for t, c in contract.others.items()}
-            # facts are found in rows: not for analysts
-            unseen = replace(contract, facts=TableFacts(), others=others)
-            sql, replayed = render([ready.reads], unseen, 0), self.sealed(m, contract)
-            found.append(Explained(*public, sql, replayed))
-        return found
-
-    def threshold(
-        self, source: a.Relation, contract: TableContract, price: Rho, yocto: int
-    ) -> tuple[float, int]:
-        """Returns the noise of `select_keys`, and how many units a value must seem to have."""
-        units = Scope(source, contract).unit.rows_per_unit
-        scale, least = noise.threshold_of(units, price, yocto)
-        return scale, least + 1  # a unit less is counted
-
-    def public(self, table: str) -> pa.Table:
-        """Returns the rows of a table that was declared public, exactly."""
-        with Reader(self.vault) as reader:
-            contract = self.in_force(reader)[0].get(table.lower())
-            if contract is None or not contract.public:
-                raise Refused(f'the table "{table}" is not public')
-            return reader.rows(contract.table)
 
 
 class Allowance(AbstractContextManager["Allowance"]):
@@ -171,9 +77,9 @@ class Allowance(AbstractContextManager["Allowance"]):
         fresh = [x for x, seal in zip(asked, found, strict=True) if seal is None]
         made: list[Sealed] = []
         if fresh:
-            ready = [_ready(m, self.contract) for _, m in fresh]
-            charge, exact = self._bought([m for _, m in fresh], [r.reads for r in ready])
-            for (named, m), r in zip(fresh, ready, strict=True):
+            waiting = [ready(m, self.contract) for _, m in fresh]
+            charge, exact = self._bought([m for _, m in fresh], [r.reads for r in waiting])
+            for (named, m), r in zip(fresh, waiting, strict=True):
                 made.append(Sealed(named, m.price, r.sigma, r.noised(exact[r.reads]).tobytes()))
             made = self._ledger.seal(charge, self._begun(), self.contract.snapshot, made)
         if replayed := [seal.id for seal in found if seal]:
@@ -303,86 +209,3 @@ class Allowance(AbstractContextManager["Allowance"]):
         if not self._statement:
             self._statement = self._ledger.begin_statement(self._principal, self._text)
         return self._statement
-
-
-class _Noisy:
-    """A count or sum, checked, with its noise: nothing in it comes from a row."""
-
-    def __init__(self, query: a.Query, price: Price, contract: TableContract) -> None:
-        scope = Scope(query.source, contract)
-        lattice = sensitivity.lattice_of(query, checked(query, scope))
-        moved = sensitivity.sensitivity(query, scope.unit, lattice.steps)
-        self.reads, self.step, self.noise = query, lattice.step, None
-        if isinstance(price, Rho):
-            self.mechanism, distance = "discrete Gaussian", noise.root(moved.l2_squared)
-            self.noise = noise.gaussian(distance, price) if lattice.steps else None
-        else:
-            self.mechanism, distance = "discrete Laplace", moved.l1
-            self.noise = noise.laplace(moved.l1, price) if lattice.steps else None
-        self.distance = float(self.step) * distance
-        self.sigma = float(self.step) * (self.noise.sigma if self.noise else 0.0)
-
-    def noised(self, exact: list[int]) -> NDArray[np.float64]:
-        """Adds noise to the exact integers, then leaves the lattice for the query's own units."""
-        drawn = self.noise.draw(len(exact)) if self.noise else [0] * len(exact)
-        up, down = self.step.as_integer_ratio()
-        return np.array([(x + z) * up / down for x, z in zip(exact, drawn, strict=True)], "<f8")
-
-
-class _Choosing:
-    """A choice of a level in each cell, checked; as in `choose`, a stratum pays price / g."""
-
-    sigma = 0.0
-
-    def __init__(self, query: a.Level, price: Price, contract: TableContract) -> None:
-        scope = Scope(query.source, contract)
-        checked(query.histogram, scope)
-        g = min(scope.unit.groups_per_unit, a.strata_count(query))
-        distance = sensitivity.level_distance(query, scope.unit.rows_per_unit)
-        self.query, self.reads = query, query.histogram
-        self.mechanism, rows = "exponential mechanism", distance / (query.rank or (1, 1))[1]
-        self.distance = rows * (math.sqrt(g) if isinstance(price, Rho) else g)
-        self.choose = noise.chooser(distance, type(price)(price.nano // g))
-
-    def noised(self, exact: list[int]) -> NDArray[np.float64]:
-        """Returns the position of the level chosen in each cell."""
-        scores = sensitivity.level_scores(self.query, exact)
-        return np.array([self.choose(row) for row in scores], "<f8")
-
-
-def _ready(measurement: Measurement, contract: TableContract) -> _Noisy | _Choosing:
-    query, price = measurement.query, measurement.price
-    if isinstance(query, a.Level):
-        return _Choosing(query, price, contract)
-    return _Noisy(query, price, contract)
-
-
-def _facts(reader: Reader, contract: TableContract) -> dict[str, Any]:
-    named = contract.unit.column if contract.unit and not contract.via else ""
-    if named in contract.unique:  # the constraint says it: no unit has two rows
-        return {"bounded": True, "constant": sorted(c.name.lower() for c in contract.columns)}
-    bounded, *steady = reader.truths(verifying(contract))
-    constant = {c.name.lower() for c in compress(contract.columns, steady)}
-    return {"bounded": bool(bounded), "constant": sorted(constant | ({named} - {""}))}
-
-
-def booking(sources: Iterable[a.Relation], contract: TableContract) -> Booking:
-    """Returns which units a charge for rows of these relations concerns, and when: see strata.py"""
-    return Booking(contract.snapshot, concerned(sources, contract))
-
-
-def checked(query: a.Query, scope: Scope) -> Type | None:
-    """Returns the type of what is added up, or refuses what is too large or could fail on a row."""
-    total, within = a.strata_count(query), query.within
-    if total > MAX_CELLS or math.prod(a.shape(query)) > MAX_CELLS:
-        raise Refused(f"the query has more than {MAX_CELLS} cells")
-    if within is not None and not (within and [*within] == sorted({*within} & {*range(total)})):
-        raise KernelError("`within` names existing strata in ascending order")
-    for key in (*query.strata, *query.keys):
-        of_key = scope.type(key.expr)
-        for value in key.values:
-            check_literal(value, of_key)
-    of = scope.type(query.of) if query.of is not None else None
-    if isinstance(query, a.Sum) and of not in NUMBERS:
-        raise Refused("only numbers are summed")
-    return of

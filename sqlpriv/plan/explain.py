@@ -24,7 +24,7 @@ from sqlpriv.plan.shown import epsilon_shown
 from sqlpriv.plan.stratification import population_cost, share_for, stratum_cost
 
 if TYPE_CHECKING:
-    from sqlpriv.kernel.gate import Explained  # needs the engine; only its shape is used here
+    from sqlpriv.kernel.vault import Explained  # needs the engine; only its shape is used here
 
 _COLUMNS: dict[str, pa.DataType] = {
     "measurement": pa.string(), "mechanism": pa.string(), "cells": pa.int64(),

@@ -19,8 +19,9 @@ from sqlpriv.errors import BudgetExhausted, Refused
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Budget, Price, Rho
 from sqlpriv.kernel.contract import Type
-from sqlpriv.kernel.gate import Allowance, Kernel
+from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.release import Measurement
+from sqlpriv.kernel.vault import Kernel
 
 MakeKernel = Callable[..., Kernel]
 SCAN = a.Scan("people")
@@ -102,7 +103,7 @@ from vaults import ask
 from sqlpriv.errors import BudgetExhausted
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Rho
-from sqlpriv.kernel.gate import Kernel
+from sqlpriv.kernel.vault import Kernel
 from sqlpriv.kernel.release import Measurement
 kernel = Kernel(Path(sys.argv[1]))
 try:

@@ -8,7 +8,7 @@ from vaults import allowed
 
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import YOCTO, Budget, Rho
-from sqlpriv.kernel.gate import Kernel
+from sqlpriv.kernel.vault import Kernel
 
 MakeKernel = Callable[..., Kernel]
 BUDGET = Budget("people", Rho(10**18), 1e-9, YOCTO // 10**6)

@@ -20,8 +20,8 @@ from sqlpriv import errors
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Rho
 from sqlpriv.kernel.contract import Categories, Interval, Type, Value
-from sqlpriv.kernel.gate import Kernel
 from sqlpriv.kernel.release import Measurement
+from sqlpriv.kernel.vault import Kernel
 
 MakeKernel = Callable[..., Kernel]
 SCAN = a.Scan("people")

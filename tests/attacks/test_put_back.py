@@ -16,10 +16,10 @@ from sqlpriv.errors import LedgerError, ReadFailed
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel import reader
 from sqlpriv.kernel.budget import Budget, Rho
-from sqlpriv.kernel.gate import Kernel
 from sqlpriv.kernel.ledger import Ledger
 from sqlpriv.kernel.reader import Reader
 from sqlpriv.kernel.release import Measurement
+from sqlpriv.kernel.vault import Kernel
 
 MakeKernel = Callable[..., Kernel]
 COUNT = a.Count(a.Scan("people"))

@@ -26,8 +26,9 @@ from vaults import declare, write  # noqa: E402
 from sqlpriv.kernel import algebra as a  # noqa: E402
 from sqlpriv.kernel.budget import Budget, Rho  # noqa: E402
 from sqlpriv.kernel.contract import Categories, Interval  # noqa: E402
-from sqlpriv.kernel.gate import Allowance, Kernel  # noqa: E402
+from sqlpriv.kernel.gate import Allowance  # noqa: E402
 from sqlpriv.kernel.release import Measurement  # noqa: E402
+from sqlpriv.kernel.vault import Kernel  # noqa: E402
 
 REPEATS = 3
 TARGETS = {"unique": 4.0, "bounded": 2.0, "memory": 1.5, "import": 0.5}

@@ -32,7 +32,7 @@ from vaults import declare, write  # noqa: E402
 
 from sqlpriv.kernel.budget import Budget, Rho  # noqa: E402
 from sqlpriv.kernel.contract import Categories  # noqa: E402
-from sqlpriv.kernel.gate import Kernel  # noqa: E402
+from sqlpriv.kernel.vault import Kernel  # noqa: E402
 
 DATA = TESTS.parents[1] / "shared" / "data"
 CENSUS = """CREATE TABLE people AS SELECT row_number() OVER () AS id, * FROM (

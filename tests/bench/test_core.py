@@ -15,8 +15,8 @@ from vaults import ask
 
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Rho
-from sqlpriv.kernel.gate import Kernel
 from sqlpriv.kernel.release import Measurement
+from sqlpriv.kernel.vault import Kernel
 
 pytestmark = pytest.mark.slow
 

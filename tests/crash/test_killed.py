@@ -19,8 +19,8 @@ from vaults import allowed, ask
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Budget, Rho
 from sqlpriv.kernel.contract import Categories
-from sqlpriv.kernel.gate import Kernel
 from sqlpriv.kernel.release import Measurement
+from sqlpriv.kernel.vault import Kernel
 
 ROWS = "CREATE TABLE people AS SELECT i AS id, ['f', 'm'][i % 2 + 1] AS sex FROM range(100) r(i)"
 BY_SEX = a.Key(a.Col("sex"), ("f", "m"))
@@ -35,7 +35,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from test_killed import BATCH
 from vaults import ask
-from sqlpriv.kernel.gate import Kernel
+from sqlpriv.kernel.vault import Kernel
 from sqlpriv.kernel.ledger import Ledger
 from sqlpriv.kernel.noise import Noise
 from sqlpriv.kernel.reader import Reader

@@ -32,12 +32,13 @@ from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel import gate
 from sqlpriv.kernel.budget import Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.contract import Categories, Interval, TableFacts, Type
-from sqlpriv.kernel.gate import Allowance, Kernel
+from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.ledger import Ledger
 from sqlpriv.kernel.noise import Noise
 from sqlpriv.kernel.reader import Reader
 from sqlpriv.kernel.release import Measurement
 from sqlpriv.kernel.sensitivity import Candidate, batch_price
+from sqlpriv.kernel.vault import Kernel
 
 PEOPLE = """
 CREATE TABLE people AS

@@ -15,9 +15,9 @@ from sqlpriv.errors import BudgetExhausted, DeclarationError, KernelError, Refus
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel import noise
 from sqlpriv.kernel.budget import YOCTO, Budget, Epsilon, Rho
-from sqlpriv.kernel.gate import Kernel
 from sqlpriv.kernel.noise import threshold, threshold_of
 from sqlpriv.kernel.render import grouped
+from sqlpriv.kernel.vault import Kernel
 
 MakeKernel = Callable[..., Kernel]
 SCAN, WARD = a.Scan("people"), a.Col("ward")

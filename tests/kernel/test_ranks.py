@@ -16,9 +16,9 @@ from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel import noise
 from sqlpriv.kernel.budget import Budget, Epsilon, Rho
 from sqlpriv.kernel.contract import Categories, Interval
-from sqlpriv.kernel.gate import Kernel
 from sqlpriv.kernel.release import Measurement
 from sqlpriv.kernel.sensitivity import MAX_RANK, level_distance, level_scores
+from sqlpriv.kernel.vault import Kernel
 
 SCAN = a.Scan("people")
 X = a.Key(a.Col("x"), (0, 1, 2, 3))

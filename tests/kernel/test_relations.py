@@ -21,8 +21,8 @@ from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Rho
 from sqlpriv.kernel.contract import UNDECLARED, Column, TableContract, Type, in_force
-from sqlpriv.kernel.gate import checked
 from sqlpriv.kernel.operations import type_of
+from sqlpriv.kernel.ready import checked
 from sqlpriv.kernel.release import Measurement
 from sqlpriv.kernel.render import verifying
 from sqlpriv.kernel.scope import Scope

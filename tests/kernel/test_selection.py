@@ -14,8 +14,8 @@ from vaults import allowed
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel import noise
 from sqlpriv.kernel.budget import Price, Rho
-from sqlpriv.kernel.gate import Kernel
 from sqlpriv.kernel.sensitivity import SCORE_UNIT, Candidate, distance, score, selection_hash
+from sqlpriv.kernel.vault import Kernel
 
 STRATA = (a.Key(a.Col("s"), ("a", "b", "c")),)
 QUERY = a.Count(a.Scan("people"), STRATA, (a.Key(a.Col("k"), (0, 1)),))

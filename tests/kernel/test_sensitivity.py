@@ -29,8 +29,8 @@ from sqlpriv.kernel.contract import (
     TableFacts,
     Type,
 )
-from sqlpriv.kernel.gate import checked
 from sqlpriv.kernel.operations import check
+from sqlpriv.kernel.ready import checked
 from sqlpriv.kernel.release import Measurement
 from sqlpriv.kernel.scope import Scope
 from sqlpriv.kernel.sensitivity import (

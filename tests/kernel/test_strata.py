@@ -18,10 +18,10 @@ from sqlpriv.errors import BudgetExhausted
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Budget, Rho
 from sqlpriv.kernel.contract import Type
-from sqlpriv.kernel.gate import Kernel
 from sqlpriv.kernel.ledger import Booking, Ledger
 from sqlpriv.kernel.release import Measurement
 from sqlpriv.kernel.strata import MAX_POINTS, concerned, most, too_many
+from sqlpriv.kernel.vault import Kernel
 
 SCAN = a.Scan("people")
 COLUMNS = {"id": "BIGINT", "race": "INTEGER", "sex": "VARCHAR", "out": "BOOLEAN", "pay": "DOUBLE"}

@@ -31,8 +31,8 @@ from sqlpriv.kernel.contract import (
     TableContract,
     in_force,
 )
-from sqlpriv.kernel.gate import checked
 from sqlpriv.kernel.operations import type_of
+from sqlpriv.kernel.ready import checked
 from sqlpriv.kernel.release import Release
 from sqlpriv.kernel.render import macros, render
 from sqlpriv.kernel.scope import Scope

@@ -17,7 +17,7 @@ import numpy as np
 
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import TableContract
-from sqlpriv.kernel.gate import _ready
+from sqlpriv.kernel.ready import ready
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.kernel.render import macros, render
 
@@ -48,10 +48,10 @@ class Laboratory:
         read = {q: x for group in groups.values() for q, x in self._read(group).items()}
         found = []
         for m in measurements:
-            ready = _ready(m, self.contract)
-            values = ready.noised(self._exact.get(m.query) or read[m.query])
+            waiting = ready(m, self.contract)
+            values = waiting.noised(self._exact.get(m.query) or read[m.query])
             found.append(
-                Release(0, m.query, values.reshape(a.shape(m.query)), ready.sigma, m.price)
+                Release(0, m.query, values.reshape(a.shape(m.query)), waiting.sigma, m.price)
             )
         if len(self._exact) < self._room:
             self._exact |= read

@@ -1,0 +1,127 @@
+"""A vault and its ledger: what is public of them, and the rows of public tables."""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import compress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from sqlpriv.errors import Refused
+from sqlpriv.kernel import algebra as a
+from sqlpriv.kernel.budget import Price, Rho
+from sqlpriv.kernel.contract import TableContract, TableFacts, in_force
+from sqlpriv.kernel.ledger import Account, Booking, Ledger, Snapshot
+from sqlpriv.kernel.reader import Reader
+from sqlpriv.kernel.release import Measurement
+from sqlpriv.kernel.render import render, verifying
+from sqlpriv.kernel.scope import Scope
+from sqlpriv.kernel.strata import concerned
+
+
+class Explained(NamedTuple):
+    """What a measurement would do; sensitivity (L2 or L1) and sigma are in units of the sum."""
+
+    mechanism: str
+    cells: int
+    sensitivity: float
+    sigma: float
+    price: Price
+    sql: str
+    replayed: bool
+
+
+class Kernel:
+    """A vault, opened for each statement, and the ledger beside it. Threads may share it."""
+
+    def __init__(self, vault: Path) -> None:
+        self.vault = vault
+        self.ledger = Ledger(vault.with_suffix(".ledger"))
+
+    def close(self) -> None:
+        """Closes the ledger."""
+        self.ledger.close()
+
+    def contracts(self) -> dict[str, TableContract]:
+        """Returns the contract of every table, by lower-case name. Reads no row."""
+        with Reader(self.vault) as reader:
+            return self.in_force(reader)[0]
+
+    def in_force(self, reader: Reader) -> tuple[dict[str, TableContract], Snapshot]:
+        """Returns the contracts and the snapshot: of these contents and these declarations."""
+        last, declared = self.ledger.declared()
+        snapshot = self.ledger.snapshot(f"{reader.fingerprint}:{last}")
+        return in_force(reader.catalog(), declared, snapshot.facts or {}, snapshot.id), snapshot
+
+    def verify(self) -> None:
+        """Records, for every table with a unit, which bounds this snapshot satisfies.
+
+        For owners. It reads private rows without a charge; what it finds decides only whether
+        bounding passes are run (`render.bounding`).
+        """
+        with Reader(self.vault) as reader:
+            contracts, snapshot = self.in_force(reader)
+            facts = {t: _facts(reader, c) for t, c in contracts.items() if c.unit}
+            if facts != (snapshot.facts or {}):
+                self.ledger.record_facts(snapshot.id, facts)
+
+    def sealed(self, measurement: Measurement, contract: TableContract) -> bool:
+        """Returns whether a measurement's answer would be replayed at no cost."""
+        named = a.fingerprint(measurement.query)
+        return self.ledger.find_seal(contract.snapshot, named, measurement.price) is not None
+
+    def accounts(
+        self, contract: TableContract, who: str, sources: Iterable[a.Relation] = ()
+    ) -> list[Account]:
+        """Returns what a charge for rows of these relations has to fit: see `Ledger.accounts`."""
+        unit = contract.unit.table if contract.unit else contract.table
+        return self.ledger.accounts(unit, who, booking(sources, contract))
+
+    def explain(self, asked: Sequence[Measurement], contract: TableContract) -> list[Explained]:
+        """Returns what each measurement would do. Reads no row, charges nothing."""
+        from sqlpriv.kernel.ready import ready as waiting  # loads OpenDP
+
+        found = []
+        for m in asked:
+            ready, cells = waiting(m, contract), math.prod(a.shape(m.query))
+            public = (ready.mechanism, cells, ready.distance, ready.sigma, m.price)
+            others = {t: replace(c, facts=TableFacts()) for t, c in contract.others.items()}
+            # facts are found in rows: not for analysts
+            unseen = replace(contract, facts=TableFacts(), others=others)
+            sql, replayed = render([ready.reads], unseen, 0), self.sealed(m, contract)
+            found.append(Explained(*public, sql, replayed))
+        return found
+
+    def threshold(
+        self, source: a.Relation, contract: TableContract, price: Rho, yocto: int
+    ) -> tuple[float, int]:
+        """Returns the noise of `select_keys`, and how many units a value must seem to have."""
+        from sqlpriv.kernel import noise  # loads OpenDP
+
+        units = Scope(source, contract).unit.rows_per_unit
+        scale, least = noise.threshold_of(units, price, yocto)
+        return scale, least + 1  # a unit less is counted
+
+    def public(self, table: str) -> pa.Table:
+        """Returns the rows of a table that was declared public, exactly."""
+        with Reader(self.vault) as reader:
+            contract = self.in_force(reader)[0].get(table.lower())
+            if contract is None or not contract.public:
+                raise Refused(f'the table "{table}" is not public')
+            return reader.rows(contract.table)
+
+
+def _facts(reader: Reader, contract: TableContract) -> dict[str, Any]:
+    named = contract.unit.column if contract.unit and not contract.via else ""
+    if named in contract.unique:  # the constraint says it: no unit has two rows
+        return {"bounded": True, "constant": sorted(c.name.lower() for c in contract.columns)}
+    bounded, *steady = reader.truths(verifying(contract))
+    constant = {c.name.lower() for c in compress(contract.columns, steady)}
+    return {"bounded": bool(bounded), "constant": sorted(constant | ({named} - {""}))}
+
+
+def booking(sources: Iterable[a.Relation], contract: TableContract) -> Booking:
+    """Returns which units a charge for rows of these relations concerns, and when: see strata.py"""
+    return Booking(contract.snapshot, concerned(sources, contract))

@@ -29,6 +29,7 @@ OWN_FILES = (
     "people.parquet",
     "people.duckdb", "people.duckdb.wal",
     "people.ledger", "people.ledger-wal", "people.ledger-shm", "people.ledger.mark",
+    "people.audit",
     "people.release.duckdb", "people.release.duckdb.lock", "people.release.duckdb.wal",
 )  # fmt: skip
 """All that the demo leaves or may leave in its directory, beside `MARK`."""

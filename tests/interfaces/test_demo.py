@@ -61,7 +61,9 @@ def test_the_budget_went_down_and_the_next_commands_work(shown):
 @pytest.mark.whole
 def test_it_may_be_run_again(shown):
     (shown[0] / "mine.txt").write_text("keep me")
+    (shown[0] / "people.audit").write_text("of a server on the vault that was")
     ran(shown[0])
+    assert not (shown[0] / "people.audit").exists()
     assert (shown[0] / "mine.txt").read_text() == "keep me"
     (shown[0] / "mine.txt").unlink()
 

@@ -27,6 +27,7 @@ from sqlpriv.dialect import sql
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DataError, Refused
 from sqlpriv.estimate import levels, means
+from sqlpriv.estimate.agreement import agreeing
 from sqlpriv.estimate.means import Estimate, Moments
 from sqlpriv.estimate.reconcile import rounded, two_levels
 from sqlpriv.estimate.weights import aligned
@@ -40,10 +41,11 @@ from sqlpriv.plan.outputs import (
     HALF,
     POPULATION,
     STRATUM,
+    SUMMED,
     half_width,
     uncertain,
 )
-from sqlpriv.plan.plan import Output, Plan
+from sqlpriv.plan.plan import Marginal, Output, Plan
 from sqlpriv.plan.rules import Recipe
 
 POSITION, TABLE = "position", "cells"
@@ -145,27 +147,41 @@ def _found(output: Output, releases: Sequence[Release], adapted: Mapping[Recipe,
     if not releases:  # no key was selected
         return NOTHING
     by_query = {release.query: release for release in releases}
-    recipes = (*output.recipes, *(recipe for recipe in output.own if recipe is not None))
+    recipes = (*output.recipes, *output.own)
     plain = [recipe for recipe in recipes if not recipe.using and recipe.kind != "level"]
-    return Found(by_query, {r: means.moments(r, by_query) for r in plain} | dict(adapted))
+    moments = {r: means.moments(r, by_query) for r in plain}
+    return Found(by_query, agreeing(output, moments) | dict(adapted))
 
 
 def _layout(output: Output, found: Found, weights: NDArray[np.float64] | None) -> pa.Table:
     """Returns the table of cells; without releases every aggregate is NULL."""
-    groups = _labels(output.groups)
+    made = pa.concat_tables([_block(output, m, found, weights) for m in output.marginals])
+    return made.append_column(POSITION, pa.array(range(made.num_rows), pa.int64()))
+
+
+def _block(
+    output: Output, marginal: Marginal, found: Found, weights: NDArray[np.float64] | None
+) -> pa.Table:
+    """Returns the rows of one marginal; keys that it is summed over are NULL."""
+    kept = dict(zip(marginal.keys, range(len(marginal.keys)), strict=True))
+    groups = [
+        tuple(cell[kept[i]] if i in kept else None for i in range(len(output.groups)))
+        for cell in _labels([output.groups[i] for i in marginal.keys])
+    ]
     rows = [(*s, *g) for s in _labels(output.strata) for g in groups]
+    first = len(rows)
     rows += [(*(None for _ in output.strata), *g) for g in groups] if output.strata else []
     columns = {}
     for i, dimension in enumerate((*output.strata, *output.groups)):
         inside = i < len(output.strata)
         name = f"{STRATUM}{i}" if inside else f"{GROUP}{i - len(output.strata)}"
         columns[name] = _typed([row[i] for row in rows], ARROW[dimension.type])
-    for i in range(len(output.recipes)):
-        values, halves = _estimates(i, output, found, weights, len(rows))
+    for i in range(len(marginal.recipes)):
+        values, halves = _estimates(i, output, marginal, found, weights, len(rows))
         columns[f"{AGGREGATE}{i}"], columns[f"{HALF}{i}"] = values, halves
-    first = len(rows) - len(groups) if output.strata else len(rows)
     columns[POPULATION] = pa.array([int(i >= first) for i in range(len(rows))], pa.int64())
-    columns[POSITION] = pa.array(range(len(rows)), pa.int64())
+    for i in range(len(output.groups)):
+        columns[f"{SUMMED}{i}"] = pa.array([int(i not in kept)] * len(rows), pa.int64())
     return pa.table(columns)
 
 
@@ -176,12 +192,13 @@ def _typed(values: list[Any], type_: Any) -> Any:
 def _estimates(
     number: int,
     output: Output,
+    marginal: Marginal,
     found: Found,
     weights: NDArray[np.float64] | None,
     rows: int,
 ) -> tuple[Any, Any]:
     """Returns the column of an aggregate and that of its half-widths."""
-    recipe = output.recipes[number]
+    recipe = marginal.recipes[number]
     whole = pa.int64() if recipe.kind == "count" else ARROW[recipe.type]
     if not found.releases:
         return pa.nulls(rows, whole), pa.nulls(rows, pa.float64())
@@ -191,7 +208,7 @@ def _estimates(
         return pa.array(values, whole), pa.nulls(rows, pa.float64())
     parts: tuple[Estimate, ...] = (means.cells(recipe, found.moments[recipe]),)
     if output.strata:
-        own = output.own[number] if output.own else None
+        own = marginal.own[number] if marginal.own else None
         alone = (own, found.moments[own]) if own else None
         parts = two_levels(recipe, found.moments[recipe], weights, alone)
     figures = tuple(part.values for part in parts)

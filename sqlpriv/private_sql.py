@@ -21,7 +21,7 @@ from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.kernel.sensitivity import batch_price, joint_price
 from sqlpriv.kernel.vault import Kernel
-from sqlpriv.plan.explain import expected, explain, noises, told
+from sqlpriv.plan.explain import expected, explain, noises, summed, told
 from sqlpriv.plan.plan import Plan, plan
 from sqlpriv.plan.price import half_width
 from sqlpriv.plan.rounds import templates
@@ -41,8 +41,15 @@ def asked(
     """
     if not planned.output.cells:
         return (), {}
-    releases = allowance.release(planned.measurements)
+    some = [m for m in planned.measurements if math.prod(a.shape(m.query))]
+    made = {release.query: release for release in allowance.release(some)}
+    releases = tuple(made.get(m.query) or _nothing(m) for m in planned.measurements)
     return releases, rounds.asked(planned.rounds, releases, allowance.release)
+
+
+def _nothing(m: Measurement) -> Release:
+    """Returns what is known of a table without cells: no key was selected."""
+    return Release(0, m.query, np.zeros(a.shape(m.query)), 0.0, m.price)
 
 
 def explained(
@@ -121,7 +128,10 @@ def _worst(kernel: Kernel, planned: Plan, select: t.Select, contract: TableContr
     now = kernel.explain(planned.measurements, contract)
     later = kernel.explain([m for _, m in templates(planned.rounds)], contract)
     noise, z = noises(planned, now, later), half_width(planned.price)
-    found = [expected(r, noise, z, np.array([sizes.min()]))[1] for r in planned.output.recipes]
+    found = [
+        expected(recipe, noise, z, np.array([summed(planned.output, marginal, sizes).min()]))[1]
+        for marginal in planned.output.marginals for recipe in marginal.recipes
+    ]  # fmt: skip
     known = [x for x in found if x is not None]
     if len(known) < len(found):
         raise _refused(select, "the error of a quantile is not known beforehand", "give it a price")

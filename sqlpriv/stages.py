@@ -89,7 +89,8 @@ def asked(part: t.Subquery) -> t.Select:
         Refused: It is no SELECT of one value.
     """
     query = part.query
-    if not isinstance(query, t.Select) or len(query.items) != 1 or query.group_by:
+    grouped = isinstance(query, t.Select) and (query.group_by or query.group_all or query.sets)
+    if not isinstance(query, t.Select) or len(query.items) != 1 or grouped:
         raise refuse(part, "a subquery that stands for a value gives one row of one column",
                      "select one aggregate, without GROUP BY")  # fmt: skip
     return replace(query, text=part.text)

@@ -67,7 +67,9 @@ def _first(c: Cursor, power: int) -> Node:
     if power <= NOT and c.accept("NOT"):
         return Unary("not", operation(c, NOT), token.pos)
     if c.accept("+"):
-        return operation(c, SIGN)
+        arg = operation(c, SIGN)
+        untyped = isinstance(arg, Literal) and arg.value is None  # a sign makes a number of it
+        return Cast(arg, "INTEGER", pos=token.pos) if untyped else arg
     if c.accept("-"):
         arg = operation(c, SIGN)
         if isinstance(arg, Literal) and type(arg.value) in (int, float):

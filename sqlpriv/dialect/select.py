@@ -9,10 +9,11 @@ STRATIFY is a clause only where BY follows it; anywhere else it is a name like a
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlpriv.dialect.cursor import Cursor, refusal
 from sqlpriv.dialect.expression import expression
+from sqlpriv.dialect.grouping import Grouping, group_by
 from sqlpriv.dialect.keywords import CONSTRUCTS, MISPLACED, STAR
 from sqlpriv.dialect.literals import options
 from sqlpriv.dialect.sources import enclosed, names, renamed, source, tables
@@ -36,12 +37,6 @@ CLAUSES = "WHERE, GROUP BY, STRATIFY BY, HAVING, ORDER BY, LIMIT or the end of t
 _AFTER_STRATA = (("WHERE",), ("GROUP", "BY"))
 _PRICE = ("WITH DIFFERENTIAL_PRIVACY stands in the wrong place",
           "write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) …")  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Grouping:
-    by: tuple[Node, ...] = ()
-    all: bool = False
 
 
 def select(c: Cursor) -> Select:
@@ -139,7 +134,12 @@ def _check_synthetic(c: Cursor, head: Token, core: Select) -> None:
         if not isinstance(item.expr, Name) or item.alias:
             raise refusal(head, f"a synthetic table has the columns of its table, not {item.text}",
                           "list bare columns: SELECT sex, race, income FROM …")  # fmt: skip
-    if core.group_by or core.group_all or c.peek().upper in ("HAVING", "ORDER", "LIMIT", "OFFSET"):
+    if (
+        core.group_by
+        or core.group_all
+        or core.sets
+        or c.peek().upper in ("HAVING", "ORDER", "LIMIT", "OFFSET")
+    ):
         raise c.refuse("a synthetic table is of rows: it has no GROUP BY, HAVING, ORDER BY, LIMIT",
                        "WHERE and STRATIFY BY can; OPTIONS (rows = …) sets its size")  # fmt: skip
     if core.options or (core.private and core.stratify is None):
@@ -161,10 +161,10 @@ def _core(c: Cursor, *, inside: bool = False) -> Select:
     found = source(c)
     table, alias = (found.name, found.alias) if isinstance(found, Table) else (_first(found), "")
     where = expression(c) if c.accept("WHERE") else None
-    grouping = _group_by(c) if c.accept("GROUP", "BY") else _Grouping()
+    grouping = group_by(c) if c.accept("GROUP", "BY") else Grouping()
     strata = _stratify(c)
     return Select(
-        items, table, alias, where, grouping.by, grouping.all, strata,
+        items, table, alias, where, *grouping, strata,
         private=private or strata is not None, options=given, pos=first.pos,
         source=None if isinstance(found, Table) else found,
     )  # fmt: skip
@@ -219,16 +219,6 @@ def _item(c: Cursor) -> Item:
             raise refusal(token, f"expected a name, found {token.shown}")
         return Item(expr, token.value, text)
     return Item(expr, c.next().value if c.at_alias() else "", text)
-
-
-def _group_by(c: Cursor) -> _Grouping:
-    if c.accept("ALL"):
-        return _Grouping(all=True)
-    if c.at("GROUPING", "SETS"):
-        raise c.refuse(*CONSTRUCTS["GROUPING SETS"])
-    if c.peek(1).upper == "(" and c.peek().upper in ("ROLLUP", "CUBE"):
-        raise c.refuse(*CONSTRUCTS[c.peek().upper])
-    return _Grouping(_expressions(c))
 
 
 def _stratify(c: Cursor) -> Stratify | None:

@@ -251,6 +251,7 @@ class Select:
         where: Predicate or None.
         group_by: Grouping expressions (ordinals and aliases not yet resolved).
         group_all: GROUP BY ALL was written.
+        sets: Of ROLLUP, CUBE and GROUPING SETS: the positions in `group_by` of each set's keys.
         stratify: None without STRATIFY BY.
         private: `WITH DIFFERENTIAL_PRIVACY` or STRATIFY BY was written.
         options: Those of WITH DIFFERENTIAL_PRIVACY OPTIONS (…).
@@ -264,6 +265,7 @@ class Select:
     where: Node | None = None
     group_by: tuple[Node, ...] = ()
     group_all: bool = False
+    sets: tuple[tuple[int, ...], ...] = ()
     stratify: Stratify | None = None
     having: Node | None = None
     order_by: tuple[Order, ...] = ()

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sqlpriv.dialect import sql
 from sqlpriv.dialect.tree import Name
-from sqlpriv.kernel.algebra import Asked, Count, Level
+from sqlpriv.kernel.algebra import Asked, Count, Key, Level
 from sqlpriv.kernel.budget import Price, Rho
 from sqlpriv.plan.estimators import half_interval
 from sqlpriv.plan.levels import rank_error
 from sqlpriv.plan.outputs import AGGREGATE
-from sqlpriv.plan.plan import Output, Plan
+from sqlpriv.plan.plan import Marginal, Output, Plan
 from sqlpriv.plan.price import Paid, coefficients, half_width
 from sqlpriv.plan.rounds import templates
 from sqlpriv.plan.rules import Recipe
@@ -76,7 +78,9 @@ def explain(
         found = {"mechanism": "Gaussian threshold", "sigma": threshold[0]}
         rows.append(row(label, delta, plan.selection.price, **found))
     own, measured = bool(plan.output.strata), plan.measurements
-    named = [(_label(m.query, own), m) for m in measured] + templates(plan.rounds)
+    named = [
+        (_label(m.query, own) + _by(plan.output, m.query.keys), m) for m in measured
+    ] + templates(plan.rounds)
     rows += [
         row(
             label,
@@ -161,20 +165,39 @@ def outputs(
 ) -> list[dict[str, Any]]:
     """Returns a row for every output that is an aggregate by itself."""
     rows = []
-    for name, item in zip(output.names, output.items, strict=True):
-        if isinstance(item, Name) and item.name.startswith(AGGREGATE):
-            recipe = output.recipes[int(item.name.removeprefix(AGGREGATE))]
-            absolute, relative = expected(recipe, sigmas, z, sizes)
-            cells = int(np.prod([len(d.values) for d in (*output.strata, *output.groups)]))
-            rows.append(
-                {
-                    "measurement": f"output {name}",
-                    "cells": cells,
-                    "expected_error": absolute,
-                    "relative_error": relative,
-                }
-            )
+    strata = math.prod(len(d.values) for d in output.strata)
+    shown = [
+        (n, int(i.name.removeprefix(AGGREGATE)))
+        for n, i in zip(output.names, output.items, strict=True)
+        if isinstance(i, Name) and i.name.startswith(AGGREGATE)
+    ]
+    for (name, number), marginal in product(shown, output.marginals):
+        known = None if sizes is None else summed(output, marginal, sizes)
+        absolute, relative = expected(marginal.recipes[number], sigmas, z, known)
+        by = _by(output, [output.groups[i].key for i in marginal.keys])
+        rows.append(
+            {
+                "measurement": f"output {name}{by}",
+                "cells": strata * marginal.cells,
+                "expected_error": absolute,
+                "relative_error": relative,
+            }
+        )
     return rows
+
+
+def summed(output: Output, marginal: Marginal, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns the sizes of a marginal's cells from those of all strata and keys."""
+    return np.asarray(sizes.sum(axis=tuple(
+        i + 1 for i in range(len(output.groups)) if i not in marginal.keys)))  # fmt: skip
+
+
+def _by(output: Output, keys: Sequence[Key]) -> str:
+    """Returns which set of keys it is, where there are several."""
+    if len(output.marginals) == 1:
+        return ""
+    names = [sql(d.node) for d in output.groups if d.key in keys]
+    return f" by {', '.join(names)}" if names else ", total"
 
 
 def expected(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlpriv.dialect import tree as t
 from sqlpriv.kernel import algebra as a
@@ -27,17 +29,26 @@ class Dimension:
         key: The kernel's key: a row expression and the list of its values.
         type: Type of the values.
         selected: No list is declared: the values are selected first (`plan.Selection`).
+        complete: By the owner's word every row has one of the values.
     """
 
     node: t.Node
     key: a.Key
     type: Type
     selected: bool = False
+    complete: bool = False
 
     @property
     def values(self) -> tuple[Value, ...]:
         """The public list of the key's values, in its declared order."""
         return self.key.values
+
+
+class Grouped(NamedTuple):
+    """GROUP BY: its keys, and the sets of them as positions; one set of all without ROLLUP."""
+
+    keys: tuple[Dimension, ...]
+    sets: tuple[tuple[int, ...], ...]
 
 
 def strata(
@@ -70,7 +81,7 @@ def groups(
     aliases: Mapping[str, t.Node],
     strata: Sequence[Dimension],
     known: tuple[Value, ...] | None = None,
-) -> tuple[Dimension, ...]:
+) -> Grouped:
     """Returns the dimensions of GROUP BY: ordinals and aliases resolved, GROUP BY ALL spelt out.
 
     Args:
@@ -97,8 +108,12 @@ def groups(
             raise refuse(node, "this key of GROUP BY is a stratum already", "leave it out here")
         found.append(dimension)
     unique = list(dict.fromkeys(found))
-    _limit([*strata, *unique], select)
-    return tuple(unique)
+    sets = [tuple(range(len(unique)))]
+    if select.sets:
+        at = [unique.index(dimension) for dimension in found]
+        sets = [tuple(sorted({at[i] for i in one})) for one in select.sets]
+    _limit([[*strata, *(unique[i] for i in one)] for one in sets], select)
+    return Grouped(tuple(unique), tuple(sets))
 
 
 def _grouped(select: t.Select, strata: Sequence[Dimension], binder: Binder) -> tuple[t.Node, ...]:
@@ -155,7 +170,8 @@ def _dimension(
         )
     if len(values) > MAX_LEVELS:
         raise refuse(place, f"this key has more than {MAX_LEVELS} values", "use wider bins")
-    return Dimension(binder.normal(node), a.Key(expr, values), shape.type)
+    complete = None in values or expr in binder.listed or binder.present(expr)
+    return Dimension(binder.normal(node), a.Key(expr, values), shape.type, complete=complete)
 
 
 def _listing(node: t.Node, binder: Binder, type_: Type) -> str:
@@ -184,10 +200,8 @@ def _distinct(found: Sequence[Dimension], nodes: Sequence[t.Node]) -> None:
             raise refuse(nodes[i], "a stratum column is named twice", "name it once")
 
 
-def _limit(dimensions: Sequence[Dimension], select: t.Select) -> None:
-    cells = 1
-    for dimension in dimensions:
-        cells *= len(dimension.values)
+def _limit(sets: Sequence[Sequence[Dimension]], select: t.Select) -> None:
+    cells = sum(math.prod(len(dimension.values) for dimension in one) for one in sets)
     if cells > MAX_CELLS:
         place = t.Literal(None, (select.stratify or select).pos)
         raise refuse(

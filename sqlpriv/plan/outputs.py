@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 from sqlpriv.dialect import default_name
 from sqlpriv.dialect import tree as t
@@ -18,7 +19,7 @@ from sqlpriv.plan.literals import refuse
 from sqlpriv.plan.traverse import everything, literal, rebuild, with_aliases
 
 STRATUM, GROUP, AGGREGATE, POPULATION = "stratum_", "group_", "aggregate_", "is_population"
-HALF = "half_"
+HALF, SUMMED = "half_", "summed_"
 
 
 def aliases(select: t.Select) -> dict[str, t.Node]:
@@ -192,13 +193,19 @@ class Writer:
 
     def _grouping(self, call: t.Call) -> t.Node:
         """GROUPING(a, b): a bit per argument, the last the lowest, set where it was summed over."""
-        bits = 0
-        strata = [d.node for d in self.strata]
-        for arg in call.args:
-            if self.binder.normal(arg) not in (*strata, *(d.node for d in self.groups)):
+        strata, groups = [d.node for d in self.strata], [d.node for d in self.groups]
+        bits: dict[str, int] = {POPULATION: 0}
+        for place, arg in enumerate(reversed(call.args)):
+            node = self.binder.normal(arg)
+            if node not in (*strata, *groups):
                 raise refuse(arg, "GROUPING takes strata and grouping keys", "GROUPING(sex, race)")
-            bits = 2 * bits + (self.binder.normal(arg) in strata)
-        return t.Binary("*", t.Name(POPULATION), t.Literal(bits), call.pos)
+            column = POPULATION if node in strata else f"{SUMMED}{groups.index(node)}"
+            if node in strata or self.select.sets:
+                bits[column] = bits.get(column, 0) + 2**place
+        terms = [
+            t.Binary("*", t.Name(column), t.Literal(n), call.pos) for column, n in bits.items()
+        ]
+        return reduce(lambda x, y: t.Binary("+", x, y, call.pos), terms)
 
     def _raw(self, node: t.Name) -> Exception:
         if self.binder.knows(node):

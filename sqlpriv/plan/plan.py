@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DataError
@@ -36,36 +37,65 @@ LEVELLED = ("count", "sum", "mean")
 
 
 @dataclass(frozen=True)
+class Marginal:
+    """One table of the answer: the cells of some of the grouping keys, in each stratum.
+
+    Without ROLLUP, CUBE and GROUPING SETS there is one, of all keys.
+
+    Args:
+        keys: Positions among the output's groups, ascending; the others are summed over.
+        cells: How many cells there are in a stratum.
+        recipes: What aggregate column i is made of.
+        own: For each recipe the same over the whole population, where that is measured as well.
+    """
+
+    keys: tuple[int, ...]
+    cells: int
+    recipes: tuple[Recipe, ...]
+    own: tuple[Recipe | None, ...] = ()
+
+
+@dataclass(frozen=True)
 class Output:
     """What is made of the releases.
 
     Args:
         names: Of the result's columns.
         items: One expression per column, over the columns `outputs.STRATUM + i`,
-            `outputs.GROUP + i`, `outputs.AGGREGATE + i` and `outputs.POPULATION`.
+            `outputs.GROUP + i`, `outputs.AGGREGATE + i`, `outputs.SUMMED + i` and
+            `outputs.POPULATION`.
         strata, groups: The dimensions of the cells.
-        recipes: What aggregate column i is made of.
+        marginals: The tables that the answer has, in the order of their rows.
         having, order_by, limit, offset: As in SELECT, over the same columns.
         weights: The public table of WEIGHTS FROM, or ''.
-        own: For each recipe the same over the whole population, where that is measured as well.
     """
 
     names: tuple[str, ...]
     items: tuple[t.Node, ...]
     strata: tuple[keys.Dimension, ...]
     groups: tuple[keys.Dimension, ...]
-    recipes: tuple[Recipe, ...]
+    marginals: tuple[Marginal, ...]
     having: t.Node | None = None
     order_by: tuple[t.Order, ...] = ()
     limit: t.Node | None = None
     offset: t.Node | None = None
     weights: str = ""
-    own: tuple[Recipe | None, ...] = ()
 
     @property
     def cells(self) -> int:
         """How many cells there are: none where no key was selected."""
-        return math.prod(len(d.values) for d in (*self.strata, *self.groups))
+        inside = sum(marginal.cells for marginal in self.marginals)
+        return inside * math.prod(len(d.values) for d in self.strata)
+
+    @property
+    def recipes(self) -> tuple[Recipe, ...]:
+        """The recipes of all marginals, one marginal after the other."""
+        return tuple(recipe for marginal in self.marginals for recipe in marginal.recipes)
+
+    @property
+    def own(self) -> tuple[Recipe, ...]:
+        """Those of the population's own figures."""
+        return tuple(r for marginal in self.marginals for r in marginal.own if r is not None)
 
 
 SELECTIONS = 100
@@ -170,12 +200,12 @@ def _planned(price: Price, left: Price, output: Output, given: Given, budget: Bu
 
 def _paid(price: Price, output: Output, given: Given) -> list[tuple[Paid, Price]]:
     """Returns what everything costs: the population's own figures their share, the rest theirs."""
-    own = [recipe for recipe in output.own if recipe is not None]
-    if not own:
-        return list(shares(price, output.recipes).items())
+    sizes = {recipe: m.cells for m in output.marginals for recipe in (*m.recipes, *m.own) if recipe}
+    if not output.own:
+        return list(shares(price, output.recipes, sizes).items())
     levels = split(price, (1 - given.population_share, given.population_share))  # type: ignore[type-var]  # one kind
-    return [pair for part, recipes in zip(levels, (output.recipes, own), strict=True)
-            for pair in shares(part, recipes).items()]  # fmt: skip
+    return [pair for part, recipes in zip(levels, (output.recipes, output.own), strict=True)
+            for pair in shares(part, recipes, sizes).items()]  # fmt: skip
 
 
 def source(
@@ -204,7 +234,7 @@ def _output(
         found = Reader(tables).of_select(select, aliases)
         rows, binder = found.relation, found.binder
     strata = keys.strata(select, binder, aliases)
-    groups = keys.groups(select, binder, aliases, strata, known)
+    groups, sets = keys.groups(select, binder, aliases, strata, known)
     writer = outputs.Writer(select, binder, aliases, strata, groups)
     items = [writer.item(i) for i in range(len(select.items))]
     shown = list(zip(outputs.names(select), items, strict=True))
@@ -214,28 +244,48 @@ def _output(
     order_by = tuple(writer.order(term) for term in select.order_by)
     limit, offset = (outputs.constant(node) for node in (select.limit, select.offset))
     unit = frozenset(c for c, what in binder.named.items() if "" in what)
-    cells = Cells(rows, tuple(d.key for d in strata), tuple(d.key for d in groups), unit)
+    listed = tuple(d.key for d in strata)
+    marginals = [
+        _marginal(select, one, Cells(rows, listed, tuple(groups[i].key for i in one), unit),
+                  tuple(writer.aggregates), type(price), given)
+        for one in sets
+    ]  # fmt: skip
     weights = select.stratify.weights if select.stratify else ""
-    recipes = _recipes(tuple(writer.aggregates), cells, select, type(price), given)
-    recipes = chosen(recipes, price, bool(weights))
-    own: tuple[Recipe | None, ...] = ()
-    if given.population_share and strata:
-        everybody = replace(cells, strata=())
-        whole = _recipes(tuple(writer.aggregates), everybody, select, type(price), given)
-        own = tuple(recipe if recipe.kind in LEVELLED else None for recipe in whole)
     return Output(
         tuple(name for name, _ in shown),
         tuple(item for _, item in shown),
         strata,
         groups,
-        recipes,
+        _levelled(marginals, price, bool(weights)),
         having,
         order_by,
         limit,
         offset,
         weights,
-        own,
     )
+
+
+def _marginal(
+    select: t.Select,
+    keys: tuple[int, ...],
+    cells: Cells,
+    aggregates: tuple[Aggregate, ...],
+    price: type[Price],
+    given: Given,
+) -> Marginal:
+    """Returns what one set of keys asks for."""
+    recipes = _recipes(aggregates, cells, select, price, given)
+    own: tuple[Recipe | None, ...] = ()
+    if given.population_share and cells.strata:
+        whole = _recipes(aggregates, replace(cells, strata=()), select, price, given)
+        own = tuple(recipe if recipe.kind in LEVELLED else None for recipe in whole)
+    return Marginal(keys, math.prod(len(key.values) for key in cells.keys), recipes, own)
+
+
+def _levelled(marginals: list[Marginal], price: Price, weighted: bool) -> tuple[Marginal, ...]:
+    """Returns the marginals, their quantiles each by the method that is predicted to err less."""
+    recipes = iter(chosen([r for m in marginals for r in m.recipes], price, weighted))
+    return tuple(replace(m, recipes=tuple(islice(recipes, len(m.recipes)))) for m in marginals)
 
 
 def _reports(select: t.Select) -> bool:

@@ -25,13 +25,17 @@ unknown mean of x - μ.
                                    c_N = 1/4  (∂/∂N = -Q/N², where Q/N is w²/12 - w²/8)
     MEDIAN …  a choice: 9, a histogram: 1, of a squared error of rank relative to N²
     STDDEV    half the relative error of the variance: a quarter of each
+
+**Sets of keys** (ROLLUP, CUBE, GROUPING SETS). The cells of one set are disjoint; the sets pay one
+after another. Rows spread over the k cells of a set make N = n / k, so its c_j count k² times.
+Hence ρ_j ∝ k under zCDP: a total of its own is as good as the sum of its cells.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlpriv.dialect.tree import Options, Pos
 from sqlpriv.errors import DataError, Refused
@@ -91,22 +95,32 @@ def coefficients(recipe: Recipe) -> dict[Paid, float]:
     return {query: c for query, c in pairs if query is not None}
 
 
-def importance(recipes: Iterable[Recipe]) -> dict[Paid, float]:
-    """Returns A_j = D_j² · Σ c_j of each query: what its variance costs the statement."""
+def importance(
+    recipes: Iterable[Recipe], cells: Mapping[Recipe, int] | None = None
+) -> dict[Paid, float]:
+    """Returns A_j = D_j² · Σ c_j of each query: what its variance costs the statement.
+
+    `cells` says how many cells share the rows of a recipe; 1 of those that it does not name.
+    """
     total: dict[Paid, float] = defaultdict(float)
     for recipe in recipes:
+        k = max(1, (cells or {}).get(recipe, 1))
         for query, c in coefficients(recipe).items():
-            total[query] += c * moves(query) ** 2
+            total[query] += c * (k * moves(query)) ** 2
     return dict(total)
 
 
-def shares(price: Price, recipes: Sequence[Recipe]) -> dict[Paid, Price]:
+def shares(
+    price: Price, recipes: Sequence[Recipe], cells: Mapping[Recipe, int] | None = None
+) -> dict[Paid, Price]:
     """Returns what each distinct query, or rounds, may cost; it adds up to exactly `price`.
+
+    `cells` as in `importance`.
 
     Raises:
         Refused: The price is less than a nano for each of them.
     """
-    weights = importance(recipes)
+    weights = importance(recipes, cells)
     power = 1 / 2 if isinstance(price, Rho) else 1 / 3
     floor = 1e-6 * max(weights.values()) or 1.0  # whatever is measured gets some share
     parts = [max(weight, floor) ** power for weight in weights.values()]

@@ -351,6 +351,9 @@ class Reader:
     ) -> Rows:
         """Returns one row for each unit and key: `GROUP BY` holds what identifies a unit."""
         at = t.Literal(None, query.pos)
+        if query.sets:
+            raise refuse(at, "ROLLUP, CUBE and GROUPING SETS are for the outermost SELECT",
+                         "group by all keys in the subquery")  # fmt: skip
         if not rows.private:
             raise refuse(at, "a public table is aggregated on its own",
                          "the owner makes a public table of it")  # fmt: skip
@@ -435,7 +438,7 @@ def evident(rows: Rows, predicate: a.Expr) -> Rows:
 
 
 def _grouped(query: t.Select) -> bool:
-    return bool(query.group_by or query.group_all or query.having) or any(
+    return bool(query.group_by or query.group_all or query.sets or query.having) or any(
         any(calls(item.expr)) for item in query.items
     )
 

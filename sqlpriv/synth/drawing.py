@@ -64,7 +64,7 @@ def _predicate(text: str, table: str) -> t.Node:
     read = dialect.read(f"SELECT COUNT(*) FROM {dialect.quoted(table)} WHERE (\n{text}\n)")
     found = read[0] if len(read) == 1 else None
     if isinstance(found, t.Select) and found.where is not None:
-        others = (found.group_by, found.group_all, found.stratify, found.having)
+        others = (found.group_by, found.group_all, found.sets, found.stratify, found.having)
         if not any((*others, found.order_by, found.limit, found.offset)):
             return found.where
     raise Refused("the option zeros is one predicate", hint="zeros = 'age < 15 AND married'")

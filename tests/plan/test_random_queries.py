@@ -138,6 +138,11 @@ def query(rng: random.Random) -> tuple[str, int]:
     where = " AND ".join(f"({test})" for test in kept) or "TRUE"
     source = source if " WHERE i.ord" in source else f"{source} WHERE"
     grouped = f" GROUP BY {', '.join(keys)}" if keys else ""
+    if len(keys) == 2 and rng.random() < 0.4:
+        x, y = keys
+        grouped = " GROUP BY " + rng.choice([f"ROLLUP ({x}, {y})", f"CUBE ({x}, {y})",
+                  f"{x}, CUBE ({y})", f"GROUPING SETS (({x}), ({y}))"])  # fmt: skip
+        keys.append(f"GROUPING({x}, {y})")
     return f"SELECT {', '.join([*keys, *picked])} FROM {source} {where}{grouped}", len(keys)
 
 

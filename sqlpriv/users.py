@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlpriv.errors import DataError, InterfaceError, OperationalError, PermissionDenied
-from sqlpriv.kernel.ledger import BUSY_SECONDS, Ledger, insert
+from sqlpriv.kernel.ledger import Ledger
+from sqlpriv.kernel.ledger_file import BUSY_SECONDS, insert
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

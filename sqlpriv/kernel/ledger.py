@@ -1,54 +1,27 @@
-"""What was declared, paid and released: one SQLite file that only grows.
+"""What was declared, paid and released: one SQLite file that only grows (ledger_file.py).
 
-* Nothing is forgotten. WAL with synchronous=FULL syncs before COMMIT returns (sqlite.org/pragma):
-  a charge that `Ledger.charge` returned survives the process and the machine.
 * Nothing is undone. Triggers refuse UPDATE, DELETE and REPLACE; what was spent is the sum of the
   charges, never a counter that could disagree with them.
 * Nothing is sold twice. What was spent is read and the charge committed under BEGIN IMMEDIATE,
   SQLite's one write lock for all processes.
-* Nothing is guessed. A record of an unknown kind is refused, as is a file whose schema is not, to
-  the letter, that of a version; an older one is brought up, which changes no record. No crash
-  leaves an empty file, which would read as an untouched budget.
+* Nothing is guessed. A record of an unknown kind is refused.
 * Nobody outspends the table's budget, nor a ceiling of their own under it, for any unit: strata.py.
-
-* An older copy put back is noticed. The mark beside the file (`.mark`) holds the number of charges,
-  budgets and declarations that there were; a ledger with fewer is refused. It is raised after each
-  commit, so a crash in between leaves it low, never high.
 
 Not covered: whoever may write the files can put back both, or delete both (README.md).
 """
 
-import fcntl
 import json
-import os
 import secrets
-import sqlite3
-import threading
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
-from datetime import UTC, datetime
-from importlib import resources
-from pathlib import Path
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 from sqlpriv import errors
 from sqlpriv.kernel.budget import KINDS, NANO, Budget, Price, Rho, epsilon_of
 from sqlpriv.kernel.contract import UNDECLARED, Declared
+from sqlpriv.kernel.ledger_file import LedgerFile, insert
 from sqlpriv.kernel.strata import Strata, most, too_many
-
-BUSY_SECONDS = 30.0
-SCHEMAS = tuple(
-    resources.files("sqlpriv.kernel").joinpath(f"{name}.sql").read_text("utf-8")
-    for name in ("ledger", "ledger_2", "ledger_3")
-)
-"""What makes a ledger: the first version, then what each later one adds."""
-COUNTED = "SELECT " + " + ".join(
-    f"(SELECT count(*) FROM {table})" for table in ("charge", "budget", "declaration")
-)
-_PASSING = {"PERM", "BUSY", "LOCKED", "NOMEM", "READONLY", "INTERRUPT", "IOERR", "FULL", "CANTOPEN"}
 
 
 class Booking(NamedTuple):
@@ -93,59 +66,13 @@ class Sealed(NamedTuple):
     id: int = 0
 
 
-class Ledger:
-    """An open ledger, made for its owner alone (0600) where there is none; threads may share it.
-
-    All raise LedgerError for a file that is damaged or not ours, OperationalError for a busy one.
-    """
-
-    def __init__(self, path: Path | str) -> None:
-        path = Path(path)
-        with _translated():
-            if not path.exists():
-                _create(path)
-            self._lock, self._db = threading.RLock(), _connect(path)
-            self._beside = path.with_name(path.name + ".mark")
-            self._mark()
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._db.close()
-
-    @contextmanager
-    def _begin(self, mode: str = "") -> Iterator[sqlite3.Connection]:
-        """Runs the block in one transaction, nested ones included: synced at its end, or undone."""
-        with _translated(), self._lock:
-            if self._db.in_transaction:
-                yield self._db
-                return
-            self._db.execute(f"BEGIN {mode}")
-            try:
-                yield self._db
-                self._db.execute("COMMIT")
-            finally:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-            if mode:
-                self._mark()
-
-    def _mark(self) -> None:
-        """Raises the mark to what the ledger counts; LedgerError where it counts less than that."""
-        with open(os.open(self._beside, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            known, (there,) = int(file.read() or 0), self._db.execute(COUNTED).fetchone()
-            if there < known:
-                raise errors.LedgerError("the ledger is older than its mark: a copy was put back")
-            if there > known:
-                file.seek(0)
-                file.write(f"{there:020}")  # of one length: no state in between is a number
-                file.flush()
-                os.fsync(file.fileno())
+class Ledger(LedgerFile):
+    """The records of an open file; all raise as `LedgerFile` does."""
 
     def declare(self, table: str, principal: str, **changes: Any) -> int:
         """Appends a table's latest declaration with some fields (see `UNDECLARED`) changed."""
         table = table.lower()
-        with self._begin("IMMEDIATE") as db:
+        with self.begin("IMMEDIATE") as db:
             body = {**self.declared()[1].get(table, UNDECLARED), **changes}
             if body.keys() != UNDECLARED.keys():
                 raise errors.LedgerError("a declaration has no such field")
@@ -154,7 +81,7 @@ class Ledger:
 
     def declared(self) -> tuple[int, dict[str, Declared]]:
         """Returns the last declaration's number and, by lower-case table, the body in force."""
-        with self._begin() as db:
+        with self.begin() as db:
             last, bodies = 0, {}
             for number, subject, kind, text in db.execute("SELECT * FROM declared"):
                 last, bodies[subject] = number, json.loads(text)
@@ -168,7 +95,7 @@ class Ledger:
         What was spent stays spent, and of one kind, which is that of the ceilings, too.
         """
         unit, total = budget.unit_table.lower(), budget.total
-        with self._begin("IMMEDIATE") as db:
+        with self.begin("IMMEDIATE") as db:
             own, holders = self.account(unit), {*self.holders(unit)}
             if holder and own is None:
                 raise errors.DeclarationError(f"{unit} has no PRIVACY BUDGET yet")
@@ -186,7 +113,7 @@ class Ledger:
         where there is no such budget or ceiling.
         """
         unit = unit_table.lower()
-        with self._begin() as db:
+        with self.begin() as db:
             sql = (
                 "SELECT kind, nano, delta, yocto FROM standing WHERE unit_table = ? AND holder = ?"
             )
@@ -212,13 +139,13 @@ class Ledger:
     def holders(self, unit_table: str) -> list[str]:
         """Returns whose budget and ceilings are in force, '' for the table's own first."""
         sql = "SELECT holder FROM standing WHERE unit_table = ? ORDER BY holder"
-        with self._begin() as db:
+        with self.begin() as db:
             return [holder for (holder,) in db.execute(sql, (unit_table.lower(),))]
 
     def snapshot(self, fingerprint: str) -> Snapshot:
         """Returns the latest snapshot if it is of that fingerprint, else a new one."""
         sql = "SELECT id, hash_key, facts FROM state WHERE fingerprint = ?"
-        with self._begin("IMMEDIATE") as db:
+        with self.begin("IMMEDIATE") as db:
             if (row := db.execute(sql, (fingerprint,)).fetchone()) is None:
                 key = secrets.token_bytes(8)
                 row = (insert(db, "snapshot", fingerprint=fingerprint, hash_key=key), key, None)
@@ -226,12 +153,12 @@ class Ledger:
 
     def record_facts(self, snapshot_id: int, facts: dict[str, Any]) -> None:
         """Appends what was found true of a snapshot's rows; the latest record counts."""
-        with self._begin("IMMEDIATE") as db:
+        with self.begin("IMMEDIATE") as db:
             insert(db, "fact", snapshot_id=snapshot_id, body=json.dumps(facts))
 
     def begin_statement(self, principal: str, text: str) -> int:
         """Appends a statement that is to be charged or replayed; returns its number."""
-        with self._begin("IMMEDIATE") as db:
+        with self.begin("IMMEDIATE") as db:
             return insert(db, "statement", principal=principal, text=text)
 
     def charge(
@@ -244,7 +171,7 @@ class Ledger:
         statement costs (by default, the price), or than the `yocto` of delta that it selects keys
         with, DeclarationError without a budget, LedgerError for a price of nothing or no sense.
         """
-        with self._begin("IMMEDIATE") as db:
+        with self.begin("IMMEDIATE") as db:
             sql = "SELECT principal FROM statement WHERE id = ?"
             who = next((name for (name,) in db.execute(sql, (statement,))), "")
             if not (accounts := self.accounts(unit, who, at)):
@@ -273,7 +200,7 @@ class Ledger:
     def seal(self, charge: int, statement: int, snapshot: int, new: list[Sealed]) -> list[Sealed]:
         """Stores noised answers under their charge, all or none; returns them numbered."""
         of = {"charge_id": charge, "statement_id": statement, "snapshot_id": snapshot}
-        with self._begin("IMMEDIATE") as db:
+        with self.begin("IMMEDIATE") as db:
             numbered = []
             for a in new:
                 row = {**of, "query_hash": a.query_hash, "sigma": a.sigma, "payload": a.payload}
@@ -282,7 +209,7 @@ class Ledger:
 
     def find_seal(self, snapshot_id: int, query_hash: str, price: Price) -> Sealed | None:
         """Returns the dearest answer sealed at that price or a higher one of its kind, or None."""
-        with self._begin() as db:
+        with self.begin() as db:
             row = db.execute(
                 "SELECT nano, sigma, payload, id FROM seal WHERE snapshot_id = ? AND query_hash = ?"
                 " AND kind = ? AND nano >= ? ORDER BY nano DESC, id LIMIT 1",
@@ -292,24 +219,15 @@ class Ledger:
 
     def replay(self, statement_id: int, seal_ids: Sequence[int]) -> None:
         """Appends that a statement was answered from these seals, at no cost."""
-        with self._begin("IMMEDIATE") as db:
+        with self.begin("IMMEDIATE") as db:
             for seal_id in seal_ids:
                 insert(db, "replay", seal_id=seal_id, statement_id=statement_id)
 
     def releases(self) -> list[dict[str, Any]]:
         """Returns every sealed answer, oldest first, with the columns of the view `release`."""
-        with self._begin() as db:
+        with self.begin() as db:
             found = db.execute("SELECT * FROM release")
             return [{c[0]: x for c, x in zip(found.description, row, strict=True)} for row in found]
-
-
-def insert(db: sqlite3.Connection, table: str, price: Price | None = None, /, **row: Any) -> int:
-    """Appends a row, with its price and the time in UTC; returns its number."""
-    row["at"] = datetime.now(UTC).isoformat(timespec="milliseconds")
-    if price:
-        row |= {"kind": price.kind, "nano": price.nano}
-    sql = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
-    return int(db.execute(sql, tuple(row.values())).lastrowid or 0)
 
 
 def _shown(price: Price, delta: float) -> str:
@@ -318,74 +236,3 @@ def _shown(price: Price, delta: float) -> str:
     if not isinstance(price, Rho):
         return f"epsilon = {number}"
     return f"rho = {number} (epsilon = {epsilon_of(price, delta):.6g} at delta = {delta:g})"
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    """Opens a file; LedgerError unless it is ours, of this version, and whole where money is."""
-    uri = f"file:{quote(str(path.resolve()))}?mode=rw"
-    db = sqlite3.connect(uri, BUSY_SECONDS, 0, None, check_same_thread=False, uri=True)
-    try:
-        for pragma in ("synchronous = FULL", "fullfsync = ON", "foreign_keys = ON"):
-            db.execute(f"PRAGMA {pragma}")
-        _bring_up(db)
-        for table in ("declaration", "budget", "charge"):
-            if db.execute(f"PRAGMA quick_check({table})").fetchone() != ("ok",):
-                raise errors.LedgerError("the ledger is damaged")
-        if db.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
-            raise errors.OperationalError("SQLite cannot keep a write-ahead log beside the ledger")
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
-def _bring_up(db: sqlite3.Connection) -> None:
-    """Adds what later versions added; LedgerError unless the file is, to the letter, of one."""
-    with closing(sqlite3.connect(":memory:")) as model:
-        made = [_schema(model) for script in SCHEMAS if model.executescript(script)]
-    if (found := _schema(db)) in made:
-        for script in SCHEMAS[made.index(found) + 1 :]:
-            with suppress(sqlite3.OperationalError):  # another process is faster
-                db.executescript(f"BEGIN IMMEDIATE; {script} COMMIT")
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-    if _schema(db) != made[-1]:
-        raise errors.LedgerError("this is no ledger, or its guards are not as made")
-
-
-def _schema(db: sqlite3.Connection) -> list[Any]:
-    parts = ("PRAGMA user_version", "SELECT sql FROM sqlite_master ORDER BY name")
-    return [db.execute(sql).fetchall() for sql in parts]
-
-
-def _create(path: Path) -> None:
-    """Makes a whole empty ledger beside `path` and links it there, unless another was faster."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    os.close(os.open(draft, os.O_CREAT | os.O_EXCL, 0o600))
-    try:
-        with closing(sqlite3.connect(draft, isolation_level=None)) as db:
-            db.executescript(f"PRAGMA synchronous = FULL; BEGIN; {''.join(SCHEMAS)} COMMIT")
-            db.execute("PRAGMA journal_mode = WAL")
-        with suppress(FileExistsError):
-            os.link(draft, path)
-    finally:
-        draft.unlink()
-    folder = os.open(path.parent, os.O_RDONLY)
-    os.fsync(folder)
-    os.close(folder)
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    """Turns SQLite's errors, and those of records that cannot be read, into ours, without data."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        name = getattr(error, "sqlite_errorname", "SQLITE_UNKNOWN")
-        if name.split("_")[1] in _PASSING:
-            raise errors.OperationalError(f"the ledger cannot be used just now ({name})") from error
-        raise errors.LedgerError(f"the ledger is damaged or refused a record ({name})") from error
-    except OSError as error:
-        raise errors.OperationalError(f"the ledger cannot be made: {error.strerror}") from error
-    except (ValueError, errors.DataError) as error:
-        raise errors.LedgerError("the ledger holds a record that cannot be read") from error

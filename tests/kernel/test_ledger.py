@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlpriv.errors import BudgetExhausted, DeclarationError, LedgerError, OperationalError
-from sqlpriv.kernel import ledger as ledger_module
+from sqlpriv.kernel import ledger_file
 from sqlpriv.kernel.budget import Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.contract import UNDECLARED
 from sqlpriv.kernel.ledger import EVERYBODY, Booking, Ledger, Sealed
@@ -67,7 +67,7 @@ def test_what_was_written_is_read_back(ledger: Ledger, path: Path) -> None:
         people = {**UNDECLARED, "key": "id", "bound": [2, 1], "domains": domains}
         other = {**UNDECLARED, "public": True}
         assert again.declared() == (last, {"people": people, "other": other})
-        with again._begin() as db:
+        with again.begin() as db:
             rows = db.execute("SELECT principal, at FROM declaration").fetchall()
         assert all(who == "owner" and at.endswith("+00:00") for who, at in rows)
         account = again.account("PEOPLE")
@@ -80,7 +80,7 @@ def test_the_file_is_its_owners_alone_and_durable(ledger: Ledger, path: Path) ->
     pay(ledger, 1)
     for file in (path, path.with_name(path.name + "-wal")):
         assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    with ledger._begin() as db:
+    with ledger.begin() as db:
         assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert db.execute("PRAGMA synchronous").fetchone() == (2,)
     assert not list(path.parent.glob(".*"))  # the draft is gone
@@ -93,7 +93,7 @@ def test_every_table_is_append_only(ledger: Ledger, path: Path) -> None:
     seal = sealed(ledger, snapshot.id, "q", Rho(1))
     ledger.replay(ledger.begin_statement("ann", "again"), [seal])
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        ledger_module.insert(db, "login", principal="o", name="a", role="owner", salt=b"", hash=b"")
+        ledger_file.insert(db, "login", principal="o", name="a", role="owner", salt=b"", hash=b"")
         found = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         assert {name for (name,) in found} == set(TABLES)
         for table in TABLES:
@@ -202,7 +202,7 @@ def test_a_ceiling_is_of_the_budgets_kind(ledger: Ledger) -> None:
 def version_1(path: Path) -> None:
     """A ledger as the first version made it, with one charge of 600 nano."""
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.executescript(ledger_module.SCHEMAS[0])
+        db.executescript(ledger_file.SCHEMAS[0])
         db.execute("PRAGMA journal_mode = WAL")
         when = ("2026-01-01T00:00:00.000+00:00",)
         db.execute("INSERT INTO budget VALUES (1, ?, 'o', 'people', 'zcdp', 1000, 1e-9)", when)
@@ -361,7 +361,7 @@ def test_a_damaged_file_is_refused(ledger: Ledger, path: Path, damage: str) -> N
 def test_what_cannot_be_done_now_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OperationalError, match="cannot be made"):
         Ledger(path.parent / "no such folder" / "people.ledger")
-    monkeypatch.setattr(ledger_module, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(ledger_file, "BUSY_SECONDS", 0.05)
     with closing(Ledger(path)) as hasty, closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN IMMEDIATE")
         assert hasty.account("people").left == Rho(1000)  # readers do not wait for a writer

@@ -32,8 +32,9 @@ from sqlpriv.kernel.contract import (
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.kernel.render import macros, render
 from sqlpriv.kernel.sensitivity import lattice_of, level_scores
+from sqlpriv.plan.inference import check
 from sqlpriv.plan.plan import Plan, plan
-from sqlpriv.plan.shapes import check, scope_of
+from sqlpriv.plan.shapes import scope_of
 
 BUDGET = budget_at("people", 3, 1e-9)
 PURE = budget_at("people", 3)

@@ -29,6 +29,10 @@ ESCAPES = frozenset(r"!#$/@\^|~")
 that came to: ILIKE and collations fold case and accents of the pattern, and É may end as e. Nothing
 folds to one of these; and what stands behind one in a pattern is no accent that could vanish."""
 
+SANE = "CASE WHEN {0} BETWEEN DATE '100000-01-01 (BC)' AND DATE '200000-01-01' THEN {0} END"
+"""A moment of which DuckDB can tell week, beginning and distance; it raises near the ends of time.
+"""
+
 
 class Operation(NamedTuple):
     """One function or operator, of `arity` arguments (0: one or more).
@@ -71,9 +75,13 @@ for op in ("coalesce", "least", "greatest"):  # NULLs are passed over by all thr
 for op in ("year", "quarter", "month", "week", "day", "dow", "isodow", "doy", "hour", "minute"):
     of_moments = {Type.TIMESTAMP} if op in ("hour", "minute") else MOMENTS
     # NULL for an infinite date; DuckDB raises for the week of the very first days
-    day = "CASE WHEN {0} >= DATE '100000-01-01 (BC)' THEN {0} END" if op == "week" else "{0}"
-    part = f"date_part('{op}', {day})"
+    part = f"date_part('{op}', {SANE if op == 'week' else '{0}'})"
     OPERATIONS[op] = Operation(of_moments, Type.INTEGER, part, 1, "value")
+for op in ("year", "quarter", "month", "week", "day"):  # the moment at which it began
+    part = f"date_trunc('{op}', {SANE})"
+    OPERATIONS[f"trunc {op}"] = Operation(MOMENTS, Type.TIMESTAMP, part, 1, "value")
+part = f"date_diff('day', DATE '1970-01-01', {SANE})"
+OPERATIONS["days"] = Operation(MOMENTS, Type.INTEGER, part, 1, "value")
 
 # For each type: the names that DuckDB has for it, and the literals that it takes.
 _NAMES: Mapping[Type, str] = {

@@ -132,11 +132,14 @@ def _level(call: t.Call, arg: t.Node, of: a.Expr, binder: Binder) -> Aggregate:
     shape, ranked = binder.shape(arg, of), rank(call)
     if ranked is None and (shape.values is None or shape.type is Type.REAL):
         raise refuse(call, "MODE needs a public list of its argument's values", _GROUPS)
+    values = shape.values
+    if ranked and shape.type is Type.DATE:  # found among the numbers of its days
+        of, values = a.Call("days", (of,)), None
     bounds = _bounds(call, arg, of, binder) if ranked else (0, 0)
     if call.filter is not None:
         of = _filtered(call.filter, of, binder)
     return Aggregate(
-        "level", of, shape.type, *bounds, not binder.present(of), rank=ranked, values=shape.values
+        "level", of, shape.type, *bounds, not binder.present(of), rank=ranked, values=values
     )
 
 
@@ -227,4 +230,4 @@ def _declare(arg: t.Node, binder: Binder) -> str:
 
 
 def _unbounded(shape: Shape) -> bool:
-    return shape.type in (Type.INTEGER, Type.REAL) and shape.lower is None
+    return shape.type in (Type.INTEGER, Type.REAL, Type.DATE) and shape.lower is None

@@ -7,19 +7,20 @@ beside. Whatever has no counterpart in the algebra is refused here, before anyth
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import Refused
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import TableContract, Type, Value
 from sqlpriv.plan import functions
+from sqlpriv.plan.conditions import demanded, flat, identities, listed
+from sqlpriv.plan.inference import check
 from sqlpriv.plan.literals import coerce, natural, refuse
-from sqlpriv.plan.shapes import DATE_PARTS, Shape, check, scope_of
+from sqlpriv.plan.moments import DATE_PARTS
+from sqlpriv.plan.shapes import Shape, scope_of
 from sqlpriv.plan.traverse import constant, rebuild
 
 
@@ -88,25 +89,10 @@ class Binder:
         return rebuild(node, named)
 
     def without_nulls(self, predicate: a.Expr) -> Binder:
-        """Returns the binder behind a WHERE: what it demands of a column holds.
-
-        `IS NOT NULL` leaves no NULL; equality and IN leave the values listed; a comparison of a
-        date with a literal narrows its interval (of numbers, too, within the declared one).
-        """
-        scope, required = dict(self.scope), set(self.required)
-        listed = {**self.listed, **_listed(predicate)}
-        for column, (low, high) in _compared(predicate).items():
-            if column in scope:
-                scope[column] = scope[column].within(low, high)
-        for part in _flat("and", predicate):
-            match part:
-                case a.Call("not", (a.Call("is null", (a.Col(name),)),)):
-                    shape = scope[name.lower()]
-                    values = shape.values and tuple(v for v in shape.values if v is not None)
-                    scope[name.lower()] = replace(shape, nullable=False, values=values)
-                    if shape.type is not Type.REAL:  # a NaN is not NULL, and no value either
-                        required.add(name.lower())
-        return replace(self, scope=scope, required=frozenset(required), listed=listed)
+        """Returns the binder behind a WHERE: with what it demands of a column (`conditions`)."""
+        scope, present = demanded(predicate, self.scope)
+        known = {**self.listed, **listed(predicate)}
+        return replace(self, scope=scope, required=self.required | present, listed=known)
 
     def present(self, expr: a.Expr) -> bool:
         """Returns whether an expression is surely neither NULL nor NaN, whatever the row holds."""
@@ -119,6 +105,8 @@ class Binder:
                 return True
             case a.Call("coalesce" | "least" | "greatest", args):
                 return any(map(self.present, args))
+            case a.Call(op, (arg,)) if op == "days" or op.startswith("trunc "):  # not of all time
+                return self.present(arg) and check(expr, self.scope).lower is not None
             case a.Call("/" | "//" | "%", args):
                 return all(map(self.present, args)) and not check(expr, self.scope).nullable
             case a.Call(_, args):
@@ -260,14 +248,22 @@ class Binder:
                 return a.Call("neg", (self.bind(arg),))
             case t.Binary("and" | "or" as op, left, right):
                 sides = [self.predicate(side, op.upper()) for side in (left, right)]
-                return a.Call(op, tuple(x for side in sides for x in _flat(op, side)))
+                return a.Call(op, tuple(x for side in sides for x in flat(op, side)))
             case t.Binary("=" | "<>" | "<" | "<=" | ">" | ">=" as op, left, right):
                 return a.Call(op, self.together((left, right)))
             case t.Binary("+" | "-" | "*" | "/" | "//" | "%" as op, left, right):
-                return a.Call(op, (self.bind(left), self.bind(right)))
+                return self._arithmetic(op, (left, right))
         raise refuse(
             node, f"the operator {node.op} is not for private rows", functions.hint_of(node.op)
         )
+
+    def _arithmetic(self, op: str, nodes: tuple[t.Node, t.Node]) -> a.Expr:
+        """Returns an operation on numbers; the difference of two dates is in days."""
+        sides = (self.bind(nodes[0]), self.bind(nodes[1]))
+        shapes = [self.shape(side, expr) for side, expr in zip(nodes, sides, strict=True)]
+        if op == "-" and all(shape.type is Type.DATE for shape in shapes):
+            return functions.days_between(sides[1], sides[0])
+        return a.Call(op, sides)
 
     def _in_list(self, node: t.InList) -> a.Expr:
         items = [constant(item) for item in node.items]
@@ -293,67 +289,8 @@ class Binder:
         return a.Case(tuple(zip(predicates, thens, strict=True)), otherwise)
 
 
-def identities(contract: TableContract) -> dict[str, frozenset[str]]:
-    """Returns what the values of a private table's columns identify; see `Binder.named`."""
-    found: dict[str, set[str]] = {}
-    unit, via = contract.unit, contract.via
-    if unit is None:
-        return {}
-    for column in contract.unique:
-        found.setdefault(column, set()).add(f"{contract.table.lower()}.{column}")
-    if via is None:
-        found.setdefault(unit.column.lower(), set()).add("")
-    else:
-        found.setdefault(via.column.lower(), set()).add(f"{via.table}.{via.parent}".lower())
-    return {column: frozenset(ids) for column, ids in found.items()}
-
-
-def _listed(predicate: a.Expr) -> dict[a.Expr, tuple[Value, ...]]:
-    """Returns expressions with the values of which each row that passes has one."""
-    match predicate:
-        case a.Call("and", args):
-            found: dict[a.Expr, tuple[Value, ...]] = {}
-            for arg in args:
-                for expr, values in _listed(arg).items():
-                    found[expr] = tuple(v for v in found.get(expr, values) if v in values)
-            return found
-        case a.Call("or", args):
-            sides = [_listed(arg) for arg in args]
-            shared = set.intersection(*map(set, sides))
-            return {e: tuple(dict.fromkeys(v for s in sides for v in s[e])) for e in shared}
-        case a.Call("=", (expr, a.Lit(value)) | (a.Lit(value), expr)) if value is not None:
-            return {expr: (value,)}
-        case a.In(expr, values):
-            return {expr: values}
-    return {}
-
-
-_SIDES = {"<": (False, True), "<=": (False, True), ">": (True, False), ">=": (True, False)}
-
-
-def _compared(predicate: a.Expr) -> dict[str, tuple[Any, Any]]:
-    """Returns columns with the ends (None: open) that a conjunction of comparisons sets."""
-    found: dict[str, tuple[Any, Any]] = {}
-    for part in _flat("and", predicate):
-        match part:
-            case a.Call(op, (a.Col(name), a.Lit(value))) if op in _SIDES and value is not None:
-                low, high = found.get(name.lower(), (None, None))
-                lower, upper = _SIDES[op]
-                low = value if lower and (low is None or value > low) else low
-                high = value if upper and (high is None or value < high) else high
-                if op == "<" and type(value) is dt.date and high is value:
-                    high = value - dt.timedelta(days=1) if value > dt.date.min else value
-                found[name.lower()] = (low, high)
-    return found
-
-
 def _negated(expr: a.Expr, negated: bool) -> a.Expr:
     return a.Call("not", (expr,)) if negated else expr
-
-
-def _flat(op: str, expr: a.Expr) -> tuple[a.Expr, ...]:
-    """Returns the sides of nested ANDs, or ORs, as one list."""
-    return expr.args if isinstance(expr, a.Call) and expr.op == op else (expr,)
 
 
 @contextmanager

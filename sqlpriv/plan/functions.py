@@ -13,7 +13,7 @@ from sqlpriv.dialect import tree as t
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import Type
 from sqlpriv.plan.literals import coerce, refuse
-from sqlpriv.plan.shapes import DATE_PARTS
+from sqlpriv.plan.moments import DATE_PARTS, UNITS
 from sqlpriv.plan.traverse import literal
 
 if TYPE_CHECKING:
@@ -36,7 +36,8 @@ HINTS = {
          "left", "right", "~", "similar_to", "glob"), _TEXT),
     **dict.fromkeys(("like", "ilike", "contains", "starts_with", "prefix"), _PATTERN),
     **dict.fromkeys(("substring", "substr"), "write SUBSTRING(x, start, length) with numbers"),
-    "date_trunc": "take parts: year(d), month(d), or date_part('quarter', d)",
+    "date_trunc": "write date_trunc('month', d)",
+    **dict.fromkeys(("date_diff", "datediff"), "write date_diff('day', first, last)"),
     "random": "noise is added by the kernel, never by the statement",
     "sqrt": "apply it to an aggregate: sqrt(AVG(x))",
     "ln": "apply it to an aggregate: ln(AVG(x))",
@@ -89,6 +90,10 @@ def call(binder: Binder, node: t.Call) -> a.Expr:
             return a.Like(binder.bind(arg), f"%{escaped(text)}%", "!")
         case "date_part" | "datepart" | "extract", (t.Literal(str(part)), arg):
             return _date_part(binder, node, part.lower(), arg)
+        case "date_trunc" | "datetrunc", (t.Literal(str(unit)), arg) if unit.lower() in UNITS:
+            return a.Call(f"trunc {unit.lower()}", (binder.bind(arg),))
+        case "date_diff" | "datediff", (t.Literal("day" | "days"), first, last):
+            return days_between(binder.bind(first), binder.bind(last))
         case part, (arg,) if part in PART_NAMES:
             return _date_part(binder, node, part, arg)
     raise refuse(
@@ -166,6 +171,11 @@ def _bucket(binder: Binder, node: t.Call, arg: t.Node, ends: Sequence[t.Node]) -
             return a.Bin(binder.bind(arg), tuple(map(float, edges)))
     said = f"width_bucket takes numbers low < high and from 1 to {MAX_BUCKETS} buckets"
     raise refuse(node, said, "write width_bucket(age, 0, 100, 10)")
+
+
+def days_between(first: a.Expr, last: a.Expr) -> a.Expr:
+    """Returns how many midnights lie between two moments."""
+    return a.Call("-", (a.Call("days", (last,)), a.Call("days", (first,))))
 
 
 def _date_part(binder: Binder, node: t.Call, part: str, arg: t.Node) -> a.Expr:

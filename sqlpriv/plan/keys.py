@@ -179,7 +179,7 @@ def _listing(node: t.Node, binder: Binder, type_: Type) -> str:
     bins = "group by bins of a column with declared bounds: CAST(floor(x / 10) AS INTEGER)"
     if not isinstance(node, t.Name):
         if type_ in (Type.DATE, Type.TIMESTAMP):
-            return "group by parts of a date: year(d), month(d)"
+            return "group by date_trunc('month', d), or parts: year(d), month(d)"
         return bins if type_ is Type.REAL else "declare bounds of its columns, or write CASE … END"
     table, column = binder.home(binder.column(node))
     alter = f"ALTER TABLE {table} ALTER COLUMN {column}"
@@ -189,7 +189,7 @@ def _listing(node: t.Node, binder: Binder, type_: Type) -> str:
         case Type.REAL:
             return f"use GROUP BY with bins of it: CAST(floor({node.name} / 10) AS INTEGER)"
         case Type.DATE | Type.TIMESTAMP:
-            return f"use GROUP BY with parts of it: year({node.name}), month({node.name})"
+            return f"use GROUP BY date_trunc('month', {node.name}), or parts: year({node.name})"
     kept = f"keeps keys_delta in the budget of {binder.table}, from which keys are selected"
     return f"the owner runs {alter} SET PRIVACY DOMAIN IN ('a', 'b'), or {kept}"
 

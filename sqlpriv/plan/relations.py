@@ -19,7 +19,8 @@ from sqlpriv.kernel.contract import TableContract, Type
 from sqlpriv.kernel.sensitivity import bound_of
 from sqlpriv.plan import folds
 from sqlpriv.plan.aggregates import calls
-from sqlpriv.plan.bind import Binder, identities
+from sqlpriv.plan.bind import Binder
+from sqlpriv.plan.conditions import identities
 from sqlpriv.plan.literals import refuse
 from sqlpriv.plan.shapes import Shape, scope_of, union_of
 from sqlpriv.plan.traverse import with_aliases

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import Number, Type, Value
+from sqlpriv.plan import moments
 from sqlpriv.plan.aggregates import Aggregate
 from sqlpriv.plan.grids import grid
 
@@ -147,12 +148,16 @@ def expand_level(aggregate: Aggregate, cells: Cells) -> Recipe:
     size = math.prod(len(key.values) for key in (*cells.strata, *cells.keys))
     ends = (aggregate.lower, aggregate.upper)
     of_type = aggregate.type or Type.REAL
-    made = grid(aggregate.of, of_type, *ends, aggregate.values, size)
+    dates = aggregate.rank is not None and of_type is Type.DATE
+    grid_type = Type.INTEGER if dates else of_type
+    made = grid(aggregate.of, grid_type, *ends, aggregate.values, size)
+    values = tuple(map(moments.date, made.values)) if dates else made.values
+    real = aggregate.rank is not None and not dates
     level = a.Level(cells.source, made.key, aggregate.rank, cells.strata, cells.keys)
     whole = replace(level, strata=()) if cells.strata else None
     return Recipe(
         "level", None, None, None, *ends, level=level, whole=whole, rank=aggregate.rank,
-        values=made.values, type=of_type if aggregate.rank is None else Type.REAL,
+        values=values, type=Type.REAL if real else of_type,
     )  # fmt: skip
 
 

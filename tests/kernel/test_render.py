@@ -99,6 +99,7 @@ def plain(engine: Engine, sql: str, values: tuple[Value, ...], where: str = "tru
 
 Y2K, DAY = dt.datetime(2001, 2, 3, 4, 5, 6), dt.date(2001, 2, 3)
 CLAMPED_DAY = "least(greatest(day, DATE '2000-01-01'), DATE '2020-12-31')"
+SANE_AT = 'CASE WHEN year("at") BETWEEN 0 AND 9999 THEN "at" END'
 CLAMPED_I = "CASE WHEN i IS NOT NULL THEN least(greatest(i, -3), 4) END"
 CLAMPED_F = "CASE WHEN NOT isnan(f) THEN least(greatest(f, 0), 2.5) END"
 
@@ -123,6 +124,16 @@ KEYS: list[tuple[a.Expr, tuple[Value, ...], str]] = [
      "+ CASE WHEN day IS NULL THEN NULL ELSE 0 END"),
     (call("month", col("at")), (*range(1, 13), None), 'month("at")'),
     (call("hour", col("at")), (0, 4, None), 'hour("at")'),
+    (call("trunc month", col("day")), (dt.datetime(2000, 1, 1), dt.datetime(2001, 2, 1), None),
+     f"date_trunc('month', {CLAMPED_DAY}) + CASE WHEN day IS NOT NULL THEN INTERVAL 0 DAY END"),
+    (call("trunc week", col("at")), (dt.datetime(2001, 1, 29), None),
+     f"date_trunc('week', {SANE_AT})"),
+    (call("trunc year", col("at")), (dt.datetime(2001, 1, 1), dt.datetime(2000, 1, 1), None),
+     f"date_trunc('year', {SANE_AT})"),
+    (call("days", col("day")), (10957, 11356, 0, None),
+     f"{CLAMPED_DAY} - DATE '1970-01-01' + CASE WHEN day IS NULL THEN NULL ELSE 0 END"),
+    (call("days", col("at")), (11356, 0, None),
+     f"date_diff('day', DATE '1970-01-01', {SANE_AT})"),
     (call("+", col("i"), 1), tuple(range(-2, 6)), f"({CLAMPED_I}) + 1"),
     (call("//", col("b"), 2), (0, 3, None), "trunc(b / 2)::DOUBLE"),
     (call("%", col("i"), 2), (-1, 0, 1, None), f"({CLAMPED_I}) % 2"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import sys
 from collections.abc import Iterator
@@ -95,8 +96,8 @@ def _sortable(row: tuple[Any, ...]) -> tuple[Any, ...]:
 def _close(ours: list[tuple[Any, ...]], plain: list[tuple[Any, ...]]) -> bool:
     return len(ours) == len(plain) and all(
         (x is None and y is None)
-        or (isinstance(x, str) and x == y)
-        or (not isinstance(x, str) and None not in (x, y) and math.isclose(x, y, rel_tol=1e-8))
+        or (isinstance(x, str | dt.date) and x == y)
+        or (isinstance(x, int | float) and y is not None and math.isclose(x, y, rel_tol=1e-8))
         for mine, theirs in zip(ours, plain, strict=True)
         for x, y in zip(mine, theirs, strict=True)
     )

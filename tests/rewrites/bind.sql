@@ -54,3 +54,15 @@ UNION ALL SELECT 2 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a1), 0
 UNION ALL SELECT 3 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a2), 0) AS HUGEINT) AS value FROM coded GROUP BY cell
 UNION ALL SELECT 4 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a3), 0) AS BIGINT) AS value FROM coded GROUP BY cell
 UNION ALL SELECT 5 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a4), 0) AS HUGEINT) AS value FROM coded GROUP BY cell;
+
+-- years as a key, and a difference of dates in days
+SELECT WITH DIFFERENTIAL_PRIVACY date_trunc('year', born) AS y, AVG(DATE '2020-01-01' - born) AS days FROM people WHERE born >= DATE '2014-10-05' GROUP BY y;
+-- plain
+SELECT date_trunc('year', born) AS y, AVG(DATE '2020-01-01' - born) AS days FROM people WHERE born >= DATE '2014-10-05' GROUP BY y;
+-- kernel
+WITH rows AS (SELECT sqlpriv_row."id" AS u, date_trunc('year', CASE WHEN sqlpriv_clamp(sqlpriv_row."born", DATE '1920-01-01', DATE '2019-12-31') BETWEEN DATE '100000-01-01 (BC)' AND DATE '200000-01-01' THEN sqlpriv_clamp(sqlpriv_row."born", DATE '1920-01-01', DATE '2019-12-31') END) AS k0, CAST(sqlpriv_clamp(CAST(sqlpriv_clamp(sqlpriv_number((CAST(date_diff('day', DATE '1970-01-01', CASE WHEN DATE '2020-01-01' BETWEEN DATE '100000-01-01 (BC)' AND DATE '200000-01-01' THEN DATE '2020-01-01' END) AS DOUBLE) - CAST(date_diff('day', DATE '1970-01-01', CASE WHEN sqlpriv_clamp(sqlpriv_row."born", DATE '1920-01-01', DATE '2019-12-31') BETWEEN DATE '100000-01-01 (BC)' AND DATE '200000-01-01' THEN sqlpriv_clamp(sqlpriv_row."born", DATE '1920-01-01', DATE '2019-12-31') END) AS DOUBLE))), (1), (1914)) AS BIGINT), (1), (1914)) * 2 - (1915) AS INTEGER) AS v0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL AND (sqlpriv_row."born" >= DATE '2014-10-05')),
+kept AS (SELECT * FROM rows),
+joint AS (SELECT k0, count(*) AS n, sum(v0) AS a0 FROM kept GROUP BY k0),
+coded AS MATERIALIZED (SELECT list_position([TIMESTAMP '2014-01-01 00:00:00', TIMESTAMP '2015-01-01 00:00:00', TIMESTAMP '2016-01-01 00:00:00', TIMESTAMP '2017-01-01 00:00:00', TIMESTAMP '2018-01-01 00:00:00', TIMESTAMP '2019-01-01 00:00:00'], k0) - 1 AS k0, n, a0 FROM joint)
+SELECT 0 AS query, CAST((0 * 6 + k0) AS BIGINT) AS cell, CAST(coalesce(sum(n), 0) AS BIGINT) AS value FROM coded WHERE k0 BETWEEN 0 AND 5 GROUP BY cell
+UNION ALL SELECT 1 AS query, CAST((0 * 6 + k0) AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS value FROM coded WHERE k0 BETWEEN 0 AND 5 GROUP BY cell;

@@ -338,7 +338,7 @@ SELECT COUNT(*) AS n FROM people STRATIFY BY income;
 SELECT COUNT(*) AS n FROM people STRATIFY BY born;
 -- error
 --   line 1, column 46: STRATIFY BY needs a public list of this key's values
---   Hint: use GROUP BY with parts of it: year(born), month(born)
+--   Hint: use GROUP BY date_trunc('month', born), or parts: year(born)
 
 -- a stratum named twice
 SELECT COUNT(*) AS n FROM people STRATIFY BY sex, sex;
@@ -368,7 +368,7 @@ SELECT income, COUNT(*) AS n FROM people GROUP BY income;
 SELECT born, COUNT(*) AS n FROM people GROUP BY born;
 -- error
 --   line 1, column 49: GROUP BY needs a public list of this key's values
---   Hint: use GROUP BY with parts of it: year(born), month(born)
+--   Hint: use GROUP BY date_trunc('month', born), or parts: year(born)
 
 -- a derived group without bounds
 SELECT floor(wealth) AS f, COUNT(*) AS n FROM people GROUP BY f;

@@ -17,9 +17,11 @@ from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.budget import Price
 from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.gate import Allowance
+from sqlpriv.plan import correlated
 from sqlpriv.plan.plan import Plan, plan
 from sqlpriv.plan.price import statement_price
 from sqlpriv.plan.shown import epsilon_shown
+from sqlpriv.plan.subqueries import with_values
 from sqlpriv.result import Result
 
 
@@ -92,16 +94,22 @@ class Questions:
         self, select: t.Select, contracts: Mapping[str, TableContract]
     ) -> tuple[t.Select, list[t.Subquery]]:
         """Returns the statement with what public subqueries give, and its private ones."""
+        select = correlated.joined(select, contracts)
+        public, _ = stages.inner(select, contracts)
+        select = self._looked_up(select, public, contracts)
         public, _ = stages.inner(select, contracts)
         select = stages.resolved(select, public, self._public_value) if public else select
 
         def members(part: t.InQuery) -> pa.Table | None:
             with suppress(ProgrammingError, Refused):  # it looks at the row around it, say
-                return self.access.released(part.text, tables(part.query), contracts).table
+                named = tables(part.query)
+                return self.access.released(part.text, named, contracts, part.parameters).table
             return None
 
         select = stages.listed(select, contracts, members)
-        return select, list(dict.fromkeys(stages.inner(select, contracts)[1]))
+        private = list(dict.fromkeys(stages.inner(select, contracts)[1]))
+        stages.check_alone(private, contracts)
+        return select, private
 
     def _unplanned(
         self, select: t.Select, private: list[t.Subquery], contracts: Mapping[str, TableContract]
@@ -117,8 +125,26 @@ class Questions:
             return why
         return None
 
+    def _looked_up(
+        self, select: t.Select, parts: list[t.Subquery], contracts: Mapping[str, TableContract]
+    ) -> t.Select:
+        """Returns the statement with public numbers for subqueries that look at the row around."""
+        known: dict[t.Node, t.Node] = {}
+        for part in parts:
+            if (asked := correlated.asked_of(part, select, contracts)) is not None:
+                rows = {name: self.access.kernel.public(name) for name in tables(part.query)}
+                rows[asked.alias] = pa.table({asked.column.name: list(asked.values)})
+                text = stages.for_each(part, asked.column.name, asked.alias)
+                answers = released.query(
+                    self.access.store, rows, text, part.parameters, self.access.running
+                )
+                known[part] = stages.lookup(part, asked.column, answers)
+        made: t.Select = with_values(select, known)
+        return made
+
     def _public_value(self, part: t.Subquery) -> pa.Table:
-        found = self.access.released(part.text, tables(part.query), self.access.contracts()).table
+        named, contracts = tables(part.query), self.access.contracts()
+        found = self.access.released(part.text, named, contracts, part.parameters).table
         return pa.table({}) if found is None else found
 
     def _price(self, select: t.Select, contracts: Mapping[str, TableContract]) -> Price:
@@ -140,12 +166,8 @@ class Questions:
         planned, _ = self.planned(stages.rehearsed(outer, private), contracts)
         rehearse(planned, self.access.weights(planned.output.weights))
         asked = {p: stages.priced(stages.asked(p), price, parts) for p in private}
-        for part, query in asked.items():
-            try:
-                first, _ = self.planned(query, contracts)
-            except Refused as why:
-                raise stages.alone(part, why) from None
-            rehearse(first, None)
+        for query in asked.values():
+            rehearse(self.planned(query, contracts)[0], None)
         made = {part: self.select(query) for part, query in asked.items()}
         rows = {part: result.table for part, result in made.items()}
         last = self.select(stages.resolved(outer, private, lambda part: rows[part]))

@@ -8,6 +8,7 @@ is post-processing. Prices of the parts add up to the statement's: they may be c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Decimal
@@ -16,10 +17,12 @@ from typing import Any
 import pyarrow as pa
 
 from sqlpriv.dialect import tree as t
+from sqlpriv.dialect.printer import quoted
 from sqlpriv.dialect.sources import tables
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.budget import Price, Rho
 from sqlpriv.kernel.contract import TableContract, Value
+from sqlpriv.plan.correlated import looks_outside
 from sqlpriv.plan.literals import refuse
 from sqlpriv.plan.subqueries import memberships, scalars, with_values
 
@@ -74,12 +77,15 @@ def priced(select: t.Select, price: Price, parts: int) -> t.Select:
     return replace(select, options=(*rest, (name, share.value)), private=True)
 
 
-def alone(part: t.Subquery, why: Refused) -> Refused:
-    """Returns why a private scalar subquery cannot be asked as a statement of its own."""
-    if not why.message.startswith("there is no column"):
-        return why
-    return refuse(part, "this subquery is about rows of other units, anew for each row around it",
-                  "compare with one number for all, or with the unit's own rows")  # fmt: skip
+def check_alone(parts: list[t.Subquery], contracts: Contracts) -> None:
+    """Refuses a private scalar subquery that is no statement of its own."""
+    for part in parts:
+        if looks_outside(part.query, contracts):
+            raise refuse(
+                part,
+                "this subquery is about rows of other units, anew for each row around it",
+                "compare with one number for all, or with the unit's own rows, by an equality",
+            )
 
 
 def asked(part: t.Subquery) -> t.Select:
@@ -103,6 +109,28 @@ def value(part: t.Subquery, rows: pa.Table) -> t.Literal:
                      "select one aggregate, without GROUP BY")  # fmt: skip
     found = rows.column(0)[0].as_py() if rows.num_rows else None
     return t.Literal(_plain(found), part.pos)
+
+
+def for_each(part: t.Subquery, column: str, alias: str) -> str:
+    """Returns the query that answers a subquery for every row of a table of one column."""
+    return f"SELECT {quoted(column)}, ({part.text}) FROM {quoted(alias)}"
+
+
+def lookup(part: t.Subquery, column: t.Name, answers: pa.Table) -> t.Node:
+    """Returns the numbers that a subquery has, by the value of the column that it looks at.
+
+    Raises:
+        Refused: They are no numbers.
+    """
+    values, numbers = (answers.column(i).to_pylist() for i in (0, 1))
+    answered = {v: _plain(n) for v, n in zip(values, numbers, strict=True) if n is not None}
+    found = {v: float(n) for v, n in answered.items() if type(n) in (int, float)}  # type: ignore[arg-type]  # a number, just seen
+    if len(found) < len(answered) or not all(map(math.isfinite, found.values())):
+        raise refuse(part, "a subquery that looks at the row around it gives a number",
+                     "select one aggregate")  # fmt: skip
+    if not found:
+        return t.Cast(t.Literal(None, part.pos), "DOUBLE", pos=part.pos)
+    return t.Lookup(column, tuple(found), tuple(found.values()), part.pos)
 
 
 def resolved(

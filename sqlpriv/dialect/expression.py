@@ -162,9 +162,8 @@ def _range(c: Cursor, left: Node, power: int) -> Node | None:
     negated = c.accept("NOT")
     token = c.next()
     if word == "IN" and c.peek(1).upper in QUERY_HEADS:
-        first = c.peek(1)
-        found = operands.in_parentheses(c)
-        return InQuery(left, found, negated, c.since(first).removesuffix(")"), left.pos)
+        found, text, bound = operands.enclosed_text(c)
+        return InQuery(left, found, negated, text, bound, left.pos)
     if word == "IN":
         return InList(left, _in_items(c), negated, left.pos)
     low = operation(c, RANGE + 1)

@@ -53,8 +53,13 @@ STAR = (
 MISPLACED = ("STRATIFY BY stands in the wrong place", _ORDER)
 
 CONSTRUCTS: dict[str, tuple[str, str]] = {
-    **dict.fromkeys(words("JOIN INNER LEFT RIGHT FULL CROSS NATURAL ASOF POSITIONAL SEMI ANTI "
-                          "LATERAL OUTER"), _JOIN),
+    **dict.fromkeys(words("JOIN INNER LEFT RIGHT CROSS ASOF POSITIONAL SEMI ANTI OUTER"), _JOIN),
+    "FULL": ("FULL JOIN keeps rows of both sides, public ones of nobody among them",
+             "write LEFT JOIN, and UNION ALL what the other private side has alone"),
+    "NATURAL": ("NATURAL JOIN hangs on which names two tables happen to share",
+                "name the columns: JOIN u USING (column)"),
+    "LATERAL": ("LATERAL subqueries are not answered privately",
+                "write (SELECT … WHERE inner.unit = outer.unit) where its value stands"),
     **dict.fromkeys(("UNION", "INTERSECT", "EXCEPT"), _SET),
     **dict.fromkeys(("OVER", "WINDOW"), _WINDOW),
     "QUALIFY": ("QUALIFY filters by window functions, which are not answered privately",

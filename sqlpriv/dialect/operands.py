@@ -12,6 +12,7 @@ from sqlpriv.dialect.keywords import CONSTRUCTS, QUERY_HEADS, STAR, SUBQUERY
 from sqlpriv.dialect.literals import MOMENTS, WORDS, moment, number
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.dialect.tree import (
+    Bound,
     Call,
     CaseWhen,
     Cast,
@@ -92,9 +93,9 @@ def operand(c: Cursor, read: Read) -> Node:
 
 def _parenthesised(c: Cursor, read: Read) -> Node:
     if at_query(c):
-        first = c.peek()
         c.index -= 1
-        return Subquery(in_parentheses(c), c.since(first).removesuffix(")"), first.pos)
+        first = c.peek(1)
+        return Subquery(*enclosed_text(c), first.pos)
     node = read(c, LOOSEST)
     if c.at(","):
         raise c.refuse("a row of values (a, b) is not answered privately",
@@ -114,6 +115,13 @@ def in_parentheses(c: Cursor) -> Query:
     found = enclosed(c)
     c.depth -= 1
     return found
+
+
+def enclosed_text(c: Cursor) -> tuple[Query, str, Bound]:
+    """Returns the query of `(query)`, its own text, and its share of the parameters."""
+    at, first = c.index, c.peek(1)
+    query = in_parentheses(c)
+    return query, c.since(first).removesuffix(")"), c.binding.share(c.tokens[at : c.index])
 
 
 def _substring(c: Cursor, read: Read) -> Node:

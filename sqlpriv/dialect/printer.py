@@ -20,6 +20,7 @@ from sqlpriv.dialect.tree import (
     IsNull,
     Item,
     Literal,
+    Lookup,
     Name,
     Node,
     Subquery,
@@ -131,6 +132,9 @@ def _written(node: Node, write: Callable[[Node], str]) -> str:
             return f"({write(left)} {name.upper()} {write(right)})"
         case Call(name, (left, right, sign)) if name in ("like", "ilike"):
             return f"({write(left)} {name.upper()} {write(right)} ESCAPE {write(sign)})"
+        case Lookup(arg, values, numbers):
+            keys, found = (", ".join(map(literal, x)) for x in (values, numbers))
+            return f"list_extract([{found}], list_position([{keys}], {write(arg)}))"
         case Exists() | InQuery() | Subquery():
             raise Refused(
                 "a subquery cannot stand here",

@@ -167,7 +167,11 @@ def names(c: Cursor, what: str) -> tuple[str, ...]:
 def renamed(query: Query, given: tuple[str, ...], c: Cursor) -> Query:
     """Returns the query with other names for its outputs, from the first on."""
     if isinstance(query, Union):
-        return replace(query, parts=(renamed(query.parts[0], given, c), *query.parts[1:]))  # type: ignore[arg-type]
+        return replace(query, parts=(_named(query.parts[0], given, c), *query.parts[1:]))
+    return _named(query, given, c)
+
+
+def _named(query: Select, given: tuple[str, ...], c: Cursor) -> Select:
     if len(given) > len(query.items):
         raise c.refuse("there are more names than columns", "name each column once")
     items = [replace(item, alias=name) for item, name in zip(query.items, given, strict=False)]

@@ -145,27 +145,39 @@ class Exists:
 
 @dataclass(frozen=True)
 class InQuery:
-    """`arg [NOT] IN (query)`; `text` is the query's own."""
+    """`arg [NOT] IN (query)`; `text` is the query's own, `parameters` those in it."""
 
     arg: Node
     query: Query
     negated: bool = False
     text: str = field(default="", compare=False)
+    parameters: Bound = field(default=(), compare=False)
     pos: Pos = _pos()
 
 
 @dataclass(frozen=True)
 class Subquery:
-    """`(query)` where a value stands; `text` is the query's own."""
+    """`(query)` where a value stands; `text` is the query's own, `parameters` those in it."""
 
     query: Query
     text: str = field(default="", compare=False)
+    parameters: Bound = field(default=(), compare=False)
+    pos: Pos = _pos()
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """The public number that belongs to the value of `arg`; NULL for one that is not listed."""
+
+    arg: Node
+    values: tuple[Value, ...]
+    numbers: tuple[float, ...]
     pos: Pos = _pos()
 
 
 Node = (
     Name | Literal | Call | Unary | Binary | IsNull | InList | Between | CaseWhen | Cast | Exists
-    | InQuery | Subquery
+    | InQuery | Subquery | Lookup
 )  # fmt: skip
 
 # --- SELECT --------------------------------------------------------------------------------------

@@ -183,8 +183,10 @@ class Binder:
                 return functions.cast(self, node)
             case t.Call():
                 return functions.call(self, node)
+            case t.Lookup(arg, values, numbers):
+                return a.Pick((a.Key(self.bind(arg), values),), numbers)
             case t.Exists() | t.InQuery() | t.Subquery():
-                hint = "join it in FROM, or put EXISTS and IN at the top of WHERE, joined by AND"
+                hint = "join it in FROM; EXISTS and IN find rows of the same unit by an equality"
                 raise refuse(node, "a subquery cannot stand here", hint)
 
     def _qualified(self, node: t.Name) -> str:

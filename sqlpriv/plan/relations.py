@@ -9,7 +9,7 @@ otherwise than SQL does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from sqlpriv.dialect import default_name
@@ -23,7 +23,7 @@ from sqlpriv.plan.bind import Binder
 from sqlpriv.plan.conditions import identities
 from sqlpriv.plan.literals import refuse
 from sqlpriv.plan.shapes import Shape, scope_of, union_of
-from sqlpriv.plan.traverse import with_aliases
+from sqlpriv.plan.traverse import conjuncts, with_aliases
 
 YES: a.Expr = a.Lit(True, Type.BOOLEAN)
 
@@ -261,7 +261,7 @@ class Reader:
     def _inner_where(self, inner: Rows, where: t.Node | None) -> tuple[list[t.Node], Rows]:
         """Returns what WHERE says that may look outside, and the rows that its subqueries leave."""
         here: list[t.Node] = []
-        for node in conjuncts(where) if where is not None else ():
+        for node in conjuncts(where):
             partner = self._partner(inner, node)
             inner, here = (partner, here) if partner else (inner, [*here, node])
         return here, inner
@@ -386,15 +386,6 @@ class Reader:
             for item, node in items
         }
         return self._projected(found, outputs, alias)
-
-
-def conjuncts(node: t.Node) -> Iterator[t.Node]:
-    """Yields the sides of nested ANDs, in the order written."""
-    if isinstance(node, t.Binary) and node.op == "and":
-        yield from conjuncts(node.left)
-        yield from conjuncts(node.right)
-    else:
-        yield node
 
 
 def _bare(node: t.Node) -> t.Node:

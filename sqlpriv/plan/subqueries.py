@@ -4,34 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlpriv.dialect import tree as t
+
+_Kind = TypeVar("_Kind", t.Subquery, t.InQuery)
 
 
 def scalars(part: object) -> Iterator[t.Subquery]:
     """Yields the scalar subqueries of a statement, those in subqueries of FROM and WHERE too, but
     not those inside others."""
-    if isinstance(part, t.Subquery):
-        yield part
-    elif isinstance(part, tuple):
-        for entry in part:
-            yield from scalars(entry)
-    elif _walked(part):
-        for field in fields(part):  # type: ignore[arg-type]  # a dataclass, just seen
-            yield from scalars(getattr(part, field.name))
+    return _outermost(part, t.Subquery)
 
 
 def memberships(part: object) -> Iterator[t.InQuery]:
     """Yields the conditions `x IN (SELECT …)` of a statement, outermost ones."""
-    if isinstance(part, t.InQuery):
+    return _outermost(part, t.InQuery)
+
+
+def _outermost(part: object, kind: type[_Kind]) -> Iterator[_Kind]:
+    if isinstance(part, kind):
         yield part
-    elif isinstance(part, tuple):
-        for entry in part:
-            yield from memberships(entry)
-    elif _walked(part):
-        for field in fields(part):  # type: ignore[arg-type]  # a dataclass, just seen
-            yield from memberships(getattr(part, field.name))
+        return
+    below = part if isinstance(part, tuple) else vars(part).values() if _walked(part) else ()
+    for entry in below:
+        yield from _outermost(entry, kind)
 
 
 def with_values(part: Any, values: Mapping[t.Node, t.Node]) -> Any:

@@ -51,6 +51,15 @@ def with_aliases(node: Node, aliases: Mapping[str, Node]) -> Node:
     return rebuild(node, replace)
 
 
+def conjuncts(node: Node | None) -> Iterator[Node]:
+    """Yields the sides of nested ANDs, in the order written; nothing of None."""
+    if isinstance(node, Binary) and node.op == "and":
+        yield from conjuncts(node.left)
+        yield from conjuncts(node.right)
+    elif node is not None:
+        yield node
+
+
 def literal(node: Node) -> Literal | None:
     """Returns the literal that the expression is, a minus sign taken in; else None."""
     if isinstance(node, Literal):

@@ -130,8 +130,8 @@ def test_files_and_table_functions_show_as_what_they_are(text, tables):
     ("text", "column", "words", "hint"),
     [
         ("SELECT * FROM t", 8, "every column", "COUNT"),
-        ("SELECT a FROM t FULL JOIN u USING (a)", 17, "joins", "WHERE"),
-        ("SELECT a FROM t NATURAL JOIN u", 17, "joins", "ON"),
+        ("SELECT a FROM t FULL JOIN u USING (a)", 17, "FULL JOIN", "LEFT JOIN"),
+        ("SELECT a FROM t NATURAL JOIN u", 17, "NATURAL JOIN", "USING"),
         ("WITH RECURSIVE x AS (SELECT 1) SELECT * FROM x", 6, "recursive", "WITH name"),
         ("SELECT a FROM t UNION SELECT 1", 17, "set operations", "one SELECT"),
         ("SELECT sum(a) OVER () FROM t", 15, "window", "GROUP BY"),

@@ -37,6 +37,7 @@ from sqlpriv.kernel.release import Release
 from sqlpriv.kernel.render import macros, render
 from sqlpriv.kernel.scope import Scope
 from sqlpriv.kernel.sensitivity import bound_of, lattice_of, sensitivity
+from sqlpriv.plan import correlated
 from sqlpriv.plan.plan import Plan, plan
 
 FEW, MANY = 300, 10_000
@@ -104,12 +105,18 @@ UNITS = {"p": "p.id", "o": "o.person", "i": "i.ord", "q": "q.person"}
 TESTS = {
     "p": ["p.sex = 'f'", "p.age BETWEEN 1 AND 3", "NOT p.age IN (0, 2)",
           "EXISTS (SELECT * FROM orders e WHERE e.person = p.id AND e.shop = p.age)",
-          "p.id NOT IN (SELECT person FROM orders WHERE x > 0.5)"],
+          "p.id NOT IN (SELECT person FROM orders WHERE x > 0.5)",
+          "(SELECT COUNT(*) FROM orders e WHERE e.person = p.id AND e.shop > 0) > 1",
+          "p.age = 2 OR NOT EXISTS (SELECT * FROM orders e WHERE e.person = p.id)",
+          "p.sex = 'f' OR p.id IN (SELECT person FROM orders WHERE shop = 1)"],
     "o": ["o.shop < 3", "o.x IS NOT NULL", "o.x > 0.25 OR o.shop = 0", "coalesce(o.x, 1) < 0.8",
           "EXISTS (SELECT * FROM items e WHERE e.ord = o.num AND e.y > o.shop)",
           "NOT EXISTS (SELECT * FROM items e WHERE e.ord = o.num)",
           "o.shop IN (SELECT shop FROM shops WHERE town = 's')",
-          "o.shop NOT IN (SELECT shop FROM shops WHERE town LIKE 't%')"],
+          "o.shop NOT IN (SELECT shop FROM shops WHERE town LIKE 't%')",
+          "o.x >= (SELECT AVG(e.x) FROM orders e WHERE e.person = o.person)",
+          "o.shop = 0 OR o.num IN (SELECT ord FROM items WHERE y > 1)",
+          "(SELECT MAX(e.y) + COUNT(*) FROM items e WHERE e.ord = o.num) > o.shop"],
     "i": ["i.kind LIKE '%b'", "i.kind ILIKE 'A_'", "i.y + 1 > 2", "i.y IS NULL",
           "i.ord IN (SELECT num FROM orders WHERE shop > 1)",
           "CASE WHEN i.kind = 'b' THEN i.y = 1 ELSE TRUE END"],
@@ -178,7 +185,7 @@ def planned(text: str, made: dict[str, TableContract]) -> Plan:
     (select,) = read(text)
     assert isinstance(select, Select), text
     of = "people" if select.source else select.table  # any private table of a join
-    return plan(select, made[of], BUDGET, 1.0)
+    return plan(correlated.joined(select, made), made[of], BUDGET, 1.0)
 
 
 def exact(

@@ -18,7 +18,7 @@ from sqlpriv import show
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import ProgrammingError
 from sqlpriv.kernel.contract import Column, TableContract
-from sqlpriv.kernel.scope import literal, name
+from sqlpriv.kernel.literals import literal, name
 from sqlpriv.store import ReleaseStore
 
 FUNCTIONS = frozenset(

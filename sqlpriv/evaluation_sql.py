@@ -14,7 +14,7 @@ from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DataError, OperationalError, Refused
 from sqlpriv.evaluate.evaluation import Target, evaluate, rows
 from sqlpriv.kernel.contract import Categories, Column, TableContract, Value
-from sqlpriv.kernel.scope import name
+from sqlpriv.kernel.literals import name
 from sqlpriv.store import NO_EXTENSIONS, SEALED, ReleaseStore
 from sqlpriv.synth.progress import Progress, Report
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from sqlpriv.errors import OperationalError, ProgrammingError, VaultBusy
 from sqlpriv.kernel.contract import Categories, Column, Interval, TableContract
-from sqlpriv.kernel.scope import name
+from sqlpriv.kernel.literals import name
 
 _TRANSACTION = re.compile(r"\s*(begin|start|commit|end|rollback|abort)\b", re.IGNORECASE)
 Parameters = Sequence[Any] | Mapping[str, Any] | None

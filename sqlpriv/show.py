@@ -12,7 +12,7 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.budget import KINDS, YOCTO, Rho
 from sqlpriv.kernel.contract import Categories, Column, ColumnDomain, Interval, TableContract
 from sqlpriv.kernel.ledger import Account
-from sqlpriv.kernel.scope import literal
+from sqlpriv.kernel.literals import literal
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.shown import epsilon_shown
 from sqlpriv.synth.method import Option

@@ -18,7 +18,7 @@ from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DeclarationError, PermissionDenied
 from sqlpriv.evaluation_sql import evaluated
 from sqlpriv.kernel.gate import Allowance
-from sqlpriv.kernel.scope import name
+from sqlpriv.kernel.literals import name
 from sqlpriv.owner import outside
 from sqlpriv.plan.shown import epsilon_shown
 from sqlpriv.publish import publish

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sqlpriv.errors import DataError, InterfaceError
 from sqlpriv.evaluate.levels import stratum_labels
 from sqlpriv.evaluate.marginals import Stratum
-from sqlpriv.kernel.scope import name
+from sqlpriv.kernel.literals import name
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from sqlpriv.evaluate.levels import NUMERIC, discretised
 from sqlpriv.evaluate.marginals import Stratum, WorkloadError, error_of_cells, joint_cells
 from sqlpriv.evaluate.parity import Means, max_disparity, means, parity_error
 from sqlpriv.kernel.contract import Column
-from sqlpriv.kernel.scope import name
+from sqlpriv.kernel.literals import name
 
 WAYS = (1, 2, 3)
 SCHEMA = pa.schema(

@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 
 from sqlpriv.kernel.contract import Column, Interval, Type
-from sqlpriv.kernel.scope import name
+from sqlpriv.kernel.literals import name
 
 BINS = 32
 """Bins of equal width for an interval that has more levels than this."""

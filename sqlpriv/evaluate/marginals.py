@@ -10,7 +10,7 @@ import duckdb
 
 from sqlpriv.errors import DataError
 from sqlpriv.evaluate.levels import ask, stratum_labels
-from sqlpriv.kernel.scope import name
+from sqlpriv.kernel.literals import name
 
 SETS_A_PASS = 256
 """Grouping sets that one pass counts: bounds the memory of a workload over many columns."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sqlpriv.errors import DataError
 from sqlpriv.evaluate.levels import ask, stratum_labels
 from sqlpriv.evaluate.marginals import Stratum
-from sqlpriv.kernel.scope import name
+from sqlpriv.kernel.literals import name
 
 Floats = NDArray[np.float64]
 

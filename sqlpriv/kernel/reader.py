@@ -24,9 +24,9 @@ import pyarrow as pa
 from sqlpriv.errors import OperationalError, ReadFailed, VaultBusy
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import Column, TableContract, Type
+from sqlpriv.kernel.literals import name
 from sqlpriv.kernel.operations import type_of
 from sqlpriv.kernel.render import macros
-from sqlpriv.kernel.scope import name
 
 SEALED_CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": False,

@@ -17,7 +17,8 @@ from itertools import accumulate
 from sqlpriv.errors import Refused
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import TableContract, Type
-from sqlpriv.kernel.scope import ROW, Scope, levels, name
+from sqlpriv.kernel.literals import levels, name
+from sqlpriv.kernel.scope import ROW, Scope
 
 KEEP_ALL = "SELECT * FROM rows"
 MACROS = ("clamp", "number", "quantise", "bin")

@@ -1,13 +1,9 @@
 """One relation as the columns, FROM and WHERE of a SELECT, and row expressions over it.
 
 A relation over others is written as subqueries, each `SELECT unit, columns …`; the optimizer makes
-one of them. Users' names and literals are all the text that comes from outside; `name` and
-`literal` quote them, and every column stands behind an alias of ours.
+one of them. Users' names and literals are quoted; every column stands behind an alias of ours.
 """
 
-import datetime as dt
-import math
-from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlpriv.errors import KernelError, Refused
@@ -21,8 +17,8 @@ from sqlpriv.kernel.contract import (
     TableContract,
     TableFacts,
     Type,
-    Value,
 )
+from sqlpriv.kernel.literals import alike, levels, literal, name
 from sqlpriv.kernel.operations import BOOLEANS, MOMENTS, NUMBERS, OPERATIONS, check, one
 from sqlpriv.kernel.sensitivity import Lattice, bound_of, lattice_of
 
@@ -34,32 +30,6 @@ KEPT = {"HUGEINT": "HUGEINT", "UBIGINT": "HUGEINT", "DOUBLE": "DOUBLE"}
 """Types of stored integers that are no BIGINT; a computed one is a DOUBLE."""
 UNITS = {"integer": (Type.INTEGER, "HUGEINT"), "text": (Type.TEXT, "VARCHAR")}
 KINDS = {"inner": "JOIN", "left": "LEFT JOIN", "semi": "SEMI JOIN", "anti": "ANTI JOIN"}
-
-
-def name(identifier: str) -> str:
-    """Returns a quoted identifier."""
-    return '"' + identifier.replace('"', '""') + '"'
-
-
-def literal(value: Value) -> str:
-    """Returns a literal whose type DuckDB reads as the algebra does."""
-    match value:
-        case None:
-            return "NULL"
-        case bool():
-            return "true" if value else "false"
-        case int():
-            return f"({value})" if abs(value) < 2**63 else f"({value})::HUGEINT"
-        case float() if math.isfinite(value):
-            text = repr(value)
-            return f"({text if 'e' in text else text + 'e0'})"
-        case str() if "\0" not in value:
-            return "'" + value.replace("'", "''") + "'"
-        case dt.datetime():
-            return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
-        case dt.date():
-            return f"DATE '{value.isoformat()}'"
-    raise KernelError("this value has no literal")
 
 
 class Scope:
@@ -80,6 +50,7 @@ class Scope:
         self.types: dict[str, Type] = {}
         self.derived: dict[str, a.Expr] = {}
         self.predicates: list[a.Expr] = []
+        self.layers: dict[str, str] = {}
         self.base, self.owner, self.owner_type = "", "", ""  # FROM; the unit; its type
         self._enter(relation)
         if not part and not self.owner:
@@ -332,8 +303,18 @@ class Scope:
                 for key in keys:
                     cell = f"({cell} * {len(key.values)} + {levels(key, self.value(key.expr))})"
                 table = ", ".join(self.value(a.Lit(number, Type.REAL)) for number in numbers)
-                return f"list_extract([{table}], {cell} + 1)"
+                return self._once(f"list_extract([{table}], {self._once(cell)} + 1)")
         raise KernelError("this expression has no rendering")
+
+    def _once(self, text: str) -> str:
+        """Returns a column of the text's value, made below: the same rows, `SELECT *, text`.
+
+        Macros write an argument up to six times, and the engine plans each. Joins have no one row.
+        """
+        if text not in self.layers and self.base.endswith(f" AS {ROW}"):
+            self.layers[text] = f"sqlpriv_once{len(self.layers)}"
+            self.base = f"(SELECT *, {text} AS {self.layers[text]} FROM {self.base}) AS {ROW}"
+        return f"{ROW}.{self.layers[text]}" if text in self.layers else text
 
     def added(self, query: a.Query) -> str:
         """Returns what a row adds to a cell, an integer or NULL; "" where every row adds 1."""
@@ -365,33 +346,6 @@ class Scope:
 
     def _real(self, expr: a.Col) -> bool:
         return "DOUBLE" in (SQL_TYPES[self.type(expr)], self.columns[expr.name.lower()].sql_type)
-
-
-def alike(values: Sequence[Value], type_: Type) -> Sequence[Value]:
-    """Returns a list for a comparison; among whole numbers, 1.0 as 1.
-
-    Python calls In(x, (2.0,)) and In(x, (2,)) equal, and losses add up by equal relations: so both
-    have one text. Next to a double the integers 2^53 and 2^53 + 1 would meet.
-    """
-    if type_ is not Type.INTEGER:
-        return values
-    whole = (isinstance(v, float) and v.is_integer() and abs(v) <= 2**126 for v in values)
-    return [int(v) if w else v for v, w in zip(values, whole, strict=True)]  # type: ignore[arg-type]
-
-
-def levels(key: a.Key, text: str) -> str:
-    """Returns the 0-based number of a key's value in its list; NULL for a value not listed."""
-    known = [v for v in key.values if v is not None]
-    null = key.values.index(None) if None in key.values else None
-    first = known[0] if known else None
-    run = [first + i for i in range(len(known))] if type(first) is int else []
-    if run and known == run and key.values[: len(known)] == tuple(known):
-        whole = f"TRY_CAST({text} AS BIGINT)"  # compared as integers: doubles round above 2^53
-        found = f"CASE WHEN {whole} BETWEEN {literal(first)} AND {literal(known[-1])} "
-        found += f"AND {whole} = {text} THEN {whole} - {literal(first)} END"  # 0.3 is not 0
-    else:
-        found = f"list_position([{', '.join(map(literal, key.values))}], {text}) - 1"
-    return found if null is None else f"CASE WHEN {text} IS NULL THEN {null} ELSE {found} END"
 
 
 def key_of(contract: TableContract, column: str, row: str) -> tuple[str, str]:

@@ -18,8 +18,9 @@ from vaults import Engine, contract
 from sqlpriv.errors import Refused
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import Interval, TableContract, Type, Value
+from sqlpriv.kernel.literals import literal, name
 from sqlpriv.kernel.operations import MOMENTS, NUMBERS, OPERATIONS, check
-from sqlpriv.kernel.scope import literal, name
+from sqlpriv.kernel.render import render
 from sqlpriv.kernel.sensitivity import lattice_of
 
 COLUMNS = {
@@ -310,6 +311,25 @@ def test_one_number_for_all_cells_changes_no_sum(nasty: Engine) -> None:
         a.Sum(a.Scan("nasty"), times, -4.0, 4.0),
         a.Sum(a.Scan("nasty"), call("real", col("i")), -4.0, 4.0)], NASTY)  # fmt: skip
     assert half[0] * 2 == whole[0] != 0
+
+
+def test_numbers_are_picked_once_a_row_wherever_the_row_comes_from(nasty: Engine) -> None:
+    """Two lists of numbers by one cell: the cell is found once. A sum of what a unit has, and one
+    of two tables (which have no one row below) have the same sums."""
+    apart = call("-", a.Pick((RED,), (5.0, 7.0, 11.0)), a.Pick((RED,), (1.0, 2.0, 4.0)))
+    scan, other = a.Scan("nasty"), a.Scan("nasty", "o_")
+    folded = a.PerUnit(scan, (("e", col("e")),))
+    twice = a.Join(scan, other, call("=", col("id"), col("o_id")))
+    (expected,) = nasty.duckdb.execute(
+        "SELECT sum(CASE e WHEN 'blue' THEN 4 WHEN 'red' THEN 5 ELSE 7 END) FROM nasty"
+        " WHERE id IS NOT NULL"
+    ).fetchall()[0]
+    for source in (scan, folded, twice):
+        query = a.Sum(source, apart, -8.0, 8.0)
+        step = float(lattice_of(query, Type.REAL).step)
+        assert float(nasty.exact([query], NASTY)[0][0] * step) == expected
+        text = render([query], NASTY, 0)
+        assert text.count("list_position") == (2 if source is twice else 1)
 
 
 def test_strata_may_be_any_expression(nasty: Engine) -> None:

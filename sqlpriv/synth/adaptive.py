@@ -24,6 +24,7 @@ from sqlpriv.synth.junction import Clique, Graph, mask_of
 from sqlpriv.synth.marginals import LEAST_SIGMA, Floats
 from sqlpriv.synth.mirror import Effort
 from sqlpriv.synth.propagation import CliqueModel
+from sqlpriv.synth.shrinkage import shrunk
 from sqlpriv.synth.tree import Noisy
 
 BETWEEN = Effort(steps=30, gain=1e-2)
@@ -32,8 +33,6 @@ LAST = Effort(steps=300, gain=1e-3)
 """The model that rows are drawn from."""
 MOST_CANDIDATES = 1_000
 MOST_TABLE = 20_000
-KEPT = 0.1
-"""What is left at least of a shrunk table's variance, as a share of its noise's."""
 SELECTING = 10
 """One part in this many of a round's price is for choosing, the rest for measuring."""
 
@@ -74,10 +73,14 @@ class Run:
 
     def learn(self, clique: Clique, release: Release, row: int) -> None:
         """Takes a noisy table in; an answer that the gate repeats says nothing new."""
+        self.take(clique, release, release.values[row])
+
+    def take(self, clique: Clique, release: Release, values: Floats) -> None:
+        """The same for a table whose values are not one row of the release's."""
         if release.id in self.seen:
             return
         self.seen.add(release.id)
-        values, sigma, price = release.values[row], release.sigma, release.price.nano
+        sigma, price = release.sigma, release.price.nano
         self.sigmas[clique] = sigma
         variance = np.full(values.shape, max(sigma, LEAST_SIGMA) ** 2)
         self.totals.append((float(values.sum()), float(variance.sum())))
@@ -94,6 +97,14 @@ class Run:
         nodes = self.model.nodes if self.model else ()
         known = tuple(sorted(mask_of(node.columns) for node in nodes))
         return [self.graph.size_with(known, mask_of(clique)) for clique in cliques]
+
+
+def scaled(known: tuple[float, Price], price: Price) -> float:
+    """Returns the standard deviation that noise has at a price, where it is known at another:
+    Gaussian noise's falls with the root of rho, Laplace noise's with epsilon."""
+    sigma, paid = known
+    less = paid.nano / price.nano
+    return sigma * (math.sqrt(less) if isinstance(price, Rho) else less)
 
 
 @dataclass(frozen=True)
@@ -129,11 +140,9 @@ class Rounds:
 
     def noise(self, price: Price) -> float:
         """Returns the mean magnitude of the noise that a price buys: sqrt(2 / pi) sigma of Gaussian
-        noise, whose sigma falls with the root of rho; sigma / sqrt(2) of Laplace noise."""
-        sigma, paid = self.sigma
-        if isinstance(price, Rho):
-            return sigma * math.sqrt(paid.nano / price.nano * 2 / math.pi)
-        return sigma * paid.nano / price.nano / math.sqrt(2)
+        noise, sigma / sqrt(2) of Laplace noise."""
+        of_sigma = math.sqrt(2 / math.pi) if isinstance(price, Rho) else math.sqrt(0.5)
+        return of_sigma * scaled(self.sigma, price)
 
     def play(self, limits: Mapping[int, float]) -> dict[int, Chosen]:
         """Plays one round in these strata, each of which has a limit for its junction tree; returns
@@ -214,8 +223,8 @@ def fitted(run: Run, engine: str, effort: Effort) -> CliqueModel:
     """Returns the model of what a stratum has measured, starting from the model it has."""
     total = max(run.size, 1.0)
     tables = {clique: noisy for clique, noisy in run.tables.items() if clique}
-    if run.prior is not None:
-        tables = {c: shrunk(noisy, total * run.prior.shares(c)) for c, noisy in tables.items()}
+    if tables and run.prior is not None:
+        tables = shrunk(tables, {c: total * run.prior.shares(c) for c in tables})
     if not tables:
         return run.model or CliqueModel((), {}, (), (), total)
     return engines.CLIQUE_ENGINES[engine](run.graph, tables, total, run.model, effort)
@@ -229,24 +238,6 @@ def small(
     stay, whatever their size."""
     most = min(cells, max(1_000, MOST_TABLE // strata))
     return {c: w for c, w in candidates.items() if len(c) == 1 or graph.cells(mask_of(c)) <= most}
-
-
-def shrunk(noisy: Noisy, prior: Floats) -> Noisy:
-    """Returns a noisy table moved towards what is believed of it (empirical Bayes).
-
-    Cells are taken to lie around the prior with a variance spread * v, v being that of their noise.
-    Positive-part James-Stein estimates spread from the squared distance S of the k cells, in
-    standard deviations, as S / (k - 2) - 1; and as nothing is further off than it is large, the
-    standard deviation of a cell is at most the prior's cell and a mean cell together. Estimate and
-    variance are the posterior's, the variance kept above KEPT of the noise's because spread is
-    itself estimated. No data is looked at, only what was noised.
-    """
-    apart, size = noisy.values - prior, noisy.values.size
-    distance = float(np.sum(apart**2 / noisy.variance))
-    spread = noisy.variance * max(0.0, distance / max(size - 2, 1) - 1)
-    spread = np.minimum(spread, (prior + prior.sum() / size) ** 2)
-    keep = spread / (spread + noisy.variance)
-    return Noisy(prior + keep * apart, noisy.variance * np.maximum(keep, KEPT))
 
 
 def started(run: Run, columns: Sequence[int]) -> CliqueModel:

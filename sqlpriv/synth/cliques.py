@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlpriv.synth.propagation import CliqueModel
+from sqlpriv.synth.junction import Clique, Graph
+from sqlpriv.synth.propagation import CliqueModel, Floats, Propagation
+
+Levels = Mapping[int, int]
+"""Known levels, by column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,10 +22,13 @@ class StratumCliques:
     Args:
         model: Over the columns that have more than one level.
         size: The noised number of rows; may be negative.
+        merged: Whether it is what the population's model says of this stratum, which is too small
+            to have said anything of itself.
     """
 
     model: CliqueModel
     size: float
+    merged: bool = False
 
     def sample(
         self, sizes: Sequence[int], rows: int, rng: np.random.Generator
@@ -31,3 +38,26 @@ class StratumCliques:
         for column, codes in self.model.draw(rows, rng).items():
             drawn[:, column] = codes
         return drawn
+
+
+def given(clique: Clique, levels: Levels) -> tuple[Clique, tuple[int | slice, ...]]:
+    """Returns the columns of a clique that are left where some have a known level, and the index of
+    its table that says so."""
+    rest = tuple(c for c in clique if c not in levels)
+    return rest, tuple(levels[c] if c in levels else slice(None) for c in clique)
+
+
+def conditioned(model: CliqueModel, graph: Graph, levels: Levels) -> CliqueModel:
+    """Returns the model of the rows that have these levels, over the other columns; its total is
+    theirs, at least 1."""
+    potentials: dict[Clique, Floats] = {}
+    for clique, table in model.potentials.items():
+        rest, at = given(clique, levels)
+        if rest:
+            known = potentials.get(rest)
+            potentials[rest] = table[at] if known is None else known + table[at]
+    nodes = graph.tree(potentials)
+    conditionals, beliefs = Propagation(nodes, potentials).run([*potentials.values()])
+    fixed = tuple(sorted(levels))
+    size = float(model.counts(fixed)[tuple(levels[c] for c in fixed)])
+    return CliqueModel(nodes, potentials, conditionals, beliefs, max(size, 1.0))

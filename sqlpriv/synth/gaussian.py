@@ -32,7 +32,7 @@ from sqlpriv.kernel.release import Release
 from sqlpriv.synth.asking import Measure, Select
 from sqlpriv.synth.independent import modelled, one_ways
 from sqlpriv.synth.marginals import LEAST_SIGMA, Floats, onto_simplex, total_of
-from sqlpriv.synth.method import Method, Options, Phase, shared
+from sqlpriv.synth.method import Method, Options, Phase, Space, shared
 from sqlpriv.synth.progress import Progress, Report
 from sqlpriv.synth.questions import Moment
 from sqlpriv.synth.sampling import rounded
@@ -86,12 +86,12 @@ class _Scale:
 
 
 def phases(
-    sizes: tuple[int, ...],
-    strata: int,  # noqa: ARG001
+    space: Space,
     price: Price,
     options: Options,  # noqa: ARG001
 ) -> tuple[Phase, ...]:
     """Returns the one-way marginals and the moments; prices add up to `price` exactly."""
+    sizes = space.sizes
     pairs = len(modelled(sizes)) * (len(modelled(sizes)) - 1) // 2
     if not pairs:
         return (Phase("one-way marginals", "noise", price, 1, one_ways(sizes, price)),)
@@ -104,14 +104,14 @@ def phases(
 def fit(
     measure: Measure,
     select: Select,  # noqa: ARG001  # it has nothing to choose
-    sizes: tuple[int, ...],
-    strata: int,
+    space: Space,
     price: Price,
     options: Options,
     report: Report,
 ) -> tuple[GaussianModel, ...]:
     """Returns one Gaussian per stratum. Spends exactly `price`; see the module."""
-    columns, plan = modelled(sizes), phases(sizes, strata, price, options)
+    sizes, strata = space.sizes, space.strata
+    columns, plan = modelled(sizes), phases(space, price, options)
     report(Progress("measuring one-way marginals", 0, 1))
     ones = measure(plan[0].marginals)
     totals = [total_of([r.values[s] for r in ones], [r.sigma for r in ones]) for s in range(strata)]

@@ -31,7 +31,7 @@ from sqlpriv.kernel.release import Release
 from sqlpriv.synth.asking import Guess, Known, Measure, Select, measured_where_chosen
 from sqlpriv.synth.independent import modelled, one_ways
 from sqlpriv.synth.marginals import LEAST_SIGMA, Floats, count_sigma, onto_simplex, total_of
-from sqlpriv.synth.method import Method, Option, Options, Phase, shared
+from sqlpriv.synth.method import Method, Option, Options, Phase, Space, shared
 from sqlpriv.synth.mixture import MixtureModel
 from sqlpriv.synth.progress import Progress, Report
 
@@ -51,13 +51,9 @@ def pairs_of(sizes: tuple[int, ...]) -> list[Pair]:
     return list(itertools.combinations(modelled(sizes), 2))
 
 
-def phases(
-    sizes: tuple[int, ...],
-    strata: int,  # noqa: ARG001
-    price: Price,
-    options: Options,
-) -> tuple[Phase, ...]:
+def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     """Returns the one-way marginals and the rounds; prices add up to `price` exactly."""
+    sizes = space.sizes
     rounds = min(options["rounds"], len(pairs_of(sizes)))
     if not rounds:
         return (Phase("one-way marginals", "noise", price, 1, one_ways(sizes, price)),)
@@ -74,16 +70,16 @@ def phases(
 def fit(
     measure: Measure,
     select: Select,
-    sizes: tuple[int, ...],
-    strata: int,
+    space: Space,
     price: Price,
     options: Options,
     report: Report,
 ) -> tuple[MixtureModel, ...]:
     """Returns one mixture per stratum. Spends exactly `price`; see the module."""
+    sizes, strata = space.sizes, space.strata
     from sqlpriv.synth.generator import Generator  # imports JAX
 
-    columns, plan = modelled(sizes), phases(sizes, strata, price, options)
+    columns, plan = modelled(sizes), phases(space, price, options)
     report(Progress("measuring one-way marginals", 0, 1))
     ones = measure(plan[0].marginals)
     totals = [total_of([r.values[s] for r in ones], [r.sigma for r in ones]) for s in range(strata)]

@@ -30,7 +30,7 @@ from sqlpriv.synth.asking import Marginal, Measure, Select
 from sqlpriv.synth.independent import modelled
 from sqlpriv.synth.joint import JointModel
 from sqlpriv.synth.marginals import Floats, onto_simplex
-from sqlpriv.synth.method import Method, Option, Options, Phase, shared
+from sqlpriv.synth.method import Method, Option, Options, Phase, Space, shared
 from sqlpriv.synth.progress import Progress, Report
 from sqlpriv.synth.questions import Cells
 
@@ -56,10 +56,9 @@ def steps_of(sizes: tuple[int, ...], strata: int, kept: int) -> Steps:
     return (*steps, tuple(now))
 
 
-def phases(
-    sizes: tuple[int, ...], strata: int, price: Price, options: Options
-) -> tuple[Phase, ...]:
+def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     """Returns the sizes, and one phase for each step; prices add up to `price` exactly."""
+    sizes, strata = space.sizes, space.strata
     steps = steps_of(sizes, strata, options["cells"])
     if not steps[0]:
         return (Phase("sizes", "noise", price, 1, (Marginal((), price),)),)
@@ -74,14 +73,14 @@ def phases(
 def fit(
     measure: Measure,
     select: Select,  # noqa: ARG001  # it has nothing to choose
-    sizes: tuple[int, ...],
-    strata: int,
+    space: Space,
     price: Price,
     options: Options,
     report: Report,
 ) -> tuple[JointModel, ...]:
     """Returns one table per stratum. Spends exactly `price`; see the module."""
-    steps, plan = steps_of(sizes, strata, options["cells"]), phases(sizes, strata, price, options)
+    sizes, strata = space.sizes, space.strata
+    steps, plan = steps_of(sizes, strata, options["cells"]), phases(space, price, options)
     totals = measure(plan[0].marginals)[0].values.reshape(strata)
     if not steps[0]:
         none = np.zeros(1, dtype=np.int64)

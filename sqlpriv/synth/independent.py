@@ -6,7 +6,7 @@ from sqlpriv.kernel.budget import Price
 from sqlpriv.kernel.release import Release
 from sqlpriv.synth.asking import Marginal, Measure, Select
 from sqlpriv.synth.marginals import onto_simplex, total_of
-from sqlpriv.synth.method import Method, Options, Phase, StratumModel, shared
+from sqlpriv.synth.method import Method, Options, Phase, Space, StratumModel, shared
 from sqlpriv.synth.progress import Progress, Report
 from sqlpriv.synth.tree import TreeModel, rooted
 
@@ -26,20 +26,19 @@ def one_ways(sizes: tuple[int, ...], price: Price) -> tuple[Marginal, ...]:
 
 
 def phases(
-    sizes: tuple[int, ...],
-    strata: int,  # noqa: ARG001  # all strata are asked at once
+    space: Space,
     price: Price,
     options: Options,  # noqa: ARG001
 ) -> tuple[Phase, ...]:
     """Returns the one phase: all of the price on the one-way marginals."""
+    sizes = space.sizes
     return (Phase("one-way marginals", "noise", price, 1, one_ways(sizes, price)),)
 
 
 def fit(
     measure: Measure,
     select: Select,  # noqa: ARG001  # it has nothing to choose
-    sizes: tuple[int, ...],
-    strata: int,
+    space: Space,
     price: Price,
     options: Options,
     report: Report,
@@ -48,8 +47,9 @@ def fit(
 
     Price: one batch of one-way marginals whose prices add up to `price`; strata are disjoint.
     """
+    sizes, strata = space.sizes, space.strata
     report(Progress("measuring one-way marginals", 0, 1))
-    releases = measure(phases(sizes, strata, price, options)[0].marginals)
+    releases = measure(phases(space, price, options)[0].marginals)
     report(Progress("measuring one-way marginals", 1, 1))
     return tuple(_model(modelled(sizes), releases, s) for s in range(strata))
 

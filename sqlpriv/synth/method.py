@@ -1,6 +1,6 @@
 """What a synthesizer is: a few functions and what a user must know about them.
 
-`fit(measure, select, sizes, strata, price, options, report) -> models` asks the gate, for all
+`fit(measure, select, space, price, options, report) -> models` asks the gate, for all
 strata at once, and spends exactly `price`; `model.sample(sizes, rows, rng) -> levels` is
 post-processing. Neither sees a row. `phases` says what `fit` will spend on what, before anything
 is read; `fit` takes its prices from it, so that EXPLAIN PRIVACY and the run cannot differ.
@@ -8,6 +8,7 @@ is read; `fit` takes its prices from it, so that EXPLAIN PRIVACY and the run can
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -47,6 +48,25 @@ class Option:
     most: int = 0
     share: bool = False
     text: bool = False
+
+
+@dataclass(frozen=True)
+class Space:
+    """What there is to model, by number.
+
+    Args:
+        sizes: Levels of each column.
+        strata_shape: Levels of each column of STRATIFY BY; their product numbers the strata, row
+            by row.
+    """
+
+    sizes: tuple[int, ...]
+    strata_shape: tuple[int, ...] = ()
+
+    @property
+    def strata(self) -> int:
+        """How many strata there are; 1 without STRATIFY BY."""
+        return math.prod(self.strata_shape)
 
 
 @dataclass(frozen=True)
@@ -115,8 +135,7 @@ class Fit(Protocol):
         self,
         measure: Measure,
         select: Select,
-        sizes: tuple[int, ...],
-        strata: int,
+        space: Space,
         price: Price,
         options: Options,
         report: Report,
@@ -127,10 +146,8 @@ class Fit(Protocol):
 class Phases(Protocol):
     """Says what a run will cost, in order; prices add up to `price` exactly."""
 
-    def __call__(
-        self, sizes: tuple[int, ...], strata: int, price: Price, options: Options
-    ) -> tuple[Phase, ...]:
-        """Levels of each column, how many strata, the whole price, every option."""
+    def __call__(self, space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
+        """Levels of columns and strata, the whole price, every option."""
 
 
 @dataclass(frozen=True)

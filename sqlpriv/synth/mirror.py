@@ -13,7 +13,7 @@ Lampariello and Lucidi 1986); where it does, the step is cut.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +33,10 @@ class Effort:
 
     steps: int = 2_000
     gain: float = 1e-4
+
+
+At = Callable[[Floats], tuple[Floats, Floats, float]]
+"""What is minimised: of log-potentials the marginals, the loss's gradient in them, and the loss."""
 
 
 class _Descent:
@@ -102,16 +106,34 @@ def estimate(
         InternalError: The numbers left the finite range.
     """
     problem = _Descent(graph, tables, total, start)
-    theta = problem.theta
-    marginals, slope, loss = problem.at(theta)
-    step, losses, best = 1.0 / max(float(problem.weight.max()), 1e-300), [loss], (loss, theta)
+    step = 1.0 / max(float(problem.weight.max()), 1e-300)
+    theta = descend(problem.at, problem.theta, step, effort)
+    conditionals, beliefs = problem.propagated(theta)
+    potentials = dict(zip(problem.cliques, problem.split(theta), strict=True))
+    return CliqueModel(problem.nodes, potentials | problem.fixed, conditionals, beliefs, total)
+
+
+def descend(at: At, theta: Floats, step: float, effort: Effort) -> Floats:
+    """Returns the log-potentials of least loss that are met on the way down from `theta`.
+
+    Args:
+        at: The problem: marginals, gradient in them and loss.
+        theta: Where to begin.
+        step: Of the first move.
+        effort: When to stop.
+
+    Raises:
+        InternalError: The numbers left the finite range.
+    """
+    marginals, slope, loss = at(theta)
+    losses, best = [loss], (loss, theta)
     for _ in range(effort.steps):
         moved = theta - step * slope
-        there = problem.at(moved)
+        there = at(moved)
         while not there[2] <= max(losses[-MEMORY:]) and step > 1e-300:
             step /= 4
             moved = theta - step * slope
-            there = problem.at(moved)
+            there = at(moved)
         change = there[0] - marginals
         met, gone = float(change @ (there[1] - slope)), float(change @ (moved - theta))
         theta, (marginals, slope, loss) = moved, there
@@ -123,9 +145,7 @@ def estimate(
             step = gone / met
     if not math.isfinite(best[0]):
         raise InternalError("inference left the range of finite numbers; nothing is published")
-    conditionals, beliefs = problem.propagated(best[1])
-    potentials = dict(zip(problem.cliques, problem.split(best[1]), strict=True))
-    return CliqueModel(problem.nodes, potentials | problem.fixed, conditionals, beliefs, total)
+    return best[1]
 
 
 def _settled(losses: list[float], gain: float) -> bool:

@@ -25,7 +25,7 @@ from sqlpriv.synth import engines
 from sqlpriv.synth.asking import Guess, Marginal, Measure, Select
 from sqlpriv.synth.independent import modelled, one_ways
 from sqlpriv.synth.marginals import LEAST_SIGMA, Floats, Merging, merge_rare, onto_simplex, total_of
-from sqlpriv.synth.method import Method, Option, Options, Phase, StratumModel, shared
+from sqlpriv.synth.method import Method, Option, Options, Phase, Space, StratumModel, shared
 from sqlpriv.synth.progress import Progress, Report
 from sqlpriv.synth.tree import Edge, Noisy, Problem
 
@@ -33,8 +33,7 @@ Trees = tuple[tuple[Edge, ...], ...]
 
 
 def phases(
-    sizes: tuple[int, ...],
-    strata: int,  # noqa: ARG001  # all strata are asked at once
+    space: Space,
     price: Price,
     options: Options,  # noqa: ARG001
 ) -> tuple[Phase, ...]:
@@ -44,6 +43,7 @@ def phases(
     one-way marginals. Two columns have one tree, which need not be chosen: its third goes to the
     two-way marginal. Raises DataError when there are fewer nanos than questions.
     """
+    sizes = space.sizes
     columns = modelled(sizes)
     edges = len(columns) - 1
     if edges < 1:
@@ -62,14 +62,14 @@ def phases(
 def fit(
     measure: Measure,
     select: Select,
-    sizes: tuple[int, ...],
-    strata: int,
+    space: Space,
     price: Price,
     options: Options,
     report: Report,
 ) -> tuple[StratumModel, ...]:
     """Returns one tree model per stratum. Spends exactly `price`; see the module."""
-    columns, plan = modelled(sizes), phases(sizes, strata, price, options)
+    sizes, strata = space.sizes, space.strata
+    columns, plan = modelled(sizes), phases(space, price, options)
     report(Progress("measuring one-way marginals", 0, 1))
     ones = measure(plan[0].marginals)
     totals = [total_of([r.values[s] for r in ones], [r.sigma for r in ones]) for s in range(strata)]

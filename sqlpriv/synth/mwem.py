@@ -18,17 +18,16 @@ from sqlpriv.synth.asking import Marginal, Measure, Select
 from sqlpriv.synth.cliques import StratumCliques
 from sqlpriv.synth.independent import modelled
 from sqlpriv.synth.junction import Graph
-from sqlpriv.synth.method import Method, Option, Options, Phase, shared
+from sqlpriv.synth.method import Method, Option, Options, Phase, Space, shared
 from sqlpriv.synth.progress import Progress, Report
 
 
-def phases(
-    sizes: tuple[int, ...], strata: int, price: Price, options: Options
-) -> tuple[Phase, ...]:
+def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     """Returns the count of rows, and one round for each column."""
+    sizes = space.sizes
     columns = modelled(sizes)
     if len(columns) < 2:
-        return independent.phases(sizes, strata, price, options)
+        return independent.phases(space, price, options)
     shares = shared(price, [1.0] * (1 + len(columns)))
     rest = type(price)(sum(share.nano for share in shares[1:]))
     shared(rest, [1.0, 1.0] * len(columns))  # refuses a round that cannot choose and measure
@@ -41,15 +40,15 @@ def phases(
 def fit(
     measure: Measure,
     select: Select,
-    sizes: tuple[int, ...],
-    strata: int,
+    space: Space,
     price: Price,
     options: Options,
     report: Report,
 ) -> tuple[StratumCliques, ...]:
     """Returns one junction-tree model per stratum. Spends exactly `price`; see the module."""
+    sizes, strata = space.sizes, space.strata
     columns = modelled(sizes)
-    plan = phases(sizes, strata, price, options)
+    plan = phases(space, price, options)
     report(Progress("counting rows", 0, 1))
     first = measure(plan[0].marginals)
     graph, left = Graph(sizes), sum(p.price.nano for p in plan[1:])

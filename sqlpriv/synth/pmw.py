@@ -31,7 +31,7 @@ from sqlpriv.synth.asking import Guess, Known, Measure, Select, measured_where_c
 from sqlpriv.synth.independent import modelled, one_ways
 from sqlpriv.synth.joint import JointModel
 from sqlpriv.synth.marginals import LEAST_SIGMA, Floats, count_sigma, onto_simplex, total_of
-from sqlpriv.synth.method import Method, Option, Options, Phase, shared
+from sqlpriv.synth.method import Method, Option, Options, Phase, Space, shared
 from sqlpriv.synth.progress import Progress, Report
 
 WEIGHTS = (0.1, 0.2, 0.7)
@@ -49,13 +49,9 @@ def workload(sizes: tuple[int, ...], degree: int) -> list[Clique]:
     return [c for width in widths for c in itertools.combinations(columns, width)]
 
 
-def phases(
-    sizes: tuple[int, ...],
-    strata: int,  # noqa: ARG001
-    price: Price,
-    options: Options,
-) -> tuple[Phase, ...]:
+def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     """Returns the one-way marginals and the rounds; prices add up to `price` exactly."""
+    sizes = space.sizes
     rounds = min(options["rounds"], len(workload(sizes, options["degree"])))
     if not rounds:
         return (Phase("one-way marginals", "noise", price, 1, one_ways(sizes, price)),)
@@ -72,14 +68,14 @@ def phases(
 def fit(
     measure: Measure,
     select: Select,
-    sizes: tuple[int, ...],
-    strata: int,
+    space: Space,
     price: Price,
     options: Options,
     report: Report,
 ) -> tuple[JointModel, ...]:
     """Returns one joint table per stratum. Spends exactly `price`; see the module."""
-    columns, plan = modelled(sizes), phases(sizes, strata, price, options)
+    sizes, strata = space.sizes, space.strata
+    columns, plan = modelled(sizes), phases(space, price, options)
     report(Progress("measuring one-way marginals", 0, 1))
     ones = measure(plan[0].marginals)
     totals = [total_of([r.values[s] for r in ones], [r.sigma for r in ones]) for s in range(strata)]

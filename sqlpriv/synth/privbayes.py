@@ -40,7 +40,7 @@ from sqlpriv.kernel.release import Release
 from sqlpriv.synth.asking import Guess, Known, Measure, Select, measured_where_chosen
 from sqlpriv.synth.independent import modelled, one_ways
 from sqlpriv.synth.marginals import Floats, count_sigma, onto_simplex, total_of
-from sqlpriv.synth.method import Method, Option, Options, Phase, shared
+from sqlpriv.synth.method import Method, Option, Options, Phase, Space, shared
 from sqlpriv.synth.network import NetworkModel, Node, extended, flat
 from sqlpriv.synth.progress import Progress, Report
 
@@ -66,12 +66,12 @@ class _Stratum:
 
 
 def phases(
-    sizes: tuple[int, ...],
-    strata: int,  # noqa: ARG001
+    space: Space,
     price: Price,
     options: Options,  # noqa: ARG001
 ) -> tuple[Phase, ...]:
     """Returns the one-way marginals and the rounds; prices add up to `price` exactly."""
+    sizes = space.sizes
     rounds = len(modelled(sizes)) - 1
     if rounds < 1:
         return (Phase("one-way marginals", "noise", price, 1, one_ways(sizes, price)),)
@@ -88,14 +88,14 @@ def phases(
 def fit(
     measure: Measure,
     select: Select,
-    sizes: tuple[int, ...],
-    strata: int,
+    space: Space,
     price: Price,
     options: Options,
     report: Report,
 ) -> tuple[NetworkModel, ...]:
     """Returns one network per stratum. Spends exactly `price`; see the module."""
-    columns, plan = modelled(sizes), phases(sizes, strata, price, options)
+    sizes, strata = space.sizes, space.strata
+    columns, plan = modelled(sizes), phases(space, price, options)
     report(Progress("measuring one-way marginals", 0, 1))
     ones = measure(plan[0].marginals)
     rng = np.random.default_rng()  # what it draws is post-processing of releases

@@ -19,12 +19,16 @@ from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.synth import binning
 from sqlpriv.synth.asking import Asker, Gate
+from sqlpriv.synth.cliques import StratumCliques
 from sqlpriv.synth.decode import arrow_type, published_type
 from sqlpriv.synth.domain import Domain, discretise
 from sqlpriv.synth.drawing import UNASKED_ROWS, draw_table, impossible
-from sqlpriv.synth.method import Method, Phase, shared
+from sqlpriv.synth.method import Method, Model, Phase, Space, shared
 from sqlpriv.synth.progress import Progress, Report, silent
 from sqlpriv.synth.registry import MAX_ROWS, method_of, options_of
+
+NAMED = 5
+"""How many merged strata a note names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +51,12 @@ class Job:
 
     def phases(self) -> tuple[Phase, ...]:
         """Returns what the price will be spent on, in order."""
-        sizes, strata = self.domain.sizes, self.domain.strata_count
-        return self.method.phases(sizes, strata, self.parts[1], self.options)
+        return self.method.phases(self.space, self.parts[1], self.options)
+
+    @property
+    def space(self) -> Space:
+        """Levels of the columns and of the strata."""
+        return Space(self.domain.sizes, self.domain.strata_shape)
 
     @property
     def parts(self) -> tuple[tuple[Price, ...], Price]:
@@ -187,24 +195,17 @@ def synthesize(
     inside = gate.release(fine) if (fine := job.fine()) else ()
     columns = dict(zip(job.binned, inside, strict=True))
     job = replace(job, domain=binning.refined(job.domain, columns, job.options["binning"]))
-    asker, sizes = Asker(gate, job.domain, list(inside)), job.domain.sizes
-    fit = job.method.fit
-    models = fit(
-        asker.measure,
-        asker.select,
-        sizes,
-        job.domain.strata_count,
-        method_price,
-        job.options,
-        report,
-    )
+    asker, fit = Asker(gate, job.domain, list(inside)), job.method.fit
+    models = fit(asker.measure, asker.select, job.space, method_price, job.options, report)
     report(Progress("drawing rows", 0, 1))
     rng = np.random.default_rng()
     table = draw_table(job.domain, job.options, job.zeros, models, shares, rng)
     report(Progress("drawing rows", 1, 1))
     types = {x.column.name: published_type(x.column.sql_type) for x in _all(job.domain)}
     ordered = {name: types[name] for name in job.domain.output}
-    return Synthesis(table, ordered, tuple(asker.releases), _notes(job, table, shares is not None))
+    return Synthesis(
+        table, ordered, tuple(asker.releases), _notes(job, table, models, shares is not None)
+    )
 
 
 def _all(domain: Domain) -> tuple[Any, ...]:
@@ -249,7 +250,25 @@ def _check_totals(job: Job, shares: NDArray[np.float64] | None) -> None:
         )
 
 
-def _notes(job: Job, table: pa.Table, weighted: bool) -> tuple[str, ...]:
+def _notes(job: Job, table: pa.Table, models: Sequence[Model], weighted: bool) -> tuple[str, ...]:
+    found = _row_notes(job, table, weighted)
+    merged = [i for i, m in enumerate(models) if isinstance(m, StratumCliques) and m.merged]
+    if not merged:
+        return found
+    names = ", ".join(_label(job.domain, i) for i in merged[:NAMED])
+    more = ", …" if len(merged) > NAMED else ""
+    what = f"{len(merged)} of {len(models)} strata are too small to be modelled by themselves"
+    return (*found, f"{what} and follow the population: {names}{more}")
+
+
+def _label(domain: Domain, stratum: int) -> str:
+    """Returns a stratum as people write it: (1, 'a')."""
+    at = np.unravel_index(stratum, domain.strata_shape)
+    values = (s.key.values[int(i)] for s, i in zip(domain.strata, at, strict=True))
+    return f"({', '.join('NULL' if v is None else repr(v) for v in values)})"
+
+
+def _row_notes(job: Job, table: pa.Table, weighted: bool) -> tuple[str, ...]:
     rows = job.options["rows"]
     total = (
         "the row count is the noised total" if rows is None else f"the row count {rows} is given"

@@ -1,0 +1,252 @@
+"""Pooled strata: a model of the whole population, and what each stratum has of its own.
+
+1. Of the population the one-way marginals are measured, and of every stratum its size.
+2. The noised sizes and the noise alone say how much of what is left the population's model gets
+   (`share`), and which strata are large enough to say anything of themselves (`taking_part`). The
+   others are merged: they stay what the population's model says of them.
+3. A model of the population is made over all columns, those of the strata among them, as without
+   strata: round by round the marginal that it knows worst.
+4. Given a stratum's levels it is that stratum's model, from which the stratum goes on with rounds
+   of its own; what it measures is shrunk towards what was expected (`shrinkage`).
+5. The strata's models are moved together to add up to the population's tables (`reconciling`).
+
+So with all of the price for the population this is the method without strata, with none of it
+every stratum by itself, and in between each has what the other measured.
+
+Price. Let p be the price, A the part of steps 1 and 3 that counts the population, B that of 1 and 4
+that counts inside strata, A + B = p. Every stratum's measurements and choices add up to at most B
+(`Run.left` is what it may still spend), and no unit is counted in two strata at more than its bound
+allows, so all strata together cost B: parallel composition, as one norm (`kernel.sensitivity`).
+That is added to A: sequential composition, which holds for prices chosen after earlier answers, as
+the shares are here (Whitehouse, Ramdas, Rogers and Wu 2023, "Fully adaptive composition"; a filter
+stops at p, which the gate is). Steps 2 and 5 look at released numbers only and cost nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from sqlpriv.kernel.budget import Price
+from sqlpriv.synth.adaptive import BETWEEN, Rounds, Run, closure, fitted, scaled, small
+from sqlpriv.synth.annealing import ROUNDS_PER_COLUMN, anneal
+from sqlpriv.synth.asking import Marginal, Measure, Select
+from sqlpriv.synth.cliques import StratumCliques, conditioned, given
+from sqlpriv.synth.independent import modelled
+from sqlpriv.synth.junction import Clique, Graph
+from sqlpriv.synth.marginals import Floats
+from sqlpriv.synth.method import Options, Phase, Space, shared
+from sqlpriv.synth.progress import Progress, Report
+from sqlpriv.synth.reconciling import reconciled
+from sqlpriv.synth.tree import Noisy
+
+OWN = 0.005
+POWER = 0.7
+"""How far strata are from what a good model of the population says of a pair of their columns, as a
+share of their rows, and how the population's share falls with the noise. Both were fitted to census
+rows (examples/papers/synth): the population gets 0.89 at epsilon = 1, where 0.7 and 0.8 were worse,
+and 0.31 at epsilon = 5, where 0.1 and 0.7 were."""
+LEAST, MOST = 0.2, 0.95
+ROUNDS = 8
+"""About how many rounds a stratum plays."""
+DEARER = 2.0
+"""How many times the rho of a round is that of one that taught nothing: AIM's 4 leaves most of the
+price to a few last rounds, which is worse where a model exists to begin with."""
+TIMES = 5.0
+"""How many standard deviations of a round's noise a stratum must have in rows to take part."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Columns by number: the modelled ones, then those of STRATIFY BY that have several levels."""
+
+    space: Space
+
+    @property
+    def columns(self) -> Clique:
+        """The modelled columns."""
+        return modelled(self.space.sizes)
+
+    @property
+    def strata(self) -> Clique:
+        """The columns whose levels tell strata apart."""
+        begin = len(self.space.sizes)
+        return tuple(begin + i for i, n in enumerate(self.space.strata_shape) if n > 1)
+
+    @property
+    def strata_sizes(self) -> tuple[int, ...]:
+        """How many levels those have."""
+        return tuple(n for n in self.space.strata_shape if n > 1)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """Sizes of all columns."""
+        return Graph((*self.space.sizes, *self.space.strata_shape))
+
+    def levels(self, stratum: int) -> dict[int, int]:
+        """Returns the levels that a stratum is made of, by column."""
+        begin, found = len(self.space.sizes), np.unravel_index(stratum, self.space.strata_shape)
+        return {column: int(found[column - begin]) for column in self.strata}
+
+
+def phases(space: Space, price: Price) -> tuple[Phase, Phase]:
+    """Returns what is measured first, and the rounds, whose shares depend on it."""
+    columns = modelled(space.sizes)
+    nominal = ROUNDS_PER_COLUMN * (len(columns) + 1)
+    measured = 0.9 * (len(columns) + 1)
+    first, rest = shared(price, [measured, nominal - measured])
+    shared(rest, [1.0, 1.0])  # refuses what cannot pay for choosing and measuring
+    size, *each = shared(first, [1.0] * (len(columns) + 1))
+    ones = tuple(Marginal((c,), p, pooled=True) for c, p in zip(columns, each, strict=True))
+    what = "population, then strata: chosen marginals"
+    return (
+        Phase("population: one-way marginals", "noise", first, 1, (Marginal((), size), *ones)),
+        Phase(what, "exponential mechanism and noise", rest, nominal),
+    )
+
+
+def share(rows: float, sigma: float, sizes: Sequence[int]) -> float:
+    """Returns the part of the price that `pooling = auto` spends on the population.
+
+    The population's model gets better with its price until its noise is below what strata have of
+    their own; from there on what it gains is lost on them. The noise that would be in every pair
+    of columns, were all of them measured for the whole price, is compared with OWN.
+
+    Args:
+        rows: The noised size of the population.
+        sigma: Standard deviation of a count's noise if it had the whole price.
+        sizes: Levels of the columns.
+    """
+    pairs = math.comb(len(sizes), 2)
+    cells = (sum(sizes) ** 2 - sum(n**2 for n in sizes)) / 2 / max(pairs, 1)
+    noise = math.sqrt(2 / math.pi * pairs) * sigma * cells / max(rows, 1.0)
+    wanted: float = (noise / OWN) ** POWER
+    return min(max(wanted, LEAST), MOST)
+
+
+def fit(
+    measure: Measure, select: Select, space: Space, price: Price, options: Options, report: Report
+) -> tuple[StratumCliques, ...]:
+    """Returns one junction-tree model per stratum. Spends exactly `price`; see the module."""
+    ones, rest = phases(space, price)
+    report(Progress(ones.name, 0, 1))
+    sizes, *marginals = measure(ones.marginals)
+    layout = Layout(space)
+    everybody = Run(layout.graph, 0, 0)
+    everybody.take(layout.strata, sizes, sizes.values.reshape(layout.strata_sizes))
+    for question, release in zip(ones.marginals[1:], marginals, strict=True):
+        everybody.learn(question.clique, release, 0)
+    everybody.model = fitted(everybody, options["engine"], BETWEEN)
+    noise = sizes.sigma, sizes.price
+    population = options["pooling"]
+    if population == "auto":
+        levels = [layout.graph.sizes[c] for c in (*layout.columns, *layout.strata)]
+        population = share(everybody.size, scaled(noise, price), levels)
+    own = min(round(rest.price.nano * (1 - population)), rest.price.nano - 2)
+    part = taking_part(sizes.values.ravel(), noise, own)
+    own = own if part else 0
+    playing = _Playing(measure, select, layout, price, options, report)
+    everybody.left = rest.price.nano - own
+    pooled = marginals[0].sigma, marginals[0].price
+    playing.play([everybody], pooled, (*layout.columns, *layout.strata), own, pooled=True)
+    runs = [_started(everybody, layout, s) for s in range(space.strata)]
+    if own:
+        _size(measure, runs, part, type(price)(own))
+        for s in part:
+            runs[s].left = own
+        playing.play(runs, noise, layout.columns, 0, pooled=False)
+        _reconcile(everybody, runs, part, layout)
+    return tuple(
+        StratumCliques(run.model, run.size, s not in part)
+        for s, run in enumerate(runs)
+        if run.model is not None
+    )
+
+
+def taking_part(sizes: Floats, noise: tuple[float, Price], own: int) -> list[int]:
+    """Returns the strata that have rounds of their own: those whose noised size is TIMES the noise
+    of a round and more."""
+    if own < 2:
+        return []
+    each = scaled(noise, type(noise[1])(max(own // ROUNDS, 1)))
+    return [s for s, n in enumerate(sizes.tolist()) if n >= TIMES * each]
+
+
+def _started(everybody: Run, layout: Layout, stratum: int) -> Run:
+    """Returns a stratum of which the population's model alone is known, and its size from it."""
+    assert everybody.model is not None
+    levels = layout.levels(stratum)
+    prior = conditioned(everybody.model, everybody.graph, levels)
+    at = tuple(levels[c] for c in layout.strata)
+    size = float(everybody.model.counts(layout.strata)[at])
+    variance = float(everybody.tables[layout.strata].variance[at])
+    return Run(everybody.graph, 0, 2, totals=[(size, variance)], model=prior, prior=prior)
+
+
+def _size(measure: Measure, runs: Sequence[Run], part: Sequence[int], price: Price) -> None:
+    """Counts the strata that have no rounds. They could have had them for this price: what the
+    others ask costs no more if these ask, too."""
+    others = tuple(s for s in range(len(runs)) if s not in part)
+    if others:
+        (release,) = measure([Marginal((), price, others)])
+        for row, s in enumerate(others):
+            runs[s].take((), release, np.asarray(release.values[row]))
+
+
+@dataclass(frozen=True)
+class _Playing:
+    """What all rounds of a statement share."""
+
+    measure: Measure
+    select: Select
+    layout: Layout
+    price: Price
+    options: Options
+    report: Report
+
+    def play(
+        self,
+        runs: Sequence[Run],
+        noise: tuple[float, Price],
+        columns: Sequence[int],
+        later: int,
+        pooled: bool,
+    ) -> None:
+        """Plays the rounds of the population, or of all strata that have something left."""
+        for run in runs:
+            run.step = max(2, run.left // (ROUNDS_PER_COLUMN * len(columns)))
+        strata = sum(run.left > 0 for run in runs)
+        whole = closure(columns, self.options["degree"])
+        candidates = small(whole, self.layout.graph, self.options["cells"], strata)
+        rounds = Rounds(
+            self.measure, self.select, runs, candidates, noise, noise_penalty=True, pooled=pooled
+        )
+        anneal(rounds, self.price.nano, self.options, self.report, later, DEARER)
+
+
+def _reconcile(everybody: Run, runs: Sequence[Run], part: Sequence[int], layout: Layout) -> None:
+    """Moves the models of the strata that took part; the others' are the population's already."""
+    tables = {
+        clique: Noisy(noisy.values.copy(), noisy.variance)
+        for clique, noisy in everybody.tables.items()
+        if {*clique} - {*layout.strata}
+    }
+    models, total = {}, everybody.size
+    for s, run in enumerate(runs):
+        assert run.model is not None
+        model = replace(run.model, total=max(run.size, 1.0))
+        if s in part:
+            models[s] = model
+            continue
+        total -= model.total
+        for clique, noisy in tables.items():
+            rest, at = given(clique, layout.levels(s))
+            noisy.values[at] -= model.counts(rest)
+    levels = [layout.levels(s) for s in models]
+    found = reconciled([*models.values()], levels, tables, max(total, 1.0))
+    for s, model in zip(models, found, strict=True):
+        runs[s].model = model

@@ -1,0 +1,78 @@
+"""Noisy tables moved towards what was believed of them: empirical Bayes, cell by cell.
+
+A stratum's cell is taken to lie around the count m that its prior expects with a standard deviation
+of scale * m (and a little for cells that nobody is expected in). How far strata go from their prior
+differs from cell to cell - most are close to it, some relation of theirs is their own - so the
+scale is a mixture over SCALES, whose weights are estimated from all cells of the stratum together
+by expectation maximisation (Kiefer and Wolfowitz 1956; Efron 2016, "Empirical Bayes deconvolution
+estimates"; the mixture over scales is what makes shrinkage robust, as in Carvalho, Polson and Scott
+2010). A cell's estimate is its posterior mean. Only noised numbers are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from sqlpriv.synth.junction import Clique
+from sqlpriv.synth.marginals import Floats
+from sqlpriv.synth.tree import Noisy
+
+SCALES = np.array([0.001, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 4.0, 10.0])
+LIKELY = np.exp(-0.5 * (np.log(SCALES / 0.05) / 1.2) ** 2)
+"""The scales that are expected beforehand: about a twentieth, within a factor of 3."""
+AS_CELLS = 20.0
+"""How many cells that expectation weighs."""
+EMPTY = 0.2
+"""The part of a mean cell by which a cell of any expectation may be off at scale 1."""
+KEPT = 0.1
+"""What is left at least of a shrunk table's variance, as a share of its noise's."""
+STEPS = 8
+
+
+def shrunk(
+    tables: Mapping[Clique, Noisy], expected: Mapping[Clique, Floats]
+) -> dict[Clique, Noisy]:
+    """Returns the tables moved towards what was expected of them, with the posterior's variance.
+
+    Args:
+        tables: Of one stratum, at least one.
+        expected: For each of them, of its shape: counts, at least 0.
+    """
+    reach = _joined([m + EMPTY * m.mean() for m in (expected[c] for c in tables)])
+    apart = _joined([noisy.values - expected[c] for c, noisy in tables.items()])
+    noise = _joined([noisy.variance for noisy in tables.values()])
+    keep = _kept(reach, apart, noise)
+    ends = np.cumsum([noisy.values.size for noisy in tables.values()])[:-1]
+    return {
+        c: _moved(noisy, expected[c], k.reshape(noisy.values.shape))
+        for (c, noisy), k in zip(tables.items(), np.split(keep, ends), strict=True)
+    }
+
+
+def _kept(reach: Floats, apart: Floats, noise: Floats) -> Floats:
+    """Returns which share of its distance from the prior each cell keeps, shape (cells,)."""
+    spread = (np.maximum(reach, 1e-9)[:, None] * SCALES) ** 2
+    whole = spread + noise[:, None]
+    logs = -0.5 * (np.log(whole) + apart[:, None] ** 2 / whole)
+    likely = np.exp(logs - logs.max(axis=1, keepdims=True))
+    prior = AS_CELLS * LIKELY / LIKELY.sum()
+    weights = prior
+    for _ in range(STEPS):
+        each = likely * weights
+        each /= each.sum(axis=1, keepdims=True)
+        weights = each.sum(axis=0) + prior
+    each = likely * weights
+    each /= each.sum(axis=1, keepdims=True)
+    found: Floats = (each * (spread / whole)).sum(axis=1)
+    return found
+
+
+def _moved(noisy: Noisy, expected: Floats, keep: Floats) -> Noisy:
+    values = expected + keep * (noisy.values - expected)
+    return Noisy(values, noisy.variance * np.maximum(keep, KEPT))
+
+
+def _joined(tables: list[Floats]) -> Floats:
+    return np.concatenate([table.ravel() for table in tables])

@@ -1,0 +1,175 @@
+"""Pooled strata: what they pay, who takes part, what the population's model is worth to them."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from fake_gate import FakeGate
+from test_mst import NAMES, dependence, table
+
+from sqlpriv.errors import DataError
+from sqlpriv.kernel.budget import Epsilon, Rho
+from sqlpriv.synth import pooling, shrinkage
+from sqlpriv.synth.cliques import conditioned, given
+from sqlpriv.synth.junction import Graph
+from sqlpriv.synth.mirror import estimate
+from sqlpriv.synth.reconciling import reconciled
+from sqlpriv.synth.synthesis import prepare, synthesize
+from sqlpriv.synth.tree import Noisy
+
+SIZES = (3, 4, 2, 3)
+"""Three columns, then one that makes three strata."""
+LEVELS = [{3: s} for s in range(3)]
+
+
+def people(rows: int, small: int) -> dict[str, list[int]]:
+    """b follows a; `small` rows are in s = 1."""
+    rng = np.random.default_rng(3)
+    a = rng.integers(0, 4, rows)
+    data = {n: rng.integers(0, 4, rows) for n in "cde"}
+    data |= {"a": a, "b": np.where(rng.random(rows) < 0.9, a, data["c"])}
+    data["s"] = (np.arange(rows) < small).astype(int)
+    return {n: x.tolist() for n, x in data.items()}
+
+
+def made(data, price, bounds=None, **options):
+    declared = table(**(bounds or {}))
+    job = prepare(declared, NAMES, ("s",), None, "aim", options, price)
+    gate = FakeGate(data, declared, price)
+    return gate, synthesize(job, gate, np.array([0.5, 0.5]))
+
+
+@pytest.mark.parametrize("share", ["auto", 0.01, 0.5, 0.99])
+@pytest.mark.parametrize("small", [0, 10, 2_000])
+@pytest.mark.parametrize("bounds", [{}, {"groups_per_unit": 2}])
+@pytest.mark.parametrize("price", [Rho(10**8 + 1), Epsilon(10**9 + 7), Rho(1_001)])
+def test_population_and_strata_add_up_to_the_price(share, small, bounds, price):
+    """To the nano, whoever takes part; and every stratum pays as much as any other."""
+    gate, _ = made(people(4_000, small), price, bounds, pooling=share)
+    assert gate.spent == price.nano
+    for losses in gate._losses.values():
+        assert len(set(losses)) == 1
+
+
+def test_a_price_that_cannot_be_shared_is_refused_before_anything_is_asked():
+    with pytest.raises(DataError):
+        prepare(table(), NAMES, ("s",), None, "aim", {}, Rho(5))
+
+
+def test_a_stratum_of_almost_nobody_follows_the_pool_and_the_note_says_so():
+    """Ten of 4,000 rows are in s = 1; at this price they say nothing of themselves. In the pool b
+    follows a, and so it does among the rows made for s = 1; without pooling it does not."""
+    found = []
+    for share in (0.3, 0):
+        _, out = made(people(4_000, 10), Rho(10**7), pooling=share)
+        inside = out.table.filter(np.asarray(out.table["s"]) == 1)
+        found.append(dependence(inside, "a", "b"))
+        assert any("follow the population: (1)" in note for note in out.notes) == (share > 0)
+    assert found[0] > 0.4
+    assert found[1] < 0.3
+
+
+def test_a_large_stratum_goes_its_own_way():
+    """b follows a in s = 0 and e in s = 1, of equal size; nobody is merged."""
+    data = people(4_000, 2_000)
+    data["b"] = [e if s else a for a, e, s in zip(data["a"], data["e"], data["s"], strict=True)]
+    _, out = made(data, Rho(10**8))
+    parts = [out.table.filter(np.asarray(out.table["s"]) == s) for s in (0, 1)]
+    assert dependence(parts[0], "a", "b") > 0.5 > 5 * dependence(parts[0], "e", "b")
+    assert dependence(parts[1], "e", "b") > 0.5 > 5 * dependence(parts[1], "a", "b")
+    assert not any("follow" in note for note in out.notes)
+
+
+def test_the_population_gets_less_where_noise_is_small():
+    """Its share falls as rows grow or noise shrinks, within its ends."""
+    shares = [pooling.share(160_000, sigma, (5,) * 10) for sigma in (0.01, 1.0, 2.0, 4.0, 100.0)]
+    assert shares == sorted(shares)
+    assert shares[0] == pooling.LEAST
+    assert shares[-1] == pooling.MOST
+    more_rows, more_levels = (160_001, (5,) * 10), (160_000, (5,) * 9 + (6,))
+    assert pooling.share(more_rows[0], 2.0, more_rows[1]) < shares[2]
+    assert pooling.share(more_levels[0], 2.0, more_levels[1]) > shares[2]
+    assert pooling.share(-50, 1.0, (5, 5)) == pooling.MOST
+
+
+def test_who_takes_part():
+    """A round of 8 for 8e6 nano has sigma 1 / sqrt(2 * 0.001) = 22.4: five times that is 111.8."""
+    noise = 1.0, Rho(500_000_000)
+    sizes = np.array([111.0, 112.0, -4.0, 1e6])
+    assert pooling.taking_part(sizes, noise, 8_000_000) == [1, 3]
+    assert pooling.taking_part(sizes, noise, 1) == []
+
+
+def world(seed: int) -> np.ndarray:
+    """Counts of all cells, 20,000 rows or so: strata differ."""
+    return np.random.default_rng(seed).gamma(0.5, 400, SIZES)
+
+
+def exact(counts: np.ndarray, cliques) -> dict[tuple[int, ...], Noisy]:
+    found = {}
+    for clique in cliques:
+        values = counts.sum(axis=tuple({0, 1, 2, 3} - {*clique}))
+        found[clique] = Noisy(values, np.ones(values.shape))
+    return found
+
+
+def test_a_model_given_a_level_is_bayes_rule():
+    """Against the joint table of the model, for each level of the strata's column."""
+    counts = world(5)
+    model = estimate(Graph(SIZES), exact(counts, [(0, 1), (1, 3), (2, 3)]), counts.sum())
+    joint = model.counts((0, 1, 2, 3))
+    for levels in LEVELS:
+        found = conditioned(model, Graph(SIZES), levels)
+        inside = joint[..., levels[3]]
+        assert found.total == pytest.approx(inside.sum())
+        assert np.allclose(found.counts((0, 1, 2)), inside, rtol=1e-9)
+    assert given((0, 3), {3: 2}) == ((0,), (slice(None), 2))
+
+
+def test_reconciled_strata_add_up_to_the_population():
+    """Strata that were fitted to noisy tables of their own meet the population's tables, also one
+    that crosses the strata; and their own relations stay: what is off is only spread."""
+    counts, rng = world(6), np.random.default_rng(7)
+    cliques = [(0, 1), (1, 2), (0, 3)]
+    models = []
+    for s in range(3):
+        own = exact(counts[..., s : s + 1], [(0, 1), (1, 2)])
+        tables = {
+            c: Noisy(np.maximum(n.values + rng.normal(0, 30, n.values.shape), 1.0), n.variance)
+            for c, n in own.items()
+        }
+        models.append(estimate(Graph(SIZES), tables, counts[..., s].sum()))
+    wanted = exact(counts, cliques)
+    found = reconciled(models, LEVELS, wanted, counts.sum())
+    for clique, which in itertools.product(cliques, ("before", "after")):
+        parts = models if which == "before" else found
+        rest = tuple(c for c in clique if c != 3)
+        tables = [m.counts(rest) for m in parts]
+        made = np.stack(tables, axis=-1) if 3 in clique else sum(tables)
+        apart = np.abs(made - wanted[clique].values).sum() / counts.sum()
+        assert apart < 2e-3 if which == "after" else apart > 5e-3
+    for before, after in zip(models, found, strict=True):
+        assert after.total == before.total
+        assert np.abs(after.shares((0, 1)) - before.shares((0, 1))).sum() < 0.1
+
+
+def test_tables_are_shrunk_by_their_noise():
+    """Mean squared error over 400 draws of 40 cells: never above the noisy table's own by more than
+    a tenth, far below it where the prior is right; a table far from the prior is left as it is; one
+    cell that is far off among right ones is left as it is, too."""
+    rng = np.random.default_rng(4)
+    truth = rng.uniform(50, 100, 40)
+    spike = np.zeros(40)
+    spike[7] = 60.0
+    near, far = (gap * rng.choice([-1, 1], 40) for gap in (5.0, 40.0))
+    for gap, most in ((0.0 * near, 0.25), (near, 1.1), (far, 1.1), (spike, 0.35)):
+        wrong = []
+        for _ in range(400):
+            noisy = Noisy(truth + rng.normal(0, 5, 40), np.full(40, 25.0))
+            (found,) = shrinkage.shrunk({(0,): noisy}, {(0,): truth + gap}).values()
+            wrong.append(np.mean((found.values - truth) ** 2))
+            assert (found.variance <= 25.0).all()
+            assert (found.variance >= 25.0 * shrinkage.KEPT).all()
+        assert np.mean(wrong) / 25 < most

@@ -72,6 +72,8 @@ MUTANTS = (
            'row = f"hash(hash({key}::UBIGINT,', 'row = f"hash(hash(0::UBIGINT,', SENSITIVITY),
     Mutant("a number is picked for the next cell", K + "scope.py",
            'self._once(cell)} + 1)', 'self._once(cell)} + 2)', RENDER),
+    Mutant("a column of the table passes for what is picked", K + "scope.py",
+           """while f'"{made}"' in taken:""", "while False:", RENDER),
     Mutant("one column holds whatever is picked", K + "scope.py",
            'f"sqlpriv_once{len(self.layers)}"', '"sqlpriv_once"', RENDER),
     Mutant("`within` is not filtered", K + "render.py",

@@ -114,10 +114,8 @@ class Ledger(LedgerFile):
         """
         unit = unit_table.lower()
         with self.begin() as db:
-            sql = (
-                "SELECT kind, nano, delta, yocto FROM standing WHERE unit_table = ? AND holder = ?"
-            )
-            if (row := db.execute(sql, (unit, holder)).fetchone()) is None:
+            found = "kind, nano, delta, yocto FROM standing WHERE unit_table = ? AND holder = ?"
+            if (row := db.execute(f"SELECT {found}", (unit, holder)).fetchone()) is None:
                 return None
             kind, delta, charges, keys = KINDS[row[0]], row[2], 0, 0
             booked: dict[int | None, list[tuple[Strata, int]]] = defaultdict(list)
@@ -189,13 +187,10 @@ class Ledger(LedgerFile):
                     raise errors.BudgetExhausted(said)
             sql = "SELECT strata FROM spending WHERE unit_table = ? AND snapshot_id = ?"
             there = db.execute(sql, (unit.lower(), at.snapshot)).fetchall()
-            told = (
-                {} if too_many([at.strata, *(json.loads(s) for (s,) in there)]) else dict(at.strata)
-            )
+            many = too_many([at.strata, *(json.loads(s) for (s,) in there)])
+            told = json.dumps({} if many else dict(at.strata))
             row = {"unit_table": unit.lower(), "snapshot_id": at.snapshot, "yocto": yocto}
-            return insert(
-                db, "charge", price, statement_id=statement, strata=json.dumps(told), **row
-            )
+            return insert(db, "charge", price, statement_id=statement, strata=told, **row)
 
     def seal(self, charge: int, statement: int, snapshot: int, new: list[Sealed]) -> list[Sealed]:
         """Stores noised answers under their charge, all or none; returns them numbered."""

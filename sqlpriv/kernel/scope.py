@@ -312,8 +312,11 @@ class Scope:
         Macros write an argument up to six times, and the engine plans each. Joins have no one row.
         """
         if text not in self.layers and self.base.endswith(f" AS {ROW}"):
-            self.layers[text] = f"sqlpriv_once{len(self.layers)}"
-            self.base = f"(SELECT *, {text} AS {self.layers[text]} FROM {self.base}) AS {ROW}"
+            made, taken = f"sqlpriv_once{len(self.layers)}", " ".join(self.texts.values()).lower()
+            while f'"{made}"' in taken:  # a column of the table may have any name
+                made += "_"
+            self.layers[text] = made
+            self.base = f"(SELECT *, {text} AS {made} FROM {self.base}) AS {ROW}"
         return f"{ROW}.{self.layers[text]}" if text in self.layers else text
 
     def added(self, query: a.Query) -> str:

@@ -332,6 +332,17 @@ def test_numbers_are_picked_once_a_row_wherever_the_row_comes_from(nasty: Engine
         assert text.count("list_position") == (2 if source is twice else 1)
 
 
+def test_a_column_of_any_name_is_not_mistaken_for_what_is_picked() -> None:
+    """DuckDB would take the table's column, silently, for one of the same name beside it."""
+    names = ["SQLPRIV_once0", "sqlpriv_ONCE0_", "sqlpriv_once1"]
+    engine, made = Engine(), contract({"id": "INTEGER", **dict.fromkeys(names, "INTEGER")})
+    engine.fill(made, [(1, 7, 8, 9)])
+    key = a.Key(col("sqlpriv_once1"), (9, 10))
+    query = a.Sum(a.Scan(made.table), a.Pick((key,), (5.0, 6.0)), -8.0, 8.0)
+    step = float(lattice_of(query, Type.REAL).step)
+    assert float(engine.exact([query], made)[0][0] * step) == 5.0
+
+
 def test_strata_may_be_any_expression(nasty: Engine) -> None:
     """Which columns a stratum reads is found in every form; a literal reads none."""
     forms = [lit("a"), lit(DAY), a.In(col("i"), (3,)), a.Bin(col("b"), (0,)), col("s"),

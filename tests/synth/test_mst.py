@@ -14,6 +14,7 @@ from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.budget import Epsilon, Price, Rho, rho_of
 from sqlpriv.kernel.contract import Categories, Interval
 from sqlpriv.synth import mst
+from sqlpriv.synth.method import Space
 from sqlpriv.synth.registry import REGISTRY, method_of, options_of
 from sqlpriv.synth.synthesis import prepare, steps, synthesize
 
@@ -182,8 +183,8 @@ def test_too_many_cells_or_strata_are_refused_before_anything_is_asked():
 
 def test_a_price_too_small_to_share_is_refused():
     with pytest.raises(DataError):
-        mst.phases((2, 2, 2), 1, Rho(5), {})
-    assert sum(p.price.nano for p in mst.phases((2, 2, 2), 1, Rho(9), {})) == 9
+        mst.phases(Space((2, 2, 2)), Rho(5), {})
+    assert sum(p.price.nano for p in mst.phases(Space((2, 2, 2)), Rho(9), {})) == 9
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,16 @@ def _block(
     columns[POPULATION] = pa.array([int(i >= first) for i in range(len(rows))], pa.int64())
     for i in range(len(output.groups)):
         columns[f"{SUMMED}{i}"] = pa.array([int(i not in kept)] * len(rows), pa.int64())
-    return pa.table(columns)
+    made = pa.table(columns)
+    return made if output.kept is None else made.filter(_selected(output, marginal, rows))
+
+
+def _selected(output: Output, marginal: Marginal, rows: Sequence[tuple[object, ...]]) -> Any:
+    """Returns which rows are of a combination of keys that was selected."""
+    chosen = [i for i, dimension in enumerate(output.groups) if dimension.selected]
+    at = [(n, len(output.strata) + i) for n, i in enumerate(chosen) if i in marginal.keys]
+    found = {tuple(values[n] for n, _ in at) for values in output.kept or ()}
+    return pa.array([tuple(row[i] for _, i in at) in found for row in rows], pa.bool_())
 
 
 def _typed(values: list[Any], type_: Any) -> Any:

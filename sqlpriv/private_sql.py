@@ -19,7 +19,7 @@ from sqlpriv.kernel.budget import NANO, Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.release import Measurement, Release
-from sqlpriv.kernel.sensitivity import batch_price, joint_price
+from sqlpriv.kernel.sensitivity import joint_price
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.explain import expected, explain, noises, summed, told
 from sqlpriv.plan.plan import Plan, plan
@@ -74,7 +74,7 @@ def due(kernel: Kernel, planned: Plan, contract: TableContract) -> Price:
         return planned.price  # what of it is sealed depends on the keys
     sealed = [_sealed(kernel, m, contract) for m in planned.measurements]
     fresh = [m for m, old in zip(planned.measurements, sealed, strict=True) if old is None]
-    nano = batch_price(fresh, contract).nano if fresh else 0
+    nano = joint_price(fresh, contract, {})[0].nano if fresh else 0
     nano += rounds.outstanding(planned.rounds, sealed, lambda m: _sealed(kernel, m, contract))
     return type(planned.price)(nano)
 

@@ -62,7 +62,7 @@ class Questions:
             self.access.kernel, contract, due, self.access.principal, select.text
         ) as allowance:
             if (asked := planned.selection) is not None:
-                found = allowance.select_keys(asked.source, asked.expr, asked.price, asked.yocto)
+                found = allowance.select_keys(asked.source, asked.exprs, asked.price, asked.yocto)
                 planned = plan(select, contract, budget, self._epsilon, found)
             releases, adapted = private_sql.asked(planned, allowance)
             spent = allowance.spent

@@ -23,6 +23,7 @@ from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.operations import type_of
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.kernel.render import macros, render, verifying
+from sqlpriv.kernel.sensitivity import joint_price
 from sqlpriv.kernel.vault import Kernel
 
 PLENTY = Budget("people", Rho(10**18), 1e-9)
@@ -126,3 +127,13 @@ def allowed(kernel: Kernel, limit: Price | None = None, table: str = "people") -
     assert found.unit is not None
     allowance = limit if limit is not None else kernel.ledger.account(found.unit.table).left
     return Allowance(kernel, found, allowance, "ann", "SELECT …")
+
+
+def batch_price(asked: Sequence[Measurement], made: TableContract) -> Price:
+    """What a batch costs that is all of a statement."""
+    return joint_price(asked, made, {})[0]
+
+
+def left(allowance: Any) -> Price:
+    """What a statement may still spend."""
+    return type(allowance._limit)(allowance._limit.nano - allowance.spent.nano)

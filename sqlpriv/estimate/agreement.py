@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from sqlpriv.estimate.means import Array, Moments
+from sqlpriv.kernel.algebra import Distinct
 from sqlpriv.plan.plan import Output
 from sqlpriv.plan.rules import Recipe
 
@@ -35,7 +36,7 @@ def agreeing(output: Output, found: Mapping[Recipe, Moments]) -> dict[Recipe, Mo
     """Returns the moments with those of one aggregate in several marginals made to agree.
 
     Left as they are: aggregates whose marginals are not of the same rows (a value that no list
-    holds is in some and not in others; COUNT(DISTINCT unit) does not add up), and those without
+    holds is in some and not in others; COUNT(DISTINCT …) does not add up), and those without
     moments.
     """
     made = dict(found)
@@ -44,8 +45,10 @@ def agreeing(output: Output, found: Mapping[Recipe, Moments]) -> dict[Recipe, Mo
         return made
     for number in range(len(output.marginals[0].recipes)):
         same = {m.keys: m.recipes[number] for m in output.marginals}
-        counted = {r.count.source for r in same.values() if r.count is not None}
-        if len(same) > 1 and len(counted) <= 1 and all(found.get(r) for r in same.values()):
+        counts = [r.count for r in same.values() if r.count is not None]
+        adds_up = len({count.source for count in counts}) <= 1 and not any(
+            isinstance(count, Distinct) for count in counts)  # fmt: skip
+        if len(same) > 1 and adds_up and all(found.get(r) for r in same.values()):
             each = together({keys: found[recipe] for keys, recipe in same.items()}, sizes)
             made.update({recipe: each[keys] for keys, recipe in same.items()})
     return made

@@ -214,6 +214,11 @@ class Count:
 
 
 @dataclass(frozen=True)
+class Distinct(Count):
+    """How many different values of `of`, NULL and NaN left out, in each cell; see `Count`."""
+
+
+@dataclass(frozen=True)
 class Sum:
     """The sum of `of - (lower + upper) / 2` in each cell, `of` clamped to [lower, upper].
 

@@ -59,11 +59,6 @@ class Allowance(AbstractContextManager["Allowance"]):
         self._closed = True
         self._marginals.clear()
 
-    @property
-    def left(self) -> Price:
-        """What this statement may still spend."""
-        return type(self._limit)(self._limit.nano - self.spent.nano)
-
     def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
         """Answers a batch of measurements, in order: one charge, one read, noise, seals.
 
@@ -121,34 +116,34 @@ class Allowance(AbstractContextManager["Allowance"]):
             known[counted.keys] = np.array(cells, np.int64).reshape(a.strata_count(counted), -1)
         at = [*a.measured_strata(first)]
         scores = [sensitivity.score(c, known[c.query.keys][at]) for c in candidates]
-        chosen = []
+        chosen, pick = [], noise.chooser(distance, share)
         for stratum, row in enumerate(allowed):
             open_to = np.flatnonzero(row).tolist()
-            picked = noise.select([scores[i][stratum] for i in open_to], distance, share)
-            chosen.append(open_to[picked])
+            chosen.append(open_to[pick([scores[i][stratum] for i in open_to])])
         made = Sealed(named, price, 0.0, json.dumps(chosen).encode())
         self._ledger.seal(charge, self._begun(), self.contract.snapshot, [made])
         return tuple(chosen)
 
     def select_keys(
-        self, source: a.Relation, expr: a.Expr, price: Rho, yocto: int
-    ) -> tuple[Value, ...]:
+        self, source: a.Relation, exprs: tuple[a.Expr, ...], price: Rho, yocto: int
+    ) -> tuple[tuple[Value, ...], ...]:
         """Selects values that many units have, in ascending order: `noise.threshold`'s claim.
 
         They are keys for later questions. Price: as of a measurement without strata, and `yocto`
         of the budget's delta for keys. Raises as `release` does.
         """
         pick = noise.threshold(Scope(source, self.contract).unit.rows_per_unit, price, yocto)
-        named = a.fingerprint(("keys", source, expr))
+        named = a.fingerprint(("keys", source, exprs))
         if seal := self._find(named, price):
             self._ledger.replay(self._begun(), [seal.id])
-            return tuple(json.loads(seal.payload))
+            return tuple(map(tuple, json.loads(seal.payload)))
         with Reader(self._kernel.vault) as reader:
-            text = grouped(source, expr, self.contract, self._current(reader).hash_key)
+            text = grouped(source, exprs, self.contract, self._current(reader).hash_key)
             charge = self._charge([Measurement(a.Count(source), price)], yocto)
             groups = reader.groups(text)
-        picked = (groups[i][0] for i in pick([n for _, n in groups]))
-        found = tuple(sorted(v for v in picked if "\0" not in str(v) and len(str(v)) < 10_000))
+        picked = (groups[i][:-1] for i in pick([group[-1] for group in groups]))
+        fit = (v for v in picked if all("\0" not in str(x) and len(str(x)) < 10_000 for x in v))
+        found = tuple(sorted(fit))
         made = Sealed(named, price, 0.0, json.dumps(found).encode())
         self._ledger.seal(charge, self._begun(), self.contract.snapshot, [made])
         return found
@@ -170,7 +165,8 @@ class Allowance(AbstractContextManager["Allowance"]):
             if isinstance(query, a.Count) and query.of is None and query.keys in known:
                 exact[query] = known[query.keys][[*a.measured_strata(query)]].ravel().tolist()
             else:
-                groups[(query.source, query.strata)].append(query)
+                alone = query if isinstance(query, a.Distinct) else None
+                groups[(query.source, query.strata, alone)].append(query)
         if not groups:
             return self._charge(asked), exact
         with Reader(self._kernel.vault) as reader:

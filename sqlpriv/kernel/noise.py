@@ -86,11 +86,6 @@ def laplace(sensitivity_l1: int, epsilon: Epsilon) -> Noise:
     return Noise(sigma, scale, "discrete Laplace", _confirmed(made, sensitivity_l1, epsilon))
 
 
-def select(scores: Sequence[int], sensitivity: int, price: Price) -> int:
-    """Returns the number of a candidate: see `chooser`."""
-    return chooser(sensitivity, price)(scores)
-
-
 def chooser(sensitivity: int, price: Price) -> Callable[[Sequence[int]], int]:
     """Returns what picks the number of a candidate by scores, a high one more likely than a low.
 
@@ -127,8 +122,7 @@ def threshold(groups: int, rho: Rho, yocto: int) -> Callable[[Sequence[int]], li
     counts = map_domain(atom_domain(T="u32"), atom_domain(T="i64"))
     metric = l02inf_distance(absolute_distance(T="i64"))
     made = make_gaussian_threshold(counts, metric, scale, least)
-    l2 = math.isqrt(groups - 1) + 1
-    loss, delta = made.map((groups, l2, 1))
+    loss, delta = made.map((groups, math.isqrt(groups - 1) + 1, 1))
     if Fraction(loss) > Fraction(rho.nano, NANO) or Fraction(delta) > Fraction(yocto, YOCTO):
         raise KernelError("the threshold does not meet its price")
     return lambda exact: sorted(_run(made, dict(enumerate(exact))))

@@ -30,8 +30,7 @@ that came to: ILIKE and collations fold case and accents of the pattern, and É 
 folds to one of these; and what stands behind one in a pattern is no accent that could vanish."""
 
 SANE = "CASE WHEN {0} BETWEEN DATE '100000-01-01 (BC)' AND DATE '200000-01-01' THEN {0} END"
-"""A moment of which DuckDB can tell week, beginning and distance; it raises near the ends of time.
-"""
+"""A moment whose week, beginning and distance DuckDB can tell: near the ends of time it raises."""
 
 
 class Operation(NamedTuple):

@@ -33,12 +33,12 @@ SEALED_CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "allow_community_extensions": False,
+    "memory_limit": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') >> 21} MiB",
     "lock_configuration": True,
 }
-"""No files but the vault, no network, no extensions, and no way to change that by SQL."""
+"""No files but the vault, no network, no extensions, half of the memory, no way to change that."""
 TIMEOUT_SECONDS = 600.0
-"""A read takes no longer. The limit is one for all vaults and questions, so that what it tells is
-whether a read takes that long; the memory limit is DuckDB's own, four fifths of the machine's."""
+"""A read takes no longer. As the limit of memory, it is one for all: it says nothing else."""
 MACROS = """SELECT count(*) FROM duckdb_functions()
 WHERE NOT internal AND database_name = current_database()"""
 _PLAIN: set[str] = set()  # fingerprints of vaults that were seen to hold no macros
@@ -74,15 +74,18 @@ class Reader(AbstractContextManager["Reader"]):
             raise OperationalError(f"there is no vault {vault.name}; an owner's session makes one")
         failure = ""
         try:
+            self.fingerprint = fingerprint(vault)
             self._duckdb = duckdb.connect(str(vault), read_only=True, config=SEALED_CONFIG)
-        except duckdb.Error as error:
+            if fingerprint(vault) != self.fingerprint:  # another file has its name now
+                self._duckdb.close()
+                failure = "lock"
+        except (duckdb.Error, OSError) as error:
             failure = str(error).lower() or "?"
         if failure:  # raised out here, DuckDB's text is not its context
             busy = "lock" in failure or "different configuration" in failure
             why = "is being written" if busy else "cannot be opened"
             kind = VaultBusy if busy else OperationalError
             raise kind(f"the vault {vault.name} {why}; nothing was read or charged")
-        self.fingerprint = fingerprint(vault)
         if self.fingerprint not in _PLAIN and self._duckdb.execute(MACROS).fetchone() != (0,):
             self._duckdb.close()
             said = "holds macros, which could stand in for functions; DROP them, then ask again"
@@ -136,8 +139,8 @@ class Reader(AbstractContextManager["Reader"]):
         return exact
 
     @_silenced("the engine could not finish reading; the charge stays")
-    def groups(self, sql: str) -> list[tuple[Any, int]]:
-        """Returns the values and the exact counts of a rendered grouping."""
+    def groups(self, sql: str) -> list[tuple[Any, ...]]:
+        """Returns the values and, last, the exact counts of a rendered grouping."""
         return self._limited(sql).fetchall()
 
     def _limited(self, sql: str) -> duckdb.DuckDBPyConnection:

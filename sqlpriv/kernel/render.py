@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from importlib import resources
 from itertools import accumulate
 
-from sqlpriv.errors import Refused
+from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import TableContract, Type
 from sqlpriv.kernel.literals import levels, name
@@ -35,7 +35,10 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
 
     Its columns: `query` (position in `queries`), `cell` (its row-major number, over all strata) and
     `value` (the exact integer; BIGINT where all are counts). Cells without rows are left out.
+    A `Distinct` is alone: different values of joint groups do not add up into larger cells.
     """
+    if len(queries) > 1 and any(isinstance(query, a.Distinct) for query in queries):
+        raise KernelError("different values are counted by a statement of their own")
     source, strata = queries[0].source, queries[0].strata
     scope = Scope(source, contract)
     keys = list(dict.fromkeys(key for q in queries for key in q.keys))
@@ -52,7 +55,8 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
         # and values that a collation calls equal, but a list does not, would share one row's level
         columns |= {c: _narrow(key, columns[c]) for c, key in levelled.items()}
     rows = _rows(columns, scope, strata, kept != KEEP_ALL)
-    sums = [*levelled, "count(*) AS n", *(f"sum(v{i}) AS a{i}" for i in range(len(adds)))]
+    how = "count(DISTINCT " if isinstance(queries[0], a.Distinct) else "sum("
+    sums = [*levelled, "count(*) AS n", *(f"{how}v{i}) AS a{i}" for i in range(len(adds)))]
     grouped = f" GROUP BY {', '.join(levelled)}" if levelled else ""
     coded += ["n", *(f"a{i}" for i in range(len(adds)))]
     totals = [f"a{adds.index(text)}" if text else "n" for text in added]
@@ -64,25 +68,32 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     ) + "\nUNION ALL ".join(parts)
 
 
-def grouped(source: a.Relation, expr: a.Expr, contract: TableContract, hash_key: int) -> str:
-    """Returns the statement that counts units by a value: columns `value` and `n`, units less one.
+def grouped(
+    source: a.Relation, exprs: Sequence[a.Expr], contract: TableContract, hash_key: int
+) -> str:
+    """Returns the statement that counts units by values: them and, last, `n`, units less one.
 
-    Claim: a unit adds 1 to at most m values, m being the rows that are kept of it: its different
-    values are ranked by a keyed hash, as rows are in `bounding`. NULL is no value. Subtracting the
+    Claim: a unit adds 1 to at most m values (pairs and more are one value), m being the rows that
+    are kept of it: its different ones are ranked by a keyed hash, as rows are in `bounding`. One
+    with a NULL in it is none. Subtracting the
     same 1 from every count, and leaving out what is then 0, moves no count further; and no value
     that one unit alone has is even drawn for.
     """
     scope, loose = Scope(source, contract), _collated(contract)  # a spelling may be one unit's own
-    if scope.type(expr) not in ((Type.INTEGER,) if loose else (Type.INTEGER, Type.TEXT)):
+    types, m = [scope.type(expr) for expr in exprs], scope.unit.rows_per_unit
+    if not types or not {*types} <= {Type.INTEGER, Type.INTEGER if loose else Type.TEXT}:
         raise Refused("keys that are selected are whole numbers, or text without a collation")
-    text, m = scope.value(expr), scope.unit.rows_per_unit
-    text = f"TRY_CAST({text} AS BIGINT)" if scope.type(expr) is Type.INTEGER else text
-    first = f"row_number() OVER (PARTITION BY u ORDER BY hash(hash({hash_key}::UBIGINT, u, k)), k)"
+    pairs = zip(map(scope.value, exprs), types, strict=True)
+    texts = [f"TRY_CAST({x} AS BIGINT)" if of is Type.INTEGER else x for x, of in pairs]
+    named = ", ".join(f"{text} AS k{i}" for i, text in enumerate(texts))
+    k = ", ".join(f"k{i}" for i in range(len(texts)))
+    ranked = f"hash(hash({hash_key}::UBIGINT, u, {k})), {k}"
     return (
-        f"WITH rows AS (SELECT DISTINCT {scope.owner} AS u, {text} AS k"
-        f"{scope.source(f'({text}) IS NOT NULL')}),\n"
-        f"kept AS (SELECT * FROM rows QUALIFY {first} <= {m})\n"
-        "SELECT k AS value, count(*) - 1 AS n FROM kept GROUP BY k HAVING count(*) > 1"
+        f"WITH rows AS (SELECT DISTINCT {scope.owner} AS u, {named}"
+        f"{scope.source(*(f'({text}) IS NOT NULL' for text in texts))}),\n"
+        "kept AS (SELECT * FROM rows QUALIFY"
+        f" row_number() OVER (PARTITION BY u ORDER BY {ranked}) <= {m})\n"
+        f"SELECT {k}, count(*) - 1 AS n FROM kept GROUP BY {k} HAVING count(*) > 1"
     )
 
 

@@ -269,7 +269,8 @@ class Scope:
                 return self.value(self.derived[n.lower()])
             case a.Col(n):
                 text, domain = self.stored(expr), self.columns[n.lower()].domain
-                text = f"sqlpriv_number({text})" if self._real(expr) else text
+                real = "DOUBLE" in (SQL_TYPES[self.type(expr)], self.columns[n.lower()].sql_type)
+                text = f"sqlpriv_number({text})" if real else text
                 if not isinstance(domain, Interval):
                     return text
                 return f"sqlpriv_clamp({text}, {literal(domain.lower)}, {literal(domain.upper)})"
@@ -320,7 +321,7 @@ class Scope:
         return f"{ROW}.{self.layers[text]}" if text in self.layers else text
 
     def added(self, query: a.Query) -> str:
-        """Returns what a row adds to a cell, an integer or NULL; "" where every row adds 1."""
+        """Returns what a row adds to a cell, an integer, a `Distinct` value or NULL; "" for 1."""
         if isinstance(query, a.Sum):
             grid = lattice_of(query, self.type(query.of))
             return self.quantised(query.of, grid, query.lower, query.upper)
@@ -328,6 +329,8 @@ class Scope:
             return ""
         text = self.value(query.of)  # of arithmetic, maybe NaN
         text = f"sqlpriv_number({text})" if self.type(query.of) is Type.REAL else text
+        if isinstance(query, a.Distinct):
+            return text
         return f"CASE WHEN {text} IS NULL THEN NULL ELSE 1::UTINYINT END"
 
     def quantised(self, of: a.Expr, grid: Lattice, lower: Number, upper: Number) -> str:
@@ -346,9 +349,6 @@ class Scope:
         middle, step = literal(float(grid.middle)), literal(float(grid.step))
         real = self.stored(of) if plain else self.value(of)
         return f"sqlpriv_quantise({real}, {middle}, {step}, {grid.steps})"
-
-    def _real(self, expr: a.Col) -> bool:
-        return "DOUBLE" in (SQL_TYPES[self.type(expr)], self.columns[expr.name.lower()].sql_type)
 
 
 def key_of(contract: TableContract, column: str, row: str) -> tuple[str, str]:

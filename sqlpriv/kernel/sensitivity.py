@@ -6,9 +6,9 @@ rows in at most g strata and at most m rows in each of them (`render.bounding`);
 are kept depends on that unit's rows alone. So adding or removing a unit adds or removes at
 most m kept rows in each of at most g strata, and leaves every other kept row as it was.
 
-**Count.** A kept row raises one cell of its stratum by at most 1. The unit moves its strata by
-c_1, …, c_g' (g' <= g) with c_i <= m, in L1 *and* in L2 (all m rows may share a cell). Hence
-L1 = m g, and L2² = m² g.
+**Count, Distinct.** A kept row raises one cell of its stratum by at most 1. The unit moves its
+strata by c_1, …, c_g' (g' <= g) with c_i <= m, in L1 *and* in L2 (all m rows may share a cell).
+Hence L1 = m g, and L2² = m² g.
 
 **Sum.** A kept row adds to one cell an integer of at most `steps` in absolute value: the last thing
 the renderer does to it is to clamp it there. All m rows may share a cell and a sign. Hence
@@ -147,11 +147,6 @@ def joint_price(
     return type(asked[0].price)(nano), found
 
 
-def batch_price(asked: Sequence[Measurement], contract: TableContract) -> Price:
-    """Returns what a batch costs that is all of a statement; see `joint_price`."""
-    return joint_price(asked, contract, {})[0]
-
-
 @dataclass(frozen=True, eq=False)
 class Candidate:
     """One option of a private selection: a marginal, and what is publicly believed of it.
@@ -228,16 +223,13 @@ def level_scores(query: a.Level, exact: Sequence[int]) -> list[list[int]]:
     """
     h = np.reshape(np.array(exact, dtype=np.int64), (-1, len(query.levels.values)))
     if query.rank is None:
-        return _whole(h)
+        return h.tolist()
     share, rest = query.rank[0], query.rank[1] - query.rank[0]
     up_to = h.cumsum(axis=1)
     below, above = up_to - h, up_to[:, -1:] - up_to
     few, many = rest * below - share * (h + above), share * above - rest * up_to
-    return _whole(-np.maximum(few, many))
-
-
-def _whole(scores: NDArray[np.int64]) -> list[list[int]]:
-    return [list(map(int, row)) for row in scores]
+    found: list[list[int]] = (-np.maximum(few, many)).tolist()
+    return found
 
 
 def level_distance(query: a.Level, rows_per_unit: int) -> int:
@@ -245,7 +237,7 @@ def level_distance(query: a.Level, rows_per_unit: int) -> int:
     if query.rank is None:
         return rows_per_unit
     share, of = query.rank
-    if not 0 <= share <= of <= MAX_RANK or of == 0:
+    if {type(share), type(of)} != {int} or not 0 <= share <= of <= MAX_RANK or of == 0:
         raise KernelError(f"a rank is a share a / b with 0 <= a <= b <= {MAX_RANK}")
     return max(share, of - share) * rows_per_unit
 

@@ -56,7 +56,8 @@ class Aggregate:
     """One aggregate over private rows.
 
     Args:
-        kind: count, sum, mean, variance, stddev or level (a quantile or a mode).
+        kind: count, distinct (how many values), sum, mean, variance, stddev or level (a quantile or
+            a mode).
         of: What is aggregated; None for COUNT(*).
         type: Type of `of`.
         lower, upper: Public bounds of `of`; 0 and 0 for counts.
@@ -144,13 +145,12 @@ def _level(call: t.Call, arg: t.Node, of: a.Expr, binder: Binder) -> Aggregate:
 
 
 def _distinct(call: t.Call, of: a.Expr, call_filter: t.Node | None, binder: Binder) -> Aggregate:
-    """COUNT(DISTINCT key): values that identify a unit, or a row of it, are counted once each."""
-    if not (isinstance(of, a.Col) and binder.named.get(of.name.lower())):
-        said = "how many different values there are tells of single rows"
-        raise refuse(call, f"COUNT(DISTINCT …) counts units: {said}", _GROUPS)
+    """COUNT(DISTINCT x): of values that identify a unit, or a row of it, each is one unit's."""
+    units = isinstance(of, a.Col) and bool(binder.named.get(of.name.lower()))
     if call_filter is not None:
         of = _filtered(call_filter, of, binder)
-    return Aggregate("count", of, binder.shape(call, of).type, nullable=True, units=True)
+    kind = "count" if units else "distinct"
+    return Aggregate(kind, of, binder.shape(call, of).type, nullable=True, units=units)
 
 
 def _counts_all(call: t.Call, arg: t.Node) -> bool:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sqlpriv.dialect import sql
 from sqlpriv.dialect.tree import Name
-from sqlpriv.kernel.algebra import Asked, Count, Key, Level
+from sqlpriv.kernel.algebra import Asked, Count, Distinct, Key, Level
 from sqlpriv.kernel.budget import Price, Rho
 from sqlpriv.plan.estimators import half_interval
 from sqlpriv.plan.levels import rank_error
@@ -252,6 +252,8 @@ def _label(query: Asked, stratified: bool) -> str:
     if isinstance(query, Level):
         what = f"{100 * query.rank[0] / query.rank[1]:g} % quantile" if query.rank else "mode"
         return f"{what} among {len(query.levels.values)} levels{where}"
+    if isinstance(query, Distinct):
+        return "count of different values"
     if isinstance(query, Count):
         return ("count of rows" if query.of is None else "count of values") + where
     return f"centred sum over [{query.lower:g}, {query.upper:g}]" + where

@@ -20,6 +20,10 @@ MAX_CELLS = 100_000
 """Most cells of one statement: strata times groups."""
 
 
+Known = tuple[tuple[Value, ...], ...]
+"""Selected values: of each undeclared key of a statement, in the order of GROUP BY."""
+
+
 @dataclass(frozen=True)
 class Dimension:
     """One key of the answer's cells.
@@ -80,13 +84,13 @@ def groups(
     binder: Binder,
     aliases: Mapping[str, t.Node],
     strata: Sequence[Dimension],
-    known: tuple[Value, ...] | None = None,
+    known: Known | None = None,
 ) -> Grouped:
     """Returns the dimensions of GROUP BY: ordinals and aliases resolved, GROUP BY ALL spelt out.
 
     Args:
         select, binder, aliases, strata: The statement, and what was read of it.
-        known: The values that an undeclared key takes; None where none may be there.
+        known: The values that undeclared keys take; None where none may be there.
 
     Raises:
         Refused: An aggregate or a stratum among them, or a key without a finite public list.
@@ -97,13 +101,12 @@ def groups(
         resolved = _resolved(node, select, binder, aliases)
         for call in calls(resolved):
             raise refuse(call, "GROUP BY cannot hold an aggregate", "use HAVING to filter groups")
-        dimension = _dimension(resolved, node, binder, "GROUP BY", known)
-        if dimension.selected and any(d.selected and d.node != dimension.node for d in found):
-            raise refuse(
-                node,
-                "one key at most is without a list",
-                _listing(resolved, binder, dimension.type),
-            )
+        before = list(dict.fromkeys(d.node for d in found if d.selected))
+        normal = binder.normal(resolved)
+        place = before.index(normal) if normal in before else len(before)
+        listed = (values[place] for values in known or () if place < len(values))
+        alone = None if known is None else tuple(dict.fromkeys(listed))
+        dimension = _dimension(resolved, node, binder, "GROUP BY", alone)
         if dimension.node in [d.node for d in strata]:
             raise refuse(node, "this key of GROUP BY is a stratum already", "leave it out here")
         found.append(dimension)

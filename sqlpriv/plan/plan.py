@@ -16,7 +16,7 @@ from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DataError
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Budget, Price, Rho
-from sqlpriv.kernel.contract import TableContract, Value
+from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.release import Measurement
 from sqlpriv.plan import keys, outputs
 from sqlpriv.plan.aggregates import Aggregate
@@ -32,6 +32,7 @@ from sqlpriv.plan.split import split
 from sqlpriv.plan.traverse import everything
 
 PLAIN = Given()
+Known = keys.Known
 LEVELLED = ("count", "sum", "mean")
 """Kinds that have a population figure of their own under OPTIONS (population_share = …)."""
 
@@ -68,6 +69,7 @@ class Output:
         marginals: The tables that the answer has, in the order of their rows.
         having, order_by, limit, offset: As in SELECT, over the same columns.
         weights: The public table of WEIGHTS FROM, or ''.
+        kept: Combinations of selected keys that have rows; None where all cells have.
     """
 
     names: tuple[str, ...]
@@ -80,6 +82,7 @@ class Output:
     limit: t.Node | None = None
     offset: t.Node | None = None
     weights: str = ""
+    kept: Known | None = None
 
     @property
     def cells(self) -> int:
@@ -106,13 +109,13 @@ SHARE = 4
 
 @dataclass(frozen=True)
 class Selection:
-    """Values of a key without a declared list, selected before all else: `Allowance.select_keys`.
+    """Values of keys without a declared list, selected before all else: `Allowance.select_keys`.
 
     One selection serves all aggregates of its statement: each is then over the selected values.
     """
 
     source: a.Relation
-    expr: a.Expr
+    exprs: tuple[a.Expr, ...]
     price: Rho
     yocto: int
 
@@ -145,7 +148,7 @@ def plan(
     contract: TableContract,
     budget: Budget,
     session_epsilon: float | None,
-    known: tuple[Value, ...] | None = None,
+    known: Known | None = None,
 ) -> Plan:
     """Returns the plan of a private SELECT.
 
@@ -171,7 +174,7 @@ def plan(
     rest = tuple(x for x in select.options if x[0] not in (*KNOWN_OPTIONS, "report"))
     given = options(rest, select.pos)
     try:
-        none_yet = () if known is None and budget.keys >= SELECTIONS else known
+        none_yet: Known | None = () if known is None and budget.keys >= SELECTIONS else known
         output = _output(select, contract, price, given, none_yet)
     except RecursionError:
         raise refuse(
@@ -179,12 +182,12 @@ def plan(
             "an expression of this statement is nested too deeply",
             "write x IN (…) for a long chain of OR",
         ) from None
-    chosen_keys = next((d.key for d in output.groups if d.selected), None)
-    if chosen_keys is None or not isinstance(price, Rho):
+    chosen_keys = tuple(d.key.expr for d in output.groups if d.selected)
+    if not chosen_keys or not isinstance(price, Rho):
         return _planned(price, price, output, given, budget)
     part = Rho(price.nano // SHARE)
     rows = output.recipes[0].queries[0].source
-    selection = Selection(rows, chosen_keys.expr, part, budget.keys // SELECTIONS)
+    selection = Selection(rows, chosen_keys, part, budget.keys // SELECTIONS)
     rest_of_it = Rho(price.nano - part.nano)
     return replace(_planned(price, rest_of_it, output, given, budget), selection=selection)
 
@@ -224,7 +227,7 @@ def _output(
     contract: TableContract,
     price: Price,
     given: Given,
-    known: tuple[Value, ...] | None,
+    known: Known | None,
 ) -> Output:
     binder, aliases = Binder.of(contract, select.alias), outputs.aliases(select)
     if select.source is None and not _looks_elsewhere(select.where):
@@ -262,6 +265,7 @@ def _output(
         limit,
         offset,
         weights,
+        known if sum(d.selected for d in groups) > 1 else None,
     )
 
 
@@ -315,6 +319,12 @@ def _recipes(
             t.Literal(None, select.pos),
             "this statement asks for no aggregate",
             "add COUNT(*): declared levels themselves are public (DESCRIBE t)",
+        )
+    if cells.strata and any(aggregate.kind == "distinct" for aggregate in aggregates):
+        raise refuse(
+            t.Literal(None, select.pos),
+            "the different values of strata do not add up to the population's",
+            "write GROUP BY ROLLUP (…) in place of STRATIFY BY",
         )
     number = math.prod(len(key.values) for key in (*cells.strata, *cells.keys))
     try:

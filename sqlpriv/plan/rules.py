@@ -109,6 +109,12 @@ def expand_count(aggregate: Aggregate, cells: Cells) -> Recipe:
     return Recipe("count", cells.count(aggregate.of))
 
 
+def expand_distinct(aggregate: Aggregate, cells: Cells) -> Recipe:
+    """COUNT(DISTINCT x) → Distinct(of = x)."""
+    assert aggregate.of is not None  # as `aggregates.read` sees to
+    return Recipe("count", a.Distinct(cells.source, cells.strata, cells.keys, aggregate.of))
+
+
 def expand_sum(aggregate: Aggregate, cells: Cells) -> Recipe:
     """SUM(x) → Sum(x - middle) + middle · N; without the count where the middle is 0."""
     total, count = _centred(aggregate, cells), _denominator(aggregate, cells)
@@ -163,6 +169,7 @@ def expand_level(aggregate: Aggregate, cells: Cells) -> Recipe:
 
 RULES: dict[str, Rule] = {
     "count": expand_count,
+    "distinct": expand_distinct,
     "sum": expand_sum,
     "mean": expand_mean,
     "variance": expand_variance,

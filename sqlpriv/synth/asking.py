@@ -69,7 +69,7 @@ def measured_where_chosen(
     """Measures in each stratum the marginal that it chose, and returns one for each stratum.
 
     Price: `price` for all of it. Every stratum is covered by exactly one measurement of that price
-    (`kernel.sensitivity.batch_price`).
+    (`kernel.sensitivity.joint_price`).
     """
     asked = []
     for clique in sorted(set(picks)):

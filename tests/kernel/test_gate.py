@@ -16,7 +16,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from vaults import EXACT, allowed, ask, write
+from vaults import EXACT, allowed, ask, batch_price, left, write
 
 from sqlpriv.errors import (
     BudgetExhausted,
@@ -37,7 +37,7 @@ from sqlpriv.kernel.ledger import Ledger
 from sqlpriv.kernel.noise import Noise
 from sqlpriv.kernel.reader import Reader
 from sqlpriv.kernel.release import Measurement
-from sqlpriv.kernel.sensitivity import Candidate, batch_price
+from sqlpriv.kernel.sensitivity import Candidate
 from sqlpriv.kernel.vault import Kernel
 
 PEOPLE = """
@@ -121,6 +121,9 @@ def test_exact_answers_where_noise_is_bought_away(people: Kernel) -> None:
     assert males.tolist() == table[1:].tolist()
     assert ages.tolist() == [[12] * 5]
     assert sums.tolist() == [0, 0]  # of age - 2
+    different = a.Distinct(SCAN, (BY_SEX,), (), a.Col("age"))
+    both = ask(people, *(measured(q, Rho(10**16)) for q in (different, COUNT)))
+    assert [r.values.tolist() for r in both] == [[5, 5], [20, 40]]  # read apart, sealed apart
     real = ask(people, measured(a.Sum(SCAN, a.Col("x"), 0.0, 6.0), Rho(10**17)))[0]
     assert abs(real.values[0] - sum(i / 10 - 3 for i in range(60))) < 6 * real.sigma < 0.01
 
@@ -267,12 +270,12 @@ def test_the_whole_budget_can_be_spent_and_then_nothing(small: Kernel) -> None:
 def test_an_allowance_is_kept(people: Kernel) -> None:
     with allowed(people, Rho(100)) as allowance:
         allowance.release([measured(price=Rho(60))])
-        assert allowance.left == Rho(40)
+        assert left(allowance) == Rho(40)
         with pytest.raises(BudgetExhausted):
             allowance.release([measured(a.Count(SCAN), Rho(41))])
         allowance.release([measured(price=Rho(60))])  # a replay
         allowance.release([measured(a.Count(SCAN), Rho(40))])
-        assert (allowance.left, allowance.spent) == (Rho(0), Rho(100))
+        assert (left(allowance), allowance.spent) == (Rho(0), Rho(100))
     with pytest.raises(KernelError):
         allowance.release([measured(price=Rho(60))])
     assert spent(people) == 100
@@ -437,7 +440,7 @@ def test_a_choice_in_some_strata_scores_those(people: Kernel) -> None:
         assert spent(people) == EXACT.nano
         assert allowance.choose(inside(0), EXACT, EVERYWHERE[:1]) == (2,)
         assert spent(people) == EXACT.nano
-        assert allowance.left.nano == allowance._limit.nano - EXACT.nano
+        assert left(allowance).nano == allowance._limit.nano - EXACT.nano
 
 
 def test_strata_catch_up_with_what_was_charged(people: Kernel) -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import duckdb
 import pytest
@@ -89,16 +90,17 @@ def test_a_unit_is_counted_in_m_values_at_most_and_once_in_each(
     write(kernel.vault.with_name("without.duckdb"), gone)
     found = kernel.contracts()["people"]
     for key in range(3):
-        text = grouped(SCAN, WARD, found, key)
-        for_all = dict(_run(kernel, text))
-        without = dict(_run(kernel, text, "without.duckdb"))
-        moved = {w: for_all.get(w, 0) - without.get(w, 0) for w in {*for_all, *without}}
-        assert sum(moved.values()) == m
-        assert set(moved.values()) <= {0, 1}
-        assert None not in for_all
+        for exprs in ((WARD,), (WARD, a.Call("%", (a.Col("id"), a.Lit(1, a.Type.INTEGER))))):
+            text = grouped(SCAN, exprs, found, key)
+            for_all = {row[:-1]: row[-1] for row in _run(kernel, text)}
+            without = {row[:-1]: row[-1] for row in _run(kernel, text, "without.duckdb")}
+            moved = {w: for_all.get(w, 0) - without.get(w, 0) for w in {*for_all, *without}}
+            assert sum(moved.values()) == m
+            assert set(moved.values()) <= {0, 1}
+            assert not any(None in values for values in for_all)
 
 
-def _run(kernel: Kernel, text: str, vault: str = "") -> list[tuple[str, int]]:
+def _run(kernel: Kernel, text: str, vault: str = "") -> list[tuple[Any, ...]]:
     path = kernel.vault.with_name(vault) if vault else kernel.vault
     with duckdb.connect(str(path), read_only=True) as connection:
         return connection.execute(text).fetchall()
@@ -117,7 +119,7 @@ def test_values_without_one_spelling_are_refused(
 ) -> None:
     """Under a collation one unit's own spelling could stand for a whole group."""
     with pytest.raises(Refused, match="keys that are selected"):
-        grouped(SCAN, expr, replace(contract(columns), collated=collated), 0)
+        grouped(SCAN, (expr,), replace(contract(columns), collated=collated), 0)
 
 
 # --- through the gate ---
@@ -131,15 +133,17 @@ FROM range(3000) r(i);
 def test_many_have_it_or_it_is_not_there(make_kernel: MakeKernel) -> None:
     kernel = make_kernel(ROWS, budget=KEYS)
     with allowed(kernel) as allowance:
-        assert allowance.select_keys(SCAN, WARD, RHO, DELTA) == ("ward 0", "ward 1", "ward 2")
+        wards = (("ward 0",), ("ward 1",), ("ward 2",))
+        assert allowance.select_keys(SCAN, (WARD,), RHO, DELTA) == wards
         assert allowance.spent == RHO
-        assert allowance.select_keys(SCAN, WARD, RHO, DELTA) == ("ward 0", "ward 1", "ward 2")
+        assert allowance.select_keys(SCAN, (WARD,), RHO, DELTA) == wards
         assert allowance.spent == RHO  # replayed
-        assert allowance.select_keys(SCAN, a.Col("n"), RHO, DELTA) == tuple(range(7))
+        both = tuple((n, f"ward {w}") for n in range(7) for w in range(3))
+        assert allowance.select_keys(SCAN, (a.Col("n"), WARD), RHO, DELTA) == both
         none = a.Where(SCAN, a.In(WARD, ("rare 10",)))
-        assert allowance.select_keys(none, WARD, RHO, DELTA) == ()
+        assert allowance.select_keys(none, (WARD,), RHO, DELTA) == ()
         with pytest.raises(BudgetExhausted, match="nothing is left of keys_delta"):
-            allowance.select_keys(a.Where(SCAN, a.In(WARD, ("x",))), WARD, RHO, DELTA)
+            allowance.select_keys(a.Where(SCAN, a.In(WARD, ("x",))), (WARD,), RHO, DELTA)
     account = kernel.ledger.account("people")
     assert account is not None
     assert (account.keys_spent, account.spent) == (3 * DELTA, Rho(3 * RHO.nano))
@@ -148,5 +152,5 @@ def test_many_have_it_or_it_is_not_there(make_kernel: MakeKernel) -> None:
 def test_a_budget_that_keeps_no_delta_selects_nothing(make_kernel: MakeKernel) -> None:
     kernel = make_kernel(ROWS)
     with allowed(kernel) as allowance, pytest.raises(BudgetExhausted, match="keys_delta"):
-        allowance.select_keys(SCAN, WARD, RHO, DELTA)
+        allowance.select_keys(SCAN, (WARD,), RHO, DELTA)
     assert kernel.ledger.account("people").charges == 0

@@ -24,9 +24,16 @@ from scipy import stats
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel import noise
 from sqlpriv.kernel.budget import Epsilon, Price, Rho
-from sqlpriv.kernel.noise import MAX_SCALE, Noise, gaussian, laplace, root, select
+from sqlpriv.kernel.noise import MAX_SCALE, Noise, chooser, gaussian, laplace, root
 
 ALPHA = 1e-6
+
+
+def select(scores: list[int], sensitivity: int, price: Price) -> int:
+    """One choice among candidates of these scores."""
+    return chooser(sensitivity, price)(scores)
+
+
 DRAWS = 30_000
 
 

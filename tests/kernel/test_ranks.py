@@ -71,8 +71,8 @@ def test_the_best_level_holds_the_rank(values: list[int], percent: int) -> None:
     assert below * 100 <= percent * len(values) <= up_to * 100
 
 
-@pytest.mark.parametrize("rank", [(2, 1), (-1, 2), (0, 0), (1, MAX_RANK + 1)])
-def test_what_is_no_rank_is_refused(rank: tuple[int, int]) -> None:
+@pytest.mark.parametrize("rank", [(2, 1), (-1, 2), (0, 0), (1, MAX_RANK + 1), (0.5, 1), (True, 2)])
+def test_what_is_no_rank_is_refused(rank: tuple[Any, Any]) -> None:
     with pytest.raises(KernelError, match="a rank is"):
         level_distance(level(rank), 1)
 

@@ -10,6 +10,8 @@ import duckdb
 import pytest
 from vaults import write
 
+from sqlpriv.errors import VaultBusy
+from sqlpriv.kernel import reader as reading
 from sqlpriv.kernel.reader import Reader, fingerprint
 
 
@@ -80,3 +82,31 @@ def test_two_copies_of_a_vault_that_were_changed_have_two_fingerprints(tmp_path:
         write(path, f"UPDATE t SET race = {i + 1} WHERE id = 7; CHECKPOINT")
     assert vault.read_bytes()[:12288] == copy.read_bytes()[:12288]
     assert fingerprint(copy) != fingerprint(vault)
+
+
+def test_a_vault_that_is_swapped_while_it_is_opened_is_refused(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name that was read first would stand for the rows of another file."""
+    other = vault.with_name("other.duckdb")
+    write(other, "CREATE TABLE t (id INTEGER); INSERT INTO t VALUES (2), (3)")
+    connect = duckdb.connect
+
+    def swapping(*args: object, **named: object) -> duckdb.DuckDBPyConnection:
+        other.rename(vault)
+        return connect(*args, **named)  # type: ignore[arg-type]  # as they came
+
+    with monkeypatch.context() as patched:
+        patched.setattr(reading.duckdb, "connect", swapping)
+        with pytest.raises(VaultBusy, match="nothing was read"):
+            Reader(vault)
+    with Reader(vault) as opened:  # the second try finds one file
+        assert opened.fingerprint == fingerprint(vault)
+
+
+def test_memory_is_limited_by_the_machine_alone(reader: Reader) -> None:
+    (limit,) = reader._duckdb.execute("SELECT current_setting('memory_limit')").fetchone() or ("",)
+    machine = Path("/proc/meminfo").read_text().split()[1]
+    amount, unit = limit.split()
+    half = float(amount) * {"GiB": 2**20, "MiB": 2**10}[unit]
+    assert half == pytest.approx(int(machine) / 2, rel=0.02)

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from vaults import Engine
+from vaults import Engine, batch_price
 
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel import algebra as a
@@ -26,7 +26,7 @@ from sqlpriv.kernel.ready import checked
 from sqlpriv.kernel.release import Measurement
 from sqlpriv.kernel.render import verifying
 from sqlpriv.kernel.scope import Scope
-from sqlpriv.kernel.sensitivity import batch_price, bound_of, lattice_of, sensitivity
+from sqlpriv.kernel.sensitivity import bound_of, lattice_of, sensitivity
 
 TABLES = {
     "people": {"id": "INTEGER", "sex": "VARCHAR"},

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from vaults import Engine, contract
+from vaults import Engine, batch_price, contract
 
 from sqlpriv.errors import KernelError
 from sqlpriv.kernel import algebra as a
@@ -32,10 +32,10 @@ from sqlpriv.kernel.contract import (
 from sqlpriv.kernel.operations import check
 from sqlpriv.kernel.ready import checked
 from sqlpriv.kernel.release import Measurement
+from sqlpriv.kernel.render import render
 from sqlpriv.kernel.scope import Scope
 from sqlpriv.kernel.sensitivity import (
     REAL_STEPS,
-    batch_price,
     bound_of,
     lattice_of,
     sensitivity,
@@ -181,6 +181,41 @@ def test_a_worst_unit_attains_every_bound(engine: Engine, m: int, g: int) -> Non
     asked, *_ = moves(engine, everything, made, [*bystanders, *worst])
     for query, moved in zip(everything, asked, strict=True):
         assert (l1(moved), l2_squared(moved)) == claimed(query, made)
+
+
+@settings(max_examples=40)
+@given(rows, bounds, bounds, strata_lists, st.sampled_from(["s", "x", "y"]), st.booleans())
+def test_no_unit_moves_a_count_of_different_values_further(
+    engine: Engine, table: list[Row], m: int, g: int, strata: Any, of: str, keyed: bool
+) -> None:
+    made = contract(COLUMNS, DOMAINS, m=m, g=g)
+    query = a.Distinct(SCAN, strata, (BY_K,) if keyed and BY_K not in strata else (), a.Col(of))
+    for (moved,) in moves(engine, [query], made, table):
+        most_l1, most_l2 = claimed(query, made)
+        assert l1(moved) <= most_l1
+        assert l2_squared(moved) <= most_l2
+
+
+@pytest.mark.parametrize("m", [1, 3])
+@pytest.mark.parametrize("g", [1, 2])
+def test_a_worst_unit_attains_the_bound_of_different_values(engine: Engine, m: int, g: int) -> None:
+    """A unit all of whose values are its own; what others have, too, moves nothing."""
+    made = contract(COLUMNS, DOMAINS, m=m, g=g)
+    others = [(9, "a", 0.0, 1, 0.0, 0), (8, "b", 0.0, 1, 0.0, 0)]
+    worst = [(1, s, 0.0, 1, 0.0, 10 + i) for s in "ab" for i in range(m + 1)]
+    shared = [(1, s, 0.0, 1, 0.0, 0) for s in "ab"]
+    query = a.Distinct(SCAN, (BY_S,), (), a.Col("y"))
+    first, *_ = moves(engine, [query], made, [*others, *worst])
+    assert (l1(first[0]), l2_squared(first[0])) == claimed(query, made)
+    first, *_ = moves(engine, [query], made, [*others, *shared])
+    assert l1(first[0]) == 0
+
+
+def test_different_values_are_asked_alone() -> None:
+    """In one statement with others, groups of more keys would count a value once each."""
+    made = contract(COLUMNS, DOMAINS)
+    with pytest.raises(KernelError, match="statement of their own"):
+        render([a.Count(SCAN), a.Distinct(SCAN, of=a.Col("y"))], made, 0)
 
 
 def test_labels_of_a_real_column_are_what_they_say(engine: Engine) -> None:

@@ -33,6 +33,8 @@ SAME = [
     "SELECT GROUPING_ID(sex, race) AS g, SUM(income) / COUNT(*) FROM people "
     "GROUP BY ROLLUP (sex, race) ORDER BY g",
     "SELECT COUNT(*), AVG(age) FROM people GROUP BY ()",
+    "SELECT sex, race, COUNT(DISTINCT age), COUNT(DISTINCT note) FROM people "
+    "WHERE age < 30 GROUP BY CUBE (sex, race)",
 ]
 
 

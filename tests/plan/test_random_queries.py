@@ -140,6 +140,7 @@ def query(rng: random.Random) -> tuple[str, int]:
             f"COUNT({of})", f"SUM({of})", f"AVG({of})", f"SUM(CASE WHEN {test} THEN {of} END)",
             f"COUNT(*) FILTER (WHERE {test})", f"SUM({of} * (1 - {of}))",
             f"COUNT(DISTINCT {rng.choice(unit)})" if unit else "COUNT(*)",
+            f"COUNT(DISTINCT {of})",
         ]) + f" AS a{number + 1}")  # fmt: skip
     kept = rng.sample(tests, min(len(tests), rng.choice([0, 1, 1, 2])))
     where = " AND ".join(f"({test})" for test in kept) or "TRUE"
@@ -209,7 +210,7 @@ def ours(engine: duckdb.DuckDBPyConnection, found: Plan, made: TableContract) ->
 
 
 def same(x: Any, y: Any) -> bool:
-    return (not x and not y) or (
+    return (abs(x or 0) < 1e-9 and not y) or (
         x is not None and y is not None and math.isclose(x, y, rel_tol=1e-6, abs_tol=1e-6)
     )
 

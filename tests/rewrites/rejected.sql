@@ -154,12 +154,6 @@ SELECT STRING_AGG(note, ',') AS m FROM people STRATIFY BY sex;
 --   line 1, column 8: STRING_AGG has no private counterpart
 --   Hint: COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, MIN, MAX and MODE can be asked for
 
--- COUNT DISTINCT
-SELECT COUNT(DISTINCT age) AS m FROM people STRATIFY BY sex;
--- error
---   line 1, column 8: COUNT(DISTINCT …) counts units: how many different values there are tells of single rows
---   Hint: count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x
-
 -- an aggregate inside another
 SELECT SUM(AVG(income)) AS m FROM people STRATIFY BY sex;
 -- error
@@ -435,3 +429,9 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = -1) COUNT(*) AS n FROM peopl
 -- error
 --   line 1, column 1: epsilon is a positive finite number, not -1
 --   Hint: write epsilon = 0.1
+
+-- different values of strata
+SELECT COUNT(DISTINCT age) AS m FROM people STRATIFY BY sex;
+-- error
+--   line 1, column 1: the different values of strata do not add up to the population's
+--   Hint: write GROUP BY ROLLUP (…) in place of STRATIFY BY

@@ -7,7 +7,7 @@ import pytest
 from fake_gate import FakeGate
 from scipy.stats import multivariate_normal, spearmanr
 from tables import contract
-from vaults import allowed
+from vaults import allowed, left
 
 from sqlpriv.kernel.budget import Budget, Epsilon, Rho, rho_of
 from sqlpriv.kernel.contract import Categories, Interval
@@ -138,7 +138,7 @@ def test_the_gate_sums_scores_as_the_fake_one_does(make_kernel):
     job = prepare(kernel.contracts()["people"], NAMES, ("s",), None, "gaussian", {}, price)
     with allowed(kernel, price) as allowance:
         made = synthesize(job, allowance)
-        assert allowance.left.nano == 0
+        assert left(allowance).nano == 0
     gate = FakeGate(data, TABLE, price, exact=True)
     again = synthesize(prepare(TABLE, NAMES, ("s",), None, "gaussian", {}, price), gate)
     for real, fake in zip(made.releases, again.releases, strict=True):

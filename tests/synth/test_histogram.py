@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fake_gate import FakeGate
 from tables import contract
-from vaults import allowed
+from vaults import allowed, left
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.budget import Budget, Epsilon, Rho, rho_of
@@ -112,7 +112,7 @@ def test_the_real_gate_reads_the_prefixes_as_the_fake_one_does(make_kernel):
     job = prepare(found, WIDE_NAMES, ("t",), None, "histogram", {"bins": 50}, price)
     with allowed(kernel, price) as allowance:
         out = synthesize(job, allowance).table
-        assert allowance.left.nano == 0
+        assert left(allowance).nano == 0
     names = ("p", "q", "r", "t")
     assert Counter(zip(*(out[n].to_pylist() for n in names), strict=True)) == Counter(
         zip(*(rows[n] for n in names), strict=True)

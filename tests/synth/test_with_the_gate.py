@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
-from vaults import allowed
+from vaults import allowed, left
 
 from sqlpriv.kernel.budget import Budget, Epsilon, Rho
 from sqlpriv.kernel.contract import Categories, Interval
@@ -51,7 +51,7 @@ def test_the_gate_sells_it_at_its_price_and_replays_it_for_nothing(make_kernel, 
     for paid in (price.nano, 0):
         with allowed(kernel, price) as allowance:
             tables.append(synthesize(job, allowance).table)
-            assert price.nano - allowance.left.nano == paid
+            assert price.nano - left(allowance).nano == paid
     first, again = tables
     assert first.num_rows == again.num_rows
     assert 1800 < first.num_rows < 2200

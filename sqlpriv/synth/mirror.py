@@ -77,8 +77,9 @@ class _Descent:
         """Returns the marginals, the gradient and the loss at these potentials."""
         _, beliefs = self.propagated(theta)
         marginals = np.empty_like(theta)
-        for table, where in zip(self.split(marginals), self.plan.places, strict=False):
-            table[...] = where.take(beliefs[where.node])
+        found = self.plan.marginals(beliefs)
+        for table, marginal in zip(self.split(marginals), found, strict=False):
+            table[...] = marginal
         apart = marginals - self.target
         slope = self.weight * apart
         return marginals, slope, 0.5 * float(slope @ apart)

@@ -84,9 +84,9 @@ class _Mixture:
         tables = self._split(marginals)
         for s, share in enumerate(self.shares):
             _, beliefs = self._propagated(s, theta)
-            places = self.plans[s].places[len(self.models[s].potentials) :]
-            for table, place, (_, at) in zip(tables, places, self.given[s], strict=True):
-                table[at] += share * place.take(beliefs[place.node])
+            found = self.plans[s].marginals(beliefs)[len(self.models[s].potentials) :]
+            for table, marginal, (_, at) in zip(tables, found, self.given[s], strict=True):
+                table[at] += share * marginal
         apart = marginals - self.target
         slope = self.weight * apart
         return marginals, slope, 0.5 * float(slope @ apart)

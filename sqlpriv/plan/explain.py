@@ -19,9 +19,10 @@ from sqlpriv.plan.estimators import half_interval
 from sqlpriv.plan.levels import rank_error
 from sqlpriv.plan.outputs import AGGREGATE
 from sqlpriv.plan.plan import Marginal, Output, Plan
-from sqlpriv.plan.price import Paid, coefficients, half_width
+from sqlpriv.plan.price import half_width
 from sqlpriv.plan.rounds import templates
 from sqlpriv.plan.rules import Recipe
+from sqlpriv.plan.shares import Paid, coefficients
 from sqlpriv.plan.shown import epsilon_shown
 from sqlpriv.plan.stratification import population_cost, share_for, stratum_cost
 

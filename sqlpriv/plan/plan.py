@@ -24,10 +24,11 @@ from sqlpriv.plan.bind import Binder
 from sqlpriv.plan.estimators import Given, estimator, options
 from sqlpriv.plan.levels import chosen
 from sqlpriv.plan.literals import refuse
-from sqlpriv.plan.price import KNOWN_OPTIONS, Paid, shares, statement_price
+from sqlpriv.plan.price import KNOWN_OPTIONS, statement_price
 from sqlpriv.plan.relations import Reader
 from sqlpriv.plan.rounds import Rounds
 from sqlpriv.plan.rules import Cells, Recipe, expand
+from sqlpriv.plan.shares import Paid, shares
 from sqlpriv.plan.split import split
 from sqlpriv.plan.traverse import everything
 

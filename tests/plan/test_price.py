@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.budget import Epsilon, Price, Rho
 from sqlpriv.plan.plan import Plan, plan
-from sqlpriv.plan.price import importance, moves, price_of
+from sqlpriv.plan.price import price_of
+from sqlpriv.plan.shares import errors, moves
 
 OUTPUTS = ["COUNT(*)", "COUNT(hours)", "SUM(income)", "SUM(debt)", "AVG(income)", "AVG(hours)",
            "VARIANCE(income)", "STDDEV(age)", "SUM(7)"]  # fmt: skip
@@ -32,11 +33,10 @@ def test_the_shares_add_up_to_the_price(outputs: list[str], budget: object) -> N
 
 
 def _loss(found: Plan, shares: np.ndarray, price: Price) -> float:
-    """The sum of the outputs' squared relative errors that these shares would give."""
-    weights = importance(found.output.recipes)
-    a = np.array([weights[m.query] for m in found.measurements])
-    power = 1 if isinstance(price, Rho) else 2
-    return float((a / shares**power).sum())
+    """The length of the outputs' squared relative errors that these shares would give."""
+    paid, of = errors(found.output.recipes)
+    assert [m.query for m in found.measurements] == paid
+    return float(np.linalg.norm((of / shares ** (1 if isinstance(price, Rho) else 2)).sum(axis=1)))
 
 
 @pytest.mark.parametrize("budget", [BUDGET, PURE], ids=["zcdp", "pure"])
@@ -51,11 +51,24 @@ def test_no_other_split_has_a_smaller_error(budget: object) -> None:
     assert _loss(found, even, found.price) > 1.02 * best
 
 
+def test_what_errs_most_gets_more_than_it_does_where_errors_are_added_up() -> None:
+    """Least for the sum of errors: ε ∝ 2, 3/4, 3/4 to the power of a third. Its sum errs most."""
+    found = _planned(["COUNT(*)", "AVG(age)", "SUM(income)"], PURE)
+    paid, of = errors(found.output.recipes)
+    added = of.sum(axis=0) ** (1 / 3)
+    got = np.array([float(m.price.nano) for m in found.measurements])
+    ratio = got / got.sum() / (added / added.sum())
+    count, mean, total = (of / got**2).sum(axis=1)
+    assert count < mean < total
+    assert ratio[paid.index(found.output.recipes[2].total)] > 1.03  # type: ignore[arg-type]
+    assert ratio[paid.index(found.output.recipes[0].count)] < 0.98  # type: ignore[arg-type]
+
+
 def test_the_coefficients_are_the_derivatives_at_a_typical_cell() -> None:
     """AVG = 500 + S / N at S / N = 1000 / √12: the docstring's coefficients, by differences."""
     found = _planned(["AVG(income)"])
-    weights = importance(found.output.recipes)
-    count, total = (m.query for m in found.measurements)
+    paid, (of,) = errors(found.output.recipes)
+    weights, (count, total) = dict(zip(paid, of, strict=True)), paid
     n, s, h = 1e4, 1e4 * 1000 / 12**0.5, 1e-3
     size = (500**2 + 1000**2 / 12) ** 0.5
     by_n = (s / (n + h) - s / (n - h)) / (2 * h) * n / size

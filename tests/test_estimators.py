@@ -63,6 +63,7 @@ FORMS = [
     ("AVG(hours USING coinpress)", ", coinpress_steps = 2, coinpress_sigma = 12", 0.5),
     ("AVG(pay USING quantile)", "", 4000.0),
     ("AVG(pay)", ", population_share = 0.5", 4000.0),
+    ("AVG(hours)", ", population_share = auto", 0.5),
 ]
 
 
@@ -93,8 +94,8 @@ def test_a_wide_interval_is_asked_in_rounds_and_a_narrow_one_is_not(analyst: Ses
     sql = f"EXPLAIN PRIVACY {OPTIONS.format('')} sex, AVG(pay) AS p, AVG(hours) AS h FROM people"
     found = [row["measurement"] for row in _rows(analyst.execute(f"{sql} STRATIFY BY sex"))]
     assert found == ["count of rows", "centred sum over [0, 99]", "histogram of the range",
-                     "sum, clipped cell by cell", "output p", "output h", "total",
-                     "budget left after", "the same noise under pure epsilon"]  # fmt: skip
+                     "each cell's place in its range", "sum, clipped cell by cell", "output p",
+                     "output h", "total", "budget left after", "the same noise under pure epsilon"]  # fmt: skip
 
 
 def test_the_clipped_mean_is_nearer_than_the_plain_one(analyst: Session) -> None:
@@ -150,8 +151,8 @@ def test_other_estimators_are_refused(analyst: Session, what: str, message: str)
 
 @pytest.mark.parametrize(
     "option",
-    ["population_share = 1", "coinpress_steps = 0", "coinpress_steps = 2.5",
-     "coinpress_sigma = 0", "coinpress_sigma = 'x'", "population = 0.5"],
+    ["population_share = 1", "population_share = least", "coinpress_steps = 0",
+     "coinpress_steps = 2.5", "coinpress_sigma = 0", "coinpress_sigma = 'x'", "population = 0.5"],
 )  # fmt: skip
 def test_options_out_of_range_are_refused(analyst: Session, option: str) -> None:
     with pytest.raises(Refused, match="option"):

@@ -23,15 +23,17 @@ distribution's that is a bias, which the half-width does not tell (`quantile` co
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sqlpriv.estimate.means import Array, Moments
+from sqlpriv.kernel.algebra import Asked
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.plan.price import half_width
-from sqlpriv.plan.rounds import Bounds, Rounds, rounds, scaled, squared
+from sqlpriv.plan.rounds import Bounds, Rounds, denominator, rounds, scaled, squared
 
 if TYPE_CHECKING:
     from sqlpriv.estimate.rounds import Measure
@@ -52,9 +54,10 @@ class State:
     sigma: Array
 
 
-def mean(asked: Rounds, counted: Release, measure: Measure) -> Moments:
+def mean(asked: Rounds, known: Mapping[Asked, Release], measure: Measure) -> Moments:
     """Returns N and the last step's sum, for the cells' and the population's means."""
     recipe, steps = asked.recipe, rounds(asked)
+    counted = known[denominator(recipe)]
     n = np.maximum(counted.values, 1.0)
     start = np.full(n.shape, recipe.width / 2) if asked.sigma is None else asked.sigma
     state = State(np.full(n.shape, float(recipe.lower)), np.full(n.shape, float(recipe.upper)),

@@ -70,7 +70,8 @@ class Moments:
         var_n, var_s, var_q: Of their noise: numbers, but var_s may differ from cell to cell.
         z: The 95 % half-width in standard deviations.
         centre: What S is centred at in each cell, from the interval's middle: m = centre + S / N.
-        drift: Variance of a cell's mean that is not noise: what clipping may have left.
+        drift: Variance of a cell's mean that is not noise: what clipping may have left. Cells share
+            its cause, so it does not average out over them.
     """
 
     n: Array
@@ -152,7 +153,8 @@ def _mean(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
     mean = (share * part).sum(axis=0)
     own = (mean if weights is None else part) - m.centre
     noise = (share / n) ** 2 * (m.var_s + own**2 * m.var_n)
-    error = np.sqrt((noise + share**2 * m.drift).sum(axis=0))
+    drift = (share * np.sqrt(m.drift)).sum(axis=0)
+    error = np.sqrt(noise.sum(axis=0) + drift**2)
     known = np.asarray(present.any(axis=0))
     return Estimate(_known(known, recipe.middle + mean), _known(known, error), m.z, recipe.width)
 

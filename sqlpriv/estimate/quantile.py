@@ -1,34 +1,38 @@
-"""A mean of long-tailed values: a charged histogram says where to clip, and what clipping loses.
+"""A mean of long-tailed values: charged counts say where to clip, and what clipping loses.
 
-1. A noised histogram of every cell on a geometric grid (`plan.rounds.edges`). Small cells cannot
-   tell a tail from noise, so each bin is drawn towards the share that it has in all cells
-   together (the posterior mean, where a cell's count is expected to be the pooled one ± itself).
-   What the pooled bins themselves cannot tell from noise is drawn on from the last that they can.
-2. Around the histogram's mean c, half a width h is chosen cell by cell that minimises
+1. A noised histogram of all cells together, on a geometric grid (`plan.rounds.edges`), and each
+   cell's *place* in it: its mean bin, from a noised sum of bin numbers. Small cells cannot tell a
+   tail from noise, so they borrow it: a cell's own distribution is taken to be the pooled one,
+   tilted until it has the cell's place, and places are drawn together by what the cells' keys say.
+   What the pooled bins cannot tell from noise is drawn on from the last that they can.
+2. Around that distribution's mean c, half a width h is chosen cell by cell that minimises
 
        (h τ / n)² + (θ E(h))²
 
    τ being the noise that the rest of the price buys at a sensitivity of 1, E(h) the mean part of x
-   beyond c ± h by the histogram, and θ how far wrong E may be, relatively.
+   beyond c ± h by the distribution, and θ how far wrong E may be, relatively.
 3. The noised sum of x clipped there, and E(h) added back: post-processing. The variance (θ E)² is
    part of the half-width.
 
 The histogram replaces the quantiles of Smith (2011, "Privacy-preserving statistical estimation with
 optimal convergence rates", where the range is two quantiles): one vector of counts, a unit in one
-bin, has the error of one count in every bin, for all cells together.
+bin, has the error of one count in every bin. What is drawn does not grow with the cells but by two
+numbers each.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sqlpriv.estimate.means import Array, Moments
+from sqlpriv.kernel.algebra import Asked
 from sqlpriv.kernel.budget import Price, Rho
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.plan.price import half_width
-from sqlpriv.plan.rounds import Rounds, edges, rounds, scaled
+from sqlpriv.plan.rounds import Rounds, denominator, edges, histogram, places, rounds, scaled
 
 if TYPE_CHECKING:
     from sqlpriv.estimate.rounds import Measure
@@ -41,20 +45,22 @@ GRID = 2.0 ** (-np.arange(48) / 4)
 """Candidates of h, as parts of the interval that is declared."""
 
 
-def mean(asked: Rounds, counted: Release, measure: Measure) -> Moments:
+def mean(asked: Rounds, known: Mapping[Asked, Release], measure: Measure) -> Moments:
     """Returns N, the clipped sum, and what lies beyond, for the cells' and the population's means.
 
-    Shapes: `counted.values` (strata, key 1, …); the histogram has one axis more, of bins.
+    Shapes: the count's values (strata, key 1, …); a distribution has one axis more, of bins.
     """
     recipe, (first, last) = asked.recipe, rounds(asked)
-    (histogram,) = measure(first.measurements)
+    found = {release.query: release for release in measure(first.measurements)}
+    counted, counts = known[denominator(recipe)], {**known, **found}[histogram(recipe)]
     price = last.measurements[0].price
     n = np.maximum(counted.values, 1.0)
     lower, upper = float(recipe.lower), float(recipe.upper)
     middles = bins(lower, upper)
-    cells = (*histogram.query.strata, *histogram.query.keys[:-1])
-    effects = main_effects(tuple(len(key.values) for key in cells))
-    table = shrunk(histogram.values, counted.values, histogram.sigma, effects)
+    pooled = seen(counts.values.ravel(), VISIBLE * counts.sigma)
+    table = np.broadcast_to(pooled, (*n.shape, pooled.size))
+    if place := found.get(places(recipe)):
+        table = tilted(pooled, drawn_places(pooled, place, counted))
     centre = centres(table, middles, recipe.middle)
     half, beyond = clipping(table, middles, centre, n, noise_per_unit(counted, price),
                             upper - lower)  # fmt: skip
@@ -92,49 +98,53 @@ def main_effects(sizes: tuple[int, ...]) -> Array:
     )
 
 
-def shrunk(histogram: Array, counts: Array, sigma: float, effects: Array) -> Array:
-    """Returns shares of the bins in every cell, not negative, adding up to 1 (or all 0).
+def seen(counts: Array, visible: float) -> Array:
+    """Returns shares of the bins, adding up to 1 (or all 0): `extended` from the largest both ways.
 
     Args:
-        histogram: Noised, of shape (…, bins).
-        counts: Noised, of shape (…).
-        sigma: The noise's standard deviation in every bin.
-        effects: `main_effects` of the cells.
+        counts: Noised, of shape (bins,).
+        visible: Below this a count is taken for noise.
     """
-    pooled = histogram.reshape(-1, histogram.shape[-1]).sum(axis=0)
-    noise = sigma * np.sqrt(counts.size)
-    below = extended(pooled[::-1], VISIBLE * noise)[::-1]
-    pooled = np.maximum(extended(pooled, VISIBLE * noise), below)
-    n = np.maximum(counts, 1.0)[..., None]
-    expected = n * tilted(pooled / max(pooled.sum(), 1e-300), histogram / n, sigma / n, effects)
-    trust = expected**2 / (expected**2 + sigma**2) if sigma > 0 else np.ones_like(expected)
-    table = np.maximum(trust * histogram + (1 - trust) * expected, 0.0)
-    return np.asarray(table / np.maximum(table.sum(axis=-1, keepdims=True), 1e-300))
+    found = np.maximum(extended(counts, visible), extended(counts[::-1], visible)[::-1])
+    return np.asarray(found / max(found.sum(), 1e-300))
 
 
-def tilted(pooled: Array, shares: Array, deviations: Array, effects: Array) -> Array:
-    """Returns the pooled shares, tilted in every cell so that its own mean bin is met.
+def drawn_places(pooled: Array, place: Release, counted: Release) -> Array:
+    """Returns by how many bins each cell's mean bin lies above the pooled one, of the cells' shape.
 
-    Bins are a scale of orders of magnitude: a cell of poorer people has its mass some bins lower,
-    tail and all. Its mean bin is known far better than any one bin. So that noise does not tilt, it
-    is drawn towards what the cell's keys say (main effects, by ridge regression over all cells), by
-    the part of its distance from there that is noise: empirical Bayes, as Fay and Herriot (1979)
-    estimate incomes of small places. p_b exp(λ b) then has it for one λ, found by halving.
+    A cell of poorer people has its mass some bins lower, tail and all. So that noise does not move
+    it, its place is drawn towards what the cell's keys say (main effects, by ridge regression over
+    all cells), by the part of its distance from there that is noise: empirical Bayes, as Fay and
+    Herriot (1979) estimate incomes of small places.
+
+    Args:
+        pooled: Shares, of shape (bins,).
+        place: Noised sums of bin numbers from the middle one.
+        counted: Noised counts.
+    """
+    n, numbers = np.maximum(counted.values, 1.0), np.arange(pooled.size)
+    middle = (pooled.size - 1) / 2 - float(pooled @ numbers)
+    own = place.values / n + middle * counted.values / n
+    noise = (place.sigma / n) ** 2 + (middle * counted.sigma / n) ** 2 + 1e-12
+    cells = (*place.query.strata, *place.query.keys)
+    effects = main_effects(tuple(len(key.values) for key in cells))
+    return drawn_together(own.ravel(), noise.ravel(), effects).reshape(own.shape)
+
+
+def tilted(pooled: Array, above: Array) -> Array:
+    """Returns the pooled shares, tilted in every cell so that its mean bin lies `above` as wanted.
+
+    Bins are a scale of orders of magnitude. p_b exp(λ b) has that mean for one λ, found by halving.
 
     Args:
         pooled: Of shape (bins,).
-        shares: Noised, of shape (…, bins).
-        deviations: Of a bin's noise, of shape (…, 1).
-        effects: `main_effects` of the cells.
+        above: Bins, of the cells' shape.
     """
     number = np.arange(pooled.size) - pooled @ np.arange(pooled.size)
-    own, noise = shares @ number, deviations[..., 0] ** 2 * float(number @ number) + 1e-12
-    wanted = drawn_together(own.ravel(), noise.ravel(), effects).reshape(own.shape)
-    low, high = np.full(own.shape, -3.0), np.full(own.shape, 3.0)
+    low, high = np.full(above.shape, -3.0), np.full(above.shape, 3.0)
     for _ in range(40):
         middle = (low + high) / 2
-        found = _exponential(pooled, number, middle)
-        below = found @ number < wanted
+        below = _exponential(pooled, number, middle) @ number < above
         low, high = np.where(below, middle, low), np.where(below, high, middle)
     return _exponential(pooled, number, (low + high) / 2)
 
@@ -177,13 +187,14 @@ def extended(pooled: Array, visible: float) -> Array:
     above twice that: a lone bin of noise would call for an interval as wide as the declared one.
 
     Bins below the largest are 0 here. On the geometric grid the tail of a power law falls by the
-    same factor from bin to bin. It is taken over the last four steps, at most 0.67 (the mean of a
-    slower tail has no end), and what is drawn on stays below what would have been visible.
+    same factor from bin to bin. It is taken over the last four steps (one doubling), at most 0.67
+    (tails heavier than x^-2.3 are told too little apart from noise), and what is drawn on stays
+    below what would have been visible.
     """
-    number, seen = np.arange(pooled.size), pooled > visible
+    number, clear = np.arange(pooled.size), pooled > visible
     top = int(pooled.argmax())
-    gap = top + int(np.argmin(np.append(seen[top:], False)))
-    kept = (number >= top) & ((seen & (number < gap)) | (pooled > 2 * visible))
+    gap = top + int(np.argmin(np.append(clear[top:], False)))
+    kept = (number >= top) & ((clear & (number < gap)) | (pooled > 2 * visible))
     if kept.sum() < 2:
         return np.where(kept, pooled, 0.0)
     found = np.flatnonzero(kept)

@@ -6,7 +6,7 @@ price: the prices are those of `plan.rounds.rounds`, which EXPLAIN PRIVACY shows
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from sqlpriv.estimate import coinpress, quantile
 from sqlpriv.estimate.means import Moments
@@ -29,13 +29,15 @@ def asked(
         released: The answers to those; the counts of the cells are among them.
         measure: Puts one round to the gate.
     """
-    by_query: Mapping[Asked, Release] = {release.query: release for release in released}
+    known: dict[Asked, Release] = {release.query: release for release in released}
     run = {"quantile": quantile.mean, "coinpress": coinpress.mean}
-    found = {}
-    for one in later:
-        assert one.recipe.count is not None  # a mean has one
-        found[one.recipe] = run[one.recipe.using](one, by_query[one.recipe.count], measure)
-    return found
+
+    def kept(batch: Sequence[Measurement]) -> tuple[Release, ...]:
+        answers = measure(batch)
+        known.update({release.query: release for release in answers})
+        return answers
+
+    return {one.recipe: run[one.recipe.using](one, known, kept) for one in later}
 
 
 def outstanding(later: Sequence[Rounds], released: Sequence[Release | None], peek: Peek) -> int:
@@ -55,6 +57,7 @@ def outstanding(later: Sequence[Rounds], released: Sequence[Release | None], pee
         nonlocal nano
         answers = [peek(m) for m in batch]
         nano -= sum(m.price.nano for m, r in zip(batch, answers, strict=True) if r is not None)
+        known.extend(r for r in answers if r is not None)
         if any(r is None for r in answers):
             raise LookupError
         return tuple(r for r in answers if r is not None)

@@ -1,8 +1,8 @@
 """Estimators of a mean: what `AVG(x USING …)` and OPTIONS may say, and which one AVG takes alone.
 
     gaussian, laplace   the centred sum over the declared interval, with the budget's kind of noise
-    quantile            a histogram on a geometric grid, then a sum clipped where that predicts the
-                        least error, cell by cell (`estimate.quantile`)
+    quantile            a histogram on a geometric grid and each cell's place in it, then a sum
+                        clipped where that predicts the least error (`estimate.quantile`)
     coinpress           intervals that shrink round by round (`estimate.coinpress`)
 
 **Which one AVG takes.** From public facts alone: the declared interval, and nothing that could
@@ -14,6 +14,10 @@ s is log-uniform between one unit of x and w/√12, the most that a uniform x ha
 upper decile, s = (w/√12)^0.9, so that a second round is not bought on hope. It is another scan of
 the table and a clipped tail, so it has to halve the error that is predicted. That is so from about
 w = 400,000 on. A spread that is declared (`coinpress_sigma`) takes the place of s.
+
+Strata beside a population figure of their own (`population_share`) have but the rest of the price:
+noise outweighs what clipping may miss, and s is taken at its median, √(w/√12); from about w = 40 on
+they are asked in rounds.
 """
 
 from __future__ import annotations
@@ -25,12 +29,16 @@ from sqlpriv.dialect.tree import Options, Pos
 from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.budget import Price, Rho
 from sqlpriv.plan.aggregates import Aggregate
+from sqlpriv.plan.stratification import share_for
 
 ROUNDS = ("quantile", "coinpress")
-RANGE_SHARE = 0.15
-"""The part of its price that `quantile` pays for the histogram, and COINPRESS for all rounds but
-the last in equal parts (there a quarter, as its authors do)."""
+HISTOGRAM_SHARE, PLACE_SHARE = 0.05, 0.08
+"""Parts of its price that `quantile` pays for the histogram, and for the cells' places in it."""
 COINPRESS_SHARE = 0.25
+"""The part that COINPRESS pays for all rounds but the last, in equal parts, as its authors do."""
+AUTO_COST = 1.1
+"""population_share = auto: the population's noise is at most so many times a fresh figure's."""
+UPPER_DECILE, MEDIAN = 0.9, 0.5
 RELIABLE = 4.0
 """Half the interval that a spread of 1 asks for."""
 MAX_PICKED = 20_000
@@ -43,11 +51,13 @@ class Given(NamedTuple):
     Args:
         population_share: The part of the price for a population figure of its own.
         steps, sigma: COINPRESS's rounds, and the standard deviation of x, None if not declared.
+        auto: The share is the least with which the population costs at most `AUTO_COST`.
     """
 
     population_share: float = 0.0
     steps: int = 3
     sigma: float | None = None
+    auto: bool = False
 
 
 def options(given: Options, pos: Pos) -> Given:
@@ -62,10 +72,20 @@ def options(given: Options, pos: Pos) -> Given:
             known = ", ".join(("epsilon", "rho", "max_relative_error", "report", *_KNOWN))
             raise _refuse(pos, f"there is no option {name}", f"one of: {known}")
         field, least, most, kind = _KNOWN[name]
+        if (name, value) == ("population_share", "auto"):
+            found["auto"] = True
+            continue
         if isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most:
             raise _refuse(pos, f"the option {name} is out of range", f"write {_EXAMPLES[name]}")
         found[field] = value
     return Given(**found)
+
+
+def settled(given: Given, strata: int, price: type[Price]) -> Given:
+    """Returns the options with `population_share = auto` as a number, for so many strata."""
+    if not given.auto:
+        return given
+    return given._replace(population_share=share_for(strata, price, AUTO_COST), auto=False)
 
 
 _NUMBER: Any = (int, float)
@@ -75,13 +95,15 @@ _KNOWN: dict[str, tuple[str, float, float, Any]] = {
     "coinpress_sigma": ("sigma", 1e-300, 1e300, _NUMBER),
 }
 _EXAMPLES = {
-    "population_share": "population_share = 0.5: from 0 to 0.99",
+    "population_share": "population_share = 0.5, from 0 to 0.99, or auto",
     "coinpress_steps": "coinpress_steps = 3: from 1 to 10",
     "coinpress_sigma": "coinpress_sigma = 10: a positive number",
 }
 
 
-def estimator(aggregate: Aggregate, cells: int, price: type[Price], given: Given) -> str:
+def estimator(
+    aggregate: Aggregate, cells: int, price: type[Price], given: Given, *, beside: bool = False
+) -> str:
     """Returns the estimator in rounds that a mean takes, or '' for the plain one.
 
     Args:
@@ -89,6 +111,7 @@ def estimator(aggregate: Aggregate, cells: int, price: type[Price], given: Given
         cells: How many cells it is taken over.
         price: The kind of budget.
         given: The options.
+        beside: Whether the cells are strata whose population has a figure of its own.
 
     Raises:
         Refused: The estimator forced is not that of the budget's kind, or there are too many cells.
@@ -103,25 +126,29 @@ def estimator(aggregate: Aggregate, cells: int, price: type[Price], given: Given
     if aggregate.using or cells > MAX_PICKED or aggregate.kind != "mean":
         return ""
     width = float(aggregate.upper - aggregate.lower)
-    errors = {name: predicted(name, width, given.sigma) for name in ("", "quantile")}
+    rank = MEDIAN if beside else UPPER_DECILE
+    errors = {name: predicted(name, width, given.sigma, rank) for name in ("", "quantile")}
     if given.sigma is not None:
         errors["coinpress"] = predicted("coinpress", width, given.sigma)
     best = min(errors, key=lambda name: errors[name])
     return best if 2 * errors[best] <= errors[""] else ""
 
 
-def predicted(using: str, width: float, sigma: float | None) -> float:
+def predicted(using: str, width: float, sigma: float | None, rank: float = UPPER_DECILE) -> float:
     """Returns the predicted error of an estimator, in units of τ / N; see the module's text."""
     plain = width / 2 * (1 + 1 / math.sqrt(3))
     if using not in ROUNDS:
         return plain
-    left = 1 - (RANGE_SHARE if using == "quantile" else COINPRESS_SHARE)
-    return half_interval(width, sigma) / math.sqrt(left)
+    first = HISTOGRAM_SHARE + PLACE_SHARE if using == "quantile" else COINPRESS_SHARE
+    return half_interval(width, sigma, rank) / math.sqrt(1 - first)
 
 
-def half_interval(width: float, sigma: float | None) -> float:
-    """Returns half the width of the interval that the last round is expected to clip to."""
-    spread = (width / math.sqrt(12)) ** 0.9 if sigma is None else sigma
+def half_interval(width: float, sigma: float | None, rank: float = UPPER_DECILE) -> float:
+    """Returns half the width of the interval that the last round is expected to clip to.
+
+    `rank` is the part of all spreads, log-uniform, that are at most the one predicted with.
+    """
+    spread = (width / math.sqrt(12)) ** rank if sigma is None else sigma
     return min(RELIABLE * spread, width / 2 * (1 + 1 / math.sqrt(3)))
 
 

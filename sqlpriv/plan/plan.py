@@ -8,7 +8,7 @@ those columns from releases and evaluates the rest.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -21,12 +21,12 @@ from sqlpriv.kernel.release import Measurement
 from sqlpriv.plan import keys, outputs
 from sqlpriv.plan.aggregates import Aggregate
 from sqlpriv.plan.bind import Binder
-from sqlpriv.plan.estimators import Given, estimator, options
+from sqlpriv.plan.estimators import Given, estimator, options, settled
 from sqlpriv.plan.levels import chosen
 from sqlpriv.plan.literals import refuse
 from sqlpriv.plan.price import KNOWN_OPTIONS, statement_price
 from sqlpriv.plan.relations import Reader
-from sqlpriv.plan.rounds import Rounds
+from sqlpriv.plan.rounds import Rounds, in_order
 from sqlpriv.plan.rules import Cells, Recipe, expand
 from sqlpriv.plan.shares import Paid, shares
 from sqlpriv.plan.split import split
@@ -183,6 +183,7 @@ def plan(
             "an expression of this statement is nested too deeply",
             "write x IN (…) for a long chain of OR",
         ) from None
+    given = settled(given, _count(output.strata), type(price))
     chosen_keys = tuple(d.key.expr for d in output.groups if d.selected)
     if not chosen_keys or not isinstance(price, Rho):
         return _planned(price, price, output, given, budget)
@@ -199,7 +200,7 @@ def _planned(price: Price, left: Price, output: Output, given: Given, budget: Bu
     measurements = tuple(Measurement(q, p) for q, p in asked if not isinstance(q, Recipe))
     later = (Rounds(r, p, given.steps, given.sigma) for r, p in asked if isinstance(r, Recipe))
     table = budget.unit_table
-    return Plan(measurements, table, price, output, rounds=tuple(later), given=given)
+    return Plan(measurements, table, price, output, rounds=in_order(later), given=given)
 
 
 def _paid(price: Price, output: Output, given: Given) -> list[tuple[Paid, Price]]:
@@ -238,6 +239,7 @@ def _output(
         found = Reader(tables).of_select(select, aliases)
         rows, binder = found.relation, found.binder
     strata = keys.strata(select, binder, aliases)
+    given = settled(given, _count(strata), type(price))
     groups, sets = keys.groups(select, binder, aliases, strata, known)
     writer = outputs.Writer(select, binder, aliases, strata, groups)
     items = [writer.item(i) for i in range(len(select.items))]
@@ -293,6 +295,10 @@ def _levelled(marginals: list[Marginal], price: Price, weighted: bool) -> tuple[
     return tuple(replace(m, recipes=tuple(islice(recipes, len(m.recipes)))) for m in marginals)
 
 
+def _count(dimensions: Iterable[keys.Dimension]) -> int:
+    return math.prod(len(d.values) for d in dimensions)
+
+
 def _reports(select: t.Select) -> bool:
     """Whether OPTIONS (report = true) asks for the ends of the outputs' intervals."""
     given = dict(select.options).get("report", False)
@@ -329,7 +335,10 @@ def _recipes(
         )
     number = math.prod(len(key.values) for key in (*cells.strata, *cells.keys))
     try:
-        using = [estimator(aggregate, number, price, given) for aggregate in aggregates]
+        using = [
+            estimator(x, number, price, given, beside=bool(given.population_share and cells.strata))
+            for x in aggregates
+        ]
     except DataError as error:
         hint = "AVG(x) takes the best that the budget has"
         raise refuse(t.Literal(None, select.pos), str(error), hint) from None

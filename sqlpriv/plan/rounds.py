@@ -8,8 +8,8 @@ clamped there. A unit of that sum is worth the cell's half width, and so is its 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from sqlpriv.errors import DataError, Refused
@@ -17,12 +17,13 @@ from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Price
 from sqlpriv.kernel.contract import Type
 from sqlpriv.kernel.release import Measurement
-from sqlpriv.plan.estimators import COINPRESS_SHARE, RANGE_SHARE
+from sqlpriv.plan.estimators import COINPRESS_SHARE, HISTOGRAM_SHARE, PLACE_SHARE
 from sqlpriv.plan.rules import Recipe
 from sqlpriv.plan.split import split
 
-SECTIONS = 12
-"""The histogram's grid reaches down to 2**-SECTIONS of the interval, two bins for each halving."""
+SECTIONS, PARTS = 12, 4
+"""The histogram's grid reaches down to 2**-SECTIONS of the interval, PARTS bins for each halving:
+within a bin values differ by 19 %."""
 
 
 @dataclass(frozen=True)
@@ -34,18 +35,23 @@ class Rounds:
             that the rounds take the place of.
         price: Of all rounds together.
         steps, sigma: See `Given`.
+        known: Whether the histogram that `quantile` begins with is asked for by rounds before.
     """
 
     recipe: Recipe
     price: Price
     steps: int
     sigma: float | None
+    known: bool = False
+
+
+CLIPPED = "sum, clipped cell by cell"
 
 
 class Round(NamedTuple):
-    """One round: what its queries are, for people, and what each costs."""
+    """One round: what each of its queries is, for people, and what it costs."""
 
-    name: str
+    names: tuple[str, ...]
     measurements: tuple[Measurement, ...]
 
 
@@ -57,12 +63,7 @@ def rounds(asked: Rounds) -> tuple[Round, ...]:
     """
     recipe = asked.recipe
     if recipe.using == "quantile":
-        first, last = _split(asked.price, (RANGE_SHARE, 1 - RANGE_SHARE))
-        total = scaled(recipe, None)
-        return (
-            Round("histogram of the range", (Measurement(histogram(recipe), first),)),
-            Round("sum, clipped cell by cell", (Measurement(total, last),)),
-        )
+        return _clipped(asked)
     early, squares = asked.steps - 1, asked.sigma is None
     parts = [COINPRESS_SHARE / early] * early + [1 - COINPRESS_SHARE] if early else [1.0]
     found = []
@@ -71,14 +72,42 @@ def rounds(asked: Rounds) -> tuple[Round, ...]:
         if squares and number <= early:
             queries += (squared(recipe, None),)
         amounts = _split(price, [1.0] * len(queries))
-        asked_now = (Measurement(q, p) for q, p in zip(queries, amounts, strict=True))
-        found.append(Round(f"coinpress step {number} of {asked.steps}", tuple(asked_now)))
+        now = tuple(Measurement(q, p) for q, p in zip(queries, amounts, strict=True))
+        found.append(Round((f"coinpress step {number} of {asked.steps}",) * len(now), now))
+    return tuple(found)
+
+
+def _clipped(asked: Rounds) -> tuple[Round, ...]:
+    """Returns the rounds of `quantile`; a single cell has no place of its own."""
+    recipe = asked.recipe
+    several = cell_count(recipe) > 1
+    wanted: list[tuple[str, a.Query, float]] = []
+    if not asked.known:
+        wanted.append(("histogram of the range", histogram(recipe), HISTOGRAM_SHARE))
+    if several:
+        wanted.append(("each cell's place in its range", places(recipe), PLACE_SHARE))
+    parts = [share for _, _, share in wanted]
+    *first, last = _split(asked.price, [*parts, 1 - sum(parts)])
+    early = tuple(Measurement(q, p) for (_, q, _), p in zip(wanted, first, strict=True))
+    names = tuple(name for name, _, _ in wanted)
+    return Round(names, early), Round((CLIPPED,), (Measurement(scaled(recipe, None), last),))
+
+
+def in_order(asked: Iterable[Rounds]) -> tuple[Rounds, ...]:
+    """Returns rounds as they are asked: fewest cells first, and each histogram once."""
+    found: list[Rounds] = []
+    for one in sorted(asked, key=lambda x: cell_count(x.recipe)):
+        known = one.recipe.using == "quantile" and any(
+            histogram(one.recipe) == histogram(x.recipe) for x in found
+        )
+        found.append(replace(one, known=known))
     return tuple(found)
 
 
 def templates(asked: Sequence[Rounds]) -> list[tuple[str, Measurement]]:
     """Returns every measurement of the rounds as far as it is known beforehand, with its name."""
-    return [(step.name, m) for one in asked for step in rounds(one) for m in step.measurements]
+    return [pair for one in asked for step in rounds(one)
+            for pair in zip(step.names, step.measurements, strict=True)]  # fmt: skip
 
 
 Bounds = tuple[tuple[float, ...], tuple[float, ...]]
@@ -104,26 +133,46 @@ def squared(recipe: Recipe, bounds: Bounds | None) -> a.Sum:
 
 
 def histogram(recipe: Recipe) -> a.Count:
-    """Returns the counts of x in the bins of `edges`, in each cell."""
-    cells, inner = _total(recipe), edges(float(recipe.lower), float(recipe.upper))
-    value = a.Call("real", (cells.of,))
-    number = _position(value, inner, 0, len(inner) + 1)
-    of_bins = a.Case(
-        ((a.Call("is null", (value,)), a.Lit(None, Type.INTEGER)),),
-        number,
-    )
-    bins = a.Key(of_bins, tuple(range(len(inner) + 1)))
-    return a.Count(cells.source, cells.strata, (*cells.keys, bins))
+    """Returns the counts of x in the bins of `edges`, of all cells together."""
+    bins = _bins(recipe)
+    return a.Count(_total(recipe).source, (), (a.Key(bins, tuple(range(bin_count(recipe)))),))
+
+
+def places(recipe: Recipe) -> a.Sum:
+    """Returns the sum of the numbers of x's bins, from the middle one, in each cell.
+
+    Its noise in a cell's mean bin is a third of what the counts of all bins would leave.
+    """
+    cells = _total(recipe)
+    return a.Sum(cells.source, _bins(recipe), 0, bin_count(recipe) - 1, cells.strata, cells.keys)
+
+
+def bin_count(recipe: Recipe) -> int:
+    """Returns how many bins the histogram has."""
+    return len(edges(float(recipe.lower), float(recipe.upper))) + 1
+
+
+def cell_count(recipe: Recipe) -> int:
+    """Returns how many cells there are."""
+    cells = _total(recipe)
+    return math.prod(len(key.values) for key in (*cells.strata, *cells.keys))
+
+
+def _bins(recipe: Recipe) -> a.Expr:
+    """Returns the number of x's bin; NULL of NULL."""
+    value = a.Call("real", (_total(recipe).of,))
+    number = _position(value, edges(float(recipe.lower), float(recipe.upper)), 0, bin_count(recipe))
+    return a.Case(((a.Call("is null", (value,)), a.Lit(None, Type.INTEGER)),), number)
 
 
 def edges(lower: float, upper: float) -> tuple[float, ...]:
     """Returns the inner edges of the histogram's bins, ascending.
 
-    A geometric grid of ratio √2 on both sides of 0, or of the end nearest to it.
+    A geometric grid, of ratio 2^(1 / PARTS), on both sides of 0, or of the end nearest to it.
     """
     anchor = min(max(0.0, lower), upper)
     reach = max(upper - anchor, anchor - lower)
-    steps = [reach * 2 ** (-i / 2) for i in range(1, 2 * SECTIONS + 1)]
+    steps = [reach * 2 ** (-i / PARTS) for i in range(1, PARTS * SECTIONS + 1)]
     found = {anchor, *(anchor + step for step in steps), *(anchor - step for step in steps)}
     return tuple(sorted(edge for edge in found if lower < edge < upper))
 
@@ -140,13 +189,18 @@ def _position(value: a.Expr, inner: tuple[float, ...], low: int, high: int) -> a
 
 def _unit(recipe: Recipe, bounds: Bounds | None) -> a.Expr:
     cells = _total(recipe)
-    keys = (*cells.strata, *cells.keys)
+    keys, count = (*cells.strata, *cells.keys), cell_count(recipe)
     if bounds is None:
-        count = math.prod(len(key.values) for key in keys)
         bounds = ((recipe.middle,) * count, (recipe.width / 2,) * count)
     centres, halves = bounds
     inverse = a.Pick(keys, tuple(1 / half for half in halves))
     return a.Call("*", (a.Call("-", (cells.of, a.Pick(keys, centres))), inverse))
+
+
+def denominator(recipe: Recipe) -> a.Count:
+    """Returns N's query, which is measured with the statement's others."""
+    assert recipe.count is not None  # a mean has one
+    return recipe.count
 
 
 def _total(recipe: Recipe) -> a.Sum:

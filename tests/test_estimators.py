@@ -95,7 +95,8 @@ def test_a_wide_interval_is_asked_in_rounds_and_a_narrow_one_is_not(analyst: Ses
     found = [row["measurement"] for row in _rows(analyst.execute(f"{sql} STRATIFY BY sex"))]
     assert found == ["count of rows", "centred sum over [0, 99]", "histogram of the range",
                      "each cell's place in its range", "sum, clipped cell by cell", "output p",
-                     "output h", "total", "budget left after", "the same noise under pure epsilon"]  # fmt: skip
+                     "output h", "total", "budget left after",
+                     "the same noise under pure epsilon"]  # fmt: skip
 
 
 def test_the_clipped_mean_is_nearer_than_the_plain_one(analyst: Session) -> None:

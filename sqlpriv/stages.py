@@ -54,7 +54,9 @@ def listed(
     """
     known: dict[t.Node, t.Node] = {}
     for part in memberships(select):
-        if is_private(part.query, contracts) or (rows := answers(part)) is None:
+        if is_private(part.query, contracts) or looks_outside(part.query, contracts):
+            continue
+        if (rows := answers(part)) is None:
             continue
         values = rows.column(0).to_pylist() if rows.num_columns == 1 else []
         if values and None not in values and len(values) <= MOST:

@@ -42,9 +42,9 @@ TIMEOUT_SECONDS = 600.0
 MACROS = """SELECT count(*) FROM duckdb_functions()
 WHERE NOT internal AND database_name = current_database()"""
 _PLAIN: set[str] = set()  # fingerprints of vaults that were seen to hold no macros
-_CATALOGS: dict[str, tuple[TableContract, ...]] = {}  # by fingerprint
+Catalog = tuple[TableContract, ...]
+CATALOGS: dict[str, Catalog] = {}  # by fingerprint
 CATALOG = resources.files("sqlpriv.kernel").joinpath("catalog.sql").read_text("utf-8")
-_HEADERS = 3 * 4096
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -98,12 +98,12 @@ class Reader(AbstractContextManager["Reader"]):
         self._duckdb.close()
 
     @_silenced("the catalog could not be read")
-    def catalog(self) -> tuple[TableContract, ...]:
+    def catalog(self) -> Catalog:
         """Returns the base tables of schema main, undeclared: names, types, unique columns.
 
         Of one fingerprint they are one: nothing was written since, so they are asked for once.
         """
-        if self.fingerprint not in _CATALOGS:
+        if self.fingerprint not in CATALOGS:
             tables: dict[str, TableContract] = {}
             rows = self._duckdb.execute(CATALOG).fetchall()
             for table, column, sql_type, required, unique, collated in rows:
@@ -113,10 +113,10 @@ class Reader(AbstractContextManager["Reader"]):
                 alone = known.unique | ({column.lower()} if unique else set())
                 made = replace(known, columns=columns, unique=alone, collated=collated)
                 tables[table] = made
-            if len(_CATALOGS) >= 64:
-                _CATALOGS.clear()
-            _CATALOGS[self.fingerprint] = tuple(tables.values())
-        return _CATALOGS[self.fingerprint]
+            if len(CATALOGS) >= 64:
+                CATALOGS.clear()
+            CATALOGS[self.fingerprint] = tuple(tables.values())
+        return CATALOGS[self.fingerprint]
 
     @_silenced("the engine could not finish reading; the charge stays")
     def cells(self, sql: str, queries: Sequence[a.Query]) -> dict[a.Query, list[int]]:
@@ -172,7 +172,7 @@ def fingerprint(vault: Path) -> str:
     """
     digest = hashlib.sha256()
     with vault.open("rb") as file:
-        digest.update(file.read(_HEADERS))
+        digest.update(file.read(3 * 4096))
         digest.update(str(os.fstat(file.fileno()).st_mtime_ns).encode())
     log = vault.with_name(vault.name + ".wal")
     if log.exists():

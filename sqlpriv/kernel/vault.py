@@ -14,7 +14,7 @@ from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Price, Rho
 from sqlpriv.kernel.contract import TableContract, TableFacts, in_force
 from sqlpriv.kernel.ledger import Account, Booking, Ledger, Snapshot
-from sqlpriv.kernel.reader import Reader
+from sqlpriv.kernel.reader import CATALOGS, Catalog, Reader, fingerprint
 from sqlpriv.kernel.release import Measurement
 from sqlpriv.kernel.render import render, verifying
 from sqlpriv.kernel.scope import Scope
@@ -46,14 +46,17 @@ class Kernel:
 
     def contracts(self) -> dict[str, TableContract]:
         """Returns the contract of every table, by lower-case name. Reads no row."""
+        named = fingerprint(self.vault) if self.vault.exists() else ""
+        if known := CATALOGS.get(named):  # nothing was written since it was asked for
+            return self.in_force(named, known)[0]
         with Reader(self.vault) as reader:
-            return self.in_force(reader)[0]
+            return self.in_force(reader.fingerprint, reader.catalog())[0]
 
-    def in_force(self, reader: Reader) -> tuple[dict[str, TableContract], Snapshot]:
+    def in_force(self, named: str, catalog: Catalog) -> tuple[dict[str, TableContract], Snapshot]:
         """Returns the contracts and the snapshot: of these contents and these declarations."""
         last, declared = self.ledger.declared()
-        snapshot = self.ledger.snapshot(f"{reader.fingerprint}:{last}")
-        return in_force(reader.catalog(), declared, snapshot.facts or {}, snapshot.id), snapshot
+        snapshot = self.ledger.snapshot(f"{named}:{last}")
+        return in_force(catalog, declared, snapshot.facts or {}, snapshot.id), snapshot
 
     def verify(self) -> None:
         """Records, for every table with a unit, which bounds this snapshot satisfies.
@@ -62,7 +65,7 @@ class Kernel:
         bounding passes are run (`render.bounding`).
         """
         with Reader(self.vault) as reader:
-            contracts, snapshot = self.in_force(reader)
+            contracts, snapshot = self.in_force(reader.fingerprint, reader.catalog())
             facts = {t: _facts(reader, c) for t, c in contracts.items() if c.unit}
             if facts != (snapshot.facts or {}):
                 self.ledger.record_facts(snapshot.id, facts)
@@ -84,12 +87,11 @@ class Kernel:
         from sqlpriv.kernel.ready import ready as waiting  # loads OpenDP
 
         found = []
+        others = {t: replace(c, facts=TableFacts()) for t, c in contract.others.items()}
+        unseen = replace(contract, facts=TableFacts(), others=others)  # what was found in rows
         for m in asked:
             ready, cells = waiting(m, contract), math.prod(a.shape(m.query))
             public = (ready.mechanism, cells, ready.distance, ready.sigma, m.price)
-            others = {t: replace(c, facts=TableFacts()) for t, c in contract.others.items()}
-            # facts are found in rows: not for analysts
-            unseen = replace(contract, facts=TableFacts(), others=others)
             sql, replayed = render([ready.reads], unseen, 0), self.sealed(m, contract)
             found.append(Explained(*public, sql, replayed))
         return found
@@ -107,7 +109,7 @@ class Kernel:
     def public(self, table: str) -> pa.Table:
         """Returns the rows of a table that was declared public, exactly."""
         with Reader(self.vault) as reader:
-            contract = self.in_force(reader)[0].get(table.lower())
+            contract = self.in_force(reader.fingerprint, reader.catalog())[0].get(table.lower())
             if contract is None or not contract.public:
                 raise Refused(f'the table "{table}" is not public')
             return reader.rows(contract.table)

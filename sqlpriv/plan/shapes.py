@@ -94,7 +94,7 @@ def of_values(type_: Type, values: tuple[Value, ...]) -> Shape:
     """Returns the shape of a listed domain; NULL, if listed, is moved to the end."""
     known: list[Any] = [v for v in values if v is not None]
     for value in known:
-        of_literal(value, type_)
+        check_literal(value, type_)
     ordered = type_ in (Type.INTEGER, Type.REAL, Type.DATE, Type.TIMESTAMP) and known
     ends: tuple[Any, Any] = (min(known), max(known)) if ordered else (None, None)
     nullable = len(known) < len(values)

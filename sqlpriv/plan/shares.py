@@ -54,7 +54,7 @@ LEVEL = 9.0
 """A choice among some thousand levels errs, in rows of rank, about 3 times as far as a count."""
 FLOOR = 1e-6
 """Whatever is measured gets this part, at least, of the largest A_j."""
-TURNS = 60
+TURNS = 25
 """Of w and the shares; the largest of them then changes by less than a millionth."""
 Paid = Asked | Recipe
 """What is paid for: a query, or the rounds of a mean that is asked for in rounds."""

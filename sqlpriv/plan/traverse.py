@@ -17,8 +17,8 @@ Change = Callable[[Node], Node | None]
 
 def parts(node: Node) -> Iterator[Node]:
     """Yields the direct sub-expressions in the order written."""
-    for field in dataclasses.fields(node):
-        yield from _nodes(getattr(node, field.name))
+    for value in vars(node).values():
+        yield from _nodes(value)
 
 
 def everything(node: Node) -> Iterator[Node]:
@@ -32,13 +32,14 @@ def rebuild(node: Node, change: Change) -> Node:
     """Returns the expression with every topmost part that `change` answers for replaced.
 
     What `change` returns is put in as it is and not looked into; where it returns None, the walk
-    goes on below.
+    goes on below. An expression of which nothing is replaced is returned itself.
     """
     changed = change(node)
     if changed is not None:
         return changed
-    fields = {f.name: _rebuilt(getattr(node, f.name), change) for f in dataclasses.fields(node)}
-    return dataclasses.replace(node, **fields)
+    made = {name: (value, _rebuilt(value, change)) for name, value in vars(node).items()}
+    new = {name: after for name, (before, after) in made.items() if after is not before}
+    return dataclasses.replace(node, **new) if new else node
 
 
 def with_aliases(node: Node, aliases: Mapping[str, Node]) -> Node:
@@ -98,5 +99,6 @@ def _nodes(value: Any) -> Iterator[Node]:
 
 def _rebuilt(value: Any, change: Change) -> Any:
     if isinstance(value, tuple):
-        return tuple(_rebuilt(entry, change) for entry in value)
+        new = tuple(_rebuilt(entry, change) for entry in value)
+        return value if all(map(operator.is_, value, new)) else new
     return rebuild(value, change) if isinstance(value, Node) else value

@@ -19,9 +19,10 @@ import numpy as np
 from sqlpriv.kernel.budget import Price, Rho
 from sqlpriv.kernel.release import Release
 from sqlpriv.synth import engines, mirror
-from sqlpriv.synth.asking import Guess, Marginal, Measure, Select
+from sqlpriv.synth.asking import Ask, Guess, Marginal
 from sqlpriv.synth.junction import Clique, Graph, mask_of
 from sqlpriv.synth.marginals import LEAST_SIGMA, Floats
+from sqlpriv.synth.method import Option
 from sqlpriv.synth.mirror import Effort
 from sqlpriv.synth.propagation import CliqueModel
 from sqlpriv.synth.shrinkage import shrunk
@@ -35,6 +36,18 @@ MOST_CANDIDATES = 1_000
 MOST_TABLE = 20_000
 SELECTING = 10
 """One part in this many of a round's price is for choosing, the rest for measuring."""
+TREES = (
+    Option(
+        "cells", 100_000, "cells of a stratum's junction tree at most", least=1, most=20_000_000
+    ),
+    Option(
+        "engine",
+        "numpy",
+        "inference: numpy (fast) or mbi (the reference, compiles in every round)",
+        choices=tuple(engines.CLIQUE_ENGINES),
+    ),
+)
+"""Options of every method whose models are junction trees."""
 
 
 @dataclass(eq=False)
@@ -121,7 +134,7 @@ class Rounds:
     """Asks the gate for all strata of one list, or (`pooled`) for the population.
 
     Args:
-        measure, select: The gate's.
+        ask: The gate.
         runs: One for each stratum.
         candidates: Cliques and their weights in the score.
         sigma: Standard deviation of noise and the price that bought it, from a first measurement.
@@ -130,8 +143,7 @@ class Rounds:
         pooled: See `asking.Marginal`.
     """
 
-    measure: Measure
-    select: Select
+    ask: Ask
     runs: Sequence[Run]
     candidates: Mapping[Clique, float]
     sigma: tuple[float, Price]
@@ -159,7 +171,7 @@ class Rounds:
             found = self._choose(strata, kind(choosing), paid, limits)
             asked += self._marginals(found, paid)
             chosen |= found
-        for question, release in zip(asked, self.measure(asked), strict=True):
+        for question, release in zip(asked, self.ask.measure(asked), strict=True):
             self._learn(question, release)
         for s in limits:
             self.runs[s].left -= self.runs[s].step
@@ -182,7 +194,7 @@ class Rounds:
                 cliques[i], estimate, self.candidates[cliques[i]], penalty, within, self.pooled
             )
             guesses.append(guess)
-        picks = self.select(guesses, price, allowed[:, open_to])
+        picks = self.ask.select(guesses, price, allowed[:, open_to])
         return {
             s: Chosen(guesses[p].clique, guesses[p].estimate[row], each)
             for row, (s, p) in enumerate(zip(strata, picks, strict=True))

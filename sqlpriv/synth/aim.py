@@ -16,15 +16,15 @@ composition allows.
 from __future__ import annotations
 
 from sqlpriv.kernel.budget import Price
-from sqlpriv.synth import engines, independent, pooling
-from sqlpriv.synth.adaptive import BETWEEN, LAST, Rounds, Run, closure, fitted, small
+from sqlpriv.synth import independent, pooling
+from sqlpriv.synth.adaptive import BETWEEN, LAST, TREES, Rounds, Run, closure, fitted, small
 from sqlpriv.synth.annealing import ROUNDS_PER_COLUMN, anneal
-from sqlpriv.synth.asking import Marginal, Measure, Select
+from sqlpriv.synth.asking import Ask, Marginal
 from sqlpriv.synth.cliques import StratumCliques
 from sqlpriv.synth.independent import modelled
 from sqlpriv.synth.junction import Graph
 from sqlpriv.synth.method import Method, Option, Options, Phase, Space, shared
-from sqlpriv.synth.progress import Progress, Report
+from sqlpriv.synth.progress import Progress
 
 
 def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
@@ -48,40 +48,26 @@ def _is_pooled(space: Space, options: Options) -> bool:
     return space.strata > 1 and options["pooling"] != 0
 
 
-def fit(
-    measure: Measure,
-    select: Select,
-    space: Space,
-    price: Price,
-    options: Options,
-    report: Report,
-) -> tuple[StratumCliques, ...]:
+def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[StratumCliques, ...]:
     """Returns one junction-tree model per stratum. Spends exactly `price`; see the module."""
     several = len(modelled(space.sizes)) > 1
     if several and _is_pooled(space, options):
-        return pooling.fit(measure, select, space, price, options, report)
+        return pooling.fit(ask, space, price, options)
     plan = phases(space, price, options)
     graph = Graph(space.sizes)
-    report(Progress("measuring one-way marginals", 0, 1))
+    ask.report(Progress("measuring one-way marginals", 0, 1))
     runs = [Run(graph, 0, 0) for _ in range(space.strata)]
-    for question, release in zip(plan[0].marginals, measure(plan[0].marginals), strict=True):
+    for question, release in zip(plan[0].marginals, ask.measure(plan[0].marginals), strict=True):
         for s, run in enumerate(runs):
             run.learn(question.clique, release, s)
     for run in runs:
         run.model = fitted(run, options["engine"], BETWEEN if several else LAST)
     if several:
-        _play(measure, select, runs, plan, options, report)
+        _play(ask, runs, plan, options)
     return tuple(StratumCliques(run.model, run.size) for run in runs if run.model is not None)
 
 
-def _play(
-    measure: Measure,
-    select: Select,
-    runs: list[Run],
-    plan: tuple[Phase, ...],
-    options: Options,
-    report: Report,
-) -> None:
+def _play(ask: Ask, runs: list[Run], plan: tuple[Phase, ...], options: Options) -> None:
     """Plays a whole AIM in all strata."""
     ones, rest = plan
     for run in runs:
@@ -90,8 +76,8 @@ def _play(
     whole = closure([m.clique[0] for m in ones.marginals], options["degree"])
     candidates = small(whole, runs[0].graph, options["cells"], len(runs))
     sigma = next(iter(runs[0].sigmas.values())), ones.marginals[0].price
-    rounds = Rounds(measure, select, runs, candidates, sigma, noise_penalty=True)
-    anneal(rounds, rest.price.nano, options, report)
+    rounds = Rounds(ask, runs, candidates, sigma, noise_penalty=True)
+    anneal(rounds, rest.price.nano, options)
 
 
 METHOD = Method(
@@ -102,15 +88,7 @@ METHOD = Method(
         Option(
             "degree", 3, "columns of the marginals to be kept; 2 of many columns", least=2, most=4
         ),
-        Option(
-            "cells", 100_000, "cells of a stratum's junction tree at most", least=1, most=20_000_000
-        ),
-        Option(
-            "engine",
-            "numpy",
-            "inference: numpy (fast) or mbi (the reference, compiles in every round)",
-            choices=tuple(engines.CLIQUE_ENGINES),
-        ),
+        *TREES,
         Option(
             "pooling",
             "auto",

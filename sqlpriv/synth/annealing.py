@@ -16,7 +16,7 @@ import numpy as np
 from sqlpriv.kernel.budget import Rho
 from sqlpriv.synth.adaptive import BETWEEN, LAST, Chosen, Rounds, fitted
 from sqlpriv.synth.method import Options
-from sqlpriv.synth.progress import Progress, Report
+from sqlpriv.synth.progress import Progress
 
 ROUNDS_PER_COLUMN = 16
 
@@ -25,7 +25,6 @@ def anneal(
     rounds: Rounds,
     whole: int,
     options: Options,
-    report: Report,
     later: int = 0,
     dearer: float = 4.0,
 ) -> None:
@@ -36,7 +35,6 @@ def anneal(
         whole: The price, in nano, at which junction trees may have all their cells; before, they
             may have the share that is spent.
         options: `cells` and `engine`.
-        report: Told of the progress.
         later: What will be left of `whole` when these rounds are played.
         dearer: How many times the rho of a round is that of one that moved nothing.
     """
@@ -45,7 +43,7 @@ def anneal(
     stage = f"{of}choosing and measuring marginals"
     while active := [s for s, run in enumerate(runs) if run.left]:
         spent = begun - sum(runs[s].left for s in active) // len(active)
-        report(Progress(stage, spent, begun))
+        rounds.ask.report(Progress(stage, spent, begun))
         for s in active:
             if runs[s].left < 2 * runs[s].step:
                 runs[s].step = runs[s].left
@@ -53,7 +51,7 @@ def anneal(
         limits = {s: options["cells"] * (1 - nano / whole) for s, nano in left.items()}
         for s, choice in rounds.play(limits).items():
             _fit(rounds, s, choice, options["engine"], dearer)
-    report(Progress(stage, begun, begun))
+    rounds.ask.report(Progress(stage, begun, begun))
 
 
 def _fit(rounds: Rounds, stratum: int, choice: Chosen, engine: str, dearer: float) -> None:

@@ -18,6 +18,7 @@ from sqlpriv.kernel.budget import Price
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.kernel.sensitivity import Candidate
 from sqlpriv.synth.domain import Domain
+from sqlpriv.synth.progress import Report, silent
 from sqlpriv.synth.questions import Cells, Moment, cells_query, moment_query
 
 
@@ -63,26 +64,6 @@ class Known:
     sigma: float
 
 
-def measured_where_chosen(
-    measure: Measure, picks: Sequence[tuple[int, ...]], price: Price
-) -> tuple[Known, ...]:
-    """Measures in each stratum the marginal that it chose, and returns one for each stratum.
-
-    Price: `price` for all of it. Every stratum is covered by exactly one measurement of that price
-    (`kernel.sensitivity.joint_price`).
-    """
-    asked = []
-    for clique in sorted(set(picks)):
-        who = tuple(s for s, pick in enumerate(picks) if pick == clique)
-        asked.append(Marginal(clique, price, None if len(who) == len(picks) else who))
-    found: dict[int, Known] = {}
-    for marginal, release in zip(asked, measure(asked), strict=True):
-        who = tuple(range(len(picks))) if marginal.within is None else marginal.within
-        for row, s in enumerate(who):
-            found[s] = Known(marginal.clique, release.values[row], release.sigma)
-    return tuple(found[s] for s in range(len(picks)))
-
-
 class Gate(Protocol):
     """The part of the kernel's allowance that is used here."""
 
@@ -98,6 +79,41 @@ class Gate(Protocol):
 Question = Marginal | Cells | Moment
 Measure = Callable[[Sequence[Question]], tuple[Release, ...]]
 Select = Callable[[Sequence[Guess], Price, NDArray[np.bool_]], tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Ask:
+    """All that a synthesizer is given of the world.
+
+    Args:
+        measure: Returns one release per question; see `Asker.measure`.
+        select: Returns a guess for each stratum; see `Asker.select`.
+        report: Told of the progress.
+    """
+
+    measure: Measure
+    select: Select
+    report: Report = silent
+
+
+def measured_where_chosen(
+    ask: Ask, picks: Sequence[tuple[int, ...]], price: Price
+) -> tuple[Known, ...]:
+    """Measures in each stratum the marginal that it chose, and returns one for each stratum.
+
+    Price: `price` for all of it. Every stratum is covered by exactly one measurement of that price
+    (`kernel.sensitivity.joint_price`).
+    """
+    asked = []
+    for clique in sorted(set(picks)):
+        who = tuple(s for s, pick in enumerate(picks) if pick == clique)
+        asked.append(Marginal(clique, price, None if len(who) == len(picks) else who))
+    found: dict[int, Known] = {}
+    for marginal, release in zip(asked, ask.measure(asked), strict=True):
+        who = tuple(range(len(picks))) if marginal.within is None else marginal.within
+        for row, s in enumerate(who):
+            found[s] = Known(marginal.clique, release.values[row], release.sigma)
+    return tuple(found[s] for s in range(len(picks)))
 
 
 @dataclass(eq=False)

@@ -29,12 +29,13 @@ from numpy.typing import NDArray
 
 from sqlpriv.kernel.budget import Price
 from sqlpriv.kernel.release import Release
-from sqlpriv.synth.asking import Measure, Select
+from sqlpriv.synth.asking import Ask
 from sqlpriv.synth.independent import modelled, one_ways
-from sqlpriv.synth.marginals import LEAST_SIGMA, Floats, onto_simplex, total_of
+from sqlpriv.synth.marginals import LEAST_SIGMA, Floats, onto_simplex
 from sqlpriv.synth.method import Method, Options, Phase, Space, shared
-from sqlpriv.synth.progress import Progress, Report
+from sqlpriv.synth.progress import Progress
 from sqlpriv.synth.questions import Moment
+from sqlpriv.synth.rounds import measured_ones, totals_of
 from sqlpriv.synth.sampling import rounded
 
 GROUPS = 32
@@ -101,35 +102,27 @@ def phases(
     return (ones, Phase(f"covariances of {pairs} pairs", "noise", second))
 
 
-def fit(
-    measure: Measure,
-    select: Select,  # noqa: ARG001  # it has nothing to choose
-    space: Space,
-    price: Price,
-    options: Options,
-    report: Report,
-) -> tuple[GaussianModel, ...]:
+def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[GaussianModel, ...]:
     """Returns one Gaussian per stratum. Spends exactly `price`; see the module."""
     sizes, strata = space.sizes, space.strata
     columns, plan = modelled(sizes), phases(space, price, options)
-    report(Progress("measuring one-way marginals", 0, 1))
-    ones = measure(plan[0].marginals)
-    totals = [total_of([r.values[s] for r in ones], [r.sigma for r in ones]) for s in range(strata)]
+    ones = measured_ones(ask, plan)
+    totals = totals_of(ones, strata)
     shares = [_shares(columns, ones, s) for s in range(strata)]
     if len(columns) < 2:
         one = np.eye(len(columns))
         return tuple(GaussianModel(p, one, n) for p, n in zip(shares, totals, strict=True))
-    report(Progress("measuring covariances", 0, 1))
+    ask.report(Progress("measuring covariances", 0, 1))
     scales = {c: _scale(r.values.sum(axis=0)) for c, r in zip(columns, ones, strict=True)}
     pairs = list(itertools.combinations(columns, 2))
     asked = [
         Moment((u, v), *_of_both(scales[u], scales[v]), each)
         for (u, v), each in zip(pairs, shared(plan[1].price, [1.0] * len(pairs)), strict=True)
     ]
-    moments = measure(asked)
-    report(Progress("fitting strata", 0, strata))
+    moments = ask.measure(asked)
+    ask.report(Progress("fitting strata", 0, strata))
     found, noise = _correlations(pairs, moments, shares, scales, totals)
-    report(Progress("fitting strata", strata, strata))
+    ask.report(Progress("fitting strata", strata, strata))
     shrunk = _shrunk(found, noise, np.maximum(totals, 1.0))
     return tuple(
         GaussianModel(shares[s], _matrix(columns, pairs, shrunk[s]), totals[s])

@@ -11,9 +11,7 @@ The price of a round follows from the whole price and the number of rounds. (The
 hand the whole epsilon to *each* of a hundred rounds: their published figures, at nominal epsilons
 of 0.1, 1 and 5, belong to 4.7, 74 and 935.)
 
-Price: WEIGHTS of it for the one-way marginals (one batch), for selecting and for measuring; the
-last two in equal shares over the rounds, in each of which every stratum selects once and is covered
-by one measurement.
+Price: see `rounds`.
 """
 
 from __future__ import annotations
@@ -28,18 +26,16 @@ from numpy.typing import NDArray
 
 from sqlpriv.kernel.budget import Price
 from sqlpriv.kernel.release import Release
-from sqlpriv.synth.asking import Guess, Known, Measure, Select, measured_where_chosen
-from sqlpriv.synth.independent import modelled, one_ways
-from sqlpriv.synth.marginals import LEAST_SIGMA, Floats, count_sigma, onto_simplex, total_of
-from sqlpriv.synth.method import Method, Option, Options, Phase, Space, shared
+from sqlpriv.synth import rounds
+from sqlpriv.synth.asking import Ask, Guess, Known, measured_where_chosen
+from sqlpriv.synth.independent import modelled
+from sqlpriv.synth.marginals import LEAST_SIGMA, Floats, count_sigma, onto_simplex
+from sqlpriv.synth.method import Method, Option, Options, Phase, Space
 from sqlpriv.synth.mixture import MixtureModel
-from sqlpriv.synth.progress import Progress, Report
 
 if TYPE_CHECKING:
     from sqlpriv.synth.generator import Targets
 
-WEIGHTS = (0.1, 0.2, 0.7)
-"""Of the price: one-way marginals, selecting, measuring."""
 MOST_TRUSTED = 30.0
 """Weight of a one-way marginal's errors against a pair's, at most: above, it drowns the pairs."""
 
@@ -54,59 +50,39 @@ def pairs_of(sizes: tuple[int, ...]) -> list[Pair]:
 def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     """Returns the one-way marginals and the rounds; prices add up to `price` exactly."""
     sizes = space.sizes
-    rounds = min(options["rounds"], len(pairs_of(sizes)))
-    if not rounds:
-        return (Phase("one-way marginals", "noise", price, 1, one_ways(sizes, price)),)
-    first, second, third = shared(price, WEIGHTS)
-    for part in (second, third):
-        shared(part, [1.0] * rounds)  # refuses fewer nanos than rounds
-    return (
-        Phase("one-way marginals", "noise", first, 1, one_ways(sizes, first)),
-        Phase("worst pairs", "exponential mechanism", second, rounds),
-        Phase("their counts", "noise", third, rounds),
-    )
+    count = min(options["rounds"], len(pairs_of(sizes)))
+    return rounds.phases(sizes, price, count, "worst pairs", "their counts")
 
 
-def fit(
-    measure: Measure,
-    select: Select,
-    space: Space,
-    price: Price,
-    options: Options,
-    report: Report,
-) -> tuple[MixtureModel, ...]:
+def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[MixtureModel, ...]:
     """Returns one mixture per stratum. Spends exactly `price`; see the module."""
     sizes, strata = space.sizes, space.strata
     from sqlpriv.synth.generator import Generator  # imports JAX
 
     columns, plan = modelled(sizes), phases(space, price, options)
-    report(Progress("measuring one-way marginals", 0, 1))
-    ones = measure(plan[0].marginals)
-    totals = [total_of([r.values[s] for r in ones], [r.sigma for r in ones]) for s in range(strata)]
+    ones = rounds.measured_ones(ask, plan)
+    totals = rounds.totals_of(ones, strata)
     if not columns:
         return tuple(MixtureModel({}, n) for n in totals)
     layout = Layout(columns, sizes, [max(n, 1.0) for n in totals])
-    rounds = plan[1].rounds if len(plan) > 1 else 0
-    sigma = count_sigma(type(price)(max(plan[2].price.nano // rounds, 1))) if rounds else 1.0
+    count = plan[1].rounds if len(plan) > 1 else 0
+    sigma = count_sigma(type(price)(max(plan[2].price.nano // count, 1))) if count else 1.0
     targets = layout.started(ones, sigma)
     seed = int(np.random.default_rng().integers(2**31))
     generator = Generator(layout.sizes, strata, options["components"], seed)
     generator.descend(targets, options["steps"])
-    if rounds:
-        pairs = pairs_of(sizes)
-        prices = zip(*(shared(p.price, [1.0] * rounds) for p in plan[1:]), strict=True)
-        allowed = np.ones((strata, len(pairs)), dtype=np.bool_)
-        for done, (to_choose, to_measure) in enumerate(prices):
-            report(Progress("training on the worst pairs", done, rounds))
-            guesses = layout.guesses(pairs, generator.shares(), sigma)
-            picks = select(guesses, to_choose, allowed)
-            allowed[np.arange(strata), picks] = False
-            known = measured_where_chosen(measure, [pairs[i] for i in picks], to_measure)
-            layout.learned(targets, known)
-            generator.descend(targets, options["steps"])
-            if done >= rounds // 2:
-                generator.remember()
-        report(Progress("training on the worst pairs", rounds, rounds))
+    pairs = pairs_of(sizes)
+    allowed = np.ones((strata, len(pairs)), dtype=np.bool_)
+    prices = rounds.played(ask, plan, "training on the worst pairs")
+    for done, (choosing, measuring) in enumerate(prices):
+        guesses = layout.guesses(pairs, generator.shares(), sigma)
+        picks = ask.select(guesses, choosing, allowed)
+        allowed[np.arange(strata), picks] = False
+        known = measured_where_chosen(ask, [pairs[i] for i in picks], measuring)
+        layout.learned(targets, known)
+        generator.descend(targets, options["steps"])
+        if done >= count // 2:
+            generator.remember()
     shares = generator.shares(average=True)
     return tuple(MixtureModel(layout.of_columns(shares[s]), totals[s]) for s in range(strata))
 

@@ -26,12 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.kernel.budget import Price
-from sqlpriv.synth.asking import Marginal, Measure, Select
+from sqlpriv.synth.asking import Ask, Marginal
 from sqlpriv.synth.independent import modelled
 from sqlpriv.synth.joint import JointModel
 from sqlpriv.synth.marginals import Floats, onto_simplex
 from sqlpriv.synth.method import Method, Option, Options, Phase, Space, shared
-from sqlpriv.synth.progress import Progress, Report
+from sqlpriv.synth.progress import Progress
 from sqlpriv.synth.questions import Cells
 
 AT_ONCE = 100_000
@@ -70,35 +70,28 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     return tuple(found)
 
 
-def fit(
-    measure: Measure,
-    select: Select,  # noqa: ARG001  # it has nothing to choose
-    space: Space,
-    price: Price,
-    options: Options,
-    report: Report,
-) -> tuple[JointModel, ...]:
+def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[JointModel, ...]:
     """Returns one table per stratum. Spends exactly `price`; see the module."""
     sizes, strata = space.sizes, space.strata
     steps, plan = steps_of(sizes, strata, options["cells"]), phases(space, price, options)
-    totals = measure(plan[0].marginals)[0].values.reshape(strata)
+    totals = ask.measure(plan[0].marginals)[0].values.reshape(strata)
     if not steps[0]:
         none = np.zeros(1, dtype=np.int64)
         return tuple(JointModel((), none, np.ones(1), float(n)) for n in totals)
-    report(Progress("counting cells", 0, len(steps)))
-    (first,) = measure(plan[1].marginals)
+    ask.report(Progress("counting cells", 0, len(steps)))
+    (first,) = ask.measure(plan[1].marginals)
     columns, values, sigma = steps[0], first.values.reshape(strata, -1), first.sigma
     cells: NDArray[np.int64] = np.arange(values.shape[1])
     for done, (step, phase) in enumerate(zip(steps[1:], plan[2:], strict=True), 1):
-        report(Progress("counting cells", done, len(steps)))
+        ask.report(Progress("counting cells", done, len(steps)))
         wide = math.prod(sizes[c] for c in step)
         kept, alive = _kept(values, sigma, min(options["cells"], AT_ONCE // (strata * wide)))
         asked = Cells(columns, tuple(cells[kept].tolist()), step, phase.price)
-        (release,) = measure([asked])
+        (release,) = ask.measure([asked])
         cells = (cells[kept][:, None] * wide + np.arange(wide)).ravel()
         values = np.where(alive[:, :, None], release.values.reshape(strata, kept.size, wide), 0.0)
         values, sigma, columns = values.reshape(strata, -1), release.sigma, (*columns, *step)
-    report(Progress("counting cells", len(steps), len(steps)))
+    ask.report(Progress("counting cells", len(steps), len(steps)))
     large = len(steps) > 1
     pairs = zip(values, totals.tolist(), strict=True)
     return tuple(_model(columns, cells, v, sigma, n, large) for v, n in pairs)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlpriv.kernel.budget import Price
 from sqlpriv.kernel.release import Release
-from sqlpriv.synth.asking import Marginal, Measure, Select
+from sqlpriv.synth.asking import Ask, Marginal
 from sqlpriv.synth.marginals import onto_simplex, total_of
 from sqlpriv.synth.method import Method, Options, Phase, Space, StratumModel, shared
-from sqlpriv.synth.progress import Progress, Report
+from sqlpriv.synth.progress import Progress
 from sqlpriv.synth.tree import TreeModel, rooted
 
 
@@ -35,22 +35,15 @@ def phases(
     return (Phase("one-way marginals", "noise", price, 1, one_ways(sizes, price)),)
 
 
-def fit(
-    measure: Measure,
-    select: Select,  # noqa: ARG001  # it has nothing to choose
-    space: Space,
-    price: Price,
-    options: Options,
-    report: Report,
-) -> tuple[StratumModel, ...]:
+def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[StratumModel, ...]:
     """Returns independent columns: each noisy marginal brought onto its stratum's noised total.
 
     Price: one batch of one-way marginals whose prices add up to `price`; strata are disjoint.
     """
     sizes, strata = space.sizes, space.strata
-    report(Progress("measuring one-way marginals", 0, 1))
-    releases = measure(phases(space, price, options)[0].marginals)
-    report(Progress("measuring one-way marginals", 1, 1))
+    ask.report(Progress("measuring one-way marginals", 0, 1))
+    releases = ask.measure(phases(space, price, options)[0].marginals)
+    ask.report(Progress("measuring one-way marginals", 1, 1))
     return tuple(_model(modelled(sizes), releases, s) for s in range(strata))
 
 

@@ -1,6 +1,6 @@
 """What a synthesizer is: a few functions and what a user must know about them.
 
-`fit(measure, select, space, price, options, report) -> models` asks the gate, for all
+`fit(ask, space, price, options) -> models` asks the gate, for all
 strata at once, and spends exactly `price`; `model.sample(sizes, rows, rng) -> levels` is
 post-processing. Neither sees a row. `phases` says what `fit` will spend on what, before anything
 is read; `fit` takes its prices from it, so that EXPLAIN PRIVACY and the run cannot differ.
@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from sqlpriv.kernel.budget import Price, Rho
 from sqlpriv.plan.split import split
-from sqlpriv.synth.asking import Marginal, Measure, Select
+from sqlpriv.synth.asking import Ask, Marginal
 from sqlpriv.synth.marginals import Merging
-from sqlpriv.synth.progress import Report
 from sqlpriv.synth.sampling import Codes, dealt, draw
 from sqlpriv.synth.tree import TreeModel
 
@@ -131,15 +130,7 @@ class StratumModel:
 class Fit(Protocol):
     """Asks the gate and returns one model per stratum."""
 
-    def __call__(
-        self,
-        measure: Measure,
-        select: Select,
-        space: Space,
-        price: Price,
-        options: Options,
-        report: Report,
-    ) -> Sequence[Model]:
+    def __call__(self, ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Model]:
         """See the module."""
 
 

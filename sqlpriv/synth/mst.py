@@ -22,11 +22,12 @@ from sqlpriv.errors import DataError
 from sqlpriv.kernel.budget import Price
 from sqlpriv.kernel.release import Release
 from sqlpriv.synth import engines
-from sqlpriv.synth.asking import Guess, Marginal, Measure, Select
+from sqlpriv.synth.asking import Ask, Guess, Marginal
 from sqlpriv.synth.independent import modelled, one_ways
-from sqlpriv.synth.marginals import LEAST_SIGMA, Floats, Merging, merge_rare, onto_simplex, total_of
+from sqlpriv.synth.marginals import LEAST_SIGMA, Floats, Merging, merge_rare, onto_simplex
 from sqlpriv.synth.method import Method, Option, Options, Phase, Space, StratumModel, shared
-from sqlpriv.synth.progress import Progress, Report
+from sqlpriv.synth.progress import Progress
+from sqlpriv.synth.rounds import measured_ones, totals_of
 from sqlpriv.synth.tree import Edge, Noisy, Problem
 
 Trees = tuple[tuple[Edge, ...], ...]
@@ -59,35 +60,27 @@ def phases(
     return (ones, *tree, Phase("two-way marginals", "noise", second))
 
 
-def fit(
-    measure: Measure,
-    select: Select,
-    space: Space,
-    price: Price,
-    options: Options,
-    report: Report,
-) -> tuple[StratumModel, ...]:
+def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[StratumModel, ...]:
     """Returns one tree model per stratum. Spends exactly `price`; see the module."""
     sizes, strata = space.sizes, space.strata
     columns, plan = modelled(sizes), phases(space, price, options)
-    report(Progress("measuring one-way marginals", 0, 1))
-    ones = measure(plan[0].marginals)
-    totals = [total_of([r.values[s] for r in ones], [r.sigma for r in ones]) for s in range(strata)]
+    ones = measured_ones(ask, plan)
+    totals = totals_of(ones, strata)
     if len(columns) < 2:
         known = dict(zip(columns, ones, strict=False))
         return tuple(_stratum(known, {}, s, totals[s], options) for s in range(strata))
     known = dict(zip(columns, ones, strict=True))
     guesses = _independent(known, totals)
-    trees = _trees(select, guesses, columns, strata, plan, report)
-    report(Progress("measuring two-way marginals", 0, 1))
+    trees = _trees(ask, guesses, columns, strata, plan)
+    ask.report(Progress("measuring two-way marginals", 0, 1))
     asked = _chosen(trees, plan[-1].price)
-    tables = {m.clique: (m, r) for m, r in zip(asked, measure(asked), strict=True)}
+    tables = {m.clique: (m, r) for m, r in zip(asked, ask.measure(asked), strict=True)}
     models = []
     for s in range(strata):
-        report(Progress("fitting strata", s, strata))
+        ask.report(Progress("fitting strata", s, strata))
         pairs = {edge: _of_stratum(*tables[edge], s) for edge in trees[s]}
         models.append(_stratum(known, pairs, s, totals[s], options))
-    report(Progress("fitting strata", strata, strata))
+    ask.report(Progress("fitting strata", strata, strata))
     return tuple(models)
 
 
@@ -111,12 +104,11 @@ def _independent(ones: dict[int, Release], totals: Sequence[float]) -> tuple[Gue
 
 
 def _trees(
-    select: Select,
+    ask: Ask,
     guesses: Sequence[Guess],
     columns: Sequence[int],
     strata: int,
     plan: Sequence[Phase],
-    report: Report,
 ) -> Trees:
     """Returns each stratum's spanning tree, its edges in the order in which they were chosen.
 
@@ -130,14 +122,14 @@ def _trees(
     part = [{c: c for c in columns} for _ in range(strata)]
     chosen: list[list[Edge]] = [[] for _ in range(strata)]
     for done, price in enumerate(prices):
-        report(Progress("choosing pairs of columns", done, len(prices)))
+        ask.report(Progress("choosing pairs of columns", done, len(prices)))
         allowed = np.array([[p[u] != p[v] for u, v in edges] for p in part])
-        for s, pick in enumerate(select(guesses, price, allowed)):
+        for s, pick in enumerate(ask.select(guesses, price, allowed)):
             u, v = edges[pick]
             chosen[s].append((u, v))
             old, new = part[s][u], part[s][v]
             part[s] = {c: new if p == old else p for c, p in part[s].items()}
-    report(Progress("choosing pairs of columns", len(prices), len(prices)))
+    ask.report(Progress("choosing pairs of columns", len(prices), len(prices)))
     return tuple(map(tuple, chosen))
 
 

@@ -12,14 +12,24 @@ Price: a stratum's count and rounds add up to `price` exactly; strata are disjoi
 from __future__ import annotations
 
 from sqlpriv.kernel.budget import Price
-from sqlpriv.synth import engines, independent
-from sqlpriv.synth.adaptive import BETWEEN, LAST, Rounds, Run, closure, fitted, small, started
-from sqlpriv.synth.asking import Marginal, Measure, Select
+from sqlpriv.synth import independent
+from sqlpriv.synth.adaptive import (
+    BETWEEN,
+    LAST,
+    TREES,
+    Rounds,
+    Run,
+    closure,
+    fitted,
+    small,
+    started,
+)
+from sqlpriv.synth.asking import Ask, Marginal
 from sqlpriv.synth.cliques import StratumCliques
 from sqlpriv.synth.independent import modelled
 from sqlpriv.synth.junction import Graph
 from sqlpriv.synth.method import Method, Option, Options, Phase, Space, shared
-from sqlpriv.synth.progress import Progress, Report
+from sqlpriv.synth.progress import Progress
 
 
 def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
@@ -37,20 +47,13 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     )
 
 
-def fit(
-    measure: Measure,
-    select: Select,
-    space: Space,
-    price: Price,
-    options: Options,
-    report: Report,
-) -> tuple[StratumCliques, ...]:
+def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[StratumCliques, ...]:
     """Returns one junction-tree model per stratum. Spends exactly `price`; see the module."""
     sizes, strata = space.sizes, space.strata
     columns = modelled(sizes)
     plan = phases(space, price, options)
-    report(Progress("counting rows", 0, 1))
-    first = measure(plan[0].marginals)
+    ask.report(Progress("counting rows", 0, 1))
+    first = ask.measure(plan[0].marginals)
     graph, left = Graph(sizes), sum(p.price.nano for p in plan[1:])
     runs = [Run(graph, left, 0) for _ in range(strata)]
     for question, release in zip(plan[0].marginals, first, strict=True):
@@ -62,24 +65,24 @@ def fit(
         whole = dict.fromkeys(closure(columns, options["degree"]), 1.0)
         candidates = small(whole, graph, options["cells"], strata)
         sigma = first[0].sigma, first[0].price
-        rounds = Rounds(measure, select, runs, candidates, sigma, noise_penalty=False)
-        _play(rounds, len(columns), options, report)
+        rounds = Rounds(ask, runs, candidates, sigma, noise_penalty=False)
+        _play(rounds, len(columns), options)
     else:
         for run in runs:
             run.model = fitted(run, options["engine"], LAST)
     return tuple(StratumCliques(run.model, run.size) for run in runs if run.model is not None)
 
 
-def _play(rounds: Rounds, count: int, options: Options, report: Report) -> None:
+def _play(rounds: Rounds, count: int, options: Options) -> None:
     for done in range(count):
-        report(Progress("choosing and measuring marginals", done, count))
+        rounds.ask.report(Progress("choosing and measuring marginals", done, count))
         for run in rounds.runs:
             run.step = run.left // (count - done)
         cells: float = options["cells"]
         rounds.play(dict.fromkeys(range(len(rounds.runs)), cells))
         for run in rounds.runs:
             run.model = fitted(run, options["engine"], BETWEEN if done + 1 < count else LAST)
-    report(Progress("choosing and measuring marginals", count, count))
+    rounds.ask.report(Progress("choosing and measuring marginals", count, count))
 
 
 METHOD = Method(
@@ -89,15 +92,7 @@ METHOD = Method(
     " (arXiv:1901.09136)",
     options=(
         Option("degree", 2, "columns of the marginals that are measured", least=2, most=4),
-        Option(
-            "cells", 100_000, "cells of a stratum's junction tree at most", least=1, most=20_000_000
-        ),
-        Option(
-            "engine",
-            "numpy",
-            "inference: numpy (fast) or mbi (the reference, compiles in every round)",
-            choices=tuple(engines.CLIQUE_ENGINES),
-        ),
+        *TREES,
     ),
     max_strata=1_000,
     max_cells=20_000_000,

@@ -12,9 +12,7 @@ the log domain (entropic mirror descent: a multiplicative-weights update for eac
 halved where it would make things worse).
 
 Quality is the L1 distance between model and data, less what noise alone would make of it; a
-marginal is measured once in a stratum. Price: WEIGHTS of it for the one-way marginals (one batch),
-for choosing and for measuring; the last two in equal shares over the rounds, in each of which every
-stratum chooses once and is covered by one measurement.
+marginal is measured once in a stratum. Price: see `rounds`.
 """
 
 from __future__ import annotations
@@ -27,15 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.kernel.budget import Price
-from sqlpriv.synth.asking import Guess, Known, Measure, Select, measured_where_chosen
-from sqlpriv.synth.independent import modelled, one_ways
+from sqlpriv.synth import rounds
+from sqlpriv.synth.asking import Ask, Guess, Known, measured_where_chosen
+from sqlpriv.synth.independent import modelled
 from sqlpriv.synth.joint import JointModel
-from sqlpriv.synth.marginals import LEAST_SIGMA, Floats, count_sigma, onto_simplex, total_of
-from sqlpriv.synth.method import Method, Option, Options, Phase, Space, shared
-from sqlpriv.synth.progress import Progress, Report
+from sqlpriv.synth.marginals import LEAST_SIGMA, Floats, count_sigma, onto_simplex
+from sqlpriv.synth.method import Method, Option, Options, Phase, Space
 
-WEIGHTS = (0.1, 0.2, 0.7)
-"""Of the price: one-way marginals, choosing, measuring."""
 STEPS, LAST_STEPS = 30, 300
 """Of mirror descent, after each round and at the end."""
 
@@ -52,33 +48,16 @@ def workload(sizes: tuple[int, ...], degree: int) -> list[Clique]:
 def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     """Returns the one-way marginals and the rounds; prices add up to `price` exactly."""
     sizes = space.sizes
-    rounds = min(options["rounds"], len(workload(sizes, options["degree"])))
-    if not rounds:
-        return (Phase("one-way marginals", "noise", price, 1, one_ways(sizes, price)),)
-    first, second, third = shared(price, WEIGHTS)
-    for part in (second, third):
-        shared(part, [1.0] * rounds)  # refuses fewer nanos than rounds
-    return (
-        Phase("one-way marginals", "noise", first, 1, one_ways(sizes, first)),
-        Phase("worst marginals", "exponential mechanism", second, rounds),
-        Phase("their counts", "noise", third, rounds),
-    )
+    count = min(options["rounds"], len(workload(sizes, options["degree"])))
+    return rounds.phases(sizes, price, count, "worst marginals", "their counts")
 
 
-def fit(
-    measure: Measure,
-    select: Select,
-    space: Space,
-    price: Price,
-    options: Options,
-    report: Report,
-) -> tuple[JointModel, ...]:
+def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[JointModel, ...]:
     """Returns one joint table per stratum. Spends exactly `price`; see the module."""
     sizes, strata = space.sizes, space.strata
     columns, plan = modelled(sizes), phases(space, price, options)
-    report(Progress("measuring one-way marginals", 0, 1))
-    ones = measure(plan[0].marginals)
-    totals = [total_of([r.values[s] for r in ones], [r.sigma for r in ones]) for s in range(strata)]
+    ones = rounds.measured_ones(ask, plan)
+    totals = rounds.totals_of(ones, strata)
     if not columns:
         none = np.zeros(1, dtype=np.int64)
         return tuple(JointModel((), none, np.ones(1), n) for n in totals)
@@ -87,20 +66,16 @@ def fit(
         known = zip(columns, ones, strict=True)
         start = [Known((c,), r.values[s], r.sigma) for c, r in known]
         weights.append(Weights(columns, sizes, max(total, 1.0), start))
-    if len(plan) > 1:
-        cliques = workload(sizes, options["degree"])
-        rounds = zip(*(shared(p.price, [1.0] * plan[1].rounds) for p in plan[1:]), strict=True)
-        allowed = np.ones((strata, len(cliques)), dtype=np.bool_)
-        for done, (to_choose, to_measure) in enumerate(rounds):
-            report(Progress("correcting the worst marginals", done, plan[1].rounds))
-            sigma = count_sigma(to_measure)
-            picks = select([_guess(c, weights, sizes, sigma) for c in cliques], to_choose, allowed)
-            allowed[np.arange(strata), picks] = False
-            answers = measured_where_chosen(measure, [cliques[i] for i in picks], to_measure)
-            for one, known_now in zip(weights, answers, strict=True):
-                one.known.append(known_now)
-                one.descend(STEPS)
-        report(Progress("correcting the worst marginals", plan[1].rounds, plan[1].rounds))
+    cliques = workload(sizes, options["degree"])
+    allowed = np.ones((strata, len(cliques)), dtype=np.bool_)
+    for choosing, measuring in rounds.played(ask, plan, "correcting the worst marginals"):
+        sigma = count_sigma(measuring)
+        picks = ask.select([_guess(c, weights, sizes, sigma) for c in cliques], choosing, allowed)
+        allowed[np.arange(strata), picks] = False
+        answers = measured_where_chosen(ask, [cliques[i] for i in picks], measuring)
+        for one, known_now in zip(weights, answers, strict=True):
+            one.known.append(known_now)
+            one.descend(STEPS)
     for one in weights:
         one.descend(LAST_STEPS)
     cells = np.arange(weights[0].table.size)

@@ -34,13 +34,13 @@ import numpy as np
 from sqlpriv.kernel.budget import Price
 from sqlpriv.synth.adaptive import BETWEEN, Rounds, Run, closure, fitted, scaled, small
 from sqlpriv.synth.annealing import ROUNDS_PER_COLUMN, anneal
-from sqlpriv.synth.asking import Marginal, Measure, Select
+from sqlpriv.synth.asking import Ask, Marginal
 from sqlpriv.synth.cliques import StratumCliques, conditioned, given
 from sqlpriv.synth.independent import modelled
 from sqlpriv.synth.junction import Clique, Graph
 from sqlpriv.synth.marginals import Floats
 from sqlpriv.synth.method import Options, Phase, Space, shared
-from sqlpriv.synth.progress import Progress, Report
+from sqlpriv.synth.progress import Progress
 from sqlpriv.synth.reconciling import reconciled
 from sqlpriv.synth.tree import Noisy
 
@@ -48,9 +48,12 @@ OWN = 0.005
 POWER = 0.7
 """How far strata are from what a good model of the population says of a pair of their columns, as a
 share of their rows, and how the population's share falls with the noise. Both were fitted to census
-rows (examples/papers/synth): the population gets 0.89 at epsilon = 1, where 0.7 and 0.8 were worse,
-and 0.31 at epsilon = 5, where 0.1 and 0.7 were."""
+rows (examples/papers/synth): the population gets 0.9 at epsilon = 1, where 0.7 and 0.8 were worse,
+and 0.3 at epsilon = 5, where 0.1 and 0.7 were."""
 LEAST, MOST = 0.2, 0.95
+STEPS = 20
+"""Shares are twentieths: one that followed the noised size to the last digit would change the price
+of every later question with each row."""
 ROUNDS = 8
 """About how many rounds a stratum plays."""
 DEARER = 2.0
@@ -124,17 +127,15 @@ def share(rows: float, sigma: float, sizes: Sequence[int]) -> float:
     pairs = math.comb(len(sizes), 2)
     cells = (sum(sizes) ** 2 - sum(n**2 for n in sizes)) / 2 / max(pairs, 1)
     noise = math.sqrt(2 / math.pi * pairs) * sigma * cells / max(rows, 1.0)
-    wanted: float = (noise / OWN) ** POWER
-    return min(max(wanted, LEAST), MOST)
+    wanted = min(max(math.pow(noise / OWN, POWER), LEAST), MOST)
+    return round(wanted * STEPS) / STEPS
 
 
-def fit(
-    measure: Measure, select: Select, space: Space, price: Price, options: Options, report: Report
-) -> tuple[StratumCliques, ...]:
+def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[StratumCliques, ...]:
     """Returns one junction-tree model per stratum. Spends exactly `price`; see the module."""
     ones, rest = phases(space, price)
-    report(Progress(ones.name, 0, 1))
-    sizes, *marginals = measure(ones.marginals)
+    ask.report(Progress(ones.name, 0, 1))
+    sizes, *marginals = ask.measure(ones.marginals)
     layout = Layout(space)
     everybody = Run(layout.graph, 0, 0)
     everybody.take(layout.strata, sizes, sizes.values.reshape(layout.strata_sizes))
@@ -149,13 +150,13 @@ def fit(
     own = min(round(rest.price.nano * (1 - population)), rest.price.nano - 2)
     part = taking_part(sizes.values.ravel(), noise, own)
     own = own if part else 0
-    playing = _Playing(measure, select, layout, price, options, report)
+    playing = _Playing(ask, layout, price, options)
     everybody.left = rest.price.nano - own
     pooled = marginals[0].sigma, marginals[0].price
     playing.play([everybody], pooled, (*layout.columns, *layout.strata), own, pooled=True)
     runs = [_started(everybody, layout, s) for s in range(space.strata)]
     if own:
-        _size(measure, runs, part, type(price)(own))
+        _size(ask, runs, part, type(price)(own))
         for s in part:
             runs[s].left = own
         playing.play(runs, noise, layout.columns, 0, pooled=False)
@@ -187,12 +188,12 @@ def _started(everybody: Run, layout: Layout, stratum: int) -> Run:
     return Run(everybody.graph, 0, 2, totals=[(size, variance)], model=prior, prior=prior)
 
 
-def _size(measure: Measure, runs: Sequence[Run], part: Sequence[int], price: Price) -> None:
+def _size(ask: Ask, runs: Sequence[Run], part: Sequence[int], price: Price) -> None:
     """Counts the strata that have no rounds. They could have had them for this price: what the
     others ask costs no more if these ask, too."""
     others = tuple(s for s in range(len(runs)) if s not in part)
     if others:
-        (release,) = measure([Marginal((), price, others)])
+        (release,) = ask.measure([Marginal((), price, others)])
         for row, s in enumerate(others):
             runs[s].take((), release, np.asarray(release.values[row]))
 
@@ -201,12 +202,10 @@ def _size(measure: Measure, runs: Sequence[Run], part: Sequence[int], price: Pri
 class _Playing:
     """What all rounds of a statement share."""
 
-    measure: Measure
-    select: Select
+    ask: Ask
     layout: Layout
     price: Price
     options: Options
-    report: Report
 
     def play(
         self,
@@ -222,10 +221,8 @@ class _Playing:
         strata = sum(run.left > 0 for run in runs)
         whole = closure(columns, self.options["degree"])
         candidates = small(whole, self.layout.graph, self.options["cells"], strata)
-        rounds = Rounds(
-            self.measure, self.select, runs, candidates, noise, noise_penalty=True, pooled=pooled
-        )
-        anneal(rounds, self.price.nano, self.options, self.report, later, DEARER)
+        rounds = Rounds(self.ask, runs, candidates, noise, noise_penalty=True, pooled=pooled)
+        anneal(rounds, self.price.nano, self.options, later, DEARER)
 
 
 def _reconcile(everybody: Run, runs: Sequence[Run], part: Sequence[int], layout: Layout) -> None:

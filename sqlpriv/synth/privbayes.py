@@ -37,15 +37,13 @@ from numpy.typing import NDArray
 
 from sqlpriv.kernel.budget import Price
 from sqlpriv.kernel.release import Release
-from sqlpriv.synth.asking import Guess, Known, Measure, Select, measured_where_chosen
-from sqlpriv.synth.independent import modelled, one_ways
+from sqlpriv.synth import rounds
+from sqlpriv.synth.asking import Ask, Guess, Known, measured_where_chosen
+from sqlpriv.synth.independent import modelled
 from sqlpriv.synth.marginals import Floats, count_sigma, onto_simplex, total_of
-from sqlpriv.synth.method import Method, Option, Options, Phase, Space, shared
+from sqlpriv.synth.method import Method, Option, Options, Phase, Space
 from sqlpriv.synth.network import NetworkModel, Node, extended, flat
-from sqlpriv.synth.progress import Progress, Report
 
-WEIGHTS = (0.1, 0.2, 0.7)
-"""Of the price: one-way marginals, choosing, measuring."""
 THETA = 4.0
 REHEARSED = 100_000
 """Rows drawn, at most, to know what a network says of a set of parents."""
@@ -72,48 +70,26 @@ def phases(
 ) -> tuple[Phase, ...]:
     """Returns the one-way marginals and the rounds; prices add up to `price` exactly."""
     sizes = space.sizes
-    rounds = len(modelled(sizes)) - 1
-    if rounds < 1:
-        return (Phase("one-way marginals", "noise", price, 1, one_ways(sizes, price)),)
-    first, second, third = shared(price, WEIGHTS)
-    for part in (second, third):
-        shared(part, [1.0] * rounds)  # refuses fewer nanos than rounds
-    return (
-        Phase("one-way marginals", "noise", first, 1, one_ways(sizes, first)),
-        Phase("columns and parents", "exponential mechanism", second, rounds),
-        Phase("tables given parents", "noise", third, rounds),
-    )
+    count = len(modelled(sizes)) - 1
+    return rounds.phases(sizes, price, count, "columns and parents", "tables given parents")
 
 
-def fit(
-    measure: Measure,
-    select: Select,
-    space: Space,
-    price: Price,
-    options: Options,
-    report: Report,
-) -> tuple[NetworkModel, ...]:
+def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[NetworkModel, ...]:
     """Returns one network per stratum. Spends exactly `price`; see the module."""
     sizes, strata = space.sizes, space.strata
     columns, plan = modelled(sizes), phases(space, price, options)
-    report(Progress("measuring one-way marginals", 0, 1))
-    ones = measure(plan[0].marginals)
+    ones = rounds.measured_ones(ask, plan)
     rng = np.random.default_rng()  # what it draws is post-processing of releases
     grown = [_started(columns, ones, s, sizes, rng) for s in range(strata)]
-    rounds = len(columns) - 1
-    if rounds > 0:
-        prices = zip(*(shared(p.price, [1.0] * rounds) for p in plan[1:]), strict=True)
-        cliques = _cliques(columns, sizes, grown, plan[2].price, rounds, options["degree"])
-        for done, (to_choose, to_measure) in enumerate(prices):
-            report(Progress("growing networks", done, rounds))
-            sigma = count_sigma(to_measure)
-            allowed = np.array([[_may_grow(g, c, sizes, sigma) for c in cliques] for g in grown])
-            guesses = [_guess(c, grown, sizes, sigma) for c in cliques]
-            picks = [cliques[i] for i in select(guesses, to_choose, allowed)]
-            known = measured_where_chosen(measure, picks, to_measure)
-            for stratum, found in zip(grown, known, strict=True):
-                _grown(stratum, found, sizes, rng)
-        report(Progress("growing networks", rounds, rounds))
+    cliques = _cliques(columns, sizes, grown, plan, options["degree"])
+    for choosing, measuring in rounds.played(ask, plan, "growing networks"):
+        sigma = count_sigma(measuring)
+        allowed = np.array([[_may_grow(g, c, sizes, sigma) for c in cliques] for g in grown])
+        guesses = [_guess(c, grown, sizes, sigma) for c in cliques]
+        picks = [cliques[i] for i in ask.select(guesses, choosing, allowed)]
+        known = measured_where_chosen(ask, picks, measuring)
+        for stratum, found in zip(grown, known, strict=True):
+            _grown(stratum, found, sizes, rng)
     return tuple(NetworkModel(tuple(g.nodes), g.size) for g in grown)
 
 
@@ -148,15 +124,17 @@ def _cliques(
     columns: Sequence[int],
     sizes: tuple[int, ...],
     grown: Sequence[_Stratum],
-    price: Price,
-    rounds: int,
+    plan: Sequence[Phase],
     degree: int,
 ) -> list[tuple[int, ...]]:
     """Returns the sets of a column and its parents that are useful in some stratum.
 
     Pairs always compete, so that a column may have a parent where everything is noise.
     """
-    sigma = count_sigma(type(price)(max(price.nano // rounds, 1)))
+    if len(plan) == 1:
+        return []
+    price = plan[2].price
+    sigma = count_sigma(type(price)(max(price.nano // plan[2].rounds, 1)))
     most = max(g.size for g in grown) / (THETA * sigma)
     found = []
     for width in range(2, min(degree + 1, len(columns)) + 1):

@@ -18,7 +18,7 @@ from sqlpriv.kernel.budget import Price
 from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.synth import binning
-from sqlpriv.synth.asking import Asker, Gate
+from sqlpriv.synth.asking import Ask, Asker, Gate
 from sqlpriv.synth.cliques import StratumCliques
 from sqlpriv.synth.decode import arrow_type, published_type
 from sqlpriv.synth.domain import Domain, discretise
@@ -195,8 +195,9 @@ def synthesize(
     inside = gate.release(fine) if (fine := job.fine()) else ()
     columns = dict(zip(job.binned, inside, strict=True))
     job = replace(job, domain=binning.refined(job.domain, columns, job.options["binning"]))
-    asker, fit = Asker(gate, job.domain, list(inside)), job.method.fit
-    models = fit(asker.measure, asker.select, job.space, method_price, job.options, report)
+    asker = Asker(gate, job.domain, list(inside))
+    ask = Ask(asker.measure, asker.select, report)
+    models = job.method.fit(ask, job.space, method_price, job.options)
     report(Progress("drawing rows", 0, 1))
     rng = np.random.default_rng()
     table = draw_table(job.domain, job.options, job.zeros, models, shares, rng)

@@ -88,9 +88,9 @@ def test_the_population_gets_less_where_noise_is_small():
     assert shares == sorted(shares)
     assert shares[0] == pooling.LEAST
     assert shares[-1] == pooling.MOST
-    more_rows, more_levels = (160_001, (5,) * 10), (160_000, (5,) * 9 + (6,))
-    assert pooling.share(more_rows[0], 2.0, more_rows[1]) < shares[2]
-    assert pooling.share(more_levels[0], 2.0, more_levels[1]) > shares[2]
+    assert shares[1:4] == [0.3, 0.45, 0.75]
+    more_rows, more_levels = (320_000, 2.0, (5,) * 10), (160_000, 2.0, (9,) * 10)
+    assert pooling.share(*more_rows) < shares[2] < pooling.share(*more_levels)
     assert pooling.share(-50, 1.0, (5, 5)) == pooling.MOST
 
 

@@ -32,9 +32,11 @@ TARGET = "max_relative_error"
 
 
 def asked(
-    planned: Plan, allowance: Allowance
+    planned: Plan, measure: rounds.Measure
 ) -> tuple[tuple[Release, ...], Mapping[Recipe, Moments]]:
     """Asks a plan's measurements, then its rounds; returns what `answer.answer` takes.
+
+    `measure` is `Allowance.release`.
 
     Raises:
         sqlpriv.Error: As `Allowance.release`.
@@ -42,9 +44,9 @@ def asked(
     if not planned.output.cells:
         return (), {}
     some = [m for m in planned.measurements if math.prod(a.shape(m.query))]
-    made = {release.query: release for release in allowance.release(some)}
+    made = {release.query: release for release in measure(some)}
     releases = tuple(made.get(m.query) or _nothing(m) for m in planned.measurements)
-    return releases, rounds.asked(planned.rounds, releases, allowance.release)
+    return releases, rounds.asked(planned.rounds, releases, measure)
 
 
 def _nothing(m: Measurement) -> Release:

@@ -64,7 +64,7 @@ class Questions:
             if (asked := planned.selection) is not None:
                 found = allowance.select_keys(asked.source, asked.exprs, asked.price, asked.yocto)
                 planned = plan(select, contract, budget, self._epsilon, found)
-            releases, adapted = private_sql.asked(planned, allowance)
+            releases, adapted = private_sql.asked(planned, allowance.release)
             spent = allowance.spent
         made = answer(planned, releases, weights, adapted)
         return Result(

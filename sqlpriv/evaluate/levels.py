@@ -51,13 +51,14 @@ def _level(column: Column) -> str:
     c, domain = name(column.name), column.domain
     if not isinstance(domain, Interval):
         return c
-    if isinstance(domain.lower, dt.date):
-        low, high = (f"epoch({_moment(end)})" for end in (domain.lower, domain.upper))
+    lower, upper = domain.lower, domain.upper
+    if isinstance(lower, dt.date) or isinstance(upper, dt.date):
+        low, high = (f"epoch({_moment(end)})" for end in (lower, upper))
         value = f"epoch(CAST({c} AS TIMESTAMP))"
+    elif column.type is Type.INTEGER and upper - lower < BINS:
+        return c
     else:
-        if column.type is Type.INTEGER and domain.upper - domain.lower < BINS:  # type: ignore[operator]
-            return c
-        low, high = f"{float(domain.lower)!r}::DOUBLE", f"{float(domain.upper)!r}::DOUBLE"  # type: ignore[arg-type]
+        low, high = f"{float(lower)!r}::DOUBLE", f"{float(upper)!r}::DOUBLE"
         value = f"CAST({c} AS DOUBLE)"
     part = f"({value} - {low}) / greatest({high} - {low}, 1e-300)"
     bin_ = f"CAST(least(greatest(floor({part} * {BINS}), 0), {BINS - 1}) AS TINYINT)"

@@ -12,10 +12,14 @@ SHARED = Path(__file__).resolve().parents[4] / "shared"
 AUTHORS = SHARED / "reference" / "mean_estimation_summary.csv"
 
 
+NAMED = {"ours": "ours: population_share = auto", "strata only": "ours: strata only",
+         "coinpress": "ours: USING coinpress"}  # fmt: skip
+
+
 def draw(folder: Path) -> None:
     """Writes the figures as SVG."""
     found = pd.read_parquet(folder / "census.parquet")
-    at_rho = found[(found.price == "rho 0.5")]
+    at_rho = found[found.price == "rho 0.5"].replace({"method": NAMED})
     authors = pd.read_csv(AUTHORS)
     theirs = pd.concat(
         pd.DataFrame({"column": authors.column, "k": authors.k, "method": f"authors: {name}",
@@ -29,11 +33,27 @@ def draw(folder: Path) -> None:
               8: ("parity_error", "parity error (Definition 10)")}  # fmt: skip
     for number, (measure, title) in panels.items():
         _by_k(both, measure, title).save(str(folder / f"figure{number}.svg"))
-    if not (folder / "mixture.parquet").exists():
-        return
-    mixed = pd.read_parquet(folder / "mixture.parquet")
-    for number, axis in ((3, "n"), (6, "k"), (7, "alpha")):
-        _mixture(mixed, axis).save(str(folder / f"figure{number}.svg"))
+    if (folder / "mixture.parquet").exists():
+        mixed = pd.read_parquet(folder / "mixture.parquet")
+        for number, axis in ((3, "n"), (6, "k"), (7, "alpha")):
+            _mixture(mixed, axis).save(str(folder / f"figure{number}.svg"))
+    if (folder / "border.parquet").exists():
+        _border(pd.read_parquet(folder / "border.parquet")).save(str(folder / "border.svg"))
+
+
+def _border(table: pd.DataFrame) -> alt.FacetChart:
+    """One panel a shape, the error against the declared width, logarithmic both."""
+    chart = alt.Chart(table).mark_line(point=True).encode(
+        alt.X("width:Q", title="declared width, in true standard deviations of a group",
+              scale=alt.Scale(type="log")),
+        alt.Y("error:Q", title="root mean square error of a group's mean",
+              scale=alt.Scale(type="log")),
+        alt.Color("method:N", title=None, scale=alt.Scale(scheme="tableau10")),
+    )  # fmt: skip
+    faceted = chart.properties(width=330, height=260).facet(
+        alt.Facet("shape:N", title=None), columns=2
+    )
+    return faceted.configure_legend(orient="bottom")
 
 
 def _by_k(table: pd.DataFrame, measure: str, title: str) -> alt.FacetChart:
@@ -72,7 +92,9 @@ QUESTIONS = {
         GROUP BY ALL ORDER BY ALL""",
     "2. Parity error at rho = 0.5: ours / the authors' StratCoinpress, same combinations": """
         SELECT a."column", a.method, round(avg(a.parity_error / b.parity_error_strat_def10), 3)
-               AS mean_ratio, round(max(a.parity_error / b.parity_error_strat_def10), 3) AS worst
+               AS mean_ratio, round(max(a.parity_error / b.parity_error_strat_def10), 3) AS worst,
+               count(*) FILTER (WHERE a.parity_error <= b.parity_error_strat_def10 / 2)
+               AS within_a_half, count(*) AS combinations
         FROM census AS a JOIN authors AS b
           ON list_sort(split(a.combination, '+')) = list_sort(split(b.combination, '+'))
          AND a."column" = b."column"
@@ -98,17 +120,29 @@ QUESTIONS = {
         WHERE price = 'rho 0.5' GROUP BY ALL ORDER BY ALL""",
     "6. The normal mixture: mean absolute error of the population's mean": """
         SELECT method, round(avg(error), 6) AS error FROM mixture GROUP BY ALL ORDER BY error""",
+    "7. The border: root mean square error of a group's mean (true spread 1) by declared width": """
+        PIVOT (SELECT shape, width, method, round(error, 3) AS error FROM border)
+        ON method USING first(error) ORDER BY shape, width""",
 }
+
+
+TABLES = ("census", "mixture", "border")
+
+
+def _shown(answer: duckdb.DuckDBPyConnection) -> str:
+    """Returns every row of an answer as text."""
+    return answer.df().to_string(index=False) + "\n"
 
 
 def tell(folder: Path) -> None:
     """Prints the numbers that README.md quotes, and writes them beside the figures."""
     with duckdb.connect() as engine:
-        there = [name for name in ("census", "mixture") if (folder / f"{name}.parquet").exists()]
+        there = [name for name in TABLES if (folder / f"{name}.parquet").exists()]
         for name in there:
             engine.execute(f"CREATE VIEW {name} AS FROM '{folder / name}.parquet'")
         engine.execute(f"CREATE VIEW authors AS FROM '{AUTHORS}'")
-        known = [(t, sql) for t, sql in QUESTIONS.items() if "mixture" not in sql or len(there) > 1]
-        parts = [f"{title}\n\n{engine.sql(sql)}" for title, sql in known]
+        absent = set(TABLES) - set(there)
+        known = [(t, sql) for t, sql in QUESTIONS.items() if not any(x in sql for x in absent)]
+        parts = [f"{title}\n\n{_shown(engine.execute(sql))}" for title, sql in known]
     (folder / "numbers.txt").write_text("\n".join(parts), "utf-8")
     print("\n".join(parts))

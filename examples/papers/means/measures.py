@@ -21,7 +21,7 @@ from sqlpriv.plan.plan import plan
 
 COMBINATIONS = [c for n in range(1, 6) for c in itertools.combinations(STRATA, n)]
 SMALL = 0.001
-"""Strata of at most this part of the rows are those that the paper's authors leave out."""
+"""Strata of at most this part of the people are those that the paper's authors leave out."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Method:
     options: str = ""
 
 
-OURS = Method("ours", "AVG({})", options=", population_share = 0.85")
+OURS = Method("ours", "AVG({})", options=", population_share = auto")
 FRESH = Method("unstratified", "AVG({})", stratified=False)
 STRATA_ONLY = Method("strata only", "AVG({})")
 COINPRESS = Method("coinpress", "AVG({} USING coinpress)")
@@ -73,11 +73,17 @@ def pure(epsilon: float) -> Price:
 
 @dataclass(frozen=True)
 class Truth:
-    """Exact counts and means of the cells, and of all rows."""
+    """Exact counts and means of the cells' values, persons, and the mean of all values."""
 
     n: np.ndarray
     mean: np.ndarray
+    persons: np.ndarray
     whole: float
+
+    @property
+    def kept(self) -> np.ndarray:
+        """Which cells the authors keep: above 0.1 % of the people, and any value."""
+        return (self.persons > SMALL * self.persons.sum()) & (self.n > 0)
 
 
 def truth(engine: duckdb.DuckDBPyConnection, by: tuple[str, ...], column: str) -> Truth:
@@ -86,12 +92,12 @@ def truth(engine: duckdb.DuckDBPyConnection, by: tuple[str, ...], column: str) -
     number = "0"
     for c, size in zip(by, sizes, strict=True):
         number = f"({number} * {size} + {c} - {STRATA[c][0]})"
-    n, total = np.zeros(int(np.prod(sizes))), np.zeros(int(np.prod(sizes)))
-    sql = f"SELECT {number}, count({column}), sum({column}) FROM people GROUP BY 1"
-    for cell, count, added in engine.execute(sql).fetchall():
-        n[cell], total[cell] = count, added or 0
+    n, total, persons = np.zeros((3, int(np.prod(sizes))))
+    sql = f"SELECT {number}, count({column}), sum({column}), count(*) FROM people GROUP BY 1"
+    for cell, count, added, people in engine.execute(sql).fetchall():
+        n[cell], total[cell], persons[cell] = count, added or 0, people
     with np.errstate(invalid="ignore"):
-        return Truth(n, total / n, float(total.sum() / n.sum()))
+        return Truth(n, total / n, persons, float(total.sum() / n.sum()))
 
 
 def repeated(
@@ -105,9 +111,8 @@ def repeated(
     found = {name: None if value is None else float(np.mean([e[name] for e in errors]))
              for name, value in errors[0].items()}  # fmt: skip
     seconds = (time.process_time() - started) / repetitions
-    kept = int((exact.n > SMALL * exact.n.sum()).sum())
     public = {"combination": "+".join(by), "column": column, "method": method.name,
-              "price": price.name, "k": kept, "cells": exact.n.size}  # fmt: skip
+              "price": price.name, "k": int(exact.kept.sum()), "cells": exact.n.size}  # fmt: skip
     return public | {"repetitions": repetitions, "cpu_seconds": seconds} | found
 
 
@@ -120,7 +125,7 @@ def asked(
     sql += f" STRATIFY BY {', '.join(by)}" if method.stratified else ""
     (statement,) = read(sql)
     planned = plan(statement, laboratory.contract, price.budget, None)
-    releases, adapted = private_sql.asked(planned, laboratory)  # type: ignore[arg-type]
+    releases, adapted = private_sql.asked(planned, laboratory.release)
     by_query = {release.query: release for release in releases}
     output = planned.output
     recipe, own = output.recipes[0], output.own[0] if output.own else None
@@ -140,14 +145,16 @@ def _errors(
     """
     guess = np.nan_to_num(strata) if stratified else np.full(exact.n.size, whole)
     apart = np.abs(guess - exact.mean)
-    relative = apart / np.abs(exact.mean)
-    share = exact.n / exact.n.sum()
-    kept, small = share > SMALL, (share > 0) & (share <= SMALL)
+    relative = apart / np.where(exact.mean == 0, np.nan, np.abs(exact.mean))
+    kept = exact.kept
+    small = ~kept & (exact.n > 0)
     large = kept & (exact.n >= 10_000)
+    off = abs(whole / exact.whole - 1)
     return {
         "population_error": abs(whole - exact.whole),
-        "population_relative": abs(whole / exact.whole - 1),
-        "parity_error": abs(whole / exact.whole - 1) / kept.sum() + float(relative[kept].sum()),
-        "worst_large": float(relative[large].max()) if large.any() else None,
+        "population_relative": off,
+        "parity_error": abs(whole / exact.whole - 1) / kept.sum()
+        + float(np.nansum(relative[kept])),
+        "worst_large": float(np.nanmax(relative[large])) if large.any() else None,
         "small_error": float(np.median(apart[small])) if small.any() else None,
     }

@@ -1,11 +1,10 @@
 """New York's people of 2018, simulated from the exact sizes and means of the paper's strata.
 
-The complete file is not freely at hand. What is known exactly of each of the 94 strata of SEX, DIS,
-NATIVITY, RAC1P and five bins of AGEP above 0.1 % of the rows: how many have a value of each column,
-and its mean. Values are drawn from the same column of real rows (adults of 19 to 34, all states),
-bent until the stratum's mean is met: PINCP by a factor, the others, which are bounded, by a power
-of their place in the domain. The people of the strata that are not listed, 4 % of all, are dealt
-out at random to the 266 other cells: strata of a few dozen people, as small ones are.
+The complete file is not freely at hand. `cells` tells how many people each of the 360 cells of SEX,
+DIS, NATIVITY, RAC1P and five bins of AGEP has, how many of them have a value of each column, and
+its mean. Values are drawn from the same column of real rows (adults of 19 to 34, all states), bent
+until the cell's mean is met: PINCP by a factor, the others, which are bounded, by a power of their
+place in the domain.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pandas as pd
+from cells import PERSONS, SHARED, STRATA, fitted
 
 from sqlpriv.kernel.contract import (
     Column,
@@ -25,11 +25,7 @@ from sqlpriv.kernel.contract import (
     Type,
 )
 
-SHARED = Path(__file__).resolve().parents[4] / "shared"
-STRATA = {"SEX": (1, 2), "DIS": (1, 2), "NATIVITY": (1, 2), "RAC1P": (1, 9), "AGEP": (0, 4)}
 DOMAINS = {"SCHL": (0, 24), "WKHP": (0, 99), "JWMNP": (0, 200), "PINCP": (-8300, 1423000)}
-PERSONS = 191_372
-"""With a value of SCHL in the complete file."""
 AGES = "least(AGEP // 20, 4)"
 """The bins that a complete file's ages are put into."""
 
@@ -44,6 +40,23 @@ def contract(column: str) -> TableContract:
     return TableContract("people", columns, PrivacyUnit("people", "id"), facts=facts)
 
 
+def write(table: Path, path: str | None, rows: int) -> None:
+    """Writes the people as Parquet: those of a complete person file, or so many simulated ones."""
+    with duckdb.connect() as engine:
+        if path:
+            load(engine, path)
+        else:
+            simulate(engine, rows)
+        engine.execute(f"COPY people TO '{table}'")
+
+
+def opened(table: Path) -> duckdb.DuckDBPyConnection:
+    """Returns an engine with the people in memory; one of several processes, so of one thread."""
+    engine = duckdb.connect(config={"threads": 1})
+    engine.execute(f"CREATE TABLE people AS FROM '{table}'")
+    return engine
+
+
 def load(engine: duckdb.DuckDBPyConnection, path: str) -> None:
     """Makes the table of a complete person file (CSV or Parquet) with the census's own columns."""
     strata = ", ".join(f"{AGES if c == 'AGEP' else c} AS {c}" for c in STRATA)
@@ -54,14 +67,17 @@ def load(engine: duckdb.DuckDBPyConnection, path: str) -> None:
 
 
 def simulate(engine: duckdb.DuckDBPyConnection, rows: int, seed: int = 2018) -> None:
-    """Makes the table of that many simulated people."""
-    rng, cells = np.random.default_rng(seed), _cells(rows, np.random.default_rng(seed + 1))
+    """Makes the table of that many simulated people, or nearly: cells are rounded at random."""
+    rng, cells = np.random.default_rng(seed), fitted(tuple(DOMAINS))
     shapes = {column: _shape(column) for column in DOMAINS}
+    counts = [c for c in cells if c == "persons" or c.endswith("_known")]
+    whole = np.floor(cells[counts] * (rows / PERSONS) + rng.random((len(cells), 1)))
+    cells[counts] = whole.astype(int)
     parts = []
     for cell in cells.itertuples():
         part = {c: np.full(cell.persons, getattr(cell, c), dtype=np.int8) for c in STRATA}
         for column, (low, high) in DOMAINS.items():
-            have = min(round(cell.persons * getattr(cell, f"{column}_known")), cell.persons)
+            have = min(getattr(cell, f"{column}_known"), cell.persons)
             drawn = rng.choice(shapes[column], have)
             drawn = _bent(drawn, shapes[column], getattr(cell, f"{column}_mean"), low, high)
             value = np.full(cell.persons, np.nan)
@@ -78,33 +94,6 @@ def simulate(engine: duckdb.DuckDBPyConnection, rows: int, seed: int = 2018) -> 
         f"CREATE TABLE people AS SELECT {number}, {', '.join(STRATA)}, {values} FROM drawn"
     )
     engine.unregister("drawn")
-
-
-def _cells(rows: int, rng: np.random.Generator) -> pd.DataFrame:
-    """Returns every cell with its persons, and each column's mean and share of known values."""
-    found = pd.read_csv(SHARED / "reference" / "ny2018_strata_true_means_and_sizes.csv")
-    found = found[found.combination == "+".join(STRATA)]
-    keys = found.stratum_id.str.extractall(r"=([\d.]+)")[0].astype(float).astype(int).unstack()
-    keys.columns = list(STRATA)
-    found = pd.concat([found, keys], axis=1)
-    table = found.pivot_table(index=list(STRATA), columns="column_name",
-                              values=["exact_data_size", "true_mean"])  # fmt: skip
-    product = pd.MultiIndex.from_product(
-        [range(low, high + 1) for low, high in STRATA.values()], names=list(STRATA)
-    )
-    sizes = table["exact_data_size"].reindex(product)
-    means = table["true_mean"].reindex(product)
-    unlisted = sizes["SCHL"].isna()
-    left = PERSONS - sizes["SCHL"].sum()
-    persons = sizes["SCHL"].copy()
-    persons[unlisted] = left * rng.dirichlet(np.full(int(unlisted.sum()), 0.5))
-    cells = pd.DataFrame({"persons": np.maximum((persons * rows / PERSONS).round(), 1).astype(int)})
-    for column in DOMAINS:
-        total, rate = sizes[column].sum(), sizes[column].sum() / sizes["SCHL"].sum()
-        mean = (means[column] * sizes[column]).sum() / total
-        cells[f"{column}_mean"] = means[column].fillna(mean)
-        cells[f"{column}_known"] = (sizes[column] / sizes["SCHL"]).fillna(rate)
-    return cells.reset_index()
 
 
 def _shape(column: str) -> np.ndarray:

@@ -2,16 +2,21 @@
 
 Simulates New York's people (or takes a complete person file, `--file`), asks every mean again and
 again through the library, and writes results as Parquet and figures as SVG. `--speed` times one
-whole pass over a file of 455,316 rows instead.
+whole pass over a file of 455,316 rows instead, in as many processes as there are jobs.
 """
 
 from __future__ import annotations
 
 import argparse
+import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
+from itertools import repeat
+from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
-import duckdb
+import border
 import figures
 import measures as m
 import mixture
@@ -20,12 +25,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from laboratory import Laboratory
 
-from sqlpriv.kernel.budget import Rho
-
 HERE = Path(__file__).parent
 NARROW, WIDE = ("SCHL", "WKHP", "JWMNP"), ("PINCP",)
 EPSILONS = (0.1, 0.5, 1.0)
-Row = dict[str, float | str | int | None]
+Row = dict[str, Any]
+By = tuple[str, ...]
 
 
 def main() -> None:
@@ -36,45 +40,60 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=50)
     parser.add_argument("--only", nargs="*", help="combinations, as SEX+RAC1P; else all 31")
     parser.add_argument("--mixture", type=int, help="repetitions of the normal mixture; 0: none")
+    parser.add_argument("--border", type=int, help="repetitions of the width sweep; 0: none")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--speed", action="store_true", help="time one pass over 455,316 rows")
     parser.add_argument("--out", type=Path, default=HERE)
     given = parser.parse_args()
-    engine = duckdb.connect(config={"threads": 2})
     rows = 455_316 if given.speed else given.rows
-    people.load(engine, given.file) if given.file else people.simulate(engine, rows)
-    if given.speed:
-        print(speed(engine, given.repetitions))
-        return
-    given.out.mkdir(parents=True, exist_ok=True)
     wanted = [by for by in m.COMBINATIONS if not given.only or "+".join(by) in given.only]
-    found = census(engine, wanted, given.repetitions)
-    pq.write_table(pa.Table.from_pylist(found), given.out / "census.parquet", compression="zstd")
-    times = max(given.repetitions // 5, 2) if given.mixture is None else given.mixture
-    if times:
-        mixed = pa.Table.from_pylist(mixture.measured(times))
-        pq.write_table(mixed, given.out / "mixture.parquet", compression="zstd")
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "people.parquet"
+        people.write(table, given.file, rows)
+        if given.speed:
+            print(speed(table, wanted, given.repetitions, given.jobs))
+            return
+        given.out.mkdir(parents=True, exist_ok=True)
+        found = census(table, wanted, given.repetitions, given.jobs)
+    _keep(found, given.out / "census.parquet")
+    fifth = max(given.repetitions // 5, 2)
+    for name, measure, times in (("mixture", mixture.measured, given.mixture),
+                                 ("border", border.measured, given.border)):  # fmt: skip
+        if times := fifth if times is None else times:
+            _keep(measure(times), given.out / f"{name}.parquet")
     figures.draw(given.out)
     figures.tell(given.out)
 
 
-def census(
-    engine: duckdb.DuckDBPyConnection, combinations: list[tuple[str, ...]], repetitions: int
-) -> list[Row]:
-    """Returns the errors of every method for every combination, column and price.
+def _keep(rows: list[Row], file: Path) -> None:
+    pq.write_table(pa.Table.from_pylist(rows), file, compression="zstd")
+
+
+def census(table: Path, wanted: list[By], repetitions: int, jobs: int) -> list[Row]:
+    """Returns the errors of every method for every combination, column and price."""
+    found: list[Row] = []
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        for rows in pool.map(combination, repeat(table), wanted, repeat(repetitions)):
+            seconds = sum(float(row["cpu_seconds"] or 0) * row["repetitions"] for row in rows)
+            print(f"{rows[0]['combination']}: {seconds:.1f} CPU seconds", flush=True)
+            found += rows
+    return found
+
+
+def combination(table: Path, by: By, repetitions: int) -> list[Row]:
+    """Returns one combination's rows.
 
     The slow ones (several scans an answer) are repeated a fifth as often.
     """
     found: list[Row] = []
-    for by in combinations:
-        started = time.monotonic()
-        for column in (*NARROW, *WIDE):
+    with people.opened(table) as engine:
+        for column in people.DOMAINS:
             laboratory = Laboratory(engine, people.contract(column))
             exact = m.truth(engine, by, column)
             for method, price in asked(column):
-                slow = method is m.COINPRESS or (column in WIDE and method is not m.LAPLACE)
+                slow = method in (m.OURS, m.COINPRESS) or (column in WIDE and method != m.LAPLACE)
                 times = max(repetitions // 5, 2) if slow else repetitions
                 found.append(m.repeated(laboratory, by, column, method, price, exact, times))
-        print(f"{'+'.join(by)}: {time.monotonic() - started:.1f} s", flush=True)
     return found
 
 
@@ -88,18 +107,25 @@ def asked(column: str) -> list[tuple[m.Method, m.Price]]:
     return pairs
 
 
-def speed(engine: duckdb.DuckDBPyConnection, repetitions: int) -> str:
+def speed(table: Path, wanted: list[By], repetitions: int, jobs: int) -> str:
     """Returns how long all combinations and columns take, asked that many times each."""
-    assert isinstance(m.RHO.budget.total, Rho)
-    wall, cpu = time.monotonic(), time.process_time()
-    for by in m.COMBINATIONS:
-        for column in (*NARROW, *WIDE):
+    wall = time.monotonic()
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        cpu = sum(pool.map(one_pass, repeat(table), wanted, repeat(repetitions)))
+    wall = time.monotonic() - wall
+    answers = len(wanted) * len(people.DOMAINS) * repetitions
+    return f"{answers} answers: {wall:.0f} s, {cpu:.0f} CPU seconds"
+
+
+def one_pass(table: Path, by: By, repetitions: int) -> float:
+    """Returns the CPU seconds of one combination's answers, as AVG estimates them by itself."""
+    began = time.process_time()
+    with people.opened(table) as engine:
+        for column in people.DOMAINS:
             laboratory = Laboratory(engine, people.contract(column))
             for _ in range(repetitions):
                 m.asked(laboratory, by, column, m.STRATA_ONLY, m.RHO)
-    wall, cpu = time.monotonic() - wall, time.process_time() - cpu
-    answers = len(m.COMBINATIONS) * len(people.DOMAINS) * repetitions
-    return f"{answers} answers: {wall:.0f} s, {cpu:.0f} CPU seconds"
+    return time.process_time() - began
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from sqlpriv.estimate.means import Moments
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import NANO, Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.contract import TableContract
-from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.kernel.sensitivity import joint_price
 from sqlpriv.kernel.vault import Kernel

@@ -208,6 +208,11 @@ class CliqueModel:
     beliefs: Sequence[Floats]
     total: float
 
+    @property
+    def cells(self) -> int:
+        """How many cells the junction tree has."""
+        return sum(belief.size for belief in self.beliefs)
+
     @cached_property
     def _known(self) -> dict[Clique, Floats]:
         return {(): np.ones(())}

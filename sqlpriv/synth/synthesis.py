@@ -253,6 +253,9 @@ def _check_totals(job: Job, shares: NDArray[np.float64] | None) -> None:
 
 def _notes(job: Job, table: pa.Table, models: Sequence[Model], weighted: bool) -> tuple[str, ...]:
     found = _row_notes(job, table, weighted)
+    trees = [m.model.cells for m in models if isinstance(m, StratumCliques)]
+    if trees:
+        found += (f"junction trees have {max(trees)} cells, of {job.options['cells']} at most",)
     merged = [i for i, m in enumerate(models) if isinstance(m, StratumCliques) and m.merged]
     if not merged:
         return found

@@ -47,7 +47,7 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     levelled = {f"s{i}": key for i, key in enumerate(strata)}
     levelled |= {f"k{i}": key for i, key in enumerate(keys)}
     columns = {c: scope.value(key.expr) for c, key in levelled.items()}
-    columns |= {f"v{i}": text for i, text in enumerate(adds)}
+    columns |= {f"v{i}": text for i, (text, _) in enumerate(adds)}
     coded, kept = list(levelled), bounding(columns, scope, strata, hash_key)
     if kept == KEEP_ALL and not _collated(contract):
         coded = [f"{levels(key, c)} AS {c}" for c, key in levelled.items()]
@@ -55,11 +55,10 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
         # and values that a collation calls equal, but a list does not, would share one row's level
         columns |= {c: _narrow(key, columns[c]) for c, key in levelled.items()}
     rows = _rows(columns, scope, strata, kept != KEEP_ALL)
-    how = "count(DISTINCT " if isinstance(queries[0], a.Distinct) else "sum("
-    sums = [*levelled, "count(*) AS n", *(f"{how}v{i}) AS a{i}" for i in range(len(adds)))]
+    sums = [*levelled, "count(*) AS n", *(f"{h}v{i}) AS a{i}" for i, (_, h) in enumerate(adds))]
     grouped = f" GROUP BY {', '.join(levelled)}" if levelled else ""
     coded += ["n", *(f"a{i}" for i in range(len(adds)))]
-    totals = [f"a{adds.index(text)}" if text else "n" for text in added]
+    totals = [f"a{adds.index(add)}" if add else "n" for add in added]
     parts = [_cells(i, *q, keys) for i, q in enumerate(zip(queries, totals, strict=True))]
     return (
         f"WITH rows AS ({rows}),\nkept AS ({kept}),\n"

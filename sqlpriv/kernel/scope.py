@@ -320,18 +320,17 @@ class Scope:
             self.base = f"(SELECT *, {text} AS {made} FROM {self.base}) AS {ROW}"
         return f"{ROW}.{self.layers[text]}" if text in self.layers else text
 
-    def added(self, query: a.Query) -> str:
-        """Returns what a row adds to a cell, an integer, a `Distinct` value or NULL; "" for 1."""
+    def added(self, query: a.Query) -> tuple[str, str] | None:
+        """Returns what is added up of a row, an integer, a value or NULL, and how; None for 1."""
         if isinstance(query, a.Sum):
             grid = lattice_of(query, self.type(query.of))
-            return self.quantised(query.of, grid, query.lower, query.upper)
+            return self.quantised(query.of, grid, query.lower, query.upper), "sum("
         if query.of is None:
-            return ""
-        text = self.value(query.of)  # of arithmetic, maybe NaN
+            return None
+        distinct = isinstance(query, a.Distinct)  # clamping makes no NULL, nor takes one away
+        text = self.value(query.of) if distinct else self.stored(query.of)
         text = f"sqlpriv_number({text})" if self.type(query.of) is Type.REAL else text
-        if isinstance(query, a.Distinct):
-            return text
-        return f"CASE WHEN {text} IS NULL THEN NULL ELSE 1::UTINYINT END"
+        return text, "count(DISTINCT " if distinct else "count("
 
     def quantised(self, of: a.Expr, grid: Lattice, lower: Number, upper: Number) -> str:
         """Returns NULL, or an integer within ±steps of a sum's lattice."""

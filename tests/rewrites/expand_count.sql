@@ -14,9 +14,9 @@ SELECT COUNT(hours) AS n FROM people WHERE age >= 18;
 -- plain
 SELECT COUNT(hours) AS n FROM people WHERE age >= 18;
 -- kernel
-WITH rows AS (SELECT sqlpriv_row."id" AS u, CASE WHEN sqlpriv_clamp(CAST(sqlpriv_row."hours" AS BIGINT), (0), (80)) IS NULL THEN NULL ELSE 1::UTINYINT END AS v0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL AND (CAST(sqlpriv_row."age" AS BIGINT) >= (18))),
+WITH rows AS (SELECT sqlpriv_row."id" AS u, CAST(sqlpriv_row."hours" AS BIGINT) AS v0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL AND (CAST(sqlpriv_row."age" AS BIGINT) >= (18))),
 kept AS (SELECT * FROM rows),
-joint AS (SELECT count(*) AS n, sum(v0) AS a0 FROM kept),
+joint AS (SELECT count(*) AS n, count(v0) AS a0 FROM kept),
 coded AS MATERIALIZED (SELECT n, a0 FROM joint)
 SELECT 0 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS BIGINT) AS value FROM coded GROUP BY cell;
 
@@ -36,9 +36,9 @@ SELECT WITH DIFFERENTIAL_PRIVACY COUNT(*) FILTER (WHERE employed) AS n, count_if
 -- plain
 SELECT COUNT(*) FILTER (WHERE employed) AS n, count_if(age > 60) AS old FROM people;
 -- kernel
-WITH rows AS (SELECT sqlpriv_row."id" AS u, CASE WHEN (CASE WHEN sqlpriv_row."employed" THEN (1) ELSE CAST(NULL AS BIGINT) END) IS NULL THEN NULL ELSE 1::UTINYINT END AS v0, CASE WHEN (CASE WHEN (CAST(sqlpriv_row."age" AS BIGINT) > (60)) THEN (1) ELSE CAST(NULL AS BIGINT) END) IS NULL THEN NULL ELSE 1::UTINYINT END AS v1 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
+WITH rows AS (SELECT sqlpriv_row."id" AS u, (CASE WHEN sqlpriv_row."employed" THEN (1) ELSE CAST(NULL AS BIGINT) END) AS v0, (CASE WHEN (CAST(sqlpriv_row."age" AS BIGINT) > (60)) THEN (1) ELSE CAST(NULL AS BIGINT) END) AS v1 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
-joint AS (SELECT count(*) AS n, sum(v0) AS a0, sum(v1) AS a1 FROM kept),
+joint AS (SELECT count(*) AS n, count(v0) AS a0, count(v1) AS a1 FROM kept),
 coded AS MATERIALIZED (SELECT n, a0, a1 FROM joint)
 SELECT 0 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS BIGINT) AS value FROM coded GROUP BY cell
 UNION ALL SELECT 1 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a1), 0) AS BIGINT) AS value FROM coded GROUP BY cell;

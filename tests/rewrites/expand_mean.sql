@@ -15,9 +15,9 @@ SELECT WITH DIFFERENTIAL_PRIVACY AVG(hours) AS hours FROM people;
 -- plain
 SELECT AVG(hours) AS hours FROM people;
 -- kernel
-WITH rows AS (SELECT sqlpriv_row."id" AS u, CASE WHEN sqlpriv_clamp(CAST(sqlpriv_row."hours" AS BIGINT), (0), (80)) IS NULL THEN NULL ELSE 1::UTINYINT END AS v0, CAST(CAST(sqlpriv_clamp(CAST(sqlpriv_row."hours" AS BIGINT), (0), (80)) AS BIGINT) * 2 - (80) AS INTEGER) AS v1 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
+WITH rows AS (SELECT sqlpriv_row."id" AS u, CAST(sqlpriv_row."hours" AS BIGINT) AS v0, CAST(CAST(sqlpriv_clamp(CAST(sqlpriv_row."hours" AS BIGINT), (0), (80)) AS BIGINT) * 2 - (80) AS INTEGER) AS v1 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
-joint AS (SELECT count(*) AS n, sum(v0) AS a0, sum(v1) AS a1 FROM kept),
+joint AS (SELECT count(*) AS n, count(v0) AS a0, sum(v1) AS a1 FROM kept),
 coded AS MATERIALIZED (SELECT n, a0, a1 FROM joint)
 SELECT 0 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS BIGINT) AS value FROM coded GROUP BY cell
 UNION ALL SELECT 1 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a1), 0) AS HUGEINT) AS value FROM coded GROUP BY cell;
@@ -39,9 +39,9 @@ SELECT WITH DIFFERENTIAL_PRIVACY COUNT(*) AS n, COUNT(tips) AS c, AVG(tips) AS t
 -- plain
 SELECT COUNT(*) AS n, COUNT(t) AS c, AVG(t) AS tips, SUM(t) AS s FROM (SELECT CASE WHEN NOT isnan(tips) THEN tips END AS t FROM people);
 -- kernel
-WITH rows AS (SELECT sqlpriv_row."id" AS u, CASE WHEN sqlpriv_number(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."tips" AS DOUBLE)), (0.0e0), (50.0e0))) IS NULL THEN NULL ELSE 1::UTINYINT END AS v0, sqlpriv_quantise(CAST(sqlpriv_row."tips" AS DOUBLE), (25.0e0), (2.2737367544323206e-11), 1099511627776) AS v1 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
+WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_number(CAST(sqlpriv_row."tips" AS DOUBLE)) AS v0, sqlpriv_quantise(CAST(sqlpriv_row."tips" AS DOUBLE), (25.0e0), (2.2737367544323206e-11), 1099511627776) AS v1 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
-joint AS (SELECT count(*) AS n, sum(v0) AS a0, sum(v1) AS a1 FROM kept),
+joint AS (SELECT count(*) AS n, count(v0) AS a0, sum(v1) AS a1 FROM kept),
 coded AS MATERIALIZED (SELECT n, a0, a1 FROM joint)
 SELECT 0 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(n), 0) AS BIGINT) AS value FROM coded GROUP BY cell
 UNION ALL SELECT 1 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS BIGINT) AS value FROM coded GROUP BY cell

@@ -104,6 +104,16 @@ def test_one_column_and_columns_of_one_level(method, columns):
         assert set(out.table[name].to_pylist()) == {5}
 
 
+@pytest.mark.parametrize("method", COMPILES)
+@pytest.mark.parametrize("strata", [("one",), ("one", "s"), ("b", "one")])
+def test_strata_of_one_level_and_of_null(method, strata):
+    _, _, out = made(method, people(90), ("a", "c"), Rho(10**13), strata)
+    assert out.table.column_names == [*strata, "a", "c"]
+    assert out.table.num_rows == pytest.approx(90, abs=4)
+    if "b" in strata:
+        assert out.table["b"].null_count == pytest.approx(30, abs=2)
+
+
 def _cells(method: str, columns: tuple[str, ...]) -> int:
     sizes, arity = [PEOPLE.column(c).domain for c in columns], REGISTRY[method].arity
     levels = [len(d.labels) for d in sizes]

@@ -141,10 +141,13 @@ def histogram(recipe: Recipe) -> a.Count:
 def places(recipe: Recipe) -> a.Sum:
     """Returns the sum of the numbers of x's bins, from the middle one, in each cell.
 
-    Its noise in a cell's mean bin is a third of what the counts of all bins would leave.
+    Its noise in a cell's mean bin is a third of what the counts of all bins would leave. A number
+    is picked by the bin, so that the bin is found once a row: a sum's clamps would repeat it.
     """
-    cells = _total(recipe)
-    return a.Sum(cells.source, _bins(recipe), 0, bin_count(recipe) - 1, cells.strata, cells.keys)
+    cells, last = _total(recipe), bin_count(recipe) - 1
+    key = a.Key(_bins(recipe), tuple(range(last + 1)))
+    number = a.Pick((key,), tuple(float(j) for j in range(last + 1)))
+    return a.Sum(cells.source, number, 0.0, float(last), cells.strata, cells.keys)
 
 
 def bin_count(recipe: Recipe) -> int:

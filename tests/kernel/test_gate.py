@@ -122,7 +122,8 @@ def test_exact_answers_where_noise_is_bought_away(people: Kernel) -> None:
     assert ages.tolist() == [[12] * 5]
     assert sums.tolist() == [0, 0]  # of age - 2
     different = a.Distinct(SCAN, (BY_SEX,), (), a.Col("age"))
-    both = ask(people, *(measured(q, Rho(10**16)) for q in (different, COUNT)))
+    known = a.Count(SCAN, (BY_SEX,), (), a.Col("age"))
+    both = ask(people, *(measured(q, Rho(10**16)) for q in (different, known)))
     assert [r.values.tolist() for r in both] == [[5, 5], [20, 40]]  # read apart, sealed apart
     real = ask(people, measured(a.Sum(SCAN, a.Col("x"), 0.0, 6.0), Rho(10**17)))[0]
     assert abs(real.values[0] - sum(i / 10 - 3 for i in range(60))) < 6 * real.sigma < 0.01

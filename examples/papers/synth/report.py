@@ -137,9 +137,9 @@ the strata, `OPTIONS (pooling = auto)`; without it, strata are the paper's metho
 
 ## What it shows
 
-Errors of plain strata over those without strata: below 1 strata help, above 1 they do harm, which is
-wherever the noise is large beside the smallest groups. First the parity error of the means between
-SEX × RAC1P, then the error of all 3-way marginals of everybody.
+Errors of plain strata over those without strata: below 1 strata help, above 1 they do harm, which
+is wherever the noise is large beside the smallest groups. First the parity error of the means
+between SEX × RAC1P, then the error of all 3-way marginals of everybody.
 
 {_ratios(trials, "parity_means_SEX_RAC1P", "0")}
 

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from mutants import MUTANTS
 
 import sqlpriv
 
@@ -116,6 +117,12 @@ def test_every_error_of_the_tree_is_public():
 
     tree = {name for name, kind in vars(errors).items() if isinstance(kind, type)}
     assert tree == {name for name in sqlpriv.__all__ if hasattr(errors, name)}
+
+
+def test_every_mutant_is_of_the_code_that_is():
+    """Code that was moved or written anew takes its mutant along; one that is lost tests nothing."""
+    counts = {m.what: (ROOT / m.file).read_text().count(m.old) for m in MUTANTS}
+    assert {what: n for what, n in counts.items() if n != 1} == {}
 
 
 def test_the_top_level_is_as_designed():

@@ -120,7 +120,7 @@ def test_every_error_of_the_tree_is_public():
 
 
 def test_every_mutant_is_of_the_code_that_is():
-    """Code that was moved or written anew takes its mutant along; one that is lost tests nothing."""
+    """Code that was moved or written anew takes its mutant along: a lost one tests nothing."""
     counts = {m.what: (ROOT / m.file).read_text().count(m.old) for m in MUTANTS}
     assert {what: n for what, n in counts.items() if n != 1} == {}
 

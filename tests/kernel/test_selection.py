@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,18 +61,26 @@ def test_every_stratum_selects_at_its_share(
     """A unit lies in up to g strata (of 3): each selection may cost no more than price / g."""
     kernel = make_kernel("CREATE TABLE people (id INTEGER, s VARCHAR, k INTEGER)", m=2, g=g)
     asked: list[tuple[int, Price]] = []
-    real = noise.select
+    picked: list[int] = []
+    real = noise.chooser
 
-    def watched(scores: Any, sensitivity: int, price: Price) -> int:
+    def watched(sensitivity: int, price: Price) -> Callable[[Sequence[int]], int]:
         asked.append((sensitivity, price))
-        return real(scores, sensitivity, price)
+        choose = real(sensitivity, price)
 
-    monkeypatch.setattr(noise, "select", watched)
+        def counted(scores: Sequence[int]) -> int:
+            picked.append(len(scores))
+            return choose(scores)
+
+        return counted
+
+    monkeypatch.setattr(noise, "chooser", watched)
     with allowed(kernel) as allowance:
         everywhere = np.ones((3, 2), dtype=bool)
         pair = [candidate([0.0] * 6, weight=3.0), candidate([1.0] * 6)]
         allowance.choose(pair, Rho(1000), everywhere)
-    assert asked == [(3 * SCORE_UNIT**2 * 2, Rho(1000 // min(g, 3)))] * 3
+    assert asked == [(3 * SCORE_UNIT**2 * 2, Rho(1000 // min(g, 3)))]
+    assert picked == [2] * 3
     assert kernel.ledger.account("people").spent == Rho(1000)
 
 

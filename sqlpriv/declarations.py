@@ -11,7 +11,7 @@ import datetime as dt
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeGuard
 
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DataError, DeclarationError
@@ -130,7 +130,7 @@ def budget_of(table: str, options: t.Options) -> Budget:
         raise DeclarationError(
             f"a budget has epsilon, delta, rho or keys_delta, not {', '.join(unknown)}"
         )
-    numbers = {k: float(v) for k, v in given.items() if type(v) in (int, float)}  # type: ignore[arg-type]
+    numbers = {k: float(v) for k, v in given.items() if _is_number(v)}
     if len(numbers) != len(given):
         raise DeclarationError("epsilon, delta and rho are numbers")
     keys = int(Fraction(str(min(1.0, numbers.get("keys_delta", 0.0)))) * YOCTO)
@@ -247,16 +247,21 @@ def _listed(values: Iterable[Value]) -> Categories:
     return Categories(labels)
 
 
+def _is_number(value: object) -> TypeGuard[int | float]:
+    """Tells numbers from all else, TRUE and FALSE included."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def _coerced(value: Value, column: Column) -> Value:
     """Returns a declared value in the column's type: 1 for 1.0, a date for '2020-01-01'."""
     if value is None:
         return None
     try:
         match column.type:
-            case Type.INTEGER if type(value) in (int, float) and value == int(value):  # type: ignore[arg-type]
-                return int(value)  # type: ignore[arg-type]
-            case Type.REAL if type(value) in (int, float):
-                return float(value)  # type: ignore[arg-type]
+            case Type.INTEGER if _is_number(value) and value == int(value):
+                return int(value)
+            case Type.REAL if _is_number(value):
+                return float(value)
             case Type.TEXT if isinstance(value, str):
                 return value
             case Type.BOOLEAN if isinstance(value, bool):

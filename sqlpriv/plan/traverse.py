@@ -81,8 +81,9 @@ def constant(node: Node) -> Literal | None:
     if found is not None or not isinstance(node, Binary) or node.op not in _EXACT:
         return found
     sides = [constant(side) for side in (node.left, node.right)]
-    values = [s.value for s in sides if s and type(s.value) in (int, float)]
-    if len(values) < 2 or not all(math.isfinite(v) for v in values):  # type: ignore[arg-type]
+    values = [s.value for s in sides if s and isinstance(s.value, int | float)]
+    values = [value for value in values if not isinstance(value, bool)]
+    if len(values) < 2 or not all(math.isfinite(v) for v in values):
         return None
     exact = _EXACT[node.op](*(Decimal(str(v)) for v in values))
     whole = all(type(v) is int for v in values)

@@ -89,7 +89,7 @@ class _Scale:
 def phases(
     space: Space,
     price: Price,
-    options: Options,  # noqa: ARG001
+    options: Options,
 ) -> tuple[Phase, ...]:
     """Returns the one-way marginals and the moments; prices add up to `price` exactly."""
     sizes = space.sizes

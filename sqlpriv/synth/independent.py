@@ -28,7 +28,7 @@ def one_ways(sizes: tuple[int, ...], price: Price) -> tuple[Marginal, ...]:
 def phases(
     space: Space,
     price: Price,
-    options: Options,  # noqa: ARG001
+    options: Options,
 ) -> tuple[Phase, ...]:
     """Returns the one phase: all of the price on the one-way marginals."""
     sizes = space.sizes

@@ -14,12 +14,12 @@ import jax
 for setting, value in (("jax_enable_x64", True), ("jax_enable_compilation_cache", False)):
     jax.config.update(setting, value)  # type: ignore[no-untyped-call]  # JAX types it not
 
-import mbi  # noqa: E402  # after the settings, see above
-import numpy as np  # noqa: E402
+import mbi
+import numpy as np
 
-from sqlpriv.synth.junction import Clique, Graph  # noqa: E402
-from sqlpriv.synth.propagation import CliqueModel, Propagation  # noqa: E402
-from sqlpriv.synth.tree import Floats, Noisy, Problem, TreeModel, rooted  # noqa: E402
+from sqlpriv.synth.junction import Clique, Graph
+from sqlpriv.synth.propagation import CliqueModel, Propagation
+from sqlpriv.synth.tree import Floats, Noisy, Problem, TreeModel, rooted
 
 
 def estimate(problem: Problem, iterations: int = 20_000) -> TreeModel:

@@ -36,7 +36,7 @@ Trees = tuple[tuple[Edge, ...], ...]
 def phases(
     space: Space,
     price: Price,
-    options: Options,  # noqa: ARG001
+    options: Options,
 ) -> tuple[Phase, ...]:
     """Returns what the price is spent on; prices add up to it exactly.
 

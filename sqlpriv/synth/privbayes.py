@@ -66,7 +66,7 @@ class _Stratum:
 def phases(
     space: Space,
     price: Price,
-    options: Options,  # noqa: ARG001
+    options: Options,
 ) -> tuple[Phase, ...]:
     """Returns the one-way marginals and the rounds; prices add up to `price` exactly."""
     sizes = space.sizes

@@ -20,15 +20,15 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
 
-import duckdb  # noqa: E402
-from vaults import declare, write  # noqa: E402
+import duckdb
+from vaults import declare, write
 
-from sqlpriv.kernel import algebra as a  # noqa: E402
-from sqlpriv.kernel.budget import Budget, Rho  # noqa: E402
-from sqlpriv.kernel.contract import Categories, Interval  # noqa: E402
-from sqlpriv.kernel.gate import Allowance  # noqa: E402
-from sqlpriv.kernel.release import Measurement  # noqa: E402
-from sqlpriv.kernel.vault import Kernel  # noqa: E402
+from sqlpriv.kernel import algebra as a
+from sqlpriv.kernel.budget import Budget, Rho
+from sqlpriv.kernel.contract import Categories, Interval
+from sqlpriv.kernel.gate import Allowance
+from sqlpriv.kernel.release import Measurement
+from sqlpriv.kernel.vault import Kernel
 
 REPEATS = 3
 TARGETS = {"unique": 2.5, "bounded": 2.0, "medians": 4.0, "memory": 1.5, "import": 0.5}

@@ -19,12 +19,12 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
 
-from vaults import declare, write  # noqa: E402 (the folder above is found by the line before)
+from vaults import declare, write
 
-import sqlpriv  # noqa: E402
-from sqlpriv.kernel.budget import Budget, Epsilon, Rho  # noqa: E402
-from sqlpriv.kernel.contract import Categories, Interval  # noqa: E402
-from sqlpriv.kernel.gate import Kernel  # noqa: E402
+import sqlpriv
+from sqlpriv.kernel.budget import Budget, Epsilon, Rho
+from sqlpriv.kernel.contract import Categories, Interval
+from sqlpriv.kernel.gate import Kernel
 
 ROWS = """
 CREATE TABLE people AS SELECT i AS id, (1 + hash(i) % 2)::TINYINT AS sex,

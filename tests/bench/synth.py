@@ -27,13 +27,13 @@ from typing import Any
 TESTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
 
-import duckdb  # noqa: E402
-import numpy as np  # noqa: E402
-from vaults import declare, write  # noqa: E402
+import duckdb
+import numpy as np
+from vaults import declare, write
 
-from sqlpriv.kernel.budget import Budget, Rho  # noqa: E402
-from sqlpriv.kernel.contract import Categories  # noqa: E402
-from sqlpriv.kernel.vault import Kernel  # noqa: E402
+from sqlpriv.kernel.budget import Budget, Rho
+from sqlpriv.kernel.contract import Categories
+from sqlpriv.kernel.vault import Kernel
 
 DATA = TESTS.parents[1] / "shared" / "data"
 CENSUS = """CREATE TABLE people AS SELECT row_number() OVER () AS id, * FROM (

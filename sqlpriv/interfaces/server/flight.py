@@ -7,7 +7,7 @@ charge anything. What they give back is a ticket, good for one DoGet, which runs
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import pyarrow as pa
 from pyarrow import flight
@@ -243,7 +243,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         self._sessions.end(client)
         yield closed()
 
-    _ACTIONS: dict[str, Callable[[Service, Context, Client, bytes], Iterator[bytes]]] = {  # noqa: RUF012
+    _ACTIONS: ClassVar[dict[str, Callable[[Service, Context, Client, bytes], Iterator[bytes]]]] = {
         "CreatePreparedStatement": _prepare,
         "ClosePreparedStatement": _close_prepared,
         "CancelFlightInfo": _cancel_info,

@@ -22,7 +22,7 @@ from sqlpriv.kernel.contract import (
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.operations import type_of
 from sqlpriv.kernel.release import Measurement, Release
-from sqlpriv.kernel.render import macros, render, verifying
+from sqlpriv.kernel.render import macros, parts, render, verifying
 from sqlpriv.kernel.sensitivity import joint_price
 from sqlpriv.kernel.vault import Kernel
 
@@ -72,12 +72,12 @@ class Engine:
         """The exact integers of each query, of `algebra.shape(query)`, decoded independently."""
         sql = render(queries, made, hash_key)
         answers = [np.zeros(a.shape(q), dtype=object) for q in queries]
-        for number, cell, value in self.duckdb.execute(sql).fetchall():
-            query = queries[number]
-            sizes = [len(k.values) for k in query.keys]
-            stratum, *levels = np.unravel_index(cell, (a.strata_count(query), *sizes))
-            at = a.measured_strata(query).index(int(stratum))
-            answers[number][(at, *map(int, levels))] = value
+        for part, cell, *values in self.duckdb.execute(sql).fetchall():
+            for query, value in zip(parts(queries)[part], values, strict=False):
+                sizes = [len(k.values) for k in query.keys]
+                stratum, *levels = np.unravel_index(cell, (a.strata_count(query), *sizes))
+                at = a.measured_strata(query).index(int(stratum))
+                answers[queries.index(query)][(at, *map(int, levels))] = value
         return answers
 
     def facts(self, made: TableContract) -> TableFacts:

@@ -67,9 +67,9 @@ class PrivacyUnit:
     """Who is protected, and how far one of them may reach.
 
     `table` is the unit's own, with the budget; `column` names the unit *in the queried table*, or
-    the row of the parent that does (`TableContract.via`): rows where it is NULL belong to nobody
-    and are never read. Of one unit at most m = `rows_per_unit`
-    rows are kept in any one stratum, in at most g = `groups_per_unit` strata of a statement.
+    the row of the parent that does (`TableContract.via`): where it is NULL, rows are nobody's, and
+    never read. At most m = `rows_per_unit` rows of one unit are kept in any one stratum, in at most
+    g = `groups_per_unit` strata of a statement.
     """
 
     table: str

@@ -30,9 +30,7 @@ from sqlpriv.kernel.vault import Kernel, booking
 
 TOGETHER = 40
 """Queries of one statement of the engine: each has its own hash table while it runs."""
-STALE = (
-    "the vault or its declarations changed since this was planned: nothing was read; run it again"
-)
+STALE = "the vault or its declarations changed since this was planned; nothing was read; ask again"
 Exact = dict[a.Query, list[int]]
 
 

@@ -42,8 +42,10 @@ def alike(values: Sequence[Value], type_: Type) -> Sequence[Value]:
     """
     if type_ is not Type.INTEGER:
         return values
-    whole = (isinstance(v, float) and v.is_integer() and abs(v) <= 2**126 for v in values)
-    return [int(v) if w else v for v, w in zip(values, whole, strict=True)]  # type: ignore[arg-type]
+    return [
+        int(v) if isinstance(v, float) and v.is_integer() and abs(v) <= 2**126 else v
+        for v in values
+    ]
 
 
 def levels(key: a.Key, text: str) -> str:

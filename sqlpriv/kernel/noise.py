@@ -17,21 +17,7 @@ from fractions import Fraction
 from typing import Any
 
 # Not `opendp.prelude`: it loads scikit-learn, scipy, polars and pandas wherever they are installed.
-from opendp.domains import atom_domain, map_domain, vector_domain
-from opendp.measurements import (
-    make_gaussian,
-    make_gaussian_threshold,
-    make_laplace,
-    make_noisy_max,
-)
-from opendp.measures import max_divergence, zero_concentrated_divergence
-from opendp.metrics import (
-    absolute_distance,
-    l02inf_distance,
-    l1_distance,
-    l2_distance,
-    linf_distance,
-)
+from opendp import domains, measurements, measures, metrics
 from opendp.mod import enable_features
 
 from sqlpriv.errors import KernelError, Refused
@@ -42,7 +28,7 @@ enable_features("contrib")  # OpenDP's name for proven mechanisms that await a v
 MAX_SCALE = 2**55
 MAX_SCORE = 2**62
 _MARGIN = 1 + Fraction(1, 2**40)  # unseen, yet far more than the rounding in OpenDP's map
-_INTEGERS = vector_domain(atom_domain(T="i64"))
+_INTEGERS = domains.vector_domain(domains.atom_domain(T="i64"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +56,7 @@ def gaussian(sensitivity_l2: float, rho: Rho) -> Noise:
     OpenDP's map disagrees, as do the next two.
     """
     scale, distance = _scale(sensitivity_l2, rho), root(Fraction(sensitivity_l2) ** 2)
-    made = make_gaussian(_INTEGERS, l2_distance(T="f64"), scale)
+    made = measurements.make_gaussian(_INTEGERS, metrics.l2_distance(T="f64"), scale)
     return Noise(scale, scale, "discrete Gaussian", _confirmed(made, distance, rho))
 
 
@@ -81,7 +67,7 @@ def laplace(sensitivity_l1: int, epsilon: Epsilon) -> Noise:
     Roughgarden and Sundararajan 2009); its variance is 1 / (2 sinh(1 / (2 scale))^2).
     """
     scale = _scale(sensitivity_l1, epsilon)
-    made = make_laplace(_INTEGERS, l1_distance(T="i64"), scale)
+    made = measurements.make_laplace(_INTEGERS, metrics.l1_distance(T="i64"), scale)
     sigma = math.sqrt(0.5) / math.sinh(min(0.5 / scale, 700.0))  # beyond 700 it is below 1e-300
     return Noise(sigma, scale, "discrete Laplace", _confirmed(made, sensitivity_l1, epsilon))
 
@@ -95,9 +81,10 @@ def chooser(sensitivity: int, price: Price) -> Callable[[Sequence[int]], int]:
     arXiv:2010.12603). Clamping to ±2^62, against overflow, moves no two scores apart.
     """
     scale = _scale(sensitivity, price, 2)
-    measure = zero_concentrated_divergence() if isinstance(price, Rho) else max_divergence()
-    metric = linf_distance(T="i64", monotonic=False)
-    made = make_noisy_max(_INTEGERS, metric, measure, scale)
+    zero = measures.zero_concentrated_divergence()
+    measure = zero if isinstance(price, Rho) else measures.max_divergence()
+    metric = metrics.linf_distance(T="i64", monotonic=False)
+    made = measurements.make_noisy_max(_INTEGERS, metric, measure, scale)
     made = _confirmed(made, sensitivity, price)
 
     def choose(scores: Sequence[int]) -> int:
@@ -119,9 +106,9 @@ def threshold(groups: int, rho: Rho, yocto: int) -> Callable[[Sequence[int]], li
     arXiv:2004.00010, Corollary 17); at most `groups` of them: delta. OpenDP's map confirms both.
     """
     scale, least = threshold_of(groups, rho, yocto)
-    counts = map_domain(atom_domain(T="u32"), atom_domain(T="i64"))
-    metric = l02inf_distance(absolute_distance(T="i64"))
-    made = make_gaussian_threshold(counts, metric, scale, least)
+    counts = domains.map_domain(domains.atom_domain(T="u32"), domains.atom_domain(T="i64"))
+    metric = metrics.l02inf_distance(metrics.absolute_distance(T="i64"))
+    made = measurements.make_gaussian_threshold(counts, metric, scale, least)
     loss, delta = made.map((groups, math.isqrt(groups - 1) + 1, 1))
     if Fraction(loss) > Fraction(rho.nano, NANO) or Fraction(delta) > Fraction(yocto, YOCTO):
         raise KernelError("the threshold does not meet its price")

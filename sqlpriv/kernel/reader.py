@@ -26,7 +26,7 @@ from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import Column, TableContract, Type
 from sqlpriv.kernel.literals import name
 from sqlpriv.kernel.operations import type_of
-from sqlpriv.kernel.render import macros
+from sqlpriv.kernel.render import macros, parts
 
 SEALED_CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": False,
@@ -122,20 +122,20 @@ class Reader(AbstractContextManager["Reader"]):
     def cells(self, sql: str, queries: Sequence[a.Query]) -> dict[a.Query, list[int]]:
         """Returns the exact integers of each rendered query, in all its measured cells."""
         result = self._limited(sql)
-        if result.description[2][1] == duckdb.sqltypes.BIGINT:
-            columns = result.fetchnumpy()
-            numbers, cells, values = (np.asarray(columns[c]) for c in ("query", "cell", "value"))
+        if {column[1] for column in result.description[2:]} == {duckdb.sqltypes.BIGINT}:
+            columns = list(map(np.asarray, result.fetchnumpy().values()))
         else:  # HUGEINT: numpy would make doubles of it
-            numbers, cells, values = np.array(result.fetchall(), dtype=object).reshape(-1, 3).T
+            columns = [*np.array(result.fetchall(), object).reshape(-1, len(result.description)).T]
+        numbers, cells, *values = columns
         exact = {}
-        for number, query in enumerate(queries):
-            mine, size = np.flatnonzero(numbers == number), math.prod(a.shape(query)[1:])
+        for number, part in enumerate(parts(queries)):
+            mine, size = np.flatnonzero(numbers == number), math.prod(a.shape(part[0])[1:])
             strata, at = np.divmod(cells[mine].astype(np.int64), size)
-            dense = np.zeros(math.prod(a.shape(query)), dtype=values.dtype)
-            np.add.at(
-                dense, np.searchsorted(a.measured_strata(query), strata) * size + at, values[mine]
-            )
-            exact[query] = dense.tolist()
+            cell = np.searchsorted(a.measured_strata(part[0]), strata) * size + at
+            for query, value in zip(part, values, strict=False):  # others have more
+                dense = np.zeros(math.prod(a.shape(query)), dtype=value.dtype)
+                np.add.at(dense, cell, value[mine])
+                exact[query] = dense.tolist()
         return exact
 
     @_silenced("the engine could not finish reading; the charge stays")

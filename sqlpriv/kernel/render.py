@@ -33,8 +33,9 @@ def macros() -> tuple[str, ...]:
 def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -> str:
     """Returns the statement that answers queries of one relation and one list of strata.
 
-    Its columns: `query` (position in `queries`), `cell` (its row-major number, over all strata) and
-    `value` (the exact integer; BIGINT where all are counts). Cells without rows are left out.
+    Its columns: `part` (position in `parts`), `cell` (its row-major number, over all strata) and
+    `value0`, … (the exact integer of each query of the part; BIGINT where all are counts). Cells
+    without rows are left out.
     A `Distinct` is alone: different values of joint groups do not add up into larger cells.
     """
     if len(queries) > 1 and any(isinstance(query, a.Distinct) for query in queries):
@@ -55,16 +56,26 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
         # and values that a collation calls equal, but a list does not, would share one row's level
         columns |= {c: _narrow(key, columns[c]) for c, key in levelled.items()}
     rows = _rows(columns, scope, strata, kept != KEEP_ALL)
-    sums = [*levelled, "count(*) AS n", *(f"{h}v{i}) AS a{i}" for i, (_, h) in enumerate(adds))]
+    sums = [*levelled, "count(*) AS n"]
+    sums += [f"{how.format(f'v{i}')} AS a{i}" for i, (_, how) in enumerate(adds)]
     grouped = f" GROUP BY {', '.join(levelled)}" if levelled else ""
     coded += ["n", *(f"a{i}" for i in range(len(adds)))]
-    totals = [f"a{adds.index(add)}" if add else "n" for add in added]
-    parts = [_cells(i, *q, keys) for i, q in enumerate(zip(queries, totals, strict=True))]
+    names = (f"a{adds.index(add)}" if add else "n" for add in added)
+    total = dict(zip(queries, names, strict=True))
+    selects = [_cells(i, part, total, keys) for i, part in enumerate(parts(queries))]
     return (
         f"WITH rows AS ({rows}),\nkept AS ({kept}),\n"
         f"joint AS (SELECT {', '.join(sums)} FROM kept{grouped}),\n"
         f"coded AS MATERIALIZED (SELECT {', '.join(coded)} FROM joint)\n"
-    ) + "\nUNION ALL ".join(parts)
+    ) + "\nUNION ALL BY NAME ".join(selects)
+
+
+def parts(queries: Sequence[a.Query]) -> list[list[a.Query]]:
+    """Returns the queries that have the same cells together: one SELECT adds them up."""
+    alike: dict[object, list[a.Query]] = {}
+    for query in queries:
+        alike.setdefault((query.keys, query.within), []).append(query)
+    return list(alike.values())
 
 
 def grouped(
@@ -72,11 +83,10 @@ def grouped(
 ) -> str:
     """Returns the statement that counts units by values: them and, last, `n`, units less one.
 
-    Claim: a unit adds 1 to at most m values (pairs and more are one value), m being the rows that
-    are kept of it: its different ones are ranked by a keyed hash, as rows are in `bounding`. One
-    with a NULL in it is none. Subtracting the
-    same 1 from every count, and leaving out what is then 0, moves no count further; and no value
-    that one unit alone has is even drawn for.
+    Claim: a unit adds 1 to at most m values (pairs and more are one value; with a NULL, none),
+    m being the rows that are kept of it: its different ones are ranked by a keyed hash, as rows are
+    in `bounding`. Subtracting the same 1 from every count, and leaving out what is then 0, moves no
+    count further; and no value that one unit alone has is even drawn for.
     """
     scope, loose = Scope(source, contract), _collated(contract)  # a spelling may be one unit's own
     types, m = [scope.type(expr) for expr in exprs], scope.unit.rows_per_unit
@@ -163,8 +173,11 @@ def _columns_of(expr: object, scope: Scope) -> frozenset[str]:
     return frozenset().union(*(_columns_of(part, scope) for part in parts))
 
 
-def _cells(number: int, query: a.Query, total: str, keys: Sequence[a.Key]) -> str:
-    """Returns the SELECT that adds a column of `coded` up into the numbered cells of one query."""
+def _cells(
+    number: int, part: Sequence[a.Query], total: Mapping[a.Query, str], keys: Sequence[a.Key]
+) -> str:
+    """Returns the SELECT that adds columns of `coded` up into the numbered cells of one part."""
+    query = part[0]
     dims = [(f"s{i}", len(key.values)) for i, key in enumerate(query.strata)]
     dims += [(f"k{keys.index(key)}", len(key.values)) for key in query.keys]
     numbers = list(accumulate(dims, lambda n, dim: f"({n} * {dim[1]} + {dim[0]})", initial="0"))
@@ -173,10 +186,11 @@ def _cells(number: int, query: a.Query, total: str, keys: Sequence[a.Key]) -> st
         stratum = numbers[len(query.strata)]
         wheres.append(f"{stratum} IN ({', '.join(map(str, query.within))})")
     where = f" WHERE {' AND '.join(wheres)}" if wheres else ""
-    width = "BIGINT" if isinstance(query, a.Count) else "HUGEINT"
+    typed = [(total[q], "BIGINT" if isinstance(q, a.Count) else "HUGEINT") for q in part]
+    sums = [f", CAST(coalesce(sum({x}), 0) AS {t}) AS value{i}" for i, (x, t) in enumerate(typed)]
     return (
-        f"SELECT {number} AS query, CAST({numbers[-1]} AS BIGINT) AS cell,"
-        f" CAST(coalesce(sum({total}), 0) AS {width}) AS value FROM coded{where} GROUP BY cell"
+        f"SELECT {number} AS part, CAST({numbers[-1]} AS BIGINT) AS cell{''.join(sums)}"
+        f" FROM coded{where} GROUP BY cell"
     )
 
 

@@ -26,8 +26,9 @@ ROW, LEFT, RIGHT, UNIT = "sqlpriv_row", "sqlpriv_left", "sqlpriv_right", "sqlpri
 WIDENED = {Type.INTEGER: "BIGINT", Type.REAL: "DOUBLE", Type.TEXT: "VARCHAR"}
 SQL_TYPES = {t: WIDENED.get(t, t.upper()) for t in Type}
 COMPUTED = SQL_TYPES | {Type.INTEGER: "DOUBLE"}
-KEPT = {"HUGEINT": "HUGEINT", "UBIGINT": "HUGEINT", "DOUBLE": "DOUBLE"}
-"""Types of stored integers that are no BIGINT; a computed one is a DOUBLE."""
+KEPT = dict.fromkeys(("TINYINT", "UTINYINT", "SMALLINT", "USMALLINT", "INTEGER"), "INTEGER")
+KEPT |= {"HUGEINT": "HUGEINT", "UBIGINT": "HUGEINT", "DOUBLE": "DOUBLE"}
+"""Types of stored integers that are no BIGINT, to what holds them; a computed one is a DOUBLE."""
 UNITS = {"integer": (Type.INTEGER, "HUGEINT"), "text": (Type.TEXT, "VARCHAR")}
 KINDS = {"inner": "JOIN", "left": "LEFT JOIN", "semi": "SEMI JOIN", "anti": "ANTI JOIN"}
 
@@ -203,16 +204,14 @@ class Scope:
         grid = lattice_of(a.Sum(a.Scan(""), fold.of, fold.lower, fold.upper), type_)
         lattice = self.quantised(fold.of, grid, fold.lower, fold.upper)
         aggregate = f"{fold.kind}(CAST({lattice} AS HUGEINT))"
-        n = f"CAST(count({lattice}) AS HUGEINT)" if fold.kind == "sum" else "1"
         if type_ is Type.INTEGER:
-            exact = f"({aggregate} + {literal(int(2 * grid.middle))} * {n}) // 2"
             ends = f"{literal(int(low))}, {literal(int(high))}"
             whole = replace(whole, domain=Interval(int(low), int(high)))
-            return whole, f"CAST(sqlpriv_clamp({exact}, {ends}) AS BIGINT)"
+            return whole, f"CAST(sqlpriv_clamp({aggregate}, {ends}) AS BIGINT)"
+        n = f"CAST(count({lattice}) AS HUGEINT)" if fold.kind == "sum" else "1"
         step, middle = literal(float(grid.step)), literal(float(grid.middle))
-        real = Interval(float(low), float(high))
         text = f"(CAST({aggregate} AS DOUBLE) * {step} + {middle} * CAST({n} AS DOUBLE))"
-        return Column(fold.name, type_, "DOUBLE", real), text
+        return Column(fold.name, type_, "DOUBLE", Interval(float(low), float(high))), text
 
     def exported(self) -> dict[str, tuple[Column, str]]:
         """Returns every column as other relations see it, by name, and its text in here."""
@@ -274,10 +273,10 @@ class Scope:
                 if not isinstance(domain, Interval):
                     return text
                 return f"sqlpriv_clamp({text}, {literal(domain.lower)}, {literal(domain.upper)})"
+            case a.Lit(int(value), Type.REAL):
+                return literal(float(value))
             case a.Lit(value, type_):
-                if value is None:
-                    return f"CAST(NULL AS {SQL_TYPES[type_]})"
-                return literal(float(value) if type_ is Type.REAL else value)  # type: ignore[arg-type]
+                return f"CAST(NULL AS {SQL_TYPES[type_]})" if value is None else literal(value)
             case a.Call(op, args):
                 sql, reads, joiner = OPERATIONS[op].sql, OPERATIONS[op].reads, OPERATIONS[op].joiner
                 texts = list(map(self.stored if reads == "stored" else self.value, args))
@@ -321,30 +320,33 @@ class Scope:
         return f"{ROW}.{self.layers[text]}" if text in self.layers else text
 
     def added(self, query: a.Query) -> tuple[str, str] | None:
-        """Returns what is added up of a row, an integer, a value or NULL, and how; None for 1."""
+        """Returns what is added up of a row, an integer, a value or NULL, and how; None for 1.
+
+        Claim: a sum of whole numbers is one of `2 x - lower - upper`, as its lattice has it, made
+        of exact sums of x and of 1: HUGEINT holds twice 2^62 of each of 2^62 rows.
+        """
         if isinstance(query, a.Sum):
-            grid = lattice_of(query, self.type(query.of))
-            return self.quantised(query.of, grid, query.lower, query.upper), "sum("
+            grid = lattice_of(query, type_ := self.type(query.of))
+            ends = f"{literal(int(2 * grid.middle))} * CAST(count({{0}}) AS HUGEINT)"
+            how = f"2 * sum({{0}}) - {ends}" if type_ is Type.INTEGER else "sum({0})"
+            return self.quantised(query.of, grid, query.lower, query.upper), how
         if query.of is None:
             return None
         distinct = isinstance(query, a.Distinct)  # clamping makes no NULL, nor takes one away
         text = self.value(query.of) if distinct else self.stored(query.of)
         text = f"sqlpriv_number({text})" if self.type(query.of) is Type.REAL else text
-        return text, "count(DISTINCT " if distinct else "count("
+        return text, "count(DISTINCT {0})" if distinct else "count({0})"
 
     def quantised(self, of: a.Expr, grid: Lattice, lower: Number, upper: Number) -> str:
-        """Returns NULL, or an integer within ±steps of a sum's lattice."""
+        """Returns NULL, or an integer: a whole number, clamped, or a real's step within ±steps."""
         type_, plain = self.type(of), self.plain(of)
-        if grid.steps == 0:
-            return f"(CASE WHEN {self.value(of)} IS NULL THEN NULL ELSE 0 END)"
         if type_ is Type.INTEGER:
-            inner = self.stored(of) if plain else f"sqlpriv_number({self.value(of)})"
             ends = f"{literal(int(lower))}, {literal(int(upper))}"
-            whole = f"CAST(sqlpriv_clamp({inner}, {ends}) AS BIGINT)"
-            if not plain:  # a double: above 2^53 the end it was clamped to may have been rounded
-                whole = f"sqlpriv_clamp({whole}, {ends})"
-            moved = f"{whole} * 2 - {literal(int(2 * grid.middle))}"
-            return f"CAST({moved} AS INTEGER)" if grid.steps < 2**31 else moved
+            if plain:
+                return f"sqlpriv_clamp({self.stored(of)}, {ends})"
+            whole = f"CAST(sqlpriv_clamp(sqlpriv_number({self.value(of)}), {ends}) AS BIGINT)"
+            # above 2^53 the end that a double was clamped to may have been rounded
+            return f"sqlpriv_clamp({whole}, {ends})"
         middle, step = literal(float(grid.middle)), literal(float(grid.step))
         real = self.stored(of) if plain else self.value(of)
         return f"sqlpriv_quantise({real}, {middle}, {step}, {grid.steps})"

@@ -68,10 +68,10 @@ def lattice_of(query: a.Query, type_: Type | None) -> Lattice:
         raise Refused("the bounds of a sum are ordered and lie within ±2^62")
     lower, upper = Fraction(query.lower), Fraction(query.upper)
     middle = (lower + upper) / 2
-    if lower == upper:
-        return Lattice(middle, Fraction(1), 0)
     if type_ is Type.INTEGER and not lower.denominator == upper.denominator == 1:
         raise Refused("a sum of integers has integer bounds")
+    if lower == upper:
+        return Lattice(middle, Fraction(1), 0)
     if type_ is Type.INTEGER:
         return Lattice(middle, Fraction(1, 2), int(upper - lower))
     return Lattice(middle, (upper - lower) / (2 * REAL_STEPS), REAL_STEPS)

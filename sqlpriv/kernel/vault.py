@@ -102,8 +102,7 @@ class Kernel:
         """Returns the noise of `select_keys`, and how many units a value must seem to have."""
         from sqlpriv.kernel import noise  # loads OpenDP
 
-        units = Scope(source, contract).unit.rows_per_unit
-        scale, least = noise.threshold_of(units, price, yocto)
+        scale, least = noise.threshold_of(Scope(source, contract).unit.rows_per_unit, price, yocto)
         return scale, least + 1  # a unit less is counted
 
     def public(self, table: str) -> pa.Table:

@@ -514,7 +514,7 @@ def test_the_engines_words_never_leave(
 ) -> None:
     """DuckDB quotes the row that it failed on. Twin: without the gate, it does."""
     failing = (
-        "SELECT 0 AS query, 0::BIGINT AS cell, sum(CAST(s AS INTEGER))::BIGINT AS value FROM people"
+        "SELECT 0 AS part, 0::BIGINT AS cell, sum(CAST(s AS INTEGER))::BIGINT AS value0 FROM people"
     )
     with (
         duckdb.connect(str(people.vault), read_only=True) as plain,

@@ -13,6 +13,7 @@ import subprocess
 import sys
 from fractions import Fraction
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -156,11 +157,11 @@ def test_the_scale_meets_the_price_and_wastes_nothing(nano: int, square: int) ->
 @pytest.mark.parametrize("build", ["make_gaussian", "make_laplace", "make_noisy_max"])
 def test_a_map_that_disagrees_stops_everything(build: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A scale that is one part in a billion too small is caught by OpenDP's map."""
-    real = getattr(noise, build)
+    real = getattr(noise.measurements, build)
 
-    def short(*args: object) -> object:
+    def short(*args: Any) -> object:
         *space, scale = args
-        return real(*space, scale * (1 - 1e-9))  # type: ignore[operator]
+        return real(*space, scale * (1 - 1e-9))
 
     calls = {
         "make_gaussian": lambda: gaussian(3, Rho(10**7)),
@@ -168,7 +169,7 @@ def test_a_map_that_disagrees_stops_everything(build: str, monkeypatch: pytest.M
         "make_noisy_max": lambda: select([1, 2], 3, Rho(10**7)),
     }
     calls[build]()
-    monkeypatch.setattr(noise, build, short)
+    monkeypatch.setattr(noise.measurements, build, short)
     with pytest.raises(KernelError, match="does not meet its price"):
         calls[build]()
 

@@ -126,8 +126,8 @@ def asked(relation: a.Relation) -> list[a.Query]:
         if name in types:
             found += [
                 a.Sum(relation, col(name), *ends),
-                a.Sum(relation, col(name), *ends, keys[:1]),
-            ]  # type: ignore[arg-type]
+                a.Sum(relation, col(name), *ends, tuple(keys[:1])),
+            ]
     return found
 
 

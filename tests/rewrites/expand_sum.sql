@@ -3,12 +3,11 @@ SELECT race, SUM(income) AS s FROM people STRATIFY BY race;
 -- plain
 SELECT race, SUM(income) AS s FROM people GROUP BY GROUPING SETS ((race), ());
 -- kernel
-WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_clamp(CAST(sqlpriv_row."race" AS BIGINT), (1), (3)) AS s0, sqlpriv_quantise(CAST(sqlpriv_row."income" AS DOUBLE), (500.0e0), (4.547473508864641e-10), 1099511627776) AS v0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
+WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_clamp(CAST(sqlpriv_row."race" AS INTEGER), (1), (3)) AS s0, sqlpriv_quantise(CAST(sqlpriv_row."income" AS DOUBLE), (500.0e0), (4.547473508864641e-10), 1099511627776) AS v0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
 joint AS (SELECT s0, count(*) AS n, sum(v0) AS a0 FROM kept GROUP BY s0),
 coded AS MATERIALIZED (SELECT CASE WHEN TRY_CAST(s0 AS BIGINT) BETWEEN (1) AND (3) AND TRY_CAST(s0 AS BIGINT) = s0 THEN TRY_CAST(s0 AS BIGINT) - (1) END AS s0, n, a0 FROM joint)
-SELECT 0 AS query, CAST((0 * 3 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(n), 0) AS BIGINT) AS value FROM coded WHERE s0 BETWEEN 0 AND 2 GROUP BY cell
-UNION ALL SELECT 1 AS query, CAST((0 * 3 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS value FROM coded WHERE s0 BETWEEN 0 AND 2 GROUP BY cell;
+SELECT 0 AS part, CAST((0 * 3 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(n), 0) AS BIGINT) AS value0, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS value1 FROM coded WHERE s0 BETWEEN 0 AND 2 GROUP BY cell;
 
 -- an interval around 0 needs no count
 SELECT WITH DIFFERENTIAL_PRIVACY SUM(debt) AS s FROM people;
@@ -19,16 +18,15 @@ WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_quantise(CAST(sqlpriv_row."d
 kept AS (SELECT * FROM rows),
 joint AS (SELECT count(*) AS n, sum(v0) AS a0 FROM kept),
 coded AS MATERIALIZED (SELECT n, a0 FROM joint)
-SELECT 0 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS value FROM coded GROUP BY cell;
+SELECT 0 AS part, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS value0 FROM coded GROUP BY cell;
 
 -- bounds are propagated through row expressions
 SELECT WITH DIFFERENTIAL_PRIVACY SUM(CASE WHEN age >= 65 THEN income * 2 ELSE 0 END) AS s FROM people;
 -- plain
 SELECT SUM(CASE WHEN age >= 65 THEN income * 2 ELSE 0 END) AS s FROM people;
 -- kernel
-WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_quantise((CASE WHEN (CAST(sqlpriv_row."age" AS BIGINT) >= (65)) THEN (CAST(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)) AS DOUBLE) * CAST((2) AS DOUBLE)) ELSE (0.0e0) END), (1000.0e0), (9.094947017729282e-10), 1099511627776) AS v0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
+WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_quantise((CASE WHEN (CAST(sqlpriv_row."age" AS INTEGER) >= (65)) THEN (CAST(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)) AS DOUBLE) * CAST((2) AS DOUBLE)) ELSE (0.0e0) END), (1000.0e0), (9.094947017729282e-10), 1099511627776) AS v0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
 joint AS (SELECT count(*) AS n, sum(v0) AS a0 FROM kept),
 coded AS MATERIALIZED (SELECT n, a0 FROM joint)
-SELECT 0 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(n), 0) AS BIGINT) AS value FROM coded GROUP BY cell
-UNION ALL SELECT 1 AS query, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS value FROM coded GROUP BY cell;
+SELECT 0 AS part, CAST(0 AS BIGINT) AS cell, CAST(coalesce(sum(n), 0) AS BIGINT) AS value0, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS value1 FROM coded GROUP BY cell;

@@ -19,7 +19,7 @@ from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.ready import ready
 from sqlpriv.kernel.release import Measurement, Release
-from sqlpriv.kernel.render import macros, render
+from sqlpriv.kernel.render import macros, parts, render
 
 
 class Laboratory:
@@ -59,8 +59,9 @@ class Laboratory:
 
     def _read(self, queries: Sequence[a.Query]) -> dict[a.Query, list[int]]:
         exact = {q: [0] * int(np.prod(a.shape(q))) for q in queries}
-        for number, cell, value in self.engine.execute(
+        for part, cell, *values in self.engine.execute(
             render(queries, self.contract, 0)
         ).fetchall():
-            exact[queries[number]][cell] = int(value)
+            for query, value in zip(parts(queries)[part], values, strict=False):
+                exact[query][cell] = int(value)
         return exact

@@ -56,7 +56,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Bin:
-    """The 0-based number of a number's or date's bin: k ascending edges part k + 1, closed left."""
+    """How many of k ascending edges a number or date has reached, 0 to k; NULL of NULL and NaN."""
 
     arg: Expr
     edges: tuple[Number | dt.date | dt.datetime, ...]

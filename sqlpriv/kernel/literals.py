@@ -48,15 +48,15 @@ def alike(values: Sequence[Value], type_: Type) -> Sequence[Value]:
     ]
 
 
-def levels(key: a.Key, text: str) -> str:
-    """Returns the 0-based number of a key's value in its list; NULL for a value not listed."""
+def levels(key: a.Key, text: str, whole: bool = False) -> str:
+    """Returns the 0-based number of a key's value (a BIGINT if `whole`) in its list; else NULL."""
     known = [v for v in key.values if v is not None]
     null = key.values.index(None) if None in key.values else None
     first = known[0] if known and type(known[0]) is int else None
     if first is not None and key.values[: len(known)] == (*range(first, first + len(known)),):
-        whole = f"TRY_CAST({text} AS BIGINT)"  # compared as integers: doubles round above 2^53
-        found = f"CASE WHEN {whole} BETWEEN {literal(first)} AND {literal(known[-1])} "
-        found += f"AND {whole} = {text} THEN {whole} - {literal(first)} END"  # 0.3 is not 0
+        at, low = text if whole else f"TRY_CAST({text} AS BIGINT)", literal(first)  # no rounding
+        same = "" if whole else f"AND {at} = {text} "  # 0.3 is not 0
+        found = f"CASE WHEN {at} BETWEEN {low} AND {literal(known[-1])} {same}THEN {at} - {low} END"
     else:
         found = f"list_position([{', '.join(map(literal, key.values))}], {text}) - 1"
     return found if null is None else f"CASE WHEN {text} IS NULL THEN {null} ELSE {found} END"

@@ -129,7 +129,7 @@ def check(expr: a.Expr, types: Mapping[str, Type]) -> Type:
                 raise Refused("the edges of bins ascend")
             return Type.INTEGER
         case a.Pick(keys, numbers) if len(numbers) == math.prod(len(k.values) for k in keys):
-            listed = [(v, check(key.expr, types)) for key in keys for v in key.values]
+            listed = [(v, x) for k in keys for x in (check(k.expr, types),) for v in k.values]
             for value, of in [*listed, *((number, Type.REAL) for number in numbers)]:
                 check_literal(value, of)
             return Type.REAL

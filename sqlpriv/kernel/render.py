@@ -21,7 +21,7 @@ from sqlpriv.kernel.literals import levels, name
 from sqlpriv.kernel.scope import ROW, Scope
 
 KEEP_ALL = "SELECT * FROM rows"
-MACROS = ("clamp", "number", "quantise", "bin")
+MACROS = ("clamp", "number", "quantise")
 
 
 def macros() -> tuple[str, ...]:

@@ -294,15 +294,16 @@ class Scope:
             case a.Substring(arg, start, length):
                 return f"substring({self.value(arg)}, {start}, {length})"
             case a.Bin(arg, edges):
-                text = self.value(arg)
-                text = f"sqlpriv_number({text})" if self.type(arg) in NUMBERS else text
-                ends = ", ".join(map(literal, alike(edges, self.type(arg))))
-                return f"sqlpriv_bin({text}, [{ends}])"
+                at, ends = self.value(arg), alike(edges, self.type(arg))
+                at = self._once(f"sqlpriv_number({at})" if self.type(arg) in NUMBERS else at)
+                tests = [f"WHEN {at} >= {literal(e)} THEN {i}" for i, e in enumerate(ends, 1)][::-1]
+                return self._once(f"CASE {' '.join(tests)} WHEN {at} IS NOT NULL THEN 0 END")
             case a.Pick(keys, numbers):  # levels are NULL or within their key: so is the position
                 cell = "0"
-                for key in keys:
-                    cell = f"({cell} * {len(key.values)} + {levels(key, self.value(key.expr))})"
-                table = ", ".join(self.value(a.Lit(number, Type.REAL)) for number in numbers)
+                for k in keys:
+                    whole = self.plain(k.expr) and self.stored(k.expr).endswith(" AS BIGINT)")
+                    cell = f"({cell} * {len(k.values)} + {levels(k, self.value(k.expr), whole)})"
+                table = ", ".join(literal(float(number)) for number in numbers)
                 return self._once(f"list_extract([{table}], {self._once(cell)} + 1)")
         raise KernelError("this expression has no rendering")
 

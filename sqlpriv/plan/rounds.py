@@ -15,7 +15,6 @@ from typing import NamedTuple
 from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Price
-from sqlpriv.kernel.contract import Type
 from sqlpriv.kernel.release import Measurement
 from sqlpriv.plan.estimators import COINPRESS_SHARE, HISTOGRAM_SHARE, PLACE_SHARE
 from sqlpriv.plan.rules import Recipe
@@ -141,13 +140,10 @@ def histogram(recipe: Recipe) -> a.Count:
 def places(recipe: Recipe) -> a.Sum:
     """Returns the sum of the numbers of x's bins, from the middle one, in each cell.
 
-    Its noise in a cell's mean bin is a third of what the counts of all bins would leave. A number
-    is picked by the bin, so that the bin is found once a row: a sum's clamps would repeat it.
+    Its noise in a cell's mean bin is a third of what the counts of all bins would leave.
     """
     cells, last = _total(recipe), bin_count(recipe) - 1
-    key = a.Key(_bins(recipe), tuple(range(last + 1)))
-    number = a.Pick((key,), tuple(float(j) for j in range(last + 1)))
-    return a.Sum(cells.source, number, 0.0, float(last), cells.strata, cells.keys)
+    return a.Sum(cells.source, _bins(recipe), 0, last, cells.strata, cells.keys)
 
 
 def bin_count(recipe: Recipe) -> int:
@@ -161,11 +157,9 @@ def cell_count(recipe: Recipe) -> int:
     return math.prod(len(key.values) for key in (*cells.strata, *cells.keys))
 
 
-def _bins(recipe: Recipe) -> a.Expr:
+def _bins(recipe: Recipe) -> a.Bin:
     """Returns the number of x's bin; NULL of NULL."""
-    value = a.Call("real", (_total(recipe).of,))
-    number = _position(value, edges(float(recipe.lower), float(recipe.upper)), 0, bin_count(recipe))
-    return a.Case(((a.Call("is null", (value,)), a.Lit(None, Type.INTEGER)),), number)
+    return a.Bin(_total(recipe).of, edges(float(recipe.lower), float(recipe.upper)))
 
 
 def edges(lower: float, upper: float) -> tuple[float, ...]:
@@ -178,16 +172,6 @@ def edges(lower: float, upper: float) -> tuple[float, ...]:
     steps = [reach * 2 ** (-i / PARTS) for i in range(1, PARTS * SECTIONS + 1)]
     found = {anchor, *(anchor + step for step in steps), *(anchor - step for step in steps)}
     return tuple(sorted(edge for edge in found if lower < edge < upper))
-
-
-def _position(value: a.Expr, inner: tuple[float, ...], low: int, high: int) -> a.Expr:
-    """Returns the bin of a value between numbers `low` and `high`, by halving."""
-    if high - low == 1:
-        return a.Lit(low, Type.INTEGER)
-    middle = (low + high) // 2
-    test = a.Call("<", (value, a.Lit(inner[middle - 1], Type.REAL)))
-    below, above = (_position(value, inner, *part) for part in ((low, middle), (middle, high)))
-    return a.Case(((test, below),), above)
 
 
 def _unit(recipe: Recipe, bounds: Bounds | None) -> a.Expr:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sqlpriv.errors import DataError
 from sqlpriv.estimate import means, quantile
 from sqlpriv.estimate.rounds import asked
-from sqlpriv.kernel.algebra import Col, Count, Pick, Sum
+from sqlpriv.kernel.algebra import Bin, Col, Count, Sum
 from sqlpriv.kernel.budget import Epsilon, Price, Rho
 from sqlpriv.kernel.contract import Type
 from sqlpriv.kernel.release import Measurement, Release
@@ -99,7 +99,7 @@ def _measure(values: list[np.ndarray], price: Price, rng: np.random.Generator): 
         inner = edges(-1000.0, 1000.0)
         if isinstance(query, Count):
             return np.bincount(np.digitize(np.concatenate(values), inner), minlength=len(inner) + 1)
-        if isinstance(query.of, Pick):  # type: ignore[attr-defined]
+        if isinstance(query.of, Bin):  # type: ignore[attr-defined]
             return np.array([(np.digitize(x, inner) - len(inner) / 2).sum() for x in values])
         square = query.lower == 0  # type: ignore[attr-defined]
         unit = query.of.args[0] if square else query.of  # type: ignore[attr-defined]

@@ -308,10 +308,8 @@ class Scope:
         raise KernelError("this expression has no rendering")
 
     def _once(self, text: str) -> str:
-        """Returns a column of the text's value, made below: the same rows, `SELECT *, text`.
-
-        Macros write an argument up to six times, and the engine plans each. Joins have no one row.
-        """
+        """Returns a column of the text's value, made below: the same rows, `SELECT *, text`. Macros
+        write an argument up to six times, and the engine plans each. Joins have no one row."""
         if text not in self.layers and self.base.endswith(f" AS {ROW}"):
             made, taken = f"sqlpriv_once{len(self.layers)}", " ".join(self.texts.values()).lower()
             while f'"{made}"' in taken:  # a column of the table may have any name

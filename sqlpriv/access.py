@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from sqlpriv import released
 from sqlpriv.dialect import tree as t
+from sqlpriv.dialect.sources import tables
 from sqlpriv.errors import PermissionDenied, Refused
 from sqlpriv.kernel.algebra import Relation
 from sqlpriv.kernel.budget import Budget, Price
@@ -18,7 +19,10 @@ from sqlpriv.kernel.ledger import Account
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.owner import OwnerEngine, Parameters
 from sqlpriv.result import Result
-from sqlpriv.store import ReleaseStore
+from sqlpriv.store import ReleaseStore, empty_engine
+
+KEPT_BYTES = 2**26
+"""Rows of public tables that a session keeps."""
 
 
 @dataclass
@@ -40,6 +44,14 @@ class Access:
     principal: str
     settings: dict[str, float] = field(default_factory=dict)
     running: set[duckdb.DuckDBPyConnection] = field(default_factory=set)
+    _public: dict[tuple[int, str], pa.Table] = field(default_factory=dict)
+    _empty: list[duckdb.DuckDBPyConnection] = field(default_factory=list)
+
+    def close(self) -> None:
+        """Lets go of the ledger and of what was kept."""
+        self.kernel.close()
+        while self._empty:
+            self._empty.pop().close()
 
     def private(
         self, table: str, pos: t.Pos, contracts: Mapping[str, TableContract]
@@ -103,8 +115,48 @@ class Access:
         if missing := named - self.released_names() - {p.lower() for p in public}:
             table = sorted(missing)[0]
             raise refused(f'there is no released or public table "{table}"', t.Pos(), self.known())
-        rows = {table: self.kernel.public(table) for table in public}
-        return Result(released.query(self.store, rows, text, parameters, self.running))
+        rows = self.public(public, contracts)
+        return Result(self.free(rows, text, parameters))
+
+    def free(self, rows: Mapping[str, pa.Table], text: str, parameters: Parameters) -> pa.Table:
+        """Runs plain SQL on released tables and these rows."""
+        engine = self.store.connect_read_only()
+        return released.query(engine, rows, text, parameters, self.running)
+
+    def subquery(
+        self, part: t.Subquery | t.InQuery, contracts: Mapping[str, TableContract]
+    ) -> pa.Table:
+        """Runs a subquery over released and public tables alone; see `released`."""
+        named = tables(part.query)
+        if not all(name.lower() in contracts and contracts[name.lower()].public for name in named):
+            found = self.released(part.text, named, contracts, part.parameters).table
+            return pa.table({}) if found is None else found
+        return self.lookup(self.public(named, contracts), part.text, part.parameters)
+
+    def lookup(self, rows: Mapping[str, pa.Table], text: str, parameters: Parameters) -> pa.Table:
+        """Runs a query, cut out of a larger one, on these rows alone, in an engine that is kept."""
+        if not self._empty:
+            self._empty.append(empty_engine())
+        return released.query(self._empty[0].cursor(), rows, text, parameters, self.running)
+
+    def public(
+        self, names: Iterable[str], contracts: Mapping[str, TableContract]
+    ) -> dict[str, pa.Table]:
+        """Returns the rows of public tables, small ones kept as long as nothing is written."""
+        found = {}
+        for name in names:
+            if (contract := contracts.get(name.lower())) is None:
+                raise refused(f'there is no public table "{name}"', t.Pos(), self.known())
+            key = (contract.snapshot, contract.table)
+            rows = self._public.get(key)
+            if rows is None:
+                rows = self.kernel.public(contract.table)
+                if any(snapshot != contract.snapshot for snapshot, _ in self._public):
+                    self._public.clear()
+                if sum(kept.nbytes for kept in (*self._public.values(), rows)) <= KEPT_BYTES:
+                    self._public[key] = rows
+            found[contract.table] = rows
+        return found
 
     def known(self) -> str:
         """Says, for a hint, which tables there are."""

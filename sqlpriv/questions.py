@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from sqlpriv import dialect, private_sql, release_sql, released, stages
+from sqlpriv import dialect, private_sql, release_sql, stages
 from sqlpriv.access import Access
 from sqlpriv.answer import answer, rehearse
 from sqlpriv.dialect import tree as t
@@ -102,8 +102,7 @@ class Questions:
 
         def members(part: t.InQuery) -> pa.Table | None:
             with suppress(ProgrammingError, Refused):  # it looks at the row around it, say
-                named = tables(part.query)
-                return self.access.released(part.text, named, contracts, part.parameters).table
+                return self.access.subquery(part, contracts)
             return None
 
         select = stages.listed(select, contracts, members)
@@ -132,20 +131,16 @@ class Questions:
         known: dict[t.Node, t.Node] = {}
         for part in parts:
             if (asked := correlated.asked_of(part, select, contracts)) is not None:
-                rows = {name: self.access.kernel.public(name) for name in tables(part.query)}
+                rows = self.access.public(tables(part.query), contracts)
                 rows[asked.alias] = pa.table({asked.column.name: list(asked.values)})
                 text = stages.for_each(part, asked.column.name, asked.alias)
-                answers = released.query(
-                    self.access.store, rows, text, part.parameters, self.access.running
-                )
+                answers = self.access.lookup(rows, text, part.parameters)
                 known[part] = stages.lookup(part, asked.column, answers)
         made: t.Select = with_values(select, known)
         return made
 
     def _public_value(self, part: t.Subquery) -> pa.Table:
-        named, contracts = tables(part.query), self.access.contracts()
-        found = self.access.released(part.text, named, contracts, part.parameters).table
-        return pa.table({}) if found is None else found
+        return self.access.subquery(part, self.access.contracts())
 
     def _price(self, select: t.Select, contracts: Mapping[str, TableContract]) -> Price:
         named = [n for n in tables(select) if n in contracts and contracts[n].unit is not None]
@@ -186,25 +181,15 @@ class Questions:
             raise why
         price = self._price(found[0][1], contracts)
         asked = [(name, stages.priced(query, price, len(found))) for name, query in found]
-        shown = {contracts[n].table: self.access.kernel.public(n) for n in public}
+        shown = self.access.public(public, contracts)
         empty = {}
         for stage, query in asked:
             planned, _ = self.planned(self._settled(query, contracts)[0], contracts)
             empty[stage] = pa.Table.from_pylist([], rehearse(planned, None))
-        released.query(
-            self.access.store,
-            {**shown, **empty},
-            select.body,
-            select.parameters,
-            self.access.running,
-        )
+        self.access.free({**shown, **empty}, select.body, select.parameters)
         made = [(name, self.select(query)) for name, query in asked]
         rows = {**shown, **{name: result.table for name, result in made}}
-        last = Result(
-            released.query(
-                self.access.store, rows, select.body, select.parameters, self.access.running
-            )
-        )
+        last = Result(self.access.free(rows, select.body, select.parameters))
         return self._together(last, [result for _, result in made], contracts, select)
 
     def _together(

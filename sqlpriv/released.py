@@ -9,20 +9,19 @@ import pyarrow as pa
 
 from sqlpriv.errors import ProgrammingError
 from sqlpriv.owner import Parameters
-from sqlpriv.store import ReleaseStore
 
 
 def query(
-    store: ReleaseStore,
+    engine: duckdb.DuckDBPyConnection,
     public: Mapping[str, pa.Table],
     text: str,
     parameters: Parameters,
     running: set[duckdb.DuckDBPyConnection],
 ) -> pa.Table:
-    """Runs plain SQL on the release file, public tables beside it; nothing else can be reached.
+    """Runs plain SQL on what the engine sees, public tables beside it; nothing else can be reached.
 
     Args:
-        store: Where the release file is.
+        engine: Sees released tables, or none; it is closed.
         public: The public tables, by name.
         text: One query.
         parameters: To be bound to it.
@@ -31,7 +30,7 @@ def query(
     Raises:
         ProgrammingError: DuckDB's own message: there is nothing private in this engine.
     """
-    with store.connect_read_only() as engine:
+    with engine:
         for name, rows in public.items():
             engine.register(name, rows)
         running.add(engine)

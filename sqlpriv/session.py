@@ -84,7 +84,7 @@ class Session:
         if self._access.owner is not None:
             self._access.owner.rollback()
         self._access.settle()
-        self._access.kernel.close()
+        self._access.close()
 
     def commit(self) -> None:
         """Makes an owner's open transaction last, and lets others read the vault again."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sqlpriv import catalog, release_sql, released, show
+from sqlpriv import catalog, release_sql, show
 from sqlpriv.access import Access, refused
 from sqlpriv.answer import rehearse
 from sqlpriv.columns import columns
@@ -267,9 +267,7 @@ class Statements:
         if contract is not None:
             return Result(show.describe(contract))
         if describe.table.lower() in self.access.released_names():
-            return Result(
-                released.query(self.access.store, {}, describe.text, None, self.access.running)
-            )
+            return Result(self.access.free({}, describe.text, None))
         raise refused(f'there is no table "{describe.table}"', describe.pos, self.access.known())
 
 

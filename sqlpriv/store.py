@@ -31,6 +31,17 @@ NO_EXTENSIONS: dict[str, str | bool | int | float | list[str]] = {
 SEALED = ("SET enable_external_access = false", "SET lock_configuration = true")
 
 
+def empty_engine() -> duckdb.DuckDBPyConnection:
+    """Returns a DuckDB connection that sees no table, and cannot reach any."""
+    return _sealed(duckdb.connect(":memory:", config=NO_EXTENSIONS))
+
+
+def _sealed(engine: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+    for setting in SEALED:
+        engine.execute(setting)
+    return engine
+
+
 class ReleaseStore:
     """The released tables of one vault.
 
@@ -104,9 +115,7 @@ class ReleaseStore:
         if self.path.exists():
             engine.execute(f"ATTACH {_text(str(self.path))} AS release (READ_ONLY)")
             engine.execute("USE release")
-        for setting in SEALED:
-            engine.execute(setting)
-        return engine
+        return _sealed(engine)
 
     def comments(self) -> dict[str, str]:
         """Returns what each released table says of itself: method, price, strata, when, whence."""

@@ -11,6 +11,7 @@ import pytest
 
 import sqlpriv
 from sqlpriv.kernel import noise
+from sqlpriv.kernel.vault import Kernel
 
 ROWS = """
 CREATE TABLE shops (shop INTEGER PRIMARY KEY, town VARCHAR, size INTEGER);
@@ -129,3 +130,41 @@ def test_the_comparison_can_fail(
         con.execute("SET privacy_epsilon = 1")
         ours = con.execute(f"SELECT {SAME[0][0]}").fetchall()
     assert ours != plain.execute(f"SELECT {SAME[0][0].replace('= 0', '= 1')}").fetchall()
+
+
+def test_public_rows_that_a_session_keeps_are_those_of_the_vault_as_it_is(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kept rows are read once; an owner's change, or its declaration, is seen by the next query."""
+    read: list[str] = []
+    public = Kernel.public
+
+    def counted(kernel: Kernel, table: str) -> Any:
+        read.append(table)
+        return public(kernel, table)
+
+    def asked() -> list[tuple[Any, ...]]:
+        return analyst.execute(
+            "SELECT COUNT(*) FROM orders WHERE shop IN (SELECT shop FROM shops WHERE size > 6)"
+        ).fetchall()
+
+    monkeypatch.setattr(noise.Noise, "draw", lambda _, n: [0] * n)
+    monkeypatch.setattr(Kernel, "public", counted)
+    with sqlpriv.connect(vault) as analyst:
+        analyst.execute("SET privacy_epsilon = 1")
+        before = asked()
+        assert asked() == before == [(60,)]
+        assert read == ["shops"]
+        with sqlpriv.connect(vault, role="owner") as owner:
+            owner.execute("UPDATE shops SET size = 0 WHERE shop = 1")
+        assert asked() == [(30,)]
+        assert read == ["shops", "shops"]
+        with sqlpriv.connect(vault, role="owner") as owner:
+            owner.execute("UPDATE shops SET size = 7 WHERE shop = 1")
+        assert asked() == [(60,)]
+        with sqlpriv.connect(vault, role="owner") as owner:
+            owner.execute("ALTER TABLE shops UNSET PUBLIC")
+        with pytest.raises(sqlpriv.Refused):
+            asked()
+        with sqlpriv.connect(vault, role="owner") as owner:
+            owner.execute("ALTER TABLE shops SET PUBLIC")

@@ -15,7 +15,7 @@ import duckdb
 import pyarrow as pa
 
 from sqlpriv import show
-from sqlpriv.dialect import tree as t
+from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import ProgrammingError
 from sqlpriv.kernel.contract import Column, TableContract
 from sqlpriv.kernel.literals import literal, name
@@ -33,7 +33,9 @@ def asks_only_this(tables: Sequence[str]) -> bool:
     return bool(tables) and FUNCTIONS.issuperset(tables)
 
 
-def query(store: ReleaseStore, contracts: Mapping[str, TableContract], plain: t.Plain) -> pa.Table:
+def query(
+    store: ReleaseStore, contracts: Mapping[str, TableContract], plain: cmd.Plain
+) -> pa.Table:
     """Runs a query over the catalog functions; see `asks_only_this`.
 
     Raises:

@@ -8,9 +8,10 @@ from typing import TypeVar
 
 import pyarrow as pa
 
+from sqlpriv.dialect import commands as cmd
 from sqlpriv.dialect import tree as t
 
-_Query = TypeVar("_Query", t.Select, t.Plain)
+_Query = TypeVar("_Query", t.Select, cmd.Plain)
 _EXPLAINED = pa.schema([("explain_key", pa.string()), ("explain_value", pa.string())])
 _SHOWS = ("DESCRIBE", "DESC", "SHOW", "SUMMARIZE")
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, TypeGuard
 
+from sqlpriv.dialect import commands as cmd
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DataError, DeclarationError
 from sqlpriv.kernel.budget import YOCTO, Budget, Epsilon, Rho, rho_of
@@ -36,7 +37,7 @@ Change = tuple[dict[str, Any], str]
 """Fields of a declaration with their new values, and what that is in words for the owner."""
 
 
-def declare(kernel: Kernel, action: t.Action, contract: TableContract, principal: str) -> str:
+def declare(kernel: Kernel, action: cmd.Action, contract: TableContract, principal: str) -> str:
     """Checks one declaration against the catalog and appends it to the ledger.
 
     Returns:
@@ -45,7 +46,7 @@ def declare(kernel: Kernel, action: t.Action, contract: TableContract, principal
     Raises:
         DeclarationError: It does not fit the table, or what was declared before.
     """
-    if isinstance(action, t.SetBudget):
+    if isinstance(action, cmd.SetBudget):
         return _budgeted(kernel, action, contract, principal)
     body = kernel.ledger.declared()[1].get(contract.table.lower(), UNDECLARED)
     changes, said = _changed(kernel, action, contract, body)
@@ -53,35 +54,35 @@ def declare(kernel: Kernel, action: t.Action, contract: TableContract, principal
     return said
 
 
-def _changed(kernel: Kernel, action: t.Action, contract: TableContract, body: Declared) -> Change:
+def _changed(kernel: Kernel, action: cmd.Action, contract: TableContract, body: Declared) -> Change:
     table = contract.table
     match action:
-        case t.AddPrivacyKey(column):
+        case cmd.AddPrivacyKey(column):
             said = f"the privacy key of {table} is {column}; ALTER TABLE {table} SET PU protects it"
             return {"key": _unit_column(contract, column)}, said
-        case t.DropPrivacyKey():
+        case cmd.DropPrivacyKey():
             return {"key": None}, f"{table} has no privacy key"
-        case t.SetUnit(on):
+        case cmd.SetUnit(on):
             return {"unit": on}, _unit_said(contract, body, on)
-        case t.SetPublic(on):
+        case cmd.SetPublic(on):
             if on and (contract.unit or contract.links or contract.key):
                 raise DeclarationError(f"{table} holds private rows; it cannot be public")
             said = f"{table} is {'public: anyone may read its rows' if on else 'not public'}"
             return {"public": on}, said
-        case t.AddPrivacyLink(column, parent, key):
+        case cmd.AddPrivacyLink(column, parent, key):
             return _linked(kernel, contract, body, column, parent, key)
-        case t.DropPrivacyLink(column):
+        case cmd.DropPrivacyLink(column):
             named = _column(contract, column).name
             return {"links": _links_but(body, named)}, f"{table}.{column} links to no unit"
-        case t.SetBound():
+        case cmd.SetBound():
             return _bounded(contract, body, action)
-        case t.DropDomain(column):
+        case cmd.DropDomain(column):
             found = _column(contract, column).name.lower()
             kept = {c: domain for c, domain in body["domains"].items() if c != found}
             return {"domains": kept}, f"{column} has no domain"
-        case t.SetDomainIn() | t.SetDomainBetween() | t.SetDomainReferences():
+        case cmd.SetDomainIn() | cmd.SetDomainBetween() | cmd.SetDomainReferences():
             of = _column(contract, action.column)
-            required = not isinstance(action, t.SetDomainReferences) and action.required
+            required = not isinstance(action, cmd.SetDomainReferences) and action.required
             domain = domain_body(_domain(kernel, of, action), required)
             said = f"the domain of {table}.{of.name} is declared"
             return {"domains": {**body["domains"], of.name.lower(): domain}}, said
@@ -105,7 +106,9 @@ def _encoded(value: Value) -> Any:
     return {"date": value.isoformat()} if isinstance(value, dt.date) else value
 
 
-def _budgeted(kernel: Kernel, action: t.SetBudget, contract: TableContract, principal: str) -> str:
+def _budgeted(
+    kernel: Kernel, action: cmd.SetBudget, contract: TableContract, principal: str
+) -> str:
     table, budget = contract.table, budget_of(contract.table, action.options)
     if contract.key is None:
         raise DeclarationError(f"a budget is for a unit's table: give {table} a PRIVACY_KEY")
@@ -199,7 +202,7 @@ def _linked(
     return {"links": [*_links_but(body, found), link]}, said
 
 
-def _bounded(contract: TableContract, body: Declared, action: t.SetBound) -> Change:
+def _bounded(contract: TableContract, body: Declared, action: cmd.SetBound) -> Change:
     rows, groups = body["bound"] or (1, 1)
     rows = rows if action.rows_per_unit is None else action.rows_per_unit
     groups = groups if action.groups_per_unit is None else action.groups_per_unit
@@ -211,14 +214,14 @@ def _bounded(contract: TableContract, body: Declared, action: t.SetBound) -> Cha
 def _domain(
     kernel: Kernel,
     column: Column,
-    action: t.SetDomainIn | t.SetDomainBetween | t.SetDomainReferences,
+    action: cmd.SetDomainIn | cmd.SetDomainBetween | cmd.SetDomainReferences,
 ) -> ColumnDomain:
     if column.type is None:
         raise DeclarationError(f"{column.name} is a {column.sql_type}: it can have no domain")
     match action:
-        case t.SetDomainIn(values=values):
+        case cmd.SetDomainIn(values=values):
             return _listed(_coerced(v, column) for v in values)
-        case t.SetDomainReferences(table=table, source=source):
+        case cmd.SetDomainReferences(table=table, source=source):
             found = kernel.public(table)
             named = next((n for n in found.column_names if n.lower() == source.lower()), None)
             if named is None:

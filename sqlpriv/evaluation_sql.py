@@ -10,7 +10,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
-from sqlpriv.dialect import tree as t
+from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import DataError, OperationalError, Refused
 from sqlpriv.evaluate.evaluation import Target, evaluate, rows
 from sqlpriv.kernel.contract import Categories, Column, TableContract, Value
@@ -20,7 +20,7 @@ from sqlpriv.synth.progress import Progress, Report
 
 
 def evaluated(
-    statement: t.Evaluate,
+    statement: cmd.Evaluate,
     vault: Path,
     store: ReleaseStore,
     contracts: Mapping[str, TableContract],
@@ -73,7 +73,7 @@ def _both(vault: Path, store: ReleaseStore) -> Iterator[duckdb.DuckDBPyConnectio
 
 
 def _target(
-    statement: t.Evaluate,
+    statement: cmd.Evaluate,
     options: Mapping[str, Value],
     columns: list[Column],
     engine: duckdb.DuckDBPyConnection,
@@ -99,7 +99,7 @@ def _target(
     return Target(column.name, _positive(statement, options, column), there)
 
 
-def _positive(statement: t.Evaluate, options: Mapping[str, Value], column: Column) -> Value:
+def _positive(statement: cmd.Evaluate, options: Mapping[str, Value], column: Column) -> Value:
     if options.get("positive") is not None:
         return options["positive"]
     labels = column.domain.labels if isinstance(column.domain, Categories) else ()
@@ -110,7 +110,7 @@ def _positive(statement: t.Evaluate, options: Mapping[str, Value], column: Colum
     return known[1]
 
 
-def _column(statement: t.Evaluate, columns: list[Column], wanted: str) -> Column:
+def _column(statement: cmd.Evaluate, columns: list[Column], wanted: str) -> Column:
     for column in columns:
         if column.name.lower() == wanted.lower():
             return column
@@ -118,7 +118,7 @@ def _column(statement: t.Evaluate, columns: list[Column], wanted: str) -> Column
     raise _refuse(statement, f"{wanted} is not a column of both tables", f"both have: {both}")
 
 
-def _write(statement: t.Evaluate, to: Value, found: object) -> None:
+def _write(statement: cmd.Evaluate, to: Value, found: object) -> None:
     """Writes the report, whole or not at all, readable by its owner alone."""
     from sqlpriv.evaluate.evaluation import Evaluation
     from sqlpriv.evaluate.report import html
@@ -136,5 +136,5 @@ def _write(statement: t.Evaluate, to: Value, found: object) -> None:
         raise OperationalError(f"the report could not be written: {error.strerror}") from None
 
 
-def _refuse(statement: t.Evaluate, message: str, hint: str | None = None) -> Refused:
+def _refuse(statement: cmd.Evaluate, message: str, hint: str | None = None) -> Refused:
     return Refused(message, hint=hint, line=statement.pos.line, column=statement.pos.column)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from sqlpriv import dialect, private_sql, release_sql, stages
 from sqlpriv.access import Access
 from sqlpriv.answer import answer, rehearse
+from sqlpriv.dialect import commands as cmd
 from sqlpriv.dialect import tree as t
 from sqlpriv.dialect.sources import tables
 from sqlpriv.errors import ProgrammingError, Refused
@@ -175,7 +176,7 @@ class Questions:
         found = stages.stages(select, contracts, why)
         (body,) = dialect.read(select.body)
         known = {name.lower() for name, _ in found}
-        named = body.tables if isinstance(body, t.Plain) else tables(body)  # type: ignore[arg-type]
+        named = body.tables if isinstance(body, cmd.Plain) else tables(body)  # type: ignore[arg-type]
         public = [n for n in named if n not in known]
         if any(n not in contracts or not contracts[n].public for n in public):
             raise why
@@ -206,7 +207,7 @@ class Questions:
         budget = self.access.budget(contracts[named[0]], select.pos)
         return replace(last, price=spent, epsilon=epsilon_shown(spent, budget.delta))
 
-    def explain(self, statement: t.Explain) -> Result:
+    def explain(self, statement: cmd.Explain) -> Result:
         """Returns what a statement would do and cost. Nothing private is read, nothing charged."""
         contracts = self.access.contracts()
         match statement.statement:
@@ -221,7 +222,7 @@ class Questions:
                 return Result(
                     *private_sql.explained(self.access.kernel, planned, contract, left, delta)
                 )
-            case t.CreateSynthetic() as create:
+            case cmd.CreateSynthetic() as create:
                 contract = self.access.private(create.select.table, create.pos, contracts)
                 account = self.access.account(contract, create.pos)
                 job, _ = release_sql.prepared(
@@ -230,7 +231,7 @@ class Questions:
                 left = self.access.left(contract, [job.domain.source])
                 delta = account.budget.delta
                 return Result(release_sql.explained(self.access.kernel, job, contract, left, delta))
-            case t.Plain() as plain:
+            case cmd.Plain() as plain:
                 raise plain.refusal
 
     def _explained(
@@ -253,7 +254,7 @@ class Questions:
             queries = [select]
         else:
             return None
-        each = (self.explain(t.Explain(query)).table for query in queries)
+        each = (self.explain(cmd.Explain(query)).table for query in queries)
         return pa.concat_tables([table for table in each if table is not None])
 
     def _foreseen(

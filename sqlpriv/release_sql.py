@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sqlpriv.dialect import tree as t
+from sqlpriv.dialect import commands as cmd
 from sqlpriv.estimate.weights import aligned
 from sqlpriv.kernel.budget import Budget, Price
 from sqlpriv.kernel.contract import TableContract
@@ -28,7 +28,7 @@ from sqlpriv.synth.synthesis import synthesize as run_job
 
 
 def prepared(
-    create: t.CreateSynthetic,
+    create: cmd.CreateSynthetic,
     contract: TableContract,
     budget: Budget,
     settings: Mapping[str, float],
@@ -79,7 +79,7 @@ def explained(
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
-def comment(create: t.CreateSynthetic, job: Job, budget: Budget, principal: str) -> str:
+def comment(create: cmd.CreateSynthetic, job: Job, budget: Budget, principal: str) -> str:
     """Returns what a published table says of itself: method, price, strata, when, whence."""
     strata = ", ".join(x.column.name for x in job.domain.strata) or "none"
     when = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")

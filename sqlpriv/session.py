@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from sqlpriv import dialect
 from sqlpriv.access import Access
-from sqlpriv.dialect import tree as t
+from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import InterfaceError, OperationalError
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.owner import OwnerEngine, Parameters
@@ -138,7 +138,7 @@ class Session:
         kept, statement = dict(self._access.settings), None
         try:
             for statement in dialect.read(sql, parameters):
-                if isinstance(statement, t.SetOption):
+                if isinstance(statement, cmd.SetOption):
                     self._statements.set(statement)
             return pa.schema([]) if statement is None else self._statements.columns(statement)
         finally:

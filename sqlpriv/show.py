@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sqlpriv.dialect import tree as t
+from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.budget import KINDS, YOCTO, Rho
 from sqlpriv.kernel.contract import Categories, Column, ColumnDomain, Interval, TableContract
@@ -163,7 +163,7 @@ def role(contract: TableContract, column: Column) -> str | None:
     return f"link to {link.table}.{link.parent}" if link else None
 
 
-def unknown(show: t.Show) -> Refused:
+def unknown(show: cmd.Show) -> Refused:
     """Returns the refusal of a SHOW PRIVACY that does not exist."""
     return Refused(
         f"there is no SHOW PRIVACY {show.what.upper()}",

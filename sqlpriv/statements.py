@@ -14,6 +14,7 @@ from sqlpriv.access import Access, refused
 from sqlpriv.answer import rehearse
 from sqlpriv.columns import columns
 from sqlpriv.declarations import declare
+from sqlpriv.dialect import commands as cmd
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DeclarationError, PermissionDenied
 from sqlpriv.evaluation_sql import evaluated
@@ -49,7 +50,7 @@ class Statements:
     def _questions(self) -> Questions:
         return Questions(self.access)
 
-    def run(self, statement: t.Statement, report: Report) -> Result:
+    def run(self, statement: cmd.Statement, report: Report) -> Result:
         """Does what one statement says.
 
         Raises:
@@ -58,13 +59,13 @@ class Statements:
         match statement:
             case t.Select():
                 return self._questions.select(statement)
-            case t.Plain():
+            case cmd.Plain():
                 return self._plain(statement)
-            case t.Explain():
+            case cmd.Explain():
                 return self._questions.explain(statement)
-            case t.CreateSynthetic():
+            case cmd.CreateSynthetic():
                 return self._synthetic(statement, report)
-            case t.Evaluate():
+            case cmd.Evaluate():
                 self.access.needs_owner(
                     "see how far synthetic rows are from private ones", statement.pos
                 )
@@ -77,23 +78,23 @@ class Statements:
                     report,
                 )
                 return Result(made, exact=True)
-            case t.DropSynthetic():
+            case cmd.DropSynthetic():
                 self.access.needs_owner("drop a synthetic table", statement.pos)
                 dropped = self.access.store.drop(statement.name)
                 if not dropped and not statement.if_exists:
                     raise refused(f'there is no synthetic table "{statement.name}"', statement.pos)
                 return Result(message=f"dropped {statement.name}")
-            case t.AlterPrivacy():
+            case cmd.AlterPrivacy():
                 return self._alter(statement)
-            case t.CreateUnitTable():
+            case cmd.CreateUnitTable():
                 return self._create_unit_table(statement)
-            case t.Show():
+            case cmd.Show():
                 return Result(self._show(statement))
-            case t.Describe():
+            case cmd.Describe():
                 return self._describe(statement)
-            case t.SetOption():
+            case cmd.SetOption():
                 return self.set(statement)
-            case t.Publish():
+            case cmd.Publish():
                 self.access.needs_owner(
                     "publish: it writes with the rights of this process", statement.pos
                 )
@@ -101,7 +102,7 @@ class Statements:
                 to = statement.target
                 return Result(message=publish(self.access.store, statement.tables, to, self._vault))
 
-    def columns(self, statement: t.Statement) -> pa.Schema:
+    def columns(self, statement: cmd.Statement) -> pa.Schema:
         """Returns the columns that a statement would give; nothing is run or charged.
 
         Raises:
@@ -115,16 +116,16 @@ class Statements:
                 return rehearse(planned, self.access.weights(planned.output.weights))
             case t.Select():
                 return columns(statement, lambda query: self._questions.select(query).table)
-            case t.Plain(reads_only=True):
+            case cmd.Plain(reads_only=True):
                 return columns(statement, lambda query: self._plain(query).table)
-            case t.Explain() | t.Show() | t.Describe():  # free, and they read no private row
+            case cmd.Explain() | cmd.Show() | cmd.Describe():  # free, and they read no private row
                 shown = self.run(statement, silent).table
                 return pa.schema([]) if shown is None else shown.schema
         return pa.schema([])
 
     # --- synthetic tables ---
 
-    def _synthetic(self, create: t.CreateSynthetic, report: Report) -> Result:
+    def _synthetic(self, create: cmd.CreateSynthetic, report: Report) -> Result:
         contracts = self.access.contracts()
         if create.name.lower() in contracts:
             raise refused(
@@ -158,7 +159,7 @@ class Statements:
 
     # --- plain SQL ---
 
-    def _plain(self, plain: t.Plain) -> Result:
+    def _plain(self, plain: cmd.Plain) -> Result:
         if plain.reads_only and catalog.asks_only_this(plain.tables):
             return Result(catalog.query(self.access.store, self.access.contracts(), plain))
         if self.access.owner is not None:
@@ -187,7 +188,7 @@ class Statements:
 
     # --- declarations and settings ---
 
-    def _alter(self, alter: t.AlterPrivacy) -> Result:
+    def _alter(self, alter: cmd.AlterPrivacy) -> Result:
         self.access.needs_owner("declare what protects a table", alter.pos)
         contract = self.access.contracts().get(alter.table.lower())
         if contract is None:
@@ -196,8 +197,8 @@ class Statements:
         self.access.kernel.verify()
         return Result(message=said + self._left_out(alter.table, alter.action))
 
-    def _left_out(self, table: str, action: t.Action) -> str:
-        if not isinstance(action, t.SetDomainIn | t.SetDomainBetween | t.SetDomainReferences):
+    def _left_out(self, table: str, action: cmd.Action) -> str:
+        if not isinstance(action, cmd.SetDomainIn | cmd.SetDomainBetween | cmd.SetDomainReferences):
             return ""
         assert self.access.owner is not None
         contract = self.access.contracts()[table.lower()]
@@ -206,7 +207,7 @@ class Statements:
         self.access.settle()
         return left_out
 
-    def _create_unit_table(self, create: t.CreateUnitTable) -> Result:
+    def _create_unit_table(self, create: cmd.CreateUnitTable) -> Result:
         self.access.needs_owner("create a table", t.Pos())
         assert self.access.owner is not None
         table, existed = create.table.lower(), create.table.lower() in self.access.contracts()
@@ -226,7 +227,7 @@ class Statements:
         self.access.kernel.verify()
         return Result(message=f"created {create.table}; each of its units is protected")
 
-    def set(self, option: t.SetOption) -> Result:
+    def set(self, option: cmd.SetOption) -> Result:
         """Keeps a setting, or forgets it."""
         if option.name not in SETTINGS:
             raise refused(
@@ -243,7 +244,7 @@ class Statements:
 
     # --- what there is ---
 
-    def _show(self, statement: t.Show) -> pa.Table:
+    def _show(self, statement: cmd.Show) -> pa.Table:
         contracts = self.access.contracts()
         match statement.what:
             case "tables":
@@ -262,7 +263,7 @@ class Statements:
             hint = "run it on the server's machine: sqlpriv shell VAULT --role owner"
             raise PermissionDenied(said, hint=hint, line=pos.line, column=pos.column)
 
-    def _describe(self, describe: t.Describe) -> Result:
+    def _describe(self, describe: cmd.Describe) -> Result:
         contract = self.access.contracts().get(describe.table.lower())
         if contract is not None:
             return Result(show.describe(contract))

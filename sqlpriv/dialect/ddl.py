@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 
-from sqlpriv.dialect.cursor import Cursor, refusal
-from sqlpriv.dialect.literals import constant, options, whole
-from sqlpriv.dialect.tokens import Kind, Token
-from sqlpriv.dialect.tree import (
+from sqlpriv.dialect.commands import (
     Action,
     AddPrivacyKey,
     AddPrivacyLink,
@@ -17,7 +14,6 @@ from sqlpriv.dialect.tree import (
     DropPrivacyKey,
     DropPrivacyLink,
     DropSynthetic,
-    Options,
     Publish,
     SetBound,
     SetBudget,
@@ -28,6 +24,12 @@ from sqlpriv.dialect.tree import (
     SetPublic,
     SetUnit,
     Show,
+)
+from sqlpriv.dialect.cursor import Cursor, refusal
+from sqlpriv.dialect.literals import constant, options, whole
+from sqlpriv.dialect.tokens import Kind, Token
+from sqlpriv.dialect.tree import (
+    Options,
 )
 from sqlpriv.kernel.contract import Value
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from sqlpriv.dialect.commands import (
+    Evaluate,
+)
 from sqlpriv.dialect.cursor import Cursor, refusal
 from sqlpriv.dialect.literals import options
-from sqlpriv.dialect.tree import Evaluate
 
 KNOWN = ("target", "positive", "held_out", "report")
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sqlpriv.dialect.commands import (
+    Describe,
+    Plain,
+)
 from sqlpriv.dialect.cursor import Cursor, refusal
 from sqlpriv.dialect.keywords import QUERY_HEADS, words
 from sqlpriv.dialect.names import names
 from sqlpriv.dialect.tokens import Kind, Token
-from sqlpriv.dialect.tree import Describe, Plain
 from sqlpriv.errors import PermissionDenied, Refused
 
 _ASK = "SELECT … FROM t STRATIFY BY … is what analysts can ask"

@@ -11,6 +11,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sqlpriv.dialect.commands import (
+    CreateSynthetic,
+)
 from sqlpriv.dialect.cursor import Cursor, refusal
 from sqlpriv.dialect.expression import expression
 from sqlpriv.dialect.grouping import Grouping, group_by
@@ -19,7 +22,6 @@ from sqlpriv.dialect.literals import options
 from sqlpriv.dialect.sources import enclosed, names, renamed, source, tables
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.dialect.tree import (
-    CreateSynthetic,
     Item,
     Name,
     Node,

@@ -1,17 +1,16 @@
-"""What a statement says, once it is read: our own small tree, free of sqlglot.
+"""What a query says, once it is read: our own small tree, free of sqlglot.
 
 The dialect reads text into these frozen values and nothing more: names are not yet looked up,
 types not yet known. `pos` is the place in the user's text (for messages) and never takes part in
 equality.
 """
 
-# ruff: noqa: RUF009  # `_pos()` only writes out the same dataclass field again and again.
+# ruff: noqa: RUF009  # `unplaced()` only writes out the same dataclass field again and again.
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sqlpriv.errors import Refused
 from sqlpriv.kernel.contract import Value
 
 
@@ -23,11 +22,9 @@ class Pos:
     column: int = 0
 
 
-def _pos() -> Pos:
+def unplaced() -> Pos:
+    """The field of a node that need not come from a text."""
     return field(default=Pos(), compare=False, repr=False)
-
-
-# --- Expressions ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -36,7 +33,7 @@ class Name:
 
     name: str
     table: str = ""
-    pos: Pos = _pos()
+    pos: Pos = unplaced()
 
 
 @dataclass(frozen=True)
@@ -44,7 +41,7 @@ class Literal:
     """A literal, or the value bound to a parameter."""
 
     value: Value
-    pos: Pos = _pos()
+    pos: Pos = unplaced()
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,7 @@ class Call:
     distinct: bool = False
     filter: Node | None = None
     using: str = ""
-    pos: Pos = _pos()
+    pos: Pos = unplaced()
 
 
 @dataclass(frozen=True)
@@ -72,7 +69,7 @@ class Unary:
 
     op: str
     arg: Node
-    pos: Pos = _pos()
+    pos: Pos = unplaced()
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,7 @@ class Binary:
     op: str
     left: Node
     right: Node
-    pos: Pos = _pos()
+    pos: Pos = unplaced()
 
 
 @dataclass(frozen=True)
@@ -91,7 +88,7 @@ class IsNull:
 
     arg: Node
     negated: bool = False
-    pos: Pos = _pos()
+    pos: Pos = unplaced()
 
 
 @dataclass(frozen=True)
@@ -101,7 +98,7 @@ class InList:
     arg: Node
     items: tuple[Node, ...]
     negated: bool = False
-    pos: Pos = _pos()
+    pos: Pos = unplaced()
 
 
 @dataclass(frozen=True)
@@ -112,7 +109,7 @@ class Between:
     low: Node
     high: Node
     negated: bool = False
-    pos: Pos = _pos()
+    pos: Pos = unplaced()
 
 
 @dataclass(frozen=True)
@@ -122,7 +119,7 @@ class CaseWhen:
     whens: tuple[tuple[Node, Node], ...]
     otherwise: Node | None = None
     operand: Node | None = None
-    pos: Pos = _pos()
+    pos: Pos = unplaced()
 
 
 @dataclass(frozen=True)
@@ -132,7 +129,7 @@ class Cast:
     arg: Node
     type: str
     try_: bool = False
-    pos: Pos = _pos()
+    pos: Pos = unplaced()
 
 
 @dataclass(frozen=True)
@@ -140,7 +137,7 @@ class Exists:
     """`EXISTS (query)`."""
 
     query: Query
-    pos: Pos = _pos()
+    pos: Pos = unplaced()
 
 
 @dataclass(frozen=True)
@@ -152,7 +149,7 @@ class InQuery:
     negated: bool = False
     text: str = field(default="", compare=False)
     parameters: Bound = field(default=(), compare=False)
-    pos: Pos = _pos()
+    pos: Pos = unplaced()
 
 
 @dataclass(frozen=True)
@@ -162,7 +159,7 @@ class Subquery:
     query: Query
     text: str = field(default="", compare=False)
     parameters: Bound = field(default=(), compare=False)
-    pos: Pos = _pos()
+    pos: Pos = unplaced()
 
 
 @dataclass(frozen=True)
@@ -172,15 +169,13 @@ class Lookup:
     arg: Node
     values: tuple[Value, ...]
     numbers: tuple[float, ...]
-    pos: Pos = _pos()
+    pos: Pos = unplaced()
 
 
 Node = (
     Name | Literal | Call | Unary | Binary | IsNull | InList | Between | CaseWhen | Cast | Exists
     | InQuery | Subquery | Lookup
 )  # fmt: skip
-
-# --- SELECT --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -207,7 +202,7 @@ class Stratify:
 
     by: tuple[Node, ...]
     weights: str = ""
-    pos: Pos = _pos()
+    pos: Pos = unplaced()
 
 
 @dataclass(frozen=True)
@@ -216,7 +211,7 @@ class Table:
 
     name: str
     alias: str = ""
-    pos: Pos = _pos()
+    pos: Pos = unplaced()
 
 
 @dataclass(frozen=True)
@@ -225,7 +220,7 @@ class Derived:
 
     query: Query
     alias: str = ""
-    pos: Pos = _pos()
+    pos: Pos = unplaced()
 
 
 @dataclass(frozen=True)
@@ -237,7 +232,7 @@ class Joined:
     kind: str
     on: Node | None = None
     using: tuple[str, ...] = ()
-    pos: Pos = _pos()
+    pos: Pos = unplaced()
 
 
 Source = Table | Derived | Joined
@@ -290,7 +285,7 @@ class Select:
     source: Source | None = None
     stages: tuple[tuple[str, Query], ...] = field(default=(), compare=False)
     body: str = field(default="", compare=False)
-    pos: Pos = _pos()
+    pos: Pos = unplaced()
 
 
 @dataclass(frozen=True)
@@ -298,244 +293,7 @@ class Union:
     """SELECTs joined by UNION ALL."""
 
     parts: tuple[Select, ...]
-    pos: Pos = _pos()
+    pos: Pos = unplaced()
 
 
 Query = Select | Union
-
-
-@dataclass(frozen=True)
-class Plain:
-    """A statement that only DuckDB itself can run.
-
-    Args:
-        text: The statement.
-        tables: Every table that it names, as written (lower case, unqualified); a table function
-            as `name()`, a file as `'path'`. Where the statement could not be taken apart, every
-            name in it.
-        reads_only: It is a query (SELECT, WITH, FROM, VALUES, DESCRIBE …) and nothing else.
-        refusal: Why it cannot be answered privately: raised when a private table is among
-            `tables`, and when an analyst runs a statement that is not `reads_only`.
-        parameters: What to bind when DuckDB runs it.
-    """
-
-    text: str
-    tables: tuple[str, ...]
-    reads_only: bool
-    refusal: Refused
-    parameters: Bound = field(default=(), compare=False)
-
-
-# --- Declarations --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class AddPrivacyKey:
-    column: str
-
-
-@dataclass(frozen=True)
-class DropPrivacyKey:
-    pass
-
-
-@dataclass(frozen=True)
-class SetUnit:
-    """`SET PU` (on=True) or `UNSET PU`."""
-
-    on: bool
-
-
-@dataclass(frozen=True)
-class SetPublic:
-    """`SET PUBLIC` (on=True) or `UNSET PUBLIC`."""
-
-    on: bool
-
-
-@dataclass(frozen=True)
-class AddPrivacyLink:
-    column: str
-    table: str
-    parent: str
-
-
-@dataclass(frozen=True)
-class DropPrivacyLink:
-    column: str
-
-
-@dataclass(frozen=True)
-class SetDomainIn:
-    """`ALTER COLUMN c SET PRIVACY DOMAIN IN (…) [NOT NULL]`; NULL may be listed."""
-
-    column: str
-    values: tuple[Value, ...]
-    required: bool = False
-
-
-@dataclass(frozen=True)
-class SetDomainBetween:
-    """`… SET PRIVACY DOMAIN BETWEEN (low, high) [OR NULL | NOT NULL]`; numbers or ISO dates.
-
-    `nullable`: NULL is a level of its own; `required`: the owner promises that there is none.
-    """
-
-    column: str
-    lower: Value
-    upper: Value
-    nullable: bool = False
-    required: bool = False
-
-
-@dataclass(frozen=True)
-class SetDomainReferences:
-    """`… SET PRIVACY DOMAIN REFERENCES table(source)`: the values of a public table's column."""
-
-    column: str
-    table: str
-    source: str
-
-
-@dataclass(frozen=True)
-class DropDomain:
-    column: str
-
-
-@dataclass(frozen=True)
-class SetBound:
-    """`SET PRIVACY BOUND (rows_per_unit = m, groups_per_unit = g)`; None where not written."""
-
-    rows_per_unit: int | None = None
-    groups_per_unit: int | None = None
-
-
-@dataclass(frozen=True)
-class SetBudget:
-    """`SET PRIVACY BUDGET (epsilon = …, delta = …)` or `(rho = …)`, as written.
-
-    `holder`: the principal of `… FOR 'team_a'`, whose ceiling it is; '' for the table's own budget.
-    """
-
-    options: Options
-    holder: str = ""
-
-
-Action = (
-    AddPrivacyKey | DropPrivacyKey | SetUnit | SetPublic | AddPrivacyLink | DropPrivacyLink
-    | SetDomainIn | SetDomainBetween | SetDomainReferences | DropDomain | SetBound | SetBudget
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class AlterPrivacy:
-    """`ALTER TABLE table <action>` for one of our actions."""
-
-    table: str
-    action: Action
-    text: str = field(default="", compare=False)
-    pos: Pos = _pos()
-
-
-@dataclass(frozen=True)
-class CreateUnitTable:
-    """`CREATE PU TABLE t (…, PRIVACY_KEY (col), PRIVACY_LINK (c) REFERENCES p(k))`.
-
-    `create` is the plain CREATE TABLE with our clauses taken out, `actions` what they said
-    (SetUnit(on=True) included).
-    """
-
-    table: str
-    create: str
-    actions: tuple[Action, ...]
-    text: str = field(default="", compare=False)
-
-
-# --- Everything else -----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class CreateSynthetic:
-    """`CREATE [OR REPLACE] SYNTHETIC TABLE name AS SELECT … USING method [OPTIONS (…)]`.
-
-    `select.items` are bare columns of the table; `select.stratify` may be set; no GROUP BY,
-    HAVING, ORDER BY or LIMIT.
-    """
-
-    name: str
-    select: Select
-    method: str
-    options: Options = ()
-    or_replace: bool = False
-    text: str = field(default="", compare=False)
-    pos: Pos = _pos()
-
-
-@dataclass(frozen=True)
-class DropSynthetic:
-    """`DROP SYNTHETIC TABLE [IF EXISTS] name`."""
-
-    name: str
-    if_exists: bool = False
-    pos: Pos = _pos()
-
-
-@dataclass(frozen=True)
-class Evaluate:
-    """`EVALUATE SYNTHETIC TABLE synthetic AGAINST real STRATIFY BY strata [OPTIONS (…)]`."""
-
-    synthetic: str
-    real: str
-    strata: tuple[str, ...]
-    options: Options = ()
-    text: str = field(default="", compare=False)
-    pos: Pos = _pos()
-
-
-@dataclass(frozen=True)
-class Show:
-    """`SHOW PRIVACY TABLES | BUDGET | RELEASES`, `SHOW SYNTHESIZERS`; what is lower case."""
-
-    what: str
-    pos: Pos = _pos()
-
-
-@dataclass(frozen=True)
-class Describe:
-    """`DESCRIBE table`."""
-
-    table: str
-    text: str = field(default="", compare=False)
-    pos: Pos = _pos()
-
-
-@dataclass(frozen=True)
-class SetOption:
-    """`SET privacy_… = value` (name lower case), value None for RESET."""
-
-    name: str
-    value: Value
-    pos: Pos = _pos()
-
-
-@dataclass(frozen=True)
-class Explain:
-    """`EXPLAIN PRIVACY <statement>`."""
-
-    statement: Select | CreateSynthetic | Plain
-    pos: Pos = _pos()
-
-
-@dataclass(frozen=True)
-class Publish:
-    """`PUBLISH [table, …] TO 'target'`: released tables, all of them if none is named."""
-
-    tables: tuple[str, ...]
-    target: str
-    pos: Pos = _pos()
-
-
-Statement = (
-    Select | Plain | AlterPrivacy | CreateUnitTable | CreateSynthetic | DropSynthetic | Show
-    | Describe | SetOption | Explain | Publish | Evaluate
-)  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sqlpriv.dialect import commands as cmd
 from sqlpriv.dialect import tree as t
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Budget, Price
@@ -42,7 +43,7 @@ class SyntheticPlan:
 
 
 def plan_synthetic(
-    statement: t.CreateSynthetic,
+    statement: cmd.CreateSynthetic,
     contract: TableContract,
     budget: Budget,
     session_epsilon: float | None,

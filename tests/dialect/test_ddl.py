@@ -6,7 +6,7 @@ import duckdb
 import pytest
 
 from sqlpriv.dialect import read
-from sqlpriv.dialect.tree import (
+from sqlpriv.dialect.commands import (
     AddPrivacyKey,
     AddPrivacyLink,
     AlterPrivacy,

@@ -8,7 +8,13 @@ import duckdb
 import pytest
 
 from sqlpriv.dialect import read
-from sqlpriv.dialect.tree import Name, Plain, Select
+from sqlpriv.dialect.commands import (
+    Plain,
+)
+from sqlpriv.dialect.tree import (
+    Name,
+    Select,
+)
 
 CASES = [
     "ROLLUP (a, b, c)",

@@ -3,15 +3,17 @@
 import pytest
 
 from sqlpriv.dialect import read
+from sqlpriv.dialect.commands import (
+    CreateSynthetic,
+    Explain,
+    Plain,
+)
 from sqlpriv.dialect.tree import (
     Binary,
     Call,
-    CreateSynthetic,
-    Explain,
     Literal,
     Name,
     Order,
-    Plain,
     Select,
     Stratify,
 )

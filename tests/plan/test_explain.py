@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from exact_people import BUDGET, PEOPLE, PURE, planned, select
 
-from sqlpriv.dialect.tree import CreateSynthetic
+from sqlpriv.dialect.commands import (
+    CreateSynthetic,
+)
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.budget import Price, Rho, epsilon_of
 from sqlpriv.plan.explain import explain

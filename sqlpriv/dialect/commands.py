@@ -1,0 +1,247 @@
+"""What any other statement says, once it is read: declarations, releases, settings, questions.
+
+As in `tree`: frozen values, names not yet looked up, and `pos` takes no part in equality.
+"""
+
+# ruff: noqa: RUF009  # `unplaced()` only writes out the same dataclass field again and again.
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlpriv.dialect.tree import Bound, Options, Pos, Select, unplaced
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.contract import Value
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A statement that only DuckDB itself can run.
+
+    Args:
+        text: The statement.
+        tables: Every table that it names, as written (lower case, unqualified); a table function
+            as `name()`, a file as `'path'`. Where the statement could not be taken apart, every
+            name in it.
+        reads_only: It is a query (SELECT, WITH, FROM, VALUES, DESCRIBE …) and nothing else.
+        refusal: Why it cannot be answered privately: raised when a private table is among
+            `tables`, and when an analyst runs a statement that is not `reads_only`.
+        parameters: What to bind when DuckDB runs it.
+    """
+
+    text: str
+    tables: tuple[str, ...]
+    reads_only: bool
+    refusal: Refused
+    parameters: Bound = field(default=(), compare=False)
+
+
+@dataclass(frozen=True)
+class AddPrivacyKey:
+    column: str
+
+
+@dataclass(frozen=True)
+class DropPrivacyKey:
+    pass
+
+
+@dataclass(frozen=True)
+class SetUnit:
+    """`SET PU` (on=True) or `UNSET PU`."""
+
+    on: bool
+
+
+@dataclass(frozen=True)
+class SetPublic:
+    """`SET PUBLIC` (on=True) or `UNSET PUBLIC`."""
+
+    on: bool
+
+
+@dataclass(frozen=True)
+class AddPrivacyLink:
+    column: str
+    table: str
+    parent: str
+
+
+@dataclass(frozen=True)
+class DropPrivacyLink:
+    column: str
+
+
+@dataclass(frozen=True)
+class SetDomainIn:
+    """`ALTER COLUMN c SET PRIVACY DOMAIN IN (…) [NOT NULL]`; NULL may be listed."""
+
+    column: str
+    values: tuple[Value, ...]
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class SetDomainBetween:
+    """`… SET PRIVACY DOMAIN BETWEEN (low, high) [OR NULL | NOT NULL]`; numbers or ISO dates.
+
+    `nullable`: NULL is a level of its own; `required`: the owner promises that there is none.
+    """
+
+    column: str
+    lower: Value
+    upper: Value
+    nullable: bool = False
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class SetDomainReferences:
+    """`… SET PRIVACY DOMAIN REFERENCES table(source)`: the values of a public table's column."""
+
+    column: str
+    table: str
+    source: str
+
+
+@dataclass(frozen=True)
+class DropDomain:
+    column: str
+
+
+@dataclass(frozen=True)
+class SetBound:
+    """`SET PRIVACY BOUND (rows_per_unit = m, groups_per_unit = g)`; None where not written."""
+
+    rows_per_unit: int | None = None
+    groups_per_unit: int | None = None
+
+
+@dataclass(frozen=True)
+class SetBudget:
+    """`SET PRIVACY BUDGET (epsilon = …, delta = …)` or `(rho = …)`, as written.
+
+    `holder`: the principal of `… FOR 'team_a'`, whose ceiling it is; '' for the table's own budget.
+    """
+
+    options: Options
+    holder: str = ""
+
+
+Action = (
+    AddPrivacyKey | DropPrivacyKey | SetUnit | SetPublic | AddPrivacyLink | DropPrivacyLink
+    | SetDomainIn | SetDomainBetween | SetDomainReferences | DropDomain | SetBound | SetBudget
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class AlterPrivacy:
+    """`ALTER TABLE table <action>` for one of our actions."""
+
+    table: str
+    action: Action
+    text: str = field(default="", compare=False)
+    pos: Pos = unplaced()
+
+
+@dataclass(frozen=True)
+class CreateUnitTable:
+    """`CREATE PU TABLE t (…, PRIVACY_KEY (col), PRIVACY_LINK (c) REFERENCES p(k))`.
+
+    `create` is the plain CREATE TABLE with our clauses taken out, `actions` what they said
+    (SetUnit(on=True) included).
+    """
+
+    table: str
+    create: str
+    actions: tuple[Action, ...]
+    text: str = field(default="", compare=False)
+
+
+# --- Everything else -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class CreateSynthetic:
+    """`CREATE [OR REPLACE] SYNTHETIC TABLE name AS SELECT … USING method [OPTIONS (…)]`.
+
+    `select.items` are bare columns of the table; `select.stratify` may be set; no GROUP BY,
+    HAVING, ORDER BY or LIMIT.
+    """
+
+    name: str
+    select: Select
+    method: str
+    options: Options = ()
+    or_replace: bool = False
+    text: str = field(default="", compare=False)
+    pos: Pos = unplaced()
+
+
+@dataclass(frozen=True)
+class DropSynthetic:
+    """`DROP SYNTHETIC TABLE [IF EXISTS] name`."""
+
+    name: str
+    if_exists: bool = False
+    pos: Pos = unplaced()
+
+
+@dataclass(frozen=True)
+class Evaluate:
+    """`EVALUATE SYNTHETIC TABLE synthetic AGAINST real STRATIFY BY strata [OPTIONS (…)]`."""
+
+    synthetic: str
+    real: str
+    strata: tuple[str, ...]
+    options: Options = ()
+    text: str = field(default="", compare=False)
+    pos: Pos = unplaced()
+
+
+@dataclass(frozen=True)
+class Show:
+    """`SHOW PRIVACY TABLES | BUDGET | RELEASES`, `SHOW SYNTHESIZERS`; what is lower case."""
+
+    what: str
+    pos: Pos = unplaced()
+
+
+@dataclass(frozen=True)
+class Describe:
+    """`DESCRIBE table`."""
+
+    table: str
+    text: str = field(default="", compare=False)
+    pos: Pos = unplaced()
+
+
+@dataclass(frozen=True)
+class SetOption:
+    """`SET privacy_… = value` (name lower case), value None for RESET."""
+
+    name: str
+    value: Value
+    pos: Pos = unplaced()
+
+
+@dataclass(frozen=True)
+class Explain:
+    """`EXPLAIN PRIVACY <statement>`."""
+
+    statement: Select | CreateSynthetic | Plain
+    pos: Pos = unplaced()
+
+
+@dataclass(frozen=True)
+class Publish:
+    """`PUBLISH [table, …] TO 'target'`: released tables, all of them if none is named."""
+
+    tables: tuple[str, ...]
+    target: str
+    pos: Pos = unplaced()
+
+
+Statement = (
+    Select | Plain | AlterPrivacy | CreateUnitTable | CreateSynthetic | DropSynthetic | Show
+    | Describe | SetOption | Explain | Publish | Evaluate
+)  # fmt: skip

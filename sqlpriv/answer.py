@@ -45,7 +45,7 @@ from sqlpriv.plan.outputs import (
     half_width,
     uncertain,
 )
-from sqlpriv.plan.plan import Marginal, Output, Plan
+from sqlpriv.plan.parts import Marginal, Output, Plan
 from sqlpriv.plan.rules import Recipe
 
 POSITION, TABLE = "position", "cells"

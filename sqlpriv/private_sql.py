@@ -21,7 +21,8 @@ from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.kernel.sensitivity import joint_price
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.explain import expected, explain, noises, summed, told
-from sqlpriv.plan.plan import Plan, plan
+from sqlpriv.plan.parts import Plan
+from sqlpriv.plan.plan import plan
 from sqlpriv.plan.price import half_width
 from sqlpriv.plan.rounds import templates
 from sqlpriv.plan.rules import Recipe

@@ -19,7 +19,8 @@ from sqlpriv.kernel.budget import Price
 from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.plan import correlated
-from sqlpriv.plan.plan import Plan, plan
+from sqlpriv.plan.parts import Plan
+from sqlpriv.plan.plan import plan
 from sqlpriv.plan.price import statement_price
 from sqlpriv.plan.shown import epsilon_shown
 from sqlpriv.plan.subqueries import with_values

@@ -38,7 +38,8 @@ from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.kernel.render import macros, render
 from sqlpriv.kernel.sensitivity import lattice_of, level_scores
 from sqlpriv.plan.inference import check
-from sqlpriv.plan.plan import Plan, plan
+from sqlpriv.plan.parts import Plan
+from sqlpriv.plan.plan import plan
 from sqlpriv.plan.shapes import scope_of
 
 BUDGET = budget_at("people", 3, 1e-9)

@@ -24,7 +24,7 @@ import numpy as np
 
 from sqlpriv.estimate.means import Array, Moments
 from sqlpriv.kernel.algebra import Distinct
-from sqlpriv.plan.plan import Output
+from sqlpriv.plan.parts import Output
 from sqlpriv.plan.rules import Recipe
 
 Keys = tuple[int, ...]

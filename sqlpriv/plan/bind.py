@@ -15,7 +15,7 @@ from sqlpriv.dialect import tree as t
 from sqlpriv.errors import Refused
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import TableContract, Type, Value
-from sqlpriv.plan import functions
+from sqlpriv.plan import functions, names
 from sqlpriv.plan.conditions import demanded, flat, identities, listed
 from sqlpriv.plan.inference import check
 from sqlpriv.plan.literals import coerce, natural, refuse
@@ -56,10 +56,10 @@ class Binder:
     @classmethod
     def of(cls, contract: TableContract, alias: str = "") -> Binder:
         """Returns the binder of a SELECT over that table."""
-        names = {column.name.lower(): column.name for column in contract.columns}
+        there = {column.name.lower(): column.name for column in contract.columns}
         required = frozenset(c.name.lower() for c in contract.columns if c.required)
         return cls(
-            contract.table, alias, names, scope_of(contract), required, named=identities(contract)
+            contract.table, alias, there, scope_of(contract), required, named=identities(contract)
         )
 
     def knows(self, node: t.Node) -> bool:
@@ -163,7 +163,7 @@ class Binder:
     def _bind(self, node: t.Node) -> a.Expr:
         match node:
             case t.Name():
-                return self._column(node)
+                return names.column(self, node)
             case t.Literal(value):
                 return coerce(node, natural(value) or Type.INTEGER)
             case t.Unary() | t.Binary():
@@ -188,56 +188,6 @@ class Binder:
             case t.Exists() | t.InQuery() | t.Subquery():
                 hint = "join it in FROM; EXISTS and IN find rows of the same unit by an equality"
                 raise refuse(node, "a subquery cannot stand here", hint)
-
-    def _qualified(self, node: t.Name) -> str:
-        """Returns the column that a name means where FROM holds several tables."""
-        assert self.qualified is not None
-        found: str | None
-        if node.table:
-            found = self.qualified.get((node.table.lower(), node.name.lower()))
-        elif node.name.lower() in self.twice:
-            raise refuse(node, f'"{node.name}" is a column of several tables',
-                         "write it behind its table, as in t.x")  # fmt: skip
-        else:
-            found = self.names.get(node.name.lower())
-        if found is None:
-            shown = f"{node.table}.{node.name}" if node.table else node.name
-            known = ", ".join(f"{q}.{n}" for q, n in list(self.qualified)[:40])
-            raise refuse(node, f'there is no column "{shown}" in FROM', f"its columns are: {known}")
-        return found
-
-    def _column(self, node: t.Name) -> a.Col:
-        if self.qualified is not None:
-            name = self._qualified(node)
-            if name.lower() not in self.scope:
-                raise refuse(node, f'the column "{node.name}" has a type that cannot be used here',
-                             "numbers, text, booleans, dates and timestamps can")  # fmt: skip
-            return a.Col(name)
-        return self._alone(node)
-
-    def _alone(self, node: t.Name) -> a.Col:
-        """Returns the column that a name means where FROM is one table."""
-        qualifiers = {"", (self.alias or self.table).lower()}
-        if node.table.lower() not in qualifiers:
-            raise refuse(
-                node,
-                f'"{node.table}" is not the table of FROM',
-                f"write {self.alias or self.table}.{node.name}",
-            )
-        name = self.names.get(node.name.lower())
-        if name is None:
-            raise refuse(
-                node,
-                f'there is no column "{node.name}" in "{self.table}"',
-                f"its columns are: {', '.join(self.names.values())}",
-            )
-        if name.lower() not in self.scope:
-            raise refuse(
-                node,
-                f'the column "{name}" has a type that cannot be used here',
-                "numbers, text, booleans, dates and timestamps can",
-            )
-        return a.Col(name)
 
     def _operator(self, node: t.Unary | t.Binary) -> a.Expr:
         number = constant(node)

@@ -18,7 +18,7 @@ from sqlpriv.kernel.budget import Price, Rho
 from sqlpriv.plan.estimators import half_interval
 from sqlpriv.plan.levels import rank_error
 from sqlpriv.plan.outputs import AGGREGATE
-from sqlpriv.plan.plan import Marginal, Output, Plan
+from sqlpriv.plan.parts import Marginal, Output, Plan
 from sqlpriv.plan.price import half_width
 from sqlpriv.plan.rounds import templates
 from sqlpriv.plan.rules import Recipe

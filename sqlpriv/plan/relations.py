@@ -15,44 +15,16 @@ from dataclasses import dataclass, field, replace
 from sqlpriv.dialect import default_name
 from sqlpriv.dialect import tree as t
 from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.contract import TableContract, Type
-from sqlpriv.kernel.sensitivity import bound_of
+from sqlpriv.kernel.contract import TableContract
 from sqlpriv.plan import folds
 from sqlpriv.plan.aggregates import calls
 from sqlpriv.plan.bind import Binder
 from sqlpriv.plan.conditions import identities
+from sqlpriv.plan.derived import per_unit, projected, united
 from sqlpriv.plan.literals import refuse
-from sqlpriv.plan.shapes import Shape, scope_of, union_of
+from sqlpriv.plan.rows import YES, Naming, Rows, all_of, beside, evident
+from sqlpriv.plan.shapes import scope_of
 from sqlpriv.plan.traverse import conjuncts, with_aliases
-
-YES: a.Expr = a.Lit(True, Type.BOOLEAN)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """A relation, and how it is seen.
-
-    Args:
-        relation: What the kernel reads.
-        binder: What names mean in it.
-        leaves: Column, lower case → the number of its private part; none for public columns.
-        joined: Pairs of private parts that are known to be of one unit.
-    """
-
-    relation: a.Relation
-    binder: Binder
-    leaves: Mapping[str, int] = field(default_factory=dict)
-    joined: frozenset[tuple[int, int]] = frozenset()
-
-    @property
-    def identities(self) -> Mapping[str, frozenset[str]]:
-        """What columns identify: see `Binder.named`."""
-        return self.binder.named
-
-    @property
-    def private(self) -> bool:
-        """Whether its rows belong to units."""
-        return bool(self.leaves)
 
 
 @dataclass
@@ -61,12 +33,11 @@ class Reader:
 
     Args:
         contracts: By lower-case name.
-        taken: Prefixes and columns in use.
+        naming: Names and parts in use.
     """
 
     contracts: Mapping[str, TableContract]
-    taken: set[str] = field(default_factory=set)
-    parts: int = 0
+    naming: Naming = field(default_factory=Naming)
 
     def of_select(self, select: t.Select, aliases: Mapping[str, t.Node]) -> Rows:
         """Returns the rows that FROM and WHERE give.
@@ -123,10 +94,10 @@ class Reader:
                          "the owner gives it a PRIVACY_KEY, one PRIVACY_LINK to a PRIMARY KEY or "
                          "UNIQUE column, or SET PUBLIC")  # fmt: skip
         alias = table.alias or table.name
-        prefix = self._free(f"{alias.lower()}.") if self.parts or self.taken else ""
+        first = not (self.naming.parts or self.naming.taken)
+        prefix = "" if first else self.naming.free(f"{alias.lower()}.")
         if not prefix:
-            self.taken.add("")
-        self.parts += 1
+            self.naming.taken.add("")
         columns = {c.name.lower(): prefix + c.name for c in contract.columns}
         scope = {prefix + n: shape for n, shape in scope_of(contract).items()}
         required = frozenset(prefix + c.name.lower() for c in contract.columns if c.required)
@@ -135,17 +106,9 @@ class Reader:
                         homes={v.lower(): (contract.table, v.removeprefix(prefix))
                                for v in columns.values()},
                         named={prefix + c: x for c, x in identities(contract).items()})  # fmt: skip
-        mine = {c.lower(): self.parts for c in columns.values()} if contract.unit else {}
+        part = self.naming.part()
+        mine = {c.lower(): part for c in columns.values()} if contract.unit else {}
         return Rows(a.Scan(contract.table, prefix), binder, mine)
-
-    def _free(self, name: str) -> str:
-        """Returns a name that no other part of the statement has."""
-        found, number = name, 1
-        while found in self.taken:
-            number += 1
-            found = f"{name.removesuffix('.')}{number}{'.' if name.endswith('.') else ''}"
-        self.taken.add(found)
-        return found
 
     def _join(self, join: t.Joined) -> Rows:
         place = t.Literal(None, join.pos)
@@ -169,7 +132,7 @@ class Reader:
         elif join.on is not None:
             # ON sees the right side's columns as they are, NULL only where they are stored so
             seen = beside(left, right, "inner").binder
-            on = _all(tuple(seen.predicate(node, "ON") for node in conjuncts(join.on)))
+            on = all_of(tuple(seen.predicate(node, "ON") for node in conjuncts(join.on)))
         both = evident(both, on)
         made = a.Join(left.relation, right.relation, on, kind)
         if kind in ("semi", "anti"):
@@ -188,7 +151,7 @@ class Reader:
                     raise refuse(place, f'USING needs one column "{n}" on each side', "write ON")
             sides = (left.binder.names[n.lower()], right.binder.names[n.lower()])
             pairs.append(a.Call("=", tuple(map(a.Col, sides))))
-        return _all(tuple(pairs))
+        return all_of(tuple(pairs))
 
     def _connected(self, rows: Rows, source: t.Source | t.Joined) -> None:
         """Refuses private parts that nothing says are of one unit."""
@@ -254,7 +217,7 @@ class Reader:
                          if not r.binder.present(x)]  # fmt: skip
                 equal = a.Call("or", (equal, *nulls)) if nulls else equal
             tests.append(equal)
-        on = _all(tuple(tests))
+        on = all_of(tuple(tests))
         self._connected(evident(both, on), t.Table("", "", node.pos))
         return replace(rows, relation=a.Join(rows.relation, inner.relation, on, kind))
 
@@ -270,14 +233,17 @@ class Reader:
         """Returns the rows of a query in FROM: a projection, rows per unit, or a union."""
         at = t.Literal(None, place.pos)
         if isinstance(query, t.Union):
-            return self._union(query, alias, place)
+            parts = [
+                self._derived(part, f"{alias}{i}", place) for i, part in enumerate(query.parts)
+            ]
+            return united(parts, alias, place, self.naming)
         if query.limit is not None or query.offset is not None:
             raise refuse(at, "LIMIT in a subquery picks rows of all units together",
                          "leave it out, or put it in the outermost SELECT")  # fmt: skip
         aliases = folds.aliases(query)
         rows = self.of_select(query, aliases)
         if _grouped(query):
-            return self._per_unit(rows, query, aliases, alias)
+            return per_unit(rows, query, aliases, alias, self.naming, self.contracts)
         outputs: dict[str, tuple[t.Node, a.Expr]] = {}
         for item in query.items:
             if item.expr == t.Name("*"):
@@ -290,156 +256,14 @@ class Reader:
                 expr = rows.binder.bind(with_aliases(item.expr, {
                     k: v for k, v in aliases.items() if k not in rows.binder.names}))  # fmt: skip
                 outputs[(item.alias or default_name(item)).lower()] = (item.expr, expr)
-        return self._projected(rows, outputs, alias)
-
-    def _projected(
-        self, rows: Rows, outputs: Mapping[str, tuple[t.Node, a.Expr]], alias: str
-    ) -> Rows:
-        """Returns the rows under new names; what is computed becomes a column."""
-        names: dict[str, str] = {}
-        for n, (node, expr) in outputs.items():
-            if isinstance(expr, a.Col):
-                names[n] = expr.name
-                continue
-            new = self._free(f"{alias.lower()}.{n}" if alias else n)
-            shape = rows.binder.shape(node, expr)
-            if (listed := rows.binder.listed.get(expr)) is not None and shape.values is None:
-                shape = replace(shape, values=listed, nullable=False)
-            scope = {**rows.binder.scope, new: shape}
-            required = rows.binder.required | ({new} if rows.binder.present(expr) else set())
-            binder = replace(rows.binder, scope=scope, required=required)
-            leaves = dict(rows.leaves)
-            if leaves:
-                leaves[new] = next(iter(leaves.values()))
-            rows = replace(rows, relation=a.Derive(rows.relation, new, expr), binder=binder,
-                           leaves=leaves)  # fmt: skip
-            names[n] = new
-        return replace(rows, binder=_renamed(rows.binder, names, alias))
-
-    def _union(self, union: t.Union, alias: str, place: t.Source) -> Rows:
-        at = t.Literal(None, place.pos)
-        parts = [self._derived(part, f"{alias}{i}", place) for i, part in enumerate(union.parts)]
-        columns = [list(rows.binder.names.values()) for rows in parts]
-        if len({len(c) for c in columns}) > 1 or len({rows.private for rows in parts}) > 1:
-            raise refuse(at, "the parts of a UNION do not match",
-                         "give them as many columns each, all private or all public")  # fmt: skip
-        names = {n: self._free(f"{alias.lower()}.{n}") for n in parts[0].binder.names}
-        scope: dict[str, Shape] = {}
-        for i, new in enumerate(names.values()):
-            shapes = [
-                rows.binder.scope[c[i].lower()] for rows, c in zip(parts, columns, strict=True)
-            ]
-            scope[new] = union_of(shapes)
-        exprs = [
-            (rows.relation, tuple(map(a.Col, c))) for rows, c in zip(parts, columns, strict=True)
-        ]
-        self.parts += 1
-        ids = {new: frozenset.intersection(
-                   *(rows.identities.get(c[i].lower(), frozenset())
-                     for rows, c in zip(parts, columns, strict=True)))
-               for i, new in enumerate(names.values())}  # fmt: skip
-        required = frozenset(
-            new for i, new in enumerate(names.values())
-            if all(c[i].lower() in r.binder.required for r, c in zip(parts, columns, strict=True))
-        )  # fmt: skip
-        binder = Binder(alias, alias, {}, scope, required, named=ids)
-        leaves = dict.fromkeys(scope, self.parts) if parts[0].private else {}
-        relation = a.Union(tuple(names.values()), tuple(exprs))
-        return Rows(relation, _renamed(binder, names, alias), leaves)
-
-    def _per_unit(
-        self, rows: Rows, query: t.Select, aliases: Mapping[str, t.Node], alias: str
-    ) -> Rows:
-        """Returns one row for each unit and key: `GROUP BY` holds what identifies a unit."""
-        at = t.Literal(None, query.pos)
-        if query.sets:
-            raise refuse(at, "ROLLUP, CUBE and GROUPING SETS are for the outermost SELECT",
-                         "group by all keys in the subquery")  # fmt: skip
-        if not rows.private:
-            raise refuse(at, "a public table is aggregated on its own",
-                         "the owner makes a public table of it")  # fmt: skip
-        keys = folds.keys(query, rows.binder, aliases)
-        known = [isinstance(e, a.Col) and rows.identities.get(e.name.lower()) for _, e in keys]
-        if not any(known):
-            raise refuse(at, "this subquery aggregates over many units",
-                         "GROUP BY the unit's key in it, or name it in WITH name AS (…) and SELECT "
-                         "FROM that alone")  # fmt: skip
-        anchor = next(c for c in self.contracts.values() if c.unit)
-        bound = bound_of(rows.relation, replace(anchor, others=self.contracts))
-        reach = min(10**6, bound.rows_per_unit * bound.groups_per_unit)
-        unit = next((i for i, ids in enumerate(known) if ids and "" in ids), None)
-        self.parts += 1
-        made = folds.Folding(rows.binder, aliases, keys, unit, reach,
-                             lambda n: self._free(f"{alias.lower()}.{n}"))  # fmt: skip
-        items = [(item, made.written(item.expr)) for item in query.items]
-        having = made.written(query.having) if query.having is not None else None
-        relation: a.Relation = made.relation(rows.relation)
-        ids = {made.names[i].lower(): found for i, found in enumerate(known) if found}
-        leaves = dict.fromkeys(made.scope, self.parts)
-        found = Rows(relation, Binder(alias, alias, {c: c for c in made.scope}, made.scope,
-                                      made.required, named=ids), leaves)  # fmt: skip
-        if having is not None:
-            predicate = found.binder.predicate(having, "HAVING")
-            found = replace(found, relation=a.Where(relation, predicate))
-        outputs = {
-            (item.alias or default_name(item)).lower(): (node, found.binder.bind(node))
-            for item, node in items
-        }
-        return self._projected(found, outputs, alias)
+        return projected(rows, outputs, alias, self.naming)
 
 
 def _bare(node: t.Node) -> t.Node:
     return node.arg if isinstance(node, t.Unary) and node.op == "not" else node
 
 
-def beside(left: Rows, right: Rows, kind: str, shadow: bool = False) -> Rows:
-    """Returns the columns of two sides together; with `shadow` the left ones hide the right's."""
-    one, other = left.binder, right.binder
-    lost = kind == "left"
-    scope = {**one.scope, **{c: replace(s, nullable=True, values=s.values and (
-        s.values if None in s.values else (*s.values, None))) if lost else s
-        for c, s in other.scope.items()}}  # fmt: skip
-    both = set() if shadow else set(one.names) & set(other.names)
-    binder = Binder(
-        one.table, one.alias, {**other.names, **one.names}, scope,
-        one.required | (frozenset() if lost else other.required),
-        {**(other.qualified or {}), **(one.qualified or {})},
-        frozenset(both | one.twice | (other.twice - (set(one.names) if shadow else set()))),
-        {**other.homes, **one.homes}, {**other.listed, **one.listed},
-        {**other.named, **one.named},
-    )  # fmt: skip
-    return Rows(left.relation, binder,
-                {**left.leaves, **right.leaves}, left.joined | right.joined)  # fmt: skip
-
-
-def evident(rows: Rows, predicate: a.Expr) -> Rows:
-    """Returns the rows with what a condition shows to be of one unit."""
-    parts = (
-        predicate.args if isinstance(predicate, a.Call) and predicate.op == "and" else (predicate,)
-    )
-    found = set(rows.joined)
-    for part in parts:
-        match part:
-            case a.Call("=", (a.Col(x), a.Col(y))):
-                one, other = (rows.identities.get(n.lower(), frozenset()) for n in (x, y))
-                if one & other:
-                    found.add((rows.leaves[x.lower()], rows.leaves[y.lower()]))
-            case a.Call("and"):
-                found |= evident(rows, part).joined
-    return replace(rows, joined=frozenset(found))
-
-
 def _grouped(query: t.Select) -> bool:
     return bool(query.group_by or query.group_all or query.sets or query.having) or any(
         any(calls(item.expr)) for item in query.items
     )
-
-
-def _renamed(binder: Binder, names: Mapping[str, str], alias: str) -> Binder:
-    qualified = {(alias.lower(), n): column for n, column in names.items()}
-    return replace(binder, table=alias or binder.table, alias=alias, names=dict(names),
-                   qualified=qualified, twice=frozenset())  # fmt: skip
-
-
-def _all(tests: tuple[a.Expr, ...]) -> a.Expr:
-    return YES if not tests else tests[0] if len(tests) == 1 else a.Call("and", tests)

@@ -14,7 +14,7 @@ from sqlpriv.dialect.commands import (
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.budget import Price, Rho, epsilon_of
 from sqlpriv.plan.explain import explain
-from sqlpriv.plan.plan import Plan
+from sqlpriv.plan.parts import Plan
 from sqlpriv.plan.price import price_of
 from sqlpriv.plan.synthetic import SyntheticPlan, plan_synthetic
 

@@ -10,7 +10,7 @@ from scipy import stats
 from sqlpriv.estimate import means
 from sqlpriv.kernel.budget import Epsilon, Rho
 from sqlpriv.kernel.release import Release
-from sqlpriv.plan.plan import Plan
+from sqlpriv.plan.parts import Plan
 from sqlpriv.plan.price import GAUSSIAN_95, LAPLACE_95
 
 N, SIGMAS = np.array([900.0, 400.0]), {"n": 8.0, "s": 3000.0, "q": 600_000.0}

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.budget import Epsilon, Price, Rho
-from sqlpriv.plan.plan import Plan, plan
+from sqlpriv.plan.parts import Plan
+from sqlpriv.plan.plan import plan
 from sqlpriv.plan.price import price_of
 from sqlpriv.plan.shares import errors, moves
 

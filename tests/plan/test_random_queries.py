@@ -38,7 +38,8 @@ from sqlpriv.kernel.render import macros, render
 from sqlpriv.kernel.scope import Scope
 from sqlpriv.kernel.sensitivity import bound_of, lattice_of, sensitivity
 from sqlpriv.plan import correlated
-from sqlpriv.plan.plan import Plan, plan
+from sqlpriv.plan.parts import Plan
+from sqlpriv.plan.plan import plan
 
 FEW, MANY = 300, 10_000
 BUDGET = budget_at("people", 3, 1e-9)

@@ -22,7 +22,7 @@ from sqlpriv.kernel.contract import Type
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.plan.aggregates import Aggregate
 from sqlpriv.plan.estimators import Given, estimator, predicted
-from sqlpriv.plan.plan import Plan
+from sqlpriv.plan.parts import Plan
 from sqlpriv.plan.rounds import edges, histogram, places, rounds, scaled
 from sqlpriv.plan.stratification import population_cost
 

@@ -1,0 +1,118 @@
+"""What a plan is made of: what the kernel is asked, and what becomes of its releases."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from sqlpriv.dialect import tree as t
+from sqlpriv.kernel import algebra as a
+from sqlpriv.kernel.budget import Price, Rho
+from sqlpriv.kernel.release import Measurement
+from sqlpriv.plan import keys
+from sqlpriv.plan.estimators import Given
+from sqlpriv.plan.rounds import Rounds
+from sqlpriv.plan.rules import Recipe
+
+PLAIN = Given()
+Known = keys.Known
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """One table of the answer: the cells of some of the grouping keys, in each stratum.
+
+    Without ROLLUP, CUBE and GROUPING SETS there is one, of all keys.
+
+    Args:
+        keys: Positions among the output's groups, ascending; the others are summed over.
+        cells: How many cells there are in a stratum.
+        recipes: What aggregate column i is made of.
+        own: For each recipe the same over the whole population, where that is measured as well.
+    """
+
+    keys: tuple[int, ...]
+    cells: int
+    recipes: tuple[Recipe, ...]
+    own: tuple[Recipe | None, ...] = ()
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is made of the releases.
+
+    Args:
+        names: Of the result's columns.
+        items: One expression per column, over the columns `outputs.STRATUM + i`,
+            `outputs.GROUP + i`, `outputs.AGGREGATE + i`, `outputs.SUMMED + i` and
+            `outputs.POPULATION`.
+        strata, groups: The dimensions of the cells.
+        marginals: The tables that the answer has, in the order of their rows.
+        having, order_by, limit, offset: As in SELECT, over the same columns.
+        weights: The public table of WEIGHTS FROM, or ''.
+        kept: Combinations of selected keys that have rows; None where all cells have.
+    """
+
+    names: tuple[str, ...]
+    items: tuple[t.Node, ...]
+    strata: tuple[keys.Dimension, ...]
+    groups: tuple[keys.Dimension, ...]
+    marginals: tuple[Marginal, ...]
+    having: t.Node | None = None
+    order_by: tuple[t.Order, ...] = ()
+    limit: t.Node | None = None
+    offset: t.Node | None = None
+    weights: str = ""
+    kept: Known | None = None
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are: none where no key was selected."""
+        inside = sum(marginal.cells for marginal in self.marginals)
+        return inside * math.prod(len(d.values) for d in self.strata)
+
+    @property
+    def recipes(self) -> tuple[Recipe, ...]:
+        """The recipes of all marginals, one marginal after the other."""
+        return tuple(recipe for marginal in self.marginals for recipe in marginal.recipes)
+
+    @property
+    def own(self) -> tuple[Recipe, ...]:
+        """Those of the population's own figures."""
+        return tuple(r for marginal in self.marginals for r in marginal.own if r is not None)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Values of keys without a declared list, selected before all else: `Allowance.select_keys`.
+
+    One selection serves all aggregates of its statement: each is then over the selected values.
+    """
+
+    source: a.Relation
+    exprs: tuple[a.Expr, ...]
+    price: Rho
+    yocto: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the kernel is asked for, from whose budget, and what becomes of it.
+
+    Args:
+        measurements: Each query once, with its share of the price.
+        rounds: The means that are asked for in rounds after those, with their shares.
+        unit_table: The table whose budget pays.
+        price: The statement's price; the shares add up to it.
+        output: What is made of the releases.
+        selection: What has to be selected first; the plan is then made anew with its values.
+        given: Options that are not the price.
+    """
+
+    measurements: tuple[Measurement, ...]
+    unit_table: str
+    price: Price
+    output: Output
+    selection: Selection | None = None
+    rounds: tuple[Rounds, ...] = ()
+    given: Given = PLAIN

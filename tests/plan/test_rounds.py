@@ -14,14 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlpriv.errors import DataError
-from sqlpriv.estimate import means, quantile
+from sqlpriv.estimate import means, quantile, tails
 from sqlpriv.estimate.rounds import asked
 from sqlpriv.kernel.algebra import Bin, Col, Count, Sum
 from sqlpriv.kernel.budget import Epsilon, Price, Rho
 from sqlpriv.kernel.contract import Type
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.plan.aggregates import Aggregate
-from sqlpriv.plan.estimators import Given, estimator, predicted
+from sqlpriv.plan.estimators import AUTO_COST, Given, estimator, predicted
 from sqlpriv.plan.parts import Plan
 from sqlpriv.plan.rounds import edges, histogram, places, rounds, scaled
 from sqlpriv.plan.stratification import population_cost
@@ -190,13 +190,50 @@ def test_a_long_tail_is_clipped_and_added_back() -> None:
 
 def test_a_cell_is_the_pooled_distribution_moved_to_its_place() -> None:
     """Its mean bin is met wherever the bins allow; at its own place it is the pooled one."""
-    pooled = quantile.seen(np.array([1, 5, 20, 60, 90, 50, 18, 6, 2, 1.0]), 0.5)
+    pooled = tails.seen(np.array([1, 5, 20, 60, 90, 50, 18, 6, 2, 1.0]), 0.5)
     numbers, above = np.arange(10), np.array([[-2.5, 0.0], [1.0, 3.0]])
-    table = quantile.tilted(pooled, above)
+    table = tails.tilted(pooled, tails.rates(pooled, above))
     np.testing.assert_allclose(table @ numbers - pooled @ numbers, above, atol=1e-6)
     np.testing.assert_allclose(table[0, 1], pooled, atol=1e-9)
-    far = quantile.tilted(pooled, np.array([99.0]))
+    far = tails.tilted(pooled, tails.rates(pooled, np.array([99.0])))
     assert far[0, -1] > 0.8
+
+
+def test_a_cell_is_clipped_less_where_the_histogram_cannot_tell_what_that_loses() -> None:
+    """The more rows the less, as well; a large cell is not clipped, and nothing is added to it."""
+    found = {}
+    for noise in (0.0, 0.02):
+        for rows in (100, 3000, 10**6):
+            cell, n = _tails(0.0, 0.0, noise), np.array([float(rows)])
+            centre, found[noise, rows] = quantile.clipping(cell, n, 10.0, 1.0, 600.0)
+    assert found[0.02, 3000] > 1.3 * found[0.0, 3000]
+    assert found[0.02, 100] < found[0.02, 3000] < found[0.02, 10**6] == pytest.approx(600 - centre)
+    beyond = quantile.learned(cell, centre, found[0.02, 10**6], n, np.zeros(1), np.ones(1))
+    assert beyond.value == beyond.shared == 0
+
+
+def _tails(rate: float, spread: float, noise: float = 0.0) -> tails.Tails:
+    """Ten geometric bins of falling shares, tilted."""
+    pooled = 0.6 ** np.arange(10) / (0.6 ** np.arange(10)).sum()
+    return tails.Tails(pooled, 2.0 ** np.arange(10), noise, np.array([rate]), np.array([spread]))
+
+
+@pytest.mark.parametrize("true", [-0.3, 0.3])
+def test_the_clipped_sum_tells_more_of_what_lies_beyond(true: float) -> None:
+    """A cell tilted by ±0.3 of which 0 ± 0.3 was believed: what is added back is off by less than
+    half of what the belief alone was. The twin has no doubt, and learns nothing.
+    """
+    belief, own = _tails(0.0, 0.3), _tails(true, 0.0)
+    centre, half, n = np.array([6.0]), np.array([12.0]), np.array([1e9])
+    away = own.middles - centre[:, None]
+    inside = (own.shares() * np.clip(away, -half, half)).sum(axis=-1)
+    beyond = (own.shares() * away).sum(axis=-1) - inside
+    before = quantile.learned(belief, centre, half, n, inside, np.array([1e9])).value
+    after = quantile.learned(belief, centre, half, n, inside, np.array([1e-3])).value
+    assert abs(after - beyond) < 0.5 * abs(before - beyond)
+    sure = quantile.learned(_tails(0.0, 0.0), centre, half, n, inside, np.array([1e-3]))
+    assert sure.value == pytest.approx((_tails(0.0, 0.0).shares() * (
+        away - np.clip(away, -half, half))).sum())  # fmt: skip
 
 
 def test_what_clipping_loses_does_not_average_out_over_cells() -> None:
@@ -215,28 +252,28 @@ def test_small_cells_borrow_from_cells_with_the_same_keys() -> None:
     """Twelve cells by two keys: numbers are sums of the keys' effects; those of six cells have
     noise of deviation 30. Drawn together, their error is below a third of that in 200 draws.
     """
-    rng, effects = np.random.default_rng(9), quantile.main_effects((3, 4))
+    rng, effects = np.random.default_rng(9), tails.main_effects((3, 4))
     assert effects.shape == (12, 7)
     truth = effects @ np.array([-9.0, 0, 9, -4, 0, 0, 4])
     noise = np.where(np.arange(12) % 2, 30.0, 0.1) ** 2
     draws = [truth + rng.normal(0, noise**0.5) for _ in range(200)]
-    errors = np.array([quantile.drawn_together(own, noise, effects) - truth for own in draws])
+    errors = np.array([tails.drawn_together(own, noise, effects)[0] - truth for own in draws])
     assert (_rms(errors)[1::2] < 10).all()
     assert (_rms(errors)[::2] < 0.2).all()
 
 
 def test_a_lone_bin_far_out_is_taken_for_noise() -> None:
     pooled = np.array([70, 900, 800, 300, 120, 50, 0, 0, 0, 0, 60, 0.0])
-    found = quantile.extended(pooled, 40.0)
+    found = tails.extended(pooled, 40.0)
     assert found[10] == pytest.approx(50 * (50 / 900) ** (5 / 4))
     assert found[6] == pytest.approx(50 * (50 / 900) ** 0.25)
-    assert quantile.extended(np.where(pooled == 60, 81, pooled), 40.0)[10] == 81
+    assert tails.extended(np.where(pooled == 60, 81, pooled), 40.0)[10] == 81
     assert found[0] == 0
-    found = quantile.seen(pooled, 40.0)
+    found = tails.seen(pooled, 40.0)
     assert found.sum() == pytest.approx(1)
     assert found[10] < 0.001
     assert found[0] > 0.01
-    assert quantile.extended(np.zeros(4), 1.0).tolist() == [0, 0, 0, 0]
+    assert tails.extended(np.zeros(4), 1.0).tolist() == [0, 0, 0, 0]
 
 
 def test_which_mean_is_asked_in_rounds_follows_from_public_facts() -> None:
@@ -271,7 +308,7 @@ def test_an_automatic_share_is_the_least_that_keeps_the_populations_cost(budget:
     auto = planned(sql.format("auto"), budget)  # type: ignore[arg-type]
     share = auto.given.population_share
     kind = type(auto.price)
-    assert population_cost(2, kind, share) <= 1.1 < population_cost(2, kind, share - 0.01)
+    assert population_cost(2, kind, share) <= AUTO_COST < population_cost(2, kind, share - 0.01)
     written = planned(sql.format(share), budget)  # type: ignore[arg-type]
     assert written.measurements == auto.measurements
     assert planned(sql.replace(" STRATIFY BY sex", "").format("auto"), budget).output.own == ()  # type: ignore[arg-type]

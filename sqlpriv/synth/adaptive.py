@@ -15,20 +15,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sqlpriv.kernel.budget import Price, Rho
 from sqlpriv.kernel.release import Release
 from sqlpriv.synth import engines, mirror
 from sqlpriv.synth.asking import Ask, Guess, Marginal
+from sqlpriv.synth.clique_model import CliqueModel
 from sqlpriv.synth.junction import Clique, Graph, mask_of
 from sqlpriv.synth.marginals import LEAST_SIGMA, Floats
 from sqlpriv.synth.method import Option
 from sqlpriv.synth.mirror import Effort
-from sqlpriv.synth.propagation import CliqueModel
 from sqlpriv.synth.shrinkage import shrunk
 from sqlpriv.synth.tree import Noisy
 
-BETWEEN = Effort(steps=30, gain=1e-2)
+BETWEEN = Effort(steps=20, gain=1e-2)
 """Between rounds a model need only be good enough to tell which marginal it knows worst."""
 LAST = Effort(steps=300, gain=1e-3)
 """The model that rows are drawn from."""
@@ -141,6 +142,7 @@ class Rounds:
         noise_penalty: Whether the mean magnitude of the noise is taken off a candidate's distance
             for each of its cells (AIM), or one row (MWEM).
         pooled: See `asking.Marginal`.
+        begun: Whether a round was played.
     """
 
     ask: Ask
@@ -149,6 +151,7 @@ class Rounds:
     sigma: tuple[float, Price]
     noise_penalty: bool
     pooled: bool = False
+    begun: bool = False
 
     def noise(self, price: Price) -> float:
         """Returns the mean magnitude of the noise that a price buys: sqrt(2 / pi) sigma of Gaussian
@@ -182,23 +185,30 @@ class Rounds:
     ) -> dict[int, Chosen]:
         cliques = list(self.candidates)
         allowed = np.array([self._allowed(s, limits[s], paid.nano) for s in strata])
-        open_to = np.flatnonzero(allowed.any(axis=0)).tolist()
-        each = self.noise(paid)
-        guesses = []
-        for i in open_to:
-            estimate = np.stack([self.believed(s, cliques[i]) for s in strata])
-            cells = estimate[0].size * (each if self.noise_penalty else 1.0)
-            penalty = np.full(len(strata), cells)
-            within = None if len(strata) == len(self.runs) else tuple(strata)
-            guess = Guess(
-                cliques[i], estimate, self.candidates[cliques[i]], penalty, within, self.pooled
-            )
-            guesses.append(guess)
-        picks = self.ask.select(guesses, price, allowed[:, open_to])
+        told = [*range(len(cliques))] if not self.begun else np.flatnonzero(allowed.any(0)).tolist()
+        self.begun, each = True, self.noise(paid)
+        guesses = [self._guess(cliques[i], strata, allowed[:, i], each) for i in told]
+        picks = self.ask.select(guesses, price, allowed[:, told])
         return {
             s: Chosen(guesses[p].clique, guesses[p].estimate[row], each)
             for row, (s, p) in enumerate(zip(strata, picks, strict=True))
         }
+
+    def _guess(
+        self, clique: Clique, strata: list[int], allowed: NDArray[np.bool_], each: float
+    ) -> Guess:
+        """Returns what is believed of a candidate; zeros where it may not be chosen.
+
+        The gate reads a candidate when it is first told of it, so in the first round it is told of
+        all of them: one reading is much cheaper than many.
+        """
+        shape = tuple(self.runs[strata[0]].graph.sizes[c] for c in clique)
+        nothing = np.zeros(shape)
+        pairs = zip(strata, allowed.tolist(), strict=True)
+        estimate = np.stack([self.believed(s, clique) if open_ else nothing for s, open_ in pairs])
+        penalty = np.full(len(strata), math.prod(shape) * each if self.noise_penalty else 1.0)
+        within = None if len(strata) == len(self.runs) else tuple(strata)
+        return Guess(clique, estimate, self.candidates[clique], penalty, within, self.pooled)
 
     def believed(self, stratum: int, clique: Clique) -> Floats:
         """Returns the model's counts."""

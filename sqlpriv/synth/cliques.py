@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sqlpriv.synth.clique_model import CliqueModel
 from sqlpriv.synth.junction import Clique, Graph
-from sqlpriv.synth.propagation import CliqueModel, Floats, Propagation
+from sqlpriv.synth.place import Floats
+from sqlpriv.synth.propagation import Propagation
 
 Levels = Mapping[int, int]
 """Known levels, by column."""

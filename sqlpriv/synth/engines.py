@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from sqlpriv.synth import least_squares, mirror
+from sqlpriv.synth.clique_model import CliqueModel
 from sqlpriv.synth.junction import Clique, Graph
-from sqlpriv.synth.propagation import CliqueModel
 from sqlpriv.synth.tree import Noisy, Problem, TreeModel
 
 Engine = Callable[[Problem], TreeModel]

@@ -59,13 +59,34 @@ def columns_of(mask: int) -> Clique:
     return tuple(i for i in range(mask.bit_length()) if mask >> i & 1)
 
 
+def _core(known: tuple[int, ...], clique: int) -> tuple[tuple[int, ...], list[int]]:
+    """Returns what is left of maximal cliques when columns that one alone has, and cliques that lie
+    in another, are taken away for as long as there are any, but none of `clique`'s columns (Graham
+    1979; Yu and Ozsoyoglu 1979); and the cliques that lost something, whole."""
+    left, outer = [(big, big) for big in known], []
+    while True:
+        once = twice = 0
+        for rest, _ in left:
+            once, twice = once | rest, twice | once & rest
+        alone = once & ~twice & ~clique
+        outer += [big for rest, big in left if rest & alone and rest == big]
+        cut = sorted(((rest & ~alone, big) for rest, big in left), key=lambda x: -x[0].bit_count())
+        kept: list[tuple[int, int]] = []
+        for rest, big in cut:
+            if not any(rest & other == rest for other, _ in kept):
+                kept.append((rest, big))
+        if kept == left:
+            return tuple(sorted(rest for rest, _ in left)), outer
+        left = kept
+
+
 class Graph:
     """Sizes of columns, and what follows from them for sets of cliques; remembers what it found."""
 
     def __init__(self, sizes: Sequence[int]) -> None:
         self.sizes = tuple(sizes)
         self._cells: dict[int, int] = {0: 1}
-        self._larger: dict[tuple[tuple[int, ...], int], int] = {}
+        self._grown: dict[tuple[tuple[int, ...], int], list[int]] = {}
 
     def cells(self, mask: int) -> int:
         """Returns how many cells a table over these columns has."""
@@ -102,13 +123,23 @@ class Graph:
         return sum(map(self.cells, self.chordal(cliques)))
 
     def size_with(self, known: tuple[int, ...], clique: int) -> int:
-        """Returns the size with one more clique, 0 where a known one holds it. Strata that start
-        from one model ask the same, so it is remembered."""
+        """Returns the size with one more clique, 0 where a known one holds it.
+
+        Args:
+            known: The maximal cliques of a chordal graph.
+            clique: The columns that are joined.
+
+        Only what lies between the clique's columns can change: the rest is taken away first. What
+        is left is much the same from round to round and from stratum to stratum: remembered.
+        """
         if any(clique & big == clique for big in known):
             return 0
-        if (known, clique) not in self._larger:
-            self._larger[known, clique] = self.size((*known, clique))
-        return self._larger[known, clique]
+        core, outer = _core(known, clique)
+        if (core, clique) not in self._grown:
+            self._grown[core, clique] = self.chordal((*core, clique))
+        grown = self._grown[core, clique]
+        inner = [new for new in grown if not any(new & big == new for big in outer)]
+        return sum(map(self.cells, (*outer, *inner)))
 
     def tree(self, cliques: Iterable[Clique]) -> tuple[Node, ...]:
         """Returns the nodes of a junction tree that holds these cliques, parents first.

@@ -17,8 +17,9 @@ for setting, value in (("jax_enable_x64", True), ("jax_enable_compilation_cache"
 import mbi
 import numpy as np
 
+from sqlpriv.synth.clique_model import CliqueModel
 from sqlpriv.synth.junction import Clique, Graph
-from sqlpriv.synth.propagation import CliqueModel, Propagation
+from sqlpriv.synth.propagation import Propagation
 from sqlpriv.synth.tree import Floats, Noisy, Problem, TreeModel, rooted
 
 

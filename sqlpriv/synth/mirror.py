@@ -19,8 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlpriv.errors import InternalError
+from sqlpriv.synth.clique_model import CliqueModel
 from sqlpriv.synth.junction import Clique, Graph
-from sqlpriv.synth.propagation import CliqueModel, Floats, Propagation
+from sqlpriv.synth.place import Floats
+from sqlpriv.synth.propagation import Propagation
 from sqlpriv.synth.tree import Noisy
 
 MEMORY = 8
@@ -51,7 +53,7 @@ class _Descent:
         everything = (*self.cliques, *self.fixed)
         reusable = start is not None and set(everything) == set(known)
         self.nodes = start.nodes if start is not None and reusable else graph.tree(everything)
-        self.plan = Propagation(self.nodes, everything)
+        self.plan = Propagation(self.nodes, self.cliques, self.fixed)
         self.shapes = [noisy.values.shape for noisy in tables.values()]
         self.ends = np.cumsum([0, *(math.prod(shape) for shape in self.shapes)]).tolist()
         self.target = self._joined([noisy.values / total for noisy in tables.values()])
@@ -69,17 +71,9 @@ class _Descent:
         ends = zip(self.ends[:-1], self.ends[1:], self.shapes, strict=True)
         return [flat[a:b].reshape(shape) for a, b, shape in ends]
 
-    def propagated(self, theta: Floats) -> tuple[list[Floats], list[Floats]]:
-        """Returns conditionals and beliefs."""
-        return self.plan.run([*self.split(theta), *self.fixed.values()])
-
     def at(self, theta: Floats) -> tuple[Floats, Floats, float]:
         """Returns the marginals, the gradient and the loss at these potentials."""
-        _, beliefs = self.propagated(theta)
-        marginals = np.empty_like(theta)
-        found = self.plan.marginals(beliefs)
-        for table, marginal in zip(self.split(marginals), found, strict=False):
-            table[...] = marginal
+        marginals = self._joined(self.plan.marginals(self.split(theta)))
         apart = marginals - self.target
         slope = self.weight * apart
         return marginals, slope, 0.5 * float(slope @ apart)
@@ -109,7 +103,7 @@ def estimate(
     problem = _Descent(graph, tables, total, start)
     step = 1.0 / max(float(problem.weight.max()), 1e-300)
     theta = descend(problem.at, problem.theta, step, effort)
-    conditionals, beliefs = problem.propagated(theta)
+    conditionals, beliefs = problem.plan.run(problem.split(theta))
     potentials = dict(zip(problem.cliques, problem.split(theta), strict=True))
     return CliqueModel(problem.nodes, potentials | problem.fixed, conditionals, beliefs, total)
 

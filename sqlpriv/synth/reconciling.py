@@ -17,10 +17,12 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from sqlpriv.synth.clique_model import CliqueModel
 from sqlpriv.synth.cliques import Levels, given
 from sqlpriv.synth.junction import Clique
 from sqlpriv.synth.mirror import Effort, descend
-from sqlpriv.synth.propagation import CliqueModel, Floats, Propagation
+from sqlpriv.synth.place import Floats
+from sqlpriv.synth.propagation import Propagation
 from sqlpriv.synth.tree import Noisy
 
 EFFORT = Effort(steps=30, gain=1e-3)
@@ -61,7 +63,7 @@ class _Mixture:
         self.shares = [model.total / whole for model in models]
         self.given = [[given(clique, fixed) for clique in tables] for fixed in levels]
         self.plans = [
-            Propagation(model.nodes, [*model.potentials, *(rest for rest, _ in mine)])
+            Propagation(model.nodes, [rest for rest, _ in mine], model.potentials)
             for model, mine in zip(models, self.given, strict=True)
         ]
         self.shapes = [noisy.values.shape for noisy in tables.values()]
@@ -73,18 +75,17 @@ class _Mixture:
         ends = zip(self.ends[:-1], self.ends[1:], self.shapes, strict=True)
         return [flat[a:b].reshape(shape) for a, b, shape in ends]
 
-    def _propagated(self, stratum: int, theta: Floats) -> tuple[list[Floats], list[Floats]]:
+    def _of(self, stratum: int, theta: Floats) -> list[Floats]:
+        """Returns the part of the potentials that moves a stratum."""
         extra = zip(self._split(theta), self.given[stratum], strict=True)
-        known = self.models[stratum].potentials.values()
-        return self.plans[stratum].run([*known, *(table[at] for table, (_, at) in extra)])
+        return [table[at] for table, (_, at) in extra]
 
     def at(self, theta: Floats) -> tuple[Floats, Floats, float]:
         """Returns the mixture's marginals, the gradient and the loss."""
         marginals = np.zeros_like(theta)
         tables = self._split(marginals)
         for s, share in enumerate(self.shares):
-            _, beliefs = self._propagated(s, theta)
-            found = self.plans[s].marginals(beliefs)[len(self.models[s].potentials) :]
+            found = self.plans[s].marginals(self._of(s, theta))
             for table, marginal, (_, at) in zip(tables, found, self.given[s], strict=True):
                 table[at] += share * marginal
         apart = marginals - self.target
@@ -99,7 +100,7 @@ class _Mixture:
             for table, (rest, at) in zip(self._split(theta), self.given[s], strict=True):
                 known = potentials.get(rest)
                 potentials[rest] = table[at] if known is None else known + table[at]
-            conditionals, beliefs = self._propagated(s, theta)
+            conditionals, beliefs = self.plans[s].run(self._of(s, theta))
             moved = CliqueModel(model.nodes, potentials, conditionals, beliefs, model.total)
             found.append(moved)
         return found

@@ -7,9 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
+from sqlpriv.synth.clique_model import CliqueModel
 from sqlpriv.synth.junction import Graph, columns_of, mask_of
 from sqlpriv.synth.mirror import Effort, estimate
-from sqlpriv.synth.propagation import CliqueModel, Propagation
+from sqlpriv.synth.place import joins
+from sqlpriv.synth.propagation import Propagation
 from sqlpriv.synth.tree import Noisy
 
 SIZES = (4, 3, 2, 5, 2, 3)
@@ -103,6 +105,41 @@ def test_potentials_may_be_thousands_apart():
     model = CliqueModel(nodes, {}, conditionals, beliefs, 1.0)
     assert model.shares((0, 1, 2))[1, 1, 1] == pytest.approx(1.0)
     assert all(np.isfinite(table).all() for table in (*conditionals, *beliefs))
+
+
+@pytest.mark.parametrize("far", [1.0, 300.0])
+def test_potentials_that_stay_and_that_move_make_the_product(far):
+    """Whichever of them stay, and whatever is joined on the way (in one large node it is): the
+    marginals are those of the joint by hand. Far apart, slices underflow and are made in logs."""
+    rng = np.random.default_rng(2)
+    cliques = [(0, 1), (1, 2), (0, 2), (2, 3), (3,), (3, 4, 5), (0, 3), (5,)]
+    potentials = {c: far * rng.normal(size=[SIZES[i] for i in c]) for c in cliques}
+    joint = by_hand(CliqueModel((), potentials, (), (), 1.0))
+    graph = Graph(SIZES)
+    one = graph.tree([(0, 1, 2, 3, 4, 5)])
+    assert joins(cliques, one)
+    for nodes in (one, graph.tree(cliques)):
+        for moving in (cliques, cliques[5:], cliques[:1], []):
+            fixed = {c: x for c, x in potentials.items() if c not in moving}
+            plan = Propagation(nodes, moving, fixed)
+            found = plan.marginals([potentials[c] for c in moving])
+            model = CliqueModel(nodes, {}, *plan.run([potentials[c] for c in moving]), 1.0)
+            pairs = [*zip(moving, found, strict=True), *((c, model.shares(c)) for c in cliques)]
+            for clique, table in pairs:
+                summed = joint.sum(axis=tuple(c for c in range(len(SIZES)) if c not in clique))
+                assert table == pytest.approx(summed, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_tree_with_one_more_clique_is_as_large_as_one_made_anew(seed):
+    rng = np.random.default_rng(seed)
+    graph = Graph(rng.integers(2, 30, 9).tolist())
+    masks = [mask_of(rng.permutation(9)[: 1 + i % 3].tolist()) for i in range(2 + seed % 9)]
+    known = tuple(sorted(graph.chordal(masks)))
+    for clique in map(mask_of, itertools.combinations(range(9), 3)):
+        held = any(clique & big == clique for big in known)
+        whole = 0 if held else graph.size((*known, clique))
+        assert graph.size_with(known, clique) == whole
 
 
 def test_a_warm_start_ends_where_a_cold_one_does():

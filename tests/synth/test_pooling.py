@@ -34,10 +34,10 @@ def people(rows: int, small: int) -> dict[str, list[int]]:
     return {n: x.tolist() for n, x in data.items()}
 
 
-def made(data, price, bounds=None, **options):
+def made(data, price, bounds=None, seed=0, **options):
     declared = table(**(bounds or {}))
     job = prepare(declared, NAMES, ("s",), None, "aim", options, price)
-    gate = FakeGate(data, declared, price)
+    gate = FakeGate(data, declared, price, seed=seed)
     return gate, synthesize(job, gate, np.array([0.5, 0.5]))
 
 
@@ -60,15 +60,24 @@ def test_a_price_that_cannot_be_shared_is_refused_before_anything_is_asked():
 
 def test_a_stratum_of_almost_nobody_follows_the_pool_and_the_note_says_so():
     """Ten of 4,000 rows are in s = 1; at this price they say nothing of themselves. In the pool b
-    follows a, and so it does among the rows made for s = 1; without pooling it does not."""
-    found = []
+    follows a, and so it does among the rows made for s = 1; without pooling it does not.
+
+    The mean of 12 runs, which are from 0 to 0.7 with pooling (0.37 in the mean), 0 without.
+    """
+    found, told = [], []
     for share in (0.3, 0):
-        _, out = made(people(4_000, 10), Rho(10**7), pooling=share)
-        inside = out.table.filter(np.asarray(out.table["s"]) == 1)
-        found.append(dependence(inside, "a", "b"))
-        assert any("follow the population: (1)" in note for note in out.notes) == (share > 0)
-    assert found[0] > 0.4
-    assert found[1] < 0.3
+        each, noted = [], 0
+        for seed in range(12):
+            _, out = made(people(4_000, 10), Rho(10**7), seed=seed, pooling=share)
+            inside = out.table.filter(np.asarray(out.table["s"]) == 1)
+            each.append(dependence(inside, "a", "b"))
+            noted += any("follow the population: (1)" in note for note in out.notes)
+        found.append(np.mean(each))
+        told.append(noted)
+    assert found[0] > 0.2
+    assert found[1] < 0.1
+    assert told[0] >= 9  # its noised size may be large enough once in a while
+    assert told[1] == 0
 
 
 def test_a_large_stratum_goes_its_own_way():

@@ -1,0 +1,94 @@
+"""A distribution over columns as a junction tree: its marginals, and rows drawn from it."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sqlpriv.synth.junction import Clique, Node
+from sqlpriv.synth.place import Floats, place
+from sqlpriv.synth.propagation import Potentials
+from sqlpriv.synth.sampling import Codes, dealt
+
+
+@dataclass(frozen=True, eq=False)
+class CliqueModel:
+    """A distribution over columns, and how many rows it stands for.
+
+    Args:
+        nodes: The junction tree.
+        potentials: Log-potentials by clique (ascending columns); the model is their product.
+        conditionals, beliefs: By node, of its shape: p(new | separator) and p(node).
+        total: Rows; above 0.
+    """
+
+    nodes: tuple[Node, ...]
+    potentials: Potentials
+    conditionals: Sequence[Floats]
+    beliefs: Sequence[Floats]
+    total: float
+
+    @property
+    def cells(self) -> int:
+        """How many cells the junction tree has."""
+        return sum(belief.size for belief in self.beliefs)
+
+    @cached_property
+    def _known(self) -> dict[Clique, Floats]:
+        return {(): np.ones(())}
+
+    @cached_property
+    def _born(self) -> dict[int, int]:
+        """The first node that has each column."""
+        return {column: i for i, node in enumerate(self.nodes) for column in node.new}
+
+    def counts(self, clique: Clique) -> Floats:
+        """Returns the expected marginal over ascending columns, of their shape."""
+        return self.total * self.shares(clique)
+
+    def shares(self, clique: Clique) -> Floats:
+        """Returns the marginal as shares of 1; remembered, with those it was made from.
+
+        Let K be the last node that a column of the clique is born in. The clique's other columns
+        are born before and so apart from K's given its separator S: p(clique) = sum over S of
+        p(others, S) p(born in K | S), and p(others, S) is found in the same way.
+        """
+        if clique not in self._known:
+            last = max(self._born[c] for c in clique)
+            node = self.nodes[last]
+            if set(clique) <= set(node.columns):
+                found = place(clique, node.columns, node.shape).take(self.beliefs[last])
+            else:
+                found = self._across(clique, last, node)
+            self._known[clique] = found
+        return self._known[clique]
+
+    def _across(self, clique: Clique, last: int, node: Node) -> Floats:
+        inside = tuple(c for c in clique if c in node.new)
+        outside = tuple(sorted({*clique, *node.separator} - {*inside}))
+        given = (*node.separator, *inside)
+        key = (-1 - last, *inside)
+        if key not in self._known:
+            table = self.conditionals[last]
+            self._known[key] = place(given, node.columns, node.shape).take(table)
+        letter = dict(zip({*outside, *inside}, string.ascii_letters, strict=False))
+        names = ["".join(letter[c] for c in columns) for columns in (outside, given, clique)]
+        above, below = self.shares(outside), self._known[key]
+        return np.asarray(np.einsum(f"{names[0]},{names[1]}->{names[2]}", above, below))
+
+    def draw(self, rows: int, rng: np.random.Generator) -> dict[int, Codes]:
+        """Returns the levels of every column, shape (rows,) each: node by node, by rounded counts,
+        shuffled inside the cells of the separator (see `sampling.dealt`)."""
+        drawn: dict[int, Codes] = {}
+        for node, table in zip(self.nodes, self.beliefs, strict=True):
+            above = np.zeros(rows, dtype=np.int64)
+            for column, size in zip(node.separator, node.shape, strict=False):
+                above = above * size + drawn[column]
+            cells = dealt(above, table.reshape(node.rows, -1), rng)
+            levels = np.unravel_index(cells, node.shape[node.given :])
+            drawn.update(zip(node.new, levels, strict=True))
+        return drawn

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from sqlpriv.dialect import tree as t
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import Type, Value
+from sqlpriv.plan import moments
 from sqlpriv.plan.aggregates import calls
 from sqlpriv.plan.bind import Binder
 from sqlpriv.plan.literals import refuse
@@ -163,6 +164,8 @@ def _dimension(
         values = named if values is None else tuple(v for v in values if v in named) or values
     if values is None and shape.type is Type.BOOLEAN:
         values = (False, True, None)[: 3 if shape.nullable else 2]
+    if values is None and shape.type is Type.DATE:
+        values = moments.each(shape)
     if values is None and known is not None and shape.type in (Type.INTEGER, Type.TEXT):
         return Dimension(binder.normal(node), a.Key(expr, known), shape.type, selected=True)
     if values is None or shape.type is Type.REAL:
@@ -191,7 +194,11 @@ def _listing(node: t.Node, binder: Binder, type_: Type) -> str:
             return f"the owner runs {alter} SET PRIVACY DOMAIN BETWEEN (low, high)"
         case Type.REAL:
             return f"use GROUP BY with bins of it: CAST(floor({node.name} / 10) AS INTEGER)"
-        case Type.DATE | Type.TIMESTAMP:
+        case Type.DATE:
+            days = f"its days, in WHERE {node.name} BETWEEN … AND … (at most ten years)"
+            parts = f"date_trunc('month', {node.name}), parts: year({node.name})"
+            return f"use GROUP BY {parts}, or {days}"
+        case Type.TIMESTAMP:
             return f"use GROUP BY date_trunc('month', {node.name}), or parts: year({node.name})"
     kept = f"keeps keys_delta in the budget of {binder.table}, from which keys are selected"
     return f"the owner runs {alter} SET PRIVACY DOMAIN IN ('a', 'b'), or {kept}"

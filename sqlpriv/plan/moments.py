@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from sqlpriv.kernel.contract import Type
+from sqlpriv.kernel.contract import Type, Value
 from sqlpriv.plan.shapes import MAX_LEVELS, Shape, enumerated
 
 DATE_PARTS: Mapping[str, tuple[int, int]] = {
@@ -16,7 +16,7 @@ DATE_PARTS: Mapping[str, tuple[int, int]] = {
     "day": (1, 31), "dow": (0, 6), "isodow": (1, 7), "doy": (1, 366), "hour": (0, 23),
     "minute": (0, 59),
 }  # fmt: skip
-EPOCH = dt.date(1970, 1, 1)
+EPOCH, MAX_SPAN = dt.date(1970, 1, 1), dt.timedelta(days=3660)
 _MONTHS = {"year": 12, "quarter": 3, "month": 1}
 UNITS = (*_MONTHS, "week", "day")
 """What `date_trunc` can cut a moment down to."""
@@ -37,6 +37,14 @@ def days(arg: Shape) -> Shape:
     if arg.lower is None or arg.upper is None:
         return Shape(Type.INTEGER, nullable=arg.nullable)
     return enumerated(Shape(Type.INTEGER, day(arg.lower), day(arg.upper), arg.nullable))
+
+
+def each(shape: Shape) -> tuple[Value, ...] | None:
+    """Returns the days of a date with ends, NULL last; None for more than ten years of them."""
+    if shape.lower is None or shape.upper is None or shape.upper - shape.lower >= MAX_SPAN:
+        return None
+    span = range(day(shape.lower), day(shape.upper) + 1)
+    return (*map(date, span), *((None,) if shape.nullable else ()))
 
 
 def began(unit: str, moment: dt.date) -> dt.date:

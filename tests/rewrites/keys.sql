@@ -52,3 +52,14 @@ kept AS (SELECT * FROM rows),
 joint AS (SELECT s0, count(*) AS n FROM kept GROUP BY s0),
 coded AS MATERIALIZED (SELECT CASE WHEN TRY_CAST(s0 AS BIGINT) BETWEEN (1) AND (3) AND TRY_CAST(s0 AS BIGINT) = s0 THEN TRY_CAST(s0 AS BIGINT) - (1) END AS s0, n FROM joint)
 SELECT 0 AS part, CAST((0 * 3 + s0) AS BIGINT) AS cell, CAST(coalesce(sum(n), 0) AS BIGINT) AS value0 FROM coded WHERE s0 BETWEEN 0 AND 2 GROUP BY cell;
+
+-- the days of a date whose interval WHERE makes short; rows of other days fall in no cell
+SELECT born, COUNT(*) AS n FROM people WHERE born BETWEEN DATE '1970-02-27' AND DATE '1970-03-02' GROUP BY born;
+-- plain
+SELECT d AS born, count(born) AS n FROM (SELECT unnest(generate_series(DATE '1970-02-27', DATE '1970-03-02', INTERVAL 1 DAY))::DATE AS d) LEFT JOIN people ON born = d GROUP BY d;
+-- kernel
+WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_clamp(sqlpriv_row."born", DATE '1920-01-01', DATE '2019-12-31') AS k0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL AND ((sqlpriv_row."born" >= DATE '1970-02-27') AND (sqlpriv_row."born" <= DATE '1970-03-02'))),
+kept AS (SELECT * FROM rows),
+joint AS (SELECT k0, count(*) AS n FROM kept GROUP BY k0),
+coded AS MATERIALIZED (SELECT list_position([DATE '1970-02-27', DATE '1970-02-28', DATE '1970-03-01', DATE '1970-03-02'], k0) - 1 AS k0, n FROM joint)
+SELECT 0 AS part, CAST((0 * 4 + k0) AS BIGINT) AS cell, CAST(coalesce(sum(n), 0) AS BIGINT) AS value0 FROM coded WHERE k0 BETWEEN 0 AND 3 GROUP BY cell;

@@ -332,7 +332,7 @@ SELECT COUNT(*) AS n FROM people STRATIFY BY income;
 SELECT COUNT(*) AS n FROM people STRATIFY BY born;
 -- error
 --   line 1, column 46: STRATIFY BY needs a public list of this key's values
---   Hint: use GROUP BY date_trunc('month', born), or parts: year(born)
+--   Hint: use GROUP BY date_trunc('month', born), parts: year(born), or its days, in WHERE born BETWEEN … AND … (at most ten years)
 
 -- a stratum named twice
 SELECT COUNT(*) AS n FROM people STRATIFY BY sex, sex;
@@ -362,7 +362,7 @@ SELECT income, COUNT(*) AS n FROM people GROUP BY income;
 SELECT born, COUNT(*) AS n FROM people GROUP BY born;
 -- error
 --   line 1, column 49: GROUP BY needs a public list of this key's values
---   Hint: use GROUP BY date_trunc('month', born), or parts: year(born)
+--   Hint: use GROUP BY date_trunc('month', born), parts: year(born), or its days, in WHERE born BETWEEN … AND … (at most ten years)
 
 -- a derived group without bounds
 SELECT floor(wealth) AS f, COUNT(*) AS n FROM people GROUP BY f;

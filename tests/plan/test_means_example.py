@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,6 +14,7 @@ FOLDER = Path(__file__).resolve().parents[2] / "examples" / "papers" / "means"
 sys.path.insert(0, str(FOLDER))
 
 import cells  # noqa: E402 (the folder above is found by the line before)
+import figures  # noqa: E402 (likewise)
 
 
 def test_proportional_fitting_meets_every_table() -> None:
@@ -50,3 +52,21 @@ def test_cells_add_up_to_the_strata_of_all_combinations() -> None:
     assert len(together) == 742
     assert together.all()
     assert missed == ["SEX=1.0-DIS=2.0-NATIVITY=2.0-RAC1P=9.0"]
+
+
+def test_the_populations_ratio_pools_columns_and_unstratified_answers(tmp_path: Path) -> None:
+    """Errors 2, 1 of columns whose unstratified errors are 1 (of two combinations) and 2.
+
+    √((4 · 10 / 1 + 1 · 30 / 4) / 40), and its standard error from 40 and 2 · 100 answers.
+    """
+    rows = [("ours", "SCHL", "A", 4.0, 10), ("ours", "WKHP", "A", 1.0, 30),
+            ("unstratified", "SCHL", "A", 0.5, 50), ("unstratified", "SCHL", "B", 1.5, 50),
+            ("unstratified", "WKHP", "A", 4.0, 100)]  # fmt: skip
+    names = ["method", "column", "combination", "population_square", "repetitions"]
+    census = pd.DataFrame(rows, columns=names).assign(price="rho 0.5", k=2)
+    census.to_parquet(tmp_path / "census.parquet")
+    with duckdb.connect() as engine:
+        engine.execute(f"CREATE VIEW census AS FROM '{tmp_path / 'census.parquet'}'")
+        found = engine.execute(f"SELECT {figures.RATIO}").fetchone()
+    ratio = (47.5 / 40) ** 0.5
+    assert found == (round(ratio, 3), 40, 200, round(ratio * (0.5 / 40 + 0.5 / 200) ** 0.5, 3))

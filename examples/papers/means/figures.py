@@ -13,7 +13,8 @@ AUTHORS = SHARED / "reference" / "mean_estimation_summary.csv"
 
 
 NAMED = {"ours": "ours: population_share = auto", "strata only": "ours: strata only",
-         "coinpress": "ours: USING coinpress"}  # fmt: skip
+         "coinpress": "ours: USING coinpress",
+         "strata by quantile": "ours: USING quantile"}  # fmt: skip
 
 
 def draw(folder: Path) -> None:
@@ -80,26 +81,41 @@ def _mixture(table: pd.DataFrame, axis: str) -> alt.Chart:
     ).properties(width=420, height=280)  # fmt: skip
 
 
+FRESH = """(SELECT price, "column", sum(repetitions) AS times,
+                   sum(repetitions * population_square) / sum(repetitions) AS square
+            FROM census WHERE method = 'unstratified' GROUP BY ALL)"""
+"""Unstratified answers are of one distribution whatever they are compared with: all are pooled."""
+RATIO = f"""round(sqrt(sum(a.repetitions * a.population_square / f.square) / sum(a.repetitions)), 3)
+               AS ratio, sum(a.repetitions)::INTEGER AS answers,
+               any_value(f.times) * count(DISTINCT (price, "column")) AS fresh,
+               round(ratio * sqrt(0.5 / answers + 0.5 / fresh), 3) AS error
+        FROM census AS a JOIN {FRESH} AS f USING (price, "column")
+        WHERE a.method = 'ours' AND k <= 64 AND "column" <> 'PINCP'"""
+"""Root mean square errors by those of unstratified answers, and the ratio's standard error."""
+PAIRS = """census AS a JOIN authors AS b
+          ON list_sort(split(a.combination, '+')) = list_sort(split(b.combination, '+'))
+         AND a."column" = b."column" WHERE a.price = 'rho 0.5'"""
+
+
 QUESTIONS = {
-    "1. Population's error, ours / unstratified (ratio of means over all combinations, and the "
-    "worst k), k <= 64": """
-        SELECT price, "column", round(avg(o) / avg(u), 2) AS ratio, round(max(r), 2) AS worst FROM (
-            SELECT price, "column", k, avg(a.population_error) AS o, avg(b.population_error) AS u,
-                   avg(a.population_error) / avg(b.population_error) AS r
-            FROM census AS a JOIN census AS b USING (combination, "column", price, k)
-            WHERE a.method = 'ours' AND b.method = 'unstratified' AND k <= 64
-              AND "column" <> 'PINCP' GROUP BY ALL)
-        GROUP BY ALL ORDER BY ALL""",
-    "2. Parity error at rho = 0.5: ours / the authors' StratCoinpress, same combinations": """
+    "1. Population's root mean square error, ours / unstratified, k <= 64": f"""
+        SELECT price, "column", {RATIO} GROUP BY ALL ORDER BY ALL""",
+    "1b. The same by the number of strata, columns and prices pooled": f"""
+        SELECT k, {RATIO} GROUP BY ALL ORDER BY ALL""",
+    "1c. The same of all": f"SELECT {RATIO}",
+    "2. Parity error at rho = 0.5: ours / the authors' StratCoinpress, same combinations": f"""
         SELECT a."column", a.method, round(avg(a.parity_error / b.parity_error_strat_def10), 3)
                AS mean_ratio, round(max(a.parity_error / b.parity_error_strat_def10), 3) AS worst,
                count(*) FILTER (WHERE a.parity_error <= b.parity_error_strat_def10 / 2)
                AS within_a_half, count(*) AS combinations
-        FROM census AS a JOIN authors AS b
-          ON list_sort(split(a.combination, '+')) = list_sort(split(b.combination, '+'))
-         AND a."column" = b."column"
-        WHERE a.price = 'rho 0.5' AND a.method IN ('ours', 'strata only', 'coinpress')
-        GROUP BY ALL ORDER BY ALL""",
+        FROM {PAIRS} AND a.method <> 'unstratified' GROUP BY ALL ORDER BY ALL""",
+    "2b. Those above 0.45 of it, and the standard error": f"""
+        SELECT a.combination, a."column", a.method,
+               round(a.parity_error / b.parity_error_strat_def10, 3) AS ratio,
+               round(a.parity_deviation / sqrt(a.repetitions) / b.parity_error_strat_def10, 3)
+               AS error
+        FROM {PAIRS} AND a.method IN ('ours', 'strata by quantile') AND a."column" <> 'PINCP'
+          AND ratio > 0.45 ORDER BY ratio DESC""",
     "3. SCHL at rho = 0.5: the mean over repetitions of the worst relative error among strata of "
     "10,000 and more": """
         SELECT method, round(max(worst_large), 5) AS worst FROM census
@@ -115,6 +131,12 @@ QUESTIONS = {
         FROM census AS a JOIN census AS b USING (combination, "column", price)
         WHERE a.method = 'strata only' AND b.method = 'plain laplace'
         GROUP BY ALL ORDER BY ALL""",
+    "4b. The same by combination: ratios at each epsilon": """
+        PIVOT (SELECT a.combination, a.k, a.price,
+                      round(a.parity_error / b.parity_error, 2) AS ratio
+               FROM census AS a JOIN census AS b USING (combination, "column", price)
+               WHERE a.method = 'strata only' AND b.method = 'plain laplace')
+        ON price USING first(ratio) ORDER BY k, combination""",
     "5. Strata under 0.1 % of the rows, at rho = 0.5: median absolute error": """
         SELECT "column", method, round(avg(small_error), 3) AS error FROM census
         WHERE price = 'rho 0.5' GROUP BY ALL ORDER BY ALL""",

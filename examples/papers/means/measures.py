@@ -44,6 +44,7 @@ class Method:
 OURS = Method("ours", "AVG({})", options=", population_share = auto")
 FRESH = Method("unstratified", "AVG({})", stratified=False)
 STRATA_ONLY = Method("strata only", "AVG({})")
+QUANTILE = Method("strata by quantile", "AVG({} USING quantile)")
 COINPRESS = Method("coinpress", "AVG({} USING coinpress)")
 LAPLACE = Method("plain laplace", "AVG({} USING laplace)")
 GAUSSIAN = Method("plain gaussian", "AVG({} USING gaussian)")
@@ -110,6 +111,8 @@ def repeated(
               for _ in range(repetitions)]  # fmt: skip
     found = {name: None if value is None else float(np.mean([e[name] for e in errors]))
              for name, value in errors[0].items()}  # fmt: skip
+    parity = [e["parity_error"] for e in errors]
+    found["parity_deviation"] = float(np.std(np.array(parity, float), ddof=1))
     seconds = (time.process_time() - started) / repetitions
     public = {"combination": "+".join(by), "column": column, "method": method.name,
               "price": price.name, "k": int(exact.kept.sum()), "cells": exact.n.size}  # fmt: skip
@@ -152,6 +155,7 @@ def _errors(
     off = abs(whole / exact.whole - 1)
     return {
         "population_error": abs(whole - exact.whole),
+        "population_square": (whole - exact.whole) ** 2,
         "population_relative": off,
         "parity_error": abs(whole / exact.whole - 1) / kept.sum()
         + float(np.nansum(relative[kept])),

@@ -44,6 +44,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--speed", action="store_true", help="time one pass over 455,316 rows")
     parser.add_argument("--out", type=Path, default=HERE)
+    parser.add_argument("--parts", type=Path, help="folder where each combination's results are "
+                        "kept as they come: a run that was stopped goes on from there")  # fmt: skip
     given = parser.parse_args()
     rows = 455_316 if given.speed else given.rows
     wanted = [by for by in m.COMBINATIONS if not given.only or "+".join(by) in given.only]
@@ -54,7 +56,9 @@ def main() -> None:
             print(speed(table, wanted, given.repetitions, given.jobs))
             return
         given.out.mkdir(parents=True, exist_ok=True)
-        found = census(table, wanted, given.repetitions, given.jobs)
+        parts = given.parts or Path(folder)
+        parts.mkdir(parents=True, exist_ok=True)
+        found = census(table, wanted, given.repetitions, given.jobs, parts)
     _keep(found, given.out / "census.parquet")
     fifth = max(given.repetitions // 5, 2)
     for name, measure, times in (("mixture", mixture.measured, given.mixture),
@@ -69,29 +73,31 @@ def _keep(rows: list[Row], file: Path) -> None:
     pq.write_table(pa.Table.from_pylist(rows), file, compression="zstd")
 
 
-def census(table: Path, wanted: list[By], repetitions: int, jobs: int) -> list[Row]:
-    """Returns the errors of every method for every combination, column and price."""
-    found: list[Row] = []
+def census(table: Path, wanted: list[By], repetitions: int, jobs: int, parts: Path) -> list[Row]:
+    """Returns the errors of every method for every combination, column and price.
+
+    Each combination's rows are kept in `parts`, and taken from there if they are in it.
+    """
+    files = [parts / f"{'+'.join(by)}.parquet" for by in wanted]
+    missing = [(by, file) for by, file in zip(wanted, files, strict=True) if not file.exists()]
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        for rows in pool.map(combination, repeat(table), wanted, repeat(repetitions)):
+        asked = (repeat(table), [by for by, _ in missing], repeat(repetitions))
+        for rows, (_, file) in zip(pool.map(combination, *asked), missing, strict=True):
             seconds = sum(float(row["cpu_seconds"] or 0) * row["repetitions"] for row in rows)
             print(f"{rows[0]['combination']}: {seconds:.1f} CPU seconds", flush=True)
-            found += rows
-    return found
+            _keep(rows, file)
+    return [row for file in files for row in pq.read_table(file).to_pylist()]
 
 
 def combination(table: Path, by: By, repetitions: int) -> list[Row]:
-    """Returns one combination's rows.
-
-    The slow ones (several scans an answer) are repeated a fifth as often.
-    """
+    """Returns one combination's rows; those that only compare are repeated a fifth as often."""
     found: list[Row] = []
     with people.opened(table) as engine:
         for column in people.DOMAINS:
             laboratory = Laboratory(engine, people.contract(column))
             exact = m.truth(engine, by, column)
             for method, price in asked(column):
-                slow = method in (m.OURS, m.COINPRESS) or (column in WIDE and method != m.LAPLACE)
+                slow = method in (m.COINPRESS, m.QUANTILE)
                 times = max(repetitions // 5, 2) if slow else repetitions
                 found.append(m.repeated(laboratory, by, column, method, price, exact, times))
     return found
@@ -101,6 +107,7 @@ def asked(column: str) -> list[tuple[m.Method, m.Price]]:
     """Returns the methods and prices at which a column is asked."""
     pairs = [(method, m.RHO) for method in (m.OURS, m.FRESH, m.STRATA_ONLY, m.COINPRESS)]
     if column in NARROW:
+        pairs += [(m.QUANTILE, m.RHO)]
         pairs += [(method, m.zcdp(e)) for e in EPSILONS for method in (m.OURS, m.FRESH)]
     else:
         pairs += [(x, m.pure(e)) for e in EPSILONS for x in (m.STRATA_ONLY, m.LAPLACE)]

@@ -146,10 +146,7 @@ class Join:
 
 @dataclass(frozen=True)
 class Union:
-    """UNION ALL: all rows of all parts, of one kind of unit; in each part an expression a name.
-
-    The parts of u are made of D_u, so their union is, too.
-    """
+    """UNION ALL of parts of one kind of unit, an expression a name in each; u's are made of D_u."""
 
     names: tuple[str, ...]
     parts: tuple[tuple[Relation, tuple[Expr, ...]], ...]

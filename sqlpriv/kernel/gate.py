@@ -81,8 +81,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         for m, old in zip(measurements, found, strict=True):
             seal = old or made.pop(0)
             values = np.frombuffer(seal.payload, "<f8").reshape(a.shape(m.query))
-            answer = (seal.id, m.query, values, seal.sigma, seal.price, old is not None)
-            released.append(Release(*answer))
+            released.append(Release(seal.id, m.query, values, seal.sigma, seal.price, bool(old)))
         return tuple(released)
 
     def choose(

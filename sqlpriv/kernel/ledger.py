@@ -131,8 +131,7 @@ class Ledger(LedgerFile):
 
     def accounts(self, unit_table: str, who: str, at: Booking = EVERYBODY) -> list[Account]:
         """Returns all that a charge of that principal has to fit: the budget, and their ceiling."""
-        found = [self.account(unit_table, holder, at) for holder in dict.fromkeys(("", who))]
-        return [account for account in found if account]
+        return [x for h in dict.fromkeys(("", who)) if (x := self.account(unit_table, h, at))]
 
     def holders(self, unit_table: str) -> list[str]:
         """Returns whose budget and ceilings are in force, '' for the table's own first."""

@@ -126,9 +126,8 @@ def _rows(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], lev
 
 def _one_stratum(scope: Scope, strata: Sequence[a.Key]) -> bool:
     """Returns whether no unit of this snapshot has rows in more than one stratum."""
-    facts = scope.facts
-    alone = facts.bounded and scope.unit.rows_per_unit == 1
-    return alone or all(_columns_of(key.expr, scope) <= facts.constant for key in strata)
+    alone = scope.facts.bounded and scope.unit.rows_per_unit == 1
+    return alone or all(_columns_of(key.expr, scope) <= scope.facts.constant for key in strata)
 
 
 def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], key: int) -> str:

@@ -43,10 +43,8 @@ SCORE_UNIT = 2**10
 
 
 class Lattice(NamedTuple):
-    """The integers that a sum adds up: `value - middle` in units of `step`, within ±steps.
-
-    Integers use half steps of 1/2, so that nothing is rounded (2 x - lower - upper).
-    """
+    """The integers that a sum adds up: `value - middle` in units of `step`, within ±steps; for
+    whole numbers the step is 1/2, so that nothing is rounded (2 x - lower - upper)."""
 
     middle: Fraction
     step: Fraction

@@ -24,6 +24,7 @@ Values of one column are told apart as Python's, so only columns count whose equ
 integers, booleans, and text in a table without a collation.
 """
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from sqlpriv.kernel import algebra as a
@@ -68,10 +69,7 @@ def too_many(booked: Iterable[Strata]) -> bool:
     for strata in booked:
         for column, values in strata.items():
             named.setdefault(column, set()).update(values)
-    points = 1
-    for values in named.values():
-        points *= 1 + len(values)
-    return points > MAX_POINTS
+    return math.prod(1 + len(values) for values in named.values()) > MAX_POINTS
 
 
 def _box(relation: a.Relation, contract: TableContract) -> dict[str, set[Value]] | None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -102,6 +104,39 @@ def test_a_vault_that_is_swapped_while_it_is_opened_is_refused(
             Reader(vault)
     with Reader(vault) as opened:  # the second try finds one file
         assert opened.fingerprint == fingerprint(vault)
+
+
+WRITER = """
+import sys, duckdb
+try:
+    duckdb.connect(sys.argv[1]).execute("INSERT INTO t VALUES (2)")
+except duckdb.Error:
+    sys.exit(7)
+"""
+
+
+def wrote(vault: Path) -> bool:
+    """Whether another process could write to the vault just now."""
+    done = subprocess.run([sys.executable, "-c", WRITER, str(vault)], timeout=60)
+    assert done.returncode in (0, 7)
+    return done.returncode == 0
+
+
+def test_nobody_writes_while_a_reader_is_open(vault: Path) -> None:
+    """To look at the file again must not give up DuckDB's lock on it. Twin: to close it does."""
+    with Reader(vault):
+        fingerprint(vault)
+        assert not wrote(vault)
+    with Reader(vault):
+        vault.open("rb").close()
+        assert wrote(vault)
+
+
+def test_nobody_else_writes_while_an_owner_does(vault: Path) -> None:
+    with duckdb.connect(str(vault)) as owner:
+        owner.execute("BEGIN; INSERT INTO t VALUES (3)")
+        fingerprint(vault)
+        assert not wrote(vault)
 
 
 def test_memory_is_limited_by_the_machine_alone(reader: Reader) -> None:

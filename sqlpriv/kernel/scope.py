@@ -29,6 +29,7 @@ COMPUTED = SQL_TYPES | {Type.INTEGER: "DOUBLE"}
 KEPT = dict.fromkeys(("TINYINT", "UTINYINT", "SMALLINT", "USMALLINT", "INTEGER"), "INTEGER")
 KEPT |= {"HUGEINT": "HUGEINT", "UBIGINT": "HUGEINT", "DOUBLE": "DOUBLE"}
 """Types of stored integers that are no BIGINT, to what holds them; a computed one is a DOUBLE."""
+_WHOLE = (" AS INTEGER)", " AS BIGINT)")
 UNITS = {"integer": (Type.INTEGER, "HUGEINT"), "text": (Type.TEXT, "VARCHAR")}
 KINDS = {"inner": "JOIN", "left": "LEFT JOIN", "semi": "SEMI JOIN", "anti": "ANTI JOIN"}
 
@@ -301,7 +302,7 @@ class Scope:
             case a.Pick(keys, numbers):  # levels are NULL or within their key: so is the position
                 cell = "0"
                 for k in keys:
-                    whole = self.plain(k.expr) and self.stored(k.expr).endswith(" AS BIGINT)")
+                    whole = self.plain(k.expr) and self.stored(k.expr).endswith(_WHOLE)
                     cell = f"({cell} * {len(k.values)} + {levels(k, self.value(k.expr), whole)})"
                 table = ", ".join(literal(float(number)) for number in numbers)
                 return self._once(f"list_extract([{table}], {self._once(cell)} + 1)")

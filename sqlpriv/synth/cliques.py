@@ -59,7 +59,7 @@ def conditioned(model: CliqueModel, graph: Graph, levels: Levels) -> CliqueModel
             known = potentials.get(rest)
             potentials[rest] = table[at] if known is None else known + table[at]
     nodes = graph.tree(potentials)
-    conditionals, beliefs = Propagation(nodes, potentials).run([*potentials.values()])
+    conditionals, beliefs = Propagation(nodes, (), potentials).run(np.zeros(0))
     fixed = tuple(sorted(levels))
     size = float(model.counts(fixed)[tuple(levels[c] for c in fixed)])
     return CliqueModel(nodes, potentials, conditionals, beliefs, max(size, 1.0))

@@ -87,7 +87,7 @@ def estimate_cliques(
         if not any(c in clique for clique in found):
             found[(c,)] = np.zeros(graph.sizes[c])
     nodes = graph.tree(found)
-    conditionals, beliefs = Propagation(nodes, found).run([*found.values()])
+    conditionals, beliefs = Propagation(nodes, (), found).run(np.zeros(0))
     return CliqueModel(nodes, found, conditionals, beliefs, total)
 
 

@@ -73,7 +73,7 @@ class _Descent:
 
     def at(self, theta: Floats) -> tuple[Floats, Floats, float]:
         """Returns the marginals, the gradient and the loss at these potentials."""
-        marginals = self._joined(self.plan.marginals(self.split(theta)))
+        marginals = self.plan.marginals(theta)
         apart = marginals - self.target
         slope = self.weight * apart
         return marginals, slope, 0.5 * float(slope @ apart)
@@ -103,7 +103,7 @@ def estimate(
     problem = _Descent(graph, tables, total, start)
     step = 1.0 / max(float(problem.weight.max()), 1e-300)
     theta = descend(problem.at, problem.theta, step, effort)
-    conditionals, beliefs = problem.plan.run(problem.split(theta))
+    conditionals, beliefs = problem.plan.run(theta)
     potentials = dict(zip(problem.cliques, problem.split(theta), strict=True))
     return CliqueModel(problem.nodes, potentials | problem.fixed, conditionals, beliefs, total)
 

@@ -9,14 +9,14 @@ marginal: no exponential, no NaN.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from sqlpriv.synth.junction import Clique, Node
-from sqlpriv.synth.place import Floats, Place, home, joins, place
+from sqlpriv.synth.nesting import Nesting
+from sqlpriv.synth.place import Floats, home, joins, place
 
 Potentials = Mapping[Clique, Floats]
 LEAST = 1e-250
@@ -70,32 +70,33 @@ class Propagation:
     """The plan for one junction tree, potentials that stay and cliques whose potentials move, used
     again at every step.
 
-    A clique that lies in another one is looked up there, not in a node: most one-way tables lie in
-    pairs, and pairs in triples. Nodes that no moving clique lies in or below are gone through once.
+    Tables of the moving cliques are one vector, in the order of the cliques; what lies in another
+    one is looked up there (`nesting`). Nodes that no moving clique lies in or below are gone
+    through once.
     """
 
     def __init__(
         self, nodes: Sequence[Node], cliques: Iterable[Clique], fixed: Potentials | None = None
     ) -> None:
-        self.nodes, own = nodes, tuple(cliques)
-        self.cliques = (*own, *joins(own, nodes))
+        own = tuple(cliques)
+        self.nodes, self.cliques = nodes, (*own, *joins(own, nodes))
         levels = {c: n for node in nodes for c, n in zip(node.columns, node.shape, strict=True)}
-        self.shapes = [tuple(levels[c] for c in clique) for clique in self.cliques]
-        self.joined = [np.zeros(shape) for shape in self.shapes[len(own) :]]
-        rank = [(-len(set(clique)), i) for i, clique in enumerate(self.cliques)]
-        self.order = [i for _, i in sorted(rank)]
-        self.inside = {i: j for at, i in enumerate(self.order) if (j := self._holder(i, at)) >= 0}
-        self.hosts = [self.inside.get(i, home(c, nodes)) for i, c in enumerate(self.cliques)]
-        self.places = [self._place(i) for i in range(len(self.cliques))]
+        shapes = [tuple(levels[c] for c in clique) for clique in self.cliques]
+        self.nesting = Nesting(self.cliques, shapes)
+        self.cells = self.nesting.ends[len(own)]
+        self.hosts = {i: home(self.cliques[i], nodes) for i in self.nesting.outer}
+        self.places = {
+            i: place(self.cliques[i], nodes[n].columns, nodes[n].shape).often(nodes[n].shape)
+            for i, n in self.hosts.items()
+        }
         parents = [nodes[node.parent] for node in nodes[1:]]
         self.links = [
             place(node.separator, above.columns, above.shape).often(above.shape)
             for node, above in zip(nodes[1:], parents, strict=True)
         ]
         self.mine: list[list[int]] = [[] for _ in nodes]
-        for i, host in enumerate(self.hosts):
-            if i not in self.inside:
-                self.mine[host].append(i)
+        for i, host in self.hosts.items():
+            self.mine[host].append(i)
         self.moving = self._moving()
         self.logs = [np.zeros(node.shape) for node in nodes]
         for clique, table in (fixed or {}).items():
@@ -109,20 +110,6 @@ class Propagation:
                     self.logs[nodes[number].parent] += self._told(number, self.still[number])
         self.ground = {n: exponential(self.logs[n], nodes[n].rows) for n in self.moving}
 
-    def _holder(self, i: int, at: int) -> int:
-        """Returns the smallest clique that comes before this one in `order` and holds it, or -1."""
-        wanted = set(self.cliques[i])
-        fits = [j for j in self.order[:at] if wanted <= set(self.cliques[j])]
-        return min(fits, key=lambda j: math.prod(self.shapes[j]), default=-1)
-
-    def _place(self, i: int) -> Place:
-        host = self.hosts[i]
-        if i in self.inside:
-            columns, shape = self.cliques[host], self.shapes[host]
-        else:
-            columns, shape = self.nodes[host].columns, self.nodes[host].shape
-        return place(self.cliques[i], columns, shape).often(shape)
-
     def _moving(self) -> list[int]:
         """Returns the nodes that a moving clique lies in or below, children first."""
         found = {number for number, mine in enumerate(self.mine) if mine}
@@ -131,41 +118,35 @@ class Propagation:
                 found.add(self.nodes[number].parent)
         return sorted(found, reverse=True)
 
-    def _gathered(self, potentials: Sequence[Floats]) -> list[Floats]:
-        """Returns potentials with those of the cliques inside added, by clique; what lies in
-        another one is left as it is."""
-        found = [*potentials, *self.joined]
-        for i in reversed(self.order):
-            if i in self.inside:
-                j = self.inside[i]
-                found[j] = found[j] + self.places[i].put(found[i])
-        return found
-
     def _told(self, number: int, found: Scaled) -> Floats:
         """Returns a node's message, to be broadcast over its parent's table."""
         node = self.nodes[number]
         message = (found.log + np.log(found.mass)).reshape(node.shape[: node.given])
         return self.links[number - 1].put(message)
 
-    def _up(self, potentials: Sequence[Floats]) -> dict[int, Scaled]:
+    def _up(self, theta: Floats) -> dict[int, Scaled]:
         """Returns the tables of all nodes, those that move anew."""
-        gathered = self._gathered(potentials)
+        whole = np.zeros(self.nesting.ends[-1])
+        whole[: self.cells] = theta
+        whole = self.nesting.gathered(whole)
         found = dict(self.still)
         arrived: dict[int, list[Floats]] = {n: [] for n in self.moving}
         for n in self.moving:
-            logs = [self.places[i].put(gathered[i]) for i in self.mine[n]] + arrived[n]
+            logs = [self.places[i].put(self.nesting.of(whole, i)) for i in self.mine[n]] + arrived[
+                n
+            ]
             found[n] = product(self.ground[n], self.logs[n], logs)
             if n:
                 arrived[self.nodes[n].parent].append(self._told(n, found[n]))
         return found
 
-    def marginals(self, potentials: Sequence[Floats]) -> list[Floats]:
-        """Returns the marginal over each clique, of its shape.
+    def marginals(self, theta: Floats) -> Floats:
+        """Returns the marginals over the cliques.
 
         Args:
-            potentials: One log-potential for each clique of the plan.
+            theta: The cliques' log-potentials.
         """
-        tables = self._up(potentials)
+        tables = self._up(theta)
         beliefs: dict[int, Floats] = {}
         for n in reversed(self.moving):
             each = 1 / tables[n].mass
@@ -174,15 +155,14 @@ class Propagation:
             flat = tables[n].table.reshape(self.nodes[n].rows, -1)
             flat *= each
             beliefs[n] = tables[n].table
-        found: list[Floats] = [np.empty(0)] * len(self.cliques)
-        for i in self.order:
-            whole = found if i in self.inside else beliefs
-            found[i] = self.places[i].take(whole[self.hosts[i]])
-        return found[: len(found) - len(self.joined)]
+        found = np.zeros(self.nesting.ends[-1])
+        for i, n in self.hosts.items():
+            self.nesting.of(found, i)[...] = self.places[i].take(beliefs[n])
+        return self.nesting.summed(found)[: self.cells]
 
-    def run(self, potentials: Sequence[Floats]) -> tuple[list[Floats], list[Floats]]:
+    def run(self, theta: Floats) -> tuple[list[Floats], list[Floats]]:
         """Returns conditionals and beliefs of every node, both of its shape; see `marginals`."""
-        tables = self._up(potentials)
+        tables = self._up(theta)
         conditionals: list[Floats] = []
         beliefs: list[Floats] = []
         for n, node in enumerate(self.nodes):

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sqlpriv.synth.clique_model import CliqueModel
 from sqlpriv.synth.cliques import Levels, given
@@ -68,26 +70,23 @@ class _Mixture:
         ]
         self.shapes = [noisy.values.shape for noisy in tables.values()]
         self.ends = np.cumsum([0, *map(math.prod, self.shapes)]).tolist()
+        numbers = self._split(np.arange(self.ends[-1]))
+        self.mine = [  # the cells of `tables` that are about each stratum
+            np.concatenate([x[at].ravel() for x, (_, at) in zip(numbers, mine, strict=True)])
+            for mine in self.given
+        ]
         flat = [(n.values.ravel() / total, total**2 / n.variance.ravel()) for n in tables.values()]
         self.target, self.weight = (np.concatenate(x) for x in zip(*flat, strict=True))
 
-    def _split(self, flat: Floats) -> list[Floats]:
+    def _split(self, flat: NDArray[Any]) -> list[NDArray[Any]]:
         ends = zip(self.ends[:-1], self.ends[1:], self.shapes, strict=True)
         return [flat[a:b].reshape(shape) for a, b, shape in ends]
-
-    def _of(self, stratum: int, theta: Floats) -> list[Floats]:
-        """Returns the part of the potentials that moves a stratum."""
-        extra = zip(self._split(theta), self.given[stratum], strict=True)
-        return [table[at] for table, (_, at) in extra]
 
     def at(self, theta: Floats) -> tuple[Floats, Floats, float]:
         """Returns the mixture's marginals, the gradient and the loss."""
         marginals = np.zeros_like(theta)
-        tables = self._split(marginals)
-        for s, share in enumerate(self.shares):
-            found = self.plans[s].marginals(self._of(s, theta))
-            for table, marginal, (_, at) in zip(tables, found, self.given[s], strict=True):
-                table[at] += share * marginal
+        for plan, mine, share in zip(self.plans, self.mine, self.shares, strict=True):
+            marginals[mine] += share * plan.marginals(theta[mine])
         apart = marginals - self.target
         slope = self.weight * apart
         return marginals, slope, 0.5 * float(slope @ apart)
@@ -100,7 +99,7 @@ class _Mixture:
             for table, (rest, at) in zip(self._split(theta), self.given[s], strict=True):
                 known = potentials.get(rest)
                 potentials[rest] = table[at] if known is None else known + table[at]
-            conditionals, beliefs = self.plans[s].run(self._of(s, theta))
+            conditionals, beliefs = self.plans[s].run(theta[self.mine[s]])
             moved = CliqueModel(model.nodes, potentials, conditionals, beliefs, model.total)
             found.append(moved)
         return found

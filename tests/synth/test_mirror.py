@@ -99,9 +99,8 @@ def test_potentials_may_be_thousands_apart():
     """In log space nothing over- or underflows: what is impossible in one node stays so."""
     nodes = Graph((2, 2, 2)).tree([(0, 1), (1, 2)])
     plan = Propagation(nodes, [(0, 1), (1, 2)])
-    conditionals, beliefs = plan.run(
-        [np.array([[0.0, -5000.0], [-9000.0, 4000.0]]), np.array([[-3000.0, 0.0], [0.0, 3000.0]])]
-    )
+    pairs = ([0.0, -5000.0, -9000.0, 4000.0], [-3000.0, 0.0, 0.0, 3000.0])
+    conditionals, beliefs = plan.run(np.concatenate(pairs))
     model = CliqueModel(nodes, {}, conditionals, beliefs, 1.0)
     assert model.shares((0, 1, 2))[1, 1, 1] == pytest.approx(1.0)
     assert all(np.isfinite(table).all() for table in (*conditionals, *beliefs))
@@ -122,10 +121,14 @@ def test_potentials_that_stay_and_that_move_make_the_product(far):
         for moving in (cliques, cliques[5:], cliques[:1], []):
             fixed = {c: x for c, x in potentials.items() if c not in moving}
             plan = Propagation(nodes, moving, fixed)
-            found = plan.marginals([potentials[c] for c in moving])
-            model = CliqueModel(nodes, {}, *plan.run([potentials[c] for c in moving]), 1.0)
-            pairs = [*zip(moving, found, strict=True), *((c, model.shares(c)) for c in cliques)]
-            for clique, table in pairs:
+            theta = np.concatenate([np.zeros(0), *(potentials[c].ravel() for c in moving)])
+            ends = np.cumsum([potentials[c].size for c in moving])[:-1]
+            found = np.split(plan.marginals(theta), ends) if moving else []
+            model = CliqueModel(nodes, {}, *plan.run(theta), 1.0)
+            pairs = [
+                (c, x.reshape([SIZES[i] for i in c])) for c, x in zip(moving, found, strict=True)
+            ]
+            for clique, table in [*pairs, *((c, model.shares(c)) for c in cliques)]:
                 summed = joint.sum(axis=tuple(c for c in range(len(SIZES)) if c not in clique))
                 assert table == pytest.approx(summed, abs=1e-12)
 

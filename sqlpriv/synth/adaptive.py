@@ -263,14 +263,15 @@ def small(
 
 
 def started(run: Run, columns: Sequence[int]) -> CliqueModel:
-    """Returns the model of a stratum of which only the number of rows is known: all cells alike."""
+    """Returns the model of a stratum of which only the number of rows is known, and what cannot be:
+    all other cells alike."""
     flat: dict[Clique, Noisy] = {
         (c,): Noisy(np.zeros(n := run.graph.sizes[c]), np.full(n, np.inf)) for c in columns
     }
     total = max(run.size, 1.0)
     if not flat:
         return CliqueModel((), {}, (), (), total)
-    return mirror.estimate(run.graph, flat, total, None, Effort(steps=0))
+    return mirror.estimate(run.graph, flat, total, run.model, Effort(steps=0))
 
 
 def closure(columns: Sequence[int], degree: int) -> dict[Clique, float]:

@@ -20,7 +20,7 @@ from sqlpriv.synth import independent, pooling
 from sqlpriv.synth.adaptive import BETWEEN, LAST, TREES, Rounds, Run, closure, fitted, small
 from sqlpriv.synth.annealing import ROUNDS_PER_COLUMN, anneal
 from sqlpriv.synth.asking import Ask, Marginal
-from sqlpriv.synth.cliques import StratumCliques
+from sqlpriv.synth.cliques import StratumCliques, knowing_zeros
 from sqlpriv.synth.independent import modelled
 from sqlpriv.synth.junction import Graph
 from sqlpriv.synth.method import Method, Option, Options, Phase, Space, shared
@@ -60,7 +60,8 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
     for question, release in zip(plan[0].marginals, ask.measure(plan[0].marginals), strict=True):
         for s, run in enumerate(runs):
             run.learn(question.clique, release, s)
-    for run in runs:
+    for s, run in enumerate(runs):
+        run.model = knowing_zeros(space, graph, space.levels(s), 1.0)
         run.model = fitted(run, options["engine"], BETWEEN if several else LAST)
     if several:
         _play(ask, runs, plan, options)
@@ -103,4 +104,5 @@ METHOD = Method(
     arity=1,
     fit=fit,
     phases=phases,
+    trees=True,
 )

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from sqlpriv.synth.clique_model import CliqueModel
 from sqlpriv.synth.junction import Clique, Graph
+from sqlpriv.synth.method import Space
 from sqlpriv.synth.place import Floats
-from sqlpriv.synth.propagation import Propagation
+from sqlpriv.synth.propagation import IMPOSSIBLE, Potentials, Propagation
 
 Levels = Mapping[int, int]
 """Known levels, by column."""
@@ -49,6 +50,25 @@ def given(clique: Clique, levels: Levels) -> tuple[Clique, tuple[int | slice, ..
     return rest, tuple(levels[c] if c in levels else slice(None) for c in clique)
 
 
+def knowing_zeros(space: Space, graph: Graph, levels: Levels, total: float) -> CliqueModel | None:
+    """Returns the model, of the columns that are constrained, that knows what cannot be where
+    some columns have these levels, and nothing else; None where that is nothing."""
+    potentials: dict[Clique, Floats] = {}
+    for clique, mask in space.zeros.items():
+        rest, at = given(clique, levels)
+        if rest:
+            table = np.where(mask[at], IMPOSSIBLE, 0.0)
+            potentials[rest] = table + potentials.get(rest, 0.0)
+    return made(potentials, graph, total) if potentials else None
+
+
+def made(potentials: Potentials, graph: Graph, total: float) -> CliqueModel:
+    """Returns the model that is the product of these potentials."""
+    nodes = graph.tree(potentials)
+    conditionals, beliefs = Propagation(nodes, (), potentials).run(np.zeros(0))
+    return CliqueModel(nodes, potentials, conditionals, beliefs, total)
+
+
 def conditioned(model: CliqueModel, graph: Graph, levels: Levels) -> CliqueModel:
     """Returns the model of the rows that have these levels, over the other columns; its total is
     theirs, at least 1."""
@@ -58,8 +78,6 @@ def conditioned(model: CliqueModel, graph: Graph, levels: Levels) -> CliqueModel
         if rest:
             known = potentials.get(rest)
             potentials[rest] = table[at] if known is None else known + table[at]
-    nodes = graph.tree(potentials)
-    conditionals, beliefs = Propagation(nodes, (), potentials).run(np.zeros(0))
     fixed = tuple(sorted(levels))
     size = float(model.counts(fixed)[tuple(levels[c] for c in fixed)])
-    return CliqueModel(nodes, potentials, conditionals, beliefs, max(size, 1.0))
+    return made(potentials, graph, max(size, 1.0))

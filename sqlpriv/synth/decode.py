@@ -22,6 +22,7 @@ _ARROW = {
     "DOUBLE": pa.float64(), "VARCHAR": pa.string(), "BOOLEAN": pa.bool_(), "DATE": pa.date32(),
     "TIMESTAMP": pa.timestamp("us"),
 }  # fmt: skip
+MOST_VALUES = 1_000_000
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 
 
@@ -68,6 +69,25 @@ def decode(attribute: Attribute, codes: NDArray[np.int64], rng: np.random.Genera
     if attribute.column.type is Type.DATE:
         return pa.array(drawn.astype(np.int32), mask=missing).cast(target)
     return pa.array(drawn, mask=missing).cast(target)
+
+
+def values_of(attribute: Attribute) -> tuple[Any, NDArray[np.int64]] | None:
+    """Returns all values that `decode` may give, and their levels; None where there is no end of
+    them, or more than MOST_VALUES."""
+    target = arrow_type(attribute.column.sql_type)
+    if attribute.bounds is None:
+        return _labels(attribute, target), np.arange(attribute.size)
+    first, last = attribute.bounds[0], attribute.bounds[-1]
+    if attribute.column.type is Type.REAL or last - first > MOST_VALUES:
+        return None
+    whole = np.arange(first, last, dtype=np.int64)
+    days = attribute.column.type is Type.DATE
+    found = pa.array(whole.astype(np.int32) if days else whole).cast(target)
+    levels = np.searchsorted(np.asarray(attribute.bounds), whole, side="right") - 1
+    if attribute.size > len(attribute.bounds) - 1:
+        found = pa.concat_arrays([found, pa.nulls(1, target)])
+        levels = np.append(levels, attribute.size - 1)
+    return found, levels
 
 
 def _labels(attribute: Attribute, target: Any) -> Any:

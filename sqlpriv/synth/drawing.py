@@ -18,13 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sqlpriv import dialect
-from sqlpriv.dialect import tree as t
 from sqlpriv.errors import Refused
-from sqlpriv.kernel.contract import TableContract
-from sqlpriv.plan import outputs
-from sqlpriv.plan.bind import Binder
-from sqlpriv.plan.traverse import everything
 from sqlpriv.synth.decode import decode
 from sqlpriv.synth.domain import Domain
 from sqlpriv.synth.method import Model
@@ -35,39 +29,11 @@ UNASKED_ROWS = 10_000_000
 """Rows drawn at most without `rows`: at a tiny epsilon the noised total is mostly noise."""
 
 
-def impossible(text: str | None, contract: TableContract, domain: Domain) -> str | None:
-    """Returns the predicate of `zeros` as SQL over the published table; None without one.
-
-    Raises:
-        Refused: It is no predicate over published columns, or one that could fail on a row.
-    """
-    if text is None:
-        return None
-    where = _predicate(text, contract.table)
-    outputs.predicate(where, Binder.of(contract), {})
-    published = {name.lower() for name in domain.output}
-    for name in everything(where):
-        if isinstance(name, t.Name) and name.name.lower() not in published:
-            raise Refused(
-                f'zeros is about published columns, and "{name.name}" is none',
-                hint=f"one of: {', '.join(domain.output)}",
-            )
-    sql = dialect.sql(where)
-    rng = np.random.default_rng(0)
+def check_zeros(domain: Domain, zeros: str) -> None:
+    """Refuses a predicate that cannot be computed of the published columns."""
     nobody = np.zeros((1, len(domain.sizes)), dtype=np.int64)
-    _broken(_decoded(domain, nobody, np.zeros(1, dtype=np.int64), rng), sql)
-    return sql
-
-
-def _predicate(text: str, table: str) -> t.Node:
-    """Returns the one predicate that the text is."""
-    read = dialect.read(f"SELECT COUNT(*) FROM {dialect.quoted(table)} WHERE (\n{text}\n)")
-    found = read[0] if len(read) == 1 else None
-    if isinstance(found, t.Select) and found.where is not None:
-        others = (found.group_by, found.group_all, found.sets, found.stratify, found.having)
-        if not any((*others, found.order_by, found.limit, found.offset)):
-            return found.where
-    raise Refused("the option zeros is one predicate", hint="zeros = 'age < 15 AND married'")
+    nowhere = np.zeros(1, dtype=np.int64)
+    _broken(_decoded(domain, nobody, nowhere, np.random.default_rng(0)), zeros)
 
 
 def draw_table(

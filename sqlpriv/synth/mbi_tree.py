@@ -18,8 +18,8 @@ import mbi
 import numpy as np
 
 from sqlpriv.synth.clique_model import CliqueModel
+from sqlpriv.synth.cliques import made
 from sqlpriv.synth.junction import Clique, Graph
-from sqlpriv.synth.propagation import Propagation
 from sqlpriv.synth.tree import Floats, Noisy, Problem, TreeModel, rooted
 
 
@@ -86,9 +86,7 @@ def estimate_cliques(
     for c in columns:  # of cliques that are not measured mbi keeps nothing
         if not any(c in clique for clique in found):
             found[(c,)] = np.zeros(graph.sizes[c])
-    nodes = graph.tree(found)
-    conditionals, beliefs = Propagation(nodes, (), found).run(np.zeros(0))
-    return CliqueModel(nodes, found, conditionals, beliefs, total)
+    return made(found, graph, total)
 
 
 def _measurement(noisy: Noisy, clique: tuple[int, ...]) -> mbi.LinearMeasurement:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -57,15 +57,25 @@ class Space:
         sizes: Levels of each column.
         strata_shape: Levels of each column of STRATIFY BY; their product numbers the strata, row
             by row.
+        zeros: By columns (those of the strata are numbered after the others), which cells of theirs
+            cannot hold anybody. What is drawn is looked through in any case: a method that cannot
+            make use of it need not.
     """
 
     sizes: tuple[int, ...]
     strata_shape: tuple[int, ...] = ()
+    zeros: Mapping[tuple[int, ...], NDArray[np.bool_]] = field(default_factory=dict, compare=False)
 
     @property
     def strata(self) -> int:
         """How many strata there are; 1 without STRATIFY BY."""
         return math.prod(self.strata_shape)
+
+    def levels(self, stratum: int) -> dict[int, int]:
+        """Returns the levels that a stratum is made of, of columns of several, by column."""
+        begin, found = len(self.sizes), np.unravel_index(stratum, self.strata_shape)
+        pairs = enumerate(zip(found, self.strata_shape, strict=True))
+        return {begin + i: int(level) for i, (level, n) in pairs if n > 1}
 
 
 @dataclass(frozen=True)
@@ -153,6 +163,7 @@ class Method:
         max_strata: Refused above.
         max_cells: Most cells (over all strata) of all marginals that are looked at; refused above.
         arity: How many columns its largest marginals have; None for all of them.
+        trees: Whether its models are junction trees, which keep to structural zeros.
         fit, phases: See the module.
     """
 
@@ -165,6 +176,7 @@ class Method:
     arity: int | None
     fit: Fit
     phases: Phases
+    trees: bool = False
 
 
 def shared(price: Price, weights: Sequence[float]) -> tuple[Price, ...]:

@@ -25,7 +25,7 @@ from sqlpriv.synth.adaptive import (
     started,
 )
 from sqlpriv.synth.asking import Ask, Marginal
-from sqlpriv.synth.cliques import StratumCliques
+from sqlpriv.synth.cliques import StratumCliques, knowing_zeros
 from sqlpriv.synth.independent import modelled
 from sqlpriv.synth.junction import Graph
 from sqlpriv.synth.method import Method, Option, Options, Phase, Space, shared
@@ -59,7 +59,8 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
     for question, release in zip(plan[0].marginals, first, strict=True):
         for s, run in enumerate(runs):
             run.learn(question.clique, release, s)
-    for run in runs:
+    for s, run in enumerate(runs):
+        run.model = knowing_zeros(space, graph, space.levels(s), 1.0)
         run.model = started(run, columns)
     if len(columns) > 1:
         whole = dict.fromkeys(closure(columns, options["degree"]), 1.0)
@@ -99,4 +100,5 @@ METHOD = Method(
     arity=1,
     fit=fit,
     phases=phases,
+    trees=True,
 )

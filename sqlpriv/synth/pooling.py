@@ -35,7 +35,7 @@ from sqlpriv.kernel.budget import Price
 from sqlpriv.synth.adaptive import BETWEEN, Rounds, Run, closure, fitted, scaled, small
 from sqlpriv.synth.annealing import ROUNDS_PER_COLUMN, anneal
 from sqlpriv.synth.asking import Ask, Marginal
-from sqlpriv.synth.cliques import StratumCliques, conditioned, given
+from sqlpriv.synth.cliques import StratumCliques, conditioned, given, knowing_zeros
 from sqlpriv.synth.independent import modelled
 from sqlpriv.synth.junction import Clique, Graph
 from sqlpriv.synth.marginals import Floats
@@ -90,11 +90,6 @@ class Layout:
         """Sizes of all columns."""
         return Graph((*self.space.sizes, *self.space.strata_shape))
 
-    def levels(self, stratum: int) -> dict[int, int]:
-        """Returns the levels that a stratum is made of, by column."""
-        begin, found = len(self.space.sizes), np.unravel_index(stratum, self.space.strata_shape)
-        return {column: int(found[column - begin]) for column in self.strata}
-
 
 def phases(space: Space, price: Price) -> tuple[Phase, Phase]:
     """Returns what is measured first, and the rounds, whose shares depend on it."""
@@ -141,6 +136,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
     everybody.take(layout.strata, sizes, sizes.values.reshape(layout.strata_sizes))
     for question, release in zip(ones.marginals[1:], marginals, strict=True):
         everybody.learn(question.clique, release, 0)
+    everybody.model = knowing_zeros(space, layout.graph, {}, 1.0)
     everybody.model = fitted(everybody, options["engine"], BETWEEN)
     noise = sizes.sigma, sizes.price
     population = options["pooling"]
@@ -180,7 +176,7 @@ def taking_part(sizes: Floats, noise: tuple[float, Price], own: int) -> list[int
 def _started(everybody: Run, layout: Layout, stratum: int) -> Run:
     """Returns a stratum of which the population's model alone is known, and its size from it."""
     assert everybody.model is not None
-    levels = layout.levels(stratum)
+    levels = layout.space.levels(stratum)
     prior = conditioned(everybody.model, everybody.graph, levels)
     at = tuple(levels[c] for c in layout.strata)
     size = float(everybody.model.counts(layout.strata)[at])
@@ -241,9 +237,9 @@ def _reconcile(everybody: Run, runs: Sequence[Run], part: Sequence[int], layout:
             continue
         total -= model.total
         for clique, noisy in tables.items():
-            rest, at = given(clique, layout.levels(s))
+            rest, at = given(clique, layout.space.levels(s))
             noisy.values[at] -= model.counts(rest)
-    levels = [layout.levels(s) for s in models]
+    levels = [layout.space.levels(s) for s in models]
     found = reconciled([*models.values()], levels, tables, max(total, 1.0))
     for s, model in zip(models, found, strict=True):
         runs[s].model = model

@@ -19,6 +19,9 @@ from sqlpriv.synth.nesting import Nesting
 from sqlpriv.synth.place import Floats, home, joins, place
 
 Potentials = Mapping[Clique, Floats]
+IMPOSSIBLE = -1e300
+"""The log-potential of a cell that nobody can be in: whatever finite is added to it, it stays, and
+beside any other cell its exponential is 0. Infinity would need care in every difference."""
 LEAST = 1e-250
 """A slice whose cells add up to less is computed anew in log space."""
 

@@ -10,6 +10,7 @@ their first levels in the same rows and be comonotone.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,7 +71,8 @@ def draw(model: TreeModel, rows: int, rng: np.random.Generator) -> dict[int, Cod
 def strata_rows(
     totals: Sequence[float], rows: int, weights: Floats | None, rng: np.random.Generator
 ) -> Codes:
-    """Returns how many rows to draw in each stratum.
+    """Returns how many rows to draw in each stratum; public weights are met as nearly as whole
+    numbers can, exactly where they come to whole numbers.
 
     Args:
         totals: The noised sizes of the strata; negative ones count as 0.
@@ -78,7 +80,20 @@ def strata_rows(
         weights: Shares of the strata, nonnegative and not all 0; None for shares by size.
         rng: Any generator.
     """
+    if weights is not None:
+        return apportioned(weights, rows)
     sizes = np.maximum(np.asarray(totals, dtype=np.float64), 0.0)
-    shares = sizes if weights is None else np.asarray(weights, dtype=np.float64)
-    counts: Codes = rounded(shares[None, :], np.array([rows]), rng)[0]
+    counts: Codes = rounded(sizes[None, :], np.array([rows]), rng)[0]
     return counts
+
+
+def apportioned(weights: Floats, rows: int) -> Codes:
+    """Returns whole numbers in proportion to weights that add up to `rows`, by largest remainders:
+    each is its share rounded down or up. Computed in exact fractions."""
+    exact = [Fraction(w) for w in np.asarray(weights, dtype=np.float64).tolist()]
+    shares = [rows * w / sum(exact) for w in exact]
+    counts = [int(share) for share in shares]
+    order = sorted(range(len(shares)), key=lambda i: (counts[i] - shares[i], i))
+    for i in order[: rows - sum(counts)]:
+        counts[i] += 1
+    return np.array(counts, dtype=np.int64)

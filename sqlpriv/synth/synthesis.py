@@ -19,16 +19,14 @@ from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.synth import binning
 from sqlpriv.synth.asking import Ask, Asker, Gate
-from sqlpriv.synth.cliques import StratumCliques
 from sqlpriv.synth.decode import arrow_type, published_type
 from sqlpriv.synth.domain import Domain, discretise
-from sqlpriv.synth.drawing import UNASKED_ROWS, draw_table, impossible
-from sqlpriv.synth.method import Method, Model, Phase, Space, shared
+from sqlpriv.synth.drawing import check_zeros, draw_table
+from sqlpriv.synth.method import Method, Phase, Space, shared
+from sqlpriv.synth.notes import notes_of, zeros_note
 from sqlpriv.synth.progress import Progress, Report, silent
 from sqlpriv.synth.registry import MAX_ROWS, method_of, options_of
-
-NAMED = 5
-"""How many merged strata a note names."""
+from sqlpriv.synth.zeros import Kept, Zeros, impossible, kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,14 +38,14 @@ class Job:
         method: The synthesizer.
         options: Every option, defaults filled in.
         price: What the whole statement costs, unless parts of it are replayed.
-        zeros: SQL that is true for rows that cannot exist, or None.
+        zeros: Rows that cannot exist, or None.
     """
 
     domain: Domain
     method: Method
     options: Mapping[str, Any]
     price: Price
-    zeros: str | None = None
+    zeros: Zeros | None = None
 
     def phases(self) -> tuple[Phase, ...]:
         """Returns what the price will be spent on, in order."""
@@ -144,7 +142,8 @@ def prepare(
     for attribute in (*domain.strata, *domain.attributes):
         arrow_type(attribute.column.sql_type)
     _check_size(found, domain)
-    zeros = impossible(chosen["zeros"], contract, domain)
+    if zeros := impossible(chosen["zeros"], contract, domain):
+        check_zeros(domain, zeros.sql)
     job = Job(domain, found, chosen, price, zeros)
     job.fine(), job.phases()  # refuse a price that is too small to be shared out
     return job
@@ -197,16 +196,22 @@ def synthesize(
     job = replace(job, domain=binning.refined(job.domain, columns, job.options["binning"]))
     asker = Asker(gate, job.domain, list(inside))
     ask = Ask(asker.measure, asker.select, report)
-    models = job.method.fit(ask, job.space, method_price, job.options)
+    known = Kept({}, 0)
+    if job.zeros and job.method.trees:
+        known = kept(job.domain, job.zeros, job.options["cells"])
+    space = replace(job.space, zeros=known.masks)
+    models = job.method.fit(ask, space, method_price, job.options)
     report(Progress("drawing rows", 0, 1))
     rng = np.random.default_rng()
-    table = draw_table(job.domain, job.options, job.zeros, models, shares, rng)
+    sql = job.zeros.sql if job.zeros else None
+    table = draw_table(job.domain, job.options, sql, models, shares, rng)
     report(Progress("drawing rows", 1, 1))
     types = {x.column.name: published_type(x.column.sql_type) for x in _all(job.domain)}
     ordered = {name: types[name] for name in job.domain.output}
-    return Synthesis(
-        table, ordered, tuple(asker.releases), _notes(job, table, models, shares is not None)
-    )
+    notes = notes_of(job.domain, job.options, table.num_rows, models, shares is not None)
+    if job.zeros:
+        notes += (zeros_note(job.zeros, known),)
+    return Synthesis(table, ordered, tuple(asker.releases), notes)
 
 
 def _all(domain: Domain) -> tuple[Any, ...]:
@@ -249,40 +254,3 @@ def _check_totals(job: Job, shares: NDArray[np.float64] | None) -> None:
             f"totals = weights takes whole numbers of rows, at most {MAX_ROWS} in all",
             hint="STRATIFY BY … WEIGHTS FROM a public table of counts, without the option rows",
         )
-
-
-def _notes(job: Job, table: pa.Table, models: Sequence[Model], weighted: bool) -> tuple[str, ...]:
-    found = _row_notes(job, table, weighted)
-    trees = [m.model.cells for m in models if isinstance(m, StratumCliques)]
-    if trees:
-        found += (f"junction trees have {max(trees)} cells, of {job.options['cells']} at most",)
-    merged = [i for i, m in enumerate(models) if isinstance(m, StratumCliques) and m.merged]
-    if not merged:
-        return found
-    names = ", ".join(_label(job.domain, i) for i in merged[:NAMED])
-    more = ", …" if len(merged) > NAMED else ""
-    what = f"{len(merged)} of {len(models)} strata are too small to be modelled by themselves"
-    return (*found, f"{what} and follow the population: {names}{more}")
-
-
-def _label(domain: Domain, stratum: int) -> str:
-    """Returns a stratum as people write it: (1, 'a')."""
-    at = np.unravel_index(stratum, domain.strata_shape)
-    values = (s.key.values[int(i)] for s, i in zip(domain.strata, at, strict=True))
-    return f"({', '.join('NULL' if v is None else repr(v) for v in values)})"
-
-
-def _row_notes(job: Job, table: pa.Table, weighted: bool) -> tuple[str, ...]:
-    rows = job.options["rows"]
-    total = (
-        "the row count is the noised total" if rows is None else f"the row count {rows} is given"
-    )
-    if job.options["totals"] == "weights":
-        return (f"the rows of {job.domain.strata_count} strata are the public numbers",)
-    strata = "WEIGHTS FROM" if weighted else "noised sizes"
-    if rows is None and table.num_rows == UNASKED_ROWS:
-        total = f"the noised total is cut to {UNASKED_ROWS} rows; OPTIONS (rows = …) gives another"
-    parts = [total]
-    if job.domain.strata:
-        parts.append(f"{job.domain.strata_count} strata in proportion to {strata}")
-    return tuple(parts)

@@ -125,10 +125,12 @@ class Replaying(FakeGate):
         return self.choices[at]
 
 
-def asked_of(method: str, canary: bool, earlier: Replaying | None, answers: bool) -> Replaying:
+def asked_of(
+    method: str, canary: bool, earlier: Replaying | None, answers: bool, seed: int = 4, **options
+) -> Replaying:
     price = rho_of(1.0, 1e-9)
-    job = prepare(TABLE, NAMES[1:], ("a",), None, method, {}, price)
-    gate = Replaying(people(canary), TABLE, price, seed=4)
+    job = prepare(TABLE, NAMES[1:], ("a",), None, method, options, price)
+    gate = Replaying(people(canary), TABLE, price, seed=seed)
     if earlier is not None:
         gate.forced = list(earlier.choices)
         gate.told = list(earlier.answers) if answers else []
@@ -143,6 +145,17 @@ def test_neighbours_touch_the_same_measurements_when_selections_agree(method):
     at which price is the same, because it depends on choices and sizes of domains alone."""
     first = asked_of(method, False, None, False)
     assert asked_of(method, True, first, False).asked == first.asked
+
+
+@pytest.mark.parametrize("options", [{}, {"pooling": 0}])
+def test_aim_touches_the_same_measurements_when_selections_agree(options):
+    """As above, but for a round's price, which depends on answers: it rises where the last round
+    moved the model less than noise would. That one row more tips this is rare: not in 8 of 10 runs
+    at least (9 and 10 when this was written). Other noise, the twin, asks otherwise in 8 of 10."""
+    first = [asked_of("aim", False, None, False, seed, **options) for seed in range(10)]
+    again = [asked_of("aim", True, run, False, seed, **options) for seed, run in enumerate(first)]
+    assert sum(a.asked == b.asked for a, b in zip(first, again, strict=True)) >= 8
+    assert sum(a.asked != b.asked for a, b in zip(first, again[1:], strict=False)) >= 8
 
 
 @pytest.mark.parametrize("method", EVERY)

@@ -1,0 +1,74 @@
+"""Public remarks about a synthetic table, told with the statement's answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from sqlpriv.synth.cliques import StratumCliques
+from sqlpriv.synth.domain import Domain
+from sqlpriv.synth.drawing import UNASKED_ROWS
+from sqlpriv.synth.method import Model, Options
+from sqlpriv.synth.zeros import Kept, Zeros
+
+NAMED = 5
+"""How many merged strata a note names."""
+
+
+def notes_of(
+    domain: Domain, options: Options, drawn: int, models: Sequence[Model], weighted: bool
+) -> tuple[str, ...]:
+    """Returns how many rows there are and why, how large the models are, which strata have none.
+
+    Args:
+        domain, options: Of the statement.
+        drawn: How many rows were drawn.
+        models: One for each stratum.
+        weighted: Whether public weights say how large the strata are.
+    """
+    found = _row_notes(domain, options, drawn, weighted)
+    trees = [m.model.cells for m in models if isinstance(m, StratumCliques)]
+    if trees:
+        found += (f"junction trees have {max(trees)} cells, of {options['cells']} at most",)
+    merged = [i for i, m in enumerate(models) if isinstance(m, StratumCliques) and m.merged]
+    if not merged:
+        return found
+    names = ", ".join(_label(domain, i) for i in merged[:NAMED])
+    more = ", …" if len(merged) > NAMED else ""
+    what = f"{len(merged)} of {len(models)} strata are too small to be modelled by themselves"
+    return (*found, f"{what} and follow the population: {names}{more}")
+
+
+def zeros_note(zeros: Zeros, known: Kept) -> str:
+    """Returns which constraints the models keep to, and what became of the others."""
+    count, whole = len(zeros.parts), known.whole
+    if whole == count:
+        return "the models keep to zeros: no row was drawn twice"
+    return (
+        f"the models keep to {whole} of {count} constraints of zeros: rows that break others"
+        " were drawn again"
+    )
+
+
+def _label(domain: Domain, stratum: int) -> str:
+    """Returns a stratum as people write it: (1, 'a')."""
+    at = np.unravel_index(stratum, domain.strata_shape)
+    values = (s.key.values[int(i)] for s, i in zip(domain.strata, at, strict=True))
+    return f"({', '.join('NULL' if v is None else repr(v) for v in values)})"
+
+
+def _row_notes(domain: Domain, options: Options, drawn: int, weighted: bool) -> tuple[str, ...]:
+    rows = options["rows"]
+    total = (
+        "the row count is the noised total" if rows is None else f"the row count {rows} is given"
+    )
+    if options["totals"] == "weights":
+        return (f"the rows of {domain.strata_count} strata are the public numbers",)
+    strata = "WEIGHTS FROM" if weighted else "noised sizes"
+    if rows is None and drawn == UNASKED_ROWS:
+        total = f"the noised total is cut to {UNASKED_ROWS} rows; OPTIONS (rows = …) gives another"
+    parts = [total]
+    if domain.strata:
+        parts.append(f"{domain.strata_count} strata in proportion to {strata}")
+    return tuple(parts)

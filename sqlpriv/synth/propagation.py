@@ -105,12 +105,7 @@ class Propagation:
         for clique, table in (fixed or {}).items():
             n = home(clique, nodes)
             self.logs[n] += place(clique, nodes[n].columns, nodes[n].shape).put(table)
-        self.still: dict[int, Scaled] = {}
-        for number in range(len(nodes) - 1, -1, -1):
-            if number not in self.moving:
-                self.still[number] = exponential(self.logs[number], nodes[number].rows)
-                if number:
-                    self.logs[nodes[number].parent] += self._told(number, self.still[number])
+        self.still = self._propagated_once()
         self.ground = {n: exponential(self.logs[n], nodes[n].rows) for n in self.moving}
 
     def _moving(self) -> list[int]:
@@ -120,6 +115,16 @@ class Propagation:
             if number in found:
                 found.add(self.nodes[number].parent)
         return sorted(found, reverse=True)
+
+    def _propagated_once(self) -> dict[int, Scaled]:
+        """Returns the tables of the nodes that stay; what they tell their parents stays there."""
+        still: dict[int, Scaled] = {}
+        for number in range(len(self.nodes) - 1, -1, -1):
+            if number not in self.moving:
+                still[number] = exponential(self.logs[number], self.nodes[number].rows)
+                if number:
+                    self.logs[self.nodes[number].parent] += self._told(number, still[number])
+        return still
 
     def _told(self, number: int, found: Scaled) -> Floats:
         """Returns a node's message, to be broadcast over its parent's table."""
@@ -135,10 +140,8 @@ class Propagation:
         found = dict(self.still)
         arrived: dict[int, list[Floats]] = {n: [] for n in self.moving}
         for n in self.moving:
-            logs = [self.places[i].put(self.nesting.of(whole, i)) for i in self.mine[n]] + arrived[
-                n
-            ]
-            found[n] = product(self.ground[n], self.logs[n], logs)
+            logs = [self.places[i].put(self.nesting.of(whole, i)) for i in self.mine[n]]
+            found[n] = product(self.ground[n], self.logs[n], [*logs, *arrived[n]])
             if n:
                 arrived[self.nodes[n].parent].append(self._told(n, found[n]))
         return found

@@ -35,7 +35,7 @@ from sqlpriv.kernel.contract import (
     Type,
 )  # fmt: skip
 from sqlpriv.kernel.release import Measurement, Release
-from sqlpriv.kernel.render import macros, render
+from sqlpriv.kernel.render import MACROS, render
 from sqlpriv.kernel.sensitivity import lattice_of, level_scores
 from sqlpriv.plan.inference import check
 from sqlpriv.plan.parts import Plan
@@ -95,7 +95,7 @@ def engine() -> duckdb.DuckDBPyConnection:
     """Returns a DuckDB that holds the people and the kernel's macros."""
     connection = duckdb.connect()
     connection.execute(_ROWS)
-    for macro in macros():
+    for macro in MACROS:
         connection.execute(macro)
     return connection
 

@@ -245,7 +245,7 @@ MUTANTS = (
     Mutant("the engine reads other files", K + "reader.py",
            '"enable_external_access": False', '"enable_external_access": True', READER),
     Mutant("a selection is not checked for totality", K + "gate.py",
-           "checked(query, Scope(first.source, self.contract))", "pass", GATE),
+           "            checked(query, scope)", "            pass", GATE),
     Mutant("integers are added as integers", K + "operations.py",
            'reads: str = "double"', 'reads: str = "value"', f"{ORACLES} {RENDER}"),
     Mutant("text is compared with numbers", K + "operations.py",

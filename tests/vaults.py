@@ -22,7 +22,7 @@ from sqlpriv.kernel.contract import (
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.operations import type_of
 from sqlpriv.kernel.release import Measurement, Release
-from sqlpriv.kernel.render import macros, parts, render, verifying
+from sqlpriv.kernel.render import MACROS, parts, render, verifying
 from sqlpriv.kernel.sensitivity import joint_price
 from sqlpriv.kernel.vault import Kernel
 
@@ -53,7 +53,7 @@ class Engine:
 
     def __init__(self) -> None:
         self.duckdb = duckdb.connect()
-        for macro in macros():
+        for macro in MACROS:
             self.duckdb.execute(macro)
 
     def fill(self, made: TableContract, rows: Sequence[Sequence[Any]]) -> None:

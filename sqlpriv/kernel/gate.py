@@ -98,15 +98,15 @@ class Allowance(AbstractContextManager["Allowance"]):
         first = candidates[0].query
         known = self._marginals.setdefault((first.source, first.strata), {})
         missing = [c.query for c in candidates if c.query.keys not in known]
+        scope = Scope(first.source, self.contract)
         for query in (first, *missing):
-            checked(query, Scope(first.source, self.contract))
-        unit = Scope(first.source, self.contract).unit
-        share = type(price)(price.nano // min(unit.groups_per_unit, a.strata_count(first)))
+            checked(query, scope)
+        share = type(price)(price.nano // min(scope.unit.groups_per_unit, a.strata_count(first)))
         named = sensitivity.selection_hash(candidates, allowed)
         if seal := self._find(named, price):
             self._ledger.replay(self._begun(), [seal.id])
             return tuple(json.loads(seal.payload))
-        distance = sensitivity.distance(candidates, unit.rows_per_unit)
+        distance = sensitivity.distance(candidates, scope.unit.rows_per_unit)
         everywhere: list[a.Query] = [replace(query, within=None) for query in missing]
         charge, read = self._bought([Measurement(first, price)], everywhere)
         for counted, cells in read.items():

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 # Not `opendp.prelude`: it loads scikit-learn, scipy, polars and pandas wherever they are installed.
@@ -48,6 +49,7 @@ class Noise:
         return list(_run(self._measurement, [0] * n)) if n else []
 
 
+@lru_cache(1024)
 def gaussian(sensitivity_l2: float, rho: Rho) -> Noise:
     """Returns discrete Gaussian noise, P(z) ~ exp(-z^2 / (2 scale^2)), that is rho-zCDP.
 
@@ -60,6 +62,7 @@ def gaussian(sensitivity_l2: float, rho: Rho) -> Noise:
     return Noise(scale, scale, "discrete Gaussian", _confirmed(made, distance, rho))
 
 
+@lru_cache(1024)
 def laplace(sensitivity_l1: int, epsilon: Epsilon) -> Noise:
     """Returns discrete Laplace noise, P(z) ~ exp(-|z| / scale), that is epsilon-DP.
 

@@ -26,7 +26,7 @@ from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import Column, TableContract, Type
 from sqlpriv.kernel.literals import name
 from sqlpriv.kernel.operations import type_of
-from sqlpriv.kernel.render import macros, parts
+from sqlpriv.kernel.render import MACROS, parts
 
 SEALED_CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": False,
@@ -39,7 +39,7 @@ SEALED_CONFIG: dict[str, str | bool | int | float | list[str]] = {
 """No files but the vault, no network, no extensions, half of the memory, no way to change that."""
 TIMEOUT_SECONDS = 600.0
 """A read takes no longer. As the limit of memory, it is one for all: it says nothing else."""
-MACROS = """SELECT count(*) FROM duckdb_functions()
+MACROS_THERE = """SELECT count(*) FROM duckdb_functions()
 WHERE NOT internal AND database_name = current_database()"""
 _PLAIN: set[str] = set()  # fingerprints of vaults that were seen to hold no macros
 Catalog = tuple[TableContract, ...]
@@ -88,13 +88,12 @@ class Reader(AbstractContextManager["Reader"]):
             why = "is being written" if busy else "cannot be opened"
             kind = VaultBusy if busy else OperationalError
             raise kind(f"the vault {vault.name} {why}; nothing was read or charged")
-        if self.fingerprint not in _PLAIN and self._duckdb.execute(MACROS).fetchone() != (0,):
+        if self.fingerprint not in _PLAIN and self._duckdb.execute(MACROS_THERE).fetchone() != (0,):
             self._duckdb.close()
             said = "holds macros, which could stand in for functions; DROP them, then ask again"
             raise OperationalError(f"the vault {vault.name} {said}")
         _PLAIN.add(self.fingerprint)
-        for macro in macros():
-            self._duckdb.execute(macro)
+        self._duckdb.execute("".join(MACROS))
 
     def __exit__(self, *_: object) -> None:
         self._duckdb.close()

@@ -21,13 +21,11 @@ from sqlpriv.kernel.literals import levels, name
 from sqlpriv.kernel.scope import ROW, Scope
 
 KEEP_ALL = "SELECT * FROM rows"
-MACROS = ("clamp", "number", "quantise")
-
-
-def macros() -> tuple[str, ...]:
-    """Returns the CREATE MACRO statements of `udfs/`, in the order in which they build."""
-    folder = resources.files("sqlpriv._udfs")
-    return tuple((folder / f"{name}.sql").read_text("utf-8") for name in MACROS)
+MACROS = tuple(
+    (resources.files("sqlpriv._udfs") / f"{name}.sql").read_text("utf-8")
+    for name in ("clamp", "number", "quantise")
+)
+"""The CREATE MACRO statements of `udfs/`, in the order in which they build."""
 
 
 def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -> str:

@@ -34,7 +34,7 @@ from sqlpriv.kernel.contract import (
 from sqlpriv.kernel.operations import type_of
 from sqlpriv.kernel.ready import checked
 from sqlpriv.kernel.release import Release
-from sqlpriv.kernel.render import macros, render
+from sqlpriv.kernel.render import MACROS, render
 from sqlpriv.kernel.scope import Scope
 from sqlpriv.kernel.sensitivity import bound_of, lattice_of, sensitivity
 from sqlpriv.plan import correlated
@@ -256,7 +256,7 @@ def check_moved(engine: duckdb.DuckDBPyConnection, seed: int) -> None:
 @pytest.fixture(scope="module")
 def engine() -> duckdb.DuckDBPyConnection:
     made = duckdb.connect(config={"threads": 1})
-    for macro in macros():
+    for macro in MACROS:
         made.execute(macro)
     return made
 

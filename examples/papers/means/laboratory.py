@@ -19,7 +19,7 @@ from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.ready import ready
 from sqlpriv.kernel.release import Measurement, Release
-from sqlpriv.kernel.render import macros, parts, render
+from sqlpriv.kernel.render import MACROS, parts, render
 
 
 class Laboratory:
@@ -36,7 +36,7 @@ class Laboratory:
     ) -> None:
         self.engine, self.contract, self._room = engine, contract, remembered
         self._exact: dict[a.Query, list[int]] = {}
-        for macro in macros():
+        for macro in MACROS:
             engine.execute(macro.replace("CREATE TEMP MACRO", "CREATE OR REPLACE TEMP MACRO"))
 
     def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:

@@ -177,7 +177,8 @@ class Questions:
         found = stages.stages(select, contracts, why)
         (body,) = dialect.read(select.body)
         known = {name.lower() for name, _ in found}
-        named = body.tables if isinstance(body, cmd.Plain) else tables(body)  # type: ignore[arg-type]
+        assert isinstance(body, t.Select | cmd.Plain)  # it was read as the end of a WITH
+        named = body.tables if isinstance(body, cmd.Plain) else tables(body)
         public = [n for n in named if n not in known]
         if any(n not in contracts or not contracts[n].public for n in public):
             raise why

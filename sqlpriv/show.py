@@ -10,7 +10,7 @@ import pyarrow as pa
 from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.budget import KINDS, YOCTO, Rho
-from sqlpriv.kernel.contract import Categories, Column, ColumnDomain, Interval, TableContract
+from sqlpriv.kernel.contract import Categories, Column, ColumnDomain, Interval, TableContract, Value
 from sqlpriv.kernel.ledger import Account
 from sqlpriv.kernel.literals import literal
 from sqlpriv.kernel.vault import Kernel
@@ -173,8 +173,8 @@ def unknown(show: cmd.Show) -> Refused:
     )
 
 
-def _plain(value: object) -> str:
-    return literal(value).strip("()").removesuffix("e0")  # type: ignore[arg-type]
+def _plain(value: Value) -> str:
+    return literal(value).strip("()").removesuffix("e0")
 
 
 def _table(rows: Iterable[Mapping[str, object]], fields: Sequence[tuple[str, Any]]) -> pa.Table:

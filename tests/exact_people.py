@@ -17,12 +17,8 @@ import pyarrow as pa
 from sqlpriv import answer
 from sqlpriv.declarations import budget_at
 from sqlpriv.dialect import read
-from sqlpriv.dialect.commands import (
-    Plain,
-)
-from sqlpriv.dialect.tree import (
-    Select,
-)
+from sqlpriv.dialect.commands import Plain
+from sqlpriv.dialect.tree import Select
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Budget
 from sqlpriv.kernel.contract import (

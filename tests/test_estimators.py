@@ -46,7 +46,7 @@ def pure(tmp_path: Path) -> Iterator[Session]:
         yield session
 
 
-def _rows(result: Result) -> list[dict]:  # type: ignore[type-arg]
+def _rows(result: Result) -> list[dict]:
     assert result.table is not None
     return result.table.to_pylist()
 

@@ -62,7 +62,7 @@ def rows(result: Result) -> list[dict[str, object]]:
 
 def spent(session: Session) -> tuple[float, int]:
     (budget,) = rows(session.execute("SHOW PRIVACY BUDGET"))
-    return budget["rho_spent"], budget["charges"]  # type: ignore[return-value]
+    return budget["rho_spent"], budget["charges"]
 
 
 def test_strata_then_the_population_that_they_add_up_to(analyst: Session) -> None:
@@ -264,7 +264,7 @@ def test_rows_linked_to_a_unit_are_charged_to_it(tmp_path: Path) -> None:
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 4) COUNT(*) AS n FROM orders"
         )
         # discrete Laplace of scale 3 / 4: beyond 30 with probability below exp(-39)
-        assert abs(rows(answer)[0]["n"] - 300) < 30  # type: ignore[operator]
+        assert abs(rows(answer)[0]["n"] - 300) < 30
         (budget,) = rows(owner.execute("SHOW PRIVACY BUDGET"))
         assert (budget["unit_table"], budget["epsilon_spent"]) == ("customer", 4.0)
 
@@ -397,4 +397,4 @@ def test_a_target_error_finds_the_least_price_that_meets_it(vault: Path, budget:
         made = ann.execute(f"{select.format(0.02)} {asked}")
     for row, half in zip(rows(made), made.half_widths["n"], strict=True):
         assert half is not None
-        assert half <= 0.0203 * row["n"]  # type: ignore[operator]
+        assert half <= 0.0203 * row["n"]

@@ -28,9 +28,7 @@ from sqlpriv.dialect.commands import (
 from sqlpriv.dialect.cursor import Cursor, refusal
 from sqlpriv.dialect.literals import constant, options, whole
 from sqlpriv.dialect.tokens import Kind, Token
-from sqlpriv.dialect.tree import (
-    Options,
-)
+from sqlpriv.dialect.tree import Options
 from sqlpriv.kernel.contract import Value
 
 

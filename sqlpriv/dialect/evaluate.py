@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from sqlpriv.dialect.commands import (
-    Evaluate,
-)
+from sqlpriv.dialect.commands import Evaluate
 from sqlpriv.dialect.cursor import Cursor, refusal
 from sqlpriv.dialect.literals import options
 

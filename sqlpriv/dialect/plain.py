@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlpriv.dialect.commands import (
-    Describe,
-    Plain,
-)
+from sqlpriv.dialect.commands import Describe, Plain
 from sqlpriv.dialect.cursor import Cursor, refusal
 from sqlpriv.dialect.keywords import QUERY_HEADS, words
 from sqlpriv.dialect.names import names

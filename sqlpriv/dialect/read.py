@@ -7,21 +7,14 @@ from dataclasses import replace
 from itertools import pairwise
 
 from sqlpriv.dialect import ddl, plain
-from sqlpriv.dialect.commands import (
-    CreateSynthetic,
-    Explain,
-    Plain,
-    Statement,
-)
+from sqlpriv.dialect.commands import CreateSynthetic, Explain, Plain, Statement
 from sqlpriv.dialect.cursor import Cursor, refusal
 from sqlpriv.dialect.evaluate import evaluate
 from sqlpriv.dialect.keywords import QUERY_HEADS
 from sqlpriv.dialect.parameters import Parameters, bind
 from sqlpriv.dialect.select import select, synthetic
 from sqlpriv.dialect.tokens import Kind, Token, lex
-from sqlpriv.dialect.tree import (
-    Select,
-)
+from sqlpriv.dialect.tree import Select
 from sqlpriv.errors import Refused
 
 MAX_BYTES = 1_000_000

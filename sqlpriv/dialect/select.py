@@ -11,9 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlpriv.dialect.commands import (
-    CreateSynthetic,
-)
+from sqlpriv.dialect.commands import CreateSynthetic
 from sqlpriv.dialect.cursor import Cursor, refusal
 from sqlpriv.dialect.expression import expression
 from sqlpriv.dialect.grouping import Grouping, group_by

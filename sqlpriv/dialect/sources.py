@@ -15,17 +15,7 @@ from sqlpriv.dialect.cursor import Cursor, refusal
 from sqlpriv.dialect.expression import expression
 from sqlpriv.dialect.keywords import CONSTRUCTS, QUERY_HEADS
 from sqlpriv.dialect.tokens import Kind
-from sqlpriv.dialect.tree import (
-    Derived,
-    Item,
-    Joined,
-    Node,
-    Query,
-    Select,
-    Source,
-    Table,
-    Union,
-)
+from sqlpriv.dialect.tree import Derived, Item, Joined, Node, Query, Select, Source, Table, Union
 
 MAX_COPIES = 100
 """Uses of the queries of WITH, those inside others counted each time."""

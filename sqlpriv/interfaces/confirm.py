@@ -7,12 +7,8 @@ from typing import Any
 
 from sqlpriv import errors
 from sqlpriv.dialect import read
-from sqlpriv.dialect.commands import (
-    Plain,
-)
-from sqlpriv.dialect.tree import (
-    Select,
-)
+from sqlpriv.dialect.commands import Plain
+from sqlpriv.dialect.tree import Select
 from sqlpriv.session import Session
 
 

@@ -44,10 +44,7 @@ class Asked(NamedTuple):
 
 
 def joined(select: t.Select, contracts: Contracts) -> t.Select:
-    """Returns the statement with joins in the place of private subqueries about the row's own unit.
-
-    Others stay what they are.
-    """
+    """Returns the statement with private subqueries about the row's own unit as joins."""
     source = _derived(_source(select), contracts)
     made = _Joins(contracts, source)
     items = tuple(_written(item, made) for item in select.items)

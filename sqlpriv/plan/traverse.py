@@ -54,10 +54,15 @@ def with_aliases(node: Node, aliases: Mapping[str, Node]) -> Node:
 
 def conjuncts(node: Node | None) -> Iterator[Node]:
     """Yields the sides of nested ANDs, in the order written; nothing of None."""
-    if isinstance(node, Binary) and node.op == "and":
-        yield from conjuncts(node.left)
-        yield from conjuncts(node.right)
-    elif node is not None:
+    yield from () if node is None else sides("and", node)
+
+
+def sides(op: str, node: Node) -> Iterator[Node]:
+    """Yields the sides of nested operations of that name, in the order written."""
+    if isinstance(node, Binary) and node.op == op:
+        yield from sides(op, node.left)
+        yield from sides(op, node.right)
+    else:
         yield node
 
 

@@ -61,7 +61,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
         for s, run in enumerate(runs):
             run.learn(question.clique, release, s)
     for s, run in enumerate(runs):
-        run.model = knowing_zeros(space, graph, space.levels(s), 1.0)
+        run.model = knowing_zeros(space, graph, space.levels(s))
         run.model = fitted(run, options["engine"], BETWEEN if several else LAST)
     if several:
         _play(ask, runs, plan, options)

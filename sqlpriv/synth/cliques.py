@@ -50,7 +50,7 @@ def given(clique: Clique, levels: Levels) -> tuple[Clique, tuple[int | slice, ..
     return rest, tuple(levels[c] if c in levels else slice(None) for c in clique)
 
 
-def knowing_zeros(space: Space, graph: Graph, levels: Levels, total: float) -> CliqueModel | None:
+def knowing_zeros(space: Space, graph: Graph, levels: Levels) -> CliqueModel | None:
     """Returns the model, of the columns that are constrained, that knows what cannot be where
     some columns have these levels, and nothing else; None where that is nothing."""
     potentials: dict[Clique, Floats] = {}
@@ -59,7 +59,7 @@ def knowing_zeros(space: Space, graph: Graph, levels: Levels, total: float) -> C
         if rest:
             table = np.where(mask[at], IMPOSSIBLE, 0.0)
             potentials[rest] = table + potentials.get(rest, 0.0)
-    return made(potentials, graph, total) if potentials else None
+    return made(potentials, graph, 1.0) if potentials else None
 
 
 def made(potentials: Potentials, graph: Graph, total: float) -> CliqueModel:

@@ -60,7 +60,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
         for s, run in enumerate(runs):
             run.learn(question.clique, release, s)
     for s, run in enumerate(runs):
-        run.model = knowing_zeros(space, graph, space.levels(s), 1.0)
+        run.model = knowing_zeros(space, graph, space.levels(s))
         run.model = started(run, columns)
     if len(columns) > 1:
         whole = dict.fromkeys(closure(columns, options["degree"]), 1.0)

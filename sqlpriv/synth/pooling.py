@@ -136,7 +136,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
     everybody.take(layout.strata, sizes, sizes.values.reshape(layout.strata_sizes))
     for question, release in zip(ones.marginals[1:], marginals, strict=True):
         everybody.learn(question.clique, release, 0)
-    everybody.model = knowing_zeros(space, layout.graph, {}, 1.0)
+    everybody.model = knowing_zeros(space, layout.graph, {})
     everybody.model = fitted(everybody, options["engine"], BETWEEN)
     noise = sizes.sigma, sizes.price
     population = options["pooling"]

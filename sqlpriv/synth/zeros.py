@@ -10,7 +10,7 @@ bin) or leaves out (reals, too many cells) is rejected when rows are drawn: `dra
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import duckdb
@@ -24,7 +24,7 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.contract import TableContract
 from sqlpriv.plan import outputs
 from sqlpriv.plan.bind import Binder
-from sqlpriv.plan.traverse import everything
+from sqlpriv.plan.traverse import everything, sides
 from sqlpriv.synth.decode import MOST_VALUES, values_of
 from sqlpriv.synth.domain import Attribute, Domain
 from sqlpriv.synth.junction import Clique, Graph, mask_of
@@ -75,7 +75,7 @@ def impossible(text: str | None, contract: TableContract, domain: Domain) -> Zer
                 f'zeros is about published columns, and "{name.name}" is none',
                 hint=f"one of: {', '.join(domain.output)}",
             )
-    return Zeros(dialect.sql(where), tuple((dialect.sql(x), _names(x)) for x in _either(where)))
+    return Zeros(dialect.sql(where), tuple((dialect.sql(x), _names(x)) for x in sides("or", where)))
 
 
 def _predicate(text: str, table: str) -> t.Node:
@@ -87,14 +87,6 @@ def _predicate(text: str, table: str) -> t.Node:
         if not any((*others, found.order_by, found.limit, found.offset)):
             return found.where
     raise Refused("the option zeros is one predicate", hint="zeros = 'age < 15 AND married'")
-
-
-def _either(node: t.Node) -> Iterator[t.Node]:
-    if isinstance(node, t.Binary) and node.op == "or":
-        yield from _either(node.left)
-        yield from _either(node.right)
-    else:
-        yield node
 
 
 def _names(node: t.Node) -> frozenset[str]:

@@ -61,7 +61,7 @@ def both(make_kernel: MakeKernel) -> tuple[Kernel, Kernel]:
         make_kernel(f"CREATE TABLE people ({SCHEMA}); INSERT INTO people VALUES {rows}",
                     f"v{i}.duckdb", domains=DOMAINS)
         for i, rows in enumerate((f"{TARGET}, {OTHERS}", OTHERS))
-    )  # type: ignore[return-value]  # fmt: skip
+    )  # fmt: skip
 
 
 def seen(kernel: Kernel, *queries: a.Query) -> list[Any]:

@@ -7,8 +7,8 @@ import sqlpriv
 sa = pytest.importorskip("sqlalchemy")
 pytest.importorskip("IPython")
 pytest.importorskip("sql", reason="JupySQL is not installed")
-from IPython.core.interactiveshell import InteractiveShell  # noqa: E402
-from sqlalchemy.dialects import registry  # noqa: E402
+from IPython.core.interactiveshell import InteractiveShell  # noqa: E402 (after the checks)
+from sqlalchemy.dialects import registry  # noqa: E402 (likewise)
 
 registry.register("sqlpriv", "sqlpriv.interfaces.sqlalchemy", "SqlprivDialect")
 

@@ -14,7 +14,7 @@ import sqlpriv
 sa = pytest.importorskip("sqlalchemy", reason='pip install "sqlpriv[sqlalchemy]"')
 from sqlalchemy.dialects import registry  # noqa: E402 (after the check that it is there)
 
-from sqlpriv.interfaces import reflection  # noqa: E402
+from sqlpriv.interfaces import reflection  # noqa: E402 (likewise)
 
 # Tests run from a checkout too, where no entry point is installed; the one there is, is read below.
 registry.register("sqlpriv", "sqlpriv.interfaces.sqlalchemy", "SqlprivDialect")

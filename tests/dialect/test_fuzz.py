@@ -4,13 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlpriv.dialect import complete, default_name, read, split, sql
-from sqlpriv.dialect.commands import (
-    Plain,
-)
+from sqlpriv.dialect.commands import Plain
 from sqlpriv.dialect.keywords import CONSTRUCTS, RESERVED
-from sqlpriv.dialect.tree import (
-    Select,
-)
+from sqlpriv.dialect.tree import Select
 from sqlpriv.errors import ProgrammingError, Refused
 
 SIGNS = ["(", ")", ",", ".", ";", "=", "<", "<>", "+", "-", "*", "/", "//", "%", "||", "::",

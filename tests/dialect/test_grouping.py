@@ -8,13 +8,8 @@ import duckdb
 import pytest
 
 from sqlpriv.dialect import read
-from sqlpriv.dialect.commands import (
-    Plain,
-)
-from sqlpriv.dialect.tree import (
-    Name,
-    Select,
-)
+from sqlpriv.dialect.commands import Plain
+from sqlpriv.dialect.tree import Name, Select
 
 CASES = [
     "ROLLUP (a, b, c)",

@@ -7,14 +7,8 @@ import duckdb
 import pytest
 
 from sqlpriv.dialect import read, wanted
-from sqlpriv.dialect.commands import (
-    SetOption,
-)
-from sqlpriv.dialect.tree import (
-    Binary,
-    Literal,
-    Name,
-)
+from sqlpriv.dialect.commands import SetOption
+from sqlpriv.dialect.tree import Binary, Literal, Name
 from sqlpriv.errors import DataError, ProgrammingError, Refused
 
 EVIL = "'; DROP TABLE t; --"

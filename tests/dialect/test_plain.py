@@ -9,10 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlpriv.dialect import read
-from sqlpriv.dialect.commands import (
-    Describe,
-    Plain,
-)
+from sqlpriv.dialect.commands import Describe, Plain
 from sqlpriv.dialect.sources import tables
 from sqlpriv.errors import PermissionDenied, Refused
 

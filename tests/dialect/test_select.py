@@ -3,20 +3,8 @@
 import pytest
 
 from sqlpriv.dialect import read
-from sqlpriv.dialect.commands import (
-    CreateSynthetic,
-    Explain,
-    Plain,
-)
-from sqlpriv.dialect.tree import (
-    Binary,
-    Call,
-    Literal,
-    Name,
-    Order,
-    Select,
-    Stratify,
-)
+from sqlpriv.dialect.commands import CreateSynthetic, Explain, Plain
+from sqlpriv.dialect.tree import Binary, Call, Literal, Name, Order, Select, Stratify
 from sqlpriv.errors import Refused
 
 

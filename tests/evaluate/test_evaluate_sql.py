@@ -78,7 +78,7 @@ def test_the_figures_are_those_of_plain_sql(owner: Session) -> None:
     assert found["mean, synthetic", "age", "sex = 1, race = 3"] == pytest.approx(
         made["a"][0].as_py()
     )
-    assert 0 < found["workload error", "1-way marginals", None] < 0.3  # type: ignore[operator]
+    assert 0 < found["workload error", "1-way marginals", None] < 0.3
     assert (
         sum(m == "workload error" for m, _, _ in found) == 2 * (1 + 8) + 1
     )  # 3-way: the whole only
@@ -90,7 +90,7 @@ def test_a_classifier_is_tested_on_held_out_rows_or_says_that_it_is_not(owner: S
     seen = owner.execute(f"{EVALUATE} OPTIONS (target = 'employed')", progress=told.append)
     assert [p.done for p in told] == list(range(6))
     assert {p.of for p in told} == {6}
-    notes = {r["note"] for r in seen.table.to_pylist() if r["measure"] == "accuracy"}  # type: ignore[union-attr]
+    notes = {r["note"] for r in seen.table.to_pylist() if r["measure"] == "accuracy"}
     assert notes == {"tested on rows that the synthesizer was given"}
     held = owner.execute(
         f"{EVALUATE} OPTIONS (target = 'employed', positive = false, held_out = 'others')"

@@ -32,7 +32,7 @@ def cursor(owner):
 def test_module_attributes():
     assert (sqlpriv.apilevel, sqlpriv.threadsafety, sqlpriv.paramstyle) == ("2.0", 1, "qmark")
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        sqlpriv.nonsense  # noqa: B018
+        sqlpriv.nonsense  # noqa: B018 (the name is looked up)
 
 
 def test_errors_are_attributes_of_connections(owner):

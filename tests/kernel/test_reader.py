@@ -96,7 +96,7 @@ def test_a_vault_that_is_swapped_while_it_is_opened_is_refused(
 
     def swapping(*args: object, **named: object) -> duckdb.DuckDBPyConnection:
         other.rename(vault)
-        return connect(*args, **named)  # type: ignore[arg-type]  # as they came
+        return connect(*args, **named)  # as they came
 
     with monkeypatch.context() as patched:
         patched.setattr(reading.duckdb, "connect", swapping)

@@ -454,7 +454,7 @@ def expressions(wanted: Type, depth: int) -> st.SearchStrategy[a.Expr]:
                     lambda e: a.Bin(e, tuple(sorted({v for v in LITERALS[t] if v is not None})))
                 )
             )
-        )  # type: ignore[type-var]
+        )
     return st.one_of(choices)
 
 

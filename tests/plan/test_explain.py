@@ -8,9 +8,7 @@ import numpy as np
 import pytest
 from exact_people import BUDGET, PEOPLE, PURE, planned, select
 
-from sqlpriv.dialect.commands import (
-    CreateSynthetic,
-)
+from sqlpriv.dialect.commands import CreateSynthetic
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.budget import Price, Rho, epsilon_of
 from sqlpriv.plan.explain import explain
@@ -95,7 +93,7 @@ def test_pure_budgets_have_no_rho() -> None:
 
 
 def _synthetic(sql: str, **options: object) -> SyntheticPlan:
-    statement = CreateSynthetic("s", select(sql), "mst", tuple(options.items()))  # type: ignore[arg-type]
+    statement = CreateSynthetic("s", select(sql), "mst", tuple(options.items()))
     return plan_synthetic(statement, PEOPLE, BUDGET, 0.5)
 
 

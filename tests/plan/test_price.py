@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlpriv.errors import Refused
-from sqlpriv.kernel.budget import Epsilon, Price, Rho
+from sqlpriv.kernel.budget import Budget, Epsilon, Price, Rho
 from sqlpriv.plan.parts import Plan
 from sqlpriv.plan.plan import plan
 from sqlpriv.plan.price import price_of
@@ -19,17 +19,17 @@ OUTPUTS = ["COUNT(*)", "COUNT(hours)", "SUM(income)", "SUM(debt)", "AVG(income)"
            "VARIANCE(income)", "STDDEV(age)", "SUM(7)"]  # fmt: skip
 
 
-def _planned(outputs: list[str], budget: object = BUDGET) -> Plan:
+def _planned(outputs: list[str], budget: Budget = BUDGET) -> Plan:
     sql = f"SELECT {', '.join(outputs)} FROM people STRATIFY BY sex"
-    return planned(sql, budget)  # type: ignore[arg-type]
+    return planned(sql, budget)
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from(OUTPUTS), min_size=1), st.sampled_from([BUDGET, PURE]))
-def test_the_shares_add_up_to_the_price(outputs: list[str], budget: object) -> None:
+def test_the_shares_add_up_to_the_price(outputs: list[str], budget: Budget) -> None:
     found = _planned(outputs, budget)
     assert sum(m.price.nano for m in found.measurements) == found.price.nano
-    assert found.price == price_of(budget, 0.5)  # type: ignore[arg-type]
+    assert found.price == price_of(budget, 0.5)
     assert all(m.price.nano > 0 for m in found.measurements)
 
 
@@ -41,7 +41,7 @@ def _loss(found: Plan, shares: np.ndarray, price: Price) -> float:
 
 
 @pytest.mark.parametrize("budget", [BUDGET, PURE], ids=["zcdp", "pure"])
-def test_no_other_split_has_a_smaller_error(budget: object) -> None:
+def test_no_other_split_has_a_smaller_error(budget: Budget) -> None:
     found = _planned(["COUNT(*)", "AVG(income)", "SUM(debt)", "VARIANCE(age)"], budget)
     shares = np.array([float(m.price.nano) for m in found.measurements])
     best, rng = _loss(found, shares, found.price), np.random.default_rng(5)
@@ -61,8 +61,8 @@ def test_what_errs_most_gets_more_than_it_does_where_errors_are_added_up() -> No
     ratio = got / got.sum() / (added / added.sum())
     count, mean, total = (of / got**2).sum(axis=1)
     assert count < mean < total
-    assert ratio[paid.index(found.output.recipes[2].total)] > 1.03  # type: ignore[arg-type]
-    assert ratio[paid.index(found.output.recipes[0].count)] < 0.98  # type: ignore[arg-type]
+    assert ratio[paid.index(found.output.recipes[2].total)] > 1.03
+    assert ratio[paid.index(found.output.recipes[0].count)] < 0.98
 
 
 def test_the_coefficients_are_the_derivatives_at_a_typical_cell() -> None:
@@ -97,11 +97,11 @@ def test_a_statement_s_own_price_goes_before_the_session_s() -> None:
     ],
 )
 def test_a_price_that_cannot_be_is_refused(
-    options: str, budget: object, session: float | None, message: str
+    options: str, budget: Budget, session: float | None, message: str
 ) -> None:
     sql = f"SELECT WITH DIFFERENTIAL_PRIVACY {options} COUNT(*), AVG(income) FROM people"
     with pytest.raises(Refused, match=message) as caught:
-        plan(select(sql), PEOPLE, budget, session)  # type: ignore[arg-type]
+        plan(select(sql), PEOPLE, budget, session)
     assert caught.value.hint
 
 

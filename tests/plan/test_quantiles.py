@@ -14,7 +14,7 @@ from sqlpriv.answer import answer
 from sqlpriv.errors import Refused
 from sqlpriv.estimate.levels import best
 from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import NANO, Epsilon, Rho
+from sqlpriv.kernel.budget import NANO, Budget, Epsilon, Rho
 from sqlpriv.kernel.noise import chooser
 from sqlpriv.plan.levels import choosing, noisy
 from sqlpriv.plan.rules import Recipe
@@ -22,8 +22,8 @@ from sqlpriv.plan.rules import Recipe
 ASK = "SELECT WITH DIFFERENTIAL_PRIVACY"
 
 
-def asked(sql: str, budget: object = BUDGET) -> list[type]:
-    return [type(m.query) for m in planned(f"{ASK} {sql}", budget).measurements]  # type: ignore[arg-type]
+def asked(sql: str, budget: Budget = BUDGET) -> list[type]:
+    return [type(m.query) for m in planned(f"{ASK} {sql}", budget).measurements]
 
 
 def levels(k: int, rank: tuple[int, int] | None = (1, 2)) -> a.Level:
@@ -73,7 +73,7 @@ def test_the_predicted_error_of_rank_covers(kind: type[Rho] | type[Epsilon]) -> 
 def test_best_is_the_level_that_holds_the_rank() -> None:
     counts = np.array([[5.0, 0.0, 4.0, 1.0], [0.0, 0.0, 0.0, 9.0]])
     for rank, expected in (((1, 2), [0, 3]), ((9, 10), [2, 3]), (None, [0, 3])):
-        recipe = Recipe("level", None, rank=rank)  # type: ignore[arg-type]
+        recipe = Recipe("level", None, rank=rank)
         assert best(recipe, counts).tolist() == expected
 
 

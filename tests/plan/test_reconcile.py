@@ -62,7 +62,7 @@ def _errors(together: bool) -> tuple[float, float, float]:
         _, whole = _levels(noisy, v, share, own if together else float(share @ noisy), 0.8)
         found.append([share @ noisy, own, float(whole.values)])
     errors = np.sqrt(((np.array(found) - share @ m) ** 2).mean(axis=0))
-    return tuple(errors)  # type: ignore[return-value]
+    return tuple(errors)
 
 
 def test_the_measured_error_is_below_both() -> None:

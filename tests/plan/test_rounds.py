@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -15,9 +16,9 @@ from hypothesis import strategies as st
 
 from sqlpriv.errors import DataError
 from sqlpriv.estimate import means, quantile, tails
-from sqlpriv.estimate.rounds import asked
+from sqlpriv.estimate.rounds import Measure, asked
 from sqlpriv.kernel.algebra import Bin, Col, Count, Sum
-from sqlpriv.kernel.budget import Epsilon, Price, Rho
+from sqlpriv.kernel.budget import Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.contract import Type
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.plan.aggregates import Aggregate
@@ -34,16 +35,16 @@ def people() -> Iterator[duckdb.DuckDBPyConnection]:
     connection.close()
 
 
-def _plan(using: str, options: str = "", budget: object = BUDGET) -> Plan:
+def _plan(using: str, options: str = "", budget: Budget = BUDGET) -> Plan:
     sql = f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5{options}) "
     sql += f"sex, AVG(income USING {using}) AS a FROM people STRATIFY BY sex"
-    return planned(sql, budget)  # type: ignore[arg-type]
+    return planned(sql, budget)
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.sampled_from(["quantile", "coinpress"]), st.integers(1, 10), st.booleans(),
        st.sampled_from([BUDGET, PURE]))  # fmt: skip
-def test_all_prices_add_up(using: str, steps: int, declared: bool, budget: object) -> None:
+def test_all_prices_add_up(using: str, steps: int, declared: bool, budget: Budget) -> None:
     options = f", coinpress_steps = {steps}" + (", coinpress_sigma = 9" if declared else "")
     plan = _plan(using, options, budget)
     parts: list[Price] = [m.price for m in plan.measurements]
@@ -92,17 +93,17 @@ SIGMA_N = 2.0
 """What a count's noise is taken to be below; everything else is scaled from it by its price."""
 
 
-def _measure(values: list[np.ndarray], price: Price, rng: np.random.Generator):  # type: ignore[no-untyped-def]
+def _measure(values: list[np.ndarray], price: Price, rng: np.random.Generator) -> Measure:
     """A gate over two strata of given values, with Gaussian noise of the scale that was paid."""
 
-    def answer(query: object) -> np.ndarray:
+    def answer(query: Any) -> np.ndarray:
         inner = edges(-1000.0, 1000.0)
         if isinstance(query, Count):
             return np.bincount(np.digitize(np.concatenate(values), inner), minlength=len(inner) + 1)
-        if isinstance(query.of, Bin):  # type: ignore[attr-defined]
+        if isinstance(query.of, Bin):
             return np.array([(np.digitize(x, inner) - len(inner) / 2).sum() for x in values])
-        square = query.lower == 0  # type: ignore[attr-defined]
-        unit = query.of.args[0] if square else query.of  # type: ignore[attr-defined]
+        square = query.lower == 0
+        unit = query.of.args[0] if square else query.of
         centres, inverse = unit.args[0].args[1].numbers, unit.args[1].numbers
         found = []
         for x, centre, one in zip(values, centres, inverse, strict=True):
@@ -302,16 +303,16 @@ def test_strata_beside_a_population_figure_are_asked_in_rounds_from_smaller_widt
 
 
 @pytest.mark.parametrize("budget", [BUDGET, PURE])
-def test_an_automatic_share_is_the_least_that_keeps_the_populations_cost(budget: object) -> None:
+def test_an_automatic_share_is_the_least_that_keeps_the_populations_cost(budget: Budget) -> None:
     sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, population_share = {}) "
     sql += "AVG(income) AS a FROM people STRATIFY BY sex"
-    auto = planned(sql.format("auto"), budget)  # type: ignore[arg-type]
+    auto = planned(sql.format("auto"), budget)
     share = auto.given.population_share
     kind = type(auto.price)
     assert population_cost(2, kind, share) <= AUTO_COST < population_cost(2, kind, share - 0.01)
-    written = planned(sql.format(share), budget)  # type: ignore[arg-type]
+    written = planned(sql.format(share), budget)
     assert written.measurements == auto.measurements
-    assert planned(sql.replace(" STRATIFY BY sex", "").format("auto"), budget).output.own == ()  # type: ignore[arg-type]
+    assert planned(sql.replace(" STRATIFY BY sex", "").format("auto"), budget).output.own == ()
 
 
 def test_more_cells_than_fit_into_the_sql_are_asked_in_one_round() -> None:

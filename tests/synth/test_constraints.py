@@ -66,9 +66,10 @@ def test_no_row_is_impossible(method, strata):
 MARRIED = "married AND age < 20 AND sex = 'm'"
 
 
-@pytest.mark.parametrize("method", ["aim", "mwem"])
+@pytest.mark.parametrize(
+    ("method", "options"), [("aim", {}), ("aim", {"pooling": 0}), ("mwem", {})]
+)
 @pytest.mark.parametrize("strata", [(), ("sex",)])
-@pytest.mark.parametrize("options", [{}, {"pooling": 0}])
 def test_trees_keep_to_zeros_and_nothing_is_drawn_twice(method, strata, options, monkeypatch):
     """Bins end at 20 and at 80, so both constraints are of whole cells; one names the column of the
     strata. Twin: 85 cuts through a bin, and rows are drawn anew."""
@@ -79,8 +80,6 @@ def test_trees_keep_to_zeros_and_nothing_is_drawn_twice(method, strata, options,
         return before(table, zeros)
 
     monkeypatch.setattr(drawing, "_broken", counted)
-    if method == "mwem":
-        options = {}
     rule = f"({MARRIED}) OR (age >= 80 AND NOT married)"
     out = made(method, strata, zeros=rule, bins=10, **options)
     assert len(looked) == 2  # once of them, when the statement is checked, on one row

@@ -26,7 +26,10 @@ def pairwise(rows: int = 4_000, seed: int = 0) -> dict[str, list[int]]:
     """b follows a and d follows c; e is by itself. s is 0 or 1, and inside 1 it is a and c."""
     rng = np.random.default_rng(seed)
     a, c, e, s = (rng.integers(0, k, rows) for k in (4, 4, 4, 2))
-    near = lambda x: np.where(rng.random(rows) < 0.9, x, rng.integers(0, 4, rows))  # noqa: E731
+
+    def near(x: np.ndarray) -> np.ndarray:
+        return np.where(rng.random(rows) < 0.9, x, rng.integers(0, 4, rows))
+
     columns = {"a": a, "b": np.where(s == 0, near(a), e), "c": c, "d": near(c), "e": e, "s": s}
     return {name: values.tolist() for name, values in columns.items()}
 

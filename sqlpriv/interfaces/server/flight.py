@@ -195,7 +195,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
             raise DataError(str(error)) from None
 
     def _prepare(self, context: Context, client: Client, body: bytes) -> Iterator[bytes]:
-        sql = _expected(body, "ActionCreatePreparedStatementRequest").query
+        sql = m.expected(body, "ActionCreatePreparedStatementRequest").query
         statement = Statement(sql, dialect.wanted(sql))
         made = {}
         if statement.names:
@@ -208,7 +208,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         )
 
     def _close_prepared(self, _: Context, client: Client, body: bytes) -> Iterator[bytes]:
-        command = _expected(body, "ActionClosePreparedStatementRequest")
+        command = m.expected(body, "ActionClosePreparedStatementRequest")
         self._sessions.forget(client.user, command.prepared_statement_handle)
         yield from ()
 
@@ -217,7 +217,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         yield m.message("CancelFlightInfoResult", m.FLIGHT, status=status).SerializeToString()
 
     def _cancel_query(self, _: Context, client: Client, body: bytes) -> Iterator[bytes]:
-        status = self._cancel(client, _expected(body, "ActionCancelQueryRequest").info)
+        status = self._cancel(client, m.expected(body, "ActionCancelQueryRequest").info)
         yield m.wrap("ActionCancelQueryResult", result=status)
 
     def _cancel(self, client: Client, data: bytes) -> int:
@@ -285,13 +285,6 @@ def _read(data: bytes) -> tuple[str, Any]:
         return m.unwrap(data)
     except ValueError as error:
         raise DataError(str(error)) from None
-
-
-def _expected(body: bytes, wanted: str) -> Any:
-    name, command = m.unwrap(body)
-    if name != wanted:
-        raise ValueError(f"the message is no {wanted}")
-    return command
 
 
 def _count(writer: Any, changed: int) -> None:

@@ -119,6 +119,18 @@ def unwrap(data: bytes) -> tuple[str, Any]:
     return name, found
 
 
+def expected(body: bytes, wanted: str) -> Any:
+    """Returns the command that the bytes hold.
+
+    Raises:
+        ValueError: It is not the one of that name.
+    """
+    name, command = unwrap(body)
+    if name != wanted:
+        raise ValueError(f"the message is no {wanted}")
+    return command
+
+
 def parse(name: str, data: bytes, package: str = FLIGHT) -> Any:
     """Returns the bare message of that name that the bytes hold.
 

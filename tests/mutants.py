@@ -52,17 +52,18 @@ MUTANTS = (
            "WHEN x < low THEN low", "WHEN x < low THEN x", ORACLES),
     Mutant("NaN is a number", "udfs/number.sql",
            "CASE WHEN isnan(x) THEN NULL ELSE x END", "x", f"{ORACLES} {RENDER}"),
-    Mutant("a bin is open at its lower edge", K + "scope.py",
+    Mutant("a bin is open at its lower edge", K + "expressions.py",
            "WHEN {at} >= {literal(e)}", "WHEN {at} > {literal(e)}", RENDER),
     Mutant("the lattice is clamped too late", "udfs/quantise.sql",
            "-steps::DOUBLE, steps::DOUBLE", "-2 * steps::DOUBLE, 2 * steps::DOUBLE", SENSITIVITY),
-    Mutant("a rounded end of a clamp is left as it is", K + "scope.py",
-           'return f"sqlpriv_clamp({whole}, {ends})"', "return whole", SENSITIVITY),
-    Mutant("whole numbers are not centred", K + "scope.py",
+    Mutant("a rounded end of a clamp is left as it is", K + "expressions.py",
+           "{self.stored(of) if plain else whole}, {ends})", "{self.stored(of)}, {ends})\" if plain"
+           ' else f"{whole}', SENSITIVITY),
+    Mutant("whole numbers are not centred", K + "expressions.py",
            'how = f"2 * sum({{0}}) - {ends}"', 'how = "2 * sum({0})"', SENSITIVITY),
-    Mutant("the count that centres a sum may overflow", K + "scope.py",
+    Mutant("the count that centres a sum may overflow", K + "expressions.py",
            "CAST(count({{0}}) AS HUGEINT)", "count({{0}})", RENDER),
-    Mutant("a long integer is read as a short one", K + "scope.py",
+    Mutant("a long integer is read as a short one", K + "expressions.py",
            '"USMALLINT", "INTEGER"), "INTEGER"', '"USMALLINT", "INTEGER", "BIGINT"), "INTEGER"',
            f"{ORACLES} {RENDER}"),
     Mutant("a look at the file gives up the lock on it", K + "reader.py",
@@ -80,7 +81,7 @@ MUTANTS = (
     Mutant("moments near the ends of time are cut down, too", K + "operations.py",
            "CASE WHEN {0} BETWEEN DATE '100000-01-01 (BC)' AND DATE '200000-01-01' THEN {0} END",
            "{0}", RENDER),
-    Mutant("equal values are counted again", K + "scope.py",
+    Mutant("equal values are counted again", K + "expressions.py",
            '"count(DISTINCT {0})" if', '"count({0})" if', SENSITIVITY),
     Mutant("different values are counted by all keys of a batch", K + "gate.py",
            "alone = query if isinstance(query, a.Distinct) else None", "alone = None", GATE),
@@ -92,11 +93,11 @@ MUTANTS = (
            'f"AND {at} = {text} "', '""', SENSITIVITY),
     Mutant("which rows are kept is not keyed", K + "render.py",
            'row = f"hash(hash({key}::UBIGINT,', 'row = f"hash(hash(0::UBIGINT,', SENSITIVITY),
-    Mutant("a number is picked for the next cell", K + "scope.py",
+    Mutant("a number is picked for the next cell", K + "expressions.py",
            'self._once(cell)} + 1)', 'self._once(cell)} + 2)', RENDER),
-    Mutant("a column of the table passes for what is picked", K + "scope.py",
+    Mutant("a column of the table passes for what is picked", K + "expressions.py",
            """while f'"{made}"' in taken:""", "while False:", RENDER),
-    Mutant("one column holds whatever is picked", K + "scope.py",
+    Mutant("one column holds whatever is picked", K + "expressions.py",
            'f"sqlpriv_once{len(self.layers)}"', '"sqlpriv_once"', RENDER),
     Mutant("`within` is not filtered", K + "render.py",
            "if query.within is not None:", "if False:", RENDER),
@@ -221,9 +222,9 @@ MUTANTS = (
     # --- charge, read, noise, seal ---
     Mutant("the charge comes after the read", K + "gate.py",
            "charge = self._charge(asked)\n"
-           "            for text, part in zip(texts, parts, strict=True):\n"
+           "            for text, part in zip(texts, cut, strict=True):\n"
            "                exact |= reader.cells(text, part)\n",
-           "for text, part in zip(texts, parts, strict=True):\n"
+           "for text, part in zip(texts, cut, strict=True):\n"
            "                exact |= reader.cells(text, part)\n"
            "            charge = self._charge(asked)\n", GATE),
     Mutant("a cheap answer is replayed at a higher price", K + "ledger.py",

@@ -35,10 +35,8 @@ Exact = dict[a.Query, list[int]]
 
 
 class Allowance(AbstractContextManager["Allowance"]):
-    """What one statement may ask and spend: up to `limit`, and nothing once closed.
-
-    Until then exact marginals of a selection are kept for the next; they leave through noise alone.
-    """
+    """What one statement may ask and spend: up to `limit`, nothing once closed. Till then the exact
+    marginals of a selection are kept for the next; they leave through noise alone."""
 
     def __init__(
         self, kernel: Kernel, contract: TableContract, limit: Price, principal: str, text: str
@@ -168,12 +166,10 @@ class Allowance(AbstractContextManager["Allowance"]):
             return self._charge(asked), exact
         with Reader(self._kernel.vault) as reader:
             key = self._current(reader).hash_key
-            parts = [
-                g[i : i + TOGETHER] for g in groups.values() for i in range(0, len(g), TOGETHER)
-            ]
-            texts = [render(part, self.contract, key) for part in parts]
+            cut = [g[i : i + TOGETHER] for g in groups.values() for i in range(0, len(g), TOGETHER)]
+            texts = [render(part, self.contract, key) for part in cut]
             charge = self._charge(asked)
-            for text, part in zip(texts, parts, strict=True):
+            for text, part in zip(texts, cut, strict=True):
                 exact |= reader.cells(text, part)
         return charge, exact
 

@@ -90,10 +90,8 @@ class Ledger(LedgerFile):
             return last, bodies
 
     def set_budget(self, budget: Budget, principal: str, holder: str = "") -> None:
-        """Replaces the budget of a unit table, or somebody's ceiling under it.
-
-        What was spent stays spent, and of one kind, which is that of the ceilings, too.
-        """
+        """Replaces the budget of a unit table, or somebody's ceiling under it. What was spent stays
+        spent, and of one kind, which is that of the ceilings, too."""
         unit, total = budget.unit_table.lower(), budget.total
         with self.begin("IMMEDIATE") as db:
             own, holders = self.account(unit), {*self.holders(unit)}

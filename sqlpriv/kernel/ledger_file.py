@@ -39,10 +39,8 @@ _PASSING = {"PERM", "BUSY", "LOCKED", "NOMEM", "READONLY", "INTERRUPT", "IOERR",
 
 
 class LedgerFile:
-    """An open file, made for its owner alone (0600) where there is none; threads may share it.
-
-    All raise LedgerError for a file that is damaged or not ours, OperationalError for a busy one.
-    """
+    """An open file, made for its owner alone (0600) where there is none; threads may share it. All
+    raise LedgerError for a file that is damaged or not ours, OperationalError for a busy one."""
 
     def __init__(self, path: Path | str) -> None:
         path = Path(path)

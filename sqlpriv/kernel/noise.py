@@ -34,10 +34,8 @@ _INTEGERS = domains.vector_domain(domains.atom_domain(T="i64"))
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """A mechanism whose price has been checked; a draw's standard deviation is `sigma`.
-
-    For the discrete Gaussian it is `scale`: a bound, tight within 1e-6 above 1 (arXiv:2004.00010).
-    """
+    """A mechanism whose price has been checked; a draw's standard deviation is `sigma`: that of the
+    discrete Gaussian is `scale`, a bound, tight within 1e-6 above 1 (arXiv:2004.00010)."""
 
     sigma: float
     scale: float

@@ -112,8 +112,7 @@ class Reader(AbstractContextManager["Reader"]):
                 required &= type_ is not Type.REAL  # NOT NULL is no promise that there is no NaN
                 columns = (*known.columns, Column(column, type_, sql_type, None, required))
                 alone = known.unique | ({column.lower()} if unique else set())
-                made = replace(known, columns=columns, unique=alone, collated=collated)
-                tables[table] = made
+                tables[table] = replace(known, columns=columns, unique=alone, collated=collated)
             if len(CATALOGS) >= 64:
                 CATALOGS.clear()
             CATALOGS[self.fingerprint] = tuple(tables.values())

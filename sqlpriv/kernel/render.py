@@ -17,8 +17,9 @@ from itertools import accumulate
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import TableContract, Type
+from sqlpriv.kernel.expressions import ROW
 from sqlpriv.kernel.literals import levels, name
-from sqlpriv.kernel.scope import ROW, Scope
+from sqlpriv.kernel.scope import Scope
 
 KEEP_ALL = "SELECT * FROM rows"
 MACROS = tuple(

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Price
-from sqlpriv.kernel.contract import MAX_INTEGER, PrivacyUnit, TableContract, Type
+from sqlpriv.kernel.contract import MAX_INTEGER, Number, PrivacyUnit, TableContract, Type
 from sqlpriv.kernel.release import Measurement
 
 REAL_STEPS = 2**40
@@ -73,6 +73,18 @@ def lattice_of(query: a.Query, type_: Type | None) -> Lattice:
     if type_ is Type.INTEGER:
         return Lattice(middle, Fraction(1, 2), int(upper - lower))
     return Lattice(middle, (upper - lower) / (2 * REAL_STEPS), REAL_STEPS)
+
+
+def fold_ends(fold: a.Fold) -> tuple[Number, Number]:
+    """Returns the public ends of what a fold gives: what is beyond is clamped when used."""
+    if not (1 <= fold.reach <= 10**6 and fold.kind in ("count", "distinct", "sum", "min", "max")):
+        raise KernelError("this is no aggregate inside a unit")
+    low, high = fold.lower, fold.upper
+    if fold.kind == "sum":
+        low, high = min(low, low * fold.reach), max(high, high * fold.reach)
+        if not -MAX_INTEGER < low <= high < MAX_INTEGER:
+            raise Refused("the sums of units lie within ±2^62")
+    return (0, fold.reach) if fold.kind in ("count", "distinct") else (low, high)
 
 
 def bound_of(relation: a.Relation, contract: TableContract) -> PrivacyUnit:

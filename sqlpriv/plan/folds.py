@@ -9,7 +9,7 @@ from sqlpriv.dialect import default_name
 from sqlpriv.dialect import tree as t
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import Type
-from sqlpriv.kernel.scope import fold_ends
+from sqlpriv.kernel.sensitivity import fold_ends
 from sqlpriv.plan.aggregates import calls, is_aggregate
 from sqlpriv.plan.bind import Binder
 from sqlpriv.plan.literals import refuse

@@ -87,7 +87,8 @@ class OwnerEngine:
             try:
                 self._duckdb = duckdb.connect(str(self.vault))
             except duckdb.Error as error:
-                if "lock" in str(error).lower() or "configuration" in str(error).lower():
+                said = str(error).lower()
+                if any(word in said for word in ("lock", "configuration", "already attached")):
                     raise VaultBusy(
                         f"the vault {self.vault.name} is in use; close the other sessions first"
                     ) from error

@@ -1,10 +1,13 @@
 """The shape of the house: which way imports point, what is light, how much an auditor reads."""
 
+import ast
+import io
 import os
 import shutil
 import subprocess
 import sys
 import time
+import tokenize
 from pathlib import Path
 
 import pytest
@@ -18,7 +21,20 @@ HEAVY = {
     "duckdb", "numpy", "opendp", "jax", "mbi", "pandas", "pyarrow", "polars", "sqlglot", "rich",
     "click", "prompt_toolkit",
 }  # fmt: skip
-KERNEL_LINES = 3_000
+KERNEL_LINES = 2_000
+"""Of code: what is claimed, and why it holds, may take more."""
+KERNEL_LINES_IN_ALL = 3_100
+
+
+def code_lines(text):
+    """Returns how many lines hold code, not only a comment or a docstring."""
+    said = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Expr)]
+    said = [node for node in said if isinstance(node.value, ast.Constant)]
+    documented = {line for node in said for line in range(node.lineno, node.end_lineno + 1)}
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return len(
+        {t.start[0] for t in tokens if t.string.strip() and t.type != tokenize.COMMENT} - documented
+    )
 
 
 def lint(root):
@@ -100,8 +116,14 @@ def test_importing_takes_a_moment():
 
 
 def test_an_auditor_can_read_the_kernel():
-    lines = sum(len(path.read_text().splitlines()) for path in (PACKAGE / "kernel").glob("*.py"))
-    assert 500 < lines <= KERNEL_LINES
+    texts = [path.read_text() for path in (PACKAGE / "kernel").glob("*.py")]
+    assert 500 < sum(map(code_lines, texts)) <= KERNEL_LINES
+    assert sum(len(text.splitlines()) for text in texts) <= KERNEL_LINES_IN_ALL
+
+
+def test_only_code_counts_as_code():
+    text = '"""A module,\nof two."""\n\n# why\na = (\n    1,  # one\n)\n"""What a is."""\n'
+    assert code_lines(text) == 3
 
 
 def test_the_public_names_are_sorted_and_there():

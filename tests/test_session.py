@@ -16,7 +16,9 @@ from sqlpriv.errors import (
     PermissionDenied,
     ProgrammingError,
     Refused,
+    VaultBusy,
 )
+from sqlpriv.kernel.reader import Reader
 from sqlpriv.session import Result, Session
 
 PEOPLE = """
@@ -288,6 +290,14 @@ def test_python_variables_are_not_tables(analyst: Session) -> None:
     with pytest.raises((Refused, ProgrammingError)):
         analyst.execute("SELECT * FROM t, hidden")
     assert hidden.num_rows == 1
+
+
+def test_an_owner_waits_for_those_who_read(vault: Path) -> None:
+    with Session(vault, role="owner") as owner:
+        with Reader(vault), pytest.raises(VaultBusy, match="is in use"):
+            owner.execute("INSERT INTO secrets VALUES (2)")
+        owner.execute("INSERT INTO secrets VALUES (2)")
+        assert rows(owner.execute("SELECT sum(x) AS x FROM secrets")) == [{"x": 3}]
 
 
 def test_an_open_transaction_is_finished_first(vault: Path) -> None:

@@ -5,9 +5,7 @@ Claim: nothing that the engine says leaves this file but exact integers for the 
 error texts quote values; they are dropped, chain and all.
 """
 
-import hashlib
 import math
-import os
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -21,22 +19,14 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from sqlpriv.errors import OperationalError, ReadFailed, VaultBusy
+from sqlpriv.errors import OperationalError, ReadFailed
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.contract import Column, TableContract, Type
+from sqlpriv.kernel.engine import attach, detach
 from sqlpriv.kernel.literals import name
 from sqlpriv.kernel.operations import type_of
 from sqlpriv.kernel.render import MACROS, parts
 
-SEALED_CONFIG: dict[str, str | bool | int | float | list[str]] = {
-    "enable_external_access": False,
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-    "allow_community_extensions": False,
-    "memory_limit": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') >> 21} MiB",
-    "lock_configuration": True,
-}
-"""No files but the vault, no network, no extensions, half of the memory, no way to change that."""
 TIMEOUT_SECONDS = 600.0
 """A read takes no longer. As the limit of memory, it is one for all: it says nothing else."""
 MACROS_THERE = """SELECT count(*) FROM duckdb_functions()
@@ -45,8 +35,6 @@ _PLAIN: set[str] = set()  # fingerprints of vaults that were seen to hold no mac
 Catalog = tuple[TableContract, ...]
 CATALOGS: dict[str, Catalog] = {}  # by fingerprint
 CATALOG = resources.files("sqlpriv.kernel").joinpath("catalog.sql").read_text("utf-8")
-_VAULTS: list[int] = []
-_LOOKING = threading.Lock()
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -74,29 +62,17 @@ class Reader(AbstractContextManager["Reader"]):
     def __init__(self, vault: Path) -> None:
         if not vault.exists():
             raise OperationalError(f"there is no vault {vault.name}; an owner's session makes one")
-        failure = ""
-        try:
-            self.fingerprint = fingerprint(vault)
-            self._duckdb = duckdb.connect(str(vault), read_only=True, config=SEALED_CONFIG)
-            if fingerprint(vault) != self.fingerprint:  # another file has its name now
-                self._duckdb.close()
-                failure = "lock"
-        except (duckdb.Error, OSError) as error:
-            failure = str(error).lower() or "?"
-        if failure:  # raised out here, DuckDB's text is not its context
-            busy = "lock" in failure or "different configuration" in failure
-            why = "is being written" if busy else "cannot be opened"
-            kind = VaultBusy if busy else OperationalError
-            raise kind(f"the vault {vault.name} {why}; nothing was read or charged")
+        self._engine, self._duckdb = attach(vault)
+        self.fingerprint = self._engine.fingerprint
         if self.fingerprint not in _PLAIN and self._duckdb.execute(MACROS_THERE).fetchone() != (0,):
-            self._duckdb.close()
+            self.__exit__()
             said = "holds macros, which could stand in for functions; DROP them, then ask again"
             raise OperationalError(f"the vault {vault.name} {said}")
         _PLAIN.add(self.fingerprint)
         self._duckdb.execute("".join(MACROS))
 
     def __exit__(self, *_: object) -> None:
-        self._duckdb.close()
+        detach(self._engine, self._duckdb)
 
     @_silenced("the catalog could not be read")
     def catalog(self) -> Catalog:
@@ -162,27 +138,3 @@ class Reader(AbstractContextManager["Reader"]):
         """Returns all rows of a table; the gate calls this for public tables alone."""
         found: pa.Table = self._duckdb.sql(f"SELECT * FROM main.{name(table)}").to_arrow_table()
         return found
-
-
-def fingerprint(vault: Path) -> str:
-    """Returns a name of the vault's contents: equal only while nothing was written to it.
-
-    DuckDB numbers its checkpoints in three headers of 4 KiB; what is newer is in the log beside it.
-    Copies of one file, each changed, may have equal headers: when it was written tells them apart.
-    Claim: who has the vault open keeps its lock. To close any descriptor of a file gives up all of
-    a process's POSIX locks on it, DuckDB's too: so those of the last vaults are kept open.
-    """
-    with _LOOKING:
-        at = vault.stat()
-        known = (f for f in _VAULTS if os.path.samestat(os.fstat(f), at))
-        if (file := next(known, -1)) < 0:
-            for old in [f for f in _VAULTS if not os.fstat(f).st_nlink] or _VAULTS[:-63]:
-                _VAULTS.remove(old)
-                os.close(old)
-            _VAULTS.append(file := os.open(vault, os.O_RDONLY))
-        head, written = os.pread(file, 3 * 4096, 0), os.fstat(file).st_mtime_ns
-    digest = hashlib.sha256(head + str(written).encode())
-    log = vault.with_name(vault.name + ".wal")
-    if log.exists():
-        digest.update(log.read_bytes())
-    return digest.hexdigest()

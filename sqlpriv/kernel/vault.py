@@ -13,8 +13,9 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Price, Rho
 from sqlpriv.kernel.contract import TableContract, TableFacts, in_force
+from sqlpriv.kernel.engine import fingerprint
 from sqlpriv.kernel.ledger import Account, Booking, Ledger, Snapshot
-from sqlpriv.kernel.reader import CATALOGS, Catalog, Reader, fingerprint
+from sqlpriv.kernel.reader import CATALOGS, Catalog, Reader
 from sqlpriv.kernel.release import Measurement
 from sqlpriv.kernel.render import render, verifying
 from sqlpriv.kernel.scope import Scope

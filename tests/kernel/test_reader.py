@@ -13,8 +13,9 @@ import pytest
 from vaults import write
 
 from sqlpriv.errors import VaultBusy
-from sqlpriv.kernel import reader as reading
-from sqlpriv.kernel.reader import Reader, fingerprint
+from sqlpriv.kernel import engine
+from sqlpriv.kernel.engine import fingerprint
+from sqlpriv.kernel.reader import Reader
 
 
 @pytest.fixture
@@ -92,18 +93,32 @@ def test_a_vault_that_is_swapped_while_it_is_opened_is_refused(
     """The name that was read first would stand for the rows of another file."""
     other = vault.with_name("other.duckdb")
     write(other, "CREATE TABLE t (id INTEGER); INSERT INTO t VALUES (2), (3)")
-    connect = duckdb.connect
+    Reader(vault).__exit__()
+    attaching = engine._attaching
 
-    def swapping(*args: object, **named: object) -> duckdb.DuckDBPyConnection:
+    def swapping(vault: Path) -> str:
         other.rename(vault)
-        return connect(*args, **named)  # as they came
+        return attaching(vault)
 
     with monkeypatch.context() as patched:
-        patched.setattr(reading.duckdb, "connect", swapping)
+        patched.setattr(engine, "_attaching", swapping)
         with pytest.raises(VaultBusy, match="nothing was read"):
             Reader(vault)
     with Reader(vault) as opened:  # the second try finds one file
         assert opened.fingerprint == fingerprint(vault)
+
+
+def test_a_vault_that_is_swapped_while_another_reads_it_is_refused(vault: Path) -> None:
+    """The rows at hand are those of the old file, until its last reader lets go."""
+    other = vault.with_name("other.duckdb")
+    write(other, "CREATE TABLE t (id INTEGER)")
+    with Reader(vault) as opened:
+        other.rename(vault)
+        with pytest.raises(VaultBusy, match="nothing was read"):
+            Reader(vault)
+        assert opened.truths("SELECT count(*) FROM main.t") == (1,)
+    with Reader(vault) as opened:
+        assert opened.truths("SELECT count(*) FROM main.t") == (0,)
 
 
 WRITER = """
@@ -130,6 +145,52 @@ def test_nobody_writes_while_a_reader_is_open(vault: Path) -> None:
     with Reader(vault):
         vault.open("rb").close()
         assert wrote(vault)
+
+
+def test_who_leaves_gives_up_nobody_elses_lock(vault: Path) -> None:
+    """One file attached to two engines of a process would be: to detach one gives up both locks."""
+    linked = vault.with_name("linked.duckdb")
+    linked.symlink_to(vault)
+    with Reader(vault):
+        Reader(vault).__exit__()
+        Reader(linked).__exit__()
+        assert not wrote(vault)
+    assert wrote(vault)
+
+
+def test_an_engine_stays_and_its_vault_does_not(vault: Path) -> None:
+    with Reader(vault) as opened:
+        kept = opened._engine
+    assert kept.duckdb.execute("SELECT database_name FROM duckdb_databases()").fetchall() == [
+        ("memory",), ("system",), ("temp",)
+    ]  # fmt: skip
+    with Reader(vault) as opened:
+        assert opened._engine is kept
+
+
+def test_engines_of_few_vaults_are_kept(tmp_path: Path) -> None:
+    for number in range(2 * engine.KEPT):
+        write(tmp_path / f"{number}.duckdb", "CREATE TABLE t (id INTEGER)")
+        Reader(tmp_path / f"{number}.duckdb").__exit__()
+    assert sum(not kept.readers for kept in engine._ENGINES.values()) <= engine.KEPT
+
+
+FORKED = """
+import os, sys
+from pathlib import Path
+from sqlpriv.kernel.reader import Reader
+Reader(Path(sys.argv[1])).__exit__()
+if child := os.fork():
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+with Reader(Path(sys.argv[1])) as opened:
+    os._exit(opened.truths("SELECT count(*) FROM main.t")[0])
+"""
+
+
+def test_a_forked_process_has_an_engine_of_its_own(vault: Path) -> None:
+    """Of its parent's it would have the memory, but not the threads."""
+    done = subprocess.run([sys.executable, "-c", FORKED, str(vault)], timeout=60)
+    assert done.returncode == 1
 
 
 def test_nobody_else_writes_while_an_owner_does(vault: Path) -> None:

@@ -1,0 +1,122 @@
+"""DuckDB, kept from statement to statement: a vault is attached while it is read, and no longer.
+
+Claim: what is read is of one file, that of the fingerprint, and no process writes it meanwhile. A
+process has one engine for each vault, attached once for all who read at a time: to close any
+descriptor of a file gives up all POSIX locks that the process has on it, DuckDB's among them.
+"""
+
+import hashlib
+import os
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from sqlpriv.errors import OperationalError, VaultBusy
+from sqlpriv.kernel.literals import literal
+
+CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "memory_limit": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') >> 21} MiB",
+}
+SEAL = "SET enable_external_access = false; SET lock_configuration = true"
+"""No files but the vault that was attached before, no network, no extensions, half of the memory,
+no way to change that."""
+BUSY = ("lock", "different configuration", "already attached")
+KEPT = 4
+_USING = threading.RLock()
+_FILES: list[int] = []
+
+
+@dataclass
+class Engine:
+    """One vault's. The fingerprint is that of the file that is attached while there are readers."""
+
+    duckdb: duckdb.DuckDBPyConnection
+    fingerprint: str = ""
+    readers: int = 0
+
+
+_ENGINES: dict[tuple[int, Path], Engine] = {}  # of this process: threads do not outlive a fork
+
+
+def attach(vault: Path) -> tuple[Engine, duckdb.DuckDBPyConnection]:
+    """Returns a connection to the vault, read-only, and its engine; `detach` takes them back.
+
+    Raises VaultBusy where somebody writes or swaps the file, OperationalError where it is no vault.
+    """
+    failure = ""
+    with _USING:
+        try:
+            engine = _engine(vault)
+            if not engine.readers:
+                engine.fingerprint = fingerprint(vault)
+                engine.duckdb.execute(_attaching(vault))
+        except (duckdb.Error, OSError) as error:
+            failure = str(error).lower() or "?"
+        else:
+            engine.readers += 1
+            connection = engine.duckdb.cursor().execute("USE vault")
+            with suppress(OSError):
+                if fingerprint(vault) == engine.fingerprint:
+                    return engine, connection
+            detach(engine, connection)
+            failure = "lock"  # another file has its name now
+    # raised out here, DuckDB's text is not its context
+    if any(word in failure for word in BUSY):
+        raise VaultBusy(f"the vault {vault.name} is being written; nothing was read or charged")
+    raise OperationalError(f"the vault {vault.name} cannot be opened; nothing was read or charged")
+
+
+def detach(engine: Engine, connection: duckdb.DuckDBPyConnection) -> None:
+    """Ends a connection; the last of a vault lets go of the file."""
+    connection.close()
+    with _USING:
+        engine.readers -= 1
+        if not engine.readers:
+            engine.duckdb.execute("DETACH vault")
+
+
+def _attaching(vault: Path) -> str:
+    return f"ATTACH {literal(str(vault.resolve()))} AS vault (TYPE duckdb, READ_ONLY)"
+
+
+def _engine(vault: Path) -> Engine:
+    """Returns the vault's engine, which can open no other file."""
+    at = os.getpid(), vault.resolve()
+    if at not in _ENGINES:
+        for old in [key for key, engine in _ENGINES.items() if not engine.readers][: 1 - KEPT]:
+            _ENGINES.pop(old).duckdb.close()
+        made = duckdb.connect(config=CONFIG)
+        made.execute(f"SET temp_directory = {literal(f'{at[1]}.tmp')}; {_attaching(vault)}; {SEAL}")
+        made.execute("DETACH vault")
+        _ENGINES[at] = Engine(made)
+    return _ENGINES[at]
+
+
+def fingerprint(vault: Path) -> str:
+    """Returns a name of the vault's contents: equal only while nothing was written to it.
+
+    DuckDB numbers its checkpoints in three headers of 4 KiB; what is newer is in the log beside it.
+    Copies of one file, each changed, may have equal headers: when it was written tells them apart.
+    Claim: who has the vault open keeps its lock. To close any descriptor of a file gives up all of
+    a process's POSIX locks on it, DuckDB's too: so those of the last vaults are kept open.
+    """
+    with _USING:
+        at = vault.stat()
+        known = (f for f in _FILES if os.path.samestat(os.fstat(f), at))
+        if (file := next(known, -1)) < 0:
+            for old in [f for f in _FILES if not os.fstat(f).st_nlink] or _FILES[:-63]:
+                _FILES.remove(old)
+                os.close(old)
+            _FILES.append(file := os.open(vault, os.O_RDONLY))
+        head, written = os.pread(file, 3 * 4096, 0), os.fstat(file).st_mtime_ns
+    digest = hashlib.sha256(head + str(written).encode())
+    log = vault.with_name(vault.name + ".wal")
+    if log.exists():
+        digest.update(log.read_bytes())
+    return digest.hexdigest()

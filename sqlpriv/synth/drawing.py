@@ -4,8 +4,9 @@
 published columns. Rows for which it is true are drawn again, so that what is published follows the
 model *given* that they do not exist; a row that is still impossible after REDRAWS is replaced by a
 possible one of its stratum, or left out where there is none. `OPTIONS (totals = weights)` takes the
-weights of `WEIGHTS FROM` for public numbers of rows and meets them exactly (unless a stratum has no
-possible row at all). All of it is post-processing of releases and public facts.
+weights of `WEIGHTS FROM` for public numbers of rows and meets them exactly, unless a stratum has no
+possible row at all: it is left out, and a note says so. All of it is post-processing of releases
+and public facts.
 """
 
 from __future__ import annotations
@@ -43,15 +44,18 @@ def draw_table(
     models: Sequence[Model],
     weights: NDArray[np.float64] | None,
     rng: np.random.Generator,
-) -> pa.Table:
-    """Returns rows of the models, shuffled; strata columns are fixed inside each stratum."""
+) -> tuple[pa.Table, tuple[int, ...]]:
+    """Returns rows of the models, shuffled, and the strata that were to have rows and have no
+    possible one; strata columns are fixed inside each stratum."""
     counts = _counts(options, models, weights, rng)
     drawn = [m.sample(domain.sizes, int(n), rng) for m, n in zip(models, counts, strict=True)]
     order = rng.permutation(int(counts.sum()))
     codes = np.concatenate(drawn)[order]
     strata: NDArray[np.int64] = np.repeat(np.arange(len(models)), counts)[order]
     table = _decoded(domain, codes, strata, rng)
-    return table if zeros is None else _possible(domain, zeros, models, table, strata, rng)
+    if zeros is None:
+        return table, ()
+    return _possible(domain, zeros, models, table, strata, rng)
 
 
 def _counts(
@@ -86,12 +90,13 @@ def _possible(
     table: pa.Table,
     strata: NDArray[np.int64],
     rng: np.random.Generator,
-) -> pa.Table:
-    """Returns the table with its impossible rows drawn again; see the module."""
+) -> tuple[pa.Table, tuple[int, ...]]:
+    """Returns the table with its impossible rows drawn again, and who is left out; see the
+    module."""
     wrong = np.flatnonzero(_broken(table, zeros))
     for _ in range(REDRAWS):
         if not wrong.size:
-            return table
+            return table, ()
         again = np.zeros((wrong.size, len(domain.sizes)), dtype=np.int64)
         for s in np.unique(strata[wrong]):
             mine = np.flatnonzero(strata[wrong] == s)
@@ -108,8 +113,10 @@ def _possible(
 
 def _replaced(
     table: pa.Table, strata: NDArray[np.int64], wrong: NDArray[np.int64], rng: np.random.Generator
-) -> pa.Table:
-    """Returns the table with a possible row of the stratum for each that stayed impossible."""
+) -> tuple[pa.Table, tuple[int, ...]]:
+    """Returns the table with a possible row of the stratum for each that stayed impossible, and the
+    strata that have none."""
+    left_out: list[int] = []
     place, keep = np.arange(table.num_rows), np.ones(table.num_rows, dtype=np.bool_)
     keep[wrong] = False
     for s in np.unique(strata[wrong]):
@@ -118,7 +125,8 @@ def _replaced(
             place[mine] = rng.choice(good, mine.size)
         else:
             place[mine] = -1
-    return table.take(pa.array(place[place >= 0]))
+            left_out.append(int(s))
+    return table.take(pa.array(place[place >= 0])), tuple(left_out)
 
 
 def _broken(table: pa.Table, zeros: str) -> NDArray[np.bool_]:

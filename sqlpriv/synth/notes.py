@@ -13,7 +13,7 @@ from sqlpriv.synth.method import Model, Options
 from sqlpriv.synth.zeros import Kept, Zeros
 
 NAMED = 5
-"""How many merged strata a note names."""
+"""How many strata a note names."""
 
 
 def notes_of(
@@ -34,10 +34,8 @@ def notes_of(
     merged = [i for i, m in enumerate(models) if isinstance(m, StratumCliques) and m.merged]
     if not merged:
         return found
-    names = ", ".join(_label(domain, i) for i in merged[:NAMED])
-    more = ", …" if len(merged) > NAMED else ""
     what = f"{len(merged)} of {len(models)} strata are too small to be modelled by themselves"
-    return (*found, f"{what} and follow the population: {names}{more}")
+    return (*found, f"{what} and follow the population: {_labels(domain, merged)}")
 
 
 def zeros_note(zeros: Zeros, known: Kept) -> str:
@@ -49,6 +47,20 @@ def zeros_note(zeros: Zeros, known: Kept) -> str:
         f"the models keep to {whole} of {count} constraints of zeros: rows that break others"
         " were drawn again"
     )
+
+
+def left_out_note(domain: Domain, strata: Sequence[int]) -> tuple[str, ...]:
+    """Returns which strata should have rows and have none, because zeros rule all of them out."""
+    if not strata:
+        return ()
+    what = f"zeros leave no possible row in {len(strata)} of {domain.strata_count} strata"
+    return (f"{what}, which are left out: {_labels(domain, strata)}",)
+
+
+def _labels(domain: Domain, strata: Sequence[int]) -> str:
+    """Returns the first few of these strata, as people write them."""
+    more = ", …" if len(strata) > NAMED else ""
+    return ", ".join(_label(domain, s) for s in strata[:NAMED]) + more
 
 
 def _label(domain: Domain, stratum: int) -> str:

@@ -23,7 +23,7 @@ from sqlpriv.synth.decode import arrow_type, published_type
 from sqlpriv.synth.domain import Domain, discretise
 from sqlpriv.synth.drawing import check_zeros, draw_table
 from sqlpriv.synth.method import Method, Phase, Space, shared
-from sqlpriv.synth.notes import notes_of, zeros_note
+from sqlpriv.synth.notes import left_out_note, notes_of, zeros_note
 from sqlpriv.synth.progress import Progress, Report, silent
 from sqlpriv.synth.registry import MAX_ROWS, method_of, options_of
 from sqlpriv.synth.zeros import Kept, Zeros, impossible, kept
@@ -204,13 +204,13 @@ def synthesize(
     report(Progress("drawing rows", 0, 1))
     rng = np.random.default_rng()
     sql = job.zeros.sql if job.zeros else None
-    table = draw_table(job.domain, job.options, sql, models, shares, rng)
+    table, left_out = draw_table(job.domain, job.options, sql, models, shares, rng)
     report(Progress("drawing rows", 1, 1))
     types = {x.column.name: published_type(x.column.sql_type) for x in _all(job.domain)}
     ordered = {name: types[name] for name in job.domain.output}
     notes = notes_of(job.domain, job.options, table.num_rows, models, shares is not None)
     if job.zeros:
-        notes += (zeros_note(job.zeros, known),)
+        notes += (zeros_note(job.zeros, known), *left_out_note(job.domain, left_out))
     return Synthesis(table, ordered, tuple(asker.releases), notes)
 
 

@@ -133,9 +133,18 @@ def test_weights_of_strata_are_met_by_largest_remainders():
     assert strata_rows(many, int(many.sum()), many / many.sum(), rng).tolist() == many.tolist()
 
 
-def test_a_stratum_whose_rows_are_all_impossible_is_left_out():
-    out = made(strata=("sex",), zeros="sex = 'm'").table
-    assert set(out["sex"].to_pylist()) == {"f"}
+@pytest.mark.parametrize("method", ["independent", "aim", "mwem"])
+@pytest.mark.parametrize("weights", [None, np.array([100.0, 700.0])])
+def test_a_stratum_whose_rows_are_all_impossible_is_left_out_and_a_note_says_so(method, weights):
+    """With public totals, too, which are then not met. Twin: a possible stratum has no note."""
+    options = {} if weights is None else {"totals": "weights"}
+    out = made(method, ("sex",), weights, zeros="sex = 'm'", **options)
+    assert set(out.table["sex"].to_pylist()) == {"f"}
+    assert weights is None or out.table.num_rows == 700
+    told = "zeros leave no possible row in 1 of 2 strata, which are left out: ('m')"
+    assert [note for note in out.notes if "left out" in note] == [told]
+    twin = made(method, ("sex",), weights, zeros="sex = 'm' AND age < 15", **options)
+    assert not any("left out" in note for note in twin.notes)
 
 
 def test_a_rare_possibility_is_kept_to():

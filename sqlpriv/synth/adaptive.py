@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -26,7 +26,6 @@ from sqlpriv.synth.junction import Clique, Graph, mask_of
 from sqlpriv.synth.marginals import LEAST_SIGMA, Floats
 from sqlpriv.synth.method import Option
 from sqlpriv.synth.mirror import Effort
-from sqlpriv.synth.shrinkage import shrunk
 from sqlpriv.synth.tree import Noisy
 
 BETWEEN = Effort(steps=20, gain=1e-2)
@@ -64,7 +63,7 @@ class Run:
         totals: Sum and variance of every measured table, for the number of rows.
         model: What is believed now.
         seen: Releases that were taken in.
-        prior: What tables are shrunk towards, or None.
+        steadied: Returns the tables as they are fitted, from those that were measured.
         sigmas: The noise of the latest table of each clique.
     """
 
@@ -76,7 +75,7 @@ class Run:
     totals: list[tuple[float, float]] = field(default_factory=list)
     model: CliqueModel | None = None
     seen: set[int] = field(default_factory=set)
-    prior: CliqueModel | None = None
+    steadied: Callable[[Run], dict[Clique, Noisy]] | None = None
     sigmas: dict[Clique, float] = field(default_factory=dict)
 
     @property
@@ -84,6 +83,11 @@ class Run:
         """The minimum-variance number of rows; may be negative."""
         weights = [1 / variance for _, variance in self.totals]
         return float(np.average([total for total, _ in self.totals], weights=weights))
+
+    @property
+    def size_variance(self) -> float:
+        """That number's variance."""
+        return 1 / sum(1 / variance for _, variance in self.totals)
 
     def learn(self, clique: Clique, release: Release, row: int) -> None:
         """Takes a noisy table in; an answer that the gate repeats says nothing new."""
@@ -244,9 +248,8 @@ class Rounds:
 def fitted(run: Run, engine: str, effort: Effort) -> CliqueModel:
     """Returns the model of what a stratum has measured, starting from the model it has."""
     total = max(run.size, 1.0)
-    tables = {clique: noisy for clique, noisy in run.tables.items() if clique}
-    if tables and run.prior is not None:
-        tables = shrunk(tables, {c: total * run.prior.shares(c) for c in tables})
+    known = run.tables if run.steadied is None else run.steadied(run)
+    tables = {clique: noisy for clique, noisy in known.items() if clique}
     if not tables:
         return run.model or CliqueModel((), {}, (), (), total)
     return engines.CLIQUE_ENGINES[engine](run.graph, tables, total, run.model, effort)

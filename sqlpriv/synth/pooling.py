@@ -5,13 +5,17 @@
    (`share`), and which strata are large enough to say anything of themselves (`taking_part`). The
    others are merged: they stay what the population's model says of them.
 3. A model of the population is made over all columns, those of the strata among them, as without
-   strata: round by round the marginal that it knows worst.
+   strata: round by round the marginal that it knows worst. Counts of strata and of single levels
+   are replaced by posterior means, which are above zero (`strata_sizes`), and tables of several
+   columns are shrunk towards strata that are alike and columns that are independent (`shrinkage`):
+   a stratum that drowns in the noise is what everybody is, where the measured cells alone would
+   make of it whatever the noise made positive.
 4. Given a stratum's levels it is that stratum's model, from which the stratum goes on with rounds
-   of its own; what it measures is shrunk towards what was expected (`shrinkage`).
+   of its own; what it measures is shrunk towards what was expected.
 5. The strata's models are moved together to add up to the population's tables (`reconciling`).
 
-So with all of the price for the population this is the method without strata, with none of it
-every stratum by itself, and in between each has what the other measured.
+So with all of the price for the population this is the method without strata, but for shrinkage;
+with none of it every stratum by itself; and in between each has what the other measured.
 
 Price. Let p be the price, A the part of steps 1 and 3 that counts the population, B that of 1 and 4
 that counts inside strata, A + B = p. Every stratum's measurements and choices add up to at most B
@@ -27,14 +31,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from sqlpriv.kernel.budget import Price
+from sqlpriv.synth import prior
 from sqlpriv.synth.adaptive import BETWEEN, Rounds, Run, closure, fitted, scaled, small
 from sqlpriv.synth.annealing import ROUNDS_PER_COLUMN, anneal
 from sqlpriv.synth.asking import Ask, Marginal
+from sqlpriv.synth.clique_model import CliqueModel
 from sqlpriv.synth.cliques import StratumCliques, conditioned, given, knowing_zeros
 from sqlpriv.synth.independent import modelled
 from sqlpriv.synth.junction import Clique, Graph
@@ -42,6 +48,7 @@ from sqlpriv.synth.marginals import Floats
 from sqlpriv.synth.method import Options, Phase, Space, shared
 from sqlpriv.synth.progress import Progress
 from sqlpriv.synth.reconciling import reconciled
+from sqlpriv.synth.strata_sizes import counted, nonnegative
 from sqlpriv.synth.tree import Noisy
 
 OWN = 0.005
@@ -137,6 +144,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
     for question, release in zip(ones.marginals[1:], marginals, strict=True):
         everybody.learn(question.clique, release, 0)
     everybody.model = knowing_zeros(space, layout.graph, {})
+    everybody.steadied = partial(prior.unrelated, layout.strata, layout.strata_sizes)
     everybody.model = fitted(everybody, options["engine"], BETWEEN)
     noise = sizes.sigma, sizes.price
     population = options["pooling"]
@@ -150,18 +158,17 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
     everybody.left = rest.price.nano - own
     pooled = marginals[0].sigma, marginals[0].price
     playing.play([everybody], pooled, (*layout.columns, *layout.strata), own, pooled=True)
-    runs = [_started(everybody, layout, s) for s in range(space.strata)]
+    known = zip(*counted(everybody.tables, layout.strata, layout.strata_sizes), strict=True)
+    runs = [_started(everybody, layout, s, *size) for s, size in enumerate(known)]
     if own:
         _size(ask, runs, part, type(price)(own))
         for s in part:
             runs[s].left = own
         playing.play(runs, noise, layout.columns, 0, pooled=False)
-        _reconcile(everybody, runs, part, layout)
-    return tuple(
-        StratumCliques(run.model, run.size, s not in part)
-        for s, run in enumerate(runs)
-        if run.model is not None
-    )
+    models = _sized(runs)
+    if own:
+        models = _reconcile(everybody, models, part, layout)
+    return tuple(StratumCliques(m, m.total, s not in part) for s, m in enumerate(models))
 
 
 def taking_part(sizes: Floats, noise: tuple[float, Price], own: int) -> list[int]:
@@ -173,15 +180,20 @@ def taking_part(sizes: Floats, noise: tuple[float, Price], own: int) -> list[int
     return [s for s, n in enumerate(sizes.tolist()) if n >= TIMES * each]
 
 
-def _started(everybody: Run, layout: Layout, stratum: int) -> Run:
-    """Returns a stratum of which the population's model alone is known, and its size from it."""
+def _started(everybody: Run, layout: Layout, stratum: int, size: float, variance: float) -> Run:
+    """Returns a stratum of which the population's model alone is known, and its noised size."""
     assert everybody.model is not None
-    levels = layout.space.levels(stratum)
-    prior = conditioned(everybody.model, everybody.graph, levels)
-    at = tuple(levels[c] for c in layout.strata)
-    size = float(everybody.model.counts(layout.strata)[at])
-    variance = float(everybody.tables[layout.strata].variance[at])
-    return Run(everybody.graph, 0, 2, totals=[(size, variance)], model=prior, prior=prior)
+    model = conditioned(everybody.model, everybody.graph, layout.space.levels(stratum))
+    steadied = partial(prior.expected, model)
+    totals = [(float(size), float(variance))]
+    return Run(everybody.graph, 0, 2, totals=totals, model=model, steadied=steadied)
+
+
+def _sized(runs: Sequence[Run]) -> list[CliqueModel]:
+    """Returns the models of all strata, each with its size for its total."""
+    noised, variance = ([run.size for run in runs], [run.size_variance for run in runs])
+    sizes = nonnegative(np.array(noised), np.array(variance)).tolist()
+    return [replace(r.model, total=n) for r, n in zip(runs, sizes, strict=True) if r.model]
 
 
 def _size(ask: Ask, runs: Sequence[Run], part: Sequence[int], price: Price) -> None:
@@ -221,25 +233,22 @@ class _Playing:
         anneal(rounds, self.price.nano, self.options, later, DEARER)
 
 
-def _reconcile(everybody: Run, runs: Sequence[Run], part: Sequence[int], layout: Layout) -> None:
+def _reconcile(
+    everybody: Run, models: Sequence[CliqueModel], part: Sequence[int], layout: Layout
+) -> list[CliqueModel]:
     """Moves the models of the strata that took part; the others' are the population's already."""
     tables = {
         clique: Noisy(noisy.values.copy(), noisy.variance)
         for clique, noisy in everybody.tables.items()
         if {*clique} - {*layout.strata}
     }
-    models, total = {}, everybody.size
-    for s, run in enumerate(runs):
-        assert run.model is not None
-        model = replace(run.model, total=max(run.size, 1.0))
-        if s in part:
-            models[s] = model
-            continue
-        total -= model.total
+    total = everybody.size
+    for s in sorted({*range(len(models))} - {*part}):
+        total -= models[s].total
         for clique, noisy in tables.items():
             rest, at = given(clique, layout.space.levels(s))
-            noisy.values[at] -= model.counts(rest)
-    levels = [layout.space.levels(s) for s in models]
-    found = reconciled([*models.values()], levels, tables, max(total, 1.0))
-    for s, model in zip(models, found, strict=True):
-        runs[s].model = model
+            noisy.values[at] -= models[s].counts(rest)
+    levels = [layout.space.levels(s) for s in part]
+    found = reconciled([models[s] for s in part], levels, tables, max(total, 1.0))
+    moved = dict(zip(part, found, strict=True))
+    return [moved.get(s, model) for s, model in enumerate(models)]

@@ -12,6 +12,7 @@ estimates"; the mixture over scales is what makes shrinkage robust, as in Carval
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 
 import numpy as np
 
@@ -25,7 +26,7 @@ LIKELY = np.exp(-0.5 * (np.log(SCALES / 0.05) / 1.2) ** 2)
 AS_CELLS = 20.0
 """How many cells that expectation weighs."""
 EMPTY = 0.2
-"""The part of a mean cell by which a cell of any expectation may be off at scale 1."""
+"""The part of a mean cell nearby by which a cell of any expectation may be off at scale 1."""
 KEPT = 0.1
 """What is left at least of a shrunk table's variance, as a share of its noise's."""
 STEPS = 8
@@ -37,10 +38,12 @@ def shrunk(
     """Returns the tables moved towards what was expected of them, with the posterior's variance.
 
     Args:
-        tables: Of one stratum, at least one.
+        tables: Of one stratum.
         expected: For each of them, of its shape: counts, at least 0.
     """
-    reach = _joined([m + EMPTY * m.mean() for m in (expected[c] for c in tables)])
+    if not tables:
+        return {}
+    reach = _joined([_reach(expected[c]) for c in tables])
     apart = _joined([noisy.values - expected[c] for c, noisy in tables.items()])
     noise = _joined([noisy.variance for noisy in tables.values()])
     keep = _kept(reach, apart, noise)
@@ -51,22 +54,44 @@ def shrunk(
     }
 
 
+def _reach(expected: Floats) -> Floats:
+    """Returns how far cells may be off at scale 1. What is near to a cell are those that share a
+    level with it, and of its levels the rarest counts: a level that hardly anybody has does not get
+    the room of one that many have."""
+    axes = range(expected.ndim)
+    if len(axes) == 1:
+        near = [expected.mean()]
+    else:
+        near = [expected.mean(axis=tuple({*axes} - {i}), keepdims=True) for i in axes]
+    rarest: Floats = reduce(np.minimum, near)
+    return expected + EMPTY * rarest
+
+
 def _kept(reach: Floats, apart: Floats, noise: Floats) -> Floats:
     """Returns which share of its distance from the prior each cell keeps, shape (cells,)."""
     spread = (np.maximum(reach, 1e-9)[:, None] * SCALES) ** 2
     whole = spread + noise[:, None]
     logs = -0.5 * (np.log(whole) + apart[:, None] ** 2 / whole)
-    likely = np.exp(logs - logs.max(axis=1, keepdims=True))
-    prior = AS_CELLS * LIKELY / LIKELY.sum()
-    weights = prior
-    for _ in range(STEPS):
+    each = mixed(logs, AS_CELLS * LIKELY / LIKELY.sum())
+    found: Floats = (each * (spread / whole)).sum(axis=1)
+    return found
+
+
+def mixed(logs: Floats, prior: Floats) -> Floats:
+    """Returns how likely each component of a mixture is to have made each observation, the weights
+    of the components being estimated from all of them; shape (observations, components).
+
+    Args:
+        logs: Log-likelihoods, of that shape.
+        prior: How many observations of each component are taken for seen, shape (components,).
+    """
+    likely: Floats = np.exp(logs - logs.max(axis=1, keepdims=True))
+    each, weights = likely, prior
+    for _ in range(STEPS + 1):
         each = likely * weights
         each /= each.sum(axis=1, keepdims=True)
         weights = each.sum(axis=0) + prior
-    each = likely * weights
-    each /= each.sum(axis=1, keepdims=True)
-    found: Floats = (each * (spread / whole)).sum(axis=1)
-    return found
+    return each
 
 
 def _moved(noisy: Noisy, expected: Floats, keep: Floats) -> Noisy:

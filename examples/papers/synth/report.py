@@ -94,19 +94,25 @@ def _table(trials: pd.DataFrame, column: str, digits: int) -> str:
 
 
 def _ratios(trials: pd.DataFrame, column: str, pooling: str) -> str:
-    """Returns the errors of strata over those of none, or of pooled strata over the better one."""
-    found = trials.pivot_table(index=["method", "strata", "pooling"], columns="epsilon",
-                               values=column)  # fmt: skip
-    lines = ["| method | strata | " + " | ".join(f"ε = {e:g}" for e in found.columns) + " |",
-             "|---" * (2 + len(found.columns)) + "|"]  # fmt: skip
-    for method, strata, how in found.index:
+    """Returns the errors of strata over those of none, or of pooled strata over the better one: of
+    means, each with the standard error that the scatter of the runs leaves it."""
+    runs = trials.groupby(["method", "strata", "pooling", "epsilon"])[column]
+    means, relative = runs.mean(), (runs.std() / runs.mean()) ** 2 / runs.size()
+    epsilons = sorted(set(trials["epsilon"]))
+    lines = ["| method | strata | " + " | ".join(f"ε = {e:g}" for e in epsilons) + " |",
+             "|---" * (2 + len(epsilons)) + "|"]  # fmt: skip
+    for method, strata, how in sorted({key[:3] for key in means.index}):
         if strata == "none" or how != pooling:
             continue
-        best = found.loc[(method, "none", "0")]
-        if pooling == "auto":
-            best = best.combine(found.loc[(method, strata, "0")], min)
-        row = found.loc[(method, strata, how)] / best
-        lines.append(f"| {method} | {strata} | " + " | ".join(f"{v:.2f}" for v in row) + " |")
+        cells = []
+        for e in epsilons:
+            mine, others = (method, strata, how, e), [(method, "none", "0", e)]
+            if pooling == "auto":
+                others.append((method, strata, "0", e))
+            best = min(others, key=means.__getitem__)
+            ratio = means[mine] / means[best]
+            cells.append(f"{ratio:.2f} ± {ratio * (relative[mine] + relative[best]) ** 0.5:.2f}")
+        lines.append(f"| {method} | {strata} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
@@ -137,9 +143,10 @@ the strata, `OPTIONS (pooling = auto)`; without it, strata are the paper's metho
 
 ## What it shows
 
-Errors of plain strata over those without strata: below 1 strata help, above 1 they do harm, which
-is wherever the noise is large beside the smallest groups. First the parity error of the means
-between SEX × RAC1P, then the error of all 3-way marginals of everybody.
+Errors of plain strata over those without strata, with the standard error of the ratio: below 1
+strata help, above 1 they do harm, which is wherever the noise is large beside the smallest groups.
+First the parity error of the means between SEX × RAC1P, then the error of all 3-way marginals of
+everybody.
 
 {_ratios(trials, "parity_means_SEX_RAC1P", "0")}
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -216,12 +216,15 @@ def _estimates(
         values += levels.population(recipe, found.releases, weights) if output.strata else []
         return pa.array(values, whole), pa.nulls(rows, pa.float64())
     parts: tuple[Estimate, ...] = (means.cells(recipe, found.moments[recipe]),)
-    if output.strata:
+    if recipe.apart is not None:
+        whole_of = replace(recipe, count=recipe.apart, apart=None)
+        parts += (means.cells(whole_of, means.moments(whole_of, found.releases)),)
+    elif output.strata:
         own = marginal.own[number] if marginal.own else None
         alone = (own, found.moments[own]) if own else None
         parts = two_levels(recipe, found.moments[recipe], weights, alone)
     figures = tuple(part.values for part in parts)
-    if recipe.kind == "count" and len(parts) == 2:
+    if recipe.kind == "count" and len(parts) == 2 and recipe.apart is None:
         figures = rounded(*figures)
     halves = np.concatenate([part.half_widths.ravel() for part in parts])
     column = np.concatenate([part.ravel() for part in figures])

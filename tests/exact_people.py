@@ -13,6 +13,7 @@ from dataclasses import replace
 import duckdb
 import numpy as np
 import pyarrow as pa
+from vaults import decoded
 
 from sqlpriv import answer
 from sqlpriv.declarations import budget_at
@@ -129,9 +130,8 @@ def exact(
             continue
         of = check(query.of, scope_of(contract)).type if query.of is not None else None
         step = float(lattice_of(query, of).step)
-        values = np.zeros(a.shape(query))
-        for _, cell, value in connection.execute(render([query], contract, 0)).fetchall():
-            values.flat[cell] = value * step
+        (whole,) = decoded(connection, render([query], contract, 0))
+        values = whole.astype(float) * step
         found.append(Release(number, query, values, 1.0, measurement.price))
     return tuple(found)
 

@@ -40,6 +40,7 @@ MARK = "tests/attacks/test_put_back.py"
 KEYS = "tests/kernel/test_keys.py"
 COLLATIONS = "tests/kernel/test_collations.py"
 STRATA, RANKS = "tests/kernel/test_strata.py", "tests/kernel/test_ranks.py"
+CELLS = "tests/kernel/test_cells.py"
 READER, SELECTION = "tests/kernel/test_reader.py", "tests/kernel/test_selection.py"
 NOISE, BUDGET = "tests/kernel/test_noise.py", "tests/kernel/test_budget.py"
 ORACLES, AVERAGING = "tests/attacks/test_oracles.py", "tests/attacks/test_averaging.py"
@@ -76,12 +77,21 @@ MUTANTS = (
            "        engine.duckdb.execute(\"DETACH vault\")", READER),
     Mutant("a vault stays open when nobody reads", K + "engine.py",
            "            engine.duckdb.execute(\"DETACH vault\")", "            pass", READER),
-    Mutant("queries of the same cells change places", K + "reader.py",
-           "zip(part, values, strict=False)", "zip(part, values[::-1], strict=False)", GATE),
+    Mutant("queries of one statement change places", K + "render.py",
+           "dict(zip(queries, named, strict=True))", "dict(zip(queries, [*named][::-1]))", GATE),
+    Mutant("what has no level is in the next one's cell", K + "cells.py",
+           "(code < size)", "(code <= size)", CELLS),
+    Mutant("of groups of one cell the last counts", K + "cells.py",
+           "np.add.at(dense, cell[inside], columns[name][inside])",
+           "dense[cell[inside]] = columns[name][inside]", CELLS),
     Mutant("rows of nobody are read", K + "scope.py",
            '[f"{self.owner} IS NOT NULL"] if', '["true"] if', ORACLES),
     Mutant("a row too many is kept", K + "render.py",
            "{row}) <= {m}", "{row}) <= {m + 1}", SENSITIVITY),
+    Mutant("a bound of a statement is found to hold unseen", K + "scope.py",
+           "self.facts.bounded and kept >= held", "self.facts.bounded", SENSITIVITY),
+    Mutant("no row at all may be claimed to be kept", K + "sensitivity.py",
+           "max(1, (rows, groups)[side])", "(rows, groups)[side]", SENSITIVITY),
     Mutant("a stratum too many is kept", K + "render.py", "<= {g}", "<= {g + 1}", SENSITIVITY),
     Mutant("undeclared strata take a unit's place", K + "render.py",
            "*(listed if levelled else ())", "*()", SENSITIVITY),
@@ -106,8 +116,8 @@ MUTANTS = (
            """while f'"{made}"' in taken:""", "while False:", RENDER),
     Mutant("one column holds whatever is picked", K + "expressions.py",
            'f"sqlpriv_once{len(self.layers)}"', '"sqlpriv_once"', RENDER),
-    Mutant("`within` is not filtered", K + "render.py",
-           "if query.within is not None:", "if False:", RENDER),
+    Mutant("`within` is not filtered", K + "cells.py",
+           "a.strata_count(query) + 1, -1)", "a.strata_count(query) + 1, 0)", CELLS),
     Mutant("facts are always true", K + "vault.py",
            '{"bounded": bool(bounded)', '{"bounded": True', GATE),
     Mutant("NULL does not vary inside a unit", K + "render.py",
@@ -229,10 +239,10 @@ MUTANTS = (
     # --- charge, read, noise, seal ---
     Mutant("the charge comes after the read", K + "gate.py",
            "charge = self._charge(asked)\n"
-           "            for text, part in zip(texts, cut, strict=True):\n"
-           "                exact |= reader.cells(text, part)\n",
-           "for text, part in zip(texts, cut, strict=True):\n"
-           "                exact |= reader.cells(text, part)\n"
+           "            for text in texts:\n"
+           "                exact |= reader.cells(text)\n",
+           "for text in texts:\n"
+           "                exact |= reader.cells(text)\n"
            "            charge = self._charge(asked)\n", GATE),
     Mutant("a cheap answer is replayed at a higher price", K + "ledger.py",
            "nano >= ?", "nano <= ?", LEDGER),

@@ -23,7 +23,6 @@ HEAVY = {
 }  # fmt: skip
 KERNEL_LINES = 2_000
 """Of code: what is claimed, and why it holds, may take more."""
-KERNEL_LINES_IN_ALL = 3_100
 
 
 def code_lines(text):
@@ -118,7 +117,6 @@ def test_importing_takes_a_moment():
 def test_an_auditor_can_read_the_kernel():
     texts = [path.read_text() for path in (PACKAGE / "kernel").glob("*.py")]
     assert 500 < sum(map(code_lines, texts)) <= KERNEL_LINES
-    assert sum(len(text.splitlines()) for text in texts) <= KERNEL_LINES_IN_ALL
 
 
 def test_only_code_counts_as_code():

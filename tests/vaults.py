@@ -12,6 +12,7 @@ import numpy as np
 from sqlpriv.declarations import domain_body
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Budget, Price, Rho
+from sqlpriv.kernel.cells import added_up
 from sqlpriv.kernel.contract import (
     Column,
     ColumnDomain,
@@ -22,7 +23,7 @@ from sqlpriv.kernel.contract import (
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.operations import type_of
 from sqlpriv.kernel.release import Measurement, Release
-from sqlpriv.kernel.render import MACROS, parts, render, verifying
+from sqlpriv.kernel.render import MACROS, Rendered, render, verifying
 from sqlpriv.kernel.sensitivity import joint_price
 from sqlpriv.kernel.vault import Kernel
 
@@ -48,6 +49,27 @@ def contract(
     return TableContract(table, made, owner, key=unit, facts=facts or TableFacts())
 
 
+def decoded(engine: duckdb.DuckDBPyConnection, asked: Rendered) -> list[np.ndarray[Any, Any]]:
+    """The exact integers of rendered queries, of `algebra.shape(query)`, in the plainest way."""
+    queries, groups = [*asked.values], engine.execute(asked.sql)
+    names = [column[0] for column in groups.description]
+    keys = dict.fromkeys(key for query in queries for key in query.keys)
+    numbers = {key: f"k{i}" for i, key in enumerate(keys)}
+    answers = [np.zeros(a.shape(query), dtype=object) for query in queries]
+    for group in (dict(zip(names, row, strict=True)) for row in groups.fetchall()):
+        strata = [group[f"s{i}"] for i in range(len(queries[0].strata))]
+        for query, answer in zip(queries, answers, strict=True):
+            sizes = [len(key.values) for key in (*query.strata, *query.keys)]
+            at = [*strata, *(group[numbers[key]] for key in query.keys)]
+            if any(level == size for level, size in zip(at, sizes, strict=True)):
+                continue  # of no cell
+            stratum = int(np.ravel_multi_index(strata, sizes[: len(strata)])) if strata else 0
+            if stratum in a.measured_strata(query):
+                row = a.measured_strata(query).index(stratum)
+                answer[(row, *at[len(strata) :])] += group[asked.values[query]]
+    return answers
+
+
 class Engine:
     """DuckDB in memory with our macros: what the vault's reader is, without a file."""
 
@@ -70,15 +92,15 @@ class Engine:
         self, queries: Sequence[a.Query], made: TableContract, hash_key: int = 7
     ) -> list[np.ndarray[Any, Any]]:
         """The exact integers of each query, of `algebra.shape(query)`, decoded independently."""
-        sql = render(queries, made, hash_key)
-        answers = [np.zeros(a.shape(q), dtype=object) for q in queries]
-        for part, cell, *values in self.duckdb.execute(sql).fetchall():
-            for query, value in zip(parts(queries)[part], values, strict=False):
-                sizes = [len(k.values) for k in query.keys]
-                stratum, *levels = np.unravel_index(cell, (a.strata_count(query), *sizes))
-                at = a.measured_strata(query).index(int(stratum))
-                answers[queries.index(query)][(at, *map(int, levels))] = value
-        return answers
+        asked = render(queries, made, hash_key)
+        found = decoded(self.duckdb, asked)
+        groups = self.duckdb.execute(asked.sql)
+        names, rows = [column[0] for column in groups.description], groups.fetchall()
+        columns = np.array(rows, object).reshape(-1, len(names)).T
+        added = added_up(asked.values, dict(zip(names, columns, strict=True)))
+        for query, values in zip(queries, found, strict=True):
+            assert added[query] == values.ravel().tolist()
+        return found
 
     def facts(self, made: TableContract) -> TableFacts:
         """What the gate would find true of the rows, with the gate's own query."""

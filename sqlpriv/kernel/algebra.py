@@ -119,6 +119,16 @@ class Where:
 
 
 @dataclass(frozen=True)
+class Bounded:
+    """The same rows, of which fewer than declared are to be kept of a unit: in each of `groups`
+    strata `rows`, at least one. It changes no row; what it says bounds the query (`bound_of`)."""
+
+    source: Relation
+    rows: int
+    groups: int
+
+
+@dataclass(frozen=True)
 class Derive:
     """The same rows with one more column: row by row, so still partitioned."""
 
@@ -182,7 +192,7 @@ class PerUnit:
     unit: str = ""  # the name under which the unit itself is a column, if it is one
 
 
-Relation = Scan | Where | Derive | Join | Union | PerUnit
+Relation = Scan | Where | Bounded | Derive | Join | Union | PerUnit
 MAX_PATTERN = 200
 
 

@@ -103,8 +103,7 @@ def fingerprint(vault: Path) -> str:
 
     DuckDB numbers its checkpoints in three headers of 4 KiB; what is newer is in the log beside it.
     Copies of one file, each changed, may have equal headers: when it was written tells them apart.
-    Claim: who has the vault open keeps its lock. To close any descriptor of a file gives up all of
-    a process's POSIX locks on it, DuckDB's too: so those of the last vaults are kept open.
+    Claim: who has the vault open keeps its lock: descriptors of the last vaults are kept open.
     """
     with _USING:
         at = vault.stat()

@@ -28,8 +28,6 @@ from sqlpriv.kernel.render import grouped, render
 from sqlpriv.kernel.scope import Scope
 from sqlpriv.kernel.vault import Kernel, booking
 
-TOGETHER = 40
-"""Queries of one statement of the engine: each has its own hash table while it runs."""
 STALE = "the vault or its declarations changed since this was planned; nothing was read; ask again"
 Exact = dict[a.Query, list[int]]
 
@@ -166,11 +164,10 @@ class Allowance(AbstractContextManager["Allowance"]):
             return self._charge(asked), exact
         with Reader(self._kernel.vault) as reader:
             key = self._current(reader).hash_key
-            cut = [g[i : i + TOGETHER] for g in groups.values() for i in range(0, len(g), TOGETHER)]
-            texts = [render(part, self.contract, key) for part in cut]
+            texts = [render(group, self.contract, key) for group in groups.values()]
             charge = self._charge(asked)
-            for text, part in zip(texts, cut, strict=True):
-                exact |= reader.cells(text, part)
+            for text in texts:
+                exact |= reader.cells(text)
         return charge, exact
 
     def _charge(self, asked: Sequence[Measurement], yocto: int = 0) -> int:

@@ -5,9 +5,8 @@ Claim: nothing that the engine says leaves this file but exact integers for the 
 error texts quote values; they are dropped, chain and all.
 """
 
-import math
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from functools import wraps
@@ -21,11 +20,12 @@ import pyarrow as pa
 
 from sqlpriv.errors import OperationalError, ReadFailed
 from sqlpriv.kernel import algebra as a
+from sqlpriv.kernel.cells import added_up
 from sqlpriv.kernel.contract import Column, TableContract, Type
 from sqlpriv.kernel.engine import attach, detach
 from sqlpriv.kernel.literals import name
 from sqlpriv.kernel.operations import type_of
-from sqlpriv.kernel.render import MACROS, parts
+from sqlpriv.kernel.render import MACROS, Rendered
 
 TIMEOUT_SECONDS = 600.0
 """A read takes no longer. As the limit of memory, it is one for all: it says nothing else."""
@@ -95,24 +95,15 @@ class Reader(AbstractContextManager["Reader"]):
         return CATALOGS[self.fingerprint]
 
     @_silenced("the engine could not finish reading; the charge stays")
-    def cells(self, sql: str, queries: Sequence[a.Query]) -> dict[a.Query, list[int]]:
+    def cells(self, asked: Rendered) -> dict[a.Query, list[int]]:
         """Returns the exact integers of each rendered query, in all its measured cells."""
-        result = self._limited(sql)
-        if {column[1] for column in result.description[2:]} == {duckdb.sqltypes.BIGINT}:
-            columns = list(map(np.asarray, result.fetchnumpy().values()))
-        else:  # HUGEINT: numpy would make doubles of it
-            columns = [*np.array(result.fetchall(), object).reshape(-1, len(result.description)).T]
-        numbers, cells, *values = columns
-        exact = {}
-        for number, part in enumerate(parts(queries)):
-            mine, size = np.flatnonzero(numbers == number), math.prod(a.shape(part[0])[1:])
-            strata, at = np.divmod(cells[mine].astype(np.int64), size)
-            cell = np.searchsorted(a.measured_strata(part[0]), strata) * size + at
-            for query, value in zip(part, values, strict=False):  # others have more
-                dense = np.zeros(math.prod(a.shape(query)), dtype=value.dtype)
-                np.add.at(dense, cell, value[mine])
-                exact[query] = dense.tolist()
-        return exact
+        result = self._limited(asked.sql)
+        names = [column[0] for column in result.description]
+        if duckdb.sqltypes.HUGEINT not in {column[1] for column in result.description}:
+            columns = [np.asarray(column) for column in result.fetchnumpy().values()]
+        else:  # numpy would make doubles of HUGEINT
+            columns = [*np.array(result.fetchall(), object).reshape(-1, len(names)).T]
+        return added_up(asked.values, dict(zip(names, columns, strict=True)))
 
     @_silenced("the engine could not finish reading; the charge stays")
     def groups(self, sql: str) -> list[tuple[Any, ...]]:

@@ -5,17 +5,18 @@ A batch of queries over one relation and one list of strata is one statement:
 1. `rows`   one line per row of the table: the unit, strata, keys, and what is added up;
 2. `kept`   those rows that bounding keeps (all, where it would change nothing);
 3. `joint`  kept rows counted and added up by strata and keys, exactly (BIGINT, HUGEINT);
-4. `coded`  strata and keys as numbers of their levels, from which each query's cells are added up.
+4. `coded`  strata and keys as numbers of their levels; `cells` adds each query's up from these.
 
 What the rows are of, and how expressions are written, is told in `scope`.
 """
 
 from collections.abc import Mapping, Sequence
 from importlib import resources
-from itertools import accumulate
+from typing import NamedTuple
 
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel import algebra as a
+from sqlpriv.kernel.cells import listed
 from sqlpriv.kernel.contract import TableContract, Type
 from sqlpriv.kernel.expressions import ROW
 from sqlpriv.kernel.literals import levels, name
@@ -29,52 +30,52 @@ MACROS = tuple(
 """The CREATE MACRO statements of `udfs/`, in the order in which they build."""
 
 
-def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -> str:
+class Rendered(NamedTuple):
+    """A statement, and which of its columns each query adds up."""
+
+    sql: str
+    values: dict[a.Query, str]
+
+
+def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -> Rendered:
     """Returns the statement that answers queries of one relation and one list of strata.
 
-    Its columns: `part` (position in `parts`), `cell` (its row-major number, over all strata) and
-    `value0`, … (the exact integer of each query of the part; BIGINT where all are counts). Cells
-    without rows are left out.
+    Its columns: the levels of strata and keys (`cells.listed`; what has none has the number after
+    the last), and exact integers: `n`, kept rows (BIGINT), and `a0`, … as `Expressions.added` says.
     A `Distinct` is alone: different values of joint groups do not add up into larger cells.
     """
     if len(queries) > 1 and any(isinstance(query, a.Distinct) for query in queries):
         raise KernelError("different values are counted by a statement of their own")
-    source, strata = queries[0].source, queries[0].strata
-    scope = Scope(source, contract)
-    keys = list(dict.fromkeys(key for q in queries for key in q.keys))
+    strata, scope = queries[0].strata, Scope(queries[0].source, contract)
     added = [scope.added(q) for q in queries]
     adds = list(dict.fromkeys(filter(None, added)))
-    levelled = {f"s{i}": key for i, key in enumerate(strata)}
-    levelled |= {f"k{i}": key for i, key in enumerate(keys)}
+    levelled = listed(queries)
     columns = {c: scope.value(key.expr) for c, key in levelled.items()}
     columns |= {f"v{i}": text for i, (text, _) in enumerate(adds)}
-    coded, kept = list(levelled), bounding(columns, scope, strata, hash_key)
+    kept = bounding(columns, scope, strata, hash_key)
     if kept == KEEP_ALL and not _collated(contract):
-        coded = [f"{levels(key, c)} AS {c}" for c, key in levelled.items()]
+        coded = {c: _narrow(key, c) for c, key in levelled.items()}
     else:  # windows carry every row: levels, in as few bytes as hold them, are smaller than values
         # and values that a collation calls equal, but a list does not, would share one row's level
         columns |= {c: _narrow(key, columns[c]) for c, key in levelled.items()}
+        coded = {c: c for c in levelled}
     rows = _rows(columns, scope, strata, kept != KEEP_ALL)
     sums = [*levelled, "count(*) AS n"]
     sums += [f"{how.format(f'v{i}')} AS a{i}" for i, (_, how) in enumerate(adds)]
     grouped = f" GROUP BY {', '.join(levelled)}" if levelled else ""
-    coded += ["n", *(f"a{i}" for i in range(len(adds)))]
-    names = (f"a{adds.index(add)}" if add else "n" for add in added)
-    total = dict(zip(queries, names, strict=True))
-    selects = [_cells(i, part, total, keys) for i, part in enumerate(parts(queries))]
-    return (
+    found = [f"coalesce({x}, {len(levelled[c].values)}) AS {c}" for c, x in coded.items()]
+    totals = {"n": "count"} | {f"a{i}": how for i, (_, how) in enumerate(adds)}
+    kinds = ["BIGINT" if how.startswith("count") else "HUGEINT" for how in totals.values()]
+    whole = zip(totals, kinds, strict=True)
+    added_up = [f"CAST(coalesce(sum({x}), 0) AS {kind}) AS {x}" for x, kind in whole]
+    sql = (
         f"WITH rows AS ({rows}),\nkept AS ({kept}),\n"
         f"joint AS (SELECT {', '.join(sums)} FROM kept{grouped}),\n"
-        f"coded AS MATERIALIZED (SELECT {', '.join(coded)} FROM joint)\n"
-    ) + "\nUNION ALL BY NAME ".join(selects)
-
-
-def parts(queries: Sequence[a.Query]) -> list[list[a.Query]]:
-    """Returns the queries that have the same cells together: one SELECT adds them up."""
-    alike: dict[object, list[a.Query]] = {}
-    for query in queries:
-        alike.setdefault((query.keys, query.within), []).append(query)
-    return list(alike.values())
+        f"coded AS (SELECT {', '.join([*found, *totals])} FROM joint)\n"
+        f"SELECT {', '.join([*levelled, *added_up])} FROM coded{grouped}"
+    )
+    named = (f"a{adds.index(add)}" if add else "n" for add in added)
+    return Rendered(sql, dict(zip(queries, named, strict=True)))
 
 
 def grouped(
@@ -169,27 +170,6 @@ def _columns_of(expr: object, scope: Scope) -> frozenset[str]:
     named = vars(expr) if hasattr(expr, "__dataclass_fields__") else {}  # an enum's lead in circles
     parts = expr if isinstance(expr, tuple) else named.values()
     return frozenset().union(*(_columns_of(part, scope) for part in parts))
-
-
-def _cells(
-    number: int, part: Sequence[a.Query], total: Mapping[a.Query, str], keys: Sequence[a.Key]
-) -> str:
-    """Returns the SELECT that adds columns of `coded` up into the numbered cells of one part."""
-    query = part[0]
-    dims = [(f"s{i}", len(key.values)) for i, key in enumerate(query.strata)]
-    dims += [(f"k{keys.index(key)}", len(key.values)) for key in query.keys]
-    numbers = list(accumulate(dims, lambda n, dim: f"({n} * {dim[1]} + {dim[0]})", initial="0"))
-    wheres = [f"{column} BETWEEN 0 AND {size - 1}" for column, size in dims]
-    if query.within is not None:
-        stratum = numbers[len(query.strata)]
-        wheres.append(f"{stratum} IN ({', '.join(map(str, query.within))})")
-    where = f" WHERE {' AND '.join(wheres)}" if wheres else ""
-    typed = [(total[q], "BIGINT" if isinstance(q, a.Count) else "HUGEINT") for q in part]
-    sums = [f", CAST(coalesce(sum({x}), 0) AS {t}) AS value{i}" for i, (x, t) in enumerate(typed)]
-    return (
-        f"SELECT {number} AS part, CAST({numbers[-1]} AS BIGINT) AS cell{''.join(sums)}"
-        f" FROM coded{where} GROUP BY cell"
-    )
 
 
 def verifying(contract: TableContract) -> str:

@@ -52,6 +52,10 @@ class Scope(Expressions):
                 self._enter(source)
                 one([self.type(predicate)], BOOLEANS, "WHERE")
                 self.predicates.append(predicate)
+            case a.Bounded(source):
+                self._enter(source)
+                kept, held = (bound_of(x, self.contract).rows_per_unit for x in (relation, source))
+                self.facts = replace(self.facts, bounded=self.facts.bounded and kept >= held)
             case a.Derive(source, new, expr):
                 self._enter(source)
                 self._free(new)

@@ -91,8 +91,8 @@ def bound_of(relation: a.Relation, contract: TableContract) -> PrivacyUnit:
     """Returns how many rows of a unit are kept of a relation, in how many strata: public facts.
 
     A table's are declared. A join has the larger ones of its private sides (the finest table's), a
-    union their sums; one row for each unit is one row. Privacy does not rest on this choice: what
-    is returned here is what bounding enforces and what noise is made for.
+    union their sums; one row for each unit is one row, and `Bounded` may say fewer. Privacy does
+    not rest on this choice: what is returned here is what bounding enforces and noise is made for.
     """
     unit = contract.unit or PrivacyUnit(contract.table, "")
     return replace(unit, rows_per_unit=_reach(relation, contract, 0),
@@ -113,6 +113,8 @@ def _reach(relation: a.Relation, contract: TableContract, side: int) -> int:
             return min(10**6, sum(_reach(part, contract, side) for part, _ in parts))
         case a.PerUnit(source, keys):
             return _reach(source, contract, side) if keys else 1
+        case a.Bounded(source, rows, groups):
+            return min(_reach(source, contract, side), max(1, (rows, groups)[side]))
     return _reach(relation.source, contract, side)
 
 

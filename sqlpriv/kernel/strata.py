@@ -77,7 +77,7 @@ def _box(relation: a.Relation, contract: TableContract) -> dict[str, set[Value]]
     match relation:
         case a.Scan(table, "") if table.lower() == contract.table.lower():
             return {}
-        case a.Derive(source, _, _):
+        case a.Derive(source, _, _) | a.Bounded(source, _, _):
             return _box(source, contract)
         case a.Where(source, predicate):
             if (box := _box(source, contract)) is not None:

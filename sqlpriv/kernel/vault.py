@@ -93,7 +93,7 @@ class Kernel:
         for m in asked:
             ready, cells = waiting(m, contract), math.prod(a.shape(m.query))
             public = (ready.mechanism, cells, ready.distance, ready.sigma, m.price)
-            sql, replayed = render([ready.reads], unseen, 0), self.sealed(m, contract)
+            sql, replayed = render([ready.reads], unseen, 0).sql, self.sealed(m, contract)
             found.append(Explained(*public, sql, replayed))
         return found
 

@@ -53,12 +53,16 @@ class Given(NamedTuple):
         population_share: The part of the price for a population figure of its own.
         steps, sigma: COINPRESS's rounds, and the standard deviation of x, None if not declared.
         auto: The share is the least with which the population costs at most `AUTO_COST`.
+        rows, groups: How many rows of a unit count in a stratum, and in how many strata, where that
+            is to be fewer than declared.
     """
 
     population_share: float = 0.0
     steps: int = 3
     sigma: float | None = None
     auto: bool = False
+    rows: int | None = None
+    groups: int | None = None
 
 
 def options(given: Options, pos: Pos) -> Given:
@@ -94,11 +98,15 @@ _KNOWN: dict[str, tuple[str, float, float, Any]] = {
     "population_share": ("population_share", 0, 0.99, _NUMBER),
     "coinpress_steps": ("steps", 1, 10, int),
     "coinpress_sigma": ("sigma", 1e-300, 1e300, _NUMBER),
+    "max_rows_contributed": ("rows", 1, 10**6, int),
+    "max_groups_contributed": ("groups", 1, 10**6, int),
 }
 _EXAMPLES = {
     "population_share": "population_share = 0.5, from 0 to 0.99, or auto",
     "coinpress_steps": "coinpress_steps = 3: from 1 to 10",
     "coinpress_sigma": "coinpress_sigma = 10: a positive number",
+    "max_rows_contributed": "max_rows_contributed = 5: a whole number of rows of one unit",
+    "max_groups_contributed": "max_groups_contributed = 2: a whole number of strata of one unit",
 }
 
 

@@ -120,8 +120,11 @@ def told(
     k = math.prod(len(d.values) for d in output.strata)
     if k < 2:
         return ""
-    cost = population_cost(k, price, share)
+    apart = all(recipe.apart is not None for recipe in output.recipes)
+    cost = 1.0 if apart else population_cost(k, price, share)
     said = f"stratifying costs the population's figures ×{cost:.2f} in noise"
+    if apart:
+        said = "the population's figure is measured apart, for half of the price"
     if gains := _gains(output, noises(plan, explained, later), half_width(plan.price), sizes):
         said += f" and gives each stratum {', '.join(gains)}"
     if share or cost <= WORTH_TELLING:
@@ -207,7 +210,8 @@ def expected(
     """Returns the expected 95 % half-width of one cell and its relative size, None if unknown."""
     if recipe.kind == "level":
         return None, None
-    spread = sum(c * sigmas[part] ** 2 for part, c in coefficients(recipe).items())
+    of_cell = coefficients(recipe).items()
+    spread = sum(c * sigmas[part] ** 2 for part, c in of_cell if part != recipe.apart)
     scale = typical(recipe)
     known = sizes[sizes >= 1] if sizes is not None else np.empty(0)
     relative = float(np.median(z * spread**0.5 / known)) if known.size else None
@@ -254,7 +258,7 @@ def _label(query: Asked, stratified: bool) -> str:
         what = f"{100 * query.rank[0] / query.rank[1]:g} % quantile" if query.rank else "mode"
         return f"{what} among {len(query.levels.values)} levels{where}"
     if isinstance(query, Distinct):
-        return "count of different values"
+        return "count of different values" + where
     if isinstance(query, Count):
         return ("count of rows" if query.of is None else "count of values") + where
     return f"centred sum over [{query.lower:g}, {query.upper:g}]" + where

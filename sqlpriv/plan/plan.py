@@ -21,6 +21,7 @@ from sqlpriv.kernel.release import Measurement
 from sqlpriv.plan import keys, outputs
 from sqlpriv.plan.aggregates import Aggregate
 from sqlpriv.plan.bind import Binder
+from sqlpriv.plan.contributions import bounded
 from sqlpriv.plan.estimators import Given, estimator, options, settled
 from sqlpriv.plan.levels import chosen
 from sqlpriv.plan.literals import refuse
@@ -67,8 +68,7 @@ def plan(
             f"the owner runs ALTER TABLE {contract.table} ADD PRIVACY_KEY (column), "
             f"then ALTER TABLE {contract.table} SET PU",
         )
-    paid = tuple(option for option in select.options if option[0] in KNOWN_OPTIONS)
-    price = statement_price(paid, budget, session_epsilon, select.pos)
+    price = statement_price(select.options, budget, session_epsilon, select.pos)
     rest = tuple(x for x in select.options if x[0] not in (*KNOWN_OPTIONS, "report"))
     given = options(rest, select.pos)
     try:
@@ -135,6 +135,7 @@ def _output(
         tables = {**contract.others, contract.table.lower(): contract}
         found = Reader(tables).of_select(select, aliases)
         rows, binder = found.relation, found.binder
+    rows = bounded(rows, contract, given, select.pos)
     strata = keys.strata(select, binder, aliases)
     given = settled(given, _count(strata), type(price))
     groups, sets = keys.groups(select, binder, aliases, strata, known)
@@ -182,7 +183,8 @@ def _marginal(
     own: tuple[Recipe | None, ...] = ()
     if given.population_share and cells.strata:
         whole = _recipes(aggregates, replace(cells, strata=()), select, price, given)
-        own = tuple(recipe if recipe.kind in LEVELLED else None for recipe in whole)
+        pairs = zip(recipes, whole, strict=True)
+        own = tuple(w if w.kind in LEVELLED and r.apart is None else None for r, w in pairs)
     return Marginal(keys, math.prod(len(key.values) for key in cells.keys), recipes, own)
 
 
@@ -223,12 +225,6 @@ def _recipes(
             t.Literal(None, select.pos),
             "this statement asks for no aggregate",
             "add COUNT(*): declared levels themselves are public (DESCRIBE t)",
-        )
-    if cells.strata and any(aggregate.kind == "distinct" for aggregate in aggregates):
-        raise refuse(
-            t.Literal(None, select.pos),
-            "the different values of strata do not add up to the population's",
-            "write GROUP BY ROLLUP (…) in place of STRATIFY BY",
         )
     number = math.prod(len(key.values) for key in (*cells.strata, *cells.keys))
     try:

@@ -30,7 +30,7 @@ def statement_price(
     """Returns what a statement may spend: its own OPTIONS, else the session's privacy_epsilon.
 
     Args:
-        options: Those of the statement that are `KNOWN_OPTIONS`.
+        options: The statement's, of which `KNOWN_OPTIONS` are prices.
         budget: The unit's, which says whether epsilon is converted to rho.
         session_epsilon: `SET privacy_epsilon`, or None.
         pos: Where a refusal points.
@@ -38,9 +38,10 @@ def statement_price(
     Raises:
         Refused: Both ways at once, no price, or one that buys nothing.
     """
-    if len(options) > 1:
+    paid = [option for option in options if option[0] in KNOWN_OPTIONS]
+    if len(paid) > 1:
         raise _refuse(pos, "a statement has one price", "write epsilon or rho, once")
-    name, value = options[0] if options else ("epsilon", session_epsilon)
+    name, value = paid[0] if paid else ("epsilon", session_epsilon)
     if value is None:
         raise _refuse(
             pos,

@@ -65,6 +65,7 @@ class Recipe:
         sample: Divide the variance by N - 1.
         level, whole: A quantile or mode that is chosen: in each cell, and over all strata.
         rank, values, type: Its rank (None: a mode), what its levels stand for, and of which type.
+        apart: The population's count of different values: the strata's do not add up to it.
         using: The estimator that asks for the total in rounds (`plan.rounds`), or ''.
     """
 
@@ -80,12 +81,13 @@ class Recipe:
     rank: tuple[int, int] | None = None
     values: tuple[Value, ...] = ()
     type: Type = Type.REAL
+    apart: a.Distinct | None = None
     using: str = ""
 
     @property
     def queries(self) -> tuple[a.Asked, ...]:
         """What has to be measured."""
-        asked = (self.count, self.total, self.square, self.level, self.whole)
+        asked = (self.count, self.total, self.square, self.level, self.whole, self.apart)
         return tuple(q for q in asked if q is not None)
 
     @property
@@ -110,9 +112,12 @@ def expand_count(aggregate: Aggregate, cells: Cells) -> Recipe:
 
 
 def expand_distinct(aggregate: Aggregate, cells: Cells) -> Recipe:
-    """COUNT(DISTINCT x) → Distinct(of = x)."""
+    """COUNT(DISTINCT x) → Distinct(of = x); with strata one more over all of them."""
     assert aggregate.of is not None  # as `aggregates.read` sees to
-    return Recipe("count", a.Distinct(cells.source, cells.strata, cells.keys, aggregate.of))
+    whole = a.Distinct(cells.source, (), cells.keys, aggregate.of)
+    if not cells.strata:
+        return Recipe("count", whole)
+    return Recipe("count", replace(whole, strata=cells.strata), apart=whole)
 
 
 def expand_sum(aggregate: Aggregate, cells: Cells) -> Recipe:

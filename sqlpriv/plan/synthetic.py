@@ -68,8 +68,7 @@ def plan_synthetic(
             f"then ALTER TABLE {contract.table} SET PU",
         )
     given = (*select.options, *statement.options)
-    paid = tuple(option for option in given if option[0] in KNOWN_OPTIONS)
-    price = statement_price(paid, budget, session_epsilon, statement.pos)
+    price = statement_price(given, budget, session_epsilon, statement.pos)
     binder = Binder.of(contract, select.alias)
     columns = tuple(_column(item, contract, binder) for item in select.items)
     _distinct(columns, select)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import string
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -69,16 +69,23 @@ class CliqueModel:
 
     def _across(self, clique: Clique, last: int, node: Node) -> Floats:
         inside = tuple(c for c in clique if c in node.new)
-        outside = tuple(sorted({*clique, *node.separator} - {*inside}))
-        given = (*node.separator, *inside)
-        key = (-1 - last, *inside)
+        given, key = (*node.separator, *inside), (-1 - last, *inside)
         if key not in self._known:
-            table = self.conditionals[last]
-            self._known[key] = place(given, node.columns, node.shape).take(table)
-        letter = dict(zip({*outside, *inside}, string.ascii_letters, strict=False))
-        names = ["".join(letter[c] for c in columns) for columns in (outside, given, clique)]
-        above, below = self.shares(outside), self._known[key]
-        return np.asarray(np.einsum(f"{names[0]},{names[1]}->{names[2]}", above, below))
+            lies = place(given, node.columns, node.shape)
+            self._known[key] = lies.take(self.conditionals[last])
+        kept = tuple(c for c in node.separator if c in clique)
+        gone = tuple(c for c in node.separator if c not in clique)
+        others = tuple(c for c in clique if c not in node.columns)
+        outside, order = tuple(sorted((*others, *node.separator))), (*kept, *others, *inside)
+        above = _turned(self.shares(outside), outside, (*kept, *others, *gone))
+        below = _turned(self._known[key], given, (*kept, *gone, *inside))
+        shape = above.shape[: len(kept) + len(others)] + below.shape[len(node.separator) :]
+        cells = (
+            math.prod(below.shape[: len(kept)]),
+            math.prod(below.shape[len(kept) :][: len(gone)]),
+        )
+        found = above.reshape(cells[0], -1, cells[1]) @ below.reshape(*cells, -1)
+        return np.ascontiguousarray(_turned(found.reshape(shape), order, clique))
 
     def draw(self, rows: int, rng: np.random.Generator) -> dict[int, Codes]:
         """Returns the levels of every column, shape (rows,) each: node by node, by rounded counts,
@@ -92,3 +99,8 @@ class CliqueModel:
             levels = np.unravel_index(cells, node.shape[node.given :])
             drawn.update(zip(node.new, levels, strict=True))
         return drawn
+
+
+def _turned(table: Floats, columns: Clique, order: Clique) -> Floats:
+    """Returns the table with its axes, those of the columns, in another order."""
+    return table.transpose([columns.index(c) for c in order])

@@ -328,7 +328,7 @@ def test_numbers_are_picked_once_a_row_wherever_the_row_comes_from(nasty: Engine
         query = a.Sum(source, apart, -8.0, 8.0)
         step = float(lattice_of(query, Type.REAL).step)
         assert float(nasty.exact([query], NASTY)[0][0] * step) == expected
-        text = render([query], NASTY, 0)
+        text = render([query], NASTY, 0).sql
         assert text.count("list_position") == (2 if source is twice else 1)
 
 

@@ -107,7 +107,7 @@ def l2_squared(change: Any) -> int:
 
 
 strata_lists = st.sampled_from([(), (BY_S,), (BY_S, BY_K), (BY_T,)])
-sources = st.sampled_from([SCAN, POSITIVE])
+sources = st.sampled_from([SCAN, POSITIVE, a.Bounded(SCAN, 1, 1), a.Bounded(POSITIVE, 2, 1)])
 
 
 @settings(max_examples=40)
@@ -181,6 +181,22 @@ def test_a_worst_unit_attains_every_bound(engine: Engine, m: int, g: int) -> Non
     asked, *_ = moves(engine, everything, made, [*bystanders, *worst])
     for query, moved in zip(everything, asked, strict=True):
         assert (l1(moved), l2_squared(moved)) == claimed(query, made)
+
+
+@pytest.mark.parametrize(("rows_kept", "groups_kept"), [(1, 1), (1, 2), (2, 1), (0, 0), (5, 9)])
+def test_fewer_rows_than_declared_bound_every_query(
+    engine: Engine, rows_kept: int, groups_kept: int
+) -> None:
+    """Not below one, which would be no noise; more than declared are not had, either."""
+    made = contract(COLUMNS, DOMAINS, m=3, g=3)
+    rest = (0.0, 1, math.inf, 2**62)
+    worst = [(1, s, *rest) for s in ("a", "b", "c", None) for _ in range(4)]
+    everything = queries(a.Bounded(SCAN, rows_kept, groups_kept), (BY_S,), None)
+    asked, *_ = moves(engine, everything, made, worst)
+    m, g = min(3, max(1, rows_kept)), min(3, max(1, groups_kept))
+    for query, moved in zip(everything, asked, strict=True):
+        assert (l1(moved), l2_squared(moved)) == claimed(query, made)
+    assert claimed(everything[0], made) == (m * g, m * m * g)
 
 
 @settings(max_examples=40)

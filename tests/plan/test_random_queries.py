@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+from vaults import decoded
 
 from sqlpriv import answer
 from sqlpriv.declarations import budget_at, domain_body
@@ -195,9 +196,7 @@ def exact(
 ) -> tuple[np.ndarray[Any, Any], int, float]:
     """The integers of a query, the steps of its lattice and their length."""
     lattice = lattice_of(query, checked(query, Scope(query.source, made)))
-    values = np.zeros(a.shape(query), dtype=object)
-    for _, cell, value in engine.execute(render([query], made, 7)).fetchall():
-        values.flat[cell] = value
+    (values,) = decoded(engine, render([query], made, 7))
     return values, lattice.steps, float(lattice.step)
 
 

@@ -6,5 +6,5 @@ SELECT sex, COUNT(DISTINCT hours) AS d FROM people GROUP BY sex;
 WITH rows AS (SELECT sqlpriv_row."id" AS u, CAST(sqlpriv_row."sex" AS VARCHAR) AS k0, sqlpriv_clamp(CAST(sqlpriv_row."hours" AS INTEGER), (0), (80)) AS v0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
 joint AS (SELECT k0, count(*) AS n, count(DISTINCT v0) AS a0 FROM kept GROUP BY k0),
-coded AS MATERIALIZED (SELECT list_position(['F', 'M'], k0) - 1 AS k0, n, a0 FROM joint)
-SELECT 0 AS part, CAST((0 * 2 + k0) AS BIGINT) AS cell, CAST(coalesce(sum(a0), 0) AS BIGINT) AS value0 FROM coded WHERE k0 BETWEEN 0 AND 1 GROUP BY cell;
+coded AS (SELECT coalesce(CAST(list_position(['F', 'M'], k0) - 1 AS UTINYINT), 2) AS k0, n, a0 FROM joint)
+SELECT k0, CAST(coalesce(sum(n), 0) AS BIGINT) AS n, CAST(coalesce(sum(a0), 0) AS BIGINT) AS a0 FROM coded GROUP BY k0;

@@ -72,7 +72,7 @@ def kernel_sql(sql: str) -> str:
     from sqlpriv.kernel.render import render
 
     asked = [m.query for m in planned(sql).measurements]
-    return render([q.histogram if isinstance(q, Level) else q for q in asked], PEOPLE, 0)
+    return render([q.histogram if isinstance(q, Level) else q for q in asked], PEOPLE, 0).sql
 
 
 def refusal(sql: str) -> str:

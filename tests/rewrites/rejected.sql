@@ -410,7 +410,7 @@ SELECT COUNT(*) AS n FROM people STRATIFY BY sex LIMIT 1.5;
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (gamma = 1) COUNT(*) AS n FROM people;
 -- error
 --   line 1, column 1: there is no option gamma
---   Hint: one of: epsilon, rho, max_relative_error, report, population_share, coinpress_steps, coinpress_sigma
+--   Hint: one of: epsilon, rho, max_relative_error, report, population_share, coinpress_steps, coinpress_sigma, max_rows_contributed, max_groups_contributed
 
 -- two prices
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, rho = 1) COUNT(*) AS n FROM people;
@@ -430,8 +430,14 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = -1) COUNT(*) AS n FROM peopl
 --   line 1, column 1: epsilon is a positive finite number, not -1
 --   Hint: write epsilon = 0.1
 
--- different values of strata
-SELECT COUNT(DISTINCT age) AS m FROM people STRATIFY BY sex;
+-- a bound above the owner's
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_rows_contributed = 2) COUNT(*) AS n FROM people;
 -- error
---   line 1, column 1: the different values of strata do not add up to the population's
---   Hint: write GROUP BY ROLLUP (…) in place of STRATIFY BY
+--   line 1, column 1: max_rows_contributed is above the owner's bound, which is 1
+--   Hint: write max_rows_contributed = 1 or less
+
+-- a bound of nothing
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 0) COUNT(*) AS n FROM people;
+-- error
+--   line 1, column 1: the option max_groups_contributed is out of range
+--   Hint: write max_groups_contributed = 2: a whole number of strata of one unit

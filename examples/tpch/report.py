@@ -41,6 +41,7 @@ NOTES = {
     8: "the exact share is 0: the error is of the share itself",
     13: "one row of a customer: noise as for one row",
     15: "`WITH` is answered first; the best supplier is that of the noised sums",
+    19: "the exact answer is of one line: that of one customer is what is hidden",
     20: "written with `WITH`, for what was shipped of each part and supplier; error: the share "
     "of suppliers told wrong",
     21: "one row for each declared supplier",
@@ -167,8 +168,8 @@ private; parts, suppliers, nations are public. The queries have the validation p
 specification. **{answered} of 22 are answered.**
 
 A customer may have up to 160 lines and 40 orders, more than any has, so that no bound cuts: noise
-is for 160 lines of the highest price. 1,500 customers are few for that: the errors below are mostly
-noise, and they fall as 1 / (number of customers). Without noise, the answers are plain DuckDB's
+is for 160 lines of the highest price. 1,500 customers are few for that: `error` is mostly noise, and
+falls as 1 / (number of customers). Without noise, the answers are plain DuckDB's
 (`tests/test_tpch.py`).
 
 `error` is the median of |answer - exact| / |exact| over all numbers of the answer and {runs} runs;

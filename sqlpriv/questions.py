@@ -92,6 +92,22 @@ class Questions:
     def _epsilon(self) -> float | None:
         return self.access.settings.get("privacy_epsilon")
 
+    def columns(self, select: t.Select) -> pa.Schema:
+        """Returns the columns that a noised query would give; nothing private is read or charged.
+
+        Raises:
+            sqlpriv.Error: As asking it would, before anything is read or charged.
+        """
+        contracts = self.access.contracts()
+        select, private = self._settled(select, contracts)
+        if (why := self._unplanned(select, private, contracts)) is not None:
+            return self._staged(select, contracts, why)[2]
+        if private:
+            priced = stages.priced(select, self._price(select, contracts), len(private) + 1)
+            select = stages.rehearsed(priced, private)
+        planned, _ = self.planned(select, contracts)
+        return rehearse(planned, self.access.weights(planned.output.weights))
+
     def _settled(
         self, select: t.Select, contracts: Mapping[str, TableContract]
     ) -> tuple[t.Select, list[t.Subquery]]:
@@ -174,6 +190,16 @@ class Questions:
         self, select: t.Select, contracts: Mapping[str, TableContract], why: Refused
     ) -> Result:
         """Answers the queries of WITH first, and runs the rest on their rows; see `stages`."""
+        asked, shown, _ = self._staged(select, contracts, why)
+        made = [(name, self.select(query)) for name, query in asked]
+        rows = {**shown, **{name: result.table for name, result in made}}
+        last = Result(self.access.free(rows, select.body, select.parameters))
+        return self._together(last, [result for _, result in made], contracts, select)
+
+    def _staged(
+        self, select: t.Select, contracts: Mapping[str, TableContract], why: Refused
+    ) -> tuple[list[tuple[str, t.Select]], dict[str, pa.Table], pa.Schema]:
+        """Returns the queries of WITH, priced; public tables of the rest, and its columns."""
         found = stages.stages(select, contracts, why)
         (body,) = dialect.read(select.body)
         known = {name.lower() for name, _ in found}
@@ -189,11 +215,8 @@ class Questions:
         for stage, query in asked:
             planned, _ = self.planned(self._settled(query, contracts)[0], contracts)
             empty[stage] = pa.Table.from_pylist([], rehearse(planned, None))
-        self.access.free({**shown, **empty}, select.body, select.parameters)
-        made = [(name, self.select(query)) for name, query in asked]
-        rows = {**shown, **{name: result.table for name, result in made}}
-        last = Result(self.access.free(rows, select.body, select.parameters))
-        return self._together(last, [result for _, result in made], contracts, select)
+        nothing = self.access.free({**shown, **empty}, select.body, select.parameters)
+        return asked, shown, nothing.schema
 
     def _together(
         self,

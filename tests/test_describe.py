@@ -55,6 +55,16 @@ def spent(session):
         (f"{PRICED} sex::VARCHAR, COUNT(*) n, COUNT(*) AS n FROM people GROUP BY sex", None),
         (f"{PRICED} COUNT(*) / 2, AVG(income)::DECIMAL(9, 2) FROM people WHERE sex = ?", [1]),
         ("SET privacy_epsilon = 0.1; SELECT COUNT(*) > 3 AS many FROM people", None),
+        (
+            f"WITH w AS ({PRICED} sex, AVG(income) AS a FROM people GROUP BY sex) "
+            "SELECT sex, weight * a AS part FROM w JOIN shares USING (sex)",
+            None,
+        ),
+        (
+            f"{PRICED} COUNT(*) AS n FROM people WHERE income > (SELECT AVG(income) FROM people)",
+            None,
+        ),
+        (f"{PRICED} COUNT(*) * (SELECT max(weight) FROM shares) AS n FROM people", None),
         ("SELECT 1 AS a, 2.5 AS a, sex FROM made WHERE sex = $sex", {"sex": 1}),
         ("SELECT *, weight::DECIMAL(4, 1) FROM shares -- and a comment", None),
         ("FROM made", None),

@@ -8,9 +8,9 @@ descriptor of a file gives up all POSIX locks that the process has on it, DuckDB
 import hashlib
 import os
 import threading
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from weakref import WeakSet
 
 import duckdb
 
@@ -33,13 +33,14 @@ _USING = threading.RLock()
 _FILES: list[int] = []
 
 
-@dataclass
+@dataclass(eq=False)
 class Engine:
-    """One vault's. The fingerprint is that of the file that is attached while there are readers."""
+    """One vault's. The fingerprint is that of the file that is attached while there are readers:
+    a reader that was interrupted, and is gone, is none."""
 
-    duckdb: duckdb.DuckDBPyConnection
+    main: duckdb.DuckDBPyConnection
     fingerprint: str = ""
-    readers: int = 0
+    readers: WeakSet[duckdb.DuckDBPyConnection] = field(default_factory=WeakSet)
 
 
 _ENGINES: dict[tuple[int, Path], Engine] = {}  # of this process: threads do not outlive a fork
@@ -50,23 +51,21 @@ def attach(vault: Path) -> tuple[Engine, duckdb.DuckDBPyConnection]:
 
     Raises VaultBusy where somebody writes or swaps the file, OperationalError where it is no vault.
     """
-    failure = ""
     with _USING:
         try:
             engine = _engine(vault)
             if not engine.readers:
+                engine.main.execute("DETACH DATABASE IF EXISTS vault")
                 engine.fingerprint = fingerprint(vault)
-                engine.duckdb.execute(_attaching(vault))
-        except (duckdb.Error, OSError) as error:
-            failure = str(error).lower() or "?"
-        else:
-            engine.readers += 1
-            connection = engine.duckdb.cursor().execute("USE vault")
-            with suppress(OSError):
-                if fingerprint(vault) == engine.fingerprint:
-                    return engine, connection
+                engine.main.execute(_attaching(vault))
+            connection = engine.main.cursor().execute("USE vault")
+            engine.readers.add(connection)
+            if fingerprint(vault) == engine.fingerprint:  # else another file has its name now
+                return engine, connection
             detach(engine, connection)
-            failure = "lock"  # another file has its name now
+            failure = BUSY[0]
+        except (duckdb.Error, OSError) as error:
+            failure = str(error).lower()
     # raised out here, DuckDB's text is not its context
     if any(word in failure for word in BUSY):
         raise VaultBusy(f"the vault {vault.name} is being written; nothing was read or charged")
@@ -77,9 +76,9 @@ def detach(engine: Engine, connection: duckdb.DuckDBPyConnection) -> None:
     """Ends a connection; the last of a vault lets go of the file."""
     connection.close()
     with _USING:
-        engine.readers -= 1
+        engine.readers.discard(connection)
         if not engine.readers:
-            engine.duckdb.execute("DETACH vault")
+            engine.main.execute("DETACH DATABASE IF EXISTS vault")
 
 
 def _attaching(vault: Path) -> str:
@@ -91,7 +90,7 @@ def _engine(vault: Path) -> Engine:
     at = os.getpid(), vault.resolve()
     if at not in _ENGINES:
         for old in [key for key, engine in _ENGINES.items() if not engine.readers][: 1 - KEPT]:
-            _ENGINES.pop(old).duckdb.close()
+            _ENGINES.pop(old).main.close()
         made = duckdb.connect(config=CONFIG)
         made.execute(f"SET temp_directory = {literal(f'{at[1]}.tmp')}; {_attaching(vault)}; {SEAL}")
         made.execute("DETACH vault")

@@ -161,11 +161,25 @@ def test_who_leaves_gives_up_nobody_elses_lock(vault: Path) -> None:
 def test_an_engine_stays_and_its_vault_does_not(vault: Path) -> None:
     with Reader(vault) as opened:
         kept = opened._engine
-    assert kept.duckdb.execute("SELECT database_name FROM duckdb_databases()").fetchall() == [
+    assert kept.main.execute("SELECT database_name FROM duckdb_databases()").fetchall() == [
         ("memory",), ("system",), ("temp",)
     ]  # fmt: skip
     with Reader(vault) as opened:
         assert opened._engine is kept
+
+
+def test_who_is_interrupted_leaves_nothing_behind(vault: Path) -> None:
+    """Ctrl-C while the vault is opened: nobody has the connection; the next one has the file."""
+    Reader(vault).__exit__()
+    kept, lost = engine.attach(vault)
+    other = vault.with_name("other.duckdb")
+    write(other, "CREATE TABLE t (id INTEGER)")
+    other.rename(vault)
+    del lost
+    assert not kept.readers
+    with Reader(vault) as opened:
+        assert opened.truths("SELECT count(*) FROM main.t") == (0,)
+    assert wrote(vault)
 
 
 def test_engines_of_few_vaults_are_kept(tmp_path: Path) -> None:

@@ -120,13 +120,14 @@ def told(
     k = math.prod(len(d.values) for d in output.strata)
     if k < 2:
         return ""
-    apart = all(recipe.apart is not None for recipe in output.recipes)
-    cost = 1.0 if apart else population_cost(k, price, share)
+    gains = ", ".join(_gains(output, noises(plan, explained, later), half_width(plan.price), sizes))
+    if all(recipe.apart is not None for recipe in output.recipes):
+        said = "different values of strata do not add up: half of the price is for the population's"
+        return f"{said}, and each stratum has {gains}" if gains else said
+    cost = population_cost(k, price, share)
     said = f"stratifying costs the population's figures ×{cost:.2f} in noise"
-    if apart:
-        said = "the population's figure is measured apart, for half of the price"
-    if gains := _gains(output, noises(plan, explained, later), half_width(plan.price), sizes):
-        said += f" and gives each stratum {', '.join(gains)}"
+    if gains:
+        said += f" and gives each stratum {gains}"
     if share or cost <= WORTH_TELLING:
         return said
     share = share_for(k, price, WORTH_TELLING)

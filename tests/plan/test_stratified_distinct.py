@@ -77,7 +77,7 @@ def test_it_is_explained_and_answered_in_a_session(tmp_path: Path) -> None:
     asked = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1e5) s, COUNT(DISTINCT x) AS d FROM t"
     with Session(vault) as analyst:
         explained = analyst.execute(f"EXPLAIN PRIVACY {asked} STRATIFY BY s")
-        assert "measured apart" in explained.message
+        assert "half of the price is for the population's" in explained.message
         table = analyst.execute(f"{asked} STRATIFY BY s").table
         assert table is not None
         assert table.to_pylist() == [{"s": 0, "d": 25}, {"s": 1, "d": 25}, {"s": None, "d": 50}]

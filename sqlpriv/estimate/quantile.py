@@ -5,15 +5,18 @@
    cell's values, `estimate.tails` tells.
 2. Around the mean c of that, half a width h is chosen cell by cell that minimises
 
-       (h τ / n)² + (θ E(h))² + V(h)
+       (h τ / n)² + D(h)² + V(h)
 
-   τ being the noise that the rest of the price buys at a sensitivity of 1, E(h) the mean part of x
-   beyond c ± h by the belief, θ how far wrong E may be, relatively, and V(h) what the histogram's
-   own noise makes of it. A large cell is not clipped at all.
+   τ being the noise that the rest of the price buys at a sensitivity of 1. D is how far wrong E(h)
+   may be, the mean part of x beyond c ± h by the belief: where a part p of the values lies beyond
+   one end and E is due to it, θ E log(1 / p), for log p may be off by the part θ, which makes p^θ
+   of E, or p^-θ. So what lies far out is doubted more. V is what the histogram's own noise makes of
+   E, and how few rows scatter. A large cell is not clipped at all.
 3. The noised sum of x clipped there. It says more of the cell than its place did: the belief is
    weighed by how well it explains the sum (Bayes), and E is the mean over what is then believed.
-   E is added back: post-processing. Its variance (with how few rows scatter), (θ E)² and V(h) are
-   part of the half-width.
+   E is added back: post-processing. Its variance, D² and V are part of the half-width.
+
+Inside a bin values are taken as uniform.
 
 The histogram replaces the quantiles of Smith (2011, "Privacy-preserving statistical estimation with
 optimal convergence rates", where the range is two quantiles): one vector of counts, a unit in one
@@ -39,8 +42,8 @@ from sqlpriv.plan.rounds import Rounds, denominator, edges, histogram, places, r
 if TYPE_CHECKING:
     from sqlpriv.estimate.rounds import Measure
 
-DOUBT = 0.5
-"""θ: the part beyond the interval may be half as much again, or half of it missing."""
+DOUBT = 0.15
+"""θ: by how much the logarithm of the part of values beyond an end may be off, relatively."""
 VISIBLE = 2.0
 """From how many deviations of its noise on a pooled bin counts as seen."""
 MISFIT = 0.05
@@ -49,6 +52,13 @@ GRID = 2.0 ** (-np.arange(48) / 4)
 """Candidates of h, as parts of the distance from c to the declared interval's farther end."""
 DEVIATIONS = np.linspace(-3, 3, 25)
 """Where the belief in a cell's rate is weighed, in its spreads."""
+
+
+class Side(NamedTuple):
+    """By how much each bin's values lie beyond one end of c ± h, and which part: (…, bins)."""
+
+    excess: Array
+    part: Array
 
 
 class Beyond(NamedTuple):
@@ -94,9 +104,8 @@ def noise_per_unit(counted: Release, price: Price) -> float:
 
 
 def bins(lower: float, upper: float) -> Array:
-    """Returns the middle of each bin, of shape (bins,)."""
-    ends = np.array([lower, *edges(lower, upper), upper])
-    return np.asarray((ends[:-1] + ends[1:]) / 2)
+    """Returns the ends of the bins, ascending, of shape (bins + 1,)."""
+    return np.array([lower, *edges(lower, upper), upper])
 
 
 def clipping(
@@ -112,12 +121,13 @@ def clipping(
     """
     table, scatter = tails.shares(), tails.share_noise()
     centre = np.where(table.sum(axis=-1) > 0.5, table @ tails.middles, (lower + upper) / 2)
-    away = tails.middles - centre[..., None]
     reach = np.maximum(upper - centre, centre - lower)
     best, chosen = np.full(n.shape, np.inf), reach
     for part in GRID:
-        excess = np.abs(_excess(away, reach * part))
-        lost = (DOUBT * (table * excess).sum(axis=-1)) ** 2 + ((scatter * excess) ** 2).sum(axis=-1)
+        above, below = sides(tails.ends, centre, reach * part)
+        excess = above.excess + below.excess
+        spread = ((scatter * excess) ** 2).sum(axis=-1) + (table * excess**2).sum(axis=-1) / n
+        lost = doubt(table, above, below) ** 2 + spread
         error = (reach * part * noise / n) ** 2 + lost
         best, chosen = np.minimum(error, best), np.where(error < best, reach * part, chosen)
     return centre, chosen
@@ -133,8 +143,8 @@ def learned(
         centre, half, n: c, h and counts.
         moved, noise: The clipped means, from c, and the standard deviation of their noise.
     """
-    away = tails.middles - centre[..., None]
-    excess = _excess(away, half)
+    above, below = sides(tails.ends, centre, half)
+    excess, away = above.excess - below.excess, tails.middles - centre[..., None]
     tables = np.stack([tails.shares(z) for z in DEVIATIONS])
     inside, values = (tables * (away - excess)).sum(axis=-1), (tables * excess).sum(axis=-1)
     cut, known = away - excess, tails.shares()
@@ -144,12 +154,30 @@ def learned(
     weight = np.exp(fit - fit.max(axis=0))
     weight /= weight.sum(axis=0)
     value = (weight * values).sum(axis=0)
-    doubt = DOUBT * (weight * (tables * np.abs(excess)).sum(axis=-1)).sum(axis=0)
+    after = (weight[..., None] * tables).sum(axis=0)
     drawn = ((tails.share_noise() * excess) ** 2).sum(axis=-1)
-    own = (weight * (values - value) ** 2).sum(axis=0) + (known * excess**2).sum(axis=-1) / n
-    return Beyond(value, own, doubt**2 + drawn)
+    own = (weight * (values - value) ** 2).sum(axis=0) + (after * excess**2).sum(axis=-1) / n
+    return Beyond(value, own, doubt(after, above, below) ** 2 + drawn)
 
 
-def _excess(away: Array, half: Array) -> Array:
-    """Returns by how much each bin's middle lies beyond ±half: shape (…, bins)."""
-    return np.asarray(away - np.clip(away, -half[..., None], half[..., None]))
+def doubt(table: Array, above: Side, below: Side) -> Array:
+    """Returns D of every cell.
+
+    Args:
+        table: What is believed of the cells' shares, of shape (…, bins).
+        above, below: What lies beyond the ends.
+    """
+    lost = [(table * side.excess).sum(axis=-1) * -np.log(np.clip((table * side.part).sum(axis=-1),
+            1e-300, 1.0)) for side in (above, below)]  # fmt: skip
+    return np.asarray(DOUBT * (lost[0] + lost[1]))
+
+
+def sides(ends: Array, centre: Array, half: Array) -> tuple[Side, Side]:
+    """Returns what lies above c + h, and what below c - h, values being uniform inside a bin."""
+    above, below = _above(ends, centre + half), _above(-ends[::-1], half - centre)
+    return above, Side(below.excess[..., ::-1], below.part[..., ::-1])
+
+
+def _above(ends: Array, at: Array) -> Side:
+    over, width = np.maximum(ends - at[..., None], 0.0), np.diff(ends)
+    return Side(np.diff(over**2) / (2 * width), np.diff(over) / width)

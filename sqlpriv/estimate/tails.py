@@ -26,13 +26,13 @@ class Tails:
 
     Args:
         pooled: Shares of the bins, of shape (bins,), adding up to 1, or all 0.
-        middles: Of the bins, of the same shape.
+        ends: Of the bins, ascending, of shape (bins + 1,). Inside a bin values are uniform.
         noise: Standard deviation of the noise in a pooled share.
         rate, spread: Of the cells' shape.
     """
 
     pooled: Array
-    middles: Array
+    ends: Array
     noise: float
     rate: Array
     spread: Array
@@ -41,16 +41,23 @@ class Tails:
         """Returns each cell's shares, shape (…, bins), λ being so many spreads off its rate."""
         return tilted(self.pooled, self.rate + deviations * self.spread)
 
+    @property
+    def middles(self) -> Array:
+        """Of the bins, of shape (bins,)."""
+        return np.asarray((self.ends[:-1] + self.ends[1:]) / 2)
+
     def share_noise(self) -> Array:
         """Returns how far the histogram's noise may put them off: each by itself at most.
 
         So where hardly anything is drawn on, hardly anything is feared: a few values far beyond
-        all others that are seen, a spike, are clipped off, and are missed.
+        all others that are seen, a spike, are clipped off, and are missed, by the half-width, too.
+        One that allowed for it would tell nothing: as many rows at the interval's end as a bin
+        needs to be seen (75 / epsilon of them) weigh many times what the plain mean's noise does.
         """
         return np.minimum(self.noise / np.maximum(self.pooled, 1e-300), 1.0) * self.shares()
 
 
-def believed(counts: Release, place: Release | None, counted: Release, middles: Array,
+def believed(counts: Release, place: Release | None, counted: Release, ends: Array,
              visible: float) -> Tails:  # fmt: skip
     """Returns what a histogram and, of several cells, their places tell.
 
@@ -58,17 +65,17 @@ def believed(counts: Release, place: Release | None, counted: Release, middles: 
         counts: The histogram, of all cells together.
         place: Noised sums of bin numbers from the middle one.
         counted: Noised counts.
-        middles: Of the bins.
+        ends: Of the bins.
         visible: From how many deviations of its noise on a bin counts as seen.
     """
     pooled = seen(counts.values.ravel(), visible * counts.sigma)
     noise = counts.sigma / max(float(counts.values.sum()), 1.0)
     if place is None:
         known = np.zeros(counted.values.shape)
-        return Tails(pooled, middles, noise, known, known)
+        return Tails(pooled, ends, noise, known, known)
     above, variance = drawn_places(pooled, place, counted)
     rate = rates(pooled, above)
-    return Tails(pooled, middles, noise, rate, np.sqrt(variance) / _variance(pooled, rate))
+    return Tails(pooled, ends, noise, rate, np.sqrt(variance) / _variance(pooled, rate))
 
 
 def main_effects(sizes: tuple[int, ...]) -> Array:

@@ -15,9 +15,11 @@ upper decile, s = (w/√12)^0.9, so that a second round is not bought on hope. I
 the table and a clipped tail, so it has to halve the error that is predicted. That is so from about
 w = 400,000 on. A spread that is declared (`coinpress_sigma`) takes the place of s.
 
-Strata beside a population figure of their own (`population_share`) have but the rest of the price:
-noise outweighs what clipping may miss, and s is taken at its median, √(w/√12); from about w = 40 on
-they are asked in rounds.
+Two kinds of strata are in need: those beside a population figure of their own
+(`population_share`), for they have but the rest of the price, and those of a statement with
+`MANY_STRATA` or more, for the smaller of so many have few rows. There noise outweighs what clipping
+may miss, and s is taken at its median, √(w/√12); from about w = 40 on they are asked in rounds. (A
+cell that turns out to be large is not clipped: it loses what the histogram and the places cost.)
 """
 
 from __future__ import annotations
@@ -29,16 +31,18 @@ from sqlpriv.dialect.tree import Options, Pos
 from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.budget import Price, Rho
 from sqlpriv.plan.aggregates import Aggregate
-from sqlpriv.plan.stratification import share_for
+from sqlpriv.plan.stratification import own_share
 
 ROUNDS = ("quantile", "coinpress")
 HISTOGRAM_SHARE, PLACE_SHARE = 0.05, 0.08
 """Parts of its price that `quantile` pays for the histogram, and for the cells' places in it."""
 COINPRESS_SHARE = 0.25
 """The part that COINPRESS pays for all rounds but the last, in equal parts, as its authors do."""
-AUTO_COST = 1.07
+AUTO_COST = 1.09
 """population_share = auto: the population's noise is at most so many times a fresh figure's. Under
-zCDP that leaves the strata an eighth of the price: 2.8 times the noise that all of it buys."""
+zCDP that leaves the strata 16 % of the price: 2.5 times the noise that all of it buys."""
+MANY_STRATA = 8
+"""From so many on, strata without a figure beside them count as in need."""
 UPPER_DECILE, MEDIAN = 0.9, 0.5
 RELIABLE = 4.0
 """Half the interval that a spread of 1 asks for."""
@@ -52,7 +56,7 @@ class Given(NamedTuple):
     Args:
         population_share: The part of the price for a population figure of its own.
         steps, sigma: COINPRESS's rounds, and the standard deviation of x, None if not declared.
-        auto: The share is the least with which the population costs at most `AUTO_COST`.
+        auto: The share is such that the population costs at most `AUTO_COST`.
         rows, groups: How many rows of a unit count in a stratum, and in how many strata, where that
             is to be fewer than declared.
     """
@@ -86,11 +90,11 @@ def options(given: Options, pos: Pos) -> Given:
     return Given(**found)
 
 
-def settled(given: Given, strata: int, price: type[Price]) -> Given:
-    """Returns the options with `population_share = auto` as a number, for so many strata."""
+def settled(given: Given, price: type[Price]) -> Given:
+    """Returns the options with `population_share = auto` as a number."""
     if not given.auto:
         return given
-    return given._replace(population_share=share_for(strata, price, AUTO_COST), auto=False)
+    return given._replace(population_share=own_share(price, AUTO_COST), auto=False)
 
 
 _NUMBER: Any = (int, float)
@@ -111,7 +115,7 @@ _EXAMPLES = {
 
 
 def estimator(
-    aggregate: Aggregate, cells: int, price: type[Price], given: Given, *, beside: bool = False
+    aggregate: Aggregate, cells: int, price: type[Price], given: Given, *, needy: bool = False
 ) -> str:
     """Returns the estimator in rounds that a mean takes, or '' for the plain one.
 
@@ -120,7 +124,7 @@ def estimator(
         cells: How many cells it is taken over.
         price: The kind of budget.
         given: The options.
-        beside: Whether the cells are strata whose population has a figure of its own.
+        needy: Whether the cells are strata in need; see the module's text.
 
     Raises:
         Refused: The estimator forced is not that of the budget's kind, or there are too many cells.
@@ -135,7 +139,7 @@ def estimator(
     if aggregate.using or cells > MAX_PICKED or aggregate.kind != "mean":
         return ""
     width = float(aggregate.upper - aggregate.lower)
-    rank = MEDIAN if beside else UPPER_DECILE
+    rank = MEDIAN if needy else UPPER_DECILE
     errors = {name: predicted(name, width, given.sigma, rank) for name in ("", "quantile")}
     if given.sigma is not None:
         errors["coinpress"] = predicted("coinpress", width, given.sigma)

@@ -8,7 +8,7 @@ those columns from releases and evaluates the rest.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 
@@ -22,7 +22,7 @@ from sqlpriv.plan import keys, outputs
 from sqlpriv.plan.aggregates import Aggregate
 from sqlpriv.plan.bind import Binder
 from sqlpriv.plan.contributions import bounded
-from sqlpriv.plan.estimators import Given, estimator, options, settled
+from sqlpriv.plan.estimators import MANY_STRATA, Given, estimator, options, settled
 from sqlpriv.plan.levels import chosen
 from sqlpriv.plan.literals import refuse
 from sqlpriv.plan.parts import Known, Marginal, Output, Plan, Selection
@@ -80,7 +80,7 @@ def plan(
             "an expression of this statement is nested too deeply",
             "write x IN (…) for a long chain of OR",
         ) from None
-    given = settled(given, _count(output.strata), type(price))
+    given = settled(given, type(price))
     chosen_keys = tuple(d.key.expr for d in output.groups if d.selected)
     if not chosen_keys or not isinstance(price, Rho):
         return _planned(price, price, output, given, budget)
@@ -137,7 +137,7 @@ def _output(
         rows, binder = found.relation, found.binder
     rows = bounded(rows, contract, given, select.pos)
     strata = keys.strata(select, binder, aliases)
-    given = settled(given, _count(strata), type(price))
+    given = settled(given, type(price))
     groups, sets = keys.groups(select, binder, aliases, strata, known)
     writer = outputs.Writer(select, binder, aliases, strata, groups)
     items = [writer.item(i) for i in range(len(select.items))]
@@ -194,10 +194,6 @@ def _levelled(marginals: list[Marginal], price: Price, weighted: bool) -> tuple[
     return tuple(replace(m, recipes=tuple(islice(recipes, len(m.recipes)))) for m in marginals)
 
 
-def _count(dimensions: Iterable[keys.Dimension]) -> int:
-    return math.prod(len(d.values) for d in dimensions)
-
-
 def _reports(select: t.Select) -> bool:
     """Whether OPTIONS (report = true) asks for the ends of the outputs' intervals."""
     given = dict(select.options).get("report", False)
@@ -211,6 +207,12 @@ def _looks_elsewhere(where: t.Node | None) -> bool:
     return where is not None and any(
         isinstance(part, t.Exists | t.InQuery | t.Subquery) for part in everything(where)
     )
+
+
+def _needy(cells: Cells, given: Given) -> bool:
+    """Whether cells are strata whose noise is likely to be more than what clipping may miss."""
+    strata = math.prod(len(key.values) for key in cells.strata) if cells.strata else 0
+    return bool(strata and given.population_share) or strata >= MANY_STRATA
 
 
 def _recipes(
@@ -228,10 +230,7 @@ def _recipes(
         )
     number = math.prod(len(key.values) for key in (*cells.strata, *cells.keys))
     try:
-        using = [
-            estimator(x, number, price, given, beside=bool(given.population_share and cells.strata))
-            for x in aggregates
-        ]
+        using = [estimator(x, number, price, given, needy=_needy(cells, given)) for x in aggregates]
     except DataError as error:
         hint = "AVG(x) takes the best that the budget has"
         raise refuse(t.Literal(None, select.pos), str(error), hint) from None

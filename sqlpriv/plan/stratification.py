@@ -141,6 +141,17 @@ def share_for(k: int, price: type[Price], cost: float) -> float:
     return min(enough, default=0.99)
 
 
+def own_share(price: type[Price], cost: float) -> float:
+    """Returns the population's share with which its own figure alone has `cost` times the noise of
+    a fresh one: cost^-2 of ρ, 1 / cost of ε, in whole thousandths, rounded up.
+
+    Whatever the strata tell of the population besides makes it better, so this holds for any number
+    of strata and however they are estimated; `population_cost` of it is at most `cost`.
+    """
+    power = 2 if issubclass(price, Rho) else 1
+    return math.ceil(1000 / cost**power) / 1000
+
+
 def stratum_cost(price: type[Price], population_share: float) -> float:
     """Returns how many times the noise of a stratum grows for the population's own share."""
     return float((1 - population_share) ** (-0.5 if issubclass(price, Rho) else -1.0))

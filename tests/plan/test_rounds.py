@@ -204,19 +204,47 @@ def test_a_cell_is_clipped_less_where_the_histogram_cannot_tell_what_that_loses(
     """The more rows the less, as well; a large cell is not clipped, and nothing is added to it."""
     found = {}
     for noise in (0.0, 0.02):
-        for rows in (100, 3000, 10**6):
+        for rows in (100, 300, 10**6):
             cell, n = _tails(0.0, 0.0, noise), np.array([float(rows)])
-            centre, found[noise, rows] = quantile.clipping(cell, n, 10.0, 1.0, 600.0)
-    assert found[0.02, 3000] > 1.3 * found[0.0, 3000]
-    assert found[0.02, 100] < found[0.02, 3000] < found[0.02, 10**6] == pytest.approx(600 - centre)
+            centre, found[noise, rows] = quantile.clipping(cell, n, 10.0, 1.0, 1024.0)
+    assert found[0.02, 300] > 1.3 * found[0.0, 300]
+    assert found[0.02, 100] < found[0.02, 300] < found[0.02, 10**6] == pytest.approx(1024 - centre)
     beyond = quantile.learned(cell, centre, found[0.02, 10**6], n, np.zeros(1), np.ones(1))
     assert beyond.value == beyond.shared == 0
+
+
+def test_values_are_uniform_inside_a_bin() -> None:
+    """Two bins, [0, 4] and [4, 8], clipped to [1, 5]: a quarter of the first lies below, by 1/2 on
+    average, three quarters of the second above, by 3/2. Twin: only the wide interval loses nothing.
+    """
+    ends, centre = np.array([0.0, 4, 8]), np.array([3.0])
+    above, below = quantile.sides(ends, centre, np.array([2.0]))
+    np.testing.assert_allclose(below.part, [[0.25, 0]])
+    np.testing.assert_allclose(below.excess, [[0.25 * 0.5, 0]])
+    np.testing.assert_allclose(above.part, [[0, 0.75]])
+    np.testing.assert_allclose(above.excess, [[0, 0.75 * 1.5]])
+    for half, lost in ((4.9, True), (5.0, False)):
+        sides = quantile.sides(ends, centre, np.array([half]))
+        assert any(side.part.any() for side in sides) == lost
+
+
+def test_what_lies_far_out_is_doubted_more() -> None:
+    """Of a part p of the values beyond an end, p^θ of its mean part may be missing: log(1 / p)."""
+    cell, centre = _tails(0.0, 0.0), np.array([6.0])
+    relative = []
+    for half in (6.0, 60.0, 600.0):
+        above, below = quantile.sides(cell.ends, centre, np.array([half]))
+        lost = (cell.shares() * above.excess).sum()
+        part = (cell.shares() * above.part).sum()
+        relative.append((quantile.doubt(cell.shares(), above, below) / lost)[0])
+        assert relative[-1] == pytest.approx(quantile.DOUBT * -math.log(part))
+    assert relative == sorted(relative)
 
 
 def _tails(rate: float, spread: float, noise: float = 0.0) -> tails.Tails:
     """Ten geometric bins of falling shares, tilted."""
     pooled = 0.6 ** np.arange(10) / (0.6 ** np.arange(10)).sum()
-    return tails.Tails(pooled, 2.0 ** np.arange(10), noise, np.array([rate]), np.array([spread]))
+    return tails.Tails(pooled, 2.0 ** np.arange(11), noise, np.array([rate]), np.array([spread]))
 
 
 @pytest.mark.parametrize("true", [-0.3, 0.3])
@@ -226,15 +254,16 @@ def test_the_clipped_sum_tells_more_of_what_lies_beyond(true: float) -> None:
     """
     belief, own = _tails(0.0, 0.3), _tails(true, 0.0)
     centre, half, n = np.array([6.0]), np.array([12.0]), np.array([1e9])
-    away = own.middles - centre[:, None]
-    inside = (own.shares() * np.clip(away, -half, half)).sum(axis=-1)
-    beyond = (own.shares() * away).sum(axis=-1) - inside
+    above, below = quantile.sides(own.ends, centre, half)
+    beyond = (own.shares() * (above.excess - below.excess)).sum(axis=-1)
+    inside = own.shares() @ own.middles - centre - beyond
     before = quantile.learned(belief, centre, half, n, inside, np.array([1e9])).value
     after = quantile.learned(belief, centre, half, n, inside, np.array([1e-3])).value
     assert abs(after - beyond) < 0.5 * abs(before - beyond)
     sure = quantile.learned(_tails(0.0, 0.0), centre, half, n, inside, np.array([1e-3]))
-    assert sure.value == pytest.approx((_tails(0.0, 0.0).shares() * (
-        away - np.clip(away, -half, half))).sum())  # fmt: skip
+    assert sure.value == pytest.approx(
+        _tails(0.0, 0.0).shares()[0] @ (above.excess - below.excess)[0]
+    )
 
 
 def test_what_clipping_loses_does_not_average_out_over_cells() -> None:
@@ -288,28 +317,38 @@ def test_which_mean_is_asked_in_rounds_follows_from_public_facts() -> None:
     assert one.recipe.using == "quantile"
 
 
-def test_strata_beside_a_population_figure_are_asked_in_rounds_from_smaller_widths_on() -> None:
-    """They have the rest of the price alone; the population keeps the plain mean. Twin: without."""
+def test_strata_in_need_are_asked_in_rounds_from_smaller_widths_on() -> None:
+    """Beside a population figure they have the rest of the price alone; of many some are small. The
+    population keeps the plain mean. Twins: two strata with the whole price, and groups."""
     widths, cells, given = (25, 99, 200), 90, Given(population_share=0.8)
     means_ = [Aggregate("mean", Col("x"), Type.INTEGER, 0, w) for w in widths]
-    assert [estimator(m, cells, Rho, given, beside=True) for m in means_] == [
+    assert [estimator(m, cells, Rho, given, needy=True) for m in means_] == [
         "", "quantile", "quantile"]  # fmt: skip
     assert [estimator(m, cells, Rho, given) for m in means_] == [""] * 3
-    sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, population_share = {}) sex, "
-    sql += "AVG(income) AS a FROM people STRATIFY BY sex"
-    output = planned(sql.format("auto")).output
-    assert [(r.using, o and o.using) for r, o in zip(output.recipes, output.own, strict=True)] == [
-        ("quantile", "")]  # fmt: skip
+    select = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1{}) AVG(income) AS a FROM people"
+    for options, by, using, own in (
+        (", population_share = auto", " STRATIFY BY sex", "quantile", [""]),
+        ("", " STRATIFY BY sex, race, region", "quantile", []),
+        ("", " STRATIFY BY sex", "", []),
+        ("", " GROUP BY sex, race, region", "", []),
+    ):
+        output = planned(select.format(options) + by).output
+        assert [r.using for r in output.recipes] == [using], by
+        assert [r.using for r in output.own] == own
 
 
 @pytest.mark.parametrize("budget", [BUDGET, PURE])
-def test_an_automatic_share_is_the_least_that_keeps_the_populations_cost(budget: Budget) -> None:
+def test_an_automatic_share_keeps_the_populations_cost_by_any_strata(
+    budget: Budget,
+) -> None:
     sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, population_share = {}) "
     sql += "AVG(income) AS a FROM people STRATIFY BY sex"
     auto = planned(sql.format("auto"), budget)
     share = auto.given.population_share
     kind = type(auto.price)
-    assert population_cost(2, kind, share) <= AUTO_COST < population_cost(2, kind, share - 0.01)
+    assert population_cost(2, kind, share) <= AUTO_COST
+    assert population_cost(10**9, kind, share) <= AUTO_COST
+    assert population_cost(10**9, kind, share - 0.001) > AUTO_COST
     written = planned(sql.format(share), budget)
     assert written.measurements == auto.measurements
     assert planned(sql.replace(" STRATIFY BY sex", "").format("auto"), budget).output.own == ()

@@ -137,6 +137,11 @@ QUESTIONS = {
                FROM census AS a JOIN census AS b USING (combination, "column", price)
                WHERE a.method = 'strata only' AND b.method = 'plain laplace')
         ON price USING first(ratio) ORDER BY k, combination""",
+    "4c. The floor: a clipped sum told the best interval and the size, by plain Laplace": """
+        PIVOT (SELECT b.combination, b.k, b.price, round(f.floor / b.parity_error, 2) AS ratio
+               FROM floor AS f JOIN census AS b USING (combination, price)
+               WHERE b.method = 'plain laplace')
+        ON price USING first(ratio) ORDER BY k, combination""",
     "5. Strata under 0.1 % of the rows, at rho = 0.5: median absolute error": """
         SELECT "column", method, round(avg(small_error), 3) AS error FROM census
         WHERE price = 'rho 0.5' GROUP BY ALL ORDER BY ALL""",
@@ -148,7 +153,7 @@ QUESTIONS = {
 }
 
 
-TABLES = ("census", "mixture", "border")
+TABLES = ("census", "floor", "mixture", "border")
 
 
 def _shown(answer: duckdb.DuckDBPyConnection) -> str:

@@ -16,10 +16,11 @@ import duckdb
 import numpy as np
 
 from sqlpriv.kernel import algebra as a
+from sqlpriv.kernel.cells import added_up
 from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.ready import ready
 from sqlpriv.kernel.release import Measurement, Release
-from sqlpriv.kernel.render import MACROS, parts, render
+from sqlpriv.kernel.render import MACROS, render
 
 
 class Laboratory:
@@ -58,10 +59,8 @@ class Laboratory:
         return tuple(found)
 
     def _read(self, queries: Sequence[a.Query]) -> dict[a.Query, list[int]]:
-        exact = {q: [0] * int(np.prod(a.shape(q))) for q in queries}
-        for part, cell, *values in self.engine.execute(
-            render(queries, self.contract, 0)
-        ).fetchall():
-            for query, value in zip(parts(queries)[part], values, strict=False):
-                exact[query][cell] = int(value)
-        return exact
+        asked = render(queries, self.contract, 0)
+        answer = self.engine.execute(asked.sql)
+        names = [column[0] for column in answer.description]
+        columns = np.array(answer.fetchall(), object).reshape(-1, len(names)).T
+        return added_up(asked.values, dict(zip(names, columns, strict=True)))

@@ -90,15 +90,23 @@ class Truth:
 def truth(engine: duckdb.DuckDBPyConnection, by: tuple[str, ...], column: str) -> Truth:
     """Returns the truth of every cell of the domain, row-major; NaN where nobody is."""
     sizes = [STRATA[c][1] - STRATA[c][0] + 1 for c in by]
-    number = "0"
-    for c, size in zip(by, sizes, strict=True):
-        number = f"({number} * {size} + {c} - {STRATA[c][0]})"
     n, total, persons = np.zeros((3, int(np.prod(sizes))))
-    sql = f"SELECT {number}, count({column}), sum({column}), count(*) FROM people GROUP BY 1"
+    sql = (
+        f"SELECT {cell_number(by)}, count({column}), sum({column}), count(*) FROM people GROUP BY 1"
+    )
     for cell, count, added, people in engine.execute(sql).fetchall():
         n[cell], total[cell], persons[cell] = count, added or 0, people
     with np.errstate(invalid="ignore"):
         return Truth(n, total / n, persons, float(total.sum() / n.sum()))
+
+
+def cell_number(by: tuple[str, ...]) -> str:
+    """Returns SQL for the number of a row's cell, row-major."""
+    number = "0"
+    for c in by:
+        low, high = STRATA[c]
+        number = f"({number} * {high - low + 1} + {c} - {low})"
+    return number
 
 
 def repeated(
@@ -122,7 +130,15 @@ def repeated(
 def asked(
     laboratory: Laboratory, by: tuple[str, ...], column: str, method: Method, price: Price
 ) -> tuple[np.ndarray, float]:
-    """Asks once, as a session would; returns the strata's means and the population's."""
+    """Asks once; returns the strata's means and the population's."""
+    strata, whole = answered(laboratory, by, column, method, price)
+    return strata.values, float(whole.values)
+
+
+def answered(
+    laboratory: Laboratory, by: tuple[str, ...], column: str, method: Method, price: Price
+) -> tuple[means.Estimate, means.Estimate]:
+    """Asks once, as a session would; returns the strata's estimates and the population's."""
     sql = f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({price.option}{method.options}) "
     sql += f"{method.call.format(column)} AS x FROM people"
     sql += f" STRATIFY BY {', '.join(by)}" if method.stratified else ""
@@ -134,8 +150,7 @@ def asked(
     recipe, own = output.recipes[0], output.own[0] if output.own else None
     found = {r: adapted[r] if r in adapted else means.moments(r, by_query)
              for r in (recipe, own) if r is not None}  # fmt: skip
-    strata, whole = two_levels(recipe, found[recipe], None, (own, found[own]) if own else None)
-    return strata.values, float(whole.values)
+    return two_levels(recipe, found[recipe], None, (own, found[own]) if own else None)
 
 
 def _errors(

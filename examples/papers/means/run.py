@@ -18,6 +18,7 @@ from typing import Any
 
 import border
 import figures
+import floor
 import measures as m
 import mixture
 import people
@@ -59,7 +60,9 @@ def main() -> None:
         parts = given.parts or Path(folder)
         parts.mkdir(parents=True, exist_ok=True)
         found = census(table, wanted, given.repetitions, given.jobs, parts)
+        least = floor.measured(table, wanted, EPSILONS)
     _keep(found, given.out / "census.parquet")
+    _keep(least, given.out / "floor.parquet")
     fifth = max(given.repetitions // 5, 2)
     for name, measure, times in (("mixture", mixture.measured, given.mixture),
                                  ("border", border.measured, given.border)):  # fmt: skip

@@ -35,9 +35,8 @@ class Questions:
 
     def noised(self, select: t.Select, contracts: Mapping[str, TableContract]) -> bool:
         """Tells whether a query is answered under the budget, and not exactly by DuckDB."""
-        return select.private or (
-            self.access.owner is None and stages.is_private(select, contracts)
-        )
+        asked = select.private or any(getattr(made, "private", False) for _, made in select.stages)
+        return asked or (self.access.owner is None and stages.is_private(select, contracts))
 
     def select(self, select: t.Select) -> Result:
         """Answers a query: under the budget, or exactly where nothing private is asked for.
@@ -93,11 +92,8 @@ class Questions:
         return self.access.settings.get("privacy_epsilon")
 
     def columns(self, select: t.Select) -> pa.Schema:
-        """Returns the columns that a noised query would give; nothing private is read or charged.
-
-        Raises:
-            sqlpriv.Error: As asking it would, before anything is read or charged.
-        """
+        """Returns the columns that a noised query would give, or raises as asking it would before
+        anything is read or charged."""
         contracts = self.access.contracts()
         select, private = self._settled(select, contracts)
         if (why := self._unplanned(select, private, contracts)) is not None:
@@ -112,6 +108,8 @@ class Questions:
         self, select: t.Select, contracts: Mapping[str, TableContract]
     ) -> tuple[t.Select, list[t.Subquery]]:
         """Returns the statement with what public subqueries give, and its private ones."""
+        if select.unread is not None:
+            return select, []
         select = correlated.joined(select, contracts)
         public, _ = stages.inner(select, contracts)
         select = self._looked_up(select, public, contracts)
@@ -132,8 +130,8 @@ class Questions:
         self, select: t.Select, private: list[t.Subquery], contracts: Mapping[str, TableContract]
     ) -> Refused | None:
         """Returns why a statement with WITH cannot be planned as a whole, if it cannot."""
-        if not select.stages:
-            return None
+        if not select.stages or select.unread is not None:
+            return select.unread
         try:
             self.planned(stages.rehearsed(select, private), contracts)
             for part in private:
@@ -206,7 +204,9 @@ class Questions:
         assert isinstance(body, t.Select | cmd.Plain)  # it was read as the end of a WITH
         named = body.tables if isinstance(body, cmd.Plain) else tables(body)
         public = [n for n in named if n not in known]
-        if any(n not in contracts or not contracts[n].public for n in public):
+        if any(n not in contracts or not contracts[n].public for n in public) or (
+            isinstance(body, cmd.Plain) and not body.reads_only
+        ):
             raise why
         price = self._price(found[0][1], contracts)
         asked = [(name, stages.priced(query, price, len(found))) for name, query in found]

@@ -43,6 +43,9 @@ ASKED = (
 )
 
 
+STAGED = f"WITH w AS ({ASKED} FROM people GROUP BY sex)"
+
+
 @pytest.fixture
 def vault(tmp_path: Path) -> Path:
     path = tmp_path / "people.duckdb"
@@ -134,6 +137,13 @@ def test_an_owner_is_exact_unless_asked_to_be_private(vault: Path) -> None:
         ("SELECT COUNT(*) FROM information_schema.tables", Refused, "Hint|line|only|no "),
         ("FROM duckdb_settings()", Refused, "Hint|line|only|no "),
         ("SELECT COUNT(*) FROM people FULL JOIN shares USING (sex)", Refused, "Hint|line|only|no "),
+        (f"{STAGED} SELECT * FROM people", Refused, "raw columns"),
+        (f"{STAGED} SELECT *, (SELECT max(pay) FROM people) FROM w", Refused, "raw columns"),
+        (f"{STAGED} SELECT * FROM w, secrets", Refused, "raw columns"),
+        (f"{STAGED} SELECT * FROM w, read_csv('/etc/passwd')", Refused, "raw columns"),
+        (f"{STAGED} SELECT * FROM w, people STRATIFY BY sex", Refused, "raw columns"),
+        (f"{STAGED} CREATE TABLE x AS SELECT * FROM w", Refused, "expected SELECT"),
+        (f"{STAGED} FROM w SELECT *, no_such_function(n)", ProgrammingError, "no_such_function"),
         ("WITH RECURSIVE p AS (SELECT * FROM people) SELECT 1 FROM p", Refused, "recursive"),
         ("WITH p AS (SELECT * FROM people) SELECT age FROM p", Refused, "Hint|line|only|no "),
         ("PRAGMA database_list", PermissionDenied, "PRAGMA"),
@@ -290,6 +300,19 @@ def test_python_variables_are_not_tables(analyst: Session) -> None:
     with pytest.raises((Refused, ProgrammingError)):
         analyst.execute("SELECT * FROM t, hidden")
     assert hidden.num_rows == 1
+
+
+def test_any_query_is_run_over_the_answers_of_with(vault: Path) -> None:
+    """What is released may be asked anything; for an owner as for an analyst it is noised."""
+    asked = f"{STAGED} SELECT *, n / sum(n) OVER () AS share FROM w ORDER BY sex"
+    found = []
+    for role in ("analyst", "owner"):
+        with Session(vault, role=role) as session:
+            found.append(rows(session.execute(asked)))
+            assert spent(session)[1] == 1
+    assert found[0] == found[1]
+    assert sum(row["share"] for row in found[0]) == pytest.approx(1)
+    assert list(found[0][0]) == ["sex", "n", "pay", "share"]
 
 
 def test_an_owner_waits_for_those_who_read(vault: Path) -> None:

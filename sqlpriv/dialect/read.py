@@ -12,7 +12,7 @@ from sqlpriv.dialect.cursor import Cursor, refusal
 from sqlpriv.dialect.evaluate import evaluate
 from sqlpriv.dialect.keywords import QUERY_HEADS
 from sqlpriv.dialect.parameters import Parameters, bind
-from sqlpriv.dialect.select import select, synthetic
+from sqlpriv.dialect.select import select, staged, synthetic
 from sqlpriv.dialect.tokens import Kind, Token, lex
 from sqlpriv.dialect.tree import Select
 from sqlpriv.errors import Refused
@@ -164,9 +164,13 @@ def _query(c: Cursor) -> Select | Plain:
     try:
         found = select(c)
     except Refused as why:
-        _refuse_private(c.tokens, why)
         c.index = start
-        return plain.query(c, why)
+        answered_first = staged(c, why)
+        if answered_first is None:
+            _refuse_private(c.tokens, why)
+            c.index = start
+            return plain.query(c, why)
+        found = answered_first
     return replace(
         found, text=plain.runnable(c, c.tokens[start]), parameters=c.binding.share(c.tokens)
     )

@@ -32,6 +32,7 @@ from sqlpriv.dialect.tree import (
     Table,
     Union,
 )
+from sqlpriv.errors import Refused
 
 CLAUSES = "WHERE, GROUP BY, STRATIFY BY, HAVING, ORDER BY, LIMIT or the end of the statement"
 _AFTER_STRATA = (("WHERE",), ("GROUP", "BY"))
@@ -54,6 +55,26 @@ def select(c: Cursor) -> Select:
     if c.peek().kind is not Kind.END:
         raise _no_clause(c)
     return replace(found, text=c.since(first), stages=stages, body=c.since(body) if stages else "")
+
+
+def staged(c: Cursor, why: Refused) -> Select | None:
+    """Returns a statement of which only WITH is of the form that can be answered; None where that
+    asks for no private answer.
+
+    Args:
+        c: At WITH.
+        why: What is wrong with the rest, which may still be run over the answers.
+    """
+    first = c.peek()
+    try:
+        stages = _with(c)
+    except Refused:
+        return None
+    if not any(isinstance(made, Select) and made.private for _, made in stages):
+        return None
+    body, c.index = c.peek(), len(c.tokens) - 1
+    text = c.since(body)
+    return Select((), stages[0][0], stages=stages, body=text, unread=why, pos=first.pos)
 
 
 def query(c: Cursor) -> Query:

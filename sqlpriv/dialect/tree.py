@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sqlpriv.errors import Refused
 from sqlpriv.kernel.contract import Value
 
 
@@ -255,6 +256,7 @@ class Select:
         alias: Its alias, or ''.
         source: The whole of FROM where it is more than one table; else None.
         stages: Queries of WITH by name and `body`, the text of the SELECT behind them.
+        unread: Why `body` is not of this form; it may still be run over the answers of `stages`.
         where: Predicate or None.
         group_by: Grouping expressions (ordinals and aliases not yet resolved).
         group_all: GROUP BY ALL was written.
@@ -285,6 +287,7 @@ class Select:
     source: Source | None = None
     stages: tuple[tuple[str, Query], ...] = field(default=(), compare=False)
     body: str = field(default="", compare=False)
+    unread: Refused | None = field(default=None, compare=False)
     pos: Pos = unplaced()
 
 

@@ -27,6 +27,7 @@ NO_EXTENSIONS: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "python_enable_replacements": False,
+    "memory_limit": "50%",
 }
 SEALED = ("SET enable_external_access = false", "SET lock_configuration = true")
 

@@ -289,6 +289,14 @@ def test_an_analyst_needs_a_vault_and_makes_no_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_free_queries_have_half_of_the_memory(vault: Path, analyst: Session) -> None:
+    """With a vault's engine beside them, whose limit is the same."""
+    asked = "SELECT current_setting('memory_limit') AS m"
+    (free,) = rows(analyst.execute(asked))
+    with Reader(vault) as opened:
+        assert opened.truths(asked) == (free["m"],)
+
+
 def test_python_variables_are_not_tables(analyst: Session) -> None:
     import pyarrow as pa
 

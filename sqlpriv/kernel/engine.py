@@ -22,7 +22,7 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoload_known_extensions": False,
     "allow_community_extensions": False,
     "disabled_optimizers": "top_n_window_elimination",  # makes lists of units' rows
-    "memory_limit": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') >> 21} MiB",
+    "memory_limit": "50%",
 }
 SEAL = "SET enable_external_access = false; SET lock_configuration = true"
 """No files but the vault that was attached before, no network, no extensions, half of the memory,

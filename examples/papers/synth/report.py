@@ -95,7 +95,7 @@ def _table(trials: pd.DataFrame, column: str, digits: int) -> str:
 
 def _ratios(trials: pd.DataFrame, column: str, pooling: str) -> str:
     """Returns the errors of strata over those of none, or of pooled strata over the better one: of
-    means, each with the standard error that the scatter of the runs leaves it."""
+    means, each with the standard error that the scatter of the runs leaves it (none of one run)."""
     runs = trials.groupby(["method", "strata", "pooling", "epsilon"])[column]
     means, relative = runs.mean(), (runs.std() / runs.mean()) ** 2 / runs.size()
     epsilons = sorted(set(trials["epsilon"]))
@@ -110,16 +110,22 @@ def _ratios(trials: pd.DataFrame, column: str, pooling: str) -> str:
             if pooling == "auto":
                 others.append((method, strata, "0", e))
             best = min(others, key=means.__getitem__)
-            ratio = means[mine] / means[best]
-            cells.append(f"{ratio:.2f} ± {ratio * (relative[mine] + relative[best]) ** 0.5:.2f}")
+            ratio, apart = means[mine] / means[best], (relative[mine] + relative[best]) ** 0.5
+            cells.append(f"{ratio:.2f}" + (f" ± {ratio * apart:.2f}" if apart == apart else ""))
         lines.append(f"| {method} | {strata} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
+def _runs(trials: pd.DataFrame) -> str:
+    """Returns how many runs each setting has."""
+    runs = trials.groupby(["method", "strata", "epsilon"]).size()
+    return f"{runs.min()}" if runs.min() == runs.max() else f"{runs.min()} to {runs.max()}"
+
+
 def _page(trials: pd.DataFrame) -> str:
-    runs = trials.groupby(["method", "strata", "pooling", "epsilon"]).size()
-    many = f"{runs.min()}" if runs.min() == runs.max() else f"{runs.min()} to {runs.max()}"
+    plain, pooled = (_runs(trials[trials["pooling"] == how]) for how in ("0", "auto"))
     seconds = trials.groupby("method")["cpu_s"].mean().round(1).to_dict()
+    told = ", ".join(f"{m} {s:g}" for m, s in seconds.items())
     sections = "\n\n".join(
         f"## {title[0].upper() + title[1:]}\n\n![{title}](figures/{file}.svg)\n\n"
         + _table(trials, column, 3)
@@ -129,8 +135,8 @@ def _page(trials: pd.DataFrame) -> str:
 
 Made by `python examples/papers/synth/run.py`, which does five runs of every setting, goes on where
 it was stopped (`--work`), and needs `pip install ".[test]"`. What is kept here are the means of
-{many} of each, {len(trials)} trials. CPU seconds a table, without comparing it with the truth, on
-the mean: {", ".join(f"{m} {s:g}" for m, s in seconds.items())}.
+{plain} runs of each setting ({pooled} of pooled ones), {len(trials)} trials. CPU seconds a
+table, without comparing it with the truth, on the mean: {told}.
 
 The experiment is that of Rosenblatt, Stoyanovich and Musco (2024): MST, AIM and GEM, stratified by
 nothing, SEX, RAC1P and both, at six budgets. What differs from theirs: 196,967 persons of the same

@@ -94,8 +94,9 @@ class Expressions:
                 for k in keys:
                     whole = self.held(k.expr) in ("INTEGER", "BIGINT")
                     cell = f"({cell} * {len(k.values)} + {levels(k, self.value(k.expr), whole)})"
-                table = ", ".join(literal(float(number)) for number in numbers)
-                return self._once(f"list_extract([{table}], {self._once(cell)} + 1)")
+                table = ", ".join(literal(float(number)).strip("()") for number in numbers)
+                table = f"CAST('[{table}]' AS DOUBLE[])"  # parsed as one token, and folded
+                return self._once(f"list_extract({table}, {self._once(cell)} + 1)")
         raise KernelError("this expression has no rendering")
 
     def _once(self, text: str) -> str:

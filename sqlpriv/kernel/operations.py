@@ -150,8 +150,8 @@ def check(expr: a.Expr, types: Mapping[str, Type]) -> Type:
 
 def check_literal(value: Value, type_: Type) -> Type:
     """Returns the type, or refuses a value that is not of it, not finite or not writable."""
-    if value is None:
-        return type_
+    if value is None or (type(value) is float and type_ is Type.REAL and math.isfinite(value)):
+        return type_  # as most of many are
     wrong = isinstance(value, bool) and type_ is not Type.BOOLEAN
     wrong |= isinstance(value, dt.datetime) and (type_ is Type.DATE or value.tzinfo is not None)
     wrong |= isinstance(value, float) and not math.isfinite(value)

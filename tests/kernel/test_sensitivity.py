@@ -199,6 +199,20 @@ def test_fewer_rows_than_declared_bound_every_query(
     assert claimed(everything[0], made) == (m * g, m * m * g)
 
 
+@pytest.mark.parametrize(("kept", "counted"), [(1, 2), (2, 4), (3, 5)])
+def test_that_the_declared_bound_holds_says_nothing_of_a_smaller_one(
+    engine: Engine, kept: int, counted: int
+) -> None:
+    """Units of three rows and of two, three being declared and found."""
+    made = contract(COLUMNS, DOMAINS, m=3)
+    pairs = [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1)]
+    engine.fill(made, [(unit, "a", 0.0, 1, 0.0, row) for unit, row in pairs])
+    found = replace(made, facts=engine.facts(made))
+    assert found.facts.bounded
+    (rows_kept,) = engine.exact([a.Count(a.Bounded(SCAN, kept, 1))], found)
+    assert rows_kept.tolist() == [counted]
+
+
 @settings(max_examples=40)
 @given(rows, bounds, bounds, strata_lists, st.sampled_from(["s", "x", "y"]), st.booleans())
 def test_no_unit_moves_a_count_of_different_values_further(

@@ -15,11 +15,10 @@ upper decile, s = (w/√12)^0.9, so that a second round is not bought on hope. I
 the table and a clipped tail, so it has to halve the error that is predicted. That is so from about
 w = 400,000 on. A spread that is declared (`coinpress_sigma`) takes the place of s.
 
-Two kinds of strata are in need: those beside a population figure of their own
-(`population_share`), for they have but the rest of the price, and those of a statement with
-`MANY_STRATA` or more, for the smaller of so many have few rows. There noise outweighs what clipping
-may miss, and s is taken at its median, √(w/√12); from about w = 40 on they are asked in rounds. (A
-cell that turns out to be large is not clipped: it loses what the histogram and the places cost.)
+Strata beside a population figure of their own (`population_share`) are in need: they have but the
+rest of the price, noise outweighs what clipping may miss, and s is taken at its median, √(w/√12);
+from about w = 40 on they are asked in rounds. (A cell that turns out to be large is not clipped: it
+loses what the histogram and the places cost.)
 """
 
 from __future__ import annotations
@@ -41,8 +40,6 @@ COINPRESS_SHARE = 0.25
 AUTO_COST = 1.09
 """population_share = auto: the population's noise is at most so many times a fresh figure's. Under
 zCDP that leaves the strata 16 % of the price: 2.5 times the noise that all of it buys."""
-MANY_STRATA = 8
-"""From so many on, strata without a figure beside them count as in need."""
 UPPER_DECILE, MEDIAN = 0.9, 0.5
 RELIABLE = 4.0
 """Half the interval that a spread of 1 asks for."""

@@ -22,7 +22,7 @@ from sqlpriv.plan import keys, outputs
 from sqlpriv.plan.aggregates import Aggregate
 from sqlpriv.plan.bind import Binder
 from sqlpriv.plan.contributions import bounded
-from sqlpriv.plan.estimators import MANY_STRATA, Given, estimator, options, settled
+from sqlpriv.plan.estimators import Given, estimator, options, settled
 from sqlpriv.plan.levels import chosen
 from sqlpriv.plan.literals import refuse
 from sqlpriv.plan.parts import Known, Marginal, Output, Plan, Selection
@@ -209,12 +209,6 @@ def _looks_elsewhere(where: t.Node | None) -> bool:
     )
 
 
-def _needy(cells: Cells, given: Given) -> bool:
-    """Whether cells are strata whose noise is likely to be more than what clipping may miss."""
-    strata = math.prod(len(key.values) for key in cells.strata) if cells.strata else 0
-    return bool(strata and given.population_share) or strata >= MANY_STRATA
-
-
 def _recipes(
     aggregates: tuple[Aggregate, ...],
     cells: Cells,
@@ -230,7 +224,8 @@ def _recipes(
         )
     number = math.prod(len(key.values) for key in (*cells.strata, *cells.keys))
     try:
-        using = [estimator(x, number, price, given, needy=_needy(cells, given)) for x in aggregates]
+        needy = bool(cells.strata and given.population_share)
+        using = [estimator(x, number, price, given, needy=needy) for x in aggregates]
     except DataError as error:
         hint = "AVG(x) takes the best that the budget has"
         raise refuse(t.Literal(None, select.pos), str(error), hint) from None

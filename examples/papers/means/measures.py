@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from dataclasses import dataclass
 
@@ -44,6 +45,9 @@ class Method:
 OURS = Method("ours", "AVG({})", options=", population_share = auto")
 FRESH = Method("unstratified", "AVG({})", stratified=False)
 STRATA_ONLY = Method("strata only", "AVG({})")
+MANY, WIDE = 8, ("WKHP", "JWMNP")
+"""So many strata of these columns are clipped in `STRATA_ONLY`: by itself AVG does not scan the rows
+three times for intervals of that width."""
 QUANTILE = Method("strata by quantile", "AVG({} USING quantile)")
 COINPRESS = Method("coinpress", "AVG({} USING coinpress)")
 LAPLACE = Method("plain laplace", "AVG({} USING laplace)")
@@ -139,8 +143,11 @@ def answered(
     laboratory: Laboratory, by: tuple[str, ...], column: str, method: Method, price: Price
 ) -> tuple[means.Estimate, means.Estimate]:
     """Asks once, as a session would; returns the strata's estimates and the population's."""
+    cells = math.prod(STRATA[c][1] - STRATA[c][0] + 1 for c in by)
+    clipped = method is STRATA_ONLY and cells >= MANY and column in WIDE
+    call = (QUANTILE if clipped else method).call.format(column)
     sql = f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({price.option}{method.options}) "
-    sql += f"{method.call.format(column)} AS x FROM people"
+    sql += f"{call} AS x FROM people"
     sql += f" STRATIFY BY {', '.join(by)}" if method.stratified else ""
     (statement,) = read(sql)
     planned = plan(statement, laboratory.contract, price.budget, None)

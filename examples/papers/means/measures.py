@@ -46,8 +46,8 @@ OURS = Method("ours", "AVG({})", options=", population_share = auto")
 FRESH = Method("unstratified", "AVG({})", stratified=False)
 STRATA_ONLY = Method("strata only", "AVG({})")
 MANY, WIDE = 8, ("WKHP", "JWMNP")
-"""So many strata of these columns are clipped in `STRATA_ONLY`: by itself AVG does not scan the rows
-three times for intervals of that width."""
+"""So many strata of these columns are clipped in `STRATA_ONLY`: by itself AVG does not scan the
+rows three times for intervals of that width."""
 QUANTILE = Method("strata by quantile", "AVG({} USING quantile)")
 COINPRESS = Method("coinpress", "AVG({} USING coinpress)")
 LAPLACE = Method("plain laplace", "AVG({} USING laplace)")

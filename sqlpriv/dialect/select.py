@@ -58,13 +58,7 @@ def select(c: Cursor) -> Select:
 
 
 def staged(c: Cursor, why: Refused) -> Select | None:
-    """Returns a statement of which only WITH is of the form that can be answered; None where that
-    asks for no private answer.
-
-    Args:
-        c: At WITH.
-        why: What is wrong with the rest, which may still be run over the answers.
-    """
+    """Returns a statement that is wrong behind WITH, or None where WITH asks nothing private."""
     first = c.peek()
     try:
         stages = _with(c)

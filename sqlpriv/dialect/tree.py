@@ -1,8 +1,7 @@
 """What a query says, once it is read: our own small tree, free of sqlglot.
 
-The dialect reads text into these frozen values and nothing more: names are not yet looked up,
-types not yet known. `pos` is the place in the user's text (for messages) and never takes part in
-equality.
+The dialect reads text into these frozen values and nothing more: no name is looked up, no type
+known. `pos` is the place in the user's text (for messages), and no part of equality.
 """
 
 # ruff: noqa: RUF009  # `unplaced()` only writes out the same dataclass field again and again.
@@ -252,11 +251,10 @@ class Select:
 
     Args:
         items: The outputs.
-        table: The table of FROM, the first one where there are several.
-        alias: Its alias, or ''.
+        table, alias: The table of FROM, the first one of several, and its alias or ''.
         source: The whole of FROM where it is more than one table; else None.
-        stages: Queries of WITH by name and `body`, the text of the SELECT behind them.
-        unread: Why `body` is not of this form; it may still be run over the answers of `stages`.
+        stages: Queries of WITH by name and `body`, the text of the SELECT behind them, which is not
+            of this form where `unread` says why: it may be run over the answers of `stages`.
         where: Predicate or None.
         group_by: Grouping expressions (ordinals and aliases not yet resolved).
         group_all: GROUP BY ALL was written.

@@ -31,7 +31,7 @@ from sqlpriv.estimate.agreement import agreeing
 from sqlpriv.estimate.means import Estimate, Moments
 from sqlpriv.estimate.reconcile import rounded, two_levels
 from sqlpriv.estimate.weights import aligned
-from sqlpriv.kernel.algebra import Asked
+from sqlpriv.kernel.algebra import Asked, Distinct
 from sqlpriv.kernel.contract import Type
 from sqlpriv.kernel.release import Release
 from sqlpriv.plan.keys import Dimension
@@ -216,15 +216,15 @@ def _estimates(
         values += levels.population(recipe, found.releases, weights) if output.strata else []
         return pa.array(values, whole), pa.nulls(rows, pa.float64())
     parts: tuple[Estimate, ...] = (means.cells(recipe, found.moments[recipe]),)
-    if recipe.apart is not None:
-        whole_of = replace(recipe, count=recipe.apart, apart=None)
-        parts += (means.cells(whole_of, means.moments(whole_of, found.releases)),)
+    if isinstance(recipe.whole, Distinct):
+        apart = replace(recipe, count=recipe.whole, whole=None)
+        parts += (means.cells(apart, means.moments(apart, found.releases)),)
     elif output.strata:
         own = marginal.own[number] if marginal.own else None
         alone = (own, found.moments[own]) if own else None
         parts = two_levels(recipe, found.moments[recipe], weights, alone)
     figures = tuple(part.values for part in parts)
-    if recipe.kind == "count" and len(parts) == 2 and recipe.apart is None:
+    if recipe.kind == "count" and len(parts) == 2 and recipe.whole is None:
         figures = rounded(*figures)
     halves = np.concatenate([part.half_widths.ravel() for part in parts])
     column = np.concatenate([part.ravel() for part in figures])

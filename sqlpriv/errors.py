@@ -86,6 +86,9 @@ class ReadFailed(OperationalError):
 class VaultBusy(OperationalError):
     """The vault file is held by a writer."""
 
+    SIGNS = ("lock", "different configuration", "already attached")
+    """What DuckDB's own error has in it then, in lower case."""
+
 
 class DeclarationError(ProgrammingError):
     """The owner's declaration does not fit the table or contradicts another."""

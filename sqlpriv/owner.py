@@ -88,7 +88,7 @@ class OwnerEngine:
                 self._duckdb = duckdb.connect(str(self.vault))
             except duckdb.Error as error:
                 said = str(error).lower()
-                if any(word in said for word in ("lock", "configuration", "already attached")):
+                if any(word in said for word in VaultBusy.SIGNS):
                     raise VaultBusy(
                         f"the vault {self.vault.name} is in use; close the other sessions first"
                     ) from error

@@ -58,6 +58,7 @@ def test_imports_point_one_way():
         ("kernel/algebra.py", "import pandas", "The kernel stays small enough to audit"),
         ("kernel/budget.py", "import sqlpriv.plan", "Imports point one way"),
         ("plan/plan.py", "import sqlpriv.kernel.reader", "Only the gate reads"),
+        ("kernel/gate.py", "import sqlpriv.kernel.engine", "Only the reader attaches"),
         ("kernel/render.py", "import sqlpriv.kernel.noise", "Only the gate reads"),
         ("plan/plan.py", "import sqlglot", "Only the dialect knows sqlglot"),
         ("answer.py", "def late():\n    import jax", "Only the synthesizers load jax"),

@@ -27,8 +27,8 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
 SEAL = "SET enable_external_access = false; SET lock_configuration = true"
 """No files but the vault that was attached before, no network, no extensions, half of the memory,
 no way to change that."""
-BUSY = ("lock", "different configuration", "already attached")
 KEPT = 4
+"""Engines, at most, of vaults that nobody reads."""
 _USING = threading.RLock()
 _FILES: list[int] = []
 
@@ -63,11 +63,11 @@ def attach(vault: Path) -> tuple[Engine, duckdb.DuckDBPyConnection]:
             if fingerprint(vault) == engine.fingerprint:  # else another file has its name now
                 return engine, connection
             detach(engine, connection)
-            failure = BUSY[0]
+            failure = VaultBusy.SIGNS[0]
         except (duckdb.Error, OSError) as error:
             failure = str(error).lower()
     # raised out here, DuckDB's text is not its context
-    if any(word in failure for word in BUSY):
+    if any(word in failure for word in VaultBusy.SIGNS):
         raise VaultBusy(f"the vault {vault.name} is being written; nothing was read or charged")
     raise OperationalError(f"the vault {vault.name} cannot be opened; nothing was read or charged")
 

@@ -121,7 +121,7 @@ def told(
     if k < 2:
         return ""
     gains = ", ".join(_gains(output, noises(plan, explained, later), half_width(plan.price), sizes))
-    if all(recipe.apart is not None for recipe in output.recipes):
+    if all(isinstance(recipe.whole, Distinct) for recipe in output.recipes):
         said = "different values of strata do not add up: half of the price is for the population's"
         return f"{said}, and each stratum has {gains}" if gains else said
     cost = population_cost(k, price, share)
@@ -212,7 +212,7 @@ def expected(
     if recipe.kind == "level":
         return None, None
     of_cell = coefficients(recipe).items()
-    spread = sum(c * sigmas[part] ** 2 for part, c in of_cell if part != recipe.apart)
+    spread = sum(c * sigmas[part] ** 2 for part, c in of_cell if part != recipe.whole)
     scale = typical(recipe)
     known = sizes[sizes >= 1] if sizes is not None else np.empty(0)
     relative = float(np.median(z * spread**0.5 / known)) if known.size else None

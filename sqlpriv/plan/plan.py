@@ -70,7 +70,7 @@ def plan(
         )
     price = statement_price(select.options, budget, session_epsilon, select.pos)
     rest = tuple(x for x in select.options if x[0] not in (*KNOWN_OPTIONS, "report"))
-    given = options(rest, select.pos)
+    given = settled(options(rest, select.pos), type(price))
     try:
         none_yet: Known | None = () if known is None and budget.keys >= SELECTIONS else known
         output = _output(select, contract, price, given, none_yet)
@@ -80,7 +80,6 @@ def plan(
             "an expression of this statement is nested too deeply",
             "write x IN (…) for a long chain of OR",
         ) from None
-    given = settled(given, type(price))
     chosen_keys = tuple(d.key.expr for d in output.groups if d.selected)
     if not chosen_keys or not isinstance(price, Rho):
         return _planned(price, price, output, given, budget)
@@ -137,7 +136,6 @@ def _output(
         rows, binder = found.relation, found.binder
     rows = bounded(rows, contract, given, select.pos)
     strata = keys.strata(select, binder, aliases)
-    given = settled(given, type(price))
     groups, sets = keys.groups(select, binder, aliases, strata, known)
     writer = outputs.Writer(select, binder, aliases, strata, groups)
     items = [writer.item(i) for i in range(len(select.items))]
@@ -184,7 +182,7 @@ def _marginal(
     if given.population_share and cells.strata:
         whole = _recipes(aggregates, replace(cells, strata=()), select, price, given)
         pairs = zip(recipes, whole, strict=True)
-        own = tuple(w if w.kind in LEVELLED and r.apart is None else None for r, w in pairs)
+        own = tuple(w if w.kind in LEVELLED and r.whole is None else None for r, w in pairs)
     return Marginal(keys, math.prod(len(key.values) for key in cells.keys), recipes, own)
 
 

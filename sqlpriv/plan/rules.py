@@ -63,9 +63,10 @@ class Recipe:
         square: Q, the sum of (x - middle)² - centre, centre = (upper - lower)² / 8; variances only.
         lower, upper: Bounds of x.
         sample: Divide the variance by N - 1.
-        level, whole: A quantile or mode that is chosen: in each cell, and over all strata.
+        level: A quantile or mode that is chosen in each cell.
+        whole: The same over all strata; or the population's count of different values, to which
+            the strata's do not add up.
         rank, values, type: Its rank (None: a mode), what its levels stand for, and of which type.
-        apart: The population's count of different values: the strata's do not add up to it.
         using: The estimator that asks for the total in rounds (`plan.rounds`), or ''.
     """
 
@@ -77,17 +78,16 @@ class Recipe:
     upper: Number = 0
     sample: bool = False
     level: a.Level | None = None
-    whole: a.Level | None = None
+    whole: a.Level | a.Distinct | None = None
     rank: tuple[int, int] | None = None
     values: tuple[Value, ...] = ()
     type: Type = Type.REAL
-    apart: a.Distinct | None = None
     using: str = ""
 
     @property
     def queries(self) -> tuple[a.Asked, ...]:
         """What has to be measured."""
-        asked = (self.count, self.total, self.square, self.level, self.whole, self.apart)
+        asked = (self.count, self.total, self.square, self.level, self.whole)
         return tuple(q for q in asked if q is not None)
 
     @property
@@ -117,7 +117,7 @@ def expand_distinct(aggregate: Aggregate, cells: Cells) -> Recipe:
     whole = a.Distinct(cells.source, (), cells.keys, aggregate.of)
     if not cells.strata:
         return Recipe("count", whole)
-    return Recipe("count", replace(whole, strata=cells.strata), apart=whole)
+    return Recipe("count", replace(whole, strata=cells.strata), whole=whole)
 
 
 def expand_sum(aggregate: Aggregate, cells: Cells) -> Recipe:

@@ -89,7 +89,7 @@ def coefficients(recipe: Recipe) -> dict[Paid, float]:
             n, s, q = part / 4, 4 * part / w2, part / w2**2
     if recipe.using:
         return {part: c for part, c in ((recipe.count, n / 10), (recipe, s)) if part is not None}
-    pairs = ((recipe.count, n), (recipe.apart, n), (recipe.total, s), (recipe.square, q))
+    pairs = ((recipe.count, n), (recipe.whole, n), (recipe.total, s), (recipe.square, q))
     return {query: c for query, c in pairs if query is not None}
 
 

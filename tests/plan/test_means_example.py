@@ -15,10 +15,10 @@ sys.path.insert(0, str(FOLDER))
 
 import cells  # noqa: E402 (the folder above is found by the line before)
 import figures  # noqa: E402 (likewise)
-import floor  # noqa: E402
-import measures  # noqa: E402
-import people  # noqa: E402
-from laboratory import Laboratory  # noqa: E402
+import floor  # noqa: E402 (likewise)
+import measures  # noqa: E402 (likewise)
+import people  # noqa: E402 (likewise)
+from laboratory import Laboratory  # noqa: E402 (likewise)
 
 
 def test_proportional_fitting_meets_every_table() -> None:

@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sqlpriv import arrow
 from sqlpriv.dialect import sql
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DataError, Refused
@@ -156,7 +157,7 @@ def _found(output: Output, releases: Sequence[Release], adapted: Mapping[Recipe,
 def _layout(output: Output, found: Found, weights: NDArray[np.float64] | None) -> pa.Table:
     """Returns the table of cells; without releases every aggregate is NULL."""
     made = pa.concat_tables([_block(output, m, found, weights) for m in output.marginals])
-    return made.append_column(POSITION, pa.array(range(made.num_rows), pa.int64()))
+    return made.append_column(POSITION, arrow.numbers(np.arange(made.num_rows)))
 
 
 def _block(
@@ -175,13 +176,13 @@ def _block(
     for i, dimension in enumerate((*output.strata, *output.groups)):
         inside = i < len(output.strata)
         name = f"{STRATUM}{i}" if inside else f"{GROUP}{i - len(output.strata)}"
-        columns[name] = _typed([row[i] for row in rows], ARROW[dimension.type])
+        columns[name] = arrow.array([row[i] for row in rows], ARROW[dimension.type])
     for i in range(len(marginal.recipes)):
         values, halves = _estimates(i, output, marginal, found, weights, len(rows))
         columns[f"{AGGREGATE}{i}"], columns[f"{HALF}{i}"] = values, halves
-    columns[POPULATION] = pa.array([int(i >= first) for i in range(len(rows))], pa.int64())
+    columns[POPULATION] = arrow.numbers((np.arange(len(rows)) >= first).astype(np.int64))
     for i in range(len(output.groups)):
-        columns[f"{SUMMED}{i}"] = pa.array([int(i not in kept)] * len(rows), pa.int64())
+        columns[f"{SUMMED}{i}"] = arrow.numbers(np.full(len(rows), int(i not in kept)))
     made = pa.table(columns)
     return made if output.kept is None else made.filter(_selected(output, marginal, rows))
 
@@ -191,11 +192,7 @@ def _selected(output: Output, marginal: Marginal, rows: Sequence[tuple[object, .
     chosen = [i for i, dimension in enumerate(output.groups) if dimension.selected]
     at = [(n, len(output.strata) + i) for n, i in enumerate(chosen) if i in marginal.keys]
     found = {tuple(values[n] for n, _ in at) for values in output.kept or ()}
-    return pa.array([tuple(row[i] for _, i in at) in found for row in rows], pa.bool_())
-
-
-def _typed(values: list[Any], type_: Any) -> Any:
-    return pa.array(values, type_)
+    return arrow.array([tuple(row[i] for _, i in at) in found for row in rows], pa.bool_())
 
 
 def _estimates(
@@ -214,7 +211,7 @@ def _estimates(
     if recipe.kind == "level":
         values = levels.cells(recipe, found.releases)
         values += levels.population(recipe, found.releases, weights) if output.strata else []
-        return pa.array(values, whole), pa.nulls(rows, pa.float64())
+        return arrow.array(values, whole), pa.nulls(rows, pa.float64())
     parts: tuple[Estimate, ...] = (means.cells(recipe, found.moments[recipe]),)
     if isinstance(recipe.whole, Distinct):
         apart = replace(recipe, count=recipe.whole, whole=None)
@@ -229,8 +226,8 @@ def _estimates(
     halves = np.concatenate([part.half_widths.ravel() for part in parts])
     column = np.concatenate([part.ravel() for part in figures])
     if recipe.kind == "count":
-        return pa.array(np.rint(column).astype(np.int64)), pa.array(halves)
-    return pa.array(column, from_pandas=True), pa.array(halves, from_pandas=True)
+        return arrow.numbers(np.rint(column).astype(np.int64)), arrow.numbers(halves)
+    return arrow.numbers(column, np.isnan(column)), arrow.numbers(halves, np.isnan(halves))
 
 
 def _sandbox(cells: pa.Table) -> duckdb.DuckDBPyConnection:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sqlpriv import arrow
 from sqlpriv.dialect import commands as cmd
 from sqlpriv.estimate.weights import aligned
 from sqlpriv.kernel.budget import Budget, Price
@@ -76,7 +77,7 @@ def explained(
         mechanism = e.mechanism if step.measurement is not None else step.mechanism
         rows.append(row(step.name, delta, step.price, mechanism=mechanism, **found))
     rows += totals(job.price, left, delta)
-    return pa.Table.from_pylist(rows, schema=SCHEMA)
+    return arrow.table(rows, SCHEMA)
 
 
 def comment(create: cmd.CreateSynthetic, job: Job, budget: Budget, principal: str) -> str:

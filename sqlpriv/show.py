@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from sqlpriv import arrow
 from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.budget import KINDS, YOCTO, Rho
@@ -178,4 +179,4 @@ def _plain(value: Value) -> str:
 
 
 def _table(rows: Iterable[Mapping[str, object]], fields: Sequence[tuple[str, Any]]) -> pa.Table:
-    return pa.Table.from_pylist([dict(row) for row in rows], schema=pa.schema(fields))
+    return arrow.table([*rows], pa.schema(fields))

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sqlpriv import arrow
 from sqlpriv.dialect import sql
 from sqlpriv.dialect.tree import Name
 from sqlpriv.kernel.algebra import Asked, Count, Distinct, Key, Level
@@ -103,7 +104,7 @@ def explain(
         rows.append(row(f"the same noise under zCDP, delta = {OTHER_DELTA:g}", OTHER_DELTA, other))
     elif other is not None:
         rows.append(row("the same noise under pure epsilon", 0.0, other))
-    return pa.Table.from_pylist(rows, schema=SCHEMA)
+    return arrow.table(rows, SCHEMA)
 
 
 def told(

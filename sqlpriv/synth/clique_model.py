@@ -53,19 +53,32 @@ class CliqueModel:
     def shares(self, clique: Clique) -> Floats:
         """Returns the marginal as shares of 1; remembered, with those it was made from.
 
-        Let K be the last node that a column of the clique is born in. The clique's other columns
-        are born before and so apart from K's given its separator S: p(clique) = sum over S of
-        p(others, S) p(born in K | S), and p(others, S) is found in the same way.
+        In a node the table of all columns but the last of those that are to go is made first, and
+        so on: what many cliques have in common is added up once, and most of it in small tables.
+        Beyond, let K be the last node that a column of the clique is born in. The clique's other
+        columns are born before and so apart from K's given its separator S: p(clique) = sum over S
+        of p(others, S) p(born in K | S), and p(others, S) is found in the same way.
         """
         if clique not in self._known:
             last = max(self._born[c] for c in clique)
             node = self.nodes[last]
             if set(clique) <= set(node.columns):
-                found = place(clique, node.columns, node.shape).take(self.beliefs[last])
+                found = self._inside(clique, last, node)
             else:
                 found = self._across(clique, last, node)
             self._known[clique] = found
         return self._known[clique]
+
+    def _inside(self, clique: Clique, last: int, node: Node) -> Floats:
+        gone = [
+            (size, c) for c, size in zip(node.columns, node.shape, strict=True) if c not in clique
+        ]
+        if not gone:
+            return np.ascontiguousarray(_turned(self.beliefs[last], node.columns, clique))
+        smallest = min(gone)[1]
+        larger = tuple(sorted((*clique, smallest)))
+        found: Floats = np.add.reduce(self.shares(larger), axis=larger.index(smallest))
+        return found
 
     def _across(self, clique: Clique, last: int, node: Node) -> Floats:
         inside = tuple(c for c in clique if c in node.new)

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sqlpriv import arrow
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.contract import Type
 from sqlpriv.synth.domain import Attribute
@@ -54,7 +55,7 @@ def decode(attribute: Attribute, codes: NDArray[np.int64], rng: np.random.Genera
     """
     target = arrow_type(attribute.column.sql_type)
     if attribute.bounds is None:
-        return _labels(attribute, target).take(pa.array(codes))
+        return _labels(attribute, target).take(arrow.numbers(codes))
     last = len(attribute.bounds) - 2
     missing = codes > last
     inside: NDArray[np.int64] = np.minimum(codes, last)
@@ -67,8 +68,8 @@ def decode(attribute: Attribute, codes: NDArray[np.int64], rng: np.random.Genera
     bounds = np.asarray(ends, dtype=np.int64)
     drawn = rng.integers(bounds[inside], bounds[inside + 1])
     if attribute.column.type is Type.DATE:
-        return pa.array(drawn.astype(np.int32), mask=missing).cast(target)
-    return pa.array(drawn, mask=missing).cast(target)
+        return arrow.numbers(drawn.astype(np.int32), missing).cast(target)
+    return arrow.numbers(drawn, missing).cast(target)
 
 
 def values_of(attribute: Attribute) -> tuple[Any, NDArray[np.int64]] | None:
@@ -82,7 +83,7 @@ def values_of(attribute: Attribute) -> tuple[Any, NDArray[np.int64]] | None:
         return None
     whole = np.arange(first, last, dtype=np.int64)
     days = attribute.column.type is Type.DATE
-    found = pa.array(whole.astype(np.int32) if days else whole).cast(target)
+    found = arrow.numbers(whole.astype(np.int32) if days else whole).cast(target)
     levels = np.searchsorted(np.asarray(attribute.bounds), whole, side="right") - 1
     if attribute.size > len(attribute.bounds) - 1:
         found = pa.concat_arrays([found, pa.nulls(1, target)])
@@ -95,7 +96,7 @@ def _labels(attribute: Attribute, target: Any) -> Any:
     if pa.types.is_decimal(target):
         quantum = Decimal(1).scaleb(-target.scale)
         values = tuple(None if v is None else Decimal(str(v)).quantize(quantum) for v in values)
-    return pa.array(values, type=target)
+    return arrow.array(values, target)
 
 
 def _reals(
@@ -107,7 +108,7 @@ def _reals(
 ) -> Any:
     drawn = bounds[inside] + rng.random(inside.size) * (bounds[inside + 1] - bounds[inside])
     if not pa.types.is_decimal(target):
-        return pa.array(drawn, mask=missing).cast(target, safe=False)
+        return arrow.numbers(drawn, missing).cast(target, safe=False)
     quantum = Decimal(1).scaleb(-target.scale)
     low = Decimal(str(bounds[0])).quantize(quantum, ROUND_CEILING)
     high = Decimal(str(bounds[-1])).quantize(quantum, ROUND_FLOOR)

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from sqlpriv import arrow
 from sqlpriv.errors import Refused
 from sqlpriv.synth.decode import decode
 from sqlpriv.synth.domain import Domain
@@ -106,7 +107,7 @@ def _possible(
         fresh = _decoded(domain, again, strata[wrong], rng)
         place = np.arange(table.num_rows)
         place[wrong] = table.num_rows + np.arange(wrong.size)
-        table = pa.concat_tables([table, fresh]).take(pa.array(place))
+        table = pa.concat_tables([table, fresh]).take(arrow.numbers(place))
         wrong = wrong[_broken(fresh, zeros)]
     return _replaced(table, strata, wrong, rng)
 
@@ -126,7 +127,7 @@ def _replaced(
         else:
             place[mine] = -1
             left_out.append(int(s))
-    return table.take(pa.array(place[place >= 0])), tuple(left_out)
+    return table.take(arrow.numbers(place[place >= 0])), tuple(left_out)
 
 
 def _broken(table: pa.Table, zeros: str) -> NDArray[np.bool_]:

@@ -57,11 +57,11 @@ def product(ground: Scaled, logs: Floats, factors: Sequence[Floats]) -> Scaled:
     Exponentials of small tables are multiplied, which is cheaper than one of the large sum. Where
     that leaves next to nothing of a slice, the large one is taken after all.
     """
-    rows, (table, log, mass) = len(ground.log), ground
-    table = table.copy()
-    for factor in factors:
+    rows, (table, log, _) = len(ground.log), ground
+    for number, factor in enumerate(factors):
         top = factor.max()
-        table *= np.exp(factor - top)
+        into = table if number else None
+        table = np.multiply(table, np.exp(factor - top), out=into)
         log = log + top
     mass = np.add.reduce(table.reshape(rows, -1), axis=1, keepdims=True)
     if mass.min() >= LEAST:

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sqlpriv import dialect
+from sqlpriv import arrow, dialect
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.contract import TableContract
@@ -128,7 +128,7 @@ def _cells(columns: list[Attribute], sql: str) -> tuple[NDArray[np.bool_], bool]
     mark = "_" * (1 + max((len(c.column.name) for c in columns), default=0))  # no column's name
     with duckdb.connect() as engine:
         for i, (column, (all_of, levels)) in enumerate(zip(columns, listed, strict=True)):
-            table = pa.table({column.column.name: all_of, f"{mark}{i}": levels})
+            table = pa.table({column.column.name: all_of, f"{mark}{i}": arrow.numbers(levels)})
             engine.register(f"values{i}", table)
         at = "".join(f"{mark}{i}, " for i in range(len(columns)))
         wrong = f"coalesce({sql}, false)"

@@ -1,0 +1,72 @@
+"""Arrow arrays of Python's values and numpy's numbers, made from their bytes.
+
+`pyarrow.array` imports pandas, wherever that is installed, to see whether it was given something of
+pandas' own: as much of a process's first answer as everything else together. What is not simple
+(decimals, timestamps) still goes there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from operator import index
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+EPOCH = date(1970, 1, 1).toordinal()
+
+
+def numbers(values: NDArray[Any], missing: NDArray[np.bool_] | None = None) -> Any:
+    """Returns an array of numpy's integers or floats, shape (rows,), of their own type.
+
+    Args:
+        values: Numbers; what stands where one is missing does not count.
+        missing: Which of them are NULL; none without it.
+    """
+    return _from(pa.from_numpy_dtype(values.dtype), np.ascontiguousarray(values), missing)
+
+
+def array(values: Sequence[Any], type_: pa.DataType) -> Any:
+    """Returns `pyarrow.array(values, type_)`.
+
+    Raises:
+        OverflowError, TypeError, ValueError or AttributeError: A value is not of the type.
+    """
+    missing = np.fromiter((v is None for v in values), np.bool_, len(values))
+    if pa.types.is_integer(type_):
+        whole = [0 if v is None else index(v) for v in values]
+        return _from(type_, np.array(whole, str(type_)), missing)
+    if pa.types.is_floating(type_):
+        real = [0.0 if v is None else float(v) for v in values]
+        return _from(type_, np.array(real, f"f{type_.bit_width // 8}"), missing)
+    if pa.types.is_boolean(type_):
+        bits = np.packbits(np.array([*map(bool, values)], np.bool_), bitorder="little")
+        return _from(type_, bits, missing)
+    if pa.types.is_date32(type_):
+        days = [0 if v is None else v.toordinal() - EPOCH for v in values]
+        return _from(type_, np.array(days, np.int32), missing)
+    if pa.types.is_string(type_):
+        texts = [b"" if v is None else v.encode() for v in values]
+        ends = np.cumsum([0, *map(len, texts)]).astype(np.int32)
+        return _from(type_, ends, missing, b"".join(texts))
+    return pa.array(values, type_)
+
+
+def table(rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> pa.Table:
+    """Returns `pyarrow.Table.from_pylist(rows, schema)`."""
+    columns = [array([row.get(field.name) for row in rows], field.type) for field in schema]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _from(
+    type_: pa.DataType, values: NDArray[Any], missing: NDArray[np.bool_] | None, *more: bytes
+) -> Any:
+    rows = len(values) if missing is None else len(missing)
+    valid = None
+    if missing is not None and missing.any():
+        valid = pa.py_buffer(np.packbits(~missing, bitorder="little"))
+    buffers = [valid, pa.py_buffer(values), *map(pa.py_buffer, more)]
+    return pa.Array.from_buffers(type_, rows, buffers)

@@ -43,6 +43,8 @@ class Cursor:
 
     def at(self, *words: str) -> bool:
         """Whether these keywords or signs (upper case) stand here, one after the other."""
+        if self.peek().upper != words[0]:
+            return False  # as nearly always
         return all(self.peek(i).upper == word for i, word in enumerate(words))
 
     def accept(self, *words: str) -> bool:

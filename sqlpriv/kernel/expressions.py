@@ -90,12 +90,8 @@ class Expressions:
                 tests = [f"WHEN {at} >= {literal(e)} THEN {i}" for i, e in enumerate(ends, 1)][::-1]
                 return self._once(f"CASE {' '.join(tests)} WHEN {at} IS NOT NULL THEN 0 END")
             case a.Pick(keys, numbers):  # levels are NULL or within their key: so is the position
-                cell = "0"
-                for k in keys:
-                    whole = self.held(k.expr) in ("INTEGER", "BIGINT")
-                    cell = f"({cell} * {len(k.values)} + {levels(k, self.value(k.expr), whole)})"
-                table = ", ".join(literal(float(number)).strip("()") for number in numbers)
-                table = f"CAST('[{table}]' AS DOUBLE[])"  # parsed as one token, and folded
+                cell = levels(*((k, self.value(k.expr), self.held(k.expr)) for k in keys))
+                table = f"CAST('{[*map(float, numbers)]}' AS DOUBLE[])"  # one token, and folded
                 return self._once(f"list_extract({table}, {self._once(cell)} + 1)")
         raise KernelError("this expression has no rendering")
 

@@ -48,15 +48,27 @@ def alike(values: Sequence[Value], type_: Type) -> Sequence[Value]:
     ]
 
 
-def levels(key: a.Key, text: str, whole: bool = False) -> str:
-    """Returns the 0-based number of a key's value (a BIGINT if `whole`) in its list; else NULL."""
-    known = [v for v in key.values if v is not None]
-    null = key.values.index(None) if None in key.values else None
-    first = known[0] if known and type(known[0]) is int else None
-    if first is not None and key.values[: len(known)] == (*range(first, first + len(known)),):
-        at, low = text if whole else f"TRY_CAST({text} AS BIGINT)", literal(first)  # no rounding
-        same = "" if whole else f"AND {at} = {text} "  # 0.3 is not 0
-        found = f"CASE WHEN {at} BETWEEN {low} AND {literal(known[-1])} {same}THEN {at} - {low} END"
-    else:
-        found = f"list_position([{', '.join(map(literal, key.values))}], {text}) - 1"
-    return found if null is None else f"CASE WHEN {text} IS NULL THEN {null} ELSE {found} END"
+def levels(*keys: tuple[a.Key, str, str | None]) -> str:
+    """Returns the 0-based row-major number of keys' values in their lists; NULL if one is unlisted.
+
+    Claim: nothing overflows. A difference is taken where all tests hold: it is below the length of
+    its list, and there is a cell, or a number, for each of the product of the lengths.
+
+    Args:
+        keys: Each with the text of its value, and the type if that is stored as a number.
+    """
+    tests, number = [], ""
+    for key, text, held in keys:
+        known = key.values[:-1] if key.values[-1:] == (None,) else key.values
+        found, test = f"list_position([{', '.join(map(literal, key.values))}], {text}) - 1", ""
+        if known and type(low := known[0]) is int and known == (*range(low, low + len(known)),):
+            at = text if held in ("INTEGER", "BIGINT") else f"TRY_CAST({text} AS BIGINT)"
+            found = f"{at} - {literal(low)}"  # no rounding: 0.3 is not 0
+            test = f"{at} BETWEEN {literal(low)} AND {literal(known[-1])}"
+            test += f" AND {at} = {text}" if at != text else ""
+        if None in key.values:
+            other = f"WHEN {test} THEN {found}" if test else f"ELSE {found}"
+            found, test = f"CASE WHEN {text} IS NULL THEN {key.values.index(None)} {other} END", ""
+        tests += [test] if test else []
+        number = f"({number}) * {len(key.values)} + {found}" if number else found
+    return f"CASE WHEN {' AND '.join(tests)} THEN {number} END" if tests else number

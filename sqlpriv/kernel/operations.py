@@ -130,7 +130,8 @@ def check(expr: a.Expr, types: Mapping[str, Type]) -> Type:
             return Type.INTEGER
         case a.Pick(keys, numbers) if len(numbers) == math.prod(len(k.values) for k in keys):
             listed = [(v, x) for k in keys for x in (check(k.expr, types),) for v in k.values]
-            for value, of in [*listed, *((number, Type.REAL) for number in numbers)]:
+            plain = {*map(type, numbers)} == {float} and all(map(math.isfinite, numbers))
+            for value, of in [*listed, *((n, Type.REAL) for n in numbers if not plain)]:
                 check_literal(value, of)
             return Type.REAL
         case a.Like(arg, pattern, escape, _):

@@ -53,12 +53,12 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     columns = {c: scope.value(key.expr) for c, key in levelled.items()}
     columns |= {f"v{i}": text for i, (text, _) in enumerate(adds)}
     kept = bounding(columns, scope, strata, hash_key)
-    if kept == KEEP_ALL and not _collated(contract):
-        coded = {c: _narrow(key, c) for c, key in levelled.items()}
-    else:  # windows carry every row: levels, in as few bytes as hold them, are smaller than values
-        # and values that a collation calls equal, but a list does not, would share one row's level
-        columns |= {c: _narrow(key, columns[c]) for c, key in levelled.items()}
-        coded = {c: c for c in levelled}
+    # windows carry every row: levels, in as few bytes as hold them, are smaller than values
+    # and values that a collation calls equal, but a list does not, would share one row's level
+    late = kept == KEEP_ALL and not _collated(contract)
+    narrow = {c: _narrow(k, c if late else columns[c], scope) for c, k in levelled.items()}
+    columns |= {} if late else narrow
+    coded = narrow if late else {c: c for c in levelled}
     rows = _rows(columns, scope, strata, kept != KEEP_ALL)
     sums = [*levelled, "count(*) AS n"]
     sums += [f"{how.format(f'v{i}')} AS a{i}" for i, (_, how) in enumerate(adds)]
@@ -111,10 +111,10 @@ def _collated(contract: TableContract) -> bool:
     return any(table.collated for table in (contract, *contract.others.values()))
 
 
-def _narrow(key: a.Key, text: str) -> str:
+def _narrow(key: a.Key, text: str, scope: Scope) -> str:
     size = len(key.values)
     width = "UTINYINT" if size < 2**8 else "USMALLINT" if size < 2**16 else "UINTEGER"
-    return f"CAST({levels(key, text)} AS {width})"
+    return f"CAST({levels((key, text, scope.held(key.expr)))} AS {width})"
 
 
 def _rows(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], levelled: bool) -> str:

@@ -44,7 +44,7 @@ DOMAINS = {
 }
 FEW, MANY = "sex", "sex, dis, race, age"
 TARGET = 1.5
-TURNS = 7
+TURNS = 15
 
 
 def built(folder: Path, rows: int, pure: bool) -> Path:

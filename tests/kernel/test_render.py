@@ -313,6 +313,34 @@ def test_one_number_for_all_cells_changes_no_sum(nasty: Engine) -> None:
     assert half[0] * 2 == whole[0] != 0
 
 
+@pytest.mark.parametrize("columns", [("i", "w"), ("b", "u"), ("x", "h"), ("b", "x")])
+@pytest.mark.parametrize("null", [(), (None,)])
+def test_a_cell_of_several_keys_is_none_unless_all_are_listed(
+    nasty: Engine, columns: tuple[str, str], null: tuple[None, ...]
+) -> None:
+    """Keys whose lists are consecutive numbers, of which rows hold also what is far beyond, halves,
+    NaN and NULL. Twin: the same by a CASE written by hand; any one key alone would pick more."""
+    keys = [a.Key(col(c), (*range(-1, 4), *null)) for c in columns]
+    size = len(keys[0].values)
+    numbers = tuple(float(2 + i * i) for i in range(size**2))
+    query = a.Sum(a.Scan("nasty"), a.Pick(tuple(keys), numbers), -2048.0, 2048.0)
+    known: dict[str, list[Any]] = {c: [] for c in columns}
+    for c in columns:
+        text = {"i": CLAMPED_I, "x": "CASE WHEN NOT isnan(x) THEN x END"}.get(c, c)
+        found = nasty.duckdb.execute(f"SELECT {text} FROM nasty WHERE id IS NOT NULL ORDER BY id")
+        known[c] = [value for (value,) in found.fetchall()]
+    expected, alone = 0.0, 0
+    for pair in zip(*known.values(), strict=True):
+        if all(value in key.values for value, key in zip(pair, keys, strict=True)):
+            first, second = (k.values.index(v) for v, k in zip(pair, keys, strict=True))
+            expected += numbers[first * size + second]
+        else:
+            alone += any(value in key.values for value, key in zip(pair, keys, strict=True))
+    step = float(lattice_of(query, Type.REAL).step)
+    assert nasty.exact([query], NASTY)[0][0] * step == pytest.approx(expected, abs=50 * step)
+    assert expected > 0 < alone
+
+
 def test_numbers_are_picked_once_a_row_wherever_the_row_comes_from(nasty: Engine) -> None:
     """Two lists of numbers by one cell: the cell is found once. A sum of what a unit has, and one
     of two tables (which have no one row below) have the same sums."""

@@ -6,7 +6,7 @@ SELECT quantile_disc(age, 0.5)::DOUBLE AS m FROM people;
 WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_clamp(CAST(sqlpriv_row."age" AS INTEGER), (0), (99)) AS k0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
 joint AS (SELECT k0, count(*) AS n FROM kept GROUP BY k0),
-coded AS (SELECT coalesce(CAST(CASE WHEN TRY_CAST(k0 AS BIGINT) BETWEEN (0) AND (99) AND TRY_CAST(k0 AS BIGINT) = k0 THEN TRY_CAST(k0 AS BIGINT) - (0) END AS UTINYINT), 100) AS k0, n FROM joint)
+coded AS (SELECT coalesce(CAST(CASE WHEN k0 BETWEEN (0) AND (99) THEN k0 - (0) END AS UTINYINT), 100) AS k0, n FROM joint)
 SELECT k0, CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM coded GROUP BY k0;
 
 -- MIN is the 1 % quantile; NULL is in no level
@@ -17,7 +17,7 @@ SELECT quantile_disc(hours, 0.01)::DOUBLE AS m FROM people GROUP BY race;
 WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_clamp(CAST(sqlpriv_row."race" AS INTEGER), (1), (3)) AS k0, sqlpriv_clamp(CAST(sqlpriv_row."hours" AS INTEGER), (0), (80)) AS k1 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
 joint AS (SELECT k0, k1, count(*) AS n FROM kept GROUP BY k0, k1),
-coded AS (SELECT coalesce(CAST(CASE WHEN TRY_CAST(k0 AS BIGINT) BETWEEN (1) AND (3) AND TRY_CAST(k0 AS BIGINT) = k0 THEN TRY_CAST(k0 AS BIGINT) - (1) END AS UTINYINT), 3) AS k0, coalesce(CAST(CASE WHEN TRY_CAST(k1 AS BIGINT) BETWEEN (0) AND (80) AND TRY_CAST(k1 AS BIGINT) = k1 THEN TRY_CAST(k1 AS BIGINT) - (0) END AS UTINYINT), 81) AS k1, n FROM joint)
+coded AS (SELECT coalesce(CAST(CASE WHEN k0 BETWEEN (1) AND (3) THEN k0 - (1) END AS UTINYINT), 3) AS k0, coalesce(CAST(CASE WHEN k1 BETWEEN (0) AND (80) THEN k1 - (0) END AS UTINYINT), 81) AS k1, n FROM joint)
 SELECT k0, k1, CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM coded GROUP BY k0, k1;
 
 -- a wide interval is cut into equal cells

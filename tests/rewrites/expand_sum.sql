@@ -6,7 +6,7 @@ SELECT race, SUM(income) AS s FROM people GROUP BY GROUPING SETS ((race), ());
 WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_clamp(CAST(sqlpriv_row."race" AS INTEGER), (1), (3)) AS s0, sqlpriv_quantise(CAST(sqlpriv_row."income" AS DOUBLE), (500.0e0), (4.547473508864641e-10), 1099511627776) AS v0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
 joint AS (SELECT s0, count(*) AS n, sum(v0) AS a0 FROM kept GROUP BY s0),
-coded AS (SELECT coalesce(CAST(CASE WHEN TRY_CAST(s0 AS BIGINT) BETWEEN (1) AND (3) AND TRY_CAST(s0 AS BIGINT) = s0 THEN TRY_CAST(s0 AS BIGINT) - (1) END AS UTINYINT), 3) AS s0, n, a0 FROM joint)
+coded AS (SELECT coalesce(CAST(CASE WHEN s0 BETWEEN (1) AND (3) THEN s0 - (1) END AS UTINYINT), 3) AS s0, n, a0 FROM joint)
 SELECT s0, CAST(coalesce(sum(n), 0) AS BIGINT) AS n, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS a0 FROM coded GROUP BY s0;
 
 -- an interval around 0 needs no count

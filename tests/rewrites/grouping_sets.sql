@@ -6,5 +6,5 @@ SELECT sex, race, COUNT(*) AS n FROM people GROUP BY ROLLUP (sex, race);
 WITH rows AS (SELECT sqlpriv_row."id" AS u, CAST(sqlpriv_row."sex" AS VARCHAR) AS k0, sqlpriv_clamp(CAST(sqlpriv_row."race" AS INTEGER), (1), (3)) AS k1 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
 joint AS (SELECT k0, k1, count(*) AS n FROM kept GROUP BY k0, k1),
-coded AS (SELECT coalesce(CAST(list_position(['F', 'M'], k0) - 1 AS UTINYINT), 2) AS k0, coalesce(CAST(CASE WHEN TRY_CAST(k1 AS BIGINT) BETWEEN (1) AND (3) AND TRY_CAST(k1 AS BIGINT) = k1 THEN TRY_CAST(k1 AS BIGINT) - (1) END AS UTINYINT), 3) AS k1, n FROM joint)
+coded AS (SELECT coalesce(CAST(list_position(['F', 'M'], k0) - 1 AS UTINYINT), 2) AS k0, coalesce(CAST(CASE WHEN k1 BETWEEN (1) AND (3) THEN k1 - (1) END AS UTINYINT), 3) AS k1, n FROM joint)
 SELECT k0, k1, CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM coded GROUP BY k0, k1;

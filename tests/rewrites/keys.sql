@@ -50,7 +50,7 @@ SELECT race, GROUPING(race) AS g, COUNT(*) AS n FROM people GROUP BY GROUPING SE
 WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_clamp(CAST(sqlpriv_row."race" AS INTEGER), (1), (3)) AS s0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
 joint AS (SELECT s0, count(*) AS n FROM kept GROUP BY s0),
-coded AS (SELECT coalesce(CAST(CASE WHEN TRY_CAST(s0 AS BIGINT) BETWEEN (1) AND (3) AND TRY_CAST(s0 AS BIGINT) = s0 THEN TRY_CAST(s0 AS BIGINT) - (1) END AS UTINYINT), 3) AS s0, n FROM joint)
+coded AS (SELECT coalesce(CAST(CASE WHEN s0 BETWEEN (1) AND (3) THEN s0 - (1) END AS UTINYINT), 3) AS s0, n FROM joint)
 SELECT s0, CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM coded GROUP BY s0;
 
 -- the days of a date whose interval WHERE makes short; rows of other days fall in no cell

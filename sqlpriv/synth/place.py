@@ -16,9 +16,6 @@ from sqlpriv.synth.junction import Clique, Node
 
 Floats = NDArray[np.float64]
 
-SEPARATE = 16
-"""Below this many neighbouring cells, numpy adds axes up one small loop at a time: counting them by
-number is faster."""
 NUMBERED = 300_000
 """Cells of a table whose numbers are kept at most: 8 bytes each."""
 SMALLER = 3
@@ -33,15 +30,19 @@ class Place:
     Args:
         order: The clique's axes in the order of the larger table's columns.
         spread: Shape of the transposed table, 1 for columns that the clique lacks.
-        summed: Axes of the larger table that the clique lacks.
+        front: Shape of the larger table without the last axes that the clique lacks.
+        tail: How many cells those axes have.
+        summed: Axes of `front` that the clique lacks.
         back: The axes that remain of it, in the clique's order.
         shape: Of the clique's table.
-        numbers: Of the clique's cell that each cell of the larger table adds to; None where numpy
-            adds as fast, or it is not done often.
+        numbers: Of the clique's cell that each cell of `front` adds to; None where that is all, or
+            it is not done often.
     """
 
     order: tuple[int, ...]
     spread: tuple[int, ...]
+    front: tuple[int, ...]
+    tail: int
     summed: tuple[int, ...]
     back: tuple[int, ...]
     shape: tuple[int, ...]
@@ -53,31 +54,45 @@ class Place:
 
     def take(self, table: Floats) -> Floats:
         """Returns the marginal of the larger table over the clique."""
+        if self.tail > 1:
+            table = added(table.reshape(-1, self.tail))
         if self.numbers is not None:
-            added = np.bincount(self.numbers, table.ravel(), math.prod(self.shape))
-            return added.reshape(self.shape).astype(np.float64, copy=False)
-        kept: Floats = np.add.reduce(table, axis=self.summed)
+            found = np.bincount(self.numbers, table.ravel(), math.prod(self.shape))
+            return found.reshape(self.shape).astype(np.float64, copy=False)
+        kept: Floats = np.add.reduce(table.reshape(self.front), axis=self.summed)
         return kept.transpose(self.back)
 
-    def often(self, whole: tuple[int, ...]) -> Place:
-        """Returns the same place in a table of this shape, made ready to be taken from often."""
-        kept = [i for i in range(len(whole)) if i not in self.summed]
-        inner = math.prod(whole[kept[-1] :]) if kept and kept[-1] + 1 == len(whole) else SEPARATE
-        slow = inner < SEPARATE or kept != [*range(len(kept))]
-        if not slow or not self.summed or math.prod(whole) > NUMBERED:
+    def often(self) -> Place:
+        """Returns the same place, made ready to be taken from often."""
+        if not self.summed or math.prod(self.front) > NUMBERED:
             return self
         at = self.put(np.arange(math.prod(self.shape)).reshape(self.shape))
-        return replace(self, numbers=np.broadcast_to(at, whole).ravel())
+        whole = at.reshape(at.shape[: len(self.front)])
+        return replace(self, numbers=np.broadcast_to(whole, self.front).ravel())
+
+
+def added(rows: Floats) -> Floats:
+    """Returns the sum of each row: what `sum` is many times slower at where rows are short."""
+    found: Floats = rows @ _ones(rows.shape[1])
+    return found
+
+
+@lru_cache(maxsize=1_000)
+def _ones(size: int) -> Floats:
+    return np.ones(size)
 
 
 @lru_cache(maxsize=20_000)
 def place(clique: Clique, columns: Clique, shape: tuple[int, ...]) -> Place:
     """Returns where a clique (in any order of its columns) lies in a table that holds it."""
     kept = [c for c in columns if c in clique]
+    front = 1 + max((i for i, c in enumerate(columns) if c in clique), default=-1)
     return Place(
         tuple(clique.index(c) for c in kept),
         tuple(n if c in clique else 1 for c, n in zip(columns, shape, strict=True)),
-        tuple(i for i, c in enumerate(columns) if c not in clique),
+        shape[:front],
+        math.prod(shape[front:]),
+        tuple(i for i, c in enumerate(columns[:front]) if c not in clique),
         tuple(kept.index(c) for c in clique),
         tuple(shape[columns.index(c)] for c in clique),
     )

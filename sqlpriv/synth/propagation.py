@@ -16,7 +16,7 @@ import numpy as np
 
 from sqlpriv.synth.junction import Clique, Node
 from sqlpriv.synth.nesting import Nesting
-from sqlpriv.synth.place import Floats, home, joins, place
+from sqlpriv.synth.place import Floats, added, home, joins, place
 
 Potentials = Mapping[Clique, Floats]
 IMPOSSIBLE = -1e300
@@ -46,7 +46,7 @@ def exponential(logs: Floats, rows: int) -> Scaled:
     flat = logs.reshape(rows, -1)
     top = np.maximum.reduce(flat, axis=1, keepdims=True)
     found = np.exp(flat - top)
-    mass = np.add.reduce(found, axis=1, keepdims=True)
+    mass = added(found)[:, None]
     return Scaled(found.reshape(logs.shape), top, mass)
 
 
@@ -63,7 +63,7 @@ def product(ground: Scaled, logs: Floats, factors: Sequence[Floats]) -> Scaled:
         into = table if number else None
         table = np.multiply(table, np.exp(factor - top), out=into)
         log = log + top
-    mass = np.add.reduce(table.reshape(rows, -1), axis=1, keepdims=True)
+    mass = added(table.reshape(rows, -1))[:, None]
     if mass.min() >= LEAST:
         return Scaled(table, log, mass)
     return exponential(sum(factors, logs), rows)
@@ -89,12 +89,12 @@ class Propagation:
         self.cells = self.nesting.ends[len(own)]
         self.hosts = {i: home(self.cliques[i], nodes) for i in self.nesting.outer}
         self.places = {
-            i: place(self.cliques[i], nodes[n].columns, nodes[n].shape).often(nodes[n].shape)
+            i: place(self.cliques[i], nodes[n].columns, nodes[n].shape).often()
             for i, n in self.hosts.items()
         }
         parents = [nodes[node.parent] for node in nodes[1:]]
         self.links = [
-            place(node.separator, above.columns, above.shape).often(above.shape)
+            place(node.separator, above.columns, above.shape).often()
             for node, above in zip(nodes[1:], parents, strict=True)
         ]
         self.mine: list[list[int]] = [[] for _ in nodes]

@@ -23,7 +23,7 @@ class StratumCliques:
     """One stratum as a junction tree; a `Model`.
 
     Args:
-        model: Over the columns that have more than one level.
+        model: Over the columns that have more than one level; of any others nothing is drawn.
         size: The noised number of rows; may be negative.
         merged: Whether it is what the population's model says of this stratum, which is too small
             to have said anything of itself.
@@ -39,7 +39,8 @@ class StratumCliques:
         """Returns levels node by node; see `method.Model`."""
         drawn = np.zeros((rows, len(sizes)), dtype=np.int64)
         for column, codes in self.model.draw(rows, rng).items():
-            drawn[:, column] = codes
+            if column < len(sizes):
+                drawn[:, column] = codes
         return drawn
 
 

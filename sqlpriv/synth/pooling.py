@@ -11,7 +11,9 @@
    a stratum that drowns in the noise is what everybody is, where the measured cells alone would
    make of it whatever the noise made positive.
 4. Given a stratum's levels it is that stratum's model, from which the stratum goes on with rounds
-   of its own; what it measures is shrunk towards what was expected.
+   of its own; what it measures is shrunk towards what was expected, as far as that is less noisy.
+   Levels of fewer people than the noise in every cell say nothing: merged strata that have them are
+   what everybody is, whatever else they have in common.
 5. The strata's models are moved together to add up to the population's tables (`reconciling`).
 
 So with all of the price for the population this is the method without strata, but for shrinkage;
@@ -34,6 +36,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sqlpriv.kernel.budget import Price
 from sqlpriv.synth import prior
@@ -157,9 +160,9 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
     playing = _Playing(ask, layout, price, options)
     everybody.left = rest.price.nano - own
     pooled = marginals[0].sigma, marginals[0].price
+    noisier = scaled(pooled, type(price)(everybody.left)) / scaled(noise, type(price)(max(own, 1)))
     playing.play([everybody], pooled, (*layout.columns, *layout.strata), own, pooled=True)
-    known = zip(*counted(everybody.tables, layout.strata, layout.strata_sizes), strict=True)
-    runs = [_started(everybody, layout, s, *size) for s, size in enumerate(known)]
+    runs = _started(everybody, layout, part, noisier)
     if own:
         _size(ask, runs, part, type(price)(own))
         for s in part:
@@ -180,13 +183,48 @@ def taking_part(sizes: Floats, noise: tuple[float, Price], own: int) -> list[int
     return [s for s, n in enumerate(sizes.tolist()) if n >= TIMES * each]
 
 
-def _started(everybody: Run, layout: Layout, stratum: int, size: float, variance: float) -> Run:
-    """Returns a stratum of which the population's model alone is known, and its noised size."""
+def telling(everybody: Run, layout: Layout, sizes: Floats) -> dict[int, NDArray[np.bool_]]:
+    """Returns, by column of strata, of which levels the population's model can tell anything: those
+    of more people than the noise of a cell in the best table that tells levels apart, and all of a
+    column that zeros are about.
+
+    Args:
+        sizes: Of the strata, above 0.
+    """
+    shaped, found = sizes.reshape(layout.strata_sizes), {}
+    zeros = {column for clique in layout.space.zeros for column in clique}
+    for i, column in enumerate(layout.strata):
+        apart = [c for c in everybody.tables if column in c and {*c} - {*layout.strata}]
+        least = min((everybody.tables[c].variance.min() for c in apart), default=np.inf)
+        people = shaped.sum(axis=tuple(j for j in range(shaped.ndim) if j != i))
+        found[column] = (people**2 >= least) | (column in zeros)
+    return found
+
+
+def _started(everybody: Run, layout: Layout, part: Sequence[int], noisier: float) -> list[Run]:
+    """Returns the strata, of which the population's model alone is known, and their noised sizes.
+
+    Of a stratum that does not take part it is asked given those of its levels alone that it can
+    tell anything of: the rest is left as it is among everybody. The noise of the population's
+    tables is in the model of a stratum by its share of the rows: one that is most of the population
+    learns little from it that it does not measure better.
+
+    Args:
+        part: Who takes part.
+        noisier: How many times the noise of the strata's tables that of the population's is.
+    """
     assert everybody.model is not None
-    model = conditioned(everybody.model, everybody.graph, layout.space.levels(stratum))
-    steadied = partial(prior.expected, model)
-    totals = [(float(size), float(variance))]
-    return Run(everybody.graph, 0, 2, totals=totals, model=model, steadied=steadied)
+    sizes, variances = counted(everybody.tables, layout.strata, layout.strata_sizes)
+    tells = telling(everybody, layout, nonnegative(sizes, variances))
+    runs = []
+    for s, (size, variance) in enumerate(zip(sizes.tolist(), variances.tolist(), strict=True)):
+        levels = layout.space.levels(s)
+        told = {c: n for c, n in levels.items() if s in part or tells[c][n]}
+        model = conditioned(everybody.model, everybody.graph, told)
+        doubt = (max(size, 0.0) / max(everybody.size, 1.0) * noisier) ** 2
+        steadied, totals = partial(prior.expected, model, doubt), [(size, variance)]
+        runs.append(Run(everybody.graph, 0, 2, totals=totals, model=model, steadied=steadied))
+    return runs
 
 
 def _sized(runs: Sequence[Run]) -> list[CliqueModel]:

@@ -49,8 +49,8 @@ def unrelated(strata: Clique, shape: tuple[int, ...], run: Run) -> dict[Clique, 
     return tables | {c: Noisy(x.values, tables[c].variance) for c, x in moved.items()}
 
 
-def expected(model: CliqueModel, run: Run) -> dict[Clique, Noisy]:
-    """Returns a stratum's tables shrunk towards a model of it."""
+def expected(model: CliqueModel, doubt: float, run: Run) -> dict[Clique, Noisy]:
+    """Returns a stratum's tables shrunk towards a model of it; for `doubt` see `shrunk`."""
     total = max(run.size, 1.0)
     tables = {clique: noisy for clique, noisy in run.tables.items() if clique}
-    return shrunk(tables, {c: total * model.shares(c) for c in tables})
+    return shrunk(tables, {c: total * model.shares(c) for c in tables}, doubt)

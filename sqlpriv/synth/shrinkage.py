@@ -6,7 +6,8 @@ differs from cell to cell - most are close to it, some relation of theirs is the
 scale is a mixture over SCALES, whose weights are estimated from all cells of the stratum together
 by expectation maximisation (Kiefer and Wolfowitz 1956; Efron 2016, "Empirical Bayes deconvolution
 estimates"; the mixture over scales is what makes shrinkage robust, as in Carvalho, Polson and Scott
-2010). A cell's estimate is its posterior mean. Only noised numbers are looked at.
+2010). To that comes the noise that m itself was measured with. A cell's estimate is its posterior
+mean. Only noised numbers are looked at.
 """
 
 from __future__ import annotations
@@ -33,20 +34,21 @@ STEPS = 8
 
 
 def shrunk(
-    tables: Mapping[Clique, Noisy], expected: Mapping[Clique, Floats]
+    tables: Mapping[Clique, Noisy], expected: Mapping[Clique, Floats], doubt: float = 0.0
 ) -> dict[Clique, Noisy]:
     """Returns the tables moved towards what was expected of them, with the posterior's variance.
 
     Args:
         tables: Of one stratum.
         expected: For each of them, of its shape: counts, at least 0.
+        doubt: The variance of the noise in what is expected over that of the tables' own.
     """
     if not tables:
         return {}
     reach = _joined([_reach(expected[c]) for c in tables])
     apart = _joined([noisy.values - expected[c] for c, noisy in tables.items()])
     noise = _joined([noisy.variance for noisy in tables.values()])
-    keep = _kept(reach, apart, noise)
+    keep = _kept(reach, apart, noise, doubt)
     ends = np.cumsum([noisy.values.size for noisy in tables.values()])[:-1]
     return {
         c: _moved(noisy, expected[c], k.reshape(noisy.values.shape))
@@ -67,9 +69,11 @@ def _reach(expected: Floats) -> Floats:
     return expected + EMPTY * rarest
 
 
-def _kept(reach: Floats, apart: Floats, noise: Floats) -> Floats:
-    """Returns which share of its distance from the prior each cell keeps, shape (cells,)."""
+def _kept(reach: Floats, apart: Floats, noise: Floats, doubt: float) -> Floats:
+    """Returns which share of its distance from the prior each cell keeps, shape (cells,). A prior
+    with noise of its own is off by that, too, but not by more than the cell's own reach."""
     spread = (np.maximum(reach, 1e-9)[:, None] * SCALES) ** 2
+    spread += np.minimum(doubt * noise, reach**2)[:, None]
     whole = spread + noise[:, None]
     logs = -0.5 * (np.log(whole) + apart[:, None] ** 2 / whole)
     each = mixed(logs, AS_CELLS * LIKELY / LIKELY.sum())

@@ -15,6 +15,7 @@ from sqlpriv.synth import pooling, prior, shrinkage
 from sqlpriv.synth.adaptive import Run
 from sqlpriv.synth.cliques import conditioned, given
 from sqlpriv.synth.junction import Graph
+from sqlpriv.synth.method import Space
 from sqlpriv.synth.mirror import estimate
 from sqlpriv.synth.reconciling import reconciled
 from sqlpriv.synth.synthesis import prepare, synthesize
@@ -63,7 +64,8 @@ def test_a_stratum_of_almost_nobody_follows_the_pool_and_the_note_says_so():
     """Ten of 4,000 rows are in s = 1; at this price they say nothing of themselves. In the pool b
     follows a, and so it does among the rows made for s = 1; without pooling it does not.
 
-    The mean of 12 runs, which are from 0 to 0.7 with pooling (0.37 in the mean), 0 without.
+    The mean of 12 runs: 0.61 with pooling, where it is 0.67 in the pool, and 0 without. In one or
+    two runs the noised size is larger than the noise, and what drowns in it is believed.
     """
     found, told = [], []
     for share in (0.3, 0):
@@ -75,7 +77,7 @@ def test_a_stratum_of_almost_nobody_follows_the_pool_and_the_note_says_so():
             noted += any("follow the population: (1)" in note for note in out.notes)
         found.append(np.mean(each))
         told.append(noted)
-    assert found[0] > 0.2
+    assert found[0] > 0.5
     assert found[1] < 0.1
     assert told[0] >= 9  # its noised size may be large enough once in a while
     assert told[1] == 0
@@ -183,6 +185,58 @@ def test_tables_are_shrunk_by_their_noise():
             assert (found.variance <= 25.0).all()
             assert (found.variance >= 25.0 * shrinkage.KEPT).all()
         assert np.mean(wrong) / 25 < most
+
+
+def test_a_noisy_prior_is_believed_as_far_as_its_noise_allows():
+    """30 tables of 60 cells of 10,000, of which the prior is right, and six of 60, of which it is
+    as far off as what was measured: noise of 5 each. Half way between is best, with half of either
+    mean squared error. Twin: without a doubt, the cells that are right say that all are."""
+    rng = np.random.default_rng(10)
+    truth = np.array([[10_000.0] * 6] * 10 + [[60.0] * 6])
+    columns = [(i, 30) for i in range(30)]
+    expected = {c: truth + rng.normal(0, [[0.0]] * 10 + [[5.0]], truth.shape) for c in columns}
+    tables = {c: Noisy(truth + rng.normal(0, 5, truth.shape), 0 * truth + 25.0) for c in columns}
+
+    def wrong(doubt: float) -> float:
+        found = shrinkage.shrunk(tables, expected, doubt)
+        return float(np.mean([(found[c].values[10] - truth[10]) ** 2 for c in columns])) / 25
+
+    assert wrong(1.0) < 0.65
+    assert wrong(0.0) > 0.75
+
+
+@pytest.mark.parametrize(
+    ("price", "doubt"), [(Rho(10**8), 0.25 * 7 / 3), (Epsilon(10**9), 0.25 * (7 / 3) ** 2)]
+)
+def test_a_prior_is_doubted_by_the_noise_that_is_in_it(monkeypatch, price, doubt):
+    """Two strata of half the rows, 0.3 of the price for the population: of its noise's variance
+    they have a quarter. It falls with rho, and with the square of pure epsilon."""
+    seen, believed = [], prior.expected
+
+    def noticed(model, much, run):
+        seen.append(much)
+        return believed(model, much, run)
+
+    monkeypatch.setattr(prior, "expected", noticed)
+    made(people(4_000, 2_000), price, pooling=0.3)
+    assert np.allclose(seen, doubt, rtol=0.1)
+
+
+def test_levels_of_hardly_anybody_are_not_asked_for():
+    """Of three levels of 1,000, 11 and 9 rows, the last is below the noise of the best table that
+    tells them apart, 10; one that counts strata alone does not, nor does one of another column.
+    A column that zeros are about is asked for in any case."""
+    space, sizes = Space((2, 2), (3,)), np.array([1_000.0, 11.0, 9.0])
+    layout, run = pooling.Layout(space), Run(Graph((2, 2, 3)), 0, 0)
+    for clique, sigma in (((2,), 1.0), ((0, 1), 1.0), ((0, 2), 30.0), ((1, 2), 10.0)):
+        shape = tuple((2, 2, 3)[c] for c in clique)
+        run.tables[clique] = Noisy(np.ones(shape), np.full(shape, sigma**2))
+    assert pooling.telling(run, layout, sizes)[2].tolist() == [True, True, False]
+    del run.tables[0, 2], run.tables[1, 2]
+    assert not pooling.telling(run, layout, sizes)[2].any()
+    zeros = {(0, 2): np.zeros((2, 3), dtype=bool)}
+    layout = pooling.Layout(Space((2, 2), (3,), zeros=zeros))
+    assert pooling.telling(run, layout, sizes)[2].all()
 
 
 def test_a_level_of_hardly_anybody_gets_no_room_from_large_ones(monkeypatch):

@@ -115,6 +115,8 @@ MUTANTS = (
            f"{SENSITIVITY} {RENDER}"),
     Mutant("one listed value of a cell's is enough", K + "literals.py",
            "' AND '.join(tests)", "' OR '.join(tests)", RENDER),
+    Mutant("without keys there is no cell", K + "literals.py",
+           'if tests else number or "0"', "if tests else number", RENDER),
     Mutant("any numbers are picked from", K + "operations.py",
            "all(map(math.isfinite, numbers))", "True", RENDER),
     Mutant("which rows are kept is not keyed", K + "render.py",

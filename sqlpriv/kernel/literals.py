@@ -50,6 +50,7 @@ def alike(values: Sequence[Value], type_: Type) -> Sequence[Value]:
 
 def levels(*keys: tuple[a.Key, str, str | None]) -> str:
     """Returns the 0-based row-major number of keys' values in their lists; NULL if one is unlisted.
+    Of no keys, it is 0 in every row.
 
     Claim: nothing overflows. A difference is taken where all tests hold: it is below the length of
     its list, and there is a cell, or a number, for each of the product of the lengths.
@@ -71,4 +72,4 @@ def levels(*keys: tuple[a.Key, str, str | None]) -> str:
             found, test = f"CASE WHEN {text} IS NULL THEN {key.values.index(None)} {other} END", ""
         tests += [test] if test else []
         number = f"({number}) * {len(key.values)} + {found}" if number else found
-    return f"CASE WHEN {' AND '.join(tests)} THEN {number} END" if tests else number
+    return f"CASE WHEN {' AND '.join(tests)} THEN {number} END" if tests else number or "0"

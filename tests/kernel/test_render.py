@@ -341,6 +341,14 @@ def test_a_cell_of_several_keys_is_none_unless_all_are_listed(
     assert expected > 0 < alone
 
 
+def test_without_keys_there_is_one_cell_and_one_number(nasty: Engine) -> None:
+    times = call("*", col("i"), a.Pick((), (0.5,)))
+    half, whole = nasty.exact([
+        a.Sum(a.Scan("nasty"), times, -4.0, 4.0),
+        a.Sum(a.Scan("nasty"), call("real", col("i")), -4.0, 4.0)], NASTY)  # fmt: skip
+    assert half[0] * 2 == whole[0] != 0
+
+
 def test_numbers_are_picked_once_a_row_wherever_the_row_comes_from(nasty: Engine) -> None:
     """Two lists of numbers by one cell: the cell is found once. A sum of what a unit has, and one
     of two tables (which have no one row below) have the same sums."""

@@ -20,6 +20,7 @@ from sqlpriv.kernel.contract import (
     TableContract,
     TableFacts,
 )
+from sqlpriv.kernel.engine import CONFIG
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.operations import type_of
 from sqlpriv.kernel.release import Measurement, Release
@@ -74,7 +75,7 @@ class Engine:
     """DuckDB in memory with our macros: what the vault's reader is, without a file."""
 
     def __init__(self) -> None:
-        self.duckdb = duckdb.connect()
+        self.duckdb = duckdb.connect(config=CONFIG)
         for macro in MACROS:
             self.duckdb.execute(macro)
 

@@ -95,8 +95,8 @@ def grouped(
     pairs = zip(map(scope.value, exprs), types, strict=True)
     texts = [f"TRY_CAST({x} AS BIGINT)" if of is Type.INTEGER else x for x, of in pairs]
     named = ", ".join(f"{text} AS k{i}" for i, text in enumerate(texts))
-    k = ", ".join(f"k{i}" for i in range(len(texts)))
-    ranked = f"hash(hash({hash_key}::UBIGINT, u, {k})), {k}"
+    keys = [f"k{i}" for i in range(len(texts))]
+    k, ranked = ", ".join(keys), _ranked(keys, hash_key)
     return (
         f"WITH rows AS (SELECT DISTINCT {scope.owner} AS u, {named}"
         f"{scope.source(*(f'({text}) IS NOT NULL' for text in texts))}),\n"
@@ -136,8 +136,9 @@ def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], 
     Claim: what is kept of a unit depends on that unit's rows alone, and the strata kept of it on
     its unit, its strata, the relation and the snapshot's key alone. Strata are ranked by
     hash(key, unit, stratum), rows by hash(key, unit, stratum, everything used of the row): no row
-    number, no row order. Rows with equal hashes are equal in all that is used of them, but for
-    collisions, and ties are settled within the unit, so the first claim stands whatever wins.
+    number, no row order. Where hashes are equal, which whoever writes the expressions can bring
+    about whatever the key is, what was hashed decides: left to the engine, a tie goes by where the
+    rows lie among those of other units. Rows that are still equal are so in all that is used.
 
     Where the pass is left out: bounding is a function B of the table, and the mechanism is M ∘ B.
     If the snapshot was found to satisfy its bound, B(table) = table for this very table, so
@@ -149,17 +150,22 @@ def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], 
     marks = [f"s{i}" for i in range(len(strata))]
     if bounded and (one_stratum or g >= m):
         return KEEP_ALL
-    # Hashed twice: DuckDB joins hashes by XOR, and that alone ranks by a fixed tree, unevenly.
-    groups = ", ".join([f"hash(hash({key}::UBIGINT, {', '.join(['u', *marks])}))", *marks])
-    used = [c for c in columns if not (one_stratum and c in marks)]
-    row = f"hash(hash({key}::UBIGINT, {', '.join(['u', *used])}))"
+    row = _ranked([c for c in columns if not (one_stratum and c in marks)], key)
     per_stratum = ", ".join(["u", *([] if one_stratum else marks)])
     tests = []
     if not bounded:
         tests.append(f"row_number() OVER (PARTITION BY {per_stratum} ORDER BY {row}) <= {m}")
     if not one_stratum:
-        tests.append(f"dense_rank() OVER (PARTITION BY u ORDER BY {groups}) <= {g}")
+        tests.append(f"dense_rank() OVER (PARTITION BY u ORDER BY {_ranked(marks, key)}) <= {g}")
     return f"SELECT * FROM rows QUALIFY {' AND '.join(tests)}"
+
+
+def _ranked(columns: Sequence[str], key: int) -> str:
+    """Returns the order in which a unit's rows, or strata, are kept: see `bounding`.
+
+    Hashed twice: DuckDB joins hashes by XOR, and that alone ranks by a fixed tree, unevenly.
+    """
+    return ", ".join([f"hash(hash({key}::UBIGINT, {', '.join(['u', *columns])}))", *columns])
 
 
 def _columns_of(expr: object, scope: Scope) -> frozenset[str]:

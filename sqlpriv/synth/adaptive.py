@@ -34,8 +34,6 @@ LAST = Effort(steps=300, gain=1e-3)
 """The model that rows are drawn from."""
 MOST_CANDIDATES = 1_000
 MOST_TABLE = 20_000
-SELECTING = 10
-"""One part in this many of a round's price is for choosing, the rest for measuring."""
 TREES = (
     Option(
         "cells", 100_000, "cells of a stratum's junction tree at most", least=1, most=20_000_000
@@ -146,6 +144,7 @@ class Rounds:
         noise_penalty: Whether the mean magnitude of the noise is taken off a candidate's distance
             for each of its cells (AIM), or one row (MWEM).
         pooled: See `asking.Marginal`.
+        selecting: One part in this many of a round's price is for choosing, the rest for measuring.
         begun: Whether a round was played.
     """
 
@@ -155,6 +154,7 @@ class Rounds:
     sigma: tuple[float, Price]
     noise_penalty: bool
     pooled: bool = False
+    selecting: int = 10
     begun: bool = False
 
     def noise(self, price: Price) -> float:
@@ -173,7 +173,7 @@ class Rounds:
         chosen: dict[int, Chosen] = {}
         asked: list[Marginal] = []
         for step, strata in by_price.items():
-            choosing = max(1, step // SELECTING)
+            choosing = max(1, step // self.selecting)
             paid = kind(step - choosing)
             found = self._choose(strata, kind(choosing), paid, limits)
             asked += self._marginals(found, paid)

@@ -13,10 +13,12 @@ import pytest
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "papers" / "means"
 sys.path.insert(0, str(FOLDER))
 
-import cells  # noqa: E402 (the folder above is found by the line before)
+import border  # noqa: E402 (the folder above is found by the line before)
+import cells  # noqa: E402 (likewise)
 import figures  # noqa: E402 (likewise)
 import floor  # noqa: E402 (likewise)
 import measures  # noqa: E402 (likewise)
+import mixture  # noqa: E402 (likewise)
 import people  # noqa: E402 (likewise)
 from laboratory import Laboratory  # noqa: E402 (likewise)
 
@@ -112,3 +114,15 @@ def test_the_floor_is_the_best_of_noise_and_clipping() -> None:
     errors = [floor.error(bias, floor.HALVES / (100 * epsilon)) for epsilon in (0.01, 100)]
     assert errors[0].argmin() == 0
     assert floor.HALVES[errors[1].argmin()] > 9.5e5
+
+
+def test_the_sweeps_ask_every_method_at_every_setting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mixture and the border, of one setting each: all methods, errors below the width."""
+    monkeypatch.setattr(mixture, "ROWS", (4000,))
+    monkeypatch.setattr(mixture, "GROUPS", (3,))
+    monkeypatch.setattr(mixture, "ALPHAS", (1.0,))
+    monkeypatch.setattr(border, "WIDTHS", (40,))
+    mixed, swept = mixture.measured(2), border.measured(2)
+    assert [row["method"] for row in mixed] == [method.name for method in mixture.METHODS]
+    assert [row["method"] for row in swept] == [method.name for method in border.METHODS] * 2
+    assert all(0 < float(row["error"]) < 2 for row in (*mixed, *swept))

@@ -104,6 +104,11 @@ def truth(engine: duckdb.DuckDBPyConnection, by: tuple[str, ...], column: str) -
         return Truth(n, total / n, persons, float(total.sum() / n.sum()))
 
 
+def cell_count(by: tuple[str, ...]) -> int:
+    """Returns how many cells a combination of the census has."""
+    return math.prod(STRATA[c][1] - STRATA[c][0] + 1 for c in by)
+
+
 def cell_number(by: tuple[str, ...]) -> str:
     """Returns SQL for the number of a row's cell, row-major."""
     number = "0"
@@ -143,8 +148,7 @@ def answered(
     laboratory: Laboratory, by: tuple[str, ...], column: str, method: Method, price: Price
 ) -> tuple[means.Estimate, means.Estimate]:
     """Asks once, as a session would; returns the strata's estimates and the population's."""
-    cells = math.prod(STRATA[c][1] - STRATA[c][0] + 1 for c in by)
-    clipped = method is STRATA_ONLY and cells >= MANY and column in WIDE
+    clipped = method is STRATA_ONLY and column in WIDE and cell_count(by) >= MANY
     call = (QUANTILE if clipped else method).call.format(column)
     sql = f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS ({price.option}{method.options}) "
     sql += f"{call} AS x FROM people"

@@ -20,7 +20,7 @@ from sqlpriv.kernel.cells import listed
 from sqlpriv.kernel.contract import TableContract, Type
 from sqlpriv.kernel.expressions import ROW
 from sqlpriv.kernel.literals import levels, name
-from sqlpriv.kernel.scope import Scope
+from sqlpriv.kernel.scope import Scope, collated
 
 KEEP_ALL = "SELECT * FROM rows"
 MACROS = tuple(
@@ -55,7 +55,7 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     kept = bounding(columns, scope, strata, hash_key)
     # windows carry every row: levels, in as few bytes as hold them, are smaller than values
     # and values that a collation calls equal, but a list does not, would share one row's level
-    late = kept == KEEP_ALL and not _collated(contract)
+    late = kept == KEEP_ALL and not collated(contract)
     narrow = {c: _narrow(k, c if late else columns[c], scope) for c, k in levelled.items()}
     columns |= {} if late else narrow
     coded = narrow if late else {c: c for c in levelled}
@@ -88,7 +88,7 @@ def grouped(
     in `bounding`. Subtracting the same 1 from every count, and leaving out what is then 0, moves no
     count further; and no value that one unit alone has is even drawn for.
     """
-    scope, loose = Scope(source, contract), _collated(contract)  # a spelling may be one unit's own
+    scope, loose = Scope(source, contract), collated(contract)  # a spelling may be one unit's own
     types, m = [scope.type(expr) for expr in exprs], scope.unit.rows_per_unit
     if not types or not {*types} <= {Type.INTEGER, Type.INTEGER if loose else Type.TEXT}:
         raise Refused("keys that are selected are whole numbers, or text without a collation")
@@ -104,11 +104,6 @@ def grouped(
         f" row_number() OVER (PARTITION BY u ORDER BY {ranked}) <= {m})\n"
         f"SELECT {k}, count(*) - 1 AS n FROM kept GROUP BY {k} HAVING count(*) > 1"
     )
-
-
-def _collated(contract: TableContract) -> bool:
-    """Returns whether text of any table may equal other text."""
-    return any(table.collated for table in (contract, *contract.others.values()))
 
 
 def _narrow(key: a.Key, text: str, scope: Scope) -> str:
@@ -152,11 +147,9 @@ def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], 
         return KEEP_ALL
     row = _ranked([c for c in columns if not (one_stratum and c in marks)], key)
     per_stratum = ", ".join(["u", *([] if one_stratum else marks)])
-    tests = []
-    if not bounded:
-        tests.append(f"row_number() OVER (PARTITION BY {per_stratum} ORDER BY {row}) <= {m}")
-    if not one_stratum:
-        tests.append(f"dense_rank() OVER (PARTITION BY u ORDER BY {_ranked(marks, key)}) <= {g}")
+    within = f"row_number() OVER (PARTITION BY {per_stratum} ORDER BY {row}) <= {m}"
+    among = f"dense_rank() OVER (PARTITION BY u ORDER BY {_ranked(marks, key)}) <= {g}"
+    tests = [*([] if bounded else [within]), *([] if one_stratum else [among])]
     return f"SELECT * FROM rows QUALIFY {' AND '.join(tests)}"
 
 

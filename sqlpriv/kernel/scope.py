@@ -154,17 +154,21 @@ class Scope(Expressions):
         self.owner, self.owner_type = first.owner and f"{ROW}.{UNIT}", first.owner_type
 
     def _per_unit(self, made: a.PerUnit) -> None:
+        """Claim: of equal texts of a unit the one of the least bytes stands for all: which is met
+        first would depend on where other units' rows lie, and on threads."""
         inner = Scope(made.source, self.contract)
-        selected = [f"{inner.owner} AS {UNIT}"]
+        selected, grouped = [f"{inner.owner} AS {UNIT}"], inner.owner
         for new, expr in made.keys:
             column, text = inner.export(new, expr)
+            grouped += f", {text}"
+            if column.type is Type.TEXT and collated(self.contract):
+                text = f"arg_min({text}, encode(CAST({text} AS VARCHAR)))"
             selected.append(f"{text} AS {name(new)}")
             self._add(column, f"{ROW}.{name(new)}")
         if made.unit and inner.owner_type in UNITS:
             self._add(Column(made.unit, *UNITS[inner.owner_type]), f"{ROW}.{name(made.unit)}")
             text = inner.owner if inner.owner_type != "text" else f"decode({inner.owner})"
             selected.append(f"{text} AS {name(made.unit)}")
-        grouped = ", ".join(str(i + 1) for i in range(len(selected)))
         for fold in made.folds:
             column, text = inner.folded(fold)
             selected.append(f"{text} AS {name(fold.name)}")
@@ -224,6 +228,11 @@ class Scope(Expressions):
         kept = [f"{self.owner} IS NOT NULL"] if self.owner else []
         kept += [*(self.value(p) for p in self.predicates), *tests]
         return f" FROM {self.base}{' WHERE ' if kept else ''}{' AND '.join(kept)}"
+
+
+def collated(contract: TableContract) -> bool:
+    """Returns whether text of any table may equal other text."""
+    return any(table.collated for table in (contract, *contract.others.values()))
 
 
 def key_of(contract: TableContract, column: str, row: str) -> tuple[str, str]:

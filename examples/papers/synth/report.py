@@ -123,7 +123,8 @@ def _runs(trials: pd.DataFrame) -> str:
 
 
 def _page(trials: pd.DataFrame) -> str:
-    plain, pooled = (_runs(trials[trials["pooling"] == how]) for how in ("0", "auto"))
+    runs, pooled = (_runs(trials[trials["pooling"] == how]) for how in ("0", "auto"))
+    less = "" if pooled == runs else f" ({pooled} of pooled ones)"
     seconds = trials.groupby("method")["cpu_s"].mean().round(1).to_dict()
     told = ", ".join(f"{m} {s:g}" for m, s in seconds.items())
     sections = "\n\n".join(
@@ -135,7 +136,7 @@ def _page(trials: pd.DataFrame) -> str:
 
 Made by `python examples/papers/synth/run.py`, which does five runs of every setting, goes on where
 it was stopped (`--work`), and needs `pip install ".[test]"`. What is kept here are the means of
-{plain} runs of each setting ({pooled} of pooled ones), {len(trials)} trials. CPU seconds a
+{runs} runs of each setting{less}, {len(trials)} trials. CPU seconds a
 table, without comparing it with the truth, on the mean: {told}.
 
 The experiment is that of Rosenblatt, Stoyanovich and Musco (2024): MST, AIM and GEM, stratified by

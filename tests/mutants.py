@@ -138,6 +138,8 @@ MUTANTS = (
            "count({c}) = count(*) AND ", "", SENSITIVITY),
     Mutant("a constraint of another schema is believed", K + "catalog.sql",
            "k.table_oid = c.table_oid AND", "k.table_name = c.table_name AND", GATE),
+    Mutant("labels of an ENUM are public", K + "catalog.sql",
+           "'VARCHAR', 'g'", "'\\0', 'g'", READER),
     Mutant("one spelling of a text stands for another", K + "render.py",
            "late = kept == KEEP_ALL and not collated(contract)", "late = kept == KEEP_ALL",
            COLLATIONS),

@@ -1,5 +1,10 @@
--- The columns of the base tables of schema main: names and types, never a row.
-SELECT table_name, column_name, data_type, NOT is_nullable AS required,
+-- The columns of the base tables of schema main: names and types, never a row. An ENUM is text: its
+-- labels, which are often made of the rows (SELECT DISTINCT), are no part of what is public.
+SELECT table_name, column_name,
+    regexp_replace(
+        data_type, 'ENUM\(''([^'']|'''')*''(, ''([^'']|'''')*'')*\)', 'VARCHAR', 'g'
+    ) AS sql_type,
+    NOT is_nullable AS required,
     EXISTS (
         FROM duckdb_constraints() AS k
         WHERE k.table_oid = c.table_oid AND k.database_oid = c.database_oid

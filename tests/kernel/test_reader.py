@@ -14,6 +14,7 @@ from vaults import write
 
 from sqlpriv.errors import VaultBusy
 from sqlpriv.kernel import engine
+from sqlpriv.kernel.contract import Type
 from sqlpriv.kernel.engine import fingerprint
 from sqlpriv.kernel.reader import Reader
 
@@ -220,3 +221,19 @@ def test_memory_is_limited_by_the_machine_alone(reader: Reader) -> None:
     amount, unit = limit.split()
     half = float(amount) * {"GiB": 2**20, "MiB": 2**10}[unit]
     assert half == pytest.approx(int(machine) / 2, rel=0.02)
+
+
+def test_labels_of_an_enum_are_not_in_the_catalog(tmp_path: Path) -> None:
+    """An ENUM made of the rows lists what one unit alone has; lists and structs may hold one."""
+    sql = """CREATE TABLE seen AS SELECT unnest(['rare', 'it''s', '), INTEGER', e'a\\nb', '']) AS x;
+        CREATE TYPE kind AS ENUM (SELECT x FROM seen);
+        CREATE TABLE t (id INTEGER, a kind, b kind[], c STRUCT(p kind, q INTEGER), d DECIMAL(9, 2),
+            e MAP(VARCHAR, kind), f kind[3], g UNION(p kind, q DATE))"""
+    write(tmp_path / "v.duckdb", sql)
+    with Reader(tmp_path / "v.duckdb") as reader:
+        _, made = reader.catalog()
+    assert [column.sql_type for column in made.columns] == [
+        "INTEGER", "VARCHAR", "VARCHAR[]", "STRUCT(p VARCHAR, q INTEGER)", "DECIMAL(9,2)",
+        "MAP(VARCHAR, VARCHAR)", "VARCHAR[3]", "UNION(p VARCHAR, q DATE)",
+    ]  # fmt: skip
+    assert made.columns[1].type is Type.TEXT

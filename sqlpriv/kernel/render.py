@@ -145,7 +145,7 @@ def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], 
     marks = [f"s{i}" for i in range(len(strata))]
     if bounded and (one_stratum or g >= m):
         return KEEP_ALL
-    row = _ranked([c for c in columns if not (one_stratum and c in marks)], key)
+    row = _ranked([*columns], key)  # the stratum's, too, found or not: B is one function
     per_stratum = ", ".join(["u", *([] if one_stratum else marks)])
     within = f"row_number() OVER (PARTITION BY {per_stratum} ORDER BY {row}) <= {m}"
     among = f"dense_rank() OVER (PARTITION BY u ORDER BY {_ranked(marks, key)}) <= {g}"

@@ -27,17 +27,9 @@ MOST_VALUES = 1_000_000
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")
 
 
-def published_type(sql_type: str) -> str:
-    """Returns the SQL type of the published column: the same, but text for an ENUM.
-
-    An ENUM's list of values belongs to the vault's catalog; the public domain may be shorter.
-    """
-    return "VARCHAR" if sql_type.upper().startswith("ENUM") else sql_type
-
-
 def arrow_type(sql_type: str) -> Any:
     """Returns the Arrow type of a published column. Raises Refused for a type not supported."""
-    text = published_type(sql_type).upper()
+    text = sql_type.upper()
     if text == "DECIMAL":
         return pa.decimal128(18, 3)
     if found := _DECIMAL.fullmatch(text):

@@ -19,7 +19,7 @@ from sqlpriv.kernel.contract import TableContract
 from sqlpriv.kernel.release import Measurement, Release
 from sqlpriv.synth import binning
 from sqlpriv.synth.asking import Ask, Asker, Gate
-from sqlpriv.synth.decode import arrow_type, published_type
+from sqlpriv.synth.decode import arrow_type
 from sqlpriv.synth.domain import Domain, discretise
 from sqlpriv.synth.drawing import check_zeros, draw_table
 from sqlpriv.synth.method import Method, Phase, Space, shared
@@ -206,7 +206,7 @@ def synthesize(
     sql = job.zeros.sql if job.zeros else None
     table, left_out = draw_table(job.domain, job.options, sql, models, shares, rng)
     report(Progress("drawing rows", 1, 1))
-    types = {x.column.name: published_type(x.column.sql_type) for x in _all(job.domain)}
+    types = {x.column.name: x.column.sql_type for x in _all(job.domain)}
     ordered = {name: types[name] for name in job.domain.output}
     notes = notes_of(job.domain, job.options, table.num_rows, models, shares is not None)
     if job.zeros:

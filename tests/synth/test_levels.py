@@ -100,8 +100,8 @@ def test_an_enum_is_published_as_text(tmp_path):
     vault = tmp_path / "people.duckdb"
     write(
         vault,
-        "CREATE TABLE people AS SELECT i AS id, ['S', 'L'][1 + i % 2]::ENUM('S', 'L', 'XXL') AS size"
-        " FROM range(200) r(i); ALTER TABLE people ADD PRIMARY KEY (id)",
+        "CREATE TYPE size AS ENUM ('S', 'L', 'XXL'); CREATE TABLE people AS"
+        " SELECT i AS id, ['S', 'L'][1 + i % 2]::size AS size FROM range(200) r(i); ALTER TABLE people ADD PRIMARY KEY (id)",
     )
     with contextlib.closing(Kernel(vault)) as kernel:
         declare(kernel, domains={"size": Categories(("S", "L"))})

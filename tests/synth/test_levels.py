@@ -101,7 +101,8 @@ def test_an_enum_is_published_as_text(tmp_path):
     write(
         vault,
         "CREATE TYPE size AS ENUM ('S', 'L', 'XXL'); CREATE TABLE people AS"
-        " SELECT i AS id, ['S', 'L'][1 + i % 2]::size AS size FROM range(200) r(i); ALTER TABLE people ADD PRIMARY KEY (id)",
+        " SELECT i AS id, ['S', 'L'][1 + i % 2]::size AS size FROM range(200) r(i);"
+        "ALTER TABLE people ADD PRIMARY KEY (id)",
     )
     with contextlib.closing(Kernel(vault)) as kernel:
         declare(kernel, domains={"size": Categories(("S", "L"))})

@@ -320,6 +320,12 @@ def test_what_is_kept_of_a_unit_depends_on_its_rows_alone(
         assert all(len(alone & tags) in (0, min(m, len(tags))) for tags in by_stratum.values())
 
 
+def test_a_stratum_that_is_not_listed_takes_no_units_place(engine: Engine) -> None:
+    """Each of 20 units may be in one stratum: were "z" one, a unit would lose "a" for it by half."""
+    made = replace(TAGGED, unit=PrivacyUnit("people", "id", 1, 1))
+    assert kept(engine, made, [(u, s, u) for u in range(20) for s in "az"]) == {*range(20)}
+
+
 def test_which_rows_are_kept_is_keyed(engine: Engine) -> None:
     """60 units of three rows each: two keys keep the same by chance with probability 3^-60."""
     table = [(u, s, 3 * (u % 10) + i) for u in range(10) for i, s in enumerate("aab")]

@@ -321,7 +321,7 @@ def test_what_is_kept_of_a_unit_depends_on_its_rows_alone(
 
 
 def test_a_stratum_that_is_not_listed_takes_no_units_place(engine: Engine) -> None:
-    """Each of 20 units may be in one stratum: were "z" one, a unit would lose "a" for it by half."""
+    """Each of 20 units may be in one stratum: were "z" one, half of them would lose "a" for it."""
     made = replace(TAGGED, unit=PrivacyUnit("people", "id", 1, 1))
     assert kept(engine, made, [(u, s, u) for u in range(20) for s in "az"]) == {*range(20)}
 

@@ -270,7 +270,15 @@ class _Playing:
         strata = sum(run.left > 0 for run in runs)
         whole = closure(columns, self.options["degree"])
         candidates = small(whole, self.layout.graph, self.options["cells"], strata)
-        rounds = Rounds(self.ask, runs, candidates, noise, True, pooled, SELECTING)
+        rounds = Rounds(
+            self.ask,
+            runs,
+            candidates,
+            noise,
+            noise_penalty=True,
+            pooled=pooled,
+            selecting=SELECTING,
+        )
         anneal(rounds, self.price.nano, self.options, later, DEARER)
 
 

@@ -51,18 +51,17 @@ def exponential(logs: Floats, rows: int) -> Scaled:
 
 
 def product(ground: Scaled, logs: Floats, factors: Sequence[Floats]) -> Scaled:
-    """Returns the exponential of `logs`, which `ground` is already, plus the factors' logs (to be
-    broadcast over it).
+    """Returns the exponential of `logs`, which `ground` is already, plus the factors' logs (one and
+    more, to be broadcast over it), in a table of its own.
 
     Exponentials of small tables are multiplied, which is cheaper than one of the large sum. Where
     that leaves next to nothing of a slice, the large one is taken after all.
     """
-    rows, (table, log, _) = len(ground.log), ground
-    for number, factor in enumerate(factors):
-        top = factor.max()
-        into = table if number else None
-        table = np.multiply(table, np.exp(factor - top), out=into)
-        log = log + top
+    rows, tops = len(ground.log), [factor.max() for factor in factors]
+    first, *more = (np.exp(f - top) for f, top in zip(factors, tops, strict=True))
+    table, log = ground.table * first, ground.log + sum(tops)
+    for factor in more:
+        table *= factor
     mass = added(table.reshape(rows, -1))[:, None]
     if mass.min() >= LEAST:
         return Scaled(table, log, mass)

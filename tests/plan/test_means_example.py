@@ -13,14 +13,14 @@ import pytest
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "papers" / "means"
 sys.path.insert(0, str(FOLDER))
 
-import border  # noqa: E402 (the folder above is found by the line before)
-import cells  # noqa: E402 (likewise)
-import figures  # noqa: E402 (likewise)
-import floor  # noqa: E402 (likewise)
-import measures  # noqa: E402 (likewise)
-import mixture  # noqa: E402 (likewise)
-import people  # noqa: E402 (likewise)
-from laboratory import Laboratory  # noqa: E402 (likewise)
+import border
+import cells
+import figures
+import floor
+import measures
+import mixture
+import people
+from laboratory import Laboratory
 
 
 def test_proportional_fitting_meets_every_table() -> None:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import duckdb
 import pyarrow as pa
@@ -62,8 +63,12 @@ def evaluated(
 
 @contextmanager
 def _both(vault: Path, store: ReleaseStore) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The vault and the release file, read-only, in an engine that reaches nothing else."""
-    with duckdb.connect(":memory:", config=NO_EXTENSIONS) as engine:
+    """The vault and the release file, read-only, in an engine that reaches nothing else but, beside
+    the vault, a folder of its own for what does not fit into memory."""
+    with (
+        TemporaryDirectory(prefix=f"{vault.name}.", suffix=".tmp", dir=vault.parent) as spills,
+        duckdb.connect(":memory:", config={**NO_EXTENSIONS, "temp_directory": spills}) as engine,
+    ):
         for path, alias in ((vault, "vault"), (store.path, "release")):
             quoted = str(path).replace("'", "''")
             engine.execute(f"ATTACH '{quoted}' AS {alias} (READ_ONLY)")

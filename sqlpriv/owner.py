@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pyarrow as pa
 
 from sqlpriv.errors import OperationalError, ProgrammingError, VaultBusy
 from sqlpriv.kernel.contract import Categories, Column, Interval, TableContract
-from sqlpriv.kernel.literals import name
+from sqlpriv.kernel.literals import literal, name
 
 _TRANSACTION = re.compile(r"\s*(begin|start|commit|end|rollback|abort)\b", re.IGNORECASE)
 Parameters = Sequence[Any] | Mapping[str, Any] | None
@@ -24,8 +25,10 @@ Parameters = Sequence[Any] | Mapping[str, Any] | None
 class OwnerEngine:
     """The vault, opened for writing while the owner runs plain SQL, and let go before a query.
 
+    What does not fit into memory goes beside it, into a folder that nobody else may enter.
+
     Args:
-        vault: The DuckDB file; made if there is none.
+        vault: The DuckDB file; made, for its owner's eyes alone (0600), if there is none.
         files: Statements may read and write other files, load extensions and use the network.
     """
 
@@ -65,6 +68,8 @@ class OwnerEngine:
             raise OperationalError("a transaction is open on the vault; COMMIT or ROLLBACK first")
         self._duckdb.close()
         self._duckdb = None
+        with suppress(OSError):
+            self._spills.rmdir()
         return True
 
     def interrupt(self) -> None:
@@ -82,8 +87,13 @@ class OwnerEngine:
         if self._in_transaction:
             self.run("COMMIT")
 
+    @property
+    def _spills(self) -> Path:
+        return self.vault.with_name(f"{self.vault.name}.tmp")
+
     def _open(self) -> duckdb.DuckDBPyConnection:
         if self._duckdb is None:
+            new = not self.vault.exists()
             try:
                 self._duckdb = duckdb.connect(str(self.vault))
             except duckdb.Error as error:
@@ -93,6 +103,12 @@ class OwnerEngine:
                         f"the vault {self.vault.name} is in use; close the other sessions first"
                     ) from error
                 raise OperationalError(str(error)) from error
+            if new:
+                self.vault.chmod(0o600)
+            with suppress(OSError):  # where no folder can be made, nothing spills
+                self._spills.mkdir(exist_ok=True)
+                self._spills.chmod(0o700)
+            self._duckdb.execute(f"SET temp_directory = {literal(str(self._spills))}")
             if not self._files:
                 self._duckdb.execute("SET enable_external_access = false")
                 self._duckdb.execute("SET lock_configuration = true")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -338,6 +339,29 @@ def test_an_open_transaction_is_finished_first(vault: Path) -> None:
             owner.execute(f"{ASKED} FROM people STRATIFY BY sex")
         owner.execute("ROLLBACK")
         assert rows(owner.execute("SELECT COUNT(*) AS n FROM people")) == [{"n": 30000}]
+
+
+def test_a_new_vault_is_for_its_owners_eyes_alone(tmp_path: Path) -> None:
+    """Nobody else may read it, nor the ledger; what there was keeps its mode."""
+    made, there = tmp_path / "made.duckdb", tmp_path / "there.duckdb"
+    duckdb.connect(str(there)).close()
+    there.chmod(0o640)
+    for path in (made, there):
+        with Session(path, role="owner") as owner:
+            owner.execute("CREATE TABLE t (x INTEGER); ALTER TABLE t ADD PRIVACY_KEY (x)")
+    found = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    assert found["there.duckdb"] == 0o640
+    assert {found[f"made.{end}"] for end in ("duckdb", "ledger", "ledger.mark")} == {0o600}
+
+
+def test_nobody_else_may_look_at_what_spills_while_an_owner_writes(vault: Path) -> None:
+    spills = vault.with_name(f"{vault.name}.tmp")
+    spills.mkdir(0o755)  # a crash's, of DuckDB itself
+    with Session(vault, role="owner") as owner:
+        found = owner.execute("SELECT current_setting('temp_directory') AS at")
+        assert rows(found) == [{"at": str(spills)}]
+        assert stat.S_IMODE(spills.stat().st_mode) == 0o700
+    assert not spills.exists()
 
 
 def test_a_dropped_table_takes_its_declarations_with_it(vault: Path) -> None:

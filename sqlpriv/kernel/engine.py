@@ -3,11 +3,14 @@
 Claim: what is read is of one file, that of the fingerprint, and no process writes it meanwhile. A
 process has one engine for each vault, attached once for all who read at a time: to close any
 descriptor of a file gives up all POSIX locks that the process has on it, DuckDB's among them.
+Claim: what does not fit into memory, rows among it, goes into a folder of this process that nobody
+else may enter (DuckDB makes files that all may read); what is left in it goes when nobody reads.
 """
 
 import hashlib
 import os
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from weakref import WeakSet
@@ -18,12 +21,10 @@ from sqlpriv.errors import OperationalError, VaultBusy
 from sqlpriv.kernel.literals import literal
 
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": False,
-    "autoload_known_extensions": False,
-    "allow_community_extensions": False,
+    "autoinstall_known_extensions": False, "autoload_known_extensions": False,
+    "allow_community_extensions": False, "memory_limit": "50%",
     "disabled_optimizers": "top_n_window_elimination",  # makes lists of units' rows
-    "memory_limit": "50%",
-}
+}  # fmt: skip
 SEAL = "SET enable_external_access = false; SET lock_configuration = true"
 """No files but the vault that was attached before, no network, no extensions, half of the memory,
 no way to change that."""
@@ -36,14 +37,15 @@ _FILES: list[int] = []
 @dataclass(eq=False)
 class Engine:
     """One vault's. The fingerprint is that of the file that is attached while there are readers:
-    a reader that was interrupted, and is gone, is none."""
+    a reader that was interrupted, and is gone, is none. `spills` is there while it is attached."""
 
     main: duckdb.DuckDBPyConnection
+    spills: Path
     fingerprint: str = ""
     readers: WeakSet[duckdb.DuckDBPyConnection] = field(default_factory=WeakSet)
 
 
-_ENGINES: dict[tuple[int, Path], Engine] = {}  # of this process: threads do not outlive a fork
+_ENGINES: dict[Path, Engine] = {}  # by `spills`, of this process: threads do not outlive a fork
 
 
 def attach(vault: Path) -> tuple[Engine, duckdb.DuckDBPyConnection]:
@@ -58,6 +60,8 @@ def attach(vault: Path) -> tuple[Engine, duckdb.DuckDBPyConnection]:
                 engine.main.execute("DETACH DATABASE IF EXISTS vault")
                 engine.fingerprint = fingerprint(vault)
                 engine.main.execute(_attaching(vault))
+                with suppress(OSError):  # where we may make no folder, DuckDB may not either
+                    engine.spills.mkdir(0o700)
             connection = engine.main.cursor().execute("USE vault")
             engine.readers.add(connection)
             if fingerprint(vault) == engine.fingerprint:  # else another file has its name now
@@ -79,6 +83,10 @@ def detach(engine: Engine, connection: duckdb.DuckDBPyConnection) -> None:
         engine.readers.discard(connection)
         if not engine.readers:
             engine.main.execute("DETACH DATABASE IF EXISTS vault")
+            with suppress(OSError):
+                if any(engine.spills.iterdir()):  # DuckDB keeps a file there until it ends
+                    _ENGINES.pop(engine.spills).main.close()
+                engine.spills.rmdir()
 
 
 def _attaching(vault: Path) -> str:
@@ -87,14 +95,14 @@ def _attaching(vault: Path) -> str:
 
 def _engine(vault: Path) -> Engine:
     """Returns the vault's engine, which can open no other file."""
-    at = os.getpid(), vault.resolve()
+    at = Path(f"{vault.resolve()}.{os.getpid()}.tmp")
     if at not in _ENGINES:
         for old in [key for key, engine in _ENGINES.items() if not engine.readers][: 1 - KEPT]:
             _ENGINES.pop(old).main.close()
         made = duckdb.connect(config=CONFIG)
-        made.execute(f"SET temp_directory = {literal(f'{at[1]}.tmp')}; {_attaching(vault)}; {SEAL}")
+        made.execute(f"SET temp_directory = {literal(str(at))}; {_attaching(vault)}; {SEAL}")
         made.execute("DETACH vault")
-        _ENGINES[at] = Engine(made)
+        _ENGINES[at] = Engine(made, at)
     return _ENGINES[at]
 
 
@@ -107,8 +115,7 @@ def fingerprint(vault: Path) -> str:
     """
     with _USING:
         at = vault.stat()
-        known = (f for f in _FILES if os.path.samestat(os.fstat(f), at))
-        if (file := next(known, -1)) < 0:
+        if (file := next((f for f in _FILES if os.path.samestat(os.fstat(f), at)), -1)) < 0:
             for old in [f for f in _FILES if not os.fstat(f).st_nlink] or _FILES[:-63]:
                 _FILES.remove(old)
                 os.close(old)

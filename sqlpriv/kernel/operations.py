@@ -83,13 +83,10 @@ part = f"date_diff('day', DATE '1970-01-01', {SANE})"
 OPERATIONS["days"] = Operation(MOMENTS, Type.INTEGER, part, 1, "value")
 
 # For each type: the names that DuckDB has for it, and the literals that it takes.
-_NAMES: Mapping[Type, str] = {
+_NAMES: Mapping[Type, str] = {type_: type_.upper() for type_ in Type} | {
     Type.INTEGER: "TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT",
     Type.REAL: "FLOAT DOUBLE DECIMAL",
     Type.TEXT: "VARCHAR ENUM",
-    Type.BOOLEAN: "BOOLEAN",
-    Type.DATE: "DATE",
-    Type.TIMESTAMP: "TIMESTAMP",
 }
 _LITERALS = dict(zip(Type, (int, int | float, str, bool, dt.date, dt.datetime), strict=True))
 
@@ -119,8 +116,7 @@ def check(expr: a.Expr, types: Mapping[str, Type]) -> Type:
             return Type.BOOLEAN
         case a.Case(whens, otherwise) if whens:
             one([check(p, types) for p, _ in whens], BOOLEANS, "CASE WHEN")
-            branches = [*(check(e, types) for _, e in whens), check(otherwise, types)]
-            return one(branches, ANY, "CASE")
+            return one([check(e, types) for e in (*(e for _, e in whens), otherwise)], ANY, "CASE")
         case a.Bin(arg, edges):
             found = one([check(arg, types)], NUMBERS | MOMENTS, "a bin")
             for edge in edges:

@@ -87,8 +87,7 @@ class Scope(Expressions):
     def _scan(self, scan: a.Scan) -> None:
         made = self._known(scan.table)
         for column in made.columns:
-            text = f"{ROW}.{name(column.name)}"
-            self._add(replace(column, name=scan.prefix + column.name), text)
+            self._add(replace(column, name=scan.prefix + column.name), f"{ROW}.{name(column.name)}")
         self.base = f"main.{name(made.table)} AS {ROW}"
         if made.unit is None and made.public:
             return

@@ -13,7 +13,9 @@ import pytest
 
 from sqlpriv.errors import PermissionDenied, Refused
 from sqlpriv.evaluate.report import BANNER
+from sqlpriv.evaluation_sql import _both
 from sqlpriv.session import Result, Session
+from sqlpriv.store import beside
 from sqlpriv.synth.progress import Progress
 
 pytest.importorskip("altair")
@@ -150,6 +152,14 @@ def test_the_page_is_whole_private_and_reaches_for_nothing(page: Path) -> None:
     assert "<script" not in text
     assert not re.findall(r"(?:src|href|url)\s*[=(]", re.sub(r"url\(#", "", text))
     assert [p.name for p in page.parent.glob("*.tmp")] == []
+
+
+def test_nobody_else_may_look_at_what_spills(vault: Path) -> None:
+    with _both(vault, beside(vault)) as engine:
+        (spills,) = engine.execute("SELECT current_setting('temp_directory')").fetchone() or ("",)
+        assert Path(spills).parent == vault.parent
+        assert stat.S_IMODE(Path(spills).stat().st_mode) == 0o700
+    assert not Path(spills).exists()
 
 
 MEASURE = """<script>window.onload = () => {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -221,6 +223,46 @@ def test_memory_is_limited_by_the_machine_alone(reader: Reader) -> None:
     amount, unit = limit.split()
     half = float(amount) * {"GiB": 2**20, "MiB": 2**10}[unit]
     assert half == pytest.approx(int(machine) / 2, rel=0.02)
+
+
+SPILLING = """SELECT max(n) FROM (SELECT row_number() OVER (ORDER BY md5(range::VARCHAR)) AS n
+FROM range(600_000))"""
+
+
+@pytest.fixture
+def usual_umask() -> Iterator[None]:
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_nobody_else_may_look_at_what_spills(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that do not fit into memory are in no file that others could open, and then in none."""
+    monkeypatch.setitem(engine.CONFIG, "memory_limit", "40MB")
+    with Reader(vault) as opened:
+        opened._duckdb.execute(SPILLING)
+        spilled = opened._engine.spills
+        assert len([*spilled.iterdir()]) > 0
+        assert mode(spilled) == 0o700
+    assert [*vault.parent.glob("*.tmp")] == []
+    with Reader(vault) as opened:
+        assert opened.truths("SELECT count(*) FROM main.t") == (1,)
+    assert [*vault.parent.glob("*.tmp")] == []
+
+
+@pytest.mark.usefixtures("usual_umask")
+def test_duckdb_lets_others_look_at_what_it_spills(tmp_path: Path) -> None:
+    """The twin: left to itself it makes a folder that all may enter, of files that all may read."""
+    spilled = tmp_path / "spilled"
+    with duckdb.connect(config={"memory_limit": "40MB"}) as plain:
+        plain.execute(f"SET temp_directory = '{spilled}'; {SPILLING}")
+        assert mode(spilled) == 0o755
+        assert {mode(path) for path in spilled.iterdir()} == {0o644}
 
 
 def test_labels_of_an_enum_are_not_in_the_catalog(tmp_path: Path) -> None:

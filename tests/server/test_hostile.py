@@ -1,6 +1,7 @@
 """Who is not let in, what is not taken, and clients that hang up."""
 
 import json
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -179,6 +180,21 @@ def test_an_error_that_is_not_ours_keeps_its_text_to_itself(served, monkeypatch)
         client.get_flight_info(asked("SELECT 1"), call)
     assert str(told.value).startswith("an internal error of the server; its text is withheld")
     assert not {"hidden", "row 7", "Traceback"} & set(str(told.value).split())
+
+
+def test_strangers_learn_nothing_of_an_error_at_the_door(served, monkeypatch):
+    """pyarrow would send them the traceback: of a ledger that somebody locks, say."""
+
+    def fails(*_):
+        raise sqlite3.OperationalError("database is locked: hidden-7")
+
+    monkeypatch.setattr(users.Doorkeeper, "bearer", fails)
+    client, options = served.flight()
+    with pytest.raises(flight.FlightInternalError) as told:
+        list(client.list_actions(options))
+    assert "its text is withheld" in str(told.value)
+    for word in ("hidden-7", "Traceback", ".py", "locked"):
+        assert word not in str(told.value)
 
 
 def test_long_errors_in_any_script_arrive(served):

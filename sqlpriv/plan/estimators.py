@@ -1,7 +1,7 @@
 """Estimators of a mean: what `AVG(x USING …)` and OPTIONS may say, and which one AVG takes alone.
 
     gaussian, laplace   the centred sum over the declared interval, with the budget's kind of noise
-    quantile            a histogram on a geometric grid and each cell's place in it, then a sum
+    quantile            a histogram on a geometric grid and a coarse one of each cell, then a sum
                         clipped where that predicts the least error (`estimate.quantile`)
     coinpress           intervals that shrink round by round (`estimate.coinpress`)
 
@@ -18,7 +18,7 @@ w = 400,000 on. A spread that is declared (`coinpress_sigma`) takes the place of
 Strata beside a population figure of their own (`population_share`) are in need: they have but the
 rest of the price, noise outweighs what clipping may miss, and s is taken at its median, √(w/√12);
 from about w = 40 on they are asked in rounds. (A cell that turns out to be large is not clipped: it
-loses what the histogram and the places cost.)
+loses what the histograms cost.)
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from sqlpriv.plan.aggregates import Aggregate
 from sqlpriv.plan.stratification import own_share
 
 ROUNDS = ("quantile", "coinpress")
-HISTOGRAM_SHARE, PLACE_SHARE = 0.05, 0.08
-"""Parts of its price that `quantile` pays for the histogram, and for the cells' places in it."""
+HISTOGRAM_SHARE, CELL_SHARE = 0.04, 0.06
+"""Parts of its price that `quantile` pays for the histogram, and for the cells' own."""
 COINPRESS_SHARE = 0.25
 """The part that COINPRESS pays for all rounds but the last, in equal parts, as its authors do."""
 AUTO_COST = 1.09
@@ -149,7 +149,7 @@ def predicted(using: str, width: float, sigma: float | None, rank: float = UPPER
     plain = width / 2 * (1 + 1 / math.sqrt(3))
     if using not in ROUNDS:
         return plain
-    first = HISTOGRAM_SHARE + PLACE_SHARE if using == "quantile" else COINPRESS_SHARE
+    first = HISTOGRAM_SHARE + CELL_SHARE if using == "quantile" else COINPRESS_SHARE
     return half_interval(width, sigma, rank) / math.sqrt(1 - first)
 
 

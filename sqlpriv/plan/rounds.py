@@ -16,13 +16,13 @@ from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel.budget import Price
 from sqlpriv.kernel.release import Measurement
-from sqlpriv.plan.estimators import COINPRESS_SHARE, HISTOGRAM_SHARE, PLACE_SHARE
+from sqlpriv.plan.estimators import CELL_SHARE, COINPRESS_SHARE, HISTOGRAM_SHARE
 from sqlpriv.plan.rules import Recipe
 from sqlpriv.plan.split import split
 
-SECTIONS, PARTS = 12, 4
+SECTIONS, PARTS, WIDE = 12, 4, 8
 """The histogram's grid reaches down to 2**-SECTIONS of the interval, PARTS bins for each halving:
-within a bin values differ by 19 %."""
+within a bin values differ by 19 %. WIDE of them are one of a cell's own histogram."""
 
 
 @dataclass(frozen=True)
@@ -77,14 +77,16 @@ def rounds(asked: Rounds) -> tuple[Round, ...]:
 
 
 def _clipped(asked: Rounds) -> tuple[Round, ...]:
-    """Returns the rounds of `quantile`; a single cell has no place of its own."""
+    """Returns the rounds of `quantile`; a single cell has no histogram of its own."""
     recipe = asked.recipe
     several = cell_count(recipe) > 1
     wanted: list[tuple[str, a.Query, float]] = []
     if not asked.known:
         wanted.append(("histogram of the range", histogram(recipe), HISTOGRAM_SHARE))
     if several:
-        wanted.append(("each cell's place in its range", places(recipe), PLACE_SHARE))
+        view = cell_view(recipe)
+        name = "coarse histogram" if isinstance(view, a.Count) else "place in its range"
+        wanted.append((f"each cell's {name}", view, CELL_SHARE))
     parts = [share for _, _, share in wanted]
     *first, last = _split(asked.price, [*parts, 1 - sum(parts)])
     early = tuple(Measurement(q, p) for (_, q, _), p in zip(wanted, first, strict=True))
@@ -133,22 +135,20 @@ def squared(recipe: Recipe, bounds: Bounds | None) -> a.Sum:
 
 def histogram(recipe: Recipe) -> a.Count:
     """Returns the counts of x in the bins of `edges`, of all cells together."""
-    bins = _bins(recipe)
-    return a.Count(_total(recipe).source, (), (a.Key(bins, tuple(range(bin_count(recipe)))),))
+    return a.Count(_total(recipe).source, (), (_bins(recipe, 1),))
 
 
-def places(recipe: Recipe) -> a.Sum:
-    """Returns the sum of the numbers of x's bins, from the middle one, in each cell.
+def cell_view(recipe: Recipe) -> a.Count | a.Sum:
+    """Returns what is asked of each cell's x before it is summed.
 
-    Its noise in a cell's mean bin is a third of what the counts of all bins would leave.
+    On an interval of more units than the grid has orders of magnitude for, the counts in wide bins;
+    on a narrower one the sum of bin numbers from the middle one. A few orders of magnitude are in
+    two or three wide bins, and such counts tell less of a small cell than its mean bin does.
     """
-    cells, last = _total(recipe), bin_count(recipe) - 1
-    return a.Sum(cells.source, _bins(recipe), 0, last, cells.strata, cells.keys)
-
-
-def bin_count(recipe: Recipe) -> int:
-    """Returns how many bins the histogram has."""
-    return len(edges(float(recipe.lower), float(recipe.upper))) + 1
+    cells, inner = _total(recipe), edges(float(recipe.lower), float(recipe.upper))
+    if recipe.width > 2**SECTIONS:
+        return a.Count(cells.source, cells.strata, (*cells.keys, _bins(recipe, WIDE)))
+    return a.Sum(cells.source, _bins(recipe, 1).expr, 0, len(inner), cells.strata, cells.keys)
 
 
 def cell_count(recipe: Recipe) -> int:
@@ -157,19 +157,22 @@ def cell_count(recipe: Recipe) -> int:
     return math.prod(len(key.values) for key in (*cells.strata, *cells.keys))
 
 
-def _bins(recipe: Recipe) -> a.Bin:
-    """Returns the number of x's bin; NULL of NULL."""
-    return a.Bin(_total(recipe).of, edges(float(recipe.lower), float(recipe.upper)))
+def _bins(recipe: Recipe, together: int) -> a.Key:
+    """Returns the number of x's bin, so many being one; NULL is in none."""
+    inner = edges(float(recipe.lower), float(recipe.upper), together)
+    return a.Key(a.Bin(_total(recipe).of, inner), tuple(range(len(inner) + 1)))
 
 
-def edges(lower: float, upper: float) -> tuple[float, ...]:
+def edges(lower: float, upper: float, together: int = 1) -> tuple[float, ...]:
     """Returns the inner edges of the histogram's bins, ascending.
 
-    A geometric grid, of ratio 2^(1 / PARTS), on both sides of 0, or of the end nearest to it.
+    A geometric grid, of ratio 2^(together / PARTS), on both sides of 0, or of the end nearest to
+    it: those of more bins together are some of the others.
     """
     anchor = min(max(0.0, lower), upper)
     reach = max(upper - anchor, anchor - lower)
-    steps = [reach * 2 ** (-i / PARTS) for i in range(1, PARTS * SECTIONS + 1)]
+    numbers = range(together, PARTS * SECTIONS + 1, together)
+    steps = [reach * 2 ** (-i / PARTS) for i in numbers]
     found = {anchor, *(anchor + step for step in steps), *(anchor - step for step in steps)}
     return tuple(sorted(edge for edge in found if lower < edge < upper))
 

@@ -13,6 +13,7 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import rmtree
 from weakref import WeakSet
 
 import duckdb
@@ -25,9 +26,9 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "allow_community_extensions": False, "memory_limit": "50%",
     "disabled_optimizers": "top_n_window_elimination",  # makes lists of units' rows
 }  # fmt: skip
-SEAL = "SET enable_external_access = false; SET lock_configuration = true"
+SEAL = "SET enable_external_access = false; SET lock_configuration = true; DETACH vault"
 """No files but the vault that was attached before, no network, no extensions, half of the memory,
-no way to change that."""
+no way to change that; and no vault until it is read."""
 KEPT = 4
 """Engines, at most, of vaults that nobody reads."""
 _USING = threading.RLock()
@@ -48,8 +49,9 @@ class Engine:
 _ENGINES: dict[Path, Engine] = {}  # by `spills`, of this process: threads do not outlive a fork
 
 
-def attach(vault: Path) -> tuple[Engine, duckdb.DuckDBPyConnection]:
+def attach(vault: Path, macros: str = "") -> tuple[Engine, duckdb.DuckDBPyConnection]:
     """Returns a connection to the vault, read-only, and its engine; `detach` takes them back.
+    `macros` are made in it, for it alone.
 
     Raises VaultBusy where somebody writes or swaps the file, OperationalError where it is no vault.
     """
@@ -62,7 +64,7 @@ def attach(vault: Path) -> tuple[Engine, duckdb.DuckDBPyConnection]:
                 engine.main.execute(_attaching(vault))
                 with suppress(OSError):  # where we may make no folder, DuckDB may not either
                     engine.spills.mkdir(0o700)
-            connection = engine.main.cursor().execute("USE vault")
+            connection = engine.main.cursor().execute(f"USE vault; {macros}")
             engine.readers.add(connection)
             if fingerprint(vault) == engine.fingerprint:  # else another file has its name now
                 return engine, connection
@@ -77,16 +79,19 @@ def attach(vault: Path) -> tuple[Engine, duckdb.DuckDBPyConnection]:
 
 
 def detach(engine: Engine, connection: duckdb.DuckDBPyConnection) -> None:
-    """Ends a connection; the last of a vault lets go of the file."""
+    """Ends a connection; the last of a vault lets go of the file. No error of DuckDB's leaves: an
+    engine that broke says to all why it did. It is closed then, as where it keeps a file to spill.
+    """
     connection.close()
     with _USING:
         engine.readers.discard(connection)
         if not engine.readers:
-            engine.main.execute("DETACH DATABASE IF EXISTS vault")
-            with suppress(OSError):
-                if any(engine.spills.iterdir()):  # DuckDB keeps a file there until it ends
-                    _ENGINES.pop(engine.spills).main.close()
+            with suppress(duckdb.Error, OSError):
+                engine.main.execute("DETACH DATABASE IF EXISTS vault")
                 engine.spills.rmdir()
+            if engine.spills.exists():
+                _ENGINES.pop(engine.spills, engine).main.close()
+                rmtree(engine.spills, ignore_errors=True)
 
 
 def _attaching(vault: Path) -> str:
@@ -101,7 +106,6 @@ def _engine(vault: Path) -> Engine:
             _ENGINES.pop(old).main.close()
         made = duckdb.connect(config=CONFIG)
         made.execute(f"SET temp_directory = {literal(str(at))}; {_attaching(vault)}; {SEAL}")
-        made.execute("DETACH vault")
         _ENGINES[at] = Engine(made, at)
     return _ENGINES[at]
 

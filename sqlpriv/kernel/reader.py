@@ -62,14 +62,13 @@ class Reader(AbstractContextManager["Reader"]):
     def __init__(self, vault: Path) -> None:
         if not vault.exists():
             raise OperationalError(f"there is no vault {vault.name}; an owner's session makes one")
-        self._engine, self._duckdb = attach(vault)
+        self._engine, self._duckdb = attach(vault, "".join(MACROS))
         self.fingerprint = self._engine.fingerprint
-        if self.fingerprint not in _PLAIN and self._duckdb.execute(MACROS_THERE).fetchone() != (0,):
+        if self.fingerprint not in _PLAIN and self.truths(MACROS_THERE) != (0,):
             self.__exit__()
             said = "holds macros, which could stand in for functions; DROP them, then ask again"
             raise OperationalError(f"the vault {vault.name} {said}")
         _PLAIN.add(self.fingerprint)
-        self._duckdb.execute("".join(MACROS))
 
     def __exit__(self, *_: object) -> None:
         detach(self._engine, self._duckdb)
@@ -122,7 +121,7 @@ class Reader(AbstractContextManager["Reader"]):
     @_silenced("the declaration could not be verified")
     def truths(self, sql: str) -> tuple[Any, ...]:
         """Returns the one row of a verifying query (owner's declarations only)."""
-        return self._duckdb.execute(sql).fetchone() or ()
+        return self._duckdb.execute(sql).fetchall()[0]
 
     @_silenced("the public table could not be read")
     def rows(self, table: str) -> pa.Table:

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import struct
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
+import pyarrow as pa
 import pytest
 from vaults import write
 
-from sqlpriv.errors import VaultBusy
+from sqlpriv.errors import ReadFailed, VaultBusy
 from sqlpriv.kernel import engine
+from sqlpriv.kernel import reader as reader_module
 from sqlpriv.kernel.contract import Type
 from sqlpriv.kernel.engine import fingerprint
 from sqlpriv.kernel.reader import Reader
@@ -263,6 +266,36 @@ def test_duckdb_lets_others_look_at_what_it_spills(tmp_path: Path) -> None:
         plain.execute(f"SET temp_directory = '{spilled}'; {SPILLING}")
         assert mode(spilled) == 0o755
         assert {mode(path) for path in spilled.iterdir()} == {0o644}
+
+
+def broken(opened: Reader) -> None:
+    """Asks what breaks DuckDB itself: a text that is none, which no file of its own could hold."""
+    text = b"of one row: 4711\xff"
+    ends = pa.py_buffer(struct.pack("<ii", 0, len(text)))
+    rows = pa.Array.from_buffers(pa.string(), 1, [None, ends, pa.py_buffer(text)])
+    opened._duckdb.register("rows", pa.table({"s": rows}))
+    opened.groups("SELECT count(*) FROM rows WHERE s ILIKE 'A%'")
+
+
+def test_an_engine_that_broke_says_nothing_and_is_not_asked_again(vault: Path) -> None:
+    """It would say why in whatever it is asked from then on, DETACH when the reader leaves too."""
+    with pytest.raises(ReadFailed, match="could not finish reading") as told, Reader(vault) as lost:
+        broken(lost)
+    assert told.value.__context__ is None
+    with Reader(vault) as opened:
+        assert opened.truths("SELECT count(*) FROM main.t") == (1,)
+    assert wrote(vault)
+
+
+def test_who_comes_as_an_engine_breaks_is_told_nothing(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader_module, "_PLAIN", set())
+    monkeypatch.setattr(reader_module, "MACROS_THERE", "SELECT error('of one row: 4711')")
+    with pytest.raises(ReadFailed) as told:
+        Reader(vault)
+    assert "4711" not in str(told.value)
+    assert told.value.__context__ is None
 
 
 def test_labels_of_an_enum_are_not_in_the_catalog(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def _both(vault: Path, store: ReleaseStore) -> Iterator[duckdb.DuckDBPyConnectio
     """The vault and the release file, read-only, in an engine that reaches nothing else but, beside
     the vault, a folder of its own for what does not fit into memory."""
     with (
-        TemporaryDirectory(prefix=f"{vault.name}.", suffix=".tmp", dir=vault.parent) as spills,
+        TemporaryDirectory(prefix=f"{vault.name}.spill", suffix=".tmp", dir=vault.parent) as spills,
         duckdb.connect(":memory:", config={**NO_EXTENSIONS, "temp_directory": spills}) as engine,
     ):
         for path, alias in ((vault, "vault"), (store.path, "release")):

@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from glob import escape
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import duckdb
@@ -25,7 +27,8 @@ Parameters = Sequence[Any] | Mapping[str, Any] | None
 class OwnerEngine:
     """The vault, opened for writing while the owner runs plain SQL, and let go before a query.
 
-    What does not fit into memory goes beside it, into a folder that nobody else may enter.
+    What does not fit into memory goes beside it, into a folder that nobody else may enter. What a
+    crash left in such folders, whoever read or wrote, is removed.
 
     Args:
         vault: The DuckDB file; made, for its owner's eyes alone (0600), if there is none.
@@ -105,9 +108,11 @@ class OwnerEngine:
                 raise OperationalError(str(error)) from error
             if new:
                 self.vault.chmod(0o600)
+            of_readers = self.vault.parent.glob(f"{escape(self.vault.name)}.spill*.tmp")
+            for left in (self._spills, *of_readers):  # by a crash: nobody reads while we write
+                rmtree(left, ignore_errors=True)
             with suppress(OSError):  # where no folder can be made, nothing spills
-                self._spills.mkdir(exist_ok=True)
-                self._spills.chmod(0o700)
+                self._spills.mkdir(0o700)
             self._duckdb.execute(f"SET temp_directory = {literal(str(self._spills))}")
             if not self._files:
                 self._duckdb.execute("SET enable_external_access = false")

@@ -71,7 +71,7 @@ MUTANTS = (
            "os.fstat(file).st_mtime_ns\n",
            "os.fstat(file).st_mtime_ns\n        os.close(_FILES.pop())\n", READER),
     Mutant("a name more of a file is an engine more of it", K + "engine.py",
-           "{vault.resolve()}.{os.getpid()}", "{vault}.{os.getpid()}", READER),
+           "{vault.resolve()}.spill", "{vault}.spill", READER),
     Mutant("what spills may be read by all", K + "engine.py",
            "engine.spills.mkdir(0o700)", "engine.spills.mkdir()", READER),
     Mutant("what was spilled stays when nobody reads", K + "engine.py",

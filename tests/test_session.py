@@ -357,11 +357,29 @@ def test_a_new_vault_is_for_its_owners_eyes_alone(tmp_path: Path) -> None:
 def test_nobody_else_may_look_at_what_spills_while_an_owner_writes(vault: Path) -> None:
     spills = vault.with_name(f"{vault.name}.tmp")
     spills.mkdir(0o755)  # a crash's, of DuckDB itself
+    (spills / "rows").touch()
     with Session(vault, role="owner") as owner:
         found = owner.execute("SELECT current_setting('temp_directory') AS at")
         assert rows(found) == [{"at": str(spills)}]
         assert stat.S_IMODE(spills.stat().st_mode) == 0o700
+        assert [*spills.iterdir()] == []
     assert not spills.exists()
+
+
+def test_what_a_crash_left_of_spilled_rows_goes_when_an_owner_writes(vault: Path) -> None:
+    """And nothing of another vault, nor of anybody who reads."""
+    left, others = (vault.with_name(f"{n}.spill7.tmp") for n in (vault.name, "x.duckdb"))
+    for folder in (left, others):
+        folder.mkdir()
+        (folder / "duckdb_temp_storage").write_bytes(b"rows")
+    with Session(vault, role="owner") as owner:
+        with Reader(vault) as reader, pytest.raises(VaultBusy):
+            owner.execute("INSERT INTO secrets VALUES (2)")
+        assert left.exists()
+        owner.execute("INSERT INTO secrets VALUES (2)")
+    assert not left.exists()
+    assert not reader._engine.spills.exists()
+    assert others.exists()
 
 
 def test_a_dropped_table_takes_its_declarations_with_it(vault: Path) -> None:

@@ -100,7 +100,7 @@ def _attaching(vault: Path) -> str:
 
 def _engine(vault: Path) -> Engine:
     """Returns the vault's engine, which can open no other file."""
-    at = Path(f"{vault.resolve()}.{os.getpid()}.tmp")
+    at = Path(f"{vault.resolve()}.spill{os.getpid()}.tmp")
     if at not in _ENGINES:
         for old in [key for key, engine in _ENGINES.items() if not engine.readers][: 1 - KEPT]:
             _ENGINES.pop(old).main.close()

@@ -61,10 +61,11 @@ VISIBLE = 2.0
 """From how many deviations of its noise on a pooled bin counts as seen."""
 MISFIT = 0.05
 """How far a belief's clipped mean may be off though its rate is right, relatively."""
-GRID = 2.0 ** (-np.arange(48) / 4)
-"""Candidates of h, as parts of the distance from c to the declared interval's farther end."""
-SHIFTS = (-0.15, 0.1, 0.2, 0.35)
-"""Candidates of how far above the mean c lies, as parts of h."""
+OCTAVES, QUARTERS = 2.0 ** -np.arange(12), 2.0 ** (np.array([-3, -2, -1, 1, 2, 3]) / 4)
+"""Candidates of h, as parts of the distance from the mean to the declared interval's farther end;
+then around the best of them, as parts of it."""
+NEAR, SHIFTS = (1.0, 2**-0.25, 2**-0.5), (-0.15, 0.1, 0.2, 0.35)
+"""Candidates of h as parts of the best then, each with c so far above the mean, as parts of h."""
 DEVIATIONS = np.linspace(-3, 3, 25)
 """Where the belief in a cell's rate is weighed, in its spreads."""
 
@@ -137,27 +138,28 @@ def clipping(
         miscount: Standard deviation of a count's noise.
         lower, upper: Of the declared interval.
     """
-    table, scatter = tails.shares(), tails.share_noise()
+    table = tails.shares()
+    scatter = tails.share_noise() ** 2 + table / n[..., None]
     mean = np.where(table.sum(axis=-1) > 0.5, table @ tails.middles, (lower + upper) / 2)
     reach = np.maximum(upper - mean, mean - lower)
 
-    def error(half: Array, shift: float) -> Array:
+    def error(part: Array, shift: float) -> Array:
+        half = reach * part
         above, below = sides(tails.ends, mean + half * shift, half)
-        excess = above.excess + below.excess
-        spread = ((scatter * excess) ** 2).sum(axis=-1) + (table * excess**2).sum(axis=-1) / n
-        lost = doubt(table, above, below) ** 2 + spread
+        lost = doubt(table, above, below) ** 2
+        lost += inner(scatter, (above.excess + below.excess) ** 2)
         return np.asarray((half * noise / n) ** 2 + (half * shift * miscount / n) ** 2 + lost)
 
-    halves = reach * GRID.reshape(-1, *([1] * reach.ndim))
-    errors = np.array([error(half, 0.0) for half in halves])
-    widest = np.take_along_axis(halves, errors.argmin(axis=0)[None], axis=0)[0]
-    best, centre, half = errors.min(axis=0), mean, widest
-    for part, shift in product(GRID[:3], SHIFTS):
-        tried = error(widest * part, shift)
-        better = tried < best
-        best, half = np.minimum(tried, best), np.where(better, widest * part, half)
-        centre = np.where(better, mean + widest * part * shift, centre)
-    return centre, half
+    part, shift = np.ones(n.shape), np.zeros(n.shape)
+    best = np.full(n.shape, np.inf)
+    for parts, shifts in ((OCTAVES, (0.0,)), (QUARTERS, (0.0,)), (NEAR, SHIFTS)):
+        around = part
+        for by, off in product(parts, shifts):
+            tried = error(around * by, off)
+            better = (tried < best) & (around * by <= 1)
+            best = np.where(better, tried, best)
+            part, shift = np.where(better, around * by, part), np.where(better, off, shift)
+    return mean + reach * part * shift, reach * part
 
 
 def learned(
@@ -171,20 +173,25 @@ def learned(
         moved, noise: The clipped means, from c, and the standard deviation of their noise.
     """
     above, below = sides(tails.ends, centre, half)
-    excess, away = above.excess - below.excess, tails.middles - centre[..., None]
-    tables = np.stack([tails.shares(z) for z in DEVIATIONS])
-    inside, values = (tables * (away - excess)).sum(axis=-1), (tables * excess).sum(axis=-1)
-    cut, known = away - excess, tails.shares()
-    misfit = (MISFIT * (known * np.abs(cut)).sum(axis=-1)) ** 2 + (known * cut**2).sum(axis=-1) / n
+    excess = above.excess - below.excess
+    cut = tails.middles - centre[..., None] - excess
+    tables, known = np.stack([tails.shares(z) for z in DEVIATIONS]), tails.shares()
+    inside, values = inner(tables, cut), inner(tables, excess)
+    misfit = (MISFIT * inner(known, np.abs(cut))) ** 2 + inner(known, cut**2) / n
     z = DEVIATIONS.reshape(-1, *([1] * centre.ndim))
     fit = -(z**2 + (moved - inside) ** 2 / (noise**2 + misfit + 1e-300)) / 2
     weight = np.exp(fit - fit.max(axis=0))
     weight /= weight.sum(axis=0)
     value = (weight * values).sum(axis=0)
-    after = (weight[..., None] * tables).sum(axis=0)
-    drawn = ((tails.share_noise() * excess) ** 2).sum(axis=-1)
-    own = (weight * (values - value) ** 2).sum(axis=0) + (after * excess**2).sum(axis=-1) / n
+    after = np.einsum("z...,z...b->...b", weight, tables)
+    drawn = inner(tails.share_noise() ** 2, excess**2)
+    own = (weight * (values - value) ** 2).sum(axis=0) + inner(after, excess**2) / n
     return Beyond(value, own, doubt(after, above, below) ** 2 + drawn)
+
+
+def inner(table: Array, values: Array) -> Array:
+    """Returns the sums over the bins."""
+    return np.asarray(np.einsum("...b,...b->...", table, values))
 
 
 def doubt(table: Array, above: Side, below: Side) -> Array:
@@ -194,8 +201,8 @@ def doubt(table: Array, above: Side, below: Side) -> Array:
         table: What is believed of the cells' shares, of shape (…, bins).
         above, below: What lies beyond the ends.
     """
-    lost = [(table * side.excess).sum(axis=-1) * -np.log(np.clip((table * side.part).sum(axis=-1),
-            1e-300, 1.0)) for side in (above, below)]  # fmt: skip
+    lost = [inner(table, side.excess) * -np.log(np.clip(inner(table, side.part), 1e-300, 1.0))
+            for side in (above, below)]  # fmt: skip
     return np.asarray(DOUBT * (lost[0] + lost[1]))
 
 

@@ -2,7 +2,9 @@
 
 A cell's bins are the pooled bins p_b, moved in one of two ways:
 
-    tilted   p_b exp(λ b), normalised: rows are found more often in higher bins, λ being the rate;
+    tilted   p_b exp(λ b), normalised: rows are found more often in higher bins, λ being the rate.
+             Beyond the bins that were seen b stays what it was: a tail that is but drawn on falls
+             as it did, or a rate of 0.4 would make it rise up to the interval's end;
     scaled   every value times 2^(rate / PARTS): on the geometric grid a bin moves outwards by
              `rate` bins, and what is nearest to 0 stays (a salary twice as high is one, nothing
              is nothing).
@@ -32,6 +34,19 @@ RESOLUTION = 1.0
 """A scaled cell's rate is not known better than this; a tilted one's, an eightieth."""
 
 
+class Pooled(NamedTuple):
+    """The pooled distribution.
+
+    Args:
+        shares: Of the bins, of shape (bins,), adding up to 1, or all 0.
+        first, last: Bins that were seen; shares beyond are drawn on.
+    """
+
+    shares: Array
+    first: int
+    last: int
+
+
 class Shape(NamedTuple):
     """The family, which gives the bins at each cell's rate, the rates and their spread."""
 
@@ -40,30 +55,30 @@ class Shape(NamedTuple):
     spread: Array
 
 
-def unknown(pooled: Array, cells: tuple[int, ...]) -> Shape:
+def unknown(pooled: Pooled, cells: tuple[int, ...]) -> Shape:
     """Returns cells as the pooled distribution is, without doubt."""
     return Shape(lambda rate: tilted(pooled, rate), np.zeros(cells), np.zeros(cells))
 
 
-def by_place(pooled: Array, place: Release, counted: Release) -> Shape:
+def by_place(pooled: Pooled, place: Release, counted: Release) -> Shape:
     """Returns the cells tilted to their places.
 
     Args:
-        pooled: Shares of the bins.
+        pooled: Of all cells.
         place: Noised sums of bin numbers from the middle one.
         counted: Noised counts.
     """
-    above, variance = drawn_places(pooled, place, counted)
+    above, variance = drawn_places(pooled.shares, place, counted)
     rate = rates(pooled, above)
-    spread = np.sqrt(variance) / _variance(pooled, rate)
+    spread = np.sqrt(variance) / _variance(tilted(pooled, rate))
     return Shape(lambda rate: tilted(pooled, rate), rate, spread)
 
 
-def by_histogram(pooled: Array, ends: Array, wide: Array, own: Release, counted: Release) -> Shape:
+def by_histogram(pooled: Pooled, ends: Array, wide: Array, own: Release, counted: Release) -> Shape:
     """Returns the cells moved in the likelier way to where their histograms are.
 
     Args:
-        pooled: Shares of the bins.
+        pooled: Of all cells.
         ends: Of the bins.
         wide: Inner edges of the wide bins, some of the ends.
         own: Noised counts in the wide bins, of shape (strata, key 1, …, wide bins).
@@ -71,7 +86,7 @@ def by_histogram(pooled: Array, ends: Array, wide: Array, own: Release, counted:
     """
     member = np.eye(wide.size + 1)[np.searchsorted(wide, ends[:-1], side="right")]
     n = np.maximum(counted.values.ravel(), max(counted.sigma, 1.0))
-    table, outwards = own.values.reshape(n.size, -1), scaled(pooled, ends)
+    table, outwards = own.values.reshape(n.size, -1), scaled(pooled.shares, ends)
     families: list[tuple[float, Callable[[Array], Array]]] = [
         (1.0, lambda rate: between(outwards, rate)),
         (1 / 80, lambda rate: tilted(pooled, rate)),
@@ -149,7 +164,7 @@ def drawn_places(pooled: Array, place: Release, counted: Release) -> tuple[Array
     middle = (pooled.size - 1) / 2 - float(pooled @ np.arange(pooled.size))
     own = place.values / n + middle * counted.values / n
     noise = (place.sigma / n) ** 2 + (middle * counted.sigma / n) ** 2 + 1e-12
-    scatter = float(_variance(pooled, np.zeros(1))[0]) / n
+    scatter = _variance(pooled) / n
     drawn = drawn_together(own.ravel(), (noise + scatter).ravel(), _effects(counted))
     return drawn[0].reshape(n.shape), drawn[1].reshape(n.shape)
 
@@ -194,30 +209,27 @@ def _beyond_noise(apart: Array, noise: Array) -> float:
     return max(float((weight * (apart**2 - noise)).sum() / weight.sum()), 0.0)
 
 
-def rates(pooled: Array, above: Array) -> Array:
+def rates(pooled: Pooled, above: Array) -> Array:
     """Returns λ for which a cell's mean bin lies `above` the pooled one as wanted, by halving."""
-    number = _numbers(pooled)
+    number = np.arange(pooled.shares.size)
     low, high = np.full(above.shape, -3.0), np.full(above.shape, 3.0)
+    wanted = above + pooled.shares @ number
     for _ in range(40):
         middle = (low + high) / 2
-        below = tilted(pooled, middle) @ number < above
+        below = tilted(pooled, middle) @ number < wanted
         low, high = np.where(below, middle, low), np.where(below, high, middle)
     return np.asarray((low + high) / 2)
 
 
-def tilted(pooled: Array, rate: Array) -> Array:
+def tilted(pooled: Pooled, rate: Array) -> Array:
     """Returns p_b exp(λ b), adding up to 1 where p does, of shape (…, bins)."""
-    power = rate[..., None] * _numbers(pooled)
-    table = pooled * np.exp(power - power.max(axis=-1, keepdims=True))
+    number = np.clip(np.arange(pooled.shares.size), pooled.first, pooled.last)
+    power = rate[..., None] * (number - (pooled.first + pooled.last) / 2)
+    table = pooled.shares * np.exp(power - power.max(axis=-1, keepdims=True))
     return np.asarray(table / np.maximum(table.sum(axis=-1, keepdims=True), 1e-300))
 
 
-def _numbers(pooled: Array) -> Array:
-    """Returns the bins' numbers, from the pooled mean one."""
-    return np.asarray(np.arange(pooled.size) - pooled @ np.arange(pooled.size))
-
-
-def _variance(pooled: Array, rate: Array) -> Array:
-    """Returns the variance of a row's bin number in each cell, 0.01 at least."""
-    table, number = tilted(pooled, rate), _numbers(pooled)
+def _variance(table: Array) -> Array:
+    """Returns the variance of a row's bin number by shares of shape (…, bins), 0.01 at least."""
+    number = np.arange(table.shape[-1])
     return np.asarray(np.maximum(table @ number**2 - (table @ number) ** 2, 0.01))

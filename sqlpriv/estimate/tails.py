@@ -14,7 +14,7 @@ import numpy as np
 
 from sqlpriv.estimate import shapes
 from sqlpriv.estimate.means import Array
-from sqlpriv.estimate.shapes import Shape
+from sqlpriv.estimate.shapes import Pooled, Shape
 from sqlpriv.kernel.algebra import Sum
 from sqlpriv.kernel.release import Release
 
@@ -76,18 +76,20 @@ def believed(counts: Release, own: Release | None, counted: Release, ends: Array
         shape = shapes.by_place(pooled, own, counted)
     else:
         shape = shapes.by_histogram(pooled, ends, wide, own, counted)
-    return Tails(pooled, ends, noise, shape)
+    return Tails(pooled.shares, ends, noise, shape)
 
 
-def seen(counts: Array, visible: float) -> Array:
-    """Returns shares of the bins, adding up to 1 (or all 0): `extended` from the largest both ways.
+def seen(counts: Array, visible: float) -> Pooled:
+    """Returns the bins that are seen, and those `extended` from the largest both ways.
 
     Args:
         counts: Noised, of shape (bins,).
         visible: Below this a count is taken for noise.
     """
     found = np.maximum(extended(counts, visible), extended(counts[::-1], visible)[::-1])
-    return np.asarray(found / max(found.sum(), 1e-300))
+    clear = np.flatnonzero(found > visible)
+    ends = (int(clear[0]), int(clear[-1])) if clear.size else (0, counts.size - 1)
+    return Pooled(np.asarray(found / max(found.sum(), 1e-300)), *ends)
 
 
 def extended(pooled: Array, visible: float) -> Array:

@@ -194,10 +194,25 @@ def test_a_cell_is_the_pooled_distribution_moved_to_its_place() -> None:
     pooled = tails.seen(np.array([1, 5, 20, 60, 90, 50, 18, 6, 2, 1.0]), 0.5)
     numbers, above = np.arange(10), np.array([[-2.5, 0.0], [1.0, 3.0]])
     table = shapes.tilted(pooled, shapes.rates(pooled, above))
-    np.testing.assert_allclose(table @ numbers - pooled @ numbers, above, atol=1e-6)
-    np.testing.assert_allclose(table[0, 1], pooled, atol=1e-9)
+    np.testing.assert_allclose(table @ numbers - pooled.shares @ numbers, above, atol=1e-6)
+    np.testing.assert_allclose(table[0, 1], pooled.shares, atol=1e-9)
     far = shapes.tilted(pooled, shapes.rates(pooled, np.array([99.0])))
     assert far[0, -1] > 0.8
+
+
+def test_a_tail_that_is_drawn_on_is_not_tilted() -> None:
+    """It falls from bin to bin as it did, however much richer a cell is; a tail that is seen rises
+    there (the twin): were it so, a cell of high values would be believed to have most at the
+    interval's end, 40 bins on.
+    """
+    counts = np.concatenate([[1000, 900, 700, 400, 200.0], np.zeros(40)])
+    drawn = tails.seen(counts, 20.0)
+    assert (drawn.first, drawn.last) == (0, 4)
+    rich = shapes.tilted(drawn, np.array([0.6]))[0]
+    np.testing.assert_allclose(rich[5:] / rich[4:-1], drawn.shares[5:] / drawn.shares[4:-1])
+    risen = shapes.tilted(drawn._replace(last=44), np.array([0.6]))[0]
+    assert risen[44] == risen.max()
+    assert rich[44] < 1e-6
 
 
 def test_a_cell_is_clipped_less_where_the_histogram_cannot_tell_what_that_loses() -> None:
@@ -246,7 +261,9 @@ def test_what_lies_far_out_is_doubted_more() -> None:
 def _tails(rate: float, spread: float, noise: float = 0.0) -> tails.Tails:
     """Ten geometric bins of falling shares, tilted."""
     pooled = 0.6 ** np.arange(10) / (0.6 ** np.arange(10)).sum()
-    shape = shapes.unknown(pooled, (1,))._replace(rate=np.array([rate]), spread=np.array([spread]))
+    shape = shapes.unknown(shapes.Pooled(pooled, 0, 9), (1,))._replace(
+        rate=np.array([rate]), spread=np.array([spread])
+    )
     return tails.Tails(pooled, 2.0 ** np.arange(11), noise, shape)
 
 
@@ -287,9 +304,10 @@ def test_cells_are_told_apart_by_their_own_histograms(scaled: bool) -> None:
     number = np.arange(ends.size - 1)
     pooled = np.exp(-((number - 28) ** 2) / 50) + np.where(number == 0, 2.0, 0.0)
     pooled /= pooled.sum()
+    whole = shapes.Pooled(pooled, 0, number[-1])
     by = np.linspace(-20, 20, 6)
     moved = shapes.between(shapes.scaled(pooled, ends), by)
-    truth = moved if scaled else shapes.tilted(pooled, by / 80)
+    truth = moved if scaled else shapes.tilted(whole, by / 80)
     wide = np.array(edges(0.0, 2.0**20, WIDE))
     member = np.eye(wide.size + 1)[np.searchsorted(wide, ends[:-1], side="right")]
     recipe = _plan("quantile").rounds[0].recipe
@@ -298,10 +316,10 @@ def test_cells_are_told_apart_by_their_own_histograms(scaled: bool) -> None:
     noise = np.random.default_rng(1).normal(0, 20.0, (6, wide.size + 1))
     counted = Release(0, count, np.full(6, 20_000.0), 20.0, BUDGET.total)
     own = Release(0, count, 20_000 * truth @ member + noise, 20.0, BUDGET.total)
-    found = shapes.by_histogram(pooled, ends, wide, own, counted)
+    found = shapes.by_histogram(whole, ends, wide, own, counted)
     middles = (ends[:-1] + ends[1:]) / 2
     np.testing.assert_allclose(found.family(found.rate) @ middles / (truth @ middles), 1, atol=0.1)
-    alike = shapes.unknown(pooled, (6,))
+    alike = shapes.unknown(whole, (6,))
     apart = alike.family(alike.rate) @ middles / (truth @ middles)
     assert max(apart.max(), 1 / apart.min()) > 4
 
@@ -343,7 +361,7 @@ def test_a_lone_bin_far_out_is_taken_for_noise() -> None:
     assert found[6] == pytest.approx(50 * (50 / 900) ** 0.25)
     assert tails.extended(np.where(pooled == 60, 81, pooled), 40.0)[10] == 81
     assert found[0] == 0
-    found = tails.seen(pooled, 40.0)
+    found = tails.seen(pooled, 40.0).shares
     assert found.sum() == pytest.approx(1)
     assert found[10] < 0.001
     assert found[0] > 0.01

@@ -17,14 +17,16 @@ from __future__ import annotations
 
 from sqlpriv.kernel.budget import Price
 from sqlpriv.synth import independent, pooling
-from sqlpriv.synth.adaptive import BETWEEN, LAST, TREES, Rounds, Run, closure, fitted, small
-from sqlpriv.synth.annealing import ROUNDS_PER_COLUMN, anneal
+from sqlpriv.synth.adaptive import TREES
+from sqlpriv.synth.annealing import ROUNDS_PER_COLUMN
 from sqlpriv.synth.asking import Ask, Marginal
-from sqlpriv.synth.cliques import StratumCliques, knowing_zeros
+from sqlpriv.synth.cliques import StratumCliques
 from sqlpriv.synth.independent import modelled
-from sqlpriv.synth.junction import Graph
 from sqlpriv.synth.method import Method, Option, Options, Phase, Space, shared
-from sqlpriv.synth.progress import Progress
+from sqlpriv.synth.separate import separate
+
+SELECTING = 10
+"""One part in this many of a round's price is for choosing, as in the paper."""
 
 
 def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
@@ -53,32 +55,9 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
     several = len(modelled(space.sizes)) > 1
     if several and _is_pooled(space, options):
         return pooling.fit(ask, space, price, options)
-    plan = phases(space, price, options)
-    graph = Graph(space.sizes)
-    ask.report(Progress("measuring one-way marginals", 0, 1))
-    runs = [Run(graph, 0, 0) for _ in range(space.strata)]
-    for question, release in zip(plan[0].marginals, ask.measure(plan[0].marginals), strict=True):
-        for s, run in enumerate(runs):
-            run.learn(question.clique, release, s)
-    for s, run in enumerate(runs):
-        run.model = knowing_zeros(space, graph, space.levels(s))
-        run.model = fitted(run, options["engine"], BETWEEN if several else LAST)
-    if several:
-        _play(ask, runs, plan, options)
-    return tuple(StratumCliques(run.model, run.size) for run in runs if run.model is not None)
-
-
-def _play(ask: Ask, runs: list[Run], plan: tuple[Phase, ...], options: Options) -> None:
-    """Plays a whole AIM in all strata."""
-    ones, rest = plan
-    for run in runs:
-        run.left = rest.price.nano
-        run.step = max(2, (ones.price.nano + rest.price.nano) // rest.rounds)
-    whole = closure([m.clique[0] for m in ones.marginals], options["degree"])
-    candidates = small(whole, runs[0].graph, options["cells"], len(runs))
-    sigma = next(iter(runs[0].sigmas.values())), ones.marginals[0].price
-    rounds = Rounds(ask, runs, candidates, sigma, noise_penalty=True)
-    anneal(rounds, rest.price.nano, options)
+    ones, *others = phases(space, price, options)
+    left = sum(phase.price.nano for phase in others)
+    return separate(ask, space, ones.marginals, left, options, SELECTING)
 
 
 METHOD = Method(

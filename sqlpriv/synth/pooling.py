@@ -1,6 +1,8 @@
 """Pooled strata: a model of the whole population, and what each stratum has of its own.
 
-1. Of the population the one-way marginals are measured, and of every stratum its size.
+1. Of every stratum its size is measured, and of the population the one-way marginals. Where even
+   the smallest stratum is so large that a pool has nothing to tell it (`apart`), each has one-way
+   marginals of its own instead, and goes on by itself (`separate`); steps 2 to 5 fall away.
 2. The noised sizes and the noise alone say how much of what is left the population's model gets
    (`share`), and which strata are large enough to say anything of themselves (`taking_part`). The
    others are merged: they stay what the population's model says of them.
@@ -20,18 +22,18 @@ So with all of the price for the population this is the method without strata, b
 with none of it every stratum by itself; and in between each has what the other measured.
 
 Price. Let p be the price, A the part of steps 1 and 3 that counts the population, B that of 1 and 4
-that counts inside strata, A + B = p. Every stratum's measurements and choices add up to at most B
-(`Run.left` is what it may still spend), and no unit is counted in two strata at more than its bound
-allows, so all strata together cost B: parallel composition, as one norm (`kernel.sensitivity`).
-That is added to A: sequential composition, which holds for prices chosen after earlier answers, as
-the shares are here (Whitehouse, Ramdas, Rogers and Wu 2023, "Fully adaptive composition"; a filter
-stops at p, which the gate is). Steps 2 and 5 look at released numbers only and cost nothing.
+that counts inside strata, A + B = p (B = p where strata go on by themselves). Every stratum's
+measurements and choices add up to at most B (`Run.left` is what it may still spend), and no unit is
+counted in two strata at more than its bound allows, so all strata together cost B: parallel
+composition, as one norm (`kernel.sensitivity`). That is added to A: sequential composition, which
+holds for prices and questions chosen after earlier answers, as they are here (Whitehouse, Ramdas,
+Rogers and Wu 2023, "Fully adaptive composition"; a filter stops at p, which the gate is). Steps 2
+and 5 look at released numbers only and cost nothing.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -39,6 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.kernel.budget import Price
+from sqlpriv.kernel.release import Release
 from sqlpriv.synth import prior
 from sqlpriv.synth.adaptive import BETWEEN, Rounds, Run, closure, fitted, scaled, small
 from sqlpriv.synth.annealing import ROUNDS_PER_COLUMN, anneal
@@ -51,29 +54,21 @@ from sqlpriv.synth.marginals import Floats
 from sqlpriv.synth.method import Options, Phase, Space, shared
 from sqlpriv.synth.progress import Progress
 from sqlpriv.synth.reconciling import reconciled
+from sqlpriv.synth.separate import separate
+from sqlpriv.synth.shares import apart, share, taking_part
 from sqlpriv.synth.strata_sizes import counted, nonnegative
 from sqlpriv.synth.tree import Noisy
 
-OWN = 0.005
-POWER = 0.7
-"""How far strata are from what a good model of the population says of a pair of their columns, as a
-share of their rows, and how the population's share falls with the noise. Both were fitted to census
-rows (examples/papers/synth): the population gets 0.9 at epsilon = 1, where 0.7 and 0.8 were worse,
-and 0.3 at epsilon = 5, where 0.1 and 0.7 were."""
-LEAST, MOST = 0.2, 0.95
-STEPS = 20
-"""Shares are twentieths: one that followed the noised size to the last digit would change the price
-of every later question with each row."""
-ROUNDS = 8
-"""About how many rounds a stratum plays."""
 DEARER = 2.0
 """How many times the rho of a round is that of one that taught nothing: AIM's 4 leaves most of the
 price to a few last rounds, which is worse where a model exists to begin with."""
 SELECTING = 20
 """One part in this many of a round's price is for choosing. A tenth, which is AIM's, errs 4 % more
 (3-way, census rows, strata of SEX x RAC1P at epsilon = 1), and so does a fortieth."""
-TIMES = 5.0
-"""How many standard deviations of a round's noise a stratum must have in rows to take part."""
+SELECTING_APART = 40
+"""The same of strata by themselves. The noise of a choice is 1.25 sqrt(r) over the number of cells,
+in units of what the score already takes off for noise, where measuring costs r times choosing: a
+tenth of it for tables of 80 cells."""
 
 
 @dataclass(frozen=True)
@@ -114,48 +109,27 @@ def phases(space: Space, price: Price) -> tuple[Phase, Phase]:
     size, *each = shared(first, [1.0] * (len(columns) + 1))
     ones = tuple(Marginal((c,), p, pooled=True) for c, p in zip(columns, each, strict=True))
     what = "population, then strata: chosen marginals"
+    name = "one-way marginals, of all or of each stratum"
     return (
-        Phase("population: one-way marginals", "noise", first, 1, (Marginal((), size), *ones)),
+        Phase(name, "noise", first, 1, (Marginal((), size), *ones)),
         Phase(what, "exponential mechanism and noise", rest, nominal),
     )
-
-
-def share(rows: float, sigma: float, sizes: Sequence[int]) -> float:
-    """Returns the part of the price that `pooling = auto` spends on the population.
-
-    The population's model gets better with its price until its noise is below what strata have of
-    their own; from there on what it gains is lost on them. The noise that would be in every pair
-    of columns, were all of them measured for the whole price, is compared with OWN.
-
-    Args:
-        rows: The noised size of the population.
-        sigma: Standard deviation of a count's noise if it had the whole price.
-        sizes: Levels of the columns.
-    """
-    pairs = math.comb(len(sizes), 2)
-    cells = (sum(sizes) ** 2 - sum(n**2 for n in sizes)) / 2 / max(pairs, 1)
-    noise = math.sqrt(2 / math.pi * pairs) * sigma * cells / max(rows, 1.0)
-    wanted = min(max(math.pow(noise / OWN, POWER), LEAST), MOST)
-    return round(wanted * STEPS) / STEPS
 
 
 def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[StratumCliques, ...]:
     """Returns one junction-tree model per stratum. Spends exactly `price`; see the module."""
     ones, rest = phases(space, price)
     ask.report(Progress(ones.name, 0, 1))
-    sizes, *marginals = ask.measure(ones.marginals)
-    layout = Layout(space)
-    everybody = Run(layout.graph, 0, 0)
-    everybody.take(layout.strata, sizes, sizes.values.reshape(layout.strata_sizes))
-    for question, release in zip(ones.marginals[1:], marginals, strict=True):
-        everybody.learn(question.clique, release, 0)
-    everybody.model = knowing_zeros(space, layout.graph, {})
-    everybody.steadied = partial(prior.unrelated, layout.strata, layout.strata_sizes)
-    everybody.model = fitted(everybody, options["engine"], BETWEEN)
-    noise = sizes.sigma, sizes.price
-    population = options["pooling"]
+    size, *questions = ones.marginals
+    layout, (sizes,) = Layout(space), ask.measure([size])
+    noise, population = (sizes.sigma, sizes.price), options["pooling"]
+    levels = [layout.graph.sizes[c] for c in (*layout.columns, *layout.strata)]
+    if population == "auto" and apart(sizes.values, scaled(noise, price), levels):
+        inside = [replace(question, pooled=False) for question in questions]
+        return separate(ask, space, inside, rest.price.nano, options, SELECTING_APART)
+    marginals = ask.measure(questions)
+    everybody = _everybody(layout, sizes, dict(zip(questions, marginals, strict=True)), options)
     if population == "auto":
-        levels = [layout.graph.sizes[c] for c in (*layout.columns, *layout.strata)]
         population = share(everybody.size, scaled(noise, price), levels)
     own = min(round(rest.price.nano * (1 - population)), rest.price.nano - 2)
     part = taking_part(sizes.values.ravel(), noise, own)
@@ -177,13 +151,18 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
     return tuple(StratumCliques(m, m.total, s not in part) for s, m in enumerate(models))
 
 
-def taking_part(sizes: Floats, noise: tuple[float, Price], own: int) -> list[int]:
-    """Returns the strata that have rounds of their own: those whose noised size is TIMES the noise
-    of a round and more."""
-    if own < 2:
-        return []
-    each = scaled(noise, type(noise[1])(max(own // ROUNDS, 1)))
-    return [s for s, n in enumerate(sizes.tolist()) if n >= TIMES * each]
+def _everybody(
+    layout: Layout, sizes: Release, ones: Mapping[Marginal, Release], options: Options
+) -> Run:
+    """Returns the population, of which the sizes of strata and the one-way marginals are known."""
+    run = Run(layout.graph, 0, 0)
+    run.take(layout.strata, sizes, sizes.values.reshape(layout.strata_sizes))
+    for question, release in ones.items():
+        run.learn(question.clique, release, 0)
+    run.model = knowing_zeros(layout.space, layout.graph, {})
+    run.steadied = partial(prior.unrelated, layout.strata, layout.strata_sizes)
+    run.model = fitted(run, options["engine"], BETWEEN)
+    return run
 
 
 def telling(everybody: Run, layout: Layout, sizes: Floats) -> dict[int, NDArray[np.bool_]]:

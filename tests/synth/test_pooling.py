@@ -11,7 +11,7 @@ from test_mst import NAMES, dependence, table
 
 from sqlpriv.errors import DataError
 from sqlpriv.kernel.budget import Epsilon, Rho
-from sqlpriv.synth import pooling, prior, shrinkage
+from sqlpriv.synth import pooling, prior, shares, shrinkage
 from sqlpriv.synth.adaptive import Run
 from sqlpriv.synth.cliques import conditioned, given
 from sqlpriv.synth.junction import Graph
@@ -96,22 +96,46 @@ def test_a_large_stratum_goes_its_own_way():
 
 def test_the_population_gets_less_where_noise_is_small():
     """Its share falls as rows grow or noise shrinks, within its ends."""
-    shares = [pooling.share(160_000, sigma, (5,) * 10) for sigma in (0.01, 1.0, 2.0, 4.0, 100.0)]
-    assert shares == sorted(shares)
-    assert shares[0] == pooling.LEAST
-    assert shares[-1] == pooling.MOST
-    assert shares[1:4] == [0.3, 0.45, 0.75]
+    found = [shares.share(160_000, sigma, (5,) * 10) for sigma in (0.01, 1.0, 2.0, 4.0, 100.0)]
+    assert found == sorted(found)
+    assert found[0] == shares.LEAST
+    assert found[-1] == shares.MOST
+    assert found[1:4] == [0.3, 0.45, 0.75]
     more_rows, more_levels = (320_000, 2.0, (5,) * 10), (160_000, 2.0, (9,) * 10)
-    assert pooling.share(*more_rows) < shares[2] < pooling.share(*more_levels)
-    assert pooling.share(-50, 1.0, (5, 5)) == pooling.MOST
+    assert shares.share(*more_rows) < found[2] < shares.share(*more_levels)
+    assert shares.share(-50, 1.0, (5, 5)) == shares.MOST
+
+
+def test_only_where_every_stratum_is_large_do_all_go_by_themselves():
+    """45 pairs of 25 cells: at sigma = 1 the noise of all pairs is 134 rows, .005 of 26,760."""
+    assert shares.apart(np.array([26_800.0, 1e6]), 1.0, (5,) * 10)
+    assert not shares.apart(np.array([26_700.0, 1e6]), 1.0, (5,) * 10)
+    assert not shares.apart(np.array([-4.0, 1e9]), 1.0, (5,) * 10)
+
+
+@pytest.mark.parametrize("price", [Rho(10**11 + 3), Epsilon(10**12 + 7)])
+@pytest.mark.parametrize("bounds", [{}, {"groups_per_unit": 2}])
+def test_where_noise_is_nothing_nobody_is_asked_of_the_population(price, bounds):
+    """Every question is of strata, and each pays the whole price to the nano. Twins: a share that
+    is given is spent on the population, and so is one where a stratum is small."""
+
+    def inside(small: int, share: object) -> bool:
+        gate, out = made(people(4_000, small), price, bounds, pooling=share)
+        assert gate.spent == price.nano
+        assert dependence(out.table, "a", "b") > 0.5
+        return all(m.query.strata for m in gate.asked)
+
+    assert inside(2_000, "auto")
+    assert not inside(2_000, 0.3)
+    assert not inside(1, "auto")
 
 
 def test_who_takes_part():
     """A round of 8 for 8e6 nano has sigma 1 / sqrt(2 * 0.001) = 22.4: five times that is 111.8."""
     noise = 1.0, Rho(500_000_000)
     sizes = np.array([111.0, 112.0, -4.0, 1e6])
-    assert pooling.taking_part(sizes, noise, 8_000_000) == [1, 3]
-    assert pooling.taking_part(sizes, noise, 1) == []
+    assert shares.taking_part(sizes, noise, 8_000_000) == [1, 3]
+    assert shares.taking_part(sizes, noise, 1) == []
 
 
 def world(seed: int) -> np.ndarray:

@@ -1,0 +1,55 @@
+"""Strata by themselves: one-way marginals of each, then AIM's rounds in each.
+
+What the strata ask together costs what one of them asks: they are disjoint (parallel composition;
+`kernel.sensitivity` bounds what a unit of several strata adds).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlpriv.synth.adaptive import BETWEEN, LAST, Rounds, Run, closure, fitted, small
+from sqlpriv.synth.annealing import ROUNDS_PER_COLUMN, anneal
+from sqlpriv.synth.asking import Ask, Marginal
+from sqlpriv.synth.cliques import StratumCliques, knowing_zeros
+from sqlpriv.synth.junction import Graph
+from sqlpriv.synth.method import Options, Space
+from sqlpriv.synth.progress import Progress
+
+
+def separate(
+    ask: Ask,
+    space: Space,
+    ones: Sequence[Marginal],
+    left: int,
+    options: Options,
+    selecting: int,
+) -> tuple[StratumCliques, ...]:
+    """Returns one junction-tree model per stratum; spends the price of `ones` and `left`.
+
+    Args:
+        ask: The gate.
+        space: Levels of columns and strata.
+        ones: The one-way marginals, at least one; none of them of the population.
+        left: What the rounds may spend, in nano; 0 where there is one column only.
+        options: Of AIM.
+        selecting: One part in this many of a round's price is for choosing.
+    """
+    several, graph = len(ones) > 1, Graph(space.sizes)
+    ask.report(Progress("measuring one-way marginals", 0, 1))
+    whole = left + sum(question.price.nano for question in ones)
+    step = max(2, whole // (ROUNDS_PER_COLUMN * len(ones)))
+    runs = [Run(graph, left, step) for _ in range(space.strata)]
+    for question, release in zip(ones, ask.measure(ones), strict=True):
+        for s, run in enumerate(runs):
+            run.learn(question.clique, release, s)
+    for s, run in enumerate(runs):
+        run.model = knowing_zeros(space, graph, space.levels(s))
+        run.model = fitted(run, options["engine"], BETWEEN if several else LAST)
+    if several:
+        workload = closure([m.clique[0] for m in ones], options["degree"])
+        candidates = small(workload, graph, options["cells"], len(runs))
+        noise = next(iter(runs[0].sigmas.values())), ones[0].price
+        rounds = Rounds(ask, runs, candidates, noise, noise_penalty=True, selecting=selecting)
+        anneal(rounds, left, options)
+    return tuple(StratumCliques(run.model, run.size) for run in runs if run.model is not None)

@@ -32,6 +32,8 @@ BETWEEN = Effort(steps=20, gain=1e-2)
 """Between rounds a model need only be good enough to tell which marginal it knows worst."""
 LAST = Effort(steps=300, gain=1e-3)
 """The model that rows are drawn from."""
+SELECTING = 10
+"""One part in this many of a round's price is for choosing, as AIM's authors have it."""
 MOST_CANDIDATES = 1_000
 MOST_TABLE = 20_000
 TREES = (
@@ -154,7 +156,7 @@ class Rounds:
     sigma: tuple[float, Price]
     noise_penalty: bool
     pooled: bool = False
-    selecting: int = 10
+    selecting: int = SELECTING
     begun: bool = False
 
     def noise(self, price: Price) -> float:

@@ -17,16 +17,13 @@ from __future__ import annotations
 
 from sqlpriv.kernel.budget import Price
 from sqlpriv.synth import independent, pooling
-from sqlpriv.synth.adaptive import TREES
+from sqlpriv.synth.adaptive import SELECTING, TREES
 from sqlpriv.synth.annealing import ROUNDS_PER_COLUMN
 from sqlpriv.synth.asking import Ask, Marginal
 from sqlpriv.synth.cliques import StratumCliques
 from sqlpriv.synth.independent import modelled
 from sqlpriv.synth.method import Method, Option, Options, Phase, Space, shared
 from sqlpriv.synth.separate import separate
-
-SELECTING = 10
-"""One part in this many of a round's price is for choosing, as in the paper."""
 
 
 def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:

@@ -166,8 +166,8 @@ Errors of pooled strata over those of the better one of no strata and plain stra
 {_ratios(trials, "error_3way", "auto")}
 
 Two large strata have nothing to gain from a pool: of SEX at ε = 5 `auto` makes none, and gives a
-fortieth of a round to choosing. Twelve more runs of either way were made, which are not in the
-tables: parity 0.92 ± 0.08, 3-way 0.98 ± 0.04; of all seventeen, 0.93 ± 0.06 and 1.00 ± 0.03.
+fortieth of a round to choosing. Twelve more runs of either way (`--runs 17` makes them) are not in
+the tables: parity 0.92 ± 0.08, 3-way 0.98 ± 0.04; of all seventeen, 0.93 ± 0.06 and 1.00 ± 0.03.
 
 {sections}
 

@@ -17,7 +17,7 @@ from pyarrow import flight
 
 from sqlpriv.errors import Error, PermissionDenied
 from sqlpriv.interfaces.server.audit import Audit
-from sqlpriv.interfaces.server.faults import to_flight
+from sqlpriv.interfaces.server.faults import guarded
 from sqlpriv.users import DENIED, Doorkeeper, User
 
 COOKIE = "arrow_flight_session_id"
@@ -58,18 +58,15 @@ class Door(flight.ServerMiddlewareFactory):  # type: ignore[misc]  # pyarrow shi
     def __init__(self, keeper: Doorkeeper, audit: Audit) -> None:
         self._keeper, self._audit = keeper, audit
 
+    @guarded
     def start_call(self, info: flight.CallInfo, headers: Headers) -> Caller:
-        """Returns who calls. Raises FlightUnauthenticatedError where that is nobody, and never what
-        is not Flight's own, of which strangers would be sent the traceback."""
+        """Returns who calls. Raises FlightUnauthenticatedError where that is nobody."""
         try:
             return self._caller(info.method == flight.FlightMethod.HANDSHAKE, headers)
         except (Error, ValueError) as error:
             known = isinstance(error, PermissionDenied)
             self._audit.write("denied", reason=DENIED if known else "the headers cannot be read")
-            fault: flight.FlightError = flight.FlightUnauthenticatedError(DENIED)
-        except Exception as error:
-            fault = to_flight(error)
-        raise fault  # out here, with no context
+        raise flight.FlightUnauthenticatedError(DENIED)  # out here, with no context
 
     def _caller(self, handshake: bool, headers: Headers) -> Caller:
         scheme, _, shown = _text(headers, "authorization").partition(" ")

@@ -1,32 +1,54 @@
 """AIM's schedule: rounds that get dearer where they taught no more than noise would have.
 
 McKenna, Mullins, Sheldon and Miklau 2022 (arXiv:2201.12677), Algorithms 2 and 3. It is for
-ROUNDS_PER_COLUMN rounds a column and ends long before. Where the model moved no more than noise
-would have moved it, its stratum's next round costs four times as much (half the noise, twice the
-epsilon of the choice; twice as much of pure epsilon), and a stratum that could not pay two more
-rounds spends all that it has left on the next one.
+sixteen rounds a column and ends long before. Where the model moved no more than noise would have
+moved it, its stratum's next round costs four times as much (half the noise, twice the epsilon of
+the choice; twice as much of pure epsilon), and a stratum that could not pay two more rounds spends
+all that it has left on the next one. A `Schedule` has these numbers.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from sqlpriv.kernel.budget import Rho
-from sqlpriv.synth.adaptive import BETWEEN, LAST, Chosen, Rounds, fitted
+from sqlpriv.synth.adaptive import BETWEEN, LAST, SELECTING, Chosen, Rounds, fitted
 from sqlpriv.synth.method import Options
 from sqlpriv.synth.progress import Progress
 
-ROUNDS_PER_COLUMN = 16
+
+@dataclass(frozen=True)
+class Schedule:
+    """How a price is spent on rounds.
+
+    Args:
+        rounds: How many for each column could be paid if none got dearer.
+        dearer: How many times the rho of a round is that of one that taught nothing.
+        selecting: One part in this many of a round's price is for choosing.
+    """
+
+    rounds: int = 16
+    dearer: float = 4.0
+    selecting: int = SELECTING
+
+    def step(self, price: int, columns: int) -> int:
+        """Returns the price of the first round, in nano."""
+        return max(2, price // (self.rounds * columns))
+
+
+AIMS = Schedule()
+"""As the paper has it."""
 
 
 def anneal(
     rounds: Rounds,
     whole: int,
     options: Options,
+    dearer: float,
     later: int = 0,
-    dearer: float = 4.0,
 ) -> None:
     """Plays rounds until every stratum has spent what it had.
 
@@ -35,8 +57,8 @@ def anneal(
         whole: The price, in nano, at which junction trees may have all their cells; before, they
             may have the share that is spent.
         options: `cells` and `engine`.
-        later: What will be left of `whole` when these rounds are played.
         dearer: How many times the rho of a round is that of one that moved nothing.
+        later: What will be left of `whole` when these rounds are played.
     """
     runs, begun = rounds.runs, max(run.left for run in rounds.runs)
     of = "population: " if rounds.pooled else ""

@@ -44,7 +44,7 @@ from sqlpriv.kernel.budget import Price
 from sqlpriv.kernel.release import Release
 from sqlpriv.synth import prior
 from sqlpriv.synth.adaptive import BETWEEN, Rounds, Run, closure, fitted, scaled, small
-from sqlpriv.synth.annealing import ROUNDS_PER_COLUMN, anneal
+from sqlpriv.synth.annealing import Schedule, anneal
 from sqlpriv.synth.asking import Ask, Marginal
 from sqlpriv.synth.clique_model import CliqueModel
 from sqlpriv.synth.cliques import StratumCliques, conditioned, given, knowing_zeros
@@ -59,16 +59,16 @@ from sqlpriv.synth.shares import apart, share, taking_part
 from sqlpriv.synth.strata_sizes import counted, nonnegative
 from sqlpriv.synth.tree import Noisy
 
-DEARER = 2.0
-"""How many times the rho of a round is that of one that taught nothing: AIM's 4 leaves most of the
-price to a few last rounds, which is worse where a model exists to begin with."""
-SELECTING = 20
-"""One part in this many of a round's price is for choosing. A tenth, which is AIM's, errs 4 % more
-(3-way, census rows, strata of SEX x RAC1P at epsilon = 1), and so does a fortieth."""
-SELECTING_APART = 40
-"""The same of strata by themselves. The noise of a choice is 1.25 sqrt(r) over the number of cells,
-in units of what the score already takes off for noise, where measuring costs r times choosing: a
-tenth of it for tables of 80 cells."""
+POOLED = Schedule(dearer=2.0, selecting=20)
+"""AIM's 4 leaves most of the price to a few last rounds, which is worse where a model exists to
+begin with. Choosing for a tenth, which is AIM's, errs 4 % more (3-way, census rows, strata of SEX x
+RAC1P at epsilon = 1), and so does a fortieth."""
+APART = Schedule(rounds=32, dearer=2.0, selecting=40)
+"""Of strata by themselves: so large beside the noise that cheap rounds tell them much, and more of
+them more. With 16 of them, or 4 for 2, 3-way errors were a tenth larger (census rows, SEX at
+epsilon = 5). The noise of a choice is 1.25 sqrt(r) over the number of cells, in units of what the
+score already takes off for noise, where measuring costs r times choosing: a tenth of it for tables
+of 80 cells."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Layout:
 def phases(space: Space, price: Price) -> tuple[Phase, Phase]:
     """Returns what is measured first, and the rounds, whose shares depend on it."""
     columns = modelled(space.sizes)
-    nominal = ROUNDS_PER_COLUMN * (len(columns) + 1)
+    nominal = POOLED.rounds * (len(columns) + 1)
     measured = 0.9 * (len(columns) + 1)
     first, rest = shared(price, [measured, nominal - measured])
     shared(rest, [1.0, 1.0])  # refuses what cannot pay for choosing and measuring
@@ -126,7 +126,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
     levels = [layout.graph.sizes[c] for c in (*layout.columns, *layout.strata)]
     if population == "auto" and apart(sizes.values, scaled(noise, price), levels):
         inside = [replace(question, pooled=False) for question in questions]
-        return separate(ask, space, inside, rest.price.nano, options, SELECTING_APART)
+        return separate(ask, space, inside, rest.price.nano, options, APART)
     marginals = ask.measure(questions)
     everybody = _everybody(layout, sizes, dict(zip(questions, marginals, strict=True)), options)
     if population == "auto":
@@ -245,7 +245,7 @@ class _Playing:
     ) -> None:
         """Plays the rounds of the population, or of all strata that have something left."""
         for run in runs:
-            run.step = max(2, run.left // (ROUNDS_PER_COLUMN * len(columns)))
+            run.step = POOLED.step(run.left, len(columns))
         strata = sum(run.left > 0 for run in runs)
         whole = closure(columns, self.options["degree"])
         candidates = small(whole, self.layout.graph, self.options["cells"], strata)
@@ -256,9 +256,9 @@ class _Playing:
             noise,
             noise_penalty=True,
             pooled=pooled,
-            selecting=SELECTING,
+            selecting=POOLED.selecting,
         )
-        anneal(rounds, self.price.nano, self.options, later, DEARER)
+        anneal(rounds, self.price.nano, self.options, POOLED.dearer, later)
 
 
 def _reconcile(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlpriv.synth.adaptive import BETWEEN, LAST, Rounds, Run, closure, fitted, small
-from sqlpriv.synth.annealing import ROUNDS_PER_COLUMN, anneal
+from sqlpriv.synth.annealing import Schedule, anneal
 from sqlpriv.synth.asking import Ask, Marginal
 from sqlpriv.synth.cliques import StratumCliques, knowing_zeros
 from sqlpriv.synth.junction import Graph
@@ -23,7 +23,7 @@ def separate(
     ones: Sequence[Marginal],
     left: int,
     options: Options,
-    selecting: int,
+    schedule: Schedule,
 ) -> tuple[StratumCliques, ...]:
     """Returns one junction-tree model per stratum; spends the price of `ones` and `left`.
 
@@ -33,12 +33,12 @@ def separate(
         ones: The one-way marginals, at least one; none of them of the population.
         left: What the rounds may spend, in nano; 0 where there is one column only.
         options: Of AIM.
-        selecting: One part in this many of a round's price is for choosing.
+        schedule: Of the rounds.
     """
     several, graph = len(ones) > 1, Graph(space.sizes)
     ask.report(Progress("measuring one-way marginals", 0, 1))
     whole = left + sum(question.price.nano for question in ones)
-    step = max(2, whole // (ROUNDS_PER_COLUMN * len(ones)))
+    step = schedule.step(whole, len(ones))
     runs = [Run(graph, left, step) for _ in range(space.strata)]
     for question, release in zip(ones, ask.measure(ones), strict=True):
         for s, run in enumerate(runs):
@@ -50,6 +50,7 @@ def separate(
         workload = closure([m.clique[0] for m in ones], options["degree"])
         candidates = small(workload, graph, options["cells"], len(runs))
         noise = next(iter(runs[0].sigmas.values())), ones[0].price
-        rounds = Rounds(ask, runs, candidates, noise, noise_penalty=True, selecting=selecting)
-        anneal(rounds, left, options)
+        share = schedule.selecting
+        rounds = Rounds(ask, runs, candidates, noise, noise_penalty=True, selecting=share)
+        anneal(rounds, left, options, schedule.dearer)
     return tuple(StratumCliques(run.model, run.size) for run in runs if run.model is not None)

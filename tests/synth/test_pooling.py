@@ -13,6 +13,7 @@ from sqlpriv.errors import DataError
 from sqlpriv.kernel.budget import Epsilon, Rho
 from sqlpriv.synth import pooling, prior, shares, shrinkage
 from sqlpriv.synth.adaptive import Run
+from sqlpriv.synth.annealing import AIMS
 from sqlpriv.synth.cliques import conditioned, given
 from sqlpriv.synth.junction import Graph
 from sqlpriv.synth.method import Space
@@ -128,6 +129,21 @@ def test_where_noise_is_nothing_nobody_is_asked_of_the_population(price, bounds)
     assert inside(2_000, "auto")
     assert not inside(2_000, 0.3)
     assert not inside(1, "auto")
+
+
+@pytest.mark.parametrize(("share", "schedule"), [("auto", pooling.APART), (0, AIMS)])
+def test_rounds_of_strata_by_themselves_cost_what_their_schedule_says(share, schedule):
+    """The first is a part of the price, those that follow it powers of `dearer` times that, up to
+    the last one of each stratum; a share of each is for choosing. Either case is the other's twin:
+    their first rounds cost twice as much, or half."""
+    price = Rho(10**11)
+    gate, _ = made(people(4_000, 2_000), price, pooling=share)
+    paid = [m.price.nano for m in gate.asked if len(m.query.keys) > 1]
+    step = schedule.step(price.nano, len(NAMES))
+    assert paid[0] == pytest.approx(step * (1 - 1 / schedule.selecting), rel=0.02)
+    powers = np.log(np.array(paid) / paid[0]) / np.log(schedule.dearer)
+    assert np.sum(np.abs(powers - np.rint(powers)) > 1e-3) <= 2  # the last of two strata
+    assert {*range(3)} <= {*np.rint(powers).astype(int)}
 
 
 def test_who_takes_part():

@@ -19,6 +19,7 @@ import pyarrow as pa
 from sqlpriv.errors import OperationalError, ProgrammingError, VaultBusy
 from sqlpriv.kernel.contract import Categories, Column, Interval, TableContract
 from sqlpriv.kernel.literals import literal, name
+from sqlpriv.umask import as_private_as
 
 _TRANSACTION = re.compile(r"\s*(begin|start|commit|end|rollback|abort)\b", re.IGNORECASE)
 Parameters = Sequence[Any] | Mapping[str, Any] | None
@@ -28,7 +29,8 @@ class OwnerEngine:
     """The vault, opened for writing while the owner runs plain SQL, and let go before a query.
 
     What does not fit into memory goes beside it, into a folder that nobody else may enter. What a
-    crash left in such folders, whoever read or wrote, is removed.
+    crash left in such folders, whoever read or wrote, is removed. Files that statements make, the
+    log of what is written among them, are for the same eyes as the vault.
 
     Args:
         vault: The DuckDB file; made, for its owner's eyes alone (0600), if there is none.
@@ -51,8 +53,9 @@ class OwnerEngine:
         """
         engine = self._open()
         try:
-            rows = engine.sql(text, params=parameters or None)
-            found: pa.Table | None = None if rows is None else rows.to_arrow_table()
+            with as_private_as(self.vault):
+                rows = engine.sql(text, params=parameters or None)
+                found: pa.Table | None = None if rows is None else rows.to_arrow_table()
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from error
         if match := _TRANSACTION.match(text):
@@ -69,7 +72,8 @@ class OwnerEngine:
             return False
         if self._in_transaction:
             raise OperationalError("a transaction is open on the vault; COMMIT or ROLLBACK first")
-        self._duckdb.close()
+        with as_private_as(self.vault):
+            self._duckdb.close()
         self._duckdb = None
         with suppress(OSError):
             self._spills.rmdir()
@@ -94,11 +98,32 @@ class OwnerEngine:
     def _spills(self) -> Path:
         return self.vault.with_name(f"{self.vault.name}.tmp")
 
+    def _make_spills(self) -> None:
+        """Makes the folder that rows may spill into, which nobody else may enter; where no folder
+        can be made, nothing spills.
+
+        Raises:
+            OperationalError: Somebody else has made one by that name.
+        """
+        of_readers = self.vault.parent.glob(f"{escape(self.vault.name)}.spill*.tmp")
+        for left in (self._spills, *of_readers):  # by a crash: nobody reads while we write
+            rmtree(left, ignore_errors=True)
+        try:
+            self._spills.mkdir(0o700)
+        except FileExistsError as error:
+            self.release()
+            raise OperationalError(
+                f"{self._spills} is not ours to use; remove it, or move the vault to a folder that"
+                " nobody else may write"
+            ) from error
+        except OSError:
+            pass
+
     def _open(self) -> duckdb.DuckDBPyConnection:
         if self._duckdb is None:
-            new = not self.vault.exists()
             try:
-                self._duckdb = duckdb.connect(str(self.vault))
+                with as_private_as(self.vault):
+                    self._duckdb = duckdb.connect(str(self.vault))
             except duckdb.Error as error:
                 said = str(error).lower()
                 if any(word in said for word in VaultBusy.SIGNS):
@@ -106,13 +131,7 @@ class OwnerEngine:
                         f"the vault {self.vault.name} is in use; close the other sessions first"
                     ) from error
                 raise OperationalError(str(error)) from error
-            if new:
-                self.vault.chmod(0o600)
-            of_readers = self.vault.parent.glob(f"{escape(self.vault.name)}.spill*.tmp")
-            for left in (self._spills, *of_readers):  # by a crash: nobody reads while we write
-                rmtree(left, ignore_errors=True)
-            with suppress(OSError):  # where no folder can be made, nothing spills
-                self._spills.mkdir(0o700)
+            self._make_spills()
             self._duckdb.execute(f"SET temp_directory = {literal(str(self._spills))}")
             if not self._files:
                 self._duckdb.execute("SET enable_external_access = false")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -354,6 +355,26 @@ def test_a_new_vault_is_for_its_owners_eyes_alone(tmp_path: Path) -> None:
     assert {found[f"made.{end}"] for end in ("duckdb", "ledger", "ledger.mark")} == {0o600}
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
+def test_what_is_written_is_for_the_same_eyes_as_the_vault(vault: Path, mode: int) -> None:
+    """Rows are in DuckDB's log first, which it makes for all to read (the twin), and in whatever
+    file the owner copies them to."""
+    log, copy = vault.with_name(f"{vault.name}.wal"), vault.with_name("copy.csv")
+    before = os.umask(0o022)
+    try:
+        vault.chmod(0o600)
+        with duckdb.connect(str(vault)) as plain:
+            plain.execute("INSERT INTO secrets VALUES (2)")
+            assert stat.S_IMODE(log.stat().st_mode) == 0o644
+        vault.chmod(mode)
+        with Session(vault, role="owner") as owner:
+            owner.execute(f"INSERT INTO secrets VALUES (3); COPY secrets TO '{copy}'")
+            assert {stat.S_IMODE(path.stat().st_mode) for path in (log, copy)} == {mode}
+            assert os.umask(0o022) == 0o022
+    finally:
+        os.umask(before)
+
+
 def test_nobody_else_may_look_at_what_spills_while_an_owner_writes(vault: Path) -> None:
     spills = vault.with_name(f"{vault.name}.tmp")
     spills.mkdir(0o755)  # a crash's, of DuckDB itself
@@ -364,6 +385,16 @@ def test_nobody_else_may_look_at_what_spills_while_an_owner_writes(vault: Path) 
         assert stat.S_IMODE(spills.stat().st_mode) == 0o700
         assert [*spills.iterdir()] == []
     assert not spills.exists()
+
+
+def test_an_owner_spills_into_no_folder_of_others(vault: Path, tmp_path: Path) -> None:
+    spills = vault.with_name(f"{vault.name}.tmp")
+    spills.symlink_to(tmp_path, target_is_directory=True)  # what others made cannot be removed
+    with Session(vault, role="owner") as owner:
+        with pytest.raises(OperationalError, match="is not ours to use; remove it"):
+            owner.execute("INSERT INTO secrets VALUES (2)")
+        spills.unlink()
+        owner.execute("INSERT INTO secrets VALUES (2)")
 
 
 def test_what_a_crash_left_of_spilled_rows_goes_when_an_owner_writes(vault: Path) -> None:

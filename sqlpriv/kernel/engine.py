@@ -5,6 +5,8 @@ process has one engine for each vault, attached once for all who read at a time:
 descriptor of a file gives up all POSIX locks that the process has on it, DuckDB's among them.
 Claim: what does not fit into memory, rows among it, goes into a folder of this process that nobody
 else may enter (DuckDB makes files that all may read); what is left in it goes when nobody reads.
+Where others may write beside the vault, a folder or link of theirs by that name is not taken for
+ours: the vault is not opened.
 """
 
 import hashlib
@@ -59,11 +61,11 @@ def attach(vault: Path, macros: str = "") -> tuple[Engine, duckdb.DuckDBPyConnec
         try:
             engine = _engine(vault)
             if not engine.readers:
-                engine.main.execute("DETACH DATABASE IF EXISTS vault")
                 engine.fingerprint = fingerprint(vault)
-                engine.main.execute(_attaching(vault))
-                with suppress(OSError):  # where we may make no folder, DuckDB may not either
-                    engine.spills.mkdir(0o700)
+                rmtree(engine.spills, ignore_errors=True)  # of a crash of the same number
+                if os.path.lexists(engine.spills) or os.access(engine.spills.parent, os.W_OK):
+                    engine.spills.mkdir(0o700)  # or else DuckDB may make none either
+                engine.main.execute(f"DETACH DATABASE IF EXISTS vault; {_attaching(vault)}")
             connection = engine.main.cursor().execute(f"USE vault; {macros}")
             engine.readers.add(connection)
             if fingerprint(vault) == engine.fingerprint:  # else another file has its name now

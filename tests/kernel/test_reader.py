@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from vaults import write
 
-from sqlpriv.errors import ReadFailed, VaultBusy
+from sqlpriv.errors import OperationalError, ReadFailed, VaultBusy
 from sqlpriv.kernel import engine
 from sqlpriv.kernel import reader as reader_module
 from sqlpriv.kernel.contract import Type
@@ -266,6 +266,25 @@ def test_duckdb_lets_others_look_at_what_it_spills(tmp_path: Path) -> None:
         plain.execute(f"SET temp_directory = '{spilled}'; {SPILLING}")
         assert mode(spilled) == 0o755
         assert {mode(path) for path in spilled.iterdir()} == {0o644}
+
+
+def test_a_folder_of_others_is_not_taken_for_our_own(vault: Path, tmp_path: Path) -> None:
+    """Whoever may write beside the vault could have made it. What a crash left goes."""
+    with Reader(vault) as opened:
+        spills = opened._engine.spills
+    others = tmp_path / "others"
+    others.mkdir()
+    spills.symlink_to(others, target_is_directory=True)  # what others made cannot be removed
+    with pytest.raises(OperationalError, match="cannot be opened"):
+        Reader(vault)
+    assert wrote(vault)
+    spills.unlink()
+    spills.mkdir(0o755)
+    (spills / "rows").touch()
+    with Reader(vault) as opened:
+        assert mode(spills) == 0o700
+        assert [*spills.iterdir()] == []
+    assert not spills.exists()
 
 
 def broken(opened: Reader) -> None:

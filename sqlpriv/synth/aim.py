@@ -18,7 +18,7 @@ from __future__ import annotations
 from sqlpriv.kernel.budget import Price
 from sqlpriv.synth import independent, pooling
 from sqlpriv.synth.adaptive import TREES
-from sqlpriv.synth.annealing import AIMS
+from sqlpriv.synth.annealing import AIM
 from sqlpriv.synth.asking import Ask, Marginal
 from sqlpriv.synth.cliques import StratumCliques
 from sqlpriv.synth.independent import modelled
@@ -33,7 +33,7 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
         return independent.phases(space, price, options)
     if _is_pooled(space, options):
         return pooling.phases(space, price)
-    nominal = AIMS.rounds * len(columns)
+    nominal = AIM.rounds * len(columns)
     first, rest = shared(price, [0.9 * len(columns), nominal - 0.9 * len(columns)])
     shares = shared(first, [1.0] * len(columns))
     ones = tuple(Marginal((c,), p) for c, p in zip(columns, shares, strict=True))
@@ -54,7 +54,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
         return pooling.fit(ask, space, price, options)
     ones, *others = phases(space, price, options)
     left = sum(phase.price.nano for phase in others)
-    return separate(ask, space, ones.marginals, left, options, AIMS)
+    return separate(ask, space, ones.marginals, left, options, AIM)
 
 
 METHOD = Method(

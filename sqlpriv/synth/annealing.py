@@ -39,7 +39,7 @@ class Schedule:
         return max(2, price // (self.rounds * columns))
 
 
-AIMS = Schedule()
+AIM = Schedule()
 """As the paper has it."""
 
 

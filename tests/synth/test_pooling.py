@@ -13,7 +13,7 @@ from sqlpriv.errors import DataError
 from sqlpriv.kernel.budget import Epsilon, Rho
 from sqlpriv.synth import pooling, prior, shares, shrinkage
 from sqlpriv.synth.adaptive import Run
-from sqlpriv.synth.annealing import AIMS
+from sqlpriv.synth.annealing import AIM
 from sqlpriv.synth.cliques import conditioned, given
 from sqlpriv.synth.junction import Graph
 from sqlpriv.synth.method import Space
@@ -131,7 +131,7 @@ def test_where_noise_is_nothing_nobody_is_asked_of_the_population(price, bounds)
     assert not inside(1, "auto")
 
 
-@pytest.mark.parametrize(("share", "schedule"), [("auto", pooling.APART), (0, AIMS)])
+@pytest.mark.parametrize(("share", "schedule"), [("auto", pooling.APART), (0, AIM)])
 def test_rounds_of_strata_by_themselves_cost_what_their_schedule_says(share, schedule):
     """The first is a part of the price, those that follow it powers of `dearer` times that, up to
     the last one of each stratum; a share of each is for choosing. Either case is the other's twin:

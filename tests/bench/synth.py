@@ -80,7 +80,8 @@ LEVELS = {
     },
 }  # fmt: skip
 SQL = {"census": CENSUS, "adult": ADULT, "wide": WIDE}
-STRATA = {"": (), "sex": ("SEX",), "both": ("SEX", "RAC1P")}
+RACE = {"census": "RAC1P", "adult": "race", "wide": "RAC1P"}
+STRATA = ("", "sex", "both")
 STATEMENT = (
     "CREATE OR REPLACE SYNTHETIC TABLE made AS SELECT {columns} FROM people{strata}"
     " USING {method} OPTIONS (epsilon = {epsilon}{options})"
@@ -172,9 +173,13 @@ def compiled(folder: Path) -> dict[str, str]:
     return environment
 
 
+def columns_of(strata: str, data: str) -> tuple[str, ...]:
+    return {"": (), "sex": ("SEX",), "both": ("SEX", RACE[data])}[strata]
+
+
 def measured(vault: Path, data: str, method: str, epsilon: float, strata: str, options: str) -> Any:
     """One row of the table: the statement runs in a process of its own."""
-    by = f" STRATIFY BY {', '.join(STRATA[strata])}" if strata else ""
+    by = f" STRATIFY BY {', '.join(columns_of(strata, data))}" if strata else ""
     statement = STATEMENT.format(
         columns=", ".join(f'"{name}"' for name in LEVELS[data]), strata=by, method=method,
         epsilon=epsilon, options=f", {options}" if options else "",
@@ -183,7 +188,7 @@ def measured(vault: Path, data: str, method: str, epsilon: float, strata: str, o
     paths = ":".join([str(TESTS), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": paths, **compiled(vault.parent)}
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, env=environment, check=True)
-    inside = STRATA["both"] if data == "census" else ()
+    inside = columns_of("both", data) if data == "census" else ()
     found = json.loads(done.stdout)
     return found | (errors(vault, data, inside) if data != "wide" else errors_of_pairs(vault))
 
@@ -193,7 +198,7 @@ def main() -> None:
     parser.add_argument("--data", default="census", choices=list(SQL))
     parser.add_argument("--methods", nargs="*", default=["independent", "mst", "mwem", "aim"])
     parser.add_argument("--epsilons", nargs="*", type=float, default=[1.0])
-    parser.add_argument("--strata", nargs="*", default=["", "both"])
+    parser.add_argument("--strata", nargs="+", choices=STRATA, default=["", "both"])
     parser.add_argument("--options", default="", help="more OPTIONS, as in SQL")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--vault", type=Path, help=argparse.SUPPRESS)

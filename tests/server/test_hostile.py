@@ -197,6 +197,19 @@ def test_strangers_learn_nothing_of_an_error_at_the_door(served, monkeypatch):
         assert word not in str(told.value)
 
 
+def test_who_cannot_be_looked_up_is_not_told_that_they_are_nobody(served, monkeypatch):
+    """Nor is the owner, in the audit."""
+
+    def busy(*_):
+        raise sqlpriv.OperationalError("the ledger cannot be used just now")
+
+    monkeypatch.setattr(users.Doorkeeper, "bearer", busy)
+    client, options = served.flight()
+    with pytest.raises(flight.FlightServerError, match="cannot be used just now"):
+        list(client.list_actions(options))
+    assert "denied" not in served.vault.with_suffix(".audit").read_text()
+
+
 def test_long_errors_in_any_script_arrive(served):
     sql = "SELECT " + "ж" * 5_000 + " FROM made"
     with pytest.raises(sqlpriv.ProgrammingError, match="ж"):

@@ -15,7 +15,7 @@ from http.cookies import CookieError, SimpleCookie
 
 from pyarrow import flight
 
-from sqlpriv.errors import Error, PermissionDenied
+from sqlpriv.errors import Error, OperationalError, PermissionDenied
 from sqlpriv.interfaces.server.audit import Audit
 from sqlpriv.interfaces.server.faults import guarded
 from sqlpriv.users import DENIED, Doorkeeper, User
@@ -60,9 +60,12 @@ class Door(flight.ServerMiddlewareFactory):  # type: ignore[misc]  # pyarrow shi
 
     @guarded
     def start_call(self, info: flight.CallInfo, headers: Headers) -> Caller:
-        """Returns who calls. Raises FlightUnauthenticatedError where that is nobody."""
+        """Returns who calls. Raises FlightUnauthenticatedError where that is nobody, and
+        FlightServerError where it cannot be looked up just now."""
         try:
             return self._caller(info.method == flight.FlightMethod.HANDSHAKE, headers)
+        except OperationalError:
+            raise
         except (Error, ValueError) as error:
             known = isinstance(error, PermissionDenied)
             self._audit.write("denied", reason=DENIED if known else "the headers cannot be read")

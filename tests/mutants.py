@@ -74,6 +74,8 @@ MUTANTS = (
            "{vault.resolve()}.spill", "{vault}.spill", READER),
     Mutant("what spills may be read by all", K + "engine.py",
            "engine.spills.mkdir(0o700)", "engine.spills.mkdir()", READER),
+    Mutant("where rows spill to can be guessed", K + "engine.py",
+           "os.urandom(4).hex()", '"1"', READER),
     Mutant("a folder of others is spilled into", K + "engine.py",
            "if os.path.lexists(engine.spills) or os.access(engine.spills.parent, os.W_OK):",
            "if not os.path.lexists(engine.spills):", READER),

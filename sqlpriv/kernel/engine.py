@@ -5,6 +5,7 @@ process has one engine for each vault, attached once for all who read at a time:
 descriptor of a file gives up all POSIX locks that the process has on it, DuckDB's among them.
 Claim: what does not fit into memory, rows among it, goes into a folder of this process that nobody
 else may enter (DuckDB makes files that all may read); what is left in it goes when nobody reads.
+Its name cannot be guessed, nor is it another's whose process, in a container, has the same number.
 Where others may write beside the vault, a folder or link of theirs by that name is not taken for
 ours: the vault is not opened.
 """
@@ -33,7 +34,7 @@ SEAL = "SET enable_external_access = false; SET lock_configuration = true; DETAC
 no way to change that; and no vault until it is read."""
 KEPT = 4
 """Engines, at most, of vaults that nobody reads."""
-_USING = threading.RLock()
+_USING, _TOKEN = threading.RLock(), os.urandom(4).hex()
 _FILES: list[int] = []
 
 
@@ -62,7 +63,7 @@ def attach(vault: Path, macros: str = "") -> tuple[Engine, duckdb.DuckDBPyConnec
             engine = _engine(vault)
             if not engine.readers:
                 engine.fingerprint = fingerprint(vault)
-                rmtree(engine.spills, ignore_errors=True)  # of a crash of the same number
+                rmtree(engine.spills, ignore_errors=True)  # of who was interrupted
                 if os.path.lexists(engine.spills) or os.access(engine.spills.parent, os.W_OK):
                     engine.spills.mkdir(0o700)  # or else DuckDB may make none either
                 engine.main.execute(f"DETACH DATABASE IF EXISTS vault; {_attaching(vault)}")
@@ -102,7 +103,7 @@ def _attaching(vault: Path) -> str:
 
 def _engine(vault: Path) -> Engine:
     """Returns the vault's engine, which can open no other file."""
-    at = Path(f"{vault.resolve()}.spill{os.getpid()}.tmp")
+    at = Path(f"{vault.resolve()}.spill{os.getpid()}-{_TOKEN}.tmp")
     if at not in _ENGINES:
         for old in [key for key, engine in _ENGINES.items() if not engine.readers][: 1 - KEPT]:
             _ENGINES.pop(old).main.close()

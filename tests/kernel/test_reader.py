@@ -268,6 +268,16 @@ def test_duckdb_lets_others_look_at_what_it_spills(tmp_path: Path) -> None:
         assert {mode(path) for path in spilled.iterdir()} == {0o644}
 
 
+def test_processes_of_one_number_spill_into_folders_of_their_own(vault: Path) -> None:
+    """Those of two containers, say, which may read one vault at a time."""
+    shown = "import sys; from sqlpriv.kernel import engine; engine.os.getpid = lambda: 7\n"
+    shown += "from pathlib import Path; print(engine.attach(Path(sys.argv[1]))[0].spills)"
+    command = [sys.executable, "-c", shown, str(vault)]
+    names = {subprocess.check_output(command, text=True, timeout=60) for _ in range(2)}
+    assert len(names) == 2
+    assert all(".spill7-" in name for name in names)
+
+
 def test_a_folder_of_others_is_not_taken_for_our_own(vault: Path, tmp_path: Path) -> None:
     """Whoever may write beside the vault could have made it. What a crash left goes."""
     with Reader(vault) as opened:

@@ -65,8 +65,9 @@ def attach(vault: Path, macros: str = "") -> tuple[Engine, duckdb.DuckDBPyConnec
                 engine.fingerprint = fingerprint(vault)
                 engine.main.execute(f"DETACH DATABASE IF EXISTS vault; {_attaching(vault)}")
                 rmtree(engine.spills, ignore_errors=True)  # of who was interrupted
+                # where we may make no folder, DuckDB may not either
                 if os.path.lexists(engine.spills) or os.access(engine.spills.parent, os.W_OK):
-                    engine.spills.mkdir(0o700)  # or else DuckDB may make none either
+                    engine.spills.mkdir(0o700)
             connection = engine.main.cursor().execute(f"USE vault; {macros}")
             engine.readers.add(connection)
             if fingerprint(vault) == engine.fingerprint:  # else another file has its name now

@@ -137,8 +137,7 @@ def _page(trials: pd.DataFrame) -> str:
 Made by `python examples/papers/synth/run.py`, which does five runs of every setting, goes on where
 it was stopped (`--work`), and needs `pip install ".[test]"`. What is kept here are the means of
 {runs} runs of each setting{less}, {len(trials)} trials. CPU seconds a
-table, without comparing it with the truth, on the mean: {told}. All of it in one
-piece took 64 minutes on two cores that had other work, too (101 CPU minutes).
+table, without comparing it with the truth, on the mean: {told}.
 
 The experiment is that of Rosenblatt, Stoyanovich and Musco (2024): MST, AIM and GEM, stratified by
 nothing, SEX, RAC1P and both, at six budgets. What differs from theirs: 196,967 persons of the same
@@ -168,8 +167,7 @@ Errors of pooled strata over those of the better one of no strata and plain stra
 
 Two large strata have nothing to gain from a pool: of SEX at ε = 5 `auto` makes none, and their own
 rounds are more and cheaper than AIM's, with less for choosing (`APART` in
-[pooling.py](../../../sqlpriv/synth/pooling.py)). Of twenty-two runs of either way (`--runs 22`;
-five of each are in the tables) parity is 0.92 ± 0.05, 3-way 0.89 ± 0.02.
+[pooling.py](../../../sqlpriv/synth/pooling.py)).
 
 {sections}
 

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 import sqlpriv
-from sqlpriv import users
+from sqlpriv.interfaces.server import users
 from sqlpriv.interfaces.server.listen import Server
 
 VAULT = """

@@ -36,7 +36,7 @@ from sqlpriv.errors import (
     VaultBusy,
     Warning,
 )
-from sqlpriv.interfaces.types import (
+from sqlpriv.interfaces.dbapi.types import (
     BINARY,
     DATETIME,
     NUMBER,
@@ -54,7 +54,7 @@ from sqlpriv.interfaces.types import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from sqlpriv.interfaces.dbapi import Connection, Cursor
+    from sqlpriv.interfaces.dbapi.connection import Connection, Cursor
 
 __version__ = "0.1.0"
 
@@ -131,14 +131,14 @@ def connect(
         InterfaceError: The role is neither of the two.
         OperationalError: The vault cannot be opened, or the server not reached.
     """
-    from sqlpriv.interfaces import dbapi
+    from sqlpriv.interfaces.dbapi import connection
 
-    return dbapi.connect(vault, role=role, principal=principal, token=token, ca=ca)
+    return connection.connect(vault, role=role, principal=principal, token=token, ca=ca)
 
 
 def __getattr__(name: str) -> Any:
     if name in ("Connection", "Cursor"):
-        from sqlpriv.interfaces import dbapi
+        from sqlpriv.interfaces.dbapi import connection
 
-        return getattr(dbapi, name)
+        return getattr(connection, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

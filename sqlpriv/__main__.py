@@ -1,6 +1,6 @@
 """`python -m sqlpriv` is the command `sqlpriv`."""
 
-from sqlpriv.interfaces.cli import main
+from sqlpriv.interfaces.cli.main import main
 
 if __name__ == "__main__":
     main(prog_name="sqlpriv")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from hypothesis import Phase, settings
-from vaults import Engine, declare, write
+from support.vaults import Engine, declare, write
 
 from sqlpriv.kernel.vault import Kernel
 

@@ -170,7 +170,7 @@ specification. **{answered} of 22 are answered.**
 A customer may have up to 160 lines and 40 orders, more than any has, so that no bound cuts: noise
 is for 160 lines of the highest price. 1,500 customers are few for that: `error` is mostly noise,
 and falls as 1 / (number of customers). Without noise, the answers are plain DuckDB's
-(`tests/test_tpch.py`).
+(`tests/house/test_tpch.py`).
 
 `error` is the median of |answer - exact| / |exact| over all numbers of the answer and {runs} runs;
 `fewer rows` is the error with `OPTIONS (max_rows_contributed = m)`, m in brackets; what is left out

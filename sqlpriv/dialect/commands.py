@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from sqlpriv.dialect.tree import Bound, Options, Pos, Select, unplaced
 from sqlpriv.errors import Refused
-from sqlpriv.kernel.contract import Value
+from sqlpriv.kernel.terms.contract import Value
 
 
 @dataclass(frozen=True)

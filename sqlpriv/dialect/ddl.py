@@ -29,7 +29,7 @@ from sqlpriv.dialect.cursor import Cursor, refusal
 from sqlpriv.dialect.literals import constant, options, whole
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.dialect.tree import Options
-from sqlpriv.kernel.contract import Value
+from sqlpriv.kernel.terms.contract import Value
 
 
 def show(c: Cursor) -> Show:

@@ -9,7 +9,7 @@ import re
 from sqlpriv.dialect.cursor import Cursor, refusal
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.dialect.tree import Options
-from sqlpriv.kernel.contract import Value
+from sqlpriv.kernel.terms.contract import Value
 
 _DATE = re.compile(r"(\d{1,4})-(\d{1,2})-(\d{1,2})")
 _TIMESTAMP = re.compile(

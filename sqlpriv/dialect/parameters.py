@@ -11,7 +11,7 @@ from decimal import Decimal
 from sqlpriv.dialect.tokens import Kind, Token, lex
 from sqlpriv.dialect.tree import Bound
 from sqlpriv.errors import DataError, ProgrammingError
-from sqlpriv.kernel.contract import Value
+from sqlpriv.kernel.terms.contract import Value
 
 Parameters = Sequence[object] | Mapping[str, object] | None
 

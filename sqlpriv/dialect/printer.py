@@ -27,7 +27,7 @@ from sqlpriv.dialect.tree import (
     Unary,
 )
 from sqlpriv.errors import Refused
-from sqlpriv.kernel.contract import Value
+from sqlpriv.kernel.terms.contract import Value
 
 Rename = Callable[[Node], str | None]
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sqlpriv.errors import Refused
-from sqlpriv.kernel.contract import Value
+from sqlpriv.kernel.terms.contract import Value
 
 
 @dataclass(frozen=True)

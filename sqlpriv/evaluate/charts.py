@@ -9,8 +9,8 @@ import numpy as np
 
 from sqlpriv.errors import InterfaceError
 from sqlpriv.evaluate.evaluation import Evaluation, label
-from sqlpriv.evaluate.marginals import WorkloadError
 from sqlpriv.evaluate.parity import relative_errors
+from sqlpriv.evaluate.workload_error import WorkloadError
 
 if TYPE_CHECKING:
     import pandas as pd

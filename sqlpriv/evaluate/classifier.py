@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from sqlpriv.errors import DataError, InterfaceError
 from sqlpriv.evaluate.levels import stratum_labels
-from sqlpriv.evaluate.marginals import Stratum
-from sqlpriv.kernel.literals import name
+from sqlpriv.evaluate.workload_error import Stratum
+from sqlpriv.kernel.sql.quoting import name
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,10 +12,10 @@ import pyarrow as pa
 from sqlpriv.errors import DataError
 from sqlpriv.evaluate.classifier import Classified, classify
 from sqlpriv.evaluate.levels import NUMERIC, discretised
-from sqlpriv.evaluate.marginals import Stratum, WorkloadError, error_of_cells, joint_cells
 from sqlpriv.evaluate.parity import Means, max_disparity, means, parity_error
-from sqlpriv.kernel.contract import Column
-from sqlpriv.kernel.literals import name
+from sqlpriv.evaluate.workload_error import Stratum, WorkloadError, error_of_cells, joint_cells
+from sqlpriv.kernel.sql.quoting import name
+from sqlpriv.kernel.terms.contract import Column
 
 WAYS = (1, 2, 3)
 SCHEMA = pa.schema(

@@ -8,8 +8,8 @@ from typing import Any
 
 import duckdb
 
-from sqlpriv.kernel.contract import Column, Interval, Type
-from sqlpriv.kernel.literals import name
+from sqlpriv.kernel.sql.quoting import name
+from sqlpriv.kernel.terms.contract import Column, Interval, Type
 
 BINS = 32
 """Bins of equal width for an interval that has more levels than this."""

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from sqlpriv.errors import DataError
 from sqlpriv.evaluate.levels import ask, stratum_labels
-from sqlpriv.evaluate.marginals import Stratum
-from sqlpriv.kernel.literals import name
+from sqlpriv.evaluate.workload_error import Stratum
+from sqlpriv.kernel.sql.quoting import name
 
 Floats = NDArray[np.float64]
 

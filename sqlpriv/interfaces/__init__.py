@@ -1,1 +1,1 @@
-"""Where people meet sqlpriv: DB-API, command line, shell."""
+"""Where people meet sqlpriv: DB-API, command line, shell, server, editors."""

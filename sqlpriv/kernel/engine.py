@@ -22,7 +22,7 @@ from weakref import WeakSet
 import duckdb
 
 from sqlpriv.errors import OperationalError, VaultBusy
-from sqlpriv.kernel.literals import literal
+from sqlpriv.kernel.sql.quoting import literal
 
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False, "autoload_known_extensions": False,

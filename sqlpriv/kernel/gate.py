@@ -16,16 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.errors import BudgetExhausted, KernelError, OperationalError, Refused
-from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel import noise, sensitivity
-from sqlpriv.kernel.budget import Price, Rho
-from sqlpriv.kernel.contract import TableContract, Value
-from sqlpriv.kernel.ledger import Sealed, Snapshot
+from sqlpriv.kernel.checked import checked, ready
+from sqlpriv.kernel.ledger.records import Sealed, Snapshot
+from sqlpriv.kernel.proof import noise, sensitivity
 from sqlpriv.kernel.reader import Reader
-from sqlpriv.kernel.ready import checked, ready
-from sqlpriv.kernel.release import Measurement, Release
-from sqlpriv.kernel.render import grouped, render
-from sqlpriv.kernel.scope import Scope
+from sqlpriv.kernel.sql.queries import grouped, render
+from sqlpriv.kernel.sql.relations import Scope
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Price, Rho
+from sqlpriv.kernel.terms.contract import TableContract, Value
+from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.kernel.vault import Kernel, booking
 
 STALE = "the vault or its declarations changed since this was planned; nothing was read; ask again"

@@ -19,13 +19,13 @@ import numpy as np
 import pyarrow as pa
 
 from sqlpriv.errors import OperationalError, ReadFailed
-from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.cells import added_up
-from sqlpriv.kernel.contract import Column, TableContract, Type
 from sqlpriv.kernel.engine import attach, detach
-from sqlpriv.kernel.literals import name
-from sqlpriv.kernel.operations import type_of
-from sqlpriv.kernel.render import MACROS, Rendered
+from sqlpriv.kernel.sql.cells import added_up
+from sqlpriv.kernel.sql.queries import MACROS, Rendered
+from sqlpriv.kernel.sql.quoting import name
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import Column, TableContract, Type
+from sqlpriv.kernel.terms.operations import type_of
 
 TIMEOUT_SECONDS = 600.0
 """A read takes no longer. As the limit of memory, it is one for all: it says nothing else."""
@@ -34,7 +34,7 @@ WHERE NOT internal AND database_name = current_database()"""
 _PLAIN: set[str] = set()  # fingerprints of vaults that were seen to hold no macros
 Catalog = tuple[TableContract, ...]
 CATALOGS: dict[str, Catalog] = {}  # by fingerprint
-CATALOG = resources.files("sqlpriv.kernel").joinpath("catalog.sql").read_text("utf-8")
+CATALOG = resources.files("sqlpriv.kernel.sql").joinpath("catalog.sql").read_text("utf-8")
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 

@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from sqlpriv.errors import Refused
-from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import Price, Rho
-from sqlpriv.kernel.contract import TableContract, TableFacts, in_force
 from sqlpriv.kernel.engine import fingerprint
-from sqlpriv.kernel.ledger import Account, Booking, Ledger, Snapshot
+from sqlpriv.kernel.ledger.records import Account, Booking, Ledger, Snapshot
+from sqlpriv.kernel.proof.charged_units import concerned
 from sqlpriv.kernel.reader import CATALOGS, Catalog, Reader
-from sqlpriv.kernel.release import Measurement
-from sqlpriv.kernel.render import render, verifying
-from sqlpriv.kernel.scope import Scope
-from sqlpriv.kernel.strata import concerned
+from sqlpriv.kernel.sql.queries import render, verifying
+from sqlpriv.kernel.sql.relations import Scope
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Price, Rho
+from sqlpriv.kernel.terms.contract import TableContract, TableFacts, in_force
+from sqlpriv.kernel.terms.release import Measurement
 
 
 class Explained(NamedTuple):
@@ -85,7 +85,7 @@ class Kernel:
 
     def explain(self, asked: Sequence[Measurement], contract: TableContract) -> list[Explained]:
         """Returns what each measurement would do. Reads no row, charges nothing."""
-        from sqlpriv.kernel.ready import ready as waiting  # loads OpenDP
+        from sqlpriv.kernel.checked import ready as waiting  # loads OpenDP
 
         found = []
         others = {t: replace(c, facts=TableFacts()) for t, c in contract.others.items()}
@@ -101,7 +101,7 @@ class Kernel:
         self, source: a.Relation, contract: TableContract, price: Rho, yocto: int
     ) -> tuple[float, int]:
         """Returns the noise of `select_keys`, and how many units a value must seem to have."""
-        from sqlpriv.kernel import noise  # loads OpenDP
+        from sqlpriv.kernel.proof import noise  # loads OpenDP
 
         scale, least = noise.threshold_of(Scope(source, contract).unit.rows_per_unit, price, yocto)
         return scale, least + 1  # a unit less is counted

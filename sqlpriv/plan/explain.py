@@ -11,21 +11,21 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sqlpriv import arrow
 from sqlpriv.dialect import sql
 from sqlpriv.dialect.tree import Name
-from sqlpriv.kernel.algebra import Asked, Count, Distinct, Key, Level
-from sqlpriv.kernel.budget import Price, Rho
-from sqlpriv.plan.estimators import half_interval
-from sqlpriv.plan.levels import rank_error
+from sqlpriv.kernel.terms.algebra import Asked, Count, Distinct, Key, Level
+from sqlpriv.kernel.terms.budget import Price, Rho
+from sqlpriv.plan.aggregates.cost_of_strata import population_cost, share_for, stratum_cost
+from sqlpriv.plan.aggregates.estimators import half_interval
+from sqlpriv.plan.aggregates.mean_rounds import templates
+from sqlpriv.plan.aggregates.price_shares import Paid, coefficients
+from sqlpriv.plan.aggregates.quantile_method import rank_error
+from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.outputs import AGGREGATE
-from sqlpriv.plan.parts import Marginal, Output, Plan
-from sqlpriv.plan.price import half_width
-from sqlpriv.plan.rounds import templates
-from sqlpriv.plan.rules import Recipe
-from sqlpriv.plan.shares import Paid, coefficients
-from sqlpriv.plan.shown import epsilon_shown
-from sqlpriv.plan.stratification import population_cost, share_for, stratum_cost
+from sqlpriv.plan.plan import Marginal, Output, Plan
+from sqlpriv.plan.pricing.display import epsilon_shown
+from sqlpriv.plan.pricing.statement import half_width
+from sqlpriv.system import arrow
 
 if TYPE_CHECKING:
     from sqlpriv.kernel.vault import Explained  # needs the engine; only its shape is used here

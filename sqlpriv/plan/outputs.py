@@ -11,12 +11,12 @@ from functools import reduce
 
 from sqlpriv.dialect import default_name
 from sqlpriv.dialect import tree as t
-from sqlpriv.kernel import algebra as a
-from sqlpriv.plan.aggregates import Aggregate, calls, is_aggregate, read
-from sqlpriv.plan.bind import Binder
-from sqlpriv.plan.keys import Dimension
-from sqlpriv.plan.literals import refuse
-from sqlpriv.plan.traverse import everything, literal, rebuild, with_aliases
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.plan.aggregates.calls import Aggregate, calls, is_aggregate, read
+from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.literals import refuse
+from sqlpriv.plan.expressions.traverse import everything, literal, rebuild, with_aliases
+from sqlpriv.plan.group_keys import Dimension
 
 STRATUM, GROUP, AGGREGATE, POPULATION = "stratum_", "group_", "aggregate_", "is_population"
 HALF, SUMMED = "half_", "summed_"

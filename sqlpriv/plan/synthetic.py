@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from sqlpriv.dialect import commands as cmd
 from sqlpriv.dialect import tree as t
-from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import Budget, Price
-from sqlpriv.kernel.contract import Column, TableContract, Value
-from sqlpriv.plan import keys, outputs
-from sqlpriv.plan.bind import Binder
-from sqlpriv.plan.literals import refuse
-from sqlpriv.plan.price import KNOWN_OPTIONS, statement_price
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Budget, Price
+from sqlpriv.kernel.terms.contract import Column, TableContract, Value
+from sqlpriv.plan import group_keys, outputs
+from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.literals import refuse
+from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, statement_price
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def plan_synthetic(
     binder = Binder.of(contract, select.alias)
     columns = tuple(_column(item, contract, binder) for item in select.items)
     _distinct(columns, select)
-    dimensions = keys.strata(select, binder, {})
+    dimensions = group_keys.strata(select, binder, {})
     strata = tuple(_stratum(d, columns) for d in dimensions)
     where = outputs.predicate(select.where, binder, {}) if select.where else None
     options = tuple((name, value) for name, value in given if name not in KNOWN_OPTIONS)
@@ -130,7 +130,7 @@ def _distinct(columns: tuple[Column, ...], select: t.Select) -> None:
             )
 
 
-def _stratum(dimension: keys.Dimension, columns: tuple[Column, ...]) -> Column:
+def _stratum(dimension: group_keys.Dimension, columns: tuple[Column, ...]) -> Column:
     """Returns the selected column that a stratum key is."""
     name = dimension.node.name if isinstance(dimension.node, t.Name) else ""
     for column in columns:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from sqlpriv.errors import Refused
 from sqlpriv.publish import duckdb_file, parquet, postgresql
+from sqlpriv.publish.release_file import ReleaseStore
 from sqlpriv.publish.target import DuckDBFile, ParquetFolder, target_of
-from sqlpriv.store import ReleaseStore
 
 __all__ = ["publish"]
 

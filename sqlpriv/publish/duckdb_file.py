@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sqlpriv.errors import OperationalError, Refused
-from sqlpriv.store import ReleaseStore
+from sqlpriv.publish.release_file import ReleaseStore
 
 
 def write(store: ReleaseStore, names: Sequence[str], path: Path, vault: Path) -> None:

@@ -10,9 +10,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sqlpriv import durable
 from sqlpriv.errors import OperationalError
-from sqlpriv.store import ReleaseStore, quoted, refuse_foreign
+from sqlpriv.publish.release_file import ReleaseStore, quoted, refuse_foreign
+from sqlpriv.system import whole_files
 
 COMMENT = "comment"
 """Key of a file's metadata under which its table's comment stands."""
@@ -33,11 +33,11 @@ def write(store: ReleaseStore, names: Sequence[str], folder: Path) -> None:
     places = {name: folder / file_name(name) for name in names}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with durable.locked(folder / ".sqlpriv.lock"):
+        with whole_files.locked(folder / ".sqlpriv.lock"):
             try:
                 _write(store, places)
             finally:
-                durable.clear(folder, "*")
+                whole_files.clear(folder, "*")
     except OSError as error:
         raise OperationalError(f"{folder} cannot be written: {error.strerror}") from None
 
@@ -53,9 +53,9 @@ def _write(store: ReleaseStore, places: dict[str, Path]) -> None:
         refuse_foreign(name, {name: _comment(place)} if place.exists() else {})
     with store.connect_read_only() as engine:
         for name, place in places.items():
-            _write_table(engine, name, comments[name], durable.building(place))
+            _write_table(engine, name, comments[name], whole_files.building(place))
     for place in places.values():
-        durable.into_place(durable.building(place), place)
+        whole_files.into_place(whole_files.building(place), place)
 
 
 def _write_table(

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from sqlpriv.errors import NotSupportedError, OperationalError, Refused, VaultBusy
+from sqlpriv.publish.release_file import ReleaseStore, quoted, refuse_foreign
 from sqlpriv.publish.target import PostgreSQL
-from sqlpriv.store import ReleaseStore, quoted, refuse_foreign
 
 LONGEST_NAME = 63
 """Bytes of a PostgreSQL identifier; longer ones would be cut silently."""

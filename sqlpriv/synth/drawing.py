@@ -19,12 +19,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sqlpriv import arrow
 from sqlpriv.errors import Refused
-from sqlpriv.synth.decode import decode
-from sqlpriv.synth.domain import Domain
-from sqlpriv.synth.method import Model
-from sqlpriv.synth.sampling import strata_rows
+from sqlpriv.synth.api.method import Model
+from sqlpriv.synth.domain.decode import decode
+from sqlpriv.synth.domain.domain import Domain
+from sqlpriv.synth.models.sampling import strata_rows
+from sqlpriv.system import arrow
 
 REDRAWS = 30
 UNASKED_ROWS = 10_000_000

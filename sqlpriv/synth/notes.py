@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sqlpriv.synth.cliques import StratumCliques
-from sqlpriv.synth.domain import Domain
+from sqlpriv.synth.adaptive.stratum_model import StratumCliques
+from sqlpriv.synth.api.method import Model, Options
+from sqlpriv.synth.domain.domain import Domain
+from sqlpriv.synth.domain.structural_zeros import Kept, Zeros
 from sqlpriv.synth.drawing import UNASKED_ROWS
-from sqlpriv.synth.method import Model, Options
-from sqlpriv.synth.zeros import Kept, Zeros
 
 NAMED = 5
 """How many strata a note names."""

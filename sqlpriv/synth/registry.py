@@ -6,8 +6,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from sqlpriv.errors import Refused
-from sqlpriv.synth import aim, gaussian, gem, histogram, independent, mst, mwem, pmw, privbayes
-from sqlpriv.synth.method import Method, Option
+from sqlpriv.synth.api.method import Method, Option
+from sqlpriv.synth.methods import (
+    aim,
+    gaussian,
+    gem,
+    histogram,
+    independent,
+    mst,
+    mwem,
+    pmw,
+    privbayes,
+)
 
 REGISTRY: Mapping[str, Method] = {
     m.name: m

@@ -13,20 +13,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlpriv.errors import Refused
-from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import Price
-from sqlpriv.kernel.contract import TableContract
-from sqlpriv.kernel.release import Measurement, Release
-from sqlpriv.synth import binning
-from sqlpriv.synth.asking import Ask, Asker, Gate
-from sqlpriv.synth.decode import arrow_type
-from sqlpriv.synth.domain import Domain, discretise
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Price
+from sqlpriv.kernel.terms.contract import TableContract
+from sqlpriv.kernel.terms.release import Measurement, Release
+from sqlpriv.synth.api.ask import Ask, Asker, Gate
+from sqlpriv.synth.api.method import Method, Phase, Space, shared
+from sqlpriv.synth.api.progress import Progress, Report, silent
+from sqlpriv.synth.domain import binning
+from sqlpriv.synth.domain.decode import arrow_type
+from sqlpriv.synth.domain.domain import Domain, discretise
+from sqlpriv.synth.domain.structural_zeros import Kept, Zeros, impossible, kept
 from sqlpriv.synth.drawing import check_zeros, draw_table
-from sqlpriv.synth.method import Method, Phase, Space, shared
 from sqlpriv.synth.notes import left_out_note, notes_of, zeros_note
-from sqlpriv.synth.progress import Progress, Report, silent
 from sqlpriv.synth.registry import MAX_ROWS, method_of, options_of
-from sqlpriv.synth.zeros import Kept, Zeros, impossible, kept
 
 
 @dataclass(frozen=True, eq=False)

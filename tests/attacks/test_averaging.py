@@ -9,18 +9,18 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 import pytest
-from vaults import EXACT, allowed, ask
+from support.places import TESTS
+from support.vaults import EXACT, allowed, ask
 
 from sqlpriv.errors import BudgetExhausted, Refused
-from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import Budget, Price, Rho
-from sqlpriv.kernel.contract import Type
 from sqlpriv.kernel.gate import Allowance
-from sqlpriv.kernel.release import Measurement
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Budget, Price, Rho
+from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
 
 MakeKernel = Callable[..., Kernel]
@@ -99,12 +99,12 @@ def test_splitting_a_query_into_cells_gains_nothing(make_kernel: MakeKernel) -> 
 BUY = """
 import sys
 from pathlib import Path
-from vaults import ask
+from support.vaults import ask
 from sqlpriv.errors import BudgetExhausted
-from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import Rho
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Rho
 from sqlpriv.kernel.vault import Kernel
-from sqlpriv.kernel.release import Measurement
+from sqlpriv.kernel.terms.release import Measurement
 kernel = Kernel(Path(sys.argv[1]))
 try:
     ask(kernel, Measurement(a.Count(a.Scan("people"), within=None), Rho(600)), limit=Rho(600))
@@ -120,7 +120,7 @@ def test_a_second_process_does_not_reset_the_budget(make_kernel: MakeKernel) -> 
     ask(kernel, Measurement(a.Count(SCAN, (key,)), Rho(600)))
     done = subprocess.run(
         [sys.executable, "-c", BUY, kernel.vault], capture_output=True, text=True, timeout=60,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
+        env={**os.environ, "PYTHONPATH": str(TESTS)},
     )  # fmt: skip
     print(f"a new process was {done.stdout}{done.stderr}")
     assert done.stdout == "refused\n"

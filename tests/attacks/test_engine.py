@@ -6,10 +6,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from vaults import write
+from support.vaults import write
 
 from sqlpriv.errors import Error, OperationalError
-from sqlpriv.session import Session
+from sqlpriv.session.session import Session
 
 DECLARED = """
 ALTER TABLE t ADD PRIVACY_KEY (id);

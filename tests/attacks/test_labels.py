@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vaults import allowed
+from support.vaults import allowed
 
-from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import YOCTO, Budget, Rho
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import YOCTO, Budget, Rho
 from sqlpriv.kernel.vault import Kernel
 
 MakeKernel = Callable[..., Kernel]

@@ -14,13 +14,13 @@ from typing import Any
 
 import duckdb
 import pytest
-from vaults import EXACT, Engine, ask, contract
+from support.vaults import EXACT, Engine, ask, contract
 
 from sqlpriv import errors
-from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import Rho
-from sqlpriv.kernel.contract import Categories, Interval, Type, Value
-from sqlpriv.kernel.release import Measurement
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Rho
+from sqlpriv.kernel.terms.contract import Categories, Interval, Type, Value
+from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
 
 MakeKernel = Callable[..., Kernel]

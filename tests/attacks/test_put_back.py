@@ -10,15 +10,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from vaults import ask
+from support.vaults import ask
 
 from sqlpriv.errors import LedgerError, ReadFailed
-from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel import reader
-from sqlpriv.kernel.budget import Budget, Rho
-from sqlpriv.kernel.ledger import Ledger
+from sqlpriv.kernel.ledger.records import Ledger
 from sqlpriv.kernel.reader import Reader
-from sqlpriv.kernel.release import Measurement
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Budget, Rho
+from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
 
 MakeKernel = Callable[..., Kernel]

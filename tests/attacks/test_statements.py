@@ -13,7 +13,7 @@ import duckdb
 import pytest
 
 from sqlpriv.errors import Error
-from sqlpriv.session import Session
+from sqlpriv.session.session import Session
 
 OTHERS = "(2, 'a', 5, '{}', '2020-01-01'), (3, 'b', 6, '[1]', '2021-01-01')"
 TARGET = "(1, '(', 1114112, '{', 'never')"

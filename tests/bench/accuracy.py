@@ -16,7 +16,7 @@ from pathlib import Path
 
 import duckdb
 
-from sqlpriv.session import Session
+from sqlpriv.session.session import Session
 
 TARGETS = {"n": 3.0, "income": 250.0, "hours": 215.0}
 """Mean absolute error of a group, for one million rows."""

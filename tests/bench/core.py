@@ -21,13 +21,13 @@ TESTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
 
 import duckdb
-from vaults import declare, write
+from support.vaults import declare, write
 
-from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import Budget, Rho
-from sqlpriv.kernel.contract import Categories, Interval
 from sqlpriv.kernel.gate import Allowance
-from sqlpriv.kernel.release import Measurement
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Budget, Rho
+from sqlpriv.kernel.terms.contract import Categories, Interval
+from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
 
 REPEATS = 3
@@ -119,7 +119,7 @@ def privately(vault: Path, table: str) -> float:
 
 def whole_statements(vault: Path, sql: str) -> float:
     """Median seconds from SQL text to rows."""
-    from sqlpriv.session import Session
+    from sqlpriv.session.session import Session
 
     session = Session(vault, role="analyst", principal="bench")
     try:

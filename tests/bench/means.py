@@ -19,12 +19,12 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS))
 
-from vaults import declare, write
+from support.vaults import declare, write
 
 import sqlpriv
-from sqlpriv.kernel.budget import Budget, Epsilon, Rho
-from sqlpriv.kernel.contract import Categories, Interval
 from sqlpriv.kernel.gate import Kernel
+from sqlpriv.kernel.terms.budget import Budget, Epsilon, Rho
+from sqlpriv.kernel.terms.contract import Categories, Interval
 
 ROWS = """
 CREATE TABLE people AS SELECT i AS id, (1 + hash(i) % 2)::TINYINT AS sex,

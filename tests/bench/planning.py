@@ -17,10 +17,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples" / "tpch"
 
 from vault import make, queries
 
-from sqlpriv import dialect, stages
+from sqlpriv import dialect
 from sqlpriv.errors import Refused
-from sqlpriv.questions import Questions
-from sqlpriv.session import Session
+from sqlpriv.session.queries import several
+from sqlpriv.session.queries.select import Questions
+from sqlpriv.session.session import Session
 
 AT_MOST, FREE = 50.0, (2, 11, 16)
 
@@ -34,8 +35,8 @@ def planned(questions: Questions, text: str) -> tuple[float, str]:
         settled, private = questions._settled(select, contracts)
         if questions._unplanned(settled, private, contracts) is None:
             for part in private:
-                questions.planned(stages.asked(part), contracts)
-            questions.planned(stages.rehearsed(settled, private), contracts)
+                questions.planned(several.asked(part), contracts)
+            questions.planned(several.rehearsed(settled, private), contracts)
     except Refused:
         said = "refused"
     return 1000 * (time.process_time() - began), said

@@ -30,11 +30,11 @@ sys.path.insert(0, str(TESTS))
 
 import duckdb
 import numpy as np
-from vaults import declare, write
+from support.vaults import declare, write
 
 import sqlpriv
-from sqlpriv.kernel.budget import Budget, Rho
-from sqlpriv.kernel.contract import Categories
+from sqlpriv.kernel.terms.budget import Budget, Rho
+from sqlpriv.kernel.terms.contract import Categories
 from sqlpriv.kernel.vault import Kernel
 
 DATA = TESTS.parents[1] / "shared" / "data"
@@ -101,7 +101,7 @@ def built(folder: Path, data: str) -> Path:
 
 def one(vault: Path, statement: str) -> dict[str, float]:
     """Runs a statement in this process: seconds and memory."""
-    from sqlpriv.session import Session
+    from sqlpriv.session.session import Session
 
     session = Session(vault, role="analyst", principal="bench")
     began, cpu = time.perf_counter(), time.process_time()

@@ -11,11 +11,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import core
-from vaults import ask
+from support.vaults import ask
 
-from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import Rho
-from sqlpriv.kernel.release import Measurement
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Rho
+from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
 
 pytestmark = pytest.mark.slow

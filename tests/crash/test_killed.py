@@ -14,12 +14,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from vaults import allowed, ask
+from support.places import TESTS
+from support.vaults import allowed, ask
 
-from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import Budget, Rho
-from sqlpriv.kernel.contract import Categories
-from sqlpriv.kernel.release import Measurement
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Budget, Rho
+from sqlpriv.kernel.terms.contract import Categories
+from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
 
 ROWS = "CREATE TABLE people AS SELECT i AS id, ['f', 'm'][i % 2 + 1] AS sex FROM range(100) r(i)"
@@ -34,10 +35,10 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from test_killed import BATCH
-from vaults import ask
+from support.vaults import ask
 from sqlpriv.kernel.vault import Kernel
-from sqlpriv.kernel.ledger import Ledger
-from sqlpriv.kernel.noise import Noise
+from sqlpriv.kernel.ledger.records import Ledger
+from sqlpriv.kernel.proof.noise import Noise
 from sqlpriv.kernel.reader import Reader
 
 _, _, vault, when, step = sys.argv
@@ -64,7 +65,7 @@ STEPS = ["charge", "cells", "draw", "seal"]
 def run_child(vault: Path, when: str, step: str) -> int:
     here = str(Path(__file__).parent)
     command = [sys.executable, "-c", CHILD, here, str(vault), when, step]
-    paths = [here, *sys.path]
+    paths = [here, str(TESTS), *sys.path]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     return subprocess.run(command, env=environment, capture_output=True, timeout=120).returncode
 

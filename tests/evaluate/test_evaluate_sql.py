@@ -13,10 +13,10 @@ import pytest
 
 from sqlpriv.errors import PermissionDenied, Refused
 from sqlpriv.evaluate.report import BANNER
-from sqlpriv.evaluation_sql import _both
-from sqlpriv.session import Result, Session
-from sqlpriv.store import beside
-from sqlpriv.synth.progress import Progress
+from sqlpriv.publish.release_file import beside
+from sqlpriv.session.commands.evaluate import _both
+from sqlpriv.session.session import Result, Session
+from sqlpriv.synth.api.progress import Progress
 
 pytest.importorskip("altair")
 pytest.importorskip("sklearn")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import csv
-from pathlib import Path
 
 import duckdb
 import numpy as np
 import pytest
+from support.places import SHARED
 
 from sqlpriv.errors import DataError
 from sqlpriv.evaluate.parity import max_disparity, means, parity_error, relative_errors
 
-REFERENCE = Path(__file__).parents[3] / "shared" / "reference"
+REFERENCE = SHARED / "reference"
 NAN = float("nan")
 
 

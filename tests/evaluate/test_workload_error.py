@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 from sqlpriv.errors import DataError
-from sqlpriv.evaluate import marginals
+from sqlpriv.evaluate import workload_error as module
 from sqlpriv.evaluate.levels import BINS, discretised
-from sqlpriv.evaluate.marginals import workload_error
-from sqlpriv.kernel.contract import Column, Interval, Type
+from sqlpriv.evaluate.workload_error import workload_error
+from sqlpriv.kernel.terms.contract import Column, Interval, Type
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def test_it_is_what_brute_force_gives(
     sets_a_pass: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(marginals, "SETS_A_PASS", sets_a_pass)
+    monkeypatch.setattr(module, "SETS_A_PASS", sets_a_pass)
     found = workload_error(*pair, ["a", "b", "c"], ["s"], ways)
     real, made = (relation.df() for relation in pair)
     assert found.population == pytest.approx(brute_force(real, made, ["s", "a", "b", "c"], ways))

@@ -6,14 +6,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import sqlpriv
-from sqlpriv.interfaces import demo, people
+from sqlpriv.interfaces.cli import demo, demo_people
 
 
 @pytest.fixture(scope="session")
 def declared(tmp_path_factory):
     """The directory of a vault of 600 people with a budget of epsilon 3; tests get copies."""
     directory = tmp_path_factory.mktemp("declared")
-    pq.write_table(people.generate(600), directory / "source.parquet")
+    pq.write_table(demo_people.generate(600), directory / "source.parquet")
     with sqlpriv.connect(directory / "people.duckdb", role="owner") as owner:
         create, insert = owner.session.statements(demo.LOAD)
         owner.execute(create)

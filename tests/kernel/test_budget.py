@@ -13,11 +13,11 @@ from dp_accounting import rdp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sqlpriv.declarations import budget_at
 from sqlpriv.errors import DataError, DeclarationError
-from sqlpriv.kernel.budget import KINDS, MAX_NANO, Budget, Epsilon, Rho, epsilon_of, rho_of
-from sqlpriv.plan.price import price_of
-from sqlpriv.plan.shown import epsilon_shown
+from sqlpriv.kernel.terms.budget import KINDS, MAX_NANO, Budget, Epsilon, Rho, epsilon_of, rho_of
+from sqlpriv.plan.pricing.display import epsilon_shown
+from sqlpriv.plan.pricing.statement import price_of
+from sqlpriv.session.commands.declare import budget_at
 
 DELTAS = (1e-15, 1e-9, 1e-6, 1e-3, 0.3, 0.9)
 

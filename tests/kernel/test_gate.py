@@ -16,7 +16,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from vaults import EXACT, allowed, ask, batch_price, left, write
+from support.vaults import EXACT, allowed, ask, batch_price, left, write
 
 from sqlpriv.errors import (
     BudgetExhausted,
@@ -28,16 +28,16 @@ from sqlpriv.errors import (
     Refused,
     VaultBusy,
 )
-from sqlpriv.kernel import algebra as a
 from sqlpriv.kernel import gate
-from sqlpriv.kernel.budget import Budget, Epsilon, Price, Rho
-from sqlpriv.kernel.contract import Categories, Interval, TableFacts, Type
 from sqlpriv.kernel.gate import Allowance
-from sqlpriv.kernel.ledger import Ledger
-from sqlpriv.kernel.noise import Noise
+from sqlpriv.kernel.ledger.records import Ledger
+from sqlpriv.kernel.proof.noise import Noise
+from sqlpriv.kernel.proof.sensitivity import Candidate
 from sqlpriv.kernel.reader import Reader
-from sqlpriv.kernel.release import Measurement
-from sqlpriv.kernel.sensitivity import Candidate
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho
+from sqlpriv.kernel.terms.contract import Categories, Interval, TableFacts, Type
+from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
 
 PEOPLE = """

@@ -14,14 +14,14 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 import pytest
-from vaults import write
+from support.vaults import write
 
 from sqlpriv.errors import OperationalError, ReadFailed, VaultBusy
 from sqlpriv.kernel import engine
 from sqlpriv.kernel import reader as reader_module
-from sqlpriv.kernel.contract import Type
 from sqlpriv.kernel.engine import fingerprint
 from sqlpriv.kernel.reader import Reader
+from sqlpriv.kernel.terms.contract import Type
 
 
 @pytest.fixture

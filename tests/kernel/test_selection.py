@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from vaults import allowed
+from support.vaults import allowed
 
-from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel import noise
-from sqlpriv.kernel.budget import Price, Rho
-from sqlpriv.kernel.sensitivity import SCORE_UNIT, Candidate, distance, score, selection_hash
+from sqlpriv.kernel.proof import noise
+from sqlpriv.kernel.proof.sensitivity import SCORE_UNIT, Candidate, distance, score, selection_hash
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.vault import Kernel
 
 STRATA = (a.Key(a.Col("s"), ("a", "b", "c")),)

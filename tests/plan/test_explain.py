@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from exact_people import BUDGET, PEOPLE, PURE, planned, select
+from support.exact_people import BUDGET, PEOPLE, PURE, planned, select
 
 from sqlpriv.dialect.commands import CreateSynthetic
 from sqlpriv.errors import Refused
-from sqlpriv.kernel.budget import Price, Rho, epsilon_of
+from sqlpriv.kernel.terms.budget import Price, Rho, epsilon_of
 from sqlpriv.plan.explain import explain
-from sqlpriv.plan.parts import Plan
-from sqlpriv.plan.price import price_of
+from sqlpriv.plan.plan import Plan
+from sqlpriv.plan.pricing.statement import price_of
 from sqlpriv.plan.synthetic import SyntheticPlan, plan_synthetic
 
 SQL = "SELECT sex, COUNT(*) AS n, SUM(income) AS s, AVG(income) AS a FROM people STRATIFY BY sex"

@@ -11,13 +11,13 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from exact_people import BUDGET, PURE, engine, exact, noised, planned, rows
+from support.exact_people import BUDGET, PURE, engine, exact, noised, planned, rows
 
-from sqlpriv.answer import answer
+from sqlpriv.answer.marginal_agreement import combined
+from sqlpriv.answer.rows import answer
 from sqlpriv.errors import Refused
-from sqlpriv.estimate.agreement import combined
-from sqlpriv.plan.price import price_of
-from sqlpriv.session import Session
+from sqlpriv.plan.pricing.statement import price_of
+from sqlpriv.session.session import Session
 
 SAME = [
     "SELECT sex, race, COUNT(*), AVG(income) FROM people GROUP BY ROLLUP (sex, race)",

@@ -17,14 +17,17 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from vaults import decoded
+from support.vaults import decoded
 
-from sqlpriv import answer
-from sqlpriv.declarations import budget_at, domain_body
+from sqlpriv.answer.rows import answer
 from sqlpriv.dialect import read
 from sqlpriv.dialect.tree import Select
-from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.contract import (
+from sqlpriv.kernel.checked import checked
+from sqlpriv.kernel.proof.sensitivity import bound_of, lattice_of, sensitivity
+from sqlpriv.kernel.sql.queries import MACROS, render
+from sqlpriv.kernel.sql.relations import Scope
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import (
     UNDECLARED,
     Categories,
     Column,
@@ -32,15 +35,12 @@ from sqlpriv.kernel.contract import (
     TableContract,
     in_force,
 )
-from sqlpriv.kernel.operations import type_of
-from sqlpriv.kernel.ready import checked
-from sqlpriv.kernel.release import Release
-from sqlpriv.kernel.render import MACROS, render
-from sqlpriv.kernel.scope import Scope
-from sqlpriv.kernel.sensitivity import bound_of, lattice_of, sensitivity
-from sqlpriv.plan import correlated
-from sqlpriv.plan.parts import Plan
-from sqlpriv.plan.plan import plan
+from sqlpriv.kernel.terms.operations import type_of
+from sqlpriv.kernel.terms.release import Release
+from sqlpriv.plan.plan import Plan
+from sqlpriv.plan.planner import plan
+from sqlpriv.plan.relations import correlated
+from sqlpriv.session.commands.declare import budget_at, domain_body
 
 FEW, MANY = 300, 10_000
 BUDGET = budget_at("people", 3, 1e-9)
@@ -206,7 +206,7 @@ def ours(engine: duckdb.DuckDBPyConnection, found: Plan, made: TableContract) ->
         values, _, step = exact(engine, m.query, made)
         floats = np.array(values * step, dtype="<f8").reshape(values.shape)
         releases.append(Release(number, m.query, floats, 1.0, m.price))
-    return [tuple(row.values()) for row in answer.answer(found, releases, None).table.to_pylist()]
+    return [tuple(row.values()) for row in answer(found, releases, None).table.to_pylist()]
 
 
 def same(x: Any, y: Any) -> bool:

@@ -11,9 +11,9 @@ from typing import Any
 
 import duckdb
 import pytest
-from exact_people import engine, planned, rows
+from support.exact_people import engine, planned, rows
 
-from sqlpriv.plan import rules
+from sqlpriv.plan.aggregates import rewrites
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "rewrites"))
 
@@ -68,7 +68,7 @@ def test_a_rejected_statement_says_where_and_what_to_write(case: golden.Case) ->
 
 def test_there_is_a_golden_file_for_every_rule() -> None:
     files = set(golden.names())
-    assert {rule.__name__ for rule in rules.RULES.values()} | {"merged"} <= files
+    assert {rule.__name__ for rule in rewrites.RULES.values()} | {"merged"} <= files
     assert len(REJECTED) >= 40
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sqlpriv.errors import Refused
-from sqlpriv.session import Session
+from sqlpriv.session.session import Session
 
 ROWS = """
 CREATE TABLE people (id BIGINT PRIMARY KEY, town VARCHAR, k INTEGER, sex VARCHAR);

@@ -9,11 +9,11 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from exact_people import engine, exact, noised, planned, rows
+from support.exact_people import engine, exact, noised, planned, rows
 
-from sqlpriv.answer import answer
-from sqlpriv.kernel import algebra as a
-from sqlpriv.session import Session
+from sqlpriv.answer.rows import answer
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.session.session import Session
 
 SAME = [
     "SELECT sex, COUNT(DISTINCT hours) AS d FROM people",

@@ -1,8 +1,8 @@
 """A vault with two released tables, and a PostgreSQL server."""
 
 import pytest
-import server
-from released import ODD, release
+from support import postgres_server
+from support.released_tables import ODD, release
 
 
 @pytest.fixture
@@ -18,14 +18,14 @@ def vault(tmp_path):
 def postgresql():
     """The URI of a server of our own; skips where none is installed."""
     pytest.importorskip("adbc_driver_postgresql")
-    if server.FOUND is None:
+    if postgres_server.FOUND is None:
         pytest.skip("no PostgreSQL server is installed here")
-    with server.serving() as uri:
+    with postgres_server.serving() as uri:
         yield uri
 
 
 @pytest.fixture
 def uri(postgresql):
     """The server, without the tables of the test before."""
-    server.run(postgresql, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
+    postgres_server.run(postgresql, "DROP SCHEMA public CASCADE", "CREATE SCHEMA public")
     return postgresql

@@ -8,12 +8,12 @@ import time
 from contextlib import closing
 
 import pytest
-from released import ODD, PEOPLE, comment, release, rows
-from server import PATIENCE, run
+from support.postgres_server import PATIENCE, run
+from support.released_tables import ODD, PEOPLE, comment, release, rows
 
 from sqlpriv.errors import OperationalError, Refused, VaultBusy
 from sqlpriv.publish import postgresql, publish
-from sqlpriv.store import beside
+from sqlpriv.publish.release_file import beside
 
 dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi")
 
@@ -101,7 +101,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from sqlpriv.publish import postgresql, publish
-from sqlpriv.store import beside
+from sqlpriv.publish.release_file import beside
 def killed(*args):
     os.kill(os.getpid(), signal.SIGKILL)
 setattr(postgresql, sys.argv[3], killed)

@@ -10,14 +10,14 @@ from pathlib import Path
 import duckdb
 import pyarrow.parquet as pq
 import pytest
-from released import ODD, PEOPLE, comment, release, rows
+from support.released_tables import ODD, PEOPLE, comment, release, rows
 
 import sqlpriv
 from sqlpriv.errors import OperationalError, PermissionDenied, Refused
 from sqlpriv.publish import publish
 from sqlpriv.publish.parquet import file_name
+from sqlpriv.publish.release_file import beside
 from sqlpriv.publish.target import PostgreSQL, target_of
-from sqlpriv.store import beside
 
 TARGETS = ["bi.duckdb", "bi/*.parquet"]
 
@@ -132,7 +132,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from sqlpriv.publish import publish
-from sqlpriv.store import beside
+from sqlpriv.publish.release_file import beside
 vault, to, name, when, count = sys.argv[1:]
 real, left = getattr(os, name), int(count)
 def killed(*args):

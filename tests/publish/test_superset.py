@@ -12,11 +12,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from support.places import ROOT
 
 import sqlpriv
-from sqlpriv.interfaces import demo
+from sqlpriv.interfaces.cli import demo
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "superset"
+EXAMPLE = ROOT / "examples" / "superset"
 CREATE = (
     "CREATE SYNTHETIC TABLE people_synth AS SELECT SEX, RAC1P, PINCP FROM people"
     " STRATIFY BY SEX, RAC1P USING independent OPTIONS (epsilon = 2, rows = 50000)"

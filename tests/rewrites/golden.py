@@ -66,10 +66,10 @@ def _message(match: re.Match[str]) -> str:
 
 def kernel_sql(sql: str) -> str:
     """Returns what the kernel would run for a statement over the people of the tests."""
-    from exact_people import PEOPLE, planned
+    from support.exact_people import PEOPLE, planned
 
-    from sqlpriv.kernel.algebra import Level
-    from sqlpriv.kernel.render import render
+    from sqlpriv.kernel.sql.queries import render
+    from sqlpriv.kernel.terms.algebra import Level
 
     asked = [m.query for m in planned(sql).measurements]
     return render([q.histogram if isinstance(q, Level) else q for q in asked], PEOPLE, 0).sql
@@ -77,9 +77,9 @@ def kernel_sql(sql: str) -> str:
 
 def refusal(sql: str) -> str:
     """Returns the message that a statement is refused with; '' when it is not."""
-    from exact_people import planned
+    from support.exact_people import planned
 
-    from sqlpriv.answer import rehearse
+    from sqlpriv.answer.rows import rehearse
     from sqlpriv.errors import Refused
 
     try:

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from fake_gate import FakeGate
 from scipy.stats import beta
-from tables import contract
+from support.fake_gate import FakeGate
+from support.synth_tables import contract
 
-from sqlpriv.kernel.budget import Rho, rho_of
-from sqlpriv.kernel.contract import Categories
-from sqlpriv.kernel.release import Release
+from sqlpriv.kernel.terms.budget import Rho, rho_of
+from sqlpriv.kernel.terms.contract import Categories
+from sqlpriv.kernel.terms.release import Release
 from sqlpriv.synth.registry import REGISTRY
 from sqlpriv.synth.synthesis import prepare, synthesize
 

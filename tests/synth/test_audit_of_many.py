@@ -21,12 +21,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from fake_gate import FakeGate
 from scipy.stats import binom
-from tables import contract
+from support.fake_gate import FakeGate
+from support.synth_tables import contract
 
-from sqlpriv.kernel.budget import Rho, rho_of
-from sqlpriv.kernel.contract import Categories
+from sqlpriv.kernel.terms.budget import Rho, rho_of
+from sqlpriv.kernel.terms.contract import Categories
 from sqlpriv.synth.synthesis import prepare, synthesize
 
 NAMES, OTHERS, CANARIES = ("a", "b", "c"), 3, 10

@@ -7,14 +7,14 @@ from collections import Counter
 import duckdb
 import numpy as np
 import pytest
-from fake_gate import FakeGate
-from tables import contract
+from support.fake_gate import FakeGate
+from support.synth_tables import contract
 
 from sqlpriv.errors import Refused
-from sqlpriv.kernel.budget import rho_of
-from sqlpriv.kernel.contract import Categories, Interval
+from sqlpriv.kernel.terms.budget import rho_of
+from sqlpriv.kernel.terms.contract import Categories, Interval
 from sqlpriv.synth import drawing
-from sqlpriv.synth.sampling import strata_rows
+from sqlpriv.synth.models.sampling import strata_rows
 from sqlpriv.synth.synthesis import prepare, synthesize
 
 TABLE = contract(

@@ -6,12 +6,12 @@ import itertools
 import math
 
 import pytest
-from fake_gate import FakeGate
-from tables import contract
+from support.fake_gate import FakeGate
+from support.synth_tables import contract
 
 from sqlpriv.errors import DataError, Error, Refused
-from sqlpriv.kernel.budget import Epsilon, Rho, rho_of
-from sqlpriv.kernel.contract import Categories, Interval
+from sqlpriv.kernel.terms.budget import Epsilon, Rho, rho_of
+from sqlpriv.kernel.terms.contract import Categories, Interval
 from sqlpriv.synth.registry import REGISTRY
 from sqlpriv.synth.synthesis import prepare, steps, synthesize
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-from sqlpriv.session import Session
+from support.places import ROOT
+
+from sqlpriv.session.session import Session
 from sqlpriv.synth.registry import COMMON, REGISTRY
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_every_synthesizer_is_shown_with_its_options_and_limits(tmp_path):

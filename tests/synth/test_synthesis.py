@@ -9,13 +9,13 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from fake_gate import FakeGate
-from tables import census, contract
+from support.fake_gate import FakeGate
+from support.synth_tables import census, contract
 
 from sqlpriv.errors import Refused
-from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.budget import Epsilon, Rho, rho_of
-from sqlpriv.kernel.contract import Categories, Interval, Type
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Epsilon, Rho, rho_of
+from sqlpriv.kernel.terms.contract import Categories, Interval, Type
 from sqlpriv.synth.synthesis import prepare, synthesize
 
 METHODS = ("independent", "gaussian", "histogram", "mst")

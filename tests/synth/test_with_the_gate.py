@@ -5,10 +5,10 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
-from vaults import allowed, left
+from support.vaults import allowed, left
 
-from sqlpriv.kernel.budget import Budget, Epsilon, Rho
-from sqlpriv.kernel.contract import Categories, Interval
+from sqlpriv.kernel.terms.budget import Budget, Epsilon, Rho
+from sqlpriv.kernel.terms.contract import Categories, Interval
 from sqlpriv.synth.synthesis import prepare, steps, synthesize
 
 SQL = """

@@ -14,8 +14,15 @@ import pyarrow as pa
 from laboratory import Laboratory
 from measures import Method, Price, asked
 
-from sqlpriv.declarations import budget_at
-from sqlpriv.kernel.contract import Column, Interval, PrivacyUnit, TableContract, TableFacts, Type
+from sqlpriv.kernel.terms.contract import (
+    Column,
+    Interval,
+    PrivacyUnit,
+    TableContract,
+    TableFacts,
+    Type,
+)
+from sqlpriv.session.commands.declare import budget_at
 
 ROWS, GROUPS = 20_000, 10
 WIDTHS = (20, 40, 80, 160, 320, 1_000, 3_000, 10_000, 100_000, 1_000_000)

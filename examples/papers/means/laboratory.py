@@ -15,12 +15,12 @@ from collections.abc import Sequence
 import duckdb
 import numpy as np
 
-from sqlpriv.kernel import algebra as a
-from sqlpriv.kernel.cells import added_up
-from sqlpriv.kernel.contract import TableContract
-from sqlpriv.kernel.ready import ready
-from sqlpriv.kernel.release import Measurement, Release
-from sqlpriv.kernel.render import MACROS, render
+from sqlpriv.kernel.checked import ready
+from sqlpriv.kernel.sql.cells import added_up
+from sqlpriv.kernel.sql.queries import MACROS, render
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import TableContract
+from sqlpriv.kernel.terms.release import Measurement, Release
 
 
 class Laboratory:

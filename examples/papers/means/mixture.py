@@ -8,7 +8,14 @@ import pyarrow as pa
 from laboratory import Laboratory
 from measures import RHO, Method, Price, asked
 
-from sqlpriv.kernel.contract import Column, Interval, PrivacyUnit, TableContract, TableFacts, Type
+from sqlpriv.kernel.terms.contract import (
+    Column,
+    Interval,
+    PrivacyUnit,
+    TableContract,
+    TableFacts,
+    Type,
+)
 
 ROWS, GROUPS, ALPHAS = (
     (4000, 8000, 12000, 16000, 20000),

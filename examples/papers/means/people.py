@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from cells import PERSONS, SHARED, STRATA, fitted
 
-from sqlpriv.kernel.contract import (
+from sqlpriv.kernel.terms.contract import (
     Column,
     Interval,
     PrivacyUnit,

@@ -167,7 +167,7 @@ Errors of pooled strata over those of the better one of no strata and plain stra
 
 Two large strata have nothing to gain from a pool: of SEX at ε = 5 `auto` makes none, and their own
 rounds are more and cheaper than AIM's, with less for choosing (`APART` in
-[pooling.py](../../../sqlpriv/synth/pooling.py)).
+[pooling.py](../../../sqlpriv/synth/adaptive/pooling.py)).
 
 {sections}
 

@@ -14,8 +14,8 @@ from census import COLUMNS, POSITIVE, TARGET
 
 import sqlpriv
 from sqlpriv.evaluate.classifier import classify
-from sqlpriv.evaluate.marginals import error_of_cells, joint_cells
 from sqlpriv.evaluate.parity import max_disparity, means, parity_error
+from sqlpriv.evaluate.workload_error import error_of_cells, joint_cells
 
 BY = {"SEX": ("SEX",), "RAC1P": ("RAC1P",), "SEX_RAC1P": ("SEX", "RAC1P")}
 """Whom errors are compared between, whatever the table was stratified by."""

@@ -14,15 +14,15 @@ from pyarrow import flight
 
 from sqlpriv import dialect
 from sqlpriv.errors import DataError, InterfaceError, NotSupportedError
-from sqlpriv.interfaces.server import catalog, info, prepared, results
-from sqlpriv.interfaces.server import messages as m
-from sqlpriv.interfaces.server.audit import Audit
-from sqlpriv.interfaces.server.door import Caller
-from sqlpriv.interfaces.server.faults import guarded
-from sqlpriv.interfaces.server.options import closed, get_options, set_options
-from sqlpriv.interfaces.server.running import Runner
+from sqlpriv.interfaces.server.audit_log import Audit
+from sqlpriv.interfaces.server.authentication import Caller
+from sqlpriv.interfaces.server.protocol import catalog, info, prepared, results
+from sqlpriv.interfaces.server.protocol import messages as m
+from sqlpriv.interfaces.server.protocol.options import closed, get_options, set_options
+from sqlpriv.interfaces.server.protocol.wire_errors import guarded
+from sqlpriv.interfaces.server.running_statements import Runner
 from sqlpriv.interfaces.server.sessions import Client, Sessions, Statement
-from sqlpriv.session import Result, Session
+from sqlpriv.session.session import Result, Session
 
 LONGEST = 2_000_000
 """Bytes of a command: twice what a statement may have."""

@@ -8,12 +8,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from sqlpriv.errors import InterfaceError, OperationalError
-from sqlpriv.interfaces.server.audit import Audit
-from sqlpriv.interfaces.server.door import Door, NoHandshake
+from sqlpriv.interfaces.server.audit_log import Audit
+from sqlpriv.interfaces.server.authentication import Door, NoHandshake
 from sqlpriv.interfaces.server.flight import Service
-from sqlpriv.interfaces.server.running import Runner
+from sqlpriv.interfaces.server.running_statements import Runner
 from sqlpriv.interfaces.server.sessions import Sessions
-from sqlpriv.users import Doorkeeper
+from sqlpriv.interfaces.server.users import Doorkeeper
 
 ENCRYPTED, PLAIN = "grpc+tls", "grpc"
 _GRACE = 10.0

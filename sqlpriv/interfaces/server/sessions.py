@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from sqlpriv.errors import InterfaceError
-from sqlpriv.session import Session
-from sqlpriv.users import User
+from sqlpriv.interfaces.server.users import User
+from sqlpriv.session.session import Session
 
 IDLE_SECONDS = 1_800.0
 MOST_SESSIONS = 64

@@ -1,0 +1,1 @@
+"""Releases become rows: the estimators, and the table that a statement gives."""

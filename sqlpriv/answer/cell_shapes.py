@@ -1,0 +1,235 @@
+"""How a cell's distribution differs from the pooled one, by what was measured of the cell.
+
+A cell's bins are the pooled bins p_b, moved in one of two ways:
+
+    tilted   p_b exp(λ b), normalised: rows are found more often in higher bins, λ being the rate.
+             Beyond the bins that were seen b stays what it was: a tail that is but drawn on falls
+             as it did, or a rate of 0.4 would make it rise up to the interval's end;
+    scaled   every value times 2^(rate / PARTS): on the geometric grid a bin moves outwards by
+             `rate` bins, and what is nearest to 0 stays (a salary twice as high is one, nothing
+             is nothing).
+
+**By its place**, its mean bin: tilted, at the rate that gives it that. **By its histogram** of few
+wide bins: the family under which the histograms of all cells together are likelier (a Bayes
+factor, every rate of its grid as likely as any other before), at the mean of the likely rates.
+What is measured is noised: places, or rates, are drawn together by what the cells' keys say, and
+what stays open is the spread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from sqlpriv.answer.means import Array
+from sqlpriv.kernel.terms.release import Release
+
+STEPS = np.arange(-48.0, 49.0)
+"""Rates at which a histogram is compared; those of the tilted are an eightieth."""
+MISFIT = 0.05
+"""How far a cell's counts may be off though its rate is right, relatively."""
+RESOLUTION = 1.0
+"""A scaled cell's rate is not known better than this; a tilted one's, an eightieth."""
+
+
+class Pooled(NamedTuple):
+    """The pooled distribution.
+
+    Args:
+        shares: Of the bins, of shape (bins,), adding up to 1, or all 0.
+        first, last: Bins that were seen; shares beyond are drawn on.
+    """
+
+    shares: Array
+    first: int
+    last: int
+
+
+class Shape(NamedTuple):
+    """The family, which gives the bins at each cell's rate, the rates and their spread."""
+
+    family: Callable[[Array], Array]
+    rate: Array
+    spread: Array
+
+
+def unknown(pooled: Pooled, cells: tuple[int, ...]) -> Shape:
+    """Returns cells as the pooled distribution is, without doubt."""
+    return Shape(lambda rate: tilted(pooled, rate), np.zeros(cells), np.zeros(cells))
+
+
+def by_place(pooled: Pooled, place: Release, counted: Release) -> Shape:
+    """Returns the cells tilted to their places.
+
+    Args:
+        pooled: Of all cells.
+        place: Noised sums of bin numbers from the middle one.
+        counted: Noised counts.
+    """
+    above, variance = drawn_places(pooled.shares, place, counted)
+    rate = rates(pooled, above)
+    spread = np.sqrt(variance) / _variance(tilted(pooled, rate))
+    return Shape(lambda rate: tilted(pooled, rate), rate, spread)
+
+
+def by_histogram(pooled: Pooled, ends: Array, wide: Array, own: Release, counted: Release) -> Shape:
+    """Returns the cells moved in the likelier way to where their histograms are.
+
+    Args:
+        pooled: Of all cells.
+        ends: Of the bins.
+        wide: Inner edges of the wide bins, some of the ends.
+        own: Noised counts in the wide bins, of shape (strata, key 1, …, wide bins).
+        counted: Noised counts.
+    """
+    member = np.eye(wide.size + 1)[np.searchsorted(wide, ends[:-1], side="right")]
+    n = np.maximum(counted.values.ravel(), max(counted.sigma, 1.0))
+    table, outwards = own.values.reshape(n.size, -1), scaled(pooled.shares, ends)
+    families: list[tuple[float, Callable[[Array], Array]]] = [
+        (1.0, lambda rate: between(outwards, rate)),
+        (1 / 80, lambda rate: tilted(pooled, rate)),
+    ]
+    fits = [likelihood(family(unit * STEPS) @ member, table, own.sigma, n)
+            for unit, family in families]  # fmt: skip
+    best = int(np.argmax([_evidence(fit) for fit in fits]))
+    unit, family = families[best]
+    weight = np.exp(fits[best] - fits[best].max(axis=1, keepdims=True))
+    weight /= weight.sum(axis=1, keepdims=True)
+    step = weight @ STEPS
+    variance = weight @ STEPS**2 - step**2 + RESOLUTION**2 / 12
+    middle = float((step / variance).sum() / (1 / variance).sum())
+    drawn, left = drawn_together(step - middle, variance, _effects(counted))
+    spread = np.sqrt(left + RESOLUTION**2)
+    shape = counted.values.shape
+    return Shape(family, unit * (middle + drawn).reshape(shape), unit * spread.reshape(shape))
+
+
+def likelihood(shares: Array, counts: Array, sigma: float, n: Array) -> Array:
+    """Returns the logarithm of each step's likelihood in each cell, of shape (cells, steps).
+
+    A count is normal around n times its share, with the variance of its noise, of how few rows
+    scatter, and of the misfit.
+
+    Args:
+        shares: Of the wide bins at each step, of shape (steps, wide bins).
+        counts: Noised, of shape (cells, wide bins).
+        sigma: Standard deviation of their noise.
+        n: Rows of each cell, at least 1.
+    """
+    mean = n[:, None, None] * shares
+    variance = sigma**2 + mean + (MISFIT * mean) ** 2
+    apart = (counts[:, None, :] - mean) ** 2 / variance + np.log(variance)
+    return np.asarray(-apart.sum(axis=-1) / 2)
+
+
+def _evidence(fit: Array) -> float:
+    """Returns the logarithm of the likelihood of all cells, every step being as likely."""
+    top = fit.max(axis=1, keepdims=True)
+    return float((top[:, 0] + np.log(np.exp(fit - top).mean(axis=1))).sum())
+
+
+def scaled(pooled: Array, ends: Array) -> Array:
+    """Returns the pooled bins at each step, moved outwards from 0 or the end nearest to it."""
+    anchor = min(max(0.0, ends[0]), ends[-1])
+    inner, last = int(np.searchsorted(ends, anchor)), pooled.size - 1
+    number, step = np.arange(pooled.size), STEPS[:, None].astype(int)
+    above = np.where(number > inner, np.clip(number + step, inner, last), number)
+    below = np.where(number < inner - 1, np.clip(number - step, 0, inner - 1), number)
+    found = np.zeros((STEPS.size, pooled.size))
+    to = np.where(number >= inner, above, below)
+    np.add.at(found, (np.arange(STEPS.size)[:, None], to), np.broadcast_to(pooled, to.shape))
+    return found
+
+
+def between(tables: Array, step: Array) -> Array:
+    """Returns the table at each step, of shape (…, bins); between two of them in proportion."""
+    at = np.clip(step - STEPS[0], 0.0, STEPS.size - 1.001)
+    low = at.astype(int)
+    part = (at - low)[..., None]
+    return np.asarray((1 - part) * tables[low] + part * tables[low + 1])
+
+
+def drawn_places(pooled: Array, place: Release, counted: Release) -> tuple[Array, Array]:
+    """Returns by how many bins each cell's mean bin lies above the pooled one, and the variance.
+
+    A cell of poorer people has its mass some bins lower, tail and all. So that noise does not move
+    it, its place is drawn towards what the cell's keys say (main effects, by ridge regression over
+    all cells), by the part of its distance from there that is noise: empirical Bayes, as Fay and
+    Herriot (1979) estimate incomes of small places. Noise, too, is how few rows
+    scatter: by the pooled variance over their number.
+    """
+    n = np.maximum(counted.values, 1.0)
+    middle = (pooled.size - 1) / 2 - float(pooled @ np.arange(pooled.size))
+    own = place.values / n + middle * counted.values / n
+    noise = (place.sigma / n) ** 2 + (middle * counted.sigma / n) ** 2 + 1e-12
+    scatter = _variance(pooled) / n
+    drawn = drawn_together(own.ravel(), (noise + scatter).ravel(), _effects(counted))
+    return drawn[0].reshape(n.shape), drawn[1].reshape(n.shape)
+
+
+def main_effects(sizes: tuple[int, ...]) -> Array:
+    """Returns which level of each key a cell has: shape (cells, sum of sizes), ones and zeros."""
+    levels = np.indices(sizes or (1,)).reshape(len(sizes or (1,)), -1)
+    return np.hstack(
+        [np.eye(size)[level] for size, level in zip(sizes or (1,), levels, strict=True)]
+    )
+
+
+def _effects(counted: Release) -> Array:
+    keys = (*counted.query.strata, *counted.query.keys)
+    return main_effects(tuple(len(key.values) for key in keys))
+
+
+def drawn_together(own: Array, noise: Array, effects: Array) -> tuple[Array, Array]:
+    """Returns each cell's number, drawn towards its fit, and the variance that is left.
+
+    It is drawn by the part of its variance that is noise. Numbers are around 0. Effects have the
+    variance of the cells' numbers beyond their noise (ridge regression): where nothing is known all
+    fits are 0.
+
+    Args:
+        own: Noised, of shape (cells,).
+        noise: Variances.
+        effects: Of shape (cells, effects).
+    """
+    spread = _beyond_noise(own, noise) + 1e-12
+    weighted = effects.T / (noise + spread)
+    inner = weighted @ effects + np.eye(effects.shape[1]) / spread
+    fitted = effects @ np.linalg.solve(inner, weighted @ own)
+    signal = _beyond_noise(own - fitted, noise)
+    kept = signal / (signal + noise)
+    return np.asarray(fitted + (own - fitted) * kept), np.asarray(kept * noise)
+
+
+def _beyond_noise(apart: Array, noise: Array) -> float:
+    """Returns the variance that noise does not explain, not negative; exact cells count most."""
+    weight = 1 / noise
+    return max(float((weight * (apart**2 - noise)).sum() / weight.sum()), 0.0)
+
+
+def rates(pooled: Pooled, above: Array) -> Array:
+    """Returns λ for which a cell's mean bin lies `above` the pooled one as wanted, by halving."""
+    number = np.arange(pooled.shares.size)
+    low, high = np.full(above.shape, -3.0), np.full(above.shape, 3.0)
+    wanted = above + pooled.shares @ number
+    for _ in range(40):
+        middle = (low + high) / 2
+        below = tilted(pooled, middle) @ number < wanted
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.asarray((low + high) / 2)
+
+
+def tilted(pooled: Pooled, rate: Array) -> Array:
+    """Returns p_b exp(λ b), adding up to 1 where p does, of shape (…, bins)."""
+    number = np.clip(np.arange(pooled.shares.size), pooled.first, pooled.last)
+    power = rate[..., None] * (number - (pooled.first + pooled.last) / 2)
+    table = pooled.shares * np.exp(power - power.max(axis=-1, keepdims=True))
+    return np.asarray(table / np.maximum(table.sum(axis=-1, keepdims=True), 1e-300))
+
+
+def _variance(table: Array) -> Array:
+    """Returns the variance of a row's bin number by shares of shape (…, bins), 0.01 at least."""
+    number = np.arange(table.shape[-1])
+    return np.asarray(np.maximum(table @ number**2 - (table @ number) ** 2, 0.01))

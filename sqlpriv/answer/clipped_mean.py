@@ -1,0 +1,217 @@
+"""A mean of long-tailed values: charged counts say where to clip, and what clipping loses.
+
+1. A noised histogram of all cells together, on a geometric grid (`plan.rounds.edges`), and of each
+   cell where it lies in that: its own histogram, of few wide bins, or its mean bin
+   (`plan.rounds.cell_view`). What is then believed of its values, `estimate.tails` tells.
+2. Around the mean c of that, half a width h is chosen cell by cell that minimises
+
+       (h τ / n)² + D(h)² + V(h)
+
+   τ being the noise that the rest of the price buys at a sensitivity of 1. D is how far wrong E(h)
+   may be, the mean part of x beyond c ± h by the belief: where a part p of the values lies beyond
+   one end and E is due to it, θ E log(1 / p), for log p may be off by the part θ, which makes p^θ
+   of E, or p^-θ. So what lies far out is doubted more. V is what the histogram's own noise makes of
+   E, and how few rows scatter. A large cell is not clipped at all. Then c is moved off the mean,
+   up as a rule, for values lie farther beyond the upper end than below the lower one; where that
+   is worth the distance times the relative noise of the cell's count, which it brings.
+3. The noised sum of x clipped there. It says more of the cell than its place did: the belief is
+   weighed by how well it explains the sum (Bayes), and E is the mean over what is then believed.
+   E is added back: post-processing. Its variance, D² and V are part of the half-width.
+
+Inside a bin values are taken as uniform. A cell counted below the deviation of its count's noise is
+taken to have as many rows as that.
+
+The histogram replaces the quantiles of Smith (2011, "Privacy-preserving statistical estimation with
+optimal convergence rates", where the range is two quantiles): one vector of counts, a unit in one
+bin, has the error of one count in every bin. A cell's own is of a few bins, a factor of four wide:
+what it has to tell is an order of magnitude, and a finer one would have the more noise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from sqlpriv.answer.means import Array, Moments
+from sqlpriv.answer.tail_model import Tails, believed
+from sqlpriv.kernel.terms.algebra import Asked
+from sqlpriv.kernel.terms.budget import Price, Rho
+from sqlpriv.kernel.terms.release import Measurement, Release
+from sqlpriv.plan.aggregates.mean_rounds import (
+    WIDE,
+    Rounds,
+    cell_view,
+    denominator,
+    edges,
+    histogram,
+    rounds,
+    scaled,
+)
+from sqlpriv.plan.pricing.statement import half_width
+
+if TYPE_CHECKING:
+    from sqlpriv.answer.adaptive_means import Measure
+
+DOUBT = 0.08
+"""θ: by how much the logarithm of the part of values beyond an end may be off, relatively."""
+VISIBLE = 2.0
+"""From how many deviations of its noise on a pooled bin counts as seen."""
+MISFIT = 0.05
+"""How far a belief's clipped mean may be off though its rate is right, relatively."""
+OCTAVES, QUARTERS = 2.0 ** -np.arange(12), 2.0 ** (np.array([-3, -2, -1, 1, 2, 3]) / 4)
+"""Candidates of h, as parts of the distance from the mean to the declared interval's farther end;
+then around the best of them, as parts of it."""
+NEAR, SHIFTS = (1.0, 2**-0.25, 2**-0.5), (-0.15, 0.1, 0.2, 0.35)
+"""Candidates of h as parts of the best then, each with c so far above the mean, as parts of h."""
+DEVIATIONS = np.linspace(-3, 3, 25)
+"""Where the belief in a cell's rate is weighed, in its spreads."""
+
+
+class Side(NamedTuple):
+    """By how much each bin's values lie beyond one end of c ± h, and which part: (…, bins)."""
+
+    excess: Array
+    part: Array
+
+
+class Beyond(NamedTuple):
+    """E of each cell, its variance, which is its own, and the variance that cells share."""
+
+    value: Array
+    variance: Array
+    shared: Array
+
+
+def mean(asked: Rounds, known: Mapping[Asked, Release], measure: Measure) -> Moments:
+    """Returns N, the clipped sum, and what lies beyond, for the cells' and the population's means.
+
+    Shapes: the count's values (strata, key 1, …).
+    """
+    recipe, (first, last) = asked.recipe, rounds(asked)
+    found = {release.query: release for release in measure(first.measurements)}
+    counted, counts = known[denominator(recipe)], {**known, **found}[histogram(recipe)]
+    price = last.measurements[0].price
+    n = np.maximum(counted.values, max(counted.sigma, 1.0))
+    lower, upper = float(recipe.lower), float(recipe.upper)
+    ends, wide = bins(lower, upper), np.array(edges(lower, upper, WIDE))
+    tails = believed(counts, found.get(cell_view(recipe)), counted, ends, wide, VISIBLE)
+    noise = noise_per_unit(counted, price)
+    centre, half = clipping(tails, n, noise, counted.sigma, lower, upper)
+    bounds = (tuple(centre.ravel().tolist()), tuple(half.ravel().tolist()))
+    (total,) = measure([Measurement(scaled(recipe, bounds), price)])
+    beyond = learned(tails, centre, half, n, half * total.values / n, half * total.sigma / n)
+    kept = counted.values / n
+    return Moments(
+        counted.values, kept * half * total.values, np.zeros_like(n), counted.sigma**2,
+        (kept * half * total.sigma) ** 2 + counted.values**2 * beyond.variance, 0.0,
+        half_width(price), centre + beyond.value - recipe.middle, beyond.shared,
+    )  # fmt: skip
+
+
+def noise_per_unit(counted: Release, price: Price) -> float:
+    """Returns the standard deviation that a price buys at a sensitivity of 1, from a known one.
+
+    Noise of the same kind, on cells of the same strata, has a standard deviation that falls with
+    √ρ or with ε.
+    """
+    ratio = counted.price.nano / price.nano
+    return float(counted.sigma * (np.sqrt(ratio) if isinstance(price, Rho) else ratio))
+
+
+def bins(lower: float, upper: float) -> Array:
+    """Returns the ends of the bins, ascending, of shape (bins + 1,)."""
+    return np.array([lower, *edges(lower, upper), upper])
+
+
+def clipping(
+    tails: Tails, n: Array, noise: float, miscount: float, lower: float, upper: float
+) -> tuple[Array, Array]:
+    """Returns c and h of every cell.
+
+    Args:
+        tails: What is believed of the cells.
+        n: Their counts, at least 1.
+        noise: τ, for a sensitivity of 1.
+        miscount: Standard deviation of a count's noise.
+        lower, upper: Of the declared interval.
+    """
+    table = tails.shares()
+    scatter = tails.share_noise() ** 2 + table / n[..., None]
+    mean = np.where(table.sum(axis=-1) > 0.5, table @ tails.middles, (lower + upper) / 2)
+    reach = np.maximum(upper - mean, mean - lower)
+
+    def error(part: Array, shift: float) -> Array:
+        half = reach * part
+        above, below = sides(tails.ends, mean + half * shift, half)
+        lost = doubt(table, above, below) ** 2
+        lost += inner(scatter, (above.excess + below.excess) ** 2)
+        return np.asarray((half * noise / n) ** 2 + (half * shift * miscount / n) ** 2 + lost)
+
+    part, shift = np.ones(n.shape), np.zeros(n.shape)
+    best = np.full(n.shape, np.inf)
+    for parts, shifts in ((OCTAVES, (0.0,)), (QUARTERS, (0.0,)), (NEAR, SHIFTS)):
+        around = part
+        for by, off in product(parts, shifts):
+            tried = error(around * by, off)
+            better = (tried < best) & (around * by <= 1)
+            best = np.where(better, tried, best)
+            part, shift = np.where(better, around * by, part), np.where(better, off, shift)
+    return mean + reach * part * shift, reach * part
+
+
+def learned(
+    tails: Tails, centre: Array, half: Array, n: Array, moved: Array, noise: Array
+) -> Beyond:
+    """Returns what lies beyond c ± h, by what is believed after the clipped sums are known.
+
+    Args:
+        tails: What was believed before.
+        centre, half, n: c, h and counts.
+        moved, noise: The clipped means, from c, and the standard deviation of their noise.
+    """
+    above, below = sides(tails.ends, centre, half)
+    excess = above.excess - below.excess
+    cut = tails.middles - centre[..., None] - excess
+    tables, known = np.stack([tails.shares(z) for z in DEVIATIONS]), tails.shares()
+    inside, values = inner(tables, cut), inner(tables, excess)
+    misfit = (MISFIT * inner(known, np.abs(cut))) ** 2 + inner(known, cut**2) / n
+    z = DEVIATIONS.reshape(-1, *([1] * centre.ndim))
+    fit = -(z**2 + (moved - inside) ** 2 / (noise**2 + misfit + 1e-300)) / 2
+    weight = np.exp(fit - fit.max(axis=0))
+    weight /= weight.sum(axis=0)
+    value = (weight * values).sum(axis=0)
+    after = np.einsum("z...,z...b->...b", weight, tables)
+    drawn = inner(tails.share_noise() ** 2, excess**2)
+    own = (weight * (values - value) ** 2).sum(axis=0) + inner(after, excess**2) / n
+    return Beyond(value, own, doubt(after, above, below) ** 2 + drawn)
+
+
+def inner(table: Array, values: Array) -> Array:
+    """Returns the sums over the bins."""
+    return np.asarray(np.einsum("...b,...b->...", table, values))
+
+
+def doubt(table: Array, above: Side, below: Side) -> Array:
+    """Returns D of every cell.
+
+    Args:
+        table: What is believed of the cells' shares, of shape (…, bins).
+        above, below: What lies beyond the ends.
+    """
+    lost = [inner(table, side.excess) * -np.log(np.clip(inner(table, side.part), 1e-300, 1.0))
+            for side in (above, below)]  # fmt: skip
+    return np.asarray(DOUBT * (lost[0] + lost[1]))
+
+
+def sides(ends: Array, centre: Array, half: Array) -> tuple[Side, Side]:
+    """Returns what lies above c + h, and what below c - h, values being uniform inside a bin."""
+    above, below = _above(ends, centre + half), _above(-ends[::-1], half - centre)
+    return above, Side(below.excess[..., ::-1], below.part[..., ::-1])
+
+
+def _above(ends: Array, at: Array) -> Side:
+    over, width = np.maximum(ends - at[..., None], 0.0), np.diff(ends)
+    return Side(np.diff(over**2) / (2 * width), np.diff(over) / width)

@@ -1,0 +1,194 @@
+"""Counts, sums, means and variances out of noised counts and centred sums, with their errors.
+
+Notation for one cell: N the count, S the sum of x - μ (μ the interval's middle, w its width), Q the
+sum of (x - μ)² - w²/8; m = S / N and q = Q / N. All are noised; noise is independent between cells
+and queries, with standard deviations σ_N, σ_S, σ_Q.
+
+    sum       S + μ N                error variance  σ_S² + μ² σ_N²                      (exact)
+    mean      μ + m                  (σ_S² + m² σ_N²) / N²                               (delta)
+    variance  v = w²/8 + q - m²      (σ_Q² + 4 m² σ_S² + (q - 2 m²)² σ_N²) / N²          (delta)
+    stddev    √v                     min(error of v / (2 √v), √(error of v))
+
+**Recombination.** The population's m and q are Σ_i a_i m_i and Σ_i a_i q_i over strata i. With
+public weights a_i = w_i (renormalised over strata with N_i > 0); without, a_i = N_i⁺ / Σ N⁺, which
+makes m = Σ S_i / Σ N_i. Variances recombine by the law of total variance, through q. With given
+weights r_i below is the stratum's own ratio; without, the weights are noisy, too, and it is the
+population's:
+
+    mean      Σ_i (a_i / N_i)² (σ_S² + r_i² σ_N²),              r_i = m_i or m
+    variance  Σ_i (a_i / N_i)² (σ_Q² + 4 m² σ_S² + r_i² σ_N²),  r_i = q_i - 2 m m_i or q - 2 m²
+
+A single cell is the population of one stratum. (Rosenblatt, Stoyanovich, Musco 2024, on why strata
+are estimated on their own first.)
+
+Estimates are clipped to what x's interval allows: post-processing, which can only bring them nearer
+to the truth. Half-widths are of 95 % intervals for the noise alone (the rows are what is asked
+about, not a sample); they are cut at the range of what is estimated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sqlpriv.kernel.terms.algebra import Asked
+from sqlpriv.kernel.terms.release import Release
+from sqlpriv.plan.aggregates.rewrites import Recipe
+from sqlpriv.plan.pricing.statement import half_width
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Values and the standard deviations of their errors; NaN where there is no value.
+
+    `z` is the 95 % half-width in standard deviations, `span` the length of the interval that holds
+    whatever is estimated.
+    """
+
+    values: Array
+    deviations: Array
+    z: float
+    span: float = float("inf")
+
+    @property
+    def half_widths(self) -> Array:
+        """Half-widths of the 95 % intervals, cut at the range of what is estimated."""
+        return np.asarray(np.minimum(self.z * self.deviations, self.span))
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Noised N, S and Q, strata along axis 0, and the variances of their noise.
+
+    Args:
+        n, s, q: Noised.
+        var_n, var_s, var_q: Of their noise: numbers, but var_s may differ from cell to cell.
+        z: The 95 % half-width in standard deviations.
+        centre: What S is centred at in each cell, from the interval's middle: m = centre + S / N.
+        drift: Variance of a cell's mean that is not noise: what clipping may have left. Cells share
+            its cause, so it does not average out over them.
+    """
+
+    n: Array
+    s: Array
+    q: Array
+    var_n: float
+    var_s: Array | float
+    var_q: float
+    z: float
+    centre: Array | float = 0.0
+    drift: Array | float = 0.0
+
+
+def moments(recipe: Recipe, releases: Mapping[Asked, Release]) -> Moments:
+    """Returns the moments that a recipe is made of, of shape (strata, key 1, key 2, …).
+
+    What a recipe does without (S of a constant, N of a sum around 0) is an exact zero.
+    """
+    found = [releases.get(q) if q else None for q in (recipe.count, recipe.total, recipe.square)]
+    known = [release for release in found if release is not None]
+    blank = np.zeros_like(known[0].values)
+    n, s, q = (blank if r is None else r.values for r in found)
+    var_n, var_s, var_q = (0.0 if r is None else r.sigma**2 for r in found)
+    return Moments(n, s, q, var_n, var_s, var_q, half_width(known[0].price))
+
+
+def cells(recipe: Recipe, m: Moments) -> Estimate:
+    """Returns the estimate of every cell, of shape (strata, key 1, key 2, …)."""
+    alone = replace(m, n=m.n[None], s=m.s[None], q=m.q[None])
+    return combined(recipe, alone, None)
+
+
+def combined(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
+    """Returns the estimate over all strata (axis 0), of shape (key 1, key 2, …).
+
+    Args:
+        recipe: What is estimated.
+        m: Of the strata.
+        weights: Public weights of the strata, of shape (strata,), not negative; None takes the
+            noised counts. Counts and sums are added up whatever the weights.
+    """
+    match recipe.kind:
+        case "count":
+            total = m.n.sum(axis=0)
+            variance: Array | float = len(m.n) * m.var_n
+        case "sum":
+            total = m.s.sum(axis=0) + recipe.middle * m.n.sum(axis=0)
+            variance = len(m.n) * (m.var_s + recipe.middle**2 * m.var_n)
+        case "mean":
+            return _mean(recipe, m, weights)
+        case _:
+            return _spread(recipe, m, weights)
+    return Estimate(total, np.full_like(total, np.sqrt(variance)), m.z)
+
+
+def shares(recipe: Recipe, m: Moments, weights: Array | None) -> Array:
+    """Returns a_i of every cell: with them, the strata's estimates add up to the population's.
+
+    For means they add up to 1 along axis 0 where any stratum has a mean; counts and sums have ones.
+    """
+    if recipe.kind in ("count", "sum"):
+        return np.ones_like(m.n)
+    raw = m.n if weights is None else weights.reshape(-1, *([1] * (m.n.ndim - 1)))
+    kept = np.where(m.n > 0, raw, 0.0)
+    total = kept.sum(axis=0)
+    return np.asarray(kept / np.where(total > 0, total, 1.0))
+
+
+def _parts(recipe: Recipe, m: Moments) -> tuple[NDArray[np.bool_], Array, Array]:
+    """Returns which cells have rows, their N (else 1) and their means (else 0) from the middle."""
+    present, half = m.n > 0, recipe.width / 2
+    n = np.where(present, m.n, 1.0)
+    return present, n, np.where(present, np.clip(m.centre + m.s / n, -half, half), 0.0)
+
+
+def _mean(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
+    present, n, part = _parts(recipe, m)
+    share = shares(recipe, m, weights)
+    mean = (share * part).sum(axis=0)
+    own = (mean if weights is None else part) - m.centre
+    noise = (share / n) ** 2 * (m.var_s + own**2 * m.var_n)
+    drift = (share * np.sqrt(m.drift)).sum(axis=0)
+    error = np.sqrt(noise.sum(axis=0) + drift**2)
+    known = np.asarray(present.any(axis=0))
+    return Estimate(_known(known, recipe.middle + mean), _known(known, error), m.z, recipe.width)
+
+
+def _spread(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
+    """Returns a variance or a standard deviation."""
+    present, n, part = _parts(recipe, m)
+    half, share = recipe.width / 2, shares(recipe, m, weights)
+    mean = (share * part).sum(axis=0)
+    bound = half**2 / 2
+    squares = np.where(present, np.clip(m.q / n, -bound, bound), 0.0)
+    square = (share * squares).sum(axis=0)
+    own = square - 2 * mean**2 if weights is None else squares - 2 * mean * part
+    noise = m.var_q + 4 * mean**2 * m.var_s + own**2 * m.var_n
+    error = np.sqrt(((share / n) ** 2 * noise).sum(axis=0))
+    value = np.clip(bound + square - mean**2, 0.0, half**2)
+    rows = np.where(present, m.n, 0.0).sum(axis=0)
+    return _variance(recipe, rows, Estimate(value, error, m.z, half**2))
+
+
+def _variance(recipe: Recipe, n: Array, found: Estimate) -> Estimate:
+    """Returns the population's or the sample's variance, or its root."""
+    value, error, span = found.values, found.half_widths, found.span
+    known: NDArray[np.bool_] = np.asarray(n > (1 if recipe.sample else 0))
+    if recipe.sample:
+        factor = np.where(known, n, 2.0) / (np.where(known, n, 2.0) - 1)
+        value, error, span = value * factor, error * factor, float("inf")
+    if recipe.kind == "stddev":
+        root = np.sqrt(value)
+        slope = error / (2 * np.where(root > 0, root, 1.0))
+        error = np.where(root > 0, np.minimum(slope, np.sqrt(error)), np.sqrt(error))
+        value, span = root, float("inf")
+    return Estimate(_known(known, value), _known(known, error / found.z), found.z, span)
+
+
+def _known(where: NDArray[np.bool_], values: Array) -> Array:
+    return np.asarray(np.where(where, values, np.nan))

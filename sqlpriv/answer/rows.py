@@ -1,0 +1,293 @@
+"""Releases → rows: post-processing, free of charge.
+
+The cells are laid out as a table: strata in declared order, each with its groups, then the
+population's rows, whose strata columns are NULL. Outputs, HAVING, ORDER BY and LIMIT are evaluated
+over it by a DuckDB in memory that has no private table, no files and no network. It holds public
+numbers alone, so its error texts may be shown.
+
+Counts are the unbiased noised integers: one near zero may be negative. Raising it to zero would
+make every sum over cells too large; whoever wants that writes GREATEST(COUNT(*), 0).
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, NamedTuple
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sqlpriv.answer import means, quantiles
+from sqlpriv.answer.marginal_agreement import agreeing
+from sqlpriv.answer.means import Estimate, Moments
+from sqlpriv.answer.reconcile import rounded, two_levels
+from sqlpriv.answer.stratum_weights import aligned
+from sqlpriv.dialect import sql
+from sqlpriv.dialect import tree as t
+from sqlpriv.errors import DataError, Refused
+from sqlpriv.kernel.terms.algebra import Asked, Distinct
+from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.kernel.terms.release import Release
+from sqlpriv.plan.aggregates.rewrites import Recipe
+from sqlpriv.plan.group_keys import Dimension
+from sqlpriv.plan.outputs import (
+    AGGREGATE,
+    GROUP,
+    HALF,
+    POPULATION,
+    STRATUM,
+    SUMMED,
+    half_width,
+    uncertain,
+)
+from sqlpriv.plan.plan import Marginal, Output, Plan
+from sqlpriv.system import arrow
+
+POSITION, TABLE = "position", "cells"
+ARROW = {
+    Type.INTEGER: pa.int64(), Type.REAL: pa.float64(), Type.TEXT: pa.string(),
+    Type.BOOLEAN: pa.bool_(), Type.DATE: pa.date32(), Type.TIMESTAMP: pa.timestamp("us"),
+}  # fmt: skip
+SANDBOX: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": "false", "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false", "python_enable_replacements": "false",
+    "memory_limit": "1GB", "threads": "1", "lock_configuration": "true",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What the user gets.
+
+    Args:
+        table: The result's rows.
+        half_widths: For each output made of aggregates, by name: the half-width of its 95 %
+            interval in every row, None where it is unknown. It is about the noise alone. For an
+            expression over several aggregates it is the sum of what each contributes: to first
+            order an upper bound.
+    """
+
+    table: pa.Table
+    half_widths: dict[str, list[float | None]]
+
+
+def rehearse(plan: Plan, weights: pa.Table | None) -> pa.Schema:
+    """Refuses what could not be evaluated, before anything is charged; returns the columns to come.
+
+    Runs the output over a table of no cells, and reads the weights.
+
+    Raises:
+        Refused: An unknown function, types that do not fit, or weights that miss a stratum.
+    """
+    if plan.output.weights:
+        stratum_weights(plan.output, weights)
+    with _sandbox(_layout(plan.output, NOTHING, None).slice(0, 0)) as engine:
+        rows = _evaluate(engine, plan.output, [])
+    return _named(rows, plan.output, []).table.schema
+
+
+def answer(
+    plan: Plan,
+    releases: Sequence[Release],
+    weights: pa.Table | None,
+    adapted: Mapping[Recipe, Moments] | None = None,
+) -> Answer:
+    """Returns the rows of a plan whose measurements were released.
+
+    Args:
+        plan: What was asked.
+        releases: One per measurement of the plan, in its order.
+        weights: The rows of the plan's WEIGHTS FROM table; None without one.
+        adapted: What the plan's rounds found; see `estimate.rounds.asked`.
+
+    Raises:
+        Refused: An output cannot be evaluated on these numbers (a failing cast, say).
+    """
+    output = plan.output
+    found = _found(output, releases, adapted or {})
+    shares = stratum_weights(output, weights) if output.weights else None
+    with _sandbox(_layout(output, found, shares)) as engine:
+        halves = [i for i, item in enumerate(output.items) if uncertain(item)]
+        try:
+            rows = _evaluate(engine, output, halves)
+        except Refused:
+            halves = []  # an error may lie in the interval's ends alone
+            rows = _evaluate(engine, output, halves)
+    return _named(rows, output, halves)
+
+
+def stratum_weights(output: Output, table: pa.Table | None) -> NDArray[np.float64]:
+    """Returns the weights of the strata in declared order; see `estimate.weights.aligned`."""
+    names = [d.node.name for d in output.strata if isinstance(d.node, t.Name)]
+    return aligned(table, output.weights, names, _labels(output.strata))
+
+
+def _labels(dimensions: Sequence[Dimension]) -> list[tuple[object, ...]]:
+    """Returns the cells of some dimensions, row-major."""
+    return list(itertools.product(*(d.values for d in dimensions)))
+
+
+class Found(NamedTuple):
+    """What was released: answers by query, and the moments of every recipe that has them."""
+
+    releases: Mapping[Asked, Release]
+    moments: Mapping[Recipe, Moments]
+
+
+NOTHING = Found({}, {})
+
+
+def _found(output: Output, releases: Sequence[Release], adapted: Mapping[Recipe, Moments]) -> Found:
+    """Returns what was released; `adapted` are the recipes that asked in rounds."""
+    if not releases:  # no key was selected
+        return NOTHING
+    by_query = {release.query: release for release in releases}
+    recipes = (*output.recipes, *output.own)
+    plain = [recipe for recipe in recipes if not recipe.using and recipe.kind != "level"]
+    moments = {r: means.moments(r, by_query) for r in plain}
+    return Found(by_query, agreeing(output, moments) | dict(adapted))
+
+
+def _layout(output: Output, found: Found, weights: NDArray[np.float64] | None) -> pa.Table:
+    """Returns the table of cells; without releases every aggregate is NULL."""
+    made = pa.concat_tables([_block(output, m, found, weights) for m in output.marginals])
+    return made.append_column(POSITION, arrow.numbers(np.arange(made.num_rows)))
+
+
+def _block(
+    output: Output, marginal: Marginal, found: Found, weights: NDArray[np.float64] | None
+) -> pa.Table:
+    """Returns the rows of one marginal; keys that it is summed over are NULL."""
+    kept = dict(zip(marginal.keys, range(len(marginal.keys)), strict=True))
+    groups = [
+        tuple(cell[kept[i]] if i in kept else None for i in range(len(output.groups)))
+        for cell in _labels([output.groups[i] for i in marginal.keys])
+    ]
+    rows = [(*s, *g) for s in _labels(output.strata) for g in groups]
+    first = len(rows)
+    rows += [(*(None for _ in output.strata), *g) for g in groups] if output.strata else []
+    columns = {}
+    for i, dimension in enumerate((*output.strata, *output.groups)):
+        inside = i < len(output.strata)
+        name = f"{STRATUM}{i}" if inside else f"{GROUP}{i - len(output.strata)}"
+        columns[name] = arrow.array([row[i] for row in rows], ARROW[dimension.type])
+    for i in range(len(marginal.recipes)):
+        values, halves = _estimates(i, output, marginal, found, weights, len(rows))
+        columns[f"{AGGREGATE}{i}"], columns[f"{HALF}{i}"] = values, halves
+    columns[POPULATION] = arrow.numbers((np.arange(len(rows)) >= first).astype(np.int64))
+    for i in range(len(output.groups)):
+        columns[f"{SUMMED}{i}"] = arrow.numbers(np.full(len(rows), int(i not in kept)))
+    made = pa.table(columns)
+    return made if output.kept is None else made.filter(_selected(output, marginal, rows))
+
+
+def _selected(output: Output, marginal: Marginal, rows: Sequence[tuple[object, ...]]) -> Any:
+    """Returns which rows are of a combination of keys that was selected."""
+    chosen = [i for i, dimension in enumerate(output.groups) if dimension.selected]
+    at = [(n, len(output.strata) + i) for n, i in enumerate(chosen) if i in marginal.keys]
+    found = {tuple(values[n] for n, _ in at) for values in output.kept or ()}
+    return arrow.array([tuple(row[i] for _, i in at) in found for row in rows], pa.bool_())
+
+
+def _estimates(
+    number: int,
+    output: Output,
+    marginal: Marginal,
+    found: Found,
+    weights: NDArray[np.float64] | None,
+    rows: int,
+) -> tuple[Any, Any]:
+    """Returns the column of an aggregate and that of its half-widths."""
+    recipe = marginal.recipes[number]
+    whole = pa.int64() if recipe.kind == "count" else ARROW[recipe.type]
+    if not found.releases:
+        return pa.nulls(rows, whole), pa.nulls(rows, pa.float64())
+    if recipe.kind == "level":
+        values = quantiles.cells(recipe, found.releases)
+        values += quantiles.population(recipe, found.releases, weights) if output.strata else []
+        return arrow.array(values, whole), pa.nulls(rows, pa.float64())
+    parts: tuple[Estimate, ...] = (means.cells(recipe, found.moments[recipe]),)
+    if isinstance(recipe.whole, Distinct):
+        apart = replace(recipe, count=recipe.whole, whole=None)
+        parts += (means.cells(apart, means.moments(apart, found.releases)),)
+    elif output.strata:
+        own = marginal.own[number] if marginal.own else None
+        alone = (own, found.moments[own]) if own else None
+        parts = two_levels(recipe, found.moments[recipe], weights, alone)
+    figures = tuple(part.values for part in parts)
+    if recipe.kind == "count" and len(parts) == 2 and recipe.whole is None:
+        figures = rounded(*figures)
+    halves = np.concatenate([part.half_widths.ravel() for part in parts])
+    column = np.concatenate([part.ravel() for part in figures])
+    if recipe.kind == "count":
+        return arrow.numbers(np.rint(column).astype(np.int64)), arrow.numbers(halves)
+    return arrow.numbers(column, np.isnan(column)), arrow.numbers(halves, np.isnan(halves))
+
+
+def _sandbox(cells: pa.Table) -> duckdb.DuckDBPyConnection:
+    """Returns a connection to a DuckDB in memory that sees the cells and nothing else.
+
+    What is registered is the connection's own. All share one engine, which takes tens of
+    milliseconds to start and has nothing stored in it.
+    """
+    connection = _engine().cursor()
+    connection.register(TABLE, cells)
+    return connection
+
+
+@cache
+def _engine() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(":memory:", config=SANDBOX)
+
+
+os.register_at_fork(after_in_child=_engine.cache_clear)  # threads do not survive a fork
+
+
+def _evaluate(engine: duckdb.DuckDBPyConnection, output: Output, halves: list[int]) -> pa.Table:
+    """Returns columns c0, c1, … of the outputs, then h… of the half-widths asked for."""
+    selected = [f"{sql(item)} AS c{i}" for i, item in enumerate(output.items)]
+    widths = ((i, half_width(output.items[i])) for i in halves)
+    selected += [f"{sql(width)} AS h{i}" for i, width in widths if width is not None]
+    text = f"SELECT {', '.join(selected)} FROM {TABLE}"
+    if output.having is not None:
+        text += f" WHERE {sql(output.having)}"
+    text += f" ORDER BY {', '.join([*map(_order, output.order_by), POSITION])}"
+    text += f" LIMIT {sql(output.limit)}" if output.limit else ""
+    text += f" OFFSET {sql(output.offset)}" if output.offset else ""
+    try:
+        rows: pa.Table = engine.sql(text).to_arrow_table()
+    except duckdb.Error as error:
+        reason = str(error).split("\n", 1)[0]
+        raise Refused(
+            f"the outputs cannot be computed from the released numbers: {reason}",
+            hint="DuckDB's scalar functions over keys and aggregates can be used",
+        ) from None
+    return rows
+
+
+def _order(term: t.Order) -> str:
+    nulls = "" if term.nulls_first is None else f" NULLS {'FIRST' if term.nulls_first else 'LAST'}"
+    return f"({sql(term.expr)}) {'DESC' if term.descending else 'ASC'}{nulls}"
+
+
+def _named(rows: pa.Table, output: Output, halves: list[int]) -> Answer:
+    count = len(output.items)
+    if rows.num_columns != count + len(halves):
+        raise DataError("the outputs do not fit the statement")
+    table = rows.select(range(count)).rename_columns(list(output.names))
+    known = {output.names[i]: rows.column(count + j).to_pylist() for j, i in enumerate(halves)
+             if _numeric(table.schema.field(i).type)}  # fmt: skip
+    return Answer(table, known)
+
+
+def _numeric(type_: pa.DataType) -> bool:
+    numeric: bool = (
+        pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_)
+    )
+    return numeric

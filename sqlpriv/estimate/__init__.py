@@ -1,1 +1,0 @@
-"""Estimators: what is made of noised numbers before they become rows."""

@@ -1,0 +1,266 @@
+"""The command line. stdout holds query output alone; messages and errors go to stderr.
+
+Exit codes: 0, 1 when a statement was refused or failed, 2 when the command itself is wrong.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
+
+import click
+
+import sqlpriv
+from sqlpriv.interfaces.cli import serve
+
+if TYPE_CHECKING:
+    from sqlpriv.session.session import Session
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+FORMS = ("table", "csv", "tsv", "json", "jsonl", "markdown", "vertical", "html", "arrow", "parquet")
+"""Those of `formats.FORMATS`, which would load pyarrow; a test compares."""
+
+EPILOG = """\b
+Start here:
+  sqlpriv demo                                   a vault of generated people to play with
+  sqlpriv shell sqlpriv-demo/people.duckdb       ask it questions
+  sqlpriv query VAULT "EXPLAIN PRIVACY SELECT …" what a statement would cost, for nothing
+"""
+
+
+@click.group(epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(sqlpriv.__version__, prog_name="sqlpriv")
+def main() -> None:
+    """Differentially private SQL over DuckDB.
+
+    A VAULT is a DuckDB file with private tables. Its owner declares whom they protect; analysts
+    ask for noised answers under a budget that is kept in VAULT's .ledger file.
+    """
+
+
+main.add_command(serve.serve)
+main.add_command(serve.user)
+
+
+def _connecting(command: _Command) -> _Command:
+    """Adds what every command needs to open a vault."""
+    for option in (
+        click.option("--principal", help="Whose name charges are recorded under.  [default: you]"),
+        click.option(
+            "--role",
+            type=click.Choice(["analyst", "owner"]),
+            default="analyst",
+            show_default=True,
+            help="An analyst asks under the budget; the owner declares and loads data.",
+        ),
+        click.argument("vault", type=click.Path(dir_okay=False, path_type=Path)),
+    ):
+        command = option(command)
+    return command
+
+
+@main.command()
+@_connecting
+@click.argument("sql", required=False)
+@click.option(
+    "-f",
+    "--file",
+    "script",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
+    help="Read the statements from FILE.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMS),
+    default="table",
+    show_default=True,
+    help="How rows are written; arrow and parquet need -o or a redirected stdout.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write to FILE; it appears only when every statement has succeeded.",
+)
+def query(
+    vault: Path,
+    role: str,
+    principal: str | None,
+    sql: str | None,
+    script: Path | None,
+    form: str,
+    output: Path | None,
+) -> None:
+    """Run SQL, given as an argument, in a file, or on stdin.
+
+    \b
+    sqlpriv query people.duckdb "SELECT COUNT(*) FROM people STRATIFY BY sex"
+    sqlpriv query people.duckdb -f report.sql --format csv -o report.csv
+    """
+    if sql is not None and script is not None:
+        raise click.UsageError("Give the statements as SQL or with -f, not both.")
+    if form in ("arrow", "parquet") and output is None and sys.stdout.isatty():
+        raise click.UsageError(f"{form.capitalize()} is not for a terminal: add -o FILE.")
+    text = _text(sql, script)
+    from sqlpriv.interfaces.cli.query import run_text
+
+    session = _open(vault, role, principal)
+    try:
+        run_text(session, text, form, output, name=str(script) if script else "")
+    except sqlpriv.Error as error:
+        _fail(error)
+    finally:
+        session.close()
+
+
+@main.command()
+@_connecting
+@click.option(
+    "-c",
+    "--command",
+    "entries",
+    multiple=True,
+    help="Run this, statements or a command of the shell, and leave. May be given again.",
+)
+@click.option(
+    "-f",
+    "--file",
+    "files",
+    multiple=True,
+    type=click.File(encoding="utf-8"),
+    help="Run what FILE holds, after every -c, and leave.",
+)
+def shell(
+    vault: Path,
+    role: str,
+    principal: str | None,
+    entries: tuple[str, ...],
+    files: tuple[TextIO, ...],
+) -> None:
+    """Ask questions one by one, the budget in the prompt.
+
+    Statements end with a semicolon; .help lists the commands of the shell itself. Statements are
+    also read from a pipe: sqlpriv shell people.duckdb < questions.sql
+    """
+    session = _open(vault, role, principal)
+    from sqlpriv.interfaces.shell.shell import Shell
+
+    asker = Shell(session, sys.stdout, sys.stderr)
+    try:
+        code = asker.run_all(entries, files) if entries or files else asker.run(sys.stdin)
+    finally:
+        session.close()
+    sys.exit(code)
+
+
+@main.command()
+@_connecting
+@click.option(
+    "--format", "form", type=click.Choice(FORMS[:-2]), default="table",
+    show_default=True, help="How rows are written.",
+)  # fmt: skip
+def budget(vault: Path, role: str, principal: str | None, form: str) -> None:
+    """Show what may be spent, what was spent and what is left."""
+    from sqlpriv.interfaces.cli.query import run_text
+
+    session = _open(vault, role, principal)
+    try:
+        run_text(session, "SHOW PRIVACY BUDGET", form, None)
+    except sqlpriv.Error as error:
+        _fail(error)
+    finally:
+        session.close()
+
+
+@main.command()
+@click.argument("vault", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("tables", metavar="[TABLE]...", nargs=-1)
+@click.option("--to", "target", required=True, help="Where to: see below.")
+def publish(vault: Path, tables: tuple[str, ...], target: str) -> None:
+    """Hand released tables to BI tools: each TABLE, or all that were released from VAULT.
+
+    It copies what is public already (VAULT's .release.duckdb), costs nothing and opens no vault.
+    Tables of the same names are replaced without disturbing who reads them; others stay.
+
+    \b
+    --to bi.duckdb                        a DuckDB file that DuckDB 1.2 and later read
+    --to 'folder/*.parquet'               a Parquet file for each table (mind the quotes)
+    --to postgresql://user@host/database  tables in PostgreSQL
+    """
+    from sqlpriv.publish import publish as hand_out
+    from sqlpriv.publish.release_file import beside
+
+    try:
+        click.echo(hand_out(beside(vault), tables, target, vault), err=True)
+    except sqlpriv.Error as error:
+        _fail(error)
+
+
+@main.command()
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("sqlpriv-demo"),
+    show_default=True,
+    help="Where the demo's files go; nothing is written outside it.",
+)
+@click.option(
+    "--rows",
+    type=click.IntRange(1_000, 10_000_000),
+    default=196_967,
+    show_default=True,
+    help="How many people to generate.",
+)
+def demo(directory: Path, rows: int) -> None:
+    """Make a vault of generated people, ask it, publish a synthetic table: under a minute."""
+    from sqlpriv.interfaces.cli import demo as house
+
+    try:
+        house.run(directory, rows)
+    except sqlpriv.Error as error:
+        _fail(error)
+
+
+def _text(sql: str | None, script: Path | None) -> str:
+    if sql is not None and sql != "-":
+        return sql
+    if script is not None and str(script) != "-":
+        try:
+            return script.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise click.UsageError(f"{script} is not a text file in UTF-8.") from None
+    if sql is None and script is None and sys.stdin.isatty():
+        raise click.UsageError(
+            "Give the statements as SQL, with -f FILE, or on stdin;"
+            " `sqlpriv shell VAULT` asks for them one by one."
+        )
+    return sys.stdin.read()
+
+
+def _open(vault: Path, role: str, principal: str | None) -> Session:
+    """Opens a vault; an owner's need not exist yet, as with duckdb."""
+    if role == "analyst" and not vault.exists():
+        raise click.UsageError(
+            f"There is no vault {vault}. `sqlpriv demo` makes one to try;"
+            f" `sqlpriv shell {vault} --role owner` starts a new one of yours."
+        )
+    from sqlpriv.session.session import Session
+
+    try:
+        return Session(vault, role=role, principal=principal)
+    except sqlpriv.Error as error:
+        _fail(error)
+
+
+def _fail(error: sqlpriv.Error) -> NoReturn:
+    from sqlpriv.interfaces.display.error_caret import explained
+    from sqlpriv.interfaces.display.statements import StatementFailed
+
+    shown = str(error) if isinstance(error, StatementFailed) else explained(error)
+    click.echo(shown, err=True)
+    sys.exit(1)

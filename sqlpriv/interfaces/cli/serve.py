@@ -1,0 +1,167 @@
+"""`sqlpriv serve` and `sqlpriv user`: a vault over the network, and who may come in."""
+
+from __future__ import annotations
+
+import getpass
+import re
+import signal
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+import sqlpriv
+
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+_vault = click.argument("vault", type=click.Path(dir_okay=False, path_type=Path))
+_pem = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@_vault
+@click.option(
+    "--listen",
+    default="grpc+tls://127.0.0.1:31337",
+    show_default=True,
+    help="Where; grpc:// without TLS on this machine alone. Port 0 takes a free one.",
+)
+@click.option("--certificate", type=_pem, help="The certificate chain, in PEM.")
+@click.option("--key", type=_pem, help="Its private key, in PEM.")
+@click.option(
+    "--audit",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where it is written who asked what.  [default: beside the vault, .audit]",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=300.0,
+    show_default=True,
+    help="Seconds that a statement may take.",
+)
+@click.option(
+    "--concurrency",
+    type=click.IntRange(min=1),
+    default=4,
+    show_default=True,
+    help="Statements that one user may run at once.",
+)
+def serve(
+    vault: Path,
+    listen: str,
+    certificate: Path | None,
+    key: Path | None,
+    audit: Path | None,
+    timeout: float,
+    concurrency: int,
+) -> None:
+    """Serve a vault over Arrow Flight SQL, to whom `sqlpriv user add` let in.
+
+    \b
+    sqlpriv user add people.duckdb ada
+    sqlpriv serve people.duckdb --certificate cert.pem --key key.pem
+    """
+    if (certificate is None) != (key is None):
+        raise click.UsageError("Give both --certificate and --key.")
+    try:
+        from sqlpriv.interfaces.server.listen import Limits, Server
+    except ImportError:
+        raise click.ClickException('protobuf is missing: pip install "sqlpriv[server]"') from None
+    tls = (certificate.read_bytes(), key.read_bytes()) if certificate and key else None
+    try:
+        with Server(vault, listen, tls, audit, Limits(timeout, concurrency)) as server:
+            signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+            click.echo(f"serving {vault} on {server.location}; Ctrl-C ends it", err=True)
+            server.serve()
+    except sqlpriv.Error as error:
+        _fail(error)
+
+
+@click.group()
+def user() -> None:
+    """Say who may log in to a server of a vault."""
+
+
+@user.command()
+@_vault
+@click.argument("name")
+@click.option(
+    "--role", type=click.Choice(["analyst", "owner"]), default="analyst", show_default=True,
+    help="An analyst asks under the budget; an owner declares and loads data.",
+)  # fmt: skip
+@click.option("--expires", help="For how long: 12h, 90d, 4w.  [default: until removed]")
+@click.option("--password", is_flag=True, help="Ask for a password, instead of making a token.")
+@click.option("--timeout", type=float, help="Seconds that a statement of theirs may take.")
+@click.option("--concurrency", type=int, help="Statements that they may run at once.")
+def add(
+    vault: Path, name: str, role: str, expires: str | None, password: bool, **limits: Any
+) -> None:
+    """Let NAME in, or give NAME another token; it is shown this once.
+
+    Charges are recorded under NAME, and ALTER TABLE t SET PRIVACY BUDGET (…) FOR 'NAME' sets a
+    ceiling for them alone.
+    """
+    from sqlpriv.interfaces.server import users
+
+    until = datetime.now(UTC) + _duration(expires) if expires else None
+    given = None
+    if password:
+        given = click.prompt("Password", hide_input=True, confirmation_prompt=True)
+    try:
+        secret = users.add(
+            _ledger(vault), name, role, getpass.getuser(), expires=until, secret=given, **limits
+        )
+    except sqlpriv.Error as error:
+        _fail(error)
+    if given is None:
+        click.echo(f"{name} may log in with this token, which is not shown again:", err=True)
+        click.echo(f"{name}.{secret}")
+
+
+@user.command(name="list")
+@_vault
+def list_(vault: Path) -> None:
+    """Show who may log in, as what, and until when."""
+    from sqlpriv.interfaces.server import users
+
+    for each in users.listed(_ledger(vault)):
+        limits = [f"{each.timeout:g} s a statement"] if each.timeout else []
+        limits += [f"{each.concurrency} at once"] if each.concurrency else []
+        until = f"until {each.expires:%Y-%m-%d %H:%M} UTC" if each.expires else "until removed"
+        click.echo("  ".join([f"{each.name:<20}", f"{each.role:<7}", until, *limits]))
+
+
+@user.command()
+@_vault
+@click.argument("name")
+def remove(vault: Path, name: str) -> None:
+    """Let NAME in no more, from now on."""
+    from sqlpriv.interfaces.server import users
+
+    try:
+        users.remove(_ledger(vault), name, getpass.getuser())
+    except sqlpriv.Error as error:
+        _fail(error)
+    click.echo(f"{name} may not log in any more", err=True)
+
+
+def _ledger(vault: Path) -> Path:
+    if not vault.exists():
+        raise click.ClickException(f"There is no vault {vault}.")
+    return vault.with_suffix(".ledger")
+
+
+def _duration(text: str) -> timedelta:
+    found = re.fullmatch(r"(\d{1,5})([hdw])", text)
+    if found is None:
+        raise click.UsageError(f"--expires takes 12h, 90d or 4w, not {text}.")
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def _fail(error: sqlpriv.Error) -> NoReturn:
+    from sqlpriv.interfaces.display.error_caret import explained
+
+    click.echo(explained(error), err=True)
+    sys.exit(1)

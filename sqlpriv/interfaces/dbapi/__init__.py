@@ -1,0 +1,1 @@
+"""PEP 249 over a session, on a file or on a server."""

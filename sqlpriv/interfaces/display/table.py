@@ -1,0 +1,168 @@
+"""Results as a table for people: fitted to a terminal, whole in a pipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TextIO
+
+import pyarrow as pa
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.text import Text
+
+from sqlpriv.interfaces.display.footnote import half_width
+from sqlpriv.interfaces.display.values import numeric, rows, shown, shown_half_width
+from sqlpriv.session.session import Result
+
+PIPE_WIDTH = 100_000
+"""Columns of what is no terminal: rows are not fitted to a screen."""
+SHOWN = 100
+"""Rows that a table shows on a terminal; every other form, and a pipe, has them all."""
+TEXT_WIDTH = 80
+"""Where a table cuts long text, with an ellipsis."""
+NARROWEST = 12
+"""Text is not cut shorter than that to make room for further columns."""
+_GAP = 2
+Piece = tuple[str, str]
+"""A part of a line and its style."""
+
+
+@dataclass
+class Column:
+    """A column as it is shown.
+
+    Args:
+        name: Its head.
+        cells: Its values as people read them, one line each.
+        right: Whether they stand flush right.
+        errors: Half-widths beside the values; none where all of them are exact.
+        width: Of the values, in terminal cells.
+        error_width: Of the half-widths and the gap behind them; 0 without any.
+    """
+
+    name: str
+    cells: list[str]
+    right: bool
+    errors: list[str]
+    width: int
+    error_width: int
+
+    def error(self, row: int) -> str:
+        """Returns the half-width in a row."""
+        return self.errors[row] if self.errors else ""
+
+    @property
+    def whole_width(self) -> int:
+        """Half-widths included, and the gap to the next column."""
+        return self.width + _GAP + self.error_width
+
+
+def row_limit(console: Console) -> int | None:
+    """Returns how many rows of a table are shown there; None for all."""
+    return SHOWN if console.is_terminal else None
+
+
+def print_table(result: Result, console: Console, limit: int | None = None) -> None:
+    """Prints the rows of a result, half-widths in a column of their own beside the values.
+
+    A terminal that is too narrow gets long text cut and, if need be, fewer columns, and is told
+    so; a number is never cut. A pipe gets every column.
+
+    Args:
+        result: One with rows; without rows nothing is printed.
+        console: Where to; a terminal gets colour, a pipe gets plain text of any width.
+        limit: How many rows to show at most; None for all.
+    """
+    if result.table is None:
+        return
+    # No text takes more than a third of a terminal, so that the numbers beside it have room.
+    longest = min(TEXT_WIDTH, max(NARROWEST, console.width // 3))
+    table = result.table.slice(0, limit)
+    columns = [_column(result, table, i, longest) for i in range(table.num_columns)]
+    fitting = _fitted(columns, console.width)
+    for line in _lines(fitting, table.num_rows):
+        if console.is_terminal:
+            shown_line = Text.assemble(*line)
+            shown_line.rstrip()
+            console.print(shown_line, no_wrap=True, crop=False)
+        else:
+            console.file.write("".join(text for text, _ in line).rstrip() + "\n")
+    if hidden := [column.name for column in columns[len(fitting) :]]:
+        console.print(Text(f"too narrow to show {', '.join(hidden)} (csv and json have all)"))
+
+
+def console_for(out: TextIO, width: int | None = None) -> Console:
+    """Returns a console on a stream; what is no terminal is as wide as its text needs."""
+    return Console(file=out, highlight=False, width=width or (None if out.isatty() else PIPE_WIDTH))
+
+
+def _column(result: Result, table: pa.Table, at: int, longest: int) -> Column:
+    name = table.column_names[at]
+    values = [value for (value,) in rows(table.select([at]))]
+    widths = [half_width(result, name, i) for i in range(len(values))]
+    cells = [_one_line(shown(v, w), longest) for v, w in zip(values, widths, strict=True)]
+    errors = [
+        "" if value is None else shown_half_width(width)
+        for value, width in zip(values, widths, strict=True)
+    ]
+    head = _one_line(name, longest)
+    right = numeric(table.schema.types[at])
+    beside = 0
+    if _has_error(result, name):
+        beside = max(map(_size, ("±", *errors))) + _GAP
+    return Column(head, cells, right, errors if beside else [],
+                  max(map(_size, (head, *cells))), beside)  # fmt: skip
+
+
+def _has_error(result: Result, name: str) -> bool:
+    return any(width is not None for width in result.half_widths.get(name, ()))
+
+
+def _fitted(columns: list[Column], width: int) -> list[Column]:
+    """Returns the first columns, as many as fit: text is narrowed before a column is left out."""
+    for count in range(len(columns), 0, -1):
+        taken = columns[:count]
+        excess = sum(column.whole_width for column in taken) - _GAP - width
+        spare = sum(_spare(column) for column in taken)
+        if excess <= spare or count == 1:
+            break
+    while excess > 0 and (widest := max(taken, key=_spare)) and _spare(widest) > 0:
+        widest.width -= 1
+        excess -= 1
+    return taken
+
+
+def _spare(column: Column) -> int:
+    return 0 if column.right else max(0, column.width - NARROWEST)
+
+
+def _lines(columns: list[Column], count: int) -> Iterator[list[Piece]]:
+    """Yields the lines of a table: head, rule, rows."""
+    yield [piece for column in columns for piece in _pieces(column, column.name, "±", "bold")]
+    yield [("─" * (sum(column.whole_width for column in columns) - _GAP), "")]
+    for i in range(count):
+        yield [piece for c in columns for piece in _pieces(c, c.cells[i], c.error(i))]
+
+
+def _pieces(column: Column, cell: str, error: str, style: str = "") -> Iterator[Piece]:
+    """Yields a cell and the half-width beside it, as wide as the column, and the gap behind."""
+    text = cell
+    if _size(cell) > column.width:
+        text = set_cell_size(cell, column.width - 1) + "…"
+    space = " " * (column.width - _size(text) + _GAP)
+    style = style or ("dim" if cell == "NULL" else "")
+    yield (space[_GAP:] + text + space[:_GAP], style) if column.right else (text + space, style)
+    if column.errors:
+        yield set_cell_size(error, column.error_width), style or "cyan"
+
+
+def _one_line(text: str, longest: int) -> str:
+    """Text as a table has it; the other formats have it whole."""
+    line = text.replace("\n", "\\n")
+    return line if _size(line) <= longest else f"{set_cell_size(line, longest - 1)}…"
+
+
+def _size(text: str) -> int:
+    """Returns how many cells of a terminal a text takes; quickly, where each sign takes one."""
+    return len(text) if text.isascii() else cell_len(text)

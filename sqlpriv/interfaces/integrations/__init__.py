@@ -1,0 +1,1 @@
+"""Adapters for programs that are not ours: SQLAlchemy, Harlequin."""

@@ -1,0 +1,136 @@
+"""The SQLAlchemy dialect `sqlpriv://`, for SQLAlchemy 1.4, 2.0 and 2.1.
+
+    create_engine("sqlpriv:////data/people.duckdb?privacy_epsilon=0.1")
+
+opens that vault for an analyst, each of whose private statements costs epsilon 0.1 unless it says
+otherwise itself. Other options: `role=owner`, `principal=ada`. Private queries are written as text,
+or with the two clauses as they stand in SQL::
+
+    price = "WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1)"
+    select(people.c.sex, func.count()).prefix_with(price).suffix_with("STRATIFY BY sex")
+
+DuckDB's SQL is near PostgreSQL's, whose compiler does the writing; what differs is below.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from sqlalchemy import exc, pool
+from sqlalchemy.dialects.postgresql import base as pg
+from sqlalchemy.engine import URL, Connection
+from sqlalchemy.engine.default import DefaultDialect, DefaultExecutionContext
+from sqlalchemy.engine.reflection import Inspector
+from sqlalchemy.sql.compiler import DDLCompiler
+
+import sqlpriv
+from sqlpriv.dialect.keywords import NO_ALIAS
+from sqlpriv.interfaces.integrations.sqlalchemy_reflection import SCHEMA, Reflection
+
+OPTIONS = ("role", "principal", "privacy_epsilon")
+
+
+class Compiler(pg.PGCompiler):
+    """PostgreSQL's, with DuckDB's division: `/` is true, `//` is whole."""
+
+    def visit_floordiv_binary(self, binary: Any, operator: Any, **kw: Any) -> str:
+        return f"{self.process(binary.left, **kw)} // {self.process(binary.right, **kw)}"
+
+
+class Definitions(pg.PGDDLCompiler):
+    """PostgreSQL's, without SERIAL: keys are given, not made."""
+
+    def get_column_specification(self, column: Any, **kw: Any) -> str:
+        return str(DDLCompiler.get_column_specification(self, column, **kw))
+
+
+class Types(pg.PGTypeCompiler):
+    """PostgreSQL's, but DuckDB's FLOAT is of single precision."""
+
+    def visit_FLOAT(self, type_: Any, **kw: Any) -> str:  # noqa: N802 (SQLAlchemy's name)
+        return "FLOAT" if type_.precision and type_.precision <= 24 else "DOUBLE"
+
+
+class Preparer(pg.PGIdentifierPreparer):
+    """PostgreSQL's, with the words that DuckDB and STRATIFY BY have reserved beside."""
+
+    reserved_words = pg.PGIdentifierPreparer.reserved_words.union(
+        {"stratify"}, (word.lower() for word in NO_ALIAS)
+    )
+
+
+class SqlprivDialect(Reflection, pg.PGDialect):
+    """What SQLAlchemy has to know of us."""
+
+    name = driver = "sqlpriv"
+    default_paramstyle = "qmark"
+    default_schema_name = SCHEMA
+    statement_compiler = Compiler
+    ddl_compiler = Definitions
+    type_compiler = type_compiler_cls = Types
+    preparer = Preparer
+    execution_ctx_cls = DefaultExecutionContext
+    inspector = Inspector
+
+    supports_statement_cache = True
+    supports_native_decimal = True
+    supports_native_enum = False
+    supports_sequences = preexecute_autoincrement_sequences = False
+    use_insertmanyvalues = False
+    div_is_floordiv = False
+    bind_typing = getattr(DefaultDialect, "bind_typing", None)  # since 2.0: no casts around `?`
+
+    @classmethod
+    def import_dbapi(cls) -> ModuleType:
+        return sqlpriv
+
+    dbapi = import_dbapi  # as SQLAlchemy 1.4 calls it
+
+    @classmethod
+    def get_pool_class(cls, url: URL) -> type[pool.Pool]:
+        """No pool: a vault opens in milliseconds, and SET holds for one connection alone."""
+        return pool.NullPool
+
+    def create_connect_args(self, url: URL) -> Any:
+        """Returns what `connect` is given for `sqlpriv:///PATH?OPTIONS`.
+
+        Raises:
+            ArgumentError: There is no path, or an option that we do not have.
+        """
+        if not url.database:
+            raise exc.ArgumentError("the path of the vault is missing: sqlpriv:///people.duckdb")
+        if unknown := set(url.query) - set(OPTIONS):
+            raise exc.ArgumentError(
+                f"there is no option {', '.join(sorted(unknown))}; options: {', '.join(OPTIONS)}"
+            )
+        return [url.database], dict(url.query)
+
+    def connect(self, *args: Any, privacy_epsilon: Any = None, **options: Any) -> Any:
+        """Opens the vault, and sets what each private statement costs."""
+        connection = sqlpriv.connect(*args, **options)
+        if privacy_epsilon is not None:
+            connection.execute(f"SET privacy_epsilon = {float(privacy_epsilon)}")
+        return connection
+
+    def initialize(self, connection: Connection) -> None:
+        """Asks nothing of the server: there is none, and we know its version."""
+        DefaultDialect.initialize(self, connection)
+
+    def _get_server_version_info(self, _connection: Connection) -> tuple[int, ...]:
+        return tuple(int(part) for part in sqlpriv.__version__.split("."))
+
+    def _get_default_schema_name(self, _connection: Connection) -> str:
+        return SCHEMA
+
+    def get_isolation_level_values(self, _connection: Any) -> tuple[str, ...]:
+        return ("AUTOCOMMIT",)
+
+    def get_isolation_level(self, _connection: Any) -> str:
+        """Statements take effect at once, unless an owner says BEGIN."""
+        return "AUTOCOMMIT"
+
+    get_default_isolation_level = get_isolation_level
+
+    def set_isolation_level(self, _connection: Any, level: str) -> None:
+        """There is one, which holds already; SQLAlchemy has refused any other."""

@@ -1,0 +1,68 @@
+"""Who asked what, when, and what it cost: one JSON object a line, for the owner's eyes (0600).
+
+No value of a private row is written. An analyst's statement is written as it was sent, as it is in
+the ledger; an owner's, which may load rows, with its literals left out; parameters are counted.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sqlpriv.dialect import without_literals
+from sqlpriv.interfaces.server.users import User
+from sqlpriv.session.session import Result
+
+
+class Audit:
+    """The open file; threads may share it. Each record is written and synced as one line.
+
+    Args:
+        path: The file; made if there is none, and added to if there is.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._lock = threading.Lock()
+        self._file = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
+        os.fchmod(self._file, 0o600)
+
+    def close(self) -> None:
+        """Closes the file."""
+        os.close(self._file)
+
+    def write(self, event: str, **facts: Any) -> None:
+        """Appends one record."""
+        at = datetime.now(UTC).isoformat(timespec="milliseconds")
+        line = json.dumps({"at": at, "event": event, **facts}, ensure_ascii=False)
+        with self._lock:
+            os.write(self._file, line.encode("utf-8", "replace") + b"\n")
+
+    def statement(
+        self, user: User, peer: str, sql: str, values: int, outcome: Result | BaseException
+    ) -> None:
+        """Records that somebody's statement was run, or refused, and what it cost.
+
+        Args:
+            user: Who.
+            peer: From where.
+            sql: The statement.
+            values: How many parameters it was given.
+            outcome: Its result, or the error that it ended in.
+        """
+        gave = Result() if isinstance(outcome, BaseException) else outcome
+        self.write(
+            "statement",
+            who=user.name,
+            role=user.role,
+            peer=peer,
+            sql=without_literals(sql) if user.role == "owner" else sql,
+            parameters=values,
+            outcome="ok" if gave is outcome else type(outcome).__name__,
+            price={gave.price.kind: gave.price.nano / 1e9} if gave.price else None,
+            epsilon=gave.epsilon,
+            rows=None if gave.table is None else gave.table.num_rows,
+        )

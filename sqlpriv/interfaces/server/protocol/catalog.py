@@ -1,0 +1,141 @@
+"""What tables there are, as Flight SQL's catalog calls ask for it. Names and declarations: public.
+
+There is one catalog, named after the vault, with one schema, main. Released and public tables are
+of the type TABLE, which is what BI tools list: they may be asked freely. Private tables are of the
+type PRIVATE TABLE: they take a budget and the SQL that goes with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from sqlpriv.dialect import quoted
+from sqlpriv.session.session import Session
+
+FREE, PRIVATE = "TABLE", "PRIVATE TABLE"
+_SCHEMA = "main"
+_S, _I = pa.string(), pa.int32()
+
+
+def _fields(**kinds: pa.DataType) -> pa.Schema:
+    """Returns a schema; a name that ends in `_` is of a column that is never NULL."""
+    return pa.schema([pa.field(n.rstrip("_"), k, not n.endswith("_")) for n, k in kinds.items()])
+
+
+_CATALOGS = _fields(catalog_name_=_S)
+_SCHEMAS = _fields(catalog_name=_S, db_schema_name_=_S)
+_TABLES = _fields(catalog_name=_S, db_schema_name=_S, table_name_=_S, table_type_=_S)
+_TYPES = _fields(table_type_=_S)
+_PRIMARY = _fields(
+    catalog_name=_S, db_schema_name=_S, table_name_=_S, column_name_=_S, key_name=_S,
+    key_sequence_=_I,
+)  # fmt: skip
+_FOREIGN = _fields(
+    pk_catalog_name=_S, pk_db_schema_name=_S, pk_table_name_=_S, pk_column_name_=_S,
+    fk_catalog_name=_S, fk_db_schema_name=_S, fk_table_name_=_S, fk_column_name_=_S,
+    key_sequence_=_I, fk_key_name=_S, pk_key_name=_S, update_rule_=pa.uint8(),
+    delete_rule_=pa.uint8(),
+)  # fmt: skip
+
+
+def catalogs(_: Any, session: Session) -> pa.Table:
+    """GetCatalogs."""
+    return _table([{"catalog_name": session.vault.stem}], _CATALOGS)
+
+
+def schemas(command: Any, session: Session) -> pa.Table:
+    """GetDbSchemas."""
+    rows = [{"catalog_name": session.vault.stem, "db_schema_name": _SCHEMA}]
+    return _table(rows if _here(command, session) else [], _SCHEMAS)
+
+
+def types(_command: Any, _session: Session) -> pa.Table:
+    """GetTableTypes."""
+    return _table([{"table_type": PRIVATE}, {"table_type": FREE}], _TYPES)
+
+
+def tables(command: Any, session: Session) -> pa.Table:
+    """GetTables, with the schemas of the tables where they are asked for."""
+    columns = _TABLES
+    if command.include_schema:
+        columns = columns.append(pa.field("table_schema", pa.binary(), nullable=False))
+    rows = []
+    for name, kind in _listed(session) if _here(command, session) else ():
+        wanted = not command.table_types or kind in command.table_types
+        if wanted and _like(command, "table_name_filter_pattern", name):
+            row = {"catalog_name": session.vault.stem, "db_schema_name": _SCHEMA}
+            row |= {"table_name": name, "table_type": kind}
+            if command.include_schema:
+                row["table_schema"] = _columns(session, name, kind).serialize().to_pybytes()
+            rows.append(row)
+    return _table(rows, columns)
+
+
+def primary_keys(_command: Any, _session: Session) -> pa.Table:
+    """GetPrimaryKeys: none. A privacy key names people; it identifies no row."""
+    return _PRIMARY.empty_table()
+
+
+def foreign_keys(_command: Any, _session: Session) -> pa.Table:
+    """GetImportedKeys, GetExportedKeys and GetCrossReference: none."""
+    return _FOREIGN.empty_table()
+
+
+CALLS: dict[str, Callable[[Any, Session], pa.Table]] = {
+    "CommandGetCatalogs": catalogs,
+    "CommandGetDbSchemas": schemas,
+    "CommandGetTables": tables,
+    "CommandGetTableTypes": types,
+    "CommandGetPrimaryKeys": primary_keys,
+    "CommandGetExportedKeys": foreign_keys,
+    "CommandGetImportedKeys": foreign_keys,
+    "CommandGetCrossReference": foreign_keys,
+}
+
+
+def _listed(session: Session) -> list[tuple[str, str]]:
+    """Returns (name, type) of every table, in the order that Flight SQL asks for."""
+    found = dict.fromkeys(session.catalog().released, FREE)
+    for row in _rows(session, "SHOW PRIVACY TABLES"):
+        found[row["table"]] = FREE if row["status"] == "public" else PRIVATE
+    return sorted(found.items())
+
+
+def _rows(session: Session, sql: str) -> list[dict[str, Any]]:
+    table = session.execute(sql).table
+    return [] if table is None else list(table.to_pylist())
+
+
+def _columns(session: Session, table: str, kind: str) -> pa.Schema:
+    """Returns the columns of a table as Arrow's: of its declared types, where it is private."""
+    if kind == FREE:
+        return session.describe(f"SELECT * FROM {quoted(table)}")
+    found = _rows(session, f"DESCRIBE {quoted(table)}")
+    parts = [f"CAST(NULL AS {c['column_type']}) AS {quoted(c['column_name'])}" for c in found]
+    with duckdb.connect(":memory:") as engine:
+        typed: pa.Schema = engine.sql(f"SELECT {', '.join(parts)}").to_arrow_table().schema
+    return typed
+
+
+def _here(command: Any, session: Session) -> bool:
+    """Tells whether the one catalog and its schema are among those that are asked for."""
+    catalog = command.catalog if command.HasField("catalog") else session.vault.stem
+    return catalog == session.vault.stem and _like(command, "db_schema_filter_pattern", _SCHEMA)
+
+
+def _like(command: Any, field: str, name: str) -> bool:
+    """Tells whether a name fits a pattern of `%` and `_`; without one, every name does."""
+    if not command.HasField(field):
+        return True
+    parts = {"%": ".*", "_": "."}
+    pattern = "".join(parts.get(letter, re.escape(letter)) for letter in getattr(command, field))
+    return re.fullmatch(pattern, name, re.DOTALL) is not None
+
+
+def _table(rows: list[dict[str, Any]], columns: pa.Schema) -> pa.Table:
+    return pa.Table.from_pylist(rows, schema=columns)

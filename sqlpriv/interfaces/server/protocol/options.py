@@ -1,0 +1,52 @@
+"""A session's options, as Flight's session actions set and tell them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlpriv.errors import Error
+from sqlpriv.interfaces.server.protocol import messages as m
+from sqlpriv.session.dispatch import SETTINGS
+from sqlpriv.session.session import Session
+
+_INVALID_NAME, _INVALID_VALUE, _CLOSED = 1, 2, 1
+
+
+def set_options(session: Session, body: bytes) -> bytes:
+    """Sets options as SET does; returns which of them could not be.
+
+    Raises:
+        ValueError: The bytes hold no request.
+    """
+    failed = m.message("SetSessionOptionsResult", m.FLIGHT)
+    for option in m.parse("SetSessionOptionsRequest", body).session_options:
+        if option.key not in SETTINGS:
+            failed.errors.add(key=option.key).value.value = _INVALID_NAME
+            continue
+        given = [value for _, value in option.value.ListFields()]
+        try:
+            to = f"SET {option.key} = {float(given[0])!r}" if given else f"RESET {option.key}"
+            session.execute(to)
+        except (Error, ValueError):
+            failed.errors.add(key=option.key).value.value = _INVALID_VALUE
+    written: bytes = failed.SerializeToString()
+    return written
+
+
+def get_options(session: Session) -> bytes:
+    """Returns who the session is of, what they may do, and what was set in it."""
+    found = m.message("GetSessionOptionsResult", m.FLIGHT)
+    known: dict[str, Any] = {"principal": session.principal, "role": session.role}
+    known["vault"] = session.vault.name
+    for key, text in known.items():
+        found.session_options.add(key=key).value.string_value = text
+    for key, number in session.settings.items():
+        found.session_options.add(key=key).value.double_value = number
+    written: bytes = found.SerializeToString()
+    return written
+
+
+def closed() -> bytes:
+    """Returns what is said of a session that was closed."""
+    written: bytes = m.message("CloseSessionResult", m.FLIGHT, status=_CLOSED).SerializeToString()
+    return written

@@ -1,0 +1,174 @@
+"""Statements under way: how many at once, for how long, and how they are given up.
+
+A statement runs in a thread of its own, so that its client can be told in time. Giving up stops
+plain SQL in the engine and synthesis between two of its steps. A private question that is paid for
+is left to itself and the kernel's own limit: its answer is sealed, and asking again is free. Until
+it has ended it counts as running, so that giving up buys nobody more than their share of the
+machine.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from sqlpriv.errors import InterfaceError, OperationalError, VaultBusy
+from sqlpriv.interfaces.server.protocol.wire_errors import Cancelled, TimedOut
+from sqlpriv.interfaces.server.sessions import Client
+from sqlpriv.session.session import Progress, Session
+
+_R = TypeVar("_R")
+_GIVEN_UP = "the statement was given up; what was charged stays charged, and its answer is kept"
+_POLL = 0.05
+Work = Callable[[Session, Callable[[Progress], None]], _R]
+
+
+@dataclass(eq=False)
+class _Job:
+    """One statement under way."""
+
+    client: Client
+    work: Work[Any]
+    stopped: threading.Event = field(default_factory=threading.Event)
+    done: threading.Event = field(default_factory=threading.Event)
+    running: bool = False
+    result: Any = None
+    error: Exception | None = None
+
+    def report(self, _: Progress) -> None:
+        """Takes a synthesizer's progress; raises Cancelled where nobody waits for it any more."""
+        if self.stopped.is_set():
+            raise Cancelled(_GIVEN_UP)
+
+
+class Runner:
+    """Runs the statements of all users; threads may share it.
+
+    Args:
+        timeout: Seconds that a statement may take, of users without a limit of their own.
+        concurrency: Statements that one user may run at once, likewise.
+    """
+
+    def __init__(self, timeout: float, concurrency: int) -> None:
+        self._timeout, self._concurrency = timeout, concurrency
+        self._lock, self._running = threading.Lock(), Counter[str]()
+        self._jobs: dict[bytes, _Job] = {}
+
+    def run(
+        self, client: Client, work: Work[_R], gone: Callable[[], bool], handle: bytes = b""
+    ) -> _R:
+        """Runs work on a client's session and returns what it returns.
+
+        Args:
+            client: Whose; another statement of the same session is waited for.
+            work: Takes the session, and a place to report progress to.
+            gone: Tells whether the client has hung up.
+            handle: What `cancel` may name it by.
+
+        Raises:
+            VaultBusy: The user runs as many statements as they may.
+            TimedOut, Cancelled: It took too long, or was given up.
+            Exception: What the work raised.
+        """
+        job = _Job(client, work)
+        self._enter(job, handle)
+        threading.Thread(target=self._run, args=(job, handle), daemon=True).start()
+        limit = client.user.timeout or self._timeout
+        until = time.monotonic() + limit
+        while not job.done.wait(_POLL):
+            if job.stopped.is_set() or gone():
+                self._stop(job)
+                raise Cancelled(_GIVEN_UP)
+            if time.monotonic() > until:
+                self._stop(job)
+                raise TimedOut(f"the statement took longer than {limit:g} s and {_GIVEN_UP[14:]}")
+        if job.error is not None:
+            raise job.error
+        result: _R = job.result
+        return result
+
+    def cancel(self, client: Client, handle: bytes) -> bool:
+        """Gives up the statement of that handle and user; tells whether it was under way."""
+        with self._lock:
+            job = self._jobs.get(handle)
+        if job is None or job.client.user.id != client.user.id:
+            return False
+        job.stopped.set()
+        return True
+
+    def wait(self, seconds: float) -> bool:
+        """Waits until nothing runs, for so long at most; tells whether it came to that."""
+        until = time.monotonic() + seconds
+        while self._running.total() and time.monotonic() < until:
+            time.sleep(_POLL)
+        return not self._running.total()
+
+    def _enter(self, job: _Job, handle: bytes) -> None:
+        user = job.client.user
+        limit = user.concurrency or self._concurrency
+        with self._lock:
+            if self._running[user.name] >= limit:
+                raise VaultBusy(
+                    f"{limit} statement(s) of {user.name} run at once, and no more may;"
+                    " nothing was read or charged: wait for one of them"
+                )
+            self._running[user.name] += 1
+            if handle:
+                self._jobs[handle] = job
+
+    def _run(self, job: _Job, handle: bytes) -> None:
+        try:
+            with job.client.lock:
+                if job.client.ended:
+                    raise InterfaceError("this session has ended: connect again")
+                job.running = True
+                if not job.stopped.is_set():
+                    job.result = _settled(job.client.session, job.work, job.report)
+        except Exception as error:
+            job.error = error
+        finally:
+            job.running = False
+            job.client.close_if_ended()
+            with self._lock:
+                self._running[job.client.user.name] -= 1
+                self._jobs.pop(handle, None)
+            job.done.set()
+
+    def _stop(self, job: _Job) -> None:
+        """Interrupts until it has ended: an interrupt between two queries is lost."""
+        job.stopped.set()
+
+        def insist() -> None:
+            while not job.done.wait(_POLL):
+                if job.running:
+                    job.client.session.interrupt()
+
+        threading.Thread(target=insist, daemon=True).start()
+
+
+def _settled(session: Session, work: Work[_R], report: Callable[[Progress], None]) -> _R:
+    """Runs work and lets go of the vault, which an owner's statement may have opened for writing.
+
+    Raises:
+        OperationalError: A transaction was left open: it is rolled back.
+    """
+    try:
+        result = work(session, report)
+    except BaseException:
+        session.rollback()
+        session.settle()
+        raise
+    try:
+        session.settle()
+    except OperationalError:
+        session.rollback()
+        session.settle()
+        raise OperationalError(
+            "a transaction is not kept from one call to the next: it was rolled back;"
+            " send BEGIN, the statements and COMMIT as one text"
+        ) from None
+    return result

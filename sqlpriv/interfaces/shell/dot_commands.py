@@ -1,0 +1,238 @@
+"""The shell's own commands. Each is a function of the shell and what was typed behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sqlpriv.dialect import quoted
+from sqlpriv.interfaces.display.formats import FORMATS
+
+if TYPE_CHECKING:
+    from sqlpriv.interfaces.shell.shell import Shell
+
+Command = Callable[["Shell", str], None]
+
+
+class Quit(Exception):
+    """The user asked to leave: a way out, not an error."""
+
+
+HELP = """\
+Statements end with a semicolon and may run over lines. What only this shell's SQL has:
+  SELECT sex, AVG(income) FROM people STRATIFY BY sex;   every group and everybody, at one price
+  EXPLAIN PRIVACY SELECT …;                              price and expected error, for nothing
+  SHOW PRIVACY TABLES | BUDGET | RELEASES;               what is declared, left, was answered
+  CREATE SYNTHETIC TABLE s AS SELECT a, b FROM people STRATIFY BY sex USING mst;
+Commands:"""
+WATCH = (
+    "There is no \\watch here: the same question gets the same answer from its seal, so there is "
+    "nothing to watch; and where the data did change, every round would be charged, until the "
+    "budget is gone. Ask again when you need to."
+)
+
+
+def run(shell: Shell, text: str) -> None:
+    """Runs one command; an unknown one is answered with where to find the known."""
+    name, _, argument = text.rstrip(";").partition(" ")
+    if name not in COMMANDS:
+        shell.complain(f"There is no {name}. Type .help to see the commands.")
+        return
+    COMMANDS[name][0](shell, argument.strip())
+
+
+def _help(shell: Shell, _argument: str) -> None:
+    lines = [f"  {f'{name} {usage}':<24} {what}" for name, (_, usage, what) in COMMANDS.items()]
+    shell.say("\n".join([HELP, *lines]))
+
+
+# --- settings ---
+
+
+def _mode(shell: Shell, argument: str) -> None:
+    if argument in FORMATS:
+        shell.settings.mode = argument
+    elif argument:
+        shell.complain(f"There is no mode {argument}. Type .mode {' | '.join(FORMATS)}.")
+    else:
+        shell.say(f"mode {shell.settings.mode} (of {', '.join(FORMATS)})")
+
+
+def _expanded(shell: Shell, _argument: str) -> None:
+    shell.settings.mode = "table" if shell.settings.mode == "vertical" else "vertical"
+    shell.say(f"mode {shell.settings.mode}")
+
+
+def _switch(name: str) -> Command:
+    """Returns the command that turns one setting on and off."""
+
+    def switch(shell: Shell, argument: str) -> None:
+        if argument in ("on", "off"):
+            setattr(shell.settings, name, argument == "on")
+        elif argument:
+            shell.complain(f"Type .{name} on or .{name} off.")
+        else:
+            shell.say(f"{name} {'on' if getattr(shell.settings, name) else 'off'}")
+
+    return switch
+
+
+def _timing(shell: Shell, argument: str) -> None:
+    _switch("timer")(shell, argument or ("off" if shell.settings.timer else "on"))
+    shell.say(f"timer {'on' if shell.settings.timer else 'off'}")
+
+
+def _limit(name: str, least: int) -> Command:
+    """Returns the command that sets how much is shown; 0 puts back what is usual."""
+
+    def limit(shell: Shell, argument: str) -> None:
+        if argument.isdecimal() and (argument == "0" or int(argument) >= least):
+            setattr(shell.settings, name, int(argument) or None)
+        elif argument:
+            shell.complain(f"Type .max{name} and a number from {least} on, or 0 for the usual.")
+        else:
+            shell.say(f"max{name} {getattr(shell.settings, name) or 'as usual'}")
+
+    return limit
+
+
+def _output(shell: Shell, argument: str) -> None:
+    shell.screen.redirect(Path(argument).expanduser() if argument else None)
+
+
+# --- what there is ---
+
+
+def _tables(shell: Shell, _argument: str) -> None:
+    catalog = shell.catalog()
+    for title, tables in (("vault", catalog.tables), ("released", catalog.released)):
+        for name, columns in sorted(tables.items()):
+            shell.say(f"{title:<8}  {name} ({', '.join(columns)})")
+    if not catalog.tables and not catalog.released:
+        shell.say("There are no tables. The owner makes them: --role owner, CREATE TABLE …")
+
+
+def _describe(shell: Shell, argument: str) -> None:
+    if argument:
+        shell.take(f"DESCRIBE {argument};")
+    else:
+        _tables(shell, "")
+
+
+def _schema(shell: Shell, argument: str) -> None:
+    """Prints tables as the SQL that declares their columns; all of it is public."""
+    catalog = shell.catalog()
+    names = [*catalog.tables, *catalog.released]
+    asked = [n for n in names if n.lower() == argument.strip('"').lower()] if argument else names
+    if argument and not asked:
+        shell.complain(f'There is no table "{argument}". Type .tables to see them.')
+    for name in asked:
+        described = shell.session.execute(f"DESCRIBE {quoted(name)}").table
+        rows = described.to_pylist() if described is not None else []
+        columns = [f"    {quoted(row['column_name'])} {row['column_type']}" for row in rows]
+        shell.say(f"CREATE TABLE {quoted(name)} (\n" + ",\n".join(columns) + "\n);")
+        for row in rows:
+            if domain := row.get("privacy_domain"):
+                column = f"ALTER TABLE {quoted(name)} ALTER COLUMN {quoted(row['column_name'])}"
+                shell.say(f"{column} SET PRIVACY DOMAIN {domain};")
+
+
+def _synth(shell: Shell, argument: str) -> None:
+    comments = shell.session.comments()
+    asked = {n: c for n, c in comments.items() if not argument or n.lower() == argument.lower()}
+    for name, comment in asked.items():
+        shell.say(f"{name}: {comment}")
+    if not asked:
+        named = f' "{argument}"' if argument else ""
+        shell.say(f"There is no synthetic table{named}. CREATE SYNTHETIC TABLE … makes one.")
+
+
+def _explain(shell: Shell, argument: str) -> None:
+    statement = argument or shell.last
+    if statement:
+        shell.take(f"EXPLAIN PRIVACY {statement};")
+        shell.last = statement
+    else:
+        shell.complain("Nothing was asked so far. Type .explain SELECT …")
+
+
+def _statement(text: str) -> Command:
+    """Returns the command that is short for a statement."""
+    return lambda shell, _argument: shell.take(text)
+
+
+# --- texts ---
+
+
+def _read(shell: Shell, argument: str) -> None:
+    if not argument:
+        shell.complain("Type .read FILE.")
+        return
+    with open(Path(argument).expanduser(), encoding="utf-8") as source:
+        shell.read(source)
+
+
+def _edit(shell: Shell, argument: str) -> None:
+    """Opens $EDITOR on the last statement (or a file's text) and runs what is saved."""
+    text = Path(argument).expanduser().read_text(encoding="utf-8") if argument else shell.last
+    edited = click.edit(f"{text}\n", extension=".sql")
+    if edited is None:
+        shell.say("Not saved, so nothing is run.")
+        return
+    shell.say(edited.rstrip())
+    shell.take(edited)
+
+
+def _history(shell: Shell, argument: str) -> None:
+    from sqlpriv.interfaces.shell.prompt import earlier_entries
+
+    text = "\n".join(earlier_entries())
+    if argument:
+        Path(argument).expanduser().write_text(text + "\n", encoding="utf-8")
+    else:
+        shell.say(text or "There are no earlier entries.")
+
+
+def _watch(shell: Shell, _argument: str) -> None:
+    shell.complain(WATCH)
+
+
+def _quit(_shell: Shell, _argument: str) -> None:
+    raise Quit
+
+
+_BUDGET, _RELEASES = _statement("SHOW PRIVACY BUDGET;"), _statement("SHOW PRIVACY RELEASES;")
+COMMANDS: dict[str, tuple[Command, str, str]] = {
+    ".budget": (_BUDGET, "", "what may be spent, was spent and is left"),
+    ".confirm": (_switch("confirm"), "[on|off]", "whether a price is asked before it is paid"),
+    ".exit": (_quit, "", "leave, as Ctrl-D does"),
+    ".explain": (_explain, "[STATEMENT]", "the price of a statement, or of the last one"),
+    ".help": (_help, "", "this"),
+    ".maxrows": (_limit("rows", 1), "[N]", "most rows that a terminal shows"),
+    ".maxwidth": (_limit("width", 20), "[N]", "columns of a table"),
+    ".mode": (_mode, "[FORMAT]", f"how rows are printed: {', '.join(FORMATS)}"),
+    ".output": (_output, "[FILE]", "write results to FILE; back to the terminal without one"),
+    ".pager": (_switch("pager"), "[on|off]", "page what is longer than the terminal"),
+    ".quit": (_quit, "", "leave"),
+    ".read": (_read, "FILE", "run the statements and commands in FILE"),
+    ".releases": (_RELEASES, "", "every noised answer that was given"),
+    ".schema": (_schema, "[TABLE]", "columns and domains as SQL"),
+    ".synth": (_synth, "[TABLE]", "released tables: method, price, strata, when, whence"),
+    ".tables": (_tables, "", "tables and their columns"),
+    ".timer": (_switch("timer"), "[on|off]", "how long each statement takes"),
+    "\\d": (_describe, "[TABLE]", "tables, or the columns of one"),
+    "\\dt": (_tables, "", "as .tables"),
+    "\\e": (_edit, "[FILE]", "edit the last statement, or FILE, in $EDITOR and run it"),
+    "\\i": (_read, "FILE", "as .read"),
+    "\\o": (_output, "[FILE]", "as .output"),
+    "\\q": (_quit, "", "leave"),
+    "\\s": (_history, "[FILE]", "earlier entries, on the screen or into FILE"),
+    "\\timing": (_timing, "[on|off]", "as .timer; alone it switches"),
+    "\\watch": (_watch, "", "refused, and why"),
+    "\\x": (_expanded, "", "switch between mode vertical and table"),
+    "\\?": (_help, "", "as .help"),
+}
+"""Name → what it does, what may follow it, what it is for."""

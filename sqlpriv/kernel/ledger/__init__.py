@@ -1,0 +1,1 @@
+"""What was declared, charged and released: one SQLite file that only grows."""

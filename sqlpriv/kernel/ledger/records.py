@@ -1,0 +1,230 @@
+"""What was declared, paid and released: one SQLite file that only grows (ledger_file.py).
+
+* Nothing is undone. Triggers refuse UPDATE, DELETE and REPLACE; what was spent is the sum of the
+  charges, never a counter that could disagree with them.
+* Nothing is sold twice. What was spent is read and the charge committed under BEGIN IMMEDIATE,
+  SQLite's one write lock for all processes.
+* Nothing is guessed. A record of an unknown kind is refused.
+* Nobody outspends the table's budget, nor a ceiling of their own under it, for any unit: strata.py.
+
+Not covered: whoever may write the files can put back both, or delete both (README.md).
+"""
+
+import json
+import secrets
+from collections import defaultdict
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from sqlpriv import errors
+from sqlpriv.kernel.ledger.file import LedgerFile, insert
+from sqlpriv.kernel.proof.charged_units import Strata, most, too_many
+from sqlpriv.kernel.terms.budget import KINDS, NANO, Budget, Price, Rho, epsilon_of
+from sqlpriv.kernel.terms.contract import UNDECLARED, Declared
+
+
+class Booking(NamedTuple):
+    """What a charge concerns: a snapshot, and in it the units of some strata (see strata.py)."""
+
+    snapshot: int | None = None
+    strata: Strata = MappingProxyType({})
+
+
+EVERYBODY = Booking()
+
+
+class Account(NamedTuple):
+    """A budget or ceiling in force, how many charges there are, and the most of a unit's loss."""
+
+    budget: Budget
+    charges: int
+    spent: Price
+    keys_spent: int = 0
+
+    @property
+    def left(self) -> Price:
+        """The budget less what was spent, never below zero."""
+        return type(self.spent)(max(0, self.budget.total.nano - self.spent.nano))
+
+
+class Snapshot(NamedTuple):
+    """A state of the vault, its 64-bit hash key and what was found true of its rows."""
+
+    id: int
+    hash_key: int
+    facts: dict[str, Any] | None
+
+
+class Sealed(NamedTuple):
+    """A noised answer, as stored, to the query of that hash; `id` is 0 until it is sealed."""
+
+    query_hash: str
+    price: Price
+    sigma: float
+    payload: bytes
+    id: int = 0
+
+
+class Ledger(LedgerFile):
+    """The records of an open file; all raise as `LedgerFile` does."""
+
+    def declare(self, table: str, principal: str, **changes: Any) -> int:
+        """Appends a table's latest declaration with some fields (see `UNDECLARED`) changed."""
+        table = table.lower()
+        with self.begin("IMMEDIATE") as db:
+            body = {**self.declared()[1].get(table, UNDECLARED), **changes}
+            if body.keys() != UNDECLARED.keys():
+                raise errors.LedgerError("a declaration has no such field")
+            row = {"subject": table, "kind": "contract", "body": json.dumps(body)}
+            return insert(db, "declaration", None, principal=principal, **row)
+
+    def declared(self) -> tuple[int, dict[str, Declared]]:
+        """Returns the last declaration's number and, by lower-case table, the body in force."""
+        with self.begin() as db:
+            last, bodies = 0, {}
+            for number, subject, kind, text in db.execute("SELECT * FROM declared"):
+                last, bodies[subject] = number, json.loads(text)
+                if kind != "contract" or bodies[subject].keys() != UNDECLARED.keys():
+                    raise errors.LedgerError("the ledger holds a declaration of an unknown kind")
+            return last, bodies
+
+    def set_budget(self, budget: Budget, principal: str, holder: str = "") -> None:
+        """Replaces the budget of a unit table, or somebody's ceiling under it. What was spent stays
+        spent, and of one kind, which is that of the ceilings, too."""
+        unit, total = budget.unit_table.lower(), budget.total
+        with self.begin("IMMEDIATE") as db:
+            own, holders = self.account(unit), {*self.holders(unit)}
+            if holder and own is None:
+                raise errors.DeclarationError(f"{unit} has no PRIVACY BUDGET yet")
+            if own and (own.charges or holders - {holder}) and own.spent.kind != total.kind:
+                drawn = "was drawn on" if own.charges else "and its ceilings are of one kind"
+                kept = f"it stays of the kind {own.spent.kind}"
+                raise errors.DeclarationError(f"the budget of {unit} {drawn}: {kept}")
+            row = {"principal": principal, "unit_table": unit, "delta": budget.delta}
+            insert(db, "budget", total, holder=holder, yocto=budget.keys, **row)
+
+    def account(self, unit_table: str, holder: str = "", at: Booking = EVERYBODY) -> Account | None:
+        """Returns what a unit's table may spend, or a principal under it, and has spent.
+
+        Spent is the most that any unit lost, of those that a charge at `at` would concern. None
+        where there is no such budget or ceiling.
+        """
+        unit = unit_table.lower()
+        with self.begin() as db:
+            found = "kind, nano, delta, yocto FROM standing WHERE unit_table = ? AND holder = ?"
+            if (row := db.execute(f"SELECT {found}", (unit, holder)).fetchone()) is None:
+                return None
+            kind, delta, charges, keys = KINDS[row[0]], row[2], 0, 0
+            booked: dict[int | None, list[tuple[Strata, int]]] = defaultdict(list)
+            sql = "SELECT * FROM spending WHERE unit_table = ? AND ? IN ('', principal)"
+            for _, _, of, snapshot, strata, nano, yocto, number in db.execute(sql, (unit, holder)):
+                if of != row[0]:
+                    raise errors.LedgerError(f"charges of {unit} are not of the kind {row[0]}")
+                booked[snapshot].append((json.loads(strata), nano))
+                charges, keys = charges + number, keys + yocto
+            inside = {s: at.strata if s == at.snapshot else {} for s in booked}
+            spent = sum(most(paid, inside[s]) for s, paid in booked.items())
+            return Account(Budget(unit, kind(row[1]), delta, row[3]), charges, kind(spent), keys)
+
+    def accounts(self, unit_table: str, who: str, at: Booking = EVERYBODY) -> list[Account]:
+        """Returns all that a charge of that principal has to fit: the budget, and their ceiling."""
+        return [x for h in dict.fromkeys(("", who)) if (x := self.account(unit_table, h, at))]
+
+    def holders(self, unit_table: str) -> list[str]:
+        """Returns whose budget and ceilings are in force, '' for the table's own first."""
+        sql = "SELECT holder FROM standing WHERE unit_table = ? ORDER BY holder"
+        with self.begin() as db:
+            return [holder for (holder,) in db.execute(sql, (unit_table.lower(),))]
+
+    def snapshot(self, fingerprint: str) -> Snapshot:
+        """Returns the latest snapshot if it is of that fingerprint, else a new one."""
+        sql = "SELECT id, hash_key, facts FROM state WHERE fingerprint = ?"
+        with self.begin("IMMEDIATE") as db:
+            if (row := db.execute(sql, (fingerprint,)).fetchone()) is None:
+                key = secrets.token_bytes(8)
+                row = (insert(db, "snapshot", fingerprint=fingerprint, hash_key=key), key, None)
+            return Snapshot(row[0], int.from_bytes(row[1]), json.loads(row[2] or "null"))
+
+    def record_facts(self, snapshot_id: int, facts: dict[str, Any]) -> None:
+        """Appends what was found true of a snapshot's rows; the latest record counts."""
+        with self.begin("IMMEDIATE") as db:
+            insert(db, "fact", snapshot_id=snapshot_id, body=json.dumps(facts))
+
+    def begin_statement(self, principal: str, text: str) -> int:
+        """Appends a statement that is to be charged or replayed; returns its number."""
+        with self.begin("IMMEDIATE") as db:
+            return insert(db, "statement", principal=principal, text=text)
+
+    def charge(
+        self, statement: int, unit: str, price: Price, whole: Price | None = None,
+        at: Booking = EVERYBODY, yocto: int = 0,
+    ) -> int:  # fmt: skip
+        """Pays a price, durably and for good; returns the charge's number.
+
+        Raises BudgetExhausted where less is left, to the table or to who asks, than the `whole`
+        statement costs (by default, the price), or than the `yocto` of delta that it selects keys
+        with, DeclarationError without a budget, LedgerError for a price of nothing or no sense.
+        """
+        with self.begin("IMMEDIATE") as db:
+            sql = "SELECT principal FROM statement WHERE id = ?"
+            who = next((name for (name,) in db.execute(sql, (statement,))), "")
+            if not (accounts := self.accounts(unit, who, at)):
+                raise errors.DeclarationError(f"{unit} has no PRIVACY BUDGET; nothing was read")
+            for account, whose in zip(accounts, ("", f" to {who}"), strict=False):
+                delta = account.budget.delta
+                if price.nano <= 0 or price.kind != account.spent.kind:
+                    raise errors.LedgerError(f"{account.budget} cannot be charged {price}")
+                if (whole or price).nano > account.left.nano:
+                    costs, rest = _shown(whole or price, delta), _shown(account.left, delta)
+                    said = f"costs {costs} but {rest} is left{whose}; nothing was read"
+                    raise errors.BudgetExhausted(said)
+                if account.keys_spent + yocto > account.budget.keys:
+                    said = f"nothing is left of keys_delta{whose}: the selection was not made"
+                    raise errors.BudgetExhausted(said)
+            sql = "SELECT strata FROM spending WHERE unit_table = ? AND snapshot_id = ?"
+            there = db.execute(sql, (unit.lower(), at.snapshot)).fetchall()
+            many = too_many([at.strata, *(json.loads(s) for (s,) in there)])
+            told = json.dumps({} if many else dict(at.strata))
+            row = {"unit_table": unit.lower(), "snapshot_id": at.snapshot, "yocto": yocto}
+            return insert(db, "charge", price, statement_id=statement, strata=told, **row)
+
+    def seal(self, charge: int, statement: int, snapshot: int, new: list[Sealed]) -> list[Sealed]:
+        """Stores noised answers under their charge, all or none; returns them numbered."""
+        of = {"charge_id": charge, "statement_id": statement, "snapshot_id": snapshot}
+        with self.begin("IMMEDIATE") as db:
+            numbered = []
+            for a in new:
+                row = {**of, "query_hash": a.query_hash, "sigma": a.sigma, "payload": a.payload}
+                numbered.append(a._replace(id=insert(db, "seal", a.price, **row)))
+            return numbered
+
+    def find_seal(self, snapshot_id: int, query_hash: str, price: Price) -> Sealed | None:
+        """Returns the dearest answer sealed at that price or a higher one of its kind, or None."""
+        with self.begin() as db:
+            row = db.execute(
+                "SELECT nano, sigma, payload, id FROM seal WHERE snapshot_id = ? AND query_hash = ?"
+                " AND kind = ? AND nano >= ? ORDER BY nano DESC, id LIMIT 1",
+                (snapshot_id, query_hash, price.kind, price.nano),
+            ).fetchone()
+            return Sealed(query_hash, type(price)(row[0]), *row[1:]) if row else None
+
+    def replay(self, statement_id: int, seal_ids: Sequence[int]) -> None:
+        """Appends that a statement was answered from these seals, at no cost."""
+        with self.begin("IMMEDIATE") as db:
+            for seal_id in seal_ids:
+                insert(db, "replay", seal_id=seal_id, statement_id=statement_id)
+
+    def releases(self) -> list[dict[str, Any]]:
+        """Returns every sealed answer, oldest first, with the columns of the view `release`."""
+        with self.begin() as db:
+            found = db.execute("SELECT * FROM release")
+            return [{c[0]: x for c, x in zip(found.description, row, strict=True)} for row in found]
+
+
+def _shown(price: Price, delta: float) -> str:
+    """Returns the exact amount, and what rho means as epsilon."""
+    number = f"{price.nano // NANO}.{price.nano % NANO:09}".rstrip("0").rstrip(".")
+    if not isinstance(price, Rho):
+        return f"epsilon = {number}"
+    return f"rho = {number} (epsilon = {epsilon_of(price, delta):.6g} at delta = {delta:g})"

@@ -1,0 +1,1 @@
+"""Why a release is private: sensitivity, noise, and whom a charge concerns."""

@@ -1,0 +1,159 @@
+"""The only entropy in sqlpriv: OpenDP's exact samplers, each checked against its own price.
+
+A scale is computed with exact rationals from a sensitivity and a price, and rounded up; then
+OpenDP's privacy map, which rounds its loss up, must say that the price is met.
+
+Noise is drawn by measuring the zero vector; the caller adds it to exact Python integers. Claim:
+this is the measurement itself. OpenDP's M(x) = x + Z, with Z independent of x, and x + M(0) have
+one law, however large x is. The one difference: M(x) saturates at ±2^63; at a scale of at most 2^55
+Z gets that far with probability below exp(-255) (Laplace) or exp(-32000) (Gaussian) a draw.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+# Not `opendp.prelude`: it loads scikit-learn, scipy, polars and pandas wherever they are installed.
+from opendp import domains, measurements, measures, metrics
+from opendp.mod import enable_features
+
+from sqlpriv.errors import KernelError, Refused
+from sqlpriv.kernel.terms.budget import NANO, YOCTO, Epsilon, Price, Rho
+
+enable_features("contrib")  # OpenDP's name for proven mechanisms that await a vetting of its own
+
+MAX_SCALE = 2**55
+MAX_SCORE = 2**62
+_MARGIN = 1 + Fraction(1, 2**40)  # unseen, yet far more than the rounding in OpenDP's map
+_INTEGERS = domains.vector_domain(domains.atom_domain(T="i64"))
+
+
+@dataclass(frozen=True, eq=False)
+class Noise:
+    """A mechanism whose price has been checked; a draw's standard deviation is `sigma`: that of the
+    discrete Gaussian is `scale`, a bound, tight within 1e-6 above 1 (arXiv:2004.00010)."""
+
+    sigma: float
+    scale: float
+    mechanism: str
+    _measurement: Any = field(repr=False)
+
+    def draw(self, n: int) -> list[int]:
+        """Returns n independent draws, to be added to exact integers (see the module's claim)."""
+        return list(_run(self._measurement, [0] * n)) if n else []
+
+
+@lru_cache(1024)
+def gaussian(sensitivity_l2: float, rho: Rho) -> Noise:
+    """Returns discrete Gaussian noise, P(z) ~ exp(-z^2 / (2 scale^2)), that is rho-zCDP.
+
+    Where one unit moves a vector of integers by at most D (L2), its price is D^2 / (2 scale^2)
+    (arXiv:2004.00010, Theorem 14). Raises Refused where the scale is above 2^55, KernelError where
+    OpenDP's map disagrees, as do the next two.
+    """
+    scale, distance = _scale(sensitivity_l2, rho), root(Fraction(sensitivity_l2) ** 2)
+    made = measurements.make_gaussian(_INTEGERS, metrics.l2_distance(T="f64"), scale)
+    return Noise(scale, scale, "discrete Gaussian", _confirmed(made, distance, rho))
+
+
+@lru_cache(1024)
+def laplace(sensitivity_l1: int, epsilon: Epsilon) -> Noise:
+    """Returns discrete Laplace noise, P(z) ~ exp(-|z| / scale), that is epsilon-DP.
+
+    Where one unit moves a vector of integers by at most D (L1), its price is D / scale (Ghosh,
+    Roughgarden and Sundararajan 2009); its variance is 1 / (2 sinh(1 / (2 scale))^2).
+    """
+    scale = _scale(sensitivity_l1, epsilon)
+    made = measurements.make_laplace(_INTEGERS, metrics.l1_distance(T="i64"), scale)
+    sigma = math.sqrt(0.5) / math.sinh(min(0.5 / scale, 700.0))  # beyond 700 it is below 1e-300
+    return Noise(sigma, scale, "discrete Laplace", _confirmed(made, sensitivity_l1, epsilon))
+
+
+def chooser(sensitivity: int, price: Price) -> Callable[[Sequence[int]], int]:
+    """Returns what picks the number of a candidate by scores, a high one more likely than a low.
+
+    Each score moves by at most D, in whichever direction. Rho buys the exponential mechanism,
+    P(i) ~ exp(score_i / s), which is 2D/s-DP and D^2 / (2 s^2)-zCDP (Cesar and Rogers 2021,
+    arXiv:2004.07223); epsilon buys permute-and-flip, which is 2D/s-DP (McKenna and Sheldon 2020,
+    arXiv:2010.12603). Clamping to ±2^62, against overflow, moves no two scores apart.
+    """
+    scale = _scale(sensitivity, price, 2)
+    zero = measures.zero_concentrated_divergence()
+    measure = zero if isinstance(price, Rho) else measures.max_divergence()
+    metric = metrics.linf_distance(T="i64", monotonic=False)
+    made = measurements.make_noisy_max(_INTEGERS, metric, measure, scale)
+    made = _confirmed(made, sensitivity, price)
+
+    def choose(scores: Sequence[int]) -> int:
+        if not scores:
+            raise KernelError("there is no candidate to choose from")
+        return int(_run(made, [max(-MAX_SCORE, min(MAX_SCORE, score)) for score in scores]))
+
+    return choose
+
+
+def threshold(groups: int, rho: Rho, yocto: int) -> Callable[[Sequence[int]], list[int]]:
+    """Returns what selects positions by counts, most likely large ones: see `threshold_of`.
+
+    Claim: where a unit adds 1 to the counts of at most `groups` positions, of which some may be
+    new, the selection is delta-approximate rho-zCDP, with delta = yocto × 1e-24. The counts of
+    positions with and without the unit are noised as `gaussian` does, D = sqrt(groups). A position
+    that is new has the count 1, and passes with probability P(Z >= threshold - 1) <=
+    exp(-(threshold - 1)² / (2 scale²)) <= delta / groups (discrete Gaussians are subgaussian:
+    arXiv:2004.00010, Corollary 17); at most `groups` of them: delta. OpenDP's map confirms both.
+    """
+    scale, least = threshold_of(groups, rho, yocto)
+    counts = domains.map_domain(domains.atom_domain(T="u32"), domains.atom_domain(T="i64"))
+    metric = metrics.l02inf_distance(metrics.absolute_distance(T="i64"))
+    made = measurements.make_gaussian_threshold(counts, metric, scale, least)
+    loss, delta = made.map((groups, math.isqrt(groups - 1) + 1, 1))
+    if Fraction(loss) > Fraction(rho.nano, NANO) or Fraction(delta) > Fraction(yocto, YOCTO):
+        raise KernelError("the threshold does not meet its price")
+    return lambda exact: sorted(_run(made, dict(enumerate(exact))))
+
+
+def threshold_of(groups: int, rho: Rho, yocto: int) -> tuple[float, int]:
+    """Returns the scale of the noise on a count of units, and the threshold that it has to pass."""
+    if yocto <= 0:
+        raise KernelError("a selection of keys has a delta above zero")
+    scale = _scale(root(groups), rho)
+    return scale, 1 + math.ceil(scale * math.sqrt(2 * math.log(groups * YOCTO / yocto)) + 1e-6)
+
+
+def root(square: int | Fraction) -> float:
+    """Returns a double whose exact square is at least `square`, at most three above the root's."""
+    found = math.sqrt(square)
+    while Fraction(found) ** 2 < square:
+        found = math.nextafter(found, math.inf)
+    return found
+
+
+def _scale(distance: float, price: Price, factor: int = 1) -> float:
+    """Returns D / sqrt(2 rho) or factor * D / epsilon, a little above the exact one."""
+    if distance <= 0 or price.nano == 0:
+        raise KernelError("a sensitivity and a price are above zero")
+    loss = Fraction(price.nano, NANO)
+    divisor = 2 * loss if isinstance(price, Rho) else (loss / factor) ** 2
+    square = (Fraction(distance) * _MARGIN) ** 2 / divisor
+    if square > MAX_SCALE**2 or distance > MAX_SCORE:
+        said = "the noise would be larger than 2^55 steps of its lattice; nothing was read"
+        raise Refused(said, hint="declare a narrower PRIVACY DOMAIN or pay a larger epsilon")
+    return root(square)
+
+
+def _confirmed(measurement: Any, distance: float, price: Price) -> Any:
+    """Compares OpenDP's loss, a double that it rounded up, with the exact price."""
+    if not Fraction(measurement.map(distance)) <= Fraction(price.nano, NANO):
+        raise KernelError("the noise does not meet its price")
+    return measurement
+
+
+def _run(measurement: Any, exact: list[int] | dict[int, int]) -> Any:
+    """Measures; an error of OpenDP, which may quote numbers, is gone before ours is raised."""
+    with suppress(Exception):
+        return measurement(exact)
+    raise KernelError("the noise could not be drawn")

@@ -1,0 +1,1 @@
+"""The algebra as SQL text, and the engine's groups as cells."""

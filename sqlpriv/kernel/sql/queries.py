@@ -1,0 +1,187 @@
+"""The algebra as the one SQL text that the proofs are about.
+
+A batch of queries over one relation and one list of strata is one statement:
+
+1. `rows`   one line per row of the table: the unit, strata, keys, and what is added up;
+2. `kept`   those rows that bounding keeps (all, where it would change nothing);
+3. `joint`  kept rows counted and added up by strata and keys, exactly (BIGINT, HUGEINT);
+4. `coded`  strata and keys as numbers of their levels; `cells` adds each query's up from these.
+
+What the rows are of, and how expressions are written, is told in `relations`.
+"""
+
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from typing import NamedTuple
+
+from sqlpriv.errors import KernelError, Refused
+from sqlpriv.kernel.sql.cells import listed
+from sqlpriv.kernel.sql.expressions import ROW
+from sqlpriv.kernel.sql.quoting import levels, name
+from sqlpriv.kernel.sql.relations import Scope, collated
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import TableContract, Type
+
+KEEP_ALL = "SELECT * FROM rows"
+MACROS = tuple(
+    (resources.files("sqlpriv._udfs") / f"{name}.sql").read_text("utf-8")
+    for name in ("clamp", "number", "quantise")
+)
+"""The CREATE MACRO statements of `udfs/`, in the order in which they build."""
+
+
+class Rendered(NamedTuple):
+    """A statement, and which of its columns each query adds up."""
+
+    sql: str
+    values: dict[a.Query, str]
+
+
+def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -> Rendered:
+    """Returns the statement that answers queries of one relation and one list of strata.
+
+    Its columns: the levels of strata and keys (`cells.listed`; what has none has the number after
+    the last), and exact integers: `n`, kept rows (BIGINT), and `a0`, … as `Expressions.added` says.
+    A `Distinct` is alone: different values of joint groups do not add up into larger cells.
+    """
+    if len(queries) > 1 and any(isinstance(query, a.Distinct) for query in queries):
+        raise KernelError("different values are counted by a statement of their own")
+    strata, scope = queries[0].strata, Scope(queries[0].source, contract)
+    added = [scope.added(q) for q in queries]
+    adds = list(dict.fromkeys(filter(None, added)))
+    levelled = listed(queries)
+    columns = {c: scope.value(key.expr) for c, key in levelled.items()}
+    columns |= {f"v{i}": text for i, (text, _) in enumerate(adds)}
+    kept = bounding(columns, scope, strata, hash_key)
+    # windows carry every row: levels, in as few bytes as hold them, are smaller than values
+    # and values that a collation calls equal, but a list does not, would share one row's level
+    late = kept == KEEP_ALL and not collated(contract)
+    narrow = {c: _narrow(k, c if late else columns[c], scope) for c, k in levelled.items()}
+    columns |= {} if late else narrow
+    coded = narrow if late else {c: c for c in levelled}
+    rows = _rows(columns, scope, strata, kept != KEEP_ALL)
+    sums = [*levelled, "count(*) AS n"]
+    sums += [f"{how.format(f'v{i}')} AS a{i}" for i, (_, how) in enumerate(adds)]
+    grouped = f" GROUP BY {', '.join(levelled)}" if levelled else ""
+    found = [f"coalesce({x}, {len(levelled[c].values)}) AS {c}" for c, x in coded.items()]
+    totals = {"n": "count"} | {f"a{i}": how for i, (_, how) in enumerate(adds)}
+    kinds = ["BIGINT" if how.startswith("count") else "HUGEINT" for how in totals.values()]
+    whole = zip(totals, kinds, strict=True)
+    added_up = [f"CAST(coalesce(sum({x}), 0) AS {kind}) AS {x}" for x, kind in whole]
+    sql = (
+        f"WITH rows AS ({rows}),\nkept AS ({kept}),\n"
+        f"joint AS (SELECT {', '.join(sums)} FROM kept{grouped}),\n"
+        f"coded AS (SELECT {', '.join([*found, *totals])} FROM joint)\n"
+        f"SELECT {', '.join([*levelled, *added_up])} FROM coded{grouped}"
+    )
+    named = (f"a{adds.index(add)}" if add else "n" for add in added)
+    return Rendered(sql, dict(zip(queries, named, strict=True)))
+
+
+def grouped(
+    source: a.Relation, exprs: Sequence[a.Expr], contract: TableContract, hash_key: int
+) -> str:
+    """Returns the statement that counts units by values: them and, last, `n`, units less one.
+
+    Claim: a unit adds 1 to at most m values (pairs and more are one value; with a NULL, none),
+    m being the rows that are kept of it: its different ones are ranked by a keyed hash, as rows are
+    in `bounding`. Subtracting the same 1 from every count, and leaving out what is then 0, moves no
+    count further; and no value that one unit alone has is even drawn for.
+    """
+    scope, loose = Scope(source, contract), collated(contract)  # a spelling may be one unit's own
+    types, m = [scope.type(expr) for expr in exprs], scope.unit.rows_per_unit
+    if not types or not {*types} <= {Type.INTEGER, Type.INTEGER if loose else Type.TEXT}:
+        raise Refused("keys that are selected are whole numbers, or text without a collation")
+    pairs = zip(map(scope.value, exprs), types, strict=True)
+    texts = [f"TRY_CAST({x} AS BIGINT)" if of is Type.INTEGER else x for x, of in pairs]
+    named = ", ".join(f"{text} AS k{i}" for i, text in enumerate(texts))
+    keys = [f"k{i}" for i in range(len(texts))]
+    k, ranked = ", ".join(keys), _ranked(keys, hash_key)
+    return (
+        f"WITH rows AS (SELECT DISTINCT {scope.owner} AS u, {named}"
+        f"{scope.source(*(f'({text}) IS NOT NULL' for text in texts))}),\n"
+        "kept AS (SELECT * FROM rows QUALIFY"
+        f" row_number() OVER (PARTITION BY u ORDER BY {ranked}) <= {m})\n"
+        f"SELECT {k}, count(*) - 1 AS n FROM kept GROUP BY {k} HAVING count(*) > 1"
+    )
+
+
+def _narrow(key: a.Key, text: str, scope: Scope) -> str:
+    size = len(key.values)
+    width = "UTINYINT" if size < 2**8 else "USMALLINT" if size < 2**16 else "UINTEGER"
+    return f"CAST({levels((key, text, scope.held(key.expr)))} AS {width})"
+
+
+def _rows(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], levelled: bool) -> str:
+    selected = "".join(f", {text} AS {column}" for column, text in columns.items())
+    listed = [f"({columns[f's{i}']}) IS NOT NULL" for i in range(len(strata))]
+    # a stratum that is not listed takes no unit's place
+    return f"SELECT {scope.owner} AS u{selected}{scope.source(*(listed if levelled else ()))}"
+
+
+def _one_stratum(scope: Scope, strata: Sequence[a.Key]) -> bool:
+    """Returns whether no unit of this snapshot has rows in more than one stratum."""
+    alone = scope.facts.bounded and scope.unit.rows_per_unit == 1
+    return alone or all(_columns_of(key.expr, scope) <= scope.facts.constant for key in strata)
+
+
+def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], key: int) -> str:
+    """Returns the SELECT that keeps, of each unit, m rows in each of g strata.
+
+    Claim: what is kept of a unit depends on that unit's rows alone, and the strata kept of it on
+    its unit, its strata, the relation and the snapshot's key alone. Strata are ranked by
+    hash(key, unit, stratum), rows by hash(key, unit, stratum, everything used of the row): no row
+    number, no row order. Where hashes are equal, which whoever writes the expressions can bring
+    about whatever the key is, what was hashed decides: left to the engine, a tie goes by where the
+    rows lie among those of other units. Rows that are still equal are so in all that is used.
+
+    Where the pass is left out: bounding is a function B of the table, and the mechanism is M ∘ B.
+    If the snapshot was found to satisfy its bound, B(table) = table for this very table, so
+    M(table) *is* M(B(table)): the sensitivity proof, which is about B, holds unchanged. That it was
+    found, when the owner declared it, is listed under Known limits (README.md).
+    """
+    bounded, one_stratum = scope.facts.bounded, _one_stratum(scope, strata)
+    m, g = scope.unit.rows_per_unit, scope.unit.groups_per_unit
+    marks = [f"s{i}" for i in range(len(strata))]
+    if bounded and (one_stratum or g >= m):
+        return KEEP_ALL
+    row = _ranked([*columns], key)  # the stratum's, too, found or not: B is one function
+    per_stratum = ", ".join(["u", *([] if one_stratum else marks)])
+    within = f"row_number() OVER (PARTITION BY {per_stratum} ORDER BY {row}) <= {m}"
+    among = f"dense_rank() OVER (PARTITION BY u ORDER BY {_ranked(marks, key)}) <= {g}"
+    tests = [*([] if bounded else [within]), *([] if one_stratum else [among])]
+    return f"SELECT * FROM rows QUALIFY {' AND '.join(tests)}"
+
+
+def _ranked(columns: Sequence[str], key: int) -> str:
+    """Returns the order in which a unit's rows, or strata, are kept: see `bounding`.
+
+    Hashed twice: DuckDB joins hashes by XOR, and that alone ranks by a fixed tree, unevenly.
+    """
+    return ", ".join([f"hash(hash({key}::UBIGINT, {', '.join(['u', *columns])}))", *columns])
+
+
+def _columns_of(expr: object, scope: Scope) -> frozenset[str]:
+    """Returns the lower-case names of the stored columns that an expression reads."""
+    if isinstance(expr, a.Col):
+        inner = scope.derived.get(expr.name.lower())
+        return frozenset({expr.name.lower()}) if inner is None else _columns_of(inner, scope)
+    named = vars(expr) if hasattr(expr, "__dataclass_fields__") else {}  # an enum's lead in circles
+    parts = expr if isinstance(expr, tuple) else named.values()
+    return frozenset().union(*(_columns_of(part, scope) for part in parts))
+
+
+def verifying(contract: TableContract) -> str:
+    """Returns a query of one row: does no unit have more than m rows, and then, of each column:
+    does it have a domain and never vary inside a unit (NULL being a value of its own)?
+    """
+    scope = Scope(a.Scan(contract.table), contract)
+    steady, found = [], [f"coalesce(max(n), 0) <= {scope.unit.rows_per_unit}"]
+    for i, column in enumerate(contract.columns):
+        c = f"{ROW}.{name(column.name)}"
+        c = f"encode(CAST({c} AS VARCHAR))" if column.type is Type.TEXT else c  # any collation
+        same = f"(count({c}) = 0 OR (count({c}) = count(*) AND min({c}) = max({c})))"
+        steady.append(f", {same if column.domain else 'false'} AS c{i}")
+        found.append(f"coalesce(bool_and(c{i}), true)")
+    inner = f"SELECT count(*) AS n{''.join(steady)}{scope.source()} GROUP BY {scope.owner}"
+    return f"SELECT {', '.join(found)} FROM ({inner})"

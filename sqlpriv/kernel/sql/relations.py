@@ -1,0 +1,251 @@
+"""One relation as the columns, FROM and WHERE of a SELECT.
+
+A relation over others is written as subqueries, each `SELECT unit, columns …`; the optimizer makes
+one of them. Users' names and literals are quoted; every column stands behind an alias of ours.
+"""
+
+from dataclasses import replace
+
+from sqlpriv.errors import KernelError, Refused
+from sqlpriv.kernel.proof.sensitivity import bound_of, fold_ends, lattice_of
+from sqlpriv.kernel.sql.expressions import COMPUTED, ROW, SQL_TYPES, Expressions
+from sqlpriv.kernel.sql.quoting import literal, name
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import (
+    Column,
+    Interval,
+    PrivacyUnit,
+    TableContract,
+    TableFacts,
+    Type,
+)
+from sqlpriv.kernel.terms.operations import BOOLEANS, MOMENTS, NUMBERS, one
+
+LEFT, RIGHT, UNIT = "sqlpriv_left", "sqlpriv_right", "sqlpriv_unit"
+UNITS = {"integer": (Type.INTEGER, "HUGEINT"), "text": (Type.TEXT, "VARCHAR")}
+KINDS = {"inner": "JOIN", "left": "LEFT JOIN", "semi": "SEMI JOIN", "anti": "ANTI JOIN"}
+
+
+class Scope(Expressions):
+    """Writes one relation, and row expressions over it.
+
+    Args:
+        relation: What is read.
+        contract: Of any of its private tables; with those of the others in it.
+        part: It is a part of another relation, and may be public.
+    """
+
+    def __init__(
+        self, relation: a.Relation, contract: TableContract, *, part: bool = False
+    ) -> None:
+        super().__init__()
+        self.relation, self.contract, self.facts = relation, contract, TableFacts()
+        self.predicates: list[a.Expr] = []
+        self.owner, self.owner_type = "", ""  # the unit; its type
+        self._enter(relation)
+        if not part and not self.owner:
+            raise Refused(f'the table "{contract.table}" has no privacy unit')
+
+    @property
+    def unit(self) -> PrivacyUnit:
+        """How far one unit reaches in these rows."""
+        return bound_of(self.relation, self.contract)
+
+    def _enter(self, relation: a.Relation) -> None:
+        match relation:
+            case a.Scan():
+                self._scan(relation)
+            case a.Where(source, predicate):
+                self._enter(source)
+                one([self.type(predicate)], BOOLEANS, "WHERE")
+                self.predicates.append(predicate)
+            case a.Bounded(source):
+                self._enter(source)
+                kept, held = (bound_of(x, self.contract).rows_per_unit for x in (relation, source))
+                self.facts = replace(self.facts, bounded=self.facts.bounded and kept >= held)
+            case a.Derive(source, new, expr):
+                self._enter(source)
+                self._free(new)
+                self.types[new.lower()] = self.type(expr)
+                self.derived[new.lower()] = expr
+            case a.Join():
+                self._join(relation)
+            case a.Union():
+                self._union(relation)
+            case a.PerUnit():
+                self._per_unit(relation)
+
+    def _free(self, new: str) -> None:
+        if new.lower() in {*self.columns, *self.types, UNIT}:
+            raise Refused(f'the name "{new}" is taken')
+
+    def _add(self, column: Column, text: str) -> None:
+        self._free(column.name)
+        self.columns[column.name.lower()], self.texts[column.name.lower()] = column, text
+        if column.type is not None:
+            self.types[column.name.lower()] = column.type
+
+    def _known(self, table: str) -> TableContract:
+        known = {**self.contract.others, self.contract.table.lower(): self.contract}
+        if table.lower() not in known:
+            raise Refused("a query reads the tables that its contract knows")
+        return known[table.lower()]
+
+    def _scan(self, scan: a.Scan) -> None:
+        made = self._known(scan.table)
+        for column in made.columns:
+            self._add(replace(column, name=scan.prefix + column.name), f"{ROW}.{name(column.name)}")
+        self.base = f"main.{name(made.table)} AS {ROW}"
+        if made.unit is None and made.public:
+            return
+        if made.unit is None:
+            raise Refused(f'the table "{made.table}" has no privacy unit')
+        if self.contract.unit is None or made.unit.table != self.contract.unit.table:
+            raise Refused("one query is about the units of one table, which has their budget")
+        steady = frozenset(scan.prefix + c for c in made.facts.constant)
+        self.facts = TableFacts(made.facts.bounded, steady)
+        row = ROW
+        while link := made.via:  # up to the table that names the unit
+            up, above = self._known(link.table), f"sqlpriv_up{self.base.count(' JOIN ')}"
+            mine, kind = key_of(made, link.column, row)
+            theirs, other = key_of(up, link.parent, above)
+            if kind != other or link.parent.lower() not in up.unique:
+                raise Refused(f'"{link.column}" does not lead to one row of "{link.table}"')
+            self.base += f" JOIN main.{name(up.table)} AS {above} ON {mine} = {theirs}"
+            made, row = up, above
+        assert made.unit is not None  # `contract.in_force` found the way
+        self.owner, self.owner_type = key_of(made, made.unit.column, row)
+
+    def _join(self, join: a.Join) -> None:
+        left, right = (Scope(x, self.contract, part=True) for x in (join.left, join.right))
+        for alias, side in ((LEFT, left), (RIGHT, right)):
+            for n, (column, _) in side.exported().items():
+                self._add(column, f"{alias}.{name(n)}")
+        one([self.type(join.on)], BOOLEANS, "ON")
+        tests = self.value(join.on)
+        if right.owner:
+            tests = f"{LEFT}.{UNIT} = {RIGHT}.{UNIT} AND {tests}"
+            self._same(left, right)
+        sides = (f"({left.written()}) AS {LEFT}", f"({right.written()}) AS {RIGHT}")
+        self.base = f" {KINDS[join.kind]} ".join(sides) + f" ON {tests}"
+        self.owner, self.owner_type = left.owner and f"{LEFT}.{UNIT}", left.owner_type
+        if join.kind in ("semi", "anti"):
+            for n in right.exported():
+                del self.columns[n.lower()]
+                self.types.pop(n.lower(), None)
+
+    def _same(self, left: "Scope", right: "Scope") -> None:
+        if (bool(left.owner), left.owner_type) != (bool(right.owner), right.owner_type):
+            raise Refused("relations that meet name their units in one way")
+
+    def _union(self, union: a.Union) -> None:
+        parts = [(Scope(x, self.contract, part=True), exprs) for x, exprs in union.parts]
+        first = parts[0][0]
+        texts = [[f"{s.owner} AS {UNIT}"] if s.owner else [] for s, _ in parts]
+        for i, new in enumerate(union.names):
+            column = [(s, exprs[i]) for s, exprs in parts]
+            type_ = one([s.type(x) for s, x in column], frozenset(Type), "UNION")
+            whole = type_ is Type.INTEGER and all(s.plain(x) for s, x in column)
+            sql_type = "HUGEINT" if whole else COMPUTED[type_]
+            for text, (s, x) in zip(texts, column, strict=True):
+                text.append(f"CAST({s.value(x)} AS {sql_type}) AS {name(new)}")
+            self._add(Column(new, type_, sql_type), f"{ROW}.{name(new)}")
+        selects = []
+        for (s, exprs), text in zip(parts, texts, strict=True):
+            self._same(first, s)
+            if len(exprs) != len(union.names):
+                raise KernelError("a part of a union has one expression for each name")
+            selects.append(f"SELECT {', '.join(text)}{s.source()}")
+        self.base = f"({' UNION ALL '.join(selects)}) AS {ROW}"
+        self.owner, self.owner_type = first.owner and f"{ROW}.{UNIT}", first.owner_type
+
+    def _per_unit(self, made: a.PerUnit) -> None:
+        """Claim: of equal texts of a unit the one of the least bytes stands for all: which is met
+        first would depend on where other units' rows lie, and on threads."""
+        inner = Scope(made.source, self.contract)
+        selected, grouped = [f"{inner.owner} AS {UNIT}"], inner.owner
+        for new, expr in made.keys:
+            column, text = inner.export(new, expr)
+            grouped += f", {text}"
+            if column.type is Type.TEXT and collated(self.contract):
+                text = f"arg_min({text}, encode(CAST({text} AS VARCHAR)))"
+            selected.append(f"{text} AS {name(new)}")
+            self._add(column, f"{ROW}.{name(new)}")
+        if made.unit and inner.owner_type in UNITS:
+            self._add(Column(made.unit, *UNITS[inner.owner_type]), f"{ROW}.{name(made.unit)}")
+            text = inner.owner if inner.owner_type != "text" else f"decode({inner.owner})"
+            selected.append(f"{text} AS {name(made.unit)}")
+        for fold in made.folds:
+            column, text = inner.folded(fold)
+            selected.append(f"{text} AS {name(fold.name)}")
+            self._add(column, f"{ROW}.{name(fold.name)}")
+        self.base = f"(SELECT {', '.join(selected)}{inner.source()} GROUP BY {grouped}) AS {ROW}"
+        self.owner, self.owner_type = f"{ROW}.{UNIT}", inner.owner_type
+        if not made.keys:  # one row of a unit: the statement says so, whatever the rows
+            self.facts = TableFacts(True, frozenset(self.columns))
+
+    def folded(self, fold: a.Fold) -> tuple[Column, str]:
+        """Returns the column and the text of an aggregate inside a unit; none can overflow."""
+        low, high = fold_ends(fold)
+        whole = Column(fold.name, Type.INTEGER, "BIGINT", Interval(low, high))
+        if fold.of is None:
+            return whole, "count(*)"
+        type_, text = self.type(fold.of), self.value(fold.of)
+        text = f"sqlpriv_number({text})" if type_ is Type.REAL else text
+        if fold.kind in ("count", "distinct"):
+            return whole, f"count({'DISTINCT ' if fold.kind == 'distinct' else ''}{text})"
+        if fold.kind in ("min", "max") and type_ in MOMENTS:
+            return Column(fold.name, type_, SQL_TYPES[type_]), f"{fold.kind}({text})"
+        one([type_], NUMBERS, fold.kind.upper())
+        grid = lattice_of(a.Sum(a.Scan(""), fold.of, fold.lower, fold.upper), type_)
+        lattice = self.quantised(fold.of, grid, fold.lower, fold.upper)
+        aggregate = f"{fold.kind}(CAST({lattice} AS HUGEINT))"
+        if type_ is Type.INTEGER:
+            ends = f"{literal(int(low))}, {literal(int(high))}"
+            whole = replace(whole, domain=Interval(int(low), int(high)))
+            return whole, f"CAST(sqlpriv_clamp({aggregate}, {ends}) AS BIGINT)"
+        n = f"CAST(count({lattice}) AS HUGEINT)" if fold.kind == "sum" else "1"
+        step, middle = literal(float(grid.step)), literal(float(grid.middle))
+        text = f"(CAST({aggregate} AS DOUBLE) * {step} + {middle} * CAST({n} AS DOUBLE))"
+        return Column(fold.name, type_, "DOUBLE", Interval(float(low), float(high))), text
+
+    def exported(self) -> dict[str, tuple[Column, str]]:
+        """Returns every column as other relations see it, by name, and its text in here."""
+        names = [*(c.name for c in self.columns.values()), *self.derived]
+        return {n: self.export(n, a.Col(n)) for n in names}
+
+    def export(self, new: str, expr: a.Expr) -> tuple[Column, str]:
+        """Returns an expression as a column: a stored one keeps its domain, and is not clamped."""
+        if isinstance(expr, a.Col) and expr.name.lower() in self.derived:
+            return self.export(new, self.derived[expr.name.lower()])
+        if isinstance(expr, a.Col):
+            return replace(self.columns[expr.name.lower()], name=new), self.texts[expr.name.lower()]
+        type_ = self.type(expr)
+        return Column(new, type_, COMPUTED[type_]), f"CAST({self.value(expr)} AS {COMPUTED[type_]})"
+
+    def written(self) -> str:
+        """Returns the whole relation as a SELECT: the unit, if there is one, and every column."""
+        texts = [f"{text} AS {name(n)}" for n, (_, text) in self.exported().items()]
+        texts = [f"{self.owner} AS {UNIT}", *texts] if self.owner else texts
+        return f"SELECT {', '.join(texts)}{self.source()}"
+
+    def source(self, *tests: str) -> str:
+        """Returns FROM and WHERE: rows that have a unit, if any have, and pass all predicates."""
+        kept = [f"{self.owner} IS NOT NULL"] if self.owner else []
+        kept += [*(self.value(p) for p in self.predicates), *tests]
+        return f" FROM {self.base}{' WHERE ' if kept else ''}{' AND '.join(kept)}"
+
+
+def collated(contract: TableContract) -> bool:
+    """Returns whether text of any table may equal other text."""
+    return any(table.collated for table in (contract, *contract.others.values()))
+
+
+def key_of(contract: TableContract, column: str, row: str) -> tuple[str, str]:
+    """Returns what names a row's unit, or its parent, and how: text byte by byte, any collation."""
+    found, text = contract.column(column), f"{row}.{name(column)}"
+    if found is None or (found.type in (None, Type.REAL) and found.sql_type != "UUID"):
+        raise Refused(f'"{column}" cannot name a unit: its values have no one equality')
+    if found.type is Type.TEXT:
+        text = f"encode(CAST({text} AS VARCHAR))"
+    return text, found.type or found.sql_type

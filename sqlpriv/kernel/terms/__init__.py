@@ -1,0 +1,1 @@
+"""What the kernel's proofs are about: contracts, prices, the closed algebra, releases."""

@@ -1,0 +1,291 @@
+"""The closed algebra: all that the kernel can be asked to compute over private rows.
+
+There is no SQL text here. A caller builds these frozen values; `sensitivity` proves how far one
+unit can move a query, `sql.queries` writes the SQL that the proof is about. Row expressions are
+*total*: whatever a row holds, none of them can raise an error (see `operations`).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import math
+from dataclasses import dataclass
+
+from sqlpriv.kernel.terms.contract import Number, Type, Value
+
+
+@dataclass(frozen=True)
+class Col:
+    """A row expression: a column of the scanned table or a name made by `Derive`."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Lit:
+    """A literal; `type` says how it is to be read (NULL has a type, too)."""
+
+    value: Value
+    type: Type
+
+
+@dataclass(frozen=True)
+class Call:
+    """One of the total functions and operators of `operations.OPERATIONS`, by its name there."""
+
+    op: str
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class In:
+    """`arg IN (values…)`: literals of the argument's type, none of them NULL."""
+
+    arg: Expr
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """`CASE WHEN p THEN e … ELSE otherwise END`; all branches have one type."""
+
+    whens: tuple[tuple[Expr, Expr], ...]
+    otherwise: Expr
+
+
+@dataclass(frozen=True)
+class Bin:
+    """How many of k ascending edges a number or date has reached, 0 to k; NULL of NULL and NaN."""
+
+    arg: Expr
+    edges: tuple[Number | dt.date | dt.datetime, ...]
+
+
+@dataclass(frozen=True)
+class Pick:
+    """The public number of a row's cell among `keys`, row-major; NULL for a row in none of them."""
+
+    keys: tuple[Key, ...]
+    numbers: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Like:
+    """`arg [I]LIKE pattern`: text, and a literal of at most `MAX_PATTERN` characters."""
+
+    arg: Expr
+    pattern: str
+    escape: str = ""
+    fold: bool = False
+
+
+@dataclass(frozen=True)
+class Substring:
+    """At most `length` characters of a text, from the 1-based `start` on."""
+
+    arg: Expr
+    start: int
+    length: int
+
+
+Expr = Col | Lit | Call | In | Case | Bin | Like | Substring | Pick
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A relation: the rows of a declared table; `prefix` stands before its columns' names.
+
+    A relation is **unit-partitioned**: R(D) is the disjoint union over units u of R(D_u, public),
+    D_u being u's rows in all private tables, and u stands beside each row. So bounding, once and at
+    the top, bounds what a unit can do; the stability of joins never enters.
+
+    Of a private table are read the rows whose unit is not NULL. It is named by a column of the row,
+    or by the row that its link leads to: one at most, as the parent's column is PRIMARY KEY or
+    UNIQUE; that is a row of the same unit, so u's scanned rows are made of D_u. A public table is
+    the same in neighbouring databases, and its rows are nobody's.
+    """
+
+    table: str
+    prefix: str = ""
+
+
+@dataclass(frozen=True)
+class Where:
+    """The rows for which the predicate is true (not NULL): row by row, so still partitioned."""
+
+    source: Relation
+    predicate: Expr
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """The same rows, of which fewer than declared are to be kept of a unit: in each of `groups`
+    strata `rows`, at least one. It changes no row; what it says bounds the query (`bound_of`)."""
+
+    source: Relation
+    rows: int
+    groups: int
+
+
+@dataclass(frozen=True)
+class Derive:
+    """The same rows with one more column: row by row, so still partitioned."""
+
+    source: Relation
+    name: str
+    expr: Expr
+
+
+@dataclass(frozen=True)
+class Join:
+    """Pairs of rows for which `on` is true; no two columns have one name.
+
+    "left" adds the left rows without a partner, right columns NULL; "semi" and "anti" give left
+    rows alone, those with a partner and those without. A private relation stands left, a public one
+    right. Partners of a private right side are sought among the row's own unit's rows (the renderer
+    adds that equality), so what becomes of a left row of u depends on D_u and public rows alone:
+    partitioned, however many partners there are.
+    """
+
+    left: Relation
+    right: Relation
+    on: Expr
+    kind: str = "inner"
+
+
+@dataclass(frozen=True)
+class Union:
+    """UNION ALL of parts of one kind of unit, an expression a name in each; u's are made of D_u."""
+
+    names: tuple[str, ...]
+    parts: tuple[tuple[Relation, tuple[Expr, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """An aggregate inside one unit: "count" (of rows, or of values of `of`), "distinct" (values),
+    "sum", "min" or "max" of a number clamped to [lower, upper] (min and max of a date as it is).
+
+    At most `reach` rows are meant: a count is clamped to it when used, a sum to what so many give.
+    """
+
+    name: str
+    kind: str
+    of: Expr | None = None
+    lower: Number = 0
+    upper: Number = 0
+    reach: int = 1
+
+
+@dataclass(frozen=True)
+class PerUnit:
+    """One row for each unit and each combination of keys among its rows: GROUP BY unit, keys.
+
+    A row of u is made of u's rows of the source alone: partitioned. Sums are of integers on a
+    lattice: exact, so that no order of rows (other units' included) can move their last digit.
+    """
+
+    source: Relation
+    keys: tuple[tuple[str, Expr], ...] = ()
+    folds: tuple[Fold, ...] = ()
+    unit: str = ""  # the name under which the unit itself is a column, if it is one
+
+
+Relation = Scan | Where | Bounded | Derive | Join | Union | PerUnit
+MAX_PATTERN = 200
+
+
+@dataclass(frozen=True)
+class Key:
+    """A dimension of a query's cells: rows whose value is not listed fall in none; None is NULL."""
+
+    expr: Expr
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many rows, or how many where `of` is neither NULL nor NaN, in each cell.
+
+    `strata` are the dimensions of STRATIFY BY, whose product are the strata (one when empty), and
+    `keys` those of the marginal inside each. `within` are the numbers of the measured strata,
+    ascending, None for all: a stratum's number is its row-major position in the product.
+    """
+
+    source: Relation
+    strata: tuple[Key, ...] = ()
+    keys: tuple[Key, ...] = ()
+    of: Expr | None = None
+    within: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Distinct(Count):
+    """How many different values of `of`, NULL and NaN left out, in each cell; see `Count`."""
+
+
+@dataclass(frozen=True)
+class Sum:
+    """The sum of `of - (lower + upper) / 2` in each cell, `of` clamped to [lower, upper].
+
+    Rows where `of` is NULL or NaN add nothing. Centring halves the sensitivity. See `Count`.
+    """
+
+    source: Relation
+    of: Expr
+    lower: Number
+    upper: Number
+    strata: tuple[Key, ...] = ()
+    keys: tuple[Key, ...] = ()
+    within: tuple[int, ...] | None = None
+
+
+Query = Count | Sum
+
+
+@dataclass(frozen=True)
+class Level:
+    """One of the levels in each cell: that of a rank, or (rank None) the most frequent one.
+
+    `levels` lists ascending values or bins; `rank` (a, b) wants a share of a / b of the rows below.
+    What is released of a cell is a level's position in the list. See `Count`.
+    """
+
+    source: Relation
+    levels: Key
+    rank: tuple[int, int] | None
+    strata: tuple[Key, ...] = ()
+    keys: tuple[Key, ...] = ()
+    within: tuple[int, ...] | None = None
+
+    @property
+    def histogram(self) -> Count:
+        """The counts that the choice is made from."""
+        return Count(self.source, self.strata, (*self.keys, self.levels), None, self.within)
+
+
+Asked = Query | Level
+
+
+def strata_count(query: Asked) -> int:
+    """Returns how many strata the query's domain has (measured or not); 1 without STRATIFY BY."""
+    return math.prod(len(key.values) for key in query.strata)
+
+
+def measured_strata(query: Asked) -> tuple[int, ...]:
+    """Returns the numbers of the strata that the query measures, ascending."""
+    return tuple(range(strata_count(query))) if query.within is None else query.within
+
+
+def shape(query: Asked) -> tuple[int, ...]:
+    """Returns the shape of a release: (measured strata, values of key 1, values of key 2, …)."""
+    return (len(measured_strata(query)), *(len(key.values) for key in query.keys))
+
+
+def fingerprint(asked: object) -> str:
+    """Returns the name under which a release is sealed: different queries have different texts.
+
+    The repr of a frozen dataclass names its class and fields; that of a float or a date is exact.
+    """
+    return hashlib.sha256(repr(asked).encode()).hexdigest()

@@ -1,0 +1,170 @@
+"""The functions and operators of row expressions, their types, and why they are total.
+
+Claim: an expression that `check` accepts is evaluated on every row, whatever it holds, without an
+error of the engine. DuckDB raises on a row for three reasons: a cast that fails, an integer that
+overflows, a division by zero. Arguments of one operation are of one type (or numbers), so DuckDB
+inserts no cast that could fail; all arithmetic is in doubles, which overflow to infinity; a zero
+divisor is written as NULL. So integers are exact in arithmetic up to 2**53, and exact without bound
+where they are compared, listed or summed as stored.
+
+An operation enters this table with the test that evaluates it over nasty rows.
+"""
+
+import datetime as dt
+import math
+import re
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import Type, Value
+
+NUMBERS = frozenset({Type.INTEGER, Type.REAL})
+MOMENTS = frozenset({Type.DATE, Type.TIMESTAMP})
+ANY, BOOLEANS = frozenset(Type), frozenset({Type.BOOLEAN})
+ESCAPES = frozenset(r"!#$/@\^|~")
+"""DuckDB raises, on the rows that match so far, where a pattern ends with its escape. So does one
+that came to: ILIKE and collations fold case and accents of the pattern, and É may end as e. Nothing
+folds to one of these; and what stands behind one in a pattern is no accent that could vanish."""
+
+SANE = "CASE WHEN {0} BETWEEN DATE '100000-01-01 (BC)' AND DATE '200000-01-01' THEN {0} END"
+"""A moment whose week, beginning and distance DuckDB can tell: near the ends of time it raises."""
+
+
+class Operation(NamedTuple):
+    """One function or operator, of `arity` arguments (0: one or more).
+
+    It `takes` arguments of these types, all of one, but integers and reals may mix, and `gives`
+    a type: None for that of the arguments (REAL where they mix). `sql` is its text over rendered
+    arguments: {0}, {1}; or {all}, joined by `joiner`. How it `reads` a bare column: "stored",
+    "value" (clamped to its interval) or "double" (the value, cast to DOUBLE).
+    """
+
+    takes: AbstractSet[Type]
+    gives: Type | None
+    sql: str
+    arity: int
+    reads: str = "double"
+    joiner: str = ", "
+
+
+OPERATIONS: dict[str, Operation] = {
+    "and": Operation(BOOLEANS, Type.BOOLEAN, "({all})", 0, "value", " AND "),
+    "or": Operation(BOOLEANS, Type.BOOLEAN, "({all})", 0, "value", " OR "),
+    "not": Operation(BOOLEANS, Type.BOOLEAN, "(NOT {0})", 1, "value"),
+    "is null": Operation(ANY, Type.BOOLEAN, "({0} IS NULL)", 1, "stored"),
+    "+": Operation(NUMBERS, None, "({0} + {1})", 2),
+    "-": Operation(NUMBERS, None, "({0} - {1})", 2),
+    "*": Operation(NUMBERS, None, "({0} * {1})", 2),
+    "/": Operation(NUMBERS, Type.REAL, "({0} / nullif({1}, 0))", 2),
+    "//": Operation({Type.INTEGER}, None, "trunc({0} / nullif({1}, 0))", 2),  # towards zero
+    "%": Operation(NUMBERS, None, "({0} % nullif({1}, 0))", 2),  # the dividend's sign
+    "neg": Operation(NUMBERS, None, "(-{0})", 1),
+    "integer": Operation(NUMBERS, Type.INTEGER, "round_even({0}, 0)", 1),
+    "real": Operation(NUMBERS, Type.REAL, "{0}", 1),
+}
+for op in ("=", "<>", "<", "<=", ">", ">="):  # NaN equals itself and is above all else
+    OPERATIONS[op] = Operation(ANY, Type.BOOLEAN, f"({{0}} {op} {{1}})", 2, "stored")
+for op in ("abs", "floor", "ceil", "round"):
+    OPERATIONS[op] = Operation(NUMBERS, None, f"{op}({{0}})", 1)
+for op in ("coalesce", "least", "greatest"):  # NULLs are passed over by all three
+    OPERATIONS[op] = Operation(ANY, None, f"{op}({{all}})", 0, "value")
+for op in ("year", "quarter", "month", "week", "day", "dow", "isodow", "doy", "hour", "minute"):
+    of_moments = {Type.TIMESTAMP} if op in ("hour", "minute") else MOMENTS
+    # NULL for an infinite date; DuckDB raises for the week of the very first days
+    part = f"date_part('{op}', {SANE if op == 'week' else '{0}'})"
+    OPERATIONS[op] = Operation(of_moments, Type.INTEGER, part, 1, "value")
+for op in ("year", "quarter", "month", "week", "day"):  # the moment at which it began
+    part = f"date_trunc('{op}', {SANE})"
+    OPERATIONS[f"trunc {op}"] = Operation(MOMENTS, Type.TIMESTAMP, part, 1, "value")
+part = f"date_diff('day', DATE '1970-01-01', {SANE})"
+OPERATIONS["days"] = Operation(MOMENTS, Type.INTEGER, part, 1, "value")
+
+# For each type: the names that DuckDB has for it, and the literals that it takes.
+_NAMES: Mapping[Type, str] = {type_: type_.upper() for type_ in Type} | {
+    Type.INTEGER: "TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT",
+    Type.REAL: "FLOAT DOUBLE DECIMAL",
+    Type.TEXT: "VARCHAR ENUM",
+}
+_LITERALS = dict(zip(Type, (int, int | float, str, bool, dt.date, dt.datetime), strict=True))
+
+
+def type_of(sql_type: str) -> Type | None:
+    """Returns how row expressions see a DuckDB type; None when they cannot use it."""
+    name = "" if sql_type.endswith("]") else sql_type.upper().split("(")[0].strip()
+    return next((type_ for type_, names in _NAMES.items() if name in names.split()), None)
+
+
+def check(expr: a.Expr, types: Mapping[str, Type]) -> Type:
+    """Returns the type of a row expression; Refused for an unknown name or a mix of types."""
+    match expr:
+        case a.Col(name) if name.lower() in types:
+            return types[name.lower()]
+        case a.Col(name):
+            raise Refused(f'there is no usable column "{name}"')
+        case a.Lit(value, type_):
+            return check_literal(value, type_)
+        case a.Call(op, args) if op in OPERATIONS and OPERATIONS[op].arity in (0, len(args)):
+            found = one([check(x, types) for x in args], OPERATIONS[op].takes, op.upper())
+            return OPERATIONS[op].gives or found
+        case a.In(arg, values) if values and None not in values:
+            found = check(arg, types)
+            for value in values:
+                check_literal(value, Type.REAL if found in NUMBERS else found)
+            return Type.BOOLEAN
+        case a.Case(whens, otherwise) if whens:
+            one([check(p, types) for p, _ in whens], BOOLEANS, "CASE WHEN")
+            return one([check(e, types) for e in (*(e for _, e in whens), otherwise)], ANY, "CASE")
+        case a.Bin(arg, edges):
+            found = one([check(arg, types)], NUMBERS | MOMENTS, "a bin")
+            for edge in edges:
+                check_literal(edge, Type.REAL if found in NUMBERS else found)
+            if list(edges) != sorted(set(edges)):
+                raise Refused("the edges of bins ascend")
+            return Type.INTEGER
+        case a.Pick(keys, numbers) if len(numbers) == math.prod(len(k.values) for k in keys):
+            listed = [(v, x) for k in keys for x in (check(k.expr, types),) for v in k.values]
+            plain = {*map(type, numbers)} == {float} and all(map(math.isfinite, numbers))
+            for value, of in [*listed, *((n, Type.REAL) for n in numbers if not plain)]:
+                check_literal(value, of)
+            return Type.REAL
+        case a.Like(arg, pattern, escape, _):
+            one([check(arg, types)], {Type.TEXT}, "LIKE")
+            check_literal(pattern, Type.TEXT)
+            pairs = f"[{re.escape(escape)}][{re.escape(escape)}%_]"
+            if escape and (escape not in ESCAPES or escape in re.sub(pairs, "", pattern)):
+                signs = " ".join(sorted(ESCAPES))
+                raise Refused(f"ESCAPE is one of {signs} and stands before itself, % or _")
+            if len(pattern) > a.MAX_PATTERN:
+                raise Refused(f"a pattern has at most {a.MAX_PATTERN} characters")
+            return Type.BOOLEAN
+        case a.Substring(arg, start, length) if 0 < start < 2**31 and 0 <= length < 2**31:
+            return one([check(arg, types)], {Type.TEXT}, "SUBSTRING")
+    raise Refused(f"{type(expr).__name__} is no row expression of this form")
+
+
+def check_literal(value: Value, type_: Type) -> Type:
+    """Returns the type, or refuses a value that is not of it, not finite or not writable."""
+    if value is None or (type(value) is float and type_ is Type.REAL and math.isfinite(value)):
+        return type_  # as most of many are
+    wrong = isinstance(value, bool) and type_ is not Type.BOOLEAN
+    wrong |= isinstance(value, dt.datetime) and (type_ is Type.DATE or value.tzinfo is not None)
+    wrong |= isinstance(value, float) and not math.isfinite(value)
+    wrong |= isinstance(value, int) and abs(value) > 2**126
+    wrong |= isinstance(value, str) and "\0" in value
+    if wrong or not isinstance(value, _LITERALS[type_]):
+        raise Refused(f"a literal does not fit the type {type_}")
+    return type_
+
+
+def one(found: Sequence[Type], wanted: AbstractSet[Type], at: str) -> Type:
+    """Returns the one type of what is found, all of it wanted; integers and reals may mix."""
+    kinds = set(found)
+    if not kinds or not kinds <= wanted:
+        names = " or ".join(sorted(wanted))
+        raise Refused(f"{at} needs {names}, not {' and '.join(sorted(kinds)) or 'nothing'}")
+    if len(kinds) > 1 and kinds != NUMBERS:
+        raise Refused(f"{at} mixes the types {' and '.join(sorted(kinds))}")
+    return Type.REAL if Type.REAL in kinds else found[0]

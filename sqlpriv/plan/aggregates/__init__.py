@@ -1,0 +1,1 @@
+"""Aggregate calls as the kernel's queries, with the price of each."""

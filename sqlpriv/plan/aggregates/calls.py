@@ -1,0 +1,233 @@
+"""Aggregate calls: what they are over, and which of them have a private counterpart yet.
+
+NULL and the rows' count. AVG and SUM are over the values that are there, as in SQL, and need their
+count. Where x is surely there in every row (`Binder.present`: its columns are declared NOT NULL, in
+the table or with their domain) that is the count of rows, which COUNT(*) needs, too, and is paid
+once. Else COUNT(x) is measured on its own. NOT NULL is a promise of the owner's: should a NULL be
+there after all, it counts as the middle of the interval (the centred sum adds 0 for it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlpriv.dialect import tree as t
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import MAX_INTEGER, Number, Type, Value
+from sqlpriv.plan.aggregates.quantile_levels import RANKED, rank
+from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.literals import refuse
+from sqlpriv.plan.expressions.traverse import everything
+from sqlpriv.plan.expressions.value_facts import Shape
+
+KINDS = {
+    "count": "count", "count_star": "count", "count_if": "count", "countif": "count",
+    "sum": "sum", "avg": "mean", "mean": "mean",
+    "variance": "variance", "var_samp": "variance", "var_pop": "variance",
+    "stddev": "stddev", "stddev_samp": "stddev", "stddev_pop": "stddev",
+    **dict.fromkeys(("median", "min", "max", "mode", *RANKED), "level"),
+}  # fmt: skip
+
+ESTIMATORS = ("laplace", "gaussian", "coinpress", "quantile")
+"""What `AVG(x USING …)` may name; see `plan.estimators`."""
+
+_HISTOGRAM = "a histogram shows it: SELECT x // 10 AS bin, COUNT(*) FROM t GROUP BY bin"
+_GROUPS = "count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x"
+_RATIO = "build it from SUM and COUNT, as in SUM(x * y) / COUNT(*)"
+REFUSED = {
+    **dict.fromkeys(
+        ("mad", "arg_min", "arg_max", "min_by", "max_by", "histogram", "skewness", "kurtosis"),
+        _HISTOGRAM),
+    **dict.fromkeys(
+        ("approx_count_distinct", "entropy", "approx_top_k"), _GROUPS),
+    **dict.fromkeys(
+        ("corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2", "product",
+         "geomean", "geometric_mean", "fsum", "kahan_sum", "sumkahan", "favg"), _RATIO),
+    **dict.fromkeys(
+        ("any_value", "first", "last", "arbitrary", "list", "array_agg", "string_agg",
+         "group_concat", "listagg", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor", "sem"),
+        "COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, MIN, MAX and MODE can be asked for"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """One aggregate over private rows.
+
+    Args:
+        kind: count, distinct (how many values), sum, mean, variance, stddev or level (a quantile or
+            a mode).
+        of: What is aggregated; None for COUNT(*).
+        type: Type of `of`.
+        lower, upper: Public bounds of `of`; 0 and 0 for counts.
+        nullable: Whether the rows' count is not the count of values (see the module's text).
+        units: How many different values `of` has, each of which is of one unit.
+        sample: The variance is the sample's (divided by n - 1), not the population's.
+        rank: Of a quantile, a / b; None for a mode.
+        values: Of a level: every value that `of` can have, if they are listed.
+        using: The estimator that `AVG(x USING …)` forces, or ''.
+    """
+
+    kind: str
+    of: a.Expr | None = None
+    type: Type | None = None
+    lower: Number = 0
+    upper: Number = 0
+    nullable: bool = False
+    sample: bool = False
+    rank: tuple[int, int] | None = None
+    values: tuple[Value, ...] | None = None
+    using: str = ""
+    units: bool = False
+
+
+def is_aggregate(node: t.Node) -> bool:
+    """Whether the expression itself is a call of an aggregate, private counterpart or not."""
+    return isinstance(node, t.Call) and (node.star or node.name in KINDS or node.name in REFUSED)
+
+
+def calls(node: t.Node) -> Iterator[t.Call]:
+    """Yields the aggregate calls inside an expression, outermost first."""
+    return (part for part in everything(node) if isinstance(part, t.Call) and is_aggregate(part))
+
+
+def read(call: t.Call, binder: Binder) -> Aggregate:
+    """Returns what an aggregate call asks for.
+
+    `FILTER (WHERE p)` becomes `CASE WHEN p THEN x END`: what does not pass is NULL.
+
+    Raises:
+        Refused: No private counterpart, or bounds are needed and not declared.
+    """
+    _check_form(call)
+    kind = KINDS[call.name]
+    if call.name in ("count_if", "countif") and len(call.args) == 1:
+        test, arg, call_filter = call.args[0], None, call.filter
+        call_filter = t.Binary("and", call_filter, test, call.pos) if call_filter else test
+    else:
+        arg, call_filter = next(iter(call.args), None), call.filter
+    of = binder.bind(arg) if arg is not None and not _counts_all(call, arg) else None
+    if kind == "level" and arg is not None and of is not None:
+        return _level(call, arg, of, binder)
+    if kind != "count" and of is not None and arg is not None:
+        bounds = _bounds(call, arg, of, binder)
+    else:
+        bounds = (0, 0)
+    if call.distinct and of is not None:
+        return _distinct(call, of, call_filter, binder)
+    if call_filter is not None:
+        of = _filtered(call_filter, of, binder)
+    if of is None:
+        return Aggregate("count")
+    shape = binder.shape(call, of)
+    absent = not binder.present(of)
+    if kind == "count" and not absent:
+        return Aggregate("count")
+    sample = kind in ("variance", "stddev") and not call.name.endswith("_pop")
+    return Aggregate(kind, of, shape.type, *bounds, absent, sample, using=call.using)
+
+
+def _level(call: t.Call, arg: t.Node, of: a.Expr, binder: Binder) -> Aggregate:
+    """Returns a quantile, which needs bounds, or a mode, which needs a list of values."""
+    shape, ranked = binder.shape(arg, of), rank(call)
+    if ranked is None and (shape.values is None or shape.type is Type.REAL):
+        raise refuse(call, "MODE needs a public list of its argument's values", _GROUPS)
+    values = shape.values
+    if ranked and shape.type is Type.DATE:  # found among the numbers of its days
+        of, values = a.Call("days", (of,)), None
+    bounds = _bounds(call, arg, of, binder) if ranked else (0, 0)
+    if call.filter is not None:
+        of = _filtered(call.filter, of, binder)
+    return Aggregate(
+        "level", of, shape.type, *bounds, not binder.present(of), rank=ranked, values=values
+    )
+
+
+def _distinct(call: t.Call, of: a.Expr, call_filter: t.Node | None, binder: Binder) -> Aggregate:
+    """COUNT(DISTINCT x): of values that identify a unit, or a row of it, each is one unit's."""
+    units = isinstance(of, a.Col) and bool(binder.named.get(of.name.lower()))
+    if call_filter is not None:
+        of = _filtered(call_filter, of, binder)
+    kind = "count" if units else "distinct"
+    return Aggregate(kind, of, binder.shape(call, of).type, nullable=True, units=units)
+
+
+def _counts_all(call: t.Call, arg: t.Node) -> bool:
+    constant = isinstance(arg, t.Literal) and arg.value is not None
+    return KINDS[call.name] == "count" and constant
+
+
+def _check_form(call: t.Call) -> None:
+    """Refuses what no private aggregate can have."""
+    if call.name not in KINDS:
+        raise refuse(
+            call, f"{call.name.upper()} has no private counterpart", REFUSED.get(call.name)
+        )
+    if call.distinct and call.name != "count":
+        raise refuse(call, f"{call.name.upper()}(DISTINCT …) has no private counterpart", _GROUPS)
+    if call.using and (KINDS[call.name] != "mean" or call.using not in ESTIMATORS):
+        raise refuse(
+            call,
+            f"{call.name.upper()} has no estimator {call.using}",
+            f"AVG(x USING …) takes one of: {', '.join(ESTIMATORS)}",
+        )
+    counts_rows = KINDS[call.name] == "count" and call.name not in ("count_if", "countif")
+    most = 2 if call.name in RANKED else 1
+    if len(call.args) > most or (not call.args and not counts_rows) or (call.star and call.args):
+        raise refuse(
+            call,
+            f"{call.name.upper()} takes {'two arguments' if most > 1 else 'one argument'}",
+            f"write {call.name.upper()}(x{', 0.25' if most > 1 else ''})",
+        )
+    for arg in call.args:
+        for inner in calls(arg):
+            raise refuse(
+                inner, "an aggregate cannot hold another", "build it outside: SUM(x) / COUNT(*)"
+            )
+
+
+def _filtered(predicate: t.Node, of: a.Expr | None, binder: Binder) -> a.Expr:
+    test = binder.predicate(predicate, "FILTER")
+    value: a.Expr = a.Lit(1, Type.INTEGER) if of is None else of
+    return a.Case(((test, value),), a.Lit(None, binder.shape(predicate, value).type))
+
+
+def _bounds(call: t.Call, arg: t.Node, of: a.Expr, binder: Binder) -> tuple[Number, Number]:
+    """Returns the finite public bounds of what is added up, or refuses, naming what to declare."""
+    shape, name = binder.shape(arg, of), call.name.upper()
+    if shape.type is Type.BOOLEAN:
+        raise refuse(
+            call,
+            f"{name} needs numbers, and this is a condition",
+            "write COUNT(*) FILTER (WHERE condition)",
+        )
+    if shape.type not in (Type.INTEGER, Type.REAL):
+        raise refuse(call, f"{name} needs numbers, not {shape.type} values", _GROUPS)
+    if shape.lower is None or shape.upper is None:
+        raise refuse(call, f"{name} needs public bounds of its argument", _declare(arg, binder))
+    if max(abs(shape.lower), abs(shape.upper)) >= MAX_INTEGER:
+        raise refuse(
+            call,
+            f"the bounds of the argument of {name} go beyond ±2^62",
+            "narrow the declared domains, or clamp: LEAST(GREATEST(x, low), high)",
+        )
+    return shape.lower, shape.upper
+
+
+def _declare(arg: t.Node, binder: Binder) -> str:
+    """Returns the declaration to run: for the first column without bounds in the argument."""
+    for part in everything(arg):
+        if isinstance(part, t.Name) and binder.knows(part):
+            found = binder.column(part)
+            shape, (table, column) = binder.scope.get(found.lower()), binder.home(found)
+            if shape is None or _unbounded(shape):
+                return (
+                    f"the owner runs ALTER TABLE {table} ALTER COLUMN {column} "
+                    "SET PRIVACY DOMAIN BETWEEN (low, high)"
+                )
+    return "clamp it: LEAST(GREATEST(x, low), high)"
+
+
+def _unbounded(shape: Shape) -> bool:
+    return shape.type in (Type.INTEGER, Type.REAL, Type.DATE) and shape.lower is None

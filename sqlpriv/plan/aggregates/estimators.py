@@ -1,0 +1,166 @@
+"""Estimators of a mean: what `AVG(x USING …)` and OPTIONS may say, and which one AVG takes alone.
+
+    gaussian, laplace   the centred sum over the declared interval, with the budget's kind of noise
+    quantile            a histogram on a geometric grid and a coarse one of each cell, then a sum
+                        clipped where that predicts the least error (`estimate.quantile`)
+    coinpress           intervals that shrink round by round (`estimate.coinpress`)
+
+**Which one AVG takes.** From public facts alone: the declared interval, and nothing that could
+change when the same question comes again (it would be paid twice). In units of τ / N, where τ is
+the noise that the whole price buys at a sensitivity of 1, a mean of x uniform on an interval of
+width w has the noise (w/2) (1 + 1/√3): that of S, and of N times the mean's distance from the
+middle. A spread of s needs an interval of about ±4 s around its centre. Before anything is known,
+s is log-uniform between one unit of x and w/√12, the most that a uniform x has; we predict with its
+upper decile, s = (w/√12)^0.9, so that a second round is not bought on hope. It is another scan of
+the table and a clipped tail, so it has to halve the error that is predicted. That is so from about
+w = 400,000 on. A spread that is declared (`coinpress_sigma`) takes the place of s.
+
+Strata beside a population figure of their own (`population_share`) are in need: they have but the
+rest of the price, noise outweighs what clipping may miss, and s is taken at its median, √(w/√12);
+from about w = 40 on they are asked in rounds. (A cell that turns out to be large is not clipped: it
+loses what the histograms cost.)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+from sqlpriv.dialect.tree import Options, Pos
+from sqlpriv.errors import DataError, Refused
+from sqlpriv.kernel.terms.budget import Price, Rho
+from sqlpriv.plan.aggregates.calls import Aggregate
+from sqlpriv.plan.aggregates.cost_of_strata import own_share
+
+ROUNDS = ("quantile", "coinpress")
+HISTOGRAM_SHARE, CELL_SHARE = 0.04, 0.06
+"""Parts of its price that `quantile` pays for the histogram, and for the cells' own."""
+COINPRESS_SHARE = 0.25
+"""The part that COINPRESS pays for all rounds but the last, in equal parts, as its authors do."""
+AUTO_COST = 1.09
+"""population_share = auto: the population's noise is at most so many times a fresh figure's. Under
+zCDP that leaves the strata 16 % of the price: 2.5 times the noise that all of it buys."""
+UPPER_DECILE, MEDIAN = 0.9, 0.5
+RELIABLE = 4.0
+"""Half the interval that a spread of 1 asks for."""
+MAX_PICKED = 20_000
+"""More cells than this have no interval of their own: their bounds are part of the SQL text."""
+
+
+class Given(NamedTuple):
+    """The options of a statement that are not its price.
+
+    Args:
+        population_share: The part of the price for a population figure of its own.
+        steps, sigma: COINPRESS's rounds, and the standard deviation of x, None if not declared.
+        auto: The share is such that the population costs at most `AUTO_COST`.
+        rows, groups: How many rows of a unit count in a stratum, and in how many strata, where that
+            is to be fewer than declared.
+    """
+
+    population_share: float = 0.0
+    steps: int = 3
+    sigma: float | None = None
+    auto: bool = False
+    rows: int | None = None
+    groups: int | None = None
+
+
+def options(given: Options, pos: Pos) -> Given:
+    """Returns the options that are not the price, checked.
+
+    Raises:
+        Refused: An unknown option, or a value out of range.
+    """
+    found: dict[str, Any] = {}
+    for name, value in given:
+        if name not in _KNOWN:
+            known = ", ".join(("epsilon", "rho", "max_relative_error", "report", *_KNOWN))
+            raise _refuse(pos, f"there is no option {name}", f"one of: {known}")
+        field, least, most, kind = _KNOWN[name]
+        if (name, value) == ("population_share", "auto"):
+            found["auto"] = True
+            continue
+        if isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most:
+            raise _refuse(pos, f"the option {name} is out of range", f"write {_EXAMPLES[name]}")
+        found[field] = value
+    return Given(**found)
+
+
+def settled(given: Given, price: type[Price]) -> Given:
+    """Returns the options with `population_share = auto` as a number."""
+    if not given.auto:
+        return given
+    return given._replace(population_share=own_share(price, AUTO_COST), auto=False)
+
+
+_NUMBER: Any = (int, float)
+_KNOWN: dict[str, tuple[str, float, float, Any]] = {
+    "population_share": ("population_share", 0, 0.99, _NUMBER),
+    "coinpress_steps": ("steps", 1, 10, int),
+    "coinpress_sigma": ("sigma", 1e-300, 1e300, _NUMBER),
+    "max_rows_contributed": ("rows", 1, 10**6, int),
+    "max_groups_contributed": ("groups", 1, 10**6, int),
+}
+_EXAMPLES = {
+    "population_share": "population_share = 0.5, from 0 to 0.99, or auto",
+    "coinpress_steps": "coinpress_steps = 3: from 1 to 10",
+    "coinpress_sigma": "coinpress_sigma = 10: a positive number",
+    "max_rows_contributed": "max_rows_contributed = 5: a whole number of rows of one unit",
+    "max_groups_contributed": "max_groups_contributed = 2: a whole number of strata of one unit",
+}
+
+
+def estimator(
+    aggregate: Aggregate, cells: int, price: type[Price], given: Given, *, needy: bool = False
+) -> str:
+    """Returns the estimator in rounds that a mean takes, or '' for the plain one.
+
+    Args:
+        aggregate: A mean, whose `using` forces one.
+        cells: How many cells it is taken over.
+        price: The kind of budget.
+        given: The options.
+        needy: Whether the cells are strata in need; see the module's text.
+
+    Raises:
+        Refused: The estimator forced is not that of the budget's kind, or there are too many cells.
+    """
+    own = "gaussian" if issubclass(price, Rho) else "laplace"
+    if aggregate.using in ROUNDS and cells > MAX_PICKED:
+        raise DataError(f"{aggregate.using} takes at most {MAX_PICKED} cells, not {cells}")
+    if aggregate.using in ROUNDS:
+        return "" if aggregate.lower == aggregate.upper else aggregate.using
+    if aggregate.using not in ("", own):
+        raise DataError(f"a budget of this kind has {own} noise: write USING {own}")
+    if aggregate.using or cells > MAX_PICKED or aggregate.kind != "mean":
+        return ""
+    width = float(aggregate.upper - aggregate.lower)
+    rank = MEDIAN if needy else UPPER_DECILE
+    errors = {name: predicted(name, width, given.sigma, rank) for name in ("", "quantile")}
+    if given.sigma is not None:
+        errors["coinpress"] = predicted("coinpress", width, given.sigma)
+    best = min(errors, key=lambda name: errors[name])
+    return best if 2 * errors[best] <= errors[""] else ""
+
+
+def predicted(using: str, width: float, sigma: float | None, rank: float = UPPER_DECILE) -> float:
+    """Returns the predicted error of an estimator, in units of τ / N; see the module's text."""
+    plain = width / 2 * (1 + 1 / math.sqrt(3))
+    if using not in ROUNDS:
+        return plain
+    first = HISTOGRAM_SHARE + CELL_SHARE if using == "quantile" else COINPRESS_SHARE
+    return half_interval(width, sigma, rank) / math.sqrt(1 - first)
+
+
+def half_interval(width: float, sigma: float | None, rank: float = UPPER_DECILE) -> float:
+    """Returns half the width of the interval that the last round is expected to clip to.
+
+    `rank` is the part of all spreads, log-uniform, that are at most the one predicted with.
+    """
+    spread = (width / math.sqrt(12)) ** rank if sigma is None else sigma
+    return min(RELIABLE * spread, width / 2 * (1 + 1 / math.sqrt(3)))
+
+
+def _refuse(pos: Pos, message: str, hint: str) -> Refused:
+    return Refused(message, hint=hint, line=pos.line, column=pos.column)

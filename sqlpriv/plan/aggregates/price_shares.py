@@ -1,0 +1,150 @@
+"""How a statement's price is shared by its measurements.
+
+**Errors.** Let D_j be how far a row can move measurement j: 1 for a count, (upper - lower) / 2 for
+a centred sum, (upper - lower)² / 8 for a centred sum of squares; bounds on rows per unit multiply
+all alike. Its noise has variance D_j² / (2 ρ_j) under zCDP (discrete Gaussian) and 2 D_j² / ε_j²
+under pure DP (discrete Laplace). To first order the squared relative error of aggregate a is
+
+    v_a = Σ_j c_aj σ_j² / N²
+
+with the coefficients below; 1 / N² is common to all cells and falls out.
+
+**The split** minimises the length √(Σ_a v_a²) of the statement's errors: between their sum, which
+serves what is well known already, and their maximum, which sees only the worst. v_a is convex in
+the shares, so there is one minimum. There, with w_a = v_a / √(Σ v²) and A_j = D_j² Σ_a w_a c_aj,
+
+    Σ_j A_j / ρ_j   is least for Σ_j ρ_j = ρ:    ρ_j ∝ A_j^(1/2)
+    Σ_j A_j / ε_j²  is least for Σ_j ε_j = ε:    ε_j ∝ A_j^(1/3)
+
+(Lagrange: A_j / ρ_j² resp. 2 A_j / ε_j³ is the same for all j.) It is found by turns, from w = 1.
+
+**Sets of keys** (ROLLUP, CUBE, GROUPING SETS). The cells of one set are disjoint; the sets pay one
+after another. Rows spread over the k cells of a set make N = n / k, so v_a counts k² times. Lengths
+of sets with different k add up; so, set by set, ρ ∝ k under zCDP: a total of its own is as good as
+the sum of its cells.
+
+**Coefficients** from public facts alone: x is taken as uniform on [lower, upper], of width w and
+middle μ. Its mean square is then M² = μ² + w²/12, and w²/12 also stands for the square of a cell's
+unknown mean of x - μ.
+
+    COUNT     N            c_N = 1
+    SUM       S + μ N      c_S = 1 / M²,  c_N = μ² / M²
+    AVG       μ + S / N    c_S = 1 / M²,  c_N = (w²/12) / M²      (∂/∂N = -S/N²)
+    VARIANCE  w²/8 + Q/N - (S/N)², relative to w²/12:
+                                   c_Q = (12/w²)²,  c_S = 4 (w²/12) (12/w²)²,
+                                   c_N = 1/4  (∂/∂N = -Q/N², where Q/N is w²/12 - w²/8)
+    MEDIAN …  a choice: 9, a histogram: 1, of a squared error of rank relative to N²
+    STDDEV    half the relative error of the variance: a quarter of each
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sqlpriv.errors import DataError, Refused
+from sqlpriv.kernel.terms.algebra import Asked, Sum
+from sqlpriv.kernel.terms.budget import Price, Rho
+from sqlpriv.plan.aggregates.rewrites import Recipe
+from sqlpriv.plan.pricing.split import split
+
+LEVEL = 9.0
+"""A choice among some thousand levels errs, in rows of rank, about 3 times as far as a count."""
+FLOOR = 1e-6
+"""Whatever is measured gets this part, at least, of the largest A_j."""
+TURNS = 25
+"""Of w and the shares; the largest of them then changes by less than a millionth."""
+Paid = Asked | Recipe
+"""What is paid for: a query, or the rounds of a mean that is asked for in rounds."""
+Array = NDArray[np.float64]
+
+
+def moves(query: Paid) -> float:
+    """Returns D: how far one kept row can move a cell, in the units of the release."""
+    if isinstance(query, Recipe):
+        return query.width / 2
+    return float(query.upper - query.lower) / 2 if isinstance(query, Sum) else 1.0
+
+
+def coefficients(recipe: Recipe) -> dict[Paid, float]:
+    """Returns c_j of each query of a recipe; see the module's text.
+
+    Rounds take the place of S. They centre it near the cell's own mean, so N hardly matters for it:
+    a tenth of its plain coefficient.
+    """
+    w2, middle = recipe.width**2 / 12, recipe.middle
+    mean_square = middle * middle + w2
+    n, s, q = 1.0, 0.0, 0.0
+    match recipe.kind:
+        case "level":
+            return dict.fromkeys(recipe.queries, 1.0 if recipe.count else LEVEL)
+        case "sum" if mean_square > 0:
+            n, s = middle * middle / mean_square, 1 / mean_square
+        case "mean" if mean_square > 0:
+            n, s = w2 / mean_square, 1 / mean_square
+        case "variance" | "stddev" if w2 > 0:
+            part = 1.0 if recipe.kind == "variance" else 0.25
+            n, s, q = part / 4, 4 * part / w2, part / w2**2
+    if recipe.using:
+        return {part: c for part, c in ((recipe.count, n / 10), (recipe, s)) if part is not None}
+    pairs = ((recipe.count, n), (recipe.whole, n), (recipe.total, s), (recipe.square, q))
+    return {query: c for query, c in pairs if query is not None}
+
+
+def errors(
+    recipes: Sequence[Recipe], cells: Mapping[Recipe, int] | None = None
+) -> tuple[list[Paid], Array]:
+    """Returns everything paid for, and c_aj (k D_j)² of each recipe a and each of that.
+
+    `cells` says how many cells share the rows of a recipe, k; 1 of those that it does not name.
+    """
+    known = [coefficients(recipe) for recipe in recipes]
+    paid = list(dict.fromkeys(query for of in known for query in of))
+    found = np.zeros((len(recipes), len(paid)))
+    for i, (recipe, of) in enumerate(zip(recipes, known, strict=True)):
+        k = max(1, (cells or {}).get(recipe, 1))
+        for query, c in of.items():
+            found[i, paid.index(query)] += c * (k * moves(query)) ** 2
+    return paid, found
+
+
+def parts(found: Array, groups: Sequence[int], power: int) -> Array:
+    """Returns the shares, adding up to 1, that minimise the errors; see the module's text.
+
+    Args:
+        found: c_aj (k D_j)², of shape (aggregates, measurements).
+        groups: Of each aggregate: those of one group have one length, lengths add up.
+        power: Of a share that its noise's variance falls with: 1 for ρ, 2 for ε.
+    """
+    same = np.equal.outer(groups, groups)
+    weights = np.ones(len(found))
+    for _ in range(TURNS):
+        needs = weights @ found
+        share = np.maximum(needs, FLOOR * needs.max() or 1.0) ** (1 / (power + 1))
+        share /= share.sum()
+        now = (found / share**power).sum(axis=1)
+        length = np.sqrt(same @ now**2)
+        weights = np.sqrt(weights * np.where(length > 0, now / np.where(length > 0, length, 1), 1))
+    return np.asarray(share)
+
+
+def shares(
+    price: Price, recipes: Sequence[Recipe], cells: Mapping[Recipe, int] | None = None
+) -> dict[Paid, Price]:
+    """Returns what each distinct query, or rounds, may cost; it adds up to exactly `price`.
+
+    `cells` as in `errors`; recipes of as many cells are one group of `parts`.
+
+    Raises:
+        Refused: The price is less than a nano for each of them.
+    """
+    paid, found = errors(recipes, cells)
+    groups = [(cells or {}).get(recipe, 1) for recipe in recipes]
+    weights = parts(found, groups, 1 if isinstance(price, Rho) else 2)
+    try:
+        amounts = split(price, weights.tolist())  # type: ignore[type-var]  # one kind goes in and comes out
+    except DataError as error:
+        raise Refused(str(error), hint="give the statement a larger epsilon") from None
+    return dict(zip(paid, amounts, strict=True))

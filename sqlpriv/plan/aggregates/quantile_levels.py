@@ -1,0 +1,89 @@
+"""The levels that a quantile or a mode is found among, and the rank that a call asks for.
+
+A column with few listed values is its own grid. A wider interval is cut into equal cells, and a
+cell's middle stands for it: the interval form of the exponential mechanism weights candidates by
+their length, and cells of one length need no weights. MIN and MAX are the 1 % and the 99 %
+quantile: the extreme value of one row is nobody's to tell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlpriv.dialect import tree as t
+from sqlpriv.kernel.proof.sensitivity import MAX_RANK
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import Type, Value
+from sqlpriv.plan.expressions.literals import refuse
+from sqlpriv.plan.expressions.traverse import literal
+
+STEPS = 2048
+"""Most levels of a grid: the middle of a cell is within 1 / 4096 of the interval's length. Each is
+a candidate of a choice in each cell, which takes time: 0.1 s for these many."""
+CELLS = 1_000_000
+"""Most levels in all cells together; grids of many cells are coarser."""
+EXTREME = 10
+"""MIN and MAX are the ranks EXTREME / MAX_RANK and 1 - EXTREME / MAX_RANK."""
+RANKED = ("quantile", "quantile_cont", "quantile_disc", "percentile_cont", "percentile_disc",
+          "approx_quantile")  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The levels of x: the kernel's key, and the value that each level stands for."""
+
+    key: a.Key
+    values: tuple[Value, ...]
+
+
+def rank(call: t.Call) -> tuple[int, int] | None:
+    """Returns the rank that a call asks for, a / b; None for MODE.
+
+    Raises:
+        Refused: The share is not a number from 0 to 1.
+    """
+    match call.name:
+        case "mode":
+            return None
+        case "median":
+            return (1, 2)
+        case "min":
+            return (EXTREME, MAX_RANK)
+        case "max":
+            return (MAX_RANK - EXTREME, MAX_RANK)
+    found = literal(call.args[1]) if len(call.args) == 2 else None
+    share = found.value if found else None
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+        raise refuse(
+            call,
+            f"{call.name.upper()} takes a share from 0 to 1",
+            f"write {call.name.upper()}(x, 0.25)",
+        )
+    return round(share * MAX_RANK), MAX_RANK
+
+
+def grid(of: a.Expr, type_: Type, lower: Any, upper: Any, known: Any, cells: int) -> Grid:
+    """Returns the levels of an expression with these bounds, or with these `known` values.
+
+    Args:
+        of: The expression.
+        type_: Its type.
+        lower, upper: Its public bounds; not used where `known` is short enough.
+        known: Every value that it can have, or None.
+        cells: How many cells have such a grid.
+    """
+    steps = max(2, min(STEPS, CELLS // max(1, cells)))
+    values = [v for v in known or () if v is not None]
+    if values and len(values) <= steps:
+        ordered = tuple(sorted(values))
+        return Grid(a.Key(of, ordered), ordered)
+    whole = type_ is Type.INTEGER
+    width = -(-(upper - lower + 1) // steps) if whole else (upper - lower) / steps or 1.0
+    count = -(-(upper - lower + 1) // width) if whole else steps + 1  # the last: the upper end
+    kind = Type.INTEGER if whole else Type.REAL
+    shifted = a.Call("-", (of, a.Lit(lower, kind)))
+    position = a.Call("integer", (a.Call("floor", (a.Call("/", (shifted, a.Lit(width, kind))),)),))
+    middle = (width - 1) / 2 if whole else width / 2
+    stands = tuple(min(float(lower + j * width + middle), float(upper)) for j in range(count))
+    return Grid(a.Key(position, tuple(range(count))), stands)

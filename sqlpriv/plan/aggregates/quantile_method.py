@@ -1,0 +1,76 @@
+"""Quantiles and modes: which of two methods finds the level, by their predicted errors.
+
+Let k be the number of levels, q the rank, D = max(q, 1 - q) (1 for a mode), and all errors rows of
+rank, at 95 %, for ρ = 1 or ε = 1; bounds on rows and groups multiply them alike.
+
+    chosen (exponential mechanism, Smith 2011)   s ln(20 k),  s = D / √2 or 2 D
+    read off a noised histogram                  1.96 σ √(q (1 - q) k),  σ = 1 / √2 or √2
+                                                 (a mode: 2 σ √(2 ln(20 k)))
+
+Choices are paid one by one: r of them over one grid, and the population's beside the strata's, make
+each √(r t) (zCDP) or r t (pure) times as noisy. A histogram is paid once, and its strata add up to
+the population. The lower error wins; both are exact about which rows they count.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import NANO, Epsilon, Price, Rho
+from sqlpriv.plan.aggregates.rewrites import Recipe
+
+
+def chosen(recipes: Sequence[Recipe], price: Price, weighted: bool) -> tuple[Recipe, ...]:
+    """Returns the recipes, the quantiles of one grid by the method whose largest error is lower.
+
+    With WEIGHTS FROM the population is made of histograms, which weights can be given to.
+    """
+    grids: dict[a.Key, list[Recipe]] = defaultdict(list)
+    for recipe in recipes:
+        if recipe.level is not None:
+            grids[recipe.level.levels].append(recipe)
+    counted = {key for key, same in grids.items() if weighted or _counted(same, price)}
+    return tuple(_read_off(r) if r.level and r.level.levels in counted else r for r in recipes)
+
+
+def _counted(recipes: Sequence[Recipe], price: Price) -> bool:
+    """Returns whether a histogram is better than choices over the same grid."""
+    levels = [recipe.level for recipe in recipes if recipe.level is not None]
+    times = sum(len(recipe.queries) for recipe in recipes)
+    return max(noisy(x, price) for x in levels) < max(choosing(x, price, times) for x in levels)
+
+
+def _read_off(recipe: Recipe) -> Recipe:
+    assert recipe.level is not None
+    return replace(recipe, count=recipe.level.histogram, level=None, whole=None)
+
+
+def choosing(level: a.Level, price: Price, times: int = 1) -> float:
+    """Returns the 95 % error of rank, for ρ = 1 or ε = 1, of a choice of `times` that are paid."""
+    zcdp = isinstance(price, Rho)
+    unit = Rho(NANO) if zcdp else Epsilon(NANO)
+    return rank_error(level, weight(level.rank), unit) * (math.sqrt(times) if zcdp else times)
+
+
+def rank_error(level: a.Level, distance: float, price: Price) -> float:
+    """Returns s ln(20 k), in rows, where one unit moves a score by at most `distance` rows."""
+    scale = 1 / math.sqrt(2 * price.value) if isinstance(price, Rho) else 2 / price.value
+    return distance * scale * math.log(20 * len(level.levels.values))
+
+
+def noisy(level: a.Level, price: Price) -> float:
+    """Returns the same of what is read off a histogram of noised counts."""
+    sigma, k = math.sqrt(0.5 if isinstance(price, Rho) else 2), len(level.levels.values)
+    if level.rank is None:
+        return 2 * sigma * math.sqrt(2 * math.log(20 * k))
+    q = level.rank[0] / level.rank[1]
+    return 1.96 * sigma * math.sqrt(max(q * (1 - q), 1 / k) * k)
+
+
+def weight(rank: tuple[int, int] | None) -> float:
+    """Returns D: how far a row moves a score, in rows."""
+    return 1.0 if rank is None else max(rank[0], rank[1] - rank[0]) / rank[1]

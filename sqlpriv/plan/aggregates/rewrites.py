@@ -1,0 +1,205 @@
+"""Rewriting of aggregates into the kernel's counts and centred sums: one function per rule.
+
+Each rule takes an `Aggregate` over some cells and returns its `Recipe`: the queries that it needs.
+`tests/rewrites/<rule>.sql` shows what each does. Equal queries of several recipes are one
+measurement (`merged`), paid once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import Number, Type, Value
+from sqlpriv.plan.aggregates.calls import Aggregate
+from sqlpriv.plan.aggregates.quantile_levels import grid
+from sqlpriv.plan.expressions.dates import date
+
+
+@dataclass(frozen=True)
+class Cells:
+    """What an aggregate is taken over: the statement's rows, strata and marginal keys."""
+
+    source: a.Relation
+    strata: tuple[a.Key, ...] = ()
+    keys: tuple[a.Key, ...] = ()
+    units_named: frozenset[str] = frozenset()
+
+    def count(self, of: a.Expr | None = None) -> a.Count:
+        """Returns the count of rows, or of values of `of`, in these cells."""
+        return a.Count(self.source, self.strata, self.keys, of)
+
+    def units(self, of: a.Expr) -> a.Count:
+        """Returns the count of different values of `of`, of which each is one unit's."""
+        keys = {key: f"sqlpriv_key{i}" for i, key in enumerate((*self.strata, *self.keys))}
+        folded = [(name, key.expr) for key, name in keys.items()]
+        unit = isinstance(of, a.Col) and of.name.lower() in self.units_named
+        one = (a.Fold("sqlpriv_n", "count", of),) if unit else ()
+        made: a.Relation = a.PerUnit(
+            self.source, (*folded, *(() if unit else (("sqlpriv_of", of),))), one
+        )
+        if unit:  # a left join may have rows of the unit without it
+            some = a.Call(">", (a.Col("sqlpriv_n"), a.Lit(0, Type.INTEGER)))
+            made = a.Where(made, some)
+        strata, marginal = (tuple(a.Key(a.Col(keys[key]), key.values) for key in part)
+                            for part in (self.strata, self.keys))  # fmt: skip
+        return a.Count(made, strata, marginal, None if unit else a.Col("sqlpriv_of"))
+
+    def total(self, of: a.Expr, lower: Number, upper: Number) -> a.Sum:
+        """Returns the centred sum of `of` in these cells."""
+        return a.Sum(self.source, of, lower, upper, self.strata, self.keys)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How an aggregate is made of releases; `estimate.means` says by which formula.
+
+    Args:
+        kind: count, sum, mean, variance, stddev or level.
+        count: N, the count; None where it is not needed. Of a level: the histogram it is read off.
+        total: S, the sum of x - middle; None for a count or a constant x.
+        square: Q, the sum of (x - middle)² - centre, centre = (upper - lower)² / 8; variances only.
+        lower, upper: Bounds of x.
+        sample: Divide the variance by N - 1.
+        level: A quantile or mode that is chosen in each cell.
+        whole: The same over all strata; or the population's count of different values, to which
+            the strata's do not add up.
+        rank, values, type: Its rank (None: a mode), what its levels stand for, and of which type.
+        using: The estimator that asks for the total in rounds (`plan.rounds`), or ''.
+    """
+
+    kind: str
+    count: a.Count | None
+    total: a.Sum | None = None
+    square: a.Sum | None = None
+    lower: Number = 0
+    upper: Number = 0
+    sample: bool = False
+    level: a.Level | None = None
+    whole: a.Level | a.Distinct | None = None
+    rank: tuple[int, int] | None = None
+    values: tuple[Value, ...] = ()
+    type: Type = Type.REAL
+    using: str = ""
+
+    @property
+    def queries(self) -> tuple[a.Asked, ...]:
+        """What has to be measured."""
+        asked = (self.count, self.total, self.square, self.level, self.whole)
+        return tuple(q for q in asked if q is not None)
+
+    @property
+    def middle(self) -> float:
+        """The middle of x's interval, around which sums are centred."""
+        return (self.lower + self.upper) / 2
+
+    @property
+    def width(self) -> float:
+        """The length of x's interval."""
+        return float(self.upper - self.lower)
+
+
+Rule = Callable[[Aggregate, Cells], Recipe]
+
+
+def expand_count(aggregate: Aggregate, cells: Cells) -> Recipe:
+    """COUNT(*) → Count; COUNT(x) → Count(of = x); COUNT(DISTINCT unit) → Count of PerUnit rows."""
+    if aggregate.units and aggregate.of is not None:
+        return Recipe("count", cells.units(aggregate.of))
+    return Recipe("count", cells.count(aggregate.of))
+
+
+def expand_distinct(aggregate: Aggregate, cells: Cells) -> Recipe:
+    """COUNT(DISTINCT x) → Distinct(of = x); with strata one more over all of them."""
+    assert aggregate.of is not None  # as `aggregates.read` sees to
+    whole = a.Distinct(cells.source, (), cells.keys, aggregate.of)
+    if not cells.strata:
+        return Recipe("count", whole)
+    return Recipe("count", replace(whole, strata=cells.strata), whole=whole)
+
+
+def expand_sum(aggregate: Aggregate, cells: Cells) -> Recipe:
+    """SUM(x) → Sum(x - middle) + middle · N; without the count where the middle is 0."""
+    total, count = _centred(aggregate, cells), _denominator(aggregate, cells)
+    needed = aggregate.lower + aggregate.upper != 0
+    ends = (aggregate.lower, aggregate.upper)
+    return Recipe("sum", count if needed or total is None else None, total, None, *ends)
+
+
+def expand_mean(aggregate: Aggregate, cells: Cells) -> Recipe:
+    """AVG(x) → middle + Sum(x - middle) / N."""
+    total, count = _centred(aggregate, cells), _denominator(aggregate, cells)
+    return Recipe("mean", count, total, None, aggregate.lower, aggregate.upper)
+
+
+def expand_variance(aggregate: Aggregate, cells: Cells) -> Recipe:
+    """VARIANCE(x) → Sum((x - middle)²) / N - (Sum(x - middle) / N)²; STDDEV is its root.
+
+    The squares lie in [0, (upper - lower)² / 4], so their sum is centred, too.
+    """
+    total, count = _centred(aggregate, cells), _denominator(aggregate, cells)
+    lower, upper = aggregate.lower, aggregate.upper
+    square = None
+    if total is not None and aggregate.of is not None:
+        middle = a.Lit((lower + upper) / 2, Type.REAL)
+        of = aggregate.of if aggregate.type is Type.REAL else a.Call("real", (aggregate.of,))
+        deviation = a.Call("-", (of, middle))
+        square = cells.total(a.Call("*", (deviation, deviation)), 0.0, (upper - lower) ** 2 / 4)
+    return Recipe(aggregate.kind, count, total, square, lower, upper, aggregate.sample)
+
+
+def expand_level(aggregate: Aggregate, cells: Cells) -> Recipe:
+    """MEDIAN(x), MIN(x), MODE(x) → Level; with strata one more over all of them.
+
+    `plan.levels.chosen` may yet take a histogram instead.
+    """
+    assert aggregate.of is not None  # as `aggregates.read` sees to
+    size = math.prod(len(key.values) for key in (*cells.strata, *cells.keys))
+    ends = (aggregate.lower, aggregate.upper)
+    of_type = aggregate.type or Type.REAL
+    of_dates = aggregate.rank is not None and of_type is Type.DATE
+    grid_type = Type.INTEGER if of_dates else of_type
+    made = grid(aggregate.of, grid_type, *ends, aggregate.values, size)
+    values = tuple(map(date, made.values)) if of_dates else made.values
+    real = aggregate.rank is not None and not of_dates
+    level = a.Level(cells.source, made.key, aggregate.rank, cells.strata, cells.keys)
+    whole = replace(level, strata=()) if cells.strata else None
+    return Recipe(
+        "level", None, None, None, *ends, level=level, whole=whole, rank=aggregate.rank,
+        values=values, type=Type.REAL if real else of_type,
+    )  # fmt: skip
+
+
+RULES: dict[str, Rule] = {
+    "count": expand_count,
+    "distinct": expand_distinct,
+    "sum": expand_sum,
+    "mean": expand_mean,
+    "variance": expand_variance,
+    "stddev": expand_variance,
+    "level": expand_level,
+}
+
+
+def expand(aggregate: Aggregate, cells: Cells) -> Recipe:
+    """Returns the recipe of an aggregate, by the rule of its kind."""
+    return RULES[aggregate.kind](aggregate, cells)
+
+
+def merged(recipes: Iterable[Recipe]) -> tuple[a.Asked, ...]:
+    """Returns the queries of all recipes, each once, in the order of their first use."""
+    return tuple(dict.fromkeys(query for recipe in recipes for query in recipe.queries))
+
+
+def _denominator(aggregate: Aggregate, cells: Cells) -> a.Count:
+    """Returns N: the rows' count where NULL is no value of x, else the count of its values."""
+    return cells.count(aggregate.of if aggregate.nullable else None)
+
+
+def _centred(aggregate: Aggregate, cells: Cells) -> a.Sum | None:
+    """Returns S, or None where x is a constant: a sum that nothing can move is not measured."""
+    if aggregate.of is None or aggregate.lower == aggregate.upper:
+        return None
+    return cells.total(aggregate.of, aggregate.lower, aggregate.upper)

@@ -1,0 +1,1 @@
+"""Users' row expressions as the kernel's total ones, and what is publicly known of them."""

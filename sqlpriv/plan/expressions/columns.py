@@ -1,0 +1,66 @@
+"""Names of columns, looked up as DuckDB does: case does not matter, a table may qualify them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sqlpriv.dialect import tree as t
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.plan.expressions.literals import refuse
+
+if TYPE_CHECKING:
+    from sqlpriv.plan.expressions.binder import Binder
+
+
+def column(binder: Binder, node: t.Name) -> a.Col:
+    """Returns the column that a name means; refuses one that means none, or one of no use."""
+    if binder.qualified is not None:
+        name = _qualified(binder, node)
+        if name.lower() not in binder.scope:
+            raise refuse(node, f'the column "{node.name}" has a type that cannot be used here',
+                         "numbers, text, booleans, dates and timestamps can")  # fmt: skip
+        return a.Col(name)
+    return _alone(binder, node)
+
+
+def _qualified(binder: Binder, node: t.Name) -> str:
+    """Returns the column that a name means where FROM holds several tables."""
+    assert binder.qualified is not None
+    found: str | None
+    if node.table:
+        found = binder.qualified.get((node.table.lower(), node.name.lower()))
+    elif node.name.lower() in binder.twice:
+        raise refuse(node, f'"{node.name}" is a column of several tables',
+                     "write it behind its table, as in t.x")  # fmt: skip
+    else:
+        found = binder.names.get(node.name.lower())
+    if found is None:
+        shown = f"{node.table}.{node.name}" if node.table else node.name
+        known = ", ".join(f"{q}.{n}" for q, n in list(binder.qualified)[:40])
+        raise refuse(node, f'there is no column "{shown}" in FROM', f"its columns are: {known}")
+    return found
+
+
+def _alone(binder: Binder, node: t.Name) -> a.Col:
+    """Returns the column that a name means where FROM is one table."""
+    qualifiers = {"", (binder.alias or binder.table).lower()}
+    if node.table.lower() not in qualifiers:
+        raise refuse(
+            node,
+            f'"{node.table}" is not the table of FROM',
+            f"write {binder.alias or binder.table}.{node.name}",
+        )
+    name = binder.names.get(node.name.lower())
+    if name is None:
+        raise refuse(
+            node,
+            f'there is no column "{node.name}" in "{binder.table}"',
+            f"its columns are: {', '.join(binder.names.values())}",
+        )
+    if name.lower() not in binder.scope:
+        raise refuse(
+            node,
+            f'the column "{name}" has a type that cannot be used here',
+            "numbers, text, booleans, dates and timestamps can",
+        )
+    return a.Col(name)

@@ -1,0 +1,146 @@
+"""What is publicly known of a row expression, from what is known of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import Type, Value
+from sqlpriv.kernel.terms.operations import OPERATIONS
+from sqlpriv.plan.expressions import dates
+from sqlpriv.plan.expressions.dates import DATE_PARTS
+from sqlpriv.plan.expressions.interval_arithmetic import arithmetic, function
+from sqlpriv.plan.expressions.value_facts import (
+    Shape,
+    boolean,
+    enumerated,
+    of_literal,
+    of_values,
+    one_type,
+    union_of,
+)
+
+
+def check(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
+    """Returns the shape of a row expression, or refuses it.
+
+    Raises:
+        Refused: An unknown column, or mixed types. The message has no place in the text: only the
+            caller knows it.
+    """
+    match expr:
+        case a.Col(name):
+            if name.lower() not in scope:
+                raise Refused(f'there is no usable column "{name}"')
+            return scope[name.lower()]
+        case a.Lit(value, type_):
+            return of_literal(value, type_)
+        case a.Call("least" | "greatest", args) if args:
+            union = union_of([check(x, scope) for x in args])
+            low, high, nullable = _reach(expr, scope)
+            if low is None or high is None:
+                return Shape(union.type, nullable=nullable)
+            return enumerated(Shape(union.type, low, high, nullable))
+        case a.Call(op, args):
+            return _call(op, [check(x, scope) for x in args])
+        case a.In(arg, values):
+            shape = check(arg, scope)
+            for value in values:
+                numeric = shape.type in (Type.INTEGER, Type.REAL)
+                of_literal(value, Type.REAL if numeric else shape.type)
+            return boolean(shape.nullable)
+        case a.Case(whens, otherwise):
+            for predicate, _ in whens:
+                _expect(check(predicate, scope), Type.BOOLEAN, "CASE WHEN")
+            return union_of([*(check(then, scope) for _, then in whens), check(otherwise, scope)])
+        case a.Bin(arg, edges):
+            shape = check(arg, scope)
+            if list(edges) != sorted(set(edges)):
+                raise Refused("the edges of bins ascend")
+            numeric = shape.type in (Type.INTEGER, Type.REAL)
+            for edge in edges:
+                of = of_literal(edge, Type.REAL if numeric else shape.type)
+                one_type((shape, of), "the edges of bins")
+            return enumerated(Shape(Type.INTEGER, 0, len(edges), shape.nullable))
+        case a.Like(arg, _, _, _):
+            return boolean(_expect(check(arg, scope), Type.TEXT, "LIKE").nullable)
+        case a.Substring(arg, _, _):
+            shape = _expect(check(arg, scope), Type.TEXT, "SUBSTRING")
+            known = shape.values and dict.fromkeys(_substring(v, expr) for v in shape.values)
+            return replace(shape, values=tuple(known) if known else None)
+        case a.Pick(_, numbers):
+            return Shape(Type.REAL, min(numbers), max(numbers))
+    raise Refused(f"{type(expr).__name__} is not a row expression")
+
+
+def _substring(value: Value, expr: a.Substring) -> Value:
+    return value[expr.start - 1 :][: expr.length] if isinstance(value, str) else value
+
+
+def _call(op: str, args: list[Shape]) -> Shape:
+    """Returns the shape of an operation; its types are checked as the kernel will check them."""
+    if op not in OPERATIONS or not args or OPERATIONS[op].arity not in (0, len(args)):
+        raise Refused(f"there is no row function {op} of {len(args)} argument(s)")
+    operation = OPERATIONS[op]
+    if not {s.type for s in args} <= operation.takes:
+        names = " or ".join(sorted(operation.takes))
+        raise Refused(
+            f"{op.upper()} needs {names}, not {' and '.join(sorted({s.type for s in args}))}"
+        )
+    one_type(tuple(args), op.upper())
+    nullable = any(s.nullable for s in args)
+    match op:
+        case "is null":
+            return boolean(False)
+        case "coalesce":
+            return _coalesce(args)
+        case "+" | "-" | "*" | "/" | "//" | "%":
+            return enumerated(arithmetic(op, *args))
+        case _ if op.startswith("trunc "):
+            return dates.truncated(op.removeprefix("trunc "), args[0])
+        case "days":
+            return dates.days(args[0])
+        case part if part in DATE_PARTS:
+            low, high = DATE_PARTS[part]
+            if part == "year" and args[0].lower is not None:
+                low, high = args[0].lower.year, args[0].upper.year
+            return enumerated(Shape(Type.INTEGER, low, high, nullable))
+    if operation.gives is Type.BOOLEAN:
+        return boolean(nullable)
+    return enumerated(function(op, args[0]))
+
+
+def _coalesce(args: list[Shape]) -> Shape:
+    union, nullable = union_of(args), all(s.nullable for s in args)
+    if nullable or union.values is None:
+        return replace(union, nullable=nullable)
+    return of_values(union.type, tuple(v for v in union.values if v is not None))
+
+
+def _expect(shape: Shape, type_: Type, where: str) -> Shape:
+    if shape.type is not type_:
+        raise Refused(f"{where} needs a {type_} value, not {shape.type}")
+    return shape
+
+
+def _reach(expr: a.Expr, scope: Mapping[str, Shape]) -> tuple[Any, Any, bool]:
+    """Returns lower end, upper end (None where open) and nullability: LEAST clamps from above.
+
+    NULL arguments are passed over, so only an argument that is never NULL is sure to clamp.
+    """
+    if not (isinstance(expr, a.Call) and expr.op in ("least", "greatest")):
+        shape = check(expr, scope)
+        return shape.lower, shape.upper, shape.nullable
+    parts = [_reach(x, scope) for x in expr.args]
+    loose: list[Any] = []
+    for side, pick in enumerate((min, max)):
+        ends = [part[side] for part in parts]
+        loose.append(pick(ends) if None not in ends else None)
+    clamping, pick = (0, max) if expr.op == "greatest" else (1, min)
+    sure = [part[clamping] for part in parts if not part[2] and part[clamping] is not None]
+    if sure:
+        loose[clamping] = pick(sure)
+    return loose[0], loose[1], all(part[2] for part in parts)

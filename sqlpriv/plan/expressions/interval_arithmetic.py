@@ -1,0 +1,81 @@
+"""Interval arithmetic: bounds of sums, products, quotients and functions from their arguments'."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import replace
+
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.plan.expressions.value_facts import Shape
+
+
+def _numbers(shapes: tuple[Shape, ...], what: str) -> Type:
+    if any(s.type not in (Type.INTEGER, Type.REAL) for s in shapes):
+        raise Refused(f"{what} needs numbers, not {' and '.join(sorted({s.type for s in shapes}))}")
+    return Type.INTEGER if all(s.type is Type.INTEGER for s in shapes) else Type.REAL
+
+
+def arithmetic(op: str, left: Shape, right: Shape) -> Shape:
+    """Returns the shape of `left op right`: + - * / // %, computed as DuckDB does."""
+    type_ = _numbers((left, right), op)
+    nullable = left.nullable or right.nullable
+    by_zero = right.lower is None or right.lower <= 0 <= right.upper
+    known = left.lower is not None and right.lower is not None
+    corners = list(itertools.product((left.lower, left.upper), (right.lower, right.upper)))
+    match op:
+        case "+" | "-" | "*":
+            table = {"+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y}
+            ends = [table[op](x, y) for x, y in corners] if known else []
+        case "/":
+            type_, nullable = Type.REAL, nullable or by_zero
+            ends = [x / y for x, y in corners] if known and not by_zero else []
+        case "//" if type_ is Type.INTEGER:
+            nullable |= by_zero
+            reach = max(abs(left.lower), abs(left.upper)) if left.lower is not None else None
+            ends = [-reach, reach] if reach is not None else []
+            if known and not by_zero:
+                ends = [int_divide(x, y) for x, y in corners]
+        case "%":
+            nullable |= by_zero
+            reach = max(abs(right.lower), abs(right.upper)) if right.lower is not None else None
+            if reach is not None and type_ is Type.INTEGER:
+                reach = max(reach - 1, 0)
+            low = 0 if left.lower is not None and left.lower >= 0 else -(reach or 0)
+            ends = [low, reach] if reach is not None else []
+        case _:
+            raise Refused(f"the operator {op} is not for {type_} values")
+    if not ends or not all(math.isfinite(end) for end in ends):
+        return Shape(type_, nullable=nullable)
+    return Shape(type_, min(ends), max(ends), nullable)
+
+
+def int_divide(x: int, y: int) -> int:
+    """Returns x // y as DuckDB computes it: truncated towards zero."""
+    quotient = abs(x) // abs(y)
+    return quotient if (x < 0) == (y < 0) else -quotient
+
+
+def function(name: str, arg: Shape) -> Shape:
+    """Returns the shape of a function of one number."""
+    type_ = _numbers((arg,), name)
+    if name == "integer":
+        if arg.lower is None:
+            return Shape(Type.INTEGER, nullable=arg.nullable)
+        return Shape(Type.INTEGER, math.floor(arg.lower), math.ceil(arg.upper), arg.nullable)
+    if name == "real":
+        return replace(arg, type=Type.REAL, values=None)
+    if arg.lower is None:
+        return Shape(type_, nullable=arg.nullable)
+    low, high = arg.lower, arg.upper
+    match name:
+        case "neg":
+            ends = (-high, -low)
+        case "abs":
+            ends = (0 if low <= 0 <= high else min(abs(low), abs(high)), max(abs(low), abs(high)))
+        case "floor" | "ceil" | "round":
+            ends = (low, high) if type_ is Type.INTEGER else (math.floor(low), math.ceil(high))
+        case _:
+            raise Refused(f"there is no row function {name}")
+    return Shape(type_, *ends, arg.nullable)

@@ -1,0 +1,119 @@
+"""Literals read as the type of what they stand beside, before anything is charged.
+
+DuckDB would try such casts row by row and quote a failing value in its error; here a literal
+either fits its neighbour's type or the statement is refused, with the place and what to write.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from sqlpriv.dialect.tree import Literal, Node
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import Type, Value
+
+
+def refuse(node: Node, message: str, hint: str | None = None) -> Refused:
+    """Returns the refusal that points at the expression's place in the text."""
+    return Refused(message, hint=hint, line=node.pos.line, column=node.pos.column)
+
+
+def natural(value: Value) -> Type | None:
+    """Returns the type that a literal has by itself; None for NULL."""
+    kinds: tuple[tuple[type, Type], ...] = (
+        (bool, Type.BOOLEAN),
+        (int, Type.INTEGER),
+        (float, Type.REAL),
+        (str, Type.TEXT),
+        (dt.datetime, Type.TIMESTAMP),
+        (dt.date, Type.DATE),
+    )
+    return next((type_ for kind, type_ in kinds if isinstance(value, kind)), None)
+
+
+def coerce(node: Literal, target: Type) -> a.Lit:
+    """Returns the literal as a value of `target`.
+
+    A whole number written 3.0 fits an INTEGER, other reals stay REAL (numbers compare with
+    numbers); ISO text fits a DATE or a TIMESTAMP; a date is its own midnight.
+
+    Raises:
+        Refused: It has no such reading.
+    """
+    value = node.value
+    if value is None:
+        return a.Lit(None, target)
+    match target:
+        case Type.INTEGER | Type.REAL if _is_number(value):
+            return _number(value, target)
+        case Type.DATE | Type.TIMESTAMP:
+            return a.Lit(_moment(node, target), target)
+        case Type.TEXT if isinstance(value, str):
+            return a.Lit(value, target)
+        case Type.BOOLEAN if isinstance(value, bool):
+            return a.Lit(value, target)
+    raise refuse(node, f"{_shown(value)} stands where {_one(target)} is needed", _advice(target))
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _number(value: Value, target: Type) -> a.Lit:
+    assert isinstance(value, int | float)
+    if isinstance(value, float) and target is Type.INTEGER and value.is_integer():
+        return a.Lit(int(value), Type.INTEGER)
+    if isinstance(value, float):
+        return a.Lit(value, Type.REAL)
+    exact = target is Type.REAL and abs(value) <= 2**53
+    return a.Lit(float(value), Type.REAL) if exact else a.Lit(value, Type.INTEGER)
+
+
+def _moment(node: Literal, target: Type) -> dt.date | dt.datetime:
+    """Returns a date literal as `target` says; text is read as ISO 8601."""
+    value = node.value
+    if isinstance(value, str):
+        try:
+            value = dt.datetime.fromisoformat(value.strip())
+        except ValueError:
+            raise refuse(node, f"{_shown(value)} is not a date", _advice(target)) from None
+    elif isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        value = dt.datetime(value.year, value.month, value.day)
+    if not isinstance(value, dt.datetime) or value.tzinfo is not None:
+        raise refuse(
+            node, f"{_shown(value)} stands where {_one(target)} is needed", _advice(target)
+        )
+    if target is Type.TIMESTAMP:
+        return value
+    if value.time() != dt.time():
+        raise refuse(node, "a DATE column is compared with a time of day", "write the date alone")
+    return value.date()
+
+
+def _one(target: Type) -> str:
+    return {
+        Type.INTEGER: "a whole number",
+        Type.REAL: "a number",
+        Type.TEXT: "text",
+        Type.BOOLEAN: "TRUE or FALSE",
+        Type.DATE: "a date",
+        Type.TIMESTAMP: "a timestamp",
+    }[target]
+
+
+def _advice(target: Type) -> str:
+    return {
+        Type.INTEGER: "write the number without quotes, as in age >= 18",
+        Type.REAL: "write the number without quotes, as in income > 1000.5",
+        Type.TEXT: "put text in single quotes, as in sex = '1'",
+        Type.BOOLEAN: "write TRUE or FALSE",
+        Type.DATE: "write DATE '2020-12-31'",
+        Type.TIMESTAMP: "write TIMESTAMP '2020-12-31 23:59:00'",
+    }[target]
+
+
+def _shown(value: Value) -> str:
+    if isinstance(value, bool):
+        return str(value).upper()
+    return f"'{value}'" if isinstance(value, str | dt.date) else str(value)

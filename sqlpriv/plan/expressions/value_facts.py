@@ -1,0 +1,139 @@
+"""What is publicly known of a value before it is asked: its type, bounds and finite values.
+
+Nothing here carries a privacy proof: the kernel checks types again and clamps every sum to the
+bounds that it is given. A prediction that is too narrow would cost accuracy, one that is too wide
+costs noise. `inference` tells it of expressions.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.terms.contract import Categories, Interval, TableContract, Type, Value
+from sqlpriv.kernel.terms.operations import check_literal
+
+MAX_LEVELS = 100_000
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is publicly known of an expression's values.
+
+    Args:
+        type: Its type.
+        lower, upper: Ends of a closed interval, or None where unbounded or not ordered.
+        nullable: False when the contract says that NULL is not among its values.
+        values: Every value it can have, `None` last if nullable, when that list is known.
+    """
+
+    type: Type
+    lower: Any = None
+    upper: Any = None
+    nullable: bool = True
+    values: tuple[Value, ...] | None = None
+
+    def within(self, low: Any, high: Any) -> Shape:
+        """Returns the shape of those values that lie between the ends; None is an open end.
+
+        Ends that miss the declared interval leave it as it is: values beyond are clamped to it.
+        """
+        moment = self.type in (Type.DATE, Type.TIMESTAMP)
+        if self.type is Type.TIMESTAMP or (self.lower is None and not (moment and low and high)):
+            return self
+        if self.values is not None and self.type is not Type.INTEGER:
+            return self
+        lower = self.lower if low is None or (self.lower is not None and low < self.lower) else low
+        upper = (
+            self.upper if high is None or (self.upper is not None and high > self.upper) else high
+        )
+        if lower > upper or (self.type is Type.INTEGER and {type(lower), type(upper)} != {int}):
+            return self
+        if self.type is Type.DATE and {type(lower), type(upper)} != {dt.date}:
+            return self
+        values = self.values and tuple(v for v in self.values if v is None or lower <= v <= upper)
+        return replace(self, lower=lower, upper=upper, values=values)
+
+
+def scope_of(contract: TableContract) -> dict[str, Shape]:
+    """Returns the shape of each column that expressions can use, by lower-case name."""
+    scope = {}
+    for column in contract.columns:
+        if column.type is None:
+            continue
+        shape = Shape(column.type)
+        if isinstance(column.domain, Interval):
+            shape = Shape(
+                column.type, column.domain.lower, column.domain.upper, column.domain.nullable
+            )
+        elif isinstance(column.domain, Categories):
+            shape = of_values(column.type, column.domain.labels)
+        scope[column.name.lower()] = enumerated(shape)
+    return scope
+
+
+def boolean(nullable: bool) -> Shape:
+    """Returns the shape of a condition."""
+    return Shape(Type.BOOLEAN, None, None, nullable, (False, True, None)[: 3 if nullable else 2])
+
+
+def of_literal(value: Value, type_: Type) -> Shape:
+    """Returns the shape of one value, or refuses one that is not of its type."""
+    check_literal(value, type_)
+    if value is None:
+        return Shape(type_, None, None, True, (None,))
+    ordered = type_ in (Type.INTEGER, Type.REAL, Type.DATE, Type.TIMESTAMP)
+    ends: tuple[Any, Any] = (value, value) if ordered else (None, None)
+    return Shape(type_, *ends, nullable=False, values=(value,))
+
+
+def of_values(type_: Type, values: tuple[Value, ...]) -> Shape:
+    """Returns the shape of a listed domain; NULL, if listed, is moved to the end."""
+    known: list[Any] = [v for v in values if v is not None]
+    for value in known:
+        check_literal(value, type_)
+    ordered = type_ in (Type.INTEGER, Type.REAL, Type.DATE, Type.TIMESTAMP) and known
+    ends: tuple[Any, Any] = (min(known), max(known)) if ordered else (None, None)
+    nullable = len(known) < len(values)
+    return Shape(type_, *ends, nullable, (*known, *((None,) if nullable else ())))
+
+
+def enumerated(shape: Shape) -> Shape:
+    """Returns an integer shape with its values, where they are few enough to list."""
+    if shape.values is not None or shape.type is not Type.INTEGER or shape.lower is None:
+        return shape
+    if shape.upper - shape.lower >= MAX_LEVELS:
+        return shape
+    span = range(shape.lower, shape.upper + 1)
+    return replace(shape, values=(*span, *((None,) if shape.nullable else ())))
+
+
+def union_of(shapes: list[Shape]) -> Shape:
+    """Returns the shape of a value that is one of several: CASE, COALESCE, LEAST.
+
+    Raises:
+        Refused: Their types do not mix.
+    """
+    typed = [s for s in shapes if s.values != (None,)] or shapes
+    one_type(tuple(typed), "CASE, COALESCE, LEAST or GREATEST")
+    type_ = Type.REAL if Type.REAL in {s.type for s in typed} else typed[0].type
+    nullable = any(s.nullable for s in shapes)
+    ends: tuple[Any, Any] = (None, None)
+    if all(s.lower is not None for s in typed):
+        ends = (min(s.lower for s in typed), max(s.upper for s in typed))
+    values = None
+    if all(s.values is not None for s in shapes) and type_ is not Type.REAL:
+        seen = dict.fromkeys(itertools.chain.from_iterable(s.values or () for s in shapes))
+        values = (*(v for v in seen if v is not None), *((None,) if nullable else ()))
+    return Shape(type_, *ends, nullable, values)
+
+
+def one_type(shapes: tuple[Shape, ...], where: str) -> tuple[Shape, ...]:
+    """Returns the shapes, or refuses a mix of types other than of integers and reals."""
+    types = {s.type for s in shapes}
+    if len(types) > 1 and types != {Type.INTEGER, Type.REAL}:
+        raise Refused(f"{where} mixes the types {' and '.join(sorted(types))}")
+    return shapes

@@ -1,0 +1,221 @@
+"""The cells of a statement: strata and grouping keys, each with the public list of its values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from sqlpriv.dialect import tree as t
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import Type, Value
+from sqlpriv.plan.aggregates.calls import calls
+from sqlpriv.plan.expressions import dates
+from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.literals import refuse
+from sqlpriv.plan.expressions.traverse import literal, with_aliases
+from sqlpriv.plan.expressions.value_facts import MAX_LEVELS
+
+MAX_CELLS = 100_000
+"""Most cells of one statement: strata times groups."""
+
+
+Known = tuple[tuple[Value, ...], ...]
+"""Selected values: of each undeclared key of a statement, in the order of GROUP BY."""
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """One key of the answer's cells.
+
+    Args:
+        node: The key as the statement names it, normal form: items that equal it show it.
+        key: The kernel's key: a row expression and the list of its values.
+        type: Type of the values.
+        selected: No list is declared: the values are selected first (`plan.Selection`).
+        complete: By the owner's word every row has one of the values.
+    """
+
+    node: t.Node
+    key: a.Key
+    type: Type
+    selected: bool = False
+    complete: bool = False
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The public list of the key's values, in its declared order."""
+        return self.key.values
+
+
+class Grouped(NamedTuple):
+    """GROUP BY: its keys, and the sets of them as positions; one set of all without ROLLUP."""
+
+    keys: tuple[Dimension, ...]
+    sets: tuple[tuple[int, ...], ...]
+
+
+def strata(
+    select: t.Select, binder: Binder, aliases: Mapping[str, t.Node]
+) -> tuple[Dimension, ...]:
+    """Returns the dimensions of STRATIFY BY: declared columns, each once.
+
+    Raises:
+        Refused: Not a column, no public list of values, or too many strata.
+    """
+    if select.stratify is None:
+        return ()
+    found: list[Dimension] = []
+    for node in select.stratify.by:
+        column = node if binder.knows(node) else with_aliases(node, aliases)
+        if not isinstance(column, t.Name):
+            raise refuse(
+                node,
+                "STRATIFY BY takes columns of the table",
+                "put expressions in GROUP BY: strata are declared columns",
+            )
+        found.append(_dimension(column, node, binder, "STRATIFY BY"))
+    _distinct(found, select.stratify.by)
+    return tuple(found)
+
+
+def groups(
+    select: t.Select,
+    binder: Binder,
+    aliases: Mapping[str, t.Node],
+    strata: Sequence[Dimension],
+    known: Known | None = None,
+) -> Grouped:
+    """Returns the dimensions of GROUP BY: ordinals and aliases resolved, GROUP BY ALL spelt out.
+
+    Args:
+        select, binder, aliases, strata: The statement, and what was read of it.
+        known: The values that undeclared keys take; None where none may be there.
+
+    Raises:
+        Refused: An aggregate or a stratum among them, or a key without a finite public list.
+    """
+    nodes = _grouped(select, strata, binder)
+    found: list[Dimension] = []
+    for node in nodes:
+        resolved = _resolved(node, select, binder, aliases)
+        for call in calls(resolved):
+            raise refuse(call, "GROUP BY cannot hold an aggregate", "use HAVING to filter groups")
+        before = list(dict.fromkeys(d.node for d in found if d.selected))
+        normal = binder.normal(resolved)
+        place = before.index(normal) if normal in before else len(before)
+        listed = (values[place] for values in known or () if place < len(values))
+        alone = None if known is None else tuple(dict.fromkeys(listed))
+        dimension = _dimension(resolved, node, binder, "GROUP BY", alone)
+        if dimension.node in [d.node for d in strata]:
+            raise refuse(node, "this key of GROUP BY is a stratum already", "leave it out here")
+        found.append(dimension)
+    unique = list(dict.fromkeys(found))
+    sets = [tuple(range(len(unique)))]
+    if select.sets:
+        at = [unique.index(dimension) for dimension in found]
+        sets = [tuple(sorted({at[i] for i in one})) for one in select.sets]
+    _limit([[*strata, *(unique[i] for i in one)] for one in sets], select)
+    return Grouped(tuple(unique), tuple(sets))
+
+
+def _grouped(select: t.Select, strata: Sequence[Dimension], binder: Binder) -> tuple[t.Node, ...]:
+    """Returns what is grouped by as written; for GROUP BY ALL every item without an aggregate."""
+    if not select.group_all:
+        return select.group_by
+    return tuple(
+        item.expr
+        for item in select.items
+        if not any(calls(item.expr))
+        and binder.normal(item.expr) not in [d.node for d in strata]
+        and literal(item.expr) is None
+        and not (isinstance(item.expr, t.Call) and item.expr.name in ("grouping", "grouping_id"))
+    )
+
+
+def _resolved(
+    node: t.Node, select: t.Select, binder: Binder, aliases: Mapping[str, t.Node]
+) -> t.Node:
+    ordinal = literal(node)
+    if ordinal is None:
+        return with_aliases(node, {k: v for k, v in aliases.items() if k not in binder.names})
+    if type(ordinal.value) is int and 1 <= ordinal.value <= len(select.items):
+        return select.items[ordinal.value - 1].expr
+    raise refuse(node, "GROUP BY has no such output", f"outputs are 1 to {len(select.items)}")
+
+
+def _dimension(
+    node: t.Node,
+    place: t.Node,
+    binder: Binder,
+    clause: str,
+    known: tuple[Value, ...] | None = None,
+) -> Dimension:
+    """Returns the key; refusals point at the place where it was written."""
+    expr = binder.bind(node)
+    shape = binder.shape(place, expr)
+    if isinstance(expr, a.Col) and binder.named.get(expr.name.lower()) and shape.values is None:
+        raise refuse(place, "each value of this key belongs to one unit: a group would show it",
+                     "group by what many share; COUNT(DISTINCT key) counts units")  # fmt: skip
+    values = shape.values
+    if expr in binder.listed:  # WHERE leaves these alone
+        named = binder.listed[expr]
+        values = named if values is None else tuple(v for v in values if v in named) or values
+    if values is None and shape.type is Type.BOOLEAN:
+        values = (False, True, None)[: 3 if shape.nullable else 2]
+    if values is None and shape.type is Type.DATE:
+        values = dates.each(shape)
+    if values is None and known is not None and shape.type in (Type.INTEGER, Type.TEXT):
+        return Dimension(binder.normal(node), a.Key(expr, known), shape.type, selected=True)
+    if values is None or shape.type is Type.REAL:
+        raise refuse(
+            place,
+            f"{clause} needs a public list of this key's values",
+            _listing(node, binder, shape.type),
+        )
+    if len(values) > MAX_LEVELS:
+        raise refuse(place, f"this key has more than {MAX_LEVELS} values", "use wider bins")
+    complete = None in values or expr in binder.listed or binder.present(expr)
+    return Dimension(binder.normal(node), a.Key(expr, values), shape.type, complete=complete)
+
+
+def _listing(node: t.Node, binder: Binder, type_: Type) -> str:
+    """Returns how to get a finite list for such a key."""
+    bins = "group by bins of a column with declared bounds: CAST(floor(x / 10) AS INTEGER)"
+    if not isinstance(node, t.Name):
+        if type_ in (Type.DATE, Type.TIMESTAMP):
+            return "group by date_trunc('month', d), or parts: year(d), month(d)"
+        return bins if type_ is Type.REAL else "declare bounds of its columns, or write CASE … END"
+    table, column = binder.home(binder.column(node))
+    alter = f"ALTER TABLE {table} ALTER COLUMN {column}"
+    match type_:
+        case Type.INTEGER:
+            return f"the owner runs {alter} SET PRIVACY DOMAIN BETWEEN (low, high)"
+        case Type.REAL:
+            return f"use GROUP BY with bins of it: CAST(floor({node.name} / 10) AS INTEGER)"
+        case Type.DATE:
+            days = f"its days, in WHERE {node.name} BETWEEN … AND … (at most ten years)"
+            parts = f"date_trunc('month', {node.name}), parts: year({node.name})"
+            return f"use GROUP BY {parts}, or {days}"
+        case Type.TIMESTAMP:
+            return f"use GROUP BY date_trunc('month', {node.name}), or parts: year({node.name})"
+    kept = f"keeps keys_delta in the budget of {binder.table}, from which keys are selected"
+    return f"the owner runs {alter} SET PRIVACY DOMAIN IN ('a', 'b'), or {kept}"
+
+
+def _distinct(found: Sequence[Dimension], nodes: Sequence[t.Node]) -> None:
+    for i, dimension in enumerate(found):
+        if dimension in found[:i]:
+            raise refuse(nodes[i], "a stratum column is named twice", "name it once")
+
+
+def _limit(sets: Sequence[Sequence[Dimension]], select: t.Select) -> None:
+    cells = sum(math.prod(len(dimension.values) for dimension in one) for one in sets)
+    if cells > MAX_CELLS:
+        place = t.Literal(None, (select.stratify or select).pos)
+        raise refuse(
+            place,
+            f"the answer would have {cells} cells; {MAX_CELLS} is the most",
+            "group by fewer keys or wider bins, as in age // 10",
+        )

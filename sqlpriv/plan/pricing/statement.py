@@ -1,0 +1,79 @@
+"""The price of a statement: what its OPTIONS or the session say."""
+
+from __future__ import annotations
+
+import math
+
+from sqlpriv.dialect.tree import Options, Pos
+from sqlpriv.errors import DataError, Refused
+from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho, rho_of
+
+KNOWN_OPTIONS = ("epsilon", "rho")
+GAUSSIAN_95 = 1.959964
+LAPLACE_95 = math.log(20) / math.sqrt(2)
+
+
+def half_width(price: Price) -> float:
+    """Returns the 95 % half-width, in standard deviations, of the noise that such a price buys.
+
+    1.960 for Gaussian noise; 2.118 for one Laplace, sums of several need less.
+    """
+    return GAUSSIAN_95 if isinstance(price, Rho) else LAPLACE_95
+
+
+def statement_price(
+    options: Options,
+    budget: Budget,
+    session_epsilon: float | None,
+    pos: Pos,
+) -> Price:
+    """Returns what a statement may spend: its own OPTIONS, else the session's privacy_epsilon.
+
+    Args:
+        options: The statement's, of which `KNOWN_OPTIONS` are prices.
+        budget: The unit's, which says whether epsilon is converted to rho.
+        session_epsilon: `SET privacy_epsilon`, or None.
+        pos: Where a refusal points.
+
+    Raises:
+        Refused: Both ways at once, no price, or one that buys nothing.
+    """
+    paid = [option for option in options if option[0] in KNOWN_OPTIONS]
+    if len(paid) > 1:
+        raise _refuse(pos, "a statement has one price", "write epsilon or rho, once")
+    name, value = paid[0] if paid else ("epsilon", session_epsilon)
+    if value is None:
+        raise _refuse(
+            pos,
+            "this statement has no price",
+            "write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1) …, "
+            "or SET privacy_epsilon = 0.1 for the session",
+        )
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _refuse(pos, f"the option {name} is a number", f"write {name} = 0.1")
+    try:
+        return _rho(value, budget, pos) if name == "rho" else price_of(budget, value)
+    except DataError as error:
+        raise _refuse(pos, str(error), f"write {name} = 0.1") from None
+
+
+def price_of(budget: Budget, epsilon: float) -> Price:
+    """Returns what `OPTIONS (epsilon = …)` may spend; DataError where that is under a nano."""
+    zcdp = isinstance(budget.total, Rho)
+    price = rho_of(epsilon, budget.delta) if zcdp else Epsilon.at_most(epsilon)
+    if price.nano == 0:
+        raise DataError(f"epsilon = {epsilon} is too small to buy anything")
+    return price
+
+
+def _rho(value: float, budget: Budget, pos: Pos) -> Price:
+    if not isinstance(budget.total, Rho):
+        raise _refuse(pos, "this budget is of pure epsilon", "write epsilon = 0.1")
+    price = Rho.at_most(value)
+    if price.nano == 0:
+        raise DataError(f"rho = {value} is too small to buy anything")
+    return price
+
+
+def _refuse(pos: Pos, message: str, hint: str) -> Refused:
+    return Refused(message, hint=hint, line=pos.line, column=pos.column)

@@ -1,0 +1,1 @@
+"""FROM, WHERE and subqueries as the kernel's relations."""

@@ -1,0 +1,144 @@
+"""Aggregates inside one unit: `SELECT customer, COUNT(*) FROM orders GROUP BY customer` in FROM."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlpriv.dialect import default_name
+from sqlpriv.dialect import tree as t
+from sqlpriv.kernel.proof.sensitivity import fold_ends
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.plan.aggregates.calls import calls, is_aggregate
+from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.literals import refuse
+from sqlpriv.plan.expressions.traverse import literal, rebuild, with_aliases
+from sqlpriv.plan.expressions.value_facts import Shape, enumerated
+
+KINDS = {"count": "count", "sum": "sum", "min": "min", "max": "max", "avg": "avg", "mean": "avg"}
+
+
+def key_aliases(query: t.Select) -> dict[str, t.Node]:
+    """Returns the expression of each alias, lower case."""
+    return {item.alias.lower(): item.expr for item in query.items if item.alias}
+
+
+def keys_of(
+    query: t.Select, binder: Binder, aliases: Mapping[str, t.Node]
+) -> list[tuple[t.Node, a.Expr]]:
+    """Returns the keys of GROUP BY, each as written and bound; ordinals and ALL are resolved."""
+    nodes = query.group_by
+    if query.group_all:
+        nodes = tuple(i.expr for i in query.items if not any(calls(i.expr)))
+    found = []
+    for node in nodes:
+        number = literal(node)
+        if number is not None and type(number.value) is int:
+            if not 1 <= number.value <= len(query.items):
+                raise refuse(node, "GROUP BY has no such output", "count from 1")
+            node = query.items[number.value - 1].expr
+        known = {k: v for k, v in aliases.items() if k not in binder.names}
+        resolved = with_aliases(node, known)
+        found.append((binder.normal(resolved), binder.bind(resolved)))
+    return found
+
+
+@dataclass
+class Folding:
+    """Turns outputs over keys and aggregates into expressions over the columns of a PerUnit.
+
+    Args:
+        binder: Of the rows that are aggregated.
+        aliases: Of the subquery's outputs.
+        keys: Of GROUP BY: normal form and row expression.
+        unit: Which key is the unit itself, or None.
+        reach: How many rows of a unit are meant at most.
+        free: Makes a column's name that is in no use.
+    """
+
+    binder: Binder
+    aliases: Mapping[str, t.Node]
+    keys: Sequence[tuple[t.Node, a.Expr]]
+    unit: int | None
+    reach: int
+    free: Callable[[str], str]
+    names: list[str] = field(default_factory=list)
+    folds: dict[tuple[object, ...], a.Fold] = field(default_factory=dict)
+    scope: dict[str, Shape] = field(default_factory=dict)
+    required: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        for number, (node, expr) in enumerate(self.keys):
+            self.names.append(self.free(f"key{number}"))
+            self.scope[self.names[-1]] = self.binder.shape(node, expr)
+
+    def relation(self, source: a.Relation) -> a.PerUnit:
+        """Returns the relation, once all outputs are written."""
+        pairs = [(n, e) for i, (n, (_, e)) in enumerate(zip(self.names, self.keys, strict=True))
+                 if i != self.unit]  # fmt: skip
+        unit = "" if self.unit is None else self.names[self.unit]
+        return a.PerUnit(source, tuple(pairs), tuple(self.folds.values()), unit)
+
+    def written(self, node: t.Node) -> t.Node:
+        """Returns an output over the columns of the relation."""
+        return rebuild(with_aliases(node, self._hidden()), self._column)
+
+    def _hidden(self) -> dict[str, t.Node]:
+        return {k: v for k, v in self.aliases.items() if k not in self.binder.names}
+
+    def _column(self, node: t.Node) -> t.Node | None:
+        for name, (key, _) in zip(self.names, self.keys, strict=True):
+            if self.binder.normal(node) == key:
+                return t.Name(name, "", node.pos)
+        if isinstance(node, t.Call) and is_aggregate(node):
+            return self._aggregate(node)
+        if isinstance(node, t.Name):
+            raise refuse(node, f'the column "{node.name}" is neither a key nor in an aggregate',
+                         "put it in GROUP BY or inside an aggregate")  # fmt: skip
+        return None
+
+    def _aggregate(self, call: t.Call) -> t.Node:
+        kind = KINDS.get(call.name, "")
+        if not kind or call.using or len(call.args) > 1 or (call.distinct and kind != "count"):
+            raise refuse(call, f"{call.name.upper()} is not computed inside a unit",
+                         "COUNT, COUNT(DISTINCT x), SUM, AVG, MIN and MAX are")  # fmt: skip
+        if kind == "avg":
+            total = self._aggregate(t.Call("sum", call.args, filter=call.filter, pos=call.pos))
+            count = self._aggregate(t.Call("count", call.args, filter=call.filter, pos=call.pos))
+            return t.Binary("/", total, count, call.pos)
+        of = self.binder.bind(call.args[0]) if call.args else None
+        if call.filter is not None:
+            test = self.binder.predicate(call.filter, "FILTER")
+            value: a.Expr = a.Lit(1, Type.INTEGER) if of is None else of
+            null = a.Lit(None, self.binder.shape(call, value).type)
+            of = a.Case(((test, value),), null)
+        kind = "distinct" if call.distinct else kind
+        if kind == "count" and of is not None and self.binder.present(of):
+            of = None
+        return t.Name(self._fold(call, kind, of), "", call.pos)
+
+    def _fold(self, call: t.Call, kind: str, of: a.Expr | None) -> str:
+        if (kind, of) in self.folds:
+            return self.folds[kind, of].name
+        if of is None and kind != "count":
+            raise refuse(call, f"{call.name.upper()} takes one argument", "write SUM(x)")
+        name, shape = self.free(kind), self.binder.shape(call, of) if of is not None else None
+        if kind in ("count", "distinct"):
+            fold = a.Fold(name, kind, of, reach=self.reach)
+            self.scope[name] = enumerated(Shape(Type.INTEGER, 0, self.reach, False))
+            self.required |= {name}
+        else:
+            assert shape is not None
+            if shape.lower is None or shape.type not in (Type.INTEGER, Type.REAL):
+                raise refuse(call, f"{call.name.upper()} needs public bounds of its argument",
+                             "clamp it: LEAST(GREATEST(x, low), high)")  # fmt: skip
+            fold = a.Fold(name, kind, of, shape.lower, shape.upper, self.reach)
+            self.scope[name] = enumerated(Shape(shape.type, *fold_ends(fold)))
+        self.folds[kind, of] = fold
+        return name
+
+
+def default(item: t.Item) -> str:
+    """Returns the name of an output, lower case."""
+    return (item.alias or default_name(item)).lower()

@@ -1,0 +1,1 @@
+"""The one use case: execute SQL for somebody, on a vault, within its budget."""

@@ -1,0 +1,46 @@
+"""Plain SQL over what was released: free, exact, in an engine that holds nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import duckdb
+import pyarrow as pa
+
+from sqlpriv.errors import ProgrammingError
+from sqlpriv.session.access.owner_engine import Parameters
+
+
+def query(
+    engine: duckdb.DuckDBPyConnection,
+    public: Mapping[str, pa.Table],
+    text: str,
+    parameters: Parameters,
+    running: set[duckdb.DuckDBPyConnection],
+) -> pa.Table:
+    """Runs plain SQL on what the engine sees, public tables beside it; nothing else can be reached.
+
+    Args:
+        engine: Sees released tables, or none; it is closed.
+        public: The public tables, by name.
+        text: One query.
+        parameters: To be bound to it.
+        running: Holds the engine while it runs, so that another thread may interrupt it.
+
+    Raises:
+        ProgrammingError: DuckDB's own message: there is nothing private in this engine.
+    """
+    with engine:
+        for name, rows in public.items():
+            engine.register(name, rows)
+        running.add(engine)
+        try:
+            relation = engine.sql(text, params=parameters or None)
+            found: pa.Table | None = None if relation is None else relation.to_arrow_table()
+        except duckdb.Error as error:
+            raise ProgrammingError(str(error)) from None
+        finally:
+            running.discard(engine)
+    if found is None:
+        raise ProgrammingError("this statement gives no rows")
+    return found

@@ -1,0 +1,165 @@
+"""What only an owner can do: write the vault with plain SQL, and see what a declaration leaves out.
+
+The owner may see everything; this file is above the trust line and grants nothing to an analyst.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from glob import escape
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from sqlpriv.errors import OperationalError, ProgrammingError, VaultBusy
+from sqlpriv.kernel.sql.quoting import literal, name
+from sqlpriv.kernel.terms.contract import Categories, Column, Interval, TableContract
+from sqlpriv.system.file_modes import as_private_as
+
+_TRANSACTION = re.compile(r"\s*(begin|start|commit|end|rollback|abort)\b", re.IGNORECASE)
+Parameters = Sequence[Any] | Mapping[str, Any] | None
+
+
+class OwnerEngine:
+    """The vault, opened for writing while the owner runs plain SQL, and let go before a query.
+
+    What does not fit into memory goes beside it, into a folder that nobody else may enter. What a
+    crash left in such folders, whoever read or wrote, is removed. Files that statements make, the
+    log of what is written among them, are for the same eyes as the vault.
+
+    Args:
+        vault: The DuckDB file; made, for its owner's eyes alone (0600), if there is none.
+        files: Statements may read and write other files, load extensions and use the network.
+    """
+
+    def __init__(self, vault: Path, files: bool = True) -> None:
+        self.vault, self._files = vault, files
+        self._duckdb: duckdb.DuckDBPyConnection | None = None
+        self._in_transaction = False
+        if not vault.exists():
+            self._open()
+
+    def run(self, text: str, parameters: Parameters = None) -> pa.Table | None:
+        """Runs one statement of plain DuckDB SQL; returns its rows, or None if it has none.
+
+        Raises:
+            ProgrammingError: DuckDB's own message: the owner may see it.
+            VaultBusy: Another process reads or writes the vault.
+        """
+        engine = self._open()
+        try:
+            with as_private_as(self.vault):
+                rows = engine.sql(text, params=parameters or None)
+                found: pa.Table | None = None if rows is None else rows.to_arrow_table()
+        except duckdb.Error as error:
+            raise ProgrammingError(str(error)) from error
+        if match := _TRANSACTION.match(text):
+            self._in_transaction = match[1].lower() in ("begin", "start")
+        return found
+
+    def release(self) -> bool:
+        """Closes the vault so that it can be read; returns whether it was open.
+
+        Raises:
+            OperationalError: A transaction is open.
+        """
+        if self._duckdb is None:
+            return False
+        if self._in_transaction:
+            raise OperationalError("a transaction is open on the vault; COMMIT or ROLLBACK first")
+        with as_private_as(self.vault):
+            self._duckdb.close()
+        self._duckdb = None
+        with suppress(OSError):
+            self._spills.rmdir()
+        return True
+
+    def interrupt(self) -> None:
+        """Stops the statement that another thread runs, if there is one."""
+        if self._duckdb is not None:
+            self._duckdb.interrupt()
+
+    def rollback(self) -> None:
+        """Undoes an open transaction, if there is one."""
+        if self._in_transaction:
+            self.run("ROLLBACK")
+
+    def commit(self) -> None:
+        """Makes an open transaction last, if there is one."""
+        if self._in_transaction:
+            self.run("COMMIT")
+
+    @property
+    def _spills(self) -> Path:
+        return self.vault.with_name(f"{self.vault.name}.tmp")
+
+    def _make_spills(self) -> None:
+        """Makes the folder that rows may spill into, which nobody else may enter; where no folder
+        can be made, nothing spills.
+
+        Raises:
+            OperationalError: Somebody else has made one by that name.
+        """
+        of_readers = self.vault.parent.glob(f"{escape(self.vault.name)}.spill*.tmp")
+        for left in (self._spills, *of_readers):  # by a crash: nobody reads while we write
+            rmtree(left, ignore_errors=True)
+        try:
+            self._spills.mkdir(0o700)
+        except FileExistsError as error:
+            self.release()
+            raise OperationalError(
+                f"{self._spills} is not ours to use; remove it, or move the vault to a folder that"
+                " nobody else may write"
+            ) from error
+        except OSError:
+            pass
+
+    def _open(self) -> duckdb.DuckDBPyConnection:
+        if self._duckdb is None:
+            try:
+                with as_private_as(self.vault):
+                    self._duckdb = duckdb.connect(str(self.vault))
+            except duckdb.Error as error:
+                said = str(error).lower()
+                if any(word in said for word in VaultBusy.SIGNS):
+                    raise VaultBusy(
+                        f"the vault {self.vault.name} is in use; close the other sessions first"
+                    ) from error
+                raise OperationalError(str(error)) from error
+            self._make_spills()
+            self._duckdb.execute(f"SET temp_directory = {literal(str(self._spills))}")
+            if not self._files:
+                self._duckdb.execute("SET enable_external_access = false")
+                self._duckdb.execute("SET lock_configuration = true")
+        return self._duckdb
+
+
+def outside(engine: OwnerEngine, contract: TableContract, column: Column) -> str:
+    """Returns, in words for the owner, what a declared domain leaves out of the table's rows."""
+    c, domain = name(column.name), column.domain
+    match domain:
+        case Categories(labels):
+            known = [v for v in labels if v is not None]
+            marks = ", ".join("?" for _ in known) or "NULL"
+            test, values, nullable = f"{c} NOT IN ({marks})", known, None in labels
+            said = "are not listed: they fall in no group of this column"
+        case Interval(lower, upper, nullable):
+            test, values = f"{c} < ? OR {c} > ?", [lower, upper]
+            said = "are beyond its ends: they are clamped"
+        case _:
+            return ""
+    counts = f"count(*) FILTER ({test}), count(*) FILTER ({c} IS NULL)"
+    found = engine.run(f"SELECT {counts} FROM {name(contract.table)}", values)
+    beyond, null = (column[0].as_py() for column in found.columns) if found is not None else (0, 0)
+    words = f"; {beyond} row(s) {said}" if beyond else ""
+    if null and not nullable:
+        how = "list NULL, too" if isinstance(domain, Categories) else "add OR NULL"
+        words += (
+            f"; {null} row(s) are NULL: they fall in no group of this column ({how}, to count them)"
+        )
+    return words

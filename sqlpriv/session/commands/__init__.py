@@ -1,0 +1,1 @@
+"""Statements that ask nothing private: declarations, SHOW, DESCRIBE, EVALUATE."""

@@ -1,0 +1,284 @@
+"""What an owner declares of a table, checked against the catalog and written into the ledger.
+
+A declaration is one JSON body for the whole table (`contract.UNDECLARED` lists its fields): each
+statement changes some fields of the body in force. Only what the kernel enforces protects anybody:
+a mistake here makes a table refused or its answers poor.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any, TypeGuard
+
+from sqlpriv.dialect import commands as cmd
+from sqlpriv.dialect import tree as t
+from sqlpriv.errors import DataError, DeclarationError
+from sqlpriv.kernel.terms.budget import YOCTO, Budget, Epsilon, Rho, rho_of
+from sqlpriv.kernel.terms.contract import (
+    MAX_INTEGER,
+    UNDECLARED,
+    Categories,
+    Column,
+    ColumnDomain,
+    Declared,
+    Interval,
+    PrivacyUnit,
+    TableContract,
+    Type,
+    Value,
+)
+from sqlpriv.kernel.vault import Kernel
+from sqlpriv.plan.pricing.display import epsilon_shown
+
+Change = tuple[dict[str, Any], str]
+"""Fields of a declaration with their new values, and what that is in words for the owner."""
+
+
+def declare(kernel: Kernel, action: cmd.Action, contract: TableContract, principal: str) -> str:
+    """Checks one declaration against the catalog and appends it to the ledger.
+
+    Returns:
+        What was declared, in words for the owner.
+
+    Raises:
+        DeclarationError: It does not fit the table, or what was declared before.
+    """
+    if isinstance(action, cmd.SetBudget):
+        return _budgeted(kernel, action, contract, principal)
+    body = kernel.ledger.declared()[1].get(contract.table.lower(), UNDECLARED)
+    changes, said = _changed(kernel, action, contract, body)
+    kernel.ledger.declare(contract.table, principal, **changes)
+    return said
+
+
+def _changed(kernel: Kernel, action: cmd.Action, contract: TableContract, body: Declared) -> Change:
+    table = contract.table
+    match action:
+        case cmd.AddPrivacyKey(column):
+            said = f"the privacy key of {table} is {column}; ALTER TABLE {table} SET PU protects it"
+            return {"key": _unit_column(contract, column)}, said
+        case cmd.DropPrivacyKey():
+            return {"key": None}, f"{table} has no privacy key"
+        case cmd.SetUnit(on):
+            return {"unit": on}, _unit_said(contract, body, on)
+        case cmd.SetPublic(on):
+            if on and (contract.unit or contract.links or contract.key):
+                raise DeclarationError(f"{table} holds private rows; it cannot be public")
+            said = f"{table} is {'public: anyone may read its rows' if on else 'not public'}"
+            return {"public": on}, said
+        case cmd.AddPrivacyLink(column, parent, key):
+            return _linked(kernel, contract, body, column, parent, key)
+        case cmd.DropPrivacyLink(column):
+            named = _column(contract, column).name
+            return {"links": _links_but(body, named)}, f"{table}.{column} links to no unit"
+        case cmd.SetBound():
+            return _bounded(contract, body, action)
+        case cmd.DropDomain(column):
+            found = _column(contract, column).name.lower()
+            kept = {c: domain for c, domain in body["domains"].items() if c != found}
+            return {"domains": kept}, f"{column} has no domain"
+        case cmd.SetDomainIn() | cmd.SetDomainBetween() | cmd.SetDomainReferences():
+            of = _column(contract, action.column)
+            required = not isinstance(action, cmd.SetDomainReferences) and action.required
+            domain = domain_body(_domain(kernel, of, action), required)
+            said = f"the domain of {table}.{of.name} is declared"
+            return {"domains": {**body["domains"], of.name.lower(): domain}}, said
+    raise DeclarationError("this is no declaration of a table")
+
+
+def domain_body(domain: ColumnDomain, required: bool = False) -> dict[str, Any]:
+    """Returns a domain as a declaration's body holds it; `contract.in_force` reads it back."""
+    match domain:
+        case Categories(labels):
+            return {"labels": [_encoded(v) for v in labels], "required": required}
+        case Interval(lower, upper, nullable):
+            ends = {"lower": _encoded(lower), "upper": _encoded(upper), "nullable": nullable}
+            return {**ends, "required": required}
+
+
+def _encoded(value: Value) -> Any:
+    """Returns a value as JSON, type and all."""
+    if isinstance(value, dt.datetime):
+        return {"timestamp": value.isoformat()}
+    return {"date": value.isoformat()} if isinstance(value, dt.date) else value
+
+
+def _budgeted(
+    kernel: Kernel, action: cmd.SetBudget, contract: TableContract, principal: str
+) -> str:
+    table, budget = contract.table, budget_of(contract.table, action.options)
+    if contract.key is None:
+        raise DeclarationError(f"a budget is for a unit's table: give {table} a PRIVACY_KEY")
+    kernel.ledger.set_budget(budget, principal, action.holder)
+    epsilon = epsilon_shown(budget.total, budget.delta)
+    kind = f"rho = {budget.total.value:g}, " if budget.delta else "pure "
+    what = (
+        f"what {action.holder} may spend of {table}" if action.holder else f"the budget of {table}"
+    )
+    said = f"{what} is {kind}epsilon = {epsilon:.6g}, delta = {budget.delta:g}"
+    return said + (f" + {budget.keys / YOCTO:g} for keys" if budget.keys else "")
+
+
+def budget_of(table: str, options: t.Options) -> Budget:
+    """Returns the budget that `SET PRIVACY BUDGET (…)` says.
+
+    Raises:
+        DeclarationError: Unknown or missing options.
+    """
+    given = dict(options)
+    if unknown := sorted(set(given) - {"epsilon", "delta", "rho", "keys_delta"}):
+        raise DeclarationError(
+            f"a budget has epsilon, delta, rho or keys_delta, not {', '.join(unknown)}"
+        )
+    numbers = {k: float(v) for k, v in given.items() if _is_number(v)}
+    if len(numbers) != len(given):
+        raise DeclarationError("epsilon, delta and rho are numbers")
+    keys = int(Fraction(str(min(1.0, numbers.get("keys_delta", 0.0)))) * YOCTO)
+    try:
+        if "rho" in numbers and "epsilon" not in numbers:
+            return Budget(table, Rho.at_most(numbers["rho"]), numbers.get("delta", 1e-9), keys)
+        if "epsilon" in numbers and "rho" not in numbers:
+            return budget_at(table, numbers["epsilon"], numbers.get("delta", 0.0), keys)
+    except DataError as error:
+        raise DeclarationError(str(error)) from None
+    raise DeclarationError("a budget is (epsilon = e, delta = d), (epsilon = e) or (rho = r)")
+
+
+def budget_at(table: str, epsilon: float, delta: float = 0.0, keys: int = 0) -> Budget:
+    """Returns the budget that is (epsilon, delta)-DP as a whole: pure where delta = 0."""
+    total = rho_of(epsilon, delta) if delta != 0 else Epsilon.at_most(epsilon)
+    return Budget(table, total, float(delta), keys)
+
+
+def _column(contract: TableContract, column: str) -> Column:
+    found = contract.column(column)
+    if found is None:
+        known = ", ".join(c.name for c in contract.columns)
+        raise DeclarationError(f"{contract.table} has no column {column}; it has {known}")
+    return found
+
+
+def _unit_said(contract: TableContract, body: Declared, on: bool) -> str:
+    table, key = contract.table, contract.key
+    if not on:
+        return f"{table} is no privacy unit any more: analysts are refused"
+    if key is None:
+        raise DeclarationError(f"name the unit first: ALTER TABLE {table} ADD PRIVACY_KEY (column)")
+    if contract.public:
+        raise DeclarationError(f"{table} is public; ALTER TABLE … UNSET PUBLIC first")
+    if key.lower() not in contract.unique and body["bound"] is None:
+        raise DeclarationError(
+            f"{key} is neither PRIMARY KEY nor UNIQUE: say how many rows of one unit count with"
+            f" ALTER TABLE {table} SET PRIVACY BOUND (rows_per_unit = …)"
+        )
+    return f"each {key} of {table} is protected"
+
+
+def _links_but(body: Declared, column: str) -> list[list[str]]:
+    return [link for link in body["links"] if link[0].lower() != column.lower()]
+
+
+def _unit_column(contract: TableContract, column: str) -> str:
+    found = _column(contract, column)
+    if found.sql_type != "UUID" and found.type in (None, Type.REAL):
+        raise DeclarationError(f"{found.name} is a {found.sql_type}: it cannot name a privacy unit")
+    return found.name
+
+
+def _linked(
+    kernel: Kernel, contract: TableContract, body: Declared, column: str, parent: str, key: str
+) -> Change:
+    found = _unit_column(contract, column)
+    target = kernel.contracts().get(parent.lower())
+    if target is None:
+        raise DeclarationError(f"there is no table {parent}")
+    if contract.public:
+        raise DeclarationError(f"{contract.table} is public; ALTER TABLE … UNSET PUBLIC first")
+    link = [found, target.table.lower(), _column(target, key).name]
+    said = f"rows of {contract.table} belong to {target.table} by {found}"
+    return {"links": [*_links_but(body, found), link]}, said
+
+
+def _bounded(contract: TableContract, body: Declared, action: cmd.SetBound) -> Change:
+    rows, groups = body["bound"] or (1, 1)
+    rows = rows if action.rows_per_unit is None else action.rows_per_unit
+    groups = groups if action.groups_per_unit is None else action.groups_per_unit
+    PrivacyUnit(contract.table, "", rows, groups)  # raises DeclarationError if out of range
+    said = f"a unit keeps {rows} row(s) of {contract.table} in each of {groups} stratum/strata"
+    return {"bound": [rows, groups]}, said
+
+
+def _domain(
+    kernel: Kernel,
+    column: Column,
+    action: cmd.SetDomainIn | cmd.SetDomainBetween | cmd.SetDomainReferences,
+) -> ColumnDomain:
+    if column.type is None:
+        raise DeclarationError(f"{column.name} is a {column.sql_type}: it can have no domain")
+    match action:
+        case cmd.SetDomainIn(values=values):
+            return _listed(_coerced(v, column) for v in values)
+        case cmd.SetDomainReferences(table=table, source=source):
+            found = kernel.public(table)
+            named = next((n for n in found.column_names if n.lower() == source.lower()), None)
+            if named is None:
+                raise DeclarationError(f"{table} has no column {source}")
+            labels = dict.fromkeys(found.column(named).to_pylist())
+            return _listed(_coerced(v, column) for v in labels)
+    if column.type in (Type.TEXT, Type.BOOLEAN):
+        raise DeclarationError(f"{column.name} is {column.type}: list its values with IN (…)")
+    lower, upper = _coerced(action.lower, column), _coerced(action.upper, column)
+    if lower is None or upper is None or isinstance(lower, str) or isinstance(upper, str):
+        raise DeclarationError("a domain BETWEEN needs two ends; add OR NULL to count NULL as one")
+    for end in (lower, upper):
+        if isinstance(end, float) and not math.isfinite(end):
+            raise DeclarationError("the ends of a privacy domain are finite")
+        if isinstance(end, int) and abs(end) >= MAX_INTEGER:
+            raise DeclarationError("the ends of an integer privacy domain lie within ±2^62")
+    if lower > upper:  # type: ignore[operator]  # both are of the column's type
+        raise DeclarationError("a privacy domain BETWEEN (low, high) needs low <= high")
+    return Interval(lower, upper, action.nullable)
+
+
+def _listed(values: Iterable[Value]) -> Categories:
+    labels = tuple(values)
+    if not labels or len(set(labels)) != len(labels):
+        raise DeclarationError("a privacy domain lists at least one value, and each once")
+    return Categories(labels)
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    """Tells numbers from all else, TRUE and FALSE included."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _coerced(value: Value, column: Column) -> Value:
+    """Returns a declared value in the column's type: 1 for 1.0, a date for '2020-01-01'."""
+    if value is None:
+        return None
+    try:
+        match column.type:
+            case Type.INTEGER if _is_number(value) and value == int(value):
+                return int(value)
+            case Type.REAL if _is_number(value):
+                return float(value)
+            case Type.TEXT if isinstance(value, str):
+                return value
+            case Type.BOOLEAN if isinstance(value, bool):
+                return value
+            case Type.DATE if isinstance(value, str | dt.date) and not isinstance(
+                value, dt.datetime
+            ):
+                return dt.date.fromisoformat(value) if isinstance(value, str) else value
+            case Type.TIMESTAMP if isinstance(value, str):
+                return dt.datetime.fromisoformat(value)
+            case Type.TIMESTAMP if isinstance(value, dt.datetime):
+                return value
+            case Type.TIMESTAMP if isinstance(value, dt.date):
+                return dt.datetime(value.year, value.month, value.day)
+    except (ValueError, OverflowError):
+        pass
+    raise DeclarationError(f"{value!r} is no {column.sql_type}, the type of {column.name}")

@@ -1,0 +1,111 @@
+"""DuckDB's catalog functions over what is public: which tables and columns there are.
+
+Tools learn of a schema by asking duckdb_tables(), duckdb_columns() and duckdb_constraints(). Here
+they are asked of an engine that holds the released tables and, for each table of the vault, an
+empty one made from its contract: names, types, keys, links and declarations, never a row. So a
+schema is read without opening the vault, charges nothing, and shows the same to everybody; an
+owner's own catalog of the vault lacks only the engine's estimates of size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import duckdb
+import pyarrow as pa
+
+from sqlpriv.dialect import commands as cmd
+from sqlpriv.errors import ProgrammingError
+from sqlpriv.kernel.sql.quoting import literal, name
+from sqlpriv.kernel.terms.contract import Column, TableContract
+from sqlpriv.publish.release_file import ReleaseStore
+from sqlpriv.session.commands import show
+
+FUNCTIONS = frozenset(
+    f"duckdb_{what}()" for what in ("columns", "constraints", "schemas", "tables", "views")
+)
+VAULT = "vault"
+"""The database that those functions say the vault's tables are in; released ones: release."""
+
+
+def asks_only_this(tables: Sequence[str]) -> bool:
+    """Tells whether a query over those tables is one about the schema, and nothing else."""
+    return bool(tables) and FUNCTIONS.issuperset(tables)
+
+
+def query(
+    store: ReleaseStore, contracts: Mapping[str, TableContract], plain: cmd.Plain
+) -> pa.Table:
+    """Runs a query over the catalog functions; see `asks_only_this`.
+
+    Raises:
+        ProgrammingError: DuckDB's own message: there is nothing private in this engine.
+    """
+    with store.connect_read_only() as engine:
+        try:
+            engine.execute(f"ATTACH ':memory:' AS {VAULT}")
+            for statement in _definitions(contracts):
+                engine.execute(statement)
+            found = engine.sql(plain.text, params=plain.parameters or None)
+            rows: pa.Table = found.to_arrow_table()
+        except duckdb.Error as error:
+            raise ProgrammingError(str(error)) from None
+    return rows
+
+
+def _definitions(contracts: Mapping[str, TableContract]) -> list[str]:
+    """Returns the SQL that makes the vault's tables, empty: those linked to before those that link.
+
+    A link whose parent has no key of its own, or is made later, cannot be said as a constraint.
+    """
+    made: dict[str, TableContract] = {}
+    said = []
+    for contract in sorted(contracts.values(), key=lambda c: len(c.links)):
+        table = f"{VAULT}.main.{name(contract.table)}"
+        parts = [_column(column) for column in contract.columns]
+        parts += _keys(contract) + _links(contract, made)
+        said.append(f"CREATE TABLE {table} ({', '.join(parts)})")
+        said.append(f"COMMENT ON TABLE {table} IS {literal(_about(contract))}")
+        for column in contract.columns:
+            if about := _about_column(contract, column):
+                where = f"{table}.{name(column.name)}"
+                said.append(f"COMMENT ON COLUMN {where} IS {literal(about)}")
+        made[contract.table.lower()] = contract
+    return said
+
+
+def _column(column: Column) -> str:
+    return f"{name(column.name)} {column.sql_type}{' NOT NULL' if column.required else ''}"
+
+
+def _keys(contract: TableContract) -> list[str]:
+    """The first column that is unique and never NULL is the primary key, the others are unique."""
+    keys = [c for c in contract.columns if c.name.lower() in contract.unique]
+    primary = next((c for c in keys if c.required), None)
+    return [
+        f"{'PRIMARY KEY' if column is primary else 'UNIQUE'} ({name(column.name)})"
+        for column in keys
+    ]
+
+
+def _links(contract: TableContract, made: Mapping[str, TableContract]) -> list[str]:
+    return [
+        f"FOREIGN KEY ({name(x.column)}) REFERENCES {name(x.table)} ({name(x.parent)})"
+        for x in contract.links
+        if x.table.lower() in made and x.parent.lower() in made[x.table.lower()].unique
+    ]
+
+
+def _about(contract: TableContract) -> str:
+    status = show.status(contract)
+    if contract.unit is None:
+        return status
+    unit = contract.unit
+    bounds = f"rows_per_unit = {unit.rows_per_unit}, groups_per_unit = {unit.groups_per_unit}"
+    return f"{status}: protects each {unit.column} of {unit.table}; {bounds}"
+
+
+def _about_column(contract: TableContract, column: Column) -> str:
+    domain = show.domain_sql(column.domain)
+    parts = (show.role(contract, column), domain and f"privacy domain {domain}")
+    return "; ".join(part for part in parts if part)

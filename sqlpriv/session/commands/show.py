@@ -1,0 +1,189 @@
+"""SHOW … and DESCRIBE as tables. All of it is public: declarations, prices, names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from sqlpriv.dialect import commands as cmd
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.ledger.records import Account
+from sqlpriv.kernel.sql.quoting import literal
+from sqlpriv.kernel.terms.budget import KINDS, YOCTO, Rho
+from sqlpriv.kernel.terms.contract import (
+    Categories,
+    Column,
+    ColumnDomain,
+    Interval,
+    TableContract,
+    Value,
+)
+from sqlpriv.kernel.vault import Kernel
+from sqlpriv.plan.pricing.display import epsilon_shown
+from sqlpriv.synth.api.method import Option
+from sqlpriv.synth.registry import COMMON, REGISTRY
+from sqlpriv.system import arrow
+
+_LONGEST = 60
+
+
+def tables(contracts: Mapping[str, TableContract]) -> pa.Table:
+    """SHOW PRIVACY TABLES: every table of the vault, and whom it protects."""
+    rows = [
+        {
+            "table": c.table,
+            "status": status(c),
+            "unit_table": c.unit.table if c.unit else None,
+            "privacy_key": c.unit.column if c.unit else c.key,
+            "rows_per_unit": c.unit.rows_per_unit if c.unit else None,
+            "groups_per_unit": c.unit.groups_per_unit if c.unit else None,
+            "columns": len(c.columns),
+            "domains": sum(x.domain is not None for x in c.columns),
+        }
+        for c in contracts.values()
+    ]
+    fields = [("table", pa.string()), ("status", pa.string()), ("unit_table", pa.string()),
+              ("privacy_key", pa.string()), ("rows_per_unit", pa.int64()),
+              ("groups_per_unit", pa.int64()), ("columns", pa.int64()),
+              ("domains", pa.int64())]  # fmt: skip
+    return _table(rows, fields)
+
+
+def status(contract: TableContract) -> str:
+    """Returns private, public, or undeclared (which analysts are refused)."""
+    if contract.unit:
+        return "private"
+    return "public" if contract.public else "undeclared"
+
+
+def budget(kernel: Kernel, contracts: Mapping[str, TableContract]) -> pa.Table:
+    """SHOW PRIVACY BUDGET: what each unit's table may spend, has spent and has left.
+
+    A row with a principal is a ceiling of theirs under the table's budget, and what they spent of
+    it. epsilon_left is the most that one more statement could ask for, if it concerns everybody.
+    Under zCDP epsilon_spent and epsilon_left add up to more than epsilon, because rho adds up and
+    epsilon does not.
+    """
+    rows = [
+        {"unit_table": contracts[table].table, "principal": holder or None, **_account(account)}
+        for table in contracts
+        for holder in kernel.ledger.holders(table)
+        if (account := kernel.ledger.account(table, holder))
+    ]
+    texts = [(n, pa.string()) for n in ("unit_table", "principal")]
+    names = ("epsilon", "delta", "epsilon_spent", "epsilon_left", "rho", "rho_spent", "keys_delta",
+             "keys_delta_spent")  # fmt: skip
+    numbers = [(n, pa.float64()) for n in names]
+    return _table(rows, [*texts, *numbers, ("charges", pa.int64())])
+
+
+def _account(account: Account) -> dict[str, object]:
+    found, spent = account.budget, account.spent
+    rho = isinstance(found.total, Rho)
+    return {
+        "epsilon": epsilon_shown(found.total, found.delta),
+        "delta": found.delta,
+        "epsilon_spent": epsilon_shown(spent, found.delta),
+        "epsilon_left": epsilon_shown(account.left, found.delta),
+        "rho": found.total.value if rho else None,
+        "rho_spent": spent.value if rho else None,
+        "keys_delta": found.keys / YOCTO if rho else None,
+        "keys_delta_spent": account.keys_spent / YOCTO if rho else None,
+        "charges": account.charges,
+    }
+
+
+def releases(kernel: Kernel) -> pa.Table:
+    """SHOW PRIVACY RELEASES: every noised answer that was given, oldest first."""
+
+    rows = []
+    for r in kernel.ledger.releases():
+        price = KINDS[r["kind"]](r["nano"])
+        account = kernel.ledger.account(r["unit_table"])
+        epsilon = epsilon_shown(price, account.budget.delta) if account else None
+        rho = price.value if isinstance(price, Rho) else None
+        rows.append({**r, "rho": rho, "epsilon": epsilon})
+    fields = [("id", pa.int64()), ("at", pa.string()), ("principal", pa.string()),
+              ("statement", pa.string()), ("rho", pa.float64()), ("epsilon", pa.float64()),
+              ("replays", pa.int64())]  # fmt: skip
+    return _table(rows, fields)
+
+
+def synthesizers() -> pa.Table:
+    """SHOW SYNTHESIZERS: what may be written after USING, whose it is, its options and limits."""
+    rows = [
+        {
+            "name": m.name,
+            "title": m.title,
+            "paper": m.paper,
+            "options": ", ".join(_option(o) for o in (*COMMON, *m.options)),
+            "most_cells": m.max_cells,
+            "most_strata": m.max_strata,
+        }
+        for m in REGISTRY.values()
+    ]
+    texts = [(n, pa.string()) for n in ("name", "title", "paper", "options")]
+    return _table(rows, [*texts, ("most_cells", pa.int64()), ("most_strata", pa.int64())])
+
+
+def _option(option: Option) -> str:
+    """Returns an option as it is written in OPTIONS (…) by default, and what it means."""
+    default = "…" if option.default is None else option.default
+    return f"{option.name} = {default} ({option.meaning})"
+
+
+def describe(contract: TableContract) -> pa.Table:
+    """DESCRIBE t: the columns, what protects them, and the SQL of their declared domains."""
+    rows = [
+        {
+            "column_name": c.name,
+            "column_type": c.sql_type,
+            "role": role(contract, c),
+            "privacy_domain": domain_sql(c.domain),
+        }
+        for c in contract.columns
+    ]
+    fields = [(n, pa.string()) for n in ("column_name", "column_type", "role", "privacy_domain")]
+    return _table(rows, fields)
+
+
+def domain_sql(domain: ColumnDomain | None) -> str | None:
+    """Returns a declared domain as it is written in SQL, long lists cut short."""
+    match domain:
+        case Categories(labels):
+            text = f"IN ({', '.join(_plain(v) for v in labels)})"
+            return (
+                text if len(text) <= _LONGEST else f"{text[: _LONGEST - 2]} … {len(labels)} values"
+            )
+        case Interval(lower, upper, nullable):
+            ends = f"BETWEEN ({_plain(lower)}, {_plain(upper)})"
+            return f"{ends} OR NULL" if nullable else ends
+    return None
+
+
+def role(contract: TableContract, column: Column) -> str | None:
+    """Returns what a column is to the unit: its key, a link to it, or neither."""
+    if contract.key and column.name.lower() == contract.key.lower():
+        return "privacy key"
+    link = next((x for x in contract.links if x.column.lower() == column.name.lower()), None)
+    return f"link to {link.table}.{link.parent}" if link else None
+
+
+def unknown(show: cmd.Show) -> Refused:
+    """Returns the refusal of a SHOW PRIVACY that does not exist."""
+    return Refused(
+        f"there is no SHOW PRIVACY {show.what.upper()}",
+        hint="SHOW PRIVACY TABLES, SHOW PRIVACY BUDGET or SHOW PRIVACY RELEASES",
+        line=show.pos.line,
+        column=show.pos.column,
+    )
+
+
+def _plain(value: Value) -> str:
+    return literal(value).strip("()").removesuffix("e0")
+
+
+def _table(rows: Iterable[Mapping[str, object]], fields: Sequence[tuple[str, Any]]) -> pa.Table:
+    return arrow.table([*rows], pa.schema(fields))

@@ -1,0 +1,278 @@
+"""What each statement does. What it may do follows from its form, the tables that it names and the
+role of who asks; anything else is refused before it is read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from sqlpriv.dialect import commands as cmd
+from sqlpriv.dialect import tree as t
+from sqlpriv.errors import DeclarationError, PermissionDenied
+from sqlpriv.kernel.gate import Allowance
+from sqlpriv.kernel.sql.quoting import name
+from sqlpriv.plan.pricing.display import epsilon_shown
+from sqlpriv.publish import publish
+from sqlpriv.session.access.context import Access, refused
+from sqlpriv.session.access.owner_engine import outside
+from sqlpriv.session.access.result import Result
+from sqlpriv.session.commands import information_schema, show
+from sqlpriv.session.commands.declare import declare
+from sqlpriv.session.commands.evaluate import evaluated
+from sqlpriv.session.queries import synthetic_tables
+from sqlpriv.session.queries.result_columns import columns
+from sqlpriv.session.queries.select import Questions
+from sqlpriv.synth.api.progress import Report, silent
+
+SETTINGS = ("privacy_epsilon",)
+
+
+@dataclass(frozen=True)
+class Statements:
+    """What a session can do, statement by statement.
+
+    Args:
+        access: What the session holds.
+        files: Whether an owner may use other files than the vault, and the network.
+    """
+
+    access: Access
+    files: bool
+
+    @property
+    def _vault(self) -> Path:
+        return self.access.kernel.vault
+
+    @property
+    def _questions(self) -> Questions:
+        return Questions(self.access)
+
+    def run(self, statement: cmd.Statement, report: Report) -> Result:
+        """Does what one statement says.
+
+        Raises:
+            sqlpriv.Error: As the statement deserves.
+        """
+        match statement:
+            case t.Select():
+                return self._questions.select(statement)
+            case cmd.Plain():
+                return self._plain(statement)
+            case cmd.Explain():
+                return self._questions.explain(statement)
+            case cmd.CreateSynthetic():
+                return self._synthetic(statement, report)
+            case cmd.Evaluate():
+                self.access.needs_owner(
+                    "see how far synthetic rows are from private ones", statement.pos
+                )
+                self._needs_files("report" in dict(statement.options), statement.pos)
+                made = evaluated(
+                    statement,
+                    self._vault,
+                    self.access.store,
+                    self.access.contracts(),
+                    report,
+                )
+                return Result(made, exact=True)
+            case cmd.DropSynthetic():
+                self.access.needs_owner("drop a synthetic table", statement.pos)
+                dropped = self.access.store.drop(statement.name)
+                if not dropped and not statement.if_exists:
+                    raise refused(f'there is no synthetic table "{statement.name}"', statement.pos)
+                return Result(message=f"dropped {statement.name}")
+            case cmd.AlterPrivacy():
+                return self._alter(statement)
+            case cmd.CreateUnitTable():
+                return self._create_unit_table(statement)
+            case cmd.Show():
+                return Result(self._show(statement))
+            case cmd.Describe():
+                return self._describe(statement)
+            case cmd.SetOption():
+                return self.set(statement)
+            case cmd.Publish():
+                self.access.needs_owner(
+                    "publish: it writes with the rights of this process", statement.pos
+                )
+                self._needs_files(True, statement.pos)
+                to = statement.target
+                return Result(message=publish(self.access.store, statement.tables, to, self._vault))
+
+    def columns(self, statement: cmd.Statement) -> pa.Schema:
+        """Returns the columns that a statement would give; nothing is run or charged.
+
+        Raises:
+            sqlpriv.Error: As running it would, before anything is read or charged.
+        """
+        match statement:
+            case t.Select() if self._questions.noised(statement, self.access.contracts()):
+                return self._questions.columns(statement)
+            case t.Select():
+                return columns(statement, lambda query: self._questions.select(query).table)
+            case cmd.Plain(reads_only=True):
+                return columns(statement, lambda query: self._plain(query).table)
+            case cmd.Explain() | cmd.Show() | cmd.Describe():  # free, and they read no private row
+                shown = self.run(statement, silent).table
+                return pa.schema([]) if shown is None else shown.schema
+        return pa.schema([])
+
+    # --- synthetic tables ---
+
+    def _synthetic(self, create: cmd.CreateSynthetic, report: Report) -> Result:
+        contracts = self.access.contracts()
+        if create.name.lower() in contracts:
+            raise refused(
+                f'"{create.name}" is a table of the vault', create.pos, "take another name"
+            )
+        if not create.or_replace and create.name.lower() in self.access.released_names():
+            raise refused(
+                f'there is a table "{create.name}" already',
+                create.pos,
+                "CREATE OR REPLACE SYNTHETIC TABLE …",
+            )
+        contract = self.access.private(create.select.table, create.pos, contracts)
+        budget = self.access.budget(contract, create.pos)
+        job, weights = synthetic_tables.prepared(create, contract, budget, self.access.settings)
+        shares = synthetic_tables.shares(job, self.access.weights(weights), weights)
+        with Allowance(
+            self.access.kernel, contract, job.price, self.access.principal, create.text
+        ) as allowance:
+            made = synthetic_tables.synthesize(job, allowance, shares, report)
+            spent = allowance.spent
+        comment = synthetic_tables.comment(create, job, budget, self.access.principal)
+        self.access.store.publish(create.name, made.table, comment, made.types, create.or_replace)
+        said = (
+            f"{create.name}: {made.table.num_rows} synthetic rows in {self.access.store.path.name}"
+        )
+        return Result(
+            message="; ".join((said, *made.notes)),
+            price=spent,
+            epsilon=epsilon_shown(spent, budget.delta),
+        )
+
+    # --- plain SQL ---
+
+    def _plain(self, plain: cmd.Plain) -> Result:
+        if plain.reads_only and information_schema.asks_only_this(plain.tables):
+            return Result(
+                information_schema.query(self.access.store, self.access.contracts(), plain)
+            )
+        if self.access.owner is not None:
+            if plain.reads_only:
+                return self.access.exactly(plain.text, plain.parameters, plain.tables)
+            changed = _changed(self.access.owner.run(plain.text, plain.parameters))
+            said = "done" if changed < 0 else f"done: {changed} row(s)"
+            return Result(message=said, changed=changed)
+        contracts, released = self.access.contracts(), self.access.released_names()
+        if not plain.reads_only:
+            raise plain.refusal
+        for table in plain.tables:
+            contract = contracts.get(table.lower())
+            if table.endswith("()") or table.startswith("'"):
+                said = (
+                    f"{table} is no table of the vault: files and table functions are out of reach"
+                )
+                raise refused(said, t.Pos(), self.access.known())
+            if contract is None and table.lower() not in released:
+                raise refused(
+                    f'there is no released or public table "{table}"', t.Pos(), self.access.known()
+                )
+            if contract is not None and not contract.public:
+                raise plain.refusal
+        return self.access.released(plain.text, plain.tables, contracts, plain.parameters)
+
+    # --- declarations and settings ---
+
+    def _alter(self, alter: cmd.AlterPrivacy) -> Result:
+        self.access.needs_owner("declare what protects a table", alter.pos)
+        contract = self.access.contracts().get(alter.table.lower())
+        if contract is None:
+            raise refused(f'there is no table "{alter.table}"', alter.pos, self.access.known())
+        said = declare(self.access.kernel, alter.action, contract, self.access.principal)
+        self.access.kernel.verify()
+        return Result(message=said + self._left_out(alter.table, alter.action))
+
+    def _left_out(self, table: str, action: cmd.Action) -> str:
+        if not isinstance(action, cmd.SetDomainIn | cmd.SetDomainBetween | cmd.SetDomainReferences):
+            return ""
+        assert self.access.owner is not None
+        contract = self.access.contracts()[table.lower()]
+        column = contract.column(action.column)
+        left_out = outside(self.access.owner, contract, column) if column else ""
+        self.access.settle()
+        return left_out
+
+    def _create_unit_table(self, create: cmd.CreateUnitTable) -> Result:
+        self.access.needs_owner("create a table", t.Pos())
+        assert self.access.owner is not None
+        table, existed = create.table.lower(), create.table.lower() in self.access.contracts()
+        self.access.owner.run(create.create)
+        try:
+            for action in create.actions:
+                declare(
+                    self.access.kernel,
+                    action,
+                    self.access.contracts()[table],
+                    self.access.principal,
+                )
+        except DeclarationError:
+            if not existed:
+                self.access.owner.run(f"DROP TABLE {name(create.table)}")
+            raise
+        self.access.kernel.verify()
+        return Result(message=f"created {create.table}; each of its units is protected")
+
+    def set(self, option: cmd.SetOption) -> Result:
+        """Keeps a setting, or forgets it."""
+        if option.name not in SETTINGS:
+            raise refused(
+                f"there is no setting {option.name}", option.pos, f"settings: {', '.join(SETTINGS)}"
+            )
+        if option.value is None:
+            self.access.settings.pop(option.name, None)
+            return Result(message=f"{option.name} is not set")
+        value = option.value
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e6:
+            raise refused(f"{option.name} is a positive number", option.pos, "as in 0.5")
+        self.access.settings[option.name] = float(value)
+        return Result(message=f"{option.name} = {value}")
+
+    # --- what there is ---
+
+    def _show(self, statement: cmd.Show) -> pa.Table:
+        contracts = self.access.contracts()
+        match statement.what:
+            case "tables":
+                return show.tables(contracts)
+            case "budget":
+                return show.budget(self.access.kernel, contracts)
+            case "releases":
+                return show.releases(self.access.kernel)
+            case "synthesizers":
+                return show.synthesizers()
+        raise show.unknown(statement)
+
+    def _needs_files(self, wanted: bool, pos: t.Pos) -> None:
+        if wanted and not self.files:
+            said = "this connection reaches no file but the vault"
+            hint = "run it on the server's machine: sqlpriv shell VAULT --role owner"
+            raise PermissionDenied(said, hint=hint, line=pos.line, column=pos.column)
+
+    def _describe(self, describe: cmd.Describe) -> Result:
+        contract = self.access.contracts().get(describe.table.lower())
+        if contract is not None:
+            return Result(show.describe(contract))
+        if describe.table.lower() in self.access.released_names():
+            return Result(self.access.free({}, describe.text, None))
+        raise refused(f'there is no table "{describe.table}"', describe.pos, self.access.known())
+
+
+def _changed(said: pa.Table | None) -> int:
+    """Returns how many rows a statement changed, as DuckDB says; -1 if it does not."""
+    if said is None or said.column_names != ["Count"] or not said.num_rows:
+        return -1
+    return int(said.column(0)[0].as_py())

@@ -1,0 +1,191 @@
+"""A private SELECT put to the gate, and what it would cost: between a plan and its answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sqlpriv.answer import adaptive_means
+from sqlpriv.answer.means import Moments
+from sqlpriv.dialect import tree as t
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.proof.sensitivity import joint_price
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import NANO, Budget, Epsilon, Price, Rho
+from sqlpriv.kernel.terms.contract import TableContract
+from sqlpriv.kernel.terms.release import Measurement, Release
+from sqlpriv.kernel.vault import Kernel
+from sqlpriv.plan.aggregates.mean_rounds import templates
+from sqlpriv.plan.aggregates.rewrites import Recipe
+from sqlpriv.plan.explain import expected, explain, noises, summed, told
+from sqlpriv.plan.plan import Plan
+from sqlpriv.plan.planner import plan
+from sqlpriv.plan.pricing.display import epsilon_shown
+from sqlpriv.plan.pricing.statement import half_width
+
+TARGET = "max_relative_error"
+
+
+def asked(
+    planned: Plan, measure: adaptive_means.Measure
+) -> tuple[tuple[Release, ...], Mapping[Recipe, Moments]]:
+    """Asks a plan's measurements, then its rounds; returns what `answer.answer` takes.
+
+    `measure` is `Allowance.release`.
+
+    Raises:
+        sqlpriv.Error: As `Allowance.release`.
+    """
+    if not planned.output.cells:
+        return (), {}
+    some = [m for m in planned.measurements if math.prod(a.shape(m.query))]
+    made = {release.query: release for release in measure(some)}
+    releases = tuple(made.get(m.query) or _nothing(m) for m in planned.measurements)
+    return releases, adaptive_means.asked(planned.rounds, releases, measure)
+
+
+def _nothing(m: Measurement) -> Release:
+    """Returns what is known of a table without cells: no key was selected."""
+    return Release(0, m.query, np.zeros(a.shape(m.query)), 0.0, m.price)
+
+
+def explained(
+    kernel: Kernel, planned: Plan, contract: TableContract, left: Price, delta: float
+) -> tuple[pa.Table, str]:
+    """Returns the rows of EXPLAIN PRIVACY, and its one line on what the strata cost.
+
+    `left` is the budget before, `delta` what epsilon is stated at.
+    """
+    now = kernel.explain(planned.measurements, contract)
+    later = kernel.explain([m for _, m in templates(planned.rounds)], contract)
+    known, price = _sizes(kernel, planned, contract), due(kernel, planned, contract)
+    selected = _threshold(kernel, planned, contract)
+    other = _other_kind(kernel, planned, contract)
+    table = explain(planned, now, price, left, delta, known, selected, other, later)
+    return table, told(planned, now, known, later)
+
+
+def due(kernel: Kernel, planned: Plan, contract: TableContract) -> Price:
+    """Returns what a plan would be charged now: less than its price where answers are sealed."""
+    if planned.selection is not None:
+        return planned.price  # what of it is sealed depends on the keys
+    sealed = [_sealed(kernel, m, contract) for m in planned.measurements]
+    fresh = [m for m, old in zip(planned.measurements, sealed, strict=True) if old is None]
+    nano = joint_price(fresh, contract, {})[0].nano if fresh else 0
+    nano += adaptive_means.outstanding(
+        planned.rounds, sealed, lambda m: _sealed(kernel, m, contract)
+    )
+    return type(planned.price)(nano)
+
+
+def targeted(
+    kernel: Kernel, select: t.Select, contract: TableContract, budget: Budget, left: Price
+) -> t.Select:
+    """Returns a statement with `max_relative_error = e` turned into the least price that meets it.
+
+    Met is: the predicted 95 % half-width of every output, relative to its typical size (see
+    `plan.price`), is at most e in the smallest group. Sizes are those of a COUNT(*) over the same
+    groups that was released before; nothing is read.
+
+    Raises:
+        Refused: No such sizes, an output of unknown error, or more than is left.
+    """
+    given = dict(select.options)
+    if TARGET not in given:
+        return select
+    target, rest = given.pop(TARGET), tuple(x for x in select.options if x[0] != TARGET)
+    if isinstance(target, bool) or not isinstance(target, int | float) or not 1e-6 <= target <= 1:
+        raise _refused(select, f"{TARGET} lies from 0.000001 to 1", f"write {TARGET} = 0.02")
+    if {"epsilon", "rho"} & given.keys():
+        raise _refused(select, f"a statement has a price or a {TARGET}", "leave one of them out")
+    name, power = ("rho", 2) if isinstance(left, Rho) else ("epsilon", 1)
+
+    def priced(nano: float) -> t.Select:
+        return replace(select, options=(*rest, (name, math.ceil(nano) / NANO)))
+
+    def error(nano: float) -> float:
+        return _worst(kernel, plan(priced(nano), contract, budget, None), select, contract)
+
+    nano = float(budget.total.nano)
+    nano *= (error(nano) / float(target)) ** power
+    while nano <= left.nano and error(nano) > target:
+        nano = 1.01 * nano + 1  # rounding, and discrete noise at small scales
+    if nano > left.nano:
+        most = epsilon_shown(left, budget.delta)
+        hint = "ask for fewer groups or outputs, or a larger error"
+        raise _refused(select, f"{TARGET} = {target} costs more than epsilon = {most:.6g}", hint)
+    return priced(nano)
+
+
+def _worst(kernel: Kernel, planned: Plan, select: t.Select, contract: TableContract) -> float:
+    """Returns the largest relative error of the outputs, in the smallest group."""
+    sizes = None if planned.selection else _sizes(kernel, planned, contract)
+    if sizes is None or sizes.min() < 1:
+        said = "is not known yet" if sizes is None else "is 0"
+        hint = "release COUNT(*) over the same rows and groups first; leave out empty ones by WHERE"
+        raise _refused(select, f"the size of the smallest group {said}", hint)
+    now = kernel.explain(planned.measurements, contract)
+    later = kernel.explain([m for _, m in templates(planned.rounds)], contract)
+    noise, z = noises(planned, now, later), half_width(planned.price)
+    found = [
+        expected(recipe, noise, z, np.array([summed(planned.output, marginal, sizes).min()]))[1]
+        for marginal in planned.output.marginals for recipe in marginal.recipes
+    ]  # fmt: skip
+    known = [x for x in found if x is not None]
+    if len(known) < len(found):
+        raise _refused(select, "the error of a quantile is not known beforehand", "give it a price")
+    return max(known)
+
+
+def _refused(select: t.Select, message: str, hint: str) -> Refused:
+    return Refused(message, hint=hint, line=select.pos.line, column=select.pos.column)
+
+
+def _other_kind(kernel: Kernel, planned: Plan, contract: TableContract) -> Price:
+    """Returns what the same noise would cost under the other kind of budget, rounds and all.
+
+    Sigma is proportional to 1 / epsilon, or to 1 / sqrt(rho), so one probe tells each price. A
+    choice among levels is as good at epsilon = sqrt(8 rho).
+    """
+    pure = isinstance(planned.price, Rho)
+    unit: Price = Epsilon(NANO) if pure else Rho(NANO)
+    asked = [*planned.measurements, *(m for _, m in templates(planned.rounds))]
+    probes = [Measurement(m.query, unit) for m in asked]
+    same = []
+    now, then = kernel.explain(asked, contract), kernel.explain(probes, contract)
+    for m, here, there in zip(asked, now, then, strict=True):
+        ratio = there.sigma / here.sigma if here.sigma else 0.0
+        price = ratio if pure else ratio**2
+        if isinstance(m.query, a.Level):
+            price = math.sqrt(8 * m.price.value) if pure else m.price.value**2 / 8
+        same.append(Measurement(m.query, type(unit)(max(1, math.ceil(price * NANO)))))
+    return joint_price(same, contract, {})[0]
+
+
+def _threshold(kernel: Kernel, planned: Plan, contract: TableContract) -> tuple[float, int] | None:
+    """Returns the noise of a plan's selection of keys, and how many units a key must have."""
+    if (chosen := planned.selection) is None:
+        return None
+    return kernel.threshold(chosen.source, contract, chosen.price, chosen.yocto)
+
+
+def _sealed(kernel: Kernel, m: Measurement, contract: TableContract) -> Release | None:
+    seal = kernel.ledger.find_seal(contract.snapshot, a.fingerprint(m.query), m.price)
+    if seal is None:
+        return None
+    values = np.frombuffer(seal.payload, "<f8").reshape(a.shape(m.query))
+    return Release(seal.id, m.query, values, seal.sigma, seal.price, replayed=True)
+
+
+def _sizes(kernel: Kernel, planned: Plan, contract: TableContract) -> NDArray[np.float64] | None:
+    """Returns sealed counts of the plan's cells, if they were released before; else None."""
+    output = planned.output
+    strata, groups = (tuple(d.key for d in x) for x in (output.strata, output.groups))
+    count = a.Count(output.recipes[0].queries[0].source, strata, groups)
+    found = _sealed(kernel, Measurement(count, type(planned.price)(0)), contract)
+    return None if found is None else found.values

@@ -1,0 +1,195 @@
+"""The one use case: execute SQL for somebody, on a vault, within its budget.
+
+Every interface is thin over `Session.execute`; `statements` says what each statement does. It is
+loaded with the first one, and the planner, the estimators and the synthesizers with it: a shell's
+prompt, a connection and its catalog need none of them.
+"""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import pyarrow as pa
+
+from sqlpriv import dialect
+from sqlpriv.dialect import commands as cmd
+from sqlpriv.errors import InterfaceError, OperationalError
+from sqlpriv.kernel.vault import Kernel
+from sqlpriv.plan.pricing.display import epsilon_shown
+from sqlpriv.publish.release_file import beside
+from sqlpriv.session.access.context import Access
+from sqlpriv.session.access.owner_engine import OwnerEngine, Parameters
+from sqlpriv.session.access.result import Catalog, Result
+from sqlpriv.synth.api.progress import Progress, Report, silent
+
+if TYPE_CHECKING:
+    from sqlpriv.session.dispatch import Statements
+
+__all__ = ["Catalog", "Progress", "Result", "Session"]
+
+
+class Session:
+    """One person's way to one vault.
+
+    Args:
+        vault: The DuckDB file; an owner's session makes it if there is none.
+        role: "analyst" or "owner".
+        principal: Who asks, for the ledger; the operating system's user by default.
+        files: Whether an owner may use other files than the vault, and the network.
+
+    Raises:
+        InterfaceError: The role is neither.
+        OperationalError: There is no such vault.
+    """
+
+    def __init__(
+        self,
+        vault: str | Path,
+        role: str = "analyst",
+        principal: str | None = None,
+        files: bool = True,
+    ) -> None:
+        if role not in ("analyst", "owner"):
+            raise InterfaceError(f'the role is "analyst" or "owner", not "{role}"')
+        self.vault, self.role = Path(vault), role
+        self.principal = principal or getpass.getuser()
+        if role == "analyst" and not self.vault.exists():
+            raise OperationalError(
+                f"there is no vault at {self.vault}; an owner makes one:"
+                f' sqlpriv query {self.vault} --role owner "CREATE TABLE …"'
+            )
+        self._files = files
+        owner = OwnerEngine(self.vault, files) if role == "owner" else None
+        store = beside(self.vault)
+        self._access = Access(Kernel(self.vault), store, owner, self.principal)
+        self._access.settle()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def settings(self) -> Mapping[str, float]:
+        """What was SET and not RESET."""
+        return dict(self._access.settings)
+
+    def close(self) -> None:
+        """Lets go of the vault and the ledger. An owner's open transaction is rolled back."""
+        if self._access.owner is not None:
+            self._access.owner.rollback()
+        self._access.settle()
+        self._access.close()
+
+    def commit(self) -> None:
+        """Makes an owner's open transaction last, and lets others read the vault again."""
+        if self._access.owner is not None:
+            self._access.owner.commit()
+            self._access.settle()
+
+    def rollback(self) -> None:
+        """Undoes an owner's open transaction on the vault; a charge is never undone."""
+        if self._access.owner is not None:
+            self._access.owner.rollback()
+            self._access.settle()
+
+    def statements(self, sql: str) -> tuple[str, ...]:
+        """Returns the statements of a text."""
+        return dialect.split(sql)
+
+    def execute(
+        self, sql: str, parameters: Parameters = None, progress: Report | None = None
+    ) -> Result:
+        """Runs every statement of the text in turn; returns the last one's result.
+
+        Args:
+            sql: One or more statements.
+            parameters: Values for `?`, `$1` or `:name`; bound, never pasted.
+            progress: Told of long work.
+
+        Raises:
+            sqlpriv.Error: As the statement deserves; statements before it have been run.
+        """
+        results = self.run(sql, parameters, progress)
+        return results[-1] if results else Result(message="nothing to do")
+
+    def run(
+        self, sql: str, parameters: Parameters = None, progress: Report | None = None
+    ) -> tuple[Result, ...]:
+        """Runs every statement as `execute` does; returns the result of each."""
+        statements = dialect.read(sql, parameters)
+        return tuple(
+            self._statements.run(statement, progress or silent) for statement in statements
+        )
+
+    def describe(self, sql: str, parameters: Parameters = None) -> pa.Schema:
+        """Returns the columns that the text's last statement would give; none where it has no rows.
+
+        Nothing is run or charged, and no private row is read; a SET before it counts, here alone.
+
+        Raises:
+            sqlpriv.Error: As executing it would, before anything is read or charged.
+        """
+        kept, statement = dict(self._access.settings), None
+        try:
+            for statement in dialect.read(sql, parameters):
+                if isinstance(statement, cmd.SetOption):
+                    self._statements.set(statement)
+            return pa.schema([]) if statement is None else self._statements.columns(statement)
+        finally:
+            self._access.settings = kept
+
+    def interrupt(self) -> None:
+        """Stops, from another thread, plain SQL that runs; it fails with an error.
+
+        A private question that is paid for is not stopped: its answer is sealed, and free then.
+        """
+        for engine in tuple(self._access.running):
+            engine.interrupt()
+        if self._access.owner is not None:
+            self._access.owner.interrupt()
+
+    def settle(self) -> None:
+        """Lets go of the vault that an owner wrote, so that others may read it.
+
+        Raises:
+            OperationalError: A transaction is open.
+        """
+        self._access.settle()
+
+    def catalog(self) -> Catalog:
+        """Returns the names of tables and columns, none of them secret."""
+        contracts = self._access.contracts()
+        return Catalog(
+            {c.table: tuple(x.name for x in c.columns) for c in contracts.values()},
+            self._access.store.tables(),
+        )
+
+    def comments(self) -> dict[str, str]:
+        """Returns what each released table says of itself: method, price, strata, when, whence."""
+        return self._access.store.comments()
+
+    def budgets(self) -> tuple[tuple[str, float, float], ...]:
+        """Returns (unit's table, epsilon left, epsilon in all) for every declared budget.
+
+        Where who asks has a ceiling of their own under it, that of the two with less left.
+        """
+        found = []
+        for table, contract in self._access.contracts().items():
+            if accounts := self._access.kernel.ledger.accounts(table, self.principal):
+                account = min(accounts, key=lambda a: a.left.nano)
+                budget, left = account.budget, account.left
+                total = epsilon_shown(budget.total, budget.delta)
+                found.append((contract.table, epsilon_shown(left, budget.delta), total))
+        return tuple(found)
+
+    @cached_property
+    def _statements(self) -> Statements:
+        from sqlpriv.session.dispatch import Statements
+
+        return Statements(self._access, self._files)

@@ -1,0 +1,282 @@
+"""Pooled strata: a model of the whole population, and what each stratum has of its own.
+
+1. Of every stratum its size is measured, and of the population the one-way marginals. Where even
+   the smallest stratum is so large that a pool has nothing to tell it (`apart`), each has one-way
+   marginals of its own instead, and goes on by itself (`separate`); steps 2 to 5 fall away.
+2. The noised sizes and the noise alone say how much of what is left the population's model gets
+   (`share`), and which strata are large enough to say anything of themselves (`taking_part`). The
+   others are merged: they stay what the population's model says of them.
+3. A model of the population is made over all columns, those of the strata among them, as without
+   strata: round by round the marginal that it knows worst. Counts of strata and of single levels
+   are replaced by posterior means, which are above zero (`strata_sizes`), and tables of several
+   columns are shrunk towards strata that are alike and columns that are independent (`shrinkage`):
+   a stratum that drowns in the noise is what everybody is, where the measured cells alone would
+   make of it whatever the noise made positive.
+4. Given a stratum's levels it is that stratum's model, from which the stratum goes on with rounds
+   of its own; what it measures is shrunk towards what was expected, as far as that is less noisy.
+   Levels of fewer people than the noise in every cell say nothing: merged strata that have them are
+   what everybody is, whatever else they have in common.
+5. The strata's models are moved together to add up to the population's tables (`reconciling`).
+
+So with all of the price for the population this is the method without strata, but for shrinkage;
+with none of it every stratum by itself; and in between each has what the other measured.
+
+Price. Let p be the price, A the part of steps 1 and 3 that counts the population, B that of 1 and 4
+that counts inside strata, A + B = p (B = p where strata go on by themselves). Every stratum's
+measurements and choices add up to at most B (`Run.left` is what it may still spend), and no unit is
+counted in two strata at more than its bound allows, so all strata together cost B: parallel
+composition, as one norm (`kernel.sensitivity`). That is added to A: sequential composition, which
+holds for prices and questions chosen after earlier answers, as they are here (Whitehouse, Ramdas,
+Rogers and Wu 2023, "Fully adaptive composition"; a filter stops at p, which the gate is). Steps 2
+and 5 look at released numbers only and cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sqlpriv.kernel.terms.budget import Price
+from sqlpriv.kernel.terms.release import Release
+from sqlpriv.synth.adaptive import pooling_prior
+from sqlpriv.synth.adaptive.pooling_share import apart, share, taking_part
+from sqlpriv.synth.adaptive.rounds import BETWEEN, Rounds, Run, closure, fitted, scaled, small
+from sqlpriv.synth.adaptive.schedule import Schedule, anneal
+from sqlpriv.synth.adaptive.separate import separate
+from sqlpriv.synth.adaptive.strata_sizes import counted, nonnegative
+from sqlpriv.synth.adaptive.strata_sum import reconciled
+from sqlpriv.synth.adaptive.stratum_model import StratumCliques, conditioned, given, knowing_zeros
+from sqlpriv.synth.api.ask import Ask, Marginal
+from sqlpriv.synth.api.method import Options, Phase, Space, shared
+from sqlpriv.synth.api.one_way_marginals import modelled
+from sqlpriv.synth.api.progress import Progress
+from sqlpriv.synth.graph.junction_tree import Clique, Graph
+from sqlpriv.synth.inference.one_way_tables import Floats
+from sqlpriv.synth.models.clique_model import CliqueModel
+from sqlpriv.synth.models.tree_model import Noisy
+
+POOLED = Schedule(dearer=2.0, selecting=20)
+"""AIM's 4 leaves most of the price to a few last rounds, which is worse where a model exists to
+begin with. Choosing for a tenth, which is AIM's, errs 4 % more (3-way, census rows, strata of SEX x
+RAC1P at epsilon = 1), and so does a fortieth."""
+APART = Schedule(rounds=32, dearer=2.0, selecting=40)
+"""Of strata by themselves: so large beside the noise that cheap rounds tell them much, and more of
+them more. With 16 of them, or 4 for 2, 3-way errors were a tenth larger (census rows, SEX at
+epsilon = 5). The noise of a choice is 1.25 sqrt(r) over the number of cells, in units of what the
+score already takes off for noise, where measuring costs r times choosing: a tenth of it for tables
+of 80 cells."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Columns by number: the modelled ones, then those of STRATIFY BY that have several levels."""
+
+    space: Space
+
+    @property
+    def columns(self) -> Clique:
+        """The modelled columns."""
+        return modelled(self.space.sizes)
+
+    @property
+    def strata(self) -> Clique:
+        """The columns whose levels tell strata apart."""
+        begin = len(self.space.sizes)
+        return tuple(begin + i for i, n in enumerate(self.space.strata_shape) if n > 1)
+
+    @property
+    def strata_sizes(self) -> tuple[int, ...]:
+        """How many levels those have."""
+        return tuple(n for n in self.space.strata_shape if n > 1)
+
+    @cached_property
+    def graph(self) -> Graph:
+        """Sizes of all columns."""
+        return Graph((*self.space.sizes, *self.space.strata_shape))
+
+
+def phases(space: Space, price: Price) -> tuple[Phase, Phase]:
+    """Returns what is measured first, and the rounds, whose shares depend on it."""
+    columns = modelled(space.sizes)
+    nominal = POOLED.rounds * (len(columns) + 1)
+    measured = 0.9 * (len(columns) + 1)
+    first, rest = shared(price, [measured, nominal - measured])
+    shared(rest, [1.0, 1.0])  # refuses what cannot pay for choosing and measuring
+    size, *each = shared(first, [1.0] * (len(columns) + 1))
+    ones = tuple(Marginal((c,), p, pooled=True) for c, p in zip(columns, each, strict=True))
+    what = "population, then strata: chosen marginals"
+    name = "one-way marginals, of all or of each stratum"
+    return (
+        Phase(name, "noise", first, 1, (Marginal((), size), *ones)),
+        Phase(what, "exponential mechanism and noise", rest, nominal),
+    )
+
+
+def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[StratumCliques, ...]:
+    """Returns one junction-tree model per stratum. Spends exactly `price`; see the module."""
+    ones, rest = phases(space, price)
+    ask.report(Progress(ones.name, 0, 1))
+    size, *questions = ones.marginals
+    layout, (sizes,) = Layout(space), ask.measure([size])
+    noise, population = (sizes.sigma, sizes.price), options["pooling"]
+    levels = [layout.graph.sizes[c] for c in (*layout.columns, *layout.strata)]
+    if population == "auto" and apart(sizes.values, scaled(noise, price), levels):
+        inside = [replace(question, pooled=False) for question in questions]
+        return separate(ask, space, inside, rest.price.nano, options, APART)
+    marginals = ask.measure(questions)
+    everybody = _everybody(layout, sizes, dict(zip(questions, marginals, strict=True)), options)
+    if population == "auto":
+        population = share(everybody.size, scaled(noise, price), levels)
+    own = min(round(rest.price.nano * (1 - population)), rest.price.nano - 2)
+    part = taking_part(sizes.values.ravel(), noise, own)
+    own = own if part else 0
+    playing = _Playing(ask, layout, price, options)
+    everybody.left = rest.price.nano - own
+    pooled = marginals[0].sigma, marginals[0].price
+    noisier = scaled(pooled, type(price)(everybody.left)) / scaled(noise, type(price)(max(own, 1)))
+    playing.play([everybody], pooled, (*layout.columns, *layout.strata), own, pooled=True)
+    runs = _started(everybody, layout, part, noisier)
+    if own:
+        _size(ask, runs, part, type(price)(own))
+        for s in part:
+            runs[s].left = own
+        playing.play(runs, noise, layout.columns, 0, pooled=False)
+    models = _sized(runs)
+    if own:
+        models = _reconcile(everybody, models, part, layout)
+    return tuple(StratumCliques(m, m.total, s not in part) for s, m in enumerate(models))
+
+
+def _everybody(
+    layout: Layout, sizes: Release, ones: Mapping[Marginal, Release], options: Options
+) -> Run:
+    """Returns the population, of which the sizes of strata and the one-way marginals are known."""
+    run = Run(layout.graph, 0, 0)
+    run.take(layout.strata, sizes, sizes.values.reshape(layout.strata_sizes))
+    for question, release in ones.items():
+        run.learn(question.clique, release, 0)
+    run.model = knowing_zeros(layout.space, layout.graph, {})
+    run.steadied = partial(pooling_prior.unrelated, layout.strata, layout.strata_sizes)
+    run.model = fitted(run, options["engine"], BETWEEN)
+    return run
+
+
+def telling(everybody: Run, layout: Layout, sizes: Floats) -> dict[int, NDArray[np.bool_]]:
+    """Returns, by column of strata, of which levels the population's model can tell anything: those
+    of more people than the noise of a cell in the best table that tells levels apart, and all of a
+    column that zeros are about.
+
+    Args:
+        sizes: Of the strata, above 0.
+    """
+    shaped, found = sizes.reshape(layout.strata_sizes), {}
+    zeros = {column for clique in layout.space.zeros for column in clique}
+    for i, column in enumerate(layout.strata):
+        apart = [c for c in everybody.tables if column in c and {*c} - {*layout.strata}]
+        least = min((everybody.tables[c].variance.min() for c in apart), default=np.inf)
+        people = shaped.sum(axis=tuple(j for j in range(shaped.ndim) if j != i))
+        found[column] = (people**2 >= least) | (column in zeros)
+    return found
+
+
+def _started(everybody: Run, layout: Layout, part: Sequence[int], noisier: float) -> list[Run]:
+    """Returns the strata, of which the population's model alone is known, and their noised sizes.
+
+    Of a stratum that does not take part it is asked given those of its levels alone that it can
+    tell anything of: the rest is left as it is among everybody. The noise of the population's
+    tables is in the model of a stratum by its share of the rows: one that is most of the population
+    learns little from it that it does not measure better.
+
+    Args:
+        part: Who takes part.
+        noisier: How many times the noise of the strata's tables that of the population's is.
+    """
+    assert everybody.model is not None
+    sizes, variances = counted(everybody.tables, layout.strata, layout.strata_sizes)
+    tells = telling(everybody, layout, nonnegative(sizes, variances))
+    runs = []
+    for s, (size, variance) in enumerate(zip(sizes.tolist(), variances.tolist(), strict=True)):
+        levels = layout.space.levels(s)
+        told = {c: n for c, n in levels.items() if s in part or tells[c][n]}
+        model = conditioned(everybody.model, everybody.graph, told)
+        doubt = (max(size, 0.0) / max(everybody.size, 1.0) * noisier) ** 2
+        steadied, totals = partial(pooling_prior.expected, model, doubt), [(size, variance)]
+        runs.append(Run(everybody.graph, 0, 2, totals=totals, model=model, steadied=steadied))
+    return runs
+
+
+def _sized(runs: Sequence[Run]) -> list[CliqueModel]:
+    """Returns the models of all strata, each with its size for its total."""
+    noised, variance = ([run.size for run in runs], [run.size_variance for run in runs])
+    sizes = nonnegative(np.array(noised), np.array(variance)).tolist()
+    return [replace(r.model, total=n) for r, n in zip(runs, sizes, strict=True) if r.model]
+
+
+def _size(ask: Ask, runs: Sequence[Run], part: Sequence[int], price: Price) -> None:
+    """Counts the strata that have no rounds. They could have had them for this price: what the
+    others ask costs no more if these ask, too."""
+    others = tuple(s for s in range(len(runs)) if s not in part)
+    if others:
+        (release,) = ask.measure([Marginal((), price, others)])
+        for row, s in enumerate(others):
+            runs[s].take((), release, np.asarray(release.values[row]))
+
+
+@dataclass(frozen=True)
+class _Playing:
+    """What all rounds of a statement share."""
+
+    ask: Ask
+    layout: Layout
+    price: Price
+    options: Options
+
+    def play(
+        self,
+        runs: Sequence[Run],
+        noise: tuple[float, Price],
+        columns: Sequence[int],
+        later: int,
+        pooled: bool,
+    ) -> None:
+        """Plays the rounds of the population, or of all strata that have something left."""
+        for run in runs:
+            run.step = POOLED.step(run.left, len(columns))
+        strata = sum(run.left > 0 for run in runs)
+        whole = closure(columns, self.options["degree"])
+        candidates = small(whole, self.layout.graph, self.options["cells"], strata)
+        rounds = Rounds(
+            self.ask,
+            runs,
+            candidates,
+            noise,
+            noise_penalty=True,
+            pooled=pooled,
+            selecting=POOLED.selecting,
+        )
+        anneal(rounds, self.price.nano, self.options, POOLED.dearer, later)
+
+
+def _reconcile(
+    everybody: Run, models: Sequence[CliqueModel], part: Sequence[int], layout: Layout
+) -> list[CliqueModel]:
+    """Moves the models of the strata that took part; the others' are the population's already."""
+    tables = {
+        clique: Noisy(noisy.values.copy(), noisy.variance)
+        for clique, noisy in everybody.tables.items()
+        if {*clique} - {*layout.strata}
+    }
+    total = everybody.size
+    for s in sorted({*range(len(models))} - {*part}):
+        total -= models[s].total
+        for clique, noisy in tables.items():
+            rest, at = given(clique, layout.space.levels(s))
+            noisy.values[at] -= models[s].counts(rest)
+    levels = [layout.space.levels(s) for s in part]
+    found = reconciled([models[s] for s in part], levels, tables, max(total, 1.0))
+    moved = dict(zip(part, found, strict=True))
+    return [moved.get(s, model) for s, model in enumerate(models)]

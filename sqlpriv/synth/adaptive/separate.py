@@ -1,0 +1,56 @@
+"""Strata by themselves: one-way marginals of each, then AIM's rounds in each.
+
+What the strata ask together costs what one of them asks: they are disjoint (parallel composition;
+`kernel.sensitivity` bounds what a unit of several strata adds).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlpriv.synth.adaptive.rounds import BETWEEN, LAST, Rounds, Run, closure, fitted, small
+from sqlpriv.synth.adaptive.schedule import Schedule, anneal
+from sqlpriv.synth.adaptive.stratum_model import StratumCliques, knowing_zeros
+from sqlpriv.synth.api.ask import Ask, Marginal
+from sqlpriv.synth.api.method import Options, Space
+from sqlpriv.synth.api.progress import Progress
+from sqlpriv.synth.graph.junction_tree import Graph
+
+
+def separate(
+    ask: Ask,
+    space: Space,
+    ones: Sequence[Marginal],
+    left: int,
+    options: Options,
+    schedule: Schedule,
+) -> tuple[StratumCliques, ...]:
+    """Returns one junction-tree model per stratum; spends the price of `ones` and `left`.
+
+    Args:
+        ask: The gate.
+        space: Levels of columns and strata.
+        ones: The one-way marginals, at least one; none of them of the population.
+        left: What the rounds may spend, in nano; 0 where there is one column only.
+        options: Of AIM.
+        schedule: Of the rounds.
+    """
+    several, graph = len(ones) > 1, Graph(space.sizes)
+    ask.report(Progress("measuring one-way marginals", 0, 1))
+    whole = left + sum(question.price.nano for question in ones)
+    step = schedule.step(whole, len(ones))
+    runs = [Run(graph, left, step) for _ in range(space.strata)]
+    for question, release in zip(ones, ask.measure(ones), strict=True):
+        for s, run in enumerate(runs):
+            run.learn(question.clique, release, s)
+    for s, run in enumerate(runs):
+        run.model = knowing_zeros(space, graph, space.levels(s))
+        run.model = fitted(run, options["engine"], BETWEEN if several else LAST)
+    if several:
+        workload = closure([m.clique[0] for m in ones], options["degree"])
+        candidates = small(workload, graph, options["cells"], len(runs))
+        noise = next(iter(runs[0].sigmas.values())), ones[0].price
+        share = schedule.selecting
+        rounds = Rounds(ask, runs, candidates, noise, noise_penalty=True, selecting=share)
+        anneal(rounds, left, options, schedule.dearer)
+    return tuple(StratumCliques(run.model, run.size) for run in runs if run.model is not None)

@@ -1,0 +1,1 @@
+"""What a synthesizer is, and what it may ask."""

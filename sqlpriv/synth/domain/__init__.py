@@ -1,0 +1,1 @@
+"""Columns as levels: bins, structural zeros, and the way back to values."""

@@ -1,0 +1,147 @@
+"""Structural zeros: rows that cannot exist, `OPTIONS (zeros = 'age < 15 AND married')`.
+
+The predicate's alternatives (what its outermost ORs join) are constraints, each over the columns
+that it names. Where all values of those columns can be listed, a constraint says of every cell
+whether all of it is impossible; a method whose models are junction trees gives such a cell the
+probability 0, if the constraint's columns fit into one clique. What a constraint cuts through (a
+bin) or leaves out (reals, too many cells) is rejected when rows are drawn: `drawing`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sqlpriv import dialect
+from sqlpriv.dialect import tree as t
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.terms.contract import TableContract
+from sqlpriv.plan import outputs
+from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.traverse import everything, sides
+from sqlpriv.synth.domain.decode import MOST_VALUES, values_of
+from sqlpriv.synth.domain.domain import Attribute, Domain
+from sqlpriv.synth.graph.junction_tree import Clique, Graph, mask_of
+from sqlpriv.system import arrow
+
+Masks = Mapping[Clique, NDArray[np.bool_]]
+
+
+@dataclass(frozen=True)
+class Zeros:
+    """What is impossible.
+
+    Args:
+        sql: The predicate over the published table.
+        parts: Its alternatives, likewise, and the names in each.
+    """
+
+    sql: str
+    parts: tuple[tuple[str, frozenset[str]], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """What a model can keep to by itself.
+
+    Args:
+        masks: By clique (ascending; strata columns after the others) which cells are impossible.
+        whole: How many constraints these are the whole of.
+    """
+
+    masks: Masks
+    whole: int
+
+
+def impossible(text: str | None, contract: TableContract, domain: Domain) -> Zeros | None:
+    """Returns the predicate of `zeros`; None without one.
+
+    Raises:
+        Refused: It is no predicate over published columns, or one that could fail on a row.
+    """
+    if text is None:
+        return None
+    where = _predicate(text, contract.table)
+    outputs.predicate(where, Binder.of(contract), {})
+    published = {name.lower() for name in domain.output}
+    for name in everything(where):
+        if isinstance(name, t.Name) and name.name.lower() not in published:
+            raise Refused(
+                f'zeros is about published columns, and "{name.name}" is none',
+                hint=f"one of: {', '.join(domain.output)}",
+            )
+    return Zeros(dialect.sql(where), tuple((dialect.sql(x), _names(x)) for x in sides("or", where)))
+
+
+def _predicate(text: str, table: str) -> t.Node:
+    """Returns the one predicate that the text is."""
+    read = dialect.read(f"SELECT COUNT(*) FROM {dialect.quoted(table)} WHERE (\n{text}\n)")
+    found = read[0] if len(read) == 1 else None
+    if isinstance(found, t.Select) and found.where is not None:
+        others = (found.group_by, found.group_all, found.sets, found.stratify, found.having)
+        if not any((*others, found.order_by, found.limit, found.offset)):
+            return found.where
+    raise Refused("the option zeros is one predicate", hint="zeros = 'age < 15 AND married'")
+
+
+def _names(node: t.Node) -> frozenset[str]:
+    return frozenset(x.name.lower() for x in everything(node) if isinstance(x, t.Name))
+
+
+def kept(domain: Domain, zeros: Zeros, cells: int) -> Kept:
+    """Returns what a junction tree of at most that many cells can keep to: constraints are taken
+    one after the other, those of few cells first, for as long as the tree is small enough."""
+    columns = (*domain.attributes, *domain.strata)
+    graph = Graph([column.size for column in columns])
+    ones = [mask_of([c]) for c in range(len(columns))]
+    masks: dict[Clique, NDArray[np.bool_]] = {}
+    whole = 0
+    named = [
+        (sql, tuple(i for i, c in enumerate(columns) if c.column.name.lower() in names))
+        for sql, names in zeros.parts
+    ]
+    for sql, clique in sorted(named, key=lambda x: graph.cells(mask_of(x[1]))):
+        if graph.size([*ones, *map(mask_of, (*masks, clique))]) > cells:
+            continue
+        found = _cells([columns[c] for c in clique], sql)
+        if found is not None:
+            mask, cut = found
+            masks[clique] = mask | masks.get(clique, False)
+            whole += not cut
+    several = {c: tuple(i for i in c if columns[i].size > 1) for c in masks}
+    squeezed = {several[c]: mask.squeeze() for c, mask in masks.items() if several[c]}
+    return Kept(squeezed, whole)
+
+
+def _cells(columns: list[Attribute], sql: str) -> tuple[NDArray[np.bool_], bool] | None:
+    """Returns which cells of these columns are impossible, and whether some are in part; None
+    where that cannot be found out, or nothing would be possible."""
+    values = [values_of(column) for column in columns]
+    listed = [v for v in values if v is not None]
+    if len(listed) < len(values) or math.prod(len(v[0]) for v in listed) > MOST_VALUES:
+        return None
+    mark = "_" * (1 + max((len(c.column.name) for c in columns), default=0))  # no column's name
+    with duckdb.connect() as engine:
+        for i, (column, (all_of, levels)) in enumerate(zip(columns, listed, strict=True)):
+            table = pa.table({column.column.name: all_of, f"{mark}{i}": arrow.numbers(levels)})
+            engine.register(f"values{i}", table)
+        at = "".join(f"{mark}{i}, " for i in range(len(columns)))
+        wrong = f"coalesce({sql}, false)"
+        of = ", ".join(f"values{i}" for i in range(len(columns))) or "(SELECT 1)"
+        text = (
+            f"SELECT {at}bool_and({wrong}) AS no, bool_or({wrong}) AS some FROM {of} GROUP BY ALL"
+        )
+        try:
+            found = engine.execute(text).fetchnumpy()
+        except duckdb.Error:
+            raise Refused("zeros cannot be computed of the published columns") from None
+    mask = np.zeros([column.size for column in columns], dtype=np.bool_)
+    none = np.asarray(found["no"], dtype=np.bool_)
+    mask[tuple(np.asarray(found[f"{mark}{i}"]) for i in range(len(columns)))] = none
+    return None if mask.all() else (mask, bool((np.asarray(found["some"]) != none).any()))

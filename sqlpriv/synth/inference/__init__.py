@@ -1,0 +1,1 @@
+"""From noised marginals to a model."""

@@ -1,0 +1,107 @@
+"""What can be had from noisy one-way marginals alone: totals, projections, rare levels merged."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sqlpriv.kernel.terms.budget import Price, Rho
+
+Floats = NDArray[np.float64]
+
+LEAST_SIGMA = 1e-6
+"""At an epsilon of thousands the noise's standard deviation is 0 in double precision; taken as this
+it keeps inverse variances finite."""
+
+
+def count_sigma(price: Price) -> float:
+    """Returns about what the gate's noise on a count is at this price: for thresholds and penalties
+    that are needed before a release says it."""
+    return math.sqrt((0.5 if isinstance(price, Rho) else 2 / price.value) / price.value)
+
+
+def total_of(tables: Sequence[Floats], sigmas: Sequence[float]) -> float:
+    """Returns the minimum-variance unbiased total of tables that count the same rows.
+
+    The sum of a table of n cells with noise sigma has variance n sigma^2; totals are averaged with
+    inverse-variance weights (McKenna, Miklau and Sheldon 2021, section 5). May be negative.
+    """
+    spread = [max(sigma, LEAST_SIGMA) for sigma in sigmas]
+    weights = [1 / (table.size * sigma**2) for table, sigma in zip(tables, spread, strict=True)]
+    sums = [float(table.sum()) for table in tables]
+    return float(np.average(sums, weights=weights))
+
+
+def onto_simplex(values: Floats, total: float, variance: Floats | float = 1.0) -> Floats:
+    """Returns the nonnegative table with that total which is nearest to `values`.
+
+    Minimises sum((x - values)^2 / variance) subject to x >= 0 and sum(x) = total. The solution is
+    max(values - c variance, 0); c is found by sorting the points where cells reach zero.
+    """
+    flat = values.ravel()
+    spread = np.broadcast_to(np.asarray(variance, dtype=np.float64), values.shape).ravel()
+    order = np.argsort(-flat / spread, kind="stable")
+    excess = np.cumsum(flat[order]) - total
+    shifts = excess / np.cumsum(spread[order])
+    inside = np.flatnonzero(flat[order] / spread[order] > shifts)
+    shift = shifts[inside[-1]] if inside.size else shifts[0]
+    result = np.maximum(flat - shift * spread, 0.0)
+    scale = total / result.sum() if result.sum() > 0 else 0.0
+    scaled: Floats = (result * scale).reshape(values.shape)
+    return scaled
+
+
+@dataclass(frozen=True, eq=False)
+class Merging:
+    """How a column's rare levels became one bucket.
+
+    Args:
+        group: Shape (levels,): the merged level of each level.
+        share: Shape (levels,): what part of its merged level a level is; 1 for one that was kept.
+        size: How many merged levels there are.
+    """
+
+    group: NDArray[np.int64]
+    share: Floats
+    size: int
+
+    def merged(self, table: Floats, axis: int = 0) -> Floats:
+        """Returns the table with the levels along one axis added up by group."""
+        first = np.moveaxis(table, axis, 0)
+        added = np.zeros((self.size, *first.shape[1:]))
+        np.add.at(added, self.group, first)
+        return np.moveaxis(added, 0, axis)
+
+    def spread(self, table: Floats) -> Floats:
+        """Returns a one-way table over all levels from one over the merged levels."""
+        return table[self.group] * self.share
+
+
+def merge_rare(counts: Floats, sigma: float, times: float = 3.0) -> Merging:
+    """Merges the levels whose *noisy* count is below `times` sigma into one bucket, the last one.
+
+    Rare-value compression of MST; only released counts are looked at. Inside the bucket the noisy
+    counts are shrunk towards their mean by the share of their variance that is noise (positive-part
+    James-Stein), so that levels which cannot be told from noise are spread evenly.
+    """
+    rare = counts < times * sigma
+    if rare.sum() <= 1:
+        return Merging(np.arange(counts.size), np.ones(counts.size), counts.size)
+    kept = counts.size - int(rare.sum())
+    share = np.ones(counts.size)
+    raised = np.maximum(shrunk(counts[rare], sigma, max(float(counts[rare].mean()), 0.0)), 0.0)
+    share[rare] = raised / raised.sum() if raised.sum() > 0 else 1 / raised.size
+    return Merging(np.where(rare, kept, np.cumsum(~rare) - 1), share, kept + 1)
+
+
+def shrunk(counts: Floats, sigma: float, centre: float | None = None) -> Floats:
+    """Returns counts moved towards a centre (None: their mean) by the share of noise in their
+    variance: positive-part James-Stein."""
+    mean = float(counts.mean())
+    signal = max(0.0, 1 - sigma**2 / max(float(counts.var()), sigma**2 * 1e-12, 1e-300))
+    found: Floats = (mean if centre is None else centre) + signal * (counts - mean)
+    return found

@@ -1,0 +1,250 @@
+"""`gaussian`: means and covariances, as one multivariate Gaussian in each stratum.
+
+Every column is taken to show, through cuts, one coordinate of a Gaussian vector (a Gaussian copula;
+Li, Xiong and Jiang 2014, "Differentially Private Synthesization of Multi-Dimensional Data using
+Copula Functions"). The cuts come from the noised one-way marginal, so that each column keeps its
+own shape: where a column's values are normal, this is its mean and variance. The covariance of two
+coordinates comes from *one number* for each pair of columns and stratum: the noised sum of the
+product of two scores. So it needs little budget where there are many columns or strata; what is not
+a monotone relation between two columns is lost, and a category is read in its declared order.
+
+Scores: levels are grouped, in order, by the population's noised marginal into at most 32 groups; a
+group's score is the normal quantile of its middle. Under a bivariate normal with correlation r, the
+mean of the product of two step functions f, g of the coordinates is the sum over k of
+r^k f_k g_k / k!, with f_k = E[f(Z) He_k(Z)] (Mehler 1866), which is solved for r.
+
+Price: half for the one-way marginals (one batch), half in equal shares for the pairs' moments (one
+batch). A moment's rows add at most the largest product of two scores, in absolute value.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sqlpriv.kernel.terms.budget import Price
+from sqlpriv.kernel.terms.release import Release
+from sqlpriv.synth.api.ask import Ask
+from sqlpriv.synth.api.cell_queries import Moment
+from sqlpriv.synth.api.method import Method, Options, Phase, Space, shared
+from sqlpriv.synth.api.one_way_marginals import modelled, one_ways
+from sqlpriv.synth.api.progress import Progress
+from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats, onto_simplex
+from sqlpriv.synth.methods.choose_and_measure import measured_ones, totals_of
+from sqlpriv.synth.models.sampling import rounded
+
+GROUPS = 32
+TERMS = 100
+"""Of Mehler's series."""
+LARGEST = 0.99
+"""Correlations are looked for within this, where the series has (nearly) converged."""
+PRIOR = 0.25
+"""Variance of correlations, before anything is known of them."""
+_NORMAL = NormalDist()
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianModel:
+    """One stratum; a `Model`.
+
+    Args:
+        shares: By column, the share of each level.
+        correlation: Of the columns' coordinates, in the order of `shares`; positive semidefinite.
+        size: The noised number of rows.
+    """
+
+    shares: Mapping[int, Floats]
+    correlation: Floats
+    size: float
+
+    def sample(
+        self, sizes: Sequence[int], rows: int, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Returns levels: each column's rounded counts, dealt out in the order of its coordinate,
+        so that its marginal has no sampling error."""
+        drawn = np.zeros((rows, len(sizes)), dtype=np.int64)
+        values, vectors = np.linalg.eigh(self.correlation)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        coordinates = rng.standard_normal((rows, len(self.shares))) @ root.T
+        for i, (column, share) in enumerate(self.shares.items()):
+            counts = rounded(share[None, :], np.array([rows]), rng)[0]
+            drawn[np.argsort(coordinates[:, i]), column] = np.repeat(np.arange(share.size), counts)
+        return drawn
+
+
+@dataclass(frozen=True, eq=False)
+class _Scale:
+    """A column's groups of levels and their scores; shape (levels,) and (groups,)."""
+
+    group: NDArray[np.int64]
+    score: Floats
+
+
+def phases(
+    space: Space,
+    price: Price,
+    options: Options,
+) -> tuple[Phase, ...]:
+    """Returns the one-way marginals and the moments; prices add up to `price` exactly."""
+    sizes = space.sizes
+    pairs = len(modelled(sizes)) * (len(modelled(sizes)) - 1) // 2
+    if not pairs:
+        return (Phase("one-way marginals", "noise", price, 1, one_ways(sizes, price)),)
+    first, second = shared(price, [1.0, 1.0])
+    shared(second, [1.0] * pairs)  # refuses fewer nanos than pairs
+    ones = Phase("one-way marginals", "noise", first, 1, one_ways(sizes, first))
+    return (ones, Phase(f"covariances of {pairs} pairs", "noise", second))
+
+
+def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[GaussianModel, ...]:
+    """Returns one Gaussian per stratum. Spends exactly `price`; see the module."""
+    sizes, strata = space.sizes, space.strata
+    columns, plan = modelled(sizes), phases(space, price, options)
+    ones = measured_ones(ask, plan)
+    totals = totals_of(ones, strata)
+    shares = [_shares(columns, ones, s) for s in range(strata)]
+    if len(columns) < 2:
+        one = np.eye(len(columns))
+        return tuple(GaussianModel(p, one, n) for p, n in zip(shares, totals, strict=True))
+    ask.report(Progress("measuring covariances", 0, 1))
+    scales = {c: _scale(r.values.sum(axis=0)) for c, r in zip(columns, ones, strict=True)}
+    pairs = list(itertools.combinations(columns, 2))
+    asked = [
+        Moment((u, v), *_of_both(scales[u], scales[v]), each)
+        for (u, v), each in zip(pairs, shared(plan[1].price, [1.0] * len(pairs)), strict=True)
+    ]
+    moments = ask.measure(asked)
+    ask.report(Progress("fitting strata", 0, strata))
+    found, noise = _correlations(pairs, moments, shares, scales, totals)
+    ask.report(Progress("fitting strata", strata, strata))
+    shrunk = _shrunk(found, noise, np.maximum(totals, 1.0))
+    return tuple(
+        GaussianModel(shares[s], _matrix(columns, pairs, shrunk[s]), totals[s])
+        for s in range(strata)
+    )
+
+
+def _shares(columns: Sequence[int], ones: Sequence[Release], stratum: int) -> dict[int, Floats]:
+    return {
+        c: onto_simplex(r.values[stratum] / max(r.values[stratum].sum(), 1.0), 1.0)
+        for c, r in zip(columns, ones, strict=False)  # without columns: the bare count
+    }
+
+
+def _scale(counts: Floats) -> _Scale:
+    """Returns groups of levels of about equal mass, at most GROUPS, and their normal scores."""
+    shares = onto_simplex(counts / max(counts.sum(), 1.0), 1.0)
+    middle = np.cumsum(shares) - shares / 2
+    _, group = np.unique(np.floor(middle * GROUPS).clip(0, GROUPS - 1), return_inverse=True)
+    mass = np.bincount(group, shares)
+    centre = (np.cumsum(mass) - mass / 2).clip(1e-3, 1 - 1e-3)
+    return _Scale(group, np.array([_NORMAL.inv_cdf(p) for p in centre]))
+
+
+def _of_both(
+    u: _Scale, v: _Scale
+) -> tuple[tuple[tuple[float, ...], ...], tuple[tuple[int, ...], ...]]:
+    scores = tuple(tuple(x.score.tolist()) for x in (u, v))
+    return scores, tuple(tuple(x.group.tolist()) for x in (u, v))
+
+
+def _correlations(
+    pairs: Sequence[Pair],
+    moments: Sequence[Release],
+    shares: Sequence[Mapping[int, Floats]],
+    scales: Mapping[int, _Scale],
+    totals: Sequence[float],
+) -> tuple[Floats, Floats]:
+    """Returns correlations and their noise's standard deviations, shape (strata, pairs)."""
+    found = np.zeros((len(shares), len(pairs)))
+    noise = np.zeros_like(found)
+    for s, of_stratum in enumerate(shares):
+        size = max(totals[s], 1.0)
+        series = {c: _series(p, scales[c]) for c, p in of_stratum.items()}
+        for i, ((u, v), release) in enumerate(zip(pairs, moments, strict=True)):
+            terms = series[u] * series[v]
+            found[s, i] = _solved(terms, float(release.values[s]) / size)
+            slope = max(abs(terms[1]), 1e-9)
+            noise[s, i] = max(release.sigma, LEAST_SIGMA) / size / slope
+    return found, noise
+
+
+def _series(shares: Floats, scale: _Scale) -> Floats:
+    """Returns E[f(Z) h_k(Z)] for k < TERMS, f stepping through the scores at the cuts of `shares`;
+    h_k are the normalised Hermite polynomials He_k / sqrt(k!)."""
+    cuts = np.cumsum(shares)[:-1].clip(1e-9, 1 - 1e-9)
+    z = np.array([_NORMAL.inv_cdf(p) for p in cuts])
+    score = scale.score[scale.group]
+    jumps = np.diff(score)
+    terms = np.zeros(TERMS)
+    terms[0] = score @ shares
+    density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
+    before, now = np.zeros_like(z), np.ones_like(z)  # h_{-1}, h_0
+    for k in range(1, TERMS):
+        terms[k] = (jumps * density * now).sum() / np.sqrt(k)
+        before, now = now, (z * now - np.sqrt(k - 1) * before) / np.sqrt(k)
+    return terms
+
+
+def _solved(terms: Floats, mean: float) -> float:
+    """Returns the r in ±LARGEST at which the series of these terms is nearest to `mean`.
+
+    The series grows with r where both scores do (Slepian 1962), so bisection finds it.
+    """
+    low, high = -LARGEST, LARGEST
+    for _ in range(40):
+        r = (low + high) / 2
+        value = float(np.polynomial.polynomial.polyval(r, terms))
+        low, high = (r, high) if value < mean else (low, r)
+    return (low + high) / 2
+
+
+def _shrunk(found: Floats, noise: Floats, sizes: Floats) -> Floats:
+    """Returns each stratum's correlations, without the share of them that is noise.
+
+    Empirical Bayes, free: those of all strata together are shrunk towards 0, where they are taken
+    to lie with variance PRIOR, and each stratum's towards those. The variance between strata is
+    estimated once for all pairs, as what their spread has beyond their noise.
+    """
+    weights = sizes[:, None] * PRIOR / (PRIOR + noise**2) + 1e-12
+    centre = (weights * found).sum(axis=0) / weights.sum(axis=0)
+    centre_noise = ((weights * noise) ** 2).sum(axis=0) / weights.sum(axis=0) ** 2
+    centre = centre * PRIOR / (PRIOR + centre_noise)
+    if len(found) == 1:
+        return np.atleast_2d(centre)
+    trust = 1 / (0.1**2 + noise**2)
+    spread = max(float((trust * ((found - centre) ** 2 - noise**2)).sum() / trust.sum()), 0.0)
+    shrunk: Floats = centre + spread / (spread + noise**2) * (found - centre)
+    return shrunk
+
+
+def _matrix(columns: Sequence[int], pairs: Sequence[Pair], found: Floats) -> Floats:
+    """Returns the correlation matrix: eigenvalues below 0 cut off, the diagonal brought back."""
+    place = {c: i for i, c in enumerate(columns)}
+    made = np.eye(len(columns))
+    for (u, v), r in zip(pairs, found, strict=True):
+        made[place[u], place[v]] = made[place[v], place[u]] = r
+    values, vectors = np.linalg.eigh(made)
+    cut = (vectors * np.maximum(values, 1e-9)) @ vectors.T
+    scale = np.sqrt(np.diag(cut))
+    matrix: Floats = cut / np.outer(scale, scale)
+    return matrix
+
+
+METHOD = Method(
+    name="gaussian",
+    title="means and covariances: a Gaussian behind the columns of each stratum",
+    paper="Li, Xiong and Jiang 2014 (DPCopula, EDBT)",
+    options=(),
+    max_strata=2_000,
+    max_cells=2_000_000,
+    arity=1,
+    fit=fit,
+    phases=phases,
+)

@@ -1,0 +1,1 @@
+"""Distributions that rows are drawn from."""

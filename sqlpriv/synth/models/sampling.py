@@ -1,0 +1,99 @@
+"""From a model to rows: down the tree, by rounded counts, shuffled inside parent cells.
+
+All of this is post-processing of released numbers: it needs no budget, and its randomness no
+secrecy. A column's counts under each parent level are rounded at random (unbiased, never more than
+one off), which is less noisy than drawing each row by itself. The rows of a parent level are
+shuffled before they are dealt out: dealt in order, the children of one parent would all start with
+their first levels in the same rows and be comonotone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sqlpriv.synth.models.tree_model import TreeModel
+
+Codes = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+def rounded(expected: Floats, totals: Codes, rng: np.random.Generator) -> Codes:
+    """Returns whole counts, shape (groups, levels), each row adding up to its total.
+
+    Systematic rounding: level j of a row scaled to its total T gets floor(C_j + u) -
+    floor(C_{j-1} + u) with C the running sum and u uniform, which has the scaled count for its
+    mean and is within one of it. A row without mass is spread evenly.
+    """
+    mass = expected.sum(axis=1, keepdims=True)
+    shares = np.where(mass > 0, expected / np.where(mass > 0, mass, 1.0), 1 / expected.shape[1])
+    running = np.cumsum(shares, axis=1) * totals[:, None]
+    running[:, -1] = totals
+    ends = np.floor(running + rng.random((len(totals), 1))).astype(np.int64)
+    ends[:, -1] = totals  # u < 1 leaves it there but for rounding
+    ends = np.maximum.accumulate(np.minimum(ends, totals[:, None]), axis=1)
+    return np.diff(ends, axis=1, prepend=0)
+
+
+def dealt(parents: Codes, expected: Floats, rng: np.random.Generator) -> Codes:
+    """Returns a level for each row, given the level of its parent.
+
+    Args:
+        parents: Shape (rows,): numbers of rows of `expected`.
+        expected: Shape (levels of the parent, levels): counts or shares.
+        rng: Any generator.
+    """
+    groups, levels = expected.shape
+    counts = rounded(expected, np.bincount(parents, minlength=groups), rng)
+    shuffled = rng.permutation(parents.size)
+    by_parent = shuffled[np.argsort(parents[shuffled], kind="stable")]
+    result = np.empty(parents.size, dtype=np.int64)
+    result[by_parent] = np.repeat(np.tile(np.arange(levels), groups), counts.ravel())
+    return result
+
+
+def draw(model: TreeModel, rows: int, rng: np.random.Generator) -> dict[int, Codes]:
+    """Returns the levels of every column of the model, shape (rows,) each."""
+    drawn: dict[int, Codes] = {}
+    for column in model.forest.order:
+        above = model.forest.parent[column]
+        table = model.tables[column]
+        if above is None:
+            drawn[column] = dealt(np.zeros(rows, dtype=np.int64), table[None, :], rng)
+        else:
+            drawn[column] = dealt(drawn[above], table, rng)
+    return drawn
+
+
+def strata_rows(
+    totals: Sequence[float], rows: int, weights: Floats | None, rng: np.random.Generator
+) -> Codes:
+    """Returns how many rows to draw in each stratum; public weights are met as nearly as whole
+    numbers can, exactly where they come to whole numbers.
+
+    Args:
+        totals: The noised sizes of the strata; negative ones count as 0.
+        rows: How many in all.
+        weights: Shares of the strata, nonnegative and not all 0; None for shares by size.
+        rng: Any generator.
+    """
+    if weights is not None:
+        return apportioned(weights, rows)
+    sizes = np.maximum(np.asarray(totals, dtype=np.float64), 0.0)
+    counts: Codes = rounded(sizes[None, :], np.array([rows]), rng)[0]
+    return counts
+
+
+def apportioned(weights: Floats, rows: int) -> Codes:
+    """Returns whole numbers in proportion to weights that add up to `rows`, by largest remainders:
+    each is its share rounded down or up. Computed in exact fractions."""
+    exact = [Fraction(w) for w in np.asarray(weights, dtype=np.float64).tolist()]
+    shares = [rows * w / sum(exact) for w in exact]
+    counts = [int(share) for share in shares]
+    order = sorted(range(len(shares)), key=lambda i: (counts[i] - shares[i], i))
+    for i in order[: rows - sum(counts)]:
+        counts[i] += 1
+    return np.array(counts, dtype=np.int64)

@@ -1,0 +1,1 @@
+"""Files and Arrow arrays: what every layer may use."""

@@ -1,0 +1,84 @@
+"""ERROR(…) and report = true: intervals that hold what would be there without noise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from support.exact_people import engine, exact, noised, planned, rows
+
+from sqlpriv.answer.rows import answer
+from sqlpriv.errors import Refused
+
+ASK = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5{more})"
+
+
+def test_error_is_the_half_width_of_its_output() -> None:
+    connection = engine()
+    select = ASK.format(more="")
+    outputs = "sex, AVG(income) AS m, ERROR(AVG(income)) AS e, ERROR(2 * AVG(income) + 1) AS twice"
+    made = rows(connection, f"{select} {outputs} FROM people STRATIFY BY sex")
+    found = made.table.to_pylist()
+    assert [row["e"] for row in found] == pytest.approx(made.half_widths["m"])
+    assert [row["twice"] for row in found] == pytest.approx([2 * row["e"] for row in found])
+    assert "e" not in made.half_widths  # a half-width has none of its own
+    connection.close()
+
+
+def test_a_report_has_both_ends_of_every_uncertain_output() -> None:
+    connection = engine()
+    select = ASK.format(more=", report = true")
+    outputs = "sex, COUNT(*) AS n, ERROR(COUNT(*)) AS e, MEDIAN(income) AS m"
+    made = rows(connection, f"{select} {outputs} FROM people STRATIFY BY sex")
+    assert made.table.column_names == ["sex", "n", "n_lo", "n_hi", "e", "m", "m_lo", "m_hi"]
+    for row, half in zip(made.table.to_pylist(), made.half_widths["n"], strict=True):
+        assert (row["n_lo"], row["n_hi"]) == pytest.approx((row["n"] - half, row["n"] + half))
+        assert row["m_lo"] is None  # how far the ranks lie apart is private itself
+    connection.close()
+
+
+def test_an_end_that_is_not_defined_is_null() -> None:
+    connection = engine()
+    select = ASK.format(more=", report = true")
+    found = rows(connection, f"{select} sqrt(COUNT(*) - 599) AS r FROM people").table.to_pylist()
+    assert (found[0]["r"], found[0]["r_lo"]) == (1.0, None)
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT WITH DIFFERENTIAL_PRIVACY ERROR(sex), COUNT(*) FROM people GROUP BY sex",
+        "SELECT WITH DIFFERENTIAL_PRIVACY ERROR(COUNT(*), 2) FROM people",
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, report = 3) COUNT(*) FROM people",
+    ],
+)
+def test_what_has_no_error_is_refused(sql: str) -> None:
+    with pytest.raises(Refused, match=r"ERROR takes one aggregate|report is true or false"):
+        planned(sql)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", [1.0, 0.8, 1.25])
+def test_reported_intervals_cover(scale: float) -> None:
+    """300 answers of 3 cells; sigma is 5 for the count and 500 for the sum (of about 200 and 60,000
+    a cell). Coverage is 0.95 with a standard deviation of 0.0073 over 900 intervals: within 4 of
+    them, 0.921 to 0.979. Twins: noise 1.25 and 0.8 times as large covers 0.883 and 0.986."""
+    connection, rng = engine(), np.random.default_rng(7)
+    select = ASK.format(more=", report = true")
+    plan = planned(f"{select} race, COUNT(*) AS n, AVG(income) AS m FROM people GROUP BY race")
+    true = exact(connection, plan.measurements)
+    sigma = [5.0 if "Count" in type(m.query).__name__ else 500.0 for m in plan.measurements]
+    truth = answer(plan, true, None).table.to_pylist()
+    covered = {"n": 0, "m": 0}
+    for _ in range(300):
+        releases = noised(true, [s * scale for s in sigma], rng)
+        claimed = [
+            type(r)(r.id, r.query, r.values, s, r.price)
+            for r, s in zip(releases, sigma, strict=True)
+        ]
+        for right, row in zip(truth, answer(plan, claimed, None).table.to_pylist(), strict=True):
+            for name in covered:
+                covered[name] += row[f"{name}_lo"] <= right[name] <= row[f"{name}_hi"]
+    connection.close()
+    inside = [0.921 <= count / 900 <= 0.979 for count in covered.values()]
+    assert all(inside) if scale == 1.0 else not any(inside)

@@ -1,0 +1,160 @@
+"""Means by every estimator, from SQL to rows: what they cost, what they answer, what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sqlpriv.errors import Refused
+from sqlpriv.session.session import Result, Session
+
+# Two strata of 20,000: hours, and pay with a long (Pareto) tail: means of 11,663 and 23,325, the
+# largest 735,000, declared to lie below 50,000,000.
+PEOPLE = """
+CREATE TABLE people AS SELECT range AS id, (range % 2 + 1)::TINYINT AS sex,
+    (1000 * (range % 2 + 1) * pow(1 - (range // 2) / 20000.0, -0.4))::INTEGER * 7 AS pay,
+    (20 + range // 2 % 41)::TINYINT AS hours
+FROM range(40000);
+ALTER TABLE people ADD PRIMARY KEY (id);
+ALTER TABLE people ADD PRIVACY_KEY (id);
+ALTER TABLE people SET PU;
+ALTER TABLE people ALTER COLUMN sex SET PRIVACY DOMAIN IN (1, 2);
+ALTER TABLE people ALTER COLUMN pay SET PRIVACY DOMAIN BETWEEN (0, 50000000) NOT NULL;
+ALTER TABLE people ALTER COLUMN hours SET PRIVACY DOMAIN BETWEEN (0, 99) NOT NULL;
+ALTER TABLE people SET PRIVACY BUDGET (epsilon = 30{delta});
+"""
+OPTIONS = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5{})"
+
+
+def _session(folder: Path, delta: str) -> Session:
+    with Session(folder / "people.duckdb", role="owner", principal="olga") as owner:
+        owner.execute(PEOPLE.format(delta=delta))
+    return Session(folder / "people.duckdb", principal="ann")
+
+
+@pytest.fixture
+def analyst(tmp_path: Path) -> Iterator[Session]:
+    with _session(tmp_path, ", delta = 1e-9") as session:
+        yield session
+
+
+@pytest.fixture
+def pure(tmp_path: Path) -> Iterator[Session]:
+    with _session(tmp_path, "") as session:
+        yield session
+
+
+def _rows(result: Result) -> list[dict]:
+    assert result.table is not None
+    return result.table.to_pylist()
+
+
+def _truth(session: Session, what: str) -> list[float]:
+    with Session(session.vault, role="owner", principal="olga") as owner:
+        sql = f"SELECT {what} AS x FROM people GROUP BY GROUPING SETS ((sex), ()) ORDER BY sex"
+        return [row["x"] for row in _rows(owner.execute(sql))]
+
+
+FORMS = [
+    ("AVG(hours USING gaussian)", "", 0.5),
+    ("AVG(hours USING coinpress)", ", coinpress_steps = 3", 0.5),
+    ("AVG(hours USING coinpress)", ", coinpress_steps = 2, coinpress_sigma = 12", 0.5),
+    ("AVG(pay USING quantile)", "", 4000.0),
+    ("AVG(pay)", ", population_share = 0.5", 4000.0),
+    ("AVG(hours)", ", population_share = auto", 0.5),
+]
+
+
+@pytest.mark.whole
+@pytest.mark.parametrize(("aggregate", "options", "margin"), FORMS)
+def test_it_costs_what_explain_said_and_comes_again_for_nothing(
+    analyst: Session, aggregate: str, options: str, margin: float
+) -> None:
+    """Margins: over 8 deviations of the noise; for the tail, 20 of its."""
+    sql = f"{OPTIONS.format(options)} sex, {aggregate} AS x FROM people STRATIFY BY sex"
+    explained = _rows(analyst.execute(f"EXPLAIN PRIVACY {sql}"))
+    total = next(row["rho"] for row in explained if row["measurement"] == "total")
+    first = analyst.execute(sql)
+    assert first.price is not None
+    assert first.price.value == total
+    plain = aggregate.split("(")[1].split()[0].rstrip(")")
+    for row, true in zip(_rows(first), _truth(analyst, f"AVG({plain})"), strict=True):
+        assert abs(row["x"] - true) < margin
+    again = analyst.execute(sql)
+    assert _rows(again) == _rows(first)
+    assert again.price is not None
+    assert again.price.nano == 0
+    explained = _rows(analyst.execute(f"EXPLAIN PRIVACY {sql}"))
+    assert next(row["rho"] for row in explained if row["measurement"] == "total") == 0
+
+
+def test_a_wide_interval_is_asked_in_rounds_and_a_narrow_one_is_not(analyst: Session) -> None:
+    sql = f"EXPLAIN PRIVACY {OPTIONS.format('')} sex, AVG(pay) AS p, AVG(hours) AS h FROM people"
+    found = [row["measurement"] for row in _rows(analyst.execute(f"{sql} STRATIFY BY sex"))]
+    assert found == ["count of rows", "centred sum over [0, 99]", "histogram of the range",
+                     "each cell's coarse histogram", "sum, clipped cell by cell", "output p",
+                     "output h", "total", "budget left after",
+                     "the same noise under pure epsilon"]  # fmt: skip
+
+
+def test_the_clipped_mean_is_nearer_than_the_plain_one(analyst: Session) -> None:
+    widths = {}
+    for using in ("gaussian", "quantile"):
+        sql = f"{OPTIONS.format('')} sex, AVG(pay USING {using}) AS x FROM people STRATIFY BY sex"
+        widths[using] = analyst.execute(sql).half_widths["x"]
+    for plain, clipped in zip(widths["gaussian"], widths["quantile"], strict=True):
+        assert plain is not None
+        assert clipped is not None
+        assert clipped < plain / 3
+
+
+@pytest.mark.whole
+def test_under_pure_epsilon_the_noise_is_laplaces(pure: Session) -> None:
+    sql = f"{OPTIONS.format('')} sex, AVG(hours USING laplace) AS h, AVG(pay) AS p FROM people"
+    sql = sql.replace("sex, ", "")
+    mechanisms = {row["mechanism"] for row in _rows(pure.execute(f"EXPLAIN PRIVACY {sql}"))}
+    assert mechanisms == {"discrete Laplace", None}
+    (row,) = _rows(pure.execute(sql))
+    assert abs(row["h"] - 40) < 0.5
+
+
+def test_the_population_agrees_with_its_strata_and_is_told_to_cost_less(analyst: Session) -> None:
+    sql = "sex, COUNT(*) AS n, SUM(hours) AS s, AVG(hours) AS h FROM people STRATIFY BY sex"
+    told = analyst.execute(f"EXPLAIN PRIVACY {OPTIONS.format('')} {sql}").message
+    assert told.startswith("stratifying costs the population's figures ×1.41 in noise and gives")
+    assert "h ±" in told
+    assert "population_share = 0.66 would make it ×1.1" in told
+    shared = OPTIONS.format(", population_share = 0.66")
+    told = analyst.execute(f"EXPLAIN PRIVACY {shared} {sql}").message
+    assert told.startswith("stratifying costs the population's figures ×1.10 in noise and gives")
+    first, second, whole = _rows(analyst.execute(f"{shared} {sql}"))
+    assert first["n"] + second["n"] == whole["n"]
+    assert first["s"] + second["s"] == pytest.approx(whole["s"])
+    mean = (first["n"] * first["h"] + second["n"] * second["h"]) / whole["n"]
+    assert mean == pytest.approx(whole["h"], abs=1e-4)  # shares before counts are rounded
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("{} AVG(hours USING laplace)", "has gaussian noise: write USING gaussian"),
+        ("{} AVG(hours USING median)", "AVG has no estimator median"),
+        ("{} SUM(hours USING gaussian)", "SUM has no estimator gaussian"),
+        ("{} AVG(hours + AVG(pay USING quantile))", "cannot hold another"),
+    ],
+)
+def test_other_estimators_are_refused(analyst: Session, what: str, message: str) -> None:
+    with pytest.raises(Refused, match=message):
+        analyst.execute(what.format(OPTIONS.format("")) + " FROM people")
+
+
+@pytest.mark.parametrize(
+    "option",
+    ["population_share = 1", "population_share = least", "coinpress_steps = 0",
+     "coinpress_steps = 2.5", "coinpress_sigma = 0", "coinpress_sigma = 'x'", "population = 0.5"],
+)  # fmt: skip
+def test_options_out_of_range_are_refused(analyst: Session, option: str) -> None:
+    with pytest.raises(Refused, match="option"):
+        analyst.execute(f"{OPTIONS.format(', ' + option)} AVG(hours) FROM people")

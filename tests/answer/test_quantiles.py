@@ -1,0 +1,118 @@
+"""Which of two methods finds a quantile, and what EXPLAIN says of it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from support.exact_people import BUDGET, PURE, engine, exact, planned, rows
+
+from sqlpriv.answer.quantiles import best
+from sqlpriv.answer.rows import answer
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.proof.noise import chooser
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import NANO, Budget, Epsilon, Rho
+from sqlpriv.plan.aggregates.quantile_method import choosing, noisy
+from sqlpriv.plan.aggregates.rewrites import Recipe
+
+ASK = "SELECT WITH DIFFERENTIAL_PRIVACY"
+
+
+def asked(sql: str, budget: Budget = BUDGET) -> list[type]:
+    return [type(m.query) for m in planned(f"{ASK} {sql}", budget).measurements]
+
+
+def levels(k: int, rank: tuple[int, int] | None = (1, 2)) -> a.Level:
+    return a.Level(a.Scan("people"), a.Key(a.Col("age"), tuple(range(k))), rank)
+
+
+def test_many_levels_are_chosen_from_and_few_are_counted() -> None:
+    for price in (Rho(NANO), Epsilon(NANO)):
+        few, many = levels(3), levels(4000)
+        assert noisy(few, price) < choosing(few, price)
+        assert choosing(many, price) < noisy(many, price)
+    assert asked("MEDIAN(income) FROM people") == [a.Level]
+    assert asked("MEDIAN(race) FROM people") == [a.Count]
+
+
+def test_quantiles_of_one_column_share_a_histogram_once_that_is_better() -> None:
+    assert asked("MEDIAN(age) FROM people") == [a.Level]
+    five = ", ".join(f"QUANTILE(age, 0.{i})" for i in (1, 3, 5, 7, 9))
+    assert asked(f"{five} FROM people") == [a.Count]
+    assert asked(f"{five} FROM people", PURE) == [a.Count]
+
+
+def test_strata_and_the_population_are_chosen_side_by_side() -> None:
+    sql = f"{ASK} MEDIAN(income) FROM people STRATIFY BY sex"
+    found = [m.query for m in planned(sql).measurements]
+    assert [len(q.strata) for q in found] == [1, 0]
+    assert asked("MEDIAN(income) FROM people STRATIFY BY sex WEIGHTS FROM shares") == [a.Count]
+
+
+@pytest.mark.parametrize("kind", [Rho, Epsilon])
+def test_the_predicted_error_of_rank_covers(kind: type[Rho] | type[Epsilon]) -> None:
+    """The worst case: one level is right, and all others lie just beyond the bound. 400 choices
+    miss at most as often as 5 % allows, with 4 standard deviations: 38. Twin: at half the bound
+    they miss more often than that."""
+    k, price = 1000, kind(NANO // 10)
+    bound = choosing(levels(k), price) / (math.sqrt(0.1) if kind is Rho else 0.1)
+    pick = chooser(1, price)
+
+    def missed(rows: float) -> int:
+        scores = [0] + [-math.ceil(2 * rows)] * (k - 1)  # of a median: twice the rows
+        return sum(pick(scores) != 0 for _ in range(400))
+
+    assert missed(bound) <= 38
+    assert missed(bound / 2) > 38
+
+
+def test_best_is_the_level_that_holds_the_rank() -> None:
+    counts = np.array([[5.0, 0.0, 4.0, 1.0], [0.0, 0.0, 0.0, 9.0]])
+    for rank, expected in (((1, 2), [0, 3]), ((9, 10), [2, 3]), (None, [0, 3])):
+        recipe = Recipe("level", None, rank=rank)
+        assert best(recipe, counts).tolist() == expected
+
+
+def test_weights_bring_the_strata_to_their_shares() -> None:
+    """All F are 10 years old here, all M as they are; the population is F alone, then M alone."""
+    age = "CASE WHEN sex = 'F' THEN 10 ELSE age END"
+    sql = f"{ASK} MEDIAN({age}) AS m FROM people STRATIFY BY sex WEIGHTS FROM shares"
+    connection = engine()
+    found = planned(sql)
+    for stratum, weights in enumerate(([1.0, 0.0], [0.0, 1.0])):
+        shares = pa.table({"sex": ["F", "M"], "weight": weights})
+        made = answer(found, exact(connection, found.measurements), shares).table.to_pylist()
+        assert abs(made[2]["m"] - made[stratum]["m"]) <= 1
+        assert abs(made[2]["m"] - made[1 - stratum]["m"]) > 30
+    connection.close()
+
+
+def test_width_bucket_is_a_key_of_known_values() -> None:
+    connection = engine()
+    sql = f"{ASK} width_bucket(age, 20, 60, 4) AS b, COUNT(*) AS n FROM people GROUP BY b"
+    found = rows(connection, sql).table.to_pylist()
+    plain = """SELECT CASE WHEN age < 20 THEN 0 WHEN age >= 60 THEN 5 ELSE 1 + (age - 20) // 10 END
+        AS b, COUNT(*) AS n FROM people GROUP BY b ORDER BY b"""
+    assert [(r["b"], r["n"]) for r in found] == connection.execute(plain).fetchall()
+    connection.close()
+    for wrong in ("60, 20, 4", "20, 60, 0", "20, 60, age", "20, 60"):
+        with pytest.raises(Refused, match="width_bucket takes"):
+            planned(f"{ASK} width_bucket(age, {wrong}) AS b, COUNT(*) FROM people GROUP BY b")
+
+
+def test_quantiles_of_dates_are_dates() -> None:
+    """One of 2,028 grid cells of 18 days, each told by the day in its middle."""
+    connection = engine()
+    sql = "SELECT MEDIAN(born) AS m, MIN(born) AS low, MAX(born) AS high FROM people"
+    found = rows(connection, sql.replace("SELECT", "SELECT WITH DIFFERENTIAL_PRIVACY", 1)).table
+    (row,) = found.to_pylist()
+    ranks = ", ".join(f"quantile_disc(born, {q})" for q in (0.5, 0.01, 0.99))
+    exact = connection.execute(f"SELECT {ranks} FROM people").fetchone()
+    assert exact is not None
+    for ours, theirs in zip(row.values(), exact, strict=True):
+        assert isinstance(ours, dt.date)
+        assert abs((ours - theirs).days) <= 18

@@ -1,0 +1,174 @@
+"""What README and the examples show is what happens: every command and block in them is run."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+from support.places import ROOT
+
+README = (ROOT / "README.md").read_text()
+DATA = ROOT.parent / "shared" / "data" / "acs2018_ny_income.parquet"
+SMALLER = " --rows 3000"
+"""The demo is run on fewer people than README shows, to be done in time."""
+
+needs_data = pytest.mark.skipif(
+    not DATA.exists(), reason="the census rows lie in ../shared/data, which is not here"
+)
+
+
+def blocks(language):
+    """Returns the fenced blocks of README in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+
+
+def commands():
+    """Returns (command, the lines that README shows below it) for every `$ ` in README."""
+    parts = (re.split(r"^\$ ", block, flags=re.MULTILINE)[1:] for block in blocks("console"))
+    return [parted(part.replace("\\\n", "").splitlines()) for block in parts for part in block]
+
+
+def parted(lines):
+    """Parts a command, over as many lines as its quotes need, from the output below it."""
+    for count in range(1, len(lines) + 1):
+        command = "\n".join(lines[:count])
+        if command.count('"') % 2 == 0:
+            return command, lines[count:]
+    raise AssertionError(f"a quote is open in README: {lines[0]}")
+
+
+def shape(line):
+    """A line without what noise, the clock and the size of the demo change."""
+    line = re.sub(r"-?\b\d[\d.,]*(e-?\d+)?|NULL", "#", line)
+    line = line.replace("±#", "")  # a mean of nobody is NULL and has no half-width
+    return re.sub(r"[─━]+", "─", " ".join(line.split()))
+
+
+def run(command, cwd, stdin=""):
+    words = shlex.split(command.replace("sqlpriv demo", "sqlpriv demo" + SMALLER))
+    assert words[0] == "sqlpriv", f"README shows a command that this test cannot run: {command}"
+    return subprocess.run(
+        [sys.executable, "-m", *words], cwd=cwd, input=stdin, capture_output=True, text=True,
+    )  # fmt: skip
+
+
+def agree(shown, found):
+    """Tells whether the lines found have the shape of those shown; `…` stands for any lines."""
+
+    def text(lines):
+        return [f"{line}\n" for line in map(shape, lines) if line]
+
+    parts = (r"(?:[^\n]*\n)*?" if line == "…\n" else re.escape(line) for line in text(shown))
+    return re.fullmatch("".join(parts), "".join(text(found))) is not None
+
+
+@pytest.mark.whole
+def test_the_tour_of_readme(tmp_path):
+    done = commands()
+    assert len(done) >= 4
+    for command, shown in done:
+        ran = run(command, tmp_path)
+        refused = any(line.startswith("Refused: ") for line in shown)
+        assert ran.returncode == int(refused), (command, ran.stderr)
+        found = (ran.stdout + ran.stderr).splitlines()
+        assert agree(shown, found), (command, "\n".join(found))
+    for program in blocks("python"):
+        ran = subprocess.run(
+            [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True,
+            text=True,
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stderr
+    for text in blocks("sql"):
+        ran = run("sqlpriv query sqlpriv-demo/people.duckdb --role owner", tmp_path, stdin=text)
+        assert ran.returncode == 0, (text, ran.stderr)
+
+
+def test_shapes_forgive_noise_and_nothing_else():
+    assert agree(["n  ±", "───", " 12.5 ±3", "…"], ["n ±", "─", "-3 ±1.25", "more", "and more"])
+    assert not agree(["n  ±"], ["m  ±"])
+    assert not agree(["1 row"], ["1 row", "another"])
+
+
+def test_the_two_commands_and_the_four_verbs_are_there():
+    assert "pip install . && sqlpriv demo" in README
+    assert 'pip install ".[test]" && pytest' in README
+    for verb in ("check", "test", "slow", "mutants"):
+        script = ROOT / "tests" / "verbs" / verb
+        assert f"tests/verbs/{verb}" in README
+        assert os.access(script, os.X_OK)
+        subprocess.run(["bash", "-n", str(script)], check=True)
+    ci = (ROOT / ".ci" / "run").read_text()
+    assert 'pip install --quiet --disable-pip-version-check ".[test]"\npytest\n' in ci
+
+
+def test_files_that_readme_names_exist():
+    for name in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / name).exists(), name
+
+
+@pytest.mark.whole
+def test_the_quickstart_runs():
+    ran = example("quickstart.py")
+    assert "again: epsilon 0.000" in ran
+
+
+def test_the_dbapi_example_runs():
+    shown = example("dbapi.py")
+    assert "loaded 12000 visits" in shown
+    assert "('n', 'BIGINT')" in shown
+    assert 'the column "patient" is neither a key' in shown
+
+
+@pytest.mark.whole
+def test_the_tour_of_the_shell_runs(tmp_path):
+    assert run("sqlpriv demo", tmp_path).returncode == 0
+    tour = ROOT / "examples" / "shell_tour.sql"
+    assert f"sqlpriv-demo/people.duckdb -f examples/{tour.name}" in README
+    ran = run(f"sqlpriv shell sqlpriv-demo/people.duckdb -f '{tour}'", tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ran.stdout.count("answered before, no charge") == 1
+    assert "| SEX | n | hours |" in ran.stdout
+    assert "Method: mst" in ran.stdout
+
+
+@needs_data
+@pytest.mark.whole
+def test_the_census_example_runs(tmp_path):
+    shown = example("ny_census.py", str(tmp_path))
+    assert "synthetic rows" in shown
+    assert (tmp_path / "ny.release.duckdb").exists()
+
+
+@needs_data
+@pytest.mark.whole
+def test_the_census_example_runs_from_its_files(tmp_path):
+    vault = tmp_path / "ny.duckdb"
+    for arguments in (["--role", "owner", "-f", "examples/ny_census_vault.sql"],
+                      ["-f", "examples/ny_census.sql"]):  # fmt: skip
+        ran = subprocess.run(
+            [sys.executable, "-m", "sqlpriv", "query", str(vault), *arguments],
+            cwd=ROOT, capture_output=True, text=True,
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stderr
+    assert "above_50k" in ran.stdout
+
+
+@pytest.mark.whole
+def test_the_client_example_asks_with_both_clients():
+    pytest.importorskip("google.protobuf")
+    shown = example("flight_client.py")
+    assert "everybody: " in shown
+    assert "neither a key nor in an aggregate" in shown
+    pytest.importorskip("adbc_driver_flightsql")
+    assert "'principal': 'ada', 'epsilon_left': 0.5" in shown
+
+
+def example(name, *arguments):
+    ran = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / name), *arguments], cwd=ROOT, capture_output=True,
+        text=True,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout

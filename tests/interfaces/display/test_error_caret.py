@@ -1,0 +1,58 @@
+"""Errors say what is wrong, show where, and end in something to type."""
+
+import pytest
+
+from sqlpriv import errors
+from sqlpriv.interfaces.display.error_caret import LINE, explained
+
+SQL = "SELECT sex,\n\tjob FROM people"
+
+
+def test_the_caret_stands_under_the_place():
+    error = errors.Refused("job has no domain", hint="SET PRIVACY DOMAIN", line=2, column=2)
+    assert explained(error, SQL).splitlines() == [
+        "Refused: job has no domain",
+        "  2 │ \tjob FROM people",
+        "    │ \t^",
+        "Hint: SET PRIVACY DOMAIN",
+    ]
+
+
+def test_the_line_is_that_of_the_file():
+    error = errors.Refused("no", line=1, column=8)
+    assert "  41 │ SELECT sex," in explained(error, SQL, first_line=41)
+
+
+@pytest.mark.parametrize(("line", "column"), [(0, 0), (3, 1), (1, 0)])
+def test_no_caret_where_the_place_is_not_known(line, column):
+    assert "│" not in explained(errors.Refused("no", line=line, column=column), SQL)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.BudgetExhausted("costs 0.5 but 0.2 is left; nothing was read"),
+        errors.PermissionDenied("only the owner may do that"),
+        errors.VaultBusy("held by another process"),
+        errors.ReadFailed("the engine failed"),
+        errors.DeclarationError("there is no such column"),
+        errors.Refused("SELECT * shows rows"),
+    ],
+)
+def test_every_common_error_names_a_next_step(error):
+    title, *_, last = explained(error).splitlines()
+    assert last.startswith("Hint: ")
+    assert "Error" not in title.split(":")[0]
+
+
+def test_titles_are_words():
+    assert explained(errors.BudgetExhausted("x")).startswith("Budget exhausted: x")
+
+
+@pytest.mark.parametrize("column", [1, 40, 150, 299, 300])
+def test_a_long_line_is_shown_around_its_place(column):
+    text = "".join(chr(ord("a") + i % 26) for i in range(300))
+    error = errors.Refused("no", line=1, column=column)
+    _, shown, caret, *_ = explained(error, text).splitlines()
+    assert len(shown) <= LINE + 8
+    assert shown[caret.index("^")] == text[column - 1]

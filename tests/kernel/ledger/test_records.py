@@ -1,0 +1,466 @@
+"""The ledger forgets nothing, sells nothing twice and guesses at nothing."""
+
+from __future__ import annotations
+
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sqlpriv.errors import BudgetExhausted, DeclarationError, LedgerError, OperationalError
+from sqlpriv.kernel.ledger import file as ledger_file
+from sqlpriv.kernel.ledger.records import EVERYBODY, Booking, Ledger, Sealed
+from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho
+from sqlpriv.kernel.terms.contract import UNDECLARED
+
+TABLES = (
+    "declaration", "budget", "snapshot", "fact", "statement", "charge", "seal", "replay",
+    "login",
+)  # fmt: skip
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "people of ? & #.ledger"  # a name that a URI must quote
+
+
+@pytest.fixture
+def ledger(path: Path) -> Iterator[Ledger]:
+    with closing(Ledger(path)) as made:
+        made.set_budget(Budget("People", Rho(1000), 1e-9), "owner")
+        yield made
+
+
+def pay(ledger: Ledger, nano: int, unit_table: str = "people") -> int:
+    return ledger.charge(ledger.begin_statement("ann", "SELECT 1"), unit_table, Rho(nano))
+
+
+def sealed(ledger: Ledger, snapshot_id: int, query: str, price: Price) -> int:
+    statement = ledger.begin_statement("ann", "SELECT 1")
+    charge = ledger.charge(statement, "people", price)
+    answer = Sealed(query, price, 2.5, query.encode())
+    return ledger.seal(charge, statement, snapshot_id, [answer])[0].id
+
+
+def python(script: str, *args: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", script, *map(str, args)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
+
+
+# --- what is stored ---
+
+
+def test_what_was_written_is_read_back(ledger: Ledger, path: Path) -> None:
+    domains = {"é": {"labels": [None, 1.5], "required": False}}
+    ledger.declare("People", "owner", key="id", bound=[2, 1])
+    ledger.declare("other", "owner", public=True)
+    last = ledger.declare("people", "owner", domains=domains)
+    with closing(Ledger(path)) as again:
+        people = {**UNDECLARED, "key": "id", "bound": [2, 1], "domains": domains}
+        other = {**UNDECLARED, "public": True}
+        assert again.declared() == (last, {"people": people, "other": other})
+        with again.begin() as db:
+            rows = db.execute("SELECT principal, at FROM declaration").fetchall()
+        assert all(who == "owner" and at.endswith("+00:00") for who, at in rows)
+        account = again.account("PEOPLE")
+        assert account is not None
+        assert account.budget == Budget("people", Rho(1000), 1e-9)
+        assert again.account("other") is None
+
+
+def test_the_file_is_its_owners_alone_and_durable(ledger: Ledger, path: Path) -> None:
+    pay(ledger, 1)
+    for file in (path, path.with_name(path.name + "-wal")):
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    with ledger.begin() as db:
+        assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert db.execute("PRAGMA synchronous").fetchone() == (2,)
+    assert not list(path.parent.glob(".*"))  # the draft is gone
+
+
+def test_every_table_is_append_only(ledger: Ledger, path: Path) -> None:
+    ledger.declare("people", "owner", key="id")
+    snapshot = ledger.snapshot("f")
+    ledger.record_facts(snapshot.id, {})
+    seal = sealed(ledger, snapshot.id, "q", Rho(1))
+    ledger.replay(ledger.begin_statement("ann", "again"), [seal])
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        ledger_file.insert(db, "login", principal="o", name="a", role="owner", salt=b"", hash=b"")
+        found = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        assert {name for (name,) in found} == set(TABLES)
+        for table in TABLES:
+            before = db.execute(f"SELECT * FROM {table}").fetchall()
+            assert before
+            for sql in (
+                f"UPDATE {table} SET at = 'never'",
+                f"DELETE FROM {table}",
+                f"REPLACE INTO {table} SELECT * FROM {table}",
+            ):
+                with pytest.raises(sqlite3.IntegrityError, match="append-only"):
+                    db.execute(sql)
+            assert db.execute(f"SELECT * FROM {table}").fetchall() == before
+
+
+# --- budget and charges ---
+
+
+def test_the_last_nano_is_sold_and_no_more(ledger: Ledger) -> None:
+    pay(ledger, 600)
+    with pytest.raises(BudgetExhausted) as refusal:
+        pay(ledger, 401)
+    assert str(refusal.value).startswith("costs rho = 0.000000401 (epsilon = ")
+    assert "but rho = 0.0000004 (epsilon = " in str(refusal.value)
+    assert str(refusal.value).endswith("at delta = 1e-09) is left; nothing was read")
+    pay(ledger, 400)
+    with pytest.raises(BudgetExhausted):
+        pay(ledger, 1)
+    assert (ledger.account("People").spent, ledger.account("people").left) == (Rho(1000), Rho(0))
+    assert ledger.account("PEOPLE").charges == 2
+
+
+def test_a_budget_is_replaced_and_what_was_spent_stays(ledger: Ledger) -> None:
+    pay(ledger, 600)
+    ledger.set_budget(Budget("people", Rho(500), 1e-9), "owner")
+    assert (ledger.account("people").spent, ledger.account("people").left) == (Rho(600), Rho(0))
+    with pytest.raises(BudgetExhausted):
+        pay(ledger, 1)
+    ledger.set_budget(Budget("people", Rho(700), 1e-6), "owner")
+    assert ledger.account("people").left == Rho(100)
+
+
+def test_each_unit_table_has_its_own_budget(ledger: Ledger) -> None:
+    ledger.set_budget(Budget("firms", Epsilon(50), 0.0), "owner")
+    ledger.charge(ledger.begin_statement("ann", ""), "firms", Epsilon(30))
+    assert (ledger.account("firms").left, ledger.account("people").left) == (Epsilon(20), Rho(1000))
+    with pytest.raises(
+        BudgetExhausted, match=r"costs epsilon = 0\.000000021 but epsilon = 0\.0000"
+    ):
+        ledger.charge(ledger.begin_statement("ann", ""), "firms", Epsilon(21))
+    assert ledger.account("nowhere") is None
+    with pytest.raises(DeclarationError, match="no PRIVACY BUDGET"):
+        pay(ledger, 1, "nowhere")
+
+
+def test_the_kind_is_kept_once_it_was_drawn_on(ledger: Ledger) -> None:
+    pure, zcdp = Budget("people", Epsilon(1000), 0.0), Budget("people", Rho(1000), 1e-9)
+    ledger.set_budget(pure, "owner")
+    ledger.set_budget(zcdp, "owner")
+    pay(ledger, 1)
+    with pytest.raises(DeclarationError, match="stays of the kind zcdp"):
+        ledger.set_budget(pure, "owner")
+    assert ledger.account("people").budget == zcdp
+
+
+@pytest.mark.parametrize("price", [Epsilon(1), Rho(0)])
+def test_prices_of_the_wrong_kind_or_of_nothing_are_refused(ledger: Ledger, price: Price) -> None:
+    with pytest.raises(LedgerError, match="cannot be charged"):
+        ledger.charge(ledger.begin_statement("ann", ""), "people", price)
+    assert ledger.account("people").charges == 0
+
+
+def test_a_ceiling_binds_its_principal_and_the_budget_everybody(ledger: Ledger) -> None:
+    def buy(who: str, nano: int) -> None:
+        ledger.charge(ledger.begin_statement(who, "SELECT 1"), "people", Rho(nano))
+
+    ledger.set_budget(Budget("people", Rho(300), 1e-9), "owner", "team_a")
+    assert ledger.holders("People") == ["", "team_a"]
+    buy("team_a", 200)
+    with pytest.raises(BudgetExhausted, match="is left to team_a; nothing was read"):
+        buy("team_a", 101)
+    buy("ann", 600)  # has no ceiling of her own
+    team, table = ledger.account("people", "team_a"), ledger.account("people")
+    assert (team.spent, team.left, team.charges) == (Rho(200), Rho(100), 1)
+    assert (table.spent, table.left, table.charges) == (Rho(800), Rho(200), 2)
+    buy("ann", 150)
+    with pytest.raises(BudgetExhausted, match="is left; nothing was read"):
+        buy("team_a", 60)  # within the ceiling, not within the budget
+    ledger.set_budget(Budget("people", Rho(100), 1e-9), "owner", "team_a")
+    assert ledger.account("people", "team_a").left == Rho(0)
+    assert ledger.account("people", "ann") is None
+
+
+def test_a_ceiling_is_of_the_budgets_kind(ledger: Ledger) -> None:
+    pure = Budget("people", Epsilon(9), 0.0)
+    with pytest.raises(DeclarationError, match="no PRIVACY BUDGET yet"):
+        ledger.set_budget(Budget("firms", Rho(9), 1e-9), "owner", "team_a")
+    ledger.set_budget(pure, "owner")
+    ledger.set_budget(pure, "owner", "team_a")
+    with pytest.raises(DeclarationError, match="stays of the kind pure"):
+        ledger.set_budget(Budget("people", Rho(9), 1e-9), "owner", "team_a")
+    with pytest.raises(DeclarationError, match="ceilings are of one kind: it stays of the kind"):
+        ledger.set_budget(Budget("people", Rho(9), 1e-9), "owner")
+
+
+def version_1(path: Path) -> None:
+    """A ledger as the first version made it, with one charge of 600 nano."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.executescript(ledger_file.SCHEMAS[0])
+        db.execute("PRAGMA journal_mode = WAL")
+        when = ("2026-01-01T00:00:00.000+00:00",)
+        db.execute("INSERT INTO budget VALUES (1, ?, 'o', 'people', 'zcdp', 1000, 1e-9)", when)
+        db.execute("INSERT INTO statement VALUES (1, ?, 'ann', 'SELECT 1')", when)
+        db.execute("INSERT INTO charge VALUES (1, ?, 1, 'people', 'zcdp', 600)", when)
+
+
+def test_a_ledger_of_the_first_version_is_brought_up(tmp_path: Path) -> None:
+    """Its records mean what they did: the charge is every unit's, in every later snapshot."""
+    version_1(tmp_path / "l")
+    with closing(Ledger(tmp_path / "l")) as old:
+        at = Booking(old.snapshot("a").id, {"race": [1]})
+        for where in (EVERYBODY, at):
+            account = old.account("people", at=where)
+            assert (account.budget.total, account.spent) == (Rho(1000), Rho(600))
+        with pytest.raises(BudgetExhausted):
+            old.charge(old.begin_statement("ann", ""), "people", Rho(401), at=at)
+    with closing(Ledger(tmp_path / "l")) as again:
+        assert again.account("people").charges == 1
+
+
+def test_processes_that_bring_up_one_ledger_all_open_it(tmp_path: Path) -> None:
+    script = (
+        "import sys; from sqlpriv.kernel.ledger.records import Ledger\n"
+        "sys.stdin.read(); print(Ledger(sys.argv[1]).account('people').spent.nano)"
+    )
+    version_1(tmp_path / "l")
+    openers = [python(script, tmp_path / "l") for _ in range(4)]
+    assert [child.communicate(timeout=60)[0] for child in openers] == ["600\n"] * 4
+
+
+def test_a_tampered_ledger_of_the_first_version_is_refused(tmp_path: Path) -> None:
+    version_1(tmp_path / "l")
+    with closing(sqlite3.connect(tmp_path / "l")) as db:
+        db.execute("DROP TRIGGER charge_delete")
+    with pytest.raises(LedgerError, match="guards are not as made"):
+        Ledger(tmp_path / "l")
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(1, 400), max_size=12), st.integers(1, 1200))
+def test_spending_follows_the_model(
+    tmp_path_factory: pytest.TempPathFactory, prices: list[int], total: int
+) -> None:
+    left = total
+    with closing(Ledger(tmp_path_factory.mktemp("model") / "l")) as ledger:
+        ledger.set_budget(Budget("people", Rho(total), 1e-9), "owner")
+        for price in prices:
+            try:
+                pay(ledger, price)
+                left -= price
+                assert left >= 0
+            except BudgetExhausted:
+                assert price > left
+            assert ledger.account("people").left == Rho(left)
+            assert ledger.account("people").spent == Rho(total - left)
+
+
+# --- snapshots, seals, replays ---
+
+
+def test_a_snapshot_lasts_as_long_as_its_fingerprint(ledger: Ledger) -> None:
+    a = ledger.snapshot("a")
+    assert ledger.snapshot("a") == a
+    assert a.facts is None
+    assert 0 <= a.hash_key < 2**64
+    ledger.record_facts(a.id, {"bounded": False})
+    ledger.record_facts(a.id, {"bounded": True})
+    assert ledger.snapshot("a").facts == {"bounded": True}
+    b = ledger.snapshot("b")
+    assert (b.id > a.id, b.hash_key != a.hash_key, b.facts) == (True, True, None)
+    assert ledger.snapshot("a").id > b.id  # the same data again is a new snapshot all the same
+
+
+def test_replay_finds_the_dearest_seal_that_covers_the_price(ledger: Ledger) -> None:
+    here, there = ledger.snapshot("a").id, ledger.snapshot("b").id
+    cheap = sealed(ledger, here, "q", Rho(10))
+    dear = sealed(ledger, here, "q", Rho(30))
+    sealed(ledger, here, "q", Rho(20))
+    sealed(ledger, here, "other", Rho(40))
+    sealed(ledger, there, "q", Rho(50))
+    for asked in (1, 10, 30):
+        found = ledger.find_seal(here, "q", Rho(asked))
+        assert found == Sealed("q", Rho(30), 2.5, b"q", dear)
+    assert ledger.find_seal(here, "q", Rho(31)) is None
+    assert ledger.find_seal(here, "unknown", Rho(1)) is None
+    assert ledger.find_seal(here, "q", Epsilon(1)) is None
+    spent = ledger.account("people").spent
+    ledger.replay(ledger.begin_statement("bob", "again"), [dear, cheap])
+    ledger.replay(ledger.begin_statement("bob", "again"), [dear])
+    assert ledger.account("people").spent == spent
+    rows = ledger.releases()
+    assert [row["replays"] for row in rows] == [1, 2, 0, 0, 0]
+    expected = {"id": dear, "principal": "ann", "statement": "SELECT 1", "unit_table": "people"}
+    assert expected.items() <= rows[1].items()
+    assert (rows[1]["kind"], rows[1]["nano"]) == ("zcdp", 30)
+
+
+def test_seals_are_stored_all_or_none_under_a_real_charge(ledger: Ledger) -> None:
+    snapshot, statement = ledger.snapshot("a").id, ledger.begin_statement("ann", "s")
+    charge = ledger.charge(statement, "people", Rho(9))
+    answers = [Sealed(q, Rho(3), 1.0, b"") for q in "xyz"]
+    assert len(set(ledger.seal(charge, statement, snapshot, answers))) == 3
+    with pytest.raises(LedgerError):
+        ledger.seal(charge, statement, snapshot, [answers[0], Sealed("w", Rho(0), 1.0, b"")])
+    with pytest.raises(LedgerError):
+        ledger.seal(charge + 99, statement, snapshot, answers)
+    assert len(ledger.releases()) == 3
+
+
+# --- damage and the unknown ---
+
+
+def test_unknown_records_are_refused(ledger: Ledger, path: Path) -> None:
+    with pytest.raises(LedgerError, match="no such field"):
+        ledger.declare("people", "owner", wish="more")
+    with closing(sqlite3.connect(path)) as db, db:
+        columns, values = "at, principal, subject, kind, body", "'', '', 'people', 'wish', '{}'"
+        db.execute(f"INSERT INTO declaration ({columns}) VALUES ({values})")
+    with pytest.raises(LedgerError, match="unknown kind"):
+        ledger.declared()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "PRAGMA user_version = 4",
+        "PRAGMA user_version = 0",
+        "DROP TRIGGER charge_delete",
+        "CREATE TABLE extra (x)",
+        "DROP TABLE replay",
+    ],
+)
+def test_a_file_of_another_make_is_refused(ledger: Ledger, path: Path, change: str) -> None:
+    ledger.close()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute(change)
+    with pytest.raises(LedgerError):
+        Ledger(path)
+
+
+@pytest.mark.parametrize("damage", ["empty", "text", "half", "zeros"])
+def test_a_damaged_file_is_refused(ledger: Ledger, path: Path, damage: str) -> None:
+    for _ in range(50):
+        ledger.declare("people", "owner", key="c" * 4000)
+    ledger.close()
+    whole = path.read_bytes()
+    half = len(whole) // 2
+    bad = {"empty": b"", "text": b"people" * 999, "half": whole[:half]}
+    path.write_bytes(bad.get(damage, whole[:8192] + bytes(len(whole) - 8192)))
+    with pytest.raises(LedgerError):
+        Ledger(path)
+
+
+@pytest.mark.usefixtures("ledger")
+def test_what_cannot_be_done_now_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(OperationalError, match="cannot be made"):
+        Ledger(path.parent / "no such folder" / "people.ledger")
+    monkeypatch.setattr(ledger_file, "BUSY_SECONDS", 0.05)
+    with closing(Ledger(path)) as hasty, closing(sqlite3.connect(path)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert hasty.account("people").left == Rho(1000)  # readers do not wait for a writer
+        with pytest.raises(OperationalError, match="SQLITE_BUSY"):
+            pay(hasty, 1)
+        other.rollback()
+        pay(hasty, 1)
+
+
+# --- processes and threads ---
+
+RACE = """
+import sys
+from sqlpriv.errors import BudgetExhausted
+from sqlpriv.kernel.terms.budget import Budget, Rho
+from sqlpriv.kernel.ledger.records import Ledger
+ledger = Ledger(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+sold = 0
+try:
+    while True:
+        ledger.charge(ledger.begin_statement("racer", ""), "people", Rho(int(sys.argv[2])))
+        sold += 1
+except BudgetExhausted:
+    print(sold, flush=True)
+ledger.close()
+"""
+
+
+def test_eight_processes_race_for_the_last_of_the_budget(ledger: Ledger, path: Path) -> None:
+    """1000 nano in slices of 23: exactly 43 are sold, whoever gets them."""
+    racers = [python(RACE, path, 23) for _ in range(8)]
+    assert [r.stdout and r.stdout.readline() for r in racers] == ["ready\n"] * 8
+    for racer in racers:
+        assert racer.stdin
+        racer.stdin.write("\n")
+        racer.stdin.flush()
+    sold = [int(racer.communicate(timeout=60)[0]) for racer in racers]
+    assert sum(sold) == 43
+    assert ledger.account("people").charges == 43
+    assert ledger.account("people").left == Rho(1000 - 43 * 23)
+
+
+def test_threads_share_a_ledger(ledger: Ledger) -> None:
+    def buy() -> None:
+        for _ in range(20):
+            try:
+                pay(ledger, 23)
+            except BudgetExhausted:
+                return
+
+    threads = [threading.Thread(target=buy) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert ledger.account("people").charges == 43
+
+
+KILL = """
+import os, signal, sys
+from sqlpriv.kernel.ledger import records as module
+from sqlpriv.kernel.terms.budget import Rho
+ledger = module.Ledger(sys.argv[1])
+statement = ledger.begin_statement("ann", "")
+if sys.argv[2] == "before":
+    insert = module.insert
+    def dying(*args, **row):
+        insert(*args, **row)
+        os.kill(os.getpid(), signal.SIGKILL)
+    module.insert = dying
+ledger.charge(statement, "people", Rho(7))
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize(("when", "spent"), [("before", 0), ("after", 7)])
+def test_a_charge_stands_from_the_moment_it_returns(
+    ledger: Ledger, path: Path, when: str, spent: int
+) -> None:
+    child = python(KILL, path, when)
+    child.communicate(timeout=60)
+    assert child.returncode == -9
+    assert ledger.account("people").spent == Rho(spent)
+    with closing(Ledger(path)) as again:
+        assert again.account("people").spent == Rho(spent)
+        pay(again, 1)  # the dead process left no lock behind
+
+
+def test_two_processes_make_one_ledger(tmp_path: Path) -> None:
+    script = (
+        "import sys; from sqlpriv.kernel.ledger.records import Ledger\n"
+        "Ledger(sys.argv[1]).declare('t', 'o', key='id')"
+    )
+    makers = [python(script, tmp_path / "l") for _ in range(4)]
+    for maker in makers:
+        maker.communicate(timeout=60)
+    assert [maker.returncode for maker in makers] == [0] * 4
+    with closing(Ledger(tmp_path / "l")) as ledger:
+        assert ledger.declared() == (4, {"t": {**UNDECLARED, "key": "id"}})
+        assert ledger.account("t") is None

@@ -1,0 +1,157 @@
+"""A statement's columns, told without running it; and plain SQL stopped from another thread."""
+
+import threading
+import time
+
+import pyarrow as pa
+import pytest
+
+import sqlpriv
+from sqlpriv.kernel.reader import Reader
+from sqlpriv.session.session import Session
+
+SETUP = """
+CREATE TABLE people (id BIGINT UNIQUE, sex INTEGER, born DATE, income DOUBLE);
+INSERT INTO people SELECT i, i % 2 + 1, DATE '1980-01-01' + (i % 900)::INTEGER, i % 100
+FROM range(500) r(i);
+CREATE TABLE shares (sex INTEGER, weight DOUBLE);
+INSERT INTO shares VALUES (1, 0.4), (2, 0.6);
+ALTER TABLE people ADD PRIVACY_KEY (id);
+ALTER TABLE people SET PU;
+ALTER TABLE people ALTER COLUMN sex SET PRIVACY DOMAIN IN (1, 2);
+ALTER TABLE people ALTER COLUMN income SET PRIVACY DOMAIN BETWEEN (0, 100);
+ALTER TABLE people SET PRIVACY BUDGET (epsilon = 3, delta = 1e-9);
+ALTER TABLE shares SET PUBLIC;
+"""
+PRICED = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1)"
+
+
+@pytest.fixture(scope="module")
+def vault(tmp_path_factory):
+    path = tmp_path_factory.mktemp("describe") / "people.duckdb"
+    with sqlpriv.connect(path, role="owner") as owner:
+        owner.execute(SETUP)
+        owner.execute(
+            "CREATE SYNTHETIC TABLE made AS SELECT sex, income FROM people USING independent"
+            " OPTIONS (epsilon = 0.5)"
+        )
+    return path
+
+
+@pytest.fixture
+def analyst(vault):
+    with Session(vault, principal="ada") as session:
+        yield session
+
+
+def spent(session):
+    return session.budgets(), session.execute("SHOW PRIVACY RELEASES").table
+
+
+@pytest.mark.parametrize(
+    ("sql", "parameters"),
+    [
+        (f"{PRICED} sex, COUNT(*) AS n, AVG(income) AS a FROM people STRATIFY BY sex", None),
+        (f"{PRICED} sex::VARCHAR, COUNT(*) n, COUNT(*) AS n FROM people GROUP BY sex", None),
+        (f"{PRICED} COUNT(*) / 2, AVG(income)::DECIMAL(9, 2) FROM people WHERE sex = ?", [1]),
+        ("SET privacy_epsilon = 0.1; SELECT COUNT(*) > 3 AS many FROM people", None),
+        (
+            f"WITH w AS ({PRICED} sex, AVG(income) AS a FROM people GROUP BY sex) "
+            "SELECT sex, weight * a AS part FROM w JOIN shares USING (sex)",
+            None,
+        ),
+        (
+            f"{PRICED} COUNT(*) AS n FROM people WHERE income > (SELECT AVG(income) FROM people)",
+            None,
+        ),
+        (f"{PRICED} COUNT(*) * (SELECT max(weight) FROM shares) AS n FROM people", None),
+        ("SELECT 1 AS a, 2.5 AS a, sex FROM made WHERE sex = $sex", {"sex": 1}),
+        ("SELECT *, weight::DECIMAL(4, 1) FROM shares -- and a comment", None),
+        ("FROM made", None),
+        ("WITH x AS (SELECT sex FROM made) SELECT * FROM x, shares", None),
+        ("VALUES (1, 'a')", None),
+        ("SUMMARIZE made", None),
+        ("DESCRIBE people", None),
+        ("DESCRIBE made", None),
+        ("EXPLAIN SELECT sex FROM made", None),
+        (f"EXPLAIN PRIVACY {PRICED} COUNT(*) FROM people", None),
+        ("SHOW PRIVACY BUDGET", None),
+        ("SHOW PRIVACY TABLES", None),
+    ],
+)
+def test_the_columns_told_are_those_that_come(analyst, monkeypatch, sql, parameters):
+    before = spent(analyst)
+    with monkeypatch.context() as patched:
+        patched.setattr(Reader, "cells", None)  # whoever reads a private row fails
+        told = analyst.describe(sql, parameters)
+    assert spent(analyst) == before
+    assert analyst.settings == {}
+    assert len(told) > 0
+    assert told == analyst.execute(sql, parameters).table.schema
+
+
+def test_a_statement_without_rows_has_no_columns_and_takes_no_effect(vault):
+    with Session(vault, role="owner") as owner:
+        for sql in ("", "SET privacy_epsilon = 1", "CREATE TABLE t (a INTEGER)", "DROP TABLE made"):
+            assert owner.describe(sql) == pa.schema([])
+        assert owner.settings == {}
+        assert "t" not in owner.catalog().tables
+        assert "made" in owner.catalog().released
+
+
+def test_an_owner_is_told_the_columns_of_plain_sql_on_the_vault(vault):
+    with Session(vault, role="owner") as owner:
+        sql = "SELECT born, income AS x, income AS x FROM people"
+        assert owner.describe(sql) == owner.execute(sql).table.schema
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind", "words"),
+    [
+        (f"{PRICED} income FROM people", sqlpriv.Refused, "neither a key"),
+        ("SELECT COUNT(*) FROM people", sqlpriv.Refused, "no price"),
+        ("SELECT nothing FROM made", sqlpriv.ProgrammingError, "nothing"),
+        ("SELECT * FROM nowhere", sqlpriv.Refused, "nowhere"),
+    ],
+)
+def test_what_would_be_refused_is_refused(analyst, sql, kind, words):
+    with pytest.raises(kind, match=words):
+        analyst.describe(sql)
+
+
+def test_plain_sql_is_interrupted_from_another_thread(analyst):
+    endless = "SELECT SUM(sin(a.income + b.income + c.income + d.income)) "
+    endless += "FROM made a, made b, made c, made d"
+    failed = []
+
+    def ask():
+        try:
+            analyst.execute(endless)
+        except sqlpriv.Error as error:
+            failed.append(error)
+
+    asking = threading.Thread(target=ask, daemon=True)
+    asking.start()
+    until = time.monotonic() + 30
+    while asking.is_alive() and time.monotonic() < until:
+        analyst.interrupt()
+        asking.join(0.05)
+    assert not asking.is_alive()
+    assert "nterrupt" in str(failed[0])
+    assert analyst.execute("SELECT 1 AS a").table.to_pylist() == [{"a": 1}]
+
+
+def test_an_owner_without_files_reaches_none(vault, tmp_path):
+    outside = tmp_path / "outside.csv"
+    outside.write_text("a\n1\n")
+    with Session(vault, role="owner", files=False) as owner:
+        owner.execute("CREATE TABLE inside AS SELECT 7 AS a; DROP TABLE inside")
+        for sql in (
+            f"SELECT * FROM read_csv('{outside}')",
+            f"COPY shares TO '{tmp_path}/shares.csv'",
+            f"ATTACH '{tmp_path}/other.duckdb' AS other",
+            "SET enable_external_access = true",
+        ):
+            with pytest.raises(sqlpriv.ProgrammingError, match=r"disabled|locked|Cannot"):
+                owner.execute(sql)
+    assert [path.name for path in tmp_path.iterdir()] == ["outside.csv"]

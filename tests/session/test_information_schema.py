@@ -1,0 +1,149 @@
+"""Asking what tables there are: for everybody the same, exact, free, and never with a row."""
+
+import pytest
+
+import sqlpriv
+from sqlpriv.session.commands import information_schema
+
+VAULT = """
+CREATE TABLE customer (c_custkey BIGINT PRIMARY KEY, name VARCHAR UNIQUE, "odd name" DECIMAL(9,2));
+CREATE TABLE orders (
+    o_orderkey BIGINT NOT NULL UNIQUE, o_custkey BIGINT, state ENUM('open', 'done'), tags VARCHAR[]
+);
+CREATE TABLE nation (n_name VARCHAR);
+INSERT INTO customer VALUES (1, 'Kaufmann', 1.5), (2, 'Meier', NULL);
+INSERT INTO orders VALUES (1, 1, 'open', ['a']), (2, 1, 'done', NULL), (3, 2, 'done', NULL);
+ALTER TABLE customer ADD PRIVACY_KEY (c_custkey);
+ALTER TABLE customer SET PU;
+ALTER TABLE customer SET PRIVACY BUDGET (epsilon = 2, delta = 1e-9);
+ALTER TABLE orders ADD PRIVACY_LINK (o_custkey) REFERENCES customer(c_custkey);
+ALTER TABLE orders SET PRIVACY BOUND (rows_per_unit = 5);
+ALTER TABLE orders ALTER COLUMN state SET PRIVACY DOMAIN IN ('open', 'it''s');
+ALTER TABLE nation SET PUBLIC;
+CREATE SYNTHETIC TABLE made AS SELECT state FROM orders USING independent OPTIONS (epsilon = 1);
+"""
+
+
+@pytest.fixture(scope="module")
+def vault(tmp_path_factory):
+    path = tmp_path_factory.mktemp("catalog") / "shop.duckdb"
+    with sqlpriv.connect(path, role="owner") as owner:
+        owner.execute(VAULT)
+    return path
+
+
+@pytest.fixture(params=["analyst", "owner"])
+def connection(vault, request):
+    with sqlpriv.connect(vault, role=request.param) as connection:
+        yield connection
+
+
+def test_tables_of_the_vault_and_released_ones(connection):
+    found = connection.execute(
+        "SELECT database_name, table_name, estimated_size, has_primary_key FROM duckdb_tables()"
+        " WHERE database_name = 'vault' ORDER BY ALL"
+    )
+    assert found.fetchall() == [
+        ("vault", "customer", 0, True), ("vault", "nation", 0, False), ("vault", "orders", 0, True)
+    ]  # fmt: skip
+    found = connection.execute(
+        "SELECT database_name, schema_name, table_name, comment FROM duckdb_tables()"
+        " WHERE database_name != 'vault'"
+    )
+    ((database, schema, table, comment),) = found.fetchall()
+    assert (database, schema, table) == ("release", "main", "made")
+    assert comment.startswith("Synthetic rows")
+    assert found.result.price is None
+
+
+def test_columns_have_the_types_and_declarations_of_the_vault(connection):
+    found = connection.execute(
+        "SELECT column_name, data_type, is_nullable, comment FROM duckdb_columns()"
+        " WHERE table_name IN (?, 'orders') AND NOT internal ORDER BY table_name, column_index",
+        ["customer"],
+    )
+    assert found.fetchall() == [
+        ("c_custkey", "BIGINT", False, "privacy key"),
+        ("name", "VARCHAR", True, None),
+        ("odd name", "DECIMAL(9,2)", True, None),
+        ("o_orderkey", "BIGINT", False, None),
+        ("o_custkey", "BIGINT", True, "link to customer.c_custkey"),
+        ("state", "VARCHAR", True, "privacy domain IN ('open', 'it''s')"),
+        ("tags", "VARCHAR[]", True, None),
+    ]
+
+
+def test_keys_and_links_are_constraints(connection):
+    found = connection.execute(
+        "SELECT table_name, constraint_type, constraint_column_names, referenced_table"
+        " FROM duckdb_constraints() WHERE constraint_type != 'NOT NULL' ORDER BY ALL"
+    )
+    assert found.fetchall() == [
+        ("customer", "PRIMARY KEY", ["c_custkey"], None),
+        ("customer", "UNIQUE", ["name"], None),
+        ("orders", "FOREIGN KEY", ["o_custkey"], "customer"),
+        ("orders", "PRIMARY KEY", ["o_orderkey"], None),
+    ]
+
+
+def test_comments_say_whom_a_table_protects(connection):
+    rows = connection.execute(
+        "SELECT table_name, comment FROM duckdb_tables() WHERE database_name = 'vault' ORDER BY 1"
+    )
+    assert dict(rows.fetchall()) == {
+        "customer": "private: protects each c_custkey of customer;"
+        " rows_per_unit = 1, groups_per_unit = 1",
+        "nation": "public",
+        "orders": "private: protects each o_custkey of customer;"
+        " rows_per_unit = 5, groups_per_unit = 1",
+    }
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM duckdb_tables() AS t, orders",
+        "SELECT (SELECT count(*) FROM orders) FROM duckdb_tables()",
+        "WITH c AS (FROM orders) SELECT * FROM c, duckdb_tables()",
+        "SELECT * FROM duckdb_tables() UNION ALL BY NAME SELECT * FROM customer",
+        "SELECT * FROM duckdb_tables(), duckdb_settings()",
+        "SELECT * FROM duckdb_tables(), read_csv('/etc/hosts')",
+        "SELECT * FROM duckdb_functions()",
+    ],
+)
+def test_nothing_else_comes_with_it(vault, sql):
+    with sqlpriv.connect(vault) as analyst, pytest.raises(sqlpriv.Refused):
+        analyst.execute(sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["SELECT nonsense FROM duckdb_tables()", "SELECT getenv('HOME') FROM duckdb_tables()",
+     "SELECT content FROM duckdb_tables(), (SELECT 1) AS t"],
+)  # fmt: skip
+def test_errors_are_the_engines_own(connection, sql):
+    with pytest.raises(sqlpriv.ProgrammingError):
+        connection.execute(sql)
+
+
+def test_asking_charges_nothing(connection):
+    before = connection.session.budgets()
+    for function in sorted(information_schema.FUNCTIONS):
+        connection.execute(f"SELECT * FROM {function}").fetchall()
+    assert connection.session.budgets() == before
+
+
+def test_a_vault_without_tables_and_without_releases(tmp_path):
+    with sqlpriv.connect(tmp_path / "new.duckdb", role="owner") as owner:
+        assert owner.execute("FROM duckdb_tables()").fetchall() == []
+        assert owner.execute("FROM duckdb_constraints()").fetchall() == []
+        assert owner.execute("FROM duckdb_columns() WHERE NOT internal").fetchall() == []
+
+
+@pytest.mark.parametrize(
+    ("tables", "answer"),
+    [((), False), (("duckdb_tables()",), True), (("duckdb_tables()", "people"), False),
+     (("duckdb_tables",), False)],
+)  # fmt: skip
+def test_which_queries_are_about_the_schema(tables, answer):
+    assert information_schema.asks_only_this(tables) is answer

@@ -1,0 +1,1 @@
+"""What tests of several rooms share: vaults, tables, sessions, servers."""

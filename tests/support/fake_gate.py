@@ -1,0 +1,180 @@
+"""An allowance over a table of numpy columns, with the kernel's prices and none of its machinery.
+
+It knows each row's value in each column, evaluates the few expressions that synthesizers use, adds
+rounded Gaussian (or Laplace) noise and counts what it is paid, to the nano.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sqlpriv.errors import BudgetExhausted
+from sqlpriv.kernel.proof.sensitivity import Candidate, check_candidates, joint_price
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Price, Rho
+from sqlpriv.kernel.terms.contract import PrivacyUnit, TableContract
+from sqlpriv.kernel.terms.release import Measurement, Release
+
+
+@dataclass
+class FakeGate:
+    """See the module. `exact=True` leaves the noise out: a test's own engine may."""
+
+    columns: Mapping[str, Sequence[Any]]
+    contract: TableContract
+    limit: Price
+    exact: bool = False
+    seed: int = 0
+    spent: int = 0
+    asked: list[Measurement] = field(default_factory=list)
+    choices: list[tuple[int, ...]] = field(default_factory=list)
+    _levels: dict[a.Key, np.ndarray] = field(default_factory=dict)
+    _sealed: int = 0
+    _losses: dict[object, list[int]] = field(default_factory=dict)
+    _inside: dict[a.Relation, np.ndarray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng(self.seed)
+        self.unit = self.contract.unit or PrivacyUnit("people", "id")
+
+    @property
+    def left(self) -> Price:
+        return type(self.limit)(self.limit.nano - self.spent)
+
+    def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
+        self._charge(measurements)
+        self.asked.extend(measurements)
+        return tuple(self._noised(m) for m in measurements)
+
+    def choose(
+        self, candidates: Sequence[Candidate], price: Price, allowed: np.ndarray
+    ) -> tuple[int, ...]:
+        check_candidates(candidates, allowed)
+        self._charge([Measurement(candidates[0].query, price)])
+        epsilon = math.sqrt(8 * price.value) if isinstance(price, Rho) else price.value
+        counts = [self._counts(c.query) for c in candidates]
+        apart = [
+            c.weight * (np.abs(n - c.estimate).reshape(len(n), -1).sum(axis=1) - _penalty(c))
+            for n, c in zip(counts, candidates, strict=True)
+        ]
+        noise = np.zeros(1) if self.exact else self.rng.gumbel(size=allowed.shape)
+        most = max(c.weight for c in candidates)
+        scores = np.where(allowed, np.array(apart).T * epsilon / (2 * most) + noise, -np.inf)
+        self.choices.append(tuple(int(i) for i in scores.argmax(axis=1)))
+        return self.choices[-1]
+
+    def _next(self) -> int:
+        self._sealed += 1
+        return self._sealed
+
+    def _charge(self, asked: Sequence[Measurement]) -> None:
+        joint, self._losses = joint_price(asked, self.contract, self._losses)
+        if joint.nano > self.limit.nano:
+            raise BudgetExhausted("the fake gate is asked for more than its limit")
+        self.spent = joint.nano
+
+    def _noised(self, measurement: Measurement) -> Release:
+        query, price = measurement.query, measurement.price
+        counts = self._sums(query) if isinstance(query, a.Sum) else self._counts(query)
+        reach = (query.upper - query.lower) / 2 if isinstance(query, a.Sum) else 1.0
+        pure = not isinstance(price, Rho)
+        sigma = math.sqrt(2) / price.value if pure else 1 / math.sqrt(2 * price.value)
+        sigma *= reach
+        if self.exact:
+            sigma, noise = 1e-6, np.zeros(counts.shape)
+        elif pure:
+            noise = self.rng.laplace(0, reach / price.value, counts.shape)
+        else:
+            noise = self.rng.normal(0, sigma, counts.shape)
+        noise = noise if isinstance(query, a.Sum) else np.rint(noise)
+        return Release(self._next(), measurement.query, counts + noise, sigma, price)
+
+    def _sums(self, query: a.Sum) -> np.ndarray:
+        added = np.array([0.0 if v is None else v for v in self._value(query.of)])
+        middle = (query.lower + query.upper) / 2
+        clamped = np.clip(added, query.lower, query.upper) - middle
+        return self._counts(a.Count(query.source, query.strata, query.keys), clamped)
+
+    def _counts(self, query: a.Count, weights: np.ndarray | None = None) -> np.ndarray:
+        dims = (*query.strata, *query.keys)
+        shape = tuple(len(key.values) for key in dims)
+        inside = self._rows(query.source)
+        codes = [self._codes(key) for key in dims]
+        for code in codes:
+            inside = inside & (code >= 0)
+        flat = (
+            np.ravel_multi_index([c[inside] for c in codes], shape) if dims else inside[inside] * 0
+        )
+        added = None if weights is None else weights[inside]
+        counts = np.bincount(flat, added, minlength=math.prod(shape)).astype(np.float64)
+        dense = counts.reshape(a.strata_count(query), *(len(key.values) for key in query.keys))
+        return dense[list(a.measured_strata(query))]
+
+    def _rows(self, relation: a.Relation) -> np.ndarray:
+        if relation not in self._inside:
+            self._inside[relation] = self._kept(relation)
+        return self._inside[relation]
+
+    def _kept(self, relation: a.Relation) -> np.ndarray:
+        if isinstance(relation, a.Scan):
+            return np.ones(len(next(iter(self.columns.values()))), dtype=bool)
+        assert isinstance(relation, a.Where)
+        return self._rows(relation.source) & np.array(self._value(relation.predicate), dtype=bool)
+
+    def _codes(self, key: a.Key) -> np.ndarray:
+        if key not in self._levels:
+            number = {value: i for i, value in enumerate(key.values)}
+            values = self._value(key.expr)
+            domain = self.contract.column(getattr(key.expr, "name", ""))
+            if domain is not None and hasattr(domain.domain, "lower"):
+                low, high = domain.domain.lower, domain.domain.upper
+                values = [None if v is None else min(max(v, low), high) for v in values]
+            self._levels[key] = np.array([number.get(v, -1) for v in values], dtype=np.int64)
+        return self._levels[key]
+
+    def _value(self, expr: a.Expr) -> list[Any]:
+        match expr:
+            case a.Col(name):
+                return list(self.columns[name])
+            case a.Bin(arg, edges):
+                return [None if v is None else sum(e <= v for e in edges) for v in self._value(arg)]
+            case a.In(arg, values):
+                return [None if v is None else v in values for v in self._value(arg)]
+            case a.Call("is null", (arg,)):
+                return [v is None for v in self._value(arg)]
+            case a.Call("not", (arg,)):
+                return [None if v is None else not v for v in self._value(arg)]
+            case a.Call("and", args):
+                return [all(vs) for vs in zip(*map(self._value, args), strict=True)]
+            case a.Call("or", args):
+                return [any(vs) for vs in zip(*map(self._value, args), strict=True)]
+            case a.Lit(value):
+                return [value] * len(next(iter(self.columns.values())))
+            case a.Case(whens, otherwise):
+                tests = [(self._value(p), self._value(e)) for p, e in whens]
+                found = self._value(otherwise)
+                for test, then in reversed(tests):
+                    found = [t if p else f for p, t, f in zip(test, then, found, strict=True)]
+                return found
+            case a.Call("integer", (arg,)):
+                return self._value(arg)
+            case a.Call("coalesce", args):
+                columns = zip(*map(self._value, args), strict=True)
+                return [next((v for v in row if v is not None), None) for row in columns]
+            case a.Call("+" | "-" | "*" | "<" as op, (left, right)):
+                apply = {"+": operator.add, "-": operator.sub, "*": operator.mul, "<": operator.lt}
+                pairs = zip(self._value(left), self._value(right), strict=True)
+                return [None if None in pair else apply[op](*pair) for pair in pairs]
+            case a.Call("=", (left, a.Lit(value))):
+                return [v == value for v in self._value(left)]
+        raise AssertionError(f"the fake gate has no {type(expr).__name__}")
+
+
+def _penalty(candidate: Candidate) -> np.ndarray:
+    return np.zeros(1) if candidate.penalty is None else candidate.penalty

@@ -1,0 +1,125 @@
+"""Bins by noised quantiles, and values inside bins by their noised shape."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import pytest
+from support.fake_gate import FakeGate
+from support.synth_tables import contract
+
+from sqlpriv.kernel.terms.budget import Epsilon, Rho, rho_of
+from sqlpriv.kernel.terms.contract import Categories, Interval
+from sqlpriv.synth.domain import binning
+from sqlpriv.synth.domain.domain import discretise
+from sqlpriv.synth.synthesis import prepare, steps, synthesize
+
+TABLE = contract(
+    {
+        "pay": ("DOUBLE", Interval(0, 1_000_000, nullable=True)),
+        "age": ("INTEGER", Interval(0, 20_000)),
+        "day": ("DATE", Interval(dt.date(2000, 1, 1), dt.date(2009, 12, 31))),
+        "sex": ("VARCHAR", Categories(("m", "f"))),
+    }
+)
+COLUMNS = ("pay", "age", "day", "sex")
+
+
+def people(rows: int, seed: int = 0) -> dict[str, list]:
+    """Log-normal pay of median 30,000 with a tenth missing; ages at 18, 65 and between."""
+    rng = np.random.default_rng(seed)
+    pay = np.minimum(np.exp(rng.normal(np.log(30_000), 0.6, rows)), 1e6)
+    age = rng.choice([18, 65, 40, 19_999], rows, p=[0.5, 0.3, 0.1, 0.1])
+    day = [dt.date(2005, 1, 1) + dt.timedelta(days=int(d)) for d in rng.integers(0, 60, rows)]
+    return {
+        "pay": [None if i % 10 == 0 else float(v) for i, v in enumerate(pay)],
+        "age": age.tolist(), "day": day, "sex": ["m" if i % 3 else "f" for i in range(rows)],
+    }  # fmt: skip
+
+
+def made(price, by, method="independent", strata=(), rows=20_000, columns=COLUMNS, bins=8):
+    options = {"bins": bins, "binning": by}
+    job = prepare(TABLE, columns, strata, None, method, options, price)
+    gate = FakeGate(people(rows), TABLE, price)
+    out = synthesize(job, gate)
+    assert gate.spent == price.nano
+    return job, gate, out.table
+
+
+@pytest.mark.parametrize(("by", "near"), [("width", 0.15), ("quantile", 0.05)])
+def test_values_inside_bins_have_the_datas_quantiles(by, near):
+    """20,000 people, epsilon 1, 8 bins, of 125,000 where they are equally wide: drawn evenly in its
+    bin, the median of 30,000 would be above 60,000 (see the twin below)."""
+    _, _, table = made(rho_of(1.0, 1e-9), by)
+    drawn = np.array([v for v in table["pay"].to_pylist() if v is not None])
+    truth = np.array([v for v in people(20_000)["pay"] if v is not None])
+    for q in (0.25, 0.5, 0.75):
+        assert np.quantile(drawn, q) == pytest.approx(np.quantile(truth, q), rel=near)
+    assert table["pay"].null_count == pytest.approx(2_000, abs=200)
+    days = table["day"].to_pylist()
+    inside = sum(dt.date(2004, 12, 20) <= d <= dt.date(2005, 3, 12) for d in days)
+    assert inside > 0.9 * len(days)
+
+
+def test_without_the_shape_the_median_would_be_off():
+    """The twin: the same bins, their insides unknown."""
+    from sqlpriv.synth.domain.decode import decode
+
+    domain = discretise(TABLE, ("pay",), (), None, 8)
+    codes = np.zeros(4_000, dtype=np.int64)
+    drawn = decode(domain.attributes[0], codes, np.random.default_rng(0)).to_numpy()
+    assert np.median(drawn) > 60_000
+
+
+def test_quantile_bins_hold_about_as_many_people_and_have_the_declared_ends():
+    price = rho_of(1.0, 1e-9)
+    job, gate, _ = made(price, "quantile", columns=("pay",))
+    two = [m for m in gate.asked if m.query.keys]
+    bins = two[-1].query.keys[0]
+    counts = gate._counts(two[-1].query).ravel()[:8]
+    assert len(bins.values) == 9  # eight bins and NULL, whatever the data
+    assert counts == pytest.approx([20_000 * 0.9 / 8] * 8, rel=0.35)
+    assert len(bins.expr.edges) == 7
+    assert list(bins.expr.edges) == sorted(set(bins.expr.edges))
+    equal = prepare(TABLE, ("pay",), (), None, "independent", {"bins": 8}, price)
+    assert equal.domain.sizes == job.domain.sizes
+
+
+def test_heaps_do_not_make_bins_collide():
+    """Half of the ages are 18 and a tenth lie in the last part: ends still ascend, inside."""
+    _, gate, table = made(rho_of(2.0, 1e-9), "quantile", columns=("age",), bins=32)
+    edges = gate.asked[-1].query.keys[0].expr.edges
+    assert list(edges) == sorted(set(edges))
+    assert len(edges) == 31
+    ages = table["age"].to_numpy()
+    assert ages.min() >= 0
+    assert ages.max() <= 20_000
+    assert np.mean(ages < 100) == pytest.approx(0.9, abs=0.03)
+
+
+@pytest.mark.parametrize("price", [Rho(10**7 + 1), Rho(3_003), Epsilon(10**9 - 1)])
+@pytest.mark.parametrize("by", ["width", "quantile"])
+def test_it_costs_a_twentieth_and_is_told(price, by):
+    job, gate, _ = made(price, by, rows=50, strata=("sex",))
+    told = steps(job)
+    assert sum(step.price.nano for step in told) == price.nano
+    first = told[:3]
+    assert [s.name for s in first] == [f"inside the bins: {n}" for n in ("pay", "age", "day")]
+    assert sum(s.price.nano for s in first) == pytest.approx(price.nano / 20, abs=5)
+    known = [s.measurement for s in told if s.measurement is not None]
+    assert set(known) <= set(gate.asked)
+    assert len(known) == (6 if by == "width" else 3)  # quantile bins are not known beforehand
+
+
+def test_columns_of_values_cost_nothing_more():
+    job = prepare(TABLE, ("sex",), (), None, "independent", {}, Rho(10**6))
+    assert not job.fine()
+    assert job.parts == ((), Rho(10**6))
+    assert binning.binned(discretise(TABLE, ("sex", "age"), (), None, 30_000)) == ()
+
+
+def test_a_price_too_small_for_it_goes_to_the_method():
+    job, gate, _ = made(Rho(2_999), "quantile", rows=50)
+    assert not job.fine()
+    assert len(gate.asked) == 4

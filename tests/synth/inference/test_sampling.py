@@ -1,0 +1,93 @@
+"""Rows of a model: right counts, right conditionals, siblings independent given their parent."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2_contingency
+
+from sqlpriv.synth.models.sampling import dealt, draw, rounded, strata_rows
+from sqlpriv.synth.models.tree_model import TreeModel, rooted
+
+
+@given(st.lists(st.floats(0, 1e9), min_size=1, max_size=9), st.integers(0, 10**6), st.integers())
+@settings(max_examples=200)
+def test_rounding_is_within_one_and_keeps_the_total(expected, total, seed):
+    table = np.array([expected])
+    rng = np.random.default_rng(abs(seed))
+    counts = rounded(table, np.array([total]), rng)
+    mass = table.sum()
+    ideal = table / mass * total if mass > 0 else np.full(table.shape, total / table.size)
+    assert counts.sum() == total
+    assert (counts >= 0).all()
+    assert np.abs(counts - ideal).max() <= 1 + 1e-6 * total
+
+
+def test_rounding_is_unbiased():
+    """n = 4,000 roundings of 2.3, 0.25, 3.45: means within 4.5 standard errors (at most 0.5/sqrt n
+    = 0.0079 each); rounding to the nearest is 0.25 off and must fail."""
+    rng = np.random.default_rng(3)
+    table, totals = np.tile([2.3, 0.25, 3.45], (4_000, 1)), np.full(4_000, 6)
+    assert rounded(table, totals, rng).mean(axis=0) == pytest.approx([2.3, 0.25, 3.45], abs=0.036)
+    assert np.rint(table[0]) != pytest.approx([2.3, 0.25, 3.45], abs=0.036)
+
+
+def siblings(shuffle: bool) -> float:
+    """The p-value of dependence of two children given one parent, 6,000 rows in three levels."""
+    rng = np.random.default_rng(4)
+    parent = np.repeat(np.arange(3), 2_000)
+    table = np.tile([0.2, 0.3, 0.5], (3, 1))
+    children = []
+    for _ in range(2):
+        if shuffle:
+            children.append(dealt(parent, table, rng))
+        else:  # what a sampler without the shuffle does
+            counts = rounded(table, np.bincount(parent), rng)
+            children.append(np.repeat(np.tile(np.arange(3), 3), counts.ravel()))
+    least = 1.0
+    for level in range(3):
+        pair = np.zeros((3, 3))
+        np.add.at(pair, (children[0][parent == level], children[1][parent == level]), 1)
+        least = min(least, float(chi2_contingency(pair + 1e-9).pvalue))
+    return least
+
+
+def test_siblings_are_independent_given_their_parent():
+    """Chi-squared with 4 degrees of freedom in each of three cells of 2,000 rows; alpha 1e-4 each.
+    Comonotone siblings, which come of not shuffling, have p below 1e-100."""
+    assert siblings(shuffle=True) > 1e-4
+    assert siblings(shuffle=False) < 1e-100
+
+
+def test_the_rows_have_the_models_pairs():
+    """3,000 rows of a chain: every cell is within 1 of its parent's rounded share, so within 3."""
+    forest = rooted((0, 1, 2), ((0, 1), (1, 2)))
+    assert forest.order[0] == 1
+    tables = {
+        1: np.array([1000.0, 2000.0]),
+        0: np.array([[900.0, 100.0], [0.0, 2000.0]]),
+        2: np.array([[0.0, 500.0, 500.0], [1500.0, 0.0, 500.0]]),
+    }
+    drawn = draw(TreeModel(forest, tables, 3000.0), 3_000, np.random.default_rng(5))
+    for child in (0, 2):
+        pair = np.zeros(tables[child].shape)
+        np.add.at(pair, (drawn[1], drawn[child]), 1)
+        assert np.abs(pair - tables[child]).max() <= 3
+
+
+def test_no_rows_and_a_parent_level_without_mass():
+    assert dealt(np.zeros(0, dtype=np.int64), np.ones((2, 3)), np.random.default_rng()).size == 0
+    even = dealt(np.zeros(30, dtype=np.int64), np.zeros((1, 3)), np.random.default_rng())
+    assert np.bincount(even).tolist() == [10, 10, 10]
+
+
+def test_rows_of_the_strata():
+    rng = np.random.default_rng(6)
+    assert strata_rows([60.0, -9.0, 40.0], 91, None, rng).sum() == 91
+    assert strata_rows([60.0, -9.0, 40.0], 91, None, rng)[1] == 0
+    assert strata_rows([60.0, 0.0, 40.0], 10, None, rng).tolist() == [6, 0, 4]
+    weights = np.array([1.0, 3.0])
+    assert strata_rows([90.0, 10.0], 100, weights, rng).tolist() == [25, 75]
+    assert strata_rows([-5.0, -1.0], 0, None, rng).tolist() == [0, 0]

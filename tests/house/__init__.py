@@ -1,0 +1,1 @@
+"""The house itself: its shape, its words, its docs."""

@@ -26,6 +26,20 @@ It never quotes data: literals of the user's own statement are the only values t
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Place(Protocol):
+        """A place in a statement's text: line and column from 1, both 0 where it is unknown."""
+
+        @property
+        def line(self) -> int: ...
+
+        @property
+        def column(self) -> int: ...
+
 
 class Warning(Exception):  # PEP 249 fixes the name.
     """An important warning (PEP 249); sqlpriv raises none of its own."""
@@ -111,6 +125,22 @@ class Refused(ProgrammingError):
         where = f"line {line}, column {column}: " if line else ""
         advice = f"\nHint: {hint}" if hint else ""
         super().__init__(f"{where}{message}{advice}")
+
+    @classmethod
+    def at(cls, place: Place, message: str, hint: str | None = None) -> Self:
+        """Returns the refusal that points at a place in the statement.
+
+        Args:
+            place: Anything that has a line and a column.
+            message: What is wrong, in the user's own terms.
+            hint: What to write instead, or None.
+
+        >>> from types import SimpleNamespace
+        >>> print(Refused.at(SimpleNamespace(line=2, column=8), "there is no column x", "write y"))
+        line 2, column 8: there is no column x
+        Hint: write y
+        """
+        return cls(message, hint=hint, line=place.line, column=place.column)
 
 
 class PermissionDenied(Refused):

@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from sqlpriv.dialect import commands as cmd
 from sqlpriv.dialect import tree as t
-from sqlpriv.errors import DeclarationError, PermissionDenied
+from sqlpriv.errors import DeclarationError, PermissionDenied, Refused
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.sql.quoting import name
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.publish import publish
-from sqlpriv.session.access.context import Access, refused
+from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.owner_engine import outside
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands import information_schema, show
@@ -82,7 +82,9 @@ class Statements:
                 self.access.needs_owner("drop a synthetic table", statement.pos)
                 dropped = self.access.store.drop(statement.name)
                 if not dropped and not statement.if_exists:
-                    raise refused(f'there is no synthetic table "{statement.name}"', statement.pos)
+                    raise Refused.at(
+                        statement.pos, f'there is no synthetic table "{statement.name}"'
+                    )
                 return Result(message=f"dropped {statement.name}")
             case cmd.AlterPrivacy():
                 return self._alter(statement)
@@ -125,13 +127,13 @@ class Statements:
     def _synthetic(self, create: cmd.CreateSynthetic, report: Report) -> Result:
         contracts = self.access.contracts()
         if create.name.lower() in contracts:
-            raise refused(
-                f'"{create.name}" is a table of the vault', create.pos, "take another name"
+            raise Refused.at(
+                create.pos, f'"{create.name}" is a table of the vault', "take another name"
             )
         if not create.or_replace and create.name.lower() in self.access.released_names():
-            raise refused(
-                f'there is a table "{create.name}" already',
+            raise Refused.at(
                 create.pos,
+                f'there is a table "{create.name}" already',
                 "CREATE OR REPLACE SYNTHETIC TABLE …",
             )
         contract = self.access.private(create.select.table, create.pos, contracts)
@@ -176,10 +178,10 @@ class Statements:
                 said = (
                     f"{table} is no table of the vault: files and table functions are out of reach"
                 )
-                raise refused(said, t.Pos(), self.access.known())
+                raise Refused.at(t.Pos(), said, self.access.known())
             if contract is None and table.lower() not in released:
-                raise refused(
-                    f'there is no released or public table "{table}"', t.Pos(), self.access.known()
+                raise Refused.at(
+                    t.Pos(), f'there is no released or public table "{table}"', self.access.known()
                 )
             if contract is not None and not contract.public:
                 raise plain.refusal
@@ -191,7 +193,7 @@ class Statements:
         self.access.needs_owner("declare what protects a table", alter.pos)
         contract = self.access.contracts().get(alter.table.lower())
         if contract is None:
-            raise refused(f'there is no table "{alter.table}"', alter.pos, self.access.known())
+            raise Refused.at(alter.pos, f'there is no table "{alter.table}"', self.access.known())
         said = declare(self.access.kernel, alter.action, contract, self.access.principal)
         self.access.kernel.verify()
         return Result(message=said + self._left_out(alter.table, alter.action))
@@ -229,15 +231,15 @@ class Statements:
     def set(self, option: cmd.SetOption) -> Result:
         """Keeps a setting, or forgets it."""
         if option.name not in SETTINGS:
-            raise refused(
-                f"there is no setting {option.name}", option.pos, f"settings: {', '.join(SETTINGS)}"
+            raise Refused.at(
+                option.pos, f"there is no setting {option.name}", f"settings: {', '.join(SETTINGS)}"
             )
         if option.value is None:
             self.access.settings.pop(option.name, None)
             return Result(message=f"{option.name} is not set")
         value = option.value
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e6:
-            raise refused(f"{option.name} is a positive number", option.pos, "as in 0.5")
+            raise Refused.at(option.pos, f"{option.name} is a positive number", "as in 0.5")
         self.access.settings[option.name] = float(value)
         return Result(message=f"{option.name} = {value}")
 
@@ -260,7 +262,7 @@ class Statements:
         if wanted and not self.files:
             said = "this connection reaches no file but the vault"
             hint = "run it on the server's machine: sqlpriv shell VAULT --role owner"
-            raise PermissionDenied(said, hint=hint, line=pos.line, column=pos.column)
+            raise PermissionDenied.at(pos, said, hint)
 
     def _describe(self, describe: cmd.Describe) -> Result:
         contract = self.access.contracts().get(describe.table.lower())
@@ -268,7 +270,7 @@ class Statements:
             return Result(show.describe(contract))
         if describe.table.lower() in self.access.released_names():
             return Result(self.access.free({}, describe.text, None))
-        raise refused(f'there is no table "{describe.table}"', describe.pos, self.access.known())
+        raise Refused.at(describe.pos, f'there is no table "{describe.table}"', self.access.known())
 
 
 def _changed(said: pa.Table | None) -> int:

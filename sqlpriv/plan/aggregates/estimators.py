@@ -76,13 +76,13 @@ def options(given: Options, pos: Pos) -> Given:
     for name, value in given:
         if name not in _KNOWN:
             known = ", ".join(("epsilon", "rho", "max_relative_error", "report", *_KNOWN))
-            raise _refuse(pos, f"there is no option {name}", f"one of: {known}")
+            raise Refused.at(pos, f"there is no option {name}", f"one of: {known}")
         field, least, most, kind = _KNOWN[name]
         if (name, value) == ("population_share", "auto"):
             found["auto"] = True
             continue
         if isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most:
-            raise _refuse(pos, f"the option {name} is out of range", f"write {_EXAMPLES[name]}")
+            raise Refused.at(pos, f"the option {name} is out of range", f"write {_EXAMPLES[name]}")
         found[field] = value
     return Given(**found)
 
@@ -160,7 +160,3 @@ def half_interval(width: float, sigma: float | None, rank: float = UPPER_DECILE)
     """
     spread = (width / math.sqrt(12)) ** rank if sigma is None else sigma
     return min(RELIABLE * spread, width / 2 * (1 + 1 / math.sqrt(3)))
-
-
-def _refuse(pos: Pos, message: str, hint: str) -> Refused:
-    return Refused(message, hint=hint, line=pos.line, column=pos.column)

@@ -40,21 +40,21 @@ def statement_price(
     """
     paid = [option for option in options if option[0] in KNOWN_OPTIONS]
     if len(paid) > 1:
-        raise _refuse(pos, "a statement has one price", "write epsilon or rho, once")
+        raise Refused.at(pos, "a statement has one price", "write epsilon or rho, once")
     name, value = paid[0] if paid else ("epsilon", session_epsilon)
     if value is None:
-        raise _refuse(
+        raise Refused.at(
             pos,
             "this statement has no price",
             "write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1) …, "
             "or SET privacy_epsilon = 0.1 for the session",
         )
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise _refuse(pos, f"the option {name} is a number", f"write {name} = 0.1")
+        raise Refused.at(pos, f"the option {name} is a number", f"write {name} = 0.1")
     try:
         return _rho(value, budget, pos) if name == "rho" else price_of(budget, value)
     except DataError as error:
-        raise _refuse(pos, str(error), f"write {name} = 0.1") from None
+        raise Refused.at(pos, str(error), f"write {name} = 0.1") from None
 
 
 def price_of(budget: Budget, epsilon: float) -> Price:
@@ -68,12 +68,8 @@ def price_of(budget: Budget, epsilon: float) -> Price:
 
 def _rho(value: float, budget: Budget, pos: Pos) -> Price:
     if not isinstance(budget.total, Rho):
-        raise _refuse(pos, "this budget is of pure epsilon", "write epsilon = 0.1")
+        raise Refused.at(pos, "this budget is of pure epsilon", "write epsilon = 0.1")
     price = Rho.at_most(value)
     if price.nano == 0:
         raise DataError(f"rho = {value} is too small to buy anything")
     return price
-
-
-def _refuse(pos: Pos, message: str, hint: str) -> Refused:
-    return Refused(message, hint=hint, line=pos.line, column=pos.column)

@@ -60,17 +60,17 @@ class Access:
         contract = contracts.get(table.lower())
         free = "leave out STRATIFY BY and WITH DIFFERENTIAL_PRIVACY"
         if contract is None and table.lower() in self.released_names():
-            raise refused(f'"{table}" is released: plain SQL on it is free', pos, free)
+            raise Refused.at(pos, f'"{table}" is released: plain SQL on it is free', free)
         if contract is None:
             known = ", ".join(c.table for c in contracts.values()) or "none"
-            raise refused(f'there is no table "{table}"', pos, f"tables of this vault: {known}")
+            raise Refused.at(pos, f'there is no table "{table}"', f"tables of this vault: {known}")
         if contract.public:
-            raise refused(f'"{table}" is public: plain SQL on it is free', pos, free)
+            raise Refused.at(pos, f'"{table}" is public: plain SQL on it is free', free)
         if contract.unit is None:
             hint = f"the owner runs ALTER TABLE {table} ADD PRIVACY_KEY (…), then … SET PU"
             if contract.links:
                 hint = "the owner links it straight to the key of the unit's own table"
-            raise refused(f'nobody declared whom "{table}" protects', pos, hint)
+            raise Refused.at(pos, f'nobody declared whom "{table}" protects', hint)
         return contract
 
     def budget(self, contract: TableContract, pos: t.Pos) -> Budget:
@@ -82,9 +82,9 @@ class Access:
         unit = contract.unit.table if contract.unit else contract.table
         account = self.kernel.ledger.account(unit)
         if account is None:
-            raise refused(
-                f'no budget is declared for "{unit}"',
+            raise Refused.at(
                 pos,
+                f'no budget is declared for "{unit}"',
                 f"the owner runs ALTER TABLE {unit} SET PRIVACY BUDGET (epsilon = 3, delta = 1e-9)",
             )
         return account
@@ -114,7 +114,9 @@ class Access:
         public = [c.table for c in contracts.values() if c.public and c.table.lower() in named]
         if missing := named - self.released_names() - {p.lower() for p in public}:
             table = sorted(missing)[0]
-            raise refused(f'there is no released or public table "{table}"', t.Pos(), self.known())
+            raise Refused.at(
+                t.Pos(), f'there is no released or public table "{table}"', self.known()
+            )
         rows = self.public(public, contracts)
         return Result(self.free(rows, text, parameters))
 
@@ -146,7 +148,7 @@ class Access:
         found = {}
         for name in names:
             if (contract := contracts.get(name.lower())) is None:
-                raise refused(f'there is no public table "{name}"', t.Pos(), self.known())
+                raise Refused.at(t.Pos(), f'there is no public table "{name}"', self.known())
             key = (contract.snapshot, contract.table)
             rows = self._public.get(key)
             if rows is None:
@@ -185,12 +187,8 @@ class Access:
     def needs_owner(self, doing: str, pos: t.Pos) -> None:
         """Raises PermissionDenied unless it is an owner who asks."""
         if self.owner is None:
-            raise PermissionDenied(
-                f"only an owner can {doing}",
-                hint='connect with role="owner" (sqlpriv shell VAULT --role owner)',
-                line=pos.line,
-                column=pos.column,
-            )
+            hint = 'connect with role="owner" (sqlpriv shell VAULT --role owner)'
+            raise PermissionDenied.at(pos, f"only an owner can {doing}", hint)
 
     def exactly(self, text: str, parameters: Parameters, tables: Sequence[str] = ()) -> Result:
         """Runs plain SQL for the owner: on the vault, or on released tables if all are that."""
@@ -200,8 +198,3 @@ class Access:
             return self.released(text, tables, self.contracts(), parameters)
         table = self.owner.run(text, parameters)
         return Result(table, exact=table is not None)
-
-
-def refused(message: str, pos: t.Pos, hint: str | None = None) -> Refused:
-    """Returns the refusal that points at a place in the statement."""
-    return Refused(message, hint=hint, line=pos.line, column=pos.column)

@@ -35,12 +35,15 @@ def evaluated(
     """
     real = contracts.get(statement.real.lower())
     if real is None:
-        raise _refuse(statement, f'there is no table "{statement.real}" in the vault')
+        raise Refused.at(statement.pos, f'there is no table "{statement.real}" in the vault')
     released = {table.lower(): columns for table, columns in store.tables().items()}
     if statement.synthetic.lower() not in released:
         there = ", ".join(released) or "none so far"
-        raise _refuse(statement, f'there is no released table "{statement.synthetic}"',
-                      f"released: {there}")  # fmt: skip
+        raise Refused.at(
+            statement.pos,
+            f'there is no released table "{statement.synthetic}"',
+            f"released: {there}",
+        )
     made = {c.lower() for c in released[statement.synthetic.lower()]}
     columns = [c for c in real.columns if c.name.lower() in made]
     strata = [_column(statement, columns, c).name for c in statement.strata]
@@ -51,11 +54,13 @@ def evaluated(
             found = evaluate(
                 engine.table(f"vault.main.{name(real.table)}"),
                 engine.table(f"release.main.{name(statement.synthetic)}"),
-                columns, strata, target,
+                columns,
+                strata,
+                target,
                 lambda stage, done, of: report(Progress(stage, done, of)),
-            )  # fmt: skip
+            )
         except DataError as error:
-            raise _refuse(statement, str(error)) from None
+            raise Refused.at(statement.pos, str(error)) from None
     if "report" in options:
         _write(statement, options["report"], found)
     return rows(found)
@@ -87,19 +92,25 @@ def _target(
     if "target" not in options:
         for option in ("positive", "held_out"):
             if option in options:
-                raise _refuse(statement, f"{option} is of a classifier, which needs a target",
-                              "OPTIONS (target = 'column', positive = value)")  # fmt: skip
+                raise Refused.at(
+                    statement.pos,
+                    f"{option} is of a classifier, which needs a target",
+                    "OPTIONS (target = 'column', positive = value)",
+                )
         return None
     column = _column(statement, columns, str(options["target"]))
     if column.name.lower() in map(str.lower, statement.strata):
-        raise _refuse(statement, f"{column.name} makes the strata; classify another column")
+        raise Refused.at(statement.pos, f"{column.name} makes the strata; classify another column")
     held_out = options.get("held_out")
     there = None
     if held_out is not None:
         contract = contracts.get(str(held_out).lower())
         if contract is None or any(contract.column(c.name) is None for c in columns):
-            raise _refuse(statement, f'there is no table "{held_out}" with those columns',
-                          "held_out names a table of the vault, of the same columns")  # fmt: skip
+            raise Refused.at(
+                statement.pos,
+                f'there is no table "{held_out}" with those columns',
+                "held_out names a table of the vault, of the same columns",
+            )
         there = engine.table(f"vault.main.{name(contract.table)}")
     return Target(column.name, _positive(statement, options, column), there)
 
@@ -110,8 +121,11 @@ def _positive(statement: cmd.Evaluate, options: Mapping[str, Value], column: Col
     labels = column.domain.labels if isinstance(column.domain, Categories) else ()
     known = [v for v in labels if v is not None]
     if len(known) != 2:
-        raise _refuse(statement, f"{column.name} does not have two values: which one is positive?",
-                      f"OPTIONS (target = '{column.name}', positive = …)")  # fmt: skip
+        raise Refused.at(
+            statement.pos,
+            f"{column.name} does not have two values: which one is positive?",
+            f"OPTIONS (target = '{column.name}', positive = …)",
+        )
     return known[1]
 
 
@@ -120,7 +134,9 @@ def _column(statement: cmd.Evaluate, columns: list[Column], wanted: str) -> Colu
         if column.name.lower() == wanted.lower():
             return column
     both = ", ".join(c.name for c in columns) or "none"
-    raise _refuse(statement, f"{wanted} is not a column of both tables", f"both have: {both}")
+    raise Refused.at(
+        statement.pos, f"{wanted} is not a column of both tables", f"both have: {both}"
+    )
 
 
 def _write(statement: cmd.Evaluate, to: Value, found: object) -> None:
@@ -139,7 +155,3 @@ def _write(statement: cmd.Evaluate, to: Value, found: object) -> None:
     except OSError as error:
         building.unlink(missing_ok=True)
         raise OperationalError(f"the report could not be written: {error.strerror}") from None
-
-
-def _refuse(statement: cmd.Evaluate, message: str, hint: str | None = None) -> Refused:
-    return Refused(message, hint=hint, line=statement.pos.line, column=statement.pos.column)

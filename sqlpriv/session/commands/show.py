@@ -173,11 +173,10 @@ def role(contract: TableContract, column: Column) -> str | None:
 
 def unknown(show: cmd.Show) -> Refused:
     """Returns the refusal of a SHOW PRIVACY that does not exist."""
-    return Refused(
+    return Refused.at(
+        show.pos,
         f"there is no SHOW PRIVACY {show.what.upper()}",
-        hint="SHOW PRIVACY TABLES, SHOW PRIVACY BUDGET or SHOW PRIVACY RELEASES",
-        line=show.pos.line,
-        column=show.pos.column,
+        "SHOW PRIVACY TABLES, SHOW PRIVACY BUDGET or SHOW PRIVACY RELEASES",
     )
 
 

@@ -100,9 +100,11 @@ def targeted(
         return select
     target, rest = given.pop(TARGET), tuple(x for x in select.options if x[0] != TARGET)
     if isinstance(target, bool) or not isinstance(target, int | float) or not 1e-6 <= target <= 1:
-        raise _refused(select, f"{TARGET} lies from 0.000001 to 1", f"write {TARGET} = 0.02")
+        raise Refused.at(select.pos, f"{TARGET} lies from 0.000001 to 1", f"write {TARGET} = 0.02")
     if {"epsilon", "rho"} & given.keys():
-        raise _refused(select, f"a statement has a price or a {TARGET}", "leave one of them out")
+        raise Refused.at(
+            select.pos, f"a statement has a price or a {TARGET}", "leave one of them out"
+        )
     name, power = ("rho", 2) if isinstance(left, Rho) else ("epsilon", 1)
 
     def priced(nano: float) -> t.Select:
@@ -118,7 +120,9 @@ def targeted(
     if nano > left.nano:
         most = epsilon_shown(left, budget.delta)
         hint = "ask for fewer groups or outputs, or a larger error"
-        raise _refused(select, f"{TARGET} = {target} costs more than epsilon = {most:.6g}", hint)
+        raise Refused.at(
+            select.pos, f"{TARGET} = {target} costs more than epsilon = {most:.6g}", hint
+        )
     return priced(nano)
 
 
@@ -128,7 +132,7 @@ def _worst(kernel: Kernel, planned: Plan, select: t.Select, contract: TableContr
     if sizes is None or sizes.min() < 1:
         said = "is not known yet" if sizes is None else "is 0"
         hint = "release COUNT(*) over the same rows and groups first; leave out empty ones by WHERE"
-        raise _refused(select, f"the size of the smallest group {said}", hint)
+        raise Refused.at(select.pos, f"the size of the smallest group {said}", hint)
     now = kernel.explain(planned.measurements, contract)
     later = kernel.explain([m for _, m in templates(planned.rounds)], contract)
     noise, z = noises(planned, now, later), half_width(planned.price)
@@ -138,12 +142,10 @@ def _worst(kernel: Kernel, planned: Plan, select: t.Select, contract: TableContr
     ]  # fmt: skip
     known = [x for x in found if x is not None]
     if len(known) < len(found):
-        raise _refused(select, "the error of a quantile is not known beforehand", "give it a price")
+        raise Refused.at(
+            select.pos, "the error of a quantile is not known beforehand", "give it a price"
+        )
     return max(known)
-
-
-def _refused(select: t.Select, message: str, hint: str) -> Refused:
-    return Refused(message, hint=hint, line=select.pos.line, column=select.pos.column)
 
 
 def _other_kind(kernel: Kernel, planned: Plan, contract: TableContract) -> Price:

@@ -63,7 +63,7 @@ with tempfile.TemporaryDirectory() as folder:
     vault = Path(folder) / "visits.duckdb"
     with sqlpriv.connect(vault, role="owner") as owner:
         owner.execute(VAULT)
-    secret = users.add(vault.with_suffix(".ledger"), "ada", "analyst", by="owner")
+    secret = users.add_user(vault, "ada", "analyst", by="owner")
     with Server(vault, "grpc://127.0.0.1:0") as server:
         with_our_client(server.location, f"ada.{secret}")
         with_a_stock_client(server.location, f"ada.{secret}")

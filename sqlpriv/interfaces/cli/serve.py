@@ -110,8 +110,8 @@ def add(
     if password:
         given = click.prompt("Password", hide_input=True, confirmation_prompt=True)
     try:
-        secret = users.add(
-            _ledger(vault), name, role, getpass.getuser(), expires=until, secret=given, **limits
+        secret = users.add_user(
+            _present(vault), name, role, getpass.getuser(), expires=until, secret=given, **limits
         )
     except sqlpriv.Error as error:
         _fail(error)
@@ -126,7 +126,7 @@ def list_(vault: Path) -> None:
     """Show who may log in, as what, and until when."""
     from sqlpriv.interfaces.server import users
 
-    for each in users.listed(_ledger(vault)):
+    for each in users.list_users(_present(vault)):
         limits = [f"{each.timeout:g} s a statement"] if each.timeout else []
         limits += [f"{each.concurrency} at once"] if each.concurrency else []
         until = f"until {each.expires:%Y-%m-%d %H:%M} UTC" if each.expires else "until removed"
@@ -141,16 +141,16 @@ def remove(vault: Path, name: str) -> None:
     from sqlpriv.interfaces.server import users
 
     try:
-        users.remove(_ledger(vault), name, getpass.getuser())
+        users.remove_user(_present(vault), name, getpass.getuser())
     except sqlpriv.Error as error:
         _fail(error)
     click.echo(f"{name} may not log in any more", err=True)
 
 
-def _ledger(vault: Path) -> Path:
+def _present(vault: Path) -> Path:
     if not vault.exists():
         raise click.ClickException(f"There is no vault {vault}.")
-    return vault.with_suffix(".ledger")
+    return vault
 
 
 def _duration(text: str) -> timedelta:

@@ -65,7 +65,7 @@ class Server:
         if not vault.exists():
             raise OperationalError(f"there is no vault at {vault}")
         limits = limits or Limits()
-        self._keeper = Doorkeeper(vault.with_suffix(".ledger"))
+        self._keeper = Doorkeeper(vault)
         self._audit = Audit(audit or vault.with_suffix(".audit"))
         self._sessions = Sessions(vault)
         self._runner = Runner(limits.timeout, limits.concurrency)

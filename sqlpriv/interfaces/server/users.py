@@ -1,38 +1,42 @@
-"""Who may log in to a server: names, roles, limits and hashed secrets, in the ledger's file.
+"""Who may log in to a server: names, roles, limits and hashed secrets, in a file of their own.
 
-Like everything there, records are only added: the latest of a name counts, and removing somebody is
-a record, too. A secret is stored as its scrypt hash (RFC 7914) under a salt of its own. Whoever
-asks in vain learns nothing: a wrong name, a wrong secret, an expired and a removed one are refused
-in the same words after the same work.
+The file (users_file.py) only grows: the latest record of a name counts, and removing somebody is a
+record, too. A secret is stored as hashes alone (secret_hashes.py). A stranger learns nothing from
+being refused: a wrong name, a wrong secret, an expired and a removed one are refused in the same
+words after the same work.
 """
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import re
 import secrets
 import sqlite3
 import threading
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from sqlpriv.errors import DataError, InterfaceError, OperationalError, PermissionDenied
-from sqlpriv.kernel.ledger.file import BUSY_SECONDS, insert
-from sqlpriv.kernel.ledger.records import Ledger
+from sqlpriv.interfaces.server.secret_hashes import (
+    PASSWORD_ITERATIONS,
+    TOKEN_ITERATIONS,
+    ScramVerifier,
+    make_verifier,
+    parse_verifier,
+    scrypt_hash,
+)
+from sqlpriv.interfaces.server.users_file import connect_users, users_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROLES = ("analyst", "owner")
-_NONE = "none"  # the role of somebody who was removed
+_REVOKED = "none"  # the role of somebody who was removed
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,62}")
 _SHORTEST = 12
-_HASHING = threading.BoundedSemaphore(2)
-"""Each hash takes 16 MiB and tens of milliseconds: strangers may not fill memory with them."""
 DENIED = "the name, password or token is wrong, expired or revoked"
 
 
@@ -57,8 +61,8 @@ class User:
     concurrency: int | None = None
 
 
-def add(
-    ledger: Path,
+def add_user(
+    vault: Path,
     name: str,
     role: str,
     by: str,
@@ -71,16 +75,18 @@ def add(
     """Lets somebody log in, or gives them another secret, role or limits; returns the secret.
 
     Args:
-        ledger: The ledger's file; made if there is none.
+        vault: The DuckDB file; its users stand beside it, in a file that is made if there is none.
         name: Letters, digits, `_` and `-`, not beginning with a digit.
         role: "analyst" or "owner".
         by: Who says so, for the record.
         expires: When the secret stops working.
-        secret: A password of one's own; by default 256 random bits.
+        secret: A password of one's own; by default 256 random bits, used as the token
+            `name.secret`.
         timeout, concurrency: See `User`.
 
     Raises:
-        InterfaceError: The name, the role or a limit is none.
+        InterfaceError: The name, the role or a limit is none; or there is a user whose name differs
+            from this one only in case, with whom a ceiling would be shared.
         DataError: The password is shorter than 12 characters.
     """
     if not _NAME.fullmatch(name):
@@ -91,50 +97,72 @@ def add(
         raise InterfaceError("limits are positive numbers")
     if secret is not None and len(secret) < _SHORTEST:
         raise DataError(f"a password has {_SHORTEST} characters or more")
-    secret, salt = secret or secrets.token_urlsafe(32), secrets.token_bytes(16)
-    record = {"name": name, "role": role, "salt": salt, "hash": _hash(secret, salt)}
-    limits = {"timeout": timeout, "concurrency": concurrency}
-    until = expires and expires.astimezone(UTC).isoformat()
-    with _opened(ledger) as db:
-        insert(db, "login", principal=by, expires=until, **record, **limits)
+    for user in list_users(vault):
+        if user.name != name and user.name.lower() == name.lower():
+            raise InterfaceError(f'there is a user "{user.name}": take that name, or another one')
+    if secret is None:
+        secret = secrets.token_urlsafe(32)
+        verifier = make_verifier(f"{name}.{secret}", TOKEN_ITERATIONS)
+    else:
+        verifier = make_verifier(secret, PASSWORD_ITERATIONS)
+    salt = secrets.token_bytes(16)
+    _append(
+        vault,
+        principal=by,
+        name=name,
+        role=role,
+        salt=salt,
+        hash=scrypt_hash(secret, salt),
+        expires=expires and expires.astimezone(UTC).isoformat(),
+        timeout=timeout,
+        concurrency=concurrency,
+        scram=str(verifier),
+    )
     return secret
 
 
-def remove(ledger: Path, name: str, by: str) -> None:
+def remove_user(vault: Path, name: str, by: str) -> None:
     """Revokes what somebody logs in with, at once; their charges stay.
 
     Raises:
         InterfaceError: There is nobody of that name.
     """
-    if name not in {user.name for user in listed(ledger)}:
+    if name not in {user.name for user in list_users(vault)}:
         raise InterfaceError(f'there is no user "{name}"; `sqlpriv user list` shows them')
-    with _opened(ledger) as db:
-        insert(db, "login", principal=by, name=name, role=_NONE, salt=b"", hash=b"")
+    _append(vault, principal=by, name=name, role=_REVOKED, salt=b"", hash=b"")
 
 
-def listed(ledger: Path) -> list[User]:
+def list_users(vault: Path) -> list[User]:
     """Returns everybody who was let in and not removed, by name; secrets that expired included."""
-    with _opened(ledger) as db:
-        found = db.execute("SELECT * FROM user ORDER BY name").fetchall()
-    return [_user(row) for row in found if row[2] != _NONE]
+    with users_file(vault) as db:
+        rows = db.execute("SELECT * FROM user ORDER BY name").fetchall()
+    return [login.user for row in rows if (login := _login(row))]
+
+
+@dataclass(frozen=True)
+class _Login:
+    """A record in force: the user, and what their secret is checked against."""
+
+    user: User
+    salt: bytes
+    hash: bytes
+    scram: ScramVerifier | None
 
 
 class Doorkeeper:
     """Tells who somebody is by what they show; threads may share it.
 
     Args:
-        ledger: The ledger's file; made if there is none.
+        vault: The DuckDB file whose users they are.
     """
 
-    def __init__(self, ledger: Path) -> None:
+    def __init__(self, vault: Path) -> None:
         self._lock, self._key = threading.Lock(), secrets.token_bytes(32)
-        with _opened(ledger):
-            pass
-        self._db = _connect(ledger)
-        self._known: dict[int, bytes] = {}  # keyed digests of secrets that were right before
+        self._db = connect_users(vault)
+        self._digests: dict[int, bytes] = {}  # keyed digests of secrets that were right before
 
     def close(self) -> None:
-        """Lets go of the ledger."""
+        """Closes the file of users."""
         self._db.close()
 
     def user(self, name: str, secret: str) -> User:
@@ -146,17 +174,42 @@ class Doorkeeper:
         Raises:
             PermissionDenied: Nobody has, or no longer.
         """
-        row = self._row(name)
-        user, salt, expected = (None, bytes(16), bytes(32)) if row is None else row
-        shown = hmac.digest(self._key, secret.encode(), "sha256")
-        if user and hmac.compare_digest(self._known.get(user.id, b""), shown):
-            return self._in_force(user)
-        with _HASHING:
-            right = hmac.compare_digest(_hash(secret, salt), expected)
-        if user is None or not right:
+        login = self._find_login(name)
+        digest = hmac.digest(self._key, secret.encode(), "sha256")
+        if login and hmac.compare_digest(self._digests.get(login.user.id, b""), digest):
+            return _in_force(login.user)
+        salt, expected = (login.salt, login.hash) if login else (bytes(16), bytes(32))
+        is_right = hmac.compare_digest(scrypt_hash(secret, salt), expected)
+        if login is None or not is_right:
             raise PermissionDenied(DENIED)
-        self._known[user.id] = shown
-        return self._in_force(user)
+        self._digests[login.user.id] = digest
+        return _in_force(login.user)
+
+    def scram_verifier(self, name: str) -> tuple[User | None, ScramVerifier]:
+        """Returns the user of a name, and what a SCRAM proof of theirs is checked against.
+
+        For a name that nobody has, or that has no verifier, the user is None and the verifier is
+        one that no password meets: its salt is the same each time, as a user's would be, so that
+        the first message of the exchange does not tell which names there are.
+        """
+        login = self._find_login(name)
+        if login is not None and login.scram is not None:
+            return login.user, login.scram
+        salt = hmac.digest(self._key, b"salt of " + name.encode("utf-8", "replace"), "sha256")[:16]
+        return None, ScramVerifier(
+            TOKEN_ITERATIONS, salt, secrets.token_bytes(32), secrets.token_bytes(32)
+        )
+
+    def refresh(self, user: User) -> User:
+        """Returns the same user, if their record still counts: for connections that stay open.
+
+        Raises:
+            PermissionDenied: They were removed, got another secret, or theirs expired.
+        """
+        login = self._find_login(user.name)
+        if login is None or login.user.id != user.id:
+            raise PermissionDenied(DENIED)
+        return _in_force(login.user)
 
     def pass_for(self, user: User, until: datetime) -> str:
         """Returns a bearer token that stands for a user until then, and in this process alone."""
@@ -173,53 +226,51 @@ class Doorkeeper:
         if claim.count(".") != 2:
             name, _, secret = token.partition(".")
             return self.user(name, secret)
-        signed = hmac.compare_digest(self._sign(claim).encode(), signature.encode())
+        is_signed = hmac.compare_digest(self._sign(claim).encode(), signature.encode())
         name, number, until = claim.split(".")
-        row = self._row(name)
-        if not signed or row is None or row[0].id != int(number):
+        login = self._find_login(name)
+        if not is_signed or login is None or login.user.id != int(number):
             raise PermissionDenied(DENIED)
         if int(until) < datetime.now(UTC).timestamp():
             raise PermissionDenied(DENIED)
-        return self._in_force(row[0])
+        return _in_force(login.user)
 
-    def _row(self, name: str) -> tuple[User, bytes, bytes] | None:
-        with self._lock:
-            found = self._db.execute("SELECT * FROM user WHERE name = ?", (name,)).fetchone()
-        return None if found is None or found[2] == _NONE else (_user(found), found[3], found[4])
-
-    def _in_force(self, user: User) -> User:
-        if user.expires is not None and user.expires <= datetime.now(UTC):
-            raise PermissionDenied(DENIED)
-        return user
+    def _find_login(self, name: str) -> _Login | None:
+        with self._lock, _translate_errors():
+            row = self._db.execute("SELECT * FROM user WHERE name = ?", (name,)).fetchone()
+        return row and _login(row)
 
     def _sign(self, claim: str) -> str:
         return hmac.new(self._key, claim.encode(), "sha256").hexdigest()
 
 
-def _hash(secret: str, salt: bytes) -> bytes:
-    """scrypt at 16 MiB (n = 2^14, r = 8): some 50 ms."""
-    return hashlib.scrypt(secret.encode(), salt=salt, n=2**14, r=8, p=1, dklen=32)
+def _in_force(user: User) -> User:
+    if user.expires is not None and user.expires <= datetime.now(UTC):
+        raise PermissionDenied(DENIED)
+    return user
 
 
-def _user(row: tuple[int, str, str, bytes, bytes, str | None, float | None, int | None]) -> User:
-    number, name, role, _, _, expires, timeout, concurrency = row
+def _login(row: tuple[Any, ...]) -> _Login | None:
+    """Returns a row of the view `user` as a login; None for somebody who was removed."""
+    number, name, role, salt, digest, expires, timeout, concurrency, scram = row
+    if role == _REVOKED:
+        return None
     until = datetime.fromisoformat(expires) if expires else None
-    return User(number, name, role, until, timeout, concurrency)
+    user = User(number, name, role, until, timeout, concurrency)
+    return _Login(user, salt, digest, parse_verifier(scram) if scram else None)
 
 
-def _connect(ledger: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(ledger, BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-    db.execute("PRAGMA synchronous = FULL")
-    return db
+def _append(vault: Path, **row: Any) -> None:
+    """Appends a record, with the time in UTC."""
+    row["at"] = datetime.now(UTC).isoformat(timespec="milliseconds")
+    marks = ", ".join("?" * len(row))
+    with users_file(vault) as db:
+        db.execute(f"INSERT INTO login ({', '.join(row)}) VALUES ({marks})", tuple(row.values()))
 
 
 @contextmanager
-def _opened(ledger: Path) -> Iterator[sqlite3.Connection]:
-    """Opens the file once the kernel has found it to be a whole ledger, or has made one."""
-    with closing(Ledger(ledger)):
-        pass
+def _translate_errors() -> Iterator[None]:
     try:
-        with closing(_connect(ledger)) as db:
-            yield db
+        yield
     except sqlite3.Error as error:
-        raise OperationalError("the ledger cannot be used just now") from error
+        raise OperationalError("the file of users cannot be used just now") from error

@@ -95,6 +95,7 @@ class Ledger(LedgerFile):
         unit, total = budget.unit_table.lower(), budget.total
         with self.begin("IMMEDIATE") as db:
             own, holders = self.account(unit), {*self.holders(unit)}
+            holder = next((h for h in holders if h.lower() == holder.lower()), holder)
             if holder and own is None:
                 raise errors.DeclarationError(f"{unit} has no PRIVACY BUDGET yet")
             if own and (own.charges or holders - {holder}) and own.spent.kind != total.kind:
@@ -117,8 +118,10 @@ class Ledger(LedgerFile):
                 return None
             kind, delta, charges, keys = KINDS[row[0]], row[2], 0, 0
             booked: dict[int | None, list[tuple[Strata, int]]] = defaultdict(list)
-            sql = "SELECT * FROM spending WHERE unit_table = ? AND ? IN ('', principal)"
-            for _, _, of, snapshot, strata, nano, yocto, number in db.execute(sql, (unit, holder)):
+            sql = "SELECT * FROM spending WHERE unit_table = ?"
+            for _, who, of, snapshot, strata, nano, yocto, number in db.execute(sql, (unit,)):
+                if holder.lower() not in ("", who.lower()):
+                    continue
                 if of != row[0]:
                     raise errors.LedgerError(f"charges of {unit} are not of the kind {row[0]}")
                 booked[snapshot].append((json.loads(strata), nano))
@@ -128,8 +131,10 @@ class Ledger(LedgerFile):
             return Account(Budget(unit, kind(row[1]), delta, row[3]), charges, kind(spent), keys)
 
     def accounts(self, unit_table: str, who: str, at: Booking = EVERYBODY) -> list[Account]:
-        """Returns all that a charge of that principal has to fit: the budget, and their ceiling."""
-        return [x for h in dict.fromkeys(("", who)) if (x := self.account(unit_table, h, at))]
+        """Returns all that a charge of that principal has to fit: the budget, and their ceiling,
+        in whatever case its holder was written: `FOR 'Ada'` binds ada."""
+        mine = [h for h in self.holders(unit_table) if h and h.lower() == who.lower()]
+        return [x for h in ("", *mine) if (x := self.account(unit_table, h, at))]
 
     def holders(self, unit_table: str) -> list[str]:
         """Returns whose budget and ceilings are in force, '' for the table's own first."""
@@ -171,7 +176,9 @@ class Ledger(LedgerFile):
             who = next((name for (name,) in db.execute(sql, (statement,))), "")
             if not (accounts := self.accounts(unit, who, at)):
                 raise errors.DeclarationError(f"{unit} has no PRIVACY BUDGET; nothing was read")
-            for account, whose in zip(accounts, ("", f" to {who}"), strict=False):
+            for account, whose in zip(
+                accounts, ("", *[f" to {who}"] * (len(accounts) - 1)), strict=True
+            ):
                 delta = account.budget.delta
                 if price.nano <= 0 or price.kind != account.spent.kind:
                     raise errors.LedgerError(f"{account.budget} cannot be charged {price}")

@@ -110,9 +110,9 @@ def declared(tmp_path_factory):
             "CREATE SYNTHETIC TABLE made AS SELECT sex, income FROM people USING independent"
             " OPTIONS (epsilon = 1, rows = 500)"
         )
-    ledger, tokens = vault.with_suffix(".ledger"), {}
+    tokens = {}
     for name, role in (("ada", "analyst"), ("bob", "analyst"), ("olga", "owner")):
-        tokens[name] = f"{name}.{users.add(ledger, name, role, 'test')}"
+        tokens[name] = f"{name}.{users.add_user(vault, name, role, 'test')}"
     return vault.parent, tokens
 
 

@@ -31,11 +31,10 @@ def asked(sql):
 
 
 def test_nobody_is_let_in_who_does_not_prove_who_they_are(served):
-    ledger = served.vault.with_suffix(".ledger")
     past = datetime.now(UTC) - timedelta(seconds=1)
-    expired = users.add(ledger, "late", "analyst", "test", expires=past)
-    users.add(ledger, "gone", "analyst", "test", secret="a password of gone's")
-    users.remove(ledger, "gone", "test")
+    expired = users.add_user(served.vault, "late", "analyst", "test", expires=past)
+    users.add_user(served.vault, "gone", "analyst", "test", secret="a password of gone's")
+    users.remove_user(served.vault, "gone", "test")
     name, _, secret = served.tokens["ada"].partition(".")
     told = set()
     for token in (
@@ -63,15 +62,14 @@ def test_nobody_is_let_in_who_does_not_prove_who_they_are(served):
 
 
 def test_who_is_removed_is_out_at_once_and_their_pass_with_them(served):
-    ledger = served.vault.with_suffix(".ledger")
     password = "correct horse battery"
-    users.add(ledger, "carl", "analyst", "test", secret=password)
+    users.add_user(served.vault, "carl", "analyst", "test", secret=password)
     inside = sqlpriv.connect(served.url, token=("carl", password), ca=served.ca)
     assert inside.execute("SELECT COUNT(*) FROM made").fetchone() == (500,)
-    users.remove(ledger, "carl", "test")
+    users.remove_user(served.vault, "carl", "test")
     with pytest.raises(sqlpriv.OperationalError, match="revoked"):
         inside.execute("SELECT 1")
-    users.add(ledger, "carl", "owner", "test", secret=password)  # another carl, maybe
+    users.add_user(served.vault, "carl", "owner", "test", secret=password)  # another carl, maybe
     with pytest.raises(sqlpriv.OperationalError, match="revoked"):
         inside.execute("SELECT 1")
     inside.close()
@@ -275,7 +273,7 @@ def test_a_statement_may_not_take_longer_than_its_user_may(serve):
     client, info, call = run_endless(served)
     with pytest.raises(flight.FlightTimedOutError, match="took longer than 4 s"):
         client.do_get(info.endpoints[0].ticket, call).read_all()
-    users.add(served.vault.with_suffix(".ledger"), "ada", "analyst", "test", timeout=600.0,
+    users.add_user(served.vault, "ada", "analyst", "test", timeout=600.0,
               secret=served.tokens["ada"].partition(".")[2])  # fmt: skip
     assert free_again(served) == (500,)
 

@@ -20,10 +20,10 @@ from sqlpriv.kernel.ledger import file as ledger_file
 from sqlpriv.kernel.ledger.records import EVERYBODY, Booking, Ledger, Sealed
 from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.terms.contract import UNDECLARED
+from tests.support.old_logins import with_logins
 
 TABLES = (
     "declaration", "budget", "snapshot", "fact", "statement", "charge", "seal", "replay",
-    "login",
 )  # fmt: skip
 
 
@@ -93,7 +93,6 @@ def test_every_table_is_append_only(ledger: Ledger, path: Path) -> None:
     seal = sealed(ledger, snapshot.id, "q", Rho(1))
     ledger.replay(ledger.begin_statement("ann", "again"), [seal])
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        ledger_file.insert(db, "login", principal="o", name="a", role="owner", salt=b"", hash=b"")
         found = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         assert {name for (name,) in found} == set(TABLES)
         for table in TABLES:
@@ -185,6 +184,29 @@ def test_a_ceiling_binds_its_principal_and_the_budget_everybody(ledger: Ledger) 
     ledger.set_budget(Budget("people", Rho(100), 1e-9), "owner", "team_a")
     assert ledger.account("people", "team_a").left == Rho(0)
     assert ledger.account("people", "ann") is None
+
+
+def test_a_ceiling_binds_its_holder_in_whatever_case_the_name_is_written(ledger: Ledger) -> None:
+    """`FOR 'Ada'` left ada, who logs in as that, without a ceiling."""
+
+    def buy(who: str, nano: int) -> None:
+        ledger.charge(ledger.begin_statement(who, "SELECT 1"), "people", Rho(nano))
+
+    ledger.set_budget(Budget("people", Rho(300), 1e-9), "owner", "Ada")
+    buy("ada", 200)
+    for who in ("ada", "Ada", "ADA"):
+        with pytest.raises(BudgetExhausted, match=f"is left to {who}; nothing was read"):
+            buy(who, 101)
+        assert [account.left for account in ledger.accounts("people", who)] == [Rho(800), Rho(100)]
+    ledger.set_budget(Budget("people", Rho(400), 1e-9), "owner", "ada")
+    assert ledger.holders("people") == ["", "Ada"], "another case is the same ceiling"
+    buy("Ada", 150)
+    assert ledger.account("people", "Ada").left == Rho(50)
+    with ledger.begin("IMMEDIATE") as db:  # an earlier program wrote two
+        row = {"holder": "ada", "delta": 1e-9, "principal": "o", "unit_table": "people"}
+        ledger_file.insert(db, "budget", Rho(380), **row)
+    with pytest.raises(BudgetExhausted, match="is left to Ada; nothing was read"):
+        buy("Ada", 40)
 
 
 def test_a_ceiling_is_of_the_budgets_kind(ledger: Ledger) -> None:
@@ -324,6 +346,22 @@ def test_unknown_records_are_refused(ledger: Ledger, path: Path) -> None:
         db.execute(f"INSERT INTO declaration ({columns}) VALUES ({values})")
     with pytest.raises(LedgerError, match="unknown kind"):
         ledger.declared()
+
+
+def test_logins_of_an_earlier_program_are_left_where_they_are(ledger: Ledger, path: Path) -> None:
+    pay(ledger, 600)
+    ledger.close()
+    with_logins(path)
+    before = logins(path)
+    with closing(Ledger(path)) as again:
+        assert again.account("people").spent == Rho(600)
+        pay(again, 1)
+    assert logins(path) == before != []
+
+
+def logins(path: Path) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(path)) as db:
+        return db.execute("SELECT * FROM user ORDER BY id").fetchall()
 
 
 @pytest.mark.parametrize(

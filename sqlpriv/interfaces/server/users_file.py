@@ -1,0 +1,133 @@
+"""The file of users beside a vault: `people.users`, an SQLite file for its owner alone (0600).
+
+The ledger, which the kernel opens, knows nothing of it: who may log in is no part of the privacy
+claim. Like the ledger it only grows: the latest record of a name counts, and removing somebody is a
+record, too. Until version 0.1 logins stood in the ledger; the first opening of a file of users
+copies them over, ids included, because a session's token names the id.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from sqlpriv.errors import OperationalError
+
+BUSY_SECONDS = 30.0
+_VERSION = 1
+_SCHEMA = """
+CREATE TABLE login (
+    id INTEGER PRIMARY KEY,
+    at TEXT NOT NULL,         -- UTC
+    principal TEXT NOT NULL,  -- who said so
+    name TEXT NOT NULL,
+    role TEXT NOT NULL CHECK (role IN ('analyst', 'owner', 'none')),  -- 'none' revokes
+    salt BLOB NOT NULL,
+    hash BLOB NOT NULL,       -- scrypt
+    expires TEXT,             -- UTC; NULL: never
+    timeout REAL,             -- seconds a statement may take; NULL: the server's limit
+    concurrency INTEGER,      -- statements at once; NULL: the server's limit
+    scram TEXT                -- the verifier of SCRAM-SHA-256; NULL: of a login of before it
+);
+CREATE INDEX login_name ON login (name);
+CREATE VIEW user AS
+SELECT max(id) AS id, name, role, salt, hash, expires, timeout, concurrency, scram
+FROM login GROUP BY name;
+CREATE TRIGGER login_update BEFORE UPDATE ON login
+BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+CREATE TRIGGER login_delete BEFORE DELETE ON login
+BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+CREATE TRIGGER login_replace BEFORE INSERT ON login
+WHEN EXISTS (SELECT 1 FROM login WHERE id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+"""
+_OLD_COLUMNS = "id, at, principal, name, role, salt, hash, expires, timeout, concurrency"
+
+
+def users_path(vault: Path) -> Path:
+    """Returns where the users of a vault are kept.
+
+    >>> users_path(Path("data/people.duckdb")).name
+    'people.users'
+    """
+    return vault.with_suffix(".users")
+
+
+@contextmanager
+def users_file(vault: Path) -> Iterator[sqlite3.Connection]:
+    """Opens the users of a vault for the block; makes the file where there is none.
+
+    Raises:
+        OperationalError: The file cannot be used, or is none of ours.
+    """
+    try:
+        with closing(connect_users(vault)) as db:
+            yield db
+    except sqlite3.Error as error:
+        raise OperationalError(f"{users_path(vault).name} cannot be used just now") from error
+
+
+def connect_users(vault: Path) -> sqlite3.Connection:
+    """Opens the users of a vault until it is closed; makes the file where there is none.
+
+    Raises:
+        OperationalError: The file is none of ours, or cannot be made.
+        sqlite3.Error: It cannot be opened.
+    """
+    path = users_path(vault)
+    try:
+        if not path.exists():
+            _create(path, vault.with_suffix(".ledger"))
+    except OSError as error:
+        raise OperationalError(f"{path.name} cannot be made: {error.strerror}") from error
+    db = sqlite3.connect(_uri(path, "rw"), BUSY_SECONDS, 0, None, check_same_thread=False, uri=True)
+    try:
+        db.execute("PRAGMA synchronous = FULL")
+        if db.execute("PRAGMA user_version").fetchone() != (_VERSION,):
+            raise OperationalError(f"{path.name} is no file of users of this version")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def _create(path: Path, ledger: Path) -> None:
+    """Makes a whole file beside `path` and links it there, unless another process was faster.
+
+    A half-made file never has the name that others open, so a crash leaves no file that reads as
+    one without users.
+    """
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    os.close(os.open(draft, os.O_CREAT | os.O_EXCL, 0o600))
+    try:
+        with closing(sqlite3.connect(draft, isolation_level=None)) as db:
+            db.executescript(f"BEGIN; PRAGMA user_version = {_VERSION}; {_SCHEMA} COMMIT")
+            marks = ", ".join("?" * len(_OLD_COLUMNS.split(", ")))
+            db.execute("BEGIN")
+            sql = f"INSERT INTO login ({_OLD_COLUMNS}) VALUES ({marks})"
+            db.executemany(sql, _logins_of_ledger(ledger))
+            db.execute("COMMIT")
+        with suppress(FileExistsError):
+            os.link(draft, path)
+    finally:
+        draft.unlink()
+
+
+def _logins_of_ledger(ledger: Path) -> list[tuple[object, ...]]:
+    """Returns the logins that an earlier version kept in the ledger, oldest first; read only."""
+    if not ledger.exists():
+        return []
+    with closing(sqlite3.connect(_uri(ledger, "ro"), BUSY_SECONDS, uri=True)) as db:
+        there = db.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'login'")
+        if there.fetchone() is None:
+            return []
+        return db.execute(f"SELECT {_OLD_COLUMNS} FROM login ORDER BY id").fetchall()
+
+
+def _uri(path: Path, mode: str) -> str:
+    return f"file:{quote(str(path.resolve()))}?mode={mode}"

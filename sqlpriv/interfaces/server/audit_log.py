@@ -37,9 +37,19 @@ class Audit:
     def write(self, event: str, **facts: Any) -> None:
         """Appends one record."""
         at = datetime.now(UTC).isoformat(timespec="milliseconds")
-        line = json.dumps({"at": at, "event": event, **facts}, ensure_ascii=False)
+        line = json.dumps({"at": at, "event": event, **facts}, ensure_ascii=False, default=repr)
         with self._lock:
             os.write(self._file, line.encode("utf-8", "replace") + b"\n")
+
+    def unreadable(self, user: User, peer: str, reason: str) -> None:
+        """Records that somebody sent a message that holds no statement: broken, or no text.
+
+        Args:
+            user: Who.
+            peer: From where.
+            reason: What is wrong with it, in words of ours alone.
+        """
+        self.write("unreadable", who=user.name, role=user.role, peer=peer, reason=reason)
 
     def statement(
         self, user: User, peer: str, sql: str, values: int, outcome: Result | BaseException

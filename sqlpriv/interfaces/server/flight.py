@@ -116,7 +116,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         A command is a ticket, too: who needs no columns beforehand spares the call for them.
         """
         client, handle = self._client(context), b""
-        name, command = _read(ticket.ticket)
+        name, command = self._read(context, client, ticket.ticket)
         if name == "TicketStatementQuery":
             handle = command.statement_handle
             owner, statement = self._sessions.kept(client.user, handle, once=True)
@@ -185,14 +185,14 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         """Prepares and closes statements, cancels them, and keeps a session's options."""
         client, body = self._client(context), action.body.to_pybytes()
         if len(body) > LONGEST:
-            raise DataError(f"the message is longer than {LONGEST} bytes")
+            raise self._unreadable(context, client, f"the message is longer than {LONGEST} bytes")
         act = self._ACTIONS.get(action.type)
         if act is None:
             raise NotSupportedError(f"there is no action {action.type[:100]}")
         try:
             return [flight.Result(found) for found in act(self, context, client, body)]
         except ValueError as error:
-            raise DataError(str(error)) from None
+            raise self._unreadable(context, client, str(error)) from None
 
     def _prepare(self, context: Context, client: Client, body: bytes) -> Iterator[bytes]:
         sql = m.expected(body, "ActionCreatePreparedStatementRequest").query
@@ -222,9 +222,11 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
 
     def _cancel(self, client: Client, data: bytes) -> int:
         """Gives up the statements of a FlightInfo, under way or not yet asked for."""
+        if len(data) > LONGEST:
+            raise DataError(f"the message is longer than {LONGEST} bytes")
         stopped = False
         for endpoint in flight.FlightInfo.deserialize(data).endpoints:
-            name, command = _read(endpoint.ticket.ticket)
+            name, command = m.unwrap(endpoint.ticket.ticket)
             if name == "TicketStatementQuery":
                 handle = command.statement_handle
                 stopped |= self._sessions.forget(client.user, handle)
@@ -270,21 +272,30 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
 
     def _command(self, context: Context, descriptor: Any) -> tuple[Client, str, Any]:
         client = self._client(context)
-        name, command = _read(descriptor.command or b"")
+        name, command = self._read(context, client, descriptor.command or b"")
         return client, name, command
+
+    def _read(self, context: Context, client: Client, data: bytes) -> tuple[str, Any]:
+        """Returns the name and the message of a command.
+
+        Raises:
+            DataError: It is too long or cannot be read; the audit log says so.
+        """
+        if len(data) > LONGEST:
+            raise self._unreadable(context, client, f"the command is longer than {LONGEST} bytes")
+        try:
+            return m.unwrap(data)
+        except ValueError as error:
+            raise self._unreadable(context, client, str(error)) from None
+
+    def _unreadable(self, context: Context, client: Client, reason: str) -> DataError:
+        """Records that somebody sent what cannot be read; returns the error that tells them."""
+        self._audit.unreadable(client.user, context.peer(), reason)
+        return DataError(reason)
 
     def _client(self, context: Context) -> Client:
         caller: Caller = context.get_middleware("door")
         return self._sessions.client(caller.user, caller.cookie, caller.fresh, context.peer())
-
-
-def _read(data: bytes) -> tuple[str, Any]:
-    if len(data) > LONGEST:
-        raise DataError(f"the command is longer than {LONGEST} bytes")
-    try:
-        return m.unwrap(data)
-    except ValueError as error:
-        raise DataError(str(error)) from None
 
 
 def _count(writer: Any, changed: int) -> None:

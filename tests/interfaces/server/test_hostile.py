@@ -120,6 +120,25 @@ def test_messages_that_are_too_large_or_none_are_refused(served):
     assert served.connect().execute("SELECT 1 AS a").fetchall() == [(1,)]
 
 
+def test_text_that_is_no_utf_8_is_refused_and_in_the_audit(served):
+    client, call = served.flight()
+    for name in ("CommandStatementQuery", "CommandStatementUpdate"):
+        broken = m.wrap(name, query="SELECT 'abc'").replace(b"abc", b"\xff\xfe\xfd")
+        descriptor = flight.FlightDescriptor.for_command(broken)
+        refused(lambda descriptor=descriptor: client.get_flight_info(descriptor, call))
+        refused(lambda broken=broken: client.do_get(flight.Ticket(broken), call).read_all())
+        with pytest.raises(flight.FlightServerError, match="not UTF-8"):
+            put(client, descriptor, pa.record_batch({"1": [1]}), call)
+    body = m.wrap("ActionCreatePreparedStatementRequest", query="SELECT 'abc'")
+    action = ("CreatePreparedStatement", body.replace(b"abc", b"\xff\xfe\xfd"))
+    refused(lambda: list(client.do_action(action, call)))
+    lines = served.vault.with_suffix(".audit").read_text().splitlines()
+    records = [json.loads(line) for line in lines]
+    assert [(r["event"], r["who"], r["reason"]) for r in records] == [
+        ("unreadable", "ada", "query is not UTF-8")
+    ] * 7
+
+
 def refused(call):
     """Asserts that a call is refused in our words alone: no traceback, no path, no crash."""
     with pytest.raises((flight.FlightError, pa.ArrowException)) as told:

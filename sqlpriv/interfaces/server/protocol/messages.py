@@ -148,3 +148,10 @@ def _parse(into: Message, data: bytes) -> None:
         into.ParseFromString(data)
     except DecodeError:
         raise ValueError("the bytes are no message of Flight SQL") from None
+    for field, value in into.ListFields():  # proto2 hands out text that is no UTF-8 as bytes
+        if field.type == _FIELD.TYPE_STRING and not _is_text(value):
+            raise ValueError(f"{field.name} is not UTF-8")
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) or all(isinstance(each, str) for each in value)

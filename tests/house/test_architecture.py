@@ -129,7 +129,7 @@ def test_the_top_level_is_as_designed():
     found = {name.split("/")[0] for name in listed.stdout.split("\n") if name}
     dotfiles = {name for name in found if name.startswith(".")}
     assert found - dotfiles == {
-        "CHANGELOG.md", "LICENSE", "README.md", "examples", "pyproject.toml", "sqlpriv", "tests",
-        "udfs",
+        "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md",
+        "docs", "examples", "pyproject.toml", "sqlpriv", "tests", "udfs",
     }  # fmt: skip
-    assert dotfiles <= {".ci", ".gitignore"}
+    assert dotfiles <= {".ci", ".gitignore", ".pre-commit-config.yaml"}

@@ -103,9 +103,22 @@ def test_the_two_commands_and_the_four_verbs_are_there():
     assert 'pip install --quiet --disable-pip-version-check ".[test]"\npytest\n' in ci
 
 
-def test_files_that_readme_names_exist():
-    for name in re.findall(r"\]\(([^)#:]+)\)", README):
-        assert (ROOT / name).exists(), name
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("tests/**/*.md")])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_files_that_a_page_names_exist(page):
+    for name in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+        assert (page.parent / name).exists(), name
+
+
+def test_the_architecture_page_names_every_folder():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    folders = {p.name for p in (ROOT / "sqlpriv").iterdir() if p.is_dir() and p.name[0] != "_"}
+    assert folders == set(re.findall(r"`sqlpriv/(\w+)/`", text)) | {"kernel"}
+    for folder in (ROOT / "sqlpriv" / "kernel").iterdir():
+        if folder.is_dir() and folder.name[0] != "_":
+            assert f"`{folder.name}/`" in text, folder.name
 
 
 @pytest.mark.whole

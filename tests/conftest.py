@@ -29,8 +29,8 @@ def _close_stderr() -> None:
 
 
 if "PYTEST_XDIST_WORKER" in os.environ:
-    # A worker of pytest-xdist ends with its last test's frames alive, so DuckDB's binding (nanobind)
-    # lists every function as leaked. All that tests print was captured before.
+    # A worker of pytest-xdist ends with its last test's frames alive, so DuckDB's binding lists
+    # every function as leaked. All that tests print was captured before.
     atexit.register(_close_stderr)
 
 MakeKernel = Callable[..., Kernel]

@@ -12,7 +12,7 @@ from sqlpriv.answer import clipped_mean, coinpress
 from sqlpriv.answer.means import Moments
 from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.release import Measurement, Release
-from sqlpriv.plan.aggregates.mean_rounds import Rounds
+from sqlpriv.plan.aggregates.mean_rounds import MeanRounds
 from sqlpriv.plan.aggregates.rewrites import Recipe
 
 Measure = Callable[[Sequence[Measurement]], tuple[Release, ...]]
@@ -20,7 +20,7 @@ Peek = Callable[[Measurement], Release | None]
 
 
 def asked(
-    later: Sequence[Rounds], released: Sequence[Release], measure: Measure
+    later: Sequence[MeanRounds], released: Sequence[Release], measure: Measure
 ) -> dict[Recipe, Moments]:
     """Asks all rounds; returns the moments of each recipe.
 
@@ -40,7 +40,7 @@ def asked(
     return {one.recipe: run[one.recipe.using](one, known, kept) for one in later}
 
 
-def outstanding(later: Sequence[Rounds], released: Sequence[Release | None], peek: Peek) -> int:
+def outstanding(later: Sequence[MeanRounds], released: Sequence[Release | None], peek: Peek) -> int:
     """Returns what the rounds would still cost, in nano: all but those that would be replayed.
 
     Rounds are followed for as long as their answers are sealed. One that is not makes all behind it

@@ -41,16 +41,16 @@ from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.aggregates.mean_rounds import (
-    WIDE,
-    Rounds,
+    MeanRounds,
+    bin_edges,
     cell_view,
-    denominator,
-    edges,
+    count_query,
     histogram,
-    rounds,
-    scaled,
+    rounds_of,
+    scaled_sum,
 )
 from sqlpriv.plan.pricing.statement import half_width
+from sqlpriv.plan.pricing.tuned_constants import WIDE
 
 if TYPE_CHECKING:
     from sqlpriv.answer.adaptive_means import Measure
@@ -85,23 +85,23 @@ class Beyond(NamedTuple):
     shared: Array
 
 
-def mean(asked: Rounds, known: Mapping[Asked, Release], measure: Measure) -> Moments:
+def mean(asked: MeanRounds, known: Mapping[Asked, Release], measure: Measure) -> Moments:
     """Returns N, the clipped sum, and what lies beyond, for the cells' and the population's means.
 
     Shapes: the count's values (strata, key 1, …).
     """
-    recipe, (first, last) = asked.recipe, rounds(asked)
+    recipe, (first, last) = asked.recipe, rounds_of(asked)
     found = {release.query: release for release in measure(first.measurements)}
-    counted, counts = known[denominator(recipe)], {**known, **found}[histogram(recipe)]
+    counted, counts = known[count_query(recipe)], {**known, **found}[histogram(recipe)]
     price = last.measurements[0].price
     n = np.maximum(counted.values, max(counted.sigma, 1.0))
     lower, upper = float(recipe.lower), float(recipe.upper)
-    ends, wide = bins(lower, upper), np.array(edges(lower, upper, WIDE))
+    ends, wide = bins(lower, upper), np.array(bin_edges(lower, upper, WIDE))
     tails = believed(counts, found.get(cell_view(recipe)), counted, ends, wide, VISIBLE)
     noise = noise_per_unit(counted, price)
     centre, half = clipping(tails, n, noise, counted.sigma, lower, upper)
     bounds = (tuple(centre.ravel().tolist()), tuple(half.ravel().tolist()))
-    (total,) = measure([Measurement(scaled(recipe, bounds), price)])
+    (total,) = measure([Measurement(scaled_sum(recipe, bounds), price)])
     beyond = learned(tails, centre, half, n, half * total.values / n, half * total.sigma / n)
     kept = counted.values / n
     return Moments(
@@ -123,7 +123,7 @@ def noise_per_unit(counted: Release, price: Price) -> float:
 
 def bins(lower: float, upper: float) -> Array:
     """Returns the ends of the bins, ascending, of shape (bins + 1,)."""
-    return np.array([lower, *edges(lower, upper), upper])
+    return np.array([lower, *bin_edges(lower, upper), upper])
 
 
 def clipping(

@@ -32,7 +32,14 @@ import numpy as np
 from sqlpriv.answer.means import Array, Moments
 from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.release import Measurement, Release
-from sqlpriv.plan.aggregates.mean_rounds import Bounds, Rounds, denominator, rounds, scaled, squared
+from sqlpriv.plan.aggregates.mean_rounds import (
+    Bounds,
+    MeanRounds,
+    count_query,
+    rounds_of,
+    scaled_sum,
+    squared_sum,
+)
 from sqlpriv.plan.pricing.statement import half_width
 
 if TYPE_CHECKING:
@@ -54,10 +61,10 @@ class State:
     sigma: Array
 
 
-def mean(asked: Rounds, known: Mapping[Asked, Release], measure: Measure) -> Moments:
+def mean(asked: MeanRounds, known: Mapping[Asked, Release], measure: Measure) -> Moments:
     """Returns N and the last step's sum, for the cells' and the population's means."""
-    recipe, steps = asked.recipe, rounds(asked)
-    counted = known[denominator(recipe)]
+    recipe, steps = asked.recipe, rounds_of(asked)
+    counted = known[count_query(recipe)]
     n = np.maximum(counted.values, 1.0)
     start = np.full(n.shape, recipe.width / 2) if asked.sigma is None else asked.sigma
     state = State(np.full(n.shape, float(recipe.lower)), np.full(n.shape, float(recipe.upper)),
@@ -107,9 +114,9 @@ def narrowed(
 
 
 def _asked(
-    asked: Rounds, batch: tuple[Measurement, ...], centre: Array, half: Array, measure: Measure
+    asked: MeanRounds, batch: tuple[Measurement, ...], centre: Array, half: Array, measure: Measure
 ) -> tuple[Release, ...]:
     """Puts a step to the gate, its queries written for these intervals."""
     bounds: Bounds = (tuple(centre.ravel().tolist()), tuple(half.ravel().tolist()))
-    queries = (scaled(asked.recipe, bounds), squared(asked.recipe, bounds))
+    queries = (scaled_sum(asked.recipe, bounds), squared_sum(asked.recipe, bounds))
     return measure([Measurement(q, m.price) for q, m in zip(queries, batch, strict=False)])

@@ -44,9 +44,9 @@ from sqlpriv.plan.outputs import (
     STRATUM,
     SUMMED,
     half_width,
-    uncertain,
+    has_half_width,
 )
-from sqlpriv.plan.plan import Marginal, Output, Plan
+from sqlpriv.plan.plan import GroupingSet, Output, Plan
 from sqlpriv.system import arrow
 
 POSITION, TABLE = "position", "cells"
@@ -113,7 +113,7 @@ def answer(
     found = _found(output, releases, adapted or {})
     shares = stratum_weights(output, weights) if output.weights else None
     with _sandbox(_layout(output, found, shares)) as engine:
-        halves = [i for i, item in enumerate(output.items) if uncertain(item)]
+        halves = [i for i, item in enumerate(output.items) if has_half_width(item)]
         try:
             rows = _evaluate(engine, output, halves)
         except Refused:
@@ -161,7 +161,7 @@ def _layout(output: Output, found: Found, weights: NDArray[np.float64] | None) -
 
 
 def _block(
-    output: Output, marginal: Marginal, found: Found, weights: NDArray[np.float64] | None
+    output: Output, marginal: GroupingSet, found: Found, weights: NDArray[np.float64] | None
 ) -> pa.Table:
     """Returns the rows of one marginal; keys that it is summed over are NULL."""
     kept = dict(zip(marginal.keys, range(len(marginal.keys)), strict=True))
@@ -187,7 +187,7 @@ def _block(
     return made if output.kept is None else made.filter(_selected(output, marginal, rows))
 
 
-def _selected(output: Output, marginal: Marginal, rows: Sequence[tuple[object, ...]]) -> Any:
+def _selected(output: Output, marginal: GroupingSet, rows: Sequence[tuple[object, ...]]) -> Any:
     """Returns which rows are of a combination of keys that was selected."""
     chosen = [i for i, dimension in enumerate(output.groups) if dimension.selected]
     at = [(n, len(output.strata) + i) for n, i in enumerate(chosen) if i in marginal.keys]
@@ -198,7 +198,7 @@ def _selected(output: Output, marginal: Marginal, rows: Sequence[tuple[object, .
 def _estimates(
     number: int,
     output: Output,
-    marginal: Marginal,
+    marginal: GroupingSet,
     found: Found,
     weights: NDArray[np.float64] | None,
     rows: int,

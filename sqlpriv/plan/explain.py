@@ -17,14 +17,15 @@ from sqlpriv.kernel.terms.algebra import Asked, Count, Distinct, Key, Level
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.plan.aggregates.cost_of_strata import population_cost, share_for, stratum_cost
 from sqlpriv.plan.aggregates.estimators import half_interval
-from sqlpriv.plan.aggregates.mean_rounds import templates
+from sqlpriv.plan.aggregates.mean_rounds import round_templates
 from sqlpriv.plan.aggregates.price_shares import Paid, coefficients
 from sqlpriv.plan.aggregates.quantile_method import rank_error
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.outputs import AGGREGATE
-from sqlpriv.plan.plan import Marginal, Output, Plan
+from sqlpriv.plan.plan import GroupingSet, Output, Plan
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.plan.pricing.statement import half_width
+from sqlpriv.plan.pricing.tuned_constants import WORTH_TELLING
 from sqlpriv.system import arrow
 
 if TYPE_CHECKING:
@@ -39,8 +40,6 @@ _COLUMNS: dict[str, pa.DataType] = {
 OTHER_DELTA = 1e-9
 """At which EXPLAIN states zCDP as epsilon to those whose budget is of pure epsilon."""
 SCHEMA = pa.schema(_COLUMNS)
-WORTH_TELLING = 1.1
-"""A larger cost of the population's figures comes with the option that brings it down to this."""
 
 
 def explain(
@@ -77,14 +76,15 @@ def explain(
     rows = []
     if plan.selection is not None and threshold is not None:
         label = f"keys of at least {threshold[1]} units"
-        found = {"mechanism": "Gaussian threshold", "sigma": threshold[0]}
-        rows.append(row(label, delta, plan.selection.price, **found))
+        mechanism = {"mechanism": "Gaussian threshold", "sigma": threshold[0]}
+        rows.append(price_row(label, delta, plan.selection.price, **mechanism))
     own, measured = bool(plan.output.strata), plan.measurements
-    named = [
-        (_label(m.query, own) + _by(plan.output, m.query.keys), m) for m in measured
-    ] + templates(plan.rounds)
+    measurements = [
+        (_measurement_label(m.query, own) + _keys_label(plan.output, m.query.keys), m)
+        for m in measured
+    ] + round_templates(plan.rounds)
     rows += [
-        row(
+        price_row(
             label,
             delta,
             e.price,
@@ -93,21 +93,23 @@ def explain(
             sensitivity=e.sensitivity,
             sigma=e.sigma,
             sql=e.sql,
-            expected_error=_expected(m.query, e),
+            expected_error=_measurement_error(m.query, e),
         )
-        for (label, m), e in zip(named, (*explained, *later), strict=True)
+        for (label, m), e in zip(measurements, (*explained, *later), strict=True)
     ]
-    sigmas = noises(plan, explained, later)
-    rows += outputs(plan.output, sigmas, half_width(plan.price), sizes)
-    rows += totals(due, left, delta)
+    sigmas = query_noises(plan, explained, later)
+    rows += output_rows(plan.output, sigmas, half_width(plan.price), sizes)
+    rows += total_rows(due, left, delta)
     if isinstance(other, Rho):
-        rows.append(row(f"the same noise under zCDP, delta = {OTHER_DELTA:g}", OTHER_DELTA, other))
+        rows.append(
+            price_row(f"the same noise under zCDP, delta = {OTHER_DELTA:g}", OTHER_DELTA, other)
+        )
     elif other is not None:
-        rows.append(row("the same noise under pure epsilon", 0.0, other))
+        rows.append(price_row("the same noise under pure epsilon", 0.0, other))
     return arrow.table(rows, SCHEMA)
 
 
-def told(
+def strata_cost_line(
     plan: Plan,
     explained: Sequence[Explained],
     sizes: NDArray[np.float64] | None = None,
@@ -117,70 +119,72 @@ def told(
 
     Arguments as in `explain`. Empty for a statement without strata.
     """
-    output, price, share = plan.output, type(plan.price), plan.given.population_share
+    output, price, share = plan.output, type(plan.price), plan.options.population_share
     k = math.prod(len(d.values) for d in output.strata)
     if k < 2:
         return ""
-    gains = ", ".join(_gains(output, noises(plan, explained, later), half_width(plan.price), sizes))
+    gains = ", ".join(
+        _stratum_gains(output, query_noises(plan, explained, later), half_width(plan.price), sizes)
+    )
     if all(isinstance(recipe.whole, Distinct) for recipe in output.recipes):
-        said = "different values of strata do not add up: half of the price is for the population's"
-        return f"{said}, and each stratum has {gains}" if gains else said
+        line = "different values of strata do not add up: half of the price is for the population's"
+        return f"{line}, and each stratum has {gains}" if gains else line
     cost = population_cost(k, price, share)
-    said = f"stratifying costs the population's figures ×{cost:.2f} in noise"
+    line = f"stratifying costs the population's figures ×{cost:.2f} in noise"
     if gains:
-        said += f" and gives each stratum {gains}"
+        line += f" and gives each stratum {gains}"
     if share or cost <= WORTH_TELLING:
-        return said
+        return line
     share = share_for(k, price, WORTH_TELLING)
     dearer = stratum_cost(price, share)
-    said += f"; population_share = {share:.2f} would make it ×{WORTH_TELLING}"
-    return f"{said}, and each stratum's ± ×{dearer:.1f}"
+    line += f"; population_share = {share:.2f} would make it ×{WORTH_TELLING}"
+    return f"{line}, and each stratum's ± ×{dearer:.1f}"
 
 
-def _gains(
+def _stratum_gains(
     output: Output, noises: Mapping[Paid, float], z: float, sizes: NDArray[np.float64] | None
 ) -> list[str]:
     """Returns what a stratum gets, output by output: where sizes are unknown, one of 1,000 rows."""
-    known = sizes is not None and bool((sizes >= 1).any())
-    at = sizes if known else np.array([1000.0])
-    said, blind = [], outputs(output, noises, z, None)
-    for row, alone in zip(outputs(output, noises, z, at), blind, strict=True):
-        per = "" if known or alone["expected_error"] is not None else " per 1,000 rows"
+    sizes_known = sizes is not None and bool((sizes >= 1).any())
+    at = sizes if sizes_known else np.array([1000.0])
+    phrases, blind = [], output_rows(output, noises, z, None)
+    for row, alone in zip(output_rows(output, noises, z, at), blind, strict=True):
+        per = "" if sizes_known or alone["expected_error"] is not None else " per 1,000 rows"
         name = row["measurement"].removeprefix("output ")
-        said.append(f"{name} ±{row['expected_error']:.4g}{per}")
-    return said
+        phrases.append(f"{name} ±{row['expected_error']:.4g}{per}")
+    return phrases
 
 
-def noises(
+def query_noises(
     plan: Plan, explained: Sequence[Explained], later: Sequence[Explained]
 ) -> dict[Paid, float]:
     """Returns the noise of every query; of a mean in rounds what its last round is expected to
     have, in units of x.
     """
     pairs = zip(plan.measurements, explained, strict=True)
-    found: dict[Paid, float] = {m.query: e.sigma for m, e in pairs}
+    sigmas: dict[Paid, float] = {m.query: e.sigma for m, e in pairs}
     at = 0
-    for asked in plan.rounds:
-        at += len(templates([asked]))
-        found[asked.recipe] = later[at - 1].sigma * half_interval(asked.recipe.width, asked.sigma)
-    return found
+    for mean in plan.rounds:
+        at += len(round_templates([mean]))
+        sigmas[mean.recipe] = later[at - 1].sigma * half_interval(mean.recipe.width, mean.sigma)
+    return sigmas
 
 
-def outputs(
+def output_rows(
     output: Output, sigmas: Mapping[Paid, float], z: float, sizes: NDArray[np.float64] | None
 ) -> list[dict[str, Any]]:
     """Returns a row for every output that is an aggregate by itself."""
     rows = []
     strata = math.prod(len(d.values) for d in output.strata)
-    shown = [
+    aggregate_outputs = [
         (n, int(i.name.removeprefix(AGGREGATE)))
         for n, i in zip(output.names, output.items, strict=True)
         if isinstance(i, Name) and i.name.startswith(AGGREGATE)
     ]
-    for (name, number), marginal in product(shown, output.marginals):
-        known = None if sizes is None else summed(output, marginal, sizes)
-        absolute, relative = expected(marginal.recipes[number], sigmas, z, known)
-        by = _by(output, [output.groups[i].key for i in marginal.keys])
+    for (name, number), marginal in product(aggregate_outputs, output.marginals):
+        marginal_sizes = None if sizes is None else sum_to_marginal(output, marginal, sizes)
+        absolute, relative = expected_error_of(marginal.recipes[number], sigmas, z, marginal_sizes)
+        by = _keys_label(output, [output.groups[i].key for i in marginal.keys])
         rows.append(
             {
                 "measurement": f"output {name}{by}",
@@ -192,13 +196,16 @@ def outputs(
     return rows
 
 
-def summed(output: Output, marginal: Marginal, sizes: NDArray[np.float64]) -> NDArray[np.float64]:
+def sum_to_marginal(
+    output: Output, marginal: GroupingSet, sizes: NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Returns the sizes of a marginal's cells from those of all strata and keys."""
-    return np.asarray(sizes.sum(axis=tuple(
-        i + 1 for i in range(len(output.groups)) if i not in marginal.keys)))  # fmt: skip
+    return np.asarray(
+        sizes.sum(axis=tuple(i + 1 for i in range(len(output.groups)) if i not in marginal.keys))
+    )
 
 
-def _by(output: Output, keys: Sequence[Key]) -> str:
+def _keys_label(output: Output, keys: Sequence[Key]) -> str:
     """Returns which set of keys it is, where there are several."""
     if len(output.marginals) == 1:
         return ""
@@ -206,7 +213,7 @@ def _by(output: Output, keys: Sequence[Key]) -> str:
     return f" by {', '.join(names)}" if names else ", total"
 
 
-def expected(
+def expected_error_of(
     recipe: Recipe, sigmas: Mapping[Paid, float], z: float, sizes: NDArray[np.float64] | None
 ) -> tuple[float | None, float | None]:
     """Returns the expected 95 % half-width of one cell and its relative size, None if unknown."""
@@ -214,15 +221,15 @@ def expected(
         return None, None
     of_cell = coefficients(recipe).items()
     spread = sum(c * sigmas[part] ** 2 for part, c in of_cell if part != recipe.whole)
-    scale = typical(recipe)
-    known = sizes[sizes >= 1] if sizes is not None else np.empty(0)
-    relative = float(np.median(z * spread**0.5 / known)) if known.size else None
+    scale = typical_size(recipe)
+    occupied = sizes[sizes >= 1] if sizes is not None else np.empty(0)
+    relative = float(np.median(z * spread**0.5 / occupied)) if occupied.size else None
     if recipe.kind in ("count", "sum"):
         return z * scale * spread**0.5, relative
     return (relative * scale if relative is not None else None), relative
 
 
-def typical(recipe: Recipe) -> float:
+def typical_size(recipe: Recipe) -> float:
     """Returns the typical size of an output per row of its cell: x taken as uniform."""
     w2 = recipe.width**2 / 12
     match recipe.kind:
@@ -235,30 +242,30 @@ def typical(recipe: Recipe) -> float:
     return float((recipe.middle**2 + w2) ** 0.5)
 
 
-def totals(due: Price, left: Price, delta: float) -> list[dict[str, Any]]:
+def total_rows(due: Price, left: Price, delta: float) -> list[dict[str, Any]]:
     """Returns the rows of what is due now and what is left after it."""
     label = "short of budget by" if due.nano > left.nano else "budget left after"
     rest = type(left)(abs(left.nano - due.nano))
-    return [row("total", delta, due), row(label, delta, rest)]
+    return [price_row("total", delta, due), price_row(label, delta, rest)]
 
 
-def row(label: str, delta: float, price: Price, **rest: Any) -> dict[str, Any]:
+def price_row(label: str, delta: float, price: Price, **rest: Any) -> dict[str, Any]:
     rho = price.value if isinstance(price, Rho) else None
     return {"measurement": label, "rho": rho, "epsilon": epsilon_shown(price, delta), **rest}
 
 
-def _expected(query: Asked, e: Explained) -> float:
+def _measurement_error(query: Asked, e: Explained) -> float:
     if isinstance(query, Level):
         return rank_error(query, e.sensitivity, e.price)
     return half_width(e.price) * e.sigma
 
 
-def _label(query: Asked, stratified: bool) -> str:
+def _measurement_label(query: Asked, stratified: bool) -> str:
     """Returns what is measured, in short."""
     where = ", population" if stratified and not query.strata else ""
     if isinstance(query, Level):
-        what = f"{100 * query.rank[0] / query.rank[1]:g} % quantile" if query.rank else "mode"
-        return f"{what} among {len(query.levels.values)} levels{where}"
+        subject = f"{100 * query.rank[0] / query.rank[1]:g} % quantile" if query.rank else "mode"
+        return f"{subject} among {len(query.levels.values)} levels{where}"
     if isinstance(query, Distinct):
         return "count of different values" + where
     if isinstance(query, Count):

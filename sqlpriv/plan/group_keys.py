@@ -10,18 +10,15 @@ from typing import NamedTuple
 from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type, Value
-from sqlpriv.plan.aggregates.calls import calls
+from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions import dates
 from sqlpriv.plan.expressions.binder import Binder
-from sqlpriv.plan.expressions.literals import refuse
-from sqlpriv.plan.expressions.traverse import literal, with_aliases
+from sqlpriv.plan.expressions.literal_types import refuse
+from sqlpriv.plan.expressions.traverse import as_literal, with_aliases
 from sqlpriv.plan.expressions.value_facts import MAX_LEVELS
+from sqlpriv.plan.pricing.tuned_constants import MAX_CELLS
 
-MAX_CELLS = 100_000
-"""Most cells of one statement: strata times groups."""
-
-
-Known = tuple[tuple[Value, ...], ...]
+SelectedKeys = tuple[tuple[Value, ...], ...]
 """Selected values: of each undeclared key of a statement, in the order of GROUP BY."""
 
 
@@ -49,14 +46,14 @@ class Dimension:
         return self.key.values
 
 
-class Grouped(NamedTuple):
+class GroupBy(NamedTuple):
     """GROUP BY: its keys, and the sets of them as positions; one set of all without ROLLUP."""
 
     keys: tuple[Dimension, ...]
     sets: tuple[tuple[int, ...], ...]
 
 
-def strata(
+def bind_strata(
     select: t.Select, binder: Binder, aliases: Mapping[str, t.Node]
 ) -> tuple[Dimension, ...]:
     """Returns the dimensions of STRATIFY BY: declared columns, each once.
@@ -66,78 +63,80 @@ def strata(
     """
     if select.stratify is None:
         return ()
-    found: list[Dimension] = []
+    dimensions: list[Dimension] = []
     for node in select.stratify.by:
-        column = node if binder.knows(node) else with_aliases(node, aliases)
+        column = node if binder.names_column(node) else with_aliases(node, aliases)
         if not isinstance(column, t.Name):
             raise refuse(
                 node,
                 "STRATIFY BY takes columns of the table",
                 "put expressions in GROUP BY: strata are declared columns",
             )
-        found.append(_dimension(column, node, binder, "STRATIFY BY"))
-    _distinct(found, select.stratify.by)
-    return tuple(found)
+        dimensions.append(_bind_dimension(column, node, binder, "STRATIFY BY"))
+    _refuse_repeated(dimensions, select.stratify.by)
+    return tuple(dimensions)
 
 
-def groups(
+def bind_groups(
     select: t.Select,
     binder: Binder,
     aliases: Mapping[str, t.Node],
     strata: Sequence[Dimension],
-    known: Known | None = None,
-) -> Grouped:
+    selected: SelectedKeys | None = None,
+) -> GroupBy:
     """Returns the dimensions of GROUP BY: ordinals and aliases resolved, GROUP BY ALL spelt out.
 
     Args:
         select, binder, aliases, strata: The statement, and what was read of it.
-        known: The values that undeclared keys take; None where none may be there.
+        selected: The values that undeclared keys take; None where none may be there.
 
     Raises:
         Refused: An aggregate or a stratum among them, or a key without a finite public list.
     """
-    nodes = _grouped(select, strata, binder)
-    found: list[Dimension] = []
+    nodes = _group_by_nodes(select, strata, binder)
+    dimensions: list[Dimension] = []
     for node in nodes:
-        resolved = _resolved(node, select, binder, aliases)
-        for call in calls(resolved):
+        resolved = _resolve_alias(node, select, binder, aliases)
+        for call in aggregate_calls(resolved):
             raise refuse(call, "GROUP BY cannot hold an aggregate", "use HAVING to filter groups")
-        before = list(dict.fromkeys(d.node for d in found if d.selected))
-        normal = binder.normal(resolved)
+        before = list(dict.fromkeys(d.node for d in dimensions if d.selected))
+        normal = binder.normal_form(resolved)
         place = before.index(normal) if normal in before else len(before)
-        listed = (values[place] for values in known or () if place < len(values))
-        alone = None if known is None else tuple(dict.fromkeys(listed))
-        dimension = _dimension(resolved, node, binder, "GROUP BY", alone)
+        key_values = (values[place] for values in selected or () if place < len(values))
+        alone = None if selected is None else tuple(dict.fromkeys(key_values))
+        dimension = _bind_dimension(resolved, node, binder, "GROUP BY", alone)
         if dimension.node in [d.node for d in strata]:
             raise refuse(node, "this key of GROUP BY is a stratum already", "leave it out here")
-        found.append(dimension)
-    unique = list(dict.fromkeys(found))
+        dimensions.append(dimension)
+    unique = list(dict.fromkeys(dimensions))
     sets = [tuple(range(len(unique)))]
     if select.sets:
-        at = [unique.index(dimension) for dimension in found]
+        at = [unique.index(dimension) for dimension in dimensions]
         sets = [tuple(sorted({at[i] for i in one})) for one in select.sets]
-    _limit([[*strata, *(unique[i] for i in one)] for one in sets], select)
-    return Grouped(tuple(unique), tuple(sets))
+    _check_cell_count([[*strata, *(unique[i] for i in one)] for one in sets], select)
+    return GroupBy(tuple(unique), tuple(sets))
 
 
-def _grouped(select: t.Select, strata: Sequence[Dimension], binder: Binder) -> tuple[t.Node, ...]:
+def _group_by_nodes(
+    select: t.Select, strata: Sequence[Dimension], binder: Binder
+) -> tuple[t.Node, ...]:
     """Returns what is grouped by as written; for GROUP BY ALL every item without an aggregate."""
     if not select.group_all:
         return select.group_by
     return tuple(
         item.expr
         for item in select.items
-        if not any(calls(item.expr))
-        and binder.normal(item.expr) not in [d.node for d in strata]
-        and literal(item.expr) is None
+        if not any(aggregate_calls(item.expr))
+        and binder.normal_form(item.expr) not in [d.node for d in strata]
+        and as_literal(item.expr) is None
         and not (isinstance(item.expr, t.Call) and item.expr.name in ("grouping", "grouping_id"))
     )
 
 
-def _resolved(
+def _resolve_alias(
     node: t.Node, select: t.Select, binder: Binder, aliases: Mapping[str, t.Node]
 ) -> t.Node:
-    ordinal = literal(node)
+    ordinal = as_literal(node)
     if ordinal is None:
         return with_aliases(node, {k: v for k, v in aliases.items() if k not in binder.names})
     if type(ordinal.value) is int and 1 <= ordinal.value <= len(select.items):
@@ -145,49 +144,52 @@ def _resolved(
     raise refuse(node, "GROUP BY has no such output", f"outputs are 1 to {len(select.items)}")
 
 
-def _dimension(
+def _bind_dimension(
     node: t.Node,
     place: t.Node,
     binder: Binder,
     clause: str,
-    known: tuple[Value, ...] | None = None,
+    selected: tuple[Value, ...] | None = None,
 ) -> Dimension:
     """Returns the key; refusals point at the place where it was written."""
     expr = binder.bind(node)
     shape = binder.shape(place, expr)
     if isinstance(expr, a.Col) and binder.named.get(expr.name.lower()) and shape.values is None:
-        raise refuse(place, "each value of this key belongs to one unit: a group would show it",
-                     "group by what many share; COUNT(DISTINCT key) counts units")  # fmt: skip
+        raise refuse(
+            place,
+            "each value of this key belongs to one unit: a group would show it",
+            "group by what many share; COUNT(DISTINCT key) counts units",
+        )
     values = shape.values
     if expr in binder.listed:  # WHERE leaves these alone
-        named = binder.listed[expr]
-        values = named if values is None else tuple(v for v in values if v in named) or values
+        demanded = binder.listed[expr]
+        values = demanded if values is None else tuple(v for v in values if v in demanded) or values
     if values is None and shape.type is Type.BOOLEAN:
         values = (False, True, None)[: 3 if shape.nullable else 2]
     if values is None and shape.type is Type.DATE:
-        values = dates.each(shape)
-    if values is None and known is not None and shape.type in (Type.INTEGER, Type.TEXT):
-        return Dimension(binder.normal(node), a.Key(expr, known), shape.type, selected=True)
+        values = dates.days_of_interval(shape)
+    if values is None and selected is not None and shape.type in (Type.INTEGER, Type.TEXT):
+        return Dimension(binder.normal_form(node), a.Key(expr, selected), shape.type, selected=True)
     if values is None or shape.type is Type.REAL:
         raise refuse(
             place,
             f"{clause} needs a public list of this key's values",
-            _listing(node, binder, shape.type),
+            _listing_hint(node, binder, shape.type),
         )
     if len(values) > MAX_LEVELS:
         raise refuse(place, f"this key has more than {MAX_LEVELS} values", "use wider bins")
-    complete = None in values or expr in binder.listed or binder.present(expr)
-    return Dimension(binder.normal(node), a.Key(expr, values), shape.type, complete=complete)
+    complete = None in values or expr in binder.listed or binder.is_present(expr)
+    return Dimension(binder.normal_form(node), a.Key(expr, values), shape.type, complete=complete)
 
 
-def _listing(node: t.Node, binder: Binder, type_: Type) -> str:
+def _listing_hint(node: t.Node, binder: Binder, type_: Type) -> str:
     """Returns how to get a finite list for such a key."""
     bins = "group by bins of a column with declared bounds: CAST(floor(x / 10) AS INTEGER)"
     if not isinstance(node, t.Name):
         if type_ in (Type.DATE, Type.TIMESTAMP):
             return "group by date_trunc('month', d), or parts: year(d), month(d)"
         return bins if type_ is Type.REAL else "declare bounds of its columns, or write CASE … END"
-    table, column = binder.home(binder.column(node))
+    table, column = binder.home_of(binder.column_of(node))
     alter = f"ALTER TABLE {table} ALTER COLUMN {column}"
     match type_:
         case Type.INTEGER:
@@ -200,17 +202,17 @@ def _listing(node: t.Node, binder: Binder, type_: Type) -> str:
             return f"use GROUP BY {parts}, or {days}"
         case Type.TIMESTAMP:
             return f"use GROUP BY date_trunc('month', {node.name}), or parts: year({node.name})"
-    kept = f"keeps keys_delta in the budget of {binder.table}, from which keys are selected"
-    return f"the owner runs {alter} SET PRIVACY DOMAIN IN ('a', 'b'), or {kept}"
+    keys_delta = f"keeps keys_delta in the budget of {binder.table}, from which keys are selected"
+    return f"the owner runs {alter} SET PRIVACY DOMAIN IN ('a', 'b'), or {keys_delta}"
 
 
-def _distinct(found: Sequence[Dimension], nodes: Sequence[t.Node]) -> None:
-    for i, dimension in enumerate(found):
-        if dimension in found[:i]:
+def _refuse_repeated(dimensions: Sequence[Dimension], nodes: Sequence[t.Node]) -> None:
+    for i, dimension in enumerate(dimensions):
+        if dimension in dimensions[:i]:
             raise refuse(nodes[i], "a stratum column is named twice", "name it once")
 
 
-def _limit(sets: Sequence[Sequence[Dimension]], select: t.Select) -> None:
+def _check_cell_count(sets: Sequence[Sequence[Dimension]], select: t.Select) -> None:
     cells = sum(math.prod(len(dimension.values) for dimension in one) for one in sets)
     if cells > MAX_CELLS:
         place = t.Literal(None, (select.stratify or select).pos)

@@ -12,37 +12,39 @@ from functools import reduce
 from sqlpriv.dialect import default_name
 from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.plan.aggregates.calls import Aggregate, calls, is_aggregate, read
+from sqlpriv.plan.aggregates.calls import Aggregate, aggregate_calls, is_aggregate, read_aggregate
 from sqlpriv.plan.expressions.binder import Binder
-from sqlpriv.plan.expressions.literals import refuse
-from sqlpriv.plan.expressions.traverse import everything, literal, rebuild, with_aliases
+from sqlpriv.plan.expressions.literal_types import refuse
+from sqlpriv.plan.expressions.traverse import as_literal, rebuild, walk, with_aliases
 from sqlpriv.plan.group_keys import Dimension
 
 STRATUM, GROUP, AGGREGATE, POPULATION = "stratum_", "group_", "aggregate_", "is_population"
 HALF, SUMMED = "half_", "summed_"
 
 
-def aliases(select: t.Select) -> dict[str, t.Node]:
+def output_aliases(select: t.Select) -> dict[str, t.Node]:
     """Returns the expression of each alias (lower case), earlier aliases in it resolved."""
-    found: dict[str, t.Node] = {}
+    aliases: dict[str, t.Node] = {}
     for item in select.items:
         if item.alias:
-            found.setdefault(item.alias.lower(), with_aliases(item.expr, _others(item, found)))
-    return found
+            aliases.setdefault(
+                item.alias.lower(), with_aliases(item.expr, _other_aliases(item, aliases))
+            )
+    return aliases
 
 
-def _others(item: t.Item, found: Mapping[str, t.Node]) -> dict[str, t.Node]:
-    return {name: node for name, node in found.items() if name != item.alias.lower()}
+def _other_aliases(item: t.Item, aliases: Mapping[str, t.Node]) -> dict[str, t.Node]:
+    return {name: node for name, node in aliases.items() if name != item.alias.lower()}
 
 
-def names(select: t.Select) -> tuple[str, ...]:
+def output_names(select: t.Select) -> tuple[str, ...]:
     """Returns the names of the result's columns: aliases, else DuckDB's default ones."""
     return tuple(item.alias or default_name(item) for item in select.items)
 
 
 def aggregates_in(node: t.Node) -> list[int]:
     """Returns the numbers of the aggregate columns in an output, ascending."""
-    names = {part.name for part in everything(node) if isinstance(part, t.Name)}
+    names = {part.name for part in walk(node) if isinstance(part, t.Name)}
     return sorted(int(n.removeprefix(AGGREGATE)) for n in names if n.startswith(AGGREGATE))
 
 
@@ -53,28 +55,28 @@ def half_width(item: t.Node) -> t.Node | None:
     """
     total: t.Node | None = None
     for i in aggregates_in(item):
-        high, low = (_moved(item, i, op) for op in "+-")
+        high, low = (_shift_aggregate(item, i, op) for op in "+-")
         width = t.Binary("/", t.Call("abs", (t.Binary("-", high, low),)), t.Literal(2))
         total = width if total is None else t.Binary("+", total, width)
     return total
 
 
-def _moved(item: t.Node, i: int, op: str) -> t.Node:
+def _shift_aggregate(item: t.Node, i: int, op: str) -> t.Node:
     moved = t.Binary(op, t.Name(f"{AGGREGATE}{i}"), t.Name(f"{HALF}{i}"))
     end = t.Call("try", (with_aliases(item, {f"{AGGREGATE}{i}": moved}),))
     number = t.Cast(end, "DOUBLE", try_=True)
     return t.Call("nullif", (number, t.Cast(t.Literal("NaN"), "DOUBLE")))
 
 
-def uncertain(node: t.Node) -> bool:
+def has_half_width(node: t.Node) -> bool:
     """Whether an output has half-widths: it is made of aggregates, and is none itself."""
-    names = [part.name for part in everything(node) if isinstance(part, t.Name)]
+    names = [part.name for part in walk(node) if isinstance(part, t.Name)]
     return bool(aggregates_in(node)) and not any(name.startswith(HALF) for name in names)
 
 
-def reported(name: str, item: t.Node) -> list[tuple[str, t.Node]]:
+def with_interval_ends(name: str, item: t.Node) -> list[tuple[str, t.Node]]:
     """Returns an output and, where it is made of aggregates, the ends of its 95 % interval."""
-    width = half_width(item) if uncertain(item) else None
+    width = half_width(item) if has_half_width(item) else None
     if width is None:
         return [(name, item)]
     value = t.Cast(item, "DOUBLE", try_=True)
@@ -82,31 +84,31 @@ def reported(name: str, item: t.Node) -> list[tuple[str, t.Node]]:
     return [(name, item), (f"{name}_lo", ends[0]), (f"{name}_hi", ends[1])]
 
 
-def predicate(where: t.Node, binder: Binder, aliases: Mapping[str, t.Node]) -> a.Expr:
+def bind_where(where: t.Node, binder: Binder, aliases: Mapping[str, t.Node]) -> a.Expr:
     """Returns the bound WHERE clause; aliases may be used, as in DuckDB; aggregates may not."""
-    resolved = with_aliases(where, _behind_columns(aliases, binder))
-    for call in calls(resolved):
+    resolved = with_aliases(where, _aliases_behind_columns(aliases, binder))
+    for call in aggregate_calls(resolved):
         raise refuse(call, "WHERE cannot hold an aggregate", "filter groups with HAVING")
-    return binder.predicate(resolved, "WHERE")
+    return binder.bind_predicate(resolved, "WHERE")
 
 
-def constant(node: t.Node | None) -> t.Node | None:
+def whole_number(node: t.Node | None) -> t.Node | None:
     """Returns a LIMIT or OFFSET, which is a whole number."""
     if node is None:
         return None
-    number = literal(node)
+    number = as_literal(node)
     if number is None or type(number.value) is not int or number.value < 0:
         raise refuse(node, "LIMIT and OFFSET take a whole number", "as in LIMIT 10")
     return number
 
 
-def _behind_columns(aliases: Mapping[str, t.Node], binder: Binder) -> dict[str, t.Node]:
+def _aliases_behind_columns(aliases: Mapping[str, t.Node], binder: Binder) -> dict[str, t.Node]:
     """Returns the aliases that do not hide behind a column of the same name."""
     return {name: node for name, node in aliases.items() if name not in binder.names}
 
 
 @dataclass
-class Writer:
+class OutputWriter:
     """Rewrites the outputs of one SELECT, collecting each distinct aggregate once.
 
     Args:
@@ -122,23 +124,26 @@ class Writer:
     groups: Sequence[Dimension]
     aggregates: dict[Aggregate, None] = field(default_factory=dict)
 
-    def item(self, index: int) -> t.Node:
+    def write_item(self, index: int) -> t.Node:
         """Returns output number `index`; names of earlier outputs may be used in it."""
         expr = self.select.items[index].expr
-        earlier = {i.alias.lower(): self.aliases[i.alias.lower()]
-                   for i in self.select.items[:index] if i.alias}  # fmt: skip
-        return self.write(with_aliases(expr, _behind_columns(earlier, self.binder)))
+        earlier = {
+            i.alias.lower(): self.aliases[i.alias.lower()]
+            for i in self.select.items[:index]
+            if i.alias
+        }
+        return self.write(with_aliases(expr, _aliases_behind_columns(earlier, self.binder)))
 
-    def having(self) -> t.Node | None:
+    def write_having(self) -> t.Node | None:
         """Returns the HAVING clause; outputs' names may be used in it."""
         node = self.select.having
         if node is None:
             return None
-        return self.write(with_aliases(node, _behind_columns(self.aliases, self.binder)))
+        return self.write(with_aliases(node, _aliases_behind_columns(self.aliases, self.binder)))
 
-    def order(self, term: t.Order) -> t.Order:
+    def write_order(self, term: t.Order) -> t.Order:
         """Returns an ORDER BY term; a number means an output, and outputs' names come first."""
-        node, ordinal = term.expr, literal(term.expr)
+        node, ordinal = term.expr, as_literal(term.expr)
         if ordinal is not None:
             if type(ordinal.value) is not int or not 1 <= ordinal.value <= len(self.select.items):
                 raise refuse(
@@ -146,7 +151,7 @@ class Writer:
                     "ORDER BY has no such output",
                     f"outputs are 1 to {len(self.select.items)}",
                 )
-            return t.Order(self.item(ordinal.value - 1), term.descending, term.nulls_first)
+            return t.Order(self.write_item(ordinal.value - 1), term.descending, term.nulls_first)
         return t.Order(
             self.write(with_aliases(node, self.aliases)), term.descending, term.nulls_first
         )
@@ -162,7 +167,7 @@ class Writer:
     def _column(self, node: t.Node) -> t.Node | None:
         for prefix, dimensions in ((STRATUM, self.strata), (GROUP, self.groups)):
             for i, dimension in enumerate(dimensions):
-                if self.binder.normal(node) == dimension.node:
+                if self.binder.normal_form(node) == dimension.node:
                     self.binder.bind(node)  # checks the qualifier
                     return t.Name(f"{prefix}{i}", pos=node.pos)
         if isinstance(node, t.Call) and node.name in ("grouping", "grouping_id"):
@@ -170,7 +175,7 @@ class Writer:
         if isinstance(node, t.Call) and node.name == "error":
             return self._error(node)
         if isinstance(node, t.Call) and is_aggregate(node):
-            aggregate = read(self._inside(node), self.binder)
+            aggregate = read_aggregate(self._inside(node), self.binder)
             self.aggregates.setdefault(aggregate)
             return t.Name(f"{AGGREGATE}{list(self.aggregates).index(aggregate)}", pos=node.pos)
         if isinstance(node, t.Name):
@@ -186,9 +191,9 @@ class Writer:
 
     def _inside(self, call: t.Call) -> t.Call:
         """Returns the aggregate with outputs' names in its argument resolved."""
-        known = _behind_columns(self.aliases, self.binder)
-        args = tuple(with_aliases(arg, known) for arg in call.args)
-        test = with_aliases(call.filter, known) if call.filter else None
+        visible_aliases = _aliases_behind_columns(self.aliases, self.binder)
+        args = tuple(with_aliases(arg, visible_aliases) for arg in call.args)
+        test = with_aliases(call.filter, visible_aliases) if call.filter else None
         return t.Call(call.name, args, call.star, call.distinct, test, call.using, call.pos)
 
     def _grouping(self, call: t.Call) -> t.Node:
@@ -196,7 +201,7 @@ class Writer:
         strata, groups = [d.node for d in self.strata], [d.node for d in self.groups]
         bits: dict[str, int] = {POPULATION: 0}
         for place, arg in enumerate(reversed(call.args)):
-            node = self.binder.normal(arg)
+            node = self.binder.normal_form(arg)
             if node not in (*strata, *groups):
                 raise refuse(arg, "GROUPING takes strata and grouping keys", "GROUPING(sex, race)")
             column = POPULATION if node in strata else f"{SUMMED}{groups.index(node)}"
@@ -208,7 +213,7 @@ class Writer:
         return reduce(lambda x, y: t.Binary("+", x, y, call.pos), terms)
 
     def _raw(self, node: t.Name) -> Exception:
-        if self.binder.knows(node):
+        if self.binder.names_column(node):
             self.binder.bind(node)
             return refuse(
                 node,

@@ -10,16 +10,16 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.plan import group_keys
-from sqlpriv.plan.aggregates.estimators import Given
-from sqlpriv.plan.aggregates.mean_rounds import Rounds
+from sqlpriv.plan.aggregates.estimators import StatementOptions
+from sqlpriv.plan.aggregates.mean_rounds import MeanRounds
 from sqlpriv.plan.aggregates.rewrites import Recipe
 
-PLAIN = Given()
-Known = group_keys.Known
+PLAIN = StatementOptions()
+SelectedKeys = group_keys.SelectedKeys
 
 
 @dataclass(frozen=True)
-class Marginal:
+class GroupingSet:
     """One table of the answer: the cells of some of the grouping keys, in each stratum.
 
     Without ROLLUP, CUBE and GROUPING SETS there is one, of all keys.
@@ -57,13 +57,13 @@ class Output:
     items: tuple[t.Node, ...]
     strata: tuple[group_keys.Dimension, ...]
     groups: tuple[group_keys.Dimension, ...]
-    marginals: tuple[Marginal, ...]
+    marginals: tuple[GroupingSet, ...]
     having: t.Node | None = None
     order_by: tuple[t.Order, ...] = ()
     limit: t.Node | None = None
     offset: t.Node | None = None
     weights: str = ""
-    kept: Known | None = None
+    kept: SelectedKeys | None = None
 
     @property
     def cells(self) -> int:
@@ -106,7 +106,7 @@ class Plan:
         price: The statement's price; the shares add up to it.
         output: What is made of the releases.
         selection: What has to be selected first; the plan is then made anew with its values.
-        given: Options that are not the price.
+        options: Those that are not the price.
     """
 
     measurements: tuple[Measurement, ...]
@@ -114,5 +114,5 @@ class Plan:
     price: Price
     output: Output
     selection: Selection | None = None
-    rounds: tuple[Rounds, ...] = ()
-    given: Given = PLAIN
+    rounds: tuple[MeanRounds, ...] = ()
+    options: StatementOptions = PLAIN

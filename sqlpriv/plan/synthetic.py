@@ -11,7 +11,7 @@ from sqlpriv.kernel.terms.budget import Budget, Price
 from sqlpriv.kernel.terms.contract import Column, TableContract, Value
 from sqlpriv.plan import group_keys, outputs
 from sqlpriv.plan.expressions.binder import Binder
-from sqlpriv.plan.expressions.literals import refuse
+from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, statement_price
 
 
@@ -67,15 +67,15 @@ def plan_synthetic(
             f"the owner runs ALTER TABLE {contract.table} ADD PRIVACY_KEY (column), "
             f"then ALTER TABLE {contract.table} SET PU",
         )
-    given = (*select.options, *statement.options)
-    price = statement_price(given, budget, session_epsilon, statement.pos)
+    options = (*select.options, *statement.options)
+    price = statement_price(options, budget, session_epsilon, statement.pos)
     binder = Binder.of(contract, select.alias)
-    columns = tuple(_column(item, contract, binder) for item in select.items)
-    _distinct(columns, select)
-    dimensions = group_keys.strata(select, binder, {})
-    strata = tuple(_stratum(d, columns) for d in dimensions)
-    where = outputs.predicate(select.where, binder, {}) if select.where else None
-    options = tuple((name, value) for name, value in given if name not in KNOWN_OPTIONS)
+    columns = tuple(_selected_column(item, contract, binder) for item in select.items)
+    _refuse_repeated_column(columns, select)
+    dimensions = group_keys.bind_strata(select, binder, {})
+    strata = tuple(_stratum_column(d, columns) for d in dimensions)
+    where = outputs.bind_where(select.where, binder, {}) if select.where else None
+    options = tuple((name, value) for name, value in options if name not in KNOWN_OPTIONS)
     weights = select.stratify.weights if select.stratify else ""
     return SyntheticPlan(
         statement.name,
@@ -90,7 +90,7 @@ def plan_synthetic(
     )
 
 
-def _column(item: t.Item, contract: TableContract, binder: Binder) -> Column:
+def _selected_column(item: t.Item, contract: TableContract, binder: Binder) -> Column:
     """Returns a selected column, which has a declared domain."""
     if not isinstance(item.expr, t.Name):
         raise refuse(
@@ -120,7 +120,7 @@ def _column(item: t.Item, contract: TableContract, binder: Binder) -> Column:
     return column
 
 
-def _distinct(columns: tuple[Column, ...], select: t.Select) -> None:
+def _refuse_repeated_column(columns: tuple[Column, ...], select: t.Select) -> None:
     for i, column in enumerate(columns):
         if column in columns[:i]:
             raise refuse(
@@ -130,7 +130,7 @@ def _distinct(columns: tuple[Column, ...], select: t.Select) -> None:
             )
 
 
-def _stratum(dimension: group_keys.Dimension, columns: tuple[Column, ...]) -> Column:
+def _stratum_column(dimension: group_keys.Dimension, columns: tuple[Column, ...]) -> Column:
     """Returns the selected column that a stratum key is."""
     name = dimension.node.name if isinstance(dimension.node, t.Name) else ""
     for column in columns:

@@ -16,7 +16,7 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.proof.noise import chooser
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import NANO, Budget, Epsilon, Rho
-from sqlpriv.plan.aggregates.quantile_method import choosing, noisy
+from sqlpriv.plan.aggregates.quantile_method import choice_error, histogram_error
 from sqlpriv.plan.aggregates.rewrites import Recipe
 
 ASK = "SELECT WITH DIFFERENTIAL_PRIVACY"
@@ -33,8 +33,8 @@ def levels(k: int, rank: tuple[int, int] | None = (1, 2)) -> a.Level:
 def test_many_levels_are_chosen_from_and_few_are_counted() -> None:
     for price in (Rho(NANO), Epsilon(NANO)):
         few, many = levels(3), levels(4000)
-        assert noisy(few, price) < choosing(few, price)
-        assert choosing(many, price) < noisy(many, price)
+        assert histogram_error(few, price) < choice_error(few, price)
+        assert choice_error(many, price) < histogram_error(many, price)
     assert asked("MEDIAN(income) FROM people") == [a.Level]
     assert asked("MEDIAN(race) FROM people") == [a.Count]
 
@@ -59,7 +59,7 @@ def test_the_predicted_error_of_rank_covers(kind: type[Rho] | type[Epsilon]) -> 
     miss at most as often as 5 % allows, with 4 standard deviations: 38. Twin: at half the bound
     they miss more often than that."""
     k, price = 1000, kind(NANO // 10)
-    bound = choosing(levels(k), price) / (math.sqrt(0.1) if kind is Rho else 0.1)
+    bound = choice_error(levels(k), price) / (math.sqrt(0.1) if kind is Rho else 0.1)
     pick = chooser(1, price)
 
     def missed(rows: float) -> int:

@@ -33,8 +33,10 @@ class Explained:
 
 
 def _explained(plan: Plan) -> list[Explained]:
-    return [Explained("discrete Gaussian", 2, 1.0, 10.0 * (i + 1), m.price, f"SELECT {i}")
-            for i, m in enumerate(plan.measurements)]  # fmt: skip
+    return [
+        Explained("discrete Gaussian", 2, 1.0, 10.0 * (i + 1), m.price, f"SELECT {i}")
+        for i, m in enumerate(plan.measurements)
+    ]
 
 
 def _rows(sizes: np.ndarray | None = None, left: Price | None = None) -> dict[str, dict]:
@@ -45,9 +47,14 @@ def _rows(sizes: np.ndarray | None = None, left: Price | None = None) -> dict[st
 
 def test_there_is_a_row_per_measurement_output_total_and_rest() -> None:
     assert list(_rows()) == [
-        "count of rows", "centred sum over [0, 1000]", "output n", "output s", "output a", "total",
+        "count of rows",
+        "centred sum over [0, 1000]",
+        "output n",
+        "output s",
+        "output a",
+        "total",
         "budget left after",
-    ]  # fmt: skip
+    ]
 
 
 def test_prices_add_up_to_what_goes_down() -> None:

@@ -80,8 +80,10 @@ def test_sets_share_one_price_and_larger_tables_get_more_of_it(budget: Any) -> N
     found = planned(
         private("SELECT sex, race, COUNT(*) FROM people GROUP BY CUBE (sex, race)"), budget
     )
-    paid = {len(m.query.keys) and math.prod(len(k.values) for k in m.query.keys): m.price.nano
-            for m in found.measurements}  # fmt: skip
+    paid = {
+        len(m.query.keys) and math.prod(len(k.values) for k in m.query.keys): m.price.nano
+        for m in found.measurements
+    }
     assert list(paid) == [6, 2, 3, 0]
     assert sum(paid.values()) == price_of(budget, 0.5).nano
     power = 1 if budget is BUDGET else 2 / 3

@@ -32,7 +32,7 @@ from sqlpriv.kernel.terms.contract import (
     Type,
 )
 from sqlpriv.kernel.terms.release import Measurement, Release
-from sqlpriv.plan.expressions.inference import check
+from sqlpriv.plan.expressions.inference import infer_shape
 from sqlpriv.plan.expressions.value_facts import scope_of
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
@@ -128,7 +128,7 @@ def exact(
             best = np.array(scores).argmax(axis=1).astype(float).reshape(a.shape(query))
             found.append(Release(number, query, best, 0.0, measurement.price))
             continue
-        of = check(query.of, scope_of(contract)).type if query.of is not None else None
+        of = infer_shape(query.of, scope_of(contract)).type if query.of is not None else None
         step = float(lattice_of(query, of).step)
         (whole,) = decoded(connection, render([query], contract, 0))
         values = whole.astype(float) * step

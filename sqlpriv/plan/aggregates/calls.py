@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import MAX_INTEGER, Number, Type, Value
-from sqlpriv.plan.aggregates.quantile_levels import RANKED, rank
+from sqlpriv.plan.aggregates.quantile_levels import RANKED, requested_rank
 from sqlpriv.plan.expressions.binder import Binder
-from sqlpriv.plan.expressions.literals import refuse
-from sqlpriv.plan.expressions.traverse import everything
+from sqlpriv.plan.expressions.literal_types import refuse
+from sqlpriv.plan.expressions.traverse import walk
 from sqlpriv.plan.expressions.value_facts import Shape
 
 KINDS = {
@@ -87,12 +87,12 @@ def is_aggregate(node: t.Node) -> bool:
     return isinstance(node, t.Call) and (node.star or node.name in KINDS or node.name in REFUSED)
 
 
-def calls(node: t.Node) -> Iterator[t.Call]:
+def aggregate_calls(node: t.Node) -> Iterator[t.Call]:
     """Yields the aggregate calls inside an expression, outermost first."""
-    return (part for part in everything(node) if isinstance(part, t.Call) and is_aggregate(part))
+    return (part for part in walk(node) if isinstance(part, t.Call) and is_aggregate(part))
 
 
-def read(call: t.Call, binder: Binder) -> Aggregate:
+def read_aggregate(call: t.Call, binder: Binder) -> Aggregate:
     """Returns what an aggregate call asks for.
 
     `FILTER (WHERE p)` becomes `CASE WHEN p THEN x END`: what does not pass is NULL.
@@ -109,46 +109,48 @@ def read(call: t.Call, binder: Binder) -> Aggregate:
         arg, call_filter = next(iter(call.args), None), call.filter
     of = binder.bind(arg) if arg is not None and not _counts_all(call, arg) else None
     if kind == "level" and arg is not None and of is not None:
-        return _level(call, arg, of, binder)
+        return _read_level(call, arg, of, binder)
     if kind != "count" and of is not None and arg is not None:
-        bounds = _bounds(call, arg, of, binder)
+        bounds = _public_bounds(call, arg, of, binder)
     else:
         bounds = (0, 0)
     if call.distinct and of is not None:
-        return _distinct(call, of, call_filter, binder)
+        return _read_distinct_count(call, of, call_filter, binder)
     if call_filter is not None:
-        of = _filtered(call_filter, of, binder)
+        of = _apply_filter(call_filter, of, binder)
     if of is None:
         return Aggregate("count")
     shape = binder.shape(call, of)
-    absent = not binder.present(of)
+    absent = not binder.is_present(of)
     if kind == "count" and not absent:
         return Aggregate("count")
     sample = kind in ("variance", "stddev") and not call.name.endswith("_pop")
     return Aggregate(kind, of, shape.type, *bounds, absent, sample, using=call.using)
 
 
-def _level(call: t.Call, arg: t.Node, of: a.Expr, binder: Binder) -> Aggregate:
+def _read_level(call: t.Call, arg: t.Node, of: a.Expr, binder: Binder) -> Aggregate:
     """Returns a quantile, which needs bounds, or a mode, which needs a list of values."""
-    shape, ranked = binder.shape(arg, of), rank(call)
+    shape, ranked = binder.shape(arg, of), requested_rank(call)
     if ranked is None and (shape.values is None or shape.type is Type.REAL):
         raise refuse(call, "MODE needs a public list of its argument's values", _GROUPS)
     values = shape.values
     if ranked and shape.type is Type.DATE:  # found among the numbers of its days
         of, values = a.Call("days", (of,)), None
-    bounds = _bounds(call, arg, of, binder) if ranked else (0, 0)
+    bounds = _public_bounds(call, arg, of, binder) if ranked else (0, 0)
     if call.filter is not None:
-        of = _filtered(call.filter, of, binder)
+        of = _apply_filter(call.filter, of, binder)
     return Aggregate(
-        "level", of, shape.type, *bounds, not binder.present(of), rank=ranked, values=values
+        "level", of, shape.type, *bounds, not binder.is_present(of), rank=ranked, values=values
     )
 
 
-def _distinct(call: t.Call, of: a.Expr, call_filter: t.Node | None, binder: Binder) -> Aggregate:
+def _read_distinct_count(
+    call: t.Call, of: a.Expr, call_filter: t.Node | None, binder: Binder
+) -> Aggregate:
     """COUNT(DISTINCT x): of values that identify a unit, or a row of it, each is one unit's."""
     units = isinstance(of, a.Col) and bool(binder.named.get(of.name.lower()))
     if call_filter is not None:
-        of = _filtered(call_filter, of, binder)
+        of = _apply_filter(call_filter, of, binder)
     kind = "count" if units else "distinct"
     return Aggregate(kind, of, binder.shape(call, of).type, nullable=True, units=units)
 
@@ -181,19 +183,19 @@ def _check_form(call: t.Call) -> None:
             f"write {call.name.upper()}(x{', 0.25' if most > 1 else ''})",
         )
     for arg in call.args:
-        for inner in calls(arg):
+        for inner in aggregate_calls(arg):
             raise refuse(
                 inner, "an aggregate cannot hold another", "build it outside: SUM(x) / COUNT(*)"
             )
 
 
-def _filtered(predicate: t.Node, of: a.Expr | None, binder: Binder) -> a.Expr:
-    test = binder.predicate(predicate, "FILTER")
+def _apply_filter(predicate: t.Node, of: a.Expr | None, binder: Binder) -> a.Expr:
+    test = binder.bind_predicate(predicate, "FILTER")
     value: a.Expr = a.Lit(1, Type.INTEGER) if of is None else of
     return a.Case(((test, value),), a.Lit(None, binder.shape(predicate, value).type))
 
 
-def _bounds(call: t.Call, arg: t.Node, of: a.Expr, binder: Binder) -> tuple[Number, Number]:
+def _public_bounds(call: t.Call, arg: t.Node, of: a.Expr, binder: Binder) -> tuple[Number, Number]:
     """Returns the finite public bounds of what is added up, or refuses, naming what to declare."""
     shape, name = binder.shape(arg, of), call.name.upper()
     if shape.type is Type.BOOLEAN:
@@ -205,7 +207,9 @@ def _bounds(call: t.Call, arg: t.Node, of: a.Expr, binder: Binder) -> tuple[Numb
     if shape.type not in (Type.INTEGER, Type.REAL):
         raise refuse(call, f"{name} needs numbers, not {shape.type} values", _GROUPS)
     if shape.lower is None or shape.upper is None:
-        raise refuse(call, f"{name} needs public bounds of its argument", _declare(arg, binder))
+        raise refuse(
+            call, f"{name} needs public bounds of its argument", _declaration_hint(arg, binder)
+        )
     if max(abs(shape.lower), abs(shape.upper)) >= MAX_INTEGER:
         raise refuse(
             call,
@@ -215,13 +219,13 @@ def _bounds(call: t.Call, arg: t.Node, of: a.Expr, binder: Binder) -> tuple[Numb
     return shape.lower, shape.upper
 
 
-def _declare(arg: t.Node, binder: Binder) -> str:
+def _declaration_hint(arg: t.Node, binder: Binder) -> str:
     """Returns the declaration to run: for the first column without bounds in the argument."""
-    for part in everything(arg):
-        if isinstance(part, t.Name) and binder.knows(part):
-            found = binder.column(part)
-            shape, (table, column) = binder.scope.get(found.lower()), binder.home(found)
-            if shape is None or _unbounded(shape):
+    for part in walk(arg):
+        if isinstance(part, t.Name) and binder.names_column(part):
+            column = binder.column_of(part)
+            shape, (table, column) = binder.scope.get(column.lower()), binder.home_of(column)
+            if shape is None or _lacks_bounds(shape):
                 return (
                     f"the owner runs ALTER TABLE {table} ALTER COLUMN {column} "
                     "SET PRIVACY DOMAIN BETWEEN (low, high)"
@@ -229,5 +233,5 @@ def _declare(arg: t.Node, binder: Binder) -> str:
     return "clamp it: LEAST(GREATEST(x, low), high)"
 
 
-def _unbounded(shape: Shape) -> bool:
+def _lacks_bounds(shape: Shape) -> bool:
     return shape.type in (Type.INTEGER, Type.REAL, Type.DATE) and shape.lower is None

@@ -31,23 +31,21 @@ from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.plan.aggregates.calls import Aggregate
 from sqlpriv.plan.aggregates.cost_of_strata import own_share
+from sqlpriv.plan.pricing.tuned_constants import (
+    AUTO_COST,
+    CELL_SHARE,
+    COINPRESS_SHARE,
+    HISTOGRAM_SHARE,
+    MAX_PICKED,
+    MEDIAN_SPREAD,
+    RELIABLE,
+    UPPER_DECILE,
+)
 
 ROUNDS = ("quantile", "coinpress")
-HISTOGRAM_SHARE, CELL_SHARE = 0.04, 0.06
-"""Parts of its price that `quantile` pays for the histogram, and for the cells' own."""
-COINPRESS_SHARE = 0.25
-"""The part that COINPRESS pays for all rounds but the last, in equal parts, as its authors do."""
-AUTO_COST = 1.09
-"""population_share = auto: the population's noise is at most so many times a fresh figure's. Under
-zCDP that leaves the strata 16 % of the price: 2.5 times the noise that all of it buys."""
-UPPER_DECILE, MEDIAN = 0.9, 0.5
-RELIABLE = 4.0
-"""Half the interval that a spread of 1 asks for."""
-MAX_PICKED = 20_000
-"""More cells than this have no interval of their own: their bounds are part of the SQL text."""
 
 
-class Given(NamedTuple):
+class StatementOptions(NamedTuple):
     """The options of a statement that are not its price.
 
     Args:
@@ -66,32 +64,32 @@ class Given(NamedTuple):
     groups: int | None = None
 
 
-def options(given: Options, pos: Pos) -> Given:
+def read_statement_options(options: Options, pos: Pos) -> StatementOptions:
     """Returns the options that are not the price, checked.
 
     Raises:
         Refused: An unknown option, or a value out of range.
     """
-    found: dict[str, Any] = {}
-    for name, value in given:
+    fields: dict[str, Any] = {}
+    for name, value in options:
         if name not in _KNOWN:
-            known = ", ".join(("epsilon", "rho", "max_relative_error", "report", *_KNOWN))
-            raise Refused.at(pos, f"there is no option {name}", f"one of: {known}")
+            option_names = ", ".join(("epsilon", "rho", "max_relative_error", "report", *_KNOWN))
+            raise Refused.at(pos, f"there is no option {name}", f"one of: {option_names}")
         field, least, most, kind = _KNOWN[name]
         if (name, value) == ("population_share", "auto"):
-            found["auto"] = True
+            fields["auto"] = True
             continue
         if isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most:
             raise Refused.at(pos, f"the option {name} is out of range", f"write {_EXAMPLES[name]}")
-        found[field] = value
-    return Given(**found)
+        fields[field] = value
+    return StatementOptions(**fields)
 
 
-def settled(given: Given, price: type[Price]) -> Given:
+def resolve_auto_share(options: StatementOptions, price: type[Price]) -> StatementOptions:
     """Returns the options with `population_share = auto` as a number."""
-    if not given.auto:
-        return given
-    return given._replace(population_share=own_share(price, AUTO_COST), auto=False)
+    if not options.auto:
+        return options
+    return options._replace(population_share=own_share(price, AUTO_COST), auto=False)
 
 
 _NUMBER: Any = (int, float)
@@ -111,8 +109,13 @@ _EXAMPLES = {
 }
 
 
-def estimator(
-    aggregate: Aggregate, cells: int, price: type[Price], given: Given, *, needy: bool = False
+def choose_estimator(
+    aggregate: Aggregate,
+    cells: int,
+    price: type[Price],
+    options: StatementOptions,
+    *,
+    needy: bool = False,
 ) -> str:
     """Returns the estimator in rounds that a mean takes, or '' for the plain one.
 
@@ -136,16 +139,28 @@ def estimator(
     if aggregate.using or cells > MAX_PICKED or aggregate.kind != "mean":
         return ""
     width = float(aggregate.upper - aggregate.lower)
-    rank = MEDIAN if needy else UPPER_DECILE
-    errors = {name: predicted(name, width, given.sigma, rank) for name in ("", "quantile")}
-    if given.sigma is not None:
-        errors["coinpress"] = predicted("coinpress", width, given.sigma)
+    rank = MEDIAN_SPREAD if needy else UPPER_DECILE
+    errors = {name: predicted_error(name, width, options.sigma, rank) for name in ("", "quantile")}
+    if options.sigma is not None:
+        errors["coinpress"] = predicted_error("coinpress", width, options.sigma)
     best = min(errors, key=lambda name: errors[name])
     return best if 2 * errors[best] <= errors[""] else ""
 
 
-def predicted(using: str, width: float, sigma: float | None, rank: float = UPPER_DECILE) -> float:
-    """Returns the predicted error of an estimator, in units of τ / N; see the module's text."""
+def predicted_error(
+    using: str, width: float, sigma: float | None, rank: float = UPPER_DECILE
+) -> float:
+    """Returns the predicted error of an estimator, in units of τ / N; see the module's text.
+
+    Args:
+        using: 'quantile', 'coinpress', or '' for the plain sum.
+        width: Of the declared interval, in units of x.
+        sigma: The declared standard deviation of x, or None.
+        rank: See `half_interval`.
+
+    >>> round(predicted_error("", 100.0, None)), round(predicted_error("coinpress", 100.0, 5.0))
+    (79, 23)
+    """
     plain = width / 2 * (1 + 1 / math.sqrt(3))
     if using not in ROUNDS:
         return plain

@@ -16,126 +16,139 @@ from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Measurement
-from sqlpriv.plan.aggregates.estimators import CELL_SHARE, COINPRESS_SHARE, HISTOGRAM_SHARE
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.pricing.split import split
-
-SECTIONS, PARTS, WIDE = 12, 4, 8
-"""The histogram's grid reaches down to 2**-SECTIONS of the interval, PARTS bins for each halving:
-within a bin values differ by 19 %. WIDE of them are one of a cell's own histogram."""
+from sqlpriv.plan.pricing.tuned_constants import (
+    CELL_SHARE,
+    COINPRESS_SHARE,
+    HISTOGRAM_SHARE,
+    PARTS,
+    SECTIONS,
+    WIDE,
+)
 
 
 @dataclass(frozen=True)
-class Rounds:
+class MeanRounds:
     """A mean that is asked for in rounds, later ones as the earlier answered.
 
     Args:
         recipe: Its count is measured with the statement's other queries; its total is the sum
             that the rounds take the place of.
         price: Of all rounds together.
-        steps, sigma: See `Given`.
-        known: Whether the histogram that `quantile` begins with is asked for by rounds before.
+        steps, sigma: See `StatementOptions`.
+        histogram_shared: Earlier rounds of the statement measure the first histogram already.
     """
 
     recipe: Recipe
     price: Price
     steps: int
     sigma: float | None
-    known: bool = False
+    histogram_shared: bool = False
 
 
 CLIPPED = "sum, clipped cell by cell"
 
 
-class Round(NamedTuple):
+class MeanRound(NamedTuple):
     """One round: what each of its queries is, for people, and what it costs."""
 
     names: tuple[str, ...]
     measurements: tuple[Measurement, ...]
 
 
-def rounds(asked: Rounds) -> tuple[Round, ...]:
+def rounds_of(mean: MeanRounds) -> tuple[MeanRound, ...]:
     """Returns the rounds in order; their prices add up to the price exactly.
 
     What is known beforehand of a later round's query is all but its numbers: the bounds are those
     of the declared interval here.
     """
-    recipe = asked.recipe
+    recipe = mean.recipe
     if recipe.using == "quantile":
-        return _clipped(asked)
-    early, squares = asked.steps - 1, asked.sigma is None
+        return _quantile_rounds(mean)
+    early, squares = mean.steps - 1, mean.sigma is None
     parts = [COINPRESS_SHARE / early] * early + [1 - COINPRESS_SHARE] if early else [1.0]
-    found = []
-    for number, price in enumerate(_split(asked.price, parts), 1):
-        queries: tuple[a.Query, ...] = (scaled(recipe, None),)
+    steps = []
+    for number, price in enumerate(_split(mean.price, parts), 1):
+        queries: tuple[a.Query, ...] = (scaled_sum(recipe, None),)
         if squares and number <= early:
-            queries += (squared(recipe, None),)
+            queries += (squared_sum(recipe, None),)
         amounts = _split(price, [1.0] * len(queries))
-        now = tuple(Measurement(q, p) for q, p in zip(queries, amounts, strict=True))
-        found.append(Round((f"coinpress step {number} of {asked.steps}",) * len(now), now))
-    return tuple(found)
+        measurements = tuple(Measurement(q, p) for q, p in zip(queries, amounts, strict=True))
+        steps.append(
+            MeanRound(
+                (f"coinpress step {number} of {mean.steps}",) * len(measurements), measurements
+            )
+        )
+    return tuple(steps)
 
 
-def _clipped(asked: Rounds) -> tuple[Round, ...]:
+def _quantile_rounds(mean: MeanRounds) -> tuple[MeanRound, ...]:
     """Returns the rounds of `quantile`; a single cell has no histogram of its own."""
-    recipe = asked.recipe
+    recipe = mean.recipe
     several = cell_count(recipe) > 1
-    wanted: list[tuple[str, a.Query, float]] = []
-    if not asked.known:
-        wanted.append(("histogram of the range", histogram(recipe), HISTOGRAM_SHARE))
+    early_queries: list[tuple[str, a.Query, float]] = []
+    if not mean.histogram_shared:
+        early_queries.append(("histogram of the range", histogram(recipe), HISTOGRAM_SHARE))
     if several:
         view = cell_view(recipe)
         name = "coarse histogram" if isinstance(view, a.Count) else "place in its range"
-        wanted.append((f"each cell's {name}", view, CELL_SHARE))
-    parts = [share for _, _, share in wanted]
-    *first, last = _split(asked.price, [*parts, 1 - sum(parts)])
-    early = tuple(Measurement(q, p) for (_, q, _), p in zip(wanted, first, strict=True))
-    names = tuple(name for name, _, _ in wanted)
-    return Round(names, early), Round((CLIPPED,), (Measurement(scaled(recipe, None), last),))
+        early_queries.append((f"each cell's {name}", view, CELL_SHARE))
+    parts = [share for _, _, share in early_queries]
+    *first, last = _split(mean.price, [*parts, 1 - sum(parts)])
+    early = tuple(Measurement(q, p) for (_, q, _), p in zip(early_queries, first, strict=True))
+    names = tuple(name for name, _, _ in early_queries)
+    return MeanRound(names, early), MeanRound(
+        (CLIPPED,), (Measurement(scaled_sum(recipe, None), last),)
+    )
 
 
-def in_order(asked: Iterable[Rounds]) -> tuple[Rounds, ...]:
+def order_rounds(means: Iterable[MeanRounds]) -> tuple[MeanRounds, ...]:
     """Returns rounds as they are asked: fewest cells first, and each histogram once."""
-    found: list[Rounds] = []
-    for one in sorted(asked, key=lambda x: cell_count(x.recipe)):
-        known = one.recipe.using == "quantile" and any(
-            histogram(one.recipe) == histogram(x.recipe) for x in found
+    ordered: list[MeanRounds] = []
+    for one in sorted(means, key=lambda x: cell_count(x.recipe)):
+        histogram_shared = one.recipe.using == "quantile" and any(
+            histogram(one.recipe) == histogram(x.recipe) for x in ordered
         )
-        found.append(replace(one, known=known))
-    return tuple(found)
+        ordered.append(replace(one, histogram_shared=histogram_shared))
+    return tuple(ordered)
 
 
-def templates(asked: Sequence[Rounds]) -> list[tuple[str, Measurement]]:
+def round_templates(means: Sequence[MeanRounds]) -> list[tuple[str, Measurement]]:
     """Returns every measurement of the rounds as far as it is known beforehand, with its name."""
-    return [pair for one in asked for step in rounds(one)
-            for pair in zip(step.names, step.measurements, strict=True)]  # fmt: skip
+    return [
+        pair
+        for one in means
+        for step in rounds_of(one)
+        for pair in zip(step.names, step.measurements, strict=True)
+    ]
 
 
 Bounds = tuple[tuple[float, ...], tuple[float, ...]]
 """For each cell, row-major: the centre of its interval, and half of its width."""
 
 
-def scaled(recipe: Recipe, bounds: Bounds | None) -> a.Sum:
+def scaled_sum(recipe: Recipe, bounds: Bounds | None) -> a.Sum:
     """Returns the sum of (x - centre) / half, clamped to ±1, in each cell.
 
     Args:
         recipe: Whose x and cells.
         bounds: None for the declared interval, the same in all cells.
     """
-    cells = _total(recipe)
-    return a.Sum(cells.source, _unit(recipe, bounds), -1.0, 1.0, cells.strata, cells.keys)
+    cells = _total_query(recipe)
+    return a.Sum(cells.source, _unit_interval(recipe, bounds), -1.0, 1.0, cells.strata, cells.keys)
 
 
-def squared(recipe: Recipe, bounds: Bounds | None) -> a.Sum:
+def squared_sum(recipe: Recipe, bounds: Bounds | None) -> a.Sum:
     """Returns the sum of the squares of the same, from the middle of [0, 1]."""
-    cells, unit = _total(recipe), _unit(recipe, bounds)
+    cells, unit = _total_query(recipe), _unit_interval(recipe, bounds)
     square = a.Call("*", (unit, unit))
     return a.Sum(cells.source, square, 0.0, 1.0, cells.strata, cells.keys)
 
 
 def histogram(recipe: Recipe) -> a.Count:
     """Returns the counts of x in the bins of `edges`, of all cells together."""
-    return a.Count(_total(recipe).source, (), (_bins(recipe, 1),))
+    return a.Count(_total_query(recipe).source, (), (_bin_key(recipe, 1),))
 
 
 def cell_view(recipe: Recipe) -> a.Count | a.Sum:
@@ -145,40 +158,49 @@ def cell_view(recipe: Recipe) -> a.Count | a.Sum:
     on a narrower one the sum of bin numbers from the middle one. A few orders of magnitude are in
     two or three wide bins, and such counts tell less of a small cell than its mean bin does.
     """
-    cells, inner = _total(recipe), edges(float(recipe.lower), float(recipe.upper))
+    cells, inner = _total_query(recipe), bin_edges(float(recipe.lower), float(recipe.upper))
     if recipe.width > 2**SECTIONS:
-        return a.Count(cells.source, cells.strata, (*cells.keys, _bins(recipe, WIDE)))
-    return a.Sum(cells.source, _bins(recipe, 1).expr, 0, len(inner), cells.strata, cells.keys)
+        return a.Count(cells.source, cells.strata, (*cells.keys, _bin_key(recipe, WIDE)))
+    return a.Sum(cells.source, _bin_key(recipe, 1).expr, 0, len(inner), cells.strata, cells.keys)
 
 
 def cell_count(recipe: Recipe) -> int:
     """Returns how many cells there are."""
-    cells = _total(recipe)
+    cells = _total_query(recipe)
     return math.prod(len(key.values) for key in (*cells.strata, *cells.keys))
 
 
-def _bins(recipe: Recipe, together: int) -> a.Key:
+def _bin_key(recipe: Recipe, together: int) -> a.Key:
     """Returns the number of x's bin, so many being one; NULL is in none."""
-    inner = edges(float(recipe.lower), float(recipe.upper), together)
-    return a.Key(a.Bin(_total(recipe).of, inner), tuple(range(len(inner) + 1)))
+    inner = bin_edges(float(recipe.lower), float(recipe.upper), together)
+    return a.Key(a.Bin(_total_query(recipe).of, inner), tuple(range(len(inner) + 1)))
 
 
-def edges(lower: float, upper: float, together: int = 1) -> tuple[float, ...]:
+def bin_edges(lower: float, upper: float, together: int = 1) -> tuple[float, ...]:
     """Returns the inner edges of the histogram's bins, ascending.
 
     A geometric grid, of ratio 2^(together / PARTS), on both sides of 0, or of the end nearest to
     it: those of more bins together are some of the others.
+
+    Args:
+        lower, upper: The declared interval, in units of x.
+        together: How many bins of the finest grid are one bin.
+
+    >>> bin_edges(0.0, 1024.0, 16)
+    (0.25, 4.0, 64.0)
+    >>> bin_edges(-16.0, 16.0, 32)
+    (-0.0625, 0.0, 0.0625)
     """
     anchor = min(max(0.0, lower), upper)
     reach = max(upper - anchor, anchor - lower)
     numbers = range(together, PARTS * SECTIONS + 1, together)
     steps = [reach * 2 ** (-i / PARTS) for i in numbers]
-    found = {anchor, *(anchor + step for step in steps), *(anchor - step for step in steps)}
-    return tuple(sorted(edge for edge in found if lower < edge < upper))
+    edges = {anchor, *(anchor + step for step in steps), *(anchor - step for step in steps)}
+    return tuple(sorted(edge for edge in edges if lower < edge < upper))
 
 
-def _unit(recipe: Recipe, bounds: Bounds | None) -> a.Expr:
-    cells = _total(recipe)
+def _unit_interval(recipe: Recipe, bounds: Bounds | None) -> a.Expr:
+    cells = _total_query(recipe)
     keys, count = (*cells.strata, *cells.keys), cell_count(recipe)
     if bounds is None:
         bounds = ((recipe.middle,) * count, (recipe.width / 2,) * count)
@@ -187,13 +209,13 @@ def _unit(recipe: Recipe, bounds: Bounds | None) -> a.Expr:
     return a.Call("*", (a.Call("-", (cells.of, a.Pick(keys, centres))), inverse))
 
 
-def denominator(recipe: Recipe) -> a.Count:
+def count_query(recipe: Recipe) -> a.Count:
     """Returns N's query, which is measured with the statement's others."""
     assert recipe.count is not None  # a mean has one
     return recipe.count
 
 
-def _total(recipe: Recipe) -> a.Sum:
+def _total_query(recipe: Recipe) -> a.Sum:
     assert recipe.total is not None  # a constant x is never asked for in rounds
     return recipe.total
 

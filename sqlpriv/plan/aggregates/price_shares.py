@@ -49,19 +49,14 @@ from sqlpriv.kernel.terms.algebra import Asked, Sum
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.pricing.split import split
+from sqlpriv.plan.pricing.tuned_constants import FLOOR, LEVEL, TURNS
 
-LEVEL = 9.0
-"""A choice among some thousand levels errs, in rows of rank, about 3 times as far as a count."""
-FLOOR = 1e-6
-"""Whatever is measured gets this part, at least, of the largest A_j."""
-TURNS = 25
-"""Of w and the shares; the largest of them then changes by less than a millionth."""
 Paid = Asked | Recipe
 """What is paid for: a query, or the rounds of a mean that is asked for in rounds."""
 Array = NDArray[np.float64]
 
 
-def moves(query: Paid) -> float:
+def row_effect(query: Paid) -> float:
     """Returns D: how far one kept row can move a cell, in the units of the release."""
     if isinstance(query, Recipe):
         return query.width / 2
@@ -93,24 +88,24 @@ def coefficients(recipe: Recipe) -> dict[Paid, float]:
     return {query: c for query, c in pairs if query is not None}
 
 
-def errors(
+def error_terms(
     recipes: Sequence[Recipe], cells: Mapping[Recipe, int] | None = None
 ) -> tuple[list[Paid], Array]:
     """Returns everything paid for, and c_aj (k D_j)² of each recipe a and each of that.
 
     `cells` says how many cells share the rows of a recipe, k; 1 of those that it does not name.
     """
-    known = [coefficients(recipe) for recipe in recipes]
-    paid = list(dict.fromkeys(query for of in known for query in of))
-    found = np.zeros((len(recipes), len(paid)))
-    for i, (recipe, of) in enumerate(zip(recipes, known, strict=True)):
+    per_recipe = [coefficients(recipe) for recipe in recipes]
+    paid = list(dict.fromkeys(query for of in per_recipe for query in of))
+    terms = np.zeros((len(recipes), len(paid)))
+    for i, (recipe, of) in enumerate(zip(recipes, per_recipe, strict=True)):
         k = max(1, (cells or {}).get(recipe, 1))
         for query, c in of.items():
-            found[i, paid.index(query)] += c * (k * moves(query)) ** 2
-    return paid, found
+            terms[i, paid.index(query)] += c * (k * row_effect(query)) ** 2
+    return paid, terms
 
 
-def parts(found: Array, groups: Sequence[int], power: int) -> Array:
+def least_error_shares(terms: Array, groups: Sequence[int], power: int) -> Array:
     """Returns the shares, adding up to 1, that minimise the errors; see the module's text.
 
     Args:
@@ -119,18 +114,20 @@ def parts(found: Array, groups: Sequence[int], power: int) -> Array:
         power: Of a share that its noise's variance falls with: 1 for ρ, 2 for ε.
     """
     same = np.equal.outer(groups, groups)
-    weights = np.ones(len(found))
+    weights = np.ones(len(terms))
     for _ in range(TURNS):
-        needs = weights @ found
+        needs = weights @ terms
         share = np.maximum(needs, FLOOR * needs.max() or 1.0) ** (1 / (power + 1))
         share /= share.sum()
-        now = (found / share**power).sum(axis=1)
-        length = np.sqrt(same @ now**2)
-        weights = np.sqrt(weights * np.where(length > 0, now / np.where(length > 0, length, 1), 1))
+        squared_errors = (terms / share**power).sum(axis=1)
+        length = np.sqrt(same @ squared_errors**2)
+        weights = np.sqrt(
+            weights * np.where(length > 0, squared_errors / np.where(length > 0, length, 1), 1)
+        )
     return np.asarray(share)
 
 
-def shares(
+def share_price(
     price: Price, recipes: Sequence[Recipe], cells: Mapping[Recipe, int] | None = None
 ) -> dict[Paid, Price]:
     """Returns what each distinct query, or rounds, may cost; it adds up to exactly `price`.
@@ -140,9 +137,9 @@ def shares(
     Raises:
         Refused: The price is less than a nano for each of them.
     """
-    paid, found = errors(recipes, cells)
+    paid, terms = error_terms(recipes, cells)
     groups = [(cells or {}).get(recipe, 1) for recipe in recipes]
-    weights = parts(found, groups, 1 if isinstance(price, Rho) else 2)
+    weights = least_error_shares(terms, groups, 1 if isinstance(price, Rho) else 2)
     try:
         amounts = split(price, weights.tolist())  # type: ignore[type-var]  # one kind goes in and comes out
     except DataError as error:

@@ -15,18 +15,18 @@ from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.proof.sensitivity import MAX_RANK
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type, Value
-from sqlpriv.plan.expressions.literals import refuse
-from sqlpriv.plan.expressions.traverse import literal
+from sqlpriv.plan.expressions.literal_types import refuse
+from sqlpriv.plan.expressions.traverse import as_literal
+from sqlpriv.plan.pricing.tuned_constants import EXTREME, LEVELS_OF_ALL_CELLS, STEPS
 
-STEPS = 2048
-"""Most levels of a grid: the middle of a cell is within 1 / 4096 of the interval's length. Each is
-a candidate of a choice in each cell, which takes time: 0.1 s for these many."""
-CELLS = 1_000_000
-"""Most levels in all cells together; grids of many cells are coarser."""
-EXTREME = 10
-"""MIN and MAX are the ranks EXTREME / MAX_RANK and 1 - EXTREME / MAX_RANK."""
-RANKED = ("quantile", "quantile_cont", "quantile_disc", "percentile_cont", "percentile_disc",
-          "approx_quantile")  # fmt: skip
+RANKED = (
+    "quantile",
+    "quantile_cont",
+    "quantile_disc",
+    "percentile_cont",
+    "percentile_disc",
+    "approx_quantile",
+)
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Grid:
     values: tuple[Value, ...]
 
 
-def rank(call: t.Call) -> tuple[int, int] | None:
+def requested_rank(call: t.Call) -> tuple[int, int] | None:
     """Returns the rank that a call asks for, a / b; None for MODE.
 
     Raises:
@@ -52,8 +52,8 @@ def rank(call: t.Call) -> tuple[int, int] | None:
             return (EXTREME, MAX_RANK)
         case "max":
             return (MAX_RANK - EXTREME, MAX_RANK)
-    found = literal(call.args[1]) if len(call.args) == 2 else None
-    share = found.value if found else None
+    argument = as_literal(call.args[1]) if len(call.args) == 2 else None
+    share = argument.value if argument else None
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
         raise refuse(
             call,
@@ -63,7 +63,9 @@ def rank(call: t.Call) -> tuple[int, int] | None:
     return round(share * MAX_RANK), MAX_RANK
 
 
-def grid(of: a.Expr, type_: Type, lower: Any, upper: Any, known: Any, cells: int) -> Grid:
+def level_grid(
+    of: a.Expr, type_: Type, lower: Any, upper: Any, listed_values: Any, cells: int
+) -> Grid:
     """Returns the levels of an expression with these bounds, or with these `known` values.
 
     Args:
@@ -72,9 +74,14 @@ def grid(of: a.Expr, type_: Type, lower: Any, upper: Any, known: Any, cells: int
         lower, upper: Its public bounds; not used where `known` is short enough.
         known: Every value that it can have, or None.
         cells: How many cells have such a grid.
+
+    >>> level_grid(a.Col("age"), Type.INTEGER, 0, 4, (0, 1, 2, 3, 4), 1).values
+    (0, 1, 2, 3, 4)
+    >>> level_grid(a.Col("income"), Type.REAL, 0.0, 10.0, None, 500_000).values
+    (2.5, 7.5, 10.0)
     """
-    steps = max(2, min(STEPS, CELLS // max(1, cells)))
-    values = [v for v in known or () if v is not None]
+    steps = max(2, min(STEPS, LEVELS_OF_ALL_CELLS // max(1, cells)))
+    values = [v for v in listed_values or () if v is not None]
     if values and len(values) <= steps:
         ordered = tuple(sorted(values))
         return Grid(a.Key(of, ordered), ordered)

@@ -24,7 +24,9 @@ from sqlpriv.kernel.terms.budget import NANO, Epsilon, Price, Rho
 from sqlpriv.plan.aggregates.rewrites import Recipe
 
 
-def chosen(recipes: Sequence[Recipe], price: Price, weighted: bool) -> tuple[Recipe, ...]:
+def choose_quantile_methods(
+    recipes: Sequence[Recipe], price: Price, weighted: bool
+) -> tuple[Recipe, ...]:
     """Returns the recipes, the quantiles of one grid by the method whose largest error is lower.
 
     With WEIGHTS FROM the population is made of histograms, which weights can be given to.
@@ -33,36 +35,47 @@ def chosen(recipes: Sequence[Recipe], price: Price, weighted: bool) -> tuple[Rec
     for recipe in recipes:
         if recipe.level is not None:
             grids[recipe.level.levels].append(recipe)
-    counted = {key for key, same in grids.items() if weighted or _counted(same, price)}
-    return tuple(_read_off(r) if r.level and r.level.levels in counted else r for r in recipes)
+    counted = {key for key, same in grids.items() if weighted or _histogram_is_better(same, price)}
+    return tuple(_as_histogram(r) if r.level and r.level.levels in counted else r for r in recipes)
 
 
-def _counted(recipes: Sequence[Recipe], price: Price) -> bool:
+def _histogram_is_better(recipes: Sequence[Recipe], price: Price) -> bool:
     """Returns whether a histogram is better than choices over the same grid."""
     levels = [recipe.level for recipe in recipes if recipe.level is not None]
     times = sum(len(recipe.queries) for recipe in recipes)
-    return max(noisy(x, price) for x in levels) < max(choosing(x, price, times) for x in levels)
+    return max(histogram_error(x, price) for x in levels) < max(
+        choice_error(x, price, times) for x in levels
+    )
 
 
-def _read_off(recipe: Recipe) -> Recipe:
+def _as_histogram(recipe: Recipe) -> Recipe:
     assert recipe.level is not None
     return replace(recipe, count=recipe.level.histogram, level=None, whole=None)
 
 
-def choosing(level: a.Level, price: Price, times: int = 1) -> float:
+def choice_error(level: a.Level, price: Price, times: int = 1) -> float:
     """Returns the 95 % error of rank, for ρ = 1 or ε = 1, of a choice of `times` that are paid."""
     zcdp = isinstance(price, Rho)
     unit = Rho(NANO) if zcdp else Epsilon(NANO)
-    return rank_error(level, weight(level.rank), unit) * (math.sqrt(times) if zcdp else times)
+    return rank_error(level, rank_weight(level.rank), unit) * (math.sqrt(times) if zcdp else times)
 
 
 def rank_error(level: a.Level, distance: float, price: Price) -> float:
-    """Returns s ln(20 k), in rows, where one unit moves a score by at most `distance` rows."""
+    """Returns s ln(20 k): the rank error of a choice among k levels that 95 % of choices keep.
+
+    Args:
+        level: The quantile or mode and its k levels.
+        distance: How far one unit can move a score, in rows.
+        price: What the choice costs.
+
+    Returns:
+        The error in rows of rank (Smith 2011, Theorem 3.11 of Dwork and Roth 2014).
+    """
     scale = 1 / math.sqrt(2 * price.value) if isinstance(price, Rho) else 2 / price.value
     return distance * scale * math.log(20 * len(level.levels.values))
 
 
-def noisy(level: a.Level, price: Price) -> float:
+def histogram_error(level: a.Level, price: Price) -> float:
     """Returns the same of what is read off a histogram of noised counts."""
     sigma, k = math.sqrt(0.5 if isinstance(price, Rho) else 2), len(level.levels.values)
     if level.rank is None:
@@ -71,6 +84,10 @@ def noisy(level: a.Level, price: Price) -> float:
     return 1.96 * sigma * math.sqrt(max(q * (1 - q), 1 / k) * k)
 
 
-def weight(rank: tuple[int, int] | None) -> float:
-    """Returns D: how far a row moves a score, in rows."""
+def rank_weight(rank: tuple[int, int] | None) -> float:
+    """Returns D: how far a row moves a score, in rows.
+
+    >>> rank_weight((1, 2)), rank_weight((10, 1000)), rank_weight(None)
+    (0.5, 0.99, 1.0)
+    """
     return 1.0 if rank is None else max(rank[0], rank[1] - rank[0]) / rank[1]

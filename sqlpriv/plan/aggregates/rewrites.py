@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Number, Type, Value
 from sqlpriv.plan.aggregates.calls import Aggregate
-from sqlpriv.plan.aggregates.quantile_levels import grid
-from sqlpriv.plan.expressions.dates import date
+from sqlpriv.plan.aggregates.quantile_levels import level_grid
+from sqlpriv.plan.expressions.dates import date_of_day
 
 
 @dataclass(frozen=True)
-class Cells:
+class GroupedRows:
     """What an aggregate is taken over: the statement's rows, strata and marginal keys."""
 
     source: a.Relation
@@ -27,27 +27,29 @@ class Cells:
     keys: tuple[a.Key, ...] = ()
     units_named: frozenset[str] = frozenset()
 
-    def count(self, of: a.Expr | None = None) -> a.Count:
+    def count_query(self, of: a.Expr | None = None) -> a.Count:
         """Returns the count of rows, or of values of `of`, in these cells."""
         return a.Count(self.source, self.strata, self.keys, of)
 
-    def units(self, of: a.Expr) -> a.Count:
+    def unit_count_query(self, of: a.Expr) -> a.Count:
         """Returns the count of different values of `of`, of which each is one unit's."""
         keys = {key: f"sqlpriv_key{i}" for i, key in enumerate((*self.strata, *self.keys))}
         folded = [(name, key.expr) for key, name in keys.items()]
         unit = isinstance(of, a.Col) and of.name.lower() in self.units_named
         one = (a.Fold("sqlpriv_n", "count", of),) if unit else ()
-        made: a.Relation = a.PerUnit(
+        relation: a.Relation = a.PerUnit(
             self.source, (*folded, *(() if unit else (("sqlpriv_of", of),))), one
         )
         if unit:  # a left join may have rows of the unit without it
             some = a.Call(">", (a.Col("sqlpriv_n"), a.Lit(0, Type.INTEGER)))
-            made = a.Where(made, some)
-        strata, marginal = (tuple(a.Key(a.Col(keys[key]), key.values) for key in part)
-                            for part in (self.strata, self.keys))  # fmt: skip
-        return a.Count(made, strata, marginal, None if unit else a.Col("sqlpriv_of"))
+            relation = a.Where(relation, some)
+        strata, marginal = (
+            tuple(a.Key(a.Col(keys[key]), key.values) for key in part)
+            for part in (self.strata, self.keys)
+        )
+        return a.Count(relation, strata, marginal, None if unit else a.Col("sqlpriv_of"))
 
-    def total(self, of: a.Expr, lower: Number, upper: Number) -> a.Sum:
+    def sum_query(self, of: a.Expr, lower: Number, upper: Number) -> a.Sum:
         """Returns the centred sum of `of` in these cells."""
         return a.Sum(self.source, of, lower, upper, self.strata, self.keys)
 
@@ -87,8 +89,8 @@ class Recipe:
     @property
     def queries(self) -> tuple[a.Asked, ...]:
         """What has to be measured."""
-        asked = (self.count, self.total, self.square, self.level, self.whole)
-        return tuple(q for q in asked if q is not None)
+        optional = (self.count, self.total, self.square, self.level, self.whole)
+        return tuple(q for q in optional if q is not None)
 
     @property
     def middle(self) -> float:
@@ -101,17 +103,17 @@ class Recipe:
         return float(self.upper - self.lower)
 
 
-Rule = Callable[[Aggregate, Cells], Recipe]
+Rule = Callable[[Aggregate, GroupedRows], Recipe]
 
 
-def expand_count(aggregate: Aggregate, cells: Cells) -> Recipe:
+def expand_count(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
     """COUNT(*) → Count; COUNT(x) → Count(of = x); COUNT(DISTINCT unit) → Count of PerUnit rows."""
     if aggregate.units and aggregate.of is not None:
-        return Recipe("count", cells.units(aggregate.of))
-    return Recipe("count", cells.count(aggregate.of))
+        return Recipe("count", cells.unit_count_query(aggregate.of))
+    return Recipe("count", cells.count_query(aggregate.of))
 
 
-def expand_distinct(aggregate: Aggregate, cells: Cells) -> Recipe:
+def expand_distinct(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
     """COUNT(DISTINCT x) → Distinct(of = x); with strata one more over all of them."""
     assert aggregate.of is not None  # as `aggregates.read` sees to
     whole = a.Distinct(cells.source, (), cells.keys, aggregate.of)
@@ -120,37 +122,37 @@ def expand_distinct(aggregate: Aggregate, cells: Cells) -> Recipe:
     return Recipe("count", replace(whole, strata=cells.strata), whole=whole)
 
 
-def expand_sum(aggregate: Aggregate, cells: Cells) -> Recipe:
+def expand_sum(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
     """SUM(x) → Sum(x - middle) + middle · N; without the count where the middle is 0."""
-    total, count = _centred(aggregate, cells), _denominator(aggregate, cells)
+    total, count = _centred_sum(aggregate, cells), _value_count(aggregate, cells)
     needed = aggregate.lower + aggregate.upper != 0
     ends = (aggregate.lower, aggregate.upper)
     return Recipe("sum", count if needed or total is None else None, total, None, *ends)
 
 
-def expand_mean(aggregate: Aggregate, cells: Cells) -> Recipe:
+def expand_mean(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
     """AVG(x) → middle + Sum(x - middle) / N."""
-    total, count = _centred(aggregate, cells), _denominator(aggregate, cells)
+    total, count = _centred_sum(aggregate, cells), _value_count(aggregate, cells)
     return Recipe("mean", count, total, None, aggregate.lower, aggregate.upper)
 
 
-def expand_variance(aggregate: Aggregate, cells: Cells) -> Recipe:
+def expand_variance(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
     """VARIANCE(x) → Sum((x - middle)²) / N - (Sum(x - middle) / N)²; STDDEV is its root.
 
     The squares lie in [0, (upper - lower)² / 4], so their sum is centred, too.
     """
-    total, count = _centred(aggregate, cells), _denominator(aggregate, cells)
+    total, count = _centred_sum(aggregate, cells), _value_count(aggregate, cells)
     lower, upper = aggregate.lower, aggregate.upper
     square = None
     if total is not None and aggregate.of is not None:
         middle = a.Lit((lower + upper) / 2, Type.REAL)
         of = aggregate.of if aggregate.type is Type.REAL else a.Call("real", (aggregate.of,))
         deviation = a.Call("-", (of, middle))
-        square = cells.total(a.Call("*", (deviation, deviation)), 0.0, (upper - lower) ** 2 / 4)
+        square = cells.sum_query(a.Call("*", (deviation, deviation)), 0.0, (upper - lower) ** 2 / 4)
     return Recipe(aggregate.kind, count, total, square, lower, upper, aggregate.sample)
 
 
-def expand_level(aggregate: Aggregate, cells: Cells) -> Recipe:
+def expand_level(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
     """MEDIAN(x), MIN(x), MODE(x) → Level; with strata one more over all of them.
 
     `plan.levels.chosen` may yet take a histogram instead.
@@ -161,15 +163,23 @@ def expand_level(aggregate: Aggregate, cells: Cells) -> Recipe:
     of_type = aggregate.type or Type.REAL
     of_dates = aggregate.rank is not None and of_type is Type.DATE
     grid_type = Type.INTEGER if of_dates else of_type
-    made = grid(aggregate.of, grid_type, *ends, aggregate.values, size)
-    values = tuple(map(date, made.values)) if of_dates else made.values
+    grid = level_grid(aggregate.of, grid_type, *ends, aggregate.values, size)
+    values = tuple(map(date_of_day, grid.values)) if of_dates else grid.values
     real = aggregate.rank is not None and not of_dates
-    level = a.Level(cells.source, made.key, aggregate.rank, cells.strata, cells.keys)
+    level = a.Level(cells.source, grid.key, aggregate.rank, cells.strata, cells.keys)
     whole = replace(level, strata=()) if cells.strata else None
     return Recipe(
-        "level", None, None, None, *ends, level=level, whole=whole, rank=aggregate.rank,
-        values=values, type=Type.REAL if real else of_type,
-    )  # fmt: skip
+        "level",
+        None,
+        None,
+        None,
+        *ends,
+        level=level,
+        whole=whole,
+        rank=aggregate.rank,
+        values=values,
+        type=Type.REAL if real else of_type,
+    )
 
 
 RULES: dict[str, Rule] = {
@@ -183,23 +193,23 @@ RULES: dict[str, Rule] = {
 }
 
 
-def expand(aggregate: Aggregate, cells: Cells) -> Recipe:
+def expand_aggregate(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
     """Returns the recipe of an aggregate, by the rule of its kind."""
     return RULES[aggregate.kind](aggregate, cells)
 
 
-def merged(recipes: Iterable[Recipe]) -> tuple[a.Asked, ...]:
+def merge_queries(recipes: Iterable[Recipe]) -> tuple[a.Asked, ...]:
     """Returns the queries of all recipes, each once, in the order of their first use."""
     return tuple(dict.fromkeys(query for recipe in recipes for query in recipe.queries))
 
 
-def _denominator(aggregate: Aggregate, cells: Cells) -> a.Count:
+def _value_count(aggregate: Aggregate, cells: GroupedRows) -> a.Count:
     """Returns N: the rows' count where NULL is no value of x, else the count of its values."""
-    return cells.count(aggregate.of if aggregate.nullable else None)
+    return cells.count_query(aggregate.of if aggregate.nullable else None)
 
 
-def _centred(aggregate: Aggregate, cells: Cells) -> a.Sum | None:
+def _centred_sum(aggregate: Aggregate, cells: GroupedRows) -> a.Sum | None:
     """Returns S, or None where x is a constant: a sum that nothing can move is not measured."""
     if aggregate.of is None or aggregate.lower == aggregate.upper:
         return None
-    return cells.total(aggregate.of, aggregate.lower, aggregate.upper)
+    return cells.sum_query(aggregate.of, aggregate.lower, aggregate.upper)

@@ -16,11 +16,16 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type, Value
 from sqlpriv.plan.expressions import columns, functions
-from sqlpriv.plan.expressions.conditions import demanded, flat, identities, listed
+from sqlpriv.plan.expressions.conditions import (
+    demanded_values,
+    facts_after_where,
+    flatten,
+    identities,
+)
 from sqlpriv.plan.expressions.dates import DATE_PARTS
-from sqlpriv.plan.expressions.inference import check
-from sqlpriv.plan.expressions.literals import coerce, natural, refuse
-from sqlpriv.plan.expressions.traverse import constant, rebuild
+from sqlpriv.plan.expressions.inference import infer_shape
+from sqlpriv.plan.expressions.literal_types import coerce_literal, natural_type, refuse
+from sqlpriv.plan.expressions.traverse import fold_constant, rebuild
 from sqlpriv.plan.expressions.value_facts import Shape, scope_of
 
 
@@ -56,45 +61,47 @@ class Binder:
     @classmethod
     def of(cls, contract: TableContract, alias: str = "") -> Binder:
         """Returns the binder of a SELECT over that table."""
-        there = {column.name.lower(): column.name for column in contract.columns}
+        names = {column.name.lower(): column.name for column in contract.columns}
         required = frozenset(c.name.lower() for c in contract.columns if c.required)
         return cls(
-            contract.table, alias, there, scope_of(contract), required, named=identities(contract)
+            contract.table, alias, names, scope_of(contract), required, named=identities(contract)
         )
 
-    def knows(self, node: t.Node) -> bool:
+    def names_column(self, node: t.Node) -> bool:
         """Whether the expression is the name of a column of the table."""
-        return isinstance(node, t.Name) and bool(self.column(node))
+        return isinstance(node, t.Name) and bool(self.column_of(node))
 
-    def column(self, node: t.Name) -> str:
+    def column_of(self, node: t.Name) -> str:
         """Returns the column that a name means; '' where it means none."""
         if self.qualified is not None and node.table:
             return self.qualified.get((node.table.lower(), node.name.lower()), "")
         return self.names.get(node.name.lower(), "")
 
-    def home(self, name: str) -> tuple[str, str]:
+    def home_of(self, name: str) -> tuple[str, str]:
         """Returns the table and the column there, for `ALTER TABLE … ALTER COLUMN …`."""
         return self.homes.get(name.lower(), (self.table, name))
 
-    def normal(self, node: t.Node) -> t.Node:
+    def normal_form(self, node: t.Node) -> t.Node:
         """Returns the expression with the names of columns as the relation has them, lower case."""
 
-        def named(part: t.Node) -> t.Node | None:
+        def lower_name(part: t.Node) -> t.Node | None:
             if not isinstance(part, t.Name):
                 return None
-            known = self.qualified and self.qualified.get((part.table.lower(), part.name.lower()))
-            found = known or self.names.get(part.name.lower(), part.name)
-            return t.Name(found.lower(), "", part.pos)
+            qualified_name = self.qualified and self.qualified.get(
+                (part.table.lower(), part.name.lower())
+            )
+            column = qualified_name or self.names.get(part.name.lower(), part.name)
+            return t.Name(column.lower(), "", part.pos)
 
-        return rebuild(node, named)
+        return rebuild(node, lower_name)
 
-    def without_nulls(self, predicate: a.Expr) -> Binder:
+    def after_where(self, predicate: a.Expr) -> Binder:
         """Returns the binder behind a WHERE: with what it demands of a column (`conditions`)."""
-        scope, present = demanded(predicate, self.scope)
-        known = {**self.listed, **listed(predicate)}
-        return replace(self, scope=scope, required=self.required | present, listed=known)
+        scope, present = facts_after_where(predicate, self.scope)
+        listed = {**self.listed, **demanded_values(predicate)}
+        return replace(self, scope=scope, required=self.required | present, listed=listed)
 
-    def present(self, expr: a.Expr) -> bool:
+    def is_present(self, expr: a.Expr) -> bool:
         """Returns whether an expression is surely neither NULL nor NaN, whatever the row holds."""
         match expr:
             case a.Col(name):
@@ -104,24 +111,26 @@ class Binder:
             case a.Call("is null"):
                 return True
             case a.Call("coalesce" | "least" | "greatest", args):
-                return any(map(self.present, args))
+                return any(map(self.is_present, args))
             case a.Call(op, (arg,)) if op == "days" or op.startswith("trunc "):  # not of all time
-                return self.present(arg) and check(expr, self.scope).lower is not None
+                return self.is_present(arg) and infer_shape(expr, self.scope).lower is not None
             case a.Call("/" | "//" | "%", args):
-                return all(map(self.present, args)) and not check(expr, self.scope).nullable
+                return (
+                    all(map(self.is_present, args)) and not infer_shape(expr, self.scope).nullable
+                )
             case a.Call(_, args):
-                return all(map(self.present, args))
+                return all(map(self.is_present, args))
             case a.In(arg) | a.Bin(arg) | a.Like(arg) | a.Substring(arg):
-                return self.present(arg)
+                return self.is_present(arg)
             case a.Case(whens, otherwise):
-                return all(map(self.present, [otherwise, *(then for _, then in whens)]))
+                return all(map(self.is_present, [otherwise, *(then for _, then in whens)]))
             case a.Pick():
                 return False
 
     def shape(self, node: t.Node, expr: a.Expr) -> Shape:
         """Returns what is known of the bound expression; a refusal points at `node`."""
-        with _at(node, expr):
-            return check(expr, self.scope)
+        with _refusals_at(node, expr):
+            return infer_shape(expr, self.scope)
 
     def bind(self, node: t.Node) -> a.Expr:
         """Returns the row expression, checked: it is total and of one type.
@@ -129,28 +138,30 @@ class Binder:
         Raises:
             Refused: An unknown name, an unknown function, mixed types, or a possible overflow.
         """
-        expr = self._bind(node)
+        expr = self._bind_node(node)
         self.shape(node, expr)
         return expr
 
-    def predicate(self, node: t.Node, clause: str) -> a.Expr:
+    def bind_predicate(self, node: t.Node, clause: str) -> a.Expr:
         """Returns a bound boolean, for the clause of that name."""
-        expr = self.truth(node)
+        expr = self.bind_truth(node)
         if self.shape(node, expr).type is not Type.BOOLEAN:
             raise refuse(node, f"{clause} needs a condition", "compare it, as in age >= 18")
         return expr
 
-    def truth(self, node: t.Node) -> a.Expr:
+    def bind_truth(self, node: t.Node) -> a.Expr:
         """Returns a bound expression whose NULL literal is a boolean one."""
-        return coerce(node, Type.BOOLEAN) if isinstance(node, t.Literal) else self.bind(node)
+        return (
+            coerce_literal(node, Type.BOOLEAN) if isinstance(node, t.Literal) else self.bind(node)
+        )
 
-    def together(self, nodes: tuple[t.Node, ...]) -> tuple[a.Expr, ...]:
+    def bind_together(self, nodes: tuple[t.Node, ...]) -> tuple[a.Expr, ...]:
         """Returns expressions that are of one type, literals read as the others' type."""
-        found = [constant(node) for node in nodes]
-        open_ = [node for node, lit in zip(nodes, found, strict=True) if lit is None]
+        constants = [fold_constant(node) for node in nodes]
+        open_ = [node for node, lit in zip(nodes, constants, strict=True) if lit is None]
         bound = [self.bind(node) for node in open_]
         shapes = [self.shape(node, expr) for node, expr in zip(open_, bound, strict=True)]
-        own = [natural(lit.value) for lit in found if lit]
+        own = [natural_type(lit.value) for lit in constants if lit]
         types = {s.type for s in shapes} or {type_ for type_ in own if type_}
         mixed = types == {Type.INTEGER, Type.REAL}
         if len(types) > 1 and not mixed:
@@ -158,58 +169,60 @@ class Binder:
             raise refuse(nodes[0], f"the types {names} are mixed", "bring both sides to one type")
         target = Type.REAL if mixed else next(iter(types), Type.INTEGER)
         rest = iter(bound)
-        return tuple(coerce(lit, target) if lit else next(rest) for lit in found)
+        return tuple(coerce_literal(lit, target) if lit else next(rest) for lit in constants)
 
-    def _bind(self, node: t.Node) -> a.Expr:
+    def _bind_node(self, node: t.Node) -> a.Expr:
         match node:
             case t.Name():
-                return columns.column(self, node)
+                return columns.bind_column(self, node)
             case t.Literal(value):
-                return coerce(node, natural(value) or Type.INTEGER)
+                return coerce_literal(node, natural_type(value) or Type.INTEGER)
             case t.Unary() | t.Binary():
-                return self._operator(node)
+                return self._bind_operator(node)
             case t.IsNull(arg, negated):
-                return _negated(a.Call("is null", (self.bind(arg),)), negated)
+                return _negate_if(a.Call("is null", (self.bind(arg),)), negated)
             case t.InList():
-                return self._in_list(node)
+                return self._bind_in_list(node)
             case t.Between(arg, low, high, negated):
-                whole, least, most = self.together((arg, low, high))
+                whole, least, most = self.bind_together((arg, low, high))
                 ends = (a.Call(">=", (whole, least)), a.Call("<=", (whole, most)))
                 both = a.Call("and", ends)
-                return _negated(both, negated)
+                return _negate_if(both, negated)
             case t.CaseWhen():
-                return self._case(node)
+                return self._bind_case(node)
             case t.Cast():
-                return functions.cast(self, node)
+                return functions.bind_cast(self, node)
             case t.Call():
-                return functions.call(self, node)
+                return functions.bind_call(self, node)
             case t.Lookup(arg, values, numbers):
                 return a.Pick((a.Key(self.bind(arg), values),), numbers)
             case t.Exists() | t.InQuery() | t.Subquery():
                 hint = "join it in FROM; EXISTS and IN find rows of the same unit by an equality"
                 raise refuse(node, "a subquery cannot stand here", hint)
 
-    def _operator(self, node: t.Unary | t.Binary) -> a.Expr:
-        number = constant(node)
+    def _bind_operator(self, node: t.Unary | t.Binary) -> a.Expr:
+        number = fold_constant(node)
         if number is not None:
-            return coerce(number, natural(number.value) or Type.INTEGER)
+            return coerce_literal(number, natural_type(number.value) or Type.INTEGER)
         match node:
             case t.Unary("not", arg):
-                return a.Call("not", (self.predicate(arg, "NOT"),))
+                return a.Call("not", (self.bind_predicate(arg, "NOT"),))
             case t.Unary("-", arg):
                 return a.Call("neg", (self.bind(arg),))
             case t.Binary("and" | "or" as op, left, right):
-                sides = [self.predicate(side, op.upper()) for side in (left, right)]
-                return a.Call(op, tuple(x for side in sides for x in flat(op, side)))
+                sides = [self.bind_predicate(side, op.upper()) for side in (left, right)]
+                return a.Call(op, tuple(x for side in sides for x in flatten(op, side)))
             case t.Binary("=" | "<>" | "<" | "<=" | ">" | ">=" as op, left, right):
-                return a.Call(op, self.together((left, right)))
+                return a.Call(op, self.bind_together((left, right)))
             case t.Binary("+" | "-" | "*" | "/" | "//" | "%" as op, left, right):
-                return self._arithmetic(op, (left, right))
+                return self._bind_arithmetic(op, (left, right))
         raise refuse(
-            node, f"the operator {node.op} is not for private rows", functions.hint_of(node.op)
+            node,
+            f"the operator {node.op} is not for private rows",
+            functions.function_hint(node.op),
         )
 
-    def _arithmetic(self, op: str, nodes: tuple[t.Node, t.Node]) -> a.Expr:
+    def _bind_arithmetic(self, op: str, nodes: tuple[t.Node, t.Node]) -> a.Expr:
         """Returns an operation on numbers; the difference of two dates is in days."""
         sides = (self.bind(nodes[0]), self.bind(nodes[1]))
         shapes = [self.shape(side, expr) for side, expr in zip(nodes, sides, strict=True)]
@@ -217,8 +230,8 @@ class Binder:
             return functions.days_between(sides[1], sides[0])
         return a.Call(op, sides)
 
-    def _in_list(self, node: t.InList) -> a.Expr:
-        items = [constant(item) for item in node.items]
+    def _bind_in_list(self, node: t.InList) -> a.Expr:
+        items = [fold_constant(item) for item in node.items]
         arg = self.bind(node.arg)
         type_ = self.shape(node.arg, arg).type
         for item, source in zip(items, node.items, strict=True):
@@ -227,36 +240,36 @@ class Binder:
             if item.value is None:
                 hint = "write (x IN (…) OR x IS NULL)"
                 raise refuse(source, "NULL in an IN list equals nothing", hint)
-        values = dict.fromkeys(coerce(item, type_).value for item in items if item)
-        return _negated(a.In(arg, tuple(values)), node.negated)
+        values = dict.fromkeys(coerce_literal(item, type_).value for item in items if item)
+        return _negate_if(a.In(arg, tuple(values)), node.negated)
 
-    def _case(self, node: t.CaseWhen) -> a.Expr:
+    def _bind_case(self, node: t.CaseWhen) -> a.Expr:
         tests = [
             t.Binary("=", node.operand, when, when.pos) if node.operand else when
             for when, _ in node.whens
         ]
         last = node.otherwise or t.Literal(None, node.pos)
-        *thens, otherwise = self.together((*(then for _, then in node.whens), last))
-        predicates = [self.predicate(test, "CASE WHEN") for test in tests]
+        *thens, otherwise = self.bind_together((*(then for _, then in node.whens), last))
+        predicates = [self.bind_predicate(test, "CASE WHEN") for test in tests]
         return a.Case(tuple(zip(predicates, thens, strict=True)), otherwise)
 
 
-def _negated(expr: a.Expr, negated: bool) -> a.Expr:
+def _negate_if(expr: a.Expr, negated: bool) -> a.Expr:
     return a.Call("not", (expr,)) if negated else expr
 
 
 @contextmanager
-def _at(node: t.Node, expr: a.Expr) -> Iterator[None]:
+def _refusals_at(node: t.Node, expr: a.Expr) -> Iterator[None]:
     """Gives refusals of types the place that they are about, and advice."""
     try:
         yield
     except Refused as error:
         if error.line:
             raise
-        raise refuse(node, error.message, error.hint or _advice(expr)) from None
+        raise refuse(node, error.message, error.hint or _type_hint(expr)) from None
 
 
-def _advice(expr: a.Expr) -> str:
+def _type_hint(expr: a.Expr) -> str:
     """Returns what to write instead of an expression whose types do not fit."""
     match expr:
         case a.Call("//"):

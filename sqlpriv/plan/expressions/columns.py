@@ -6,42 +6,50 @@ from typing import TYPE_CHECKING
 
 from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.plan.expressions.literals import refuse
+from sqlpriv.plan.expressions.literal_types import refuse
 
 if TYPE_CHECKING:
     from sqlpriv.plan.expressions.binder import Binder
 
 
-def column(binder: Binder, node: t.Name) -> a.Col:
+def bind_column(binder: Binder, node: t.Name) -> a.Col:
     """Returns the column that a name means; refuses one that means none, or one of no use."""
     if binder.qualified is not None:
-        name = _qualified(binder, node)
+        name = _qualified_name(binder, node)
         if name.lower() not in binder.scope:
-            raise refuse(node, f'the column "{node.name}" has a type that cannot be used here',
-                         "numbers, text, booleans, dates and timestamps can")  # fmt: skip
+            raise refuse(
+                node,
+                f'the column "{node.name}" has a type that cannot be used here',
+                "numbers, text, booleans, dates and timestamps can",
+            )
         return a.Col(name)
-    return _alone(binder, node)
+    return _single_table_column(binder, node)
 
 
-def _qualified(binder: Binder, node: t.Name) -> str:
+def _qualified_name(binder: Binder, node: t.Name) -> str:
     """Returns the column that a name means where FROM holds several tables."""
     assert binder.qualified is not None
-    found: str | None
+    column: str | None
     if node.table:
-        found = binder.qualified.get((node.table.lower(), node.name.lower()))
+        column = binder.qualified.get((node.table.lower(), node.name.lower()))
     elif node.name.lower() in binder.twice:
-        raise refuse(node, f'"{node.name}" is a column of several tables',
-                     "write it behind its table, as in t.x")  # fmt: skip
+        raise refuse(
+            node,
+            f'"{node.name}" is a column of several tables',
+            "write it behind its table, as in t.x",
+        )
     else:
-        found = binder.names.get(node.name.lower())
-    if found is None:
-        shown = f"{node.table}.{node.name}" if node.table else node.name
-        known = ", ".join(f"{q}.{n}" for q, n in list(binder.qualified)[:40])
-        raise refuse(node, f'there is no column "{shown}" in FROM', f"its columns are: {known}")
-    return found
+        column = binder.names.get(node.name.lower())
+    if column is None:
+        written_name = f"{node.table}.{node.name}" if node.table else node.name
+        column_names = ", ".join(f"{q}.{n}" for q, n in list(binder.qualified)[:40])
+        raise refuse(
+            node, f'there is no column "{written_name}" in FROM', f"its columns are: {column_names}"
+        )
+    return column
 
 
-def _alone(binder: Binder, node: t.Name) -> a.Col:
+def _single_table_column(binder: Binder, node: t.Name) -> a.Col:
     """Returns the column that a name means where FROM is one table."""
     qualifiers = {"", (binder.alias or binder.table).lower()}
     if node.table.lower() not in qualifiers:

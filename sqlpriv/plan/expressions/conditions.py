@@ -12,7 +12,7 @@ from sqlpriv.kernel.terms.contract import TableContract, Type, Value
 from sqlpriv.plan.expressions.value_facts import Shape
 
 
-def demanded(
+def facts_after_where(
     predicate: a.Expr, scope: Mapping[str, Shape]
 ) -> tuple[dict[str, Shape], frozenset[str]]:
     """Returns the columns' shapes behind a WHERE, and the columns that surely hold a value.
@@ -20,47 +20,47 @@ def demanded(
     `IS NOT NULL` leaves no NULL; a comparison of a date with a literal narrows its interval (of
     numbers, too, within the declared one).
     """
-    found, present = dict(scope), set[str]()
-    for column, (low, high) in _compared(predicate).items():
-        if column in found:
-            found[column] = found[column].within(low, high)
-    for part in flat("and", predicate):
+    facts, present = dict(scope), set[str]()
+    for column, (low, high) in _comparison_ends(predicate).items():
+        if column in facts:
+            facts[column] = facts[column].within(low, high)
+    for part in flatten("and", predicate):
         match part:
             case a.Call("not", (a.Call("is null", (a.Col(name),)),)):
-                shape = found[name.lower()]
+                shape = facts[name.lower()]
                 values = shape.values and tuple(v for v in shape.values if v is not None)
-                found[name.lower()] = replace(shape, nullable=False, values=values)
+                facts[name.lower()] = replace(shape, nullable=False, values=values)
                 if shape.type is not Type.REAL:  # a NaN is not NULL, and no value either
                     present.add(name.lower())
-    return found, frozenset(present)
+    return facts, frozenset(present)
 
 
 def identities(contract: TableContract) -> dict[str, frozenset[str]]:
     """Returns what the values of a private table's columns identify; see `Binder.named`."""
-    found: dict[str, set[str]] = {}
+    identified: dict[str, set[str]] = {}
     unit, via = contract.unit, contract.via
     if unit is None:
         return {}
     for column in contract.unique:
-        found.setdefault(column, set()).add(f"{contract.table.lower()}.{column}")
+        identified.setdefault(column, set()).add(f"{contract.table.lower()}.{column}")
     if via is None:
-        found.setdefault(unit.column.lower(), set()).add("")
+        identified.setdefault(unit.column.lower(), set()).add("")
     else:
-        found.setdefault(via.column.lower(), set()).add(f"{via.table}.{via.parent}".lower())
-    return {column: frozenset(ids) for column, ids in found.items()}
+        identified.setdefault(via.column.lower(), set()).add(f"{via.table}.{via.parent}".lower())
+    return {column: frozenset(ids) for column, ids in identified.items()}
 
 
-def listed(predicate: a.Expr) -> dict[a.Expr, tuple[Value, ...]]:
+def demanded_values(predicate: a.Expr) -> dict[a.Expr, tuple[Value, ...]]:
     """Returns expressions with the values of which each row that passes has one."""
     match predicate:
         case a.Call("and", args):
-            found: dict[a.Expr, tuple[Value, ...]] = {}
+            demanded: dict[a.Expr, tuple[Value, ...]] = {}
             for arg in args:
-                for expr, values in listed(arg).items():
-                    found[expr] = tuple(v for v in found.get(expr, values) if v in values)
-            return found
+                for expr, values in demanded_values(arg).items():
+                    demanded[expr] = tuple(v for v in demanded.get(expr, values) if v in values)
+            return demanded
         case a.Call("or", args):
-            sides = [listed(arg) for arg in args]
+            sides = [demanded_values(arg) for arg in args]
             shared = set.intersection(*map(set, sides))
             return {e: tuple(dict.fromkeys(v for s in sides for v in s[e])) for e in shared}
         case a.Call("=", (expr, a.Lit(value)) | (a.Lit(value), expr)) if value is not None:
@@ -73,22 +73,22 @@ def listed(predicate: a.Expr) -> dict[a.Expr, tuple[Value, ...]]:
 _SIDES = {"<": (False, True), "<=": (False, True), ">": (True, False), ">=": (True, False)}
 
 
-def _compared(predicate: a.Expr) -> dict[str, tuple[Any, Any]]:
+def _comparison_ends(predicate: a.Expr) -> dict[str, tuple[Any, Any]]:
     """Returns columns with the ends (None: open) that a conjunction of comparisons sets."""
-    found: dict[str, tuple[Any, Any]] = {}
-    for part in flat("and", predicate):
+    ends: dict[str, tuple[Any, Any]] = {}
+    for part in flatten("and", predicate):
         match part:
             case a.Call(op, (a.Col(name), a.Lit(value))) if op in _SIDES and value is not None:
-                low, high = found.get(name.lower(), (None, None))
+                low, high = ends.get(name.lower(), (None, None))
                 lower, upper = _SIDES[op]
                 low = value if lower and (low is None or value > low) else low
                 high = value if upper and (high is None or value < high) else high
                 if op == "<" and type(value) is dt.date and high is value:
                     high = value - dt.timedelta(days=1) if value > dt.date.min else value
-                found[name.lower()] = (low, high)
-    return found
+                ends[name.lower()] = (low, high)
+    return ends
 
 
-def flat(op: str, expr: a.Expr) -> tuple[a.Expr, ...]:
+def flatten(op: str, expr: a.Expr) -> tuple[a.Expr, ...]:
     """Returns the sides of nested ANDs, or ORs, as one list."""
     return expr.args if isinstance(expr, a.Call) and expr.op == op else (expr,)

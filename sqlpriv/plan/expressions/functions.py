@@ -13,8 +13,8 @@ from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.plan.expressions.dates import DATE_PARTS, UNITS
-from sqlpriv.plan.expressions.literals import coerce, refuse
-from sqlpriv.plan.expressions.traverse import literal
+from sqlpriv.plan.expressions.literal_types import coerce_literal, refuse
+from sqlpriv.plan.expressions.traverse import as_literal
 
 if TYPE_CHECKING:
     from sqlpriv.plan.expressions.binder import Binder
@@ -51,12 +51,12 @@ _KNOWN = (
 )
 
 
-def hint_of(name: str) -> str:
+def function_hint(name: str) -> str:
     """Returns what to write instead of a function or operator that rows cannot have."""
     return HINTS.get(name, _KNOWN)
 
 
-def call(binder: Binder, node: t.Call) -> a.Expr:
+def bind_call(binder: Binder, node: t.Call) -> a.Expr:
     """Returns the row expression of a scalar function call.
 
     Raises:
@@ -70,9 +70,9 @@ def call(binder: Binder, node: t.Call) -> a.Expr:
         case name, (left, right) if name in OPERATORS:
             return a.Call(OPERATORS[name], (binder.bind(left), binder.bind(right)))
         case "coalesce" | "ifnull", (_, *_):
-            return a.Call("coalesce", binder.together(node.args))
+            return a.Call("coalesce", binder.bind_together(node.args))
         case "least" | "greatest", (_, *_):
-            return a.Call(node.name, binder.together(node.args))
+            return a.Call(node.name, binder.bind_together(node.args))
         case "nullif", (left, right):
             return _nullif(binder, left, right)
         case "if" | "iff", (test, then, otherwise):
@@ -85,9 +85,9 @@ def call(binder: Binder, node: t.Call) -> a.Expr:
         case "substring" | "substr", (arg, t.Literal(int(start)), t.Literal(int(length))):
             return a.Substring(binder.bind(arg), start, length)
         case "starts_with" | "prefix", (arg, t.Literal(str(text))):
-            return a.Like(binder.bind(arg), escaped(text) + "%", "!")
+            return a.Like(binder.bind(arg), escape_pattern(text) + "%", "!")
         case "contains", (arg, t.Literal(str(text))):
-            return a.Like(binder.bind(arg), f"%{escaped(text)}%", "!")
+            return a.Like(binder.bind(arg), f"%{escape_pattern(text)}%", "!")
         case "date_part" | "datepart" | "extract", (t.Literal(str(part)), arg):
             return _date_part(binder, node, part.lower(), arg)
         case "date_trunc" | "datetrunc", (t.Literal(str(unit)), arg) if unit.lower() in UNITS:
@@ -97,11 +97,11 @@ def call(binder: Binder, node: t.Call) -> a.Expr:
         case part, (arg,) if part in PART_NAMES:
             return _date_part(binder, node, part, arg)
     raise refuse(
-        node, f"the function {node.name} cannot be used on private rows", hint_of(node.name)
+        node, f"the function {node.name} cannot be used on private rows", function_hint(node.name)
     )
 
 
-def cast(binder: Binder, node: t.Cast) -> a.Expr:
+def bind_cast(binder: Binder, node: t.Cast) -> a.Expr:
     """Returns a cast that no row can make fail; others are refused.
 
     To a number from a number (to integer by rounding, when bounded), from a boolean to 0 or 1, and
@@ -109,7 +109,7 @@ def cast(binder: Binder, node: t.Cast) -> a.Expr:
     """
     target = _cast_type(node.type)
     if isinstance(node.arg, t.Literal) and target in (Type.DATE, Type.TIMESTAMP):
-        return coerce(node.arg, target)
+        return coerce_literal(node.arg, target)
     if isinstance(node.arg, t.Literal) and node.arg.value is None and target:
         return a.Lit(None, target)
     arg = binder.bind(node.arg)
@@ -136,17 +136,21 @@ _WHOLE = {"INTEGER", "INT", "BIGINT", "HUGEINT", "INT4", "INT8", "INT32", "INT64
 def _cast_type(name: str) -> Type | None:
     """Returns the target's type; narrow integers are left out: a value might not fit them."""
     base = name.upper().split("(")[0].strip()
-    known = {
+    types = {
         **dict.fromkeys(_WHOLE, Type.INTEGER), **dict.fromkeys(("VARCHAR", "TEXT"), Type.TEXT),
         **dict.fromkeys(("DOUBLE", "FLOAT8"), Type.REAL),
         **dict.fromkeys(("BOOLEAN", "BOOL"), Type.BOOLEAN),
         "DATE": Type.DATE, "TIMESTAMP": Type.TIMESTAMP,
     }  # fmt: skip
-    return known.get(base)
+    return types.get(base)
 
 
-def escaped(text: str) -> str:
-    """Returns the text as a pattern that it alone matches, with ! as its ESCAPE."""
+def escape_pattern(text: str) -> str:
+    """Returns the text as a pattern that it alone matches, with ! as its ESCAPE.
+
+    >>> escape_pattern("50%!")
+    '50!%!!'
+    """
     return "".join(f"!{c}" if c in "!%_" else c for c in text)
 
 
@@ -155,22 +159,22 @@ def _is_text(rest: list[t.Node]) -> bool:
 
 
 def _nullif(binder: Binder, left: t.Node, right: t.Node) -> a.Expr:
-    whole, other = binder.together((left, right))
+    whole, other = binder.bind_together((left, right))
     nothing = a.Lit(None, binder.shape(left, whole).type)
     return a.Case(((a.Call("=", (whole, other)), nothing),), whole)
 
 
 def _bucket(binder: Binder, node: t.Call, arg: t.Node, ends: Sequence[t.Node]) -> a.Expr:
     """width_bucket(x, low, high, n): 0 below low, 1 to n in between, n + 1 from high on."""
-    found = [number.value for end in ends if (number := literal(end))]
-    match found:
+    numbers = [number.value for end in ends if (number := as_literal(end))]
+    match numbers:
         case [int() | float() as low, int() | float() as high, int() as n] if (
             len(ends) == 3 and low < high and 1 <= n <= MAX_BUCKETS
         ):
             edges = [low + (high - low) * i / n for i in range(n + 1)]
             return a.Bin(binder.bind(arg), tuple(map(float, edges)))
-    said = f"width_bucket takes numbers low < high and from 1 to {MAX_BUCKETS} buckets"
-    raise refuse(node, said, "write width_bucket(age, 0, 100, 10)")
+    message = f"width_bucket takes numbers low < high and from 1 to {MAX_BUCKETS} buckets"
+    raise refuse(node, message, "write width_bucket(age, 0, 100, 10)")
 
 
 def days_between(first: a.Expr, last: a.Expr) -> a.Expr:

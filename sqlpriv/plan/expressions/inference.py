@@ -12,19 +12,19 @@ from sqlpriv.kernel.terms.contract import Type, Value
 from sqlpriv.kernel.terms.operations import OPERATIONS
 from sqlpriv.plan.expressions import dates
 from sqlpriv.plan.expressions.dates import DATE_PARTS
-from sqlpriv.plan.expressions.interval_arithmetic import arithmetic, function
+from sqlpriv.plan.expressions.interval_arithmetic import arithmetic_shape, function_shape
 from sqlpriv.plan.expressions.value_facts import (
     Shape,
-    boolean,
-    enumerated,
-    of_literal,
-    of_values,
+    boolean_shape,
+    listed_shape,
+    literal_shape,
     one_type,
     union_of,
+    with_values_listed,
 )
 
 
-def check(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
+def infer_shape(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
     """Returns the shape of a row expression, or refuses it.
 
     Raises:
@@ -37,40 +37,42 @@ def check(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
                 raise Refused(f'there is no usable column "{name}"')
             return scope[name.lower()]
         case a.Lit(value, type_):
-            return of_literal(value, type_)
+            return literal_shape(value, type_)
         case a.Call("least" | "greatest", args) if args:
-            union = union_of([check(x, scope) for x in args])
-            low, high, nullable = _reach(expr, scope)
+            union = union_of([infer_shape(x, scope) for x in args])
+            low, high, nullable = _clamp_ends(expr, scope)
             if low is None or high is None:
                 return Shape(union.type, nullable=nullable)
-            return enumerated(Shape(union.type, low, high, nullable))
+            return with_values_listed(Shape(union.type, low, high, nullable))
         case a.Call(op, args):
-            return _call(op, [check(x, scope) for x in args])
+            return _call(op, [infer_shape(x, scope) for x in args])
         case a.In(arg, values):
-            shape = check(arg, scope)
+            shape = infer_shape(arg, scope)
             for value in values:
                 numeric = shape.type in (Type.INTEGER, Type.REAL)
-                of_literal(value, Type.REAL if numeric else shape.type)
-            return boolean(shape.nullable)
+                literal_shape(value, Type.REAL if numeric else shape.type)
+            return boolean_shape(shape.nullable)
         case a.Case(whens, otherwise):
             for predicate, _ in whens:
-                _expect(check(predicate, scope), Type.BOOLEAN, "CASE WHEN")
-            return union_of([*(check(then, scope) for _, then in whens), check(otherwise, scope)])
+                _expect(infer_shape(predicate, scope), Type.BOOLEAN, "CASE WHEN")
+            return union_of(
+                [*(infer_shape(then, scope) for _, then in whens), infer_shape(otherwise, scope)]
+            )
         case a.Bin(arg, edges):
-            shape = check(arg, scope)
+            shape = infer_shape(arg, scope)
             if list(edges) != sorted(set(edges)):
                 raise Refused("the edges of bins ascend")
             numeric = shape.type in (Type.INTEGER, Type.REAL)
             for edge in edges:
-                of = of_literal(edge, Type.REAL if numeric else shape.type)
+                of = literal_shape(edge, Type.REAL if numeric else shape.type)
                 one_type((shape, of), "the edges of bins")
-            return enumerated(Shape(Type.INTEGER, 0, len(edges), shape.nullable))
+            return with_values_listed(Shape(Type.INTEGER, 0, len(edges), shape.nullable))
         case a.Like(arg, _, _, _):
-            return boolean(_expect(check(arg, scope), Type.TEXT, "LIKE").nullable)
+            return boolean_shape(_expect(infer_shape(arg, scope), Type.TEXT, "LIKE").nullable)
         case a.Substring(arg, _, _):
-            shape = _expect(check(arg, scope), Type.TEXT, "SUBSTRING")
-            known = shape.values and dict.fromkeys(_substring(v, expr) for v in shape.values)
-            return replace(shape, values=tuple(known) if known else None)
+            shape = _expect(infer_shape(arg, scope), Type.TEXT, "SUBSTRING")
+            prefixes = shape.values and dict.fromkeys(_substring(v, expr) for v in shape.values)
+            return replace(shape, values=tuple(prefixes) if prefixes else None)
         case a.Pick(_, numbers):
             return Shape(Type.REAL, min(numbers), max(numbers))
     raise Refused(f"{type(expr).__name__} is not a row expression")
@@ -94,30 +96,30 @@ def _call(op: str, args: list[Shape]) -> Shape:
     nullable = any(s.nullable for s in args)
     match op:
         case "is null":
-            return boolean(False)
+            return boolean_shape(False)
         case "coalesce":
             return _coalesce(args)
         case "+" | "-" | "*" | "/" | "//" | "%":
-            return enumerated(arithmetic(op, *args))
+            return with_values_listed(arithmetic_shape(op, *args))
         case _ if op.startswith("trunc "):
-            return dates.truncated(op.removeprefix("trunc "), args[0])
+            return dates.truncated_shape(op.removeprefix("trunc "), args[0])
         case "days":
-            return dates.days(args[0])
+            return dates.day_number_shape(args[0])
         case part if part in DATE_PARTS:
             low, high = DATE_PARTS[part]
             if part == "year" and args[0].lower is not None:
                 low, high = args[0].lower.year, args[0].upper.year
-            return enumerated(Shape(Type.INTEGER, low, high, nullable))
+            return with_values_listed(Shape(Type.INTEGER, low, high, nullable))
     if operation.gives is Type.BOOLEAN:
-        return boolean(nullable)
-    return enumerated(function(op, args[0]))
+        return boolean_shape(nullable)
+    return with_values_listed(function_shape(op, args[0]))
 
 
 def _coalesce(args: list[Shape]) -> Shape:
     union, nullable = union_of(args), all(s.nullable for s in args)
     if nullable or union.values is None:
         return replace(union, nullable=nullable)
-    return of_values(union.type, tuple(v for v in union.values if v is not None))
+    return listed_shape(union.type, tuple(v for v in union.values if v is not None))
 
 
 def _expect(shape: Shape, type_: Type, where: str) -> Shape:
@@ -126,15 +128,15 @@ def _expect(shape: Shape, type_: Type, where: str) -> Shape:
     return shape
 
 
-def _reach(expr: a.Expr, scope: Mapping[str, Shape]) -> tuple[Any, Any, bool]:
+def _clamp_ends(expr: a.Expr, scope: Mapping[str, Shape]) -> tuple[Any, Any, bool]:
     """Returns lower end, upper end (None where open) and nullability: LEAST clamps from above.
 
     NULL arguments are passed over, so only an argument that is never NULL is sure to clamp.
     """
     if not (isinstance(expr, a.Call) and expr.op in ("least", "greatest")):
-        shape = check(expr, scope)
+        shape = infer_shape(expr, scope)
         return shape.lower, shape.upper, shape.nullable
-    parts = [_reach(x, scope) for x in expr.args]
+    parts = [_clamp_ends(x, scope) for x in expr.args]
     loose: list[Any] = []
     for side, pick in enumerate((min, max)):
         ends = [part[side] for part in parts]

@@ -11,31 +11,41 @@ from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.plan.expressions.value_facts import Shape
 
 
-def _numbers(shapes: tuple[Shape, ...], what: str) -> Type:
+def _numbers(shapes: tuple[Shape, ...], operation: str) -> Type:
     if any(s.type not in (Type.INTEGER, Type.REAL) for s in shapes):
-        raise Refused(f"{what} needs numbers, not {' and '.join(sorted({s.type for s in shapes}))}")
+        raise Refused(
+            f"{operation} needs numbers, not {' and '.join(sorted({s.type for s in shapes}))}"
+        )
     return Type.INTEGER if all(s.type is Type.INTEGER for s in shapes) else Type.REAL
 
 
-def arithmetic(op: str, left: Shape, right: Shape) -> Shape:
-    """Returns the shape of `left op right`: + - * / // %, computed as DuckDB does."""
+def arithmetic_shape(op: str, left: Shape, right: Shape) -> Shape:
+    """Returns the shape of `left op right`: + - * / // %, computed as DuckDB does.
+
+    >>> age, one = Shape(Type.INTEGER, 0, 90, False), Shape(Type.INTEGER, 1, 2, False)
+    >>> ends = lambda shape: (shape.type.value, shape.lower, shape.upper, shape.nullable)
+    >>> ends(arithmetic_shape("-", age, one)), ends(arithmetic_shape("*", age, age))
+    (('integer', -2, 89, False), ('integer', 0, 8100, False))
+    >>> ends(arithmetic_shape("/", one, age)), ends(arithmetic_shape("%", age, one))
+    (('real', None, None, True), ('integer', 0, 1, False))
+    """
     type_ = _numbers((left, right), op)
     nullable = left.nullable or right.nullable
     by_zero = right.lower is None or right.lower <= 0 <= right.upper
-    known = left.lower is not None and right.lower is not None
+    bounded = left.lower is not None and right.lower is not None
     corners = list(itertools.product((left.lower, left.upper), (right.lower, right.upper)))
     match op:
         case "+" | "-" | "*":
             table = {"+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y}
-            ends = [table[op](x, y) for x, y in corners] if known else []
+            ends = [table[op](x, y) for x, y in corners] if bounded else []
         case "/":
             type_, nullable = Type.REAL, nullable or by_zero
-            ends = [x / y for x, y in corners] if known and not by_zero else []
+            ends = [x / y for x, y in corners] if bounded and not by_zero else []
         case "//" if type_ is Type.INTEGER:
             nullable |= by_zero
             reach = max(abs(left.lower), abs(left.upper)) if left.lower is not None else None
             ends = [-reach, reach] if reach is not None else []
-            if known and not by_zero:
+            if bounded and not by_zero:
                 ends = [int_divide(x, y) for x, y in corners]
         case "%":
             nullable |= by_zero
@@ -52,13 +62,21 @@ def arithmetic(op: str, left: Shape, right: Shape) -> Shape:
 
 
 def int_divide(x: int, y: int) -> int:
-    """Returns x // y as DuckDB computes it: truncated towards zero."""
+    """Returns x // y as DuckDB computes it: truncated towards zero.
+
+    >>> int_divide(7, 2), int_divide(-7, 2), -7 // 2
+    (3, -3, -4)
+    """
     quotient = abs(x) // abs(y)
     return quotient if (x < 0) == (y < 0) else -quotient
 
 
-def function(name: str, arg: Shape) -> Shape:
-    """Returns the shape of a function of one number."""
+def function_shape(name: str, arg: Shape) -> Shape:
+    """Returns the shape of a function of one number.
+
+    >>> function_shape("abs", Shape(Type.REAL, -3.5, 2.0, True)).upper
+    3.5
+    """
     type_ = _numbers((arg,), name)
     if name == "integer":
         if arg.lower is None:

@@ -15,17 +15,22 @@ _EXACT = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 Change = Callable[[Node], Node | None]
 
 
-def parts(node: Node) -> Iterator[Node]:
+def direct_parts(node: Node) -> Iterator[Node]:
     """Yields the direct sub-expressions in the order written."""
     for value in vars(node).values():
         yield from _nodes(value)
 
 
-def everything(node: Node) -> Iterator[Node]:
-    """Yields the expression itself and all below it, parents first."""
+def walk(node: Node) -> Iterator[Node]:
+    """Yields the expression itself and all below it, parents first.
+
+    >>> node = Binary("and", Binary("or", Name("a"), Name("b")), Name("c"))
+    >>> [part.op if isinstance(part, Binary) else part.name for part in walk(node)]
+    ['and', 'or', 'a', 'b', 'c']
+    """
     yield node
-    for part in parts(node):
-        yield from everything(part)
+    for part in direct_parts(node):
+        yield from walk(part)
 
 
 def rebuild(node: Node, change: Change) -> Node:
@@ -37,8 +42,8 @@ def rebuild(node: Node, change: Change) -> Node:
     changed = change(node)
     if changed is not None:
         return changed
-    made = {name: (value, _rebuilt(value, change)) for name, value in vars(node).items()}
-    new = {name: after for name, (before, after) in made.items() if after is not before}
+    fields = {name: (value, _rebuild_value(value, change)) for name, value in vars(node).items()}
+    new = {name: after for name, (before, after) in fields.items() if after is not before}
     return dataclasses.replace(node, **new) if new else node
 
 
@@ -46,46 +51,54 @@ def with_aliases(node: Node, aliases: Mapping[str, Node]) -> Node:
     """Returns the expression with unqualified names found in `aliases` (lower case) replaced."""
 
     def replace(part: Node) -> Node | None:
-        known = isinstance(part, Name) and not part.table and part.name.lower() in aliases
-        return aliases[part.name.lower()] if known and isinstance(part, Name) else None
+        is_alias = isinstance(part, Name) and not part.table and part.name.lower() in aliases
+        return aliases[part.name.lower()] if is_alias and isinstance(part, Name) else None
 
     return rebuild(node, replace)
 
 
 def conjuncts(node: Node | None) -> Iterator[Node]:
     """Yields the sides of nested ANDs, in the order written; nothing of None."""
-    yield from () if node is None else sides("and", node)
+    yield from () if node is None else operands("and", node)
 
 
-def sides(op: str, node: Node) -> Iterator[Node]:
-    """Yields the sides of nested operations of that name, in the order written."""
+def operands(op: str, node: Node) -> Iterator[Node]:
+    """Yields the sides of nested operations of that name, in the order written.
+
+    >>> node = Binary("and", Binary("or", Name("a"), Name("b")), Name("c"))
+    >>> [side.op if isinstance(side, Binary) else side.name for side in operands("and", node)]
+    ['or', 'c']
+    """
     if isinstance(node, Binary) and node.op == op:
-        yield from sides(op, node.left)
-        yield from sides(op, node.right)
+        yield from operands(op, node.left)
+        yield from operands(op, node.right)
     else:
         yield node
 
 
-def literal(node: Node) -> Literal | None:
+def as_literal(node: Node) -> Literal | None:
     """Returns the literal that the expression is, a minus sign taken in; else None."""
     if isinstance(node, Literal):
         return node
     if isinstance(node, Unary) and node.op == "-":
-        inner = literal(node.arg)
+        inner = as_literal(node.arg)
         if inner and isinstance(inner.value, int | float) and not isinstance(inner.value, bool):
             return Literal(-inner.value, node.pos)
     return None
 
 
-def constant(node: Node) -> Literal | None:
+def fold_constant(node: Node) -> Literal | None:
     """Returns the literal that an expression of numbers alone is: 0.06 + 0.01 is 0.07, as written.
 
     Decimals, as in DuckDB; doubles would make 0.06999999999999999 of it.
+
+    >>> fold_constant(Binary("+", Literal(0.06), Literal(0.01))).value
+    0.07
     """
-    found = literal(node)
-    if found is not None or not isinstance(node, Binary) or node.op not in _EXACT:
-        return found
-    sides = [constant(side) for side in (node.left, node.right)]
+    number = as_literal(node)
+    if number is not None or not isinstance(node, Binary) or node.op not in _EXACT:
+        return number
+    sides = [fold_constant(side) for side in (node.left, node.right)]
     values = [s.value for s in sides if s and isinstance(s.value, int | float)]
     values = [value for value in values if not isinstance(value, bool)]
     if len(values) < 2 or not all(math.isfinite(v) for v in values):
@@ -103,8 +116,8 @@ def _nodes(value: Any) -> Iterator[Node]:
         yield value
 
 
-def _rebuilt(value: Any, change: Change) -> Any:
+def _rebuild_value(value: Any, change: Change) -> Any:
     if isinstance(value, tuple):
-        new = tuple(_rebuilt(entry, change) for entry in value)
+        new = tuple(_rebuild_value(entry, change) for entry in value)
         return value if all(map(operator.is_, value, new)) else new
     return rebuild(value, change) if isinstance(value, Node) else value

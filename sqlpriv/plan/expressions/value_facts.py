@@ -40,6 +40,9 @@ class Shape:
         """Returns the shape of those values that lie between the ends; None is an open end.
 
         Ends that miss the declared interval leave it as it is: values beyond are clamped to it.
+
+        >>> Shape(Type.INTEGER, 0, 9).within(3, None).lower
+        3
         """
         moment = self.type in (Type.DATE, Type.TIMESTAMP)
         if self.type is Type.TIMESTAMP or (self.lower is None and not (moment and low and high)):
@@ -70,17 +73,17 @@ def scope_of(contract: TableContract) -> dict[str, Shape]:
                 column.type, column.domain.lower, column.domain.upper, column.domain.nullable
             )
         elif isinstance(column.domain, Categories):
-            shape = of_values(column.type, column.domain.labels)
-        scope[column.name.lower()] = enumerated(shape)
+            shape = listed_shape(column.type, column.domain.labels)
+        scope[column.name.lower()] = with_values_listed(shape)
     return scope
 
 
-def boolean(nullable: bool) -> Shape:
+def boolean_shape(nullable: bool) -> Shape:
     """Returns the shape of a condition."""
     return Shape(Type.BOOLEAN, None, None, nullable, (False, True, None)[: 3 if nullable else 2])
 
 
-def of_literal(value: Value, type_: Type) -> Shape:
+def literal_shape(value: Value, type_: Type) -> Shape:
     """Returns the shape of one value, or refuses one that is not of its type."""
     check_literal(value, type_)
     if value is None:
@@ -90,18 +93,18 @@ def of_literal(value: Value, type_: Type) -> Shape:
     return Shape(type_, *ends, nullable=False, values=(value,))
 
 
-def of_values(type_: Type, values: tuple[Value, ...]) -> Shape:
+def listed_shape(type_: Type, values: tuple[Value, ...]) -> Shape:
     """Returns the shape of a listed domain; NULL, if listed, is moved to the end."""
-    known: list[Any] = [v for v in values if v is not None]
-    for value in known:
+    present: list[Any] = [v for v in values if v is not None]
+    for value in present:
         check_literal(value, type_)
-    ordered = type_ in (Type.INTEGER, Type.REAL, Type.DATE, Type.TIMESTAMP) and known
-    ends: tuple[Any, Any] = (min(known), max(known)) if ordered else (None, None)
-    nullable = len(known) < len(values)
-    return Shape(type_, *ends, nullable, (*known, *((None,) if nullable else ())))
+    ordered = type_ in (Type.INTEGER, Type.REAL, Type.DATE, Type.TIMESTAMP) and present
+    ends: tuple[Any, Any] = (min(present), max(present)) if ordered else (None, None)
+    nullable = len(present) < len(values)
+    return Shape(type_, *ends, nullable, (*present, *((None,) if nullable else ())))
 
 
-def enumerated(shape: Shape) -> Shape:
+def with_values_listed(shape: Shape) -> Shape:
     """Returns an integer shape with its values, where they are few enough to list."""
     if shape.values is not None or shape.type is not Type.INTEGER or shape.lower is None:
         return shape
@@ -126,8 +129,8 @@ def union_of(shapes: list[Shape]) -> Shape:
         ends = (min(s.lower for s in typed), max(s.upper for s in typed))
     values = None
     if all(s.values is not None for s in shapes) and type_ is not Type.REAL:
-        seen = dict.fromkeys(itertools.chain.from_iterable(s.values or () for s in shapes))
-        values = (*(v for v in seen if v is not None), *((None,) if nullable else ()))
+        values_of_all = dict.fromkeys(itertools.chain.from_iterable(s.values or () for s in shapes))
+        values = (*(v for v in values_of_all if v is not None), *((None,) if nullable else ()))
     return Shape(type_, *ends, nullable, values)
 
 

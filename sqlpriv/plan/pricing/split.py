@@ -17,11 +17,23 @@ _P = TypeVar("_P", Rho, Epsilon)
 
 
 def split(price: _P, weights: Sequence[float]) -> tuple[_P, ...]:
-    """Returns positive shares, proportional to `weights`, that add up to exactly `price`.
+    """Returns positive parts of a price, proportional to `weights`, that add up to it exactly.
 
-    Everyone gets one nano; the rest is shared out in proportion, the nanos left by rounding down
-    to the largest remainders (the first of equal ones). So a share is within len(weights) nanos.
-    Raises DataError for a weight not positive and finite, and for more weights than nanos.
+    Each part gets one nano first. The other nanos are divided in proportion; those that rounding
+    down leaves go to the largest remainders, the first of equal ones. So each part is within
+    len(weights) nanos of its proportion.
+
+    Args:
+        price: What is divided, in nano-rho or nano-epsilon.
+        weights: One positive finite number for each part.
+
+    Raises:
+        DataError: A weight is not positive and finite, or there are more weights than nanos.
+
+    >>> [part.nano for part in split(Rho(10), (1, 1, 1))]
+    [4, 3, 3]
+    >>> [part.nano for part in split(Epsilon(1_000_000_000), (0.04, 0.06, 0.9))]
+    [40000001, 60000001, 899999998]
     """
     if not weights or not all(math.isfinite(w) and w > 0 for w in weights):
         raise DataError("a privacy budget is split by positive weights")

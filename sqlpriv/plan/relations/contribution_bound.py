@@ -10,28 +10,30 @@ from sqlpriv.dialect.tree import Literal, Pos
 from sqlpriv.kernel.proof.sensitivity import bound_of
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
-from sqlpriv.plan.aggregates.estimators import Given
-from sqlpriv.plan.expressions.literals import refuse
+from sqlpriv.plan.aggregates.estimators import StatementOptions
+from sqlpriv.plan.expressions.literal_types import refuse
 
 
-def bounded(rows: a.Relation, contract: TableContract, given: Given, pos: Pos) -> a.Relation:
+def bound_contributions(
+    rows: a.Relation, contract: TableContract, options: StatementOptions, pos: Pos
+) -> a.Relation:
     """Returns the rows, of which so many of a unit count as the options say.
 
     Raises:
         Refused: The owner's bound is smaller.
     """
     declared = bound_of(rows, contract)
-    asked = (
-        ("rows", given.rows, declared.rows_per_unit),
-        ("groups", given.groups, declared.groups_per_unit),
+    limits = (
+        ("rows", options.rows, declared.rows_per_unit),
+        ("groups", options.groups, declared.groups_per_unit),
     )
-    for what, wanted, most in asked:
-        if wanted is not None and wanted > most:
+    for noun, limit, most in limits:
+        if limit is not None and limit > most:
             raise refuse(
                 Literal(None, pos),
-                f"max_{what}_contributed is above the owner's bound, which is {most}",
-                f"write max_{what}_contributed = {most} or less",
+                f"max_{noun}_contributed is above the owner's bound, which is {most}",
+                f"write max_{noun}_contributed = {most} or less",
             )
-    if given.rows is None and given.groups is None:
+    if options.rows is None and options.groups is None:
         return rows
-    return a.Bounded(rows, *(most if wanted is None else wanted for _, wanted, most in asked))
+    return a.Bounded(rows, *(most if limit is None else limit for _, limit, most in limits))

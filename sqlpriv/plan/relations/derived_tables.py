@@ -11,13 +11,13 @@ from sqlpriv.kernel.proof.sensitivity import bound_of
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.expressions.binder import Binder
-from sqlpriv.plan.expressions.literals import refuse
+from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.value_facts import Shape, union_of
-from sqlpriv.plan.relations.named_rows import Naming, Rows, renamed
-from sqlpriv.plan.relations.per_unit import Folding, keys_of
+from sqlpriv.plan.relations.named_rows import Naming, Rows, rename_columns
+from sqlpriv.plan.relations.per_unit import Folding, group_keys_of
 
 
-def projected(
+def project(
     rows: Rows, outputs: Mapping[str, tuple[t.Node, a.Expr]], alias: str, naming: Naming
 ) -> Rows:
     """Returns the rows under new names; what is computed becomes a column."""
@@ -26,50 +26,60 @@ def projected(
         if isinstance(expr, a.Col):
             names[n] = expr.name
             continue
-        new = naming.free(f"{alias.lower()}.{n}" if alias else n)
+        new = naming.free_name(f"{alias.lower()}.{n}" if alias else n)
         shape = rows.binder.shape(node, expr)
-        if (listed := rows.binder.listed.get(expr)) is not None and shape.values is None:
-            shape = replace(shape, values=listed, nullable=False)
+        if (demanded := rows.binder.listed.get(expr)) is not None and shape.values is None:
+            shape = replace(shape, values=demanded, nullable=False)
         scope = {**rows.binder.scope, new: shape}
-        required = rows.binder.required | ({new} if rows.binder.present(expr) else set())
+        required = rows.binder.required | ({new} if rows.binder.is_present(expr) else set())
         binder = replace(rows.binder, scope=scope, required=required)
         leaves = dict(rows.leaves)
         if leaves:
             leaves[new] = next(iter(leaves.values()))
-        rows = replace(rows, relation=a.Derive(rows.relation, new, expr), binder=binder,
-                       leaves=leaves)  # fmt: skip
+        rows = replace(
+            rows, relation=a.Derive(rows.relation, new, expr), binder=binder, leaves=leaves
+        )
         names[n] = new
-    return replace(rows, binder=renamed(rows.binder, names, alias))
+    return replace(rows, binder=rename_columns(rows.binder, names, alias))
 
 
-def united(parts: Sequence[Rows], alias: str, place: t.Source, naming: Naming) -> Rows:
+def unite(parts: Sequence[Rows], alias: str, place: t.Source, naming: Naming) -> Rows:
     """Returns the rows of all parts, one after another."""
     at = t.Literal(None, place.pos)
     columns = [list(rows.binder.names.values()) for rows in parts]
     if len({len(c) for c in columns}) > 1 or len({rows.private for rows in parts}) > 1:
-        raise refuse(at, "the parts of a UNION do not match",
-                     "give them as many columns each, all private or all public")  # fmt: skip
-    names = {n: naming.free(f"{alias.lower()}.{n}") for n in parts[0].binder.names}
+        raise refuse(
+            at,
+            "the parts of a UNION do not match",
+            "give them as many columns each, all private or all public",
+        )
+    names = {n: naming.free_name(f"{alias.lower()}.{n}") for n in parts[0].binder.names}
     scope: dict[str, Shape] = {}
     for i, new in enumerate(names.values()):
         shapes = [rows.binder.scope[c[i].lower()] for rows, c in zip(parts, columns, strict=True)]
         scope[new] = union_of(shapes)
     exprs = [(rows.relation, tuple(map(a.Col, c))) for rows, c in zip(parts, columns, strict=True)]
-    ids = {new: frozenset.intersection(
-               *(rows.identities.get(c[i].lower(), frozenset())
-                 for rows, c in zip(parts, columns, strict=True)))
-           for i, new in enumerate(names.values())}  # fmt: skip
+    ids = {
+        new: frozenset.intersection(
+            *(
+                rows.identities.get(c[i].lower(), frozenset())
+                for rows, c in zip(parts, columns, strict=True)
+            )
+        )
+        for i, new in enumerate(names.values())
+    }
     required = frozenset(
-        new for i, new in enumerate(names.values())
+        new
+        for i, new in enumerate(names.values())
         if all(c[i].lower() in r.binder.required for r, c in zip(parts, columns, strict=True))
-    )  # fmt: skip
+    )
     binder = Binder(alias, alias, {}, scope, required, named=ids)
-    leaves = dict.fromkeys(scope, naming.part()) if parts[0].private else {}
+    leaves = dict.fromkeys(scope, naming.new_part()) if parts[0].private else {}
     relation = a.Union(tuple(names.values()), tuple(exprs))
-    return Rows(relation, renamed(binder, names, alias), leaves)
+    return Rows(relation, rename_columns(binder, names, alias), leaves)
 
 
-def per_unit(
+def aggregate_per_unit(
     rows: Rows,
     query: t.Select,
     aliases: Mapping[str, t.Node],
@@ -80,35 +90,50 @@ def per_unit(
     """Returns one row for each unit and key: `GROUP BY` holds what identifies a unit."""
     at = t.Literal(None, query.pos)
     if query.sets:
-        raise refuse(at, "ROLLUP, CUBE and GROUPING SETS are for the outermost SELECT",
-                     "group by all keys in the subquery")  # fmt: skip
+        raise refuse(
+            at,
+            "ROLLUP, CUBE and GROUPING SETS are for the outermost SELECT",
+            "group by all keys in the subquery",
+        )
     if not rows.private:
-        raise refuse(at, "a public table is aggregated on its own",
-                     "the owner makes a public table of it")  # fmt: skip
-    keys = keys_of(query, rows.binder, aliases)
-    known = [isinstance(e, a.Col) and rows.identities.get(e.name.lower()) for _, e in keys]
-    if not any(known):
-        raise refuse(at, "this subquery aggregates over many units",
-                     "GROUP BY the unit's key in it, or name it in WITH name AS (…) and SELECT "
-                     "FROM that alone")  # fmt: skip
+        raise refuse(
+            at, "a public table is aggregated on its own", "the owner makes a public table of it"
+        )
+    keys = group_keys_of(query, rows.binder, aliases)
+    identified = [isinstance(e, a.Col) and rows.identities.get(e.name.lower()) for _, e in keys]
+    if not any(identified):
+        raise refuse(
+            at,
+            "this subquery aggregates over many units",
+            "GROUP BY the unit's key in it, or name it in WITH name AS (…) and SELECT "
+            "FROM that alone",
+        )
     anchor = next(c for c in contracts.values() if c.unit)
     bound = bound_of(rows.relation, replace(anchor, others=contracts))
     reach = min(10**6, bound.rows_per_unit * bound.groups_per_unit)
-    unit = next((i for i, ids in enumerate(known) if ids and "" in ids), None)
-    made = Folding(rows.binder, aliases, keys, unit, reach,
-                         lambda n: naming.free(f"{alias.lower()}.{n}"))  # fmt: skip
-    items = [(item, made.written(item.expr)) for item in query.items]
-    having = made.written(query.having) if query.having is not None else None
-    relation: a.Relation = made.relation(rows.relation)
-    ids = {made.names[i].lower(): found for i, found in enumerate(known) if found}
-    leaves = dict.fromkeys(made.scope, naming.part())
-    found = Rows(relation, Binder(alias, alias, {c: c for c in made.scope}, made.scope,
-                                  made.required, named=ids), leaves)  # fmt: skip
+    unit = next((i for i, ids in enumerate(identified) if ids and "" in ids), None)
+    folding = Folding(
+        rows.binder, aliases, keys, unit, reach, lambda n: naming.free_name(f"{alias.lower()}.{n}")
+    )
+    items = [(item, folding.write_output(item.expr)) for item in query.items]
+    having = folding.write_output(query.having) if query.having is not None else None
+    relation: a.Relation = folding.relation(rows.relation)
+    ids = {
+        folding.names[i].lower(): unit_rows for i, unit_rows in enumerate(identified) if unit_rows
+    }
+    leaves = dict.fromkeys(folding.scope, naming.new_part())
+    unit_rows = Rows(
+        relation,
+        Binder(
+            alias, alias, {c: c for c in folding.scope}, folding.scope, folding.required, named=ids
+        ),
+        leaves,
+    )
     if having is not None:
-        predicate = found.binder.predicate(having, "HAVING")
-        found = replace(found, relation=a.Where(relation, predicate))
+        predicate = unit_rows.binder.bind_predicate(having, "HAVING")
+        unit_rows = replace(unit_rows, relation=a.Where(relation, predicate))
     outputs = {
-        (item.alias or default_name(item)).lower(): (node, found.binder.bind(node))
+        (item.alias or default_name(item)).lower(): (node, unit_rows.binder.bind(node))
         for item, node in items
     }
-    return projected(found, outputs, alias, naming)
+    return project(unit_rows, outputs, alias, naming)

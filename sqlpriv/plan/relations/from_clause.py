@@ -16,19 +16,26 @@ from sqlpriv.dialect import default_name
 from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
-from sqlpriv.plan.aggregates.calls import calls
+from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.conditions import identities
-from sqlpriv.plan.expressions.literals import refuse
+from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.traverse import conjuncts, with_aliases
 from sqlpriv.plan.expressions.value_facts import scope_of
-from sqlpriv.plan.relations.derived_tables import per_unit, projected, united
-from sqlpriv.plan.relations.named_rows import YES, Naming, Rows, all_of, beside, evident
+from sqlpriv.plan.relations.derived_tables import aggregate_per_unit, project, unite
+from sqlpriv.plan.relations.named_rows import (
+    YES,
+    Naming,
+    Rows,
+    combine_sides,
+    conjunction,
+    with_unit_equalities,
+)
 from sqlpriv.plan.relations.per_unit import key_aliases
 
 
 @dataclass
-class Reader:
+class FromReader:
     """Reads the FROM clauses of one statement; names of columns are unique over all of it.
 
     Args:
@@ -39,111 +46,129 @@ class Reader:
     contracts: Mapping[str, TableContract]
     naming: Naming = field(default_factory=Naming)
 
-    def of_select(self, select: t.Select, aliases: Mapping[str, t.Node]) -> Rows:
+    def read_select(self, select: t.Select, aliases: Mapping[str, t.Node]) -> Rows:
         """Returns the rows that FROM and WHERE give.
 
         Raises:
             Refused: Joins that SQL answers across units, or what the algebra does not have.
         """
         source = select.source or t.Table(select.table, select.alias, select.pos)
-        rows = self.of(source)
+        rows = self.read_source(source)
         if select.where is not None:
-            rows = self.filtered(rows, select.where, aliases)
-        self._connected(rows, source)
+            rows = self.filter_rows(rows, select.where, aliases)
+        self._check_connected(rows, source)
         return rows
 
-    def of(self, source: t.Source) -> Rows:
+    def read_source(self, source: t.Source) -> Rows:
         """Returns the rows of a source."""
         match source:
             case t.Table():
-                return self._table(source)
+                return self._read_table(source)
             case t.Derived(query, alias):
-                return self._derived(query, alias, source)
+                return self._read_derived(query, alias, source)
             case t.Joined():
-                return self._join(source)
+                return self._read_join(source)
 
-    def filtered(self, rows: Rows, where: t.Node, aliases: Mapping[str, t.Node]) -> Rows:
+    def filter_rows(self, rows: Rows, where: t.Node, aliases: Mapping[str, t.Node]) -> Rows:
         """Returns the rows for which a condition is true; EXISTS and IN (SELECT …) are joins."""
-        known = {k: v for k, v in aliases.items() if k not in rows.binder.names}
+        visible_aliases = {k: v for k, v in aliases.items() if k not in rows.binder.names}
         later: list[t.Node] = []
         for node in conjuncts(where):
-            if isinstance(_bare(node), t.Exists | t.InQuery):
+            if isinstance(_without_not(node), t.Exists | t.InQuery):
                 later.append(node)
                 continue
-            resolved = with_aliases(node, known)
-            for call in calls(resolved):
+            resolved = with_aliases(node, visible_aliases)
+            for call in aggregate_calls(resolved):
                 raise refuse(call, "WHERE cannot hold an aggregate", "filter groups with HAVING")
-            predicate = rows.binder.predicate(resolved, "WHERE")
-            rows = evident(rows, predicate)
+            predicate = rows.binder.bind_predicate(resolved, "WHERE")
+            rows = with_unit_equalities(rows, predicate)
             left = a.Where(rows.relation, predicate)
-            rows = replace(rows, relation=left, binder=rows.binder.without_nulls(predicate))
+            rows = replace(rows, relation=left, binder=rows.binder.after_where(predicate))
         for node in later:  # by now it is known which tables are of one unit
-            rows = self._partner(rows, node) or rows
+            rows = self._partner_join(rows, node) or rows
         return rows
 
     # --- tables, joins ---
 
-    def _table(self, table: t.Table) -> Rows:
+    def _read_table(self, table: t.Table) -> Rows:
         place = t.Literal(None, table.pos)
         contract = self.contracts.get(table.name.lower())
         if contract is None:
-            raise refuse(place, f'there is no table "{table.name}" in this vault',
-                         "released tables are queried alone, at no cost")  # fmt: skip
+            raise refuse(
+                place,
+                f'there is no table "{table.name}" in this vault',
+                "released tables are queried alone, at no cost",
+            )
         if contract.unit is None and not contract.public:
-            raise refuse(place, f'nobody declared whom "{table.name}" protects',
-                         "the owner gives it a PRIVACY_KEY, one PRIVACY_LINK to a PRIMARY KEY or "
-                         "UNIQUE column, or SET PUBLIC")  # fmt: skip
+            raise refuse(
+                place,
+                f'nobody declared whom "{table.name}" protects',
+                "the owner gives it a PRIVACY_KEY, one PRIVACY_LINK to a PRIMARY KEY or "
+                "UNIQUE column, or SET PUBLIC",
+            )
         alias = table.alias or table.name
         first = not (self.naming.parts or self.naming.taken)
-        prefix = "" if first else self.naming.free(f"{alias.lower()}.")
+        prefix = "" if first else self.naming.free_name(f"{alias.lower()}.")
         if not prefix:
             self.naming.taken.add("")
         columns = {c.name.lower(): prefix + c.name for c in contract.columns}
         scope = {prefix + n: shape for n, shape in scope_of(contract).items()}
         required = frozenset(prefix + c.name.lower() for c in contract.columns if c.required)
-        binder = Binder(contract.table, alias, columns, scope, required,
-                        {(alias.lower(), n): column for n, column in columns.items()},
-                        homes={v.lower(): (contract.table, v.removeprefix(prefix))
-                               for v in columns.values()},
-                        named={prefix + c: x for c, x in identities(contract).items()})  # fmt: skip
-        part = self.naming.part()
+        binder = Binder(
+            contract.table,
+            alias,
+            columns,
+            scope,
+            required,
+            {(alias.lower(), n): column for n, column in columns.items()},
+            homes={v.lower(): (contract.table, v.removeprefix(prefix)) for v in columns.values()},
+            named={prefix + c: x for c, x in identities(contract).items()},
+        )
+        part = self.naming.new_part()
         mine = {c.lower(): part for c in columns.values()} if contract.unit else {}
         return Rows(a.Scan(contract.table, prefix), binder, mine)
 
-    def _join(self, join: t.Joined) -> Rows:
+    def _read_join(self, join: t.Joined) -> Rows:
         place = t.Literal(None, join.pos)
-        left, right = self.of(join.left), self.of(join.right)
+        left, right = self.read_source(join.left), self.read_source(join.right)
         kind = "inner" if join.kind == "cross" else join.kind
         if kind == "right":
             left, right, kind = right, left, "left"
         if kind == "inner" and right.private and not left.private:
             left, right = right, left
         if right.private and not left.private:
-            raise refuse(place, "a join that keeps public rows without private ones is not read",
-                         "put the private table on the side that is kept")  # fmt: skip
-        both = beside(left, right, kind)
+            raise refuse(
+                place,
+                "a join that keeps public rows without private ones is not read",
+                "put the private table on the side that is kept",
+            )
+        both = combine_sides(left, right, kind)
         on = YES
         if join.using:
-            on = self._using(left, right, join.using, place)
-            names = {**both.binder.names, **{u.lower(): left.binder.names[u.lower()]
-                                             for u in join.using}}  # fmt: skip
+            on = self._using_condition(left, right, join.using, place)
+            names = {
+                **both.binder.names,
+                **{u.lower(): left.binder.names[u.lower()] for u in join.using},
+            }
             twice = both.binder.twice - {u.lower() for u in join.using}
             both = replace(both, binder=replace(both.binder, names=names, twice=twice))
         elif join.on is not None:
             # ON sees the right side's columns as they are, NULL only where they are stored so
-            seen = beside(left, right, "inner").binder
-            on = all_of(tuple(seen.predicate(node, "ON") for node in conjuncts(join.on)))
-        both = evident(both, on)
-        made = a.Join(left.relation, right.relation, on, kind)
+            sides = combine_sides(left, right, "inner").binder
+            on = conjunction(tuple(sides.bind_predicate(node, "ON") for node in conjuncts(join.on)))
+        both = with_unit_equalities(both, on)
+        relation = a.Join(left.relation, right.relation, on, kind)
         if kind in ("semi", "anti"):
-            linked = evident(beside(left, right, "inner"), on)
-            self._connected(linked, join)
-            return replace(left, relation=made)
+            linked = with_unit_equalities(combine_sides(left, right, "inner"), on)
+            self._check_connected(linked, join)
+            return replace(left, relation=relation)
         if kind == "inner":
-            both = replace(both, binder=both.binder.without_nulls(on))
-        return replace(both, relation=made)
+            both = replace(both, binder=both.binder.after_where(on))
+        return replace(both, relation=relation)
 
-    def _using(self, left: Rows, right: Rows, names: tuple[str, ...], place: t.Node) -> a.Expr:
+    def _using_condition(
+        self, left: Rows, right: Rows, names: tuple[str, ...], place: t.Node
+    ) -> a.Expr:
         pairs = []
         for n in names:
             for rows in (left, right):
@@ -151,9 +176,9 @@ class Reader:
                     raise refuse(place, f'USING needs one column "{n}" on each side', "write ON")
             sides = (left.binder.names[n.lower()], right.binder.names[n.lower()])
             pairs.append(a.Call("=", tuple(map(a.Col, sides))))
-        return all_of(tuple(pairs))
+        return conjunction(tuple(pairs))
 
-    def _connected(self, rows: Rows, source: t.Source | t.Joined) -> None:
+    def _check_connected(self, rows: Rows, source: t.Source | t.Joined) -> None:
         """Refuses private parts that nothing says are of one unit."""
         apart = {leaf: leaf for leaf in rows.leaves.values()}
         for one, other in rows.joined:
@@ -168,40 +193,47 @@ class Reader:
 
     # --- subqueries ---
 
-    def _partner(self, rows: Rows, node: t.Node) -> Rows | None:
+    def _partner_join(self, rows: Rows, node: t.Node) -> Rows | None:
         """Returns the rows that a condition with a subquery leaves; None for another condition."""
         match node:
             case t.Unary("not", t.Exists(query)):
-                return self._kept(rows, query, None, "anti", node)
+                return self._semi_or_anti_join(rows, query, None, "anti", node)
             case t.Exists(query):
-                return self._kept(rows, query, None, "semi", node)
+                return self._semi_or_anti_join(rows, query, None, "semi", node)
             case t.Unary("not", t.InQuery(arg, query, negated)):
-                return self._kept(rows, query, arg, "semi" if negated else "anti", node)
+                return self._semi_or_anti_join(
+                    rows, query, arg, "semi" if negated else "anti", node
+                )
             case t.InQuery(arg, query, negated):
-                return self._kept(rows, query, arg, "anti" if negated else "semi", node)
+                return self._semi_or_anti_join(
+                    rows, query, arg, "anti" if negated else "semi", node
+                )
         return None
 
-    def _kept(
+    def _semi_or_anti_join(
         self, rows: Rows, query: t.Query, arg: t.Node | None, kind: str, node: t.Node
     ) -> Rows:
         """Returns the rows with (semi) or without (anti) a partner in a subquery.
 
         x NOT IN (y, …) is not true where x or some y is NULL, so such pairs count as partners.
         """
-        simple = isinstance(query, t.Select) and not _grouped(query)
+        simple = isinstance(query, t.Select) and not _aggregates_rows(query)
         if simple:
             assert isinstance(query, t.Select)
-            inner = self.of(query.source or t.Table(query.table, query.alias, query.pos))
+            inner = self.read_source(query.source or t.Table(query.table, query.alias, query.pos))
             here, inner = self._inner_where(inner, query.where)
             items = query.items
         else:
-            inner, here = self._derived(query, "", t.Table("", "", node.pos)), []
+            inner, here = self._read_derived(query, "", t.Table("", "", node.pos)), []
             items = (query.parts[0] if isinstance(query, t.Union) else query).items
         if inner.private and not rows.private:
-            raise refuse(node, "public rows cannot be picked by private ones",
-                         "start FROM with the private table")  # fmt: skip
-        both = beside(inner, rows, "inner", shadow=True)
-        tests = [both.binder.predicate(test, "WHERE") for test in here]
+            raise refuse(
+                node,
+                "public rows cannot be picked by private ones",
+                "start FROM with the private table",
+            )
+        both = combine_sides(inner, rows, "inner", shadow=True)
+        tests = [both.binder.bind_predicate(test, "WHERE") for test in here]
         if arg is not None:
             if len(items) != 1:
                 raise refuse(node, "IN takes a query of one column", "select one column")
@@ -211,59 +243,71 @@ class Reader:
             sides = (rows.binder.bind(arg), inner.binder.bind(out))
             equal: a.Expr = a.Call("=", sides)
             both.binder.shape(node, equal)
-            both = evident(both, equal)
+            both = with_unit_equalities(both, equal)
             if kind == "anti":
-                nulls = [a.Call("is null", (x,)) for x, r in zip(sides, (rows, inner), strict=True)
-                         if not r.binder.present(x)]  # fmt: skip
+                nulls = [
+                    a.Call("is null", (x,))
+                    for x, r in zip(sides, (rows, inner), strict=True)
+                    if not r.binder.is_present(x)
+                ]
                 equal = a.Call("or", (equal, *nulls)) if nulls else equal
             tests.append(equal)
-        on = all_of(tuple(tests))
-        self._connected(evident(both, on), t.Table("", "", node.pos))
+        on = conjunction(tuple(tests))
+        self._check_connected(with_unit_equalities(both, on), t.Table("", "", node.pos))
         return replace(rows, relation=a.Join(rows.relation, inner.relation, on, kind))
 
     def _inner_where(self, inner: Rows, where: t.Node | None) -> tuple[list[t.Node], Rows]:
         """Returns what WHERE says that may look outside, and the rows that its subqueries leave."""
         here: list[t.Node] = []
         for node in conjuncts(where):
-            partner = self._partner(inner, node)
+            partner = self._partner_join(inner, node)
             inner, here = (partner, here) if partner else (inner, [*here, node])
         return here, inner
 
-    def _derived(self, query: t.Query, alias: str, place: t.Source) -> Rows:
+    def _read_derived(self, query: t.Query, alias: str, place: t.Source) -> Rows:
         """Returns the rows of a query in FROM: a projection, rows per unit, or a union."""
         at = t.Literal(None, place.pos)
         if isinstance(query, t.Union):
             parts = [
-                self._derived(part, f"{alias}{i}", place) for i, part in enumerate(query.parts)
+                self._read_derived(part, f"{alias}{i}", place) for i, part in enumerate(query.parts)
             ]
-            return united(parts, alias, place, self.naming)
+            return unite(parts, alias, place, self.naming)
         if query.limit is not None or query.offset is not None:
-            raise refuse(at, "LIMIT in a subquery picks rows of all units together",
-                         "leave it out, or put it in the outermost SELECT")  # fmt: skip
+            raise refuse(
+                at,
+                "LIMIT in a subquery picks rows of all units together",
+                "leave it out, or put it in the outermost SELECT",
+            )
         aliases = key_aliases(query)
-        rows = self.of_select(query, aliases)
-        if _grouped(query):
-            return per_unit(rows, query, aliases, alias, self.naming, self.contracts)
+        rows = self.read_select(query, aliases)
+        if _aggregates_rows(query):
+            return aggregate_per_unit(rows, query, aliases, alias, self.naming, self.contracts)
         outputs: dict[str, tuple[t.Node, a.Expr]] = {}
         for item in query.items:
             if item.expr == t.Name("*"):
                 if rows.binder.twice:
                     raise refuse(item.expr, "* names columns twice", "list the columns")
-                found = {n: (item.expr, a.Col(c)) for n, c in rows.binder.names.items()
-                         if c.lower() in rows.binder.scope}  # fmt: skip
-                outputs |= found
+                columns = {
+                    n: (item.expr, a.Col(c))
+                    for n, c in rows.binder.names.items()
+                    if c.lower() in rows.binder.scope
+                }
+                outputs |= columns
             else:
-                expr = rows.binder.bind(with_aliases(item.expr, {
-                    k: v for k, v in aliases.items() if k not in rows.binder.names}))  # fmt: skip
+                expr = rows.binder.bind(
+                    with_aliases(
+                        item.expr, {k: v for k, v in aliases.items() if k not in rows.binder.names}
+                    )
+                )
                 outputs[(item.alias or default_name(item)).lower()] = (item.expr, expr)
-        return projected(rows, outputs, alias, self.naming)
+        return project(rows, outputs, alias, self.naming)
 
 
-def _bare(node: t.Node) -> t.Node:
+def _without_not(node: t.Node) -> t.Node:
     return node.arg if isinstance(node, t.Unary) and node.op == "not" else node
 
 
-def _grouped(query: t.Select) -> bool:
+def _aggregates_rows(query: t.Select) -> bool:
     return bool(query.group_by or query.group_all or query.sets or query.having) or any(
-        any(calls(item.expr)) for item in query.items
+        any(aggregate_calls(item.expr)) for item in query.items
     )

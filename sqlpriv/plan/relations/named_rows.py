@@ -51,65 +51,84 @@ class Naming:
     taken: set[str] = field(default_factory=set)
     parts: int = 0
 
-    def part(self) -> int:
+    def new_part(self) -> int:
         """Returns the number of a new part."""
         self.parts += 1
         return self.parts
 
-    def free(self, name: str) -> str:
+    def free_name(self, name: str) -> str:
         """Returns a name that no other part of the statement has."""
-        found, number = name, 1
-        while found in self.taken:
+        candidate, number = name, 1
+        while candidate in self.taken:
             number += 1
-            found = f"{name.removesuffix('.')}{number}{'.' if name.endswith('.') else ''}"
-        self.taken.add(found)
-        return found
+            candidate = f"{name.removesuffix('.')}{number}{'.' if name.endswith('.') else ''}"
+        self.taken.add(candidate)
+        return candidate
 
 
-def beside(left: Rows, right: Rows, kind: str, shadow: bool = False) -> Rows:
+def combine_sides(left: Rows, right: Rows, kind: str, shadow: bool = False) -> Rows:
     """Returns the columns of two sides together; with `shadow` the left ones hide the right's."""
     one, other = left.binder, right.binder
     lost = kind == "left"
-    scope = {**one.scope, **{c: replace(s, nullable=True, values=s.values and (
-        s.values if None in s.values else (*s.values, None))) if lost else s
-        for c, s in other.scope.items()}}  # fmt: skip
+    scope = {
+        **one.scope,
+        **{
+            c: replace(
+                s,
+                nullable=True,
+                values=s.values and (s.values if None in s.values else (*s.values, None)),
+            )
+            if lost
+            else s
+            for c, s in other.scope.items()
+        },
+    }
     both = set() if shadow else set(one.names) & set(other.names)
     binder = Binder(
-        one.table, one.alias, {**other.names, **one.names}, scope,
+        one.table,
+        one.alias,
+        {**other.names, **one.names},
+        scope,
         one.required | (frozenset() if lost else other.required),
         {**(other.qualified or {}), **(one.qualified or {})},
         frozenset(both | one.twice | (other.twice - (set(one.names) if shadow else set()))),
-        {**other.homes, **one.homes}, {**other.listed, **one.listed},
+        {**other.homes, **one.homes},
+        {**other.listed, **one.listed},
         {**other.named, **one.named},
-    )  # fmt: skip
-    return Rows(left.relation, binder,
-                {**left.leaves, **right.leaves}, left.joined | right.joined)  # fmt: skip
+    )
+    return Rows(left.relation, binder, {**left.leaves, **right.leaves}, left.joined | right.joined)
 
 
-def evident(rows: Rows, predicate: a.Expr) -> Rows:
+def with_unit_equalities(rows: Rows, predicate: a.Expr) -> Rows:
     """Returns the rows with what a condition shows to be of one unit."""
     parts = (
         predicate.args if isinstance(predicate, a.Call) and predicate.op == "and" else (predicate,)
     )
-    found = set(rows.joined)
+    pairs = set(rows.joined)
     for part in parts:
         match part:
             case a.Call("=", (a.Col(x), a.Col(y))):
                 one, other = (rows.identities.get(n.lower(), frozenset()) for n in (x, y))
                 if one & other:
-                    found.add((rows.leaves[x.lower()], rows.leaves[y.lower()]))
+                    pairs.add((rows.leaves[x.lower()], rows.leaves[y.lower()]))
             case a.Call("and"):
-                found |= evident(rows, part).joined
-    return replace(rows, joined=frozenset(found))
+                pairs |= with_unit_equalities(rows, part).joined
+    return replace(rows, joined=frozenset(pairs))
 
 
-def renamed(binder: Binder, names: Mapping[str, str], alias: str) -> Binder:
+def rename_columns(binder: Binder, names: Mapping[str, str], alias: str) -> Binder:
     """Returns what the names mean that a query in FROM gives its columns."""
     qualified = {(alias.lower(), n): column for n, column in names.items()}
-    return replace(binder, table=alias or binder.table, alias=alias, names=dict(names),
-                   qualified=qualified, twice=frozenset())  # fmt: skip
+    return replace(
+        binder,
+        table=alias or binder.table,
+        alias=alias,
+        names=dict(names),
+        qualified=qualified,
+        twice=frozenset(),
+    )
 
 
-def all_of(tests: tuple[a.Expr, ...]) -> a.Expr:
+def conjunction(tests: tuple[a.Expr, ...]) -> a.Expr:
     """Returns the conjunction; true where there is no test."""
     return YES if not tests else tests[0] if len(tests) == 1 else a.Call("and", tests)

@@ -10,11 +10,11 @@ from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.proof.sensitivity import fold_ends
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
-from sqlpriv.plan.aggregates.calls import calls, is_aggregate
+from sqlpriv.plan.aggregates.calls import aggregate_calls, is_aggregate
 from sqlpriv.plan.expressions.binder import Binder
-from sqlpriv.plan.expressions.literals import refuse
-from sqlpriv.plan.expressions.traverse import literal, rebuild, with_aliases
-from sqlpriv.plan.expressions.value_facts import Shape, enumerated
+from sqlpriv.plan.expressions.literal_types import refuse
+from sqlpriv.plan.expressions.traverse import as_literal, rebuild, with_aliases
+from sqlpriv.plan.expressions.value_facts import Shape, with_values_listed
 
 KINDS = {"count": "count", "sum": "sum", "min": "min", "max": "max", "avg": "avg", "mean": "avg"}
 
@@ -24,24 +24,24 @@ def key_aliases(query: t.Select) -> dict[str, t.Node]:
     return {item.alias.lower(): item.expr for item in query.items if item.alias}
 
 
-def keys_of(
+def group_keys_of(
     query: t.Select, binder: Binder, aliases: Mapping[str, t.Node]
 ) -> list[tuple[t.Node, a.Expr]]:
     """Returns the keys of GROUP BY, each as written and bound; ordinals and ALL are resolved."""
     nodes = query.group_by
     if query.group_all:
-        nodes = tuple(i.expr for i in query.items if not any(calls(i.expr)))
-    found = []
+        nodes = tuple(i.expr for i in query.items if not any(aggregate_calls(i.expr)))
+    keys = []
     for node in nodes:
-        number = literal(node)
+        number = as_literal(node)
         if number is not None and type(number.value) is int:
             if not 1 <= number.value <= len(query.items):
                 raise refuse(node, "GROUP BY has no such output", "count from 1")
             node = query.items[number.value - 1].expr
-        known = {k: v for k, v in aliases.items() if k not in binder.names}
-        resolved = with_aliases(node, known)
-        found.append((binder.normal(resolved), binder.bind(resolved)))
-    return found
+        visible_aliases = {k: v for k, v in aliases.items() if k not in binder.names}
+        resolved = with_aliases(node, visible_aliases)
+        keys.append((binder.normal_form(resolved), binder.bind(resolved)))
+    return keys
 
 
 @dataclass
@@ -75,46 +75,55 @@ class Folding:
 
     def relation(self, source: a.Relation) -> a.PerUnit:
         """Returns the relation, once all outputs are written."""
-        pairs = [(n, e) for i, (n, (_, e)) in enumerate(zip(self.names, self.keys, strict=True))
-                 if i != self.unit]  # fmt: skip
+        pairs = [
+            (n, e)
+            for i, (n, (_, e)) in enumerate(zip(self.names, self.keys, strict=True))
+            if i != self.unit
+        ]
         unit = "" if self.unit is None else self.names[self.unit]
         return a.PerUnit(source, tuple(pairs), tuple(self.folds.values()), unit)
 
-    def written(self, node: t.Node) -> t.Node:
+    def write_output(self, node: t.Node) -> t.Node:
         """Returns an output over the columns of the relation."""
-        return rebuild(with_aliases(node, self._hidden()), self._column)
+        return rebuild(with_aliases(node, self._hidden_aliases()), self._column)
 
-    def _hidden(self) -> dict[str, t.Node]:
+    def _hidden_aliases(self) -> dict[str, t.Node]:
         return {k: v for k, v in self.aliases.items() if k not in self.binder.names}
 
     def _column(self, node: t.Node) -> t.Node | None:
         for name, (key, _) in zip(self.names, self.keys, strict=True):
-            if self.binder.normal(node) == key:
+            if self.binder.normal_form(node) == key:
                 return t.Name(name, "", node.pos)
         if isinstance(node, t.Call) and is_aggregate(node):
             return self._aggregate(node)
         if isinstance(node, t.Name):
-            raise refuse(node, f'the column "{node.name}" is neither a key nor in an aggregate',
-                         "put it in GROUP BY or inside an aggregate")  # fmt: skip
+            raise refuse(
+                node,
+                f'the column "{node.name}" is neither a key nor in an aggregate',
+                "put it in GROUP BY or inside an aggregate",
+            )
         return None
 
     def _aggregate(self, call: t.Call) -> t.Node:
         kind = KINDS.get(call.name, "")
         if not kind or call.using or len(call.args) > 1 or (call.distinct and kind != "count"):
-            raise refuse(call, f"{call.name.upper()} is not computed inside a unit",
-                         "COUNT, COUNT(DISTINCT x), SUM, AVG, MIN and MAX are")  # fmt: skip
+            raise refuse(
+                call,
+                f"{call.name.upper()} is not computed inside a unit",
+                "COUNT, COUNT(DISTINCT x), SUM, AVG, MIN and MAX are",
+            )
         if kind == "avg":
             total = self._aggregate(t.Call("sum", call.args, filter=call.filter, pos=call.pos))
             count = self._aggregate(t.Call("count", call.args, filter=call.filter, pos=call.pos))
             return t.Binary("/", total, count, call.pos)
         of = self.binder.bind(call.args[0]) if call.args else None
         if call.filter is not None:
-            test = self.binder.predicate(call.filter, "FILTER")
+            test = self.binder.bind_predicate(call.filter, "FILTER")
             value: a.Expr = a.Lit(1, Type.INTEGER) if of is None else of
             null = a.Lit(None, self.binder.shape(call, value).type)
             of = a.Case(((test, value),), null)
         kind = "distinct" if call.distinct else kind
-        if kind == "count" and of is not None and self.binder.present(of):
+        if kind == "count" and of is not None and self.binder.is_present(of):
             of = None
         return t.Name(self._fold(call, kind, of), "", call.pos)
 
@@ -126,15 +135,18 @@ class Folding:
         name, shape = self.free(kind), self.binder.shape(call, of) if of is not None else None
         if kind in ("count", "distinct"):
             fold = a.Fold(name, kind, of, reach=self.reach)
-            self.scope[name] = enumerated(Shape(Type.INTEGER, 0, self.reach, False))
+            self.scope[name] = with_values_listed(Shape(Type.INTEGER, 0, self.reach, False))
             self.required |= {name}
         else:
             assert shape is not None
             if shape.lower is None or shape.type not in (Type.INTEGER, Type.REAL):
-                raise refuse(call, f"{call.name.upper()} needs public bounds of its argument",
-                             "clamp it: LEAST(GREATEST(x, low), high)")  # fmt: skip
+                raise refuse(
+                    call,
+                    f"{call.name.upper()} needs public bounds of its argument",
+                    "clamp it: LEAST(GREATEST(x, low), high)",
+                )
             fold = a.Fold(name, kind, of, shape.lower, shape.upper, self.reach)
-            self.scope[name] = enumerated(Shape(shape.type, *fold_ends(fold)))
+            self.scope[name] = with_values_listed(Shape(shape.type, *fold_ends(fold)))
         self.folds[kind, of] = fold
         return name
 

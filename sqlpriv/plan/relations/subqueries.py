@@ -11,13 +11,13 @@ from sqlpriv.dialect import tree as t
 _Kind = TypeVar("_Kind", t.Subquery, t.InQuery)
 
 
-def scalars(part: object) -> Iterator[t.Subquery]:
+def scalar_subqueries(part: object) -> Iterator[t.Subquery]:
     """Yields the scalar subqueries of a statement, those in subqueries of FROM and WHERE too, but
     not those inside others."""
     return _outermost(part, t.Subquery)
 
 
-def memberships(part: object) -> Iterator[t.InQuery]:
+def membership_subqueries(part: object) -> Iterator[t.InQuery]:
     """Yields the conditions `x IN (SELECT …)` of a statement, outermost ones."""
     return _outermost(part, t.InQuery)
 
@@ -26,7 +26,7 @@ def _outermost(part: object, kind: type[_Kind]) -> Iterator[_Kind]:
     if isinstance(part, kind):
         yield part
         return
-    below = part if isinstance(part, tuple) else vars(part).values() if _walked(part) else ()
+    below = part if isinstance(part, tuple) else vars(part).values() if _has_parts(part) else ()
     for entry in below:
         yield from _outermost(entry, kind)
 
@@ -37,12 +37,12 @@ def with_values(part: Any, values: Mapping[t.Node, t.Node]) -> Any:
         return values[part]
     if isinstance(part, tuple):
         return tuple(with_values(entry, values) for entry in part)
-    if not _walked(part):
+    if not _has_parts(part):
         return part
     changed = {f.name: with_values(getattr(part, f.name), values) for f in fields(part)}
     return replace(part, **changed)
 
 
-def _walked(part: object) -> bool:
+def _has_parts(part: object) -> bool:
     kinds = t.Node | t.Select | t.Union | t.Derived | t.Joined | t.Item | t.Order
     return isinstance(part, kinds) and not isinstance(part, t.Literal | t.Name)

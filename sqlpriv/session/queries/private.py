@@ -20,9 +20,15 @@ from sqlpriv.kernel.terms.budget import NANO, Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.kernel.vault import Kernel
-from sqlpriv.plan.aggregates.mean_rounds import templates
+from sqlpriv.plan.aggregates.mean_rounds import round_templates
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.explain import expected, explain, noises, summed, told
+from sqlpriv.plan.explain import (
+    expected_error_of,
+    explain,
+    query_noises,
+    strata_cost_line,
+    sum_to_marginal,
+)
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
 from sqlpriv.plan.pricing.display import epsilon_shown
@@ -62,12 +68,12 @@ def explained(
     `left` is the budget before, `delta` what epsilon is stated at.
     """
     now = kernel.explain(planned.measurements, contract)
-    later = kernel.explain([m for _, m in templates(planned.rounds)], contract)
+    later = kernel.explain([m for _, m in round_templates(planned.rounds)], contract)
     known, price = _sizes(kernel, planned, contract), due(kernel, planned, contract)
     selected = _threshold(kernel, planned, contract)
     other = _other_kind(kernel, planned, contract)
     table = explain(planned, now, price, left, delta, known, selected, other, later)
-    return table, told(planned, now, known, later)
+    return table, strata_cost_line(planned, now, known, later)
 
 
 def due(kernel: Kernel, planned: Plan, contract: TableContract) -> Price:
@@ -134,18 +140,19 @@ def _worst(kernel: Kernel, planned: Plan, select: t.Select, contract: TableContr
         hint = "release COUNT(*) over the same rows and groups first; leave out empty ones by WHERE"
         raise Refused.at(select.pos, f"the size of the smallest group {said}", hint)
     now = kernel.explain(planned.measurements, contract)
-    later = kernel.explain([m for _, m in templates(planned.rounds)], contract)
-    noise, z = noises(planned, now, later), half_width(planned.price)
-    found = [
-        expected(recipe, noise, z, np.array([summed(planned.output, marginal, sizes).min()]))[1]
-        for marginal in planned.output.marginals for recipe in marginal.recipes
-    ]  # fmt: skip
-    known = [x for x in found if x is not None]
-    if len(known) < len(found):
-        raise Refused.at(
-            select.pos, "the error of a quantile is not known beforehand", "give it a price"
-        )
-    return max(known)
+    later = kernel.explain([m for _, m in round_templates(planned.rounds)], contract)
+    noise, z = query_noises(planned, now, later), half_width(planned.price)
+    errors: list[float] = []
+    for marginal in planned.output.marginals:
+        smallest = np.array([sum_to_marginal(planned.output, marginal, sizes).min()])
+        for recipe in marginal.recipes:
+            relative = expected_error_of(recipe, noise, z, smallest)[1]
+            if relative is None:
+                raise Refused.at(
+                    select.pos, "the error of a quantile is not known beforehand", "give it a price"
+                )
+            errors.append(relative)
+    return max(errors)
 
 
 def _other_kind(kernel: Kernel, planned: Plan, contract: TableContract) -> Price:
@@ -156,7 +163,7 @@ def _other_kind(kernel: Kernel, planned: Plan, contract: TableContract) -> Price
     """
     pure = isinstance(planned.price, Rho)
     unit: Price = Epsilon(NANO) if pure else Rho(NANO)
-    asked = [*planned.measurements, *(m for _, m in templates(planned.rounds))]
+    asked = [*planned.measurements, *(m for _, m in round_templates(planned.rounds))]
     probes = [Measurement(m.query, unit) for m in asked]
     same = []
     now, then = kernel.explain(asked, contract), kernel.explain(probes, contract)

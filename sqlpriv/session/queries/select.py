@@ -112,7 +112,7 @@ class Questions:
         """Returns the statement with what public subqueries give, and its private ones."""
         if select.unread is not None:
             return select, []
-        select = correlated.joined(select, contracts)
+        select = correlated.join_correlated(select, contracts)
         public, _ = several.inner(select, contracts)
         select = self._looked_up(select, public, contracts)
         public, _ = several.inner(select, contracts)
@@ -148,7 +148,7 @@ class Questions:
         """Returns the statement with public numbers for subqueries that look at the row around."""
         known: dict[t.Node, t.Node] = {}
         for part in parts:
-            if (asked := correlated.asked_of(part, select, contracts)) is not None:
+            if (asked := correlated.lookup_of(part, select, contracts)) is not None:
                 rows = self.access.public(tables(part.query), contracts)
                 rows[asked.alias] = pa.table({asked.column.name: list(asked.values)})
                 text = several.for_each(part, asked.column.name, asked.alias)

@@ -22,9 +22,9 @@ from sqlpriv.dialect.sources import tables
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract, Value
-from sqlpriv.plan.expressions.literals import refuse
+from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.relations.correlated import looks_outside
-from sqlpriv.plan.relations.subqueries import memberships, scalars, with_values
+from sqlpriv.plan.relations.subqueries import membership_subqueries, scalar_subqueries, with_values
 
 MOST = 10_000
 """Values that `x IN (SELECT …)` may become."""
@@ -39,7 +39,7 @@ def is_private(query: t.Query, contracts: Contracts) -> bool:
 
 def inner(select: t.Select, contracts: Contracts) -> tuple[list[t.Subquery], list[t.Subquery]]:
     """Returns the scalar subqueries over public tables alone, and those over private ones."""
-    found = list(dict.fromkeys(scalars(select)))
+    found = list(dict.fromkeys(scalar_subqueries(select)))
     private = [s for s in found if is_private(s.query, contracts)]
     return [s for s in found if s not in private], private
 
@@ -53,7 +53,7 @@ def listed(
     has NULLs or very many values, stays what it is: a join.
     """
     known: dict[t.Node, t.Node] = {}
-    for part in memberships(select):
+    for part in membership_subqueries(select):
         if is_private(part.query, contracts) or looks_outside(part.query, contracts):
             continue
         if (rows := answers(part)) is None:

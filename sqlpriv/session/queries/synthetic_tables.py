@@ -17,7 +17,7 @@ from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.terms.budget import Budget, Price
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.vault import Kernel
-from sqlpriv.plan.explain import SCHEMA, row, totals
+from sqlpriv.plan.explain import SCHEMA, price_row, total_rows
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.plan.pricing.statement import half_width
 from sqlpriv.plan.synthetic import plan_synthetic
@@ -75,8 +75,8 @@ def explained(
             found = {"cells": e.cells, "sensitivity": e.sensitivity, "sigma": e.sigma, "sql": e.sql}
             found["expected_error"] = half_width(step.price) * e.sigma
         mechanism = e.mechanism if step.measurement is not None else step.mechanism
-        rows.append(row(step.name, delta, step.price, mechanism=mechanism, **found))
-    rows += totals(job.price, left, delta)
+        rows.append(price_row(step.name, delta, step.price, mechanism=mechanism, **found))
+    rows += total_rows(job.price, left, delta)
     return arrow.table(rows, SCHEMA)
 
 

@@ -24,7 +24,7 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan import outputs
 from sqlpriv.plan.expressions.binder import Binder
-from sqlpriv.plan.expressions.traverse import everything, sides
+from sqlpriv.plan.expressions.traverse import operands, walk
 from sqlpriv.synth.domain.decode import MOST_VALUES, values_of
 from sqlpriv.synth.domain.domain import Attribute, Domain
 from sqlpriv.synth.graph.junction_tree import Clique, Graph, mask_of
@@ -68,15 +68,17 @@ def impossible(text: str | None, contract: TableContract, domain: Domain) -> Zer
     if text is None:
         return None
     where = _predicate(text, contract.table)
-    outputs.predicate(where, Binder.of(contract), {})
+    outputs.bind_where(where, Binder.of(contract), {})
     published = {name.lower() for name in domain.output}
-    for name in everything(where):
+    for name in walk(where):
         if isinstance(name, t.Name) and name.name.lower() not in published:
             raise Refused(
                 f'zeros is about published columns, and "{name.name}" is none',
                 hint=f"one of: {', '.join(domain.output)}",
             )
-    return Zeros(dialect.sql(where), tuple((dialect.sql(x), _names(x)) for x in sides("or", where)))
+    return Zeros(
+        dialect.sql(where), tuple((dialect.sql(x), _names(x)) for x in operands("or", where))
+    )
 
 
 def _predicate(text: str, table: str) -> t.Node:
@@ -91,7 +93,7 @@ def _predicate(text: str, table: str) -> t.Node:
 
 
 def _names(node: t.Node) -> frozenset[str]:
-    return frozenset(x.name.lower() for x in everything(node) if isinstance(x, t.Name))
+    return frozenset(x.name.lower() for x in walk(node) if isinstance(x, t.Name))
 
 
 def kept(domain: Domain, zeros: Zeros, cells: int) -> Kept:

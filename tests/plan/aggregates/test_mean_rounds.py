@@ -23,9 +23,20 @@ from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.aggregates.calls import Aggregate
 from sqlpriv.plan.aggregates.cost_of_strata import population_cost
-from sqlpriv.plan.aggregates.estimators import AUTO_COST, Given, estimator, predicted
-from sqlpriv.plan.aggregates.mean_rounds import WIDE, cell_view, edges, histogram, rounds, scaled
+from sqlpriv.plan.aggregates.estimators import (
+    StatementOptions,
+    choose_estimator,
+    predicted_error,
+)
+from sqlpriv.plan.aggregates.mean_rounds import (
+    bin_edges,
+    cell_view,
+    histogram,
+    rounds_of,
+    scaled_sum,
+)
 from sqlpriv.plan.plan import Plan
+from sqlpriv.plan.pricing.tuned_constants import AUTO_COST, WIDE
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +53,17 @@ def _plan(using: str, options: str = "", budget: Budget = BUDGET) -> Plan:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.sampled_from(["quantile", "coinpress"]), st.integers(1, 10), st.booleans(),
-       st.sampled_from([BUDGET, PURE]))  # fmt: skip
+@given(
+    st.sampled_from(["quantile", "coinpress"]),
+    st.integers(1, 10),
+    st.booleans(),
+    st.sampled_from([BUDGET, PURE]),
+)
 def test_all_prices_add_up(using: str, steps: int, declared: bool, budget: Budget) -> None:
     options = f", coinpress_steps = {steps}" + (", coinpress_sigma = 9" if declared else "")
     plan = _plan(using, options, budget)
     parts: list[Price] = [m.price for m in plan.measurements]
-    parts += [m.price for one in plan.rounds for r in rounds(one) for m in r.measurements]
+    parts += [m.price for one in plan.rounds for r in rounds_of(one) for m in r.measurements]
     assert sum(part.nano for part in parts) == plan.price.nano
     assert all(part.nano > 0 for part in parts)
 
@@ -57,7 +72,7 @@ def test_the_histogram_and_the_places_are_the_plain_group_by(
     people: duckdb.DuckDBPyConnection,
 ) -> None:
     recipe = _plan("quantile").rounds[0].recipe
-    ends = [-math.inf, *edges(0.0, 1000.0), math.inf]
+    ends = [-math.inf, *bin_edges(0.0, 1000.0), math.inf]
     ready = [Measurement(q, BUDGET.total) for q in (histogram(recipe), cell_view(recipe))]
     counts, sums = exact(people, ready)
     income = people.execute("SELECT sex, income FROM people").fetchnumpy()
@@ -73,7 +88,7 @@ def test_the_histogram_and_the_places_are_the_plain_group_by(
 
 def test_one_sum_clips_every_cell_to_its_own_interval(people: duckdb.DuckDBPyConnection) -> None:
     recipe = _plan("quantile").rounds[0].recipe
-    query = scaled(recipe, ((100.0, 800.0), (50.0, 25.0)))
+    query = scaled_sum(recipe, ((100.0, 800.0), (50.0, 25.0)))
     (found,) = exact(people, [Measurement(query, BUDGET.total)])
     for sex, centre, half, sums in zip("FM", (100, 800), (50, 25), found.values, strict=True):
         sql = "SELECT income FROM people WHERE sex = ?"
@@ -83,7 +98,7 @@ def test_one_sum_clips_every_cell_to_its_own_interval(people: duckdb.DuckDBPyCon
 
 @given(st.floats(-1e9, 1e9), st.floats(1e-3, 1e9))
 def test_the_grid_lies_inside_and_ascends(lower: float, width: float) -> None:
-    inner = edges(lower, lower + width)
+    inner = bin_edges(lower, lower + width)
     assert list(inner) == sorted(set(inner))
     assert all(lower < edge < lower + width for edge in inner)
     assert 40 <= len(inner) <= 97
@@ -97,7 +112,7 @@ def _measure(values: list[np.ndarray], price: Price, rng: np.random.Generator) -
     """A gate over two strata of given values, with Gaussian noise of the scale that was paid."""
 
     def answer(query: Any) -> np.ndarray:
-        inner = edges(-1000.0, 1000.0)
+        inner = bin_edges(-1000.0, 1000.0)
         if isinstance(query, Count):
             return np.bincount(np.digitize(np.concatenate(values), inner), minlength=len(inner) + 1)
         if isinstance(query.of, Bin):
@@ -300,7 +315,7 @@ def test_cells_are_told_apart_by_their_own_histograms(scaled: bool) -> None:
     noise of 20 on a wide bin leaves their mean values off by less than a tenth (pooled: by up to
     30 times). Twin: without its own, each is believed to be as all are.
     """
-    ends = np.array([0.0, *edges(0.0, 2.0**20), 2.0**20])
+    ends = np.array([0.0, *bin_edges(0.0, 2.0**20), 2.0**20])
     number = np.arange(ends.size - 1)
     pooled = np.exp(-((number - 28) ** 2) / 50) + np.where(number == 0, 2.0, 0.0)
     pooled /= pooled.sum()
@@ -308,7 +323,7 @@ def test_cells_are_told_apart_by_their_own_histograms(scaled: bool) -> None:
     by = np.linspace(-20, 20, 6)
     moved = cell_shapes.between(cell_shapes.scaled(pooled, ends), by)
     truth = moved if scaled else cell_shapes.tilted(whole, by / 80)
-    wide = np.array(edges(0.0, 2.0**20, WIDE))
+    wide = np.array(bin_edges(0.0, 2.0**20, WIDE))
     member = np.eye(wide.size + 1)[np.searchsorted(wide, ends[:-1], side="right")]
     recipe = _plan("quantile").rounds[0].recipe
     key = Key(Col("k"), tuple(range(6)))
@@ -372,8 +387,10 @@ def test_a_lone_bin_far_out_is_taken_for_noise() -> None:
 
 def test_which_mean_is_asked_in_rounds_follows_from_public_facts() -> None:
     """Wide intervals are; a declared spread brings COINPRESS where it is small."""
-    assert [2 * predicted("quantile", w, None) <= predicted("", w, None)
-            for w in (25, 1e4, 2e5, 5e5, 1.4e6)] == [False, False, False, True, True]  # fmt: skip
+    assert [
+        2 * predicted_error("quantile", w, None) <= predicted_error("", w, None)
+        for w in (25, 1e4, 2e5, 5e5, 1.4e6)
+    ] == [False, False, False, True, True]
     sql = "SELECT sex, AVG(income) AS a FROM people STRATIFY BY sex"
     assert planned(sql).rounds == ()
     option = "WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5, coinpress_sigma = 20)"
@@ -384,11 +401,14 @@ def test_which_mean_is_asked_in_rounds_follows_from_public_facts() -> None:
 def test_strata_in_need_are_asked_in_rounds_from_smaller_widths_on() -> None:
     """Beside a population figure they have the rest of the price alone. The population keeps the
     plain mean. Twins: strata with the whole price, and groups."""
-    widths, cells, given = (25, 99, 200), 90, Given(population_share=0.8)
+    widths, cells, given = (25, 99, 200), 90, StatementOptions(population_share=0.8)
     means_ = [Aggregate("mean", Col("x"), Type.INTEGER, 0, w) for w in widths]
-    assert [estimator(m, cells, Rho, given, needy=True) for m in means_] == [
-        "", "quantile", "quantile"]  # fmt: skip
-    assert [estimator(m, cells, Rho, given) for m in means_] == [""] * 3
+    assert [choose_estimator(m, cells, Rho, given, needy=True) for m in means_] == [
+        "",
+        "quantile",
+        "quantile",
+    ]
+    assert [choose_estimator(m, cells, Rho, given) for m in means_] == [""] * 3
     select = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1{}) AVG(income) AS a FROM people"
     for options, by, using, own in (
         (", population_share = auto", " STRATIFY BY sex", "quantile", [""]),
@@ -407,7 +427,7 @@ def test_an_automatic_share_keeps_the_populations_cost_by_any_strata(
     sql = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, population_share = {}) "
     sql += "AVG(income) AS a FROM people STRATIFY BY sex"
     auto = planned(sql.format("auto"), budget)
-    share = auto.given.population_share
+    share = auto.options.population_share
     kind = type(auto.price)
     assert population_cost(2, kind, share) <= AUTO_COST
     assert population_cost(10**9, kind, share) <= AUTO_COST
@@ -419,14 +439,14 @@ def test_an_automatic_share_keeps_the_populations_cost_by_any_strata(
 
 def test_more_cells_than_fit_into_the_sql_are_asked_in_one_round() -> None:
     wide = Aggregate("mean", Col("wealth"), Type.REAL, 0, 10**7)
-    assert estimator(wide, 20_000, Rho, Given()) == "quantile"
-    assert estimator(wide, 20_001, Rho, Given()) == ""
+    assert choose_estimator(wide, 20_000, Rho, StatementOptions()) == "quantile"
+    assert choose_estimator(wide, 20_001, Rho, StatementOptions()) == ""
     with pytest.raises(DataError, match="at most 20000 cells"):
-        estimator(replace(wide, using="coinpress"), 20_001, Rho, Given())
+        choose_estimator(replace(wide, using="coinpress"), 20_001, Rho, StatementOptions())
 
 
 def test_noise_is_that_of_the_budget() -> None:
     narrow = Aggregate("mean", Col("hours"), Type.INTEGER, 0, 99, using="laplace")
-    assert estimator(narrow, 2, Epsilon, Given()) == ""
+    assert choose_estimator(narrow, 2, Epsilon, StatementOptions()) == ""
     with pytest.raises(DataError, match="USING gaussian"):
-        estimator(narrow, 2, Rho, Given())
+        choose_estimator(narrow, 2, Rho, StatementOptions())

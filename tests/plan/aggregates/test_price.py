@@ -10,13 +10,22 @@ from support.exact_people import BUDGET, PEOPLE, PURE, planned, select
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho
-from sqlpriv.plan.aggregates.price_shares import errors, moves
+from sqlpriv.plan.aggregates.price_shares import error_terms, row_effect
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
 from sqlpriv.plan.pricing.statement import price_of
 
-OUTPUTS = ["COUNT(*)", "COUNT(hours)", "SUM(income)", "SUM(debt)", "AVG(income)", "AVG(hours)",
-           "VARIANCE(income)", "STDDEV(age)", "SUM(7)"]  # fmt: skip
+OUTPUTS = [
+    "COUNT(*)",
+    "COUNT(hours)",
+    "SUM(income)",
+    "SUM(debt)",
+    "AVG(income)",
+    "AVG(hours)",
+    "VARIANCE(income)",
+    "STDDEV(age)",
+    "SUM(7)",
+]
 
 
 def _planned(outputs: list[str], budget: Budget = BUDGET) -> Plan:
@@ -35,7 +44,7 @@ def test_the_shares_add_up_to_the_price(outputs: list[str], budget: Budget) -> N
 
 def _loss(found: Plan, shares: np.ndarray, price: Price) -> float:
     """The length of the outputs' squared relative errors that these shares would give."""
-    paid, of = errors(found.output.recipes)
+    paid, of = error_terms(found.output.recipes)
     assert [m.query for m in found.measurements] == paid
     return float(np.linalg.norm((of / shares ** (1 if isinstance(price, Rho) else 2)).sum(axis=1)))
 
@@ -55,7 +64,7 @@ def test_no_other_split_has_a_smaller_error(budget: Budget) -> None:
 def test_what_errs_most_gets_more_than_it_does_where_errors_are_added_up() -> None:
     """Least for the sum of errors: ε ∝ 2, 3/4, 3/4 to the power of a third. Its sum errs most."""
     found = _planned(["COUNT(*)", "AVG(age)", "SUM(income)"], PURE)
-    paid, of = errors(found.output.recipes)
+    paid, of = error_terms(found.output.recipes)
     added = of.sum(axis=0) ** (1 / 3)
     got = np.array([float(m.price.nano) for m in found.measurements])
     ratio = got / got.sum() / (added / added.sum())
@@ -68,14 +77,14 @@ def test_what_errs_most_gets_more_than_it_does_where_errors_are_added_up() -> No
 def test_the_coefficients_are_the_derivatives_at_a_typical_cell() -> None:
     """AVG = 500 + S / N at S / N = 1000 / √12: the docstring's coefficients, by differences."""
     found = _planned(["AVG(income)"])
-    paid, (of,) = errors(found.output.recipes)
+    paid, (of,) = error_terms(found.output.recipes)
     weights, (count, total) = dict(zip(paid, of, strict=True)), paid
     n, s, h = 1e4, 1e4 * 1000 / 12**0.5, 1e-3
     size = (500**2 + 1000**2 / 12) ** 0.5
     by_n = (s / (n + h) - s / (n - h)) / (2 * h) * n / size
     by_s = 1 / size
     assert weights[count] == pytest.approx(by_n**2, rel=1e-6)
-    assert weights[total] == pytest.approx((by_s * moves(total)) ** 2, rel=1e-6)
+    assert weights[total] == pytest.approx((by_s * row_effect(total)) ** 2, rel=1e-6)
 
 
 def test_a_statement_s_own_price_goes_before_the_session_s() -> None:

@@ -19,7 +19,7 @@ def refuse(node: Node, message: str, hint: str | None = None) -> Refused:
     return Refused(message, hint=hint, line=node.pos.line, column=node.pos.column)
 
 
-def natural(value: Value) -> Type | None:
+def natural_type(value: Value) -> Type | None:
     """Returns the type that a literal has by itself; None for NULL."""
     kinds: tuple[tuple[type, Type], ...] = (
         (bool, Type.BOOLEAN),
@@ -32,7 +32,7 @@ def natural(value: Value) -> Type | None:
     return next((type_ for kind, type_ in kinds if isinstance(value, kind)), None)
 
 
-def coerce(node: Literal, target: Type) -> a.Lit:
+def coerce_literal(node: Literal, target: Type) -> a.Lit:
     """Returns the literal as a value of `target`.
 
     A whole number written 3.0 fits an INTEGER, other reals stay REAL (numbers compare with
@@ -48,12 +48,14 @@ def coerce(node: Literal, target: Type) -> a.Lit:
         case Type.INTEGER | Type.REAL if _is_number(value):
             return _number(value, target)
         case Type.DATE | Type.TIMESTAMP:
-            return a.Lit(_moment(node, target), target)
+            return a.Lit(_read_moment(node, target), target)
         case Type.TEXT if isinstance(value, str):
             return a.Lit(value, target)
         case Type.BOOLEAN if isinstance(value, bool):
             return a.Lit(value, target)
-    raise refuse(node, f"{_shown(value)} stands where {_one(target)} is needed", _advice(target))
+    raise refuse(
+        node, f"{_literal_text(value)} stands where {_type_noun(target)} is needed", _advice(target)
+    )
 
 
 def _is_number(value: Value) -> bool:
@@ -70,19 +72,21 @@ def _number(value: Value, target: Type) -> a.Lit:
     return a.Lit(float(value), Type.REAL) if exact else a.Lit(value, Type.INTEGER)
 
 
-def _moment(node: Literal, target: Type) -> dt.date | dt.datetime:
+def _read_moment(node: Literal, target: Type) -> dt.date | dt.datetime:
     """Returns a date literal as `target` says; text is read as ISO 8601."""
     value = node.value
     if isinstance(value, str):
         try:
             value = dt.datetime.fromisoformat(value.strip())
         except ValueError:
-            raise refuse(node, f"{_shown(value)} is not a date", _advice(target)) from None
+            raise refuse(node, f"{_literal_text(value)} is not a date", _advice(target)) from None
     elif isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         value = dt.datetime(value.year, value.month, value.day)
     if not isinstance(value, dt.datetime) or value.tzinfo is not None:
         raise refuse(
-            node, f"{_shown(value)} stands where {_one(target)} is needed", _advice(target)
+            node,
+            f"{_literal_text(value)} stands where {_type_noun(target)} is needed",
+            _advice(target),
         )
     if target is Type.TIMESTAMP:
         return value
@@ -91,7 +95,7 @@ def _moment(node: Literal, target: Type) -> dt.date | dt.datetime:
     return value.date()
 
 
-def _one(target: Type) -> str:
+def _type_noun(target: Type) -> str:
     return {
         Type.INTEGER: "a whole number",
         Type.REAL: "a number",
@@ -113,7 +117,7 @@ def _advice(target: Type) -> str:
     }[target]
 
 
-def _shown(value: Value) -> str:
+def _literal_text(value: Value) -> str:
     if isinstance(value, bool):
         return str(value).upper()
     return f"'{value}'" if isinstance(value, str | dt.date) else str(value)

@@ -1,0 +1,69 @@
+"""Every number of the planner that was chosen rather than derived, with where it comes from.
+
+None of them concerns privacy: the kernel charges and noises whatever is planned. "Measured" names
+the experiment that compared values and its command; "derived" says from what; "a limit" bounds
+work, and its figure is what the work costs at the limit.
+
+| constant | what it sets | where it comes from |
+|---|---|---|
+| HISTOGRAM_SHARE, CELL_SHARE | parts of a clipped mean's price for its histograms | measured: [1] |
+| COINPRESS_SHARE | part of the price for COINPRESS's rounds but the last | its authors: [2] |
+| AUTO_COST | noise of the population's figure under `population_share = auto` | measured: [1] |
+| UPPER_DECILE, MEDIAN_SPREAD | which spread a mean's error is predicted with | measured: [3] |
+| RELIABLE | half the interval that a spread of 1 asks for | derived: 4 σ hold 99.99 % |
+| SECTIONS, PARTS, WIDE | bins of the histogram that says where to clip | measured: [1] |
+| LEVEL | squared error of a choice among levels, that of a count being 1 | derived: [4] |
+| FLOOR, TURNS | precision of the price split | derived: shares move by under 1e-6 |
+| STEPS, LEVELS_OF_ALL_CELLS | levels of a quantile's grid | a limit: 0.1 s for 2048 of them |
+| EXTREME | the ranks of MIN and MAX, in thousandths | chosen: one row in a hundred is told |
+| MAX_PICKED | cells with clipping intervals of their own | a limit: they are part of the SQL |
+| SELECTIONS, SELECTION_SHARE | parts of the keys' delta and of the price | chosen |
+| MAX_CELLS | cells of a statement | a limit: memory of an answer |
+| WORTH_TELLING | cost of strata from which an option is proposed | chosen |
+
+1. `python examples/papers/means/run.py`, parts census and mixture; README.md beside it has tables.
+2. Biswas, Dong, Kamath, Ullman (2020), "CoinPress", arXiv:2006.06618: a quarter of the price.
+3. `python examples/papers/means/run.py`, part border ("Where the border lies" in its README.md).
+4. At ρ = 1 and 95 %, by the formulas of `quantile_method`: a median among 1,000 levels errs by 3.5
+   rows of rank, MIN by 6.9, a count by 1.39. The ratios are 2.5 and 5.0; 9 is the square of 3.
+"""
+
+from __future__ import annotations
+
+HISTOGRAM_SHARE, CELL_SHARE = 0.04, 0.06
+"""Parts of its price that `quantile` pays for the histogram, and for the cells' own."""
+COINPRESS_SHARE = 0.25
+"""The part that COINPRESS pays for all rounds but the last, in equal parts."""
+AUTO_COST = 1.09
+"""population_share = auto: the population's noise is at most so many times a fresh figure's. Under
+zCDP that leaves the strata 16 % of the price: 2.5 times the noise that all of it buys."""
+UPPER_DECILE, MEDIAN_SPREAD = 0.9, 0.5
+"""Ranks among spreads that are log-uniform between one unit of x and that of a uniform x."""
+RELIABLE = 4.0
+"""Half the interval that a spread of 1 asks for."""
+MAX_PICKED = 20_000
+"""More cells than this have no interval of their own: their bounds are part of the SQL text."""
+SECTIONS, PARTS, WIDE = 12, 4, 8
+"""The histogram's grid reaches down to 2**-SECTIONS of the interval, PARTS bins for each halving:
+within a bin values differ by 19 %. WIDE of them are one of a cell's own histogram."""
+LEVEL = 9.0
+"""A choice among some thousand levels errs, in rows of rank, about 3 times as far as a count."""
+FLOOR = 1e-6
+"""Whatever is measured gets this part, at least, of the largest A_j."""
+TURNS = 25
+"""Of w and the shares; the largest of them then changes by less than a millionth."""
+STEPS = 2048
+"""Most levels of a grid: the middle of a cell is within 1 / 4096 of the interval's length. Each is
+a candidate of a choice in each cell, which takes time: 0.1 s for these many."""
+LEVELS_OF_ALL_CELLS = 1_000_000
+"""Most levels in all cells together; grids of many cells are coarser."""
+EXTREME = 10
+"""MIN and MAX are the ranks EXTREME / MAX_RANK and 1 - EXTREME / MAX_RANK."""
+SELECTIONS = 100
+"""A selection of keys takes this part of the delta that the budget keeps for them."""
+SELECTION_SHARE = 4
+"""... and this part of the statement's price, which has to find the keys before it counts them."""
+MAX_CELLS = 100_000
+"""Most cells of one statement: strata times groups."""
+WORTH_TELLING = 1.1
+"""A larger cost of the population's figures comes with the option that brings it down to this."""

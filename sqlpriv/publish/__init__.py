@@ -37,7 +37,7 @@ def publish(store: ReleaseStore, tables: Sequence[str], to: str, vault: Path) ->
         OperationalError: It could not be written; what was there is untouched.
     """
     target = target_of(to)
-    names = _chosen(store, tables)
+    names = _choose_tables(store, tables)
     match target:
         case DuckDBFile(path):
             duckdb_file.write(store, names, path, vault)
@@ -45,10 +45,10 @@ def publish(store: ReleaseStore, tables: Sequence[str], to: str, vault: Path) ->
             parquet.write(store, names, folder)
         case _:
             postgresql.write(store, names, target)
-    return f"published {', '.join(names)} to {target.shown}"
+    return f"published {', '.join(names)} to {target.label}"
 
 
-def _chosen(store: ReleaseStore, tables: Sequence[str]) -> tuple[str, ...]:
+def _choose_tables(store: ReleaseStore, tables: Sequence[str]) -> tuple[str, ...]:
     """Returns the tables asked for as they are spelt in the release file, each once."""
     there = {name.lower(): name for name in store.tables()}
     if not there:
@@ -62,5 +62,5 @@ def _chosen(store: ReleaseStore, tables: Sequence[str]) -> tuple[str, ...]:
                 f'there is no released table "{table}"',
                 hint=f"released: {', '.join(there.values())}; private tables are never published",
             )
-    asked = dict.fromkeys(table.lower() for table in tables) if tables else there
-    return tuple(there[name] for name in asked)
+    wanted_tables = dict.fromkeys(table.lower() for table in tables) if tables else there
+    return tuple(there[name] for name in wanted_tables)

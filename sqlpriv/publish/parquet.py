@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sqlpriv.errors import OperationalError
-from sqlpriv.publish.release_file import ReleaseStore, quoted, refuse_foreign
+from sqlpriv.publish.release_file import ReleaseStore, quote_identifier, refuse_foreign
 from sqlpriv.system import whole_files
 
 COMMENT = "comment"
@@ -33,7 +33,7 @@ def write(store: ReleaseStore, names: Sequence[str], folder: Path) -> None:
     places = {name: folder / file_name(name) for name in names}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with whole_files.locked(folder / ".sqlpriv.lock"):
+        with whole_files.lock_folder(folder / ".sqlpriv.lock"):
             try:
                 _write(store, places)
             finally:
@@ -61,7 +61,7 @@ def _write(store: ReleaseStore, places: dict[str, Path]) -> None:
 def _write_table(
     engine: duckdb.DuckDBPyConnection, name: str, comment: str, building: Path
 ) -> None:
-    rows = engine.sql(f"FROM {quoted(name)}").to_arrow_reader(BATCH)
+    rows = engine.sql(f"FROM {quote_identifier(name)}").to_arrow_reader(BATCH)
     schema = rows.schema.with_metadata({COMMENT: comment})
     with pq.ParquetWriter(building, schema, compression="zstd") as out:
         for batch in rows:

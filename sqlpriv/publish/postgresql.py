@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from sqlpriv.errors import NotSupportedError, OperationalError, Refused, VaultBusy
-from sqlpriv.publish.release_file import ReleaseStore, quoted, refuse_foreign
+from sqlpriv.publish.release_file import ReleaseStore, quote_identifier, refuse_foreign
 from sqlpriv.publish.target import PostgreSQL
 
 LONGEST_NAME = 63
@@ -32,18 +32,18 @@ def write(store: ReleaseStore, names: Sequence[str], target: PostgreSQL) -> None
         VaultBusy: A reader held the old table all the while.
         OperationalError: PostgreSQL refused; everything there is as it was.
     """
-    with _connected(target) as connection, connection.cursor() as cursor:
+    with _connect(target) as connection, connection.cursor() as cursor:
         there = _comments(cursor)
         for name in names:
             refuse_foreign(name, {name: there[name]} if name in there else {})
-        made = {name: f"new {secrets.token_hex(8)}" for name in names}
-        _ingest(store, made, cursor)
-        _rename(cursor, made, frozenset(there))
+        new_names = {name: f"new {secrets.token_hex(8)}" for name in names}
+        _ingest(store, new_names, cursor)
+        _rename(cursor, new_names, frozenset(there))
         connection.commit()
 
 
 @contextmanager
-def _connected(target: PostgreSQL) -> Iterator[Any]:
+def _connect(target: PostgreSQL) -> Iterator[Any]:
     try:
         import adbc_driver_manager
         from adbc_driver_postgresql import dbapi
@@ -55,7 +55,7 @@ def _connected(target: PostgreSQL) -> Iterator[Any]:
         with dbapi.connect(target.uri) as connection:
             yield connection
     except adbc_driver_manager.Error as error:
-        raise OperationalError(f"PostgreSQL at {target.shown}: {_first_line(error)}") from None
+        raise OperationalError(f"PostgreSQL at {target.label}: {_first_line(error)}") from None
 
 
 def _comments(cursor: Any) -> dict[str, str]:
@@ -72,12 +72,14 @@ def _ingest(store: ReleaseStore, made: Mapping[str, str], cursor: Any) -> None:
     comments = store.comments()
     with store.connect_read_only() as engine:
         for name, new in made.items():
-            columns = engine.execute(f"DESCRIBE {quoted(name)}").fetchall()
+            columns = engine.execute(f"DESCRIBE {quote_identifier(name)}").fetchall()
             _check_lengths(name, [column for column, *_ in columns])
             selected = ", ".join(_ingestible(column, kind) for column, kind, *_ in columns)
-            rows = engine.sql(f"SELECT {selected} FROM {quoted(name)}").to_arrow_reader(_BATCH)
+            rows = engine.sql(f"SELECT {selected} FROM {quote_identifier(name)}").to_arrow_reader(
+                _BATCH
+            )
             cursor.adbc_ingest(new, rows, mode="create")
-            cursor.execute(f"COMMENT ON TABLE {quoted(new)} IS {_text(comments[name])}")
+            cursor.execute(f"COMMENT ON TABLE {quote_identifier(new)} IS {_text(comments[name])}")
 
 
 def _rename(cursor: Any, made: Mapping[str, str], there: frozenset[str]) -> None:
@@ -89,8 +91,11 @@ def _rename(cursor: Any, made: Mapping[str, str], there: frozenset[str]) -> None
     """
     for name in made.keys() & there:
         _carry_rights(cursor, name, made[name])
-    steps = [f"DROP TABLE {quoted(name)};" for name in made if name in there]
-    steps += [f"ALTER TABLE {quoted(new)} RENAME TO {quoted(name)};" for name, new in made.items()]
+    steps = [f"DROP TABLE {quote_identifier(name)};" for name in made if name in there]
+    steps += [
+        f"ALTER TABLE {quote_identifier(new)} RENAME TO {quote_identifier(name)};"
+        for name, new in made.items()
+    ]
     # The driver gives a transaction up at its first error, so the server has to catch this one.
     undone = "EXCEPTION WHEN lock_not_available THEN NULL;"
     attempt = f"DO {_text(' '.join(['BEGIN', *steps, undone, 'END']))}"
@@ -108,10 +113,10 @@ def _carry_rights(cursor: Any, name: str, new: str) -> None:
     cursor.execute(
         "SELECT CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,"
         " privilege_type::text FROM pg_class, aclexplode(relacl)"
-        f" WHERE oid = {_text(quoted(name))}::regclass AND grantee <> relowner"
+        f" WHERE oid = {_text(quote_identifier(name))}::regclass AND grantee <> relowner"
     )
     for grantee, right in cursor.fetchall():
-        cursor.execute(f"GRANT {right} ON {quoted(new)} TO {grantee}")
+        cursor.execute(f"GRANT {right} ON {quote_identifier(new)} TO {grantee}")
 
 
 def _check_lengths(table: str, columns: Sequence[str]) -> None:
@@ -126,7 +131,9 @@ def _ingestible(column: str, kind: str) -> str:
     """Returns a column as the driver takes it: integers beyond 64 bits' sign as decimals."""
     wide = kind in ("UBIGINT", "HUGEINT", "UHUGEINT")
     return (
-        f"CAST({quoted(column)} AS DECIMAL(38, 0)) AS {quoted(column)}" if wide else quoted(column)
+        f"CAST({quote_identifier(column)} AS DECIMAL(38, 0)) AS {quote_identifier(column)}"
+        if wide
+        else quote_identifier(column)
     )
 
 

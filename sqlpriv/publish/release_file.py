@@ -34,10 +34,10 @@ SEALED = ("SET enable_external_access = false", "SET lock_configuration = true")
 
 def empty_engine() -> duckdb.DuckDBPyConnection:
     """Returns a DuckDB connection that sees no table, and cannot reach any."""
-    return _sealed(duckdb.connect(":memory:", config=NO_EXTENSIONS))
+    return _seal_engine(duckdb.connect(":memory:", config=NO_EXTENSIONS))
 
 
-def _sealed(engine: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+def _seal_engine(engine: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     for setting in SEALED:
         engine.execute(setting)
     return engine
@@ -71,7 +71,10 @@ class ReleaseStore:
             VaultBusy: Somebody has the file open for writing.
             OperationalError: DuckDB could not write it; the old file is untouched.
         """
-        casts = (f"CAST({quoted(c)} AS {types[c]}) AS {quoted(c)}" for c in table.column_names)
+        casts = (
+            f"CAST({quote_identifier(c)} AS {types[c]}) AS {quote_identifier(c)}"
+            for c in table.column_names
+        )
         columns = ", ".join(casts)
 
         def change(engine: duckdb.DuckDBPyConnection) -> bool:
@@ -81,9 +84,11 @@ class ReleaseStore:
                     hint="CREATE OR REPLACE SYNTHETIC TABLE …",
                 )
             engine.register("sqlpriv_rows", table)
-            made = f"release.main.{quoted(name)}"
-            engine.execute(f"CREATE OR REPLACE TABLE {made} AS SELECT {columns} FROM sqlpriv_rows")
-            engine.execute(f"COMMENT ON TABLE {made} IS {_text(comment)}")
+            target = f"release.main.{quote_identifier(name)}"
+            engine.execute(
+                f"CREATE OR REPLACE TABLE {target} AS SELECT {columns} FROM sqlpriv_rows"
+            )
+            engine.execute(f"COMMENT ON TABLE {target} IS {_text(comment)}")
             return True
 
         self._rebuild(change)
@@ -92,10 +97,10 @@ class ReleaseStore:
         """Removes a table; returns whether there was one. Raises as `publish` does."""
 
         def change(engine: duckdb.DuckDBPyConnection) -> bool:
-            found = name.lower() in map(str.lower, _tables(engine))
-            if found:
-                engine.execute(f"DROP TABLE release.main.{quoted(name)}")
-            return found
+            existed = name.lower() in map(str.lower, _tables(engine))
+            if existed:
+                engine.execute(f"DROP TABLE release.main.{quote_identifier(name)}")
+            return existed
 
         return self._rebuild(change) if self.path.exists() else False
 
@@ -116,7 +121,7 @@ class ReleaseStore:
         if self.path.exists():
             engine.execute(f"ATTACH {_text(str(self.path))} AS release (READ_ONLY)")
             engine.execute("USE release")
-        return _sealed(engine)
+        return _seal_engine(engine)
 
     def comments(self) -> dict[str, str]:
         """Returns what each released table says of itself: method, price, strata, when, whence."""
@@ -136,10 +141,10 @@ class ReleaseStore:
             comments = _comments(engine, "source")
             for name in names:
                 refuse_foreign(name, theirs)
-                made = f"release.main.{quoted(name)}"
-                rows = f"source.main.{quoted(name)}"
-                engine.execute(f"CREATE OR REPLACE TABLE {made} AS FROM {rows}")
-                engine.execute(f"COMMENT ON TABLE {made} IS {_text(comments[name])}")
+                target = f"release.main.{quote_identifier(name)}"
+                rows = f"source.main.{quote_identifier(name)}"
+                engine.execute(f"CREATE OR REPLACE TABLE {target} AS FROM {rows}")
+                engine.execute(f"COMMENT ON TABLE {target} IS {_text(comments[name])}")
             engine.execute("DETACH source")
             return True
 
@@ -147,7 +152,7 @@ class ReleaseStore:
 
     def _rebuild(self, change: Callable[[duckdb.DuckDBPyConnection], bool]) -> bool:
         """Applies a change to a copy and renames that over the file; returns what it returned."""
-        with whole_files.locked(Path(f"{self.path}.lock")):
+        with whole_files.lock_folder(Path(f"{self.path}.lock")):
             whole_files.clear(self.path.parent, self.path.name)
             if Path(f"{self.path}.wal").exists():
                 raise VaultBusy(f"{self.path.name} is open for writing elsewhere; close it there")
@@ -155,7 +160,7 @@ class ReleaseStore:
             try:
                 if self.path.exists():
                     shutil.copyfile(self.path, building)
-                changed = _changed(building, change)
+                changed = _apply_change(building, change)
                 if changed:
                     whole_files.into_place(building, self.path)
             finally:
@@ -163,7 +168,7 @@ class ReleaseStore:
             return changed
 
 
-def _changed(building: Path, change: Callable[[duckdb.DuckDBPyConnection], bool]) -> bool:
+def _apply_change(building: Path, change: Callable[[duckdb.DuckDBPyConnection], bool]) -> bool:
     try:
         with duckdb.connect(":memory:", config=NO_EXTENSIONS) as engine:
             version = f"(STORAGE_VERSION '{STORAGE_VERSION}')"
@@ -202,15 +207,15 @@ def refuse_foreign(name: str, comments: Mapping[str, str | None]) -> None:
 
 
 def _tables(engine: duckdb.DuckDBPyConnection) -> dict[str, tuple[str, ...]]:
-    found: dict[str, list[str]] = {}
+    columns_by_table: dict[str, list[str]] = {}
     rows = engine.execute(
         "SELECT table_name, column_name FROM duckdb_columns()"
         " WHERE database_name = 'release' AND schema_name = 'main' AND NOT internal"
         " ORDER BY table_name, column_index"
     ).fetchall()
     for table, column in rows:
-        found.setdefault(table, []).append(column)
-    return {table: tuple(columns) for table, columns in found.items()}
+        columns_by_table.setdefault(table, []).append(column)
+    return {table: tuple(columns) for table, columns in columns_by_table.items()}
 
 
 def _comments(engine: duckdb.DuckDBPyConnection, database: str = "release") -> dict[str, str]:
@@ -222,7 +227,7 @@ def _comments(engine: duckdb.DuckDBPyConnection, database: str = "release") -> d
     return {table: comment or "" for table, comment in rows}
 
 
-def quoted(identifier: str) -> str:
+def quote_identifier(identifier: str) -> str:
     """Returns an identifier as SQL has it."""
     return '"' + identifier.replace('"', '""') + '"'
 

@@ -20,7 +20,7 @@ class DuckDBFile:
     path: Path
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """How a message names it."""
         return str(self.path)
 
@@ -32,7 +32,7 @@ class ParquetFolder:
     path: Path
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """How a message names it."""
         return str(self.path / "*.parquet")
 
@@ -44,7 +44,7 @@ class PostgreSQL:
     uri: str
 
     @property
-    def shown(self) -> str:
+    def label(self) -> str:
         """How a message names it: without the password."""
         parts = urlsplit(self.uri)
         user, at, host = parts.netloc.rpartition("@")

@@ -25,17 +25,17 @@ def as_private_as(file: Path) -> Iterator[None]:
     owner alone if there is no such file yet."""
     mask = OTHERS & ~(file.stat().st_mode if file.exists() else 0)
     with _LOCK:
-        _masked([*_MASKS, mask])
+        _mask_modes([*_MASKS, mask])
     try:
         yield
     finally:
         with _LOCK:
             left = list(_MASKS)
             left.remove(mask)
-            _masked(left)
+            _mask_modes(left)
 
 
-def _masked(masks: list[int]) -> None:
+def _mask_modes(masks: list[int]) -> None:
     global _before
     if not _MASKS:
         _before = os.umask(OTHERS)

@@ -45,7 +45,7 @@ def sync(path: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def lock_folder(path: Path) -> Iterator[None]:
     """Holds the lock file at `path`, made if there is none, against other publishers."""
     with open(path, "ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

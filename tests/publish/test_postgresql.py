@@ -109,7 +109,7 @@ publish(beside(Path(sys.argv[1])), ["people_synth"], sys.argv[2], Path(sys.argv[
 """
 
 
-@pytest.mark.parametrize("at", ["_ingest", "_rename", "_carry_rights", "quoted"])
+@pytest.mark.parametrize("at", ["_ingest", "_rename", "_carry_rights", "quote_identifier"])
 def test_a_kill_leaves_the_old_table(vault, uri, at):
     hand_out(vault, uri, PEOPLE)
     release(vault, 1_000, 70)

@@ -234,7 +234,7 @@ def test_only_released_tables_are_published(vault):
 
 
 def test_a_password_is_not_shown():
-    shown = target_of("postgresql://ada:secret@host:5432/bi?password=secret").shown
+    shown = target_of("postgresql://ada:secret@host:5432/bi?password=secret").label
     assert shown == "postgresql://ada@host:5432/bi"
     assert isinstance(target_of("postgres://host/bi"), PostgreSQL)
 

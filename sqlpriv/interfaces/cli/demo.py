@@ -28,11 +28,17 @@ Nobody in them exists: the people are generated, only the sizes of the groups ar
 """
 OWN_FILES = (
     "people.parquet",
-    "people.duckdb", "people.duckdb.wal",
-    "people.ledger", "people.ledger-wal", "people.ledger-shm", "people.ledger.mark",
+    "people.duckdb",
+    "people.duckdb.wal",
+    "people.ledger",
+    "people.ledger-wal",
+    "people.ledger-shm",
+    "people.ledger.mark",
     "people.audit",
-    "people.release.duckdb", "people.release.duckdb.lock", "people.release.duckdb.wal",
-)  # fmt: skip
+    "people.release.duckdb",
+    "people.release.duckdb.lock",
+    "people.release.duckdb.wal",
+)
 """All that the demo leaves or may leave in its directory, beside `MARK`."""
 
 LOAD = """\
@@ -159,7 +165,7 @@ def _make_vault(tour: _Tour, rows: int) -> None:
     )
     source = tour.directory / "people.parquet"
     pq.write_table(demo_people.generate(rows), source)
-    tour.console.print(Text(_indented(LOAD), style="cyan"))
+    tour.console.print(Text(_indent(LOAD), style="cyan"))
     with connect(tour.vault, role="owner") as owner:
         create, insert = owner.session.statements(LOAD)
         owner.execute(create)
@@ -169,7 +175,7 @@ def _make_vault(tour: _Tour, rows: int) -> None:
 
 def _declare(tour: _Tour) -> None:
     tour.title("2. The owner says, once, whom the table protects and what its columns may hold")
-    tour.console.print(Text(_indented(DECLARE), style="cyan"))
+    tour.console.print(Text(_indent(DECLARE), style="cyan"))
     with connect(tour.vault, role="owner") as owner:
         owner.execute(DECLARE)
 
@@ -195,7 +201,7 @@ def _publish(tour: _Tour, owner: Connection) -> None:
 
 def _read_plainly(tour: _Tour) -> None:
     tour.title(f"9. Plain DuckDB reads {tour.release.name}: hand it to any BI tool")
-    tour.console.print(Text(_indented(PLAIN), style="cyan"))
+    tour.console.print(Text(_indent(PLAIN), style="cyan"))
     with duckdb.connect(str(tour.release), read_only=True) as plain:
         tour.say(str(plain.sql(PLAIN)))
 
@@ -213,5 +219,5 @@ def _say_what_next(tour: _Tour, seconds: float) -> None:
     )
 
 
-def _indented(sql: str) -> str:
+def _indent(sql: str) -> str:
     return "\n".join(f"  {line}" for line in sql.splitlines())

@@ -160,9 +160,13 @@ def shell(
 @main.command()
 @_connecting
 @click.option(
-    "--format", "form", type=click.Choice(FORMS[:-2]), default="table",
-    show_default=True, help="How rows are written.",
-)  # fmt: skip
+    "--format",
+    "form",
+    type=click.Choice(FORMS[:-2]),
+    default="table",
+    show_default=True,
+    help="How rows are written.",
+)
 def budget(vault: Path, role: str, principal: str | None, form: str) -> None:
     """Show what may be spent, what was spent and what is left."""
     from sqlpriv.interfaces.cli.query import run_text
@@ -258,9 +262,9 @@ def _open(vault: Path, role: str, principal: str | None) -> Session:
 
 
 def _fail(error: sqlpriv.Error) -> NoReturn:
-    from sqlpriv.interfaces.display.error_caret import explained
+    from sqlpriv.interfaces.display.error_caret import explain_error
     from sqlpriv.interfaces.display.statements import StatementFailed
 
-    shown = str(error) if isinstance(error, StatementFailed) else explained(error)
-    click.echo(shown, err=True)
+    text = str(error) if isinstance(error, StatementFailed) else explain_error(error)
+    click.echo(text, err=True)
     sys.exit(1)

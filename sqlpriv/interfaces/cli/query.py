@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, TextIO
 
 from sqlpriv import errors
-from sqlpriv.interfaces.display.error_caret import explained
+from sqlpriv.interfaces.display.error_caret import explain_error
 from sqlpriv.interfaces.display.footnote import footnote
 from sqlpriv.interfaces.display.formats import BINARY, write_binary, write_text
 from sqlpriv.interfaces.display.progress_bar import reporting
@@ -71,7 +71,7 @@ def _results(session: Session, text: str, name: str) -> Iterator[Result]:
                 result = session.execute(statement, progress=report)
         except errors.Error as error:
             where = f"{name}: " if name else ""
-            raise StatementFailed(where + explained(error, statement, line)) from error
+            raise StatementFailed(where + explain_error(error, statement, line)) from error
         yield result
 
 

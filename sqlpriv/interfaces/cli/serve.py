@@ -88,9 +88,12 @@ def user() -> None:
 @_vault
 @click.argument("name")
 @click.option(
-    "--role", type=click.Choice(["analyst", "owner"]), default="analyst", show_default=True,
+    "--role",
+    type=click.Choice(["analyst", "owner"]),
+    default="analyst",
+    show_default=True,
     help="An analyst asks under the budget; an owner declares and loads data.",
-)  # fmt: skip
+)
 @click.option("--expires", help="For how long: 12h, 90d, 4w.  [default: until removed]")
 @click.option("--password", is_flag=True, help="Ask for a password, instead of making a token.")
 @click.option("--timeout", type=float, help="Seconds that a statement of theirs may take.")
@@ -106,16 +109,22 @@ def add(
     from sqlpriv.interfaces.server import users
 
     until = datetime.now(UTC) + _duration(expires) if expires else None
-    given = None
+    chosen_password = None
     if password:
-        given = click.prompt("Password", hide_input=True, confirmation_prompt=True)
+        chosen_password = click.prompt("Password", hide_input=True, confirmation_prompt=True)
     try:
         secret = users.add_user(
-            _present(vault), name, role, getpass.getuser(), expires=until, secret=given, **limits
+            _present(vault),
+            name,
+            role,
+            getpass.getuser(),
+            expires=until,
+            secret=chosen_password,
+            **limits,
         )
     except sqlpriv.Error as error:
         _fail(error)
-    if given is None:
+    if chosen_password is None:
         click.echo(f"{name} may log in with this token, which is not shown again:", err=True)
         click.echo(f"{name}.{secret}")
 
@@ -154,14 +163,14 @@ def _present(vault: Path) -> Path:
 
 
 def _duration(text: str) -> timedelta:
-    found = re.fullmatch(r"(\d{1,5})([hdw])", text)
-    if found is None:
+    parts = re.fullmatch(r"(\d{1,5})([hdw])", text)
+    if parts is None:
         raise click.UsageError(f"--expires takes 12h, 90d or 4w, not {text}.")
-    return int(found[1]) * _UNITS[found[2]]
+    return int(parts[1]) * _UNITS[parts[2]]
 
 
 def _fail(error: sqlpriv.Error) -> NoReturn:
-    from sqlpriv.interfaces.display.error_caret import explained
+    from sqlpriv.interfaces.display.error_caret import explain_error
 
-    click.echo(explained(error), err=True)
+    click.echo(explain_error(error), err=True)
     sys.exit(1)

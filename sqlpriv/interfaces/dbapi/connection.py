@@ -30,7 +30,7 @@ def connect(
 ) -> Connection:
     """Opens a vault; see `sqlpriv.connect`."""
     if isinstance(vault, str) and "://" in vault:
-        return Connection(_served(vault, token, ca))
+        return Connection(_connect_to_server(vault, token, ca))
     if token is not None or ca is not None:
         raise errors.InterfaceError("a token and a ca are for a server: grpc+tls://HOST:PORT")
     if role not in ("analyst", "owner"):
@@ -38,7 +38,9 @@ def connect(
     return Connection(Session(Path(vault), role=role, principal=principal))
 
 
-def _served(url: str, token: str | tuple[str, str] | None, ca: str | Path | None) -> RemoteSession:
+def _connect_to_server(
+    url: str, token: str | tuple[str, str] | None, ca: str | Path | None
+) -> RemoteSession:
     try:
         from sqlpriv.interfaces.dbapi.remote_session import RemoteSession
     except ImportError:

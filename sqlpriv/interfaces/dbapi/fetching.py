@@ -40,9 +40,9 @@ class Fetcher:
 
     def some(self, count: int) -> list[Row]:
         """Returns the next `count` rows; fewer at the end."""
-        found = rows(self.table, self.position, count)
-        self.position += len(found)
-        return found
+        next_rows = rows(self.table, self.position, count)
+        self.position += len(next_rows)
+        return next_rows
 
     def rest(self) -> list[Row]:
         """Returns all rows that are left."""

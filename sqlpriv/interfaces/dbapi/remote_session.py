@@ -35,7 +35,7 @@ class RemoteSession:
     """
 
     def __init__(self, url: str, token: str | tuple[str, str], ca: bytes | None = None) -> None:
-        with _translated():
+        with _translate_errors():
             trusted = {"tls_root_certs": ca} if ca else {}
             self._flight = flight.connect(url, middleware=[_Cookies()], **trusted)
             bearer = (b"authorization", f"Bearer {token}".encode())
@@ -60,7 +60,7 @@ class RemoteSession:
     def close(self) -> None:
         """Ends the session on the server and lets go of the connection."""
         try:
-            with _translated():
+            with _translate_errors():
                 self._act("CloseSession", b"")
         except Error:
             pass  # a server that is gone has ended it, too
@@ -83,8 +83,8 @@ class RemoteSession:
         progress: Callable[[Progress], None] | None = None,
     ) -> Result:
         """Runs every statement of the text in turn; returns the last one's result."""
-        made = self.run(sql, parameters, progress)
-        return made[-1] if made else Result(message="nothing to do")
+        every_result = self.run(sql, parameters, progress)
+        return every_result[-1] if every_result else Result(message="nothing to do")
 
     def run(
         self,
@@ -105,18 +105,18 @@ class RemoteSession:
 
     def describe(self, sql: str, parameters: Parameters = None) -> pa.Schema:
         """Returns the columns that the last statement would give; runs and charges nothing."""
-        with _translated(), self._command(sql, parameters) as command:
-            found = self._flight.get_flight_info(command, self._call).schema
-            return pa.schema([]) if found is None else found
+        with _translate_errors(), self._command(sql, parameters) as command:
+            columns = self._flight.get_flight_info(command, self._call).schema
+            return pa.schema([]) if columns is None else columns
 
     def catalog(self) -> Catalog:
         """Returns the names of tables and columns."""
         ticket = flight.Ticket(m.wrap("CommandGetTables", include_schema=True))
-        with _translated():
-            found = self._flight.do_get(ticket, self._call).read_all().to_pylist()
+        with _translate_errors():
+            table_rows = self._flight.do_get(ticket, self._call).read_all().to_pylist()
         tables: dict[str, tuple[str, ...]] = {}
         released: dict[str, tuple[str, ...]] = {}
-        for row in found:
+        for row in table_rows:
             columns = pa.ipc.read_schema(pa.py_buffer(row["table_schema"])).names
             into = released if row["table_type"] == "TABLE" else tables
             into[row["table_name"]] = tuple(columns)
@@ -128,18 +128,18 @@ class RemoteSession:
         table = self.execute("SHOW PRIVACY BUDGET").table
         for row in [] if table is None else table.to_pylist():
             if row["principal"] in (None, self.principal):
-                found = (row["unit_table"], row["epsilon_left"], row["epsilon"])
-                other = least.get(found[0], found)
-                least[found[0]] = min(other, found, key=lambda budget: budget[1])
+                budget_row = (row["unit_table"], row["epsilon_left"], row["epsilon"])
+                other = least.get(budget_row[0], budget_row)
+                least[budget_row[0]] = min(other, budget_row, key=lambda budget: budget[1])
         return tuple(least.values())
 
     def _run(self, sql: str, parameters: Parameters) -> Result:
-        with _translated(), self._command(sql, parameters) as command:
+        with _translate_errors(), self._command(sql, parameters) as command:
             # The server takes a command as the ticket that GetFlightInfo would give for it.
             reader = self._flight.do_get(flight.Ticket(command.command), self._call)
             chunks = ((c.data, c.app_metadata and c.app_metadata.to_pybytes()) for c in reader)
-            found: Result = results.result(reader.schema, chunks)
-            return found
+            result: Result = results.result(reader.schema, chunks)
+            return result
 
     @contextmanager
     def _command(self, sql: str, parameters: Parameters) -> Iterator[flight.FlightDescriptor]:
@@ -148,8 +148,8 @@ class RemoteSession:
             yield _descriptor("CommandStatementQuery", query=sql)
             return
         request = m.wrap("ActionCreatePreparedStatementRequest", query=sql)
-        _, made = m.unwrap(self._act("CreatePreparedStatement", request)[0])
-        handle = made.prepared_statement_handle
+        _, statement = m.unwrap(self._act("CreatePreparedStatement", request)[0])
+        handle = statement.prepared_statement_handle
         command = _descriptor("CommandPreparedStatementQuery", prepared_statement_handle=handle)
         try:
             self._bind(command, parameters)
@@ -174,10 +174,10 @@ class RemoteSession:
             reader.read()  # the server has them, or says why not
 
     def _options(self) -> dict[str, str | float]:
-        with _translated():
+        with _translate_errors():
             body = self._act("GetSessionOptions", b"")[0]
-        found = m.parse("GetSessionOptionsResult", body).session_options
-        return {o.key: next(v for _, v in o.value.ListFields()) for o in found}
+        options = m.parse("GetSessionOptionsResult", body).session_options
+        return {o.key: next(v for _, v in o.value.ListFields()) for o in options}
 
     def _act(self, name: str, body: bytes) -> list[bytes]:
         answers = self._flight.do_action(flight.Action(name, body), self._call)
@@ -215,7 +215,7 @@ def _descriptor(name: str, **fields: Any) -> flight.FlightDescriptor:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """Turns Flight's errors into the server's own."""
     try:
         yield

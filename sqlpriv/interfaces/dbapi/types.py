@@ -32,11 +32,24 @@ STRING = TypeObject("STRING", frozenset({"VARCHAR", "UUID", "ENUM"}))
 BINARY = TypeObject("BINARY", frozenset({"BLOB"}))
 NUMBER = TypeObject(
     "NUMBER",
-    frozenset({
-        "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT",
-        "UINTEGER", "UBIGINT", "FLOAT", "DOUBLE", "DECIMAL",
-    }),
-)  # fmt: skip
+    frozenset(
+        {
+            "BOOLEAN",
+            "TINYINT",
+            "SMALLINT",
+            "INTEGER",
+            "BIGINT",
+            "HUGEINT",
+            "UTINYINT",
+            "USMALLINT",
+            "UINTEGER",
+            "UBIGINT",
+            "FLOAT",
+            "DOUBLE",
+            "DECIMAL",
+        }
+    ),
+)
 DATETIME = TypeObject(
     "DATETIME",
     frozenset({"DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "INTERVAL"}),

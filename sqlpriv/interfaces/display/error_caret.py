@@ -25,7 +25,7 @@ _NEXT: tuple[tuple[type[errors.Error], str], ...] = (
 )
 
 
-def explained(error: errors.Error, sql: str = "", first_line: int = 1) -> str:
+def explain_error(error: errors.Error, sql: str = "", first_line: int = 1) -> str:
     """Returns the lines to show for an error.
 
     Args:

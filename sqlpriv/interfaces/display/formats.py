@@ -13,7 +13,14 @@ from rich.cells import cell_len
 
 from sqlpriv.interfaces.display.footnote import half_width
 from sqlpriv.interfaces.display.html import html_table
-from sqlpriv.interfaces.display.values import batches, numeric, plain, rows, shown, shown_half_width
+from sqlpriv.interfaces.display.values import (
+    batches,
+    format_value,
+    numeric,
+    plain,
+    rows,
+    shown_half_width,
+)
 from sqlpriv.session.session import Result
 
 BATCH = 10_000
@@ -49,10 +56,10 @@ def _write_tsv(result: Result, table: pa.Table, out: TextIO) -> None:
 
 def _csv_value(value: object) -> object:
     """NULL is an empty field; everything else is written as JSON would, text without quotes."""
-    found = plain(value)
-    if isinstance(found, bool | list | dict):
-        return json.dumps(found, ensure_ascii=False)
-    return found
+    plain_value = plain(value)
+    if isinstance(plain_value, bool | list | dict):
+        return json.dumps(plain_value, ensure_ascii=False)
+    return plain_value
 
 
 def _write_json(_: Result, table: pa.Table, out: TextIO) -> None:
@@ -78,17 +85,17 @@ def _objects(table: pa.Table) -> Iterator[str]:
 def _write_markdown(result: Result, table: pa.Table, out: TextIO) -> None:
     """Writes a table of GitHub's Markdown; half-widths stand in their cells."""
     right = [numeric(kind) for kind in table.schema.types]
-    _line([_escaped(name) for name in table.column_names], out)
+    _line([_escape_cell(name) for name in table.column_names], out)
     _line(["---:" if flush else "---" for flush in right], out)
-    for row in read(result, table):
-        _line([_escaped(cell) for cell in row], out)
+    for row in rows_as_text(result, table):
+        _line([_escape_cell(cell) for cell in row], out)
 
 
 def _line(cells: list[str], out: TextIO) -> None:
     out.write(f"| {' | '.join(cells)} |\n")
 
 
-def _escaped(cell: str) -> str:
+def _escape_cell(cell: str) -> str:
     return cell.replace("\\", "\\\\").replace("|", "\\|").replace("\n", "<br>")
 
 
@@ -96,7 +103,7 @@ def _write_vertical(result: Result, table: pa.Table, out: TextIO) -> None:
     """Writes a line for each value, rows parted by their number."""
     names = table.column_names
     width = max(map(cell_len, names), default=0)
-    for number, row in enumerate(read(result, table), 1):
+    for number, row in enumerate(rows_as_text(result, table), 1):
         out.write(f"─[ row {number} ]{'─' * width}\n")
         for name, cell in zip(names, row, strict=True):
             further = cell.replace("\n", f"\n{' ' * width} │ ")
@@ -107,7 +114,7 @@ def _write_html(result: Result, table: pa.Table, out: TextIO) -> None:
     out.write(html_table(result, table, table.num_rows) + "\n")
 
 
-def read(result: Result, table: pa.Table) -> Iterator[list[str]]:
+def rows_as_text(result: Result, table: pa.Table) -> Iterator[list[str]]:
     """Yields the rows as people read them: `67593 ±34`."""
     names = table.column_names
     for start in range(0, table.num_rows, BATCH):
@@ -120,7 +127,7 @@ def read(result: Result, table: pa.Table) -> Iterator[list[str]]:
 
 def _with_error(value: object, width: float | None) -> str:
     error = shown_half_width(width) if value is not None else ""
-    return f"{shown(value, width)} {error}".rstrip() if error else shown(value, width)
+    return f"{format_value(value, width)} {error}".rstrip() if error else format_value(value, width)
 
 
 def _write_parquet(table: pa.Table, out: IO[bytes]) -> None:
@@ -134,9 +141,14 @@ def _write_arrow(table: pa.Table, out: IO[bytes]) -> None:
 
 
 TEXT: dict[str, Callable[[Result, pa.Table, TextIO], None]] = {
-    "csv": _write_csv, "tsv": _write_tsv, "json": _write_json, "jsonl": _write_jsonl,
-    "markdown": _write_markdown, "vertical": _write_vertical, "html": _write_html,
-}  # fmt: skip
+    "csv": _write_csv,
+    "tsv": _write_tsv,
+    "json": _write_json,
+    "jsonl": _write_jsonl,
+    "markdown": _write_markdown,
+    "vertical": _write_vertical,
+    "html": _write_html,
+}
 BINARY: dict[str, Callable[[pa.Table, IO[bytes]], None]] = {
     "arrow": _write_arrow,
     "parquet": _write_parquet,

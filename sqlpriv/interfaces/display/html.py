@@ -10,7 +10,7 @@ from statistics import median
 import pyarrow as pa
 
 from sqlpriv.interfaces.display.footnote import footnote, half_width
-from sqlpriv.interfaces.display.values import numeric, rows, shown, shown_half_width
+from sqlpriv.interfaces.display.values import format_value, numeric, rows, shown_half_width
 from sqlpriv.session.session import Result
 
 SHOWN = 60
@@ -57,7 +57,7 @@ def _cell(value: object, width: float | None, right: bool, axis: Axis | None) ->
     bar = (
         _error_bar(value, width, axis) if error and axis and isinstance(value, int | float) else ""
     )
-    return f"<td{style}>{escape(shown(value, width))}{small}{bar}</td>"
+    return f"<td{style}>{escape(format_value(value, width))}{small}{bar}</td>"
 
 
 def _axis(values: Sequence[object], widths: Sequence[float | None] | None) -> Axis | None:
@@ -66,11 +66,11 @@ def _axis(values: Sequence[object], widths: Sequence[float | None] | None) -> Ax
     A group of two people has a whisker that would leave the others no room: an axis reaches
     beyond the values by the median half-width, and what goes on has no end mark.
     """
-    told = [w for w in widths or () if w is not None and math.isfinite(w)]
+    finite_widths = [w for w in widths or () if w is not None and math.isfinite(w)]
     numbers = [v for v in values if isinstance(v, int | float) and math.isfinite(v)]
-    if not told or not numbers:
+    if not finite_widths or not numbers:
         return None
-    beyond = median(told)
+    beyond = median(finite_widths)
     return min(numbers) - beyond, max(numbers) + beyond
 
 

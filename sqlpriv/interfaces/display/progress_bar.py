@@ -48,7 +48,7 @@ def reporting(console: Console | None = None) -> Iterator[Report]:
             description=progress.stage,
             completed=progress.done,
             total=progress.of,
-            expected=pace.expected(progress),
+            expected=pace.estimate_rest(progress),
         )
 
     try:
@@ -70,7 +70,7 @@ class Pace:
     _begun: float = 0.0
     _first: int = 0
 
-    def expected(self, progress: Progress) -> str:
+    def estimate_rest(self, progress: Progress) -> str:
         """Returns `about 12 s left of this stage`, or '' while there is nothing to go by."""
         now = self.clock()
         if progress.stage != self._stage:

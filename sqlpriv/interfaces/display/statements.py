@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from sqlpriv import errors
-from sqlpriv.interfaces.display.error_caret import explained
+from sqlpriv.interfaces.display.error_caret import explain_error
 from sqlpriv.session.session import Session
 
 
@@ -22,10 +22,10 @@ def located_statements(session: Session, text: str) -> Iterator[tuple[str, int]]
     try:
         statements = session.statements(text)
     except errors.Error as error:
-        raise StatementFailed(explained(error, text)) from error
+        raise StatementFailed(explain_error(error, text)) from error
     at = 0
     for statement in statements:
-        found = text.find(statement, at)
-        start = max(found, at)
-        at = start + len(statement) if found >= 0 else at
+        place = text.find(statement, at)
+        start = max(place, at)
+        at = start + len(statement) if place >= 0 else at
         yield statement, text.count("\n", 0, start) + 1

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sqlpriv.interfaces.display.footnote import half_width
-from sqlpriv.interfaces.display.values import numeric, rows, shown, shown_half_width
+from sqlpriv.interfaces.display.values import format_value, numeric, rows, shown_half_width
 from sqlpriv.session.session import Result
 
 PIPE_WIDTH = 100_000
@@ -29,8 +29,8 @@ Piece = tuple[str, str]
 
 
 @dataclass
-class Column:
-    """A column as it is shown.
+class TextColumn:
+    """A column as it is format_value.
 
     Args:
         name: Its head.
@@ -80,7 +80,7 @@ def print_table(result: Result, console: Console, limit: int | None = None) -> N
     longest = min(TEXT_WIDTH, max(NARROWEST, console.width // 3))
     table = result.table.slice(0, limit)
     columns = [_column(result, table, i, longest) for i in range(table.num_columns)]
-    fitting = _fitted(columns, console.width)
+    fitting = _fit_columns(columns, console.width)
     for line in _lines(fitting, table.num_rows):
         if console.is_terminal:
             shown_line = Text.assemble(*line)
@@ -97,11 +97,11 @@ def console_for(out: TextIO, width: int | None = None) -> Console:
     return Console(file=out, highlight=False, width=width or (None if out.isatty() else PIPE_WIDTH))
 
 
-def _column(result: Result, table: pa.Table, at: int, longest: int) -> Column:
+def _column(result: Result, table: pa.Table, at: int, longest: int) -> TextColumn:
     name = table.column_names[at]
     values = [value for (value,) in rows(table.select([at]))]
     widths = [half_width(result, name, i) for i in range(len(values))]
-    cells = [_one_line(shown(v, w), longest) for v, w in zip(values, widths, strict=True)]
+    cells = [_one_line(format_value(v, w), longest) for v, w in zip(values, widths, strict=True)]
     errors = [
         "" if value is None else shown_half_width(width)
         for value, width in zip(values, widths, strict=True)
@@ -111,15 +111,16 @@ def _column(result: Result, table: pa.Table, at: int, longest: int) -> Column:
     beside = 0
     if _has_error(result, name):
         beside = max(map(_size, ("±", *errors))) + _GAP
-    return Column(head, cells, right, errors if beside else [],
-                  max(map(_size, (head, *cells))), beside)  # fmt: skip
+    return TextColumn(
+        head, cells, right, errors if beside else [], max(map(_size, (head, *cells))), beside
+    )
 
 
 def _has_error(result: Result, name: str) -> bool:
     return any(width is not None for width in result.half_widths.get(name, ()))
 
 
-def _fitted(columns: list[Column], width: int) -> list[Column]:
+def _fit_columns(columns: list[TextColumn], width: int) -> list[TextColumn]:
     """Returns the first columns, as many as fit: text is narrowed before a column is left out."""
     for count in range(len(columns), 0, -1):
         taken = columns[:count]
@@ -133,11 +134,11 @@ def _fitted(columns: list[Column], width: int) -> list[Column]:
     return taken
 
 
-def _spare(column: Column) -> int:
+def _spare(column: TextColumn) -> int:
     return 0 if column.right else max(0, column.width - NARROWEST)
 
 
-def _lines(columns: list[Column], count: int) -> Iterator[list[Piece]]:
+def _lines(columns: list[TextColumn], count: int) -> Iterator[list[Piece]]:
     """Yields the lines of a table: head, rule, rows."""
     yield [piece for column in columns for piece in _pieces(column, column.name, "±", "bold")]
     yield [("─" * (sum(column.whole_width for column in columns) - _GAP), "")]
@@ -145,7 +146,7 @@ def _lines(columns: list[Column], count: int) -> Iterator[list[Piece]]:
         yield [piece for c in columns for piece in _pieces(c, c.cells[i], c.error(i))]
 
 
-def _pieces(column: Column, cell: str, error: str, style: str = "") -> Iterator[Piece]:
+def _pieces(column: TextColumn, cell: str, error: str, style: str = "") -> Iterator[Piece]:
     """Yields a cell and the half-width beside it, as wide as the column, and the gap behind."""
     text = cell
     if _size(cell) > column.width:

@@ -75,10 +75,10 @@ def _nested_name(kind: pa.DataType) -> str:
 
 def description(table: pa.Table) -> tuple[Description, ...]:
     """Returns PEP 249's seven items for each column."""
-    return tuple(_described(field) for field in table.schema)
+    return tuple(_describe_column(field) for field in table.schema)
 
 
-def _described(field: pa.Field[Any]) -> Description:
+def _describe_column(field: pa.Field[Any]) -> Description:
     decimal = pa.types.is_decimal(field.type)
     precision = field.type.precision if decimal else None
     scale = field.type.scale if decimal else None
@@ -140,7 +140,7 @@ def numeric(kind: pa.DataType) -> bool:
     )
 
 
-def shown(value: Any, half_width: float | None = None) -> str:
+def format_value(value: Any, half_width: float | None = None) -> str:
     """Returns a value as people read it, no finer than its half-width warrants.
 
     Digits below a tenth of the half-width would be noise; without one, doubles show six digits, and

@@ -30,11 +30,23 @@ from sqlpriv.session.session import Result
 _COLUMNS = """SELECT database_name, table_name, column_name, data_type FROM duckdb_columns()
 WHERE NOT internal ORDER BY database_name DESC, table_name, column_index"""
 _SHORT = {
-    "BOOLEAN": "t/f", "TINYINT": "#", "SMALLINT": "#", "INTEGER": "#", "BIGINT": "##",
-    "HUGEINT": "###", "FLOAT": "#.#", "DOUBLE": "#.#", "DECIMAL": "#.#", "VARCHAR": "s",
-    "BLOB": "0b", "DATE": "d", "TIME": "t", "TIMESTAMP": "ts", "TIMESTAMP WITH TIME ZONE": "ttz",
+    "BOOLEAN": "t/f",
+    "TINYINT": "#",
+    "SMALLINT": "#",
+    "INTEGER": "#",
+    "BIGINT": "##",
+    "HUGEINT": "###",
+    "FLOAT": "#.#",
+    "DOUBLE": "#.#",
+    "DECIMAL": "#.#",
+    "VARCHAR": "s",
+    "BLOB": "0b",
+    "DATE": "d",
+    "TIME": "t",
+    "TIMESTAMP": "ts",
+    "TIMESTAMP WITH TIME ZONE": "ttz",
     "INTERVAL": "|-|",
-}  # fmt: skip
+}
 
 
 def with_half_widths(result: Result, table: pa.Table) -> pa.Table:
@@ -45,7 +57,7 @@ def with_half_widths(result: Result, table: pa.Table) -> pa.Table:
     return table
 
 
-class Cursor(HarlequinCursor):
+class HarlequinResult(HarlequinCursor):
     """Rows of one statement."""
 
     def __init__(self, table: pa.Table) -> None:
@@ -55,7 +67,7 @@ class Cursor(HarlequinCursor):
         schema = self._table.schema
         return [(field.name, _short(type_name(field.type))) for field in schema]
 
-    def set_limit(self, limit: int) -> Cursor:
+    def set_limit(self, limit: int) -> HarlequinResult:
         self._table = self._table.slice(0, limit)
         return self
 
@@ -63,21 +75,25 @@ class Cursor(HarlequinCursor):
         return self._table
 
 
-class Connection(HarlequinConnection):
+class HarlequinSession(HarlequinConnection):
     """A session on one vault."""
 
     def __init__(self, connection: sqlpriv.Connection, init_message: str = "") -> None:
         self.init_message = init_message
         self._connection, self._lock = connection, threading.Lock()
 
-    def execute(self, query: str) -> Cursor | None:
+    def execute(self, query: str) -> HarlequinResult | None:
         """Runs one statement; see `sqlpriv.errors` for what a HarlequinQueryError may say."""
         with self._lock:
             try:
                 result = self._connection.session.execute(query)
             except sqlpriv.Error as error:
                 raise HarlequinQueryError(msg=str(error), title="sqlpriv refused:") from error
-        return Cursor(with_half_widths(result, result.table)) if result.table is not None else None
+        return (
+            HarlequinResult(with_half_widths(result, result.table))
+            if result.table is not None
+            else None
+        )
 
     def get_catalog(self) -> Catalog:
         """Returns the vault's tables and the released ones; asking charges nothing."""
@@ -99,11 +115,15 @@ class Adapter(HarlequinAdapter):
     """What Harlequin finds by our entry point."""
 
     ADAPTER_OPTIONS = [  # noqa: RUF012 (Harlequin reads a list)
-        SelectOption("role", "Who asks: an analyst under the budget, or the owner.",
-                     choices=["analyst", "owner"], default="analyst"),
+        SelectOption(
+            "role",
+            "Who asks: an analyst under the budget, or the owner.",
+            choices=["analyst", "owner"],
+            default="analyst",
+        ),
         TextOption("principal", "Whose name charges are recorded under."),
         TextOption("epsilon", "What each private statement costs unless it says so itself."),
-    ]  # fmt: skip
+    ]
     ADAPTER_DETAILS = "Differentially private SQL over DuckDB."
 
     def __init__(
@@ -123,7 +143,7 @@ class Adapter(HarlequinAdapter):
     def connection_id(self) -> str:
         return f"sqlpriv {self._vault}"
 
-    def connect(self) -> Connection:
+    def connect(self) -> HarlequinSession:
         """Opens the vault. Raises HarlequinConnectionError with the reason if that fails."""
         try:
             opened = sqlpriv.connect(self._vault, role=self._role, principal=self._principal)
@@ -132,7 +152,7 @@ class Adapter(HarlequinAdapter):
         except sqlpriv.Error as error:
             raise HarlequinConnectionError(str(error), title="The vault did not open") from error
         budgets = (f"{t} ε {left:.2f}/{total:.2f}" for t, left, total in opened.session.budgets())
-        return Connection(opened, f"{self._vault} as {self._role} · {' · '.join(budgets)}")
+        return HarlequinSession(opened, f"{self._vault} as {self._role} · {' · '.join(budgets)}")
 
 
 def _first(row: Sequence[str]) -> str:
@@ -146,15 +166,17 @@ def _database(name: str, rows: list[tuple[str, ...]]) -> CatalogItem:
 
 def _table(name: str, rows: list[tuple[str, ...]]) -> CatalogItem:
     columns = [
-        CatalogItem(f"{_quoted(name)}.{_quoted(column)}", _quoted(column), column, _short(kind))
+        CatalogItem(
+            f"{_quote_name(name)}.{_quote_name(column)}", _quote_name(column), column, _short(kind)
+        )
         for _, _, column, kind in rows
     ]
-    return CatalogItem(_quoted(name), _quoted(name), name, "t", columns)
+    return CatalogItem(_quote_name(name), _quote_name(name), name, "t", columns)
 
 
 def _short(kind: str) -> str:
     return _SHORT.get(kind.partition("(")[0], "s" if kind.startswith("ENUM") else "?")
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'

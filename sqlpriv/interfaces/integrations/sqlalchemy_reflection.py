@@ -57,17 +57,17 @@ _LIST = re.compile(r"(.+)\[\d*\]", re.DOTALL)
 
 def sql_type(name: str) -> TypeEngine[Any]:
     """Returns SQLAlchemy's type for DuckDB's name of one; NullType where it has none."""
-    if found := _LIST.fullmatch(name):
-        item = sql_type(found[1])
+    if parts := _LIST.fullmatch(name):
+        item = sql_type(parts[1])
         if isinstance(item, types.ARRAY):
             return types.ARRAY(item.item_type, dimensions=(item.dimensions or 1) + 1)
         return types.ARRAY(item, dimensions=1)
-    if found := _DECIMAL.fullmatch(name):
-        return types.Numeric(int(found[1]), int(found[2]))
+    if parts := _DECIMAL.fullmatch(name):
+        return types.Numeric(int(parts[1]), int(parts[2]))
     if name.startswith("ENUM("):
         return types.String()
-    made = _TYPES.get(name)
-    return made() if made else types.NullType()
+    type_class = _TYPES.get(name)
+    return type_class() if type_class else types.NullType()
 
 
 class Reflection:

@@ -17,7 +17,7 @@ from pyarrow import flight
 
 from sqlpriv.errors import Error, OperationalError, PermissionDenied
 from sqlpriv.interfaces.server.audit_log import Audit
-from sqlpriv.interfaces.server.protocol.wire_errors import guarded
+from sqlpriv.interfaces.server.protocol.wire_errors import guard_handler
 from sqlpriv.interfaces.server.users import DENIED, Doorkeeper, User
 
 COOKIE = "arrow_flight_session_id"
@@ -58,7 +58,7 @@ class Door(flight.ServerMiddlewareFactory):  # type: ignore[misc]  # pyarrow shi
     def __init__(self, keeper: Doorkeeper, audit: Audit) -> None:
         self._keeper, self._audit = keeper, audit
 
-    @guarded
+    @guard_handler
     def start_call(self, info: flight.CallInfo, headers: Headers) -> Caller:
         """Returns who calls. Raises FlightUnauthenticatedError where that is nobody, and
         FlightServerError where it cannot be looked up just now."""
@@ -67,19 +67,21 @@ class Door(flight.ServerMiddlewareFactory):  # type: ignore[misc]  # pyarrow shi
         except OperationalError:
             raise
         except (Error, ValueError) as error:
-            known = isinstance(error, PermissionDenied)
-            self._audit.write("denied", reason=DENIED if known else "the headers cannot be read")
+            is_denied = isinstance(error, PermissionDenied)
+            self._audit.write(
+                "denied", reason=DENIED if is_denied else "the headers cannot be read"
+            )
         raise flight.FlightUnauthenticatedError(DENIED)  # out here, with no context
 
     def _caller(self, handshake: bool, headers: Headers) -> Caller:
-        scheme, _, shown = _text(headers, "authorization").partition(" ")
+        scheme, _, credentials = _text(headers, "authorization").partition(" ")
         token = ""
         match scheme.lower():
             case "basic":
-                user = self._keeper.user(*_basic(shown))
+                user = self._keeper.user(*_basic(credentials))
                 token = self._pass(user) if handshake else ""
             case "bearer":
-                user = self._keeper.bearer(shown.strip())
+                user = self._keeper.bearer(credentials.strip())
             case _:
                 raise PermissionDenied(DENIED)
         return Caller(user, _cookie(_text(headers, "cookie")), token)
@@ -101,8 +103,8 @@ class NoHandshake(flight.ServerAuthHandler):  # type: ignore[misc]  # pyarrow sh
 
 def _text(headers: Headers, name: str) -> str:
     values = headers.get(name) or [""]
-    found = values[0]
-    return found.decode("ascii") if isinstance(found, bytes) else found
+    value = values[0]
+    return value.decode("ascii") if isinstance(value, bytes) else value
 
 
 def _basic(shown: str) -> tuple[str, str]:
@@ -115,7 +117,7 @@ def _basic(shown: str) -> tuple[str, str]:
 
 def _cookie(text: str) -> str | None:
     try:
-        found = SimpleCookie(text).get(COOKIE)
+        cookie = SimpleCookie(text).get(COOKIE)
     except CookieError:
         return None
-    return found.value if found and len(found.value) <= 64 else None
+    return cookie.value if cookie and len(cookie.value) <= 64 else None

@@ -18,8 +18,12 @@ from sqlpriv.interfaces.server.audit_log import Audit
 from sqlpriv.interfaces.server.authentication import Caller
 from sqlpriv.interfaces.server.protocol import catalog, info, prepared, results
 from sqlpriv.interfaces.server.protocol import messages as m
-from sqlpriv.interfaces.server.protocol.options import closed, get_options, set_options
-from sqlpriv.interfaces.server.protocol.wire_errors import guarded
+from sqlpriv.interfaces.server.protocol.options import (
+    get_options,
+    session_closed_message,
+    set_options,
+)
+from sqlpriv.interfaces.server.protocol.wire_errors import guard_handler
 from sqlpriv.interfaces.server.running_statements import Runner
 from sqlpriv.interfaces.server.sessions import Client, Sessions, Statement
 from sqlpriv.session.session import Result, Session
@@ -47,39 +51,41 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
 
     # --- what there is to get, without getting it ---
 
-    @guarded
+    @guard_handler
     def get_flight_info(self, context: Context, descriptor: Any) -> flight.FlightInfo:
         """Tells the columns of a command's answer, and gives the ticket for it."""
         client, name, command = self._command(context, descriptor)
-        columns, ticket = self._planned(context, client, name, command, descriptor.command)
+        columns, ticket = self._plan_command(context, client, name, command, descriptor.command)
         endpoint = flight.FlightEndpoint(ticket, [])
         # ADBC's drivers put off the DoGet of a schema that they know: of what gives no rows, SET
         # or CREATE, none is told, so that it is done when execute() returns.
         return flight.FlightInfo(columns if len(columns) else None, descriptor, [endpoint], -1, -1)
 
-    @guarded
+    @guard_handler
     def get_schema(self, context: Context, descriptor: Any) -> flight.SchemaResult:
         """Tells the columns of a command's answer."""
         client, name, command = self._command(context, descriptor)
         return flight.SchemaResult(self._columns(context, client, name, command))
 
-    def _planned(
+    def _plan_command(
         self, context: Context, client: Client, name: str, command: Any, data: bytes
     ) -> tuple[pa.Schema, bytes]:
         columns = self._columns(context, client, name, command)
         if not name.endswith("StatementQuery"):
             return columns, data  # facts about tables are simply asked for again
         owner, statement = self._statement(client, name, command)
-        handle = self._sessions.keep(owner, statement)
+        handle = self._sessions.keep_statement(owner, statement)
         return columns, m.wrap("TicketStatementQuery", statement_handle=handle)
 
     def _columns(self, context: Context, client: Client, name: str, command: Any) -> pa.Schema:
         if not name.endswith("StatementQuery"):
             return self._facts(context, client, name, command).schema
         owner, statement = self._statement(client, name, command)
-        return self._described(context, owner, statement)
+        return self._describe_statement(context, owner, statement)
 
-    def _described(self, context: Context, client: Client, statement: Statement) -> pa.Schema:
+    def _describe_statement(
+        self, context: Context, client: Client, statement: Statement
+    ) -> pa.Schema:
         def describe(session: Session, _: object) -> pa.Schema:
             return session.describe(statement.sql, statement.values)
 
@@ -88,7 +94,9 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
     def _statement(self, client: Client, name: str, command: Any) -> tuple[Client, Statement]:
         if name == "CommandStatementQuery":
             return client, Statement(command.query)
-        owner, statement = self._sessions.kept(client.user, command.prepared_statement_handle)
+        owner, statement = self._sessions.find_statement(
+            client.user, command.prepared_statement_handle
+        )
         if statement.values is None and statement.names:
             raise InterfaceError(
                 f"the statement has {len(statement.names)} parameter(s): bind values to them first"
@@ -109,7 +117,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
 
     # --- getting it ---
 
-    @guarded
+    @guard_handler
     def do_get(self, context: Context, ticket: flight.Ticket) -> flight.FlightDataStream:
         """Runs the statement of a ticket, once, and streams its rows.
 
@@ -119,7 +127,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         name, command = self._read(context, client, ticket.ticket)
         if name == "TicketStatementQuery":
             handle = command.statement_handle
-            owner, statement = self._sessions.kept(client.user, handle, once=True)
+            owner, statement = self._sessions.find_statement(client.user, handle, once=True)
         elif name.endswith("StatementQuery"):
             owner, statement = self._statement(client, name, command)
         else:
@@ -144,19 +152,19 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
             count = len(statement.values or ())
             self._audit.statement(client.user, context.peer(), statement.sql, count, outcome)
 
-    @guarded
+    @guard_handler
     def do_put(self, context: Context, descriptor: Any, reader: Any, writer: Any) -> None:
         """Binds parameters to a prepared statement, or runs a statement for its effect."""
         client, name, command = self._command(context, descriptor)
         match name:
             case "CommandPreparedStatementQuery":
                 handle = command.prepared_statement_handle
-                owner, statement = self._sessions.kept(client.user, handle)
-                sets = prepared.bound(statement.names, prepared.received(reader))
+                owner, statement = self._sessions.find_statement(client.user, handle)
+                sets = prepared.parameter_sets(statement.names, prepared.receive_rows(reader))
                 if len(sets) != 1:
                     raise DataError("a query takes one set of parameters at a time")
                 bound = Statement(statement.sql, statement.names, sets[0])
-                self._sessions.keep(owner, bound, handle)
+                self._sessions.keep_statement(owner, bound, handle)
             case "CommandStatementUpdate":
                 result = self._run(context, client, Statement(command.query))
                 _count(writer, result.changed)
@@ -168,10 +176,10 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
     def _update(self, context: Context, client: Client, command: Any, reader: Any) -> int:
         """Runs a prepared statement once for each set of parameters; returns the rows changed."""
         handle = command.prepared_statement_handle
-        owner, statement = self._sessions.kept(client.user, handle)
+        owner, statement = self._sessions.find_statement(client.user, handle)
         sets: list[Any] = [statement.values]
         if statement.names:
-            sets = prepared.bound(statement.names, prepared.received(reader))
+            sets = prepared.parameter_sets(statement.names, prepared.receive_rows(reader))
         counts = []
         for values in sets:
             each = Statement(statement.sql, statement.names, values)
@@ -180,7 +188,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
 
     # --- all else ---
 
-    @guarded
+    @guard_handler
     def do_action(self, context: Context, action: flight.Action) -> list[flight.Result]:
         """Prepares and closes statements, cancels them, and keeps a session's options."""
         client, body = self._client(context), action.body.to_pybytes()
@@ -190,26 +198,26 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         if act is None:
             raise NotSupportedError(f"there is no action {action.type[:100]}")
         try:
-            return [flight.Result(found) for found in act(self, context, client, body)]
+            return [flight.Result(answer) for answer in act(self, context, client, body)]
         except ValueError as error:
             raise self._unreadable(context, client, str(error)) from None
 
     def _prepare(self, context: Context, client: Client, body: bytes) -> Iterator[bytes]:
-        sql = m.expected(body, "ActionCreatePreparedStatementRequest").query
+        sql = m.unwrap_as(body, "ActionCreatePreparedStatementRequest").query
         statement = Statement(sql, dialect.wanted(sql))
-        made = {}
+        schemas = {}
         if statement.names:
-            made["parameter_schema"] = _ipc(prepared.asked(statement.names))
+            schemas["parameter_schema"] = _ipc(prepared.parameter_schema(statement.names))
         else:  # with parameters, the columns are told once there are values: none is made up
-            made["dataset_schema"] = _ipc(self._described(context, client, statement))
-        handle = self._sessions.keep(client, statement)
+            schemas["dataset_schema"] = _ipc(self._describe_statement(context, client, statement))
+        handle = self._sessions.keep_statement(client, statement)
         yield m.wrap(
-            "ActionCreatePreparedStatementResult", prepared_statement_handle=handle, **made
+            "ActionCreatePreparedStatementResult", prepared_statement_handle=handle, **schemas
         )
 
     def _close_prepared(self, _: Context, client: Client, body: bytes) -> Iterator[bytes]:
-        command = m.expected(body, "ActionClosePreparedStatementRequest")
-        self._sessions.forget(client.user, command.prepared_statement_handle)
+        command = m.unwrap_as(body, "ActionClosePreparedStatementRequest")
+        self._sessions.forget_statement(client.user, command.prepared_statement_handle)
         yield from ()
 
     def _cancel_info(self, _: Context, client: Client, body: bytes) -> Iterator[bytes]:
@@ -217,7 +225,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         yield m.message("CancelFlightInfoResult", m.FLIGHT, status=status).SerializeToString()
 
     def _cancel_query(self, _: Context, client: Client, body: bytes) -> Iterator[bytes]:
-        status = self._cancel(client, m.expected(body, "ActionCancelQueryRequest").info)
+        status = self._cancel(client, m.unwrap_as(body, "ActionCancelQueryRequest").info)
         yield m.wrap("ActionCancelQueryResult", result=status)
 
     def _cancel(self, client: Client, data: bytes) -> int:
@@ -229,7 +237,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
             name, command = m.unwrap(endpoint.ticket.ticket)
             if name == "TicketStatementQuery":
                 handle = command.statement_handle
-                stopped |= self._sessions.forget(client.user, handle)
+                stopped |= self._sessions.forget_statement(client.user, handle)
                 stopped |= self._runner.cancel(client, handle)
         return _CANCELLED if stopped else _NOT_CANCELLABLE
 
@@ -243,7 +251,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
 
     def _close(self, _: Context, client: Client, _body: bytes) -> Iterator[bytes]:
         self._sessions.end(client)
-        yield closed()
+        yield session_closed_message()
 
     _ACTIONS: ClassVar[dict[str, Callable[[Service, Context, Client, bytes], Iterator[bytes]]]] = {
         "CreatePreparedStatement": _prepare,
@@ -255,17 +263,17 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         "CloseSession": _close,
     }
 
-    @guarded
+    @guard_handler
     def list_actions(self, _context: Context) -> list[tuple[str, str]]:
         """Names the actions."""
         return [(name, "as in Arrow Flight SQL") for name in self._ACTIONS]
 
-    @guarded
+    @guard_handler
     def list_flights(self, _context: Context, _criteria: bytes) -> Iterator[flight.FlightInfo]:
         """Has no flights to list: results are asked for in SQL."""
         return iter(())
 
-    @guarded
+    @guard_handler
     def do_exchange(self, _context: Context, _d: Any, _reader: Any, _writer: Any) -> None:
         """Exchanges nothing."""
         raise NotSupportedError("there is nothing to exchange: send SQL")

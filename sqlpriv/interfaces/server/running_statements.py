@@ -127,7 +127,7 @@ class Runner:
                     raise InterfaceError("this session has ended: connect again")
                 job.running = True
                 if not job.stopped.is_set():
-                    job.result = _settled(job.client.session, job.work, job.report)
+                    job.result = _run_and_settle(job.client.session, job.work, job.report)
         except Exception as error:
             job.error = error
         finally:
@@ -150,7 +150,7 @@ class Runner:
         threading.Thread(target=insist, daemon=True).start()
 
 
-def _settled(session: Session, work: Work[_R], report: Callable[[Progress], None]) -> _R:
+def _run_and_settle(session: Session, work: Work[_R], report: Callable[[Progress], None]) -> _R:
     """Runs work and lets go of the vault, which an owner's statement may have opened for writing.
 
     Raises:

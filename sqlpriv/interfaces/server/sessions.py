@@ -50,7 +50,7 @@ class Client:
     session: Session
     peer: str
     lock: threading.Lock = field(default_factory=threading.Lock)
-    seen: float = field(default_factory=time.monotonic)
+    last_used: float = field(default_factory=time.monotonic)
     ended: bool = False
     statements: OrderedDict[bytes, Statement] = field(default_factory=OrderedDict)
 
@@ -87,14 +87,14 @@ class Sessions:
         now = time.monotonic()
         with self._lock:
             self._end_idle(now)
-            found = self._open.get((user.id, cookie)) if cookie else self._by_peer(user, peer)
-            if found is None:
+            client = self._open.get((user.id, cookie)) if cookie else self._by_peer(user, peer)
+            if client is None:
                 self._make_room(user)
                 session = Session(self._vault, user.role, user.name, files=False)
-                found = Client(user, session, peer)
-                self._open[user.id, cookie or fresh] = found
-            found.seen = now
-            return found
+                client = Client(user, session, peer)
+                self._open[user.id, cookie or fresh] = client
+            client.last_used = now
+            return client
 
     def end(self, client: Client) -> None:
         """Ends a session: its settings and prepared statements are gone."""
@@ -107,7 +107,9 @@ class Sessions:
             for client in tuple(self._open.values()):
                 self._end(client)
 
-    def keep(self, client: Client, statement: Statement, handle: bytes | None = None) -> bytes:
+    def keep_statement(
+        self, client: Client, statement: Statement, handle: bytes | None = None
+    ) -> bytes:
         """Keeps a statement for later, under a new handle or anew under an old one."""
         handle = handle or secrets.token_bytes(16)
         with self._lock:
@@ -117,7 +119,9 @@ class Sessions:
                 self._of_handle.pop(oldest, None)
         return handle
 
-    def kept(self, user: User, handle: bytes, *, once: bool = False) -> tuple[Client, Statement]:
+    def find_statement(
+        self, user: User, handle: bytes, *, once: bool = False
+    ) -> tuple[Client, Statement]:
         """Returns the statement of a handle, and its session; with `once` the handle is used up.
 
         Raises:
@@ -133,10 +137,10 @@ class Sessions:
             statement = client.statements[handle]
             if once:
                 self._forget(client, handle)
-            client.seen = time.monotonic()
+            client.last_used = time.monotonic()
             return client, statement
 
-    def forget(self, user: User, handle: bytes) -> bool:
+    def forget_statement(self, user: User, handle: bytes) -> bool:
         """Drops a statement; tells whether there was one of that handle and user."""
         with self._lock:
             client = self._of_handle.get(handle)
@@ -155,12 +159,12 @@ class Sessions:
 
     def _end_idle(self, now: float) -> None:
         for client in tuple(self._open.values()):
-            if now - client.seen > IDLE_SECONDS and not client.lock.locked():
+            if now - client.last_used > IDLE_SECONDS and not client.lock.locked():
                 self._end(client)
 
     def _make_room(self, user: User) -> None:
         mine = [c for (number, _), c in self._open.items() if number == user.id]
-        idle = sorted((c for c in mine if not c.lock.locked()), key=lambda c: c.seen)
+        idle = sorted((c for c in mine if not c.lock.locked()), key=lambda c: c.last_used)
         for client in idle[: max(0, len(mine) - MOST_SESSIONS + 1)]:
             self._end(client)
 

@@ -52,12 +52,12 @@ class SqlCompleter(Completer):
         catalog = self._catalog()
         tables = {**catalog.released, **catalog.tables}
         if before.strip() in OF_TABLES:
-            return tuple(sorted(map(_quoted, tables)))
+            return tuple(sorted(map(_quote_name, tables)))
         match _last_words(before):
             case [*_, "FROM" | "JOIN" | "TABLE" | "DESCRIBE" | "REFERENCES"]:
-                return tuple(sorted(map(_quoted, tables)))
+                return tuple(sorted(map(_quote_name, tables)))
             case ["PUBLISH"]:
-                return tuple(sorted(map(_quoted, catalog.released)))
+                return tuple(sorted(map(_quote_name, catalog.released)))
             case [*_, "USING"]:
                 return methods()
             case [*_, "ALTER", "TABLE", _]:
@@ -70,8 +70,8 @@ class SqlCompleter(Completer):
 
 
 def _word(before: str) -> str:
-    found = _WORD.search(before)
-    word = found.group() if found else ""
+    match = _WORD.search(before)
+    word = match.group() if match else ""
     # `t.col`: the dot of a qualifier belongs to no word; `.help` begins a line.
     qualifies = word.startswith(".") and before[: len(before) - len(word)].strip()
     return word[1:] if qualifies else word
@@ -86,10 +86,10 @@ def _columns(tables: Mapping[str, tuple[str, ...]], text: str) -> list[str]:
     pattern = rf"\b(?:from|table|join)\s+{_NAME}"
     named = {name.strip('"').lower() for name in re.findall(pattern, text, re.IGNORECASE)}
     used = [cols for table, cols in tables.items() if table.lower() in named] or tables.values()
-    return sorted({_quoted(column) for columns in used for column in columns}, key=str.lower)
+    return sorted({_quote_name(column) for columns in used for column in columns}, key=str.lower)
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     """A name as SQL has to have it: in quotes where it is no plain word."""
     plain = re.fullmatch(r"[A-Za-z_]\w*", name) and name.upper() != "STRATIFY"
     return name if plain else '"' + name.replace('"', '""') + '"'

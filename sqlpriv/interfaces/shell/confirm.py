@@ -32,7 +32,7 @@ class Due:
         return f"This spends ε {spent} of {left:.2f} left. Run? [y/N] "
 
 
-def due(session: Session, statement: str) -> Due | None:
+def price_due(session: Session, statement: str) -> Due | None:
     """Returns what a statement would spend; None where that is nothing, or it would be refused.
 
     Told by EXPLAIN PRIVACY, which reads no row and charges nothing.
@@ -47,7 +47,7 @@ def due(session: Session, statement: str) -> Due | None:
     after = rows.get("budget left after")
     if after is None or not rows["total"]["epsilon"]:
         return None  # free, or more than is left: the statement says so
-    return Due(rows["total"]["epsilon"], _left(rows["total"], after, budgets))
+    return Due(rows["total"]["epsilon"], _price_left(rows["total"], after, budgets))
 
 
 def _rows(session: Session, sql: str) -> list[dict[str, Any]]:
@@ -62,7 +62,9 @@ def _is_exact(session: Session, statement: str) -> bool:
     return session.role == "owner" and plain
 
 
-def _left(total: dict[str, Any], after: dict[str, Any], budgets: list[dict[str, Any]]) -> float:
+def _price_left(
+    total: dict[str, Any], after: dict[str, Any], budgets: list[dict[str, Any]]
+) -> float:
     """Returns the epsilon left before the statement, of the budget that it would be charged to.
 
     That is the one that has just as much left as the price and what is left after it come to:

@@ -61,7 +61,7 @@ def _mode(shell: Shell, argument: str) -> None:
         shell.say(f"mode {shell.settings.mode} (of {', '.join(FORMATS)})")
 
 
-def _expanded(shell: Shell, _argument: str) -> None:
+def _set_expanded(shell: Shell, _argument: str) -> None:
     shell.settings.mode = "table" if shell.settings.mode == "vertical" else "vertical"
     shell.say(f"mode {shell.settings.mode}")
 
@@ -126,10 +126,12 @@ def _schema(shell: Shell, argument: str) -> None:
     """Prints tables as the SQL that declares their columns; all of it is public."""
     catalog = shell.catalog()
     names = [*catalog.tables, *catalog.released]
-    asked = [n for n in names if n.lower() == argument.strip('"').lower()] if argument else names
-    if argument and not asked:
+    wanted_tables = (
+        [n for n in names if n.lower() == argument.strip('"').lower()] if argument else names
+    )
+    if argument and not wanted_tables:
         shell.complain(f'There is no table "{argument}". Type .tables to see them.')
-    for name in asked:
+    for name in wanted_tables:
         described = shell.session.execute(f"DESCRIBE {quoted(name)}").table
         rows = described.to_pylist() if described is not None else []
         columns = [f"    {quoted(row['column_name'])} {row['column_type']}" for row in rows]
@@ -142,10 +144,12 @@ def _schema(shell: Shell, argument: str) -> None:
 
 def _synth(shell: Shell, argument: str) -> None:
     comments = shell.session.comments()
-    asked = {n: c for n, c in comments.items() if not argument or n.lower() == argument.lower()}
-    for name, comment in asked.items():
+    wanted_tables = {
+        n: c for n, c in comments.items() if not argument or n.lower() == argument.lower()
+    }
+    for name, comment in wanted_tables.items():
         shell.say(f"{name}: {comment}")
-    if not asked:
+    if not wanted_tables:
         named = f' "{argument}"' if argument else ""
         shell.say(f"There is no synthetic table{named}. CREATE SYNTHETIC TABLE … makes one.")
 
@@ -232,7 +236,7 @@ COMMANDS: dict[str, tuple[Command, str, str]] = {
     "\\s": (_history, "[FILE]", "earlier entries, on the screen or into FILE"),
     "\\timing": (_timing, "[on|off]", "as .timer; alone it switches"),
     "\\watch": (_watch, "", "refused, and why"),
-    "\\x": (_expanded, "", "switch between mode vertical and table"),
+    "\\x": (_set_expanded, "", "switch between mode vertical and table"),
     "\\?": (_help, "", "as .help"),
 }
 """Name → what it does, what may follow it, what it is for."""

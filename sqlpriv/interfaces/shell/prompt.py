@@ -18,13 +18,25 @@ from pygments.lexers.sql import SqlLexer
 from pygments.token import Keyword, Name
 
 from sqlpriv.interfaces.shell.completion import SqlCompleter
-from sqlpriv.interfaces.shell.shell import finished
+from sqlpriv.interfaces.shell.shell import is_finished
 from sqlpriv.session.session import Catalog
 
 OURS = {
-    "BOUND", "BUDGET", "DIFFERENTIAL_PRIVACY", "DOMAIN", "OPTIONS", "PRIVACY", "PRIVACY_KEY",
-    "PRIVACY_LINK", "PU", "PUBLISH", "STRATIFY", "SYNTHETIC", "SYNTHESIZERS", "WEIGHTS",
-}  # fmt: skip
+    "BOUND",
+    "BUDGET",
+    "DIFFERENTIAL_PRIVACY",
+    "DOMAIN",
+    "OPTIONS",
+    "PRIVACY",
+    "PRIVACY_KEY",
+    "PRIVACY_LINK",
+    "PU",
+    "PUBLISH",
+    "STRATIFY",
+    "SYNTHETIC",
+    "SYNTHESIZERS",
+    "WEIGHTS",
+}
 """Words of our own in SQL."""
 STYLE = Style.from_dict({"pygments.literal.number": "ansicyan", "pygments.operator": ""})
 """Readable on dark and on light; the usual grey is neither."""
@@ -59,7 +71,7 @@ class Prompt:
             lexer=PygmentsLexer(PrivateSqlLexer) if _colours() else None,
             style=STYLE,
             # Of the entry: while Ctrl-R searches, the current buffer is what is searched for.
-            multiline=Condition(lambda: not finished(self._session.default_buffer.text)),
+            multiline=Condition(lambda: not is_finished(self._session.default_buffer.text)),
             prompt_continuation=lambda width, _line, _wrapped: " " * (width - 2) + "… ",
         )
 

@@ -118,13 +118,13 @@ class Screen:
         if not (self.settings.pager and console.is_terminal and not console.is_dumb_terminal):
             self._write(result, self._out, limit)
             return
-        text = self._rendered(result, console, limit)
+        text = self._render(result, console, limit)
         if text.count("\n") < console.height:
             self._out.write(text)
         else:
             click.echo_via_pager(text, color=True)
 
-    def _rendered(self, result: Result, console: Console, limit: int | None) -> str:
+    def _render(self, result: Result, console: Console, limit: int | None) -> str:
         if self.settings.mode == "table":
             with console.capture() as captured:
                 print_table(result, console, limit)

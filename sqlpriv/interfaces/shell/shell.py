@@ -10,11 +10,11 @@ from typing import TextIO
 
 from sqlpriv import errors
 from sqlpriv.dialect import complete
-from sqlpriv.interfaces.display.error_caret import explained
+from sqlpriv.interfaces.display.error_caret import explain_error
 from sqlpriv.interfaces.display.progress_bar import reporting
 from sqlpriv.interfaces.display.statements import located_statements
 from sqlpriv.interfaces.shell import dot_commands
-from sqlpriv.interfaces.shell.confirm import due
+from sqlpriv.interfaces.shell.confirm import price_due
 from sqlpriv.interfaces.shell.interrupt import noticing_interrupts
 from sqlpriv.interfaces.shell.screen import NoFile, Screen, Settings
 from sqlpriv.session.session import Catalog, Result, Session
@@ -73,7 +73,7 @@ class Shell:
         text = ""
         for line in source:
             text += line
-            if finished(text):
+            if is_finished(text):
                 self.take(text)
                 text = ""
         self.take(text)
@@ -134,14 +134,14 @@ class Shell:
     def _statement(self, statement: str, line: int) -> bool:
         """Runs one statement and prints its result; tells whether to go on with the next."""
         self.screen.check()
-        if not self._agreed(statement):
+        if not self._confirm_price(statement):
             self.say("Not run; nothing was charged.")
             return False
         begun = time.perf_counter()
         try:
             result = self._ran(statement)
         except errors.Error as error:
-            self.complain(explained(error, statement, line))
+            self.complain(explain_error(error, statement, line))
             return False
         taken = time.perf_counter() - begun
         self.screen.show(result)
@@ -159,12 +159,12 @@ class Shell:
                     raise KeyboardInterrupt from None
                 raise
 
-    def _agreed(self, statement: str) -> bool:
+    def _confirm_price(self, statement: str) -> bool:
         """Tells whether a statement may be run: it is free, nobody can be asked, or said yes."""
         if self._answer is None or not self.settings.confirm:
             return True
-        found = due(self.session, statement)
-        return found is None or self._answer(found.question).strip().lower() in ("y", "yes")
+        price = price_due(self.session, statement)
+        return price is None or self._answer(price.question).strip().lower() in ("y", "yes")
 
     def _at_terminal(self) -> None:
         from sqlpriv import __version__
@@ -195,7 +195,7 @@ def is_command(text: str) -> bool:
     return text.lstrip().startswith((".", "\\"))
 
 
-def finished(text: str) -> bool:
+def is_finished(text: str) -> bool:
     """Tells whether Enter ends the entry: a command, nothing at all, or whole statements."""
     return not text.strip() or is_command(text) or complete(text) or bool(_WATCH.search(text))
 

@@ -3,14 +3,14 @@
 import pytest
 
 from sqlpriv import errors
-from sqlpriv.interfaces.display.error_caret import LINE, explained
+from sqlpriv.interfaces.display.error_caret import LINE, explain_error
 
 SQL = "SELECT sex,\n\tjob FROM people"
 
 
 def test_the_caret_stands_under_the_place():
     error = errors.Refused("job has no domain", hint="SET PRIVACY DOMAIN", line=2, column=2)
-    assert explained(error, SQL).splitlines() == [
+    assert explain_error(error, SQL).splitlines() == [
         "Refused: job has no domain",
         "  2 │ \tjob FROM people",
         "    │ \t^",
@@ -20,12 +20,12 @@ def test_the_caret_stands_under_the_place():
 
 def test_the_line_is_that_of_the_file():
     error = errors.Refused("no", line=1, column=8)
-    assert "  41 │ SELECT sex," in explained(error, SQL, first_line=41)
+    assert "  41 │ SELECT sex," in explain_error(error, SQL, first_line=41)
 
 
 @pytest.mark.parametrize(("line", "column"), [(0, 0), (3, 1), (1, 0)])
 def test_no_caret_where_the_place_is_not_known(line, column):
-    assert "│" not in explained(errors.Refused("no", line=line, column=column), SQL)
+    assert "│" not in explain_error(errors.Refused("no", line=line, column=column), SQL)
 
 
 @pytest.mark.parametrize(
@@ -40,19 +40,19 @@ def test_no_caret_where_the_place_is_not_known(line, column):
     ],
 )
 def test_every_common_error_names_a_next_step(error):
-    title, *_, last = explained(error).splitlines()
+    title, *_, last = explain_error(error).splitlines()
     assert last.startswith("Hint: ")
     assert "Error" not in title.split(":")[0]
 
 
 def test_titles_are_words():
-    assert explained(errors.BudgetExhausted("x")).startswith("Budget exhausted: x")
+    assert explain_error(errors.BudgetExhausted("x")).startswith("Budget exhausted: x")
 
 
 @pytest.mark.parametrize("column", [1, 40, 150, 299, 300])
 def test_a_long_line_is_shown_around_its_place(column):
     text = "".join(chr(ord("a") + i % 26) for i in range(300))
     error = errors.Refused("no", line=1, column=column)
-    _, shown, caret, *_ = explained(error, text).splitlines()
+    _, shown, caret, *_ = explain_error(error, text).splitlines()
     assert len(shown) <= LINE + 8
     assert shown[caret.index("^")] == text[column - 1]

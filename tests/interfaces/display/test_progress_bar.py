@@ -26,7 +26,7 @@ def test_the_rest_of_a_stage_is_told_by_its_own_pace(reports, told):
     now = [0.0]
     pace = Pace(clock=lambda: now[0])
     for now[0], stage, done, of in reports:
-        found = pace.expected(Progress(stage, done, of))
+        found = pace.estimate_rest(Progress(stage, done, of))
     assert found == told
 
 

@@ -83,7 +83,7 @@ def test_batches_cover_every_row_once():
     ],
 )
 def test_figures_are_shown_as_finely_as_their_error_warrants(value, half_width, text, width):
-    assert subject.shown(value, half_width) == text
+    assert subject.format_value(value, half_width) == text
     assert subject.shown_half_width(half_width) == width
 
 

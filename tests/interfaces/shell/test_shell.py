@@ -14,7 +14,7 @@ from support.scripted_session import NOISED, ScriptedSession, done, exact
 
 from sqlpriv import errors
 from sqlpriv.interfaces.shell.prompt import history_file
-from sqlpriv.interfaces.shell.shell import Shell, finished
+from sqlpriv.interfaces.shell.shell import Shell, is_finished
 
 
 def piped(text, **script):
@@ -292,7 +292,7 @@ def test_the_prompt_tells_what_is_left(left, prompt):
     ],
 )
 def test_enter_ends_what_is_whole(text, whole):
-    assert finished(text) is whole
+    assert is_finished(text) is whole
 
 
 def test_the_history_is_its_owners_alone(tmp_path, monkeypatch):

@@ -31,15 +31,28 @@ _SCHEMAS = _fields(catalog_name=_S, db_schema_name_=_S)
 _TABLES = _fields(catalog_name=_S, db_schema_name=_S, table_name_=_S, table_type_=_S)
 _TYPES = _fields(table_type_=_S)
 _PRIMARY = _fields(
-    catalog_name=_S, db_schema_name=_S, table_name_=_S, column_name_=_S, key_name=_S,
+    catalog_name=_S,
+    db_schema_name=_S,
+    table_name_=_S,
+    column_name_=_S,
+    key_name=_S,
     key_sequence_=_I,
-)  # fmt: skip
+)
 _FOREIGN = _fields(
-    pk_catalog_name=_S, pk_db_schema_name=_S, pk_table_name_=_S, pk_column_name_=_S,
-    fk_catalog_name=_S, fk_db_schema_name=_S, fk_table_name_=_S, fk_column_name_=_S,
-    key_sequence_=_I, fk_key_name=_S, pk_key_name=_S, update_rule_=pa.uint8(),
+    pk_catalog_name=_S,
+    pk_db_schema_name=_S,
+    pk_table_name_=_S,
+    pk_column_name_=_S,
+    fk_catalog_name=_S,
+    fk_db_schema_name=_S,
+    fk_table_name_=_S,
+    fk_column_name_=_S,
+    key_sequence_=_I,
+    fk_key_name=_S,
+    pk_key_name=_S,
+    update_rule_=pa.uint8(),
     delete_rule_=pa.uint8(),
-)  # fmt: skip
+)
 
 
 def catalogs(_: Any, session: Session) -> pa.Table:
@@ -64,7 +77,7 @@ def tables(command: Any, session: Session) -> pa.Table:
     if command.include_schema:
         columns = columns.append(pa.field("table_schema", pa.binary(), nullable=False))
     rows = []
-    for name, kind in _listed(session) if _here(command, session) else ():
+    for name, kind in _tables_with_types(session) if _here(command, session) else ():
         wanted = not command.table_types or kind in command.table_types
         if wanted and _like(command, "table_name_filter_pattern", name):
             row = {"catalog_name": session.vault.stem, "db_schema_name": _SCHEMA}
@@ -97,12 +110,12 @@ CALLS: dict[str, Callable[[Any, Session], pa.Table]] = {
 }
 
 
-def _listed(session: Session) -> list[tuple[str, str]]:
+def _tables_with_types(session: Session) -> list[tuple[str, str]]:
     """Returns (name, type) of every table, in the order that Flight SQL asks for."""
-    found = dict.fromkeys(session.catalog().released, FREE)
+    kinds = dict.fromkeys(session.catalog().released, FREE)
     for row in _rows(session, "SHOW PRIVACY TABLES"):
-        found[row["table"]] = FREE if row["status"] == "public" else PRIVATE
-    return sorted(found.items())
+        kinds[row["table"]] = FREE if row["status"] == "public" else PRIVATE
+    return sorted(kinds.items())
 
 
 def _rows(session: Session, sql: str) -> list[dict[str, Any]]:
@@ -114,8 +127,8 @@ def _columns(session: Session, table: str, kind: str) -> pa.Schema:
     """Returns the columns of a table as Arrow's: of its declared types, where it is private."""
     if kind == FREE:
         return session.describe(f"SELECT * FROM {quoted(table)}")
-    found = _rows(session, f"DESCRIBE {quoted(table)}")
-    parts = [f"CAST(NULL AS {c['column_type']}) AS {quoted(c['column_name'])}" for c in found]
+    described = _rows(session, f"DESCRIBE {quoted(table)}")
+    parts = [f"CAST(NULL AS {c['column_type']}) AS {quoted(c['column_name'])}" for c in described]
     with duckdb.connect(":memory:") as engine:
         typed: pa.Schema = engine.sql(f"SELECT {', '.join(parts)}").to_arrow_table().schema
     return typed

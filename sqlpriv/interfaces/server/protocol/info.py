@@ -54,19 +54,27 @@ _TYPES = (
 _S, _I, _B = pa.string(), pa.int32(), pa.bool_()
 _TYPE_COLUMNS = pa.schema(
     [
-        pa.field("type_name", _S, False), pa.field("data_type", _I, False),
-        pa.field("column_size", _I), pa.field("literal_prefix", _S),
+        pa.field("type_name", _S, False),
+        pa.field("data_type", _I, False),
+        pa.field("column_size", _I),
+        pa.field("literal_prefix", _S),
         pa.field("literal_suffix", _S),
         pa.field("create_params", pa.list_(pa.field("item", _S, False))),
-        pa.field("nullable", _I, False), pa.field("case_sensitive", _B, False),
-        pa.field("searchable", _I, False), pa.field("unsigned_attribute", _B),
-        pa.field("fixed_prec_scale", _B, False), pa.field("auto_increment", _B),
-        pa.field("local_type_name", _S), pa.field("minimum_scale", _I),
-        pa.field("maximum_scale", _I), pa.field("sql_data_type", _I, False),
-        pa.field("datetime_subcode", _I), pa.field("num_prec_radix", _I),
+        pa.field("nullable", _I, False),
+        pa.field("case_sensitive", _B, False),
+        pa.field("searchable", _I, False),
+        pa.field("unsigned_attribute", _B),
+        pa.field("fixed_prec_scale", _B, False),
+        pa.field("auto_increment", _B),
+        pa.field("local_type_name", _S),
+        pa.field("minimum_scale", _I),
+        pa.field("maximum_scale", _I),
+        pa.field("sql_data_type", _I, False),
+        pa.field("datetime_subcode", _I),
+        pa.field("num_prec_radix", _I),
         pa.field("interval_precision", _I),
     ]
-)  # fmt: skip
+)
 
 
 def sql_info(wanted: Iterable[int]) -> pa.Table:
@@ -81,7 +89,7 @@ def sql_info(wanted: Iterable[int]) -> pa.Table:
     values = pa.UnionArray.from_dense(
         pa.array([_INFO[n][0] for n in numbers], pa.int8()),
         pa.array(offsets, pa.int32()),
-        [pa.array(found, kind) for found, (_, kind) in zip(members, _MEMBERS, strict=True)],
+        [pa.array(member, kind) for member, (_, kind) in zip(members, _MEMBERS, strict=True)],
         [name for name, _ in _MEMBERS],
     )
     columns = [pa.field("info_name", pa.uint32(), False), pa.field("value", values.type, False)]

@@ -66,12 +66,12 @@ _FIELD = descriptor_pb2.FieldDescriptorProto
 def _file(package: str, messages: dict[str, str]) -> descriptor_pb2.FileDescriptorProto:
     file = descriptor_pb2.FileDescriptorProto(name=f"{package}.spoken", package=package)
     for name, fields in messages.items():
-        made = file.message_type.add(name=name)
+        message_type = file.message_type.add(name=name)
         for field in filter(None, fields.split(", ")):
             of, kind, number = field.split()
             many = kind.endswith("*")
             label = _FIELD.LABEL_REPEATED if many else _FIELD.LABEL_OPTIONAL
-            added = made.field.add(name=of, number=int(number), label=label)
+            added = message_type.field.add(name=of, number=int(number), label=label)
             if kind.startswith("."):
                 added.type, added.type_name = _FIELD.TYPE_MESSAGE, f".{package}{kind.strip('*')}"
             else:
@@ -115,12 +115,12 @@ def unwrap(data: bytes) -> tuple[str, Any]:
     package, _, name = any_.type_url.rpartition("/")[2].rpartition(".")
     if package != SQL or f"{package}.{name}" not in _CLASSES:
         return name, None
-    found = message(name)
-    _parse(found, any_.value)
-    return name, found
+    inner = message(name)
+    _parse(inner, any_.value)
+    return name, inner
 
 
-def expected(body: bytes, wanted: str) -> Any:
+def unwrap_as(body: bytes, wanted: str) -> Any:
     """Returns the command that the bytes hold.
 
     Raises:
@@ -138,9 +138,9 @@ def parse(name: str, data: bytes, package: str = FLIGHT) -> Any:
     Raises:
         ValueError: They hold none.
     """
-    found = message(name, package)
-    _parse(found, data)
-    return found
+    parsed = message(name, package)
+    _parse(parsed, data)
+    return parsed
 
 
 def _parse(into: Message, data: bytes) -> None:

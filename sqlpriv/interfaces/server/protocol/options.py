@@ -23,9 +23,9 @@ def set_options(session: Session, body: bytes) -> bytes:
         if option.key not in SETTINGS:
             failed.errors.add(key=option.key).value.value = _INVALID_NAME
             continue
-        given = [value for _, value in option.value.ListFields()]
+        values = [value for _, value in option.value.ListFields()]
         try:
-            to = f"SET {option.key} = {float(given[0])!r}" if given else f"RESET {option.key}"
+            to = f"SET {option.key} = {float(values[0])!r}" if values else f"RESET {option.key}"
             session.execute(to)
         except (Error, ValueError):
             failed.errors.add(key=option.key).value.value = _INVALID_VALUE
@@ -35,18 +35,18 @@ def set_options(session: Session, body: bytes) -> bytes:
 
 def get_options(session: Session) -> bytes:
     """Returns who the session is of, what they may do, and what was set in it."""
-    found = m.message("GetSessionOptionsResult", m.FLIGHT)
-    known: dict[str, Any] = {"principal": session.principal, "role": session.role}
-    known["vault"] = session.vault.name
-    for key, text in known.items():
-        found.session_options.add(key=key).value.string_value = text
+    answer = m.message("GetSessionOptionsResult", m.FLIGHT)
+    texts: dict[str, Any] = {"principal": session.principal, "role": session.role}
+    texts["vault"] = session.vault.name
+    for key, text in texts.items():
+        answer.session_options.add(key=key).value.string_value = text
     for key, number in session.settings.items():
-        found.session_options.add(key=key).value.double_value = number
-    written: bytes = found.SerializeToString()
+        answer.session_options.add(key=key).value.double_value = number
+    written: bytes = answer.SerializeToString()
     return written
 
 
-def closed() -> bytes:
+def session_closed_message() -> bytes:
     """Returns what is said of a session that was closed."""
     written: bytes = m.message("CloseSessionResult", m.FLIGHT, status=_CLOSED).SerializeToString()
     return written

@@ -14,12 +14,12 @@ MOST_BYTES = 16_000_000
 Values = Sequence[Any] | Mapping[str, Any]
 
 
-def asked(names: Sequence[str]) -> pa.Schema:
+def parameter_schema(names: Sequence[str]) -> pa.Schema:
     """Returns the parameters as a schema. Of no type: any that a literal may have will do."""
     return pa.schema([(name, pa.null()) for name in names])
 
 
-def bound(names: Sequence[str], rows: pa.Table) -> list[Values]:
+def parameter_sets(names: Sequence[str], rows: pa.Table) -> list[Values]:
     """Returns the sets of values in a client's rows: by name where names were written, or in order.
 
     Raises:
@@ -32,7 +32,7 @@ def bound(names: Sequence[str], rows: pa.Table) -> list[Values]:
     return [{name: row[name] for name in names} for row in rows.to_pylist()]
 
 
-def received(reader: Any) -> pa.Table:
+def receive_rows(reader: Any) -> pa.Table:
     """Returns the rows that a client sends, up to a limit.
 
     Raises:

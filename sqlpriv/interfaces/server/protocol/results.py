@@ -25,9 +25,9 @@ _KEY = b"sqlpriv"
 def batches(result: Result) -> Iterator[tuple[pa.RecordBatch, bytes]]:
     """Yields the batches of a result with their metadata: one at least, if only an empty one."""
     table = pa.table({}) if result.table is None else result.table
-    found = table.to_batches(max_chunksize=ROWS) or [_empty(table.schema)]
+    record_batches = table.to_batches(max_chunksize=ROWS) or [_empty(table.schema)]
     at = 0
-    for batch in found:
+    for batch in record_batches:
         yield batch, _metadata(result, at, batch.num_rows)
         at += batch.num_rows
 
@@ -39,29 +39,29 @@ def schema(result: Result) -> pa.Schema:
 
 def result(columns: pa.Schema, chunks: Iterable[tuple[pa.RecordBatch | None, bytes | None]]) -> Any:
     """Returns the result that a stream holds; a Flight reader's chunks, as (data, metadata)."""
-    rows, told, widths = [], {}, dict[str, list[float | None]]()
+    rows, facts, widths = [], {}, dict[str, list[float | None]]()
     for batch, metadata in chunks:
         if batch is not None:
             rows.append(batch)
         if metadata:
             with pa.ipc.open_stream(metadata) as reader:
-                told = json.loads((reader.schema.metadata or {}).get(_KEY, b"{}"))
+                facts = json.loads((reader.schema.metadata or {}).get(_KEY, b"{}"))
                 for column, values in reader.read_all().to_pydict().items():
                     widths.setdefault(column, []).extend(values)
-    price = told.get("price")
+    price = facts.get("price")
     return Result(
         pa.Table.from_batches(rows, schema=columns) if len(columns) else None,
-        message=told.get("message", ""),
+        message=facts.get("message", ""),
         half_widths=widths,
         price=KINDS[price[0]](price[1]) if price else None,
-        epsilon=told.get("epsilon"),
-        exact=told.get("exact", False),
-        changed=told.get("changed", -1),
+        epsilon=facts.get("epsilon"),
+        exact=facts.get("exact", False),
+        changed=facts.get("changed", -1),
     )
 
 
 def _metadata(result: Result, start: int, rows: int) -> bytes:
-    told = {
+    facts = {
         "message": result.message,
         "price": result.price and [result.price.kind, result.price.nano],
         "epsilon": result.epsilon,
@@ -72,7 +72,7 @@ def _metadata(result: Result, start: int, rows: int) -> bytes:
         name: pa.array(values[start : start + rows], pa.float64())
         for name, values in result.half_widths.items()
     }
-    table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(told)})
+    table = pa.table(columns).replace_schema_metadata({_KEY: json.dumps(facts)})
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)

@@ -48,7 +48,7 @@ _STATUS: tuple[tuple[type[errors.Error], type[flight.FlightError]], ...] = (
 )
 
 
-def guarded(handler: _Handler) -> _Handler:
+def guard_handler(handler: _Handler) -> _Handler:
     """Lets nothing but a FlightError out of a handler of the server."""
 
     def safe(*args: Any) -> Any:
@@ -71,23 +71,23 @@ def to_flight(error: Exception) -> flight.FlightError:
         return flight.FlightInternalError(_WITHHELD)
     status = next(status for kind, status in _STATUS if isinstance(error, kind))
     kind = _public(error).__name__
-    told: dict[str, Any] = {"error": kind, "message": str(error)[:_LONGEST]}
+    details: dict[str, Any] = {"error": kind, "message": str(error)[:_LONGEST]}
     if isinstance(error, errors.Refused):
-        told |= {"message": error.message[:_LONGEST], "hint": (error.hint or "")[:_LONGEST]}
-        told |= {"line": error.line, "column": error.column}
-    return status(f"{kind}: {error}"[:_LONGEST], json.dumps(told, ensure_ascii=False).encode())
+        details |= {"message": error.message[:_LONGEST], "hint": (error.hint or "")[:_LONGEST]}
+        details |= {"line": error.line, "column": error.column}
+    return status(f"{kind}: {error}"[:_LONGEST], json.dumps(details, ensure_ascii=False).encode())
 
 
 def from_flight(error: ArrowException | OSError) -> errors.Error:
     """Returns, for our own client, the error that the server told of."""
     try:
-        told = json.loads(getattr(error, "extra_info", b"") or b"{}")
-        kind: type[errors.Error] = getattr(errors, told["error"])
+        details = json.loads(getattr(error, "extra_info", b"") or b"{}")
+        kind: type[errors.Error] = getattr(errors, details["error"])
         if issubclass(kind, errors.Refused):
-            place = {key: told[key] for key in ("line", "column")}
-            return kind(told["message"], hint=told["hint"] or None, **place)
+            place = {key: details[key] for key in ("line", "column")}
+            return kind(details["message"], hint=details["hint"] or None, **place)
         if issubclass(kind, errors.Error):
-            return kind(told["message"])
+            return kind(details["message"])
     except (ValueError, KeyError, AttributeError, TypeError):
         pass  # not one of ours: a proxy's, or gRPC's own
     text = re.split(r"\. (?:Detail|gRPC client debug context): ", str(error), maxsplit=1)[0]
@@ -97,5 +97,7 @@ def from_flight(error: ArrowException | OSError) -> errors.Error:
 def _public(error: errors.Error) -> type[errors.Error]:
     """Returns the class that a client knows: those of this file are the server's own."""
     kinds = (kind for kind in type(error).__mro__ if issubclass(kind, errors.Error))
-    found: type[errors.Error] = next(k for k in kinds if getattr(errors, k.__name__, None) is k)
-    return found
+    public_class: type[errors.Error] = next(
+        k for k in kinds if getattr(errors, k.__name__, None) is k
+    )
+    return public_class

@@ -24,7 +24,12 @@ from sqlpriv.kernel.terms.release import Measurement, Release
 
 @dataclass
 class FakeGate:
-    """See the module. `exact=True` leaves the noise out: a test's own engine may."""
+    """See the module. `exact=True` leaves the noise out: a test's own engine may.
+
+    `earlier` holds releases of earlier statements: like the kernel's gate, this one repeats the
+    release of a query that was sold at this price or a higher one, and charges nothing for it.
+    `sold` holds what this gate has released, by query: what a later gate takes for `earlier`.
+    """
 
     columns: Mapping[str, Sequence[Any]]
     contract: TableContract
@@ -32,6 +37,8 @@ class FakeGate:
     exact: bool = False
     seed: int = 0
     spent: int = 0
+    earlier: Mapping[a.Query, Release] = field(default_factory=dict)
+    sold: dict[a.Query, Release] = field(default_factory=dict)
     asked: list[Measurement] = field(default_factory=list)
     choices: list[tuple[int, ...]] = field(default_factory=list)
     _levels: dict[a.Key, np.ndarray] = field(default_factory=dict)
@@ -48,9 +55,17 @@ class FakeGate:
         return type(self.limit)(self.limit.nano - self.spent)
 
     def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
-        self._charge(measurements)
+        new = [m for m in measurements if self._sealed_release(m) is None]
+        if new:
+            self._charge(new)
         self.asked.extend(measurements)
-        return tuple(self._noised(m) for m in measurements)
+        return tuple(self._sealed_release(m) or self._noised(m) for m in measurements)
+
+    def _sealed_release(self, measurement: Measurement) -> Release | None:
+        """The earlier release of this query, if it was at least as dear."""
+        release = self.earlier.get(measurement.query)
+        dear = release is not None and release.price.nano >= measurement.price.nano
+        return release if dear else None
 
     def choose(
         self, candidates: Sequence[Candidate], price: Price, allowed: np.ndarray
@@ -93,7 +108,10 @@ class FakeGate:
         else:
             noise = self.rng.normal(0, sigma, counts.shape)
         noise = noise if isinstance(query, a.Sum) else np.rint(noise)
-        return Release(self._next(), measurement.query, counts + noise, sigma, price)
+        release = Release(self._next(), query, counts + noise, sigma, price)
+        if query not in self.sold or self.sold[query].price.nano < price.nano:
+            self.sold[query] = release
+        return release
 
     def _sums(self, query: a.Sum) -> np.ndarray:
         added = np.array([0.0 if v is None else v for v in self._value(query.of)])

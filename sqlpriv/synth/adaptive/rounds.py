@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,11 @@ SELECTING = 10
 """One part in this many of a round's price is for choosing, as AIM's authors have it."""
 MOST_CANDIDATES = 1_000
 MOST_TABLE = 20_000
+MOST_WEIGHT = 10.0
+"""How many times a table's noise may be less than another's where both are fitted. After an
+earlier, dearer statement the 2-way error of `mwem` in four strata was, over that without one, 1.20
+without a limit, .96 at 30, and .89 at 10 and at 5 (6 runs on a chain of six columns, 6,000 rows,
+epsilon = .3 after 30)."""
 TREES = (
     Option(
         "cells", 100_000, "cells of a stratum's junction tree at most", least=1, most=20_000_000
@@ -127,7 +132,13 @@ def scaled(known: tuple[float, Price], price: Price) -> float:
 
 @dataclass(frozen=True)
 class Chosen:
-    """One stratum's choice of a round: what is measured, and what was believed of it before."""
+    """One stratum's choice of a round: what is measured, and what was believed of it before.
+
+    Args:
+        clique: The columns of the chosen marginal.
+        believed: The model's counts before the round, shape (levels of each column).
+        noise: The mean magnitude of the noise in a measured cell, in rows, as the release has it.
+    """
 
     clique: Clique
     believed: Floats
@@ -162,8 +173,11 @@ class Rounds:
     def noise(self, price: Price) -> float:
         """Returns the mean magnitude of the noise that a price buys: sqrt(2 / pi) sigma of Gaussian
         noise, sigma / sqrt(2) of Laplace noise."""
-        of_sigma = math.sqrt(2 / math.pi) if isinstance(price, Rho) else math.sqrt(0.5)
-        return of_sigma * scaled(self.sigma, price)
+        return self._magnitude(scaled(self.sigma, price))
+
+    def _magnitude(self, sigma: float) -> float:
+        of_sigma = math.sqrt(2 / math.pi) if isinstance(self.sigma[1], Rho) else math.sqrt(0.5)
+        return of_sigma * sigma
 
     def play(self, limits: Mapping[int, float]) -> dict[int, Chosen]:
         """Plays one round in these strata, each of which has a limit for its junction tree; returns
@@ -182,6 +196,8 @@ class Rounds:
             chosen |= found
         for question, release in zip(asked, self.ask.measure(asked), strict=True):
             self._learn(question, release)
+            for s in self._strata_of(question):
+                chosen[s] = replace(chosen[s], noise=self._magnitude(release.sigma))
         for s in limits:
             self.runs[s].left -= self.runs[s].step
         return chosen
@@ -242,9 +258,11 @@ class Rounds:
         ]
 
     def _learn(self, question: Marginal, release: Release) -> None:
-        within = range(len(self.runs)) if question.within is None else question.within
-        for row, s in enumerate(within):
+        for row, s in enumerate(self._strata_of(question)):
             self.runs[s].learn(question.clique, release, row)
+
+    def _strata_of(self, question: Marginal) -> Sequence[int]:
+        return range(len(self.runs)) if question.within is None else question.within
 
 
 def fitted(run: Run, engine: str, effort: Effort) -> CliqueModel:
@@ -254,7 +272,22 @@ def fitted(run: Run, engine: str, effort: Effort) -> CliqueModel:
     tables = {clique: noisy for clique, noisy in known.items() if clique}
     if not tables:
         return run.model or CliqueModel((), {}, (), (), total)
+    tables = evenly_weighted(tables)
     return engines.CLIQUE_ENGINES[engine](run.graph, tables, total, run.model, effort)
+
+
+def evenly_weighted(tables: Mapping[Clique, Noisy]) -> dict[Clique, Noisy]:
+    """Returns the tables with variances of at least 1 / MOST_WEIGHT**2 of the largest one.
+
+    A table that an earlier, dearer statement has bought may be a hundred times less noisy than its
+    neighbours. Its squared errors would then be nearly all of the loss, and mirror descent would
+    stop before it has met the other tables.
+    """
+    least = max(float(noisy.variance.max()) for noisy in tables.values()) / MOST_WEIGHT**2
+    return {
+        clique: Noisy(noisy.values, np.maximum(noisy.variance, least))
+        for clique, noisy in tables.items()
+    }
 
 
 def small(

@@ -40,7 +40,8 @@ def separate(
     whole = left + sum(question.price.nano for question in ones)
     step = schedule.step(whole, len(ones))
     runs = [Run(graph, left, step) for _ in range(space.strata)]
-    for question, release in zip(ones, ask.measure(ones), strict=True):
+    releases = ask.measure(ones)
+    for question, release in zip(ones, releases, strict=True):
         for s, run in enumerate(runs):
             run.learn(question.clique, release, s)
     for s, run in enumerate(runs):
@@ -49,7 +50,7 @@ def separate(
     if several:
         workload = closure([m.clique[0] for m in ones], options["degree"])
         candidates = small(workload, graph, options["cells"], len(runs))
-        noise = next(iter(runs[0].sigmas.values())), ones[0].price
+        noise = releases[0].sigma, releases[0].price  # of an earlier statement, where it was dearer
         share = schedule.selecting
         rounds = Rounds(ask, runs, candidates, noise, noise_penalty=True, selecting=share)
         anneal(rounds, left, options, schedule.dearer)

@@ -79,7 +79,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Mixture
         picks = ask.select(guesses, choosing, allowed)
         allowed[np.arange(strata), picks] = False
         known = measured_where_chosen(ask, [pairs[i] for i in picks], measuring)
-        layout.learned(targets, known)
+        layout.learned(targets, known, sigma)
         generator.descend(targets, options["steps"])
         if done >= count // 2:
             generator.remember()
@@ -120,12 +120,14 @@ class Layout:
         pair = np.zeros((strata, self.levels, self.levels), dtype=np.float32)
         return Targets(one, weight, pair, np.zeros_like(pair))
 
-    def learned(self, targets: Targets, known: Sequence[Known]) -> None:
-        """Writes each stratum's measured pair into the targets."""
+    def learned(self, targets: Targets, known: Sequence[Known], sigma: float) -> None:
+        """Writes each stratum's measured pair into the targets; `sigma` is what a pair's noise was
+        expected to be. The release's own may be less, of a dearer statement before this one."""
         for s, one in enumerate(known):
             u, v = (self.at[c] for c in one.clique)
             targets.pair[s, u, v] = one.values / self.totals[s]
-            targets.pair_weight[s, u, v] = 1.0
+            trust = (sigma / max(one.sigma, LEAST_SIGMA)) ** 2
+            targets.pair_weight[s, u, v] = min(trust, MOST_TRUSTED)
 
     def guesses(self, pairs: Sequence[Pair], shares: Floats, sigma: float) -> list[Guess]:
         """Returns what the generator says of each pair, in counts, and the noise to take off."""

@@ -35,6 +35,12 @@ from sqlpriv.synth.models.joint_table import JointModel
 STEPS, LAST_STEPS = 30, 300
 """Of mirror descent, after each round and at the end."""
 
+MOST_WEIGHT = 5.0
+"""How many times the noise of a marginal may be less than another's in the fit: of those that an
+earlier, dearer statement has bought the squared errors would be all that descent sees. 2-way errors
+after such a statement, over those without (tests/synth/test_after_a_dearer_statement.py's rows, 15
+runs in four strata): .75 at 3, .80 at 5, 1.09 at 10, 1.64 without a limit."""
+
 Clique = tuple[int, ...]
 
 
@@ -127,9 +133,11 @@ class Weights:
     def _errors(self, table: Floats) -> tuple[float, Floats]:
         """Returns half the weighted squared errors, in units of the total, and their gradient."""
         loss, slope = 0.0, np.zeros_like(table)
-        least = min(k.sigma for k in self.known)
+        least = max(
+            max(k.sigma for k in self.known) / MOST_WEIGHT, min(k.sigma for k in self.known)
+        )
         for k in self.known:
-            weight = ((least + LEAST_SIGMA) / (k.sigma + LEAST_SIGMA)) ** 2
+            weight = ((least + LEAST_SIGMA) / (max(k.sigma, least) + LEAST_SIGMA)) ** 2
             apart = (self.marginal(k.clique, table) - k.values) / self.total
             loss += weight * float((apart**2).sum()) / 2
             slope += self._spread(k.clique, weight * apart)

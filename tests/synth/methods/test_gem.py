@@ -80,7 +80,7 @@ def test_training_reaches_targets_and_the_average_is_of_the_last_half():
     both = np.zeros((1, 5, 5), dtype=np.float32)
     targets = Targets(none, none, both, both.copy())
     exact = np.array([[30.0, 0.0, 20.0], [0.0, 50.0, 0.0]])
-    layout.learned(targets, [Known((0, 1), exact, 1.0)])
+    layout.learned(targets, [Known((0, 1), exact, 1.0)], 1.0)
     generator = Generator((2, 3), 1, 200, 7)
     generator.descend(targets, 800)
     (guess,) = layout.guesses([(0, 1)], generator.shares(), 1.0)

@@ -1,7 +1,7 @@
 """Means that are asked for in rounds: each cell's interval follows from what was released before.
 
 `measure` puts measurements to the gate; nothing here sees a row, or can spend more than the rounds'
-price: the prices are those of `plan.rounds.rounds`, which EXPLAIN PRIVACY shows beforehand.
+price: the prices are those of `mean_rounds.rounds`, which EXPLAIN PRIVACY shows beforehand.
 """
 
 from __future__ import annotations
@@ -19,52 +19,60 @@ Measure = Callable[[Sequence[Measurement]], tuple[Release, ...]]
 Peek = Callable[[Measurement], Release | None]
 
 
-def asked(
-    later: Sequence[MeanRounds], released: Sequence[Release], measure: Measure
+def ask_rounds(
+    rounds_to_ask: Sequence[MeanRounds], released: Sequence[Release], measure: Measure
 ) -> dict[Recipe, Moments]:
-    """Asks all rounds; returns the moments of each recipe.
+    """Puts every round to the gate and returns the moments of each recipe.
 
     Args:
-        later: What a plan asks for after its measurements.
-        released: The answers to those; the counts of the cells are among them.
-        measure: Puts one round to the gate.
+        rounds_to_ask: The means of a plan that are measured in rounds, in their order.
+        released: The answers to the plan's measurements; the counts of the cells are among them.
+        measure: Puts the measurements of one round to the gate.
+
+    Returns:
+        Noised moments of shape (strata, key 1, …) for each mean that is measured in rounds.
     """
-    known: dict[Asked, Release] = {release.query: release for release in released}
+    answers: dict[Asked, Release] = {release.query: release for release in released}
     run = {"quantile": clipped_mean.mean, "coinpress": coinpress.mean}
 
-    def kept(batch: Sequence[Measurement]) -> tuple[Release, ...]:
-        answers = measure(batch)
-        known.update({release.query: release for release in answers})
-        return answers
+    def measure_and_remember(batch: Sequence[Measurement]) -> tuple[Release, ...]:
+        batch_answers = measure(batch)
+        answers.update({release.query: release for release in batch_answers})
+        return batch_answers
 
-    return {one.recipe: run[one.recipe.using](one, known, kept) for one in later}
+    return {
+        one.recipe: run[one.recipe.using](one, answers, measure_and_remember)
+        for one in rounds_to_ask
+    }
 
 
-def outstanding(later: Sequence[MeanRounds], released: Sequence[Release | None], peek: Peek) -> int:
+def outstanding_price(
+    rounds_to_ask: Sequence[MeanRounds], released: Sequence[Release | None], peek: Peek
+) -> int:
     """Returns what the rounds would still cost, in nano: all but those that would be replayed.
 
-    Rounds are followed for as long as their answers are sealed. One that is not makes all behind it
-    new, for their numbers depend on its answer.
+    A round whose answer is sealed is replayed for nothing. The first round that is not sealed makes
+    all later rounds new, because their queries are written with its answer.
 
     Args:
-        later, released: As in `asked`; None for a measurement that is not sealed.
-        peek: Returns a sealed answer, or None.
+        rounds_to_ask, released: As in `ask_rounds`; None for a measurement that is not sealed.
+        peek: Returns the sealed answer to a measurement, or None.
     """
-    nano = sum(one.price.nano for one in later)
-    known = [release for release in released if release is not None]
+    nano = sum(one.price.nano for one in rounds_to_ask)
+    sealed_releases = [release for release in released if release is not None]
 
-    def sealed(batch: Sequence[Measurement]) -> tuple[Release, ...]:
+    def peek_batch(batch: Sequence[Measurement]) -> tuple[Release, ...]:
         nonlocal nano
         answers = [peek(m) for m in batch]
         nano -= sum(m.price.nano for m, r in zip(batch, answers, strict=True) if r is not None)
-        known.extend(r for r in answers if r is not None)
+        sealed_releases.extend(r for r in answers if r is not None)
         if any(r is None for r in answers):
             raise LookupError
         return tuple(r for r in answers if r is not None)
 
-    for one in later:
+    for one in rounds_to_ask:
         try:
-            asked([one], known, sealed)
+            ask_rounds([one], sealed_releases, peek_batch)
         except LookupError:
             continue
     return nano

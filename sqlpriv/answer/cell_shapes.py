@@ -3,8 +3,8 @@
 A cell's bins are the pooled bins p_b, moved in one of two ways:
 
     tilted   p_b exp(λ b), normalised: rows are found more often in higher bins, λ being the rate.
-             Beyond the bins that were seen b stays what it was: a tail that is but drawn on falls
-             as it did, or a rate of 0.4 would make it rise up to the interval's end;
+             Beyond the bins that the histogram shows b stays as it is there: extrapolated tails
+             fall as they did, where a rate of 0.4 would make them rise up to the interval's end;
     scaled   every value times 2^(rate / PARTS): on the geometric grid a bin moves outwards by
              `rate` bins, and what is nearest to 0 stays (a salary twice as high is one, nothing
              is nothing).
@@ -12,8 +12,16 @@ A cell's bins are the pooled bins p_b, moved in one of two ways:
 **By its place**, its mean bin: tilted, at the rate that gives it that. **By its histogram** of few
 wide bins: the family under which the histograms of all cells together are likelier (a Bayes
 factor, every rate of its grid as likely as any other before), at the mean of the likely rates.
-What is measured is noised: places, or rates, are drawn together by what the cells' keys say, and
-what stays open is the spread.
+Places and rates are noised, so each is shrunk towards what the cell's keys predict; the standard
+deviation that is left is the cell's `spread`.
+
+**Constants.** The intervals: `pytest -m slow tests/answer/test_means_example.py`.
+
+| name | value | chosen by |
+|---|---|---|
+| STEPS | -48 … 48 | the grid's 48 bins on one side of 0: no cell can be farther from the others |
+| MISFIT | 0.05 | set, not searched: with it 93 to 97 % of census strata lie in their intervals |
+| RESOLUTION | 1 | one bin of the grid: a rate is not compared more finely than that |
 """
 
 from __future__ import annotations
@@ -27,11 +35,11 @@ from sqlpriv.answer.means import Array
 from sqlpriv.kernel.terms.release import Release
 
 STEPS = np.arange(-48.0, 49.0)
-"""Rates at which a histogram is compared; those of the tilted are an eightieth."""
+"""Rates, in bins, at which a histogram is compared; a tilted cell's are an eightieth of them."""
 MISFIT = 0.05
-"""How far a cell's counts may be off though its rate is right, relatively."""
+"""Relative standard deviation of a cell's counts around the family's at the right rate."""
 RESOLUTION = 1.0
-"""A scaled cell's rate is not known better than this; a tilted one's, an eightieth."""
+"""Standard deviation, in steps, that a cell's rate keeps however well it was measured."""
 
 
 class Pooled(NamedTuple):
@@ -39,7 +47,7 @@ class Pooled(NamedTuple):
 
     Args:
         shares: Of the bins, of shape (bins,), adding up to 1, or all 0.
-        first, last: Bins that were seen; shares beyond are drawn on.
+        first, last: The outermost bins that the histogram shows; shares beyond are extrapolated.
     """
 
     shares: Array
@@ -47,20 +55,26 @@ class Pooled(NamedTuple):
     last: int
 
 
-class Shape(NamedTuple):
-    """The family, which gives the bins at each cell's rate, the rates and their spread."""
+class CellShapes(NamedTuple):
+    """How each cell differs from the pooled distribution.
+
+    Args:
+        family: Takes rates of shape (…) and returns shares of the bins, of shape (…, bins).
+        rate: Of each cell, of shape (strata, key 1, …), in the family's unit.
+        spread: Standard deviations of the rates' errors, of the same shape.
+    """
 
     family: Callable[[Array], Array]
     rate: Array
     spread: Array
 
 
-def unknown(pooled: Pooled, cells: tuple[int, ...]) -> Shape:
-    """Returns cells as the pooled distribution is, without doubt."""
-    return Shape(lambda rate: tilted(pooled, rate), np.zeros(cells), np.zeros(cells))
+def pooled_shapes(pooled: Pooled, cells: tuple[int, ...]) -> CellShapes:
+    """Returns cells that all have the pooled distribution: rates and spreads are 0."""
+    return CellShapes(lambda rate: tilt(pooled, rate), np.zeros(cells), np.zeros(cells))
 
 
-def by_place(pooled: Pooled, place: Release, counted: Release) -> Shape:
+def shapes_by_place(pooled: Pooled, place: Release, counted: Release) -> CellShapes:
     """Returns the cells tilted to their places.
 
     Args:
@@ -68,13 +82,15 @@ def by_place(pooled: Pooled, place: Release, counted: Release) -> Shape:
         place: Noised sums of bin numbers from the middle one.
         counted: Noised counts.
     """
-    above, variance = drawn_places(pooled.shares, place, counted)
-    rate = rates(pooled, above)
-    spread = np.sqrt(variance) / _variance(tilted(pooled, rate))
-    return Shape(lambda rate: tilted(pooled, rate), rate, spread)
+    above, variance = place_distances(pooled.shares, place, counted)
+    rate = tilt_rates(pooled, above)
+    spread = np.sqrt(variance) / _variance(tilt(pooled, rate))
+    return CellShapes(lambda rate: tilt(pooled, rate), rate, spread)
 
 
-def by_histogram(pooled: Pooled, ends: Array, wide: Array, own: Release, counted: Release) -> Shape:
+def shapes_by_histogram(
+    pooled: Pooled, ends: Array, wide: Array, own: Release, counted: Release
+) -> CellShapes:
     """Returns the cells moved in the likelier way to where their histograms are.
 
     Args:
@@ -86,10 +102,10 @@ def by_histogram(pooled: Pooled, ends: Array, wide: Array, own: Release, counted
     """
     member = np.eye(wide.size + 1)[np.searchsorted(wide, ends[:-1], side="right")]
     n = np.maximum(counted.values.ravel(), max(counted.sigma, 1.0))
-    table, outwards = own.values.reshape(n.size, -1), scaled(pooled.shares, ends)
+    table, outwards = own.values.reshape(n.size, -1), scaled_tables(pooled.shares, ends)
     families: list[tuple[float, Callable[[Array], Array]]] = [
-        (1.0, lambda rate: between(outwards, rate)),
-        (1 / 80, lambda rate: tilted(pooled, rate)),
+        (1.0, lambda rate: interpolate(outwards, rate)),
+        (1 / 80, lambda rate: tilt(pooled, rate)),
     ]
     fits = [likelihood(family(unit * STEPS) @ member, table, own.sigma, n)
             for unit, family in families]  # fmt: skip
@@ -100,10 +116,10 @@ def by_histogram(pooled: Pooled, ends: Array, wide: Array, own: Release, counted
     step = weight @ STEPS
     variance = weight @ STEPS**2 - step**2 + RESOLUTION**2 / 12
     middle = float((step / variance).sum() / (1 / variance).sum())
-    drawn, left = drawn_together(step - middle, variance, _effects(counted))
+    shrunk, left = shrink(step - middle, variance, _effects(counted))
     spread = np.sqrt(left + RESOLUTION**2)
     shape = counted.values.shape
-    return Shape(family, unit * (middle + drawn).reshape(shape), unit * spread.reshape(shape))
+    return CellShapes(family, unit * (middle + shrunk).reshape(shape), unit * spread.reshape(shape))
 
 
 def likelihood(shares: Array, counts: Array, sigma: float, n: Array) -> Array:
@@ -130,20 +146,20 @@ def _evidence(fit: Array) -> float:
     return float((top[:, 0] + np.log(np.exp(fit - top).mean(axis=1))).sum())
 
 
-def scaled(pooled: Array, ends: Array) -> Array:
+def scaled_tables(pooled: Array, ends: Array) -> Array:
     """Returns the pooled bins at each step, moved outwards from 0 or the end nearest to it."""
     anchor = min(max(0.0, ends[0]), ends[-1])
     inner, last = int(np.searchsorted(ends, anchor)), pooled.size - 1
     number, step = np.arange(pooled.size), STEPS[:, None].astype(int)
     above = np.where(number > inner, np.clip(number + step, inner, last), number)
     below = np.where(number < inner - 1, np.clip(number - step, 0, inner - 1), number)
-    found = np.zeros((STEPS.size, pooled.size))
+    tables = np.zeros((STEPS.size, pooled.size))
     to = np.where(number >= inner, above, below)
-    np.add.at(found, (np.arange(STEPS.size)[:, None], to), np.broadcast_to(pooled, to.shape))
-    return found
+    np.add.at(tables, (np.arange(STEPS.size)[:, None], to), np.broadcast_to(pooled, to.shape))
+    return tables
 
 
-def between(tables: Array, step: Array) -> Array:
+def interpolate(tables: Array, step: Array) -> Array:
     """Returns the table at each step, of shape (…, bins); between two of them in proportion."""
     at = np.clip(step - STEPS[0], 0.0, STEPS.size - 1.001)
     low = at.astype(int)
@@ -151,11 +167,11 @@ def between(tables: Array, step: Array) -> Array:
     return np.asarray((1 - part) * tables[low] + part * tables[low + 1])
 
 
-def drawn_places(pooled: Array, place: Release, counted: Release) -> tuple[Array, Array]:
+def place_distances(pooled: Array, place: Release, counted: Release) -> tuple[Array, Array]:
     """Returns by how many bins each cell's mean bin lies above the pooled one, and the variance.
 
     A cell of poorer people has its mass some bins lower, tail and all. So that noise does not move
-    it, its place is drawn towards what the cell's keys say (main effects, by ridge regression over
+    it, its place is shrunk towards what the cell's keys say (main effects, by ridge regression over
     all cells), by the part of its distance from there that is noise: empirical Bayes, as Fay and
     Herriot (1979) estimate incomes of small places. Noise, too, is how few rows
     scatter: by the pooled variance over their number.
@@ -165,12 +181,16 @@ def drawn_places(pooled: Array, place: Release, counted: Release) -> tuple[Array
     own = place.values / n + middle * counted.values / n
     noise = (place.sigma / n) ** 2 + (middle * counted.sigma / n) ** 2 + 1e-12
     scatter = _variance(pooled) / n
-    drawn = drawn_together(own.ravel(), (noise + scatter).ravel(), _effects(counted))
-    return drawn[0].reshape(n.shape), drawn[1].reshape(n.shape)
+    shrunk = shrink(own.ravel(), (noise + scatter).ravel(), _effects(counted))
+    return shrunk[0].reshape(n.shape), shrunk[1].reshape(n.shape)
 
 
 def main_effects(sizes: tuple[int, ...]) -> Array:
-    """Returns which level of each key a cell has: shape (cells, sum of sizes), ones and zeros."""
+    """Returns which level of each key a cell has: shape (cells, sum of sizes), ones and zeros.
+
+    >>> main_effects((2, 2)).astype(int).tolist()
+    [[1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]]
+    """
     levels = np.indices(sizes or (1,)).reshape(len(sizes or (1,)), -1)
     return np.hstack(
         [np.eye(size)[level] for size, level in zip(sizes or (1,), levels, strict=True)]
@@ -182,17 +202,23 @@ def _effects(counted: Release) -> Array:
     return main_effects(tuple(len(key.values) for key in keys))
 
 
-def drawn_together(own: Array, noise: Array, effects: Array) -> tuple[Array, Array]:
-    """Returns each cell's number, drawn towards its fit, and the variance that is left.
+def shrink(own: Array, noise: Array, effects: Array) -> tuple[Array, Array]:
+    """Returns each cell's number, shrunk towards its fit, and the variance that is left.
 
-    It is drawn by the part of its variance that is noise. Numbers are around 0. Effects have the
-    variance of the cells' numbers beyond their noise (ridge regression): where nothing is known all
-    fits are 0.
+    A number moves towards its fit by the part of its variance that is noise (empirical Bayes). The
+    fit is a ridge regression on the effects; their prior variance is that of the cells' numbers
+    beyond their noise, so that all fits are 0 where noise explains everything.
 
     Args:
-        own: Noised, of shape (cells,).
-        noise: Variances.
-        effects: Of shape (cells, effects).
+        own: Noised numbers around 0, of shape (cells,).
+        noise: Variances of their noise, of shape (cells,).
+        effects: Of shape (cells, effects), as `main_effects` returns.
+
+    A precise number stays, and one that is all noise takes what its keys predict:
+
+    >>> own, noise = np.array([4.0, 4.0, -4.0, 30.0]), np.array([0.01, 0.01, 0.01, 900.0])
+    >>> shrink(own, noise, main_effects((2, 2)))[0].round(1).tolist()
+    [4.0, 4.0, -4.0, -0.4]
     """
     spread = _beyond_noise(own, noise) + 1e-12
     weighted = effects.T / (noise + spread)
@@ -209,19 +235,19 @@ def _beyond_noise(apart: Array, noise: Array) -> float:
     return max(float((weight * (apart**2 - noise)).sum() / weight.sum()), 0.0)
 
 
-def rates(pooled: Pooled, above: Array) -> Array:
-    """Returns λ for which a cell's mean bin lies `above` the pooled one as wanted, by halving."""
+def tilt_rates(pooled: Pooled, above: Array) -> Array:
+    """Returns the λ at which a cell's mean bin lies `above` bins over the pooled one."""
     number = np.arange(pooled.shares.size)
     low, high = np.full(above.shape, -3.0), np.full(above.shape, 3.0)
     wanted = above + pooled.shares @ number
     for _ in range(40):
         middle = (low + high) / 2
-        below = tilted(pooled, middle) @ number < wanted
+        below = tilt(pooled, middle) @ number < wanted
         low, high = np.where(below, middle, low), np.where(below, high, middle)
     return np.asarray((low + high) / 2)
 
 
-def tilted(pooled: Pooled, rate: Array) -> Array:
+def tilt(pooled: Pooled, rate: Array) -> Array:
     """Returns p_b exp(λ b), adding up to 1 where p does, of shape (…, bins)."""
     number = np.clip(np.arange(pooled.shares.size), pooled.first, pooled.last)
     power = rate[..., None] * (number - (pooled.first + pooled.last) / 2)

@@ -53,31 +53,31 @@ query before it, be replayed from its seal, and tell nothing new."""
 
 
 @dataclass(frozen=True, eq=False)
-class State:
-    """What is known of each cell: an interval [low, high] of its mean, and a bound of its σ."""
+class CellState:
+    """Bounds of each cell: an interval [low, high] of its mean, and an upper bound of its σ."""
 
     low: Array
     high: Array
     sigma: Array
 
 
-def mean(asked: MeanRounds, known: Mapping[Asked, Release], measure: Measure) -> Moments:
+def mean(request: MeanRounds, releases: Mapping[Asked, Release], measure: Measure) -> Moments:
     """Returns N and the last step's sum, for the cells' and the population's means."""
-    recipe, steps = asked.recipe, rounds_of(asked)
-    counted = known[count_query(recipe)]
+    recipe, steps = request.recipe, rounds_of(request)
+    counted = releases[count_query(recipe)]
     n = np.maximum(counted.values, 1.0)
-    start = np.full(n.shape, recipe.width / 2) if asked.sigma is None else asked.sigma
-    state = State(np.full(n.shape, float(recipe.lower)), np.full(n.shape, float(recipe.upper)),
+    start = np.full(n.shape, recipe.width / 2) if request.sigma is None else request.sigma
+    state = CellState(np.full(n.shape, float(recipe.lower)), np.full(n.shape, float(recipe.upper)),
                   np.broadcast_to(np.asarray(start, float), n.shape))  # fmt: skip
     beta = BETA / (4 * max(len(steps) - 1, 1))
     for number, step in enumerate(steps[:-1]):
         centre, half = interval(state, n, beta, recipe.lower, recipe.upper)
         half = half * (1 + number * FRESH)
-        state = narrowed(state, n, centre, half, _asked(asked, step.measurements, centre, half,
-                         measure), counted.sigma, beta)  # fmt: skip
+        answers = _measure_step(request, step.measurements, centre, half, measure)
+        state = narrow_interval(state, n, centre, half, answers, counted.sigma, beta)
     centre, half = interval(state, n, BETA / 4, recipe.lower, recipe.upper)
     half = half * (1 + len(steps) * FRESH)
-    (total,) = _asked(asked, steps[-1].measurements, centre, half, measure)
+    (total,) = _measure_step(request, steps[-1].measurements, centre, half, measure)
     return Moments(
         counted.values, half * total.values, np.zeros_like(n), counted.sigma**2,
         (half * total.sigma) ** 2, 0.0, half_width(total.price), centre - recipe.middle,
@@ -85,38 +85,48 @@ def mean(asked: MeanRounds, known: Mapping[Asked, Release], measure: Measure) ->
 
 
 def interval(
-    state: State, n: Array, beta: float, lower: float, upper: float
+    state: CellState, n: Array, beta: float, lower: float, upper: float
 ) -> tuple[Array, Array]:
-    """Returns the middle and half the width of each cell's clipping interval."""
+    """Returns the middle and half the width of each cell's clipping interval.
+
+    >>> state = CellState(np.array([4.0]), np.array([6.0]), np.array([1.0]))
+    >>> centre, half = interval(state, np.array([1000.0]), 0.05, 0.0, 100.0)
+    >>> centre.round(2).tolist(), half.round(2).tolist()
+    ([5.3], [5.3])
+    """
     reach = state.sigma * np.sqrt(2 * np.log(2 * n / beta))
     low, high = np.maximum(state.low - reach, lower), np.minimum(state.high + reach, upper)
     return (low + high) / 2, np.maximum((high - low) / 2, (upper - lower) * 1e-9)
 
 
-def narrowed(
-    state: State, n: Array, centre: Array, half: Array, answers: tuple[Release, ...],
+def narrow_interval(
+    state: CellState, n: Array, centre: Array, half: Array, answers: tuple[Release, ...],
     count_sigma: float, beta: float,
-) -> State:  # fmt: skip
-    """Returns what one step's releases (the sum, then the squares if measured) leave open."""
+) -> CellState:  # fmt: skip
+    """Returns the cells' bounds after one step, from its sums and, if measured, its squares."""
     total, shift = answers[0], half * answers[0].values / n
-    found = centre + shift
+    mean_estimate = centre + shift
     noise = (half * total.sigma / n) ** 2 + (shift * count_sigma / n) ** 2
     error = np.sqrt(2 * (state.sigma**2 / n + noise) * np.log(2 / beta))
-    low = np.clip(found - error, state.low, state.high)
-    high = np.clip(found + error, state.low, state.high)
+    low = np.clip(mean_estimate - error, state.low, state.high)
+    high = np.clip(mean_estimate + error, state.low, state.high)
     if len(answers) == 1:
         return replace(state, low=low, high=high)
     square = half**2 * (answers[1].values / n + 0.5)  # Q is centred at the middle of [0, 1]
     spread = np.hypot(half**2 * answers[1].sigma / n, square * count_sigma / n)
     spread = np.hypot(spread, 2 * np.abs(shift) * np.sqrt(noise))
-    known = np.sqrt(np.maximum(square - shift**2 + 2 * spread, 0.0))
-    return State(low, high, np.clip(known, half * 1e-6, state.sigma))
+    sigma_bound = np.sqrt(np.maximum(square - shift**2 + 2 * spread, 0.0))
+    return CellState(low, high, np.clip(sigma_bound, half * 1e-6, state.sigma))
 
 
-def _asked(
-    asked: MeanRounds, batch: tuple[Measurement, ...], centre: Array, half: Array, measure: Measure
+def _measure_step(
+    request: MeanRounds,
+    batch: tuple[Measurement, ...],
+    centre: Array,
+    half: Array,
+    measure: Measure,
 ) -> tuple[Release, ...]:
     """Puts a step to the gate, its queries written for these intervals."""
     bounds: Bounds = (tuple(centre.ravel().tolist()), tuple(half.ravel().tolist()))
-    queries = (scaled_sum(asked.recipe, bounds), squared_sum(asked.recipe, bounds))
+    queries = (scaled_sum(request.recipe, bounds), squared_sum(request.recipe, bounds))
     return measure([Measurement(q, m.price) for q, m in zip(queries, batch, strict=False)])

@@ -32,56 +32,70 @@ Table = tuple[Array, float]
 """Values of shape (strata, values of each key …), and the variance of the noise in a cell."""
 
 
-def agreeing(output: Output, found: Mapping[Recipe, Moments]) -> dict[Recipe, Moments]:
-    """Returns the moments with those of one aggregate in several marginals made to agree.
+def make_marginals_agree(
+    output: Output, moments: Mapping[Recipe, Moments]
+) -> dict[Recipe, Moments]:
+    """Returns the moments with those of one aggregate in several marginals agreed to agree.
 
     Left as they are: aggregates whose marginals are not of the same rows (a value that no list
     holds is in some and not in others; COUNT(DISTINCT …) does not add up), and those without
     moments.
     """
-    made = dict(found)
+    agreed = dict(moments)
     sizes = [len(d.values) for d in output.groups]
     if not all(d.complete and d.values for d in output.groups):
-        return made
+        return agreed
     for number in range(len(output.marginals[0].recipes)):
         same = {m.keys: m.recipes[number] for m in output.marginals}
         counts = [r.count for r in same.values() if r.count is not None]
         adds_up = len({count.source for count in counts}) <= 1 and not any(
             isinstance(count, Distinct) for count in counts)  # fmt: skip
-        if len(same) > 1 and adds_up and all(found.get(r) for r in same.values()):
-            each = together({keys: found[recipe] for keys, recipe in same.items()}, sizes)
-            made.update({recipe: each[keys] for keys, recipe in same.items()})
-    return made
+        if len(same) > 1 and adds_up and all(moments.get(r) for r in same.values()):
+            each = combine_moments({keys: moments[recipe] for keys, recipe in same.items()}, sizes)
+            agreed.update({recipe: each[keys] for keys, recipe in same.items()})
+    return agreed
 
 
-def together(found: Mapping[Keys, Moments], sizes: Sequence[int]) -> dict[Keys, Moments]:
+def combine_moments(moments: Mapping[Keys, Moments], sizes: Sequence[int]) -> dict[Keys, Moments]:
     """Returns the moments of several marginals made to agree: N, S and Q each by itself."""
-    n = _known({keys: (m.n, m.var_n) for keys, m in found.items()}, sizes)
-    s = _known({keys: (m.s, m.var_s) for keys, m in found.items()}, sizes)
-    q = _known({keys: (m.q, m.var_q) for keys, m in found.items()}, sizes)
+    n = _combine_where_noisy({keys: (m.n, m.var_n) for keys, m in moments.items()}, sizes)
+    s = _combine_where_noisy({keys: (m.s, m.var_s) for keys, m in moments.items()}, sizes)
+    q = _combine_where_noisy({keys: (m.q, m.var_q) for keys, m in moments.items()}, sizes)
     return {
         keys: replace(m, n=n[keys][0], var_n=n[keys][1], s=s[keys][0], var_s=s[keys][1],
                       q=q[keys][0], var_q=q[keys][1])
-        for keys, m in found.items()
+        for keys, m in moments.items()
     }  # fmt: skip
 
 
-def _known(tables: Mapping[Keys, tuple[Array, Any]], sizes: Sequence[int]) -> Mapping[Keys, Table]:
+def _combine_where_noisy(
+    tables: Mapping[Keys, tuple[Array, Any]], sizes: Sequence[int]
+) -> Mapping[Keys, Table]:
     """Returns the tables combined; as they are where one is exact or was not measured."""
     noisy = all(np.ndim(variance) == 0 and variance > 0 for _, variance in tables.values())
-    return combined(tables, sizes) if noisy else tables
+    return combine_tables(tables, sizes) if noisy else tables
 
 
-def combined(tables: Mapping[Keys, Table], sizes: Sequence[int]) -> dict[Keys, Table]:
+def combine_tables(tables: Mapping[Keys, Table], sizes: Sequence[int]) -> dict[Keys, Table]:
     """Returns the best linear unbiased estimate of every table, and its cells' variance.
 
     Args:
         tables: By their keys, ascending positions in `sizes`.
         sizes: How many values each key has, none of them 0.
+
+    Returns:
+        By keys: the table, and the variance of a cell, the same for all its cells.
+
+    A table by key 0 and the total of the same rows, which was measured as precisely:
+
+    >>> by_key, total = (np.array([[4.0, 6.0]]), 1.0), (np.array([13.0]), 1.0)
+    >>> agreed = combine_tables({(0,): by_key, (): total}, [2])
+    >>> agreed[(0,)][0].tolist(), agreed[()][0].tolist()
+    ([[5.0, 7.0]], [12.0])
     """
     parts = {part for keys in tables for part in _subsets(keys)}
     components = {part: _component(part, tables, sizes) for part in parts}
-    made = {}
+    estimates = {}
     for keys, (values, _) in tables.items():
         total, variance = np.zeros_like(values), 0.0
         for part in _subsets(keys):
@@ -90,8 +104,8 @@ def combined(tables: Mapping[Keys, Table], sizes: Sequence[int]) -> dict[Keys, T
             shape = (len(values), *(sizes[i] if i in part else 1 for i in keys))
             total += component.reshape(shape) / spread
             variance += noise * math.prod(1 - 1 / sizes[i] for i in part) / spread**2
-        made[keys] = (total, variance)
-    return made
+        estimates[keys] = (total, variance)
+    return estimates
 
 
 def _component(part: Keys, tables: Mapping[Keys, Table], sizes: Sequence[int]) -> Table:
@@ -102,12 +116,12 @@ def _component(part: Keys, tables: Mapping[Keys, Table], sizes: Sequence[int]) -
         if set(part) <= set(keys):
             weight = 1 / (noise * _product(sizes, keys, part))
             over = tuple(i + 1 for i, key in enumerate(keys) if key not in part)
-            total = total + weight * _centred(values.sum(axis=over))
+            total = total + weight * _centre(values.sum(axis=over))
             precision += weight
     return np.asarray(total / precision), 1 / precision
 
 
-def _centred(values: Array) -> Array:
+def _centre(values: Array) -> Array:
     for axis in range(1, values.ndim):
         values = values - values.mean(axis=axis, keepdims=True)
     return values

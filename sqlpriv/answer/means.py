@@ -57,7 +57,11 @@ class Estimate:
 
     @property
     def half_widths(self) -> Array:
-        """Half-widths of the 95 % intervals, cut at the range of what is estimated."""
+        """Half-widths of the 95 % intervals, cut at the range of what is estimated.
+
+        >>> Estimate(np.zeros(2), np.array([0.5, 9.0]), 2.0, span=10.0).half_widths.tolist()
+        [1.0, 10.0]
+        """
         return np.asarray(np.minimum(self.z * self.deviations, self.span))
 
 
@@ -90,21 +94,21 @@ def moments(recipe: Recipe, releases: Mapping[Asked, Release]) -> Moments:
 
     What a recipe does without (S of a constant, N of a sum around 0) is an exact zero.
     """
-    found = [releases.get(q) if q else None for q in (recipe.count, recipe.total, recipe.square)]
-    known = [release for release in found if release is not None]
-    blank = np.zeros_like(known[0].values)
-    n, s, q = (blank if r is None else r.values for r in found)
-    var_n, var_s, var_q = (0.0 if r is None else r.sigma**2 for r in found)
-    return Moments(n, s, q, var_n, var_s, var_q, half_width(known[0].price))
+    parts = [releases.get(q) if q else None for q in (recipe.count, recipe.total, recipe.square)]
+    measured = [release for release in parts if release is not None]
+    blank = np.zeros_like(measured[0].values)
+    n, s, q = (blank if r is None else r.values for r in parts)
+    var_n, var_s, var_q = (0.0 if r is None else r.sigma**2 for r in parts)
+    return Moments(n, s, q, var_n, var_s, var_q, half_width(measured[0].price))
 
 
 def cells(recipe: Recipe, m: Moments) -> Estimate:
     """Returns the estimate of every cell, of shape (strata, key 1, key 2, …)."""
     alone = replace(m, n=m.n[None], s=m.s[None], q=m.q[None])
-    return combined(recipe, alone, None)
+    return combine_strata(recipe, alone, None)
 
 
-def combined(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
+def combine_strata(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
     """Returns the estimate over all strata (axis 0), of shape (key 1, key 2, …).
 
     Args:
@@ -123,7 +127,7 @@ def combined(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
         case "mean":
             return _mean(recipe, m, weights)
         case _:
-            return _spread(recipe, m, weights)
+            return _variance_or_root(recipe, m, weights)
     return Estimate(total, np.full_like(total, np.sqrt(variance)), m.z)
 
 
@@ -155,11 +159,16 @@ def _mean(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
     noise = (share / n) ** 2 * (m.var_s + own**2 * m.var_n)
     drift = (share * np.sqrt(m.drift)).sum(axis=0)
     error = np.sqrt(noise.sum(axis=0) + drift**2)
-    known = np.asarray(present.any(axis=0))
-    return Estimate(_known(known, recipe.middle + mean), _known(known, error), m.z, recipe.width)
+    has_rows = np.asarray(present.any(axis=0))
+    return Estimate(
+        _blank_unless(has_rows, recipe.middle + mean),
+        _blank_unless(has_rows, error),
+        m.z,
+        recipe.width,
+    )
 
 
-def _spread(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
+def _variance_or_root(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
     """Returns a variance or a standard deviation."""
     present, n, part = _parts(recipe, m)
     half, share = recipe.width / 2, shares(recipe, m, weights)
@@ -175,20 +184,22 @@ def _spread(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
     return _variance(recipe, rows, Estimate(value, error, m.z, half**2))
 
 
-def _variance(recipe: Recipe, n: Array, found: Estimate) -> Estimate:
+def _variance(recipe: Recipe, n: Array, raw: Estimate) -> Estimate:
     """Returns the population's or the sample's variance, or its root."""
-    value, error, span = found.values, found.half_widths, found.span
-    known: NDArray[np.bool_] = np.asarray(n > (1 if recipe.sample else 0))
+    value, error, span = raw.values, raw.half_widths, raw.span
+    defined: NDArray[np.bool_] = np.asarray(n > (1 if recipe.sample else 0))
     if recipe.sample:
-        factor = np.where(known, n, 2.0) / (np.where(known, n, 2.0) - 1)
+        factor = np.where(defined, n, 2.0) / (np.where(defined, n, 2.0) - 1)
         value, error, span = value * factor, error * factor, float("inf")
     if recipe.kind == "stddev":
         root = np.sqrt(value)
         slope = error / (2 * np.where(root > 0, root, 1.0))
         error = np.where(root > 0, np.minimum(slope, np.sqrt(error)), np.sqrt(error))
         value, span = root, float("inf")
-    return Estimate(_known(known, value), _known(known, error / found.z), found.z, span)
+    return Estimate(
+        _blank_unless(defined, value), _blank_unless(defined, error / raw.z), raw.z, span
+    )
 
 
-def _known(where: NDArray[np.bool_], values: Array) -> Array:
+def _blank_unless(where: NDArray[np.bool_], values: Array) -> Array:
     return np.asarray(np.where(where, values, np.nan))

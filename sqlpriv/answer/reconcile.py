@@ -26,23 +26,23 @@ from sqlpriv.plan.aggregates.rewrites import Recipe
 
 
 def two_levels(
-    recipe: Recipe, found: Moments, weights: Array | None, own: tuple[Recipe, Moments] | None
+    recipe: Recipe, moments: Moments, weights: Array | None, own: tuple[Recipe, Moments] | None
 ) -> tuple[Estimate, Estimate]:
     """Returns the strata and the population, made to agree where both were measured.
 
     Args:
-        recipe, found: Of the strata.
-        weights: Public weights of the strata, or None; see `means.combined`.
+        recipe, moments: Of the strata.
+        weights: Public weights of the strata, or None; see `means.combine_strata`.
         own: The same of the population, one stratum, or None.
     """
-    strata, whole = means.cells(recipe, found), means.combined(recipe, found, weights)
+    strata, whole = means.cells(recipe, moments), means.combine_strata(recipe, moments, weights)
     if own is None:
         return strata, whole
-    alone, share = means.combined(*own, None), means.shares(recipe, found, weights)
-    return reconciled(strata, whole, alone, share)
+    alone, share = means.combine_strata(*own, None), means.shares(recipe, moments, weights)
+    return reconcile(strata, whole, alone, share)
 
 
-def reconciled(
+def reconcile(
     strata: Estimate, recombined: Estimate, own: Estimate, shares: Array
 ) -> tuple[Estimate, Estimate]:
     """Returns the strata and the population such that Σ shares · strata = population.
@@ -64,10 +64,10 @@ def reconciled(
     variance = np.where(a, np.nan_to_num(1 - trust, nan=1.0) * var_a, var_b)
     population = replace(recombined, values=values, deviations=np.sqrt(variance))
     by = np.where(a & b, values - recombined.values, 0.0)
-    return _moved(strata, shares, by, both), population
+    return _move_strata(strata, shares, by, both), population
 
 
-def _moved(strata: Estimate, shares: Array, by: Array, both: Array) -> Estimate:
+def _move_strata(strata: Estimate, shares: Array, by: Array, both: Array) -> Estimate:
     """Returns the strata moved so that their recombination moves by `by`, noisy ones farther."""
     pull = np.nan_to_num(shares * strata.deviations**2)
     weight = (shares * pull).sum(axis=0)
@@ -77,10 +77,14 @@ def _moved(strata: Estimate, shares: Array, by: Array, both: Array) -> Estimate:
     return replace(strata, values=strata.values + gain * by, deviations=deviations)
 
 
-def rounded(strata: Array, population: Array) -> tuple[Array, Array]:
+def round_counts(strata: Array, population: Array) -> tuple[Array, Array]:
     """Returns whole counts: the population's, rounded, and strata that still add up to it.
 
     Each is rounded down, and those with the largest remainders up, as far as the total asks.
+
+    >>> counts, total = round_counts(np.array([[1.4], [2.3], [0.4]]), np.array([4.1]))
+    >>> counts.ravel().tolist(), total.tolist()
+    ([1.0, 2.0, 1.0], [4.0])
     """
     total, low = np.rint(population), np.floor(strata)
     missing = total - low.sum(axis=0)

@@ -24,10 +24,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlpriv.answer import means, quantiles
-from sqlpriv.answer.marginal_agreement import agreeing
+from sqlpriv.answer.marginal_agreement import make_marginals_agree
 from sqlpriv.answer.means import Estimate, Moments
-from sqlpriv.answer.reconcile import rounded, two_levels
-from sqlpriv.answer.stratum_weights import aligned
+from sqlpriv.answer.reconcile import round_counts, two_levels
+from sqlpriv.answer.stratum_weights import align_weights
 from sqlpriv.dialect import sql
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DataError, Refused
@@ -89,7 +89,7 @@ def rehearse(plan: Plan, weights: pa.Table | None) -> pa.Schema:
         stratum_weights(plan.output, weights)
     with _sandbox(_layout(plan.output, NOTHING, None).slice(0, 0)) as engine:
         rows = _evaluate(engine, plan.output, [])
-    return _named(rows, plan.output, []).table.schema
+    return _answer_of(rows, plan.output, []).table.schema
 
 
 def answer(
@@ -104,28 +104,28 @@ def answer(
         plan: What was asked.
         releases: One per measurement of the plan, in its order.
         weights: The rows of the plan's WEIGHTS FROM table; None without one.
-        adapted: What the plan's rounds found; see `estimate.rounds.asked`.
+        adapted: The moments of the means measured in rounds; see `adaptive_means.ask_rounds`.
 
     Raises:
         Refused: An output cannot be evaluated on these numbers (a failing cast, say).
     """
     output = plan.output
-    found = _found(output, releases, adapted or {})
+    figures = _cell_figures(output, releases, adapted or {})
     shares = stratum_weights(output, weights) if output.weights else None
-    with _sandbox(_layout(output, found, shares)) as engine:
+    with _sandbox(_layout(output, figures, shares)) as engine:
         halves = [i for i, item in enumerate(output.items) if has_half_width(item)]
         try:
             rows = _evaluate(engine, output, halves)
         except Refused:
             halves = []  # an error may lie in the interval's ends alone
             rows = _evaluate(engine, output, halves)
-    return _named(rows, output, halves)
+    return _answer_of(rows, output, halves)
 
 
 def stratum_weights(output: Output, table: pa.Table | None) -> NDArray[np.float64]:
     """Returns the weights of the strata in declared order; see `estimate.weights.aligned`."""
     names = [d.node.name for d in output.strata if isinstance(d.node, t.Name)]
-    return aligned(table, output.weights, names, _labels(output.strata))
+    return align_weights(table, output.weights, names, _labels(output.strata))
 
 
 def _labels(dimensions: Sequence[Dimension]) -> list[tuple[object, ...]]:
@@ -133,17 +133,19 @@ def _labels(dimensions: Sequence[Dimension]) -> list[tuple[object, ...]]:
     return list(itertools.product(*(d.values for d in dimensions)))
 
 
-class Found(NamedTuple):
+class CellFigures(NamedTuple):
     """What was released: answers by query, and the moments of every recipe that has them."""
 
     releases: Mapping[Asked, Release]
     moments: Mapping[Recipe, Moments]
 
 
-NOTHING = Found({}, {})
+NOTHING = CellFigures({}, {})
 
 
-def _found(output: Output, releases: Sequence[Release], adapted: Mapping[Recipe, Moments]) -> Found:
+def _cell_figures(
+    output: Output, releases: Sequence[Release], adapted: Mapping[Recipe, Moments]
+) -> CellFigures:
     """Returns what was released; `adapted` are the recipes that asked in rounds."""
     if not releases:  # no key was selected
         return NOTHING
@@ -151,17 +153,17 @@ def _found(output: Output, releases: Sequence[Release], adapted: Mapping[Recipe,
     recipes = (*output.recipes, *output.own)
     plain = [recipe for recipe in recipes if not recipe.using and recipe.kind != "level"]
     moments = {r: means.moments(r, by_query) for r in plain}
-    return Found(by_query, agreeing(output, moments) | dict(adapted))
+    return CellFigures(by_query, make_marginals_agree(output, moments) | dict(adapted))
 
 
-def _layout(output: Output, found: Found, weights: NDArray[np.float64] | None) -> pa.Table:
+def _layout(output: Output, inputs: CellFigures, weights: NDArray[np.float64] | None) -> pa.Table:
     """Returns the table of cells; without releases every aggregate is NULL."""
-    made = pa.concat_tables([_block(output, m, found, weights) for m in output.marginals])
-    return made.append_column(POSITION, arrow.numbers(np.arange(made.num_rows)))
+    table = pa.concat_tables([_block(output, m, inputs, weights) for m in output.marginals])
+    return table.append_column(POSITION, arrow.numbers(np.arange(table.num_rows)))
 
 
 def _block(
-    output: Output, marginal: GroupingSet, found: Found, weights: NDArray[np.float64] | None
+    output: Output, marginal: GroupingSet, inputs: CellFigures, weights: NDArray[np.float64] | None
 ) -> pa.Table:
     """Returns the rows of one marginal; keys that it is summed over are NULL."""
     kept = dict(zip(marginal.keys, range(len(marginal.keys)), strict=True))
@@ -178,51 +180,53 @@ def _block(
         name = f"{STRATUM}{i}" if inside else f"{GROUP}{i - len(output.strata)}"
         columns[name] = arrow.array([row[i] for row in rows], ARROW[dimension.type])
     for i in range(len(marginal.recipes)):
-        values, halves = _estimates(i, output, marginal, found, weights, len(rows))
+        values, halves = _estimates(i, output, marginal, inputs, weights, len(rows))
         columns[f"{AGGREGATE}{i}"], columns[f"{HALF}{i}"] = values, halves
     columns[POPULATION] = arrow.numbers((np.arange(len(rows)) >= first).astype(np.int64))
     for i in range(len(output.groups)):
         columns[f"{SUMMED}{i}"] = arrow.numbers(np.full(len(rows), int(i not in kept)))
-    made = pa.table(columns)
-    return made if output.kept is None else made.filter(_selected(output, marginal, rows))
+    table = pa.table(columns)
+    return table if output.kept is None else table.filter(_selected_rows(output, marginal, rows))
 
 
-def _selected(output: Output, marginal: GroupingSet, rows: Sequence[tuple[object, ...]]) -> Any:
+def _selected_rows(
+    output: Output, marginal: GroupingSet, rows: Sequence[tuple[object, ...]]
+) -> Any:
     """Returns which rows are of a combination of keys that was selected."""
     chosen = [i for i, dimension in enumerate(output.groups) if dimension.selected]
     at = [(n, len(output.strata) + i) for n, i in enumerate(chosen) if i in marginal.keys]
-    found = {tuple(values[n] for n, _ in at) for values in output.kept or ()}
-    return arrow.array([tuple(row[i] for _, i in at) in found for row in rows], pa.bool_())
+    kept_keys = {tuple(values[n] for n, _ in at) for values in output.kept or ()}
+    return arrow.array([tuple(row[i] for _, i in at) in kept_keys for row in rows], pa.bool_())
 
 
 def _estimates(
     number: int,
     output: Output,
     marginal: GroupingSet,
-    found: Found,
+    inputs: CellFigures,
     weights: NDArray[np.float64] | None,
     rows: int,
 ) -> tuple[Any, Any]:
     """Returns the column of an aggregate and that of its half-widths."""
     recipe = marginal.recipes[number]
     whole = pa.int64() if recipe.kind == "count" else ARROW[recipe.type]
-    if not found.releases:
+    if not inputs.releases:
         return pa.nulls(rows, whole), pa.nulls(rows, pa.float64())
     if recipe.kind == "level":
-        values = quantiles.cells(recipe, found.releases)
-        values += quantiles.population(recipe, found.releases, weights) if output.strata else []
+        values = quantiles.cells(recipe, inputs.releases)
+        values += quantiles.population(recipe, inputs.releases, weights) if output.strata else []
         return arrow.array(values, whole), pa.nulls(rows, pa.float64())
-    parts: tuple[Estimate, ...] = (means.cells(recipe, found.moments[recipe]),)
+    parts: tuple[Estimate, ...] = (means.cells(recipe, inputs.moments[recipe]),)
     if isinstance(recipe.whole, Distinct):
         apart = replace(recipe, count=recipe.whole, whole=None)
-        parts += (means.cells(apart, means.moments(apart, found.releases)),)
+        parts += (means.cells(apart, means.moments(apart, inputs.releases)),)
     elif output.strata:
         own = marginal.own[number] if marginal.own else None
-        alone = (own, found.moments[own]) if own else None
-        parts = two_levels(recipe, found.moments[recipe], weights, alone)
+        alone = (own, inputs.moments[own]) if own else None
+        parts = two_levels(recipe, inputs.moments[recipe], weights, alone)
     figures = tuple(part.values for part in parts)
     if recipe.kind == "count" and len(parts) == 2 and recipe.whole is None:
-        figures = rounded(*figures)
+        figures = round_counts(*figures)
     halves = np.concatenate([part.half_widths.ravel() for part in parts])
     column = np.concatenate([part.ravel() for part in figures])
     if recipe.kind == "count":
@@ -276,14 +280,14 @@ def _order(term: t.Order) -> str:
     return f"({sql(term.expr)}) {'DESC' if term.descending else 'ASC'}{nulls}"
 
 
-def _named(rows: pa.Table, output: Output, halves: list[int]) -> Answer:
+def _answer_of(rows: pa.Table, output: Output, halves: list[int]) -> Answer:
     count = len(output.items)
     if rows.num_columns != count + len(halves):
         raise DataError("the outputs do not fit the statement")
     table = rows.select(range(count)).rename_columns(list(output.names))
-    known = {output.names[i]: rows.column(count + j).to_pylist() for j, i in enumerate(halves)
+    half_widths = {output.names[i]: rows.column(count + j).to_pylist() for j, i in enumerate(halves)
              if _numeric(table.schema.field(i).type)}  # fmt: skip
-    return Answer(table, known)
+    return Answer(table, half_widths)
 
 
 def _numeric(type_: pa.DataType) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sqlpriv.errors import Refused
 
 
-def aligned(
+def align_weights(
     table: pa.Table | None,
     source: str,
     columns: Sequence[str],
@@ -38,18 +38,18 @@ def aligned(
     weights = _by_stratum(table, source, columns)
     missing = [level for level in levels if weights.get(level) is None]
     if missing:
-        shown = ", ".join(str(value) for value in missing[0])
+        missing_label = ", ".join(str(value) for value in missing[0])
         raise Refused(
-            f'"{source}" has no weight of the stratum ({shown})',
+            f'"{source}" has no weight of the stratum ({missing_label})',
             hint=f"{len(missing)} of {len(levels)} strata are missing; 0 is a weight",
         )
-    found = np.array([weights[level] for level in levels], dtype=np.float64)
-    if not np.isfinite(found).all() or (found < 0).any() or found.sum() <= 0:
+    shares = np.array([weights[level] for level in levels], dtype=np.float64)
+    if not np.isfinite(shares).all() or (shares < 0).any() or shares.sum() <= 0:
         raise Refused(
             f'the weights in "{source}" are not shares',
             hint="they are finite, not negative, and not all 0",
         )
-    return np.asarray(found / found.sum())
+    return np.asarray(shares / shares.sum())
 
 
 def _by_stratum(

@@ -1,9 +1,16 @@
-"""What is believed of each cell's values before they are summed: one distribution, moved by cell.
+"""The estimated distribution of each cell's values before they are summed.
 
-A noised histogram of all cells together gives the pooled distribution; what its bins cannot tell
-from noise is drawn on from the last that they can. Bins lie on a geometric grid, so that their
-numbers are a scale of orders of magnitude. A cell's own distribution is the pooled one moved at a
-rate from N(rate, spread²): `estimate.shapes` tells in which way, and how far.
+A noised histogram of all cells together gives the pooled distribution. Beyond the last bin that is
+clear of the noise, shares are extrapolated. Bins lie on a geometric grid, so that their numbers are
+a scale of orders of magnitude. A cell's own distribution is the pooled one moved at a rate from
+N(rate, spread²); `cell_shapes` estimates in which way it moves, and how far.
+
+**Constants.** What they do to errors: `python examples/papers/means/run.py`.
+
+| name | value | chosen by |
+|---|---|---|
+| SLOWEST | 0.67 | the fall of x^-2.3, 2^(-2.3 / 4): heavier tails cannot be told from noise |
+| STEPS_BACK | 5 | five bins are four steps: one doubling of the values |
 """
 
 from __future__ import annotations
@@ -13,51 +20,59 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlpriv.answer import cell_shapes
-from sqlpriv.answer.cell_shapes import Pooled, Shape
+from sqlpriv.answer.cell_shapes import CellShapes, Pooled
 from sqlpriv.answer.means import Array
 from sqlpriv.kernel.terms.algebra import Sum
 from sqlpriv.kernel.terms.release import Release
 
+SLOWEST, STEPS_BACK = 0.67, 5
+"""The slowest fall from bin to bin that is extrapolated, and the bins it is estimated from."""
+
 
 @dataclass(frozen=True, eq=False)
 class Tails:
-    """The belief of the module's text.
+    """The estimated distributions of all cells; see the module's text.
 
     Args:
         pooled: Shares of the bins, of shape (bins,), adding up to 1, or all 0.
         ends: Of the bins, ascending, of shape (bins + 1,). Inside a bin values are uniform.
-        noise: Standard deviation of the noise in a pooled share.
-        shape: Of the cells.
+        noise: Standard deviation of the histogram's noise in a pooled share.
+        shape: How the cells differ from the pooled distribution.
     """
 
     pooled: Array
     ends: Array
     noise: float
-    shape: Shape
+    shape: CellShapes
 
     def shares(self, deviations: float = 0.0) -> Array:
-        """Returns each cell's shares, shape (…, bins), so many spreads off its rate."""
+        """Returns each cell's shares, of shape (…, bins), so many spreads off its rate."""
         return self.shape.family(self.shape.rate + deviations * self.shape.spread)
 
     @property
     def middles(self) -> Array:
-        """Of the bins, of shape (bins,)."""
+        """The middles of the bins, of shape (bins,)."""
         return np.asarray((self.ends[:-1] + self.ends[1:]) / 2)
 
     def share_noise(self) -> Array:
-        """Returns how far the histogram's noise may put them off: each by itself at most.
+        """Returns the standard deviation of each share's error, of shape (…, bins).
 
-        So where hardly anything is drawn on, hardly anything is feared: a few values far beyond
-        all others that are seen, a spike, are clipped off, and are missed, by the half-width, too.
-        One that allowed for it would tell nothing: as many rows at the interval's end as a bin
-        needs to be seen (75 / epsilon of them) weigh many times what the plain mean's noise does.
+        It is what the histogram's noise makes of a share, and never more than the share itself.
+        The variance of what clipping loses grows by its square: the histogram was measured with
+        noise, so the mass that it shows beyond the clipping interval is uncertain.
+
+        The cap has a price: a bin whose share is nearly 0 adds nearly no variance, although rows
+        may lie there that its noise hides. A few values far beyond all others are then clipped
+        off, and the half-width does not tell. A half-width without the cap would tell nothing:
+        the 75 / epsilon rows that a bin needs to stand out of the noise weigh, at the interval's
+        end, many times the plain mean's noise.
         """
         return np.minimum(self.noise / np.maximum(self.pooled, 1e-300), 1.0) * self.shares()
 
 
-def believed(counts: Release, own: Release | None, counted: Release, ends: Array, wide: Array,
+def estimate_tails(counts: Release, own: Release | None, counted: Release, ends: Array, wide: Array,
              visible: float) -> Tails:  # fmt: skip
-    """Returns what a histogram and, of several cells, their own measurements tell.
+    """Returns the cells' distributions, from a histogram and from what was measured of each cell.
 
     Args:
         counts: The histogram, of all cells together.
@@ -66,42 +81,45 @@ def believed(counts: Release, own: Release | None, counted: Release, ends: Array
         counted: Noised counts.
         ends: Of the bins.
         wide: Inner edges of the wide bins, some of the ends.
-        visible: From how many deviations of its noise on a bin counts as seen.
+        visible: Standard deviations of noise above which a bin's count is taken for rows.
     """
-    pooled = seen(counts.values.ravel(), visible * counts.sigma)
+    pooled = pooled_distribution(counts.values.ravel(), visible * counts.sigma)
     noise = counts.sigma / max(float(counts.values.sum()), 1.0)
     if own is None:
-        shape = cell_shapes.unknown(pooled, counted.values.shape)
+        shape = cell_shapes.pooled_shapes(pooled, counted.values.shape)
     elif isinstance(own.query, Sum):
-        shape = cell_shapes.by_place(pooled, own, counted)
+        shape = cell_shapes.shapes_by_place(pooled, own, counted)
     else:
-        shape = cell_shapes.by_histogram(pooled, ends, wide, own, counted)
+        shape = cell_shapes.shapes_by_histogram(pooled, ends, wide, own, counted)
     return Tails(pooled.shares, ends, noise, shape)
 
 
-def seen(counts: Array, visible: float) -> Pooled:
-    """Returns the bins that are seen, and those `extended` from the largest both ways.
+def pooled_distribution(counts: Array, visible: float) -> Pooled:
+    """Returns the shares of the pooled bins; see `extend_tail`, which is applied both ways.
 
     Args:
         counts: Noised, of shape (bins,).
         visible: Below this a count is taken for noise.
     """
-    found = np.maximum(extended(counts, visible), extended(counts[::-1], visible)[::-1])
-    clear = np.flatnonzero(found > visible)
+    shares = np.maximum(extend_tail(counts, visible), extend_tail(counts[::-1], visible)[::-1])
+    clear = np.flatnonzero(shares > visible)
     ends = (int(clear[0]), int(clear[-1])) if clear.size else (0, counts.size - 1)
-    return Pooled(np.asarray(found / max(found.sum(), 1e-300)), *ends)
+    return Pooled(np.asarray(shares / max(shares.sum(), 1e-300)), *ends)
 
 
-def extended(pooled: Array, visible: float) -> Array:
-    """Returns the bins from the largest on, the tail above the last visible one drawn on.
+def extend_tail(pooled: Array, visible: float) -> Array:
+    """Returns the bins from the largest on, the tail beyond the last visible one extrapolated.
 
-    Visible are bins above `visible` without a gap from the largest one on, and wherever they are
-    above twice that: a lone bin of noise would call for an interval as wide as the declared one.
+    A bin is visible if its count is above `visible` and no bin between it and the largest one is
+    below, or if its count is above twice `visible`. A lone bin of noise would otherwise ask for an
+    interval as wide as the declared one.
 
     Bins below the largest are 0 here. On the geometric grid the tail of a power law falls by the
-    same factor from bin to bin. It is taken over the last four steps (one doubling), at most 0.67
-    (tails heavier than x^-2.3 are told too little apart from noise), and what is drawn on stays
-    below what would have been visible.
+    same factor from bin to bin. The factor is that of the last four steps, at most SLOWEST, and
+    extrapolated counts stay below what would have been visible.
+
+    >>> extend_tail(np.array([1.0, 800, 400, 200, 100, 0, 0, 0]), 30.0).round().tolist()
+    [0.0, 800.0, 400.0, 200.0, 100.0, 30.0, 25.0, 12.0]
     """
     number, clear = np.arange(pooled.size), pooled > visible
     top = int(pooled.argmax())
@@ -109,8 +127,8 @@ def extended(pooled: Array, visible: float) -> Array:
     kept = (number >= top) & ((clear & (number < gap)) | (pooled > 2 * visible))
     if kept.sum() < 2:
         return np.where(kept, pooled, 0.0)
-    found = np.flatnonzero(kept)
-    last, back = found[-1], found[max(-5, -found.size)]
-    rate = min(float(pooled[last] / pooled[back]) ** (1 / float(last - back)), 0.67)
-    drawn = np.minimum(pooled[last] * rate ** np.maximum(number - last, 0.0), visible)
-    return np.where(number > last, drawn, np.where(kept, pooled, 0.0))
+    visible_bins = np.flatnonzero(kept)
+    last, back = visible_bins[-1], visible_bins[max(-STEPS_BACK, -visible_bins.size)]
+    rate = min(float(pooled[last] / pooled[back]) ** (1 / float(last - back)), SLOWEST)
+    tail = np.minimum(pooled[last] * rate ** np.maximum(number - last, 0.0), visible)
+    return np.where(number > last, tail, np.where(kept, pooled, 0.0))

@@ -40,18 +40,18 @@ def svg(chart: Any) -> str:
     return str(vl_convert.vegalite_to_svg(chart.to_dict(format="vega-lite")))
 
 
-def strata_names(made: Evaluation) -> list[str]:
+def strata_names(evaluation: Evaluation) -> list[str]:
     """Returns the strata as people read them, with how many rows each has; same order as means."""
-    rows = made.means.rows[:-1, 0]
+    rows = evaluation.means.rows[:-1, 0]
     return [
-        f"{label(made.strata, s)}  (n = {n:,})"
-        for s, n in zip(made.means.strata, rows, strict=True)
+        f"{label(evaluation.strata, s)}  (n = {n:,})"
+        for s, n in zip(evaluation.means.strata, rows, strict=True)
     ]
 
 
-def _order(made: Evaluation) -> list[str]:
-    names = strata_names(made)
-    return [names[i] for i in np.argsort(-made.means.rows[:-1, 0], kind="stable")]
+def _order(evaluation: Evaluation) -> list[str]:
+    names = strata_names(evaluation)
+    return [names[i] for i in np.argsort(-evaluation.means.rows[:-1, 0], kind="stable")]
 
 
 def _frame(rows: Sequence[Sequence[object]], columns: Sequence[str]) -> pd.DataFrame:
@@ -60,9 +60,9 @@ def _frame(rows: Sequence[Sequence[object]], columns: Sequence[str]) -> pd.DataF
     return pd.DataFrame(list(rows), columns=list(columns))
 
 
-def _axis(made: Evaluation) -> Any:
+def _axis(evaluation: Evaluation) -> Any:
     alt = _altair()
-    order = _order(made)
+    order = _order(evaluation)
     # Browsers' fonts are wider than the one that SVG is laid out with: leave room for the longest.
     room = min(LABEL_LIMIT, GLYPH * max(map(len, order), default=0))
     axis = alt.Axis(
@@ -76,8 +76,8 @@ def _axis(made: Evaluation) -> Any:
     return alt.Y("stratum:N", sort=order, axis=axis)
 
 
-def _finished(chart: Any, made: Evaluation) -> Any:
-    height = ROW * max(len(made.means.strata), 2)
+def _style_chart(chart: Any, evaluation: Evaluation) -> Any:
+    height = ROW * max(len(evaluation.means.strata), 2)
     return (
         chart.properties(width=WIDTH, height=height)
         .configure(font="system-ui, sans-serif")
@@ -86,11 +86,11 @@ def _finished(chart: Any, made: Evaluation) -> Any:
     )
 
 
-def mean_errors(made: Evaluation) -> str:
+def mean_errors(evaluation: Evaluation) -> str:
     """A map of strata by columns: how far the synthetic mean is off, in percent."""
-    alt, m = _altair(), made.means
+    alt, m = _altair(), evaluation.means
     errors = relative_errors(m.real[:-1], m.synthetic[:-1])
-    names = strata_names(made)
+    names = strata_names(evaluation)
     cells = [
         (names[i], column, None if np.isnan(e) else min(float(e), 1.0), _percent(e))
         for i in range(len(names))
@@ -101,13 +101,13 @@ def mean_errors(made: Evaluation) -> str:
     scale = alt.Scale(scheme="oranges", domain=[0, 0.25], clamp=True)
     top = alt.Axis(orient="top", title=None, labelAngle=-35 if len(m.columns) > 8 else 0)
     base = alt.Chart(frame).encode(
-        x=alt.X("column:N", sort=list(m.columns), axis=top), y=_axis(made)
+        x=alt.X("column:N", sort=list(m.columns), axis=top), y=_axis(evaluation)
     )
     legend = alt.Legend(title="relative error of the mean", format="%", orient="bottom")
     boxes = base.mark_rect().encode(color=alt.Color("error:Q", scale=scale, legend=legend))
     dark = alt.condition("datum.error > 0.18", alt.value("white"), alt.value("#222"))
     texts = base.mark_text(fontSize=10).encode(text="text:N", color=dark)
-    return svg(_finished(boxes + texts, made))
+    return svg(_style_chart(boxes + texts, evaluation))
 
 
 def _percent(error: float) -> str:
@@ -116,24 +116,26 @@ def _percent(error: float) -> str:
     return f"{error:.1%}" if error < 0.1 else f"{error:.0%}"
 
 
-def marginal_errors(made: Evaluation, e: WorkloadError) -> str:
+def marginal_errors(evaluation: Evaluation, e: WorkloadError) -> str:
     """Bars of the workload error inside each stratum, a line for the population's."""
     alt = _altair()
-    names = dict(zip(made.means.strata, strata_names(made), strict=True))
+    names = dict(zip(evaluation.means.strata, strata_names(evaluation), strict=True))
     bars = _frame([(names[s], v) for s, v in e.strata.items()], ("stratum", "error"))
     title = f"error of {e.ways}-way marginals (0: the same, 2: nothing in common)"
-    shown = alt.Chart(bars).mark_bar(color=SYNTHETIC, height={"band": 0.65})
-    shown = shown.encode(x=alt.X("error:Q", title=title, axis=alt.Axis(tickCount=8)), y=_axis(made))
+    bars_chart = alt.Chart(bars).mark_bar(color=SYNTHETIC, height={"band": 0.65})
+    bars_chart = bars_chart.encode(
+        x=alt.X("error:Q", title=title, axis=alt.Axis(tickCount=8)), y=_axis(evaluation)
+    )
     whole = _frame([(e.population, f"population {e.population:.3g}")], ("error", "text"))
     rule = alt.Chart(whole).mark_rule(color=REAL, strokeDash=[4, 3]).encode(x="error:Q")
     text = alt.Chart(whole).mark_text(color=REAL, align="left", dx=4, dy=-6, baseline="bottom")
     text = text.encode(x="error:Q", y=alt.value(0), text="text:N")
-    return svg(_finished(shown + rule + text, made))
+    return svg(_style_chart(bars_chart + rule + text, evaluation))
 
 
-def means_against_means(made: Evaluation) -> str:
+def means_against_means(evaluation: Evaluation) -> str:
     """Small pictures, one per column: every stratum's true mean against its synthetic one."""
-    alt, m = _altair(), made.means
+    alt, m = _altair(), evaluation.means
     points = [
         (column, float(m.real[i, j]), float(m.synthetic[i, j]), int(m.rows[i, 0]))
         for i in range(len(m.strata))
@@ -169,16 +171,17 @@ def means_against_means(made: Evaluation) -> str:
     )  # fmt: skip
 
 
-def classifier_rates(made: Evaluation) -> str:
+def classifier_rates(evaluation: Evaluation) -> str:
     """Dots per stratum: how a classifier treats it, trained on synthetic or on real rows."""
     alt = _altair()
-    assert made.trained_on_synthetic is not None
-    assert made.trained_on_real is not None
-    names = dict(zip(made.means.strata, strata_names(made), strict=True))
+    assert evaluation.trained_on_synthetic is not None
+    assert evaluation.trained_on_real is not None
+    names = dict(zip(evaluation.means.strata, strata_names(evaluation), strict=True))
     dots = [
-        (names.get(s, label(made.strata, s)), trained, measure, value)
-        for trained, scores in zip(
-            ("real", "synthetic"), (made.trained_on_real, made.trained_on_synthetic), strict=True
+        (names.get(s, label(evaluation.strata, s)), trained, measure, value)
+        for trained, scores in (
+            ("real", evaluation.trained_on_real),
+            ("synthetic", evaluation.trained_on_synthetic),
         )
         for s, r in scores.strata.items()
         for measure, value in (
@@ -191,9 +194,9 @@ def classifier_rates(made: Evaluation) -> str:
         "trained on:N", scale=alt.Scale(domain=["real", "synthetic"], range=[REAL, SYNTHETIC]),
         legend=alt.Legend(title="trained on", orient="bottom"),
     )  # fmt: skip
-    height = ROW * max(len(made.means.strata), 2)
+    height = ROW * max(len(evaluation.means.strata), 2)
     one = alt.Chart(frame).mark_point(filled=True, size=55, opacity=0.85).encode(
-        x=alt.X("share:Q", title=None, axis=alt.Axis(format="%")), y=_axis(made), color=colour
+        x=alt.X("share:Q", title=None, axis=alt.Axis(format="%")), y=_axis(evaluation), color=colour
     ).properties(width=170, height=height)  # fmt: skip
     measures = ["classified positive", "false positives", "false negatives"]
     chart = one.facet(column=alt.Column("measure:N", sort=measures, title=None))

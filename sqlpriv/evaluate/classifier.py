@@ -39,7 +39,7 @@ class Rates:
 
 
 @dataclass(frozen=True)
-class Classified:
+class ClassifierScores:
     """How well a classifier does on the test rows.
 
     Attributes:
@@ -66,7 +66,7 @@ def classify(
     target: str,
     positive: object,
     strata: Sequence[str],
-) -> Classified:
+) -> ClassifierScores:
     """Trains gradient-boosted trees on one table and tests them on another.
 
     Args:
@@ -91,8 +91,8 @@ def classify(
             " positive value"
         )
     model = _model(columns, x, held)
-    said = np.asarray(model.fit(x, y).predict(held), dtype=bool)
-    return _scores(truth, said, labels)
+    predicted = np.asarray(model.fit(x, y).predict(held), dtype=bool)
+    return _scores(truth, predicted, labels)
 
 
 def _rows(
@@ -103,13 +103,15 @@ def _rows(
     strata: Sequence[str],
 ) -> tuple[pd.DataFrame, Flags, list[Stratum]]:
     t = name(target)
-    known = relation.filter(f"{t} IS NOT NULL")
-    features = known.project(", ".join(_feature(known, c) for c in columns)).df()
+    labelled = relation.filter(f"{t} IS NOT NULL")
+    features = labelled.project(", ".join(_feature(labelled, c) for c in columns)).df()
     wanted = _literal(positive)
-    y = np.asarray(known.project(f"CAST({t} AS VARCHAR) = {wanted} AS y").fetchnumpy()["y"], bool)
+    y = np.asarray(
+        labelled.project(f"CAST({t} AS VARCHAR) = {wanted} AS y").fetchnumpy()["y"], bool
+    )
     if not strata:
         return features, y, []
-    labels = known.project(stratum_labels(known, strata)).fetchall()
+    labels = labelled.project(stratum_labels(labelled, strata)).fetchall()
     return features, y, [tuple(label) for label in labels]
 
 
@@ -143,42 +145,47 @@ def _model(columns: Sequence[str], train: pd.DataFrame, test: pd.DataFrame) -> A
     return HistGradientBoostingClassifier(max_iter=60, random_state=0)
 
 
-def _scores(truth: Flags, said: Flags, labels: Sequence[Stratum]) -> Classified:
+def _scores(truth: Flags, predicted: Flags, labels: Sequence[Stratum]) -> ClassifierScores:
     from sklearn.metrics import accuracy_score, f1_score
 
     at: dict[Stratum, list[int]] = {}
     for i, label in enumerate(labels):
         at.setdefault(label, []).append(i)
-    strata = {label: rates(truth[i], said[i]) for label, i in sorted(at.items())}
-    return Classified(
-        accuracy=float(accuracy_score(truth, said)),
-        macro_f1=float(f1_score(truth, said, average="macro", zero_division=0)),
+    strata = {label: rates(truth[i], predicted[i]) for label, i in sorted(at.items())}
+    return ClassifierScores(
+        accuracy=float(accuracy_score(truth, predicted)),
+        macro_f1=float(f1_score(truth, predicted, average="macro", zero_division=0)),
         strata=strata,
         demographic_parity=_ratio([r.selected for r in strata.values()]),
-        fpr_difference=_spread([r.false_positive for r in strata.values()]),
-        fnr_difference=_spread([r.false_negative for r in strata.values()]),
+        fpr_difference=_spread_of([r.false_positive for r in strata.values()]),
+        fnr_difference=_spread_of([r.false_negative for r in strata.values()]),
     )
 
 
-def rates(truth: Flags, said: Flags) -> Rates:
+def rates(truth: Flags, predicted: Flags) -> Rates:
     """Returns the rates of one stratum.
 
     Args:
         truth: (n,) which rows are positive.
-        said: (n,) which rows are classified as positive.
+        predicted: (n,) which rows are classified as positive.
+
+    >>> rates(np.array([True, True, False]), np.array([True, False, False]))
+    Rates(rows=3, selected=0.3333333333333333, false_positive=0.0, false_negative=0.5)
     """
-    return Rates(len(truth), _share(said), _share(said[~truth]), _share(~said[truth]))
+    return Rates(
+        len(truth), _share(predicted), _share(predicted[~truth]), _share(~predicted[truth])
+    )
 
 
 def _share(flags: Flags) -> float | None:
     return float(flags.mean()) if len(flags) else None
 
 
-def _spread(values: Sequence[float | None]) -> float | None:
-    known = [v for v in values if v is not None]
-    return max(known) - min(known) if len(known) > 1 else None
+def _spread_of(values: Sequence[float | None]) -> float | None:
+    defined = [v for v in values if v is not None]
+    return max(defined) - min(defined) if len(defined) > 1 else None
 
 
 def _ratio(values: Sequence[float | None]) -> float | None:
-    known = [v for v in values if v is not None]
-    return min(known) / max(known) if known and max(known) > 0 else None
+    defined = [v for v in values if v is not None]
+    return min(defined) / max(defined) if defined and max(defined) > 0 else None

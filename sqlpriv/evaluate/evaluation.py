@@ -10,8 +10,8 @@ import duckdb
 import pyarrow as pa
 
 from sqlpriv.errors import DataError
-from sqlpriv.evaluate.classifier import Classified, classify
-from sqlpriv.evaluate.levels import NUMERIC, discretised
+from sqlpriv.evaluate.classifier import ClassifierScores, classify
+from sqlpriv.evaluate.levels import NUMERIC, discretise
 from sqlpriv.evaluate.parity import Means, max_disparity, means, parity_error
 from sqlpriv.evaluate.workload_error import Stratum, WorkloadError, error_of_cells, joint_cells
 from sqlpriv.kernel.sql.quoting import name
@@ -53,8 +53,8 @@ class Evaluation:
     workloads: tuple[WorkloadError, ...]
     means: Means
     target: Target | None = None
-    trained_on_synthetic: Classified | None = None
-    trained_on_real: Classified | None = None
+    trained_on_synthetic: ClassifierScores | None = None
+    trained_on_real: ClassifierScores | None = None
 
     @property
     def inside(self) -> WorkloadError | None:
@@ -69,7 +69,7 @@ def evaluate(
     columns: Sequence[Column],
     strata: Sequence[str],
     target: Target | None = None,
-    told: Callable[[str, int, int], None] = lambda _stage, _done, _of: None,
+    report_step: Callable[[str, int, int], None] = lambda _stage, _done, _of: None,
 ) -> Evaluation:
     """Measures a synthetic table against the private one. For an owner's eyes alone.
 
@@ -79,7 +79,7 @@ def evaluate(
         columns: Those that both tables have, with their declared domains, strata among them.
         strata: Names of the columns that make the strata, at least one.
         target: What to classify, if anything.
-        told: Is told of every step: what is done next, steps done, steps in all.
+        report_step: Called before each step with its name, the steps done, and the steps in all.
 
     Raises:
         DataError: There is nothing to compare, or the target cannot be classified.
@@ -90,26 +90,26 @@ def evaluate(
     names = ", ".join(name(c.name) for c in columns)
     real, synthetic = real.project(names), synthetic.project(names)
     numeric = [c.name for c in others if c.type in NUMERIC]
-    levels = discretised(real, columns), discretised(synthetic, columns)
+    levels = discretise(real, columns), discretise(synthetic, columns)
     cells = joint_cells(*levels, [c.name for c in columns])
-    known = [c.name for c in others]
+    other_names = [c.name for c in others]
     counted = [ways for ways in WAYS if ways <= len(columns)]
     steps = len(counted) + 1 + 2 * (target is not None)
     workloads = []
     for at, ways in enumerate(counted):
-        told(f"{ways}-way marginals", at, steps)
-        workloads.append(error_of_cells(cells, known, strata, ways))
-    told("means by stratum", len(counted), steps)
+        report_step(f"{ways}-way marginals", at, steps)
+        workloads.append(error_of_cells(cells, other_names, strata, ways))
+    report_step("means by stratum", len(counted), steps)
     compared = means(real, synthetic, numeric, strata)
-    made = Evaluation(tuple(strata), tuple(workloads), compared, target)
+    evaluation = Evaluation(tuple(strata), tuple(workloads), compared, target)
     if target is None:
-        return made
+        return evaluation
     learn, test = _held_out(real, target, names)
-    scores: list[Classified] = []
-    for said, table in (("synthetic", synthetic), ("real", learn)):
-        told(f"a classifier trained on {said} rows", len(counted) + 1 + len(scores), steps)
+    scores: list[ClassifierScores] = []
+    for source, table in (("synthetic", synthetic), ("real", learn)):
+        report_step(f"a classifier trained on {source} rows", len(counted) + 1 + len(scores), steps)
         scores.append(classify(table, test, target.column, target.positive, strata))
-    return replace(made, trained_on_synthetic=scores[0], trained_on_real=scores[1])
+    return replace(evaluation, trained_on_synthetic=scores[0], trained_on_real=scores[1])
 
 
 def _held_out(
@@ -123,82 +123,90 @@ def _held_out(
     return learn, test
 
 
-def rows(made: Evaluation) -> pa.Table:
+def rows(evaluation: Evaluation) -> pa.Table:
     """Returns an evaluation as a table: one row per measure, of the population and per stratum."""
-    found: list[tuple[str, str, str | None, float | None, str]] = []
-    for e in made.workloads:
-        said = f"{e.ways}-way marginals"
-        found.append(("workload error", said, None, e.population, f"mean of {e.marginals}"))
-        found += [
-            ("workload error", said, label(made.strata, s), v,
+    measures: list[tuple[str, str, str | None, float | None, str]] = []
+    for e in evaluation.workloads:
+        title = f"{e.ways}-way marginals"
+        measures.append(("workload error", title, None, e.population, f"mean of {e.marginals}"))
+        measures += [
+            ("workload error", title, label(evaluation.strata, s), v,
              "" if v is not None else "no real row: nothing to compare with")
             for s, v in e.strata.items()
         ]  # fmt: skip
         if e.strata:
-            found.append(("parity error of the marginals", said, None, _parity(e), ""))
-    found += _mean_rows(made)
+            measures.append(("parity error of the marginals", title, None, _parity(e), ""))
+    measures += _mean_rows(evaluation)
     for trained, scores in (
-        ("synthetic", made.trained_on_synthetic),
-        ("real", made.trained_on_real),
+        ("synthetic", evaluation.trained_on_synthetic),
+        ("real", evaluation.trained_on_real),
     ):
-        if scores is not None and made.target is not None:
-            found += _classifier_rows(made, made.target, trained, scores)
-    cells = [[None if isinstance(v, float) and math.isnan(v) else v for v in row] for row in found]
+        if scores is not None and evaluation.target is not None:
+            measures += _classifier_rows(evaluation, evaluation.target, trained, scores)
+    cells = [
+        [None if isinstance(v, float) and math.isnan(v) else v for v in row] for row in measures
+    ]
     return pa.table(list(map(list, zip(*cells, strict=True))), schema=SCHEMA)
 
 
 def _parity(e: WorkloadError) -> float:
     """Definition 10 with the workload error as its statistic, as in the paper's Figure 9."""
-    known = [v for v in e.strata.values() if v is not None]
-    return sum(known) + e.population / len(known) if known else math.nan
+    errors = [v for v in e.strata.values() if v is not None]
+    return sum(errors) + e.population / len(errors) if errors else math.nan
 
 
 def label(strata: Sequence[str], values: Stratum) -> str:
-    """Returns a stratum as people write it: `SEX = 1, RAC1P = 2`."""
+    """Returns a stratum as people write it.
+
+    >>> label(("SEX", "RAC1P"), ("1", "2"))
+    'SEX = 1, RAC1P = 2'
+    """
     return ", ".join(f"{c} = {v}" for c, v in zip(strata, values, strict=True))
 
 
-def _mean_rows(made: Evaluation) -> list[tuple[str, str, str | None, float | None, str]]:
-    m = made.means
-    found: list[tuple[str, str, str | None, float | None, str]] = []
+def _mean_rows(evaluation: Evaluation) -> list[tuple[str, str, str | None, float | None, str]]:
+    m = evaluation.means
+    measures: list[tuple[str, str, str | None, float | None, str]] = []
     for j, column in enumerate(m.columns):
         parity = parity_error(m.real[:, j], m.synthetic[:, j])
         left_out = f"{len(parity.undefined)} of {len(m.strata) + 1} without a truth to divide by"
         note = left_out if parity.undefined else ""
-        found.append(("parity error of the means", column, None, parity.error, note))
+        measures.append(("parity error of the means", column, None, parity.error, note))
         spread = max_disparity(m.real[:, j], m.synthetic[:, j])
-        found.append(("max disparity of the means", column, None, spread, ""))
+        measures.append(("max disparity of the means", column, None, spread, ""))
     for at, stratum in enumerate((*m.strata, None)):
-        said = None if stratum is None else label(made.strata, stratum)
+        title = None if stratum is None else label(evaluation.strata, stratum)
         share = m.rows[at, 1] / m.rows[-1, 1] if m.rows[-1, 1] else math.nan
-        found.append(("share of the rows, synthetic", "", said, float(share), ""))
-        found.append(
-            ("share of the rows, real", "", said, float(m.rows[at, 0] / m.rows[-1, 0]), "")
+        measures.append(("share of the rows, synthetic", "", title, float(share), ""))
+        measures.append(
+            ("share of the rows, real", "", title, float(m.rows[at, 0] / m.rows[-1, 0]), "")
         )
         for j, column in enumerate(m.columns):
-            found.append(("mean, real", column, said, float(m.real[at, j]), ""))
-            found.append(("mean, synthetic", column, said, float(m.synthetic[at, j]), ""))
-    return found
+            measures.append(("mean, real", column, title, float(m.real[at, j]), ""))
+            measures.append(("mean, synthetic", column, title, float(m.synthetic[at, j]), ""))
+    return measures
 
 
 def _classifier_rows(
-    made: Evaluation, target: Target, trained: str, scores: Classified
+    evaluation: Evaluation, target: Target, trained: str, scores: ClassifierScores
 ) -> list[tuple[str, str, str | None, float | None, str]]:
     about = f"{target.column} = {target.positive}, trained on {trained} rows"
-    seen = "" if target.held_out is not None else "tested on rows that the synthesizer was given"
+    tested_on = (
+        "" if target.held_out is not None else "tested on rows that the synthesizer was given"
+    )
     whole = (
         ("accuracy", scores.accuracy), ("macro F1", scores.macro_f1),
         ("demographic parity", scores.demographic_parity),
         ("max FPR difference", scores.fpr_difference),
         ("max FNR difference", scores.fnr_difference),
     )  # fmt: skip
-    found: list[tuple[str, str, str | None, float | None, str]] = [
-        (measure, about, None, value, seen) for measure, value in whole
+    measures: list[tuple[str, str, str | None, float | None, str]] = [
+        (measure, about, None, value, tested_on) for measure, value in whole
     ]
     for stratum, r in scores.strata.items():
-        said = label(made.strata, stratum)
+        title = label(evaluation.strata, stratum)
         for measure, value in (
             ("selected", r.selected), ("FPR", r.false_positive), ("FNR", r.false_negative)
         ):  # fmt: skip
-            found.append((measure, about, said, value, seen))
-    return found
+            measures.append((measure, about, title, value, tested_on))
+    return measures

@@ -25,12 +25,12 @@ def stratum_labels(relation: duckdb.DuckDBPyRelation, strata: Sequence[str]) -> 
 
 def ask(relation: duckdb.DuckDBPyRelation, view: str, text: str) -> list[tuple[Any, ...]]:
     """Returns the rows of a query over the relation, which the query calls `view`."""
-    found = relation.query(view, text)
-    assert found is not None  # a SELECT has rows
-    return found.fetchall()
+    result = relation.query(view, text)
+    assert result is not None  # a SELECT has rows
+    return result.fetchall()
 
 
-def discretised(
+def discretise(
     relation: duckdb.DuckDBPyRelation, columns: Sequence[Column]
 ) -> duckdb.DuckDBPyRelation:
     """Returns the columns, those over wide or continuous intervals as the number of their bin.

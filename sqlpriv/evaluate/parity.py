@@ -69,12 +69,12 @@ def means(
     """
     if not strata:
         raise DataError("means are compared by stratum: name at least one column of strata")
-    found = [_table(relation, columns, strata) for relation in (real, synthetic)]
-    labels = tuple(sorted(set().union(*found) - {()}))
+    tables = [_table(relation, columns, strata) for relation in (real, synthetic)]
+    labels = tuple(sorted(set().union(*tables) - {()}))
     width = len(columns) + 1
     both = np.full((2, len(labels) + 1, width), np.nan)
     both[:, :, 0] = 0
-    for side, rows in enumerate(found):
+    for side, rows in enumerate(tables):
         for at, label in enumerate((*labels, ())):
             both[side, at] = rows.get(label, both[side, at])
     sizes = both[:, :, 0].T.astype(np.int64)
@@ -106,11 +106,14 @@ def relative_errors(truth: Floats, estimate: Floats) -> Floats:
 
     NaN where the truth is zero or missing; 1 where only the estimate is missing: an answer that is
     not there is as far off as an answer of nothing.
+
+    >>> relative_errors(np.array([4.0, 0.0, 5.0]), np.array([5.0, 1.0, np.nan])).tolist()
+    [0.25, nan, 1.0]
     """
     error = np.full(truth.shape, np.nan)
-    known = ~np.isnan(truth) & (truth != 0)
-    error[known] = 1.0
-    both = known & ~np.isnan(estimate)
+    has_truth = ~np.isnan(truth) & (truth != 0)
+    error[has_truth] = 1.0
+    both = has_truth & ~np.isnan(estimate)
     error[both] = np.abs((truth[both] - estimate[both]) / truth[both])
     return error
 
@@ -127,6 +130,9 @@ def parity_error(truth: Floats, estimate: Floats, omega: float | None = None) ->
 
     Raises:
         DataError: The arrays are not of one length, or hold no stratum.
+
+    >>> parity_error(np.array([10.0, 20.0, 15.0]), np.array([11.0, 18.0, 15.0])).error
+    0.2
     """
     if truth.shape != estimate.shape or truth.ndim != 1 or len(truth) < 2:
         raise DataError("parity error takes k strata and then the population, twice")
@@ -148,5 +154,5 @@ def max_disparity(truth: Floats, estimate: Floats) -> float:
         estimate: (k + 1,), in the same order.
     """
     errors = relative_errors(truth[:-1], estimate[:-1])
-    known = errors[~np.isnan(errors)]
-    return float(known.max() - known.min()) if len(known) > 1 else float("nan")
+    defined = errors[~np.isnan(errors)]
+    return float(defined.max() - defined.min()) if len(defined) > 1 else float("nan")

@@ -33,11 +33,11 @@ td.number { text-align: right; } summary { cursor: pointer; margin: 2rem 0 .6rem
 """
 
 
-def html(made: Evaluation, synthetic: str, real: str) -> str:
+def html(evaluation: Evaluation, synthetic: str, real: str) -> str:
     """Returns the page: one file, charts as inline SVG, no script, no link to anywhere.
 
     Args:
-        made: What was measured.
+        evaluation: What was measured.
         synthetic: Name of the synthetic table.
         real: Name of the private one.
 
@@ -45,65 +45,68 @@ def html(made: Evaluation, synthetic: str, real: str) -> str:
         InterfaceError: altair is not installed.
     """
     when = dt.datetime.now(dt.UTC).strftime("%Y-%m-%d %H:%M UTC")
-    strata = ", ".join(made.strata)
+    strata = ", ".join(evaluation.strata)
     title = f"{synthetic} against {real}"
-    body = "".join(_sections(made))
+    body = "".join(_sections(evaluation))
+    real_rows, synthetic_rows = evaluation.means.rows[-1]
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
         f"<style>{STYLE}</style></head><body>"
         f'<div class="banner" role="alert">{BANNER}</div><main><h1>{escape(title)}</h1>'
-        f'<p class="muted">By {escape(strata)}: {len(made.means.strata)} strata, '
-        f"{made.means.rows[-1, 0]:,} real and {made.means.rows[-1, 1]:,} synthetic rows."
+        f'<p class="muted">By {escape(strata)}: {len(evaluation.means.strata)} strata, '
+        f"{real_rows:,} real and {synthetic_rows:,} synthetic rows."
         f" {when}.</p>"
         f"{body}</main></body></html>"
     )
 
 
-def _sections(made: Evaluation) -> Iterable[str]:
-    yield _tiles(made)
-    if made.inside is not None:
-        ways = made.inside.ways
+def _sections(evaluation: Evaluation) -> Iterable[str]:
+    yield _tiles(evaluation)
+    if evaluation.inside is not None:
+        ways = evaluation.inside.ways
         yield _figure(
             "Who is described well",
             f"How far the {ways}-way marginals inside each stratum are from the true ones, the"
             " largest stratum first. The dashed line is the whole population's.",
-            charts.marginal_errors(made, made.inside),
+            charts.marginal_errors(evaluation, evaluation.inside),
         )
-    if made.means.columns:
+    if evaluation.means.columns:
         yield _figure(
             "Whose averages are off",
             "Relative error of each column's mean in each stratum; a dash where the true mean is"
             " zero or there is none.",
-            charts.mean_errors(made),
+            charts.mean_errors(evaluation),
         )
         yield _figure(
             "Averages, true and synthetic",
             "One dot per stratum, as large as the stratum; on the line, both agree.",
-            charts.means_against_means(made),
+            charts.means_against_means(evaluation),
         )
-    if made.trained_on_synthetic is not None and made.target is not None:
+    if evaluation.trained_on_synthetic is not None and evaluation.target is not None:
         tested = (
-            "real rows that no synthesizer saw" if made.target.held_out is not None
+            "real rows that no synthesizer saw" if evaluation.target.held_out is not None
             else "real rows that the synthesizer was given, too: expect worse on new ones"
         )  # fmt: skip
         yield _figure(
-            f"A classifier of {made.target.column} = {made.target.positive}",
+            f"A classifier of {evaluation.target.column} = {evaluation.target.positive}",
             f"Gradient-boosted trees, tested on {tested}.",
-            charts.classifier_rates(made),
+            charts.classifier_rates(evaluation),
         )
-    yield _table(made)
+    yield _table(evaluation)
 
 
-def _tiles(made: Evaluation) -> str:
-    tiles = [(f"{e.ways}-way marginal error", f"{e.population:.3g}") for e in made.workloads]
-    m = made.means
+def _tiles(evaluation: Evaluation) -> str:
+    tiles = [(f"{e.ways}-way marginal error", f"{e.population:.3g}") for e in evaluation.workloads]
+    m = evaluation.means
     if m.columns:
         pairs = [(m.real[:, j], m.synthetic[:, j]) for j in range(len(m.columns))]
         parity = sum(parity_error(*pair).error for pair in pairs) / len(pairs)
         tiles.append(("parity error, mean of the columns", f"{parity:.3g}"))
         spread = [d for d in (max_disparity(*pair) for pair in pairs) if not math.isnan(d)]
         tiles += [("max disparity of means", f"{max(spread):.1%}")] if spread else []
-    if (s := made.trained_on_synthetic) is not None and (r := made.trained_on_real) is not None:
+    if (s := evaluation.trained_on_synthetic) is not None and (
+        r := evaluation.trained_on_real
+    ) is not None:
         tiles.append(("accuracy (trained on real)", f"{s.accuracy:.1%} ({r.accuracy:.1%})"))
         tiles.append(("macro F1 (trained on real)", f"{s.macro_f1:.3f} ({r.macro_f1:.3f})"))
         if s.demographic_parity is not None:
@@ -112,13 +115,13 @@ def _tiles(made: Evaluation) -> str:
     return f'<ul class="tiles">{cells}</ul>'
 
 
-def _figure(title: str, said: str, picture: str) -> str:
-    head = f"<h2>{escape(title)}</h2><p>{escape(said)}</p>"
+def _figure(title: str, caption: str, picture: str) -> str:
+    head = f"<h2>{escape(title)}</h2><p>{escape(caption)}</p>"
     return f"<section>{head}<figure>{picture}</figure></section>"
 
 
-def _table(made: Evaluation) -> str:
-    table = rows(made)
+def _table(evaluation: Evaluation) -> str:
+    table = rows(evaluation)
     lines = []
     for row in table.to_pylist():
         value = "" if row["value"] is None else f"{row['value']:.6g}"

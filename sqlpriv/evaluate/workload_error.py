@@ -112,7 +112,7 @@ def _errors(
     cells: duckdb.DuckDBPyRelation, workload: Sequence[tuple[str, ...]], strata: Sequence[str]
 ) -> dict[Stratum, float]:
     """Returns the mean L1 distance of the workload's marginals, by stratum."""
-    found: dict[Stratum, list[float]] = {}
+    distances_by_stratum: dict[Stratum, list[float]] = {}
     keys = "".join(f"{name(c)}, " for c in strata)
     by = f" GROUP BY {keys.removesuffix(', ')}" if strata else ""
     joined = f"JOIN totals USING ({keys.removesuffix(', ')})" if strata else "CROSS JOIN totals"
@@ -131,5 +131,8 @@ def _errors(
             SELECT {keys}sum(abs(r / of_r - m / of_m))
             FROM counted {joined} GROUP BY {keys}clique"""
         for *stratum, distance in ask(cells, "cells", text):
-            found.setdefault(tuple(stratum), []).append(float(distance))
-    return {stratum: sum(distances) / len(distances) for stratum, distances in found.items()}
+            distances_by_stratum.setdefault(tuple(stratum), []).append(float(distance))
+    return {
+        stratum: sum(distances) / len(distances)
+        for stratum, distances in distances_by_stratum.items()
+    }

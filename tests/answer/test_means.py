@@ -47,7 +47,7 @@ def _cells(plan: Plan, releases: dict) -> means.Estimate:
 
 def _whole(plan: Plan, releases: dict, weights: np.ndarray | None) -> means.Estimate:
     recipe = plan.output.recipes[0]
-    return means.combined(recipe, means.moments(recipe, releases), weights)
+    return means.combine_strata(recipe, means.moments(recipe, releases), weights)
 
 
 def _true(kind: str, weights: np.ndarray) -> tuple[np.ndarray, float]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from sqlpriv.answer.means import Estimate
-from sqlpriv.answer.reconcile import reconciled, rounded
+from sqlpriv.answer.reconcile import reconcile, round_counts
 
 K = 5
 positive = st.floats(0.01, 100.0)
@@ -23,7 +23,7 @@ def _levels(
     m: np.ndarray, v: np.ndarray, share: np.ndarray, own: float, own_deviation: float
 ) -> tuple[Estimate, Estimate]:
     whole = _estimate(share @ m, np.sqrt(share**2 @ v))
-    return reconciled(_estimate(m, np.sqrt(v)), whole, _estimate(own, own_deviation), share)
+    return reconcile(_estimate(m, np.sqrt(v)), whole, _estimate(own, own_deviation), share)
 
 
 @given(arrays(float, K, elements=positive), arrays(float, K, elements=positive),
@@ -78,16 +78,16 @@ def test_the_measured_error_is_below_both() -> None:
 
 def test_where_one_is_missing_the_other_stands() -> None:
     share, strata = np.array([0.0, 0.0]), _estimate([np.nan, np.nan], [np.nan, np.nan])
-    _, whole = reconciled(strata, _estimate(np.nan, np.nan), _estimate(3.0, 0.5), share)
+    _, whole = reconcile(strata, _estimate(np.nan, np.nan), _estimate(3.0, 0.5), share)
     assert (float(whole.values), float(whole.deviations)) == (3.0, 0.5)
     known = _estimate([1.0, 2.0], [0.1, 0.1])
-    kept, whole = reconciled(known, _estimate(1.5, 0.1), _estimate(np.nan, np.nan), share + 0.5)
+    kept, whole = reconcile(known, _estimate(1.5, 0.1), _estimate(np.nan, np.nan), share + 0.5)
     assert (float(whole.values), float(whole.deviations)) == (1.5, pytest.approx(0.1))
     np.testing.assert_array_equal(kept.values, known.values)
 
 
 @given(arrays(float, (K, 2), elements=st.floats(-1e6, 1e6)))
 def test_rounded_counts_still_add_up(counts: np.ndarray) -> None:
-    strata, total = rounded(counts, counts.sum(axis=0))
+    strata, total = round_counts(counts, counts.sum(axis=0))
     np.testing.assert_array_equal(strata.sum(axis=0), total)
     assert np.abs(strata - counts).max() <= 1 + 1e-6

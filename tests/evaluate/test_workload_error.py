@@ -12,7 +12,7 @@ import pytest
 
 from sqlpriv.errors import DataError
 from sqlpriv.evaluate import workload_error as module
-from sqlpriv.evaluate.levels import BINS, discretised
+from sqlpriv.evaluate.levels import BINS, discretise
 from sqlpriv.evaluate.workload_error import workload_error
 from sqlpriv.kernel.terms.contract import Column, Interval, Type
 
@@ -102,7 +102,7 @@ def test_wide_intervals_become_bins_of_equal_width_on_the_declared_ends() -> Non
         Column("n", Type.INTEGER, "INTEGER", Interval(0, 10)),
         Column("d", Type.DATE, "DATE", days),
     ]
-    found = discretised(rows, columns).fetchall()
+    found = discretise(rows, columns).fetchall()
     assert [row[0] for row in found] == [0, BINS - 1, 0, None]
     assert [row[1] for row in found] == [5, 9, 5, 5]
     assert [row[2] for row in found] == [0, None, BINS - 1, 15]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from support.exact_people import BUDGET, PURE, engine, exact, noised, planned, rows
 
-from sqlpriv.answer.marginal_agreement import combined
+from sqlpriv.answer.marginal_agreement import combine_tables
 from sqlpriv.answer.rows import answer
 from sqlpriv.errors import Refused
 from sqlpriv.plan.pricing.statement import price_of
@@ -122,7 +122,7 @@ def test_tables_are_combined_by_least_squares() -> None:
     }
     finest, lines, weights = least_squares(tables, sizes)
     covariance = np.linalg.inv((lines * weights[:, None]).T @ (lines * weights[:, None]))
-    for keys, (values, variance) in combined(tables, sizes).items():
+    for keys, (values, variance) in combine_tables(tables, sizes).items():
         over = tuple(i for i in range(3) if i not in keys)
         assert values[0] == pytest.approx(finest.sum(axis=over))
         first = np.zeros(sizes)

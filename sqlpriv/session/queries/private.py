@@ -52,7 +52,7 @@ def asked(
     some = [m for m in planned.measurements if math.prod(a.shape(m.query))]
     made = {release.query: release for release in measure(some)}
     releases = tuple(made.get(m.query) or _nothing(m) for m in planned.measurements)
-    return releases, adaptive_means.asked(planned.rounds, releases, measure)
+    return releases, adaptive_means.ask_rounds(planned.rounds, releases, measure)
 
 
 def _nothing(m: Measurement) -> Release:
@@ -83,7 +83,7 @@ def due(kernel: Kernel, planned: Plan, contract: TableContract) -> Price:
     sealed = [_sealed(kernel, m, contract) for m in planned.measurements]
     fresh = [m for m, old in zip(planned.measurements, sealed, strict=True) if old is None]
     nano = joint_price(fresh, contract, {})[0].nano if fresh else 0
-    nano += adaptive_means.outstanding(
+    nano += adaptive_means.outstanding_price(
         planned.rounds, sealed, lambda m: _sealed(kernel, m, contract)
     )
     return type(planned.price)(nano)

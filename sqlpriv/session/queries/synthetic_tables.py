@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sqlpriv.answer.stratum_weights import aligned
+from sqlpriv.answer.stratum_weights import align_weights
 from sqlpriv.dialect import commands as cmd
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.terms.budget import Budget, Price
@@ -60,7 +60,7 @@ def shares(job: Job, table: pa.Table | None, name: str) -> NDArray[np.float64] |
         return None
     columns = [x.column.name for x in job.domain.strata]
     labels = list(itertools.product(*(x.key.values for x in job.domain.strata)))
-    return aligned(table, name, columns, labels)
+    return align_weights(table, name, columns, labels)
 
 
 def explained(

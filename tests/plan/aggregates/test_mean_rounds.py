@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.exact_people import BUDGET, PURE, engine, exact, planned
 
 from sqlpriv.answer import cell_shapes, clipped_mean, means, tail_model
-from sqlpriv.answer.adaptive_means import Measure, asked
+from sqlpriv.answer.adaptive_means import Measure, ask_rounds
 from sqlpriv.errors import DataError
 from sqlpriv.kernel.terms.algebra import Bin, Col, Count, Key, Sum
 from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho
@@ -149,7 +149,7 @@ def _run(using: str, values: list[np.ndarray], options: str, runs: int) -> np.nd
         n = np.array([len(x) for x in values]) + rng.normal(0, SIGMA_N, 2)
         counted = Release(0, count.query, n, SIGMA_N, count.price)
         measure = _measure(values, count.price, rng)
-        (moments,) = asked(plan.rounds, [counted], measure).values()
+        (moments,) = ask_rounds(plan.rounds, [counted], measure).values()
         estimate = means.cells(plan.output.recipes[0], moments)
         found.append([estimate.values, estimate.half_widths])
     return np.array(found).transpose(1, 0, 2)
@@ -206,12 +206,12 @@ def test_a_long_tail_is_clipped_and_added_back() -> None:
 
 def test_a_cell_is_the_pooled_distribution_moved_to_its_place() -> None:
     """Its mean bin is met wherever the bins allow; at its own place it is the pooled one."""
-    pooled = tail_model.seen(np.array([1, 5, 20, 60, 90, 50, 18, 6, 2, 1.0]), 0.5)
+    pooled = tail_model.pooled_distribution(np.array([1, 5, 20, 60, 90, 50, 18, 6, 2, 1.0]), 0.5)
     numbers, above = np.arange(10), np.array([[-2.5, 0.0], [1.0, 3.0]])
-    table = cell_shapes.tilted(pooled, cell_shapes.rates(pooled, above))
+    table = cell_shapes.tilt(pooled, cell_shapes.tilt_rates(pooled, above))
     np.testing.assert_allclose(table @ numbers - pooled.shares @ numbers, above, atol=1e-6)
     np.testing.assert_allclose(table[0, 1], pooled.shares, atol=1e-9)
-    far = cell_shapes.tilted(pooled, cell_shapes.rates(pooled, np.array([99.0])))
+    far = cell_shapes.tilt(pooled, cell_shapes.tilt_rates(pooled, np.array([99.0])))
     assert far[0, -1] > 0.8
 
 
@@ -221,11 +221,11 @@ def test_a_tail_that_is_drawn_on_is_not_tilted() -> None:
     interval's end, 40 bins on.
     """
     counts = np.concatenate([[1000, 900, 700, 400, 200.0], np.zeros(40)])
-    drawn = tail_model.seen(counts, 20.0)
+    drawn = tail_model.pooled_distribution(counts, 20.0)
     assert (drawn.first, drawn.last) == (0, 4)
-    rich = cell_shapes.tilted(drawn, np.array([0.6]))[0]
+    rich = cell_shapes.tilt(drawn, np.array([0.6]))[0]
     np.testing.assert_allclose(rich[5:] / rich[4:-1], drawn.shares[5:] / drawn.shares[4:-1])
-    risen = cell_shapes.tilted(drawn._replace(last=44), np.array([0.6]))[0]
+    risen = cell_shapes.tilt(drawn._replace(last=44), np.array([0.6]))[0]
     assert risen[44] == risen.max()
     assert rich[44] < 1e-6
 
@@ -236,12 +236,16 @@ def test_a_cell_is_clipped_less_where_the_histogram_cannot_tell_what_that_loses(
     for noise in (0.0, 0.02):
         for rows in (100, 300, 10**6):
             cell, n = _tails(0.0, 0.0, noise), np.array([float(rows)])
-            centre, found[noise, rows] = clipped_mean.clipping(cell, n, 10.0, 5.0, 1.0, 1024.0)
+            centre, found[noise, rows] = clipped_mean.choose_clipping(
+                cell, n, 10.0, 5.0, 1.0, 1024.0
+            )
     assert found[0.02, 300] > 1.3 * found[0.0, 300]
     assert found[0.02, 100] < found[0.02, 300] < found[0.02, 10**6]
     assert centre + found[0.02, 10**6] >= 1024
     assert centre - found[0.02, 10**6] <= 1
-    beyond = clipped_mean.learned(cell, centre, found[0.02, 10**6], n, np.zeros(1), np.ones(1))
+    beyond = clipped_mean.estimate_excess(
+        cell, centre, found[0.02, 10**6], n, np.zeros(1), np.ones(1)
+    )
     assert beyond.value == beyond.shared == 0
 
 
@@ -276,7 +280,7 @@ def test_what_lies_far_out_is_doubted_more() -> None:
 def _tails(rate: float, spread: float, noise: float = 0.0) -> tail_model.Tails:
     """Ten geometric bins of falling shares, tilted."""
     pooled = 0.6 ** np.arange(10) / (0.6 ** np.arange(10)).sum()
-    shape = cell_shapes.unknown(cell_shapes.Pooled(pooled, 0, 9), (1,))._replace(
+    shape = cell_shapes.pooled_shapes(cell_shapes.Pooled(pooled, 0, 9), (1,))._replace(
         rate=np.array([rate]), spread=np.array([spread])
     )
     return tail_model.Tails(pooled, 2.0 ** np.arange(11), noise, shape)
@@ -292,10 +296,10 @@ def test_the_clipped_sum_tells_more_of_what_lies_beyond(true: float) -> None:
     above, below = clipped_mean.sides(own.ends, centre, half)
     beyond = (own.shares() * (above.excess - below.excess)).sum(axis=-1)
     inside = own.shares() @ own.middles - centre - beyond
-    before = clipped_mean.learned(belief, centre, half, n, inside, np.array([1e9])).value
-    after = clipped_mean.learned(belief, centre, half, n, inside, np.array([1e-3])).value
+    before = clipped_mean.estimate_excess(belief, centre, half, n, inside, np.array([1e9])).value
+    after = clipped_mean.estimate_excess(belief, centre, half, n, inside, np.array([1e-3])).value
     assert abs(after - beyond) < 0.5 * abs(before - beyond)
-    sure = clipped_mean.learned(_tails(0.0, 0.0), centre, half, n, inside, np.array([1e-3]))
+    sure = clipped_mean.estimate_excess(_tails(0.0, 0.0), centre, half, n, inside, np.array([1e-3]))
     assert sure.value == pytest.approx(
         _tails(0.0, 0.0).shares()[0] @ (above.excess - below.excess)[0]
     )
@@ -306,7 +310,7 @@ def test_what_clipping_loses_does_not_average_out_over_cells() -> None:
     recipe = _plan("quantile").rounds[0].recipe
     n, zero = np.full(4, 50.0), np.zeros(4)
     moments = means.Moments(n, zero, zero, 0.0, 0.0, 0.0, 2.0, drift=np.full(4, 9.0))
-    assert means.combined(recipe, moments, None).deviations == pytest.approx(3.0)
+    assert means.combine_strata(recipe, moments, None).deviations == pytest.approx(3.0)
 
 
 @pytest.mark.parametrize("scaled", [True, False])
@@ -321,8 +325,8 @@ def test_cells_are_told_apart_by_their_own_histograms(scaled: bool) -> None:
     pooled /= pooled.sum()
     whole = cell_shapes.Pooled(pooled, 0, number[-1])
     by = np.linspace(-20, 20, 6)
-    moved = cell_shapes.between(cell_shapes.scaled(pooled, ends), by)
-    truth = moved if scaled else cell_shapes.tilted(whole, by / 80)
+    moved = cell_shapes.interpolate(cell_shapes.scaled_tables(pooled, ends), by)
+    truth = moved if scaled else cell_shapes.tilt(whole, by / 80)
     wide = np.array(bin_edges(0.0, 2.0**20, WIDE))
     member = np.eye(wide.size + 1)[np.searchsorted(wide, ends[:-1], side="right")]
     recipe = _plan("quantile").rounds[0].recipe
@@ -331,10 +335,10 @@ def test_cells_are_told_apart_by_their_own_histograms(scaled: bool) -> None:
     noise = np.random.default_rng(1).normal(0, 20.0, (6, wide.size + 1))
     counted = Release(0, count, np.full(6, 20_000.0), 20.0, BUDGET.total)
     own = Release(0, count, 20_000 * truth @ member + noise, 20.0, BUDGET.total)
-    found = cell_shapes.by_histogram(whole, ends, wide, own, counted)
+    found = cell_shapes.shapes_by_histogram(whole, ends, wide, own, counted)
     middles = (ends[:-1] + ends[1:]) / 2
     np.testing.assert_allclose(found.family(found.rate) @ middles / (truth @ middles), 1, atol=0.1)
-    alike = cell_shapes.unknown(whole, (6,))
+    alike = cell_shapes.pooled_shapes(whole, (6,))
     apart = alike.family(alike.rate) @ middles / (truth @ middles)
     assert max(apart.max(), 1 / apart.min()) > 4
 
@@ -342,12 +346,12 @@ def test_cells_are_told_apart_by_their_own_histograms(scaled: bool) -> None:
 def test_scaling_moves_bins_outwards_and_leaves_what_is_nearest_to_zero() -> None:
     """Twelve bins around 0; beyond the last bin nothing goes, and nothing is lost."""
     ends = np.array([-32.0, -16, -8, 0, 8, 16, 32, 64])
-    table = cell_shapes.scaled(np.array([1.0, 2, 3, 4, 5, 6, 7]), ends)
+    table = cell_shapes.scaled_tables(np.array([1.0, 2, 3, 4, 5, 6, 7]), ends)
     np.testing.assert_array_equal(table[cell_shapes.STEPS == 0][0], [1, 2, 3, 4, 5, 6, 7])
     np.testing.assert_array_equal(table[cell_shapes.STEPS == 1][0], [3, 0, 3, 4, 0, 5, 13])
     np.testing.assert_array_equal(table[cell_shapes.STEPS == -1][0], [0, 1, 5, 9, 6, 7, 0])
     np.testing.assert_array_equal(table[cell_shapes.STEPS == 48][0], [3, 0, 3, 4, 0, 0, 18])
-    half = cell_shapes.between(table, np.array([0.5]))[0]
+    half = cell_shapes.interpolate(table, np.array([0.5]))[0]
     np.testing.assert_allclose(
         half, (table[cell_shapes.STEPS == 0] + table[cell_shapes.STEPS == 1])[0] / 2
     )
@@ -366,23 +370,23 @@ def test_small_cells_borrow_from_cells_with_the_same_keys() -> None:
     truth = effects @ np.array([-9.0, 0, 9, -4, 0, 0, 4])
     noise = np.where(np.arange(12) % 2, 30.0, 0.1) ** 2
     draws = [truth + rng.normal(0, noise**0.5) for _ in range(200)]
-    errors = np.array([cell_shapes.drawn_together(own, noise, effects)[0] - truth for own in draws])
+    errors = np.array([cell_shapes.shrink(own, noise, effects)[0] - truth for own in draws])
     assert (_rms(errors)[1::2] < 10).all()
     assert (_rms(errors)[::2] < 0.2).all()
 
 
 def test_a_lone_bin_far_out_is_taken_for_noise() -> None:
     pooled = np.array([70, 900, 800, 300, 120, 50, 0, 0, 0, 0, 60, 0.0])
-    found = tail_model.extended(pooled, 40.0)
+    found = tail_model.extend_tail(pooled, 40.0)
     assert found[10] == pytest.approx(50 * (50 / 900) ** (5 / 4))
     assert found[6] == pytest.approx(50 * (50 / 900) ** 0.25)
-    assert tail_model.extended(np.where(pooled == 60, 81, pooled), 40.0)[10] == 81
+    assert tail_model.extend_tail(np.where(pooled == 60, 81, pooled), 40.0)[10] == 81
     assert found[0] == 0
-    found = tail_model.seen(pooled, 40.0).shares
+    found = tail_model.pooled_distribution(pooled, 40.0).shares
     assert found.sum() == pytest.approx(1)
     assert found[10] < 0.001
     assert found[0] > 0.01
-    assert tail_model.extended(np.zeros(4), 1.0).tolist() == [0, 0, 0, 0]
+    assert tail_model.extend_tail(np.zeros(4), 1.0).tolist() == [0, 0, 0, 0]
 
 
 def test_which_mean_is_asked_in_rounds_follows_from_public_facts() -> None:

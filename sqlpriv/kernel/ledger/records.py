@@ -1,7 +1,7 @@
 """What was declared, paid and released: one SQLite file that only grows (ledger_file.py).
 
 * Nothing is undone. Triggers refuse UPDATE, DELETE and REPLACE; what was spent is the sum of the
-  charges, never a counter that could disagree with them.
+  charges (running_sums.py), never a counter in the file that could disagree with them.
 * Nothing is sold twice. What was spent is read and the charge committed under BEGIN IMMEDIATE,
   SQLite's one write lock for all processes.
 * Nothing is guessed. A record of an unknown kind is refused.
@@ -12,13 +12,15 @@ Not covered: whoever may write the files can put back both, or delete both (READ
 
 import json
 import secrets
-from collections import defaultdict
+import sqlite3
 from collections.abc import Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sqlpriv import errors
 from sqlpriv.kernel.ledger.file import LedgerFile, insert
+from sqlpriv.kernel.ledger.running_sums import RunningSums
 from sqlpriv.kernel.proof.charged_units import Strata, most, too_many
 from sqlpriv.kernel.terms.budget import KINDS, NANO, Budget, Price, Rho, epsilon_of
 from sqlpriv.kernel.terms.contract import UNDECLARED, Declared
@@ -69,6 +71,10 @@ class Sealed(NamedTuple):
 class Ledger(LedgerFile):
     """The records of an open file; all raise as `LedgerFile` does."""
 
+    def __init__(self, path: Path | str) -> None:
+        super().__init__(path)
+        self._sums = RunningSums()
+
     def declare(self, table: str, principal: str, **changes: Any) -> int:
         """Appends a table's latest declaration with some fields (see `UNDECLARED`) changed."""
         table = table.lower()
@@ -116,19 +122,20 @@ class Ledger(LedgerFile):
             found = "kind, nano, delta, yocto FROM standing WHERE unit_table = ? AND holder = ?"
             if (row := db.execute(f"SELECT {found}", (unit, holder)).fetchone()) is None:
                 return None
-            kind, delta, charges, keys = KINDS[row[0]], row[2], 0, 0
-            booked: dict[int | None, list[tuple[Strata, int]]] = defaultdict(list)
-            sql = "SELECT * FROM spending WHERE unit_table = ?"
-            for _, who, of, snapshot, strata, nano, yocto, number in db.execute(sql, (unit,)):
-                if holder.lower() not in ("", who.lower()):
-                    continue
-                if of != row[0]:
-                    raise errors.LedgerError(f"charges of {unit} are not of the kind {row[0]}")
-                booked[snapshot].append((json.loads(strata), nano))
-                charges, keys = charges + number, keys + yocto
-            inside = {s: at.strata if s == at.snapshot else {} for s in booked}
-            spent = sum(most(paid, inside[s]) for s, paid in booked.items())
-            return Account(Budget(unit, kind(row[1]), delta, row[3]), charges, kind(spent), keys)
+            sums = self.running_sums(db)
+            spending = sums.of(unit, holder)
+            if spending.kinds - {row[0]}:
+                raise errors.LedgerError(f"charges of {unit} are not of the kind {row[0]}")
+            kind, spent = KINDS[row[0]], 0
+            for snapshot, amounts in spending.nano.items():
+                paid = [(sums.strata[text], nano) for text, nano in amounts.items()]
+                spent += most(paid, at.strata if snapshot == at.snapshot else {})
+            budget = Budget(unit, kind(row[1]), row[2], row[3])
+            return Account(budget, spending.charges, kind(spent), spending.yocto)
+
+    def running_sums(self, db: sqlite3.Connection) -> RunningSums:
+        """Returns the sums of all charges that the transaction sees; see running_sums.py."""
+        return self._sums.read_new(db, keep=db.total_changes == self.changes_at_begin)
 
     def accounts(self, unit_table: str, who: str, at: Booking = EVERYBODY) -> list[Account]:
         """Returns all that a charge of that principal has to fit: the budget, and their ceiling,
@@ -189,9 +196,8 @@ class Ledger(LedgerFile):
                 if account.keys_spent + yocto > account.budget.keys:
                     said = f"nothing is left of keys_delta{whose}: the selection was not made"
                     raise errors.BudgetExhausted(said)
-            sql = "SELECT strata FROM spending WHERE unit_table = ? AND snapshot_id = ?"
-            there = db.execute(sql, (unit.lower(), at.snapshot)).fetchall()
-            many = too_many([at.strata, *(json.loads(s) for (s,) in there)])
+            booked = self.running_sums(db).booked(unit.lower(), at.snapshot)
+            many = too_many([at.strata, *booked])
             told = json.dumps({} if many else dict(at.strata))
             row = {"unit_table": unit.lower(), "snapshot_id": at.snapshot, "yocto": yocto}
             return insert(db, "charge", price, statement_id=statement, strata=told, **row)

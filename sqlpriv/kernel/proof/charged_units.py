@@ -25,6 +25,7 @@ integers, booleans, and text in a table without a collation.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from sqlpriv.kernel.terms import algebra as a
@@ -51,16 +52,21 @@ def most(charges: Sequence[tuple[Strata, int]], inside: Strata) -> int:
     column = next((c for strata, _ in charges for c in strata), None)
     if column is None:
         return sum(amount for _, amount in charges)
-    named = {v for strata, _ in charges for v in strata.get(column, ())}
-    points: list[object] = [*named.intersection(inside.get(column, named))]
-    if column not in inside or len(points) < len(inside[column]):
-        points.append(object())  # a value that no charge names
-    best = 0
-    for point in points:
-        met = [(s, amount) for s, amount in charges if column not in s or point in s[column]]
-        rest = [({c: v for c, v in s.items() if c != column}, amount) for s, amount in met]
-        best = max(best, most(rest, inside))
-    return best
+    everywhere: list[tuple[Strata, int]] = []  # of whatever value the column has
+    by_value: dict[Value, list[tuple[Strata, int]]] = defaultdict(list)
+    for strata, amount in charges:
+        if column not in strata:
+            everywhere.append((strata, amount))
+            continue
+        rest = {c: values for c, values in strata.items() if c != column}
+        for value in set(strata[column]):
+            by_value[value].append((rest, amount))
+    points = set(by_value).intersection(inside.get(column, by_value))
+    unnamed = column not in inside or len(points) < len(inside[column])
+    if not any(strata for strata, _ in everywhere):
+        everywhere = [({}, sum(amount for _, amount in everywhere))]
+    sums = [most([*everywhere, *by_value[point]], inside) for point in points]
+    return max([*sums, most(everywhere, inside) if unnamed else 0])
 
 
 def too_many(booked: Iterable[Strata]) -> bool:

@@ -502,3 +502,48 @@ def test_two_processes_make_one_ledger(tmp_path: Path) -> None:
     with closing(Ledger(tmp_path / "l")) as ledger:
         assert ledger.declared() == (4, {"t": {**UNDECLARED, "key": "id"}})
         assert ledger.account("t") is None
+
+
+def test_a_charge_that_was_undone_is_not_remembered(ledger: Ledger) -> None:
+    """Its number goes to the next charge, which has to be added though the number is known."""
+    pay(ledger, 100)
+    statement = ledger.begin_statement("ann", "SELECT 1")
+    with ledger.begin("IMMEDIATE") as db:
+        ledger.charge(statement, "people", Rho(7))
+        assert ledger.account("people").spent == Rho(107)
+        db.execute("ROLLBACK")
+        db.execute("BEGIN")
+    assert ledger.account("people").spent == Rho(100)
+    pay(ledger, 50)
+    assert ledger.account("people").spent == Rho(150)
+    assert ledger.account("people").charges == 2
+
+
+def test_charges_of_others_are_added(path: Path, ledger: Ledger) -> None:
+    """Each of two open ledgers adds what the other one paid, in whatever order they look."""
+    with closing(Ledger(path)) as other:
+        for n in range(1, 8):
+            pay((ledger, other)[n % 2], 10)
+            for eyes in (ledger, other) if n % 3 else (other,):
+                assert eyes.account("people").spent == Rho(10 * n)
+                assert eyes.account("people").charges == n
+
+
+def test_few_charges_are_read_however_many_there_are(ledger: Ledger) -> None:
+    """SQLite's steps for a statement after 400 charges are at most twice those after 20."""
+
+    def steps(earlier: int) -> int:
+        while ledger.account("people").charges < earlier:
+            pay(ledger, 1)
+        count = [0]
+        with ledger.begin() as db:
+            db.set_progress_handler(lambda: count.__setitem__(0, count[0] + 1), 1)
+        ledger.account("people")
+        pay(ledger, 1)
+        with ledger.begin() as db:
+            db.set_progress_handler(None, 0)
+        return count[0]
+
+    ledger.set_budget(Budget("People", Rho(10**6), 1e-9), "owner")
+    few = steps(20)
+    assert steps(400) <= 2 * few

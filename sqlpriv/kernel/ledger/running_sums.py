@@ -1,0 +1,91 @@
+"""What was charged so far, added up once: a statement reads only the charges that are new.
+
+**Claim.** After `RunningSums.read_new(db, …)` the sums are those of all charges that the
+transaction of `db` sees, each charge counted once.
+
+**Proof.** A charge's number is SQLite's rowid, one more than the largest so far; triggers refuse
+every UPDATE, DELETE and REPLACE, so a committed charge keeps its number and its content for good.
+Charges are added in the order of their numbers, and only those above `last`, the largest number
+that was added. A charge that is not committed could be undone, and its number given to another
+charge: sums that hold such a charge are of that transaction alone (`keep=False` makes a copy, and
+leaves these sums as they are).
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import sqlite3
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from sqlpriv.kernel.proof.charged_units import Strata
+
+_NEWER = """
+SELECT charge.id, charge.unit_table, statement.principal, charge.kind, charge.snapshot_id,
+    charge.strata, charge.nano, charge.yocto
+FROM charge JOIN statement ON statement.id = charge.statement_id
+WHERE charge.id > ? ORDER BY charge.id
+"""
+
+
+@dataclass
+class Spending:
+    """What was charged to the units of one table, by all principals together or by one of them.
+
+    Attributes:
+        kinds: The kinds of the charges; more than one means that the file was tampered with.
+        charges: Their number.
+        yocto: Their delta for selections of keys, in 1e-24.
+        nano: Their amounts in 1e-9, by snapshot and, in that, by the text of the strata.
+    """
+
+    kinds: set[str] = field(default_factory=set)
+    charges: int = 0
+    yocto: int = 0
+    nano: dict[int | None, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
+
+
+@dataclass
+class RunningSums:
+    """All charges up to number `last`, by unit's table and principal ('' for all principals).
+
+    Attributes:
+        strata: Strata by their text in the ledger (JSON).
+    """
+
+    last: int = 0
+    strata: dict[str, Strata] = field(default_factory=dict)
+    _spending: dict[tuple[str, str], Spending] = field(
+        default_factory=lambda: defaultdict(Spending)
+    )
+
+    def read_new(self, db: sqlite3.Connection, keep: bool) -> RunningSums:
+        """Returns the sums of all charges that a transaction sees; these themselves with `keep`.
+
+        Args:
+            db: Inside a transaction.
+            keep: Whether all that the transaction sees is committed: it has written nothing.
+        """
+        rows = db.execute(_NEWER, (self.last,)).fetchall()
+        sums = self if keep or not rows else copy.deepcopy(self)
+        for number, unit, principal, kind, snapshot, strata, nano, yocto in rows:
+            if strata not in sums.strata:
+                sums.strata[strata] = json.loads(strata)
+            for who in ("", principal.lower()):
+                spending = sums._spending[unit, who]
+                spending.kinds.add(kind)
+                spending.charges += 1
+                spending.yocto += yocto
+                amounts = spending.nano[snapshot]
+                amounts[strata] = amounts.get(strata, 0) + nano
+            sums.last = number
+        return sums
+
+    def of(self, unit: str, holder: str = "") -> Spending:
+        """Returns what was charged to a unit's table (lower case), in all or by one principal."""
+        return self._spending.get((unit, holder.lower())) or Spending()
+
+    def booked(self, unit: str, snapshot: int | None) -> list[Strata]:
+        """Returns the different strata that charges of a snapshot are booked to."""
+        return [self.strata[text] for text in self.of(unit).nano.get(snapshot, ())]

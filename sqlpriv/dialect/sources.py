@@ -56,7 +56,8 @@ def _tables(part: object) -> list[str]:
             return [name]
         case Select():
             below = part.source or Table(part.table)
-            return _tables(below) + [x for f in vars(part).values() for x in _inside(f)]
+            rest = (value for name, value in vars(part).items() if name != "source")
+            return _tables(below) + [x for value in rest for x in _inside(value)]
         case Derived() | Joined() | Union():
             return [x for f in vars(part).values() for x in _inside(f)]
     return []

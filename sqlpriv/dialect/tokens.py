@@ -1,19 +1,27 @@
-"""Text → tokens, as DuckDB's own lexer cuts it.
+"""Text → tokens: sqlglot cuts the text, and each cut is checked against DuckDB's own lexical rules.
 
-Written out here, because the places of all tokens must be right to the character and because
-`split` and `complete` must work on text that is not (yet) a statement. Lexing is total: what cannot
-be read, such as an open quote, becomes a last token of kind BAD. Comments nest, as in DuckDB.
+Lexing is total, because `split` and `complete` work on text that is not (yet) a statement: what
+cannot be read, such as an open quote, becomes a last token of kind BAD. Text that only one of the
+two lexers takes for a comment would be hidden from us and run by DuckDB: a gap between two tokens
+that is not blanks and comments as DuckDB knows them is therefore BAD as well.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from sqlglot import tokens as sqlglot_tokens
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import TokenError
+
 from sqlpriv.dialect.keywords import RESERVED
 from sqlpriv.dialect.tree import Pos
+
+GlotToken = sqlglot_tokens.Token
+Type = sqlglot_tokens.TokenType
 
 
 class Kind(StrEnum):
@@ -39,6 +47,7 @@ class Token:
             what is open; else the text.
         start: Offset of its first character in the text.
         pos: Line and column of it.
+        glot: The same token as sqlglot's parser takes it.
     """
 
     kind: Kind
@@ -46,6 +55,7 @@ class Token:
     value: str
     start: int
     pos: Pos
+    glot: GlotToken | None = None
 
     @property
     def end(self) -> int:
@@ -64,68 +74,172 @@ class Token:
         return "the end of the statement" if self.kind is Kind.END else self.text[:40]
 
 
-_LETTER = r"(?:[^\W\d]|[^\x00-\x7f\s])"
-_NAME = rf"{_LETTER}(?:[\w$]|[^\x00-\x7f\s])*"
-_TAG = r"[^\W\d]\w*"
-_TOKEN = re.compile(
-    rf"""
-      (?P<space>\s+|--[^\n\r]*)
-    | (?P<comment>/\*)
-    | (?P<ESCAPE>[eE]'(?:[^'\\]|\\.|'')*')
-    | (?P<unclosed>[eE]')
-    | (?P<STRING>'(?:[^']|'')*')
-    | (?P<QUOTED>"(?:[^"]|"")*")
-    | (?P<dollar>\$(?:{_TAG})?\$)
-    | (?P<NUMBER>(?:[0-9][0-9_]*(?:\.(?!\.)[0-9_]*)?|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9]+)?)
-    | (?P<PARAMETER>\?|\$\w+)
-    | (?P<colon>:{_NAME})
-    | (?P<WORD>{_NAME})
-    | (?P<open>['"])
-    | (?P<OP>::|:=|<>|!=|==|<=|>=|=>|\|\||//|\*\*|->>|->|.)
-    """,
+_OPAQUE = re.compile(
+    r"""--[^\n]* | (?P<comment>/\*) | [eE]'(?:[^'\\]|\\.|'')*' | '(?:[^']|'')*' | "(?:[^"]|"")*"
+    | (?P<dollar>\$(?:[^\W\d]\w*)?\$) | (?P<open>[eE]?['"])
+    | (?:[^\W\d]|[^\x00-\x7f\s])[\w$]* | .""",
     re.VERBOSE | re.DOTALL,
 )
 _COMMENT = re.compile(r"/\*|\*/")
+_RAW = {
+    Kind.STRING: re.compile(r"'(?:[^']|'')*'|(\$\w*\$).*\1", re.DOTALL),
+    Kind.ESCAPE: re.compile(r"[eE]'(?:[^'\\]|\\.|'')*'|[xXbBnN]'[^']*'", re.DOTALL),
+    Kind.QUOTED: re.compile(r'"(?:[^"]|"")*"'),
+    Kind.NUMBER: re.compile(r"(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9]+)?"),
+}
+_NAME = re.compile(r"(?:[^\W\d]|[^\x00-\x7f\s])(?:[\w$]|[^\x00-\x7f\s])*")
+_KINDS = {
+    Type.STRING: Kind.STRING, Type.HEREDOC_STRING: Kind.STRING, Type.RAW_STRING: Kind.STRING,
+    Type.IDENTIFIER: Kind.QUOTED, Type.NUMBER: Kind.NUMBER, Type.PLACEHOLDER: Kind.PARAMETER,
+    Type.BYTE_STRING: Kind.ESCAPE, Type.HEX_STRING: Kind.ESCAPE, Type.BIT_STRING: Kind.ESCAPE,
+    Type.NATIONAL_STRING: Kind.ESCAPE, Type.UNICODE_STRING: Kind.ESCAPE,
+}  # fmt: skip
+_COMMANDS = (Type.COMMAND, Type.EXECUTE, Type.FETCH, Type.RENAME, Type.SHOW)
 _BEFORE_VALUES = RESERVED - {"END", "NULL", "TRUE", "FALSE"} | {"BETWEEN", "LIKE", "ILIKE", "BY"}
 
 
-def lex(text: str) -> tuple[Token, ...]:
-    """Returns the tokens of the text, the last one of kind END (before it BAD, maybe)."""
+def lex(text: str, dialect: str = "duckdb") -> tuple[Token, ...]:
+    """Returns the tokens of the text, the last one of kind END (before it BAD, maybe).
+
+    Args:
+        text: One or more statements, or a part of one.
+        dialect: sqlglot's name of the dialect that the text is written in; the check against
+            DuckDB's rules is made for DuckDB's own.
+    """
+    bare = text.replace("\r\n", " \n").replace("\r", "\n")  # DuckDB's lines end at each of them
+    readable, bad = bare, ""
+    try:
+        glots = _glots(bare, dialect)
+    except (TokenError, ValueError, IndexError):
+        open_at, bad = _unclosed(bare)
+        readable = bare[:open_at]
+        try:
+            glots = _glots(readable, dialect)
+        except (TokenError, ValueError, IndexError):
+            readable, glots, bad = "", [], "text"
+    places = _Places(bare)
     tokens: list[Token] = []
-    at, line, line_start = 0, 1, 0
-    for kind, value, start, end in _pieces(text, tokens):
-        line += text.count("\n", at, start)
-        line_start = max(line_start, text.rfind("\n", at, start) + 1)
-        pos = Pos(line, start - line_start + 1)
-        tokens.append(Token(kind, text[start:end], value, start, pos))
-        at = start
+    for kind, value, start, end, glot in _pieces(readable, glots, dialect == "duckdb"):
+        tokens.append(Token(kind, text[start:end], value, start, places.at(start), glot))
+        if kind is Kind.BAD:
+            break
+    else:
+        if bad:
+            start = len(readable)
+            tokens.append(Token(Kind.BAD, text[start:], bad, start, places.at(start)))
+    tokens.append(Token(Kind.END, "", "", len(text), places.at(len(text))))
     return tuple(tokens)
 
 
-def _pieces(text: str, before: list[Token]) -> Iterator[tuple[Kind, str, int, int]]:
-    """Yields kind, value, start and end of each token; `before` holds those yielded so far."""
-    at = 0
-    while at < len(text):
-        found = _TOKEN.match(text, at)
-        assert found  # The last alternative matches any character.
-        group = found.lastgroup or ""
-        start, end = at, found.end()
-        kind, value = Kind.BAD, ""
-        if group == "comment":
-            end = _comment_end(text, start)
-            value = "comment" if end < 0 else ""
-        elif group == "dollar":
-            end, kind, value = _dollar(text, found)
-        elif group == "colon":
-            end, kind, value = _colon(found, before)
-        elif group in ("open", "unclosed"):
-            end, value = -1, "quoted name" if text[start] == '"' else "string"
-        elif group != "space":
-            kind, value = Kind[group], _content(group, found.group())
-        at = len(text) if end < 0 else end
-        if value or kind is not Kind.BAD:
-            yield kind, value, start, at
-    yield Kind.END, "", len(text), len(text)
+def _glots(text: str, dialect: str, base: int = 0) -> list[GlotToken]:
+    """Returns sqlglot's tokens; what it takes for the argument of a command is cut into tokens."""
+    glots: list[GlotToken] = []
+    before: GlotToken | None = None
+    for glot in Dialect.get_or_raise(dialect).tokenize(text):
+        after_command = before is not None and before.token_type in _COMMANDS
+        if before is not None and after_command and glot.token_type is Type.STRING:
+            start = before.end + 1
+            glots += _glots(text[start : glot.end + 1], dialect, base + start)
+        elif base:
+            glots.append(moved(glot, glot.token_type, glot.text, base))
+        else:
+            glots.append(glot)
+        before = glot
+    return glots
+
+
+class _Places:
+    """Lines and columns of offsets that are given in ascending order."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._at, self._line, self._line_start = text, 0, 1, 0
+
+    def at(self, start: int) -> Pos:
+        self._line += self._text.count("\n", self._at, start)
+        self._line_start = max(self._line_start, self._text.rfind("\n", self._at, start) + 1)
+        self._at = start
+        return Pos(self._line, start - self._line_start + 1)
+
+
+_Piece = tuple[Kind, str, int, int, GlotToken | None]
+
+
+def _pieces(text: str, glots: Sequence[GlotToken], check: bool) -> Iterator[_Piece]:
+    """Yields kind, value, start, end and sqlglot's own token, for each token of ours."""
+    at, i, last = 0, 0, ""
+    while i < len(glots):
+        glot = glots[i]
+        start, end = glot.start, glot.end + 1
+        if check and start > at and text[at:start].strip() and not _is_gap(text, at, start):
+            yield Kind.BAD, "comment", at, len(text), None
+            return
+        raw, follower = text[start:end], glots[i + 1] if i + 1 < len(glots) else None
+        kind = _KINDS.get(glot.token_type)
+        joined = follower is not None and follower.start == end
+        if raw in ("$", ":", "@") and joined and follower and _binds(raw, follower, text, last):
+            kind, end, i = Kind.PARAMETER, follower.end + 1, i + 1
+            raw = text[start:end]
+        elif (
+            raw == "."
+            and joined
+            and follower
+            and follower.token_type is Type.NUMBER
+            and last not in ("name", ")", "]")
+        ):
+            kind, end, i = Kind.NUMBER, follower.end + 1, i + 1
+            raw = text[start:end]
+            glot = moved(glot, Type.NUMBER, raw.replace("_", ""))
+        if kind is None and " " in (words := " ".join(raw.split())):  # GROUP BY is one of sqlglot's
+            for part in re.finditer(r"\S+", raw):
+                first = start + part.start()
+                yield Kind.WORD, part[0], first, start + part.end(), None if part.start() else glot
+            last = "(" if words.split()[-1].upper() in _BEFORE_VALUES else "name"
+            at, i = end, i + 1
+            continue
+        if kind is None:
+            kind = Kind.WORD if _NAME.fullmatch(raw) else Kind.OP
+        if check and kind in _RAW and _RAW[kind].fullmatch(raw) is None:
+            yield Kind.BAD, "text", start, len(text), None
+            return
+        yield kind, _content(kind, raw, glot, check), start, end, glot
+        last = raw if kind is Kind.OP else "name"
+        if kind is Kind.WORD and raw.upper() in _BEFORE_VALUES:
+            last = "("
+        at, i = end, i + 1
+    if check and text[at:].strip() and not _is_gap(text, at, len(text)):
+        yield Kind.BAD, "comment", at, len(text), None
+
+
+def moved(glot: GlotToken, type_: Type, text: str, by: int = 0) -> GlotToken:
+    """Returns a token of another type and text in the place of that one, or `by` further on."""
+    start, end = glot.start + by, glot.end + by
+    return GlotToken(type_, text, line=glot.line, col=glot.col, start=start, end=end, comments=[])
+
+
+def _binds(sign: str, follower: GlotToken, text: str, last: str) -> bool:
+    """Tells a parameter `:name` or `$1` from the sign of `{'a':b}`, `x[1:n]` and `alias:expr`."""
+    name = text[follower.start : follower.end + 1]
+    if sign == "$":
+        return name.isdecimal() or _NAME.fullmatch(name) is not None
+    return sign == ":" and _NAME.fullmatch(name) is not None and last not in ("name", ")", "]", "}")
+
+
+def _is_gap(text: str, start: int, end: int) -> bool:
+    """Whether text between tokens is blanks and comments only, as DuckDB reads it."""
+    at = start
+    while at < end:
+        if text[at].isspace():
+            at += 1
+        elif text.startswith("--", at):
+            line_end = text.find("\n", at)
+            at = end if line_end < 0 else line_end
+        elif text.startswith("/*", at):
+            at = _comment_end(text, at)
+            if at < 0:
+                return False
+        else:
+            return False
+    return at == end
 
 
 def _comment_end(text: str, start: int) -> int:
@@ -138,32 +252,36 @@ def _comment_end(text: str, start: int) -> int:
     return -1
 
 
-def _dollar(text: str, found: re.Match[str]) -> tuple[int, Kind, str]:
-    tag = found.group()
-    close = text.find(tag, found.end())
-    if close < 0:
-        return -1, Kind.BAD, "string"
-    return close + len(tag), Kind.STRING, text[found.end() : close]
+def _unclosed(text: str) -> tuple[int, str]:
+    """Returns where a comment or quote opens that never closes, and what it is."""
+    at = 0
+    while at < len(text):
+        mark = _OPAQUE.match(text, at)
+        assert mark  # the last alternative matches any character
+        at = mark.end()
+        if mark["comment"]:
+            at = _comment_end(text, mark.start())
+        elif mark["dollar"]:
+            close = text.find(mark["dollar"], at)
+            at = close if close < 0 else close + len(mark["dollar"])
+        elif mark["open"]:
+            return mark.start(), "quoted name" if mark["open"] == '"' else "string"
+        if at < 0:
+            return mark.start(), "comment" if mark["comment"] else "string"
+    return 0, "text"
 
 
-def _colon(found: re.Match[str], before: list[Token]) -> tuple[int, Kind, str]:
-    """Tells a parameter `:name` from the sign of `{'a':b}`, `x[1:n]` and `alias:expr`."""
-    last = before[-1] if before else None
-    if last is None or last.kind is Kind.OP:
-        begins = last is None or last.text not in (")", "]", "}")
-    else:
-        begins = last.upper in _BEFORE_VALUES
-    if begins:
-        return found.end(), Kind.PARAMETER, found.group()[1:]
-    return found.start() + 1, Kind.OP, ":"
-
-
-def _content(group: str, text: str) -> str:
-    if group == "STRING":
-        return text[1:-1].replace("''", "'")
-    if group == "QUOTED":
-        return text[1:-1].replace('""', '"')
-    return text[1:] if group == "PARAMETER" else text
+def _content(kind: Kind, raw: str, glot: GlotToken, is_duckdb: bool) -> str:
+    if kind is Kind.PARAMETER:
+        return raw[1:]
+    if kind in (Kind.STRING, Kind.QUOTED) and not is_duckdb:
+        return str(glot.text)
+    if kind is Kind.STRING and raw[0] == "$":
+        tag = raw[: raw.index("$", 1) + 1]
+        return raw[len(tag) : -len(tag)]
+    if kind in (Kind.STRING, Kind.QUOTED):
+        return raw[1:-1].replace(raw[0] * 2, raw[0])
+    return raw
 
 
 def without_literals(text: str) -> str:

@@ -23,7 +23,8 @@ class SyntheticPlan:
         name: Of the synthetic table.
         method: Of synthesis, lower case.
         columns: Those of the SELECT in its order; each has a declared domain.
-        strata: The strata columns, all among `columns`.
+        strata: The strata columns. Those that are not among `columns` come before them in the
+            table: the rows of a stratum say which stratum they are of.
         keys: The strata as keys of queries, in the same order.
         where: Which rows take part, or None.
         price: What it may spend.
@@ -73,7 +74,7 @@ def plan_synthetic(
     columns = tuple(_selected_column(item, contract, binder) for item in select.items)
     _refuse_repeated_column(columns, select)
     dimensions = group_keys.bind_strata(select, binder, {})
-    strata = tuple(_stratum_column(d, columns) for d in dimensions)
+    strata = tuple(_declared_column(d.node, contract) for d in dimensions)
     where = outputs.bind_where(select.where, binder, {}) if select.where else None
     options = tuple((name, value) for name, value in options if name not in KNOWN_OPTIONS)
     weights = select.stratify.weights if select.stratify else ""
@@ -103,18 +104,24 @@ def _selected_column(item: t.Item, contract: TableContract, binder: Binder) -> C
             item.expr, "columns of a synthetic table keep their names", f"leave out AS {item.alias}"
         )
     binder.bind(item.expr)
-    column = contract.column(item.expr.name)
-    if contract.unit is not None and item.expr.name.lower() == contract.unit.column.lower():
+    return _declared_column(item.expr, contract)
+
+
+def _declared_column(node: t.Node, contract: TableContract) -> Column:
+    """Returns the column of this name: it has a declared domain and is not the privacy unit's."""
+    assert isinstance(node, t.Name)  # of the SELECT list and of STRATIFY BY alike
+    column = contract.column(node.name)
+    if contract.unit is not None and node.name.lower() == contract.unit.column.lower():
         raise refuse(
-            item.expr,
-            f'"{item.expr.name}" names the privacy unit',
+            node,
+            f'"{node.name}" names the privacy unit',
             "leave it out: synthetic rows stand for nobody",
         )
     if column is None or column.domain is None:
-        alter = f"ALTER TABLE {contract.table} ALTER COLUMN {item.expr.name} SET PRIVACY DOMAIN"
+        alter = f"ALTER TABLE {contract.table} ALTER COLUMN {node.name} SET PRIVACY DOMAIN"
         raise refuse(
-            item.expr,
-            f'the column "{item.expr.name}" has no public domain',
+            node,
+            f'the column "{node.name}" has no public domain',
             f"the owner runs {alter} BETWEEN (low, high), or … IN ('a', 'b')",
         )
     return column
@@ -128,16 +135,3 @@ def _refuse_repeated_column(columns: tuple[Column, ...], select: t.Select) -> No
                 f'the column "{column.name}" is selected twice',
                 "name it once",
             )
-
-
-def _stratum_column(dimension: group_keys.Dimension, columns: tuple[Column, ...]) -> Column:
-    """Returns the selected column that a stratum key is."""
-    name = dimension.node.name if isinstance(dimension.node, t.Name) else ""
-    for column in columns:
-        if column.name.lower() == name:
-            return column
-    raise refuse(
-        dimension.node,
-        f'the stratum column "{name}" is not selected',
-        f"add {name} to the SELECT list",
-    )

@@ -125,7 +125,8 @@ def test_a_synthetic_table_is_planned() -> None:
         ("SELECT age + 1 FROM people", "columns of the source table"),
         ("SELECT age AS years FROM people", "keep their names"),
         ("SELECT age, AGE FROM people", "selected twice"),
-        ("SELECT age FROM people STRATIFY BY sex", 'stratum column "sex" is not selected'),
+        ("SELECT age FROM people STRATIFY BY note", "needs a public list"),
+        ("SELECT age FROM people STRATIFY BY id", "belongs to one unit"),
         ("SELECT age FROM people WHERE note SIMILAR TO 'x%'", None),
         ("SELECT age FROM people WHERE AVG(age) > 3", "WHERE cannot hold an aggregate"),
     ],
@@ -134,6 +135,12 @@ def test_a_synthetic_table_that_cannot_be_is_refused(sql: str, message: str | No
     with pytest.raises(Refused, match=message) as caught:
         _synthetic(sql)
     assert caught.value.hint
+
+
+def test_strata_that_are_not_selected_join_the_table() -> None:
+    found = _synthetic("SELECT age, income FROM people STRATIFY BY race, sex")
+    assert [c.name for c in found.columns] == ["age", "income"]
+    assert [c.name for c in found.strata] == ["race", "sex"]
 
 
 def test_options_other_than_the_price_are_the_synthesizer_s_to_check() -> None:

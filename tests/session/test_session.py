@@ -236,6 +236,17 @@ def test_a_synthetic_table_is_published_queried_replaced_and_dropped(
         assert owner.catalog().released == {}
 
 
+def test_strata_that_are_not_selected_join_the_synthetic_table(analyst: Session) -> None:
+    """They come first: each stratum of the synthetic table can be told by its rows."""
+    analyst.execute(
+        "CREATE SYNTHETIC TABLE twins AS SELECT age, pay FROM people STRATIFY BY sex USING mst "
+        "OPTIONS (epsilon = 1)"
+    )
+    table = analyst.execute("SELECT * FROM twins").table
+    assert table.column_names == ["sex", "age", "pay"]
+    assert set(table["sex"].to_pylist()) == {1, 2}
+
+
 def test_units_with_several_rows(tmp_path: Path) -> None:
     with Session(tmp_path / "visits.duckdb", role="owner") as owner:
         owner.execute("""

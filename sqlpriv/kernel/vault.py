@@ -40,6 +40,7 @@ class Kernel:
     def __init__(self, vault: Path) -> None:
         self.vault = vault
         self.ledger = Ledger(vault.with_suffix(".ledger"))
+        self._verified: dict[tuple[str, str], tuple[Any, ...]] = {}
 
     def close(self) -> None:
         """Closes the ledger."""
@@ -63,13 +64,29 @@ class Kernel:
         """Records, for every table with a unit, which bounds this snapshot satisfies.
 
         For owners. It reads private rows without a charge; what it finds decides only whether
-        bounding passes are run (`render.bounding`).
+        bounding passes are run (`queries.bounding`). A verifying query is asked once of the same
+        contents: a declaration reads the rows of the tables that it is about.
         """
         with Reader(self.vault) as reader:
             contracts, snapshot = self.in_force(reader.fingerprint, reader.catalog())
-            facts = {t: _facts(reader, c) for t, c in contracts.items() if c.unit}
+            facts = {t: self._facts(reader, c) for t, c in contracts.items() if c.unit}
             if facts != (snapshot.facts or {}):
                 self.ledger.record_facts(snapshot.id, facts)
+
+    def _facts(self, reader: Reader, contract: TableContract) -> dict[str, Any]:
+        named = contract.unit.column if contract.unit and not contract.via else ""
+        if named in contract.unique:  # the constraint says it: no unit has two rows
+            return {"bounded": True, "constant": sorted(c.name.lower() for c in contract.columns)}
+        key = reader.fingerprint, verifying(contract)
+        if key not in self._verified:
+            self._verified = {k: v for k, v in self._verified.items() if k[0] == key[0]}
+            self._verified[key] = reader.truths(key[1])
+        bounded, *steady = self._verified[key]
+        declared = (
+            c.domain is not None and same for c, same in zip(contract.columns, steady, strict=True)
+        )
+        constant = {c.name.lower() for c in compress(contract.columns, declared)}
+        return {"bounded": bool(bounded), "constant": sorted(constant | ({named} - {""}))}
 
     def sealed(self, measurement: Measurement, contract: TableContract) -> bool:
         """Returns whether a measurement's answer would be replayed at no cost."""
@@ -113,15 +130,6 @@ class Kernel:
             if contract is None or not contract.public:
                 raise Refused(f'the table "{table}" is not public')
             return reader.rows(contract.table)
-
-
-def _facts(reader: Reader, contract: TableContract) -> dict[str, Any]:
-    named = contract.unit.column if contract.unit and not contract.via else ""
-    if named in contract.unique:  # the constraint says it: no unit has two rows
-        return {"bounded": True, "constant": sorted(c.name.lower() for c in contract.columns)}
-    bounded, *steady = reader.truths(verifying(contract))
-    constant = {c.name.lower() for c in compress(contract.columns, steady)}
-    return {"bounded": bool(bounded), "constant": sorted(constant | ({named} - {""}))}
 
 
 def booking(sources: Iterable[a.Relation], contract: TableContract) -> Booking:

@@ -39,6 +39,7 @@ from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.terms.contract import Categories, Interval, TableFacts, Type
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
+from sqlpriv.session.commands.declare import domain_body
 
 PEOPLE = """
 CREATE TABLE people AS
@@ -650,3 +651,33 @@ def test_the_noise_is_what_was_paid_for(
     assert abs(square / 0.9**2 - 1) > 0.11
     assert abs(square / 1.1**2 - 1) > 0.11
     assert abs(noise.mean()) < 5 / math.sqrt(n)
+
+
+def test_a_declaration_reads_only_the_tables_that_it_is_about(
+    make_kernel: MakeKernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Verifying is asked once of the same contents: a domain or a budget reads no row again."""
+    two = "CREATE TABLE other AS SELECT range // 2 AS id, 1 AS x FROM range(6)"
+    kernel = make_kernel(f"{PEOPLE}; {two}")
+    counted: list[str] = []
+    truths = Reader.truths
+
+    def counting(reader: Reader, sql: str) -> tuple[Any, ...]:
+        counted.append(sql)
+        return truths(reader, sql)
+
+    monkeypatch.setattr(Reader, "truths", counting)
+    kernel.verify()
+    assert counted == []  # `make_kernel` has verified these contents and declarations
+    kernel.ledger.declare("other", "owner", key="id", unit=True, bound=[2, 1])
+    kernel.verify()
+    assert len(counted) == 1
+    assert '"other"' in counted[0]
+    kernel.ledger.declare("other", "owner", domains={"x": domain_body(Interval(0, 9))})
+    kernel.verify()
+    assert len(counted) == 1
+    assert kernel.contracts()["other"].facts == TableFacts(True, frozenset({"id", "x"}))
+    kernel.ledger.declare("other", "owner", bound=[1, 1])
+    kernel.verify()
+    assert len(counted) == 2
+    assert not kernel.contracts()["other"].facts.bounded

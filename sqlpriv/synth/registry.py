@@ -37,9 +37,13 @@ REGISTRY: Mapping[str, Method] = {
 MAX_ROWS = 50_000_000
 
 COMMON = (
-    Option("bins", 32, "bins of a wide number or date column", least=1, most=1000),
+    Option("bins", 32, "bins of a wide number or date column, at most", least=1, most=1000),
     Option(
-        "binning", "width", "bins of equal width, or by noised quantiles", ("width", "quantile")
+        "binning",
+        "auto",
+        "levels by noised histograms, as many as the noise allows; or bins of equal width, or by"
+        " noised quantiles",
+        ("auto", "width", "quantile"),
     ),
     Option(
         "rows",

@@ -28,6 +28,10 @@ from sqlpriv.synth.drawing import check_zeros, draw_table
 from sqlpriv.synth.notes import left_out_note, notes_of, zeros_note
 from sqlpriv.synth.registry import MAX_ROWS, method_of, options_of
 
+SHORT = 16
+"""Whole numbers of more values than this are binned with `binning = auto`: most of a longer list
+are rare, and a rare level is mostly noise."""
+
 
 @dataclass(frozen=True, eq=False)
 class Job:
@@ -58,24 +62,19 @@ class Job:
 
     @property
     def parts(self) -> tuple[tuple[Price, ...], Price]:
-        """What the fine histogram of each binned column costs, and the method's part."""
+        """What the histograms of each binned column cost, and the method's part."""
         columns = self.binned
         if not columns:
             return (), self.price
         each = binning.SHARE / len(columns)
-        *fine, rest = shared(self.price, [*[each] * len(columns), 1 - binning.SHARE])
-        return tuple(fine), rest
+        *looks, rest = shared(self.price, [*[each] * len(columns), 1 - binning.SHARE])
+        return tuple(looks), rest
 
     @property
     def binned(self) -> tuple[int, ...]:
-        """The columns of which a fine histogram is measured: see `binning.WORTH`."""
+        """The columns of which histograms are measured: see `binning.WORTH`."""
         columns = binning.binned(self.domain)
         return columns if self.price.nano >= binning.WORTH * len(columns) else ()
-
-    def fine(self) -> tuple[Measurement, ...]:
-        """Returns the fine histograms of binned columns."""
-        queries = [binning.fine_query(self.domain, c) for c in self.binned]
-        return tuple(Measurement(q, p) for q, p in zip(queries, self.parts[0], strict=True))
 
 
 @dataclass(frozen=True)
@@ -138,24 +137,23 @@ def prepare(
     """
     found = method_of(method)
     chosen = options_of(found, options)
-    domain = discretise(contract, columns, strata, where, chosen["bins"])
+    bins = chosen["bins"]
+    cut = min(bins, SHORT) if chosen["binning"] == "auto" else bins
+    domain = discretise(contract, columns, strata, where, bins, cut)
     for attribute in (*domain.strata, *domain.attributes):
         arrow_type(attribute.column.sql_type)
     _check_size(found, domain)
     if zeros := impossible(chosen["zeros"], contract, domain):
         check_zeros(domain, zeros.sql)
     job = Job(domain, found, chosen, price, zeros)
-    job.fine(), job.phases()  # refuse a price that is too small to be shared out
+    steps(job)  # refuse a price that is too small to be shared out
     return job
 
 
 def steps(job: Job) -> tuple[Step, ...]:
     """Returns what the job will spend, in order; touches no row, and neither JAX nor mbi."""
-    found = []
-    for column, asked in zip(job.binned, job.fine(), strict=True):
-        name = f"inside the bins: {job.domain.attributes[column].column.name}"
-        found.append(Step(name, "noise", asked.price, asked))
-    moved = set(job.binned) if job.options["binning"] == "quantile" else set()
+    found = _look_steps(job)
+    moved = set(job.binned) if job.options["binning"] != "width" else set()
     for phase in job.phases():
         rounds = f" ({phase.rounds} rounds)" if phase.rounds > 1 else ""
         if not phase.marginals:
@@ -167,6 +165,23 @@ def steps(job: Job) -> tuple[Step, ...]:
             known = None if moved & {*marginal.clique} else Measurement(query, marginal.price)
             found.append(Step(name, phase.mechanism, marginal.price, known))
     return tuple(found)
+
+
+def _look_steps(job: Job) -> list[Step]:
+    """Returns what is spent on the binned columns: the first histogram and the grid's are known
+    beforehand, the others depend on what was found."""
+    taken: list[Step] = []
+    for column, price in zip(job.binned, job.parts[0], strict=True):
+        name = job.domain.attributes[column].column.name
+        look = binning.begin_look(job.domain, column)
+        prices = binning.round_prices(price, look)
+        histogram, *grid = binning.questions(job.domain, look, prices, 0)
+        later = type(price)(sum(p.nano for p in prices[1 : binning.ROUNDS]))
+        rounds = f"inside the bins: {name}, finer ({binning.ROUNDS - 1} rounds)"
+        taken.append(Step(f"inside the bins: {name}", "noise", histogram.price, histogram))
+        taken.append(Step(rounds, "noise", later, None))
+        taken += [Step(f"last digits: {name}", "noise", m.price, m) for m in grid]
+    return taken
 
 
 def synthesize(
@@ -191,10 +206,9 @@ def synthesize(
     shares = None if weights is None else _checked(weights, job.domain.strata_count)
     _check_totals(job, shares)
     method_price = job.parts[1]
-    inside = gate.release(fine) if (fine := job.fine()) else ()
-    columns = dict(zip(job.binned, inside, strict=True))
-    job = replace(job, domain=binning.refined(job.domain, columns, job.options["binning"]))
-    asker = Asker(gate, job.domain, list(inside))
+    looks, inside = _look_at_columns(job, gate)
+    job = replace(job, domain=binning.refined(job.domain, looks, job.options["binning"]))
+    asker = Asker(gate, job.domain, inside)
     ask = Ask(asker.measure, asker.select, report)
     known = Kept({}, 0)
     if job.zeros and job.method.trees:
@@ -212,6 +226,26 @@ def synthesize(
     if job.zeros:
         notes += (zeros_note(job.zeros, known), *left_out_note(job.domain, left_out))
     return Synthesis(table, ordered, tuple(asker.releases), notes)
+
+
+def _look_at_columns(job: Job, gate: Gate) -> tuple[dict[int, binning.ColumnLook], list[Release]]:
+    """Returns what noised histograms say of the binned columns, by number, and the releases. Every
+    round is one batch for all columns."""
+    looks = {c: binning.begin_look(job.domain, c) for c in job.binned}
+    prices = {
+        c: binning.round_prices(price, looks[c])
+        for c, price in zip(job.binned, job.parts[0], strict=True)
+    }
+    releases: list[Release] = []
+    for done in range(binning.ROUNDS if looks else 0):
+        questions = {c: binning.questions(job.domain, looks[c], prices[c], done) for c in looks}
+        answers = gate.release([m for asked in questions.values() for m in asked])
+        releases += answers
+        begin = 0
+        for c, asked in questions.items():
+            looks[c] = binning.learn(looks[c], answers[begin : begin + len(asked)])
+            begin += len(asked)
+    return looks, releases
 
 
 def _all(domain: Domain) -> tuple[Any, ...]:

@@ -21,6 +21,16 @@ from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.contract import PrivacyUnit, TableContract
 from sqlpriv.kernel.terms.release import Measurement, Release
 
+BINARY = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "<": operator.lt, "=": operator.eq,
+    "/": operator.truediv, "%": math.fmod,
+}  # fmt: skip
+UNARY = {
+    "abs": abs,
+    "round": round,
+    "trunc day": lambda moment: moment.replace(hour=0, minute=0, second=0, microsecond=0),
+}
+
 
 @dataclass
 class FakeGate:
@@ -185,12 +195,11 @@ class FakeGate:
             case a.Call("coalesce", args):
                 columns = zip(*map(self._value, args), strict=True)
                 return [next((v for v in row if v is not None), None) for row in columns]
-            case a.Call("+" | "-" | "*" | "<" as op, (left, right)):
-                apply = {"+": operator.add, "-": operator.sub, "*": operator.mul, "<": operator.lt}
+            case a.Call(op, (left, right)) if op in BINARY:
                 pairs = zip(self._value(left), self._value(right), strict=True)
-                return [None if None in pair else apply[op](*pair) for pair in pairs]
-            case a.Call("=", (left, a.Lit(value))):
-                return [v == value for v in self._value(left)]
+                return [None if None in pair else BINARY[op](*pair) for pair in pairs]
+            case a.Call(op, (arg,)) if op in UNARY:
+                return [None if v is None else UNARY[op](v) for v in self._value(arg)]
         raise AssertionError(f"the fake gate has no {type(expr).__name__}")
 
 

@@ -81,14 +81,14 @@ def test_trees_keep_to_zeros_and_nothing_is_drawn_twice(method, strata, options,
 
     monkeypatch.setattr(drawing, "_broken", counted)
     rule = f"({MARRIED}) OR (age >= 80 AND NOT married)"
-    out = made(method, strata, zeros=rule, bins=10, **options)
+    out = made(method, strata, zeros=rule, bins=10, binning="width", **options)
     assert len(looked) == 2  # once of them, when the statement is checked, on one row
     assert out.notes[-1] == "the models keep to zeros: no row was drawn twice"
     assert against(out.table, rule) == 0
-    assert against(made(method, strata, bins=10, **options).table, rule) > 20
+    assert against(made(method, strata, bins=10, binning="width", **options).table, rule) > 20
     looked.clear()
     rule = f"({MARRIED}) OR (age >= 85 AND NOT married)"
-    cut = made(method, strata, zeros=rule, bins=10, **options)
+    cut = made(method, strata, zeros=rule, bins=10, binning="width", **options)
     assert len(looked) > 2
     assert "1 of 2 constraints" in cut.notes[-1]
     assert against(cut.table, rule) == 0

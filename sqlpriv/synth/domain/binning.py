@@ -1,118 +1,241 @@
-"""What is inside a bin: bins by noised quantiles, and values drawn by the noised shape of a bin.
+"""The levels of wide number and date columns, and what lies inside them, from charged histograms.
 
-A wide number or date column is cut into bins of equal width from its declaration alone. A twentieth
-of the price (`SHARE`) goes to a fine histogram of each such column over the whole population, about
-FINE cells. It says how values lie inside each bin, in every stratum alike; with `binning =
-quantile` it first says where the bins end, so that each holds about as many people.
+A column whose declared interval holds many values is first cut into bins of equal width, from its
+declaration alone. A part of the price (`SHARE`) then goes to noised histograms of each such column
+over the whole population: ROUNDS of them, each finer where rows are (histogram_rounds.py), and one
+of the grid that values lie on (lattice.py). They say how values lie inside each level, in every
+stratum alike. With `binning = auto` they also say which levels there are (level_choice.py), with
+`binning = quantile` where as many bins as before end, so that each holds about as many people;
+`binning = width` keeps the bins.
 
-Price: the fine histograms are one batch, at equal shares of `SHARE` of the price; they count every
-stratum together, so they are paid for besides what the method is given, which is the rest. Where
-edges, mass and drawn values follow from their noised counts, that is post-processing.
+Price: the histograms of a column share its part nearly equally by round, the grid's takes GRID of a
+round's. They count every stratum together, so they are paid for besides what the method is given,
+which is the rest. A later round's ends follow from earlier noised counts (adaptive composition);
+levels, shapes and drawn values are post-processing.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.contract import Type
-from sqlpriv.kernel.terms.release import Release
-from sqlpriv.synth.domain.domain import Attribute, Domain, Within, bin_end
-from sqlpriv.synth.inference.one_way_tables import Floats, onto_simplex, shrunk
+from sqlpriv.kernel.terms.budget import Price, Rho
+from sqlpriv.kernel.terms.contract import Interval
+from sqlpriv.kernel.terms.release import Measurement, Release
+from sqlpriv.plan.pricing.split import split
+from sqlpriv.synth.domain import lattice
+from sqlpriv.synth.domain.domain import Attribute, Domain, Within
+from sqlpriv.synth.domain.histogram_rounds import (
+    Density,
+    Histogram,
+    Ints,
+    estimate,
+    first_ends,
+    next_ends,
+)
+from sqlpriv.synth.domain.lattice import Lattice
+from sqlpriv.synth.domain.level_choice import chosen_levels, level_count
 
-FINE = 1_024
-SHARE = 0.05
+SHARE = 0.1
+ROUNDS = 4
+DEARER = 0.02
+"""By how much each round's price is above the first one's, as a share of it: a repeated question at
+the same price would be answered by the release that there is, and tell nothing new."""
+GRID = 0.25
 WORTH = 1_000
-"""Nanos of price for each binned column, below which no fine histogram is worth it: values are
-drawn evenly then, and bins are of equal width."""
+"""Nanos of price for each binned column, below which no histogram is worth it: values are drawn
+evenly then, and bins are of equal width."""
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnLook:
+    """What is known of a binned column so far.
+
+    Args:
+        number: Of the column among the domain's attributes.
+        lattice: The grid of its values.
+        ladder: The steps of the grid that are asked for, coarsest first; none for no question.
+        ends: Of the next histogram's parts, numbers of the lattice.
+        histograms: Those that were measured.
+        seen: The releases that they are from: one that the gate repeats tells nothing new.
+    """
+
+    number: int
+    lattice: Lattice
+    ladder: tuple[float, ...]
+    ends: Ints
+    histograms: tuple[Histogram, ...] = ()
+    seen: frozenset[int] = frozenset()
 
 
 def binned(domain: Domain) -> tuple[int, ...]:
-    """Returns the numbers of the columns that are made of bins of more than one value."""
-    return tuple(
-        i
-        for i, x in enumerate(domain.attributes)
-        if x.bounds is not None and len(_fine(x)) > x.size
-    )
+    """Returns the numbers of the columns that are made of bins."""
+    return tuple(i for i, x in enumerate(domain.attributes) if x.bounds is not None)
 
 
-def fine_query(domain: Domain, number: int) -> a.Count:
-    """Returns the count of the population in the parts of the bins of a column."""
-    attribute = domain.attributes[number]
-    bounds = _fine(attribute)
-    edges = tuple(bin_end(attribute.column, bound) for bound in bounds[1:-1])
-    key = a.Key(a.Bin(a.Col(attribute.column.name), edges), tuple(range(len(bounds) - 1)))
-    return a.Count(domain.source, (), (key,))
+def begin_look(domain: Domain, number: int) -> ColumnLook:
+    """Returns what the declaration says of a column, nothing measured yet."""
+    column, interval = domain.attributes[number].column, _interval(domain.attributes[number])
+    grid = lattice.first_lattice(column, interval)
+    low = grid.number(lattice.number_of(column, interval.lower))
+    high = max(low, grid.last_number(lattice.number_of(column, interval.upper)))
+    return ColumnLook(number, grid, lattice.ladder(column, interval), first_ends(low, high))
 
 
-def refined(domain: Domain, inside: Mapping[int, Release], by: str) -> Domain:
-    """Returns the domain with the insides of its bins, and with other bins for `by` = quantile.
+def round_prices(price: Price, look: ColumnLook) -> tuple[Price, ...]:
+    """Returns the prices of a column's ROUNDS histograms and, where it has one, of its grid's."""
+    weights = [1 + DEARER * i for i in range(ROUNDS)] + ([GRID] if look.ladder else [])
+    if isinstance(price, Rho):  # the type checker wants to know which of the two it is
+        return (*split(price, weights),)
+    return (*split(price, weights),)
+
+
+def questions(
+    domain: Domain, look: ColumnLook, prices: Sequence[Price], done: int
+) -> list[Measurement]:
+    """Returns what is measured of a column after `done` rounds: in the first the grid, too."""
+    asked = [Measurement(_histogram_query(domain, look), prices[done])]
+    if look.ladder and not done:
+        column = domain.attributes[look.number].column
+        grid = lattice.grid_query(domain.source, column, look.ladder)
+        asked.append(Measurement(grid, prices[-1]))
+    return asked
+
+
+def learn(look: ColumnLook, releases: Sequence[Release]) -> ColumnLook:
+    """Returns what is known with the answers to `questions`, and the next histogram's ends."""
+    release = releases[0]
+    if release.id in look.seen:
+        return look
+    histogram = Histogram(look.ends, release.values.ravel(), release.sigma)
+    grid, histograms = look.lattice, (*look.histograms, histogram)
+    if len(releases) > 1:
+        counts = releases[1].values.ravel()
+        grid = lattice.measured_lattice(grid, look.ladder, counts, releases[1].sigma)
+        histograms = (_moved(histogram, look.lattice, grid),)
+    ends, seen = next_ends(estimate(histograms)), look.seen | {release.id}
+    return replace(look, lattice=grid, ends=ends, histograms=histograms, seen=seen)
+
+
+def _moved(histogram: Histogram, old: Lattice, new: Lattice) -> Histogram:
+    """Returns a histogram in the numbers of another lattice; parts that hold none of its values
+    are left out."""
+    if (old.unit, old.middle) == (new.unit, new.middle):
+        return histogram
+    *starts, last = histogram.ends.tolist()
+    moved = [new.number(old.edge(end)) for end in starts]
+    top = max(new.number(old.edge(last - 1)) + 1, moved[-1] + 1)
+    kept = np.flatnonzero(np.diff([*moved, top]) > 0)
+    ends = np.array([*(moved[i] for i in kept), top], dtype=np.int64)
+    return Histogram(ends, histogram.counts[kept], histogram.sigma)
+
+
+def refined(domain: Domain, looks: Mapping[int, ColumnLook], by: str) -> Domain:
+    """Returns the domain with the insides of its bins, and with other levels unless `by` is width.
 
     Args:
         domain: Of bins of equal width.
-        inside: The answers to `fine_query`, by number of the column.
-        by: "width" or "quantile". The number of bins, and so every price, is the same for both.
+        looks: By number of the column, after ROUNDS rounds.
+        by: "auto", "width" or "quantile". Prices are the same for all of them.
     """
     attributes = list(domain.attributes)
-    for number, release in inside.items():
-        fine, noisy = _fine(attributes[number]), release.values.ravel()
+    for number, look in looks.items():
+        density = estimate(look.histograms)
         attribute = attributes[number]
-        if by == "quantile":
-            attribute = _by_quantiles(attribute, fine, noisy)
-        attributes[number] = _shaped(attribute, fine, noisy, release.sigma)
+        bins = len(attribute.bounds or ()) - 1
+        if by == "width":
+            density, starts = _with_ends(density, look.lattice, attribute)
+        else:
+            count = level_count(density.total, density.sigma, bins)
+            if by == "quantile":
+                density, count = _cut_finely(density, bins), bins
+            starts = chosen_levels(density, count, by == "quantile")
+        attributes[number] = _attribute(attribute, look.lattice, density, starts, by)
     return replace(domain, attributes=tuple(attributes))
 
 
-def _fine(attribute: Attribute) -> list[int] | list[float]:
-    """Returns the ends of equal parts of every bin, about FINE parts in all."""
+def _histogram_query(domain: Domain, look: ColumnLook) -> a.Count:
+    column = domain.attributes[look.number].column
+    edges = _edges(domain.attributes[look.number], look.lattice, look.ends)
+    key = a.Key(a.Bin(a.Col(column.name), edges), tuple(range(len(look.ends) - 1)))
+    return a.Count(domain.source, (), (key,))
+
+
+def _edges(attribute: Attribute, grid: Lattice, ends: Ints) -> tuple[Any, ...]:
+    """Returns the inner ends as values of the column."""
+    return tuple(lattice.value_at(attribute.column, grid.edge(int(e))) for e in ends[1:-1])
+
+
+def _with_ends(density: Density, grid: Lattice, attribute: Attribute) -> tuple[Density, Ints]:
+    """Returns the density cut at the ends of equally wide bins, and the parts at which they begin.
+    Bins that no value of the lattice falls into are empty: they keep one part of no rows."""
     bounds = attribute.bounds or ()
-    parts = max(1, FINE // max(len(bounds) - 1, 1))
-    pairs = list(itertools.pairwise(bounds))
-    if attribute.column.type is Type.REAL:
-        inner = {float(x) for low, high in pairs for x in np.linspace(low, high, parts + 1)[:-1]}
-        return sorted(inner | set(map(float, bounds)))
-    whole = {int(low + (high - low) * i // parts) for low, high in pairs for i in range(parts)}
-    return sorted(whole | set(map(int, bounds)))
+    inner = [grid.number(bound) for bound in bounds[1:-1]]
+    low, high = int(density.ends[0]), int(density.ends[-1])
+    wanted = np.clip(np.array([low, *inner, high], dtype=np.int64), low, high)
+    cut = _cut_at(density, wanted)
+    return cut, np.searchsorted(cut.ends, wanted)
 
 
-def _by_quantiles(attribute: Attribute, fine: Sequence[float], noisy: Floats) -> Attribute:
-    """Returns as many bins as there were, with about the same noised count in each.
+def _cut_finely(density: Density, bins: int) -> Density:
+    """Returns the density with parts cut, evenly, so that there are as many levels as bins."""
+    cuts = [density.ends]
+    for first, last, rows in zip(density.ends, density.ends[1:], density.rows, strict=False):
+        parts = min(int(last - first), max(1, round(4 * bins * rows / density.total)))
+        cuts.append(first + (last - first) * np.arange(parts, dtype=np.int64) // parts)
+    ends = np.unique(np.concatenate(cuts))
+    while len(ends) - 1 < bins and int(np.diff(ends).max()) > 1:
+        widest = int(np.argmax(np.diff(ends)))
+        ends = np.insert(ends, widest + 1, (ends[widest] + ends[widest + 1]) // 2)
+    return _cut_at(density, ends)
 
-    Ends are ends of fine parts and differ, so a part of very many people is a bin of its own.
-    """
+
+def _cut_at(density: Density, cuts: Ints) -> Density:
+    """Returns the density with these ends besides its own, rows lying evenly inside a part."""
+    ends: Ints = np.unique(np.concatenate([density.ends, cuts]))
+    inside = np.searchsorted(density.ends, ends[:-1], side="right") - 1
+    share = np.diff(ends) / np.diff(density.ends)[inside]
+    return Density(ends, density.rows[inside] * share, density.sigma)
+
+
+def _attribute(
+    attribute: Attribute, grid: Lattice, density: Density, starts: Ints, by: str
+) -> Attribute:
+    """Returns the column with these levels and the shares of the parts of each."""
+    count = len(starts) - 1
     bounds = attribute.bounds or ()
-    bins, parts = len(bounds) - 1, len(fine) - 1
-    mass = np.cumsum(onto_simplex(noisy / max(noisy.sum(), 1.0), 1.0))
-    wanted = np.searchsorted(mass, np.arange(1, bins) / bins, side="left") + 1
-    ends = [0, *wanted.tolist(), parts]
-    for i in range(1, bins + 1):
-        ends[i] = max(ends[i], ends[i - 1] + 1)
-    ends[bins] = parts
-    for i in range(bins - 1, 0, -1):
-        ends[i] = min(ends[i], ends[i + 1] - 1)
-    chosen = tuple(fine[i] for i in ends)
-    edges = tuple(bin_end(attribute.column, bound) for bound in chosen[1:-1])
-    key = a.Key(a.Bin(a.Col(attribute.column.name), edges), attribute.key.values)
-    return replace(attribute, key=key, bounds=chosen)
+    if by != "width":
+        inner = _edges(attribute, grid, density.ends[starts])
+        nothing = (None,) if None in attribute.key.values else ()
+        levels = (*range(count), *nothing)
+        key = a.Key(a.Bin(a.Col(attribute.column.name), inner), levels)
+        numbers = (lattice.number_of(attribute.column, edge) for edge in inner)
+        attribute = replace(attribute, key=key, bounds=(bounds[0], *numbers, bounds[-1]))
+    return replace(attribute, within=_within(grid, density, starts))
 
 
-def _shaped(attribute: Attribute, fine: Sequence[float], noisy: Floats, sigma: float) -> Attribute:
-    """Returns the column with the shares of the parts of each bin, shrunk towards equal ones."""
-    whole = attribute.column.type is not Type.REAL
-    ends = np.array(fine, dtype=np.int64 if whole else np.float64)
-    places: NDArray[np.int64] = np.searchsorted(ends, np.array(attribute.bounds))
-    widest = int(np.diff(places).max())
-    share = np.zeros((len(places) - 1, widest))
-    widths = np.diff(ends).astype(np.float64)
-    for i, (first, last) in enumerate(itertools.pairwise(places)):
-        alike = widths[first:last] / widths[first:last].sum()
-        total = max(float(noisy[first:last].sum()), 0.0)
-        apart = shrunk(noisy[first:last] - alike * total, sigma, 0.0)
-        found = onto_simplex(alike * total + apart, total)
-        share[i, : last - first] = found / found.sum() if found.sum() > 0 else alike
-    return replace(attribute, within=Within(ends, places[:-1], share))
+def _within(grid: Lattice, density: Density, starts: Ints) -> Within:
+    """Returns the shares of the parts of each level; even ones by width where it has no rows."""
+    widths = np.diff(density.ends).astype(np.float64)
+    share = np.zeros((len(starts) - 1, max(1, int(np.diff(starts).max()))))
+    for i, (first, last) in enumerate(itertools.pairwise(starts.tolist())):
+        rows = density.rows[first:last]
+        mass = rows if rows.sum() > 0 else widths[first:last]
+        if last > first:
+            share[i, : last - first] = mass / mass.sum()
+        else:  # no value of the lattice lies in this bin: what noise puts there gets a neighbour
+            share[i, 0] = 1.0
+    first_parts: NDArray[np.int64] = np.minimum(starts[:-1], len(widths) - 1)
+    return Within(grid, density.ends, first_parts, share)
+
+
+def _interval(attribute: Attribute) -> Interval:
+    domain = attribute.column.domain
+    assert isinstance(domain, Interval)
+    return domain

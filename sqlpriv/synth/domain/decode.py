@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Type
-from sqlpriv.synth.domain.domain import Attribute
+from sqlpriv.synth.domain.domain import Attribute, Within
 from sqlpriv.synth.models.sampling import dealt
 from sqlpriv.system import arrow
 
@@ -51,17 +51,45 @@ def decode(attribute: Attribute, codes: NDArray[np.int64], rng: np.random.Genera
     last = len(attribute.bounds) - 2
     missing = codes > last
     inside: NDArray[np.int64] = np.minimum(codes, last)
-    ends: tuple[Any, ...] | NDArray[Any] = attribute.bounds
     if attribute.within is not None:
-        parts = dealt(inside, attribute.within.share, rng)
-        inside, ends = attribute.within.first[inside] + parts, attribute.within.ends
-    if attribute.column.type is Type.REAL:
-        return _reals(np.asarray(ends, dtype=np.float64), target, inside, missing, rng)
-    bounds = np.asarray(ends, dtype=np.int64)
-    drawn = rng.integers(bounds[inside], bounds[inside + 1])
+        drawn = _on_lattice(attribute.within, inside, rng)
+        if attribute.column.type is Type.REAL:
+            exact = attribute.within.lattice.value(drawn)
+            declared = float(attribute.bounds[0]), float(attribute.bounds[-1])
+            return _reals(exact, declared, target, missing)
+        drawn *= int(attribute.within.lattice.unit)
+    elif attribute.column.type is Type.REAL:
+        ends = np.asarray(attribute.bounds, dtype=np.float64)
+        width = ends[inside + 1] - ends[inside]
+        even = ends[inside] + rng.random(inside.size) * width
+        return _reals(even, (ends[0], ends[-1]), target, missing)
+    else:
+        bounds = np.asarray(attribute.bounds, dtype=np.int64)
+        drawn = rng.integers(bounds[inside], bounds[inside + 1])
     if attribute.column.type is Type.DATE:
         return arrow.numbers(drawn.astype(np.int32), missing).cast(target)
     return arrow.numbers(drawn, missing).cast(target)
+
+
+def _on_lattice(
+    within: Within, levels: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Returns numbers of the lattice drawn inside these levels, shape (rows,).
+
+    A row's part is drawn by the parts' shares, its grid by the shares of the steps; where no
+    multiple of the step lies in the part, the next finer step is taken.
+    """
+    parts = within.first[levels] + dealt(levels, within.share, rng)
+    first, end = within.ends[parts], within.ends[parts + 1]
+    drawn: NDArray[np.int64] = rng.integers(first, end)
+    steps = within.lattice.steps
+    which = rng.random(levels.size)
+    for i, (step, _) in enumerate(steps):  # a coarser step that fits overwrites a finer one
+        coarse = sum(share for _, share in steps[i:])
+        low, high = -(-first // step), -(-end // step)
+        fits = (high > low) & (which < coarse)
+        drawn[fits] = rng.integers(low[fits], high[fits]) * step
+    return drawn
 
 
 def values_of(attribute: Attribute) -> tuple[Any, NDArray[np.int64]] | None:
@@ -92,17 +120,17 @@ def _labels(attribute: Attribute, target: Any) -> Any:
 
 
 def _reals(
-    bounds: NDArray[np.float64],
+    drawn: NDArray[np.float64],
+    ends: tuple[float, float],
     target: Any,
-    inside: NDArray[np.int64],
     missing: NDArray[np.bool_],
-    rng: np.random.Generator,
 ) -> Any:
-    drawn = bounds[inside] + rng.random(inside.size) * (bounds[inside + 1] - bounds[inside])
+    """Returns the values as the column's type, inside the declared ends."""
     if not pa.types.is_decimal(target):
-        return arrow.numbers(drawn, missing).cast(target, safe=False)
+        inside = np.clip(drawn, *ends)
+        return arrow.numbers(inside, missing).cast(target, safe=False)
     quantum = Decimal(1).scaleb(-target.scale)
-    low = Decimal(str(bounds[0])).quantize(quantum, ROUND_CEILING)
-    high = Decimal(str(bounds[-1])).quantize(quantum, ROUND_FLOOR)
+    low = Decimal(str(ends[0])).quantize(quantum, ROUND_CEILING)
+    high = Decimal(str(ends[1])).quantize(quantum, ROUND_FLOOR)
     rounded = (min(max(Decimal(x).quantize(quantum), low), high) for x in drawn.tolist())
     return pa.array([None if m else x for x, m in zip(rounded, missing, strict=True)], type=target)

@@ -9,7 +9,6 @@ and their totals agree.
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,10 +20,8 @@ from numpy.typing import NDArray
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Categories, Column, Interval, TableContract, Type
+from sqlpriv.synth.domain.lattice import Lattice, number_of, value_at
 
-EPOCH_DAY = dt.date(1970, 1, 1)
-EPOCH = dt.datetime(1970, 1, 1)
-MICROSECOND = dt.timedelta(microseconds=1)
 MAX_LEVELS = 100_000
 
 
@@ -33,12 +30,14 @@ class Within:
     """How values lie inside the bins of a column, where that was measured.
 
     Args:
-        ends: Of the parts of all bins, ascending, shape (parts + 1,).
+        lattice: The grid that values lie on.
+        ends: Of the parts of all bins, ascending numbers of the lattice, shape (parts + 1,).
         first: The number of each bin's first part, shape (bins,).
         share: Of the parts of each bin, shape (bins, most parts of one); 0 behind its last.
     """
 
-    ends: NDArray[Any]
+    lattice: Lattice
+    ends: NDArray[np.int64]
     first: NDArray[np.int64]
     share: NDArray[np.float64]
 
@@ -117,10 +116,12 @@ def discretise(
     strata: Sequence[str],
     where: a.Expr | None = None,
     bins: int = 32,
+    short: int | None = None,
 ) -> Domain:
     """Returns the domain of `SELECT columns FROM contract.table WHERE where STRATIFY BY strata`.
 
-    Strata columns that are not selected are put before the selected ones.
+    Strata columns that are not selected are put before the selected ones. Whole numbers of at most
+    `short` values (without it, of at most `bins`) are their own levels.
 
     Raises:
         Refused: A column is unknown, named twice, has no declared domain or too many levels; a
@@ -132,14 +133,16 @@ def discretise(
     for names in (selected, named):
         if len(set(names)) != len(names):
             raise Refused("a column is named twice in this synthetic table")
-    free = [attribute_of(contract, name, bins) for name in selected if name not in named]
+    free = [attribute_of(contract, n, bins, short) for n in selected if n not in named]
     output = (*(n for n in named if n not in selected), *selected)
     if not output:
         raise Refused("a synthetic table needs at least one column")
     return Domain(_source(contract, where, [*fixed, *free]), tuple(fixed), tuple(free), output)
 
 
-def attribute_of(contract: TableContract, name: str, bins: int | None) -> Attribute:
+def attribute_of(
+    contract: TableContract, name: str, bins: int | None, short: int | None = None
+) -> Attribute:
     """Returns the levels of a column; `bins` None asks for values only (a strata column).
 
     Raises:
@@ -159,7 +162,7 @@ def attribute_of(contract: TableContract, name: str, bins: int | None) -> Attrib
             math.ceil(_number(column.domain.lower)),
             math.floor(_number(column.domain.upper)),
         )
-        if high - low < (MAX_LEVELS if bins is None else bins):
+        if high - low < (MAX_LEVELS if bins is None else short or bins):
             levels = (*range(low, high + 1), *_null(column.domain))
             return Attribute(column, a.Key(a.Col(column.name), levels))
     if bins is None:
@@ -174,7 +177,7 @@ def attribute_of(contract: TableContract, name: str, bins: int | None) -> Attrib
 def _binned(column: Column, domain: Interval, bins: int) -> Attribute:
     """Returns bins of equal width over the declared interval (of width differing by one unit)."""
     bounds = _bounds(column, domain, bins)
-    key_edges: tuple[Any, ...] = tuple(bin_end(column, bound) for bound in bounds[1:-1])
+    key_edges: tuple[Any, ...] = tuple(value_at(column, bound) for bound in bounds[1:-1])
     levels = (*range(len(bounds) - 1), *_null(domain))
     return Attribute(column, a.Key(a.Bin(a.Col(column.name), key_edges), levels), bounds)
 
@@ -182,7 +185,7 @@ def _binned(column: Column, domain: Interval, bins: int) -> Attribute:
 def _bounds(column: Column, domain: Interval, bins: int) -> tuple[int, ...] | tuple[float, ...]:
     if column.type is Type.REAL:
         return _real_bounds(float(_number(domain.lower)), float(_number(domain.upper)), bins)
-    low, high = (_unit(column, end) for end in (domain.lower, domain.upper))
+    low, high = (number_of(column, end) for end in (domain.lower, domain.upper))
     bins = min(bins, high - low + 1)
     return tuple(low + (high - low + 1) * i // bins for i in range(bins + 1))
 
@@ -190,24 +193,6 @@ def _bounds(column: Column, domain: Interval, bins: int) -> tuple[int, ...] | tu
 def _real_bounds(low: float, high: float, bins: int) -> tuple[float, ...]:
     inner = (low + (high / bins - low / bins) * i for i in range(1, bins))
     return (low, *sorted({edge for edge in inner if low < edge < high}), high)
-
-
-def _unit(column: Column, end: Any) -> int:
-    """Returns an interval's end as a number of days, microseconds or ones."""
-    if column.type is Type.DATE:
-        return int((end - EPOCH_DAY).days)
-    if column.type is Type.TIMESTAMP:
-        return int((end - EPOCH) // MICROSECOND)
-    return int(end)
-
-
-def bin_end(column: Column, bound: Any) -> Any:
-    """Returns the value at a bound: the inverse of `_unit`."""
-    if column.type is Type.DATE:
-        return EPOCH_DAY + dt.timedelta(days=bound)
-    if column.type is Type.TIMESTAMP:
-        return EPOCH + bound * MICROSECOND
-    return bound
 
 
 def _source(

@@ -99,27 +99,118 @@ def test_heaps_do_not_make_bins_collide():
 
 
 @pytest.mark.parametrize("price", [Rho(10**7 + 1), Rho(3_003), Epsilon(10**9 - 1)])
-@pytest.mark.parametrize("by", ["width", "quantile"])
-def test_it_costs_a_twentieth_and_is_told(price, by):
+@pytest.mark.parametrize("by", ["auto", "width", "quantile"])
+def test_it_costs_a_tenth_and_is_told(price, by):
     job, gate, _ = made(price, by, rows=50, strata=("sex",))
     told = steps(job)
     assert sum(step.price.nano for step in told) == price.nano
-    first = told[:3]
-    assert [s.name for s in first] == [f"inside the bins: {n}" for n in ("pay", "age", "day")]
-    assert sum(s.price.nano for s in first) == pytest.approx(price.nano / 20, abs=5)
+    look = [s for s in told if s.name.startswith(("inside the bins", "last digits"))]
+    rounds = "finer (3 rounds)"
+    assert [s.name for s in look] == [
+        "inside the bins: pay", f"inside the bins: pay, {rounds}", "last digits: pay",
+        "inside the bins: age", f"inside the bins: age, {rounds}", "last digits: age",
+        "inside the bins: day", f"inside the bins: day, {rounds}",
+    ]  # fmt: skip
+    assert sum(s.price.nano for s in look) == pytest.approx(price.nano / 10, abs=5)
     known = [s.measurement for s in told if s.measurement is not None]
     assert set(known) <= set(gate.asked)
-    assert len(known) == (6 if by == "width" else 3)  # quantile bins are not known beforehand
+    assert len(known) == (8 if by == "width" else 5)  # levels by histograms are not known before
 
 
 def test_columns_of_values_cost_nothing_more():
     job = prepare(TABLE, ("sex",), (), None, "independent", {}, Rho(10**6))
-    assert not job.fine()
+    assert job.binned == ()
     assert job.parts == ((), Rho(10**6))
     assert binning.binned(discretise(TABLE, ("sex", "age"), (), None, 30_000)) == ()
 
 
 def test_a_price_too_small_for_it_goes_to_the_method():
     job, gate, _ = made(Rho(2_999), "quantile", rows=50)
-    assert not job.fine()
+    assert job.binned == ()
     assert len(gate.asked) == 4
+
+
+ODD = contract(
+    {
+        "gain": ("INTEGER", Interval(0, 99_999)),
+        "hours": ("INTEGER", Interval(1, 99)),
+        "price": ("DOUBLE", Interval(0.0, 500.0)),
+        "asset": ("DOUBLE", Interval(-1_000.0, 2_000.0)),
+        "pay": ("DECIMAL(9,2)", Interval(0, 100_000)),
+        "seen": ("TIMESTAMP", Interval(dt.datetime(2024, 1, 1), dt.datetime(2024, 12, 31))),
+    }
+)
+
+
+def odd_people(rows: int, seed: int = 0) -> dict[str, list]:
+    """Gains: 0 of nine tenths, 7688 of a twentieth. Hours: 40 of half. Prices in cents, a third of
+    them 0. Assets: 0 of a fifth, no grid. Pay in hundreds. Moments in whole seconds."""
+    rng = np.random.default_rng(seed)
+    kind = rng.random(rows)
+    gain = np.where(kind < 0.9, 0, np.where(kind < 0.95, 7_688, rng.integers(1, 20_000, rows)))
+    hours = np.where(rng.random(rows) < 0.5, 40, rng.integers(20, 60, rows))
+    price = np.where(rng.random(rows) < 1 / 3, 0.0, rng.integers(1, 20_000, rows) / 100)
+    asset = np.where(rng.random(rows) < 0.2, 0.0, np.clip(rng.normal(0, 100, rows), -1_000, 2_000))
+    pay = np.clip(np.rint(rng.normal(300, 100, rows)), 0, 1_000) * 100
+    begin = dt.datetime(2024, 3, 1)
+    seen = [begin + dt.timedelta(seconds=int(s)) for s in rng.integers(0, 10**7, rows)]
+    return {
+        "gain": gain.tolist(), "hours": hours.tolist(), "price": price.tolist(),
+        "asset": asset.tolist(), "pay": pay.tolist(), "seen": seen,
+    }  # fmt: skip
+
+
+def drawn_odd(price, by="auto", seed=0):
+    gate = FakeGate(odd_people(20_000), ODD, price, seed=seed)
+    job = prepare(ODD, tuple(odd_people(1)), (), None, "independent", {"binning": by}, price)
+    return synthesize(job, gate).table
+
+
+def test_heaps_and_grids_survive():
+    """20,000 people at epsilon 1: each heap holds a twentieth of the people at least, 1,000 of them
+    beside noise of some 100 in each of four histograms."""
+    table = drawn_odd(rho_of(1.0, 1e-9))
+    real = {name: np.array(values) for name, values in odd_people(20_000).items()}
+    for name, heap in (("gain", 0), ("gain", 7_688), ("hours", 40), ("price", 0), ("asset", 0)):
+        share = np.mean(table[name].to_numpy() == heap)
+        assert share == pytest.approx(np.mean(real[name] == heap), abs=0.03), (name, heap)
+    cents = table["price"].to_numpy() * 100
+    assert np.abs(cents - np.rint(cents)).max() < 1e-6
+    asset = table["asset"].to_numpy() * 100
+    assert np.mean(np.abs(asset - np.rint(asset)) > 1e-6) > 0.7
+    hundreds = [value % 100 == 0 for value in table["pay"].to_pylist()]
+    assert np.mean(hundreds) > 0.95
+    assert all(moment.microsecond == 0 for moment in table["seen"].to_pylist())
+
+
+def test_without_histograms_heaps_are_lost():
+    """The twin: a price of which nothing is spent on histograms."""
+    table = drawn_odd(Rho(5_999))
+    gain, real = table["gain"].to_numpy(), np.array(odd_people(20_000)["gain"])
+    assert np.mean(gain == 0) < 0.1
+    assert gain.mean() - real.mean() > real.std()
+
+
+@pytest.mark.parametrize("name", ["gain", "hours", "price", "asset", "pay"])
+def test_means_do_not_drift_into_empty_tails(name):
+    """20,000 people, epsilon 1, five runs. The mean of the errors of the mean is at most 0.1
+    standard deviations of the column. In ten runs it was 0.03 of `gain` with a standard deviation
+    of 0.03, and less of the others; without histograms (the twin above) it is 1.4."""
+    real = np.array(odd_people(20_000)[name])
+    errors = []
+    for seed in range(5):
+        column = drawn_odd(rho_of(1.0, 1e-9), seed=seed)[name].to_pylist()
+        errors.append((np.mean([float(v) for v in column]) - real.mean()) / real.std())
+    assert abs(np.mean(errors)) < 0.1
+
+
+def test_levels_are_as_many_as_the_noise_allows():
+    sizes = []
+    for epsilon in (0.1, 1.0, 10.0):
+        price = rho_of(epsilon, 1e-9)
+        gate = FakeGate(people(20_000), TABLE, price)
+        job = prepare(TABLE, ("pay", "age", "day"), (), None, "independent", {}, price)
+        synthesize(job, gate)
+        sizes.append(sum(len(m.query.keys[0].values) for m in gate.asked[-3:]))
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[-1] <= 3 * 32 + 1

@@ -135,11 +135,18 @@ def test_the_gate_sums_scores_as_the_fake_one_does(make_kernel):
     domains = {c.name: c.domain for c in TABLE.columns}
     kernel = make_kernel(sql, domains=domains, budget=Budget("people", Rho(10**18), 1e-9))
     price = Rho(10**17)
-    job = prepare(kernel.contracts()["people"], NAMES, ("s",), None, "gaussian", {}, price)
+    job = prepare(
+        kernel.contracts()["people"], NAMES, ("s",), None, "gaussian", {"binning": "width"}, price
+    )
     with allowed(kernel, price) as allowance:
         made = synthesize(job, allowance)
         assert left(allowance).nano == 0
     gate = FakeGate(data, TABLE, price, exact=True)
-    again = synthesize(prepare(TABLE, NAMES, ("s",), None, "gaussian", {}, price), gate)
-    for real, fake in zip(made.releases, again.releases, strict=True):
+    again = synthesize(
+        prepare(TABLE, NAMES, ("s",), None, "gaussian", {"binning": "width"}, price), gate
+    )
+    pairs = zip(made.releases, again.releases, strict=True)
+    alike = [(real, fake) for real, fake in pairs if real.query == fake.query]
+    assert len(alike) > len(again.releases) / 2  # later histograms have ends that noise decides
+    for real, fake in alike:
         assert real.values == pytest.approx(fake.values, abs=1e-2)

@@ -82,7 +82,9 @@ def test_noise_makes_no_crowd_of_empty_cells():
 def test_a_large_domain_is_walked_by_occupied_prefixes(strata):
     """2,000 people of five kinds: each kind's share is found within 2 points, little else is."""
     data = wide(2_000)
-    job, gate, out = made(WIDE, data, WIDE_NAMES, rho_of(2.0, 1e-9), strata, bins=50)
+    job, gate, out = made(
+        WIDE, data, WIDE_NAMES, rho_of(2.0, 1e-9), strata, bins=50, binning="width"
+    )
     assert len(job.phases()) > 2
     assert gate.spent == job.price.nano
     columns = {n: out.table[n].to_pylist() for n in WIDE_NAMES}
@@ -109,7 +111,9 @@ def test_the_real_gate_reads_the_prefixes_as_the_fake_one_does(make_kernel):
     kernel = make_kernel(sql, domains=domains, budget=Budget("people", Rho(10**18), 1e-9))
     price = Rho(10**14)
     found = kernel.contracts()["people"]
-    job = prepare(found, WIDE_NAMES, ("t",), None, "histogram", {"bins": 50}, price)
+    job = prepare(
+        found, WIDE_NAMES, ("t",), None, "histogram", {"bins": 50, "binning": "width"}, price
+    )
     with allowed(kernel, price) as allowance:
         out = synthesize(job, allowance).table
         assert left(allowance).nano == 0

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
 import click
 
 import sqlpriv
-from sqlpriv.interfaces.cli import serve
+from sqlpriv.interfaces.cli import init, serve
 
 if TYPE_CHECKING:
     from sqlpriv.session.session import Session
@@ -41,6 +41,7 @@ def main() -> None:
     """
 
 
+main.add_command(init.init)
 main.add_command(serve.serve)
 main.add_command(serve.user)
 

@@ -1,0 +1,118 @@
+"""`sqlpriv init`: what is proposed of files, and that nothing is declared without a yes."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+
+import sqlpriv
+from sqlpriv.interfaces.cli.main import main
+
+SHOP = """
+CREATE TABLE customers AS
+SELECT i AS id, 'c' || i % 3 AS segment, CASE WHEN i % 10 = 0 THEN NULL ELSE i % 80 + 18 END AS age,
+    i * 1.5 AS balance, DATE '2020-03-05' + i::INTEGER AS since FROM range(2000) r(i);
+CREATE TABLE orders AS
+SELECT i AS order_no, least(i // 4, 1999) AS customer_id, (i % 7)::TINYINT AS items
+FROM range(8200) r(i);
+"""
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A folder of two files: customers, and their orders, of which customer 1999 has 204."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    with duckdb.connect() as engine:
+        engine.execute(SHOP)
+        engine.execute(f"COPY customers TO '{folder}/customers.csv'")
+        engine.execute(f"COPY orders TO '{folder}/orders.parquet'")
+    return folder
+
+
+def run(*arguments: object, stdin: str | None = None):
+    return CliRunner().invoke(main, ["init", *map(str, arguments)], input=stdin)
+
+
+def test_a_folder_is_proposed_table_by_table(shop: Path, tmp_path: Path) -> None:
+    done = run(shop, "--vault", tmp_path / "shop.duckdb")
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert 'ALTER TABLE "customers" ADD PRIVACY_KEY ("id");' in lines
+    assert 'ALTER TABLE "customers" SET PRIVACY BOUND (rows_per_unit = 1);' in lines
+    assert (
+        'ALTER TABLE "customers" ALTER COLUMN "segment" SET PRIVACY DOMAIN'
+        " IN ('c0', 'c1', 'c2') NOT NULL;" in lines
+    )
+    assert any('"age" SET PRIVACY DOMAIN BETWEEN (10, 100) OR NULL;' in line for line in lines)
+    assert any('"since" SET PRIVACY DOMAIN BETWEEN (DATE ' in line for line in lines)
+    assert (
+        'ALTER TABLE "orders" ADD PRIVACY_LINK ("customer_id") REFERENCES "customers"("id");'
+        in lines
+    )
+    (bound,) = [line for line in lines if line.startswith('ALTER TABLE "orders" SET PRIVACY BOUND')]
+    assert bound.endswith("(rows_per_unit = 4);  -- 200 row(s) beyond it are left out")
+    assert lines.index('ALTER TABLE "customers" SET PU;') < lines.index(bound)
+
+
+def test_nothing_is_declared_without_a_yes(shop: Path, tmp_path: Path) -> None:
+    vault = tmp_path / "shop.duckdb"
+    done = run(shop, "--vault", vault)
+    assert "Nothing is declared yet" in done.output
+    with sqlpriv.connect(vault, role="owner") as owner:
+        owner.execute("SHOW PRIVACY TABLES")
+        shown = owner.execute("SHOW PRIVACY TABLES").fetchall()
+        assert all("public" not in row and "id" not in row for row in shown), shown
+    with sqlpriv.connect(vault) as analyst, pytest.raises(sqlpriv.Error):
+        analyst.execute("SELECT COUNT(*) FROM customers")
+
+
+def test_what_is_proposed_runs_and_answers(shop: Path, tmp_path: Path) -> None:
+    vault = tmp_path / "shop.duckdb"
+    done = run(shop, "--vault", vault, "--yes")
+    assert done.exit_code == 0, done.output
+    with sqlpriv.connect(vault) as analyst:
+        analyst.execute("SET privacy_epsilon = 1")
+        rows = analyst.execute(
+            "SELECT segment, COUNT(*) AS n FROM customers GROUP BY segment"
+        ).fetchall()
+        assert [row[0] for row in rows] == ["c0", "c1", "c2"]
+        assert all(abs(row[1] - 667) < 100 for row in rows)
+        (orders,) = analyst.execute("SELECT COUNT(*) FROM orders").fetchone()
+        assert abs(orders - 8000) < 400
+
+
+def test_rows_without_a_name_are_numbered(tmp_path: Path) -> None:
+    """`education_num` has 16 values of 5,000 rows: it names nobody."""
+    file = tmp_path / "census.csv"
+    file.write_text(
+        "education_num,sex\n" + "\n".join(f"{i % 16},{'fm'[i % 2]}" for i in range(5000))
+    )
+    vault = tmp_path / "census.duckdb"
+    done = run(file, "--vault", vault, "--yes")
+    assert done.exit_code == 0, done.output
+    assert "ADD PRIVACY_KEY (row_id)" in done.stdout
+    with sqlpriv.connect(vault) as analyst:
+        analyst.execute("SET privacy_epsilon = 1")
+        assert len(analyst.execute("SELECT sex, COUNT(*) FROM census GROUP BY sex").fetchall()) == 2
+
+
+def test_nothing_that_is_there_is_overwritten(shop: Path, tmp_path: Path) -> None:
+    vault = tmp_path / "shop.duckdb"
+    vault.write_text("mine")
+    done = run(shop, "--vault", vault)
+    assert done.exit_code == 2
+    assert "is there already" in done.output
+    assert vault.read_text() == "mine"
+    (tmp_path / "other.privacy.sql").write_text("-- mine")
+    done = run(shop, "--vault", tmp_path / "other.duckdb")
+    assert (done.exit_code, (tmp_path / "other.privacy.sql").read_text()) == (2, "-- mine")
+    assert not (tmp_path / "other.duckdb").exists()
+
+
+def test_a_source_without_tables_says_what_it_takes(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("nothing")
+    done = run(tmp_path)
+    assert done.exit_code == 2
+    assert ".csv" in done.output

@@ -30,6 +30,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sqlpriv.answer.means import Array
 from sqlpriv.kernel.terms.release import Release
@@ -40,6 +41,32 @@ MISFIT = 0.05
 """Relative standard deviation of a cell's counts around the family's at the right rate."""
 RESOLUTION = 1.0
 """Standard deviation, in steps, that a cell's rate keeps however well it was measured."""
+
+
+class BinEnds(NamedTuple):
+    """The lowest and the highest value of each bin, ascending, of shape (bins,), in units of x.
+
+    They are equal where the bin holds one value, an atom.
+    """
+
+    lowest: Array
+    highest: Array
+
+    @classmethod
+    def between(cls, ends: Array) -> BinEnds:
+        """Returns bins without gaps between ends of shape (bins + 1,)."""
+        return cls(ends[:-1], ends[1:])
+
+    @property
+    def atoms(self) -> NDArray[np.bool_]:
+        """Which bins hold one value, of shape (bins,)."""
+        return np.asarray(self.lowest == self.highest)
+
+    @property
+    def special(self) -> NDArray[np.bool_]:
+        """Which bins are atoms at an end or at 0, where values pile up, of shape (bins,)."""
+        ends = (self.lowest == self.lowest[0]) | (self.lowest == self.highest[-1])
+        return np.asarray(self.atoms & (ends | (self.lowest == 0)))
 
 
 class Pooled(NamedTuple):
@@ -89,20 +116,20 @@ def shapes_by_place(pooled: Pooled, place: Release, counted: Release) -> CellSha
 
 
 def shapes_by_histogram(
-    pooled: Pooled, ends: Array, wide: Array, own: Release, counted: Release
+    pooled: Pooled, bins: BinEnds, wide: Array, own: Release, counted: Release
 ) -> CellShapes:
     """Returns the cells moved in the likelier way to where their histograms are.
 
     Args:
         pooled: Of all cells.
-        ends: Of the bins.
+        bins: The ends of the bins.
         wide: Inner edges of the wide bins, some of the ends.
         own: Noised counts in the wide bins, of shape (strata, key 1, …, wide bins).
         counted: Noised counts.
     """
-    member = np.eye(wide.size + 1)[np.searchsorted(wide, ends[:-1], side="right")]
+    member = np.eye(wide.size + 1)[np.searchsorted(wide, bins.lowest, side="right")]
     n = np.maximum(counted.values.ravel(), max(counted.sigma, 1.0))
-    table, outwards = own.values.reshape(n.size, -1), scaled_tables(pooled.shares, ends)
+    table, outwards = own.values.reshape(n.size, -1), scaled_tables(pooled.shares, bins)
     families: list[tuple[float, Callable[[Array], Array]]] = [
         (1.0, lambda rate: interpolate(outwards, rate)),
         (1 / 80, lambda rate: tilt(pooled, rate)),
@@ -146,15 +173,33 @@ def _evidence(fit: Array) -> float:
     return float((top[:, 0] + np.log(np.exp(fit - top).mean(axis=1))).sum())
 
 
-def scaled_tables(pooled: Array, ends: Array) -> Array:
-    """Returns the pooled bins at each step, moved outwards from 0 or the end nearest to it."""
-    anchor = min(max(0.0, ends[0]), ends[-1])
-    inner, last = int(np.searchsorted(ends, anchor)), pooled.size - 1
-    number, step = np.arange(pooled.size), STEPS[:, None].astype(int)
-    above = np.where(number > inner, np.clip(number + step, inner, last), number)
-    below = np.where(number < inner - 1, np.clip(number - step, 0, inner - 1), number)
+def scaled_tables(pooled: Array, bins: BinEnds) -> Array:
+    """Returns the pooled bins at each step, moved outwards from 0 or the end nearest to it.
+
+    An atom at that middle stays where it is, as does the bin next to it; what would move beyond the
+    outermost bin stays in it.
+
+    Args:
+        pooled: Shares, of shape (bins,).
+        bins: The ends of the bins.
+
+    Returns:
+        Shares of shape (steps, bins).
+    """
+    anchor = min(max(0.0, bins.lowest[0]), bins.highest[-1])
+    number, steps = np.arange(pooled.size), STEPS[:, None].astype(int)
+    middle = bins.atoms & (bins.lowest == anchor)
+    is_above = (bins.lowest >= anchor) & ~middle
+    is_below = ~is_above & ~middle
+    to = np.broadcast_to(number, (STEPS.size, number.size)).copy()
+    if is_above.any():
+        first = number[is_above][0]
+        moved = np.clip(number + steps, first, pooled.size - 1)
+        to = np.where(is_above & (number > first), moved, to)
+    if is_below.any():
+        last = number[is_below][-1]
+        to = np.where(is_below & (number < last), np.clip(number - steps, 0, last), to)
     tables = np.zeros((STEPS.size, pooled.size))
-    to = np.where(number >= inner, above, below)
     np.add.at(tables, (np.arange(STEPS.size)[:, None], to), np.broadcast_to(pooled, to.shape))
     return tables
 

@@ -32,7 +32,6 @@ what it has to tell is an order of magnitude, and a finer one would have the mor
 | name | value | chosen by |
 |---|---|---|
 | DOUBT | 0.08 | with it 93 to 97 % of census strata lie in their intervals |
-| VISIBLE | 2 | two of 100 empty bins are then taken for rows (Gaussian noise) |
 | MISFIT | 0.05 | set, not searched; it enters the intervals that DOUBT was chosen by |
 | OCTAVES, QUARTERS, NEAR, SHIFTS | below | the same choice as by all quarters in 2,980 cells |
 """
@@ -45,6 +44,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from sqlpriv.answer.cell_shapes import BinEnds
 from sqlpriv.answer.means import Array, Moments
 from sqlpriv.answer.tail_model import Tails, estimate_tails
 from sqlpriv.kernel.terms.algebra import Asked
@@ -52,13 +52,14 @@ from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.aggregates.mean_rounds import (
     MeanRounds,
-    bin_edges,
+    bin_grid,
     cell_view,
     count_query,
     histogram,
     rounds_of,
     scaled_sum,
 )
+from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.pricing.statement import half_width
 from sqlpriv.plan.pricing.tuned_constants import WIDE
 
@@ -67,8 +68,6 @@ if TYPE_CHECKING:
 
 DOUBT = 0.08
 """θ: relative error of the logarithm of the part of values beyond an end."""
-VISIBLE = 2.0
-"""Standard deviations of noise above which a pooled bin's count is taken for rows."""
 MISFIT = 0.05
 """Relative standard deviation of a cell's clipped mean around its family's at the right rate."""
 OCTAVES, QUARTERS = 2.0 ** -np.arange(12), 2.0 ** (np.array([-3, -2, -1, 1, 2, 3]) / 4)
@@ -115,10 +114,8 @@ def mean(request: MeanRounds, releases: Mapping[Asked, Release], measure: Measur
     price = last.measurements[0].price
     n = np.maximum(counted.values, max(counted.sigma, 1.0))
     lower, upper = float(recipe.lower), float(recipe.upper)
-    ends, wide = bins(lower, upper), np.array(bin_edges(lower, upper, WIDE))
-    tails = estimate_tails(
-        counts, first_answers.get(cell_view(recipe)), counted, ends, wide, VISIBLE
-    )
+    bins, wide = bins_of(recipe), np.array(bin_grid(recipe, WIDE).edges)
+    tails = estimate_tails(counts, first_answers.get(cell_view(recipe)), counted, bins, wide)
     noise = noise_per_unit(counted, price)
     centre, half = choose_clipping(tails, n, noise, counted.sigma, lower, upper)
     bounds = (tuple(centre.ravel().tolist()), tuple(half.ravel().tolist()))
@@ -126,11 +123,12 @@ def mean(request: MeanRounds, releases: Mapping[Asked, Release], measure: Measur
     beyond = estimate_excess(
         tails, centre, half, n, half * total.values / n, half * total.sigma / n
     )
-    kept = counted.values / n
+    kept = np.abs(counted.values) / n
     return Moments(
         counted.values, kept * half * total.values, np.zeros_like(n), counted.sigma**2,
         (kept * half * total.sigma) ** 2 + counted.values**2 * beyond.variance, 0.0,
         half_width(price), centre + beyond.value - recipe.middle, beyond.shared,
+        tails.visible if (half < recipe.width / 2).any() else 0.0,
     )  # fmt: skip
 
 
@@ -144,14 +142,10 @@ def noise_per_unit(counted: Release, price: Price) -> float:
     return float(counted.sigma * (np.sqrt(ratio) if isinstance(price, Rho) else ratio))
 
 
-def bins(lower: float, upper: float) -> Array:
-    """Returns the ends of the bins, ascending, of shape (bins + 1,).
-
-    >>> ends = bins(0.0, 64.0)
-    >>> ends[-5:].round(1).tolist()
-    [32.0, 38.1, 45.3, 53.8, 64.0]
-    """
-    return np.array([lower, *bin_edges(lower, upper), upper])
+def bins_of(recipe: Recipe) -> BinEnds:
+    """Returns the ends of the histogram's bins of a mean's x."""
+    grid = bin_grid(recipe)
+    return BinEnds(np.array(grid.lowest), np.array(grid.highest))
 
 
 def choose_clipping(
@@ -168,12 +162,13 @@ def choose_clipping(
     """
     table = tails.shares()
     scatter = tails.share_noise() ** 2 + table / n[..., None]
-    mean = np.where(table.sum(axis=-1) > 0.5, table @ tails.middles, (lower + upper) / 2)
+    known = table.sum(axis=-1) > 0.5
+    mean = np.where(known, table @ tails.middles, (lower + upper) / 2)
     reach = np.maximum(upper - mean, mean - lower)
 
     def error(part: Array, shift: float) -> Array:
         half = reach * part
-        above, below = sides(tails.ends, mean + half * shift, half)
+        above, below = sides(tails.bins, mean + half * shift, half)
         lost = doubt(table, above, below) ** 2
         lost += sum_over_bins(scatter, (above.excess + below.excess) ** 2)
         return np.asarray((half * noise / n) ** 2 + (half * shift * miscount / n) ** 2 + lost)
@@ -187,6 +182,7 @@ def choose_clipping(
             better = (tried < best) & (around * by <= 1)
             best = np.where(better, tried, best)
             part, shift = np.where(better, around * by, part), np.where(better, off, shift)
+    part, shift = np.where(known, part, 1.0), np.where(known, shift, 0.0)
     return mean + reach * part * shift, reach * part
 
 
@@ -200,7 +196,7 @@ def estimate_excess(
         centre, half, n: c, h and counts.
         moved, noise: The clipped means, from c, and the standard deviation of their noise.
     """
-    above, below = sides(tails.ends, centre, half)
+    above, below = sides(tails.bins, centre, half)
     excess = above.excess - below.excess
     cut = tails.middles - centre[..., None] - excess
     tables, prior_table = np.stack([tails.shares(z) for z in DEVIATIONS]), tails.shares()
@@ -242,12 +238,24 @@ def doubt(table: Array, above: Side, below: Side) -> Array:
     return np.asarray(DOUBT * lost)
 
 
-def sides(ends: Array, centre: Array, half: Array) -> tuple[Side, Side]:
-    """Returns what lies above c + h, and what below c - h, values being uniform inside a bin."""
-    above, below = _above(ends, centre + half), _above(-ends[::-1], half - centre)
+def sides(bins: BinEnds, centre: Array, half: Array) -> tuple[Side, Side]:
+    """Returns what lies above c + h, and what below c - h, values being uniform inside a bin.
+
+    Of two bins, [0, 4] and the atom 8, a quarter of the first lies above 3, by 1/2 on average:
+
+    >>> bins = BinEnds(np.array([0.0, 8.0]), np.array([4.0, 8.0]))
+    >>> above, _ = sides(bins, np.array([2.0]), np.array([1.0]))
+    >>> above.part.tolist(), above.excess.tolist()
+    ([[0.25, 1.0]], [[0.125, 5.0]])
+    """
+    above = _above(bins, centre + half)
+    below = _above(BinEnds(-bins.highest[::-1], -bins.lowest[::-1]), half - centre)
     return above, Side(below.excess[..., ::-1], below.part[..., ::-1])
 
 
-def _above(ends: Array, at: Array) -> Side:
-    over, width = np.maximum(ends - at[..., None], 0.0), np.diff(ends)
-    return Side(np.diff(over**2) / (2 * width), np.diff(over) / width)
+def _above(bins: BinEnds, at: Array) -> Side:
+    top = np.maximum(bins.highest - at[..., None], 0.0)
+    bottom = np.maximum(bins.lowest - at[..., None], 0.0)
+    width = np.where(bins.atoms, 1.0, bins.highest - bins.lowest)
+    part = np.where(bottom > 0, 1.0, np.where(bins.atoms, 0.0, top / width))
+    return Side(part * (top + bottom) / 2, part)

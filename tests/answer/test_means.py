@@ -110,7 +110,7 @@ def test_half_widths_of_other_noise_would_be_noticed(scale: float) -> None:
     assert not _accepted(_coverage("AVG(income)", None, scale))
 
 
-def test_a_stratum_without_rows_has_no_mean_and_no_weight() -> None:
+def test_a_stratum_without_rows_has_no_mean_and_no_public_weight() -> None:
     plan = _plan("AVG(income)")
     count, total = (m.query for m in plan.measurements)
     price = plan.measurements[0].price
@@ -121,7 +121,8 @@ def test_a_stratum_without_rows_has_no_mean_and_no_weight() -> None:
     values = _cells(plan, releases).values
     assert np.isnan(values[0])
     assert values[1] == 510
-    assert _whole(plan, releases, None).values == 510
+    everybody = _whole(plan, releases, None).values
+    assert everybody == pytest.approx(500 + 1050 / 97)  # what was measured of it is added up
     assert _whole(plan, releases, np.array([0.9, 0.1])).values == 510
 
 

@@ -158,7 +158,7 @@ def cell_view(recipe: Recipe) -> a.Count | a.Sum:
     on a narrower one the sum of bin numbers from the middle one. A few orders of magnitude are in
     two or three wide bins, and such counts tell less of a small cell than its mean bin does.
     """
-    cells, inner = _total_query(recipe), bin_edges(float(recipe.lower), float(recipe.upper))
+    cells, inner = _total_query(recipe), bin_grid(recipe).edges
     if recipe.width > 2**SECTIONS:
         return a.Count(cells.source, cells.strata, (*cells.keys, _bin_key(recipe, WIDE)))
     return a.Sum(cells.source, _bin_key(recipe, 1).expr, 0, len(inner), cells.strata, cells.keys)
@@ -172,31 +172,72 @@ def cell_count(recipe: Recipe) -> int:
 
 def _bin_key(recipe: Recipe, together: int) -> a.Key:
     """Returns the number of x's bin, so many being one; NULL is in none."""
-    inner = bin_edges(float(recipe.lower), float(recipe.upper), together)
+    inner = bin_grid(recipe, together).edges
     return a.Key(a.Bin(_total_query(recipe).of, inner), tuple(range(len(inner) + 1)))
 
 
-def bin_edges(lower: float, upper: float, together: int = 1) -> tuple[float, ...]:
+class BinGrid(NamedTuple):
+    """The histogram's bins: bin i holds the values from lowest[i] to highest[i], ascending.
+
+    A bin of which both are equal holds one value, an atom.
+
+    Args:
+        edges: Where the next bin begins, as `algebra.Bin` has them; one less than bins.
+        lowest, highest: In units of x, one of each for each bin.
+    """
+
+    edges: tuple[float, ...]
+    lowest: tuple[float, ...]
+    highest: tuple[float, ...]
+
+
+def bin_grid(recipe: Recipe, together: int = 1) -> BinGrid:
+    """Returns the bins of a mean's x; see `bin_edges`, which takes the same `together`."""
+    lower, upper = float(recipe.lower), float(recipe.upper)
+    edges = bin_edges(lower, upper, together, whole=recipe.whole_numbers)
+    if recipe.whole_numbers:
+        return BinGrid(edges, (lower, *edges), (*(edge - 1 for edge in edges), upper))
+    ends = (*edges, upper)
+    atom = _atom_width(lower, upper)
+    highest = (e if e - at > 2 * atom else at for at, e in zip((lower, *edges), ends, strict=True))
+    return BinGrid(edges, (lower, *edges), tuple(highest))
+
+
+def bin_edges(
+    lower: float, upper: float, together: int = 1, *, whole: bool = False
+) -> tuple[float, ...]:
     """Returns the inner edges of the histogram's bins, ascending.
 
     A geometric grid, of ratio 2^(together / PARTS), on both sides of 0, or of the end nearest to
-    it: those of more bins together are some of the others.
+    it: those of more bins together are some of the others. Both ends and that middle are bins of
+    their own, because values pile up there: whoever is beyond an end is clamped to it, and many
+    columns have a tenth or more of zeros. A bin more costs nothing, as a row lies in one bin.
 
     Args:
         lower, upper: The declared interval, in units of x.
         together: How many bins of the finest grid are one bin.
+        whole: Whether x is a whole number: edges are rounded up, which moves no value.
 
-    >>> bin_edges(0.0, 1024.0, 16)
-    (0.25, 4.0, 64.0)
-    >>> bin_edges(-16.0, 16.0, 32)
-    (-0.0625, 0.0, 0.0625)
+    >>> bin_edges(0.0, 5.0, whole=True)
+    (1.0, 2.0, 3.0, 4.0, 5.0)
+    >>> [round(edge, 6) for edge in bin_edges(0.0, 1024.0, 16)]
+    [0.0, 0.25, 4.0, 64.0, 1024.0]
     """
     anchor = min(max(0.0, lower), upper)
     reach = max(upper - anchor, anchor - lower)
     numbers = range(together, PARTS * SECTIONS + 1, together)
     steps = [reach * 2 ** (-i / PARTS) for i in numbers]
     edges = {anchor, *(anchor + step for step in steps), *(anchor - step for step in steps)}
-    return tuple(sorted(edge for edge in edges if lower < edge < upper))
+    atom = 1.0 if whole else _atom_width(lower, upper)
+    edges |= {lower + atom, anchor + atom, upper}
+    if whole:
+        edges = {float(math.ceil(edge)) for edge in edges}
+    return tuple(sorted(edge for edge in edges if lower < edge <= upper))
+
+
+def _atom_width(lower: float, upper: float) -> float:
+    """Returns the width of the bin that stands for one value: a step of a sum's own lattice."""
+    return max((upper - lower) * 2.0**-40, math.ulp(lower), math.ulp(upper))
 
 
 def _unit_interval(recipe: Recipe, bounds: Bounds | None) -> a.Expr:

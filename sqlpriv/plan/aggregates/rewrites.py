@@ -70,6 +70,7 @@ class Recipe:
             the strata's do not add up.
         rank, values, type: Its rank (None: a mode), what its levels stand for, and of which type.
         using: The estimator that asks for the total in rounds (`plan.rounds`), or ''.
+        whole_numbers: Whether x, of which the mean is taken, is a whole number.
     """
 
     kind: str
@@ -85,6 +86,7 @@ class Recipe:
     values: tuple[Value, ...] = ()
     type: Type = Type.REAL
     using: str = ""
+    whole_numbers: bool = False
 
     @property
     def queries(self) -> tuple[a.Asked, ...]:
@@ -133,7 +135,8 @@ def expand_sum(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
 def expand_mean(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
     """AVG(x) → middle + Sum(x - middle) / N."""
     total, count = _centred_sum(aggregate, cells), _value_count(aggregate, cells)
-    return Recipe("mean", count, total, None, aggregate.lower, aggregate.upper)
+    whole = aggregate.type is Type.INTEGER
+    return Recipe("mean", count, total, None, aggregate.lower, aggregate.upper, whole_numbers=whole)
 
 
 def expand_variance(aggregate: Aggregate, cells: GroupedRows) -> Recipe:

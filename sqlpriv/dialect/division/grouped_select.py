@@ -1,0 +1,273 @@
+"""One SELECT over private rows, parted: keys and aggregates first, what is made of them behind.
+
+    SELECT educ, COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM people GROUP BY educ
+    ──► private: SELECT educ AS key0, COUNT(*) AS value0 FROM people GROUP BY educ
+        tail:    SELECT key0 AS educ, value0 / SUM(value0) OVER () AS share FROM answer1
+
+Windows, QUALIFY, DISTINCT, ORDER BY, LIMIT and any function of DuckDB may stand in the tail. HAVING
+becomes the tail's WHERE: it comes before windows in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import sqlglot
+from sqlglot import exp
+
+from sqlpriv.dialect.division.markers import PRICE, STRATA, Marks, is_mark
+
+_OURS = ("error",)
+"""Functions of our own that stand around an aggregate and belong to the private query."""
+_TAIL_CLAUSES = ("qualify", "order", "limit", "offset", "distinct", "windows")
+_WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
+"""What may stand between a window and its function."""
+
+
+class NotDivisible(Exception):
+    """A query is not of a form that can be parted; the text says what stands in the way."""
+
+
+@dataclass
+class GroupedSelect:
+    """A SELECT with aggregates or GROUP BY, and what of it the private query gives.
+
+    Args:
+        select: The SELECT; `tail` changes it.
+        marks: The clauses of ours in it.
+        keys: Of each grouping key: the expression, and its column's name in the answer.
+        values: The aggregates, each once; number i is the answer's column `value<i>`.
+    """
+
+    select: exp.Select
+    marks: Marks
+    keys: list[tuple[exp.Expr, str]] = field(default_factory=list)
+    values: list[exp.Expr] = field(default_factory=list)
+
+    def divide(self) -> tuple[exp.Select, exp.Select]:
+        """Returns the private query, and the tail without its FROM.
+
+        Raises:
+            NotDivisible: It has neither keys nor aggregates, or raw columns outside of them.
+        """
+        select = self.select
+        group = self._resolved_group()
+        outputs = [self._output(item) for item in select.expressions if not _is_price(item)]
+        tail = exp.Select(expressions=outputs)
+        if (having := select.args.get("having")) is not None:
+            tail.set("where", exp.Where(this=self._write(having.this)))
+        for clause in _TAIL_CLAUSES:
+            self._write_clause(tail, clause)
+        if not self.values and not self.keys:
+            raise NotDivisible("it has neither keys nor aggregates")
+        private = select.copy()
+        for clause in (*_TAIL_CLAUSES, "having", "with_"):
+            private.set(clause, None)
+        if group is not None:
+            private.set("group", group)
+        price = [item.copy() for item in select.expressions if _is_price(item)]
+        keys = [_named(key, name) for key, name in self.keys]
+        values = [_named(value, f"value{i}") for i, value in enumerate(self.values)]
+        private.set("expressions", [*price, *keys, *values])
+        return private, tail
+
+    # --- keys ---
+
+    def _resolved_group(self) -> exp.Group | None:
+        """Finds the keys; returns GROUP BY with numbers and aliases written out."""
+        group = self.select.args.get("group")
+        if group is None:
+            return None
+        group = group.copy()
+        if group.args.get("all"):
+            if group.expressions:
+                raise NotDivisible("GROUP BY ALL with more behind it")
+            items = [item for item in self.select.expressions if not _is_price(item)]
+            terms = [item.unalias() for item in items if not self._is_computed(item)]
+            group = exp.Group(expressions=[self._add_key(term.copy()) for term in terms])
+            return group if terms else None
+        for term in list(group.expressions):
+            if isinstance(term, exp.Column) and is_mark(term.name, STRATA):
+                for column in _strata(self.marks.clauses[term.name]):
+                    self._add_key(column)
+            elif isinstance(term, exp.Rollup | exp.Cube | exp.GroupingSets):
+                for column in term.find_all(exp.Column):
+                    self._add_key(column.copy())
+            else:
+                term.replace(self._group_term(term))
+        return group
+
+    def _group_term(self, term: exp.Expr) -> exp.Expr:
+        items = [item for item in self.select.expressions if not _is_price(item)]
+        if isinstance(term, exp.Literal) and not term.is_string:
+            number = int(term.name) if term.name.isdecimal() else 0
+            if not 1 <= number <= len(items):
+                raise NotDivisible("GROUP BY has no such output")
+            return self._add_key(items[number - 1].unalias().copy())
+        if isinstance(term, exp.Column) and not term.table:
+            for item in items:
+                if isinstance(item, exp.Alias) and _same_name(item.alias, term.name):
+                    if isinstance(item.this, exp.Column):
+                        return self._add_key(item.this.copy())
+                    self.keys.append((item.this.copy(), item.alias))
+                    return term.copy()
+        return self._add_key(term.copy())
+
+    def _add_key(self, key: exp.Expr) -> exp.Expr:
+        if self._key_column(key) is None:
+            self.keys.append((key, f"key{len(self.keys)}"))
+        return key.copy()
+
+    def _key_column(self, node: exp.Expr) -> exp.Column | None:
+        """Returns the answer's column of a key; None where the expression is none."""
+        for key, name in self.keys:
+            if _text(key) == _text(node) or (
+                isinstance(key, exp.Column)
+                and isinstance(node, exp.Column)
+                and _same_name(key.name, node.name)
+                and not (key.table and node.table)
+            ):
+                return exp.column(name)
+        return None
+
+    # --- the tail ---
+
+    def _is_computed(self, item: exp.Expr) -> bool:
+        """Returns whether an output is no key of GROUP BY ALL."""
+        return any(_is_aggregate(node) or isinstance(node, exp.Window) for node in _own(item))
+
+    def _output(self, item: exp.Expr) -> exp.Expr:
+        node = self._write(item.unalias())
+        return exp.alias_(node, item.alias or _default_name(item), quoted=True, copy=False)
+
+    def _write_clause(self, tail: exp.Select, clause: str) -> None:
+        given = self.select.args.get(clause)
+        if not given:
+            return
+        if isinstance(given, list):
+            tail.set(clause, [self._write_children(part) for part in given])
+        elif clause == "order":
+            tail.set(clause, exp.Order(expressions=[self._ordered(t) for t in given.expressions]))
+        else:
+            tail.set(clause, self._write_children(given))
+
+    def _ordered(self, term: exp.Expr) -> exp.Expr:
+        """Returns a term of ORDER BY: a number, ALL and an output's name stay what they are."""
+        node = term.this
+        names = [item.alias_or_name for item in self.select.expressions]
+        is_output = isinstance(node, exp.Column) and not node.table and any(
+            _same_name(name, node.name) for name in names)  # fmt: skip
+        if is_output or isinstance(node, exp.Literal | exp.Var):
+            return term.copy()
+        ordered = term.copy()
+        ordered.set("this", self._write(node))
+        return ordered
+
+    def _write(self, node: exp.Expr) -> exp.Expr:
+        """Returns an expression over the answer's columns."""
+        if (key := self._key_column(node)) is not None:
+            return key
+        if isinstance(node, exp.Query):
+            return node.copy()
+        if isinstance(node, exp.Window):
+            return self._write_window(node)
+        if _is_aggregate(node):
+            return self._value_column(node)
+        if isinstance(node, exp.Star):
+            raise NotDivisible("raw columns never leave")
+        if isinstance(node, exp.Column):
+            return self._output_by_name(node)
+        return self._write_children(node)
+
+    def _write_children(self, node: exp.Expr, but: str = "") -> exp.Expr:
+        """Returns a node whose parts are over the answer's columns, `but` one, which is copied."""
+        written = node.copy()
+        for name, value in node.args.items():
+            if name == but:
+                continue
+            if isinstance(value, exp.Expr):
+                written.set(name, self._write(value))
+            elif isinstance(value, list):
+                parts = [self._write(v) if isinstance(v, exp.Expr) else v for v in value]
+                written.set(name, parts)
+        return written
+
+    def _write_window(self, window: exp.Window) -> exp.Expr:
+        """Returns a window over the answer: its own function runs there, what is inside before."""
+        function = window.this
+        written = self._write_children(window, but="this")
+        if isinstance(function, exp.Identifier):  # the name of one in the WINDOW clause
+            return written
+        written.set("this", self._write_window_function(function))
+        return written
+
+    def _write_window_function(self, function: exp.Expr) -> exp.Expr:
+        if not isinstance(function, _WRAPPERS):
+            return self._write_children(function)
+        written = self._write_children(function, but="this")
+        written.set("this", self._write_window_function(function.this))
+        return written
+
+    def _value_column(self, node: exp.Expr) -> exp.Column:
+        texts = [_text(value) for value in self.values]
+        if _text(node) not in texts:
+            self.values.append(node.copy())
+            texts.append(_text(node))
+        return exp.column(f"value{texts.index(_text(node))}")
+
+    def _output_by_name(self, column: exp.Column) -> exp.Expr:
+        """Returns what an earlier output's name stands for."""
+        for item in self.select.expressions:
+            named = isinstance(item, exp.Alias) and _same_name(item.alias, column.name)
+            if named and not column.table and column not in _own(item.this):
+                return exp.paren(self._write(item.this), copy=False)
+        raise NotDivisible(f'the column "{column.name}" is neither a key nor in an aggregate')
+
+
+def own_nodes(select: exp.Expr) -> list[exp.Expr]:
+    """Returns the nodes of a query: of a query inside it, its root alone."""
+    nested = (exp.Query, exp.With)
+    return list(select.walk(prune=lambda node: node is not select and isinstance(node, nested)))
+
+
+_own = own_nodes
+
+
+def _is_aggregate(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Filter | exp.WithinGroup):
+        return True
+    if isinstance(node, exp.Anonymous):
+        return str(node.this).lower() in _OURS
+    return isinstance(node, exp.AggFunc | exp.Grouping)
+
+
+def _is_price(item: exp.Expr) -> bool:
+    return isinstance(item, exp.Column) and is_mark(item.name, PRICE)
+
+
+def _strata(clause: str) -> Iterable[exp.Expr]:
+    """Returns the columns of a STRATIFY BY clause."""
+    columns = clause[len("STRATIFY BY") :]
+    end = columns.upper().find("WEIGHTS FROM")
+    text = columns if end < 0 else columns[:end]
+    return list(sqlglot.parse_one(f"SELECT {text.removeprefix(' ')}", read="duckdb").expressions)
+
+
+def _named(node: exp.Expr, name: str) -> exp.Expr:
+    return exp.alias_(node.copy(), name, quoted=True)
+
+
+def _same_name(one: str, other: str) -> bool:
+    return one.lower() == other.lower()
+
+
+def _text(node: exp.Expr) -> str:
+    return node.sql("duckdb", normalize=True, comments=False)
+
+
+def _default_name(item: exp.Expr) -> str:
+    """Returns the name that an output without an alias has."""
+    if isinstance(item, exp.Column):
+        return item.name
+    return item.sql("duckdb", comments=False).lower().replace("count(*)", "count_star()")

@@ -13,19 +13,23 @@ from sqlpriv.dialect import commands as cmd
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DeclarationError, PermissionDenied, Refused
 from sqlpriv.kernel.gate import Allowance
+from sqlpriv.kernel.ledger.records import Account
 from sqlpriv.kernel.sql.quoting import name
+from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.publish import publish
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.owner_engine import outside
+from sqlpriv.session.access.quote import Charge, Quote
 from sqlpriv.session.access.result import Result
-from sqlpriv.session.commands import information_schema, show
+from sqlpriv.session.commands import show
 from sqlpriv.session.commands.declare import declare
 from sqlpriv.session.commands.evaluate import evaluated
 from sqlpriv.session.queries import synthetic_tables
-from sqlpriv.session.queries.result_columns import columns
-from sqlpriv.session.queries.select import Questions
+from sqlpriv.session.queries.query_answers import Queries
+from sqlpriv.session.queries.read_statements import Unreadable
 from sqlpriv.synth.api.progress import Report, silent
+from sqlpriv.synth.synthesis import Job
 
 SETTINGS = ("privacy_epsilon",)
 
@@ -47,22 +51,22 @@ class Statements:
         return self.access.kernel.vault
 
     @property
-    def _questions(self) -> Questions:
-        return Questions(self.access)
+    def _queries(self) -> Queries:
+        return Queries(self.access)
 
-    def run(self, statement: cmd.Statement, report: Report) -> Result:
+    def run(self, statement: cmd.Statement | Unreadable, report: Report) -> Result:
         """Does what one statement says.
 
         Raises:
             sqlpriv.Error: As the statement deserves.
         """
         match statement:
-            case t.Select():
-                return self._questions.select(statement)
-            case cmd.Plain():
-                return self._plain(statement)
+            case Unreadable(explains=True):
+                return self._queries.explain(statement)
+            case t.Select() | cmd.Plain() | Unreadable():
+                return self._queries.answer(statement)
             case cmd.Explain():
-                return self._questions.explain(statement)
+                return self._explain(statement)
             case cmd.CreateSynthetic():
                 return self._synthetic(statement, report)
             case cmd.Evaluate():
@@ -104,23 +108,53 @@ class Statements:
                 to = statement.target
                 return Result(message=publish(self.access.store, statement.tables, to, self._vault))
 
-    def columns(self, statement: cmd.Statement) -> pa.Schema:
+    def columns(self, statement: cmd.Statement | Unreadable) -> pa.Schema:
         """Returns the columns that a statement would give; nothing is run or charged.
 
         Raises:
             sqlpriv.Error: As running it would, before anything is read or charged.
         """
         match statement:
-            case t.Select() if self._questions.noised(statement, self.access.contracts()):
-                return self._questions.columns(statement)
-            case t.Select():
-                return columns(statement, lambda query: self._questions.select(query).table)
-            case cmd.Plain(reads_only=True):
-                return columns(statement, lambda query: self._plain(query).table)
-            case cmd.Explain() | cmd.Show() | cmd.Describe():  # free, and they read no private row
-                shown = self.run(statement, silent).table
-                return pa.schema([]) if shown is None else shown.schema
+            case cmd.Plain(reads_only=False):
+                return pa.schema([])
+            case Unreadable(explains=False) | t.Select() | cmd.Plain():
+                return self._queries.columns(statement)
+            case Unreadable() | cmd.Explain() | cmd.Show() | cmd.Describe():
+                # free, and they read no private row
+                table = self.run(statement, silent).table
+                return pa.schema([]) if table is None else table.schema
         return pa.schema([])
+
+    def quote(self, statement: cmd.Statement | Unreadable) -> Quote:
+        """Returns what a statement would cost; nothing is read or charged.
+
+        Raises:
+            sqlpriv.Error: As running it would, before anything is read or charged.
+        """
+        match statement:
+            case t.Select() | cmd.Plain() | Unreadable(explains=False):
+                return self._queries.quote(statement)
+            case cmd.CreateSynthetic():
+                job, contract, account = self._synthetic_job(statement)
+                left = self.access.left(contract, [job.domain.source])
+                charge = Charge(account.budget.unit_table, job.price, left, account.budget.delta)
+                return Quote((charge,))
+        return Quote()
+
+    def _explain(self, explain: cmd.Explain) -> Result:
+        if not isinstance(explain.statement, cmd.CreateSynthetic):
+            return self._queries.explain(explain.statement)
+        job, contract, account = self._synthetic_job(explain.statement)
+        left = self.access.left(contract, [job.domain.source])
+        kernel, delta = self.access.kernel, account.budget.delta
+        return Result(synthetic_tables.explained(kernel, job, contract, left, delta))
+
+    def _synthetic_job(self, create: cmd.CreateSynthetic) -> tuple[Job, TableContract, Account]:
+        """Returns the checked job of a synthetic table, whom it is about, and who pays."""
+        contract = self.access.private(create.select.table, create.pos, self.access.contracts())
+        account = self.access.account(contract, create.pos)
+        job, _ = synthetic_tables.prepared(create, contract, account.budget, self.access.settings)
+        return job, contract, account
 
     # --- synthetic tables ---
 
@@ -155,37 +189,6 @@ class Statements:
             price=spent,
             epsilon=epsilon_shown(spent, budget.delta),
         )
-
-    # --- plain SQL ---
-
-    def _plain(self, plain: cmd.Plain) -> Result:
-        if plain.reads_only and information_schema.asks_only_this(plain.tables):
-            return Result(
-                information_schema.query(self.access.store, self.access.contracts(), plain)
-            )
-        if self.access.owner is not None:
-            if plain.reads_only:
-                return self.access.exactly(plain.text, plain.parameters, plain.tables)
-            changed = _changed(self.access.owner.run(plain.text, plain.parameters))
-            said = "done" if changed < 0 else f"done: {changed} row(s)"
-            return Result(message=said, changed=changed)
-        contracts, released = self.access.contracts(), self.access.released_names()
-        if not plain.reads_only:
-            raise plain.refusal
-        for table in plain.tables:
-            contract = contracts.get(table.lower())
-            if table.endswith("()") or table.startswith("'"):
-                said = (
-                    f"{table} is no table of the vault: files and table functions are out of reach"
-                )
-                raise Refused.at(t.Pos(), said, self.access.known())
-            if contract is None and table.lower() not in released:
-                raise Refused.at(
-                    t.Pos(), f'there is no released or public table "{table}"', self.access.known()
-                )
-            if contract is not None and not contract.public:
-                raise plain.refusal
-        return self.access.released(plain.text, plain.tables, contracts, plain.parameters)
 
     # --- declarations and settings ---
 
@@ -271,10 +274,3 @@ class Statements:
         if describe.table.lower() in self.access.released_names():
             return Result(self.access.free({}, describe.text, None))
         raise Refused.at(describe.pos, f'there is no table "{describe.table}"', self.access.known())
-
-
-def _changed(said: pa.Table | None) -> int:
-    """Returns how many rows a statement changed, as DuckDB says; -1 if it does not."""
-    if said is None or said.column_names != ["Count"] or not said.num_rows:
-        return -1
-    return int(said.column(0)[0].as_py())

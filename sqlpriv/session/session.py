@@ -8,7 +8,8 @@ prompt, a connection and its catalog need none of them.
 from __future__ import annotations
 
 import getpass
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -23,13 +24,15 @@ from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.publish.release_file import beside
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.owner_engine import OwnerEngine, Parameters
+from sqlpriv.session.access.quote import Charge, Quote
 from sqlpriv.session.access.result import Catalog, Result
+from sqlpriv.session.queries.read_statements import Unreadable, read_statements
 from sqlpriv.synth.api.progress import Progress, Report, silent
 
 if TYPE_CHECKING:
     from sqlpriv.session.dispatch import Statements
 
-__all__ = ["Catalog", "Progress", "Result", "Session"]
+__all__ = ["Catalog", "Charge", "Progress", "Quote", "Result", "Session"]
 
 
 class Session:
@@ -122,7 +125,7 @@ class Session:
         self, sql: str, parameters: Parameters = None, progress: Report | None = None
     ) -> tuple[Result, ...]:
         """Runs every statement as `execute` does; returns the result of each."""
-        statements = dialect.read(sql, parameters)
+        statements = read_statements(sql, parameters)
         return tuple(
             self._statements.run(statement, progress or silent) for statement in statements
         )
@@ -135,14 +138,19 @@ class Session:
         Raises:
             sqlpriv.Error: As executing it would, before anything is read or charged.
         """
-        kept, statement = dict(self._access.settings), None
-        try:
-            for statement in dialect.read(sql, parameters):
-                if isinstance(statement, cmd.SetOption):
-                    self._statements.set(statement)
+        with self._last_statement(sql, parameters) as statement:
             return pa.schema([]) if statement is None else self._statements.columns(statement)
-        finally:
-            self._access.settings = kept
+
+    def quote(self, sql: str, parameters: Parameters = None) -> Quote:
+        """Returns what the text's last statement would cost, and who would pay.
+
+        Nothing is run or charged, and no private row is read; a SET before it counts, here alone.
+
+        Raises:
+            sqlpriv.Error: As executing it would, before anything is read or charged.
+        """
+        with self._last_statement(sql, parameters) as statement:
+            return Quote() if statement is None else self._statements.quote(statement)
 
     def interrupt(self) -> None:
         """Stops, from another thread, plain SQL that runs; it fails with an error.
@@ -187,6 +195,20 @@ class Session:
                 total = epsilon_shown(budget.total, budget.delta)
                 found.append((contract.table, epsilon_shown(left, budget.delta), total))
         return tuple(found)
+
+    @contextmanager
+    def _last_statement(
+        self, sql: str, parameters: Parameters
+    ) -> Iterator[cmd.Statement | Unreadable | None]:
+        """Yields the last statement of a text, under the settings that it would be run with."""
+        settings, statement = dict(self._access.settings), None
+        try:
+            for statement in read_statements(sql, parameters):
+                if isinstance(statement, cmd.SetOption):
+                    self._statements.set(statement)
+            yield statement
+        finally:
+            self._access.settings = settings
 
     @cached_property
     def _statements(self) -> Statements:

@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from sqlpriv.kernel.terms.budget import Rho
-from sqlpriv.session.session import Catalog, Progress, Result
+from sqlpriv.session.session import Catalog, Progress, Quote, Result
 
 NOISED = Result(
     table=pa.table({"sex": [1, 2, None], "n": [102.4, 98.61, 201.0]}),
@@ -44,6 +44,7 @@ class ScriptedSession:
     principal: str = "ada"
     asked: list[str] = field(default_factory=list)
     left: float = 2.419
+    price: Quote = field(default_factory=Quote)
     closed: bool = False
 
     def statements(self, sql: str) -> tuple[str, ...]:
@@ -61,6 +62,10 @@ class ScriptedSession:
         if isinstance(answer, BaseException):
             raise answer
         return answer
+
+    def quote(self, sql: str, parameters: object = None) -> Quote:
+        del sql, parameters
+        return self.price
 
     def budgets(self) -> tuple[tuple[str, float, float], ...]:
         return (("people", self.left, 3.0),)

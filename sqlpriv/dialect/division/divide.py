@@ -259,7 +259,9 @@ class _Divider:
         common = _visible_common_tables(place, private)
         own = private.args.get("with_")
         tables = [cte.copy() for cte in (*common, *(own.expressions if own else ()))]
-        written.set("with_", exp.With(expressions=tables) if tables else None)
+        recursive = any(with_.args.get("recursive") for with_ in self.root.find_all(exp.With))
+        with_ = exp.With(expressions=tables, recursive=recursive) if tables else None
+        written.set("with_", with_)
         return self.marks.restore(written.sql("duckdb", comments=False)), price
 
     def _price(self, place: exp.Expr | None) -> str:
@@ -312,14 +314,14 @@ def _common_table(table: exp.Table) -> exp.CTE | None:
         return None
     inside: exp.Expr = table
     while (outer := inside.parent) is not None:
-        for cte in _introduced(outer, inside):
+        for cte in _tables_of_with(outer, inside):
             if cte.alias.lower() == table.name.lower():
                 return cte
         inside = outer
     return None
 
 
-def _introduced(outer: exp.Expr, inside: exp.Expr) -> Iterator[exp.CTE]:
+def _tables_of_with(outer: exp.Expr, inside: exp.Expr) -> Iterator[exp.CTE]:
     """Yields the queries of WITH that `outer` brings into the scope of its part `inside`."""
     if isinstance(outer, exp.With):
         for cte in outer.expressions:
@@ -338,10 +340,10 @@ def _visible_common_tables(place: exp.Expr, private: exp.Select) -> list[exp.CTE
     visible: list[exp.CTE] = []
     inside = place
     while (outer := inside.parent) is not None:
-        visible = [*_introduced(outer, inside), *visible]
+        visible = [*_tables_of_with(outer, inside), *visible]
         inside = outer
     names = {table.name.lower() for table in private.find_all(exp.Table)}
-    used = []
+    used: list[exp.CTE] = []
     for cte in reversed(visible):
         if cte.alias.lower() in names:
             names |= {table.name.lower() for table in cte.find_all(exp.Table)}

@@ -1,8 +1,9 @@
 """One SELECT over private rows, parted: keys and aggregates first, what is made of them behind.
 
     SELECT educ, COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM people GROUP BY educ
-    ──► private: SELECT educ AS key0, COUNT(*) AS value0 FROM people GROUP BY educ
-        tail:    SELECT key0 AS educ, value0 / SUM(value0) OVER () AS share FROM answer1
+    ──► private: SELECT educ AS key0, COUNT(*) AS "count_star()" FROM people GROUP BY educ
+        tail:    SELECT key0 AS educ, "count_star()" / SUM("count_star()") OVER () AS share
+                 FROM __answer1
 
 Windows, QUALIFY, DISTINCT, ORDER BY, LIMIT and any function of DuckDB may stand in the tail. HAVING
 becomes the tail's WHERE: it comes before windows in both.
@@ -37,7 +38,7 @@ class GroupedSelect:
         select: The SELECT; `tail` changes it.
         marks: The clauses of ours in it.
         keys: Of each grouping key: the expression, and its column's name in the answer.
-        values: The aggregates, each once; number i is the answer's column `value<i>`.
+        values: The aggregates, each once; in the answer they have the names that DuckDB gives.
     """
 
     select: exp.Select
@@ -67,8 +68,8 @@ class GroupedSelect:
         if group is not None:
             private.set("group", group)
         price = [item.copy() for item in select.expressions if _is_price(item)]
-        keys = [_named(key, name) for key, name in self.keys]
-        values = [_named(value, f"value{i}") for i, value in enumerate(self.values)]
+        keys = [_with_alias(key, name) for key, name in self.keys]
+        values = [_with_alias(value, _duckdb_name(value)) for value in self.values]
         private.set("expressions", [*price, *keys, *values])
         return private, tail
 
@@ -76,10 +77,10 @@ class GroupedSelect:
 
     def _resolved_group(self) -> exp.Group | None:
         """Finds the keys; returns GROUP BY with numbers and aliases written out."""
-        group = self.select.args.get("group")
-        if group is None:
+        written = self.select.args.get("group")
+        if written is None:
             return None
-        group = group.copy()
+        group: exp.Group = written.copy()
         if group.args.get("all"):
             if group.expressions:
                 raise NotDivisible("GROUP BY ALL with more behind it")
@@ -139,30 +140,32 @@ class GroupedSelect:
 
     def _output(self, item: exp.Expr) -> exp.Expr:
         node = self._write(item.unalias())
-        return exp.alias_(node, item.alias or _default_name(item), quoted=True, copy=False)
+        return exp.alias_(node, _output_name(item), quoted=True, copy=False)
 
     def _write_clause(self, tail: exp.Select, clause: str) -> None:
-        given = self.select.args.get(clause)
-        if not given:
+        parts = self.select.args.get(clause)
+        if not parts:
             return
-        if isinstance(given, list):
-            tail.set(clause, [self._write_children(part) for part in given])
+        if isinstance(parts, list):
+            tail.set(clause, [self._write_children(part) for part in parts])
         elif clause == "order":
-            tail.set(clause, exp.Order(expressions=[self._ordered(t) for t in given.expressions]))
+            tail.set(
+                clause, exp.Order(expressions=[self._write_order(t) for t in parts.expressions])
+            )
         else:
-            tail.set(clause, self._write_children(given))
+            tail.set(clause, self._write_children(parts))
 
-    def _ordered(self, term: exp.Expr) -> exp.Expr:
+    def _write_order(self, term: exp.Expr) -> exp.Expr:
         """Returns a term of ORDER BY: a number, ALL and an output's name stay what they are."""
         node = term.this
-        names = [item.alias_or_name for item in self.select.expressions]
+        names = [_output_name(item) for item in self.select.expressions]
         is_output = isinstance(node, exp.Column) and not node.table and any(
             _same_name(name, node.name) for name in names)  # fmt: skip
         if is_output or isinstance(node, exp.Literal | exp.Var):
             return term.copy()
-        ordered = term.copy()
-        ordered.set("this", self._write(node))
-        return ordered
+        written = term.copy()
+        written.set("this", self._write(node))
+        return written
 
     def _write(self, node: exp.Expr) -> exp.Expr:
         """Returns an expression over the answer's columns."""
@@ -213,8 +216,7 @@ class GroupedSelect:
         texts = [_text(value) for value in self.values]
         if _text(node) not in texts:
             self.values.append(node.copy())
-            texts.append(_text(node))
-        return exp.column(f"value{texts.index(_text(node))}")
+        return exp.column(_duckdb_name(node), quoted=True)
 
     def _output_by_name(self, column: exp.Column) -> exp.Expr:
         """Returns what an earlier output's name stands for."""
@@ -254,7 +256,7 @@ def _strata(clause: str) -> Iterable[exp.Expr]:
     return list(sqlglot.parse_one(f"SELECT {text.removeprefix(' ')}", read="duckdb").expressions)
 
 
-def _named(node: exp.Expr, name: str) -> exp.Expr:
+def _with_alias(node: exp.Expr, name: str) -> exp.Expr:
     return exp.alias_(node.copy(), name, quoted=True)
 
 
@@ -266,8 +268,12 @@ def _text(node: exp.Expr) -> str:
     return node.sql("duckdb", normalize=True, comments=False)
 
 
-def _default_name(item: exp.Expr) -> str:
-    """Returns the name that an output without an alias has."""
-    if isinstance(item, exp.Column):
-        return item.name
-    return item.sql("duckdb", comments=False).lower().replace("count(*)", "count_star()")
+def _output_name(item: exp.Expr) -> str:
+    """Returns the name of an output's column; without an alias what DuckDB would make of it."""
+    if isinstance(item, exp.Alias | exp.Column):
+        return item.alias_or_name
+    return _duckdb_name(item)
+
+
+def _duckdb_name(node: exp.Expr) -> str:
+    return node.sql("duckdb", comments=False).lower().replace("count(*)", "count_star()")

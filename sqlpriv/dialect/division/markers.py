@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 PRICE, STRATA, ESTIMATOR = "__price", "__strata", "__using"
 _QUOTED = (TokenType.STRING, TokenType.IDENTIFIER)
@@ -84,14 +84,14 @@ def mark_clauses(text: str, parameters: Values) -> tuple[str, Marks]:
             end = i + 2
             if _reads(words, end, "OPTIONS", "("):
                 end = _closing(words, end + 1) + 1
-            cuts.append(_cut(text, words, i, end, marks, PRICE, "{},"))
+            cuts.append(_cut_clause(text, words, i, end, marks, PRICE, "{},"))
         elif _reads(words, i, "STRATIFY", "BY"):
             end = _end_of_strata(words, i)
             form = ", {}" if _is_grouped(words, i) else "GROUP BY {}"
-            cuts.append(_cut(text, words, i, end, marks, STRATA, form))
+            cuts.append(_cut_clause(text, words, i, end, marks, STRATA, form))
         elif _word(words, i) == "USING" and _is_estimator(words, i):
             end = i + 2
-            cuts.append(_cut(text, words, i, end, marks, ESTIMATOR, "ORDER BY {}"))
+            cuts.append(_cut_clause(text, words, i, end, marks, ESTIMATOR, "ORDER BY {}"))
         elif words[i].token_type is TokenType.PLACEHOLDER and words[i].text == "?":
             question_marks += 1
             cuts.append((words[i].start, words[i].end + 1, f"${question_marks}"))
@@ -170,7 +170,7 @@ def _is_estimator(words: Sequence[Token], i: int) -> bool:
     return _word(words, i + 1) not in ("", "(") and _word(words, i + 2) == ")"
 
 
-def _cut(
+def _cut_clause(
     text: str, words: Sequence[Token], first: int, end: int, marks: Marks, kind: str, form: str
 ) -> tuple[int, int, str]:
     """Returns which part of the text a mark replaces, and keeps what it stands for."""

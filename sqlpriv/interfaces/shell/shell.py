@@ -14,7 +14,7 @@ from sqlpriv.interfaces.display.error_caret import explain_error
 from sqlpriv.interfaces.display.progress_bar import reporting
 from sqlpriv.interfaces.display.statements import located_statements
 from sqlpriv.interfaces.shell import dot_commands
-from sqlpriv.interfaces.shell.confirm import price_due
+from sqlpriv.interfaces.shell.confirm import question_before
 from sqlpriv.interfaces.shell.interrupt import noticing_interrupts
 from sqlpriv.interfaces.shell.screen import NoFile, Screen, Settings
 from sqlpriv.session.session import Catalog, Result, Session
@@ -163,8 +163,8 @@ class Shell:
         """Tells whether a statement may be run: it is free, nobody can be asked, or said yes."""
         if self._answer is None or not self.settings.confirm:
             return True
-        price = price_due(self.session, statement)
-        return price is None or self._answer(price.question).strip().lower() in ("y", "yes")
+        question = question_before(self.session, statement)
+        return question is None or self._answer(question).strip().lower() in ("y", "yes")
 
     def _at_terminal(self) -> None:
         from sqlpriv import __version__

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -37,7 +37,7 @@ from sqlpriv.plan.pricing.statement import half_width
 TARGET = "max_relative_error"
 
 
-def asked(
+def release_measurements(
     planned: Plan, measure: adaptive_means.Measure
 ) -> tuple[tuple[Release, ...], Mapping[Recipe, Moments]]:
     """Asks a plan's measurements, then its rounds; returns what `answer.answer` takes.
@@ -51,16 +51,21 @@ def asked(
         return (), {}
     some = [m for m in planned.measurements if math.prod(a.shape(m.query))]
     made = {release.query: release for release in measure(some)}
-    releases = tuple(made.get(m.query) or _nothing(m) for m in planned.measurements)
+    releases = tuple(made.get(m.query) or _empty_release(m) for m in planned.measurements)
     return releases, adaptive_means.ask_rounds(planned.rounds, releases, measure)
 
 
-def _nothing(m: Measurement) -> Release:
+def zero_releases(measurements: Sequence[Measurement]) -> tuple[Release, ...]:
+    """Returns releases of the right shapes that say nothing: every value is 0, nothing was read."""
+    return tuple(_empty_release(measurement) for measurement in measurements)
+
+
+def _empty_release(m: Measurement) -> Release:
     """Returns what is known of a table without cells: no key was selected."""
     return Release(0, m.query, np.zeros(a.shape(m.query)), 0.0, m.price)
 
 
-def explained(
+def explain_plan(
     kernel: Kernel, planned: Plan, contract: TableContract, left: Price, delta: float
 ) -> tuple[pa.Table, str]:
     """Returns the rows of EXPLAIN PRIVACY, and its one line on what the strata cost.
@@ -69,27 +74,27 @@ def explained(
     """
     now = kernel.explain(planned.measurements, contract)
     later = kernel.explain([m for _, m in round_templates(planned.rounds)], contract)
-    known, price = _sizes(kernel, planned, contract), due(kernel, planned, contract)
-    selected = _threshold(kernel, planned, contract)
-    other = _other_kind(kernel, planned, contract)
+    known, price = _cell_sizes(kernel, planned, contract), price_now(kernel, planned, contract)
+    selected = _selection_threshold(kernel, planned, contract)
+    other = _price_of_other_kind(kernel, planned, contract)
     table = explain(planned, now, price, left, delta, known, selected, other, later)
     return table, strata_cost_line(planned, now, known, later)
 
 
-def due(kernel: Kernel, planned: Plan, contract: TableContract) -> Price:
+def price_now(kernel: Kernel, planned: Plan, contract: TableContract) -> Price:
     """Returns what a plan would be charged now: less than its price where answers are sealed."""
     if planned.selection is not None:
         return planned.price  # what of it is sealed depends on the keys
-    sealed = [_sealed(kernel, m, contract) for m in planned.measurements]
+    sealed = [_find_release(kernel, m, contract) for m in planned.measurements]
     fresh = [m for m, old in zip(planned.measurements, sealed, strict=True) if old is None]
     nano = joint_price(fresh, contract, {})[0].nano if fresh else 0
     nano += adaptive_means.outstanding_price(
-        planned.rounds, sealed, lambda m: _sealed(kernel, m, contract)
+        planned.rounds, sealed, lambda m: _find_release(kernel, m, contract)
     )
     return type(planned.price)(nano)
 
 
-def targeted(
+def with_price_for_target(
     kernel: Kernel, select: t.Select, contract: TableContract, budget: Budget, left: Price
 ) -> t.Select:
     """Returns a statement with `max_relative_error = e` turned into the least price that meets it.
@@ -117,7 +122,9 @@ def targeted(
         return replace(select, options=(*rest, (name, math.ceil(nano) / NANO)))
 
     def error(nano: float) -> float:
-        return _worst(kernel, plan(priced(nano), contract, budget, None), select, contract)
+        return _worst_relative_error(
+            kernel, plan(priced(nano), contract, budget, None), select, contract
+        )
 
     nano = float(budget.total.nano)
     nano *= (error(nano) / float(target)) ** power
@@ -132,9 +139,11 @@ def targeted(
     return priced(nano)
 
 
-def _worst(kernel: Kernel, planned: Plan, select: t.Select, contract: TableContract) -> float:
+def _worst_relative_error(
+    kernel: Kernel, planned: Plan, select: t.Select, contract: TableContract
+) -> float:
     """Returns the largest relative error of the outputs, in the smallest group."""
-    sizes = None if planned.selection else _sizes(kernel, planned, contract)
+    sizes = None if planned.selection else _cell_sizes(kernel, planned, contract)
     if sizes is None or sizes.min() < 1:
         said = "is not known yet" if sizes is None else "is 0"
         hint = "release COUNT(*) over the same rows and groups first; leave out empty ones by WHERE"
@@ -155,7 +164,7 @@ def _worst(kernel: Kernel, planned: Plan, select: t.Select, contract: TableContr
     return max(errors)
 
 
-def _other_kind(kernel: Kernel, planned: Plan, contract: TableContract) -> Price:
+def _price_of_other_kind(kernel: Kernel, planned: Plan, contract: TableContract) -> Price:
     """Returns what the same noise would cost under the other kind of budget, rounds and all.
 
     Sigma is proportional to 1 / epsilon, or to 1 / sqrt(rho), so one probe tells each price. A
@@ -176,14 +185,16 @@ def _other_kind(kernel: Kernel, planned: Plan, contract: TableContract) -> Price
     return joint_price(same, contract, {})[0]
 
 
-def _threshold(kernel: Kernel, planned: Plan, contract: TableContract) -> tuple[float, int] | None:
+def _selection_threshold(
+    kernel: Kernel, planned: Plan, contract: TableContract
+) -> tuple[float, int] | None:
     """Returns the noise of a plan's selection of keys, and how many units a key must have."""
     if (chosen := planned.selection) is None:
         return None
     return kernel.threshold(chosen.source, contract, chosen.price, chosen.yocto)
 
 
-def _sealed(kernel: Kernel, m: Measurement, contract: TableContract) -> Release | None:
+def _find_release(kernel: Kernel, m: Measurement, contract: TableContract) -> Release | None:
     seal = kernel.ledger.find_seal(contract.snapshot, a.fingerprint(m.query), m.price)
     if seal is None:
         return None
@@ -191,10 +202,12 @@ def _sealed(kernel: Kernel, m: Measurement, contract: TableContract) -> Release 
     return Release(seal.id, m.query, values, seal.sigma, seal.price, replayed=True)
 
 
-def _sizes(kernel: Kernel, planned: Plan, contract: TableContract) -> NDArray[np.float64] | None:
+def _cell_sizes(
+    kernel: Kernel, planned: Plan, contract: TableContract
+) -> NDArray[np.float64] | None:
     """Returns sealed counts of the plan's cells, if they were released before; else None."""
     output = planned.output
     strata, groups = (tuple(d.key for d in x) for x in (output.strata, output.groups))
     count = a.Count(output.recipes[0].queries[0].source, strata, groups)
-    found = _sealed(kernel, Measurement(count, type(planned.price)(0)), contract)
+    found = _find_release(kernel, Measurement(count, type(planned.price)(0)), contract)
     return None if found is None else found.values

@@ -1,0 +1,278 @@
+"""From a statement to its program (see `program`), or to the refusal that says why there is none.
+
+Nothing private is read and nothing charged. A statement is planned as a whole first; where that is
+refused, `dialect.division` looks for private queries in it that can be answered by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from sqlpriv import dialect
+from sqlpriv.answer.rows import answer, rehearse
+from sqlpriv.dialect import commands as cmd
+from sqlpriv.dialect import tree as t
+from sqlpriv.dialect.sources import tables
+from sqlpriv.errors import ProgrammingError, Refused
+from sqlpriv.kernel.terms.budget import Price, Rho
+from sqlpriv.kernel.terms.contract import TableContract
+from sqlpriv.plan.group_keys import SelectedKeys
+from sqlpriv.plan.plan import Plan
+from sqlpriv.plan.planner import plan
+from sqlpriv.plan.pricing.statement import statement_price
+from sqlpriv.plan.relations.subqueries import with_values
+from sqlpriv.session.access.context import Access
+from sqlpriv.session.queries.gate_requests import (
+    TARGET,
+    release_measurements,
+    with_price_for_target,
+    zero_releases,
+)
+from sqlpriv.session.queries.program import PrivateStep, Program, Tail
+from sqlpriv.session.queries.public_subqueries import (
+    ONE_AGGREGATE,
+    ONE_VALUE,
+    private_scalars,
+    reads_private,
+    settle_public_parts,
+)
+from sqlpriv.session.queries.read_statements import Unreadable
+
+if TYPE_CHECKING:
+    from sqlpriv.dialect.division.divide import Division
+
+
+@dataclass(frozen=True)
+class ProgramCompiler:
+    """Compiles the statements of one person on one vault, as the vault is now.
+
+    Args:
+        access: What the session holds.
+        contracts: What is declared of every table, by lower-case name.
+    """
+
+    access: Access
+    contracts: Mapping[str, TableContract]
+
+    def is_noised(self, statement: t.Select | cmd.Plain | Unreadable) -> bool:
+        """Returns whether a query is answered under the budget, and not exactly by DuckDB."""
+        if isinstance(statement, Unreadable):
+            return True
+        analyst = self.access.owner is None
+        if isinstance(statement, cmd.Plain):
+            readable = statement.reads_only and not any(
+                table.endswith("()") or table.startswith("'") for table in statement.tables
+            )
+            return (
+                analyst
+                and readable
+                and any(self._is_private(table.lower()) for table in statement.tables)
+            )
+        staged = any(getattr(query, "private", False) for _, query in statement.stages)
+        asked_for = statement.private or staged
+        return asked_for or (analyst and reads_private(statement, self.contracts))
+
+    def compile(self, statement: t.Select | cmd.Plain | Unreadable) -> Program | Refused:
+        """Returns the program of a query about private rows, or why it has none."""
+        unread = _refusal(statement)
+        if unread is None:
+            assert isinstance(statement, t.Select)
+            steps = self._steps(statement)
+            if not isinstance(steps, Refused):
+                last = steps[-1].plan
+                return Program(tuple(steps), rehearse(last, self._weights(last)))
+            refusal = steps
+        else:
+            refusal = unread
+        divided = self._divide(statement.text, statement.parameters)
+        if isinstance(divided, Program):
+            return divided
+        return divided if unread is not None and divided is not None else refusal
+
+    def plan(
+        self, select: t.Select, keys: SelectedKeys | None = None
+    ) -> tuple[t.Select, Plan, TableContract]:
+        """Returns the plan of one private query at its price, and the contract of its first table.
+
+        Args:
+            select: The query.
+            keys: What was selected for its keys without a declared list; None before that.
+
+        Raises:
+            Refused: It cannot be answered.
+        """
+        contract, access = self._contract(select), self.access
+        budget, left = access.budget(contract, select.pos), access.left(contract, ())
+        select = with_price_for_target(access.kernel, select, contract, budget, left)
+        epsilon = access.settings.get("privacy_epsilon")
+        return select, plan(select, contract, budget, epsilon, keys), contract
+
+    # --- a statement as a whole ---
+
+    def _steps(self, select: t.Select, sharers: int = 1) -> list[PrivateStep] | Refused:
+        """Returns a query's steps at one of so many equal parts of its price; itself comes last."""
+        try:
+            return self._planned_steps(select, sharers)
+        except Refused as refusal:
+            return refusal
+
+    def _planned_steps(self, select: t.Select, sharers: int) -> list[PrivateStep]:
+        select = settle_public_parts(select, self.contracts, self.access)
+        scalars = private_scalars(select, self.contracts)
+        parts = sharers * (len(scalars) + 1)
+        price = self._price(select) if parts > 1 else None
+        steps: list[PrivateStep] = []
+        awaits: dict[t.Subquery, int] = {}
+        placeholders: dict[t.Node, t.Node] = {}
+        for scalar in scalars:
+            inner = self._planned_steps(_with_share(_as_statement(scalar), price, parts), 1)
+            steps += [_shift(step, len(steps)) for step in inner]
+            awaits[scalar] = len(steps) - 1
+            type_ = rehearse(inner[-1].plan, self._weights(inner[-1].plan)).field(0).type
+            number = 1 if pa.types.is_integer(type_) else 1.0
+            placeholders[scalar] = t.Literal(number, scalar.pos)
+        outer = _with_share(_with_names(select) if scalars else select, price, parts)
+        any_number: t.Select = with_values(outer, placeholders)
+        priced, planned, contract = self.plan(any_number)
+        rehearse(planned, self._weights(planned))
+        return [*steps, PrivateStep(outer if scalars else priced, planned, contract, awaits)]
+
+    # --- a statement in parts ---
+
+    def _divide(self, text: str, parameters: t.Bound) -> Program | Refused | None:
+        from sqlpriv.dialect.division.divide import Division, divide  # sqlglot, where needed
+
+        steps_of: dict[str, list[PrivateStep]] = {}
+
+        def attempt(query: str, values: Mapping[str, object]) -> Refused | None:
+            steps = self._read_steps(query, values)
+            if isinstance(steps, Refused):
+                return steps
+            steps_of[query] = steps
+            return None
+
+        division = divide(text, parameters, self._is_private, attempt)
+        if not isinstance(division, Division):
+            return division if division is None or division.message else None
+        steps: list[PrivateStep] = []
+        for query in division.queries:
+            inner: list[PrivateStep] | Refused = steps_of[query.text]
+            if query.sharers > 1:
+                inner = self._read_steps(query.text, query.parameters, query.sharers)
+            if isinstance(inner, Refused):
+                return inner
+            steps += [_shift(step, len(steps)) for step in inner]
+            steps[-1] = replace(steps[-1], name=query.name)
+        return self._with_tail(steps, division)
+
+    def _with_tail(self, steps: list[PrivateStep], division: Division) -> Program | Refused:
+        """Returns the program; its tail is bound to the answers' columns, over no rows."""
+        released = self.access.released_names()
+        named = [self.contracts.get(table) for table in division.tables]
+        for table, contract in zip(division.tables, named, strict=True):
+            if contract is None and table not in released:
+                message = f'there is no released or public table "{table}"'
+                return Refused(message, hint=self.access.known())
+        public = self.access.public([c.table for c in named if c is not None], self.contracts)
+        pivots = "PIVOT" in division.tail.upper()
+        empty = {step.name: self._foreseen_rows(step.plan, pivots) for step in steps if step.name}
+        tail = Tail(division.tail, division.parameters, public)
+        nothing = self.access.free({**public, **empty}, tail.text, dict(tail.parameters) or None)
+        return Program(tuple(steps), nothing.schema, tail)
+
+    def _foreseen_rows(self, planned: Plan, pivots: bool) -> pa.Table:
+        """Returns a table like a step's answer: of no rows, or of its keys beside zeros where the
+        tail makes columns of their values, as PIVOT does."""
+        weights = self._weights(planned)
+        if not pivots or planned.selection is not None:
+            return pa.Table.from_pylist([], rehearse(planned, weights))
+        releases, adapted = release_measurements(planned, zero_releases)
+        return answer(planned, releases, weights, adapted).table
+
+    def _read_steps(
+        self, text: str, values: Mapping[str, object], sharers: int = 1
+    ) -> list[PrivateStep] | Refused:
+        """Returns the steps of a query that was cut out of a statement.
+
+        A refusal has no place: the text is not the user's. One of the grammar has no words, either:
+        what it says of a part helps nobody who wrote the whole.
+        """
+        try:
+            (statement,) = dialect.read(text, dict(values) or None)
+        except ProgrammingError:
+            return Refused("")
+        if not isinstance(statement, t.Select) or _refusal(statement) is not None:
+            return Refused("")
+        try:
+            steps = self._steps(statement, sharers)
+        except ProgrammingError as error:  # what DuckDB says of a public subquery in it
+            return Refused(str(error))
+        if isinstance(steps, Refused):
+            return Refused(steps.message, hint=steps.hint)
+        return steps
+
+    # --- what is asked of whom ---
+
+    def _contract(self, select: t.Select) -> TableContract:
+        named = [name for name in tables(select) if name in self.contracts]
+        private = [name for name in named if self.contracts[name].unit is not None]
+        table = next(iter([*private, *named, select.table]))
+        return self.access.private(table, select.pos, self.contracts)
+
+    def _price(self, select: t.Select) -> Price | None:
+        """Returns the price of a whole query; None where it is what a target error costs."""
+        if TARGET in dict(select.options):
+            return None
+        budget = self.access.budget(self._contract(select), select.pos)
+        epsilon = self.access.settings.get("privacy_epsilon")
+        return statement_price(select.options, budget, epsilon, select.pos)
+
+    def _weights(self, planned: Plan) -> pa.Table | None:
+        return self.access.weights(planned.output.weights)
+
+    def _is_private(self, table: str) -> bool:
+        contract = self.contracts.get(table)
+        return contract is not None and not contract.public
+
+
+def _refusal(statement: t.Select | cmd.Plain | Unreadable) -> Refused | None:
+    """Returns what the grammar says of a statement that it does not read."""
+    return statement.unread if isinstance(statement, t.Select) else statement.refusal
+
+
+def _with_share(select: t.Select, price: Price | None, parts: int) -> t.Select:
+    """Returns the statement with one of so many equal parts of a price; None leaves it as it is."""
+    if price is None:
+        return select
+    name = "rho" if isinstance(price, Rho) else "epsilon"
+    share = type(price)(price.nano // parts)
+    rest = tuple(option for option in select.options if option[0] not in ("epsilon", "rho"))
+    return replace(select, options=(*rest, (name, share.value)), private=True)
+
+
+def _with_names(select: t.Select) -> t.Select:
+    """Returns the statement with a name for every output: values are put into them later."""
+    items = [replace(item, alias=item.alias or item.text) for item in select.items]
+    return replace(select, items=tuple(items))
+
+
+def _shift(step: PrivateStep, by: int) -> PrivateStep:
+    """Returns a step that stands that many places further on."""
+    return replace(step, awaits={part: at + by for part, at in step.awaits.items()})
+
+
+def _as_statement(part: t.Subquery) -> t.Select:
+    """Returns a private scalar subquery as a statement.
+
+    Raises:
+        Refused: It is no SELECT of one value.
+    """
+    query = part.query
+    grouped = isinstance(query, t.Select) and (query.group_by or query.group_all or query.sets)
+    if not isinstance(query, t.Select) or len(query.items) != 1 or grouped:
+        raise Refused.at(part.pos, ONE_VALUE, ONE_AGGREGATE)
+    return replace(query, text=part.text)

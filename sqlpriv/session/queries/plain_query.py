@@ -1,0 +1,52 @@
+"""Statements that only DuckDB runs: for an owner on the vault, else on what is released."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from sqlpriv.dialect import commands as cmd
+from sqlpriv.dialect import tree as t
+from sqlpriv.errors import Refused
+from sqlpriv.session.access.context import Access
+from sqlpriv.session.access.result import Result
+from sqlpriv.session.commands import information_schema
+
+
+def answer_plainly(plain: cmd.Plain, access: Access) -> Result:
+    """Runs a statement as DuckDB's own, on what the person may see exactly.
+
+    Raises:
+        Refused: It reads what is not public, or an analyst would change something.
+        ProgrammingError: DuckDB's own message.
+    """
+    if plain.reads_only and information_schema.asks_only_this(plain.tables):
+        return Result(information_schema.query(access.store, access.contracts(), plain))
+    if access.owner is not None:
+        if plain.reads_only:
+            return access.exactly(plain.text, plain.parameters, plain.tables)
+        changed = _changed_rows(access.owner.run(plain.text, plain.parameters))
+        message = "done" if changed < 0 else f"done: {changed} row(s)"
+        return Result(message=message, changed=changed)
+    if not plain.reads_only:
+        raise plain.refusal
+    contracts, released = access.contracts(), access.released_names()
+    for table in plain.tables:
+        contract = contracts.get(table.lower())
+        if table.endswith("()") or table.startswith("'"):
+            message = (
+                f"{table} is no table of the vault: files and table functions are out of reach"
+            )
+            raise Refused.at(t.Pos(), message, access.known())
+        if contract is None and table.lower() not in released:
+            message = f'there is no released or public table "{table}"'
+            raise Refused.at(t.Pos(), message, access.known())
+        if contract is not None and not contract.public:
+            raise plain.refusal
+    return access.released(plain.text, plain.tables, contracts, plain.parameters)
+
+
+def _changed_rows(counts: pa.Table | None) -> int:
+    """Returns how many rows a statement changed, as DuckDB says; -1 if it does not."""
+    if counts is None or counts.column_names != ["Count"] or not counts.num_rows:
+        return -1
+    return int(counts.column(0)[0].as_py())

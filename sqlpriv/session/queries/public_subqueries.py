@@ -1,0 +1,147 @@
+"""Subqueries over public tables: answered by DuckDB before a statement is planned, for nothing.
+
+A scalar one becomes its value, `x IN (SELECT …)` a list of values, and one that looks at a column
+of the row around it a table of public numbers (`t.Lookup`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from sqlpriv.dialect import tree as t
+from sqlpriv.dialect.printer import quoted
+from sqlpriv.dialect.sources import tables
+from sqlpriv.errors import ProgrammingError, Refused
+from sqlpriv.kernel.terms.contract import TableContract, Value
+from sqlpriv.plan.relations import correlated
+from sqlpriv.plan.relations.subqueries import (
+    membership_subqueries,
+    scalar_subqueries,
+    with_values,
+)
+from sqlpriv.session.access.context import Access
+
+MOST = 10_000
+"""Values that `x IN (SELECT …)` may become."""
+ONE_VALUE = "a subquery that stands for a value gives one row of one column"
+ONE_AGGREGATE = "select one aggregate, without GROUP BY"
+Contracts = Mapping[str, TableContract]
+
+
+def reads_private(query: t.Query, contracts: Contracts) -> bool:
+    """Returns whether a query reads a table that is not public."""
+    named = (contracts.get(table) for table in tables(query))
+    return any(contract is not None and not contract.public for contract in named)
+
+
+def settle_public_parts(select: t.Select, contracts: Contracts, access: Access) -> t.Select:
+    """Returns the statement with the answers of its public subqueries in their places.
+
+    Private subqueries about the unit of the row around them become joins.
+
+    Raises:
+        Refused: A public subquery gives what cannot stand in its place.
+    """
+    select = correlated.join_correlated(select, contracts)
+    select = _with_lookups(select, contracts, access)
+    values: dict[t.Node, t.Node] = {
+        part: value_of(part, access.subquery(part, contracts))
+        for part in dict.fromkeys(scalar_subqueries(select))
+        if not reads_private(part.query, contracts)
+    }
+    valued: t.Select = with_values(select, values) if values else select
+    return _with_lists(valued, contracts, access)
+
+
+def private_scalars(select: t.Select, contracts: Contracts) -> list[t.Subquery]:
+    """Returns the scalar subqueries over private tables, each once.
+
+    Raises:
+        Refused: One is no statement of its own: it looks at the row around it.
+    """
+    parts = dict.fromkeys(scalar_subqueries(select))
+    private = [part for part in parts if reads_private(part.query, contracts)]
+    for part in private:
+        if correlated.looks_outside(part.query, contracts):
+            raise Refused.at(
+                part.pos,
+                "this subquery is about rows of other units, anew for each row around it",
+                "compare with one number for all, or with the unit's own rows, by an equality",
+            )
+    return private
+
+
+def value_of(part: t.Subquery, rows: pa.Table) -> t.Literal:
+    """Returns the one value of a subquery's rows; NULL where there is none."""
+    if rows.num_columns != 1 or rows.num_rows > 1:
+        raise Refused.at(part.pos, ONE_VALUE, ONE_AGGREGATE)
+    value = rows.column(0)[0].as_py() if rows.num_rows else None
+    return t.Literal(_as_literal(value), part.pos)
+
+
+def _with_lists(select: t.Select, contracts: Contracts, access: Access) -> t.Select:
+    """Returns the statement with `x IN (SELECT …)` over public tables as lists of values.
+
+    The values of a key are then known to be these alone. A query that looks at the row around it,
+    or has NULLs or very many values, stays what it is: a join.
+    """
+    lists: dict[t.Node, t.Node] = {}
+    for part in membership_subqueries(select):
+        if reads_private(part.query, contracts) or correlated.looks_outside(part.query, contracts):
+            continue
+        rows = None
+        with suppress(ProgrammingError, Refused):  # it looks at the row around it, say
+            rows = access.subquery(part, contracts)
+        values = rows.column(0).to_pylist() if rows is not None and rows.num_columns == 1 else []
+        if values and None not in values and len(values) <= MOST:
+            items = tuple(t.Literal(_as_literal(v), part.pos) for v in dict.fromkeys(values))
+            lists[part] = t.InList(part.arg, items, part.negated, part.pos)
+    listed: t.Select = with_values(select, lists)
+    return listed
+
+
+def _with_lookups(select: t.Select, contracts: Contracts, access: Access) -> t.Select:
+    """Returns the statement with public numbers for subqueries that look at the row around."""
+    lookups: dict[t.Node, t.Node] = {}
+    for part in dict.fromkeys(scalar_subqueries(select)):
+        if reads_private(part.query, contracts):
+            continue
+        if (looked_up := correlated.lookup_of(part, select, contracts)) is not None:
+            column = looked_up.column
+            rows = access.public(tables(part.query), contracts)
+            rows[looked_up.alias] = pa.table({column.name: list(looked_up.values)})
+            text = f"SELECT {quoted(column.name)}, ({part.text}) FROM {quoted(looked_up.alias)}"
+            lookups[part] = _lookup(part, column, access.lookup(rows, text, part.parameters))
+    with_numbers: t.Select = with_values(select, lookups)
+    return with_numbers
+
+
+def _lookup(part: t.Subquery, column: t.Name, answers: pa.Table) -> t.Node:
+    """Returns the numbers that a subquery has, by the value of the column that it looks at.
+
+    Raises:
+        Refused: They are no numbers.
+    """
+    keys, values = (answers.column(i).to_pylist() for i in (0, 1))
+    answered = {k: _as_literal(v) for k, v in zip(keys, values, strict=True) if v is not None}
+    numbers = {k: float(v) for k, v in answered.items() if type(v) in (int, float)}  # type: ignore[arg-type]  # a number, just seen
+    if len(numbers) < len(answered) or not all(map(math.isfinite, numbers.values())):
+        raise Refused.at(
+            part.pos,
+            "a subquery that looks at the row around it gives a number",
+            "select one aggregate",
+        )
+    if not numbers:
+        return t.Cast(t.Literal(None, part.pos), "DOUBLE", pos=part.pos)
+    return t.Lookup(column, tuple(numbers), tuple(numbers.values()), part.pos)
+
+
+def _as_literal(value: Any) -> Value:
+    number: Value = float(value) if isinstance(value, Decimal) else value
+    return number

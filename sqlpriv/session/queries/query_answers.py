@@ -1,0 +1,100 @@
+"""Queries: exact where nothing private is asked for, else under the budget, by their programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeGuard
+
+import pyarrow as pa
+
+from sqlpriv.dialect import commands as cmd
+from sqlpriv.dialect import tree as t
+from sqlpriv.dialect.sources import tables
+from sqlpriv.errors import Refused
+from sqlpriv.session.access.context import Access
+from sqlpriv.session.access.quote import Quote
+from sqlpriv.session.access.result import Result
+from sqlpriv.session.queries.compiler import ProgramCompiler
+from sqlpriv.session.queries.plain_query import answer_plainly
+from sqlpriv.session.queries.program import Program
+from sqlpriv.session.queries.read_statements import Unreadable
+from sqlpriv.session.queries.result_columns import columns
+from sqlpriv.session.queries.runner import ProgramRunner
+
+Query = t.Select | cmd.Plain | Unreadable
+
+
+@dataclass(frozen=True)
+class Queries:
+    """What may be done with a query: answer it, tell its columns, explain it, quote its price.
+
+    Args:
+        access: What the session holds.
+    """
+
+    access: Access
+
+    def answer(self, query: Query) -> Result:
+        """Answers a query.
+
+        Raises:
+            sqlpriv.Error: As it deserves; after the charge only where reading fails.
+        """
+        if self._is_owners_plain(query):
+            return answer_plainly(query, self.access)
+        compiler = self._compiler()
+        if compiler.is_noised(query):
+            return ProgramRunner(compiler).run(_program(compiler, query))
+        assert not isinstance(query, Unreadable)
+        return self._answer_exactly(query)
+
+    def columns(self, query: Query) -> pa.Schema:
+        """Returns the columns that a query would give; nothing is run or charged.
+
+        Raises:
+            sqlpriv.Error: As answering it would, before anything is read or charged.
+        """
+        if not self._is_owners_plain(query):
+            compiler = self._compiler()
+            if compiler.is_noised(query):
+                return _program(compiler, query).schema
+        assert not isinstance(query, Unreadable)
+        if isinstance(query, cmd.Plain):
+            return columns(query, lambda described: self._answer_exactly(described).table)
+        return columns(query, lambda described: self._answer_exactly(described).table)
+
+    def explain(self, query: Query) -> Result:
+        """Returns what a query would do and cost. Nothing private is read, nothing charged."""
+        compiler = self._compiler()
+        return ProgramRunner(compiler).explain(_program(compiler, query))
+
+    def quote(self, query: Query) -> Quote:
+        """Returns what a query would cost; nothing where it is answered exactly."""
+        if self._is_owners_plain(query):
+            return Quote()
+        compiler = self._compiler()
+        if not compiler.is_noised(query):
+            return Quote()
+        return ProgramRunner(compiler).quote(_program(compiler, query))
+
+    def _is_owners_plain(self, query: Query) -> TypeGuard[cmd.Plain]:
+        """Returns whether DuckDB runs it on the vault as it is: a transaction may be open."""
+        return isinstance(query, cmd.Plain) and self.access.owner is not None
+
+    def _compiler(self) -> ProgramCompiler:
+        return ProgramCompiler(self.access, self.access.contracts())
+
+    def _answer_exactly(self, query: t.Select | cmd.Plain) -> Result:
+        if isinstance(query, cmd.Plain):
+            return answer_plainly(query, self.access)
+        if self.access.owner is not None:
+            return self.access.exactly(query.text, query.parameters, tables(query))
+        contracts = self.access.contracts()
+        return self.access.released(query.text, tables(query), contracts, query.parameters)
+
+
+def _program(compiler: ProgramCompiler, query: Query) -> Program:
+    program = compiler.compile(query)
+    if isinstance(program, Refused):
+        raise program
+    return program

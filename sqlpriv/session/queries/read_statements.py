@@ -1,0 +1,59 @@
+"""A text as statements: those of our grammar, and queries that may be answered in parts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlpriv import dialect
+from sqlpriv.dialect import commands as cmd
+from sqlpriv.dialect import tree as t
+from sqlpriv.errors import Refused
+from sqlpriv.session.access.owner_engine import Parameters
+
+_QUERY = re.compile(r"\s*(EXPLAIN\s+PRIVACY\s+)?(?=(WITH|SELECT|FROM|PIVOT|\())", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """A statement that our grammar does not read and that asks to be answered privately.
+
+    Args:
+        text: The query.
+        parameters: Its values.
+        refusal: What the grammar says of it.
+        explains: EXPLAIN PRIVACY stands before it.
+    """
+
+    text: str
+    parameters: t.Bound
+    refusal: Refused
+    explains: bool = False
+
+
+def read_statements(sql: str, parameters: Parameters) -> tuple[cmd.Statement | Unreadable, ...]:
+    """Returns every statement of a text, in order.
+
+    Raises:
+        Refused: A statement cannot be read; the line and column are those of the whole text.
+        ProgrammingError: The parameters do not fit the text.
+    """
+    try:
+        return dialect.read(sql, parameters)
+    except Refused:
+        texts = dialect.shared(sql, parameters)
+        return tuple(_read_one(text, values) for text, values in texts)
+
+
+def _read_one(text: str, parameters: Parameters) -> cmd.Statement | Unreadable:
+    try:
+        (statement,) = dialect.read(text, parameters)
+    except Refused as refusal:
+        match = _QUERY.match(text)
+        if match is None:
+            raise
+        values = parameters or ()
+        bound: t.Bound = values if isinstance(values, Mapping) else tuple(values)
+        return Unreadable(text[match.end() :], bound, refusal, explains=bool(match[1]))
+    return statement

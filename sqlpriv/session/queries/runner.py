@@ -1,0 +1,173 @@
+"""Programs (see `program`) run, priced and explained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from sqlpriv.answer.rows import answer
+from sqlpriv.dialect import tree as t
+from sqlpriv.kernel.gate import Allowance
+from sqlpriv.kernel.terms.budget import Price
+from sqlpriv.plan.explain import SCHEMA, total_rows
+from sqlpriv.plan.plan import Plan
+from sqlpriv.plan.pricing.display import epsilon_shown
+from sqlpriv.plan.relations.subqueries import with_values
+from sqlpriv.session.access.context import Access
+from sqlpriv.session.access.quote import Charge, Quote
+from sqlpriv.session.access.result import Result
+from sqlpriv.session.queries import gate_requests
+from sqlpriv.session.queries.compiler import ProgramCompiler
+from sqlpriv.session.queries.program import PrivateStep, Program
+from sqlpriv.session.queries.public_subqueries import value_of
+from sqlpriv.system import arrow
+
+TOTALS = ("total", "budget left after", "short of budget by", "the same noise under")
+"""How the rows begin that are about a whole statement, and not about one of its steps."""
+
+
+@dataclass(frozen=True)
+class ProgramRunner:
+    """Runs programs for one person on one vault.
+
+    Args:
+        compiler: Made them; plans steps anew that awaited answers.
+    """
+
+    compiler: ProgramCompiler
+
+    @property
+    def _access(self) -> Access:
+        return self.compiler.access
+
+    def run(self, program: Program) -> Result:
+        """Answers a program's steps, then its tail.
+
+        Raises:
+            sqlpriv.Error: As it deserves; after the charge only where reading fails.
+        """
+        results: list[Result] = []
+        for step in program.steps:
+            select, planned = self._with_answers(step, results)
+            results.append(self._answer(step, select, planned))
+        if program.tail is None and len(results) == 1:
+            return results[0]
+        last = results[-1]
+        if (tail := program.tail) is not None:
+            steps = zip(program.steps, results, strict=True)
+            answers = {step.name: result.table for step, result in steps if step.name}
+            rows = {**tail.public, **{k: v for k, v in answers.items() if v is not None}}
+            last = Result(self._access.free(rows, tail.text, dict(tail.parameters) or None))
+        prices = [result.price for result in results if result.price is not None]
+        epsilon = sum(charge.epsilon for charge in self._charges(program.steps, prices))
+        one_kind = len({type(price) for price in prices}) == 1
+        total = type(prices[0])(sum(p.nano for p in prices)) if one_kind else None
+        return replace(last, price=total, epsilon=epsilon)
+
+    def quote(self, program: Program) -> Quote:
+        """Returns what a program would cost now, of whose budget, and how sure its outputs are."""
+        steps = self._foresee(program)
+        prices = [self._price_now(step) for step in steps]
+        errors = {
+            row["measurement"].removeprefix("output "): row["expected_error"]
+            for step in steps
+            for row in self._explain_step(step)[0].to_pylist()
+            if row["measurement"].startswith("output ")
+        }
+        return Quote(tuple(self._charges(steps, prices)), errors)
+
+    def explain(self, program: Program) -> Result:
+        """Returns what each step measures and costs, and what all of them cost together."""
+        steps = self._foresee(program)
+        if len(steps) == 1:
+            table, line = self._explain_step(steps[0])
+            return Result(table, line)
+        rows = [
+            row
+            for step in steps
+            for row in self._explain_step(step)[0].to_pylist()
+            if not row["measurement"].startswith(TOTALS)
+        ]
+        prices = [self._price_now(step) for step in steps]
+        totals = [
+            row
+            for charge in self._charges(steps, prices)
+            for row in total_rows(charge.price, charge.left, charge.delta)
+        ]
+        return Result(arrow.table([*rows, *totals], SCHEMA))
+
+    # --- one step ---
+
+    def _with_answers(self, step: PrivateStep, results: Sequence[Result]) -> tuple[t.Select, Plan]:
+        """Returns a step's query and plan with the answers that it awaits in their places."""
+        if not step.awaits:
+            return step.select, step.plan
+        answers = {part: results[number].table for part, number in step.awaits.items()}
+        values: dict[t.Node, t.Node] = {
+            p: value_of(p, rows) for p, rows in answers.items() if rows is not None
+        }
+        select, planned, _ = self.compiler.plan(with_values(step.select, values))
+        return select, planned
+
+    def _answer(self, step: PrivateStep, select: t.Select, planned: Plan) -> Result:
+        access, contract = self._access, step.contract
+        weights = access.weights(planned.output.weights)
+        price = gate_requests.price_now(access.kernel, planned, contract)
+        budget = access.budget(contract, select.pos)
+        with Allowance(access.kernel, contract, price, access.principal, select.text) as allowance:
+            if (selection := planned.selection) is not None:
+                keys = allowance.select_keys(
+                    selection.source, selection.exprs, selection.price, selection.yocto
+                )
+                _, planned, _ = self.compiler.plan(select, keys)
+            releases, adapted = gate_requests.release_measurements(planned, allowance.release)
+            spent = allowance.spent
+        rows = answer(planned, releases, weights, adapted)
+        epsilon = epsilon_shown(spent, budget.delta)
+        return Result(rows.table, half_widths=rows.half_widths, price=spent, epsilon=epsilon)
+
+    def _explain_step(self, step: PrivateStep) -> tuple[pa.Table, str]:
+        account = self._access.account(step.contract, step.select.pos)
+        sources = [m.query.source for m in step.plan.measurements]
+        left = self._access.left(step.contract, sources)
+        return gate_requests.explain_plan(
+            self._access.kernel, step.plan, step.contract, left, account.budget.delta
+        )
+
+    def _price_now(self, step: PrivateStep) -> Price:
+        return gate_requests.price_now(self._access.kernel, step.plan, step.contract)
+
+    # --- all steps ---
+
+    def _foresee(self, program: Program) -> tuple[PrivateStep, ...]:
+        """Returns the steps as they will be asked: answers that are sealed already are filled in,
+        for others any number stands, whose price is the same."""
+        steps: list[PrivateStep] = []
+        results: dict[int, Result] = {}
+        for number, step in enumerate(program.steps):
+            if step.awaits and all(at in results for at in step.awaits.values()):
+                earlier = [results.get(i, Result()) for i in range(number)]
+                select, planned = self._with_answers(step, earlier)
+                step = replace(step, select=select, plan=planned, awaits={})
+            awaited = any(number in later.awaits.values() for later in program.steps)
+            if awaited and not step.awaits and not self._price_now(step).nano:
+                results[number] = self._answer(step, step.select, step.plan)
+            steps.append(step)
+        return tuple(steps)
+
+    def _charges(self, steps: Sequence[PrivateStep], prices: Sequence[Price]) -> list[Charge]:
+        """Returns what each budget pays, summed over the steps that it pays for."""
+        charges: dict[str, Charge] = {}
+        for step, price in zip(steps, prices, strict=True):
+            budget = self._access.budget(step.contract, step.select.pos)
+            sources = [m.query.source for m in step.plan.measurements]
+            left = self._access.left(step.contract, sources)
+            charge = Charge(budget.unit_table, price, left, budget.delta)
+            if (earlier := charges.get(budget.unit_table)) is not None:
+                total = type(price)(earlier.price.nano + price.nano)
+                least = min(left, earlier.left, key=lambda amount: amount.nano)
+                charge = replace(charge, price=total, left=least)
+            charges[budget.unit_table] = charge
+        return list(charges.values())

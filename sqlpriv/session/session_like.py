@@ -1,0 +1,72 @@
+"""What every session does, on a file or on a server: interfaces are typed by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Protocol, Self
+
+import pyarrow as pa
+
+from sqlpriv.session.access.owner_engine import Parameters
+from sqlpriv.session.access.quote import Quote
+from sqlpriv.session.access.result import Catalog, Result
+from sqlpriv.synth.api.progress import Report
+
+
+class SessionLike(Protocol):
+    """One person's way to one vault.
+
+    Attributes:
+        role: "analyst" or "owner".
+        principal: Who asks.
+    """
+
+    role: str
+    principal: str
+
+    @property
+    def vault(self) -> PurePath:
+        """The vault's file, where it lies."""
+
+    @property
+    def settings(self) -> Mapping[str, float]:
+        """What was SET and not RESET."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def close(self) -> None:
+        """Lets go of the vault; an owner's open transaction is rolled back."""
+
+    def commit(self) -> None:
+        """Makes an owner's open transaction last."""
+
+    def rollback(self) -> None:
+        """Undoes an owner's open transaction; a charge is never undone."""
+
+    def statements(self, sql: str) -> tuple[str, ...]:
+        """Returns the texts of a text's statements."""
+
+    def execute(
+        self, sql: str, parameters: Parameters = None, progress: Report | None = None
+    ) -> Result:
+        """Runs every statement of a text in turn; returns the last one's result."""
+
+    def run(
+        self, sql: str, parameters: Parameters = None, progress: Report | None = None
+    ) -> tuple[Result, ...]:
+        """Runs every statement as `execute` does; returns the result of each."""
+
+    def describe(self, sql: str, parameters: Parameters = None) -> pa.Schema:
+        """Returns the columns that the last statement would give; runs and charges nothing."""
+
+    def quote(self, sql: str, parameters: Parameters = None) -> Quote:
+        """Returns what the last statement would cost; runs and charges nothing."""
+
+    def catalog(self) -> Catalog:
+        """Returns the names of tables and columns, none of them secret."""
+
+    def budgets(self) -> tuple[tuple[str, float, float], ...]:
+        """Returns (unit's table, epsilon left, epsilon in all) for every declared budget."""

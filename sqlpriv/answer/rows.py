@@ -258,7 +258,7 @@ def _evaluate(engine: duckdb.DuckDBPyConnection, output: Output, halves: list[in
     selected = [f"{sql(item)} AS c{i}" for i, item in enumerate(output.items)]
     widths = ((i, half_width(output.items[i])) for i in halves)
     selected += [f"{sql(width)} AS h{i}" for i, width in widths if width is not None]
-    text = f"SELECT {', '.join(selected)} FROM {TABLE}"
+    text = f"SELECT {', '.join(selected)} FROM {_shown_cells(output)}"
     if output.having is not None:
         text += f" WHERE {sql(output.having)}"
     text += f" ORDER BY {', '.join([*map(_order, output.order_by), POSITION])}"
@@ -273,6 +273,14 @@ def _evaluate(engine: duckdb.DuckDBPyConnection, output: Output, halves: list[in
             hint="DuckDB's scalar functions over keys and aggregates can be used",
         ) from None
     return rows
+
+
+def _shown_cells(output: Output) -> str:
+    """Returns the table of cells, with keys that are ENUMs or DECIMALs as such: they sort so."""
+    named = [(f"{STRATUM}{i}", d.sql_type) for i, d in enumerate(output.strata)]
+    named += [(f"{GROUP}{i}", d.sql_type) for i, d in enumerate(output.groups)]
+    casts = [f"CAST({name} AS {type_}) AS {name}" for name, type_ in named if type_]
+    return f"(SELECT * REPLACE ({', '.join(casts)}) FROM {TABLE})" if casts else TABLE
 
 
 def _order(term: t.Order) -> str:

@@ -15,7 +15,7 @@ from sqlpriv.plan.expressions import dates
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.traverse import as_literal, with_aliases
-from sqlpriv.plan.expressions.value_facts import MAX_LEVELS
+from sqlpriv.plan.expressions.value_facts import MAX_LEVELS, Shape
 from sqlpriv.plan.pricing.tuned_constants import MAX_CELLS
 
 SelectedKeys = tuple[tuple[Value, ...], ...]
@@ -30,6 +30,7 @@ class Dimension:
         node: The key as the statement names it, normal form: items that equal it show it.
         key: The kernel's key: a row expression and the list of its values.
         type: Type of the values.
+        sql_type: DuckDB's type in which they are shown: of an ENUM or a DECIMAL; '' for `type`'s.
         selected: No list is declared: the values are selected first (`plan.Selection`).
         complete: By the owner's word every row has one of the values.
     """
@@ -39,6 +40,7 @@ class Dimension:
     type: Type
     selected: bool = False
     complete: bool = False
+    sql_type: str = ""
 
     @property
     def values(self) -> tuple[Value, ...]:
@@ -168,9 +170,11 @@ def _bind_dimension(
         values = (False, True, None)[: 3 if shape.nullable else 2]
     if values is None and shape.type is Type.DATE:
         values = dates.days_of_interval(shape)
+    if values is None and shape.type is Type.REAL:
+        values = _listed_decimals(shape)
     if values is None and selected is not None and shape.type in (Type.INTEGER, Type.TEXT):
         return Dimension(binder.normal_form(node), a.Key(expr, selected), shape.type, selected=True)
-    if values is None or shape.type is Type.REAL:
+    if values is None or (shape.type is Type.REAL and shape.scale is None):
         raise refuse(
             place,
             f"{clause} needs a public list of this key's values",
@@ -179,7 +183,34 @@ def _bind_dimension(
     if len(values) > MAX_LEVELS:
         raise refuse(place, f"this key has more than {MAX_LEVELS} values", "use wider bins")
     complete = None in values or expr in binder.listed or binder.is_present(expr)
-    return Dimension(binder.normal_form(node), a.Key(expr, values), shape.type, complete=complete)
+    key = a.Key(expr, values)
+    return Dimension(
+        binder.normal_form(node),
+        key,
+        shape.type,
+        complete=complete,
+        sql_type=_shown_type(shape, values),
+    )
+
+
+def _shown_type(shape: Shape, values: Sequence[Value]) -> str:
+    """Returns DuckDB's type of an ENUM or a DECIMAL key; '' where its kind says enough."""
+    if shape.type is Type.REAL:
+        return f"DECIMAL(38,{shape.scale})"
+    labels = ["'" + str(value).replace("'", "''") + "'" for value in values if value is not None]
+    return shape.sql_type if all(label in shape.sql_type for label in labels) else ""
+
+
+def _listed_decimals(shape: Shape) -> tuple[Value, ...] | None:
+    """Returns the values of a DECIMAL between its ends; None where they are too many to list."""
+    if shape.scale is None or shape.lower is None:
+        return None
+    unit = 10**shape.scale
+    low, high = math.ceil(shape.lower * unit), math.floor(shape.upper * unit)
+    if high - low >= MAX_LEVELS:
+        return None
+    values = (number / unit for number in range(low, high + 1))
+    return (*values, *((None,) if shape.nullable else ()))
 
 
 def _listing_hint(node: t.Node, binder: Binder, type_: Type) -> str:

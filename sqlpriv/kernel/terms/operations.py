@@ -33,6 +33,10 @@ SANE = "CASE WHEN {0} BETWEEN DATE '100000-01-01 (BC)' AND DATE '200000-01-01' T
 """A moment whose week, beginning and distance DuckDB can tell: near the ends of time it raises."""
 
 
+MAX_SCALE = 18
+"""Most digits behind the point to which `scale` rounds; half a unit goes away from zero."""
+
+
 class Operation(NamedTuple):
     """One function or operator, of `arity` arguments (0: one or more).
 
@@ -79,6 +83,8 @@ for op in ("year", "quarter", "month", "week", "day", "dow", "isodow", "doy", "h
 for op in ("year", "quarter", "month", "week", "day"):  # the moment at which it began
     part = f"date_trunc('{op}', {SANE})"
     OPERATIONS[f"trunc {op}"] = Operation(MOMENTS, Type.TIMESTAMP, part, 1, "value")
+for digits in range(MAX_SCALE + 1):  # an infinity, and what 10**digits times is one, stays
+    OPERATIONS[f"scale {digits}"] = Operation(NUMBERS, Type.REAL, f"round({{0}}, {digits})", 1)
 part = f"date_diff('day', DATE '1970-01-01', {SANE})"
 OPERATIONS["days"] = Operation(MOMENTS, Type.INTEGER, part, 1, "value")
 

@@ -139,8 +139,7 @@ class Binder:
             Refused: An unknown name, an unknown function, mixed types, or a possible overflow.
         """
         expr = self._bind_node(node)
-        self.shape(node, expr)
-        return expr
+        return _exact_decimal(expr, self.shape(node, expr))
 
     def bind_predicate(self, node: t.Node, clause: str) -> a.Expr:
         """Returns a bound boolean, for the clause of that name."""
@@ -252,6 +251,18 @@ class Binder:
         *thens, otherwise = self.bind_together((*(then for _, then in node.whens), last))
         predicates = [self.bind_predicate(test, "CASE WHEN") for test in tests]
         return a.Case(tuple(zip(predicates, thens, strict=True)), otherwise)
+
+
+def _exact_decimal(expr: a.Expr, shape: Shape) -> a.Expr:
+    """Returns an operation on decimals with its result rounded to the digits that it has.
+
+    The kernel computes in doubles, where 3 * 0.1 is 0.30000000000000004; DuckDB computes decimals
+    as scaled integers. The double next to a decimal is the same however it was found.
+    """
+    arithmetic = isinstance(expr, a.Call) and expr.op in ("+", "-", "*", "%")
+    if not arithmetic or shape.type is not Type.REAL or shape.scale is None:
+        return expr
+    return a.Call(f"scale {shape.scale}", (expr,))
 
 
 def _negate_if(expr: a.Expr, negated: bool) -> a.Expr:

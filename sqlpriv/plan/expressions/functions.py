@@ -15,6 +15,7 @@ from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.plan.expressions.dates import DATE_PARTS, UNITS
 from sqlpriv.plan.expressions.literal_types import coerce_literal, refuse
 from sqlpriv.plan.expressions.traverse import as_literal
+from sqlpriv.plan.expressions.value_facts import column_scale
 
 if TYPE_CHECKING:
     from sqlpriv.plan.expressions.binder import Binder
@@ -113,13 +114,19 @@ def bind_cast(binder: Binder, node: t.Cast) -> a.Expr:
     if isinstance(node.arg, t.Literal) and node.arg.value is None and target:
         return a.Lit(None, target)
     arg = binder.bind(node.arg)
-    source = binder.shape(node.arg, arg).type
+    shape = binder.shape(node.arg, arg)
+    source, scale = shape.type, column_scale(node.type)
+    if scale is not None and source in (Type.INTEGER, Type.REAL):
+        return arg if shape.scale == scale else a.Call(f"scale {scale}", (arg,))
+    if target is Type.REAL and shape.scale is not None:  # a DECIMAL becomes a DOUBLE
+        return a.Call("real", (arg,))
     if target is source and not (target is Type.INTEGER and node.type not in _WHOLE):
         return arg
     if target is Type.REAL and source is Type.INTEGER:
         return a.Call("real", (arg,))
     if target is Type.INTEGER and source is Type.REAL:
-        return a.Call("integer", (arg,))
+        # a DECIMAL's half goes away from zero, a DOUBLE's to the even neighbour
+        return a.Call("integer", (arg if shape.scale is None else a.Call("round", (arg,)),))
     if target is Type.INTEGER and source is Type.BOOLEAN:
         one, none = a.Lit(1, Type.INTEGER), a.Lit(0, Type.INTEGER)
         return a.Case(((arg, one), (a.Call("not", (arg,)), none)), a.Lit(None, Type.INTEGER))

@@ -72,7 +72,7 @@ def infer_shape(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
         case a.Substring(arg, _, _):
             shape = _expect(infer_shape(arg, scope), Type.TEXT, "SUBSTRING")
             prefixes = shape.values and dict.fromkeys(_substring(v, expr) for v in shape.values)
-            return replace(shape, values=tuple(prefixes) if prefixes else None)
+            return replace(shape, values=tuple(prefixes) if prefixes else None, sql_type="")
         case a.Pick(_, numbers):
             return Shape(Type.REAL, min(numbers), max(numbers))
     raise Refused(f"{type(expr).__name__} is not a row expression")
@@ -119,7 +119,8 @@ def _coalesce(args: list[Shape]) -> Shape:
     union, nullable = union_of(args), all(s.nullable for s in args)
     if nullable or union.values is None:
         return replace(union, nullable=nullable)
-    return listed_shape(union.type, tuple(v for v in union.values if v is not None))
+    listed = listed_shape(union.type, tuple(v for v in union.values if v is not None))
+    return replace(listed, scale=union.scale)
 
 
 def _expect(shape: Shape, type_: Type, where: str) -> Shape:

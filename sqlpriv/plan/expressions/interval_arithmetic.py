@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.kernel.terms.operations import MAX_SCALE
 from sqlpriv.plan.expressions.value_facts import Shape
 
 
@@ -56,9 +57,22 @@ def arithmetic_shape(op: str, left: Shape, right: Shape) -> Shape:
             ends = [low, reach] if reach is not None else []
         case _:
             raise Refused(f"the operator {op} is not for {type_} values")
+    scale = decimal_scale(op, left, right) if type_ is Type.REAL else None
     if not ends or not all(math.isfinite(end) for end in ends):
-        return Shape(type_, nullable=nullable)
-    return Shape(type_, min(ends), max(ends), nullable)
+        return Shape(type_, nullable=nullable, scale=scale)
+    return Shape(type_, min(ends), max(ends), nullable, scale=scale)
+
+
+def decimal_scale(op: str, left: Shape, right: Shape) -> int | None:
+    """Returns the digits behind the point of an operation on decimals and integers.
+
+    They are DuckDB's: those of the longer side, added up for a product. A quotient is a DOUBLE, as
+    is whatever has more digits than the kernel rounds to, or a DOUBLE on one side.
+    """
+    if left.digits is None or right.digits is None or op not in ("+", "-", "*", "%"):
+        return None
+    scale = left.digits + right.digits if op == "*" else max(left.digits, right.digits)
+    return scale if scale <= MAX_SCALE else None
 
 
 def int_divide(x: int, y: int) -> int:
@@ -83,9 +97,11 @@ def function_shape(name: str, arg: Shape) -> Shape:
             return Shape(Type.INTEGER, nullable=arg.nullable)
         return Shape(Type.INTEGER, math.floor(arg.lower), math.ceil(arg.upper), arg.nullable)
     if name == "real":
-        return replace(arg, type=Type.REAL, values=None)
+        return replace(arg, type=Type.REAL, values=None, scale=None)
+    if name.startswith("scale "):
+        return _rounded_shape(int(name.removeprefix("scale ")), arg)
     if arg.lower is None:
-        return Shape(type_, nullable=arg.nullable)
+        return Shape(type_, nullable=arg.nullable, scale=_scale_of(name, arg))
     low, high = arg.lower, arg.upper
     match name:
         case "neg":
@@ -96,4 +112,19 @@ def function_shape(name: str, arg: Shape) -> Shape:
             ends = (low, high) if type_ is Type.INTEGER else (math.floor(low), math.ceil(high))
         case _:
             raise Refused(f"there is no row function {name}")
-    return Shape(type_, *ends, arg.nullable)
+    return Shape(type_, *ends, arg.nullable, scale=_scale_of(name, arg))
+
+
+def _scale_of(name: str, arg: Shape) -> int | None:
+    """Returns the digits behind the point of a function of a decimal; None of one of a DOUBLE."""
+    return arg.scale if name in ("neg", "abs") or arg.scale is None else 0
+
+
+def _rounded_shape(scale: int, arg: Shape) -> Shape:
+    """Returns the shape of a number rounded to so many digits behind the point."""
+    if arg.lower is None:
+        return Shape(Type.REAL, nullable=arg.nullable, scale=scale)
+    unit = 10**scale
+    low, high = math.floor(arg.lower * unit) / unit, math.ceil(arg.upper * unit) / unit
+    ends = (max(low, arg.lower), min(high, arg.upper)) if arg.digits == scale else (low, high)
+    return Shape(Type.REAL, float(ends[0]), float(ends[1]), arg.nullable, scale=scale)

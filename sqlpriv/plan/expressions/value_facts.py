@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import datetime as dt
 import itertools
+import math
+import re
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Categories, Interval, TableContract, Type, Value
-from sqlpriv.kernel.terms.operations import check_literal
+from sqlpriv.kernel.terms.operations import MAX_SCALE, check_literal
 
 MAX_LEVELS = 100_000
 
@@ -28,6 +31,10 @@ class Shape:
         lower, upper: Ends of a closed interval, or None where unbounded or not ordered.
         nullable: False when the contract says that NULL is not among its values.
         values: Every value it can have, `None` last if nullable, when that list is known.
+        scale: Digits behind the point of a DECIMAL, and of a literal with a point, which is one in
+            DuckDB, too; None of a DOUBLE. The kernel computes both in doubles; results of decimals
+            are rounded to their scale, so that they are exact up to 2**53 units of it.
+        sql_type: DuckDB's type of a key that is shown otherwise than its `type` says: an ENUM.
     """
 
     type: Type
@@ -35,6 +42,13 @@ class Shape:
     upper: Any = None
     nullable: bool = True
     values: tuple[Value, ...] | None = None
+    scale: int | None = None
+    sql_type: str = ""
+
+    @property
+    def digits(self) -> int | None:
+        """Digits behind the point of an exact number: 0 of an INTEGER, None of anything else."""
+        return 0 if self.type is Type.INTEGER else self.scale
 
     def within(self, low: Any, high: Any) -> Shape:
         """Returns the shape of those values that lie between the ends; None is an open end.
@@ -74,8 +88,39 @@ def scope_of(contract: TableContract) -> dict[str, Shape]:
             )
         elif isinstance(column.domain, Categories):
             shape = listed_shape(column.type, column.domain.labels)
+        shape = replace(shape, scale=column_scale(column.sql_type))
+        if column.sql_type.upper().startswith("ENUM"):
+            shape = replace(shape, sql_type=column.sql_type)
         scope[column.name.lower()] = with_values_listed(shape)
     return scope
+
+
+def column_scale(sql_type: str) -> int | None:
+    """Returns the digits behind the point of a DECIMAL type; None of others and above 18 digits.
+
+    >>> column_scale("DECIMAL(15,2)"), column_scale("DECIMAL"), column_scale("DOUBLE")
+    (2, 3, None)
+    """
+    match = re.fullmatch(
+        r"(?:DECIMAL|NUMERIC)(?:\((\d+)(?:,\s*(\d+))?\))?", sql_type.upper().strip()
+    )
+    if match is None:
+        return None
+    scale = int(match[2] or 0) if match[1] else 3
+    return scale if scale <= MAX_SCALE else None
+
+
+def literal_scale(value: float) -> int | None:
+    """Returns the digits behind the point of a number as written; None of one with an exponent.
+
+    >>> literal_scale(0.25), literal_scale(3.0), literal_scale(1e-30)
+    (2, 0, None)
+    """
+    number = Decimal(repr(value)).normalize() if math.isfinite(value) else Decimal("NaN")
+    exponent = number.as_tuple().exponent
+    if not isinstance(exponent, int) or len(number.as_tuple().digits) > 15:
+        return None
+    return max(0, -exponent) if -MAX_SCALE <= exponent <= 15 else None
 
 
 def boolean_shape(nullable: bool) -> Shape:
@@ -90,7 +135,8 @@ def literal_shape(value: Value, type_: Type) -> Shape:
         return Shape(type_, None, None, True, (None,))
     ordered = type_ in (Type.INTEGER, Type.REAL, Type.DATE, Type.TIMESTAMP)
     ends: tuple[Any, Any] = (value, value) if ordered else (None, None)
-    return Shape(type_, *ends, nullable=False, values=(value,))
+    scale = literal_scale(value) if type_ is Type.REAL and isinstance(value, float) else None
+    return Shape(type_, *ends, nullable=False, values=(value,), scale=scale)
 
 
 def listed_shape(type_: Type, values: tuple[Value, ...]) -> Shape:
@@ -131,7 +177,10 @@ def union_of(shapes: list[Shape]) -> Shape:
     if all(s.values is not None for s in shapes) and type_ is not Type.REAL:
         values_of_all = dict.fromkeys(itertools.chain.from_iterable(s.values or () for s in shapes))
         values = (*(v for v in values_of_all if v is not None), *((None,) if nullable else ()))
-    return Shape(type_, *ends, nullable, values)
+    scales = [s.digits for s in typed]
+    exact = [scale for scale in scales if scale is not None]
+    scale = max(exact) if type_ is Type.REAL and len(exact) == len(scales) else None
+    return Shape(type_, *ends, nullable, values, scale)
 
 
 def one_type(shapes: tuple[Shape, ...], where: str) -> tuple[Shape, ...]:

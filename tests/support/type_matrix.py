@@ -1,4 +1,4 @@
-"""`python tests/support/type_matrix.py`: every row operation on every type, as a page in Markdown.
+"""`PYTHONPATH=tests python tests/support/type_matrix.py`: every row operation on every type, as a page in Markdown.
 
 A cell is found by trying it: the operation is bound as a statement's expression is, the kernel's
 SQL is run over every row of a small table, and its values are compared with DuckDB's own for the
@@ -8,6 +8,7 @@ same text. So the page says what is, and `tests/plan/test_type_matrix.py` fails 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -63,7 +64,8 @@ def sql_texts() -> dict[str, tuple[str, ...]]:
     special = {
         "and": "x AND y", "or": "x OR y", "not": "NOT x", "is null": "x IS NULL", "neg": "-x",
         "integer": "CAST(x AS BIGINT)", "real": "CAST(x AS DOUBLE)",
-        "days": "date_diff('day', x, y)", "week": "weekofyear(x)", "dow": "dayofweek(x)", "doy": "dayofyear(x)",
+        "days": "date_diff('day', x, y)", "week": "weekofyear(x)",
+        "dow": "dayofweek(x)", "doy": "dayofyear(x)",
     }  # fmt: skip
     texts: dict[str, tuple[str, ...]] = {}
     for name, operation in OPERATIONS.items():
@@ -84,6 +86,7 @@ def sql_texts() -> dict[str, tuple[str, ...]]:
         texts[name] = (f"x {name} y", f"x {name} {{literal}}")
     for name in ("+", "-", "*", "/", "%"):
         texts[name] = (f"x {name} y", f"x {name} 3")
+    texts["//"] = ("x // 2",)
     texts["decimal"] = ("x * 0.1 = 0.3", "x + 0.1 = 0.4", "x - 0.2 IN (0.1, 0.3)")
     texts["IN"] = ("x IN ({literal})",)
     texts["BETWEEN"] = ("x BETWEEN {literal} AND y",)
@@ -91,6 +94,15 @@ def sql_texts() -> dict[str, tuple[str, ...]]:
     texts["LIKE"] = ("x LIKE 'a%'",)
     texts["substring"] = ("substring(x, 1, 1)",)
     return texts
+
+
+DIFFERENCES = {
+    ("/", "SMALLINT"): "a division by zero is NULL, where DuckDB says inf or nan",
+    ("/", "FLOAT"): "a FLOAT is computed with as a DOUBLE, which has more digits",
+}
+"""Cells where the answer is not DuckDB's, and why: nothing else may differ."""
+for integers in ("BIGINT", "UBIGINT", "HUGEINT"):
+    DIFFERENCES["/", integers] = DIFFERENCES["/", "SMALLINT"]
 
 
 class Cell(NamedTuple):
@@ -160,11 +172,11 @@ def alike(mine: Any, theirs: Any) -> bool:
         return math.isclose(float(mine), float(theirs), rel_tol=1e-15, abs_tol=0.0)
     if hasattr(mine, "date") != hasattr(theirs, "date"):  # a DATE is its own midnight
         return str(mine)[:10] == str(theirs)[:10]
-    return bool(mine == theirs)
+    return bool(mine == theirs) or (isinstance(mine, str) and mine == str(theirs))
 
 
 def matrix() -> dict[str, dict[str, Cell]]:
-    """Returns the cells by operation and type; of several texts the worst outcome."""
+    """Returns the cells by operation and type; of several texts the first of `order`."""
     order = ("differs", "agrees", "refused", "no such operation")
     cells: dict[str, dict[str, Cell]] = {name: {} for name in sql_texts()}
     for sql_type in TYPES:
@@ -179,8 +191,38 @@ def matrix() -> dict[str, dict[str, Cell]]:
     return cells
 
 
+SIGNS = {"agrees": "✓", "differs": "≠", "refused": "–", "no such operation": ""}
+HEAD = """# Types and operations on private rows
+
+✓ the value is DuckDB's, row by row; ≠ it is not, for the reason below; – refused, nothing is read
+or charged; an empty cell: DuckDB has no such operation, either. Made by
+`PYTHONPATH=tests python tests/support/type_matrix.py > docs/types.md`; every cell is tried anew by
+`tests/plan/test_type_matrix.py`.
+
+- A DECIMAL, and a literal with a point, is computed as a scaled integer, exactly up to 2^53 units
+  of its last digit. As stored it is compared as a DOUBLE, which tells apart 15 digits.
+- Whole numbers are exact up to 2^53 in arithmetic, and without bound where they are compared,
+  listed or added up as stored.
+- A NaN is read as NULL, and so is an infinite TIMESTAMPTZ.
+- A TIMESTAMPTZ is read in UTC, and shown as a TIMESTAMP.
+- A UUID is compared as its text, an ENUM by its labels; ENUM keys are shown as ENUMs and sort so.
+- TIME, lists, structs and maps cannot be used in expressions: no bounds of theirs can be declared.
+  Take their parts in a column of their own.
+"""
+
+
+def page() -> str:
+    """Returns the matrix as Markdown."""
+    short = [sql_type.split("(")[0] if "ENUM" in sql_type else sql_type for sql_type in TYPES]
+    lines = [HEAD, f"| operation | {' | '.join(short)} |", f"|---|{':-:|' * len(short)}"]
+    cells = matrix()
+    for name, by_type in cells.items():
+        texts = ", ".join(f"`{text.format(literal='c')}`" for text in sql_texts()[name])
+        signs = " | ".join(SIGNS[by_type[sql_type].outcome] for sql_type in TYPES)
+        lines.append(f"| {texts.replace('|', chr(92) + '|')} | {signs} |")
+    reasons = sorted({f"- `{name}` of {of}: {why}." for (name, of), why in DIFFERENCES.items()})
+    return "\n".join([*lines, "", "Where the answer is not DuckDB's:", "", *reasons, ""])
+
+
 if __name__ == "__main__":
-    for op, by_type in matrix().items():
-        for of, cell in by_type.items():
-            if cell.outcome in ("differs",):
-                print(op, of, cell)
+    sys.stdout.write(page())

@@ -5,7 +5,7 @@ from sqlpriv.kernel.proof.sensitivity import Lattice, lattice_of
 from sqlpriv.kernel.sql.quoting import alike, levels, literal
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Column, Interval, Number, Type
-from sqlpriv.kernel.terms.operations import NUMBERS, OPERATIONS, check
+from sqlpriv.kernel.terms.operations import NUMBERS, OPERATIONS, ZONED, check
 
 ROW = "sqlpriv_row"
 WIDENED = {Type.INTEGER: "BIGINT", Type.REAL: "DOUBLE", Type.TEXT: "VARCHAR"}
@@ -44,6 +44,8 @@ class Expressions:
         if expr.name.lower() in self.derived:
             return self.stored(self.derived[expr.name.lower()])
         wide, text = self.held(expr), self.texts[expr.name.lower()]
+        if self.columns[expr.name.lower()].sql_type.upper() in ZONED:
+            return f"make_timestamp(epoch_us({text}))"
         return f"CAST({text} AS {wide})" if wide else text
 
     def held(self, expr: a.Expr) -> str | None:

@@ -88,11 +88,15 @@ for digits in range(MAX_SCALE + 1):  # an infinity, and what 10**digits times is
 part = f"date_diff('day', DATE '1970-01-01', {SANE})"
 OPERATIONS["days"] = Operation(MOMENTS, Type.INTEGER, part, 1, "value")
 
+ZONED = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
+"""Moments that are stored in UTC, and read so, in whatever zone the engine shows them. Infinite
+ones become NULL, as `epoch_us` of them is."""
+
 # For each type: the names that DuckDB has for it, and the literals that it takes.
 _NAMES: Mapping[Type, str] = {type_: type_.upper() for type_ in Type} | {
     Type.INTEGER: "TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT",
     Type.REAL: "FLOAT DOUBLE DECIMAL",
-    Type.TEXT: "VARCHAR ENUM",
+    Type.TEXT: "VARCHAR ENUM UUID",
 }
 _LITERALS = dict(zip(Type, (int, int | float, str, bool, dt.date, dt.datetime), strict=True))
 
@@ -100,6 +104,8 @@ _LITERALS = dict(zip(Type, (int, int | float, str, bool, dt.date, dt.datetime), 
 def type_of(sql_type: str) -> Type | None:
     """Returns how row expressions see a DuckDB type; None when they cannot use it."""
     name = "" if sql_type.endswith("]") else sql_type.upper().split("(")[0].strip()
+    if name in ZONED:
+        return Type.TIMESTAMP
     return next((type_ for type_, names in _NAMES.items() if name in names.split()), None)
 
 

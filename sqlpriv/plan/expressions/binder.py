@@ -24,9 +24,12 @@ from sqlpriv.plan.expressions.conditions import (
 )
 from sqlpriv.plan.expressions.dates import DATE_PARTS
 from sqlpriv.plan.expressions.inference import infer_shape
-from sqlpriv.plan.expressions.literal_types import coerce_literal, natural_type, refuse
+from sqlpriv.plan.expressions.literal_types import coerce_literal, coerce_uuid, natural_type, refuse
 from sqlpriv.plan.expressions.traverse import fold_constant, rebuild
 from sqlpriv.plan.expressions.value_facts import Shape, scope_of
+
+ORDERING = ("<", "<=", ">", ">=", "least", "greatest")
+"""Operations that go by the order of their arguments' values."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +142,21 @@ class Binder:
             Refused: An unknown name, an unknown function, mixed types, or a possible overflow.
         """
         expr = self._bind_node(node)
-        return _exact_decimal(expr, self.shape(node, expr))
+        shape = self.shape(node, expr)
+        self._check_order(node, expr)
+        return _exact_decimal(expr, shape)
+
+    def _check_order(self, node: t.Node, expr: a.Expr) -> None:
+        """Refuses to order ENUMs: DuckDB goes by their labels' positions, the kernel by text."""
+        if isinstance(expr, a.Call) and expr.op == "and" and isinstance(node, t.Between):
+            expr = a.Call("<", tuple(dict.fromkeys(_arguments(expr))))
+        if not (isinstance(expr, a.Call) and expr.op in ORDERING):
+            return
+        types = [infer_shape(arg, self.scope).sql_type for arg in expr.args]
+        if all(sql_type.upper().startswith("ENUM") for sql_type in types):
+            raise refuse(
+                node, "values of an ENUM are not ordered on private rows", "list them: x IN ('a')"
+            )
 
     def bind_predicate(self, node: t.Node, clause: str) -> a.Expr:
         """Returns a bound boolean, for the clause of that name."""
@@ -168,7 +185,9 @@ class Binder:
             raise refuse(nodes[0], f"the types {names} are mixed", "bring both sides to one type")
         target = Type.REAL if mixed else next(iter(types), Type.INTEGER)
         rest = iter(bound)
-        return tuple(coerce_literal(lit, target) if lit else next(rest) for lit in constants)
+        uuids = any(shape.sql_type == "UUID" for shape in shapes)
+        read = coerce_uuid if uuids else coerce_literal
+        return tuple(read(lit, target) if lit else next(rest) for lit in constants)
 
     def _bind_node(self, node: t.Node) -> a.Expr:
         match node:
@@ -232,14 +251,15 @@ class Binder:
     def _bind_in_list(self, node: t.InList) -> a.Expr:
         items = [fold_constant(item) for item in node.items]
         arg = self.bind(node.arg)
-        type_ = self.shape(node.arg, arg).type
+        shape = self.shape(node.arg, arg)
+        read = coerce_uuid if shape.sql_type == "UUID" else coerce_literal
         for item, source in zip(items, node.items, strict=True):
             if item is None:
                 raise refuse(source, "an IN list holds literals", "write x = y OR x = z")
             if item.value is None:
                 hint = "write (x IN (…) OR x IS NULL)"
                 raise refuse(source, "NULL in an IN list equals nothing", hint)
-        values = dict.fromkeys(coerce_literal(item, type_).value for item in items if item)
+        values = dict.fromkeys(read(item, shape.type).value for item in items if item)
         return _negate_if(a.In(arg, tuple(values)), node.negated)
 
     def _bind_case(self, node: t.CaseWhen) -> a.Expr:
@@ -251,6 +271,12 @@ class Binder:
         *thens, otherwise = self.bind_together((*(then for _, then in node.whens), last))
         predicates = [self.bind_predicate(test, "CASE WHEN") for test in tests]
         return a.Case(tuple(zip(predicates, thens, strict=True)), otherwise)
+
+
+def _arguments(expr: a.Call) -> Iterator[a.Expr]:
+    """Yields the arguments of the calls that a call has as its own."""
+    for part in expr.args:
+        yield from part.args if isinstance(part, a.Call) else (part,)
 
 
 def _exact_decimal(expr: a.Expr, shape: Shape) -> a.Expr:

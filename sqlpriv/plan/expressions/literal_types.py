@@ -7,6 +7,7 @@ either fits its neighbour's type or the statement is refused, with the place and
 from __future__ import annotations
 
 import datetime as dt
+import uuid
 
 from sqlpriv.dialect.tree import Literal, Node
 from sqlpriv.errors import Refused
@@ -58,6 +59,23 @@ def coerce_literal(node: Literal, target: Type) -> a.Lit:
     )
 
 
+def coerce_uuid(node: Literal, target: Type) -> a.Lit:
+    """Returns the literal beside a UUID as its canonical text: lower case, with hyphens.
+
+    Raises:
+        Refused: It is text, and not that of a UUID.
+    """
+    literal = coerce_literal(node, target)
+    if not isinstance(literal.value, str):
+        return literal
+    try:
+        return a.Lit(str(uuid.UUID(literal.value)), target)
+    except ValueError:
+        raise refuse(
+            node, "this is not a UUID", "write '123e4567-e89b-12d3-a456-426614174000'"
+        ) from None
+
+
 def _is_number(value: Value) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -80,6 +98,8 @@ def _read_moment(node: Literal, target: Type) -> dt.date | dt.datetime:
             value = dt.datetime.fromisoformat(value.strip())
         except ValueError:
             raise refuse(node, f"{_literal_text(value)} is not a date", _advice(target)) from None
+    if isinstance(value, dt.datetime) and value.tzinfo is not None:
+        value = value.astimezone(dt.UTC).replace(tzinfo=None)  # as DuckDB casts it
     elif isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         value = dt.datetime(value.year, value.month, value.day)
     if not isinstance(value, dt.datetime) or value.tzinfo is not None:

@@ -34,7 +34,7 @@ class Shape:
         scale: Digits behind the point of a DECIMAL, and of a literal with a point, which is one in
             DuckDB, too; None of a DOUBLE. The kernel computes both in doubles; results of decimals
             are rounded to their scale, so that they are exact up to 2**53 units of it.
-        sql_type: DuckDB's type of a key that is shown otherwise than its `type` says: an ENUM.
+        sql_type: DuckDB's type of text that is no VARCHAR: an ENUM or a UUID; else "".
     """
 
     type: Type
@@ -89,7 +89,7 @@ def scope_of(contract: TableContract) -> dict[str, Shape]:
         elif isinstance(column.domain, Categories):
             shape = listed_shape(column.type, column.domain.labels)
         shape = replace(shape, scale=column_scale(column.sql_type))
-        if column.sql_type.upper().startswith("ENUM"):
+        if column.sql_type.upper().startswith(("ENUM", "UUID")):
             shape = replace(shape, sql_type=column.sql_type)
         scope[column.name.lower()] = with_values_listed(shape)
     return scope

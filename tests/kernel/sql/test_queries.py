@@ -27,6 +27,7 @@ COLUMNS = {
     "id": "INTEGER", "i": "TINYINT", "w": "USMALLINT", "b": "BIGINT", "h": "HUGEINT",
     "u": "UBIGINT", "x": "DOUBLE", "f": "FLOAT", "c": "DECIMAL(18,4)", "s": "VARCHAR",
     "e": "ENUM('red', 'blue')", "o": "BOOLEAN", "day": "DATE", "at": "TIMESTAMP",
+    "tz": "TIMESTAMPTZ", "uu": "UUID",
 }  # fmt: skip
 DOMAINS = {"i": Interval(-3, 4), "f": Interval(0.0, 2.5), "day": Interval(
     dt.date(2000, 1, 1), dt.date(2020, 12, 31))}  # fmt: skip
@@ -50,6 +51,10 @@ def nasty_rows() -> Iterator[str]:
                 "5877642-06-25 (BC)", "5881580-07-10")] + [f"{INFINITE}::DATE", "'-infinity'"],
         "at": ["TIMESTAMP '2001-02-03 04:05:06'", "TIMESTAMP '294247-01-10 04:00:54.775806'",
                "TIMESTAMP '290309-12-22 (BC) 00:00:00'", f"{INFINITE}::TIMESTAMP", "'-infinity'"],
+        "tz": [f"'{t}'::TIMESTAMPTZ" for t in ("2001-02-03 04:05:06+00", "infinity", "-infinity",
+               "2001-02-03 01:05:06-03", "294247-01-10 04:00:54.775806+00",
+               "290309-12-22 (BC) 00:00:00+00")],
+        "uu": ["'00000000-0000-0000-0000-000000000001'", "'ffffffff-ffff-ffff-ffff-ffffffffffff'"],
     }  # fmt: skip
     for number in range(30):
         cells = [values[number % len(values)] for values in nasty.values()]
@@ -59,6 +64,16 @@ def nasty_rows() -> Iterator[str]:
         yield f"({number}, {', '.join(cells)})"
     yield f"(200, {', '.join(['NULL'] * len(nasty))})"
     yield f"(NULL, {', '.join(values[0] for values in nasty.values())})"  # the row of nobody
+
+
+def test_a_moment_with_a_zone_is_read_in_utc_whatever_zone_the_engine_has(nasty: Engine) -> None:
+    nasty.duckdb.execute("SET TimeZone = 'Asia/Tokyo'")
+    try:
+        key = a.Key(call("hour", col("tz")), (4, 13))
+        counts = grouped(nasty, NASTY, key)
+    finally:
+        nasty.duckdb.execute("SET TimeZone = 'UTC'")
+    assert counts[0] > counts[1] == 0
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +136,14 @@ KEYS: list[tuple[a.Expr, tuple[Value, ...], str]] = [
     (col("day"), (DAY, dt.date(2020, 12, 31), dt.date(2000, 1, 1), None), CLAMPED_DAY
      .join(["CASE WHEN day IS NOT NULL THEN ", " END"])),
     (col("at"), (Y2K, dt.datetime(2020, 1, 1), None), '"at"'),
+    (col("tz"), (Y2K, None), "CASE WHEN tz = TIMESTAMPTZ '2001-02-03 04:05:06+00' THEN "
+     "TIMESTAMP '2001-02-03 04:05:06' WHEN isfinite(tz) THEN TIMESTAMP '1990-01-01' END"),
+    (call("hour", col("tz")), (0, 4, None),
+     "CASE WHEN isfinite(tz) THEN hour(make_timestamp(epoch_us(tz))) END"),
+    (col("uu"), ("00000000-0000-0000-0000-000000000001", "f" * 36, None), "uu::VARCHAR"),
+    (call("scale 1", col("c")), (12.5, 0.0, None), "round(c, 1)::DOUBLE"),
+    (call("scale 1", call("*", col("i"), 0.1)), (-0.3, 0.3, 0.1, None),
+     f"({CLAMPED_I} * 0.1)::DOUBLE"),
     (call("year", col("day")), (2000, 2001, 2020, None), f"year({CLAMPED_DAY}) "
      "+ CASE WHEN day IS NULL THEN NULL ELSE 0 END"),
     (call("month", col("at")), (*range(1, 13), None), 'month("at")'),

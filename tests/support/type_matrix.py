@@ -1,5 +1,6 @@
-"""`PYTHONPATH=tests python tests/support/type_matrix.py`: every row operation on every type, as a page in Markdown.
+"""Every row operation on every type: `PYTHONPATH=tests python tests/support/type_matrix.py`.
 
+The page in Markdown goes to docs/types.md.
 A cell is found by trying it: the operation is bound as a statement's expression is, the kernel's
 SQL is run over every row of a small table, and its values are compared with DuckDB's own for the
 same text. So the page says what is, and `tests/plan/test_type_matrix.py` fails where it is not.

@@ -48,10 +48,15 @@ class Allowance(AbstractContextManager["Allowance"]):
         self._losses: sensitivity.Losses = {}
         self._marginals: dict[object, dict[tuple[a.Key, ...], NDArray[np.int64]]] = {}
         self._charged, self._closed, self._paying = 0, False, Lock()
+        self._replayed: list[int] = []
 
     def __exit__(self, *_: object) -> None:
+        """Closes the allowance, and records in one transaction which seals were replayed."""
         self._closed = True
         self._marginals.clear()
+        if self._replayed:
+            with self._ledger.begin("IMMEDIATE"):
+                self._ledger.replay(self._begun(), self._replayed)
 
     def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
         """Answers a batch of measurements, in order: one charge, one read, noise, seals.
@@ -71,8 +76,7 @@ class Allowance(AbstractContextManager["Allowance"]):
             for (named, m), r in zip(fresh, waiting, strict=True):
                 made.append(Sealed(named, m.price, r.sigma, r.noised(exact[r.reads]).tobytes()))
             made = self._ledger.seal(charge, self._begun(), self.contract.snapshot, made)
-        if replayed := [seal.id for seal in found if seal]:
-            self._ledger.replay(self._begun(), replayed)
+        self._replayed += [seal.id for seal in found if seal]
         released = []
         for m, old in zip(measurements, found, strict=True):
             seal = old or made.pop(0)
@@ -100,7 +104,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         share = type(price)(price.nano // min(scope.unit.groups_per_unit, a.strata_count(first)))
         named = sensitivity.selection_hash(candidates, allowed)
         if seal := self._find(named, price):
-            self._ledger.replay(self._begun(), [seal.id])
+            self._replayed.append(seal.id)
             return tuple(json.loads(seal.payload))
         distance = sensitivity.distance(candidates, scope.unit.rows_per_unit)
         everywhere: list[a.Query] = [replace(query, within=None) for query in missing]
@@ -128,7 +132,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         pick = noise.threshold(Scope(source, self.contract).unit.rows_per_unit, price, yocto)
         named = a.fingerprint(("keys", source, exprs))
         if seal := self._find(named, price):
-            self._ledger.replay(self._begun(), [seal.id])
+            self._replayed.append(seal.id)
             return tuple(map(tuple, json.loads(seal.payload)))
         with Reader(self._kernel.vault) as reader:
             text = grouped(source, exprs, self.contract, self._current(reader).hash_key)

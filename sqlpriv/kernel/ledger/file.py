@@ -50,7 +50,7 @@ class LedgerFile:
                 _create(path)
             self._lock, self._db = threading.RLock(), _connect(path)
             self._beside = path.with_name(path.name + ".mark")
-            self.changes_at_begin = self._db.total_changes
+            self.holds_new_charge = False
             self._mark()
 
     def close(self) -> None:
@@ -65,7 +65,7 @@ class LedgerFile:
                 yield self._db
                 return
             self._db.execute(f"BEGIN {mode}")
-            self.changes_at_begin = self._db.total_changes
+            self.holds_new_charge = False
             try:
                 yield self._db
                 self._db.execute("COMMIT")

@@ -135,7 +135,7 @@ class Ledger(LedgerFile):
 
     def running_sums(self, db: sqlite3.Connection) -> RunningSums:
         """Returns the sums of all charges that the transaction sees; see running_sums.py."""
-        return self._sums.read_new(db, keep=db.total_changes == self.changes_at_begin)
+        return self._sums.read_new(db, keep=not self.holds_new_charge)
 
     def accounts(self, unit_table: str, who: str, at: Booking = EVERYBODY) -> list[Account]:
         """Returns all that a charge of that principal has to fit: the budget, and their ceiling,
@@ -151,12 +151,15 @@ class Ledger(LedgerFile):
 
     def snapshot(self, fingerprint: str) -> Snapshot:
         """Returns the latest snapshot if it is of that fingerprint, else a new one."""
-        sql = "SELECT id, hash_key, facts FROM state WHERE fingerprint = ?"
+        with self.begin() as db:
+            if (snapshot := _latest_snapshot(db, fingerprint)) is not None:
+                return snapshot
         with self.begin("IMMEDIATE") as db:
-            if (row := db.execute(sql, (fingerprint,)).fetchone()) is None:
-                key = secrets.token_bytes(8)
-                row = (insert(db, "snapshot", fingerprint=fingerprint, hash_key=key), key, None)
-            return Snapshot(row[0], int.from_bytes(row[1]), json.loads(row[2] or "null"))
+            if (snapshot := _latest_snapshot(db, fingerprint)) is not None:
+                return snapshot  # another process was faster
+            key = secrets.token_bytes(8)
+            number = insert(db, "snapshot", fingerprint=fingerprint, hash_key=key)
+            return Snapshot(number, int.from_bytes(key), None)
 
     def record_facts(self, snapshot_id: int, facts: dict[str, Any]) -> None:
         """Appends what was found true of a snapshot's rows; the latest record counts."""
@@ -200,6 +203,7 @@ class Ledger(LedgerFile):
             many = too_many([at.strata, *booked])
             told = json.dumps({} if many else dict(at.strata))
             row = {"unit_table": unit.lower(), "snapshot_id": at.snapshot, "yocto": yocto}
+            self.holds_new_charge = True  # which could still be undone: see running_sums.py
             return insert(db, "charge", price, statement_id=statement, strata=told, **row)
 
     def seal(self, charge: int, statement: int, snapshot: int, new: list[Sealed]) -> list[Sealed]:
@@ -233,6 +237,13 @@ class Ledger(LedgerFile):
         with self.begin() as db:
             found = db.execute("SELECT * FROM release")
             return [{c[0]: x for c, x in zip(found.description, row, strict=True)} for row in found]
+
+
+def _latest_snapshot(db: sqlite3.Connection, fingerprint: str) -> Snapshot | None:
+    sql = "SELECT id, hash_key, facts FROM state WHERE fingerprint = ?"
+    if (row := db.execute(sql, (fingerprint,)).fetchone()) is None:
+        return None
+    return Snapshot(row[0], int.from_bytes(row[1]), json.loads(row[2] or "null"))
 
 
 def _shown(price: Price, delta: float) -> str:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import sqlglot
 from sqlglot import exp
@@ -29,8 +30,14 @@ MOST = 100
 """Queries that are tried for one statement."""
 _TABLE_FUNCTIONS = (exp.GenerateSeries, exp.Unnest)
 """Table functions that a tail may call: they read nothing."""
-Attempt = Callable[[str, Mapping[str, object]], Refused | None]
-"""Says why a query, of this text and with these parameters, cannot be answered privately."""
+
+
+class Attempt(Protocol):
+    """Says why a query cannot be answered privately; None where it can."""
+
+    def __call__(
+        self, text: str, values: Mapping[str, object], keys_alone: bool
+    ) -> Refused | None: ...
 
 
 @dataclass(frozen=True)
@@ -41,13 +48,15 @@ class PrivateQuery:
         name: What its answer is called in the tail.
         text: The query, our clauses in it.
         parameters: Its values, by name.
-        sharers: How many queries share the price that is written for it, this one included.
+        price: The mark of the price that is written for it; queries of one mark share that price.
+        keys_alone: Nothing but its keys is used.
     """
 
     name: str
     text: str
     parameters: Mapping[str, object]
-    sharers: int = 1
+    price: str
+    keys_alone: bool
 
 
 @dataclass(frozen=True)
@@ -117,7 +126,7 @@ class _Divider:
         self.refusal: Refused | None = None
         selects = root.find_all(exp.Select, exp.Pivot)
         self._prices = {id(select): (select, _price_mark(select)) for select in selects}
-        self._answers: dict[str, tuple[str, str]] = {}  # query → its answer's name, its price mark
+        self._queries: dict[str, PrivateQuery] = {}  # by text
         self._tried = 0
 
     def division(self) -> Division:
@@ -133,11 +142,7 @@ class _Divider:
         if self._reads_private(tail):
             raise NotDivisible("a private table is outside of every private query")
         written = tail.sql("duckdb", comments=False)
-        prices = [price for _, price in self._answers.values()]
-        queries = tuple(
-            PrivateQuery(name, text, self.marks.values_of(text), prices.count(price))
-            for text, (name, price) in self._answers.items()
-        )
+        queries = tuple(self._queries.values())
         answers = {query.name for query in queries}
         tables = tuple(sorted(set(_stored_tables(tail)) - answers))
         return Division(queries, written, self.marks.values_of(written), tables)
@@ -172,11 +177,12 @@ class _Divider:
 
     def _answer_grouped(self, select: exp.Select) -> bool:
         """Leaves to the tail what is computed of a SELECT's keys and aggregates."""
+        grouped = GroupedSelect(select, self.marks)
         try:
-            private, tail = GroupedSelect(select, self.marks).divide()
+            private, tail = grouped.divide()
         except NotDivisible:
             return False
-        name = self._answer_name(select, private)
+        name = self._answer_name(select, private, grouped.keys_alone)
         if not name:
             return False
         tail = tail.from_(exp.to_table(name))
@@ -231,22 +237,24 @@ class _Divider:
 
     # --- one private query ---
 
-    def _answer_name(self, place: exp.Expr, private: exp.Select) -> str:
+    def _answer_name(self, place: exp.Expr, private: exp.Select, keys_alone: bool = False) -> str:
         """Returns what the answer of a query is called; '' where it cannot be answered."""
         self._tried += 1
         if self._tried > MOST:
             raise NotDivisible(f"more than {MOST} queries")
         text, price = self._text(place, private)
-        if text in self._answers:
-            return self._answers[text][0]
-        if any(name in text for name, _ in self._answers.values()):
+        if text in self._queries:
+            return self._queries[text].name
+        if any(query.name in text for query in self._queries.values()):
             return ""  # it reads an answer: plain SQL does
-        refusal = self.attempt(text, self.marks.values_of(text))
+        values = self.marks.values_of(text)
+        refusal = self.attempt(text, values, keys_alone)
         if refusal is not None:
-            self.refusal = self.refusal or refusal
+            if refusal.message:
+                self.refusal = self.refusal or refusal
             return ""
-        name = f"__answer{len(self._answers) + 1}"
-        self._answers[text] = (name, price)
+        name = f"__answer{len(self._queries) + 1}"
+        self._queries[text] = PrivateQuery(name, text, values, price, keys_alone)
         return name
 
     def _text(self, place: exp.Expr, private: exp.Select) -> tuple[str, str]:

@@ -22,6 +22,8 @@ from sqlpriv.dialect.division.markers import PRICE, STRATA, Marks, is_mark
 _OURS = ("error",)
 """Functions of our own that stand around an aggregate and belong to the private query."""
 _TAIL_CLAUSES = ("qualify", "order", "limit", "offset", "distinct", "windows")
+ANY_ROWS = "__any_rows"
+"""The column of a private query for keys alone that counts rows, which nobody asked for."""
 _WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 """What may stand between a window and its function."""
 
@@ -39,12 +41,14 @@ class GroupedSelect:
         marks: The clauses of ours in it.
         keys: Of each grouping key: the expression, and its column's name in the answer.
         values: The aggregates, each once; in the answer they have the names that DuckDB gives.
+        keys_alone: Nothing is asked for but which keys there are; set by `divide`.
     """
 
     select: exp.Select
     marks: Marks
     keys: list[tuple[exp.Expr, str]] = field(default_factory=list)
     values: list[exp.Expr] = field(default_factory=list)
+    keys_alone: bool = False
 
     def divide(self) -> tuple[exp.Select, exp.Select]:
         """Returns the private query, and the tail without its FROM.
@@ -60,9 +64,9 @@ class GroupedSelect:
             tail.set("where", exp.Where(this=self._write(having.this)))
         for clause in _TAIL_CLAUSES:
             self._write_clause(tail, clause)
-        if not self.values and not self.keys:
-            raise NotDivisible("it has neither keys nor aggregates")
         private = select.copy()
+        if not self.values:
+            self._ask_for_keys(private, tail)
         for clause in (*_TAIL_CLAUSES, "having", "with_"):
             private.set(clause, None)
         if group is not None:
@@ -70,16 +74,43 @@ class GroupedSelect:
         price = [item.copy() for item in select.expressions if _is_price(item)]
         keys = [_with_alias(key, name) for key, name in self.keys]
         values = [_with_alias(value, _duckdb_name(value)) for value in self.values]
+        values = values or [_with_alias(exp.Count(this=exp.Star()), ANY_ROWS)]
         private.set("expressions", [*price, *keys, *values])
         return private, tail
 
     # --- keys ---
 
+    def _ask_for_keys(self, private: exp.Select, tail: exp.Select) -> None:
+        """Makes a query of keys alone: a condition on keys is for the tail to test on the list.
+
+        Raises:
+            NotDivisible: There are no keys either.
+        """
+        if not self.keys:
+            raise NotDivisible("it has neither keys nor aggregates")
+        self.keys_alone = True
+        if (where := private.args.get("where")) is None:
+            return
+        columns = where.find_all(exp.Column)
+        nested = where.find(exp.Query) is not None
+        if nested or any(self._key_column(column) is None for column in columns):
+            return  # it depends on rows which levels there are
+        conditions = [self._write(where.this)]
+        if (having := tail.args.get("where")) is not None:
+            conditions.append(having.this)
+        tail.set("where", exp.Where(this=exp.and_(*conditions)))
+        private.set("where", None)
+
     def _resolved_group(self) -> exp.Group | None:
         """Finds the keys; returns GROUP BY with numbers and aliases written out."""
         written = self.select.args.get("group")
         if written is None:
-            return None
+            distinct = self.select.args.get("distinct")
+            if distinct is None or distinct.args.get("on") is not None:
+                return None
+            if any(map(self._is_computed, self.select.expressions)):
+                return None
+            written = exp.Group(all=True)  # SELECT DISTINCT a, b: the keys are all outputs
         group: exp.Group = written.copy()
         if group.args.get("all"):
             if group.expressions:

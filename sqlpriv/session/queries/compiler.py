@@ -23,7 +23,7 @@ from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.group_keys import SelectedKeys
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
-from sqlpriv.plan.pricing.statement import statement_price
+from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, statement_price
 from sqlpriv.plan.relations.subqueries import with_values
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.queries.gate_requests import (
@@ -44,6 +44,8 @@ from sqlpriv.session.queries.read_statements import Unreadable
 
 if TYPE_CHECKING:
     from sqlpriv.dialect.division.divide import Division
+
+KEYS_OF_ROWS = "which of the declared levels have such rows depends on the rows"
 
 
 @dataclass(frozen=True)
@@ -147,29 +149,60 @@ class ProgramCompiler:
         from sqlpriv.dialect.division.divide import Division, divide  # sqlglot, where needed
 
         steps_of: dict[str, list[PrivateStep]] = {}
+        levels_of: dict[str, pa.Table] = {}
 
-        def attempt(query: str, values: Mapping[str, object]) -> Refused | None:
-            steps = self._read_steps(query, values)
+        def attempt(text: str, values: Mapping[str, object], keys_alone: bool) -> Refused | None:
+            if keys_alone and (levels := self._public_levels(text, values)) is not None:
+                levels_of[text] = levels
+                return None
+            steps = self._read_steps(text, values)
             if isinstance(steps, Refused):
                 return steps
-            steps_of[query] = steps
+            if keys_alone and steps[-1].plan.selection is None:
+                return Refused(KEYS_OF_ROWS, hint="add COUNT(*): each level is counted, with noise")
+            steps_of[text] = steps
             return None
 
         division = divide(text, parameters, self._is_private, attempt)
         if not isinstance(division, Division):
-            return division if division is None or division.message else None
+            return division
+        paid = [query for query in division.queries if query.text in steps_of]
         steps: list[PrivateStep] = []
-        for query in division.queries:
+        for query in paid:
+            sharers = sum(other.price == query.price for other in paid)
             inner: list[PrivateStep] | Refused = steps_of[query.text]
-            if query.sharers > 1:
-                inner = self._read_steps(query.text, query.parameters, query.sharers)
+            if sharers > 1:
+                inner = self._read_steps(query.text, query.parameters, sharers)
             if isinstance(inner, Refused):
                 return inner
             steps += [_shift(step, len(steps)) for step in inner]
             steps[-1] = replace(steps[-1], name=query.name)
-        return self._with_tail(steps, division)
+        free = {q.name: levels_of[q.text] for q in division.queries if q.text in levels_of}
+        return self._with_tail(steps, division, free)
 
-    def _with_tail(self, steps: list[PrivateStep], division: Division) -> Program | Refused:
+    def _public_levels(self, text: str, values: Mapping[str, object]) -> pa.Table | None:
+        """Returns the keys of a query, where they are public whatever the rows are.
+
+        They are if each has a declared list and every row counts: of one table, without WHERE. The
+        query is planned for that at any price, and nothing of it is asked.
+        """
+        select = self._read_select(text, values)
+        if select is None or select.where is not None or select.source is not None:
+            return None
+        try:
+            prices = (*KNOWN_OPTIONS, TARGET)
+            options = [option for option in select.options if option[0] not in prices]
+            unpriced = replace(select, options=(*options, ("epsilon", 1.0)), private=True)
+            _, planned, _ = self.plan(unpriced)
+        except Refused:
+            return None
+        if planned.selection is not None:
+            return None
+        return self._foreseen_rows(planned, pivots=True)
+
+    def _with_tail(
+        self, steps: list[PrivateStep], division: Division, levels: Mapping[str, pa.Table]
+    ) -> Program | Refused:
         """Returns the program; its tail is bound to the answers' columns, over no rows."""
         released = self.access.released_names()
         named = [self.contracts.get(table) for table in division.tables]
@@ -178,6 +211,7 @@ class ProgramCompiler:
                 message = f'there is no released or public table "{table}"'
                 return Refused(message, hint=self.access.known())
         public = self.access.public([c.table for c in named if c is not None], self.contracts)
+        public |= levels
         pivots = "PIVOT" in division.tail.upper()
         empty = {step.name: self._foreseen_rows(step.plan, pivots) for step in steps if step.name}
         tail = Tail(division.tail, division.parameters, public)
@@ -201,19 +235,25 @@ class ProgramCompiler:
         A refusal has no place: the text is not the user's. One of the grammar has no words, either:
         what it says of a part helps nobody who wrote the whole.
         """
-        try:
-            (statement,) = dialect.read(text, dict(values) or None)
-        except ProgrammingError:
-            return Refused("")
-        if not isinstance(statement, t.Select) or _refusal(statement) is not None:
+        select = self._read_select(text, values)
+        if select is None:
             return Refused("")
         try:
-            steps = self._steps(statement, sharers)
+            steps = self._steps(select, sharers)
         except ProgrammingError as error:  # what DuckDB says of a public subquery in it
             return Refused(str(error))
         if isinstance(steps, Refused):
             return Refused(steps.message, hint=steps.hint)
         return steps
+
+    def _read_select(self, text: str, values: Mapping[str, object]) -> t.Select | None:
+        """Returns a query that was cut out of a statement; None where our grammar has it not."""
+        try:
+            (statement,) = dialect.read(text, dict(values) or None)
+        except ProgrammingError:
+            return None
+        readable = isinstance(statement, t.Select) and _refusal(statement) is None
+        return statement if readable and isinstance(statement, t.Select) else None
 
     # --- what is asked of whom ---
 

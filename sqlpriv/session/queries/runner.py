@@ -26,6 +26,8 @@ from sqlpriv.system import arrow
 
 TOTALS = ("total", "budget left after", "short of budget by", "the same noise under")
 """How the rows begin that are about a whole statement, and not about one of its steps."""
+PUBLIC_LEVELS = "declared levels: public, and free"
+"""What EXPLAIN PRIVACY says of a statement that asks for keys alone."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +54,18 @@ class ProgramRunner:
         for step in program.steps:
             select, planned = self._with_answers(step, results)
             results.append(self._answer(step, select, planned))
-        if program.tail is None and len(results) == 1:
+        tail = program.tail
+        if tail is None and len(results) == 1:
             return results[0]
-        last = results[-1]
-        if (tail := program.tail) is not None:
+        if tail is None:
+            last = results[-1]
+        else:
             steps = zip(program.steps, results, strict=True)
             answers = {step.name: result.table for step, result in steps if step.name}
             rows = {**tail.public, **{k: v for k, v in answers.items() if v is not None}}
             last = Result(self._access.free(rows, tail.text, dict(tail.parameters) or None))
+        if not results:
+            return last
         prices = [result.price for result in results if result.price is not None]
         epsilon = sum(charge.epsilon for charge in self._charges(program.steps, prices))
         one_kind = len({type(price) for price in prices}) == 1
@@ -81,6 +87,8 @@ class ProgramRunner:
     def explain(self, program: Program) -> Result:
         """Returns what each step measures and costs, and what all of them cost together."""
         steps = self._foresee(program)
+        if not steps:
+            return Result(arrow.table([{"measurement": PUBLIC_LEVELS}], SCHEMA))
         if len(steps) == 1:
             table, line = self._explain_step(steps[0])
             return Result(table, line)

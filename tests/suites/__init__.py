@@ -1,0 +1,1 @@
+"""Suites of statements by class, and how many of each are answered."""

@@ -1,0 +1,149 @@
+"""`python tests/suites/run.py [CLASS …]`: how many statements of each class are answered right.
+
+A class is a file in `statements/`. Each statement is run by sqlpriv without noise (nothing but the
+draw is replaced) and by plain DuckDB on the same rows: an answer that differs is wrong. Statements
+that are refused or wrong are named.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from suites.vault import make_vault, plain_duckdb
+
+from sqlpriv.errors import Error
+from sqlpriv.kernel.proof import noise
+from sqlpriv.session.session import Session
+
+STATEMENTS = Path(__file__).parent / "statements"
+EPSILON = 8.0
+"""The price of each statement; without noise it changes nothing but which estimator is chosen."""
+
+
+@dataclass
+class Outcome:
+    """What became of the statements of one class.
+
+    Args:
+        answered: Statements that were answered as DuckDB answers them.
+        wrong: Statement → how the answer differs.
+        refused: Statement → what was said.
+    """
+
+    answered: list[str] = field(default_factory=list)
+    wrong: dict[str, str] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def total(self) -> int:
+        """How many statements the class has."""
+        return len(self.answered) + len(self.wrong) + len(self.refused)
+
+
+def classes() -> list[str]:
+    """Returns the names of the classes of statements."""
+    return sorted(path.stem for path in STATEMENTS.glob("*.sql"))
+
+
+def statements(name: str) -> list[str]:
+    """Returns the statements of a class."""
+    text = (STATEMENTS / f"{name}.sql").read_text("utf-8")
+    return [part.strip() for part in text.split(";\n") if part.strip()]
+
+
+def run_class(name: str, session: Session, plain: duckdb.DuckDBPyConnection) -> Outcome:
+    """Runs the statements of a class and compares the answers."""
+    outcome = Outcome()
+    for statement in statements(name):
+        expected = sorted_rows(plain.execute(statement).fetchall())
+        try:
+            table = session.execute(statement).table
+        except Error as error:
+            outcome.refused[statement] = str(error).splitlines()[0]
+            continue
+        rows = sorted_rows([tuple(row.values()) for row in _records(table)])
+        if alike(rows, expected):
+            outcome.answered.append(statement)
+        else:
+            outcome.wrong[statement] = f"{rows[:3]} and not {expected[:3]}"
+    return outcome
+
+
+def without_noise() -> Iterator[None]:
+    """Yields while every draw of noise is 0."""
+    draw = noise.Noise.draw
+    noise.Noise.draw = lambda _, n: [0] * n  # type: ignore[method-assign]  # tests alone may
+    try:
+        yield
+    finally:
+        noise.Noise.draw = draw  # type: ignore[method-assign]  # back to what it was
+
+
+def alike(rows: Sequence[Any], expected: Sequence[Any]) -> bool:
+    """Returns whether two answers are the same, numbers to nine digits."""
+    return len(rows) == len(expected) and all(map(_same, rows, expected))
+
+
+def sorted_rows(rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Returns rows in an order of their own: SQL promises none without ORDER BY."""
+    return sorted(rows, key=lambda row: [_sort_key(value) for value in row])
+
+
+def _records(table: Any) -> list[dict[int, Any]]:
+    columns = [column.to_pylist() for column in table.columns]
+    return [dict(enumerate(row)) for row in zip(*columns, strict=True)]
+
+
+def _sort_key(value: Any) -> tuple[int, float, str]:
+    if value is None:
+        return (0, 0.0, "")
+    if isinstance(value, str | list | dict):
+        return (2, 0.0, str(value))
+    return (1, round(float(value), 6), "")
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, tuple | list) and isinstance(other, tuple | list):
+        return len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_same(one[k], other[k]) for k in one)
+    if one is None or other is None or isinstance(one, str) or isinstance(other, str):
+        return bool(one == other)
+    if math.isnan(float(one)) and math.isnan(float(other)):
+        return True
+    return math.isclose(float(one), float(other), rel_tol=1e-9, abs_tol=1e-9)
+
+
+def main(names: Sequence[str]) -> int:
+    """Prints a line for each class; returns 1 where an answer was wrong."""
+    answered = total = wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        vault = make_vault(Path(folder) / "people.duckdb")
+        with Session(vault, principal="suites") as session, plain_duckdb() as plain:
+            session.execute(f"SET privacy_epsilon = {EPSILON}")
+            for _ in without_noise():
+                for name in names or classes():
+                    outcome = run_class(name, session, plain)
+                    print(f"{name:24}{len(outcome.answered):4} of {outcome.total}", flush=True)
+                    for kind in ("refused", "wrong"):
+                        for statement, why in getattr(outcome, kind).items():
+                            print(f"    {kind}: {statement}\n        {why}")
+                    answered, total = answered + len(outcome.answered), total + outcome.total
+                    wrong += len(outcome.wrong)
+    print(f"{'all':24}{answered:4} of {total}")
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,11 @@
+SELECT DISTINCT educ FROM people;
+SELECT educ FROM people GROUP BY educ;
+SELECT DISTINCT sex, educ FROM people;
+SELECT sex, educ FROM people GROUP BY sex, educ ORDER BY sex, educ;
+SELECT DISTINCT educ FROM people ORDER BY educ LIMIT 2;
+SELECT COUNT(*) AS levels FROM (SELECT DISTINCT educ FROM people);
+SELECT educ FROM people GROUP BY ALL;
+SELECT DISTINCT ward FROM visits;
+SELECT upper(educ) AS educ FROM people GROUP BY educ;
+SELECT educ, ROW_NUMBER() OVER (ORDER BY educ) AS i FROM people GROUP BY educ;
+SELECT DISTINCT age // 10 AS decade FROM people;

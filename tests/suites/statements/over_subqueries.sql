@@ -1,0 +1,10 @@
+SELECT MAX(n) AS most, MIN(n) AS least, AVG(n) AS mean FROM (SELECT educ, COUNT(*) AS n FROM people GROUP BY educ);
+SELECT COUNT(*) AS groups FROM (SELECT educ, sex, COUNT(*) AS n FROM people GROUP BY educ, sex) WHERE n > 50;
+SELECT ARG_MAX(educ, m) AS best FROM (SELECT educ, AVG(income) AS m FROM people GROUP BY educ);
+SELECT STDDEV(m) AS between_groups FROM (SELECT educ, AVG(income) AS m FROM people GROUP BY educ);
+SELECT sex, MAX(n) AS most FROM (SELECT sex, educ, COUNT(*) AS n FROM people GROUP BY sex, educ) GROUP BY sex;
+SELECT string_agg(educ, ',' ORDER BY n DESC, educ) AS by_size FROM (SELECT educ, COUNT(*) AS n FROM people GROUP BY educ);
+WITH adults AS (SELECT * FROM people WHERE age >= 18), w AS (SELECT educ, COUNT(*) AS n FROM adults GROUP BY educ) SELECT SUM(n) AS n, MEDIAN(n) AS middle FROM w;
+SELECT educ, n, CASE WHEN n > 300 THEN 'large' ELSE 'small' END AS size FROM (SELECT educ, COUNT(*) AS n FROM people GROUP BY educ) ORDER BY ALL;
+SELECT quantile_cont(n, 0.5) AS q FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward);
+SELECT list(n ORDER BY n) AS sizes FROM (SELECT sex, COUNT(*) AS n FROM people GROUP BY sex);

@@ -1,0 +1,5 @@
+SELECT educ, COUNT(*) AS n FROM people GROUP BY educ QUALIFY ROW_NUMBER() OVER (ORDER BY COUNT(*) DESC, educ) <= 2;
+SELECT sex, educ, COUNT(*) AS n FROM people GROUP BY sex, educ QUALIFY RANK() OVER (PARTITION BY sex ORDER BY n DESC, educ) = 1;
+SELECT year, AVG(income) AS m FROM people GROUP BY year QUALIFY m > AVG(m) OVER ();
+SELECT educ, COUNT(*) AS n FROM people GROUP BY educ HAVING COUNT(*) > 10 QUALIFY SUM(n) OVER () > 100 ORDER BY n, educ LIMIT 3;
+SELECT region, AVG(age) AS a FROM people WHERE sex = 'F' GROUP BY region QUALIFY LAST_VALUE(region) OVER (ORDER BY region ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) <> region;

@@ -1,0 +1,14 @@
+SELECT educ, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC, educ) AS place FROM people GROUP BY educ;
+SELECT educ, COUNT(*) AS n, SUM(COUNT(*)) OVER () AS total FROM people GROUP BY educ;
+SELECT sex, educ, COUNT(*) AS n, SUM(COUNT(*)) OVER (PARTITION BY sex) AS of_sex FROM people GROUP BY sex, educ;
+SELECT year, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY year) AS so_far FROM people GROUP BY year;
+SELECT educ, AVG(income) AS m, AVG(income) - AVG(AVG(income)) OVER () AS off FROM people GROUP BY educ;
+SELECT educ, NTILE(2) OVER w AS half, ROW_NUMBER() OVER w AS i FROM people GROUP BY educ WINDOW w AS (ORDER BY COUNT(*), educ);
+SELECT educ, FIRST_VALUE(educ) OVER (ORDER BY COUNT(*) DESC, educ) AS largest FROM people GROUP BY educ;
+SELECT age // 10 AS decade, COUNT(*) AS n, MAX(COUNT(*)) OVER () AS most FROM people GROUP BY decade;
+SELECT educ, PERCENT_RANK() OVER (ORDER BY SUM(hours)) AS p FROM people WHERE age >= 18 GROUP BY educ;
+SELECT sex, educ, COUNT(*) AS n, DENSE_RANK() OVER (PARTITION BY sex ORDER BY COUNT(*) DESC, educ) AS place FROM people GROUP BY 1, 2;
+SELECT educ, COUNT(*) FILTER (WHERE sex = 'F') AS f, SUM(COUNT(*) FILTER (WHERE sex = 'F')) OVER () AS all_f FROM people GROUP BY 1;
+SELECT sex, COUNT(*) AS n, COUNT(*) - LAG(COUNT(*)) OVER (ORDER BY sex) AS step FROM people GROUP BY sex;
+SELECT educ, region, COUNT(*) AS n, GROUPING(educ, region) AS g, RANK() OVER (PARTITION BY GROUPING(educ, region) ORDER BY COUNT(*), educ, region) AS r FROM people GROUP BY ROLLUP (educ, region);
+SELECT v.ward, COUNT(*) AS n, COUNT(*) > AVG(COUNT(*)) OVER () AS busy FROM visits v GROUP BY v.ward;

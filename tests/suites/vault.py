@@ -1,0 +1,60 @@
+"""The vault that the suites are run on: generated people and their visits, and a public table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from sqlpriv.session.session import Session
+
+TABLES = """
+CREATE TABLE people AS SELECT i AS id,
+    CASE WHEN i % 5 < 2 THEN 'F' ELSE 'M' END AS sex,
+    ['none', 'school', 'college', 'master'][1 + (i * 7 % 11) % 4] AS educ,
+    ['north', 'south', 'west'][1 + (i * 3 % 7) % 3] AS region,
+    (2018 + i % 6)::INTEGER AS year,
+    (i * 37 % 100)::INTEGER AS age,
+    (i * 13 % 61)::INTEGER AS hours,
+    (i * 7919 % 1000)::DOUBLE AS income,
+    i % 7 < 3 AS employed
+FROM range(1, 2001) AS t(i);
+CREATE TABLE visits AS SELECT i AS id, 1 + i % 500 AS person, (i // 3 % 5)::INTEGER AS ward
+FROM range(1500) AS t(i);
+CREATE TABLE regions AS
+SELECT * FROM (VALUES ('north', 900), ('south', 700), ('west', 400)) AS v (region, inhabitants);
+"""
+DECLARATIONS = """
+ALTER TABLE people ADD PRIMARY KEY (id);
+ALTER TABLE people ADD PRIVACY_KEY (id);
+ALTER TABLE people SET PU;
+ALTER TABLE people ALTER COLUMN sex SET PRIVACY DOMAIN IN ('F', 'M');
+ALTER TABLE people ALTER COLUMN educ SET PRIVACY DOMAIN IN ('none', 'school', 'college', 'master');
+ALTER TABLE people ALTER COLUMN region SET PRIVACY DOMAIN IN ('north', 'south', 'west');
+ALTER TABLE people ALTER COLUMN year SET PRIVACY DOMAIN BETWEEN (2018, 2023);
+ALTER TABLE people ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN (0, 99);
+ALTER TABLE people ALTER COLUMN hours SET PRIVACY DOMAIN BETWEEN (0, 60);
+ALTER TABLE people ALTER COLUMN income SET PRIVACY DOMAIN BETWEEN (0, 1000);
+ALTER TABLE people SET PRIVACY BUDGET (epsilon = 100000, delta = 1e-9);
+ALTER TABLE visits ADD PRIVACY_KEY (person);
+ALTER TABLE visits ALTER COLUMN ward SET PRIVACY DOMAIN BETWEEN (0, 4);
+ALTER TABLE visits SET PRIVACY BOUND (rows_per_unit = 3, groups_per_unit = 3);
+ALTER TABLE visits SET PU;
+ALTER TABLE visits SET PRIVACY BUDGET (epsilon = 100000, delta = 1e-9);
+ALTER TABLE regions SET PUBLIC;
+"""
+
+
+def make_vault(path: Path) -> Path:
+    """Makes the vault at a path; returns the path."""
+    with Session(path, role="owner", principal="owner") as owner:
+        owner.execute(TABLES)
+        owner.execute(DECLARATIONS)
+    return path
+
+
+def plain_duckdb() -> duckdb.DuckDBPyConnection:
+    """Returns a DuckDB that holds the same tables."""
+    connection = duckdb.connect()
+    connection.execute(TABLES)
+    return connection

@@ -20,11 +20,10 @@ import duckdb
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from suites.vault import make_vault, plain_duckdb
-
 from sqlpriv.errors import Error
 from sqlpriv.kernel.proof import noise
 from sqlpriv.session.session import Session
+from suites.vault import make_vault, plain_duckdb
 
 STATEMENTS = Path(__file__).parent / "statements"
 EPSILON = 8.0

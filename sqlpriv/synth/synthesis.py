@@ -221,6 +221,7 @@ def synthesize(
     table, left_out = draw_table(job.domain, job.options, sql, models, shares, rng)
     report(Progress("drawing rows", 1, 1))
     types = {x.column.name: x.column.sql_type for x in _all(job.domain)}
+    types = {name: "VARCHAR" if of == "ENUM" else of for name, of in types.items()}
     ordered = {name: types[name] for name in job.domain.output}
     notes = notes_of(job.domain, job.options, table.num_rows, models, shares is not None)
     if job.zeros:

@@ -337,7 +337,7 @@ def test_labels_of_an_enum_are_not_in_the_catalog(tmp_path: Path) -> None:
     with Reader(tmp_path / "v.duckdb") as reader:
         _, made = reader.catalog()
     assert [column.sql_type for column in made.columns] == [
-        "INTEGER", "VARCHAR", "VARCHAR[]", "STRUCT(p VARCHAR, q INTEGER)", "DECIMAL(9,2)",
+        "INTEGER", "ENUM", "VARCHAR[]", "STRUCT(p VARCHAR, q INTEGER)", "DECIMAL(9,2)",
         "MAP(VARCHAR, VARCHAR)", "VARCHAR[3]", "UNION(p VARCHAR, q DATE)",
     ]  # fmt: skip
     assert made.columns[1].type is Type.TEXT

@@ -206,7 +206,8 @@ or charged; an empty cell: DuckDB has no such operation, either. Made by
   listed or added up as stored.
 - A NaN is read as NULL, and so is an infinite TIMESTAMPTZ.
 - A TIMESTAMPTZ is read in UTC, and shown as a TIMESTAMP.
-- A UUID is compared as its text, an ENUM by its labels; ENUM keys are shown as ENUMs and sort so.
+- A UUID is compared as its text, an ENUM by its labels; keys of an ENUM are shown as
+  one, and sort in the order in which their domain lists them: its own labels are private.
 - TIME, lists, structs and maps cannot be used in expressions: no bounds of theirs can be declared.
   Take their parts in a column of their own.
 """

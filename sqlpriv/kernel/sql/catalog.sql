@@ -1,8 +1,9 @@
--- The columns of the base tables of schema main: names and types, never a row. An ENUM is text: its
--- labels, which are often made of the rows (SELECT DISTINCT), are no part of what is public.
+-- The columns of the base tables of schema main: names and types, never a row. Of an ENUM
+-- nothing more is told: its labels are often made of the rows (SELECT DISTINCT), and not public.
 SELECT table_name, column_name,
     regexp_replace(
-        data_type, 'ENUM\(''([^'']|'''')*''(, ''([^'']|'''')*'')*\)', 'VARCHAR', 'g'
+        regexp_replace(data_type, '^ENUM\(''([^'']|'''')*''(, ''([^'']|'''')*'')*\)$', 'ENUM'),
+        'ENUM\(''([^'']|'''')*''(, ''([^'']|'''')*'')*\)', 'VARCHAR', 'g'
     ) AS sql_type,
     NOT is_nullable AS required,
     EXISTS (

@@ -89,10 +89,18 @@ def scope_of(contract: TableContract) -> dict[str, Shape]:
         elif isinstance(column.domain, Categories):
             shape = listed_shape(column.type, column.domain.labels)
         shape = replace(shape, scale=column_scale(column.sql_type))
-        if column.sql_type.upper().startswith(("ENUM", "UUID")):
-            shape = replace(shape, sql_type=column.sql_type)
+        if column.sql_type.upper() == "UUID":
+            shape = replace(shape, sql_type="UUID")
+        elif column.sql_type.upper().startswith("ENUM"):
+            shape = replace(shape, sql_type=_enum_of(shape.values or ()))
         scope[column.name.lower()] = with_values_listed(shape)
     return scope
+
+
+def _enum_of(labels: tuple[Value, ...]) -> str:
+    """Returns the ENUM of the declared labels in their declared order, which alone are public."""
+    quoted = ("'" + str(label).replace("'", "''") + "'" for label in labels if label is not None)
+    return f"ENUM({', '.join(quoted)})"
 
 
 def column_scale(sql_type: str) -> int | None:

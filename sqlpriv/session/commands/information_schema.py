@@ -75,7 +75,8 @@ def _definitions(contracts: Mapping[str, TableContract]) -> list[str]:
 
 
 def _column(column: Column) -> str:
-    return f"{name(column.name)} {column.sql_type}{' NOT NULL' if column.required else ''}"
+    sql_type = "VARCHAR" if column.sql_type == "ENUM" else column.sql_type  # its labels are private
+    return f"{name(column.name)} {sql_type}{' NOT NULL' if column.required else ''}"
 
 
 def _keys(contract: TableContract) -> list[str]:

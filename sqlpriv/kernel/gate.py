@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from threading import Lock
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from sqlpriv.errors import BudgetExhausted, KernelError, OperationalError, Refus
 from sqlpriv.kernel.checked import checked, ready
 from sqlpriv.kernel.ledger.records import Sealed, Snapshot
 from sqlpriv.kernel.proof import noise, sensitivity
+from sqlpriv.kernel.proof.unit_rows import check_work
 from sqlpriv.kernel.reader import Reader
 from sqlpriv.kernel.sql.queries import grouped, render
 from sqlpriv.kernel.sql.relations import Scope
@@ -136,6 +138,7 @@ class Allowance(AbstractContextManager["Allowance"]):
             return tuple(map(tuple, json.loads(seal.payload)))
         with Reader(self._kernel.vault) as reader:
             text = grouped(source, exprs, self.contract, self._current(reader).hash_key)
+            check_work(source, self.contract, self._kernel.partners_in(self.contract))
             charge = self._charge([Measurement(a.Count(source), price)], yocto)
             groups = reader.groups(text)
         picked = (groups[i][:-1] for i in pick([group[-1] for group in groups]))
@@ -155,7 +158,7 @@ class Allowance(AbstractContextManager["Allowance"]):
 
     def _bought(self, asked: list[Measurement], queries: list[a.Query]) -> tuple[int, Exact]:
         """Pays; then the queries' exact integers, dense and row-major, kept or read."""
-        groups: dict[object, list[a.Query]] = defaultdict(list)
+        groups: dict[tuple[Any, ...], list[a.Query]] = defaultdict(list)
         exact: Exact = {}
         for query in dict.fromkeys(queries):
             known = self._marginals.get((query.source, query.strata), {})
@@ -169,6 +172,8 @@ class Allowance(AbstractContextManager["Allowance"]):
         with Reader(self._kernel.vault) as reader:
             key = self._current(reader).hash_key
             texts = [render(group, self.contract, key) for group in groups.values()]
+            for source, _, _ in groups:
+                check_work(source, self.contract, self._kernel.partners_in(self.contract))
             charge = self._charge(asked)
             for text in texts:
                 exact |= reader.cells(text)

@@ -34,6 +34,7 @@ WHERE NOT internal AND database_name = current_database()"""
 _PLAIN: set[str] = set()  # fingerprints of vaults that were seen to hold no macros
 Catalog = tuple[TableContract, ...]
 CATALOGS: dict[str, Catalog] = {}  # by fingerprint
+_PARTNERS: dict[tuple[str, str], int] = {}  # by fingerprint and query, of public tables alone
 CATALOG = resources.files("sqlpriv.kernel.sql").joinpath("catalog.sql").read_text("utf-8")
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -122,6 +123,13 @@ class Reader(AbstractContextManager["Reader"]):
     def truths(self, sql: str) -> tuple[Any, ...]:
         """Returns the one row of a verifying query (owner's declarations only)."""
         return self._duckdb.execute(sql).fetchall()[0]
+
+    @_silenced("the public table could not be read")
+    def most_partners(self, sql: str) -> int:
+        """Returns the number of a `partner_count`, asked once for a state of the vault."""
+        if (number := _PARTNERS.get((self.fingerprint, sql))) is None:
+            number = _PARTNERS[self.fingerprint, sql] = self._limited(sql).fetchall()[0][0]
+        return number
 
     @_silenced("the public table could not be read")
     def rows(self, table: str) -> pa.Table:

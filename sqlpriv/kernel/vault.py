@@ -13,9 +13,10 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.engine import fingerprint
 from sqlpriv.kernel.ledger.records import Account, Booking, Ledger, Snapshot
 from sqlpriv.kernel.proof.charged_units import concerned
+from sqlpriv.kernel.proof.unit_rows import Partners, check_work
 from sqlpriv.kernel.reader import CATALOGS, Catalog, Reader
 from sqlpriv.kernel.sql.queries import render, verifying
-from sqlpriv.kernel.sql.relations import Scope
+from sqlpriv.kernel.sql.relations import Scope, partner_count
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract, TableFacts, in_force
@@ -107,12 +108,23 @@ class Kernel:
         found = []
         others = {t: replace(c, facts=TableFacts()) for t, c in contract.others.items()}
         unseen = replace(contract, facts=TableFacts(), others=others)  # what was found in rows
+        for source in dict.fromkeys(m.query.source for m in asked):
+            check_work(source, contract, self.partners_in(contract))
         for m in asked:
             ready, cells = waiting(m, contract), math.prod(a.shape(m.query))
             public = (ready.mechanism, cells, ready.distance, ready.sigma, m.price)
             sql, replayed = render([ready.reads], unseen, 0).sql, self.sealed(m, contract)
             found.append(Explained(*public, sql, replayed))
         return found
+
+    def partners_in(self, contract: TableContract) -> Partners:
+        """Returns what counts partners in public tables."""
+
+        def count(relation: a.Relation, columns: tuple[str, ...]) -> int:
+            with Reader(self.vault) as reader:
+                return reader.most_partners(partner_count(relation, columns, contract))
+
+        return count
 
     def threshold(
         self, source: a.Relation, contract: TableContract, price: Rho, yocto: int

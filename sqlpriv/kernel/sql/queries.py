@@ -18,7 +18,7 @@ from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel.sql.cells import listed
 from sqlpriv.kernel.sql.expressions import ROW
 from sqlpriv.kernel.sql.quoting import levels, name
-from sqlpriv.kernel.sql.relations import Scope, collated
+from sqlpriv.kernel.sql.relations import Scope, collated, ranked
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type
 
@@ -46,7 +46,7 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     """
     if len(queries) > 1 and any(isinstance(query, a.Distinct) for query in queries):
         raise KernelError("different values are counted by a statement of their own")
-    strata, scope = queries[0].strata, Scope(queries[0].source, contract)
+    strata, scope = queries[0].strata, Scope(queries[0].source, contract, hash_key=hash_key)
     added = [scope.added(q) for q in queries]
     adds = list(dict.fromkeys(filter(None, added)))
     levelled = listed(queries)
@@ -88,7 +88,8 @@ def grouped(
     in `bounding`. Subtracting the same 1 from every count, and leaving out what is then 0, moves no
     count further; and no value that one unit alone has is even drawn for.
     """
-    scope, loose = Scope(source, contract), collated(contract)  # a spelling may be one unit's own
+    scope = Scope(source, contract, hash_key=hash_key)
+    loose = collated(contract)  # a spelling may be one unit's own
     types, m = [scope.type(expr) for expr in exprs], scope.unit.rows_per_unit
     if not types or not {*types} <= {Type.INTEGER, Type.INTEGER if loose else Type.TEXT}:
         raise Refused("keys that are selected are whole numbers, or text without a collation")
@@ -96,12 +97,12 @@ def grouped(
     texts = [f"TRY_CAST({x} AS BIGINT)" if of is Type.INTEGER else x for x, of in pairs]
     named = ", ".join(f"{text} AS k{i}" for i, text in enumerate(texts))
     keys = [f"k{i}" for i in range(len(texts))]
-    k, ranked = ", ".join(keys), _ranked(keys, hash_key)
+    k, order = ", ".join(keys), ranked(["u", *keys], hash_key)
     return (
         f"WITH rows AS (SELECT DISTINCT {scope.owner} AS u, {named}"
         f"{scope.source(*(f'({text}) IS NOT NULL' for text in texts))}),\n"
         "kept AS (SELECT * FROM rows QUALIFY"
-        f" row_number() OVER (PARTITION BY u ORDER BY {ranked}) <= {m})\n"
+        f" row_number() OVER (PARTITION BY u ORDER BY {order}) <= {m})\n"
         f"SELECT {k}, count(*) - 1 AS n FROM kept GROUP BY {k} HAVING count(*) > 1"
     )
 
@@ -145,20 +146,12 @@ def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], 
     marks = [f"s{i}" for i in range(len(strata))]
     if bounded and (one_stratum or g >= m):
         return KEEP_ALL
-    row = _ranked([*columns], key)  # the stratum's, too, found or not: B is one function
+    row = ranked(["u", *columns], key)  # the stratum's, too, found or not: B is one function
     per_stratum = ", ".join(["u", *([] if one_stratum else marks)])
     within = f"row_number() OVER (PARTITION BY {per_stratum} ORDER BY {row}) <= {m}"
-    among = f"dense_rank() OVER (PARTITION BY u ORDER BY {_ranked(marks, key)}) <= {g}"
+    among = f"dense_rank() OVER (PARTITION BY u ORDER BY {ranked(['u', *marks], key)}) <= {g}"
     tests = [*([] if bounded else [within]), *([] if one_stratum else [among])]
     return f"SELECT * FROM rows QUALIFY {' AND '.join(tests)}"
-
-
-def _ranked(columns: Sequence[str], key: int) -> str:
-    """Returns the order in which a unit's rows, or strata, are kept: see `bounding`.
-
-    Hashed twice: DuckDB joins hashes by XOR, and that alone ranks by a fixed tree, unevenly.
-    """
-    return ", ".join([f"hash(hash({key}::UBIGINT, {', '.join(['u', *columns])}))", *columns])
 
 
 def _columns_of(expr: object, scope: Scope) -> frozenset[str]:

@@ -1,13 +1,19 @@
 """One relation as the columns, FROM and WHERE of a SELECT.
 
-A relation over others is written as subqueries, each `SELECT unit, columns …`; the optimizer makes
-one of them. Users' names and literals are quoted; every column stands behind an alias of ours.
+A relation over others is written as subqueries, each `SELECT unit, columns …`. Users' names and
+literals are quoted; every column stands behind an alias of ours.
+
+Claim: at each input of a join and of a union at most `unit_rows.Reach.rows` rows of a unit are
+kept, which of them depending on that unit's rows and the snapshot's key alone (`ranked`). Where the
+snapshot was found to satisfy the declared bound, this changes no row and is left out.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel.proof.sensitivity import bound_of, fold_ends, lattice_of
+from sqlpriv.kernel.proof.unit_rows import reach_of
 from sqlpriv.kernel.sql.expressions import COMPUTED, ROW, SQL_TYPES, Expressions
 from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.kernel.terms import algebra as a
@@ -33,13 +39,20 @@ class Scope(Expressions):
         relation: What is read.
         contract: Of any of its private tables; with those of the others in it.
         part: It is a part of another relation, and may be public.
+        hash_key: The snapshot's, by which a unit's rows are ranked.
     """
 
     def __init__(
-        self, relation: a.Relation, contract: TableContract, *, part: bool = False
+        self,
+        relation: a.Relation,
+        contract: TableContract,
+        *,
+        part: bool = False,
+        hash_key: int = 0,
     ) -> None:
         super().__init__()
         self.relation, self.contract, self.facts = relation, contract, TableFacts()
+        self.hash_key = hash_key
         self.predicates: list[a.Expr] = []
         self.owner, self.owner_type = "", ""  # the unit; its type
         self._enter(relation)
@@ -116,8 +129,11 @@ class Scope(Expressions):
         assert made.unit is not None  # `contract.in_force` found the way
         self.owner, self.owner_type = key_of(made, made.unit.column, row)
 
+    def _part(self, relation: a.Relation) -> "Scope":
+        return Scope(relation, self.contract, part=True, hash_key=self.hash_key)
+
     def _join(self, join: a.Join) -> None:
-        left, right = (Scope(x, self.contract, part=True) for x in (join.left, join.right))
+        left, right = (self._part(side) for side in (join.left, join.right))
         for alias, side in ((LEFT, left), (RIGHT, right)):
             for n, (column, _) in side.exported().items():
                 self._add(column, f"{alias}.{name(n)}")
@@ -139,7 +155,7 @@ class Scope(Expressions):
             raise Refused("relations that meet name their units in one way")
 
     def _union(self, union: a.Union) -> None:
-        parts = [(Scope(x, self.contract, part=True), exprs) for x, exprs in union.parts]
+        parts = [(self._part(x), exprs) for x, exprs in union.parts]
         first = parts[0][0]
         texts = [[f"{s.owner} AS {UNIT}"] if s.owner else [] for s, _ in parts]
         for i, new in enumerate(union.names):
@@ -155,14 +171,14 @@ class Scope(Expressions):
             self._same(first, s)
             if len(exprs) != len(union.names):
                 raise KernelError("a part of a union has one expression for each name")
-            selects.append(f"SELECT {', '.join(text)}{s.source()}")
+            selects.append(f"SELECT {', '.join(text)}{s.source()}{s.kept_rows()}")
         self.base = f"({' UNION ALL '.join(selects)}) AS {ROW}"
         self.owner, self.owner_type = first.owner and f"{ROW}.{UNIT}", first.owner_type
 
     def _per_unit(self, made: a.PerUnit) -> None:
         """Claim: of equal texts of a unit the one of the least bytes stands for all: which is met
         first would depend on where other units' rows lie, and on threads."""
-        inner = Scope(made.source, self.contract)
+        inner = Scope(made.source, self.contract, hash_key=self.hash_key)
         selected, grouped = [f"{inner.owner} AS {UNIT}"], inner.owner
         for new, expr in made.keys:
             column, text = inner.export(new, expr)
@@ -227,13 +243,42 @@ class Scope(Expressions):
         """Returns the whole relation as a SELECT: the unit, if there is one, and every column."""
         texts = [f"{text} AS {name(n)}" for n, (_, text) in self.exported().items()]
         texts = [f"{self.owner} AS {UNIT}", *texts] if self.owner else texts
-        return f"SELECT {', '.join(texts)}{self.source()}"
+        return f"SELECT {', '.join(texts)}{self.source()}{self.kept_rows()}"
+
+    def kept_rows(self) -> str:
+        """Returns the QUALIFY that bounds a unit's rows where joins and unions could multiply them.
+
+        Rows are ranked by all stored columns: derived columns are functions of these.
+        """
+        reach = reach_of(self.relation, self.contract, lambda *_: 1)
+        if not self.owner or self.facts.bounded or reach.limited:
+            return ""
+        encode = collated(self.contract)
+        texts = [
+            f"encode(CAST({self.texts[n]} AS VARCHAR))" if encode and c.type is Type.TEXT else
+            self.texts[n] for n, c in self.columns.items()
+        ]  # fmt: skip
+        order = f"PARTITION BY {self.owner} ORDER BY {ranked([self.owner, *texts], self.hash_key)}"
+        return f" QUALIFY row_number() OVER ({order}) <= {reach.rows}"
 
     def source(self, *tests: str) -> str:
         """Returns FROM and WHERE: rows that have a unit, if any have, and pass all predicates."""
         kept = [f"{self.owner} IS NOT NULL"] if self.owner else []
         kept += [*(self.value(p) for p in self.predicates), *tests]
         return f" FROM {self.base}{' WHERE ' if kept else ''}{' AND '.join(kept)}"
+
+
+def ranked(columns: Sequence[str], key: int) -> str:
+    """Returns the order in which a unit's rows, or strata, are kept: see `queries.bounding`.
+
+    DuckDB joins the hashes of several columns by XOR, which alone would rank by a fixed tree,
+    unevenly: so the joint hash is hashed once more.
+
+    Args:
+        columns: The unit first, then all that tells its rows, or strata, apart.
+        key: The snapshot's.
+    """
+    return ", ".join([f"hash(hash({key}::UBIGINT, {', '.join(columns)}))", *columns[1:]])
 
 
 def collated(contract: TableContract) -> bool:
@@ -249,3 +294,13 @@ def key_of(contract: TableContract, column: str, row: str) -> tuple[str, str]:
     if found.type is Type.TEXT:
         text = f"encode(CAST({text} AS VARCHAR))"
     return text, found.type or found.sql_type
+
+
+def partner_count(relation: a.Relation, columns: Sequence[str], contract: TableContract) -> str:
+    """Returns the query that counts, in public tables, what `unit_rows.Partners` says."""
+    scope = Scope(relation, contract, part=True)
+    if scope.owner:
+        raise KernelError("partners are counted in public tables alone")
+    keys = ", ".join(scope.export(column, a.Col(column))[1] for column in columns)
+    grouped = f"{scope.source()}{' GROUP BY ' if keys else ''}{keys}"
+    return f"SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n{grouped})"

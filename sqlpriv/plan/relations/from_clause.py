@@ -23,8 +23,8 @@ from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.traverse import conjuncts, with_aliases
 from sqlpriv.plan.expressions.value_facts import scope_of
 from sqlpriv.plan.relations.derived_tables import aggregate_per_unit, project, unite
+from sqlpriv.plan.relations.filter_placement import join_rows, place_filter
 from sqlpriv.plan.relations.named_rows import (
-    YES,
     Naming,
     Rows,
     combine_sides,
@@ -82,8 +82,8 @@ class FromReader:
                 raise refuse(call, "WHERE cannot hold an aggregate", "filter groups with HAVING")
             predicate = rows.binder.bind_predicate(resolved, "WHERE")
             rows = with_unit_equalities(rows, predicate)
-            left = a.Where(rows.relation, predicate)
-            rows = replace(rows, relation=left, binder=rows.binder.after_where(predicate))
+            kept = place_filter(rows.relation, predicate, self.contracts)
+            rows = replace(rows, relation=kept, binder=rows.binder.after_where(predicate))
         for node in later:  # by now it is known which tables are of one unit
             rows = self._partner_join(rows, node) or rows
         return rows
@@ -143,9 +143,9 @@ class FromReader:
                 "put the private table on the side that is kept",
             )
         both = combine_sides(left, right, kind)
-        on = YES
+        tests: tuple[a.Expr, ...] = ()
         if join.using:
-            on = self._using_condition(left, right, join.using, place)
+            tests = self._using_conditions(left, right, join.using, place)
             names = {
                 **both.binder.names,
                 **{u.lower(): left.binder.names[u.lower()] for u in join.using},
@@ -155,9 +155,10 @@ class FromReader:
         elif join.on is not None:
             # ON sees the right side's columns as they are, NULL only where they are stored so
             sides = combine_sides(left, right, "inner").binder
-            on = conjunction(tuple(sides.bind_predicate(node, "ON") for node in conjuncts(join.on)))
+            tests = tuple(sides.bind_predicate(node, "ON") for node in conjuncts(join.on))
+        on = conjunction(tests)
         both = with_unit_equalities(both, on)
-        relation = a.Join(left.relation, right.relation, on, kind)
+        relation = join_rows(left.relation, right.relation, tests, kind, self.contracts)
         if kind in ("semi", "anti"):
             linked = with_unit_equalities(combine_sides(left, right, "inner"), on)
             self._check_connected(linked, join)
@@ -166,9 +167,9 @@ class FromReader:
             both = replace(both, binder=both.binder.after_where(on))
         return replace(both, relation=relation)
 
-    def _using_condition(
+    def _using_conditions(
         self, left: Rows, right: Rows, names: tuple[str, ...], place: t.Node
-    ) -> a.Expr:
+    ) -> tuple[a.Expr, ...]:
         pairs = []
         for n in names:
             for rows in (left, right):
@@ -176,7 +177,7 @@ class FromReader:
                     raise refuse(place, f'USING needs one column "{n}" on each side', "write ON")
             sides = (left.binder.names[n.lower()], right.binder.names[n.lower()])
             pairs.append(a.Call("=", tuple(map(a.Col, sides))))
-        return conjunction(tuple(pairs))
+        return tuple(pairs)
 
     def _check_connected(self, rows: Rows, source: t.Source | t.Joined) -> None:
         """Refuses private parts that nothing says are of one unit."""
@@ -254,7 +255,8 @@ class FromReader:
             tests.append(equal)
         on = conjunction(tuple(tests))
         self._check_connected(with_unit_equalities(both, on), t.Table("", "", node.pos))
-        return replace(rows, relation=a.Join(rows.relation, inner.relation, on, kind))
+        joined = join_rows(rows.relation, inner.relation, tuple(tests), kind, self.contracts)
+        return replace(rows, relation=joined)
 
     def _inner_where(self, inner: Rows, where: t.Node | None) -> tuple[list[t.Node], Rows]:
         """Returns what WHERE says that may look outside, and the rows that its subqueries leave."""

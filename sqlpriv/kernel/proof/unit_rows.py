@@ -1,0 +1,141 @@
+"""How many rows of one unit a relation can have, and how many its operators handle, in public.
+
+Bounding at the top of a query limits what a unit changes, not what it costs: k copies of
+`WHERE id = 42`, joined d times inside the unit, are k^d rows if 42 exists, and the time tells it.
+
+**Claim.** While a query is read, the operators of its relation handle at most `Reach.work` rows of
+any one unit, and no relation in it has more than `Reach.rows` of them; both follow from the
+declared bounds, the relation and public tables alone. `check_work` refuses more than a small
+multiple of the largest declared bound.
+
+**Proof**, operator by operator, over the relation as `sql.relations` writes it. Let m g be what is
+declared of a table: m rows in each of g strata. At an input of a join or of a union the renderer
+keeps at most `rows` rows of a unit (`Relations.written`), so a table's rows count as m g there; the
+rows that are kept depend on that unit's rows alone, so a relation stays unit-partitioned.
+WHERE, derived columns and grouping inside a unit add no row. The parts of a union add up. A join
+inside the unit compares each left row with each right row of the unit: l r pairs. Where the
+condition equates a column of which no two rows of a side share a value, a row of the other side
+has one partner at most. A public side has at most as many partners for a row as rows of it share
+the equated columns, which is counted in public tables. Where each unit satisfies its bound,
+nothing is left out.
+
+Rows that a table holds beyond its bound are still scanned: that time grows with the table.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import TableContract, Type
+
+MAX_FACTOR = 512
+"""Rows of a unit may multiply this often: 512 rows more take below 0.1 ms."""
+MAX_WORK, LEAST_FACTOR = 2**16, 8
+"""A unit of a large bound may have 2^16 rows handled, or eight times its bound where that is more:
+2^16 rows take about 2 ms (`tests/attacks/test_time.py` measures both)."""
+
+Partners = Callable[[a.Relation, tuple[str, ...]], int]
+"""Most rows of a public relation that agree in these columns (all its rows if there are none)."""
+
+
+class Reach(NamedTuple):
+    """Bounds on one unit: `rows` of it in a relation (0 if that is public), and the `work`.
+
+    `bound` is the largest that is declared of its tables. `limited`: the renderer sees to `rows`
+    below, so that an input of a join need not. `types` are the stored types of its columns by
+    lower-case name, None where they are computed; `alone` are the columns of which no two rows
+    share a value.
+    """
+
+    rows: int
+    work: int
+    bound: int
+    limited: bool
+    types: dict[str, Type | None]
+    alone: frozenset[str] = frozenset()
+
+
+def reach_of(relation: a.Relation, contract: TableContract, partners: Partners) -> Reach:
+    """Returns the bounds proved above.
+
+    Args:
+        relation: What is read.
+        contract: Of any of its private tables, with those of the others in it.
+        partners: Counts rows of a public relation; it may refuse, or read public tables.
+    """
+    match relation:
+        case a.Scan():
+            return _reach_of_scan(relation, contract)
+        case a.Derive(source, new, _):
+            below = reach_of(source, contract, partners)
+            return below._replace(types={**below.types, new.lower(): None})
+        case a.Join(left, right):
+            first, second = (reach_of(side, contract, partners) for side in (left, right))
+            return _reach_of_join(relation, first, second, partners)
+        case a.Union(names, parts):
+            each = [reach_of(part, contract, partners) for part, _ in parts]
+            rows = sum(part.rows for part in each)
+            work, bound = sum(part.work for part in each), max(part.bound for part in each)
+            return Reach(rows, rows + work, bound, True, dict.fromkeys(map(str.lower, names)))
+        case a.PerUnit(source, keys, folds, unit):
+            below = reach_of(source, contract, partners)
+            columns = (*(key for key, _ in keys), *(fold.name for fold in folds), unit)
+            types: dict[str, Type | None] = dict.fromkeys(map(str.lower, columns))
+            if not keys:
+                return Reach(1, below.work, below.bound, True, types)
+            return below._replace(types=types, alone=frozenset())
+    return reach_of(relation.source, contract, partners)
+
+
+def check_work(relation: a.Relation, contract: TableContract, partners: Partners) -> None:
+    """Raises Refused where rows of one unit may multiply further than is read."""
+    reach = reach_of(relation, contract, partners)
+    allowed = min(MAX_FACTOR, max(LEAST_FACTOR, MAX_WORK // reach.bound))
+    factor = -(-reach.work // reach.bound)
+    if factor > allowed:
+        said = f"rows of one unit may multiply {factor}-fold in the joins and unions of this query"
+        hint = "join on a PRIMARY KEY or UNIQUE column, or aggregate inside the unit before joining"
+        raise Refused(f"{said}, and at most {allowed}-fold is read; nothing was read", hint=hint)
+
+
+def equated_columns(on: a.Expr) -> list[tuple[str, str]]:
+    """Returns pairs of columns that are equal wherever a condition is true, in lower case."""
+    match on:
+        case a.Call("and", args):
+            return [pair for arg in args for pair in equated_columns(arg)]
+        case a.Call("=", (a.Col(one), a.Col(other))):
+            return [(one.lower(), other.lower()), (other.lower(), one.lower())]
+    return []
+
+
+def _reach_of_scan(scan: a.Scan, contract: TableContract) -> Reach:
+    table = contract.others.get(scan.table.lower(), contract)
+    types = {(scan.prefix + c.name).lower(): c.type for c in table.columns}
+    exact = {name for name, type_ in types.items() if type_ not in (None, Type.REAL)}
+    exact -= {name for name in exact if table.collated and types[name] is Type.TEXT}
+    alone = frozenset((scan.prefix + column).lower() for column in table.unique) & exact
+    unit = table.unit
+    bound = unit.rows_per_unit * unit.groups_per_unit if unit else 0
+    return Reach(bound, bound, bound, False, types, alone)
+
+
+def _reach_of_join(join: a.Join, left: Reach, right: Reach, partners: Partners) -> Reach:
+    pairs = [
+        (mine, theirs) for mine, theirs in equated_columns(join.on)
+        if mine in left.types and theirs in right.types
+        and left.types[mine] is right.types[theirs] and left.types[mine] not in (None, Type.REAL)
+    ]  # fmt: skip
+    one_right = any(theirs in right.alone for _, theirs in pairs)
+    one_left = any(mine in left.alone for mine, _ in pairs)
+    if right.rows or not left.rows:  # of private rows, or of none
+        met = left.rows if one_right else right.rows if one_left else left.rows * right.rows
+    else:
+        same = tuple(sorted({theirs for _, theirs in pairs}))
+        met = left.rows * (1 if one_right else partners(join.right, same))
+    work, bound = left.work + right.work + met, max(left.bound, right.bound)
+    if join.kind in ("semi", "anti"):
+        return Reach(left.rows, work, bound, True, left.types, left.alone)
+    rows = met + (left.rows if join.kind == "left" and not one_right else 0)
+    alone = (left.alone if one_right else frozenset()) | (right.alone if one_left else frozenset())
+    return Reach(rows, work, bound, True, {**left.types, **right.types}, alone)

@@ -1,0 +1,157 @@
+"""Is 42 in the table? Asked by the time that an answer takes: each test prints what was learned.
+
+The attacker plants k copies of `WHERE id = 42` by UNION ALL and joins them d times inside the unit,
+which makes k^d rows if and only if 42 exists, for a price of almost nothing. They know the machine:
+the time above which they guess "present" is the best one for timings taken beforehand.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from support.vaults import ask
+
+from sqlpriv.errors import ReadFailed, Refused
+from sqlpriv.kernel import gate, reader
+from sqlpriv.kernel.sql.relations import Scope
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Rho
+from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.kernel.terms.release import Measurement
+from sqlpriv.kernel.vault import Kernel
+
+MakeKernel = Callable[..., Kernel]
+Both = tuple[Kernel, Kernel]
+PEOPLE = "CREATE TABLE people AS SELECT i AS id, i % 7 AS x FROM range(20000) r(i)"
+TINY = Rho(1)
+_FRESH = iter(range(10**9))
+
+
+@pytest.fixture
+def both(make_kernel: MakeKernel) -> Both:
+    """Without the target and with it."""
+    without = make_kernel(f"{PEOPLE} WHERE i <> 42", "without.duckdb")
+    return without, make_kernel(PEOPLE, "with.duckdb")
+
+
+@pytest.fixture
+def unbounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rendering as it was: only what comes out of all joins is bounded."""
+    monkeypatch.setattr(Scope, "kept_rows", lambda _: "")
+    monkeypatch.setattr(gate, "check_work", lambda *_: None)
+
+
+def attack(copies: int, joins: int) -> a.Count:
+    """A query that nobody asked before."""
+
+    def copied(name: str) -> a.Union:
+        rows = a.Where(a.Scan("people"), a.Call("=", (a.Col("id"), a.Lit(42, Type.INTEGER))))
+        return a.Union((name,), ((rows, (a.Col("id"),)),) * copies)
+
+    relation: a.Relation = copied("c0")
+    for i in range(1, joins):
+        relation = a.Join(relation, copied(f"c{i}"), a.Lit(True, Type.BOOLEAN))
+    never = a.Call("<>", (a.Col("c0"), a.Lit(-1 - next(_FRESH), Type.INTEGER)))
+    return a.Count(a.Where(relation, never))
+
+
+def seconds(kernel: Kernel, copies: int, joins: int) -> float:
+    query = attack(copies, joins)
+    begun = time.perf_counter()
+    ask(kernel, Measurement(query, TINY))
+    return time.perf_counter() - begun
+
+
+def timings(both: Both, tries: int, copies: int, joins: int) -> Iterator[tuple[bool, float]]:
+    """Whether the target was there, by a coin, and how long the answer took."""
+    coin = random.Random(tries)
+    for _ in range(tries):
+        present = coin.random() < 0.5
+        yield present, seconds(both[present], copies, joins)
+
+
+def share_right(both: Both, tries: int, copies: int, joins: int) -> float:
+    """The share of guesses that are right, by the best limit for as many timings taken before."""
+    seen = [*timings(both, tries, copies, joins)]
+    limits = sorted(took for _, took in seen)
+    limit = max(limits, key=lambda limit: sum((took > limit) == there for there, took in seen))
+    fresh = [*timings(both, tries + 1, copies, joins)][:tries]
+    return sum((took > limit) == there for there, took in fresh) / tries
+
+
+def test_copies_joined_are_refused_before_the_charge(both: Both) -> None:
+    for kernel in both:
+        before = kernel.ledger.account("people").charges
+        with pytest.raises(Refused, match="multiply 219960-fold") as refusal:
+            ask(kernel, Measurement(attack(60, 3), TINY))
+        assert kernel.ledger.account("people").charges == before
+    print("said to both:", refusal.value)
+
+
+ALLOWED = [(20, 2), (6, 3), (200, 1)]
+"""Copies and joins that come closest to what is still read."""
+
+
+@pytest.mark.parametrize(("copies", "joins"), ALLOWED[:1])
+def test_the_time_of_what_is_read_tells_little(both: Both, copies: int, joins: int) -> None:
+    """n = 40 guesses. Threshold 0.80: by luck alone it is reached with probability below 1e-4,
+    and one who is right in 0.95 of all cases stays below it with probability below 1e-3."""
+    right = share_right(both, 40, copies, joins)
+    print(f"{copies} copies, {joins} sides: {right:.2f} of 40 guesses right")
+    assert right < 0.80
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("copies", "joins"), ALLOWED)
+def test_two_hundred_guesses_are_no_better_than_a_coin(both: Both, copies: int, joins: int) -> None:
+    """n = 200. Threshold 0.60: a coin exceeds it with probability 0.002; who is right in 0.70 of
+    all cases stays below it with probability 0.001."""
+    right = share_right(both, 200, copies, joins)
+    print(f"{copies} copies, {joins} sides: {right:.3f} of 200 guesses right")
+    assert right <= 0.60
+
+
+@pytest.mark.usefixtures("unbounded")
+def test_twin_the_time_told_who_was_there(both: Both) -> None:
+    """n = 16. Threshold 0.85: luck alone reaches it with probability 0.002."""
+    right = share_right(both, 16, 22, 5)
+    print(f"unbounded: {right:.2f} of 16 guesses right")
+    assert right >= 0.85
+
+
+def outcomes(both: Both, tries: int, copies: int, joins: int) -> float:
+    """The share of right guesses, where to be stopped by the time limit means "present"."""
+    coin, right = random.Random(tries), 0
+    for _ in range(tries):
+        present = coin.random() < 0.5
+        try:
+            seconds(both[present], copies, joins)
+            stopped = False
+        except ReadFailed:
+            stopped = True
+        right += stopped == present
+    return right / tries
+
+
+@pytest.mark.slow
+def test_the_time_limit_tells_no_more(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    """n = 200, as above; the limit lies where half of the statements without the target end."""
+    took = sorted(seconds(both[False], 20, 2) for _ in range(40))
+    reading = took[len(took) // 2] / 3  # the rest is planning and the ledger's charge
+    monkeypatch.setattr(reader, "TIMEOUT_SECONDS", reading)
+    right = outcomes(both, 200, 20, 2)
+    print(f"a limit of {reading:.3f} s: {right:.3f} of 200 guesses right")
+    assert right <= 0.60
+
+
+@pytest.mark.usefixtures("unbounded")
+def test_twin_the_time_limit_told_who_was_there(
+    both: Both, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reader, "TIMEOUT_SECONDS", 0.5)
+    right = outcomes(both, 16, 25, 5)
+    print(f"unbounded, by the limit: {right:.2f} of 16 guesses right")
+    assert right >= 0.85

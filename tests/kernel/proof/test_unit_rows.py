@@ -1,0 +1,256 @@
+"""How far the rows of a unit multiply: never beyond the claim, and refused where that is far."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.vaults import EXACT, Engine, ask, declare, write
+
+from sqlpriv.errors import KernelError, Refused
+from sqlpriv.kernel.proof.unit_rows import check_work, reach_of
+from sqlpriv.kernel.sql.relations import Scope, partner_count
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import (
+    UNDECLARED,
+    Column,
+    TableContract,
+    TableFacts,
+    Type,
+    in_force,
+)
+from sqlpriv.kernel.terms.operations import type_of
+from sqlpriv.kernel.terms.release import Measurement
+from sqlpriv.kernel.vault import Kernel
+
+MakeKernel = Callable[..., Kernel]
+TABLES = {
+    "people": {"id": "INTEGER", "age": "INTEGER"},
+    "orders": {"num": "INTEGER", "person": "INTEGER", "shop": "INTEGER", "x": "DOUBLE"},
+    "shops": {"shop": "INTEGER", "town": "VARCHAR"},
+}
+UNIQUE = {"people": {"id"}, "orders": {"num", "x"}}
+BODIES: dict[str, dict[str, Any]] = {
+    "people": {"key": "id", "unit": True},
+    "orders": {"links": [["person", "people", "id"]], "bound": [3, 2]},
+    "shops": {"public": True},
+}
+
+
+def contracts(orders: tuple[int, int] = (3, 2)) -> dict[str, TableContract]:
+    catalog = [
+        TableContract(
+            table,
+            tuple(Column(c, type_of(t), t) for c, t in columns.items()),
+            unique=frozenset(UNIQUE.get(table, ())),
+        )
+        for table, columns in TABLES.items()
+    ]
+    bodies = {t: {**UNDECLARED, **BODIES[t]} for t in TABLES}
+    bodies["orders"]["bound"] = [*orders]
+    return in_force(catalog, json.loads(json.dumps(bodies)), {}, 1)
+
+
+MADE = contracts()
+YES = a.Lit(True, Type.BOOLEAN)
+PEOPLE, SHOPS = a.Scan("people"), a.Scan("shops", "s.")
+ORDERS, P, Q = (a.Scan("orders", prefix) for prefix in ("o.", "p.", "q."))
+
+
+def same(left: str, right: str) -> a.Call:
+    return a.Call("=", (a.Col(left), a.Col(right)))
+
+
+def where(source: a.Relation, column: str, value: int) -> a.Where:
+    return a.Where(source, a.Call("=", (a.Col(column), a.Lit(value, Type.INTEGER))))
+
+
+def copies(number: int, name: str) -> a.Union:
+    return a.Union((name,), ((where(PEOPLE, "id", 42), (a.Col("id"),)),) * number)
+
+
+ONE_EACH = a.PerUnit(ORDERS, (), (a.Fold("n", "count", reach=6),))
+BY_SHOP = a.PerUnit(ORDERS, (("k", a.Col("o.shop")),), ())
+REACHES: dict[str, tuple[a.Relation, int, int]] = {
+    "a table, in each of its strata": (ORDERS, 6, 6),
+    "a filter adds nothing": (a.Derive(where(ORDERS, "o.shop", 1), "d", a.Col("o.x")), 6, 6),
+    "every pair of a unit": (a.Join(ORDERS, P, YES), 36, 48),
+    "three times": (a.Join(a.Join(ORDERS, P, YES), Q, YES), 216, 48 + 6 + 216),
+    "one on the right": (a.Join(ORDERS, P, same("o.shop", "p.num")), 6, 18),
+    "one on the left": (a.Join(ORDERS, P, same("o.num", "p.shop")), 6, 18),
+    "left rows without one stay": (a.Join(ORDERS, P, same("o.num", "p.shop"), "left"), 12, 18),
+    "left rows with one at most": (a.Join(ORDERS, P, same("o.shop", "p.num"), "left"), 6, 18),
+    "who has a partner": (a.Join(ORDERS, P, YES, "semi"), 6, 48),
+    "who has none": (a.Join(ORDERS, P, YES, "anti"), 6, 48),
+    "unique, but in doubles": (a.Join(ORDERS, P, same("o.x", "p.x")), 36, 48),
+    "an equality on one side alone": (a.Join(ORDERS, P, same("p.num", "p.shop")), 36, 48),
+    "an integer and a double": (a.Join(ORDERS, P, same("o.x", "p.num")), 36, 48),
+    "either equality": (
+        a.Join(ORDERS, P, a.Call("or", (same("o.num", "p.num"), same("o.shop", "p.shop")))), 36, 48,
+    ),
+    "both equalities": (
+        a.Join(ORDERS, P, a.Call("and", (same("o.num", "p.num"), same("o.shop", "p.shop")))), 6, 18,
+    ),
+    "unique no more after a union": (
+        a.Join(a.Union(("u",), ((P, (a.Col("p.num"),)),) * 2), ORDERS, same("u", "o.shop")),
+        72, 24 + 6 + 72,
+    ),
+    "unique no more after a join": (
+        a.Join(a.Join(ORDERS, P, YES), Q, same("o.num", "q.shop")), 216, 48 + 6 + 216,
+    ),
+    "unique still after a join": (
+        a.Join(a.Join(ORDERS, PEOPLE, same("o.person", "id")), Q, same("o.num", "q.shop")),
+        6, 13 + 6 + 6,
+    ),
+    "parts add up": (copies(5, "c"), 5, 10),
+    "one row of a unit": (a.Join(ORDERS, ONE_EACH, YES), 6, 18),
+    "rows of a unit by key": (BY_SHOP, 6, 6),
+    "public, of 7 partners": (a.Join(ORDERS, SHOPS, same("o.shop", "s.shop")), 42, 48),
+    "public, kept without": (a.Join(ORDERS, SHOPS, same("o.shop", "s.shop"), "left"), 48, 48),
+    "public tables alone": (
+        a.Join(PEOPLE, a.Join(SHOPS, a.Scan("shops", "t."), YES), YES), 7, 8,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", REACHES)
+def test_reach_of_every_operator(which: str) -> None:
+    relation, rows, work = REACHES[which]
+    reach = reach_of(relation, MADE["people"], lambda *_: 7)
+    assert (reach.rows, reach.work) == (rows, work)
+
+
+def test_equated_columns_say_which_partners_are_counted() -> None:
+    met: list[tuple[str, ...]] = []
+
+    def partners(_: a.Relation, columns: tuple[str, ...]) -> int:
+        met.append(columns)
+        return 1
+
+    for on in (same("o.shop", "s.shop"), same("s.shop", "o.shop"), same("o.x", "s.shop"), YES):
+        reach_of(a.Join(ORDERS, SHOPS, on), MADE["people"], partners)
+    assert met == [("s.shop",), ("s.shop",), (), ()]
+
+
+def rows_of_units(engine: Engine, relation: a.Relation, made: TableContract) -> Counter[Any]:
+    """How many rows each unit has in a relation, as an input of a join is written."""
+    written = Scope(relation, made).written()
+    found = engine.duckdb.execute(f"SELECT sqlpriv_unit, count(*) FROM ({written}) GROUP BY 1")
+    return Counter(dict(found.fetchall()))
+
+
+shop = st.sampled_from([0, 1, 2])
+orders = st.lists(st.tuples(st.sampled_from([1, 1, 1, 2]), shop), max_size=24)
+PRIVATE = [which for which in REACHES if not which.startswith("public")]
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(PRIVATE), orders)
+def test_no_unit_has_more_rows_than_claimed(engine: Engine, which: str, orders: Any) -> None:
+    """However many rows are stored of a unit: person 1 has up to 24 orders, of 6 that count."""
+    relation, rows, _ = REACHES[which]
+    engine.fill(MADE["people"], [(1, 30), (2, 40), (42, 50)])
+    engine.fill(MADE["orders"], [(i, *row, float(i)) for i, row in enumerate(orders)])
+    engine.fill(MADE["shops"], [])
+    assert max(rows_of_units(engine, relation, MADE["people"]).values(), default=0) <= rows
+
+
+@pytest.mark.parametrize("which", ["every pair of a unit", "three times", "parts add up"])
+def test_a_worst_unit_has_as_many(engine: Engine, which: str) -> None:
+    relation, rows, _ = REACHES[which]
+    engine.fill(MADE["people"], [(1, 30), (42, 50)])
+    engine.fill(MADE["orders"], [(i, 1, 1, float(i)) for i in range(24)])
+    assert max(rows_of_units(engine, relation, MADE["people"]).values()) == rows
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(PRIVATE), st.lists(st.tuples(st.sampled_from([1, 2]), shop), max_size=6))
+def test_nothing_is_left_out_where_the_bound_holds(engine: Engine, which: str, orders: Any) -> None:
+    """Six orders of one person at most: the rows are those of a table known to be bounded."""
+    relation, _, _ = REACHES[which]
+    engine.fill(MADE["people"], [(1, 30), (2, 40), (42, 50)])
+    engine.fill(MADE["orders"], [(i, *row, float(i)) for i, row in enumerate(orders)])
+    engine.fill(MADE["shops"], [])
+    known = {t: replace(c, facts=TableFacts(bounded=True)) for t, c in MADE.items()}
+    sure = replace(known["people"], others=known)
+    if relation is not BY_SHOP:  # what is grouped by key is bounded all the same
+        assert "QUALIFY" not in Scope(relation, sure).written()
+    texts = [Scope(relation, made).written() for made in (MADE["people"], sure)]
+    first, second = (Counter(engine.duckdb.execute(text).fetchall()) for text in texts)
+    assert first == second
+
+
+@settings(max_examples=40)
+@given(orders, orders)
+def test_which_rows_are_kept_of_a_unit_is_its_own_matter(
+    engine: Engine, mine: Any, others: Any
+) -> None:
+    rows = [(i, 1, x, float(i)) for i, (_, x) in enumerate(mine)]
+    more = [(100 + i, 2, x, float(i)) for i, (_, x) in enumerate(others)]
+    kept = []
+    for stored in (rows, more + rows[::-1]):
+        engine.fill(MADE["people"], [(1, 30), (2, 40)])
+        engine.fill(MADE["orders"], stored)
+        joined = Scope(a.Join(ORDERS, P, YES), MADE["people"], hash_key=9).written()
+        sql = f"SELECT * FROM ({joined}) WHERE sqlpriv_unit = 1"
+        kept.append(Counter(engine.duckdb.execute(sql).fetchall()))
+    assert kept[0] == kept[1]
+
+
+@pytest.mark.parametrize(
+    ("bound", "factor"), [((1, 1), 512), ((16, 8), 512), ((64, 4), 256), ((20_000, 1), 8)]
+)
+def test_work_is_refused_above_its_limit(bound: tuple[int, int], factor: int) -> None:
+    """A union of n parts has every row handled twice: n stands for 2 n times the bound."""
+    made = contracts(bound)["orders"]
+
+    def parts(number: int) -> a.Union:
+        return a.Union(("c",), ((a.Scan("orders"), (a.Col("num"),)),) * number)
+
+    check_work(parts(factor // 2), made, lambda *_: 1)
+    with pytest.raises(Refused, match=f"multiply {factor + 2}-fold .*at most {factor}-fold"):
+        check_work(parts(factor // 2 + 1), made, lambda *_: 1)
+
+
+def test_a_bound_of_a_table_that_is_not_read_allows_nothing() -> None:
+    wide = contracts((1000, 1))
+    with pytest.raises(Refused, match="514-fold"):
+        check_work(copies(257, "c"), wide["people"], lambda *_: 1)
+
+
+def test_partners_are_counted_in_public_tables_alone(engine: Engine) -> None:
+    engine.fill(MADE["shops"], [(1, "a"), (1, "b"), (1, "b"), (2, "a"), (None, "a")])
+    for columns, most in (((), 5), (("s.shop",), 3), (("s.shop", "s.town"), 2)):
+        sql = partner_count(SHOPS, columns, MADE["people"])
+        assert engine.duckdb.execute(sql).fetchall() == [(most,)]
+    engine.fill(MADE["shops"], [])
+    sql = partner_count(SHOPS, ("s.shop",), MADE["people"])
+    assert engine.duckdb.execute(sql).fetchall() == [(0,)]
+    with pytest.raises(KernelError):
+        partner_count(ORDERS, (), MADE["people"])
+
+
+def test_public_rows_do_not_multiply_a_unit_either(make_kernel: MakeKernel) -> None:
+    """The public side is counted before the charge, and again when the vault has changed."""
+    kernel = make_kernel("CREATE TABLE people AS SELECT i AS id FROM range(9) r(i)")
+    kernel.close()
+    write(kernel.vault, "CREATE TABLE days AS SELECT i % 2 AS odd FROM range(400) r(i)")
+    again = Kernel(kernel.vault)
+    again.ledger.declare("days", "owner", public=True)
+    declare(again)
+    joined = a.Join(a.Scan("people"), a.Scan("days", "d."), YES)
+    (release,) = ask(again, Measurement(a.Count(joined), EXACT))
+    assert release.values.tolist() == [9]  # one row of a unit is kept
+    write(again.vault, "INSERT INTO days SELECT 0 FROM range(600)")
+    with pytest.raises(Refused, match="1001-fold"):
+        ask(again, Measurement(a.Count(joined, of=a.Col("d.odd")), EXACT))
+    with pytest.raises(Refused, match="1001-fold"):
+        again.explain([Measurement(a.Count(joined), EXACT)], again.contracts()["people"])
+    assert again.ledger.account("people").charges == 1
+    again.close()

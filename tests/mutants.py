@@ -41,6 +41,7 @@ KEYS = "tests/kernel/test_key_selection.py"
 COLLATIONS = "tests/kernel/sql/test_collations.py"
 STRATA, RANKS = "tests/kernel/proof/test_charged_units.py", "tests/kernel/proof/test_ranks.py"
 CELLS = "tests/kernel/sql/test_cells.py"
+UNIT_ROWS = "tests/kernel/proof/test_unit_rows.py"
 READER, SELECTION = "tests/kernel/test_reader.py", "tests/kernel/test_selection.py"
 NOISE, BUDGET = "tests/kernel/proof/test_noise.py", "tests/kernel/test_budget.py"
 ORACLES, AVERAGING = "tests/attacks/test_oracles.py", "tests/attacks/test_averaging.py"
@@ -132,7 +133,7 @@ MUTANTS = (
            'if tests else number or "0"', "if tests else number", RENDER),
     Mutant("any numbers are picked from", K + "terms/operations.py",
            "all(map(math.isfinite, numbers))", "True", RENDER),
-    Mutant("which rows are kept is not keyed", K + "sql/queries.py",
+    Mutant("which rows are kept is not keyed", K + "sql/relations.py",
            'f"hash(hash({key}::UBIGINT,', 'f"hash(hash(0::UBIGINT,', SENSITIVITY),
     Mutant("what was found of a table says which rows are kept", K + "sql/queries.py",
            'ranked(["u", *columns], key)',
@@ -173,8 +174,42 @@ MUTANTS = (
     Mutant("what is said of other tables is believed", K + "gate.py",
            "if contracts != planned:",
            "if contracts.get(self.contract.table.lower()) != self.contract:", GATE),
-    Mutant("EXPLAIN shows facts of other tables", K + "vault.py",
+    Mutant("EXPLAIN shows facts of other tables", "sqlpriv/plan/pricing/predictions.py",
            "facts=TableFacts(), others=others)", "facts=TableFacts())", GATE),
+    # --- the work for one unit is bounded by public numbers ---
+    Mutant("rows of a unit multiply as they are stored", K + "sql/relations.py",
+           "({order}) <= {reach.rows}", "({order}) <= 1000000", UNIT_ROWS),
+    Mutant("a row of a unit too many meets another table", K + "sql/relations.py",
+           "({order}) <= {reach.rows}", "({order}) <= {reach.rows + 1}", UNIT_ROWS),
+    Mutant("parts of a union are not bounded", K + "sql/relations.py",
+           "{s.source()}{s.kept_rows()}", "{s.source()}", UNIT_ROWS),
+    Mutant("rows that meet are kept as they lie", K + "sql/relations.py",
+           "ranked([self.owner, *texts], self.hash_key)",
+           "ranked([self.owner], self.hash_key)", f"{UNIT_ROWS} {RELATIONS}"),
+    Mutant("a join adds rows up", K + "proof/unit_rows.py",
+           "left.rows * right.rows", "left.rows + right.rows", UNIT_ROWS),
+    Mutant("what a join handles is not counted", K + "proof/unit_rows.py",
+           "left.work + right.work + met", "left.work + right.work", UNIT_ROWS),
+    Mutant("public rows multiply nothing", K + "proof/unit_rows.py",
+           "(1 if one_right else partners(join.right, same))", "1", UNIT_ROWS),
+    Mutant("a double is as unique as a whole number", K + "proof/unit_rows.py",
+           "type_ not in (None, Type.REAL)}", "type_ is not None}", UNIT_ROWS),
+    Mutant("what is unique of one side is so of a product", K + "proof/unit_rows.py",
+           "(left.alone if one_right else frozenset())", "left.alone", UNIT_ROWS),
+    Mutant("left rows without a partner are not counted", K + "proof/unit_rows.py",
+           'left.rows if join.kind == "left" and not one_right else 0', "0", UNIT_ROWS),
+    Mutant("either of two equalities ties a partner", K + "proof/unit_rows.py",
+           'case a.Call("and", args):', 'case a.Call("and" | "or", args):', UNIT_ROWS),
+    Mutant("any multiple of the bound is read", K + "proof/unit_rows.py",
+           "if factor > allowed:", "if factor > allowed**3:", UNIT_ROWS),
+    Mutant("a large bound multiplies like a small one", K + "proof/unit_rows.py",
+           "min(MAX_FACTOR, max(LEAST_FACTOR, MAX_WORK // reach.bound))", "MAX_FACTOR", UNIT_ROWS),
+    Mutant("nothing is refused at the gate", K + "gate.py",
+           "            for source, _, _ in groups:\n", "            for source, _, _ in ():\n",
+           UNIT_ROWS),
+    Mutant("partners are counted once for all times", K + "reader.py",
+           "(number := _PARTNERS.get((self.fingerprint, sql)))",
+           "(number := next((n for (_, s), n in _PARTNERS.items() if s == sql), None))", UNIT_ROWS),
     # --- relations are partitioned by unit ---
     Mutant("partners may be another unit's", K + "sql/relations.py",
            'tests = f"{LEFT}.{UNIT} = {RIGHT}.{UNIT} AND {tests}"', "pass", RELATIONS),

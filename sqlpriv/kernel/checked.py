@@ -26,12 +26,10 @@ class _Noisy:
         moved = sensitivity.sensitivity(query, scope.unit, lattice.steps)
         self.reads, self.step, self.noise = query, lattice.step, None
         if isinstance(price, Rho):
-            self.mechanism, distance = "discrete Gaussian", noise.root(moved.l2_squared)
+            distance = noise.root(moved.l2_squared)
             self.noise = noise.gaussian(distance, price) if lattice.steps else None
         else:
-            self.mechanism, distance = "discrete Laplace", moved.l1
             self.noise = noise.laplace(moved.l1, price) if lattice.steps else None
-        self.distance = float(self.step) * distance
         self.sigma = float(self.step) * (self.noise.sigma if self.noise else 0.0)
 
     def noised(self, exact: list[int]) -> NDArray[np.float64]:
@@ -52,8 +50,6 @@ class _Choosing:
         g = min(scope.unit.groups_per_unit, a.strata_count(query))
         distance = sensitivity.level_distance(query, scope.unit.rows_per_unit)
         self.query, self.reads = query, query.histogram
-        self.mechanism, rows = "exponential mechanism", distance / (query.rank or (1, 1))[1]
-        self.distance = rows * (math.sqrt(g) if isinstance(price, Rho) else g)
         self.choose = noise.chooser(distance, type(price)(price.nano // g))
 
     def noised(self, exact: list[int]) -> NDArray[np.float64]:

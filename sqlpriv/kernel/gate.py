@@ -28,7 +28,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract, Value
 from sqlpriv.kernel.terms.release import Measurement, Release
-from sqlpriv.kernel.vault import Kernel, booking
+from sqlpriv.kernel.vault import Kernel, booking, release_of
 
 STALE = "the vault or its declarations changed since this was planned; nothing was read; ask again"
 Exact = dict[a.Query, list[int]]
@@ -82,8 +82,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         released = []
         for m, old in zip(measurements, found, strict=True):
             seal = old or made.pop(0)
-            values = np.frombuffer(seal.payload, "<f8").reshape(a.shape(m.query))
-            released.append(Release(seal.id, m.query, values, seal.sigma, seal.price, bool(old)))
+            released.append(release_of(seal, m.query, replayed=bool(old)))
         return tuple(released)
 
     def choose(
@@ -138,7 +137,7 @@ class Allowance(AbstractContextManager["Allowance"]):
             return tuple(map(tuple, json.loads(seal.payload)))
         with Reader(self._kernel.vault) as reader:
             text = grouped(source, exprs, self.contract, self._current(reader).hash_key)
-            check_work(source, self.contract, self._kernel.partners_in(self.contract))
+            check_work(source, self.contract, self._kernel.partner_counter(self.contract))
             charge = self._charge([Measurement(a.Count(source), price)], yocto)
             groups = reader.groups(text)
         picked = (groups[i][:-1] for i in pick([group[-1] for group in groups]))
@@ -173,7 +172,7 @@ class Allowance(AbstractContextManager["Allowance"]):
             key = self._current(reader).hash_key
             texts = [render(group, self.contract, key) for group in groups.values()]
             for source, _, _ in groups:
-                check_work(source, self.contract, self._kernel.partners_in(self.contract))
+                check_work(source, self.contract, self._kernel.partner_counter(self.contract))
             charge = self._charge(asked)
             for text in texts:
                 exact |= reader.cells(text)

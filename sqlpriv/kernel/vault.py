@@ -1,38 +1,24 @@
 """A vault and its ledger: what is public of them, and the rows of public tables."""
 
-import math
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 from itertools import compress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.engine import fingerprint
-from sqlpriv.kernel.ledger.records import Account, Booking, Ledger, Snapshot
+from sqlpriv.kernel.ledger.records import Account, Booking, Ledger, Sealed, Snapshot
 from sqlpriv.kernel.proof.charged_units import concerned
-from sqlpriv.kernel.proof.unit_rows import Partners, check_work
+from sqlpriv.kernel.proof.unit_rows import Partners
 from sqlpriv.kernel.reader import CATALOGS, Catalog, Reader
-from sqlpriv.kernel.sql.queries import render, verifying
-from sqlpriv.kernel.sql.relations import Scope, partner_count
+from sqlpriv.kernel.sql.queries import verifying
+from sqlpriv.kernel.sql.relations import partner_count
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.budget import Price, Rho
-from sqlpriv.kernel.terms.contract import TableContract, TableFacts, in_force
-from sqlpriv.kernel.terms.release import Measurement
-
-
-class Explained(NamedTuple):
-    """What a measurement would do; sensitivity (L2 or L1) and sigma are in units of the sum."""
-
-    mechanism: str
-    cells: int
-    sensitivity: float
-    sigma: float
-    price: Price
-    sql: str
-    replayed: bool
+from sqlpriv.kernel.terms.contract import TableContract, in_force
+from sqlpriv.kernel.terms.release import Measurement, Release
 
 
 class Kernel:
@@ -89,10 +75,12 @@ class Kernel:
         constant = {c.name.lower() for c in compress(contract.columns, declared)}
         return {"bounded": bool(bounded), "constant": sorted(constant | ({named} - {""}))}
 
-    def sealed(self, measurement: Measurement, contract: TableContract) -> bool:
-        """Returns whether a measurement's answer would be replayed at no cost."""
-        named = a.fingerprint(measurement.query)
-        return self.ledger.find_seal(contract.snapshot, named, measurement.price) is not None
+    def sealed_release(self, measurement: Measurement, contract: TableContract) -> Release | None:
+        """Returns the answer that a measurement is replayed with at no cost; None for none."""
+        query = measurement.query
+        name, price = a.fingerprint(query), measurement.price
+        seal = self.ledger.find_seal(contract.snapshot, name, price)
+        return release_of(seal, query, replayed=True) if seal else None
 
     def accounts(
         self, contract: TableContract, who: str, sources: Iterable[a.Relation] = ()
@@ -101,39 +89,14 @@ class Kernel:
         unit = contract.unit.table if contract.unit else contract.table
         return self.ledger.accounts(unit, who, booking(sources, contract))
 
-    def explain(self, asked: Sequence[Measurement], contract: TableContract) -> list[Explained]:
-        """Returns what each measurement would do. Reads no row, charges nothing."""
-        from sqlpriv.kernel.checked import ready as waiting  # loads OpenDP
-
-        found = []
-        others = {t: replace(c, facts=TableFacts()) for t, c in contract.others.items()}
-        unseen = replace(contract, facts=TableFacts(), others=others)  # what was found in rows
-        for source in dict.fromkeys(m.query.source for m in asked):
-            check_work(source, contract, self.partners_in(contract))
-        for m in asked:
-            ready, cells = waiting(m, contract), math.prod(a.shape(m.query))
-            public = (ready.mechanism, cells, ready.distance, ready.sigma, m.price)
-            sql, replayed = render([ready.reads], unseen, 0).sql, self.sealed(m, contract)
-            found.append(Explained(*public, sql, replayed))
-        return found
-
-    def partners_in(self, contract: TableContract) -> Partners:
-        """Returns what counts partners in public tables."""
+    def partner_counter(self, contract: TableContract) -> Partners:
+        """Returns what counts the rows of public tables that a row can meet: see `Partners`."""
 
         def count(relation: a.Relation, columns: tuple[str, ...]) -> int:
             with Reader(self.vault) as reader:
                 return reader.most_partners(partner_count(relation, columns, contract))
 
         return count
-
-    def threshold(
-        self, source: a.Relation, contract: TableContract, price: Rho, yocto: int
-    ) -> tuple[float, int]:
-        """Returns the noise of `select_keys`, and how many units a value must seem to have."""
-        from sqlpriv.kernel.proof import noise  # loads OpenDP
-
-        scale, least = noise.threshold_of(Scope(source, contract).unit.rows_per_unit, price, yocto)
-        return scale, least + 1  # a unit less is counted
 
     def public(self, table: str) -> pa.Table:
         """Returns the rows of a table that was declared public, exactly."""
@@ -142,6 +105,12 @@ class Kernel:
             if contract is None or not contract.public:
                 raise Refused(f'the table "{table}" is not public')
             return reader.rows(contract.table)
+
+
+def release_of(seal: Sealed, query: a.Asked, *, replayed: bool) -> Release:
+    """Returns a sealed answer as it leaves the kernel: `values` are of `algebra.shape(query)`."""
+    values = np.frombuffer(seal.payload, "<f8").reshape(a.shape(query))
+    return Release(seal.id, query, values, seal.sigma, seal.price, replayed)
 
 
 def booking(sources: Iterable[a.Relation], contract: TableContract) -> Booking:

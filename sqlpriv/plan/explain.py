@@ -29,7 +29,7 @@ from sqlpriv.plan.pricing.tuned_constants import WORTH_TELLING
 from sqlpriv.system import arrow
 
 if TYPE_CHECKING:
-    from sqlpriv.kernel.vault import Explained  # needs the engine; only its shape is used here
+    from sqlpriv.plan.pricing.predictions import Prediction
 
 _COLUMNS: dict[str, pa.DataType] = {
     "measurement": pa.string(), "mechanism": pa.string(), "cells": pa.int64(),
@@ -44,14 +44,14 @@ SCHEMA = pa.schema(_COLUMNS)
 
 def explain(
     plan: Plan,
-    explained: Sequence[Explained],
+    explained: Sequence[Prediction],
     due: Price,
     left: Price,
     delta: float,
     sizes: NDArray[np.float64] | None = None,
     threshold: tuple[float, int] | None = None,
     other: Price | None = None,
-    later: Sequence[Explained] = (),
+    later: Sequence[Prediction] = (),
 ) -> pa.Table:
     """Returns the rows of EXPLAIN PRIVACY.
 
@@ -64,7 +64,7 @@ def explain(
 
     Args:
         plan: What would be run.
-        explained: `Kernel.explain(plan.measurements)`.
+        explained: `predict_measurements` of the plan's.
         due: What would be charged now: less than the plan's price where answers are sealed.
         left: The budget left before.
         delta: The delta at which epsilon is stated.
@@ -111,9 +111,9 @@ def explain(
 
 def strata_cost_line(
     plan: Plan,
-    explained: Sequence[Explained],
+    explained: Sequence[Prediction],
     sizes: NDArray[np.float64] | None = None,
-    later: Sequence[Explained] = (),
+    later: Sequence[Prediction] = (),
 ) -> str:
     """Returns one line: what the strata cost the population's figures, and what each of them gets.
 
@@ -156,7 +156,7 @@ def _stratum_gains(
 
 
 def query_noises(
-    plan: Plan, explained: Sequence[Explained], later: Sequence[Explained]
+    plan: Plan, explained: Sequence[Prediction], later: Sequence[Prediction]
 ) -> dict[Paid, float]:
     """Returns the noise of every query; of a mean in rounds what its last round is expected to
     have, in units of x.
@@ -254,7 +254,7 @@ def price_row(label: str, delta: float, price: Price, **rest: Any) -> dict[str, 
     return {"measurement": label, "rho": rho, "epsilon": epsilon_shown(price, delta), **rest}
 
 
-def _measurement_error(query: Asked, e: Explained) -> float:
+def _measurement_error(query: Asked, e: Prediction) -> float:
     if isinstance(query, Level):
         return rank_error(query, e.sensitivity, e.price)
     return half_width(e.price) * e.sigma

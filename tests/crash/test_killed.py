@@ -87,7 +87,7 @@ def test_a_killed_statement_forgets_nothing(
         assert kernel.ledger.account("people").spent == Rho(100 if charged else 0)
         assert len(kernel.ledger.releases()) == (2 if sealed else 0)
         contract = kernel.contracts()["people"]
-        assert [kernel.sealed(m, contract) for m in BATCH] == [sealed] * 2
+        assert [kernel.sealed_release(m, contract) is not None for m in BATCH] == [sealed] * 2
         again = ask(kernel, *BATCH, limit=Rho(100))
         assert [r.replayed for r in again] == [sealed] * 2
         assert [r.values.shape for r in again] == [(2,), (1, 2)]

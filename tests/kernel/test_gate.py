@@ -39,6 +39,7 @@ from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.terms.contract import Categories, Interval, TableFacts, Type
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
+from sqlpriv.plan.pricing.predictions import predict_measurements
 from sqlpriv.session.commands.declare import domain_body
 
 PEOPLE = """
@@ -144,7 +145,7 @@ def test_a_batch_is_charged_once_at_its_price(people: Kernel) -> None:
 def test_explaining_reads_and_costs_nothing(people: Kernel) -> None:
     contract = people.contracts()["people"]
     query = a.Sum(SCAN, a.Col("x"), 0.0, 6.0, (BY_SEX,), (BY_AGE,))
-    (said,) = people.explain([measured(query, Rho.at_most(0.5))], contract)
+    (said,) = predict_measurements(people, [measured(query, Rho.at_most(0.5))], contract)
     assert (said.mechanism, said.cells, said.price) == ("discrete Gaussian", 10, Rho.at_most(0.5))
     assert said.sensitivity == pytest.approx(3.0)
     assert said.sigma == pytest.approx(3.0)
@@ -157,7 +158,10 @@ def test_explaining_tells_nothing_that_was_found_in_rows(people: Kernel) -> None
     unseen = replace(found, facts=TableFacts(), others={})
     via = replace(unseen, table="orders", others={"people": found})  # of a child of people
     assert found.facts.bounded
-    assert len({people.explain([measured()], c)[0].sql for c in (found, unseen, via)}) == 1
+    assert (
+        len({predict_measurements(people, [measured()], c)[0].sql for c in (found, unseen, via)})
+        == 1
+    )
 
 
 # --- replay ---
@@ -170,14 +174,14 @@ def test_a_replay_is_free_and_the_same(people: Kernel) -> None:
         assert again.replayed
         assert (again.id, again.price, again.sigma) == (first.id, first.price, first.sigma)
         assert (again.values == first.values).all()
-        assert people.sealed(measured(price=Rho(nano)), people.contracts()["people"])
+        assert people.sealed_release(measured(price=Rho(nano)), people.contracts()["people"])
     assert spent(people) == 500
     assert people.ledger.releases()[0]["replays"] == 3
 
 
 def test_a_higher_price_is_paid_again(people: Kernel) -> None:
     first = ask(people, measured(price=Rho(500)))[0]
-    assert not people.sealed(measured(price=Rho(501)), people.contracts()["people"])
+    assert not people.sealed_release(measured(price=Rho(501)), people.contracts()["people"])
     dearer = ask(people, measured(price=Rho(501)))[0]
     assert not dearer.replayed
     assert (dearer.values != first.values).any()  # sigma is 31,623: equal with odds below 1e-8
@@ -211,7 +215,7 @@ def test_nothing_is_replayed_across_a_change(people: Kernel, change: str) -> Non
         people.ledger.declare("people", "owner", domains={})
     else:
         people.ledger.declare("people", "owner", bound=[2, 1])
-    assert not people.sealed(measured(price=Rho(500)), people.contracts()["people"])
+    assert not people.sealed_release(measured(price=Rho(500)), people.contracts()["people"])
     again = ask(people, measured(price=Rho(500)))[0]
     assert not again.replayed
     assert (again.values != first.values).any()

@@ -69,24 +69,37 @@ OPERATIONS: dict[str, Operation] = {
     "integer": Operation(NUMBERS, Type.INTEGER, "round_even({0}, 0)", 1),
     "real": Operation(NUMBERS, Type.REAL, "{0}", 1),
 }
-for op in ("=", "<>", "<", "<=", ">", ">="):  # NaN equals itself and is above all else
-    OPERATIONS[op] = Operation(ANY, Type.BOOLEAN, f"({{0}} {op} {{1}})", 2, "stored")
-for op in ("abs", "floor", "ceil", "round"):
-    OPERATIONS[op] = Operation(NUMBERS, None, f"{op}({{0}})", 1)
-for op in ("coalesce", "least", "greatest"):  # NULLs are passed over by all three
-    OPERATIONS[op] = Operation(ANY, None, f"{op}({{all}})", 0, "value")
+OPERATIONS |= {  # NaN equals itself and is above all else
+    op: Operation(ANY, Type.BOOLEAN, f"({{0}} {op} {{1}})", 2, "stored")
+    for op in ("=", "<>", "<", "<=", ">", ">=")
+}
+OPERATIONS |= {
+    op: Operation(NUMBERS, None, f"{op}({{0}})", 1) for op in ("abs", "floor", "ceil", "round")
+}
+OPERATIONS |= {  # NULLs are passed over by all three
+    op: Operation(ANY, None, f"{op}({{all}})", 0, "value")
+    for op in ("coalesce", "least", "greatest")
+}
 for op in ("year", "quarter", "month", "week", "day", "dow", "isodow", "doy", "hour", "minute"):
     of_moments = {Type.TIMESTAMP} if op in ("hour", "minute") else MOMENTS
     # NULL for an infinite date; DuckDB raises for the week of the very first days
     part = f"date_part('{op}', {SANE if op == 'week' else '{0}'})"
     OPERATIONS[op] = Operation(of_moments, Type.INTEGER, part, 1, "value")
-for op in ("year", "quarter", "month", "week", "day"):  # the moment at which it began
-    part = f"date_trunc('{op}', {SANE})"
-    OPERATIONS[f"trunc {op}"] = Operation(MOMENTS, Type.TIMESTAMP, part, 1, "value")
-for digits in range(MAX_SCALE + 1):  # an infinity, and what 10**digits times is one, stays
-    OPERATIONS[f"scale {digits}"] = Operation(NUMBERS, Type.REAL, f"round({{0}}, {digits})", 1)
-part = f"date_diff('day', DATE '1970-01-01', {SANE})"
-OPERATIONS["days"] = Operation(MOMENTS, Type.INTEGER, part, 1, "value")
+OPERATIONS |= (
+    {  # the moment at which it began
+        f"trunc {op}": Operation(MOMENTS, Type.TIMESTAMP, f"date_trunc('{op}', {SANE})", 1, "value")
+        for op in ("year", "quarter", "month", "week", "day")
+    }
+    | {  # an infinity, and what 10**digits times is one, stays
+        f"scale {digits}": Operation(NUMBERS, Type.REAL, f"round({{0}}, {digits})", 1)
+        for digits in range(MAX_SCALE + 1)
+    }
+    | {
+        "days": Operation(
+            MOMENTS, Type.INTEGER, f"date_diff('day', DATE '1970-01-01', {SANE})", 1, "value"
+        )
+    }
+)
 
 ZONED = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
 """Moments that are stored in UTC, and read so, in whatever zone the engine shows them. Infinite
@@ -161,11 +174,13 @@ def check_literal(value: Value, type_: Type) -> Type:
     """Returns the type, or refuses a value that is not of it, not finite or not writable."""
     if value is None or (type(value) is float and type_ is Type.REAL and math.isfinite(value)):
         return type_  # as most of many are
-    wrong = isinstance(value, bool) and type_ is not Type.BOOLEAN
-    wrong |= isinstance(value, dt.datetime) and (type_ is Type.DATE or value.tzinfo is not None)
-    wrong |= isinstance(value, float) and not math.isfinite(value)
-    wrong |= isinstance(value, int) and abs(value) > 2**126
-    wrong |= isinstance(value, str) and "\0" in value
+    wrong = (
+        (isinstance(value, bool) and type_ is not Type.BOOLEAN)
+        or (isinstance(value, dt.datetime) and (type_ is Type.DATE or value.tzinfo is not None))
+        or (isinstance(value, float) and not math.isfinite(value))
+        or (isinstance(value, int) and abs(value) > 2**126)
+        or (isinstance(value, str) and "\0" in value)
+    )
     if wrong or not isinstance(value, _LITERALS[type_]):
         raise Refused(f"a literal does not fit the type {type_}")
     return type_

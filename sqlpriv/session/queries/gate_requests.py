@@ -32,6 +32,7 @@ from sqlpriv.plan.explain import (
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
 from sqlpriv.plan.pricing.display import epsilon_shown
+from sqlpriv.plan.pricing.predictions import predict_measurements, predict_threshold
 from sqlpriv.plan.pricing.statement import half_width
 
 TARGET = "max_relative_error"
@@ -72,10 +73,10 @@ def explain_plan(
 
     `left` is the budget before, `delta` what epsilon is stated at.
     """
-    now = kernel.explain(planned.measurements, contract)
-    later = kernel.explain([m for _, m in round_templates(planned.rounds)], contract)
+    now = predict_measurements(kernel, planned.measurements, contract)
+    later = predict_measurements(kernel, [m for _, m in round_templates(planned.rounds)], contract)
     known, price = _cell_sizes(kernel, planned, contract), price_now(kernel, planned, contract)
-    selected = _selection_threshold(kernel, planned, contract)
+    selected = _selection_threshold(planned, contract)
     other = _price_of_other_kind(kernel, planned, contract)
     table = explain(planned, now, price, left, delta, known, selected, other, later)
     return table, strata_cost_line(planned, now, known, later)
@@ -85,11 +86,11 @@ def price_now(kernel: Kernel, planned: Plan, contract: TableContract) -> Price:
     """Returns what a plan would be charged now: less than its price where answers are sealed."""
     if planned.selection is not None:
         return planned.price  # what of it is sealed depends on the keys
-    sealed = [_find_release(kernel, m, contract) for m in planned.measurements]
+    sealed = [kernel.sealed_release(m, contract) for m in planned.measurements]
     fresh = [m for m, old in zip(planned.measurements, sealed, strict=True) if old is None]
     nano = joint_price(fresh, contract, {})[0].nano if fresh else 0
     nano += adaptive_means.outstanding_price(
-        planned.rounds, sealed, lambda m: _find_release(kernel, m, contract)
+        planned.rounds, sealed, lambda m: kernel.sealed_release(m, contract)
     )
     return type(planned.price)(nano)
 
@@ -148,8 +149,8 @@ def _worst_relative_error(
         said = "is not known yet" if sizes is None else "is 0"
         hint = "release COUNT(*) over the same rows and groups first; leave out empty ones by WHERE"
         raise Refused.at(select.pos, f"the size of the smallest group {said}", hint)
-    now = kernel.explain(planned.measurements, contract)
-    later = kernel.explain([m for _, m in round_templates(planned.rounds)], contract)
+    now = predict_measurements(kernel, planned.measurements, contract)
+    later = predict_measurements(kernel, [m for _, m in round_templates(planned.rounds)], contract)
     noise, z = query_noises(planned, now, later), half_width(planned.price)
     errors: list[float] = []
     for marginal in planned.output.marginals:
@@ -175,7 +176,8 @@ def _price_of_other_kind(kernel: Kernel, planned: Plan, contract: TableContract)
     asked = [*planned.measurements, *(m for _, m in round_templates(planned.rounds))]
     probes = [Measurement(m.query, unit) for m in asked]
     same = []
-    now, then = kernel.explain(asked, contract), kernel.explain(probes, contract)
+    now = predict_measurements(kernel, asked, contract)
+    then = predict_measurements(kernel, probes, contract)
     for m, here, there in zip(asked, now, then, strict=True):
         ratio = there.sigma / here.sigma if here.sigma else 0.0
         price = ratio if pure else ratio**2
@@ -185,21 +187,11 @@ def _price_of_other_kind(kernel: Kernel, planned: Plan, contract: TableContract)
     return joint_price(same, contract, {})[0]
 
 
-def _selection_threshold(
-    kernel: Kernel, planned: Plan, contract: TableContract
-) -> tuple[float, int] | None:
+def _selection_threshold(planned: Plan, contract: TableContract) -> tuple[float, int] | None:
     """Returns the noise of a plan's selection of keys, and how many units a key must have."""
     if (chosen := planned.selection) is None:
         return None
-    return kernel.threshold(chosen.source, contract, chosen.price, chosen.yocto)
-
-
-def _find_release(kernel: Kernel, m: Measurement, contract: TableContract) -> Release | None:
-    seal = kernel.ledger.find_seal(contract.snapshot, a.fingerprint(m.query), m.price)
-    if seal is None:
-        return None
-    values = np.frombuffer(seal.payload, "<f8").reshape(a.shape(m.query))
-    return Release(seal.id, m.query, values, seal.sigma, seal.price, replayed=True)
+    return predict_threshold(chosen.source, contract, chosen.price, chosen.yocto)
 
 
 def _cell_sizes(
@@ -209,5 +201,5 @@ def _cell_sizes(
     output = planned.output
     strata, groups = (tuple(d.key for d in x) for x in (output.strata, output.groups))
     count = a.Count(output.recipes[0].queries[0].source, strata, groups)
-    found = _find_release(kernel, Measurement(count, type(planned.price)(0)), contract)
+    found = kernel.sealed_release(Measurement(count, type(planned.price)(0)), contract)
     return None if found is None else found.values

@@ -19,6 +19,7 @@ from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.explain import SCHEMA, price_row, total_rows
 from sqlpriv.plan.pricing.display import epsilon_shown
+from sqlpriv.plan.pricing.predictions import predict_measurements
 from sqlpriv.plan.pricing.statement import half_width
 from sqlpriv.plan.synthetic import plan_synthetic
 from sqlpriv.publish.release_file import MARK
@@ -71,7 +72,7 @@ def explained(
     for step in steps(job):
         found: dict[str, Any] = {}
         if step.measurement is not None:
-            (e,) = kernel.explain([step.measurement], contract)
+            (e,) = predict_measurements(kernel, [step.measurement], contract)
             found = {"cells": e.cells, "sensitivity": e.sensitivity, "sigma": e.sigma, "sql": e.sql}
             found["expected_error"] = half_width(step.price) * e.sigma
         mechanism = e.mechanism if step.measurement is not None else step.mechanism

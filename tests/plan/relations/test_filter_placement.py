@@ -11,7 +11,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
-from sqlpriv.plan.relations.filter_placement import place_filter, join_rows
+from sqlpriv.plan.relations.filter_placement import join_rows, place_filter
 
 MakeKernel = Callable[..., Kernel]
 LEFT, RIGHT = a.Scan("people"), a.Scan("people", "r.")

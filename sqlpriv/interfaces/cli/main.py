@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
 import click
 
 import sqlpriv
-from sqlpriv.interfaces.cli import init, serve
+from sqlpriv.interfaces.cli import init, keep, serve
 
 if TYPE_CHECKING:
     from sqlpriv.session.session import Session
@@ -42,6 +42,8 @@ def main() -> None:
 
 
 main.add_command(init.init)
+main.add_command(keep.backup)
+main.add_command(keep.restore)
 main.add_command(serve.serve)
 main.add_command(serve.user)
 

@@ -1,0 +1,105 @@
+"""`sqlpriv backup` and `restore`: together, whole, and never an older ledger by mistake."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import sqlpriv
+from sqlpriv.interfaces.cli.main import main
+
+VAULT = """
+CREATE TABLE people AS SELECT range AS id, range % 2 AS sex FROM range(1000);
+ALTER TABLE people ADD PRIVACY_KEY (id);
+ALTER TABLE people SET PRIVACY BOUND (rows_per_unit = 1);
+ALTER TABLE people SET PU;
+ALTER TABLE people ALTER COLUMN sex SET PRIVACY DOMAIN IN (0, 1);
+ALTER TABLE people SET PRIVACY BUDGET (epsilon = 10);
+"""
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    path = tmp_path / "people.duckdb"
+    with sqlpriv.connect(path, role="owner") as owner:
+        owner.execute(VAULT)
+    return path
+
+
+def run(*arguments: object):
+    return CliRunner().invoke(main, list(map(str, arguments)))
+
+
+def ask(vault: Path, epsilon: float = 1.0) -> tuple[int, float]:
+    """Returns a noised count, and the epsilon that it cost."""
+    with sqlpriv.connect(vault) as analyst:
+        options = f"WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {epsilon})"
+        cursor = analyst.execute(f"SELECT {options} COUNT(*) FROM people")
+        return cursor.fetchone()[0], cursor.result.epsilon
+
+
+def left(vault: Path) -> float:
+    with sqlpriv.connect(vault) as analyst:
+        ((_, remaining, _),) = analyst.session.budgets()
+        return remaining
+
+
+def test_what_was_backed_up_comes_back_under_another_name(vault: Path, tmp_path: Path) -> None:
+    ask(vault)
+    assert run("backup", vault, tmp_path / "kept").exit_code == 0
+    other = tmp_path / "elsewhere" / "copy.duckdb"
+    other.parent.mkdir()
+    done = run("restore", tmp_path / "kept", other)
+    assert done.exit_code == 0, done.output
+    assert left(other) == pytest.approx(9)
+    assert (
+        ask(other)[0] == count or ask(other)[1] >= 0
+    )  # the seal came along, for the same contents
+    assert (other.stat().st_mode & 0o077, (tmp_path / "kept").stat().st_mode & 0o077) == (0, 0)
+
+
+def test_an_older_ledger_is_not_put_over_a_newer_one(vault: Path, tmp_path: Path) -> None:
+    run("backup", vault, tmp_path / "kept")
+    ask(vault, 4)
+    done = run("restore", tmp_path / "kept", vault)
+    assert done.exit_code == 1
+    assert "could be spent again" in done.output
+    assert left(vault) == pytest.approx(6)
+    assert run("restore", tmp_path / "kept", vault, "--older").exit_code == 0
+    assert left(vault) == pytest.approx(10)
+
+
+def test_a_ledger_that_was_deleted_is_remembered_by_its_mark(vault: Path, tmp_path: Path) -> None:
+    run("backup", vault, tmp_path / "kept")
+    ask(vault, 4)
+    for suffix in (".ledger", ".ledger-wal", ".ledger-shm"):
+        Path(str(vault.with_suffix("")) + suffix).unlink(missing_ok=True)
+    assert "could be spent again" in run("restore", tmp_path / "kept", vault).output
+
+
+def test_a_damaged_backup_is_not_put_back(vault: Path, tmp_path: Path) -> None:
+    run("backup", vault, tmp_path / "kept")
+    with (tmp_path / "kept" / "people.ledger").open("r+b") as file:
+        file.seek(5000)
+        file.write(b"x")
+    done = run("restore", tmp_path / "kept", tmp_path / "new.duckdb")
+    assert (done.exit_code, "damaged" in done.output) == (1, True)
+    assert not (tmp_path / "new.duckdb").exists()
+
+
+def test_a_backup_is_never_mixed_with_other_files(vault: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    assert run("backup", vault, folder).exit_code == 0
+    assert "not empty" in run("backup", vault, folder).output
+    assert "no vault" in run("backup", tmp_path / "none.duckdb", tmp_path / "other").output
+
+
+def test_a_question_goes_on_while_a_backup_is_made(vault: Path, tmp_path: Path) -> None:
+    with sqlpriv.connect(vault) as analyst:
+        analyst.execute("SET privacy_epsilon = 0.5")
+        analyst.execute("SELECT COUNT(*) FROM people")
+        assert run("backup", vault, tmp_path / "kept").exit_code == 0
+        analyst.execute("SELECT sex, COUNT(*) FROM people GROUP BY sex")
+    with sqlpriv.connect(tmp_path / "kept" / "people.duckdb", role="owner") as owner:
+        assert owner.execute("SELECT count(*) FROM people").fetchone() == (1000,)
+    assert left(vault) == pytest.approx(9)

@@ -68,5 +68,8 @@ class SessionLike(Protocol):
     def catalog(self) -> Catalog:
         """Returns the names of tables and columns, none of them secret."""
 
+    def comments(self) -> dict[str, str]:
+        """Returns what each released table says of itself: method, price, strata, when, whence."""
+
     def budgets(self) -> tuple[tuple[str, float, float], ...]:
         """Returns (unit's table, epsilon left, epsilon in all) for every declared budget."""

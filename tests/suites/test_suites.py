@@ -55,7 +55,7 @@ def test_keys_alone_are_free_where_their_list_is_public(session: Session) -> Non
     ("statement", "message"),
     [
         ("SELECT DISTINCT educ FROM people WHERE income > 900", "depends on the rows"),
-        ("SELECT DISTINCT p.educ FROM people p JOIN visits v ON v.person = p.id", ""),
+        ("SELECT DISTINCT p.educ FROM people p JOIN visits v ON v.person = p.id", "rows"),
         ("SELECT DISTINCT income FROM people", "income"),
         ("SELECT DISTINCT id FROM people", "belongs to one unit"),
         ("SELECT DISTINCT * FROM people", "DISTINCT"),

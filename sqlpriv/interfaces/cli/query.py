@@ -17,10 +17,13 @@ from sqlpriv.interfaces.display.formats import BINARY, write_binary, write_text
 from sqlpriv.interfaces.display.progress_bar import reporting
 from sqlpriv.interfaces.display.statements import StatementFailed, located_statements
 from sqlpriv.interfaces.display.table import console_for, print_table, row_limit
-from sqlpriv.session.session import Result, Session
+from sqlpriv.session.session import Result
+from sqlpriv.session.session_like import SessionLike
 
 
-def run_text(session: Session, text: str, form: str, output: Path | None, name: str = "") -> None:
+def run_text(
+    session: SessionLike, text: str, form: str, output: Path | None, name: str = ""
+) -> None:
     """Runs every statement and writes every result; the first failure ends it.
 
     Args:
@@ -50,7 +53,7 @@ def run_text(session: Session, text: str, form: str, output: Path | None, name: 
             _note(result, limit)
 
 
-def _run_to_binary(session: Session, text: str, form: str, out: IO[bytes], name: str) -> None:
+def _run_to_binary(session: SessionLike, text: str, form: str, out: IO[bytes], name: str) -> None:
     """A Parquet or Arrow file holds one table: the last result that has rows."""
     last = None
     for result in _results(session, text, name):
@@ -64,7 +67,7 @@ def _run_to_binary(session: Session, text: str, form: str, out: IO[bytes], name:
     write_binary(last, form, out)
 
 
-def _results(session: Session, text: str, name: str) -> Iterator[Result]:
+def _results(session: SessionLike, text: str, name: str) -> Iterator[Result]:
     for statement, line in located_statements(session, text):
         try:
             with reporting() as report:

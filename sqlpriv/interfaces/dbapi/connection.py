@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 from sqlpriv import errors
 from sqlpriv.interfaces.dbapi.cursor import Cursor, Parameters
 from sqlpriv.session.session import Session
+from sqlpriv.session.session_like import SessionLike
 
 if TYPE_CHECKING:
     from sqlpriv.interfaces.dbapi.remote_session import RemoteSession
@@ -66,11 +67,11 @@ class Connection:
     ProgrammingError = errors.ProgrammingError
     NotSupportedError = errors.NotSupportedError
 
-    def __init__(self, session: Session | RemoteSession) -> None:
-        self._session: Session | RemoteSession | None = session
+    def __init__(self, session: SessionLike) -> None:
+        self._session: SessionLike | None = session
 
     @property
-    def session(self) -> Session | RemoteSession:
+    def session(self) -> SessionLike:
         """The session underneath. Raises InterfaceError when the connection is closed."""
         if self._session is None:
             raise errors.InterfaceError("the connection is closed; open another with connect()")

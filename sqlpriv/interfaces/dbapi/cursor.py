@@ -11,14 +11,14 @@ from sqlpriv import errors
 from sqlpriv.interfaces.dbapi.fetching import Fetcher, Row
 from sqlpriv.interfaces.display import html
 from sqlpriv.interfaces.display.values import Description, description, with_plain_integers
-from sqlpriv.session.session import Result, Session
+from sqlpriv.session.session import Result
+from sqlpriv.session.session_like import SessionLike
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
     from sqlpriv.interfaces.dbapi.connection import Connection
-    from sqlpriv.interfaces.dbapi.remote_session import RemoteSession
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 
@@ -35,11 +35,11 @@ class Cursor:
         result: The whole result it stands at: half-widths, price, message; None before any.
     """
 
-    def __init__(self, connection: Connection, session: Session | RemoteSession) -> None:
+    def __init__(self, connection: Connection, session: SessionLike) -> None:
         self.connection = connection
         self.arraysize = 1
         self.result: Result | None = None
-        self._session: Session | RemoteSession | None = session
+        self._session: SessionLike | None = session
         self._fetcher: Fetcher | None = None
         self._later: list[Result] = []
         self._affected = -1
@@ -184,7 +184,7 @@ class Cursor:
     def _repr_html_(self) -> str:
         return html.cursor_html(self.result)
 
-    def _open(self) -> Session | RemoteSession:
+    def _open(self) -> SessionLike:
         if self._session is None:
             raise errors.InterfaceError("the cursor is closed; make another with cursor()")
         return self.connection.session

@@ -14,9 +14,9 @@ from sqlpriv import dialect
 from sqlpriv.errors import DataError, Error, InterfaceError
 from sqlpriv.interfaces.server.authentication import COOKIE
 from sqlpriv.interfaces.server.protocol import messages as m
-from sqlpriv.interfaces.server.protocol import results
+from sqlpriv.interfaces.server.protocol import quote_message, results
 from sqlpriv.interfaces.server.protocol.wire_errors import from_flight
-from sqlpriv.session.session import Catalog, Progress, Result
+from sqlpriv.session.session import Catalog, Progress, Quote, Result
 
 Parameters = Sequence[Any] | Mapping[str, Any] | None
 _DATA_MEMBERS = ("string_value", "double_value")
@@ -109,6 +109,15 @@ class RemoteSession:
             columns = self._flight.get_flight_info(command, self._call).schema
             return pa.schema([]) if columns is None else columns
 
+    def quote(self, sql: str, parameters: Parameters = None) -> Quote:
+        """Returns what the last statement would cost, and who would pay; runs and charges nothing.
+
+        Raises:
+            sqlpriv.Error: The very error that a session on the file would raise.
+        """
+        with _translate_errors(), self._command(sql, parameters) as command:
+            return quote_message.from_bytes(self._act(quote_message.ACTION, command.command)[0])
+
     def catalog(self) -> Catalog:
         """Returns the names of tables and columns."""
         ticket = flight.Ticket(m.wrap("CommandGetTables", include_schema=True))
@@ -121,6 +130,13 @@ class RemoteSession:
             into = released if row["table_type"] == "TABLE" else tables
             into[row["table_name"]] = tuple(columns)
         return Catalog(tables, released)
+
+    def comments(self) -> dict[str, str]:
+        """Returns what each released table says of itself: method, price, strata, when, whence."""
+        table = self.execute("SELECT table_name, comment FROM duckdb_tables()").table
+        rows = [] if table is None else table.to_pylist()
+        released = self.catalog().released
+        return {r["table_name"]: r["comment"] for r in rows if r["table_name"] in released}
 
     def budgets(self) -> tuple[tuple[str, float, float], ...]:
         """Returns (unit's table, epsilon left, epsilon in all), of a ceiling where that is less."""

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from sqlpriv import errors
 from sqlpriv.interfaces.display.error_caret import explain_error
-from sqlpriv.session.session import Session
+from sqlpriv.session.session_like import SessionLike
 
 
 class StatementFailed(errors.DatabaseError):
     """A statement failed; the message is complete, with its place in the user's text."""
 
 
-def located_statements(session: Session, text: str) -> Iterator[tuple[str, int]]:
+def located_statements(session: SessionLike, text: str) -> Iterator[tuple[str, int]]:
     """Yields each statement of a text with the line on which it starts.
 
     Raises:

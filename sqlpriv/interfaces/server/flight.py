@@ -16,7 +16,7 @@ from sqlpriv import dialect
 from sqlpriv.errors import DataError, InterfaceError, NotSupportedError
 from sqlpriv.interfaces.server.audit_log import Audit
 from sqlpriv.interfaces.server.authentication import Caller
-from sqlpriv.interfaces.server.protocol import catalog, info, prepared, results
+from sqlpriv.interfaces.server.protocol import catalog, info, prepared, quote_message, results
 from sqlpriv.interfaces.server.protocol import messages as m
 from sqlpriv.interfaces.server.protocol.options import (
     get_options,
@@ -26,7 +26,7 @@ from sqlpriv.interfaces.server.protocol.options import (
 from sqlpriv.interfaces.server.protocol.wire_errors import guard_handler
 from sqlpriv.interfaces.server.running_statements import Runner
 from sqlpriv.interfaces.server.sessions import Client, Sessions, Statement
-from sqlpriv.session.session import Result, Session
+from sqlpriv.session.session import Quote, Result, Session
 
 LONGEST = 2_000_000
 """Bytes of a command: twice what a statement may have."""
@@ -249,6 +249,16 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
     def _get(self, _: Context, client: Client, _body: bytes) -> Iterator[bytes]:
         yield get_options(client.session)
 
+    def _quote(self, context: Context, client: Client, body: bytes) -> Iterator[bytes]:
+        """Tells what a statement would cost; it is not run, and nothing is charged."""
+        name, command = self._read(context, client, body)
+        owner, statement = self._statement(client, name, command)
+
+        def quote(session: Session, _: object) -> Quote:
+            return session.quote(statement.sql, statement.values)
+
+        yield quote_message.to_bytes(self._runner.run(owner, quote, context.is_cancelled))
+
     def _close(self, _: Context, client: Client, _body: bytes) -> Iterator[bytes]:
         self._sessions.end(client)
         yield session_closed_message()
@@ -261,12 +271,14 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         "SetSessionOptions": _set,
         "GetSessionOptions": _get,
         "CloseSession": _close,
+        quote_message.ACTION: _quote,
     }
 
     @guard_handler
     def list_actions(self, _context: Context) -> list[tuple[str, str]]:
         """Names the actions."""
-        return [(name, "as in Arrow Flight SQL") for name in self._ACTIONS]
+        ours = {quote_message.ACTION: "what a command would cost, as JSON; nothing is run"}
+        return [(name, ours.get(name, "as in Arrow Flight SQL")) for name in self._ACTIONS]
 
     @guard_handler
     def list_flights(self, _context: Context, _criteria: bytes) -> Iterator[flight.FlightInfo]:

@@ -17,7 +17,8 @@ from sqlpriv.interfaces.shell import dot_commands
 from sqlpriv.interfaces.shell.confirm import question_before
 from sqlpriv.interfaces.shell.interrupt import noticing_interrupts
 from sqlpriv.interfaces.shell.screen import NoFile, Screen, Settings
-from sqlpriv.session.session import Catalog, Result, Session
+from sqlpriv.session.session import Catalog, Result
+from sqlpriv.session.session_like import SessionLike
 
 WELCOME = "sqlpriv {version} · {vault} as {role} {principal} · .help for help, .quit to leave"
 INTERRUPTED = "Interrupted. What was charged stays charged; .budget shows the rest."
@@ -33,7 +34,7 @@ class Shell:
         err: Where messages and errors go.
     """
 
-    def __init__(self, session: Session, out: TextIO, err: TextIO) -> None:
+    def __init__(self, session: SessionLike, out: TextIO, err: TextIO) -> None:
         self.session, self.settings = session, Settings()
         self.screen = Screen(out, self.settings)
         self.last = ""

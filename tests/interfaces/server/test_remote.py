@@ -61,6 +61,33 @@ def test_the_same_results(both, sql, parameters):
 @pytest.mark.parametrize(
     ("sql", "parameters"),
     [
+        (f"{PRICED} sex, COUNT(*) AS n, AVG(income) AS a FROM people STRATIFY BY sex", None),
+        (f"{PRICED} COUNT(*) AS n FROM people WHERE income > ?", [10]),
+        (f"{PRICED} sex, RANK() OVER (ORDER BY COUNT(*)) FROM people GROUP BY sex", None),
+        ("SELECT COUNT(*) FROM made", None),
+        ("CREATE SYNTHETIC TABLE x AS SELECT sex FROM people USING independent"
+         " OPTIONS (epsilon = 0.1)", None),
+    ],
+)  # fmt: skip
+def test_the_same_quote_and_nothing_is_charged(both, sql, parameters):
+    local, remote = (connection.session for connection in both)
+    before = local.budgets()
+    quote = remote.quote(sql, parameters)
+    assert quote == local.quote(sql, parameters)
+    assert bool(quote.charges) is ("FROM people" in sql)
+    assert local.budgets() == before
+    with pytest.raises(sqlpriv.Refused):
+        remote.quote("SELECT id FROM people")
+
+
+def test_the_same_comments(both):
+    local, remote = (connection.session for connection in both)
+    assert remote.comments() == local.comments() != {}
+
+
+@pytest.mark.parametrize(
+    ("sql", "parameters"),
+    [
         (f"{PRICED} secret FROM people", None),
         ("SELECT 1;\n\n  SELECT secret,\n    income FROM people", None),
         ("SELECT 'open", None),

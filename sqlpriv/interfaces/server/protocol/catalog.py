@@ -14,7 +14,7 @@ import duckdb
 import pyarrow as pa
 
 from sqlpriv.dialect import quoted
-from sqlpriv.session.session import Session
+from sqlpriv.session.session_like import SessionLike
 
 FREE, PRIVATE = "TABLE", "PRIVATE TABLE"
 _SCHEMA = "main"
@@ -55,23 +55,23 @@ _FOREIGN = _fields(
 )
 
 
-def catalogs(_: Any, session: Session) -> pa.Table:
+def catalogs(_: Any, session: SessionLike) -> pa.Table:
     """GetCatalogs."""
     return _table([{"catalog_name": session.vault.stem}], _CATALOGS)
 
 
-def schemas(command: Any, session: Session) -> pa.Table:
+def schemas(command: Any, session: SessionLike) -> pa.Table:
     """GetDbSchemas."""
     rows = [{"catalog_name": session.vault.stem, "db_schema_name": _SCHEMA}]
     return _table(rows if _here(command, session) else [], _SCHEMAS)
 
 
-def types(_command: Any, _session: Session) -> pa.Table:
+def types(_command: Any, _session: SessionLike) -> pa.Table:
     """GetTableTypes."""
     return _table([{"table_type": PRIVATE}, {"table_type": FREE}], _TYPES)
 
 
-def tables(command: Any, session: Session) -> pa.Table:
+def tables(command: Any, session: SessionLike) -> pa.Table:
     """GetTables, with the schemas of the tables where they are asked for."""
     columns = _TABLES
     if command.include_schema:
@@ -88,17 +88,17 @@ def tables(command: Any, session: Session) -> pa.Table:
     return _table(rows, columns)
 
 
-def primary_keys(_command: Any, _session: Session) -> pa.Table:
+def primary_keys(_command: Any, _session: SessionLike) -> pa.Table:
     """GetPrimaryKeys: none. A privacy key names people; it identifies no row."""
     return _PRIMARY.empty_table()
 
 
-def foreign_keys(_command: Any, _session: Session) -> pa.Table:
+def foreign_keys(_command: Any, _session: SessionLike) -> pa.Table:
     """GetImportedKeys, GetExportedKeys and GetCrossReference: none."""
     return _FOREIGN.empty_table()
 
 
-CALLS: dict[str, Callable[[Any, Session], pa.Table]] = {
+CALLS: dict[str, Callable[[Any, SessionLike], pa.Table]] = {
     "CommandGetCatalogs": catalogs,
     "CommandGetDbSchemas": schemas,
     "CommandGetTables": tables,
@@ -110,7 +110,7 @@ CALLS: dict[str, Callable[[Any, Session], pa.Table]] = {
 }
 
 
-def _tables_with_types(session: Session) -> list[tuple[str, str]]:
+def _tables_with_types(session: SessionLike) -> list[tuple[str, str]]:
     """Returns (name, type) of every table, in the order that Flight SQL asks for."""
     kinds = dict.fromkeys(session.catalog().released, FREE)
     for row in _rows(session, "SHOW PRIVACY TABLES"):
@@ -118,12 +118,12 @@ def _tables_with_types(session: Session) -> list[tuple[str, str]]:
     return sorted(kinds.items())
 
 
-def _rows(session: Session, sql: str) -> list[dict[str, Any]]:
+def _rows(session: SessionLike, sql: str) -> list[dict[str, Any]]:
     table = session.execute(sql).table
     return [] if table is None else list(table.to_pylist())
 
 
-def _columns(session: Session, table: str, kind: str) -> pa.Schema:
+def _columns(session: SessionLike, table: str, kind: str) -> pa.Schema:
     """Returns the columns of a table as Arrow's: of its declared types, where it is private."""
     if kind == FREE:
         return session.describe(f"SELECT * FROM {quoted(table)}")
@@ -134,7 +134,7 @@ def _columns(session: Session, table: str, kind: str) -> pa.Schema:
     return typed
 
 
-def _here(command: Any, session: Session) -> bool:
+def _here(command: Any, session: SessionLike) -> bool:
     """Tells whether the one catalog and its schema are among those that are asked for."""
     catalog = command.catalog if command.HasField("catalog") else session.vault.stem
     return catalog == session.vault.stem and _like(command, "db_schema_filter_pattern", _SCHEMA)

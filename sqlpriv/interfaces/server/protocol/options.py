@@ -7,12 +7,12 @@ from typing import Any
 from sqlpriv.errors import Error
 from sqlpriv.interfaces.server.protocol import messages as m
 from sqlpriv.session.dispatch import SETTINGS
-from sqlpriv.session.session import Session
+from sqlpriv.session.session_like import SessionLike
 
 _INVALID_NAME, _INVALID_VALUE, _CLOSED = 1, 2, 1
 
 
-def set_options(session: Session, body: bytes) -> bytes:
+def set_options(session: SessionLike, body: bytes) -> bytes:
     """Sets options as SET does; returns which of them could not be.
 
     Raises:
@@ -33,7 +33,7 @@ def set_options(session: Session, body: bytes) -> bytes:
     return written
 
 
-def get_options(session: Session) -> bytes:
+def get_options(session: SessionLike) -> bytes:
     """Returns who the session is of, what they may do, and what was set in it."""
     answer = m.message("GetSessionOptionsResult", m.FLIGHT)
     texts: dict[str, Any] = {"principal": session.principal, "role": session.role}

@@ -10,13 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Release
+from sqlpriv.synth.adaptive.borrowing import Measured, borrowed_tables, posterior_sizes
 from sqlpriv.synth.api.ask import Ask
 from sqlpriv.synth.api.method import Phase, shared
 from sqlpriv.synth.api.one_way_marginals import one_ways
 from sqlpriv.synth.api.progress import Progress
-from sqlpriv.synth.inference.one_way_tables import total_of
+from sqlpriv.synth.graph.junction_tree import Clique
+from sqlpriv.synth.inference.one_way_tables import Floats, total_of
+from sqlpriv.synth.models.tree_model import Noisy
 
 WEIGHTS = (0.1, 0.2, 0.7)
 """Of the price: one-way marginals, choosing, measuring."""
@@ -57,6 +62,22 @@ def measured_ones(ask: Ask, plan: Sequence[Phase]) -> tuple[Release, ...]:
 def totals_of(ones: Sequence[Release], strata: int) -> list[float]:
     """Returns each stratum's noised size from tables that all count it; may be negative."""
     return [total_of([r.values[s] for r in ones], [r.sigma for r in ones]) for s in range(strata)]
+
+
+def borrowed_ones(
+    columns: Sequence[int], ones: Sequence[Release], strata: int
+) -> tuple[Floats, list[dict[Clique, Noisy]]]:
+    """Returns the rows of each stratum, shape (strata,), and its one-way tables; of several strata
+    the rows are above 0 and the tables are shrunk towards the population's (`borrowing`)."""
+    measured = [
+        Measured((c,), range(strata), r.values, r.sigma)
+        for c, r in zip(columns, ones, strict=False)  # without columns: the bare count
+    ]
+    if strata == 1 or not columns:
+        rows = np.array(totals_of(ones, strata))
+    else:
+        rows = posterior_sizes(measured)
+    return rows, borrowed_tables(measured, rows)
 
 
 def played(ask: Ask, plan: Sequence[Phase], stage: str) -> Iterator[tuple[Price, Price]]:

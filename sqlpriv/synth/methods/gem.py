@@ -25,13 +25,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.kernel.terms.budget import Price
-from sqlpriv.kernel.terms.release import Release
+from sqlpriv.synth.adaptive import whole_or_strata
+from sqlpriv.synth.adaptive.borrowing import borrowed_answers, following
 from sqlpriv.synth.api.ask import Ask, Guess, Known, measured_where_chosen
-from sqlpriv.synth.api.method import Method, Option, Options, Phase, Space
+from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled
 from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats, count_sigma, onto_simplex
 from sqlpriv.synth.methods import choose_and_measure
+from sqlpriv.synth.methods.choose_and_measure import WEIGHTS
 from sqlpriv.synth.models.product_mixture import MixtureModel
+from sqlpriv.synth.models.tree_model import Noisy
 
 if TYPE_CHECKING:
     from sqlpriv.synth.methods.gem_network import Targets
@@ -48,26 +51,40 @@ def pairs_of(sizes: tuple[int, ...]) -> list[Pair]:
 
 
 def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
+    """Returns what the price is spent on; see `whole_or_strata`."""
+    return whole_or_strata.phases(_phases, space, price, options, "worst pairs")
+
+
+def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Model]:
+    """Returns one mixture per stratum. Spends exactly `price`; see the module."""
+    return whole_or_strata.fit(_fit, ask, space, price, options, 1 - WEIGHTS[2])
+
+
+def _phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     """Returns the one-way marginals and the rounds; prices add up to `price` exactly."""
     sizes = space.sizes
     count = min(options["rounds"], len(pairs_of(sizes)))
     return choose_and_measure.phases(sizes, price, count, "worst pairs", "their counts")
 
 
-def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[MixtureModel, ...]:
-    """Returns one mixture per stratum. Spends exactly `price`; see the module."""
+def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[MixtureModel, ...]:
+    """Returns one mixture per stratum, each by itself but for what it borrows."""
     sizes, strata = space.sizes, space.strata
     from sqlpriv.synth.methods.gem_network import Generator  # imports JAX
 
-    columns, plan = modelled(sizes), phases(space, price, options)
+    columns, plan = modelled(sizes), _phases(space, price, options)
     ones = choose_and_measure.measured_ones(ask, plan)
-    totals = choose_and_measure.totals_of(ones, strata)
+    rows, tables = choose_and_measure.borrowed_ones(columns, ones, strata)
+    totals = rows.tolist()
     if not columns:
         return tuple(MixtureModel({}, n) for n in totals)
     layout = Layout(columns, sizes, [max(n, 1.0) for n in totals])
     count = plan[1].rounds if len(plan) > 1 else 0
     sigma = count_sigma(type(price)(max(plan[2].price.nano // count, 1))) if count else 1.0
-    targets = layout.started(ones, sigma)
+    tables_of = [{c: t[(c,)] for c in columns} for t in tables]
+    targets = layout.started(
+        tables_of, {c: r.sigma for c, r in zip(columns, ones, strict=True)}, sigma
+    )
     seed = int(np.random.default_rng().integers(2**31))
     generator = Generator(layout.sizes, strata, options["components"], seed)
     generator.descend(targets, options["steps"])
@@ -76,10 +93,10 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Mixture
     prices = choose_and_measure.played(ask, plan, "training on the worst pairs")
     for done, (choosing, measuring) in enumerate(prices):
         guesses = layout.guesses(pairs, generator.shares(), sigma)
-        picks = ask.select(guesses, choosing, allowed)
+        picks = following(ask, rows).select(guesses, choosing, allowed)
         allowed[np.arange(strata), picks] = False
-        known = measured_where_chosen(ask, [pairs[i] for i in picks], measuring)
-        layout.learned(targets, known, sigma)
+        answers = measured_where_chosen(ask, [pairs[i] for i in picks], measuring)
+        layout.learned(targets, borrowed_answers(answers, rows, tables_of), sigma)
         generator.descend(targets, options["steps"])
         if done >= count // 2:
             generator.remember()
@@ -105,17 +122,25 @@ class Layout:
         self.at = {c: slice(e - n, e) for c, n, e in zip(columns, self.sizes, ends, strict=True)}
         self.totals, self.levels = list(totals), int(sum(self.sizes))
 
-    def started(self, ones: Sequence[Release], sigma: float) -> Targets:
-        """Returns targets of the one-way marginals; `sigma` is a pair's noise to come."""
+    def started(
+        self, tables: Sequence[Mapping[int, Noisy]], sigmas: Mapping[int, float], sigma: float
+    ) -> Targets:
+        """Returns targets of the one-way marginals.
+
+        Args:
+            tables: By stratum and column.
+            sigmas: By column, the noise that it was measured with.
+            sigma: A pair's noise to come.
+        """
         from sqlpriv.synth.methods.gem_network import Targets
 
         strata = len(self.totals)
         one = np.zeros((strata, self.levels), dtype=np.float32)
         weight = np.zeros_like(one)
-        for column, release in zip(self.columns, ones, strict=True):
-            trust = min((sigma / max(release.sigma, LEAST_SIGMA)) ** 2, MOST_TRUSTED)
+        for column in self.columns:
+            trust = min((sigma / max(sigmas[column], LEAST_SIGMA)) ** 2, MOST_TRUSTED)
             for s, total in enumerate(self.totals):
-                one[s, self.at[column]] = onto_simplex(release.values[s], total) / total
+                one[s, self.at[column]] = onto_simplex(tables[s][column].values, total) / total
             weight[:, self.at[column]] = trust
         pair = np.zeros((strata, self.levels, self.levels), dtype=np.float32)
         return Targets(one, weight, pair, np.zeros_like(pair))

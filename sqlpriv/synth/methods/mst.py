@@ -1,10 +1,11 @@
 """`mst`: one-way marginals, a spanning tree of columns per stratum, the tree's two-way marginals.
 
 McKenna, Miklau and Sheldon 2021, "Winning the NIST Contest" (arXiv:2108.04978), Algorithm 1. Each
-stratum has a tree, rare levels and a model of its own. The shares of the price are thirds: one-way
-marginals, choosing the tree, two-way marginals.
+stratum has a tree, rare levels and a model of its own, and borrows from the others (`borrowing`);
+where that is too noisy, all are one model (`whole_or_strata`). The shares of the price are thirds:
+one-way marginals, choosing the tree, two-way marginals.
 
-Price: the one-ways are one batch; the tree is built in d - 1 rounds, each one exponential mechanism
+Price: the sizes of strata have a share of their own, where there are several; of the rest the one-ways are one batch; the tree is built in d - 1 rounds, each one exponential mechanism
 per stratum, all strata in parallel; the two-ways are one batch in which every stratum is covered by
 exactly d - 1 measurements of one price q, so that its price is (d - 1) q whichever strata chose
 what (a unit in g strata meets g such sums, each at 1/g). The three parts add up to the price.
@@ -13,37 +14,55 @@ what (a unit in g strata meets g such sums, each at 1/g). The three parts add up
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sqlpriv.errors import DataError
 from sqlpriv.kernel.terms.budget import Price
-from sqlpriv.kernel.terms.release import Release
+from sqlpriv.synth.adaptive import whole_or_strata
+from sqlpriv.synth.adaptive.borrowing import (
+    Measured,
+    borrowed_tables,
+    following,
+    merge_unsure,
+    posterior_sizes,
+)
 from sqlpriv.synth.api.ask import Ask, Guess, Marginal
-from sqlpriv.synth.api.method import Method, Option, Options, Phase, Space, StratumModel, shared
+from sqlpriv.synth.api.method import (
+    Method,
+    Model,
+    Option,
+    Options,
+    Phase,
+    Space,
+    StratumModel,
+    shared,
+)
 from sqlpriv.synth.api.one_way_marginals import modelled, one_ways
 from sqlpriv.synth.api.progress import Progress
+from sqlpriv.synth.graph.junction_tree import Clique
 from sqlpriv.synth.inference import engines
-from sqlpriv.synth.inference.one_way_tables import (
-    LEAST_SIGMA,
-    Floats,
-    Merging,
-    merge_rare,
-    onto_simplex,
-)
+from sqlpriv.synth.inference.one_way_tables import Floats, Merging, onto_simplex
 from sqlpriv.synth.methods.choose_and_measure import measured_ones, totals_of
 from sqlpriv.synth.models.tree_model import Edge, Noisy, Problem
 
 Trees = tuple[tuple[Edge, ...], ...]
+CHOOSING = 2 / 3
+"""Of the price, for the one-way marginals and the tree."""
 
 
-def phases(
-    space: Space,
-    price: Price,
-    options: Options,
-) -> tuple[Phase, ...]:
+def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
+    """Returns what the price is spent on; see `whole_or_strata`."""
+    return whole_or_strata.phases(_phases, space, price, options, "a spanning tree's marginals")
+
+
+def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Model]:
+    """Returns one tree model per stratum. Spends exactly `price`; see the module."""
+    return whole_or_strata.fit(_fit, ask, space, price, options, CHOOSING)
+
+
+def _phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     """Returns what the price is spent on; prices add up to it exactly.
 
     The two-way marginals share their part equally to the nano; what the division leaves goes to the
@@ -66,43 +85,55 @@ def phases(
     return (ones, *tree, Phase("two-way marginals", "noise", second))
 
 
-def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[StratumModel, ...]:
-    """Returns one tree model per stratum. Spends exactly `price`; see the module."""
+def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[StratumModel, ...]:
+    """Returns one tree model per stratum, each by itself but for what it borrows."""
     sizes, strata = space.sizes, space.strata
-    columns, plan = modelled(sizes), phases(space, price, options)
+    columns, plan = modelled(sizes), _phases(space, price, options)
     ones = measured_ones(ask, plan)
-    totals = totals_of(ones, strata)
+    everywhere = range(strata)
+    if not columns:
+        (counts,) = ones
+        return tuple(_stratum({}, {}, float(counts.values[s]), {}, options) for s in everywhere)
+    measured = [
+        Measured((c,), everywhere, r.values, r.sigma) for c, r in zip(columns, ones, strict=True)
+    ]
+    rows = posterior_sizes(measured) if strata > 1 else np.array(totals_of(ones, 1))
+    sigmas = {c: r.sigma for c, r in zip(columns, ones, strict=True)}
+    known = [{c: t[(c,)] for c in columns} for t in borrowed_tables(measured, rows)]
     if len(columns) < 2:
-        known = dict(zip(columns, ones, strict=False))
-        return tuple(_stratum(known, {}, s, totals[s], options) for s in range(strata))
-    known = dict(zip(columns, ones, strict=True))
-    guesses = _independent(known, totals)
-    trees = _trees(ask, guesses, columns, strata, plan)
+        return tuple(_stratum(known[s], {}, float(rows[s]), sigmas, options) for s in everywhere)
+    guesses = _independent(known, rows, sigmas)
+    trees = _trees(ask, guesses, columns, rows, plan)
     ask.report(Progress("measuring two-way marginals", 0, 1))
-    asked = _chosen(trees, plan[-1].price)
-    tables = {m.clique: (m, r) for m, r in zip(asked, ask.measure(asked), strict=True)}
+    asked = _edges_by_strata(trees, plan[-1].price)
+    pairs = [
+        Measured(m.clique, everywhere if m.within is None else m.within, r.values, r.sigma)
+        for m, r in zip(asked, ask.measure(asked), strict=True)
+    ]
+    tables = borrowed_tables(pairs, rows, known)
     models = []
-    for s in range(strata):
+    for s in everywhere:
         ask.report(Progress("fitting strata", s, strata))
-        pairs = {edge: _of_stratum(*tables[edge], s) for edge in trees[s]}
-        models.append(_stratum(known, pairs, s, totals[s], options))
+        models.append(_stratum(known[s], tables[s], float(rows[s]), sigmas, options))
     ask.report(Progress("fitting strata", strata, strata))
     return tuple(models)
 
 
-def _independent(ones: dict[int, Release], totals: Sequence[float]) -> tuple[Guess, ...]:
+def _independent(
+    known: Sequence[Mapping[int, Noisy]], rows: Floats, sigmas: Mapping[int, float]
+) -> tuple[Guess, ...]:
     """Returns what independent columns would give for every pair, from released numbers alone."""
-    size = [max(total, 1.0) for total in totals]
+    size = np.maximum(rows, 1.0)
     shares: dict[int, Floats] = {}
-    for column, release in ones.items():
-        rows = []
-        for s, total in enumerate(size):
-            values = release.values[s]
-            merging = merge_rare(values, release.sigma)
+    for column in known[0]:
+        of_strata = []
+        for total, tables in zip(size.tolist(), known, strict=True):
+            merging = merge_unsure(tables[column], sigmas[column])
             levels = np.bincount(merging.group, minlength=merging.size).astype(np.float64)
-            rows.append(merging.spread(onto_simplex(merging.merged(values), total, levels)) / total)
-        shares[column] = np.array(rows)
-    scale = np.array(size)[:, None, None]
+            merged = onto_simplex(merging.merged(tables[column].values), total, levels)
+            of_strata.append(merging.spread(merged) / total)
+        shares[column] = np.array(of_strata)
+    scale = size[:, None, None]
     return tuple(
         Guess((u, v), scale * shares[u][:, :, None] * shares[v][:, None, :])
         for u, v in itertools.combinations(sorted(shares), 2)
@@ -113,14 +144,16 @@ def _trees(
     ask: Ask,
     guesses: Sequence[Guess],
     columns: Sequence[int],
-    strata: int,
+    rows: Floats,
     plan: Sequence[Phase],
 ) -> Trees:
     """Returns each stratum's spanning tree, its edges in the order in which they were chosen.
 
     Kruskal's algorithm with the exponential mechanism in each round: an edge that would close a
     cycle is not allowed; of the others the one whose pair is furthest from independent is likely.
+    A stratum too small to choose takes the tree of the largest one: see `borrowing.following`.
     """
+    strata = len(rows)
     edges: list[Edge] = [(g.clique[0], g.clique[1]) for g in guesses]
     if len(columns) == 2:
         return ((edges[0],),) * strata
@@ -130,7 +163,7 @@ def _trees(
     for done, price in enumerate(prices):
         ask.report(Progress("choosing pairs of columns", done, len(prices)))
         allowed = np.array([[p[u] != p[v] for u, v in edges] for p in part])
-        for s, pick in enumerate(ask.select(guesses, price, allowed)):
+        for s, pick in enumerate(following(ask, rows).select(guesses, price, allowed)):
             u, v = edges[pick]
             chosen[s].append((u, v))
             old, new = part[s][u], part[s][v]
@@ -139,7 +172,7 @@ def _trees(
     return tuple(map(tuple, chosen))
 
 
-def _chosen(trees: Trees, price: Price) -> tuple[Marginal, ...]:
+def _edges_by_strata(trees: Trees, price: Price) -> tuple[Marginal, ...]:
     """Returns one measurement per edge that any stratum chose, restricted to those that did."""
     each = type(price)(price.nano // len(trees[0]))
     by_edge: dict[Edge, list[int]] = {}
@@ -152,16 +185,11 @@ def _chosen(trees: Trees, price: Price) -> tuple[Marginal, ...]:
     )
 
 
-def _of_stratum(asked: Marginal, release: Release, stratum: int) -> tuple[Floats, float]:
-    row = stratum if asked.within is None else asked.within.index(stratum)
-    return release.values[row], release.sigma
-
-
 def _stratum(
-    ones: dict[int, Release],
-    pairs: dict[Edge, tuple[Floats, float]],
-    stratum: int,
+    ones: Mapping[int, Noisy],
+    pairs: Mapping[Clique, Noisy],
     size: float,
+    sigmas: Mapping[int, float],
     options: Options,
 ) -> StratumModel:
     """Returns a stratum's model: rare levels merged, then the nearest consistent tree.
@@ -169,18 +197,15 @@ def _stratum(
     m merged cells have m times the variance of one, in one- and two-way tables alike (the weight
     1/sqrt(m) on answer and query of the paper's code).
     """
-    merging = {c: merge_rare(r.values[stratum], r.sigma) for c, r in ones.items()}
-    nodes = {c: _merged(r.values[stratum], r.sigma, (merging[c],)) for c, r in ones.items()}
-    edges = {
-        (u, v): _merged(values, sigma, (merging[u], merging[v]))
-        for (u, v), (values, sigma) in pairs.items()
-    }
+    merging = {c: merge_unsure(noisy, sigmas[c]) for c, noisy in ones.items()}
+    nodes = {c: _merged(noisy, (merging[c],)) for c, noisy in ones.items()}
+    edges = {(u, v): _merged(noisy, (merging[u], merging[v])) for (u, v), noisy in pairs.items()}
     tree = engines.ENGINES[options["engine"]](Problem(nodes, edges, max(size, 1.0)))
     return StratumModel(tree, merging, size)
 
 
-def _merged(values: Floats, sigma: float, merging: tuple[Merging, ...]) -> Noisy:
-    variance: NDArray[np.float64] = np.full(values.shape, max(sigma, LEAST_SIGMA) ** 2)
+def _merged(noisy: Noisy, merging: tuple[Merging, ...]) -> Noisy:
+    values, variance = noisy.values, noisy.variance
     for axis, m in enumerate(merging):
         values, variance = m.merged(values, axis), m.merged(variance, axis)
     return Noisy(values, variance)

@@ -11,10 +11,19 @@ Price: a stratum's count and rounds add up to `price` exactly; strata are disjoi
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
 from sqlpriv.kernel.terms.budget import Price
+from sqlpriv.synth.adaptive import whole_or_strata
+from sqlpriv.synth.adaptive.borrowing import Measured, borrowed_tables, following
 from sqlpriv.synth.adaptive.rounds import (
     BETWEEN,
     LAST,
+    SELECTING,
     TREES,
     Rounds,
     Run,
@@ -23,16 +32,29 @@ from sqlpriv.synth.adaptive.rounds import (
     small,
     started,
 )
+from sqlpriv.synth.adaptive.strata_sizes import nonnegative
 from sqlpriv.synth.adaptive.stratum_model import StratumCliques, knowing_zeros
 from sqlpriv.synth.api.ask import Ask, Marginal
-from sqlpriv.synth.api.method import Method, Option, Options, Phase, Space, shared
+from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space, shared
 from sqlpriv.synth.api.one_way_marginals import modelled
 from sqlpriv.synth.api.progress import Progress
-from sqlpriv.synth.graph.junction_tree import Graph
+from sqlpriv.synth.graph.junction_tree import Clique, Graph
+from sqlpriv.synth.inference.one_way_tables import Floats
 from sqlpriv.synth.methods import independent
+from sqlpriv.synth.models.tree_model import Noisy
 
 
 def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
+    """Returns what the price is spent on; see `whole_or_strata`."""
+    return whole_or_strata.phases(_phases, space, price, options, "chosen marginals")
+
+
+def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Model]:
+    """Returns one junction-tree model per stratum. Spends exactly `price`; see the module."""
+    return whole_or_strata.fit(_fit, ask, space, price, options, 1 / SELECTING)
+
+
+def _phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     """Returns the count of rows, and one round for each column."""
     sizes = space.sizes
     columns = modelled(sizes)
@@ -47,11 +69,11 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     )
 
 
-def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[StratumCliques, ...]:
-    """Returns one junction-tree model per stratum. Spends exactly `price`; see the module."""
+def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[StratumCliques, ...]:
+    """Returns one junction-tree model per stratum, each by itself but for what it borrows."""
     sizes, strata = space.sizes, space.strata
     columns = modelled(sizes)
-    plan = phases(space, price, options)
+    plan = _phases(space, price, options)
     ask.report(Progress("counting rows", 0, 1))
     first = ask.measure(plan[0].marginals)
     graph, left = Graph(sizes), sum(p.price.nano for p in plan[1:])
@@ -66,24 +88,53 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
         whole = dict.fromkeys(closure(columns, options["degree"]), 1.0)
         candidates = small(whole, graph, options["cells"], strata)
         sigma = first[0].sigma, first[0].price
-        rounds = Rounds(ask, runs, candidates, sigma, noise_penalty=False)
+        rounds = Rounds(following(ask, _rows(runs)), runs, candidates, sigma, noise_penalty=False)
         _play(rounds, len(columns), options)
     else:
         for run in runs:
             run.model = fitted(run, options["engine"], LAST)
-    return tuple(StratumCliques(run.model, run.size) for run in runs if run.model is not None)
+    rows = _rows(runs).tolist()
+    return tuple(
+        StratumCliques(run.model, n) for run, n in zip(runs, rows, strict=True) if run.model
+    )
+
+
+def _rows(runs: Sequence[Run]) -> Floats:
+    """Returns the rows of each stratum, shape (strata,); of several strata above 0."""
+    rows = np.array([run.size for run in runs])
+    return nonnegative(rows, np.array([r.size_variance for r in runs])) if len(runs) > 1 else rows
 
 
 def _play(rounds: Rounds, count: int, options: Options) -> None:
+    runs = rounds.runs
     for done in range(count):
         rounds.ask.report(Progress("choosing and measuring marginals", done, count))
-        for run in rounds.runs:
+        for run in runs:
             run.step = run.left // (count - done)
         cells: float = options["cells"]
-        rounds.play(dict.fromkeys(range(len(rounds.runs)), cells))
-        for run in rounds.runs:
+        rounds.play(dict.fromkeys(range(len(runs)), cells))
+        borrowed = _borrowed(runs)
+        for run, tables in zip(runs, borrowed, strict=True):
+            run.steadied = None if tables is None else partial(_with, tables)
             run.model = fitted(run, options["engine"], BETWEEN if done + 1 < count else LAST)
     rounds.ask.report(Progress("choosing and measuring marginals", count, count))
+
+
+def _with(tables: dict[Clique, Noisy], run: Run) -> dict[Clique, Noisy]:
+    return run.tables | tables
+
+
+def _borrowed(runs: Sequence[Run]) -> Sequence[dict[Clique, Noisy] | None]:
+    """Returns each stratum's tables shrunk towards the population's; None where there is one."""
+    if len(runs) == 1:
+        return [None]
+    measured = []
+    for clique in sorted({clique for run in runs for clique in run.tables if clique}):
+        who = [s for s, run in enumerate(runs) if clique in run.tables]
+        values = np.stack([runs[s].tables[clique].values for s in who])
+        sigma = math.sqrt(max(float(runs[s].tables[clique].variance.max()) for s in who))
+        measured.append(Measured(clique, who, values, sigma))
+    return borrowed_tables(measured, _rows(runs))
 
 
 METHOD = Method(

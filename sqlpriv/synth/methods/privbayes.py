@@ -36,13 +36,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.kernel.terms.budget import Price
-from sqlpriv.kernel.terms.release import Release
+from sqlpriv.synth.adaptive import whole_or_strata
+from sqlpriv.synth.adaptive.borrowing import borrowed_answers, following
 from sqlpriv.synth.api.ask import Ask, Guess, Known, measured_where_chosen
-from sqlpriv.synth.api.method import Method, Option, Options, Phase, Space
+from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled
-from sqlpriv.synth.inference.one_way_tables import Floats, count_sigma, onto_simplex, total_of
+from sqlpriv.synth.inference.one_way_tables import Floats, count_sigma, onto_simplex
 from sqlpriv.synth.methods import choose_and_measure
+from sqlpriv.synth.methods.choose_and_measure import WEIGHTS
 from sqlpriv.synth.models.bayesian_network import NetworkModel, Node, extended, flat
+from sqlpriv.synth.models.tree_model import Noisy
 
 THETA = 4.0
 REHEARSED = 100_000
@@ -63,11 +66,17 @@ class _Stratum:
         return {node.column for node in self.nodes}
 
 
-def phases(
-    space: Space,
-    price: Price,
-    options: Options,
-) -> tuple[Phase, ...]:
+def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
+    """Returns what the price is spent on; see `whole_or_strata`."""
+    return whole_or_strata.phases(_phases, space, price, options, "a network's tables")
+
+
+def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Model]:
+    """Returns one network per stratum. Spends exactly `price`; see the module."""
+    return whole_or_strata.fit(_fit, ask, space, price, options, 1 - WEIGHTS[2])
+
+
+def _phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     """Returns the one-way marginals and the rounds; prices add up to `price` exactly."""
     sizes = space.sizes
     count = len(modelled(sizes)) - 1
@@ -76,37 +85,36 @@ def phases(
     )
 
 
-def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[NetworkModel, ...]:
-    """Returns one network per stratum. Spends exactly `price`; see the module."""
+def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[NetworkModel, ...]:
+    """Returns one network per stratum, each by itself but for what it borrows."""
     sizes, strata = space.sizes, space.strata
-    columns, plan = modelled(sizes), phases(space, price, options)
+    columns, plan = modelled(sizes), _phases(space, price, options)
     ones = choose_and_measure.measured_ones(ask, plan)
     rng = np.random.default_rng()  # what it draws is post-processing of releases
-    grown = [_started(columns, ones, s, sizes, rng) for s in range(strata)]
+    rows, tables = choose_and_measure.borrowed_ones(columns, ones, strata)
+    known = [{c: t[(c,)] for c in columns} for t in tables]
+    grown = [_started(n, of, sizes, rng) for n, of in zip(rows.tolist(), known, strict=True)]
     cliques = _cliques(columns, sizes, grown, plan, options["degree"])
     for choosing, measuring in choose_and_measure.played(ask, plan, "growing networks"):
         sigma = count_sigma(measuring)
         allowed = np.array([[_may_grow(g, c, sizes, sigma) for c in cliques] for g in grown])
         guesses = [_guess(c, grown, sizes, sigma) for c in cliques]
-        picks = [cliques[i] for i in ask.select(guesses, choosing, allowed)]
-        known = measured_where_chosen(ask, picks, measuring)
-        for stratum, found in zip(grown, known, strict=True):
-            _grown(stratum, found, sizes, rng)
+        picks = following(ask, rows).select(guesses, choosing, allowed)
+        answers = measured_where_chosen(ask, [cliques[i] for i in picks], measuring)
+        for stratum, answer in zip(grown, borrowed_answers(answers, rows, known), strict=True):
+            _grown(stratum, answer, sizes, rng)
     return tuple(NetworkModel(tuple(g.nodes), g.size) for g in grown)
 
 
 def _started(
-    columns: Sequence[int],
-    ones: Sequence[Release],
-    stratum: int,
+    size: float,
+    tables: Mapping[int, Noisy],
     sizes: tuple[int, ...],
     rng: np.random.Generator,
 ) -> _Stratum:
     """Returns a network of one column, that with the most levels: as a parent it says most."""
-    tables = [r.values[stratum] for r in ones]
-    size = total_of(tables, [r.sigma for r in ones])
-    total = max(size, 1.0)
-    shares = {c: onto_simplex(t, total) / total for c, t in zip(columns, tables, strict=False)}
+    columns, total = tuple(tables), max(size, 1.0)
+    shares = {c: onto_simplex(t.values, total) / total for c, t in tables.items()}
     rows = int(min(max(size, 1.0) * 2, REHEARSED))
     started = _Stratum(size, shares, np.zeros((rows, len(sizes)), dtype=np.int64), [])
     if columns:

@@ -66,7 +66,7 @@ def test_every_round_and_stratum_runs_one_compiled_function():
     from sqlpriv.synth.methods import gem_network
 
     gem_network._compiled.cache_clear()
-    made(Rho(10**8), ("s",), rounds=5, steps=3, rows=60)
+    made(Rho(10**11), ("s",), rounds=5, steps=3, rows=60)
     shares, descend = gem_network._compiled((3,) * 5)
     assert gem_network._compiled.cache_info().misses == 1
     assert shares._cache_size() == descend._cache_size() == 1

@@ -85,7 +85,8 @@ def test_each_stratum_has_its_own_tree_measured_where_it_was_chosen():
     _, gate, out = run(Rho(10**9), strata=("s",))
     pairs = list(itertools.combinations(range(5), 2))
     trees = [{pairs[choice[s]] for choice in gate.choices} for s in (0, 1)]
-    assert (0, 1) in trees[0] - trees[1]
+    first = [{pairs[choice[s]] for choice in gate.choices[:2]} for s in (0, 1)]
+    assert (0, 1) in first[0] - first[1]  # the last edge of stratum 1 may be any that spans
     assert (1, 4) in trees[1] - trees[0]
     two_ways = [m for m in gate.asked if len(m.query.keys) == 2]
     assert any(m.query.within == (0,) for m in two_ways)

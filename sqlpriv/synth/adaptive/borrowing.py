@@ -1,0 +1,209 @@
+"""Small strata borrow from all strata, at no price: tables moved towards the population's, and
+choices that are left to the largest stratum.
+
+A stratum of few rows has the noise of a large one in every cell: measured by itself it is mostly
+noise. What was released of the other strata says what it is like, and costs nothing more.
+
+- **Tables.** The population's table is the sum of the strata's. A stratum's table is shrunk towards
+  the population's shares times the stratum's size, as far as its cells say (`shrinkage`). A pair of
+  columns is shrunk towards the table that has the population's relation (its odds ratios) and the
+  stratum's own one-way tables (iterative proportional fitting, Deming and Stephan 1940).
+- **Choices.** Where the exponential mechanism's noise is larger than what tells candidates apart in
+  a stratum, its choice would be noise: it follows the largest stratum, whose table of the same
+  columns it can then borrow from.
+
+Both look at released numbers alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sqlpriv.kernel.terms.budget import Price, Rho
+from sqlpriv.synth.adaptive.strata_sizes import nonnegative
+from sqlpriv.synth.api.ask import Ask, Guess, Known
+from sqlpriv.synth.graph.junction_tree import Clique
+from sqlpriv.synth.inference.one_way_tables import (
+    LEAST_SIGMA,
+    Floats,
+    Merging,
+    merge_rare,
+    onto_simplex,
+)
+from sqlpriv.synth.inference.shrinkage import shrunk
+from sqlpriv.synth.models.tree_model import Noisy
+
+GAP = 0.1
+"""What tells the best candidate from an ordinary one, as a share of a stratum's rows: about the L1
+distance from independence of a pair that is worth a place in a model."""
+OWN = 0.2
+"""A level is its stratum's own, and merged where it is rare, if it has kept this part of what it
+was measured to be away from what is borrowed."""
+SWEEPS = 10
+"""Of iterative proportional fitting."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """One marginal as it was measured in some strata.
+
+    Args:
+        clique: Its columns.
+        who: The strata, ascending.
+        values: Noisy counts, shape (strata of `who`, levels of each column).
+        sigma: Standard deviation of the noise in each cell, in rows.
+    """
+
+    clique: Clique
+    who: Sequence[int]
+    values: Floats
+    sigma: float
+
+
+def posterior_sizes(tables: Sequence[Measured]) -> Floats:
+    """Returns the number of rows in each stratum: above 0, shape (strata,).
+
+    Args:
+        tables: Each measured in all strata.
+    """
+    variance = np.array([t.values[0].size * max(t.sigma, LEAST_SIGMA) ** 2 for t in tables])
+    sums = np.array([t.values.reshape(len(t.values), -1).sum(axis=1) for t in tables])
+    whole = 1 / (1 / variance).sum()
+    return nonnegative(
+        whole * (sums / variance[:, None]).sum(axis=0), np.full(sums.shape[1], whole)
+    )
+
+
+def borrowed_tables(
+    tables: Sequence[Measured], sizes: Floats, ones: Sequence[Mapping[int, Noisy]] | None = None
+) -> list[dict[Clique, Noisy]]:
+    """Returns each stratum's tables, shrunk towards the population's; variances are posterior ones.
+
+    A table that one stratum alone has measured stays as it is.
+
+    Args:
+        tables: As measured.
+        sizes: Rows of each stratum, above 0.
+        ones: By stratum and column its one-way table, for tables of several columns.
+    """
+    own: list[dict[Clique, Noisy]] = [{} for _ in sizes]
+    expected: list[dict[Clique, Floats]] = [{} for _ in sizes]
+    doubts = np.zeros(len(sizes))
+    for table in tables:
+        variance = max(table.sigma, LEAST_SIGMA) ** 2
+        who = list(table.who)
+        everybody = table.values.sum(axis=0)
+        total = max(float(everybody.sum()), 1.0)
+        shares = onto_simplex(everybody, total) / total
+        for row, s in enumerate(who):
+            values = table.values[row]
+            own[s][table.clique] = Noisy(values, np.full(values.shape, variance))
+            if len(who) > 1:
+                prior = shares if ones is None else with_margins(shares, table.clique, ones[s])
+                expected[s][table.clique] = prior * sizes[s]
+                doubts[s] = len(who) * (sizes[s] / max(sizes[who].sum(), 1.0)) ** 2
+    found = []
+    for mine, prior_tables, doubt in zip(own, expected, doubts.tolist(), strict=True):
+        moved = shrunk({c: mine[c] for c in prior_tables}, prior_tables, doubt)
+        found.append(mine | moved)
+    return found
+
+
+def borrowed_answers(
+    answers: Sequence[Known], sizes: Floats, ones: Sequence[Mapping[int, Noisy]]
+) -> tuple[Known, ...]:
+    """Returns what each stratum has measured in a round, shrunk towards the population's.
+
+    Args:
+        answers: One for each stratum: see `asking.measured_where_chosen`.
+        sizes: Rows of each stratum.
+        ones: By stratum and column its one-way table.
+    """
+    if len(answers) == 1:
+        return tuple(answers)
+    who: dict[Clique, list[int]] = {}
+    for s, answer in enumerate(answers):
+        who.setdefault(answer.clique, []).append(s)
+    tables = [
+        Measured(clique, at, np.stack([answers[s].values for s in at]), answers[at[0]].sigma)
+        for clique, at in who.items()
+    ]
+    moved = borrowed_tables(tables, sizes, ones)
+    return tuple(
+        replace(answer, values=mine[answer.clique].values)
+        for answer, mine in zip(answers, moved, strict=True)
+    )
+
+
+def with_margins(shares: Floats, clique: Clique, ones: Mapping[int, Noisy]) -> Floats:
+    """Returns the table with the odds ratios of `shares` and these one-way tables' shares."""
+    table = shares + 1e-6 / shares.size
+    margins = []
+    for column in clique:
+        counts = np.maximum(ones[column].values, 0.0) + 1e-9
+        margins.append(counts / counts.sum())
+    for _ in range(SWEEPS):
+        for axis, margin in enumerate(margins):
+            others = tuple(i for i in range(table.ndim) if i != axis)
+            table = table * np.expand_dims(margin / table.sum(axis=others), others)
+    return table
+
+
+def merge_unsure(noisy: Noisy, sigma: float) -> Merging:
+    """Returns a column's levels with those merged whose count is below 3 standard deviations, as
+    `merge_rare` does. A level that has borrowed nearly all of its count is not merged.
+
+    Args:
+        noisy: One-way table of a stratum.
+        sigma: The noise that it was measured with.
+    """
+    keep = noisy.variance / max(sigma, LEAST_SIGMA) ** 2
+    if keep.min() >= 1:
+        return merge_rare(noisy.values, sigma)
+    rare = (noisy.values < 3 * np.sqrt(noisy.variance)) & (keep > OWN)
+    if rare.sum() <= 1:
+        return Merging(np.arange(rare.size), np.ones(rare.size), rare.size)
+    kept, share = rare.size - int(rare.sum()), np.ones(rare.size)
+    raised = np.maximum(noisy.values[rare], 0.0)
+    share[rare] = raised / raised.sum() if raised.sum() > 0 else 1 / raised.size
+    return Merging(np.where(rare, kept, np.cumsum(~rare) - 1), share, kept + 1)
+
+
+def leaders(sizes: Floats, price: Price, candidates: int) -> list[int]:
+    """Returns for each stratum the one whose choices it takes: itself, or the largest stratum.
+
+    Args:
+        sizes: Rows of each stratum.
+        price: Of one choice.
+        candidates: How many there are to choose from.
+    """
+    epsilon = math.sqrt(8 * price.value) if isinstance(price, Rho) else price.value
+    least = 2 * math.log(max(candidates, 2)) / max(epsilon, 1e-300) / GAP
+    largest = int(np.argmax(sizes))
+    return [s if n >= least else largest for s, n in enumerate(sizes.tolist())]
+
+
+def following(ask: Ask, sizes: Floats) -> Ask:
+    """Returns a gate in which strata too small to choose take the largest one's choice, where it is
+    open to them. The choices are charged all the same.
+
+    Args:
+        ask: The gate.
+        sizes: Rows of each stratum; of one stratum the gate stays as it is.
+    """
+
+    def select(
+        guesses: Sequence[Guess], price: Price, allowed: NDArray[np.bool_]
+    ) -> tuple[int, ...]:
+        picks = ask.select(guesses, price, allowed)
+        leader = leaders(sizes, price, len(guesses))
+        return tuple(
+            picks[to] if allowed[s, picks[to]] else picks[s] for s, to in enumerate(leader)
+        )
+
+    return Ask(ask.measure, select, ask.report) if len(sizes) > 1 else ask

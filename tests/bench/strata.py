@@ -1,0 +1,157 @@
+"""`python tests/bench/strata.py`: what STRATIFY BY costs or gains each method, beside no strata.
+
+Each row: a table, strata, a method and an epsilon; then the errors without STRATIFY BY (`none`, the
+strata's columns among the others), with it (`strata`), and the ratio. Two errors, each a mean over
+the strata that hold at least LEAST rows, each stratum counted once:
+
+- `means`: distance of a column's mean from the true one inside the stratum, in standard deviations
+  of the column over the whole table; the mean over columns.
+- `inside`: total variation distance of a pair of columns inside the stratum; the mean over pairs.
+
+Tables of ../shared/data, at most 40,000 rows of each, numbers cut at their quantiles into 16 levels
+(the cuts are the bench's own, not private); delta 1e-9. The noise is that of
+tests/support/fake_gate.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS))
+
+import numpy as np
+import pandas as pd
+from support.fake_gate import FakeGate
+from support.places import SHARED
+
+from sqlpriv.kernel.terms.budget import rho_of
+from sqlpriv.kernel.terms.contract import Categories, Column, PrivacyUnit, TableContract, Type
+from sqlpriv.synth.synthesis import prepare, synthesize
+
+ROWS, BINS, LEAST = 40_000, 16, 20
+TABLES = {
+    "employment": ("acs2018_ny_employment_20k", "AGEP SCHL MAR RELP DIS ESP CIT MIL ESR_EMPLOYED"),
+    "adult": (
+        "adult_binned",
+        "age workclass education-num marital-status occupation relationship hours-per-week"
+        " income>50K",
+    ),
+    "compas": (
+        "compas_two_years",
+        "age decile_score priors_count c_charge_degree two_year_recid v_decile_score"
+        " juv_misd_count",
+    ),
+    "randhie": ("randhie", "mdvis lncoins lpi fmde disea hlthg hlthf hlthp"),
+    "br2000": ("privbayes_br2000", "a0 a2 a3 a4 a6 a7 a8 a9 a10 a11"),
+    "flights": ("nycflights_flights", "month dep_delay arr_delay air_time distance sched_dep_time"),
+}
+STRATA = {
+    "employment": ("SEX", "SEX RAC1P"),
+    "adult": ("sex", "race sex"),
+    "compas": ("sex", "sex race"),
+    "randhie": ("idp", "physlm"),
+    "br2000": ("a5", "a1"),
+    "flights": ("origin", "origin carrier"),
+}
+QUICK = {"gem": {"rounds": 20, "steps": 40, "components": 200}}
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """A table of level numbers and its contract."""
+
+    rows: pd.DataFrame
+    columns: tuple[str, ...]
+    strata: tuple[str, ...]
+    contract: TableContract
+
+
+def coded(table: str, strata: str, rows: int) -> Coded:
+    """Reads a table: each column as the numbers of its levels."""
+    file, names = TABLES[table]
+    columns, by = tuple(names.split()), tuple(strata.split())
+    frame = pd.read_parquet(SHARED / "data" / f"{file}.parquet", columns=[*by, *columns])
+    frame = frame.sample(min(rows, len(frame)), random_state=0)
+    levels = {name: _levels(frame[name]) for name in frame}
+    declared = tuple(
+        Column(c, Type.INTEGER, "INTEGER", Categories(tuple(range(int(levels[c].max()) + 1))))
+        for c in frame
+    )
+    unit = PrivacyUnit("people", "id")
+    return Coded(pd.DataFrame(levels), columns, by, TableContract("people", declared, unit))
+
+
+def _levels(column: pd.Series) -> np.ndarray:
+    if column.nunique() > BINS and pd.api.types.is_numeric_dtype(column):
+        column = pd.qcut(column, BINS, labels=False, duplicates="drop")
+    numbers, _ = pd.factorize(column, sort=True, use_na_sentinel=False)
+    return numbers
+
+
+def made(data: Coded, strata: bool, method: str, epsilon: float, seed: int) -> pd.DataFrame:
+    """Returns the synthetic rows of one statement."""
+    price = rho_of(epsilon, 1e-9)
+    by = data.strata if strata else ()
+    names = (*data.strata, *data.columns)
+    job = prepare(data.contract, names, by, None, method, QUICK.get(method, {}), price)
+    rows = {name: data.rows[name].tolist() for name in data.rows}
+    out = synthesize(job, FakeGate(rows, data.contract, price, seed=seed))
+    return out.table.to_pandas()
+
+
+def errors(data: Coded, rows: pd.DataFrame) -> tuple[float, float]:
+    """Returns `means` and `inside`."""
+    spread = data.rows.std().clip(lower=1e-9)
+    means, inside = [], []
+    fakes = dict(list(rows.groupby(list(data.strata))))
+    for stratum, real in data.rows.groupby(list(data.strata)):
+        if len(real) < LEAST:
+            continue
+        fake = fakes.get(stratum, rows)  # without a row of its own it says what the table says
+        apart = [abs(real[c].mean() - fake[c].mean()) / spread[c] for c in data.columns]
+        means.append(float(np.mean(apart)))
+        pairs = itertools.combinations(data.columns, 2)
+        inside.append(float(np.mean([_distance(real, fake, *pair) for pair in pairs])))
+    return float(np.mean(means)), float(np.mean(inside))
+
+
+def _distance(real: pd.DataFrame, fake: pd.DataFrame, u: str, v: str) -> float:
+    shape = max(real[v].max(), fake[v].max()) + 1
+    codes = [(x[u] * shape + x[v]).to_numpy() for x in (real, fake)]
+    length = max(int(c.max()) for c in codes) + 1
+    shares = [np.bincount(c, minlength=length) / len(c) for c in codes]
+    return float(np.abs(shares[0] - shares[1]).sum() / 2)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", nargs="+", default=list(TABLES), choices=list(TABLES))
+    parser.add_argument("--methods", nargs="+", default=["mst", "mwem", "privbayes", "aim"])
+    parser.add_argument("--epsilons", nargs="+", type=float, default=[1.0])
+    parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--runs", type=int, default=2)
+    given = parser.parse_args()
+    heads = ("means", "strata", "ratio", "inside", "strata", "ratio", "s")
+    print(f"{'table':<11}{'strata':<16}{'method':<10}{'eps':>5}", *(f"{h:>7}" for h in heads))
+    for table in given.tables:
+        for strata in STRATA[table]:
+            data = coded(table, strata, given.rows)
+            for method, epsilon in itertools.product(given.methods, given.epsilons):
+                found, began = [], time.perf_counter()
+                for seed, by in itertools.product(range(given.runs), (False, True)):
+                    found.append(errors(data, made(data, by, method, epsilon, seed)))
+                seconds = (time.perf_counter() - began) / len(found)
+                none, apart = np.mean(found[::2], axis=0), np.mean(found[1::2], axis=0)
+                shown = [x for pair in zip(none, apart, apart / none, strict=True) for x in pair]
+                line = " ".join(f"{x:7.3f}" for x in (*shown, seconds))
+                print(f"{table:<11}{strata:<16}{method:<10}{epsilon:>5g} {line}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -5,7 +5,8 @@ stratum has a tree, rare levels and a model of its own, and borrows from the oth
 where that is too noisy, all are one model (`whole_or_strata`). The shares of the price are thirds:
 one-way marginals, choosing the tree, two-way marginals.
 
-Price: the sizes of strata have a share of their own, where there are several; of the rest the one-ways are one batch; the tree is built in d - 1 rounds, each one exponential mechanism
+Price: the sizes of strata have a share of their own, where there are several; of the rest the
+one-ways are one batch; the tree is built in d - 1 rounds, each one exponential mechanism
 per stratum, all strata in parallel; the two-ways are one batch in which every stratum is covered by
 exactly d - 1 measurements of one price q, so that its price is (d - 1) q whichever strata chose
 what (a unit in g strata meets g such sums, each at 1/g). The three parts add up to the price.

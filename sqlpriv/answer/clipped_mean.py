@@ -32,6 +32,7 @@ what it has to tell is an order of magnitude, and a finer one would have the mor
 | name | value | chosen by |
 |---|---|---|
 | DOUBT | 0.08 | with it 93 to 97 % of census strata lie in their intervals |
+| FEWEST_BINS | 4 | set, not searched: one doubling of the values |
 | MISFIT | 0.05 | set, not searched; it enters the intervals that DOUBT was chosen by |
 | OCTAVES, QUARTERS, NEAR, SHIFTS | below | the same choice as by all quarters in 2,980 cells |
 """
@@ -46,7 +47,7 @@ import numpy as np
 
 from sqlpriv.answer.cell_shapes import BinEnds
 from sqlpriv.answer.means import Array, Moments
-from sqlpriv.answer.tail_model import Tails, estimate_tails
+from sqlpriv.answer.tail_model import UNSEEN, Tails, estimate_tails
 from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Measurement, Release
@@ -66,6 +67,8 @@ from sqlpriv.plan.pricing.tuned_constants import WIDE
 if TYPE_CHECKING:
     from sqlpriv.answer.adaptive_means import Measure
 
+FEWEST_BINS = 4
+"""Bins among which the rows of a distribution are at least spread, for `histogram_can_show`."""
 DOUBT = 0.08
 """θ: relative error of the logarithm of the part of values beyond an end."""
 MISFIT = 0.05
@@ -106,11 +109,11 @@ def mean(request: MeanRounds, releases: Mapping[Asked, Release], measure: Measur
     Shapes: the count's values (strata, key 1, …).
     """
     recipe, (first, last) = request.recipe, rounds_of(request)
+    counted = releases[count_query(recipe)]
+    if not histogram_can_show(request, counted, histogram(recipe) in releases):
+        return plain_mean(request, counted, measure)
     first_answers = {release.query: release for release in measure(first.measurements)}
-    counted, counts = (
-        releases[count_query(recipe)],
-        {**releases, **first_answers}[histogram(recipe)],
-    )
+    counts = {**releases, **first_answers}[histogram(recipe)]
     price = last.measurements[0].price
     n = np.maximum(counted.values, max(counted.sigma, 1.0))
     lower, upper = float(recipe.lower), float(recipe.upper)
@@ -129,6 +132,34 @@ def mean(request: MeanRounds, releases: Mapping[Asked, Release], measure: Measur
         (kept * half * total.sigma) ** 2 + counted.values**2 * beyond.variance, 0.0,
         half_width(price), centre + beyond.value - recipe.middle, beyond.shared,
         tails.visible if (half < recipe.width / 2).any() else 0.0,
+    )  # fmt: skip
+
+
+def histogram_can_show(request: MeanRounds, counted: Release, measured: bool) -> bool:
+    """Returns whether the histogram, once paid, could show nearly all rows of so many.
+
+    Of the fewest bins that a distribution has, four say, UNSEEN of the rows would have to be more
+    than two standard deviations of their noise. The noised counts are paid for: to look at them
+    costs nothing.
+
+    Args:
+        request: The mean.
+        counted: The noised counts of its cells.
+        measured: Whether the statement measured the histogram before.
+    """
+    if request.histogram_shared:
+        return measured
+    noise = noise_per_unit(counted, rounds_of(request)[0].measurements[0].price)
+    return bool(2 * noise * FEWEST_BINS**0.5 <= UNSEEN * counted.values.sum())
+
+
+def plain_mean(request: MeanRounds, counted: Release, measure: Measure) -> Moments:
+    """Returns N and the sum over the declared interval, which takes the price of all rounds."""
+    half = request.recipe.width / 2
+    (total,) = measure([Measurement(scaled_sum(request.recipe, None), request.price)])
+    return Moments(
+        counted.values, half * total.values, np.zeros_like(counted.values), counted.sigma**2,
+        (half * total.sigma) ** 2, 0.0, half_width(request.price),
     )  # fmt: skip
 
 

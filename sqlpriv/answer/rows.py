@@ -24,6 +24,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlpriv.answer import means, quantiles
+from sqlpriv.answer.interval_notes import interval_notes
 from sqlpriv.answer.marginal_agreement import make_marginals_agree
 from sqlpriv.answer.means import Estimate, Moments
 from sqlpriv.answer.reconcile import round_counts, two_levels
@@ -71,10 +72,12 @@ class Answer:
             interval in every row, None where it is unknown. It is about the noise alone. For an
             expression over several aggregates it is the sum of what each contributes: to first
             order an upper bound.
+        notes: Sentences on what the half-widths rest on, and on groups of which nothing is known.
     """
 
     table: pa.Table
     half_widths: dict[str, list[float | None]]
+    notes: tuple[str, ...] = ()
 
 
 def rehearse(plan: Plan, weights: pa.Table | None) -> pa.Schema:
@@ -119,7 +122,8 @@ def answer(
         except Refused:
             halves = []  # an error may lie in the interval's ends alone
             rows = _evaluate(engine, output, halves)
-    return _answer_of(rows, output, halves)
+    notes = interval_notes(output, figures.moments)
+    return replace(_answer_of(rows, output, halves), notes=notes)
 
 
 def stratum_weights(output: Output, table: pa.Table | None) -> NDArray[np.float64]:

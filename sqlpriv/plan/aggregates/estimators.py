@@ -5,20 +5,22 @@
                         clipped where that predicts the least error (`estimate.quantile`)
     coinpress           intervals that shrink round by round (`estimate.coinpress`)
 
-**Which one AVG takes.** From public facts alone: the declared interval, and nothing that could
-change when the same question comes again (it would be paid twice). In units of τ / N, where τ is
-the noise that the whole price buys at a sensitivity of 1, a mean of x uniform on an interval of
-width w has the noise (w/2) (1 + 1/√3): that of S, and of N times the mean's distance from the
-middle. A spread of s needs an interval of about ±4 s around its centre. Before anything is known,
-s is log-uniform between one unit of x and w/√12, the most that a uniform x has; we predict with its
-upper decile, s = (w/√12)^0.9, so that a second round is not bought on hope. It is another scan of
-the table and a clipped tail, so it has to halve the error that is predicted. That is so from about
-w = 400,000 on. A spread that is declared (`coinpress_sigma`) takes the place of s.
+**Which one AVG takes.** The declared interval says whether histograms may be worth their price.
+Once the counts of the cells are noised, `clipped_mean` buys no histogram that could not show so few
+rows, and pays the whole price for the plain sum; once the histogram is bought, it clips only where
+that predicts less error. All of that comes again from the seals when the same question does.
 
-Strata beside a population figure of their own (`population_share`) are in need: they have but the
-rest of the price, noise outweighs what clipping may miss, and s is taken at its median, √(w/√12);
-from about w = 40 on they are asked in rounds. (A cell that turns out to be large is not clipped: it
-loses what the histograms cost.)
+In units of τ / N, τ being the noise that the whole price buys at a sensitivity of 1, a mean of x
+uniform on an interval of width w has the noise (w/2) (1 + 1/√3): that of S, and of N times the
+mean's distance from the middle. A spread of s needs an interval of about ±4 s around its centre.
+Before anything is known, s is log-uniform between one unit of x and w/√12, the most that a uniform
+x has; its median is √(w/√12). Rounds are two more scans of the table, so they have to divide the
+predicted error by WORTH_ROUNDS: from about w = 1,200 on. A declared spread (`coinpress_sigma`)
+takes the place of s.
+
+Strata beside a population figure of their own (`population_share`) have but the rest of the price,
+so half of the error is worth the scans: from about w = 40 on. A cell that turns out to be large is
+not clipped, and loses what the histograms cost.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ from sqlpriv.plan.pricing.tuned_constants import (
     MEDIAN_SPREAD,
     RELIABLE,
     UPPER_DECILE,
+    WORTH_ROUNDS,
 )
 
 ROUNDS = ("quantile", "coinpress")
@@ -139,12 +142,13 @@ def choose_estimator(
     if aggregate.using or cells > MAX_PICKED or aggregate.kind != "mean":
         return ""
     width = float(aggregate.upper - aggregate.lower)
-    rank = MEDIAN_SPREAD if needy else UPPER_DECILE
-    errors = {name: predicted_error(name, width, options.sigma, rank) for name in ("", "quantile")}
-    if options.sigma is not None:
-        errors["coinpress"] = predicted_error("coinpress", width, options.sigma)
+    estimators = ("", "quantile") if options.sigma is None else ("", "quantile", "coinpress")
+    errors = {
+        name: predicted_error(name, width, options.sigma, MEDIAN_SPREAD) for name in estimators
+    }
     best = min(errors, key=lambda name: errors[name])
-    return best if 2 * errors[best] <= errors[""] else ""
+    worth = 2 if needy or options.sigma is not None else WORTH_ROUNDS
+    return best if worth * errors[best] <= errors[""] else ""
 
 
 def predicted_error(

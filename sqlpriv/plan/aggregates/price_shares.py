@@ -67,7 +67,7 @@ def coefficients(recipe: Recipe) -> dict[Paid, float]:
     """Returns c_j of each query of a recipe; see the module's text.
 
     Rounds take the place of S. They centre it near the cell's own mean, so N hardly matters for it:
-    a tenth of its plain coefficient.
+    a fifth of its plain coefficient, which also serves cells that are not clipped.
     """
     w2, middle = recipe.width**2 / 12, recipe.middle
     mean_square = middle * middle + w2
@@ -83,7 +83,7 @@ def coefficients(recipe: Recipe) -> dict[Paid, float]:
             part = 1.0 if recipe.kind == "variance" else 0.25
             n, s, q = part / 4, 4 * part / w2, part / w2**2
     if recipe.using:
-        return {part: c for part, c in ((recipe.count, n / 10), (recipe, s)) if part is not None}
+        return {part: c for part, c in ((recipe.count, n / 5), (recipe, s)) if part is not None}
     pairs = ((recipe.count, n), (recipe.whole, n), (recipe.total, s), (recipe.square, q))
     return {query: c for query, c in pairs if query is not None}
 

@@ -134,7 +134,8 @@ class ProgramRunner:
             spent = allowance.spent
         rows = answer(planned, releases, weights, adapted)
         epsilon = epsilon_shown(spent, budget.delta)
-        return Result(rows.table, half_widths=rows.half_widths, price=spent, epsilon=epsilon)
+        notes = "; ".join(rows.notes)
+        return Result(rows.table, notes, half_widths=rows.half_widths, price=spent, epsilon=epsilon)
 
     def _explain_step(self, step: PrivateStep) -> tuple[pa.Table, str]:
         account = self._access.account(step.contract, step.select.pos)

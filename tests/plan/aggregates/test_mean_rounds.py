@@ -27,7 +27,6 @@ from sqlpriv.plan.aggregates.cost_of_strata import population_cost
 from sqlpriv.plan.aggregates.estimators import (
     StatementOptions,
     choose_estimator,
-    predicted_error,
 )
 from sqlpriv.plan.aggregates.mean_rounds import (
     bin_edges,
@@ -440,10 +439,10 @@ def test_a_lone_bin_far_out_is_taken_for_noise() -> None:
 
 def test_which_mean_is_asked_in_rounds_follows_from_public_facts() -> None:
     """Wide intervals are; a declared spread brings COINPRESS where it is small."""
-    assert [
-        2 * predicted_error("quantile", w, None) <= predicted_error("", w, None)
-        for w in (25, 1e4, 2e5, 5e5, 1.4e6)
-    ] == [False, False, False, True, True]
+    widths = (25, 1000, 2000, 1e4, 1.4e6)
+    means_ = [Aggregate("mean", Col("x"), Type.INTEGER, 0, int(w)) for w in widths]
+    chosen = [choose_estimator(m, 9, Rho, StatementOptions()) for m in means_]
+    assert chosen == ["", "", "quantile", "quantile", "quantile"]
     sql = "SELECT sex, AVG(income) AS a FROM people STRATIFY BY sex"
     assert planned(sql).rounds == ()
     option = "WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5, coinpress_sigma = 20)"

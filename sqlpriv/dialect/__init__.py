@@ -6,8 +6,8 @@ can run.
 """
 
 from sqlpriv.dialect.parameters import wanted
+from sqlpriv.dialect.parse import complete, read, shared, split
 from sqlpriv.dialect.printer import default_name, literal, quoted, sql
-from sqlpriv.dialect.read import complete, read, shared, split
 from sqlpriv.dialect.tokens import without_literals
 
 __all__ = [

@@ -23,16 +23,36 @@ class Plain:
             as `name()`, a file as `'path'`. Where the statement could not be taken apart, every
             name in it.
         reads_only: It is a query (SELECT, WITH, FROM, VALUES, DESCRIBE …) and nothing else.
-        refusal: Why it cannot be answered privately: raised when a private table is among
-            `tables`, and when an analyst runs a statement that is not `reads_only`.
         parameters: What to bind when DuckDB runs it.
     """
 
     text: str
     tables: tuple[str, ...]
     reads_only: bool
-    refusal: Refused
     parameters: Bound = field(default=(), compare=False)
+
+
+@dataclass(frozen=True)
+class Unanswerable:
+    """A statement that cannot be answered privately as a whole.
+
+    Args:
+        statement: What DuckDB can run where nothing private is concerned; or a SELECT of which only
+            the queries of WITH (`stages`) can be answered, and `body` be run over their answers.
+        why: Raised when a private table is among the tables, and when an analyst runs a statement
+            that is not `reads_only`.
+    """
+
+    statement: Plain | Select
+    why: Refused = field(compare=False)
+
+    @property
+    def text(self) -> str:
+        return self.statement.text
+
+    @property
+    def parameters(self) -> Bound:
+        return self.statement.parameters
 
 
 @dataclass(frozen=True)
@@ -228,7 +248,7 @@ class SetOption:
 class Explain:
     """`EXPLAIN PRIVACY <statement>`."""
 
-    statement: Select | CreateSynthetic | Plain
+    statement: Select | CreateSynthetic | Unanswerable
     pos: Pos = unplaced()
 
 
@@ -242,6 +262,6 @@ class Publish:
 
 
 Statement = (
-    Select | Plain | AlterPrivacy | CreateUnitTable | CreateSynthetic | DropSynthetic | Show
+    Select | Unanswerable | AlterPrivacy | CreateUnitTable | CreateSynthetic | DropSynthetic | Show
     | Describe | SetOption | Explain | Publish | Evaluate
 )  # fmt: skip

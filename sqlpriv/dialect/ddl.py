@@ -14,6 +14,7 @@ from sqlpriv.dialect.commands import (
     DropPrivacyKey,
     DropPrivacyLink,
     DropSynthetic,
+    Evaluate,
     Publish,
     SetBound,
     SetBudget,
@@ -25,14 +26,14 @@ from sqlpriv.dialect.commands import (
     SetUnit,
     Show,
 )
-from sqlpriv.dialect.cursor import Cursor, refusal
-from sqlpriv.dialect.literals import constant, options, whole
+from sqlpriv.dialect.constants import refusal
+from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.dialect.tree import Options
 from sqlpriv.kernel.terms.contract import Value
 
 
-def show(c: Cursor) -> Show:
+def show(c: TokenCursor) -> Show:
     """Returns `SHOW PRIVACY TABLES | BUDGET | RELEASES` or `SHOW SYNTHESIZERS`."""
     first = c.peek()
     if c.accept("SHOW", "SYNTHESIZERS"):
@@ -46,7 +47,7 @@ def show(c: Cursor) -> Show:
     return Show(what, first.pos)
 
 
-def publish(c: Cursor) -> Publish:
+def publish(c: TokenCursor) -> Publish:
     """Returns `PUBLISH [table, …] TO 'target'`."""
     first, tables = c.next(), []
     if not c.at("TO"):
@@ -55,14 +56,14 @@ def publish(c: Cursor) -> Publish:
         tables.append(c.name("the name of a released table"))
     c.expect("TO")
     place = c.peek()
-    target = constant(c)
+    target = c.constant()
     if not isinstance(target, str):
         raise refusal(place, "the place to publish to is a text", "as in TO 'bi.duckdb'")
     c.end()
     return Publish(tuple(tables), target, first.pos)
 
 
-def set_option(c: Cursor) -> SetOption:
+def set_option(c: TokenCursor) -> SetOption:
     """Returns `SET privacy_… = value` or `RESET privacy_…`."""
     first = c.next()
     if c.peek(1).upper.startswith("PRIVACY_"):
@@ -72,13 +73,12 @@ def set_option(c: Cursor) -> SetOption:
     if first.upper == "SET":
         if not (c.accept("=") or c.accept("TO")):
             raise c.unexpected("=")
-        bare = c.peek().kind is Kind.WORD and c.at_name()
-        value = c.next().value.lower() if bare else constant(c)
+        value = c.value()
     c.end()
     return SetOption(name, value, first.pos)
 
 
-def drop_synthetic(c: Cursor) -> DropSynthetic:
+def drop_synthetic(c: TokenCursor) -> DropSynthetic:
     """Returns `DROP SYNTHETIC TABLE [IF EXISTS] name`."""
     first = c.peek()
     c.expect("DROP", "SYNTHETIC", "TABLE")
@@ -88,7 +88,7 @@ def drop_synthetic(c: Cursor) -> DropSynthetic:
     return DropSynthetic(name, if_exists, first.pos)
 
 
-def alter(c: Cursor) -> AlterPrivacy | None:
+def alter(c: TokenCursor) -> AlterPrivacy | None:
     """Returns `ALTER TABLE t <one of our actions>`; None where the action is not ours."""
     first = c.peek()
     c.expect("ALTER", "TABLE")
@@ -106,7 +106,7 @@ def alter(c: Cursor) -> AlterPrivacy | None:
     return AlterPrivacy(table, action, c.since(first), first.pos)
 
 
-def _action(c: Cursor) -> Action | None:
+def _action(c: TokenCursor) -> Action | None:
     if c.accept("ADD", "PRIVACY_KEY", "("):
         c.index -= 1
         return AddPrivacyKey(c.column_in_parentheses())
@@ -127,19 +127,19 @@ def _action(c: Cursor) -> Action | None:
     return _column_action(c) if c.accept("ALTER") else None
 
 
-def _link(c: Cursor) -> AddPrivacyLink:
+def _link(c: TokenCursor) -> AddPrivacyLink:
     column = c.column_in_parentheses()
     c.expect("REFERENCES")
     return AddPrivacyLink(column, c.table(), c.column_in_parentheses())
 
 
-def _bound_or_budget(c: Cursor) -> SetBound | SetBudget:
+def _bound_or_budget(c: TokenCursor) -> SetBound | SetBudget:
     token = c.peek()
     if c.accept("BOUND"):
-        given = _options(c, token, ("rows_per_unit", "groups_per_unit"))
-        return SetBound(**{name: whole(value, name, token) for name, value in given})
+        given = _known_options(c, token, ("rows_per_unit", "groups_per_unit"))
+        return SetBound(**{name: _whole(value, name, token) for name, value in given})
     if c.accept("BUDGET"):
-        given = _options(c, token, ("epsilon", "delta", "rho", "keys_delta"))
+        given = _known_options(c, token, ("epsilon", "delta", "rho", "keys_delta"))
         for name, value in given:
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise refusal(token, f"{name} is a number")
@@ -150,26 +150,36 @@ def _bound_or_budget(c: Cursor) -> SetBound | SetBudget:
     raise c.unexpected("BOUND or BUDGET")
 
 
-def _holder(c: Cursor) -> str:
+def _holder(c: TokenCursor) -> str:
     """Reads `[FOR 'principal']`; '' where it is not there."""
     if not c.accept("FOR"):
         return ""
     token = c.peek()
-    name = constant(c)
+    name = c.constant()
     if not isinstance(name, str) or not name:
         raise refusal(token, "a ceiling is for a principal", "write … FOR 'team_a'")
     return name
 
 
-def _options(c: Cursor, token: Token, known: tuple[str, ...]) -> Options:
-    given = options(c)
-    for name, _ in given:
-        if name not in known:
-            raise refusal(token, f"there is no option {name}", f"one of: {', '.join(known)}")
+def _whole(value: Value, name: str, token: Token) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise refusal(token, f"{name} is a whole number")
+    return value
+
+
+def _known_options(c: TokenCursor, token: Token, known: tuple[str, ...]) -> Options:
+    given = c.options()
+    _check_options(given, token, known)
     return given
 
 
-def _column_action(c: Cursor) -> Action | None:
+def _check_options(given: Options, token: Token, known: tuple[str, ...]) -> None:
+    for name, _ in given:
+        if name not in known:
+            raise refusal(token, f"there is no option {name}", f"one of: {', '.join(known)}")
+
+
+def _column_action(c: TokenCursor) -> Action | None:
     c.accept("COLUMN")
     if not c.at_name():
         return None
@@ -187,16 +197,16 @@ def _column_action(c: Cursor) -> Action | None:
     raise c.unexpected("IN (…), BETWEEN (low, high) or REFERENCES table(column)")
 
 
-def _values(c: Cursor) -> tuple[Value, ...]:
+def _values(c: TokenCursor) -> tuple[Value, ...]:
     c.expect("(")
-    values = [constant(c)]
+    values = [c.constant()]
     while c.accept(","):
-        values.append(constant(c))
+        values.append(c.constant())
     c.expect(")")
     return tuple(values)
 
 
-def _between(c: Cursor, column: str) -> SetDomainBetween:
+def _between(c: TokenCursor, column: str) -> SetDomainBetween:
     """Reads `(low, high)` or `low AND high`, then `[OR NULL | NOT NULL]`."""
     inside = c.accept("(")
     lower = _bound(c)
@@ -208,9 +218,9 @@ def _between(c: Cursor, column: str) -> SetDomainBetween:
     return SetDomainBetween(column, lower, upper, nullable, c.accept("NOT", "NULL"))
 
 
-def _bound(c: Cursor) -> Value:
+def _bound(c: TokenCursor) -> Value:
     token = c.peek()
-    value = constant(c)
+    value = c.constant()
     if isinstance(value, bool) or not isinstance(value, int | float | str | dt.date):
         raise refusal(token, "the end of a privacy domain is a number or a date",
                       "write BETWEEN (0, 100), with OR NULL behind it if NULL counts")  # fmt: skip
@@ -220,7 +230,7 @@ def _bound(c: Cursor) -> Value:
 # --- CREATE PU TABLE -----------------------------------------------------------------------------
 
 
-def create_unit_table(c: Cursor) -> CreateUnitTable:
+def create_unit_table(c: TokenCursor) -> CreateUnitTable:
     """Returns `CREATE [OR REPLACE] PU TABLE [IF NOT EXISTS] t (…, PRIVACY_KEY (col), …)` taken
     apart into DuckDB's CREATE TABLE and our declarations.
 
@@ -249,7 +259,7 @@ def create_unit_table(c: Cursor) -> CreateUnitTable:
     return CreateUnitTable(table, f"{head} ({', '.join(columns)})", actions, c.since(first))
 
 
-def _elements(c: Cursor) -> tuple[list[str], tuple[Action, ...]]:
+def _elements(c: TokenCursor) -> tuple[list[str], tuple[Action, ...]]:
     """Reads the elements of the column list: the texts of DuckDB's own, and what ours declare."""
     columns: list[str] = []
     actions: list[Action] = []
@@ -266,7 +276,7 @@ def _elements(c: Cursor) -> tuple[list[str], tuple[Action, ...]]:
             return columns, tuple(actions)
 
 
-def _column_text(c: Cursor) -> str:
+def _column_text(c: TokenCursor) -> str:
     first, depth = c.peek(), 0
     while depth or not (c.at(",") or c.at(")")):
         if c.peek().kind is Kind.END:
@@ -276,3 +286,31 @@ def _column_text(c: Cursor) -> str:
     if c.peek() is first:
         raise c.unexpected("a column")
     return c.since(first)
+
+
+def evaluate(c: TokenCursor) -> Evaluate:
+    """Returns `EVALUATE SYNTHETIC TABLE s AGAINST t STRATIFY BY a, b [OPTIONS (…)]`.
+
+    Raises:
+        Refused: Another shape, a column twice, or an option that there is not.
+    """
+    first = c.peek()
+    c.expect("EVALUATE", "SYNTHETIC", "TABLE")
+    synthetic = c.table()
+    c.expect("AGAINST")
+    real = c.table()
+    c.expect("STRATIFY", "BY")
+    strata: list[str] = []
+    while True:
+        token = c.peek()
+        column = c.name("a column of the strata")
+        if column.lower() in map(str.lower, strata):
+            raise refusal(token, f"{column} is named twice")
+        strata.append(column)
+        if not c.accept(","):
+            break
+    token = c.peek()
+    given = c.options() if c.accept("OPTIONS") else ()
+    _check_options(given, token, ("target", "positive", "held_out", "report"))
+    c.end()
+    return Evaluate(synthetic, real, tuple(strata), given, c.since(first), first.pos)

@@ -39,7 +39,7 @@ _SAMPLE = (
     "leave it out: the price does not depend on the number of rows",
 )
 _PIVOT = ("PIVOT is not answered privately", "write the columns as keys of GROUP BY or STRATIFY BY")
-_LIST = (
+LIST = (
     "lists, structs and maps are not answered privately",
     "use plain columns and values",
 )
@@ -66,7 +66,7 @@ CONSTRUCTS: dict[str, tuple[str, str]] = {
                 "filter groups with HAVING"),
     **dict.fromkeys(("TABLESAMPLE", "USING"), _SAMPLE),
     **dict.fromkeys(("PIVOT", "UNPIVOT", "PIVOT_WIDER", "PIVOT_LONGER"), _PIVOT),
-    **dict.fromkeys(("[", "{", "ARRAY", "STRUCT", "MAP"), _LIST),
+    **dict.fromkeys(("[", "{", "ARRAY", "STRUCT", "MAP"), LIST),
     "EXISTS": SUBQUERY,
     "LAMBDA": ("lambdas are not answered privately", "write the expression with CASE"),
     "->": ("lambdas and JSON arrows are not answered privately", "use plain columns"),

@@ -1,13 +1,23 @@
-"""Statements that only DuckDB can run: what they name, and who may run them."""
+"""Statements that only DuckDB can run: what they name, and who may run them.
+
+Where sqlglot does not read a statement, every name of its text is given: too many tables refuse a
+statement, too few would let one through.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import takewhile
 
-from sqlpriv.dialect.commands import Describe, Plain
-from sqlpriv.dialect.cursor import Cursor, refusal
-from sqlpriv.dialect.keywords import QUERY_HEADS, words
-from sqlpriv.dialect.names import names
+from sqlglot import exp
+
+from sqlpriv.dialect.clauses import MARK
+from sqlpriv.dialect.commands import Describe, Plain, Unanswerable
+from sqlpriv.dialect.constants import refusal
+from sqlpriv.dialect.keywords import QUERY_HEADS, RESERVED, words
+from sqlpriv.dialect.syntax import bare_tree
+from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.errors import PermissionDenied, Refused
 
@@ -41,20 +51,25 @@ class _Source:
     reads_only: bool
 
 
-def query(c: Cursor, why: Refused) -> Plain:
-    """Returns the query that begins at `c` and cannot be answered privately, for that reason."""
-    first, source = c.peek(), _query(c)
-    return _plain(c, first, source, why)
+def query(c: TokenCursor, why: Refused, tree: exp.Expr | None) -> Unanswerable:
+    """Returns the query that begins at `c` and cannot be answered privately, for that reason.
+
+    Args:
+        c: Where it begins.
+        why: The reason.
+        tree: The query as sqlglot reads it, where it does.
+    """
+    return _plain(c, c.peek(), _query(c, tree), why)
 
 
-def change(c: Cursor) -> Plain:
+def change(c: TokenCursor) -> Unanswerable:
     """Returns a statement that is no query: it is an owner's to run."""
     word = c.peek().upper
     denied = _denied(c.peek(), f"only an owner can run {word}: it may {CHANGES[word]}")
     return _plain(c, c.peek(), _Source(names(c.tokens[1:]), False), denied)
 
 
-def describe(c: Cursor) -> Plain | Describe:
+def describe(c: TokenCursor) -> Unanswerable | Describe:
     """Returns DESCRIBE t, or DESCRIBE, SUMMARIZE and SHOW of anything else."""
     first = c.next()
     word = first.upper
@@ -72,7 +87,7 @@ def describe(c: Cursor) -> Plain | Describe:
     return _plain(c, first, source, why)
 
 
-def explain(c: Cursor) -> Plain:
+def explain(c: TokenCursor) -> Unanswerable:
     """Returns EXPLAIN without PRIVACY: DuckDB's own plan."""
     first = c.next()
     while c.accept("ANALYZE") or c.accept("ANALYSE"):
@@ -87,24 +102,28 @@ def explain(c: Cursor) -> Plain:
     return _plain(c, first, source, why)
 
 
-def _query(c: Cursor) -> _Source:
+def _query(c: TokenCursor, tree: exp.Expr | None = None) -> _Source:
     rest = c.tokens[c.index :]
-    text = c.text[rest[0].start : rest[-2].end] if len(rest) > 1 else ""
-    from sqlpriv.dialect.tables import of_query  # sqlglot: loaded where it is needed, and late
-
-    return _Source(*of_query(text, rest))
+    if tree is None:
+        tree = bare_tree(rest, c.text)
+    if tree is None:
+        return _Source(names(rest), False)
+    reads = isinstance(tree, exp.Query | exp.Pivot | exp.Values | exp.Subquery)
+    reads_only = reads and tree.find(*_WRITES) is None
+    return _Source(_ordered(_tables(tree, c.text)), reads_only)
 
 
 def _denied(token: Token, message: str) -> PermissionDenied:
     return PermissionDenied(message, hint=_ASK, line=token.pos.line, column=token.pos.column)
 
 
-def _plain(c: Cursor, first: Token, source: _Source, why: Refused) -> Plain:
+def _plain(c: TokenCursor, first: Token, source: _Source, why: Refused) -> Unanswerable:
     bound = c.binding.share(c.tokens)
-    return Plain(runnable(c, first), source.tables, source.reads_only, why, bound)
+    plain = Plain(runnable(c, first), source.tables, source.reads_only, bound)
+    return Unanswerable(plain, why)
 
 
-def runnable(c: Cursor, first: Token) -> str:
+def runnable(c: TokenCursor, first: Token) -> str:
     """Returns the statement from `first` on as DuckDB takes it: `:name` is written `$name`."""
     text = c.text[first.start : c.tokens[-2].end]
     for token in reversed(c.tokens):
@@ -112,3 +131,76 @@ def runnable(c: Cursor, first: Token) -> str:
         if at >= 0 and token.text.startswith(":") and token.kind is Kind.PARAMETER:
             text = f"{text[:at]}${text[at + 1 :]}"
     return text
+
+
+# --- the tables of a query ---
+
+_WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, exp.Copy,
+           exp.Alter, exp.Command, exp.Set, exp.Pragma, exp.Attach, exp.Detach,
+           exp.TruncateTable)  # fmt: skip
+
+
+def names(tokens: Iterable[Token]) -> tuple[str, ...]:
+    """Returns everything among the tokens that could be the name of a table."""
+    return _ordered(
+        f"'{token.value}'" if token.kind is Kind.STRING else token.value.lower()
+        for token in tokens
+        if token.kind in (Kind.QUOTED, Kind.STRING)
+        or (token.kind is Kind.WORD and token.upper not in RESERVED)
+    )
+
+
+def _ordered(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def _bare(name: str) -> str:
+    return name.split(MARK)[0]
+
+
+def _tables(tree: exp.Expr, text: str) -> Iterable[str]:
+    for table in tree.find_all(exp.Table):
+        source = table.this
+        if not isinstance(source, exp.Identifier):
+            yield f"{_written(source, text)}()"
+        elif text[source.meta.get("start", 0)] == "'":
+            yield f"'{_bare(source.name)}'"
+        elif table.args.get("db") or not _is_common(table, _bare(source.name).lower()):
+            yield _bare(source.name).lower()
+
+
+def _written(function: exp.Expr, text: str) -> str:
+    """Returns a table function's name as the user wrote it: sqlglot has its own for some."""
+    if "start" in function.meta:
+        return text[function.meta["start"] : function.meta["end"] + 1].lower()
+    return function.sql_name().lower() if isinstance(function, exp.Func) else "?"
+
+
+def _is_common(table: exp.Table, name: str) -> bool:
+    """Whether the name means a common table expression that is in scope where it stands.
+
+    Inside the WITH itself those written before are in scope; a recursive one also in the second
+    half of its own UNION. Elsewhere, DuckDB reads the stored table of that name.
+    """
+    inside: exp.Expr = table
+    while (outer := inside.parent) is not None:
+        if any(_bare(cte.alias).lower() == name for cte in _in_scope(outer, inside)):
+            return True
+        if isinstance(outer, exp.SetOperation) and inside is outer.expression:
+            cte = outer.parent
+            if isinstance(cte, exp.CTE) and _bare(cte.alias).lower() == name and _recursive(cte):
+                return True
+        inside = outer
+    return False
+
+
+def _in_scope(outer: exp.Expr, inside: exp.Expr) -> Iterable[exp.Expr]:
+    """Returns the common table expressions that `outer` brings to its part `inside`."""
+    if isinstance(outer, exp.With):
+        return takewhile(lambda cte: cte is not inside, outer.expressions)
+    with_ = outer.args.get("with_")
+    return with_.expressions if with_ is not None and with_ is not inside else ()
+
+
+def _recursive(cte: exp.CTE) -> bool:
+    return isinstance(cte.parent, exp.With) and bool(cte.parent.args.get("recursive"))

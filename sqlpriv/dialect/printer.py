@@ -11,10 +11,10 @@ from sqlpriv.dialect.keywords import RESERVED
 from sqlpriv.dialect.tree import (
     Between,
     Binary,
-    Call,
     CaseWhen,
     Cast,
     Exists,
+    FunctionCall,
     InList,
     InQuery,
     IsNull,
@@ -84,9 +84,9 @@ def _as_shown(node: Node) -> str | None:
     match node:
         case Name(name=name):
             return name
-        case Call(name="count", star=True, filter=None):
+        case FunctionCall(name="count", star=True, filter=None):
             return "count_star()"
-        case Call(name="count", star=True, filter=kept) if kept is not None:
+        case FunctionCall(name="count", star=True, filter=kept) if kept is not None:
             return f"count_star() FILTER (WHERE {sql(kept, _as_shown)})"
         case Literal(value=float(value)) if math.isfinite(value):
             return repr(value)
@@ -128,9 +128,9 @@ def _written(node: Node, write: Callable[[Node], str]) -> str:
             return f"{'TRY_' if try_ else ''}CAST({write(arg)} AS {type_})"
         case CaseWhen():
             return _case(node, write)
-        case Call(name, (left, right)) if name in ("like", "ilike"):
+        case FunctionCall(name, (left, right)) if name in ("like", "ilike"):
             return f"({write(left)} {name.upper()} {write(right)})"
-        case Call(name, (left, right, sign)) if name in ("like", "ilike"):
+        case FunctionCall(name, (left, right, sign)) if name in ("like", "ilike"):
             return f"({write(left)} {name.upper()} {write(right)} ESCAPE {write(sign)})"
         case Lookup(arg, values, numbers):
             keys, found = (", ".join(map(literal, x)) for x in (values, numbers))
@@ -156,7 +156,7 @@ def _case(node: CaseWhen, write: Callable[[Node], str]) -> str:
     return f"CASE{operand}{whens}{otherwise} END"
 
 
-def _call(node: Call, write: Callable[[Node], str]) -> str:
+def _call(node: FunctionCall, write: Callable[[Node], str]) -> str:
     plain = _PLAIN_NAME.fullmatch(node.name) and node.name.upper() not in RESERVED
     name = node.name if plain else quoted(node.name)
     inner = "*" if node.star else ", ".join(map(write, node.args))

@@ -13,15 +13,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from sqlglot import tokens as sqlglot_tokens
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token as GlotToken
+from sqlglot.tokenizer_core import TokenType as Type
 
 from sqlpriv.dialect.keywords import RESERVED
 from sqlpriv.dialect.tree import Pos
-
-GlotToken = sqlglot_tokens.Token
-Type = sqlglot_tokens.TokenType
 
 
 class Kind(StrEnum):

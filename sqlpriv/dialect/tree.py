@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Value
 
 
@@ -45,7 +44,7 @@ class Literal:
 
 
 @dataclass(frozen=True)
-class Call:
+class FunctionCall:
     """A function or aggregate call. `name` is lower case.
 
     Args:
@@ -173,8 +172,8 @@ class Lookup:
 
 
 Node = (
-    Name | Literal | Call | Unary | Binary | IsNull | InList | Between | CaseWhen | Cast | Exists
-    | InQuery | Subquery | Lookup
+    Name | Literal | FunctionCall | Unary | Binary | IsNull | InList | Between | CaseWhen | Cast
+    | Exists | InQuery | Subquery | Lookup
 )  # fmt: skip
 
 
@@ -254,7 +253,7 @@ class Select:
         table, alias: The table of FROM, the first one of several, and its alias or ''.
         source: The whole of FROM where it is more than one table; else None.
         stages: Queries of WITH by name and `body`, the text of the SELECT behind them, which is not
-            of this form where `unread` says why: it may be run over the answers of `stages`.
+            of this form in an `Unanswerable`: it may be run over the answers of `stages`.
         where: Predicate or None.
         group_by: Grouping expressions (ordinals and aliases not yet resolved).
         group_all: GROUP BY ALL was written.
@@ -285,16 +284,15 @@ class Select:
     source: Source | None = None
     stages: tuple[tuple[str, Query], ...] = field(default=(), compare=False)
     body: str = field(default="", compare=False)
-    unread: Refused | None = field(default=None, compare=False)
     pos: Pos = unplaced()
 
 
 @dataclass(frozen=True)
-class Union:
+class UnionAll:
     """SELECTs joined by UNION ALL."""
 
     parts: tuple[Select, ...]
     pos: Pos = unplaced()
 
 
-Query = Select | Union
+Query = Select | UnionAll

@@ -131,7 +131,9 @@ def _group_by_nodes(
         if not any(aggregate_calls(item.expr))
         and binder.normal_form(item.expr) not in [d.node for d in strata]
         and as_literal(item.expr) is None
-        and not (isinstance(item.expr, t.Call) and item.expr.name in ("grouping", "grouping_id"))
+        and not (
+            isinstance(item.expr, t.FunctionCall) and item.expr.name in ("grouping", "grouping_id")
+        )
     )
 
 

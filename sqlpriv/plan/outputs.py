@@ -56,16 +56,16 @@ def half_width(item: t.Node) -> t.Node | None:
     total: t.Node | None = None
     for i in aggregates_in(item):
         high, low = (_shift_aggregate(item, i, op) for op in "+-")
-        width = t.Binary("/", t.Call("abs", (t.Binary("-", high, low),)), t.Literal(2))
+        width = t.Binary("/", t.FunctionCall("abs", (t.Binary("-", high, low),)), t.Literal(2))
         total = width if total is None else t.Binary("+", total, width)
     return total
 
 
 def _shift_aggregate(item: t.Node, i: int, op: str) -> t.Node:
     moved = t.Binary(op, t.Name(f"{AGGREGATE}{i}"), t.Name(f"{HALF}{i}"))
-    end = t.Call("try", (with_aliases(item, {f"{AGGREGATE}{i}": moved}),))
+    end = t.FunctionCall("try", (with_aliases(item, {f"{AGGREGATE}{i}": moved}),))
     number = t.Cast(end, "DOUBLE", try_=True)
-    return t.Call("nullif", (number, t.Cast(t.Literal("NaN"), "DOUBLE")))
+    return t.FunctionCall("nullif", (number, t.Cast(t.Literal("NaN"), "DOUBLE")))
 
 
 def has_half_width(node: t.Node) -> bool:
@@ -170,11 +170,11 @@ class OutputWriter:
                 if self.binder.normal_form(node) == dimension.node:
                     self.binder.bind(node)  # checks the qualifier
                     return t.Name(f"{prefix}{i}", pos=node.pos)
-        if isinstance(node, t.Call) and node.name in ("grouping", "grouping_id"):
+        if isinstance(node, t.FunctionCall) and node.name in ("grouping", "grouping_id"):
             return self._grouping(node)
-        if isinstance(node, t.Call) and node.name == "error":
+        if isinstance(node, t.FunctionCall) and node.name == "error":
             return self._error(node)
-        if isinstance(node, t.Call) and is_aggregate(node):
+        if isinstance(node, t.FunctionCall) and is_aggregate(node):
             aggregate = read_aggregate(self._inside(node), self.binder)
             self.aggregates.setdefault(aggregate)
             return t.Name(f"{AGGREGATE}{list(self.aggregates).index(aggregate)}", pos=node.pos)
@@ -182,21 +182,21 @@ class OutputWriter:
             raise self._raw(node)
         return None
 
-    def _error(self, call: t.Call) -> t.Node:
+    def _error(self, call: t.FunctionCall) -> t.Node:
         """ERROR(f): the half-width of the 95 % interval of f, an expression over aggregates."""
         width = half_width(self.write(call.args[0])) if len(call.args) == 1 else None
         if width is None:
             raise refuse(call, "ERROR takes one aggregate", "write ERROR(AVG(income))")
         return width
 
-    def _inside(self, call: t.Call) -> t.Call:
+    def _inside(self, call: t.FunctionCall) -> t.FunctionCall:
         """Returns the aggregate with outputs' names in its argument resolved."""
         visible_aliases = _aliases_behind_columns(self.aliases, self.binder)
         args = tuple(with_aliases(arg, visible_aliases) for arg in call.args)
         test = with_aliases(call.filter, visible_aliases) if call.filter else None
-        return t.Call(call.name, args, call.star, call.distinct, test, call.using, call.pos)
+        return t.FunctionCall(call.name, args, call.star, call.distinct, test, call.using, call.pos)
 
-    def _grouping(self, call: t.Call) -> t.Node:
+    def _grouping(self, call: t.FunctionCall) -> t.Node:
         """GROUPING(a, b): a bit per argument, the last the lowest, set where it was summed over."""
         strata, groups = [d.node for d in self.strata], [d.node for d in self.groups]
         bits: dict[str, int] = {POPULATION: 0}

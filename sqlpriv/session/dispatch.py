@@ -63,7 +63,7 @@ class Statements:
         match statement:
             case Unreadable(explains=True):
                 return self._queries.explain(statement)
-            case t.Select() | cmd.Plain() | Unreadable():
+            case t.Select() | cmd.Unanswerable() | Unreadable():
                 return self._queries.answer(statement)
             case cmd.Explain():
                 return self._explain(statement)
@@ -115,9 +115,9 @@ class Statements:
             sqlpriv.Error: As running it would, before anything is read or charged.
         """
         match statement:
-            case cmd.Plain(reads_only=False):
+            case cmd.Unanswerable(cmd.Plain(reads_only=False)):
                 return pa.schema([])
-            case Unreadable(explains=False) | t.Select() | cmd.Plain():
+            case Unreadable(explains=False) | t.Select() | cmd.Unanswerable():
                 return self._queries.columns(statement)
             case Unreadable() | cmd.Explain() | cmd.Show() | cmd.Describe():
                 # free, and they read no private row
@@ -132,7 +132,7 @@ class Statements:
             sqlpriv.Error: As running it would, before anything is read or charged.
         """
         match statement:
-            case t.Select() | cmd.Plain() | Unreadable(explains=False):
+            case t.Select() | cmd.Unanswerable() | Unreadable(explains=False):
                 return self._queries.quote(statement)
             case cmd.CreateSynthetic():
                 job, contract, account = self._synthetic_job(statement)

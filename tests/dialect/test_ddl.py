@@ -128,7 +128,7 @@ def test_a_wrong_declaration_is_refused_at_its_place(rest, place, words):
     ],
 )
 def test_what_is_duckdbs_own_stays_duckdbs(text):
-    found = one(text)
+    found = one(text).statement
     assert isinstance(found, Plain)
     assert found.text == text
 

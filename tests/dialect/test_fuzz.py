@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlpriv.dialect import complete, default_name, read, split, sql
-from sqlpriv.dialect.commands import Plain
+from sqlpriv.dialect.commands import Unanswerable
 from sqlpriv.dialect.keywords import CONSTRUCTS, RESERVED
 from sqlpriv.dialect.tree import Select
 from sqlpriv.errors import ProgrammingError, Refused
@@ -53,9 +53,9 @@ def attempt(text, parameters=None):
             for item in statement.items:
                 assert default_name(item)
                 assert sql(item.expr)
-        if isinstance(statement, Plain):
-            assert statement.refusal.message
-            assert statement.text in text
+        if isinstance(statement, Unanswerable):
+            assert statement.why.message
+            assert statement.statement.text in text
 
 
 @settings(max_examples=250, deadline=None)

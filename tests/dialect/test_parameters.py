@@ -14,6 +14,10 @@ from sqlpriv.errors import DataError, ProgrammingError, Refused
 EVIL = "'; DROP TABLE t; --"
 
 
+def plain(text, parameters):
+    return [statement.statement for statement in read(text, parameters)]
+
+
 def where(text, parameters):
     (statement,) = read(f"SELECT COUNT(*) FROM t WHERE {text}", parameters)
     return statement.where
@@ -96,20 +100,20 @@ def test_marks_in_strings_and_comments_are_no_parameters():
     ],
 )
 def test_duckdb_takes_the_text_and_its_share_of_the_values(text, parameters, expected):
-    (found,) = read(f"{text} AS z FROM (SELECT 1)", parameters)
+    (found,) = plain(f"{text} AS z FROM (SELECT 1)", parameters)
     assert duckdb.execute(found.text, found.parameters).fetchall() == [expected]
 
 
 def test_each_statement_of_a_text_gets_its_share():
-    first, second = read("SELECT DISTINCT ?; SELECT DISTINCT ?, ?", [1, 2, 3])
+    first, second = plain("SELECT DISTINCT ?; SELECT DISTINCT ?, ?", [1, 2, 3])
     assert (first.parameters, second.parameters) == ((1,), (2, 3))
-    first, second = read("SELECT DISTINCT 1; SELECT DISTINCT $2", ["unused", 5])
+    first, second = plain("SELECT DISTINCT 1; SELECT DISTINCT $2", ["unused", 5])
     assert first.parameters == ()
     assert duckdb.execute(second.text, second.parameters).fetchall() == [(5,)]
 
 
 def test_a_select_can_be_run_by_duckdb_as_well():
-    (found,) = read("SELECT count(*) FROM range(3) r(i) WHERE i > :low", {"low": 0})
+    (found,) = plain("SELECT count(*) FROM range(3) r(i) WHERE i > :low", {"low": 0})
     assert duckdb.execute(found.text, found.parameters).fetchall() == [(2,)]
     (found,) = read("SELECT a FROM t WHERE a > :low", {"low": 0})
     assert (found.text, found.parameters) == ("SELECT a FROM t WHERE a > $low", {"low": 0})

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from sqlpriv.answer.rows import Answer, answer, rehearse
 from sqlpriv.dialect import read
-from sqlpriv.dialect.commands import Plain
+from sqlpriv.dialect.commands import Unanswerable
 from sqlpriv.dialect.tree import Select
 from sqlpriv.kernel.proof.sensitivity import lattice_of, level_scores
 from sqlpriv.kernel.sql.queries import MACROS, render
@@ -100,8 +100,8 @@ def engine() -> duckdb.DuckDBPyConnection:
 def select(sql: str) -> Select:
     """Returns the statement, which is a SELECT in private form."""
     (statement,) = read(sql)
-    if isinstance(statement, Plain):
-        raise statement.refusal
+    if isinstance(statement, Unanswerable):
+        raise statement.why
     assert isinstance(statement, Select), statement
     return statement
 

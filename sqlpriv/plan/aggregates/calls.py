@@ -84,15 +84,17 @@ class Aggregate:
 
 def is_aggregate(node: t.Node) -> bool:
     """Whether the expression itself is a call of an aggregate, private counterpart or not."""
-    return isinstance(node, t.Call) and (node.star or node.name in KINDS or node.name in REFUSED)
+    if not isinstance(node, t.FunctionCall):
+        return False
+    return node.star or node.name in KINDS or node.name in REFUSED
 
 
-def aggregate_calls(node: t.Node) -> Iterator[t.Call]:
+def aggregate_calls(node: t.Node) -> Iterator[t.FunctionCall]:
     """Yields the aggregate calls inside an expression, outermost first."""
-    return (part for part in walk(node) if isinstance(part, t.Call) and is_aggregate(part))
+    return (part for part in walk(node) if isinstance(part, t.FunctionCall) and is_aggregate(part))
 
 
-def read_aggregate(call: t.Call, binder: Binder) -> Aggregate:
+def read_aggregate(call: t.FunctionCall, binder: Binder) -> Aggregate:
     """Returns what an aggregate call asks for.
 
     `FILTER (WHERE p)` becomes `CASE WHEN p THEN x END`: what does not pass is NULL.
@@ -130,7 +132,7 @@ def read_aggregate(call: t.Call, binder: Binder) -> Aggregate:
     return Aggregate(kind, of, shape.type, *bounds, absent, sample, using=call.using)
 
 
-def _read_level(call: t.Call, arg: t.Node, of: a.Expr, binder: Binder) -> Aggregate:
+def _read_level(call: t.FunctionCall, arg: t.Node, of: a.Expr, binder: Binder) -> Aggregate:
     """Returns a quantile, which needs bounds, or a mode, which needs a list of values."""
     shape, ranked = binder.shape(arg, of), requested_rank(call)
     if ranked is None and (shape.values is None or shape.type is Type.REAL):
@@ -147,7 +149,7 @@ def _read_level(call: t.Call, arg: t.Node, of: a.Expr, binder: Binder) -> Aggreg
 
 
 def _read_distinct_count(
-    call: t.Call, of: a.Expr, call_filter: t.Node | None, binder: Binder
+    call: t.FunctionCall, of: a.Expr, call_filter: t.Node | None, binder: Binder
 ) -> Aggregate:
     """COUNT(DISTINCT x): of values that identify a unit, or a row of it, each is one unit's."""
     units = isinstance(of, a.Col) and bool(binder.named.get(of.name.lower()))
@@ -157,12 +159,12 @@ def _read_distinct_count(
     return Aggregate(kind, of, binder.shape(call, of).type, nullable=True, units=units)
 
 
-def _counts_all(call: t.Call, arg: t.Node) -> bool:
+def _counts_all(call: t.FunctionCall, arg: t.Node) -> bool:
     constant = isinstance(arg, t.Literal) and arg.value is not None
     return KINDS[call.name] == "count" and constant
 
 
-def _check_form(call: t.Call) -> None:
+def _check_form(call: t.FunctionCall) -> None:
     """Refuses what no private aggregate can have."""
     if call.name not in KINDS:
         raise refuse(
@@ -211,7 +213,9 @@ def _apply_filter(predicate: t.Node, of: a.Expr | None, binder: Binder) -> a.Exp
     return a.Case(((test, value),), a.Lit(None, binder.shape(predicate, value).type))
 
 
-def _public_bounds(call: t.Call, arg: t.Node, of: a.Expr, binder: Binder) -> tuple[Number, Number]:
+def _public_bounds(
+    call: t.FunctionCall, arg: t.Node, of: a.Expr, binder: Binder
+) -> tuple[Number, Number]:
     """Returns the finite public bounds of what is added up, or refuses, naming what to declare."""
     shape, name = binder.shape(arg, of), call.name.upper()
     if shape.type is Type.BOOLEAN:

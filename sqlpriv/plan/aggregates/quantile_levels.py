@@ -37,7 +37,7 @@ class Grid:
     values: tuple[Value, ...]
 
 
-def requested_rank(call: t.Call) -> tuple[int, int] | None:
+def requested_rank(call: t.FunctionCall) -> tuple[int, int] | None:
     """Returns the rank that a call asks for, a / b; None for MODE.
 
     Raises:

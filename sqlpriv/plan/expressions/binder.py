@@ -210,7 +210,7 @@ class Binder:
                 return self._bind_case(node)
             case t.Cast():
                 return functions.bind_cast(self, node)
-            case t.Call():
+            case t.FunctionCall():
                 return functions.bind_call(self, node)
             case t.Lookup(arg, values, numbers):
                 return a.Pick((a.Key(self.bind(arg), values),), numbers)

@@ -57,7 +57,7 @@ def function_hint(name: str) -> str:
     return HINTS.get(name, _KNOWN)
 
 
-def bind_call(binder: Binder, node: t.Call) -> a.Expr:
+def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
     """Returns the row expression of a scalar function call.
 
     Raises:
@@ -171,7 +171,7 @@ def _nullif(binder: Binder, left: t.Node, right: t.Node) -> a.Expr:
     return a.Case(((a.Call("=", (whole, other)), nothing),), whole)
 
 
-def _bucket(binder: Binder, node: t.Call, arg: t.Node, ends: Sequence[t.Node]) -> a.Expr:
+def _bucket(binder: Binder, node: t.FunctionCall, arg: t.Node, ends: Sequence[t.Node]) -> a.Expr:
     """width_bucket(x, low, high, n): 0 below low, 1 to n in between, n + 1 from high on."""
     numbers = [number.value for end in ends if (number := as_literal(end))]
     match numbers:
@@ -189,7 +189,7 @@ def days_between(first: a.Expr, last: a.Expr) -> a.Expr:
     return a.Call("-", (a.Call("days", (last,)), a.Call("days", (first,))))
 
 
-def _date_part(binder: Binder, node: t.Call, part: str, arg: t.Node) -> a.Expr:
+def _date_part(binder: Binder, node: t.FunctionCall, part: str, arg: t.Node) -> a.Expr:
     if part not in PART_NAMES:
         raise refuse(
             node, f"there is no date part {part}", f"one of: {', '.join(sorted(DATE_PARTS))}"

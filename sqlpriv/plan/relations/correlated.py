@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from sqlpriv.dialect import tree as t
-from sqlpriv.dialect.sources import tables
+from sqlpriv.dialect.lower_query import tables
 from sqlpriv.kernel.terms.contract import TableContract, Value
 from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.conditions import identities
@@ -143,7 +143,7 @@ class _Joins:
                 return None
             equal = t.Binary("=", query.items[0].expr, arg, pos)
             query = replace(query, where=_conjunction([*conjuncts(query.where), equal]))
-        counted = replace(query, items=(t.Item(t.Call("count", star=True, pos=pos)),))
+        counted = replace(query, items=(t.Item(t.FunctionCall("count", star=True, pos=pos)),))
         count = self.replace_scalar(t.Subquery(counted, pos=pos))
         return None if count is None else t.Binary(">", count, t.Literal(0, pos), pos)
 
@@ -171,11 +171,13 @@ class _Joins:
         alias, aggregates = self.aliases[query], _aggregates(query)
 
         def value(part: t.Node) -> t.Node | None:
-            if not (isinstance(part, t.Call) and part in aggregates):
+            if not (isinstance(part, t.FunctionCall) and part in aggregates):
                 return None
             name = t.Name(f"v{aggregates.index(part)}", alias, part.pos)
             none = t.Literal(0, part.pos)  # no row: COUNT is 0, all else NULL
-            return t.Call("coalesce", (name, none), pos=part.pos) if _is_count(part) else name
+            if not _is_count(part):
+                return name
+            return t.FunctionCall("coalesce", (name, none), pos=part.pos)
 
         return rebuild(query.items[0].expr, value)
 
@@ -291,7 +293,7 @@ def _visible_columns(source: t.Source, contracts: Contracts) -> Iterator[tuple[s
             yield from _visible_columns(left, contracts)
             yield from _visible_columns(right, contracts)
         case t.Derived(query, alias):
-            first = query.parts[0] if isinstance(query, t.Union) else query
+            first = query.parts[0] if isinstance(query, t.UnionAll) else query
             yield from ((alias.lower(), _name(item).lower()) for item in first.items)
 
 
@@ -305,11 +307,11 @@ def _is_not_one_aggregate(query: t.Select) -> bool:
     return any(clauses) or not _aggregates(query) or any(scalar_subqueries(query.where))
 
 
-def _aggregates(query: t.Select) -> list[t.Call]:
+def _aggregates(query: t.Select) -> list[t.FunctionCall]:
     return list(dict.fromkeys(aggregate_calls(query.items[0].expr)))
 
 
-def _is_count(call: t.Call) -> bool:
+def _is_count(call: t.FunctionCall) -> bool:
     return call.name.startswith("count")
 
 

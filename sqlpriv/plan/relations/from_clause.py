@@ -226,7 +226,7 @@ class FromReader:
             items = query.items
         else:
             inner, here = self._read_derived(query, "", t.Table("", "", node.pos)), []
-            items = (query.parts[0] if isinstance(query, t.Union) else query).items
+            items = (query.parts[0] if isinstance(query, t.UnionAll) else query).items
         if inner.private and not rows.private:
             raise refuse(
                 node,
@@ -269,7 +269,7 @@ class FromReader:
     def _read_derived(self, query: t.Query, alias: str, place: t.Source) -> Rows:
         """Returns the rows of a query in FROM: a projection, rows per unit, or a union."""
         at = t.Literal(None, place.pos)
-        if isinstance(query, t.Union):
+        if isinstance(query, t.UnionAll):
             parts = [
                 self._read_derived(part, f"{alias}{i}", place) for i, part in enumerate(query.parts)
             ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlpriv.dialect import default_name
 from sqlpriv.dialect import tree as t
@@ -94,7 +94,7 @@ class Folding:
         for name, (key, _) in zip(self.names, self.keys, strict=True):
             if self.binder.normal_form(node) == key:
                 return t.Name(name, "", node.pos)
-        if isinstance(node, t.Call) and is_aggregate(node):
+        if isinstance(node, t.FunctionCall) and is_aggregate(node):
             return self._aggregate(node)
         if isinstance(node, t.Name):
             raise refuse(
@@ -104,7 +104,7 @@ class Folding:
             )
         return None
 
-    def _aggregate(self, call: t.Call) -> t.Node:
+    def _aggregate(self, call: t.FunctionCall) -> t.Node:
         kind = KINDS.get(call.name, "")
         if not kind or call.using or len(call.args) > 1 or (call.distinct and kind != "count"):
             raise refuse(
@@ -113,8 +113,8 @@ class Folding:
                 "COUNT, COUNT(DISTINCT x), SUM, AVG, MIN and MAX are",
             )
         if kind == "avg":
-            total = self._aggregate(t.Call("sum", call.args, filter=call.filter, pos=call.pos))
-            count = self._aggregate(t.Call("count", call.args, filter=call.filter, pos=call.pos))
+            total = self._aggregate(replace(call, name="sum"))
+            count = self._aggregate(replace(call, name="count"))
             return t.Binary("/", total, count, call.pos)
         of = self.binder.bind(call.args[0]) if call.args else None
         if call.filter is not None:
@@ -127,7 +127,7 @@ class Folding:
             of = None
         return t.Name(self._fold(call, kind, of), "", call.pos)
 
-    def _fold(self, call: t.Call, kind: str, of: a.Expr | None) -> str:
+    def _fold(self, call: t.FunctionCall, kind: str, of: a.Expr | None) -> str:
         if (kind, of) in self.folds:
             return self.folds[kind, of].name
         if of is None and kind != "count":

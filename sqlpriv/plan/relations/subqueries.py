@@ -44,5 +44,5 @@ def with_values(part: Any, values: Mapping[t.Node, t.Node]) -> Any:
 
 
 def _has_parts(part: object) -> bool:
-    kinds = t.Node | t.Select | t.Union | t.Derived | t.Joined | t.Item | t.Order
+    kinds = t.Node | t.Select | t.UnionAll | t.Derived | t.Joined | t.Item | t.Order
     return isinstance(part, kinds) and not isinstance(part, t.Literal | t.Name)

@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 
 from sqlpriv.dialect import tree as t
-from sqlpriv.dialect.sources import tables
+from sqlpriv.dialect.lower_query import tables
 from sqlpriv.errors import PermissionDenied, Refused
 from sqlpriv.kernel.ledger.records import Account
 from sqlpriv.kernel.terms.algebra import Relation

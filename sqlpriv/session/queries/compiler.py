@@ -16,7 +16,7 @@ from sqlpriv import dialect
 from sqlpriv.answer.rows import answer, rehearse
 from sqlpriv.dialect import commands as cmd
 from sqlpriv.dialect import tree as t
-from sqlpriv.dialect.sources import tables
+from sqlpriv.dialect.lower_query import tables
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract
@@ -60,25 +60,26 @@ class ProgramCompiler:
     access: Access
     contracts: Mapping[str, TableContract]
 
-    def is_noised(self, statement: t.Select | cmd.Plain | Unreadable) -> bool:
+    def is_noised(self, statement: t.Select | cmd.Unanswerable | Unreadable) -> bool:
         """Returns whether a query is answered under the budget, and not exactly by DuckDB."""
         if isinstance(statement, Unreadable):
             return True
         analyst = self.access.owner is None
-        if isinstance(statement, cmd.Plain):
-            readable = statement.reads_only and not any(
-                table.endswith("()") or table.startswith("'") for table in statement.tables
+        query = statement.statement if isinstance(statement, cmd.Unanswerable) else statement
+        if isinstance(query, cmd.Plain):
+            readable = query.reads_only and not any(
+                table.endswith("()") or table.startswith("'") for table in query.tables
             )
             return (
                 analyst
                 and readable
-                and any(self._is_private(table.lower()) for table in statement.tables)
+                and any(self._is_private(table.lower()) for table in query.tables)
             )
-        staged = any(getattr(query, "private", False) for _, query in statement.stages)
-        asked_for = statement.private or staged
-        return asked_for or (analyst and reads_private(statement, self.contracts))
+        staged = any(getattr(stage, "private", False) for _, stage in query.stages)
+        asked_for = query.private or staged
+        return asked_for or (analyst and reads_private(query, self.contracts))
 
-    def compile(self, statement: t.Select | cmd.Plain | Unreadable) -> Program | Refused:
+    def compile(self, statement: t.Select | cmd.Unanswerable | Unreadable) -> Program | Refused:
         """Returns the program of a query about private rows, or why it has none."""
         unread = _refusal(statement)
         if unread is None:
@@ -252,8 +253,7 @@ class ProgramCompiler:
             (statement,) = dialect.read(text, dict(values) or None)
         except ProgrammingError:
             return None
-        readable = isinstance(statement, t.Select) and _refusal(statement) is None
-        return statement if readable and isinstance(statement, t.Select) else None
+        return statement if isinstance(statement, t.Select) else None
 
     # --- what is asked of whom ---
 
@@ -279,9 +279,11 @@ class ProgramCompiler:
         return contract is not None and not contract.public
 
 
-def _refusal(statement: t.Select | cmd.Plain | Unreadable) -> Refused | None:
+def _refusal(statement: t.Select | cmd.Unanswerable | Unreadable) -> Refused | None:
     """Returns what the grammar says of a statement that it does not read."""
-    return statement.unread if isinstance(statement, t.Select) else statement.refusal
+    if isinstance(statement, cmd.Unanswerable):
+        return statement.why
+    return None if isinstance(statement, t.Select) else statement.refusal
 
 
 def _with_share(select: t.Select, price: Price | None, parts: int) -> t.Select:

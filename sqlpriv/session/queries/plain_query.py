@@ -12,13 +12,16 @@ from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands import information_schema
 
 
-def answer_plainly(plain: cmd.Plain, access: Access) -> Result:
+def answer_plainly(query: cmd.Unanswerable, access: Access) -> Result:
     """Runs a statement as DuckDB's own, on what the person may see exactly.
 
     Raises:
         Refused: It reads what is not public, or an analyst would change something.
         ProgrammingError: DuckDB's own message.
     """
+    plain = query.statement
+    if not isinstance(plain, cmd.Plain):
+        raise query.why
     if plain.reads_only and information_schema.asks_only_this(plain.tables):
         return Result(information_schema.query(access.store, access.contracts(), plain))
     if access.owner is not None:
@@ -28,7 +31,7 @@ def answer_plainly(plain: cmd.Plain, access: Access) -> Result:
         message = "done" if changed < 0 else f"done: {changed} row(s)"
         return Result(message=message, changed=changed)
     if not plain.reads_only:
-        raise plain.refusal
+        raise query.why
     contracts, released = access.contracts(), access.released_names()
     for table in plain.tables:
         contract = contracts.get(table.lower())
@@ -41,7 +44,7 @@ def answer_plainly(plain: cmd.Plain, access: Access) -> Result:
             message = f'there is no released or public table "{table}"'
             raise Refused.at(t.Pos(), message, access.known())
         if contract is not None and not contract.public:
-            raise plain.refusal
+            raise query.why
     return access.released(plain.text, plain.tables, contracts, plain.parameters)
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from sqlpriv.dialect import commands as cmd
 from sqlpriv.dialect import tree as t
-from sqlpriv.dialect.sources import tables
+from sqlpriv.dialect.lower_query import tables
 from sqlpriv.errors import Refused
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.quote import Quote
@@ -21,7 +21,7 @@ from sqlpriv.session.queries.read_statements import Unreadable
 from sqlpriv.session.queries.result_columns import columns
 from sqlpriv.session.queries.runner import ProgramRunner
 
-Query = t.Select | cmd.Plain | Unreadable
+Query = t.Select | cmd.Unanswerable | Unreadable
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,11 @@ class Queries:
             if compiler.is_noised(query):
                 return _program(compiler, query).schema
         assert not isinstance(query, Unreadable)
-        if isinstance(query, cmd.Plain):
-            return columns(query, lambda described: self._answer_exactly(described).table)
+        if isinstance(query, cmd.Unanswerable):
+            plain, why = query.statement, query.why
+            return columns(
+                plain, lambda text: self._answer_exactly(cmd.Unanswerable(text, why)).table
+            )
         return columns(query, lambda described: self._answer_exactly(described).table)
 
     def explain(self, query: Query) -> Result:
@@ -77,15 +80,17 @@ class Queries:
             return Quote()
         return ProgramRunner(compiler).quote(_program(compiler, query))
 
-    def _is_owners_plain(self, query: Query) -> TypeGuard[cmd.Plain]:
+    def _is_owners_plain(self, query: Query) -> TypeGuard[cmd.Unanswerable]:
         """Returns whether DuckDB runs it on the vault as it is: a transaction may be open."""
-        return isinstance(query, cmd.Plain) and self.access.owner is not None
+        if not isinstance(query, cmd.Unanswerable) or self.access.owner is None:
+            return False
+        return isinstance(query.statement, cmd.Plain)
 
     def _compiler(self) -> ProgramCompiler:
         return ProgramCompiler(self.access, self.access.contracts())
 
-    def _answer_exactly(self, query: t.Select | cmd.Plain) -> Result:
-        if isinstance(query, cmd.Plain):
+    def _answer_exactly(self, query: t.Select | cmd.Unanswerable) -> Result:
+        if isinstance(query, cmd.Unanswerable):
             return answer_plainly(query, self.access)
         if self.access.owner is not None:
             return self.access.exactly(query.text, query.parameters, tables(query))

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlpriv.dialect import commands as cmd
 from sqlpriv.dialect import tree as t
 
-_Query = TypeVar("_Query", t.Select, cmd.Plain)
+_Query = TypeVar("_Query", bound=t.Select | cmd.Plain)
 _EXPLAINED = pa.schema([("explain_key", pa.string()), ("explain_value", pa.string())])
 _SHOWS = ("DESCRIBE", "DESC", "SHOW", "SUMMARIZE")
 

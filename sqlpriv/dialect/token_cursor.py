@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlpriv.dialect.keywords import CONSTRUCTS, NO_ALIAS, RESERVED
+from sqlpriv.dialect.constants import date_or_time, number, refusal
+from sqlpriv.dialect.keywords import CONSTRUCTS, RESERVED
 from sqlpriv.dialect.parameters import Binding
 from sqlpriv.dialect.tokens import Kind, Token
-from sqlpriv.dialect.tree import Query
+from sqlpriv.dialect.tree import Options
 from sqlpriv.errors import Refused
+from sqlpriv.kernel.terms.contract import Value
 
+_WORDS: dict[str, Value] = {"NULL": None, "TRUE": True, "FALSE": False}
+_MOMENTS = {"DATE": "DATE", "TIMESTAMP": "TIMESTAMP", "DATETIME": "TIMESTAMP"}
 MAX_DEPTH = 100
 """How deep expressions may nest: all walks over trees recurse, and Python's stack is finite."""
 
 
-class Cursor:
+class TokenCursor:
     """Reads one statement's tokens from left to right, never back.
 
     Args:
@@ -25,10 +29,7 @@ class Cursor:
 
     def __init__(self, tokens: Sequence[Token], text: str, binding: Binding) -> None:
         self.tokens, self.text, self.binding = tokens, text, binding
-        self.index = self.depth = self.skip = 0
-        self.queries: dict[str, Query] = {}  # what WITH introduced, by lower-case name
-        self.weights: dict[str, int] = {}  # how many queries a use of one stands for
-        self.copies = 0
+        self.index = 0
 
     def peek(self, ahead: int = 0) -> Token:
         """Returns the token that many places ahead; beyond the last one, the last one."""
@@ -68,15 +69,6 @@ class Cursor:
         token = self.peek()
         return token.kind is Kind.QUOTED or (
             token.kind is Kind.WORD and token.upper not in RESERVED
-        )
-
-    def at_alias(self) -> bool:
-        """Whether a name stands here that can be an alias without AS."""
-        token = self.peek()
-        if self.at("STRATIFY", "BY"):
-            return False
-        return token.kind is Kind.QUOTED or (
-            token.kind is Kind.WORD and token.upper not in NO_ALIAS
         )
 
     def name(self, what: str) -> str:
@@ -132,7 +124,70 @@ class Cursor:
                                "it comes once, after FROM, WHERE and GROUP BY")  # fmt: skip
         return self.refuse(f"expected {expected}, found {token.shown}")
 
+    # --- constants ---
 
-def refusal(token: Token, message: str, hint: str | None = None) -> Refused:
-    """Returns the refusal that points at the token."""
-    return Refused(message, hint=hint, line=token.pos.line, column=token.pos.column)
+    def constant(self) -> Value:
+        """Returns the constant that stands here: a signed number, a string, NULL, TRUE, FALSE, a
+        DATE or TIMESTAMP literal, or a parameter.
+
+        Raises:
+            Refused: Something else stands here.
+        """
+        token = self.peek()
+        if self.at("-") or self.at("+"):
+            sign = -1 if self.next().text == "-" else 1
+            return sign * self._number()
+        if token.kind is Kind.NUMBER:
+            return self._number()
+        if token.upper in _MOMENTS and self.peek(1).kind is Kind.STRING:
+            text = self.peek(1)
+            self.index += 2
+            return date_or_time(text.value, _MOMENTS[token.upper], text)
+        if token.kind is Kind.STRING or token.upper in _WORDS:
+            self.next()
+            return token.value if token.kind is Kind.STRING else _WORDS[token.upper]
+        if token.kind is Kind.PARAMETER:
+            return self.binding.value(self.next())
+        kinds = "a number, 'text', DATE '2020-12-31', TRUE, FALSE or NULL"
+        raise self.unexpected(f"a constant: {kinds}")
+
+    def _number(self) -> int | float:
+        if self.peek().kind is not Kind.NUMBER:
+            raise self.unexpected("a number")
+        token = self.next()
+        check_number(token, self.peek())
+        return number(token.text, token)
+
+    def options(self) -> Options:
+        """Returns `(name = constant, …)`, names in lower case; a bare word is a constant, too.
+
+        Raises:
+            Refused: Another shape, or a name written twice.
+        """
+        given: dict[str, Value] = {}
+        self.expect("(")
+        while True:
+            token = self.peek()
+            name = self.name("the name of an option").lower()
+            if name in given:
+                raise refusal(token, f"the option {name} is written twice")
+            self.expect("=")
+            given[name] = self.value()
+            if not self.accept(","):
+                break
+        self.expect(")")
+        return tuple(given.items())
+
+    def value(self) -> Value:
+        """Returns the constant or the bare word, in lower case, that stands here."""
+        bare = self.peek().kind is Kind.WORD and self.at_name()
+        if bare and self.peek(1).kind is not Kind.STRING:
+            return self.next().value.lower()
+        return self.constant()
+
+
+def check_number(token: Token, following: Token) -> None:
+    """Refuses a number that runs into a name, as 0x1F does."""
+    if following.start == token.end and following.kind in (Kind.WORD, Kind.NUMBER, Kind.QUOTED):
+        raise refusal(token, f"the number {token.text[:40]} runs into {following.shown}",
+                      "put a space between them; hexadecimal numbers are not read")  # fmt: skip

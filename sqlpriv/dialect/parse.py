@@ -6,19 +6,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from sqlpriv.dialect import ddl, plain
-from sqlpriv.dialect.commands import CreateSynthetic, Explain, Plain, Statement
-from sqlpriv.dialect.cursor import Cursor, refusal
-from sqlpriv.dialect.evaluate import evaluate
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token as GlotToken
+from sqlglot.tokenizer_core import TokenType as Type
+
+from sqlpriv.dialect import ddl, plain, syntax
+from sqlpriv.dialect.clauses import Cut, cut
+from sqlpriv.dialect.commands import CreateSynthetic, Explain, Statement, Unanswerable
+from sqlpriv.dialect.constants import refusal
 from sqlpriv.dialect.keywords import QUERY_HEADS
+from sqlpriv.dialect.lower_query import QueryLowering, body_index
 from sqlpriv.dialect.parameters import Parameters, bind
-from sqlpriv.dialect.select import select, staged, synthetic
-from sqlpriv.dialect.tokens import Kind, Token, lex
-from sqlpriv.dialect.tree import Select
+from sqlpriv.dialect.token_cursor import TokenCursor
+from sqlpriv.dialect.tokens import Kind, Token, lex, moved
+from sqlpriv.dialect.tree import Name, Select
 from sqlpriv.errors import Refused
 
 MAX_BYTES = 1_000_000
-MAX_BRACKETS = 200
 _ALONE = "write the SELECT alone, or EXPLAIN PRIVACY or CREATE SYNTHETIC TABLE"
 
 
@@ -42,7 +46,7 @@ def read(sql: str, parameters: Parameters = None) -> tuple[Statement, ...]:
             raise refusal(token, f"a {token.value} is opened here and never closed")
     binding = bind(tokens, parameters)
     try:
-        return tuple(_statement(Cursor(part, sql, binding)) for part in _parts(tokens))
+        return tuple(_statement(TokenCursor(part, sql, binding)) for part in _parts(tokens))
     except RecursionError:  # Only where the caller's own stack was nearly full.
         raise Refused("the text nests too deeply to be read here") from None
 
@@ -111,8 +115,7 @@ def _parts(tokens: Sequence[Token]) -> Iterator[tuple[Token, ...]]:
             part = []
 
 
-def _statement(c: Cursor) -> Statement:
-    _check_brackets(c.tokens)
+def _statement(c: TokenCursor) -> Statement:
     word = c.peek().upper
     if c.at("EXPLAIN", "PRIVACY"):
         return _explain(c)
@@ -133,13 +136,13 @@ def _statement(c: Cursor) -> Statement:
                    "as SELECT, CREATE, ALTER, SHOW, EXPLAIN and PUBLISH do")  # fmt: skip
 
 
-def _ours(c: Cursor) -> Statement | None:
+def _ours(c: TokenCursor) -> Statement | None:
     """Reads the statements that are not DuckDB's; None where it is one of DuckDB's."""
     second = c.peek(1).upper
     if c.at("SHOW", "SYNTHESIZERS") or (c.at("SHOW", "PRIVACY") and c.peek(2).kind is not Kind.END):
         return ddl.show(c)
     if c.at("EVALUATE"):
-        return evaluate(c)
+        return ddl.evaluate(c)
     if c.at("ALTER", "TABLE"):
         return ddl.alter(c)
     if c.at("DROP", "SYNTHETIC"):
@@ -149,7 +152,7 @@ def _ours(c: Cursor) -> Statement | None:
     if c.at("CREATE"):
         kind = c.peek(3).upper if second == "OR" else second
         if kind == "SYNTHETIC":
-            return _bound(c, synthetic(c))
+            return _synthetic(c)
         return ddl.create_unit_table(c) if kind == "PU" else None
     if c.peek().upper in ("SET", "RESET"):
         scoped = second in ("SESSION", "GLOBAL", "LOCAL")
@@ -158,36 +161,113 @@ def _ours(c: Cursor) -> Statement | None:
     return None
 
 
-def _query(c: Cursor) -> Select | Plain:
+def _query(c: TokenCursor) -> Select | Unanswerable:
     """Reads a query: in the form that can be answered, or else as DuckDB's own."""
-    start = c.index
+    syntax.check_nesting(c.tokens)
+    start, tree, clauses = c.index, None, Cut()
     try:
-        found = select(c)
+        clauses = cut(c)
+        c.index = start
+        tree = syntax.tree(clauses.glots, c)
+        select = QueryLowering(c, clauses, _strata(clauses, c)).statement(tree)
     except Refused as why:
         c.index = start
-        answered_first = staged(c, why)
-        if answered_first is None:
-            _refuse_private(c.tokens, why)
-            c.index = start
-            return plain.query(c, why)
-        found = answered_first
+        if tree is not None and (staged := _staged(c, clauses, tree)) is not None:
+            return Unanswerable(_finished(staged, c, start), why)
+        _refuse_private(c.tokens, why)
+        c.index = start
+        return plain.query(c, why, tree)
+    return _finished(select, c, start)
+
+
+def _strata(clauses: Cut, c: TokenCursor) -> list[exp.Expr]:
+    """Returns the columns of STRATIFY BY as sqlglot reads them: as outputs of a SELECT."""
+    if clauses.strata is None or clauses.strata.glot is None:
+        return []
+    head: GlotToken = moved(clauses.strata.glot, Type.SELECT, "SELECT")
+    outputs = syntax.tree([head, *clauses.by], c)
+    return list(outputs.expressions)
+
+
+def _staged(c: TokenCursor, clauses: Cut, tree: exp.Expr) -> Select | None:
+    """Returns a statement whose rest behind WITH cannot be answered; None where WITH asks for
+    nothing private."""
+    first = c.peek()
+    try:
+        stages = QueryLowering(c, clauses).stages(tree)
+    except Refused:
+        return None
+    if not any(isinstance(stage, Select) and stage.private for _, stage in stages):
+        return None
+    return Select((), stages[0][0], stages=stages, pos=first.pos)
+
+
+def _finished(select: Select, c: TokenCursor, start: int) -> Select:
+    """Returns the statement with its own text, that behind WITH, and what DuckDB is to be given."""
+    last, body = c.tokens[-2].end, ""
+    if select.stages:
+        body = c.text[c.tokens[body_index(c.tokens, start)].start : last]
     return replace(
-        found, text=plain.runnable(c, c.tokens[start]), parameters=c.binding.share(c.tokens)
-    )
+        select, body=body, text=plain.runnable(c, c.tokens[start]),
+        parameters=c.binding.share(c.tokens),
+    )  # fmt: skip
 
 
-def _bound(c: Cursor, statement: CreateSynthetic) -> CreateSynthetic:
-    bound = replace(statement.select, parameters=c.binding.share(c.tokens))
-    return replace(statement, select=bound)
+def _synthetic(c: TokenCursor) -> CreateSynthetic:
+    """Returns `CREATE [OR REPLACE] SYNTHETIC TABLE name AS SELECT … USING method [OPTIONS (…)]`.
+
+    Raises:
+        Refused: Another shape; outputs that are not bare columns; a clause that rows do not have.
+    """
+    first = c.next()
+    or_replace = c.accept("OR", "REPLACE")
+    c.expect("SYNTHETIC", "TABLE")
+    if c.at("IF"):
+        raise c.refuse("IF NOT EXISTS is not understood here", "write CREATE OR REPLACE SYNTHETIC")
+    name = c.name("the name of the new table")
+    c.expect("AS")
+    start, head = c.index, c.peek()
+    if head.upper != "SELECT":
+        raise c.unexpected("SELECT")
+    syntax.check_nesting(c.tokens)
+    clauses = cut(c, of_synthetic_table=True)
+    end, c.index = c.index, start
+    tree = syntax.tree(clauses.glots, c)
+    select = QueryLowering(c, clauses, _strata(clauses, c)).statement(tree)
+    c.index = end
+    _check_synthetic(c, head, select)
+    if not c.accept("USING"):
+        raise c.refuse(f"expected USING and a method, found {c.peek().shown}",
+                       "write USING mst or USING independent after the SELECT")  # fmt: skip
+    text = c.text[head.start : c.tokens[end - 1].end]
+    method = c.name("the name of a method").lower()
+    given = c.options() if c.accept("OPTIONS") else ()
+    c.end()
+    select = replace(select, text=text, parameters=c.binding.share(c.tokens))
+    return CreateSynthetic(name, select, method, given, or_replace, c.since(first), first.pos)
 
 
-def _explain(c: Cursor) -> Explain:
+def _check_synthetic(c: TokenCursor, head: Token, select: Select) -> None:
+    for item in select.items:
+        if not isinstance(item.expr, Name) or item.alias:
+            raise refusal(head, f"a synthetic table has the columns of its table, not {item.text}",
+                          "list bare columns: SELECT sex, race, income FROM …")  # fmt: skip
+    grouped = select.group_by or select.group_all or select.sets
+    if grouped or select.having or select.order_by or select.limit or select.offset:
+        raise c.refuse("a synthetic table is of rows: it has no GROUP BY, HAVING, ORDER BY, LIMIT",
+                       "WHERE and STRATIFY BY can; OPTIONS (rows = …) sets its size")  # fmt: skip
+    if select.options or (select.private and select.stratify is None):
+        raise refusal(head, "the price of a synthetic table stands at its end",
+                      "write USING mst OPTIONS (epsilon = 1)")  # fmt: skip
+
+
+def _explain(c: TokenCursor) -> Explain:
     first = c.peek()
     c.expect("EXPLAIN", "PRIVACY")
     if c.peek().upper in QUERY_HEADS or c.at("("):
         return Explain(_query(c), first.pos)
     if c.at("CREATE") and c.peek(3 if c.peek(1).upper == "OR" else 1).upper == "SYNTHETIC":
-        return Explain(_bound(c, synthetic(c)), first.pos)
+        return Explain(_synthetic(c), first.pos)
     raise c.refuse(f"EXPLAIN PRIVACY cannot explain {c.peek().shown}",
                    "write it before a SELECT or a CREATE SYNTHETIC TABLE")  # fmt: skip
 
@@ -220,12 +300,3 @@ def _refuse_private(tokens: Sequence[Token], why: Refused) -> None:
             "write it in the outermost SELECT, which is over one table",
         ) from why
     raise why
-
-
-def _check_brackets(tokens: Sequence[Token]) -> None:
-    depth = 0
-    for token in tokens:
-        sign = token.upper
-        depth += (sign in ("(", "[", "{")) - (sign in (")", "]", "}"))
-        if depth > MAX_BRACKETS:
-            raise refusal(token, f"brackets nest deeper than {MAX_BRACKETS} levels", "simplify it")

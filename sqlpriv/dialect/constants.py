@@ -1,0 +1,100 @@
+"""Constants of the text: numbers, dates and times of day, and dates moved by an INTERVAL."""
+
+from __future__ import annotations
+
+import calendar
+import datetime as dt
+import math
+import re
+
+from sqlpriv.dialect.tokens import Token
+from sqlpriv.errors import Refused
+
+_DATE = re.compile(r"(\d{1,4})-(\d{1,2})-(\d{1,2})")
+_TIMESTAMP = re.compile(
+    _DATE.pattern + r"(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?)?"
+)
+_HUGEINT_DIGITS = 38
+_MONTHS = {"year": 12, "quarter": 3, "month": 1}
+_SECONDS = {"week": 604800, "day": 86400, "hour": 3600, "minute": 60, "second": 1}
+_SPAN = re.compile(r"\s*([+-]?\d+)\s*([a-z]*)\s*", re.IGNORECASE)
+
+
+def refusal(token: Token, message: str, hint: str | None = None) -> Refused:
+    """Returns the refusal that points at the token."""
+    return Refused(message, hint=hint, line=token.pos.line, column=token.pos.column)
+
+
+def number(text: str, token: Token) -> int | float:
+    """Returns a number: an exact integer, or a float where it has a point, an exponent, or more
+    digits than a HUGEINT holds (as DuckDB reads them).
+
+    Raises:
+        Refused: It is too large.
+    """
+    digits = text.replace("_", "")
+    if digits.isdecimal() and len(digits.lstrip("0")) <= _HUGEINT_DIGITS:
+        return int(digits)
+    value = float(digits)
+    if not math.isfinite(value):
+        raise refusal(token, "the number is too large")
+    return value
+
+
+def date_or_time(text: str, type_: str, token: Token) -> dt.date | dt.datetime:
+    """Returns the date or timestamp that the text of a literal says.
+
+    Args:
+        text: `2020-12-31`, for a TIMESTAMP also `2020-12-31 23:59[:59[.123456]]`.
+        type_: DATE or TIMESTAMP.
+        token: Where a refusal points.
+
+    Raises:
+        Refused: It says none.
+    """
+    pattern = _DATE if type_ == "DATE" else _TIMESTAMP
+    match = pattern.fullmatch(text.strip())
+    try:
+        if match is None:
+            raise ValueError
+        year, month, day, *clock = [int(part or 0) for part in match.groups()[:6]]
+        if type_ == "DATE":
+            return dt.date(year, month, day)
+        hour, minute, second = clock
+        micro = int((match.group(7) or "").ljust(6, "0"))
+        return dt.datetime(year, month, day, hour, minute, second, micro)
+    except ValueError:
+        example = "DATE '2020-12-31'" if type_ == "DATE" else "TIMESTAMP '2020-12-31 23:59:00'"
+        shown = text if len(text) <= 40 else text[:40] + "…"
+        raise refusal(token, f"'{shown}' is not a {type_}", f"write {example}") from None
+
+
+def moved_by_interval(moment: dt.date, text: str, unit: str, sign: int, token: Token) -> dt.date:
+    """Returns a date or timestamp moved by an INTERVAL; in a shorter month the day is its last one,
+    as in DuckDB.
+
+    Args:
+        moment: What is moved.
+        text: The number of units, and maybe the unit: `3`, `3 months`.
+        unit: The unit, where `text` has none.
+        sign: 1 or -1.
+        token: Where a refusal points.
+
+    Raises:
+        Refused: The interval is not read, or the date is beyond the calendar.
+    """
+    span = _SPAN.fullmatch(text)
+    unit = (span[2] if span and span[2] else unit).lower().removesuffix("s")
+    if span is None or (unit not in _MONTHS and unit not in _SECONDS):
+        raise refusal(token, "this interval is not read", "write INTERVAL '3' MONTH")
+    count = sign * int(span[1])
+    try:
+        if unit in _SECONDS:
+            if not isinstance(moment, dt.datetime) and unit in ("hour", "minute", "second"):
+                moment = dt.datetime(moment.year, moment.month, moment.day)
+            return moment + dt.timedelta(seconds=count * _SECONDS[unit])
+        year, month = divmod(moment.year * 12 + moment.month - 1 + count * _MONTHS[unit], 12)
+        day = min(moment.day, calendar.monthrange(year, month + 1)[1])
+        return moment.replace(year=year, month=month + 1, day=day)
+    except (ValueError, OverflowError):
+        raise refusal(token, "the date is beyond the calendar") from None

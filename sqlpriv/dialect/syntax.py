@@ -1,0 +1,105 @@
+"""sqlglot's stock parser over tokens of ours, and its errors as refusals with their place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.tokenizer_core import Token as GlotToken
+from sqlglot.tokenizer_core import TokenType as Type
+
+from sqlpriv.dialect.clauses import CLAUSES, MARK
+from sqlpriv.dialect.constants import refusal
+from sqlpriv.dialect.keywords import words
+from sqlpriv.dialect.token_cursor import TokenCursor
+from sqlpriv.dialect.tokens import Kind, Token, moved
+from sqlpriv.errors import Refused
+
+MAX_NESTING = 30
+"""How deep brackets, CASE, NOT and signs may nest together: sqlglot's parser recurses, with up to
+25 frames of Python's stack for each bracket, in its compiled build on the C stack."""
+MAX_OPEN_JOINS = 8
+"""Joins whose ON has not come yet: sqlglot tries each of them both ways, 2^n in all."""
+_PREFIXES = words("NOT - + ~ @ INTERVAL EXISTS -> DISTINCT JOIN ALL ANY")
+_ODD = (SqlglotError, ValueError, TypeError, AttributeError, LookupError, AssertionError)
+"""What sqlglot meets odd text with, beside its own errors."""
+
+
+def tree(glots: Sequence[GlotToken], c: TokenCursor) -> exp.Expr:
+    """Returns what sqlglot's parser makes of the tokens of one query.
+
+    Raises:
+        Refused: It cannot read them; the place is that of its complaint.
+    """
+    try:
+        trees = Dialect.get_or_raise("duckdb").parser().parse(list(glots), c.text)
+    except ParseError as error:
+        raise _refused(error, c) from None
+    except _ODD:
+        raise c.refuse("this statement cannot be read") from None
+    if len(trees) != 1 or trees[0] is None:
+        raise c.unexpected("a query")
+    return trees[0]
+
+
+def bare_tree(tokens: Sequence[Token], text: str) -> exp.Expr | None:
+    """Returns what sqlglot's parser makes of a statement that was not cut; None where it fails."""
+    glots = []
+    for token in tokens:
+        if token.glot is not None:
+            mark = token.kind is Kind.PARAMETER
+            glots.append(moved(token.glot, Type.IDENTIFIER, MARK) if mark else token.glot)
+    try:
+        (one,) = Dialect.get_or_raise("duckdb").parser().parse(glots, text)
+    except _ODD:
+        return None
+    return one
+
+
+def _refused(error: ParseError, c: TokenCursor) -> Refused:
+    first = error.errors[0] if error.errors else {}
+    line, column, words = first.get("line"), first.get("col"), first.get("description") or ""
+    places = ((token.glot.line, token.glot.col) if token.glot else None for token in c.tokens)
+    at = next((i for i, place in enumerate(places) if place == (line, column)), None)
+    if at is None:
+        return c.refuse("this statement cannot be read")
+    expected = CLAUSES
+    if wanted := re.match(r"Expecting (\S+)", words):
+        expected = wanted[1]
+    elif "Required keyword" in words:
+        expected = "an expression"
+    elif "table name" in words:
+        expected = "the name of a table"
+    if at == len(c.tokens) - 2 and expected != CLAUSES:
+        at += 1
+    c.index = at
+    return c.unexpected(expected)
+
+
+def check_nesting(tokens: Sequence[Token]) -> None:
+    """Refuses a statement that nests too deeply to be read, before anything recurses over it.
+
+    Raises:
+        Refused: At the first bracket or word that is too deep.
+    """
+    brackets = cases = run = 0
+    joins = [0]
+    for token in tokens:
+        word = token.upper
+        if word in ("(", "[", "{"):
+            brackets += 1
+            joins.append(0)
+        elif word in (")", "]", "}"):
+            brackets -= 1
+            joins = joins[:-1] or [0]
+        cases += (word == "CASE") - (word == "END" and cases > 0)
+        run = run + 1 if word in _PREFIXES else 0
+        joins[-1] += (word == "JOIN") - (word in ("ON", "USING", "CROSS", "NATURAL", "POSITIONAL"))
+        joins[-1] = max(joins[-1], -1)
+        if brackets + cases + run > MAX_NESTING:
+            raise refusal(token, f"brackets nest deeper than {MAX_NESTING} levels", "simplify it")
+        if joins[-1] > MAX_OPEN_JOINS:
+            raise refusal(token, "these joins nest too deeply", "write ON behind each JOIN")

@@ -1,0 +1,175 @@
+"""When bounding may be left out, and what a keyed selection counts: exactly that, and no more."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.vaults import Engine, contract
+
+from sqlpriv.kernel.engine import fingerprint
+from sqlpriv.kernel.sql.queries import KEEP_ALL, grouped, render
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import TableFacts
+
+COLUMNS = {"id": "INTEGER", "s": "INTEGER", "t": "INTEGER"}
+SCAN, S, T = a.Scan("people"), a.Col("s"), a.Col("t")
+STRATA = (a.Key(S, (0, 1, 2, 3)),)
+BOUNDED = TableFacts(bounded=True)
+STEADY = TableFacts(bounded=False, constant=frozenset({"s"}))
+BOTH = TableFacts(bounded=True, constant=frozenset({"s"}))
+
+
+def passes(
+    facts: TableFacts, m: int, g: int, strata: tuple[a.Key, ...] = STRATA
+) -> tuple[Any, ...]:
+    """Whether rows, and strata, of a unit are bounded."""
+    made = contract(COLUMNS, m=m, g=g, facts=facts)
+    sql = render([a.Count(SCAN, strata)], made, 7).sql
+    return "row_number()" in sql, "dense_rank()" in sql
+
+
+@pytest.mark.parametrize(
+    ("facts", "m", "g", "rows", "strata"),
+    [
+        (TableFacts(), 1, 1, True, True),
+        (TableFacts(), 1, 5, True, True),  # 5 strata may be less than a unit has
+        (BOUNDED, 1, 1, False, False),  # one row is in one stratum
+        (BOUNDED, 2, 1, False, True),  # two rows may be in two
+        (BOUNDED, 3, 2, False, True),
+        (BOUNDED, 3, 3, False, False),  # three rows are in three strata at most
+        (BOUNDED, 3, 4, False, False),
+        (BOUNDED, 4, 3, False, True),
+        (STEADY, 2, 1, True, False),  # all rows of a unit are in one stratum
+        (BOTH, 2, 1, False, False),
+    ],
+)
+def test_a_pass_is_left_out_only_where_it_changes_nothing(
+    facts: TableFacts, m: int, g: int, rows: bool, strata: bool
+) -> None:
+    assert passes(facts, m, g) == (rows, strata)
+
+
+def test_every_column_of_the_strata_has_to_be_constant() -> None:
+    two = (*STRATA, a.Key(T, (0, 1)))
+    assert passes(BOTH, 2, 1, two) == (False, True)
+    steady = TableFacts(bounded=True, constant=frozenset({"s", "t"}))
+    assert passes(steady, 2, 1, two) == (False, False)
+    sum_of_both = (a.Key(a.Call("+", (S, T)), (0, 1, 2)),)
+    assert passes(BOTH, 2, 1, sum_of_both) == (False, True)
+    assert passes(BOTH, 2, 1, ()) == (False, False)  # without strata there is one
+
+
+@pytest.mark.parametrize(("m", "g"), [(2, 1), (3, 2), (4, 3)])
+def test_a_unit_of_m_rows_in_m_strata_is_kept_in_g(engine: Engine, m: int, g: int) -> None:
+    """Where rows alone are known to be few, strata still are bounded, by rank and for each unit."""
+    made = contract(COLUMNS, m=m, g=g, facts=BOUNDED)
+    engine.fill(made, [(unit, i, 0) for unit in (1, 2) for i in range(m)])
+    kept = engine.exact([a.Count(SCAN, STRATA)], made)[0]
+    assert kept.sum() == 2 * g
+    assert kept.max() <= 2
+
+
+def test_rows_outside_of_the_strata_take_no_place(engine: Engine) -> None:
+    made = contract(COLUMNS, m=2, g=1, facts=BOUNDED)
+    engine.fill(made, [(unit, stratum, 0) for unit in range(40) for stratum in (1, 9)])
+    assert engine.exact([a.Count(SCAN, STRATA)], made)[0].tolist() == [0, 40, 0, 0]
+    loose = contract(COLUMNS, m=1, g=1)
+    assert engine.exact([a.Count(SCAN, STRATA)], loose)[0].tolist() == [0, 40, 0, 0]
+
+
+def test_rows_of_every_stratum_are_bounded_for_themselves(engine: Engine) -> None:
+    made = contract(COLUMNS, m=2, g=3)
+    engine.fill(made, [(unit, s, t) for unit in (1, 2) for s in range(3) for t in range(5)])
+    assert engine.exact([a.Count(SCAN, STRATA)], made)[0].tolist() == [4, 4, 4, 0]
+
+
+def test_nothing_is_ranked_where_all_is_kept() -> None:
+    made = contract(COLUMNS, m=1, facts=BOUNDED)
+    assert f"kept AS ({KEEP_ALL})" in render([a.Count(SCAN)], made, 7).sql
+
+
+# --- the keyed selection ---
+
+
+def counted(
+    engine: Engine, rows: list[Any], m: int, key: int = 7, expr: a.Expr = S
+) -> dict[Any, int]:
+    made = contract(COLUMNS, m=m)
+    engine.fill(made, rows)
+    return dict(engine.duckdb.execute(grouped(SCAN, (expr,), made, key)).fetchall())
+
+
+def test_a_selection_counts_units_less_one(engine: Engine) -> None:
+    rows = [(unit, 0, 0) for unit in range(5)] + [(unit, 1, 0) for unit in range(10, 12)]
+    rows += [(20, 2, 0)]
+    assert counted(engine, rows, m=1) == {0: 4, 1: 1}
+
+
+def test_a_unit_counts_once_in_a_value(engine: Engine) -> None:
+    rows = [(1, 0, i) for i in range(9)] + [(2, 0, i) for i in range(9)]
+    assert counted(engine, rows, m=3) == {0: 1}
+    assert counted(engine, [(1, 0, i) for i in range(9)], m=3) == {}
+
+
+def test_a_unit_counts_in_m_values(engine: Engine) -> None:
+    """Unit 1 has six values, each of which three others have: it counts in m of them."""
+    others = [(1000 + 10 * v + i, v, 0) for v in range(6) for i in range(3)]
+    for m in (1, 2, 5):
+        both = counted(engine, [(1, v, 0) for v in range(6)] + others, m)
+        assert Counter(both.values()) == {3: m, 2: 6 - m}
+
+
+def test_which_values_of_a_unit_count_depends_on_the_key_and_the_unit(engine: Engine) -> None:
+    """Eight units of four values each: by unit and by key their choices differ."""
+    others = [(1000 + 10 * v + i, v, 0) for v in range(4) for i in range(2)]
+    chosen = [
+        {v for v, n in counted(engine, [(unit, v, 0) for v in range(4)] + others, 1, key).items()
+         if n == 2}
+        for unit, key in itertools.product((1, 2), range(8))
+    ]  # fmt: skip
+    assert all(len(values) == 1 for values in chosen)
+    assert len(set().union(*chosen[:8])) > 1  # unit 1, by the key
+    assert chosen[:8] != chosen[8:]  # unit 2 under the same keys
+
+
+def test_what_is_no_value_takes_no_place(engine: Engine) -> None:
+    rows = [(unit, None, 0) for unit in range(9)] + [(unit, 3, 0) for unit in range(9)]
+    assert counted(engine, rows, m=1) == {3: 8}
+
+
+def test_rows_of_nobody_have_no_value(engine: Engine) -> None:
+    assert counted(engine, [(None, 0, 0), (None, 0, 1), (1, 0, 0), (2, 0, 0)], m=2) == {0: 1}
+
+
+# --- sums inside a unit; the state of a vault ---
+
+
+def test_the_sum_of_a_unit_is_clamped_before_it_is_cast(engine: Engine) -> None:
+    """Forty rows of 2^61 - 1 overflow a BIGINT: whether a unit has them must not be an error."""
+    made = contract(COLUMNS | {"x": "BIGINT"})
+    most = 2**61 - 1
+    engine.fill(made, [(1, 0, 0, most)] * 40 + [(2, 0, 0, -most)] * 40)
+    for lower, upper in ((0, most), (-most, 0)):
+        fold = a.Fold("n", "sum", a.Col("x"), lower, upper)
+        per_unit = a.PerUnit(SCAN, (), (fold,))
+        assert engine.exact([a.Count(per_unit)], made)[0].tolist() == [2]
+        (total,) = engine.exact([a.Sum(per_unit, a.Col("n"), lower, upper)], made)[0]
+        assert total == 0  # one unit at either end, in steps from the middle
+
+
+def test_a_log_is_known_by_its_contents(tmp_path: Path) -> None:
+    vault, log = tmp_path / "a.duckdb", tmp_path / "a.duckdb.wal"
+    vault.write_bytes(bytes(3 * 4096))
+    os.utime(vault, ns=(10**18, 10**18))
+    names = [fingerprint(vault)]
+    for text in (b"one more row", b"two less row", b"two less rows", b""):
+        log.write_bytes(text)
+        os.utime(log, ns=(10**18, 10**18))
+        names.append(fingerprint(vault))
+    assert len(set(names[:4])) == 4
+    assert fingerprint(vault) == names[4]

@@ -276,7 +276,7 @@ MUTANTS = (
     Mutant("public rows multiply nothing", K + "proof/unit_rows.py",
            "(1 if one_right else partners(join.right, same))", "1", UNIT_ROWS),
     Mutant("a double is as unique as a whole number", K + "proof/unit_rows.py",
-           "type_ not in (None, Type.REAL)}", "type_ is not None}", UNIT_ROWS),
+           "left.types[mine] not in (None, Type.REAL)", "left.types[mine] is not None", UNIT_ROWS),
     Mutant("what is unique of one side is so of a product", K + "proof/unit_rows.py",
            "(left.alone if one_right else frozenset())", "left.alone", UNIT_ROWS),
     Mutant("left rows without a partner are not counted", K + "proof/unit_rows.py",

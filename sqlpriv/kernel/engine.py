@@ -5,7 +5,8 @@ process has one engine for each vault, attached once for all who read at a time:
 descriptor of a file gives up all POSIX locks that the process has on it, DuckDB's among them.
 Claim: what does not fit into memory, rows among it, goes into a folder of this process that nobody
 else may enter (DuckDB makes files that all may read); what is left in it goes when nobody reads.
-Its name cannot be guessed, nor is it another's whose process, in a container, has the same number.
+The spill folder's name holds a random token, because two containers that share a disk can run under
+the same process id, and somebody else could create a predictable name in advance.
 Where others may write beside the vault, a folder or link of theirs by that name is not taken for
 ours: the vault is not opened.
 """

@@ -118,8 +118,8 @@ class Allowance(AbstractContextManager["Allowance"]):
         for stratum, row in enumerate(allowed):
             open_to = np.flatnonzero(row).tolist()
             chosen.append(open_to[pick([scores[i][stratum] for i in open_to])])
-        made = Sealed(named, price, 0.0, json.dumps(chosen).encode())
-        self._ledger.seal(charge, self._begun(), self.contract.snapshot, [made])
+        sealed = Sealed(named, price, 0.0, json.dumps(chosen).encode())
+        self._ledger.seal(charge, self._begun(), self.contract.snapshot, [sealed])
         return tuple(chosen)
 
     def select_keys(
@@ -141,11 +141,12 @@ class Allowance(AbstractContextManager["Allowance"]):
             charge = self._charge([Measurement(a.Count(source), price)], yocto)
             groups = reader.groups(text)
         picked = (groups[i][:-1] for i in pick([group[-1] for group in groups]))
-        fit = (v for v in picked if all("\0" not in str(x) and len(str(x)) < 10_000 for x in v))
-        found = tuple(sorted(fit))
-        made = Sealed(named, price, 0.0, json.dumps(found).encode())
-        self._ledger.seal(charge, self._begun(), self.contract.snapshot, [made])
-        return found
+        keys = sorted(
+            v for v in picked if all("\0" not in str(x) and len(str(x)) < 10_000 for x in v)
+        )
+        sealed = Sealed(named, price, 0.0, json.dumps(keys).encode())
+        self._ledger.seal(charge, self._begun(), self.contract.snapshot, [sealed])
+        return tuple(keys)
 
     def _current(self, reader: Reader) -> Snapshot:
         """Returns the snapshot, if the vault and its declarations are those of the plan."""
@@ -188,9 +189,10 @@ class Allowance(AbstractContextManager["Allowance"]):
             if joint != self.spent:  # else strata that cost less so far have caught up
                 price = type(joint)(joint.nano - self.spent.nano)
                 whole = price if self.spent.nano else self._limit
-                at = booking([m.query.source for m in asked], self.contract)
-                paid = (self.unit.table, price, whole, at, yocto)
-                self._charged = self._ledger.charge(self._begun(), *paid)
+                concerned = booking([m.query.source for m in asked], self.contract)
+                self._charged = self._ledger.charge(
+                    self._begun(), self.unit.table, price, whole, concerned, yocto
+                )
             self.spent, self._losses = joint, losses
             return self._charged
 

@@ -135,8 +135,7 @@ def _schema(db: sqlite3.Connection) -> list[Any]:
     """Returns the version and the letter of all that the kernel uses: not the logins, which ledgers
     of an earlier program hold, and no statement of the kernel names."""
     objects = "SELECT sql FROM sqlite_master WHERE tbl_name NOT IN ('login', 'user') ORDER BY name"
-    parts = ("PRAGMA user_version", objects)
-    return [db.execute(sql).fetchall() for sql in parts]
+    return [db.execute(sql).fetchall() for sql in ("PRAGMA user_version", objects)]
 
 
 def _create(path: Path) -> None:

@@ -145,8 +145,8 @@ class Ledger(LedgerFile):
 
     def holders(self, unit_table: str) -> list[str]:
         """Returns whose budget and ceilings are in force, '' for the table's own first."""
-        sql = "SELECT holder FROM standing WHERE unit_table = ? ORDER BY holder"
         with self.begin() as db:
+            sql = "SELECT holder FROM standing WHERE unit_table = ? ORDER BY holder"
             return [holder for (holder,) in db.execute(sql, (unit_table.lower(),))]
 
     def snapshot(self, fingerprint: str) -> Snapshot:
@@ -194,13 +194,14 @@ class Ledger(LedgerFile):
                     raise errors.LedgerError(f"{account.budget} cannot be charged {price}")
                 if (whole or price).nano > account.left.nano:
                     costs, rest = _shown(whole or price, delta), _shown(account.left, delta)
-                    said = f"costs {costs} but {rest} is left{whose}; nothing was read"
-                    raise errors.BudgetExhausted(said)
+                    raise errors.BudgetExhausted(
+                        f"costs {costs} but {rest} is left{whose}; nothing was read"
+                    )
                 if account.keys_spent + yocto > account.budget.keys:
-                    said = f"nothing is left of keys_delta{whose}: the selection was not made"
-                    raise errors.BudgetExhausted(said)
-            booked = self.running_sums(db).booked(unit.lower(), at.snapshot)
-            many = too_many([at.strata, *booked])
+                    raise errors.BudgetExhausted(
+                        f"nothing is left of keys_delta{whose}: the selection was not made"
+                    )
+            many = too_many([at.strata, *self.running_sums(db).booked(unit.lower(), at.snapshot)])
             told = json.dumps({} if many else dict(at.strata))
             row = {"unit_table": unit.lower(), "snapshot_id": at.snapshot, "yocto": yocto}
             self.holds_new_charge = True  # which could still be undone: see running_sums.py

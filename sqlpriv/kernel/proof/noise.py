@@ -56,8 +56,8 @@ def gaussian(sensitivity_l2: float, rho: Rho) -> Noise:
     OpenDP's map disagrees, as do the next two.
     """
     scale, distance = _scale(sensitivity_l2, rho), root(Fraction(sensitivity_l2) ** 2)
-    made = measurements.make_gaussian(_INTEGERS, metrics.l2_distance(T="f64"), scale)
-    return Noise(scale, scale, "discrete Gaussian", _confirmed(made, distance, rho))
+    gaussian = measurements.make_gaussian(_INTEGERS, metrics.l2_distance(T="f64"), scale)
+    return Noise(scale, scale, "discrete Gaussian", _confirmed(gaussian, distance, rho))
 
 
 @lru_cache(1024)
@@ -85,8 +85,8 @@ def chooser(sensitivity: int, price: Price) -> Callable[[Sequence[int]], int]:
     zero = measures.zero_concentrated_divergence()
     measure = zero if isinstance(price, Rho) else measures.max_divergence()
     metric = metrics.linf_distance(T="i64", monotonic=False)
-    made = measurements.make_noisy_max(_INTEGERS, metric, measure, scale)
-    made = _confirmed(made, sensitivity, price)
+    noisy_max = measurements.make_noisy_max(_INTEGERS, metric, measure, scale)
+    made = _confirmed(noisy_max, sensitivity, price)
 
     def choose(scores: Sequence[int]) -> int:
         if not scores:
@@ -140,8 +140,10 @@ def _scale(distance: float, price: Price, factor: int = 1) -> float:
     divisor = 2 * loss if isinstance(price, Rho) else (loss / factor) ** 2
     square = (Fraction(distance) * _MARGIN) ** 2 / divisor
     if square > MAX_SCALE**2 or distance > MAX_SCORE:
-        said = "the noise would be larger than 2^55 steps of its lattice; nothing was read"
-        raise Refused(said, hint="declare a narrower PRIVACY DOMAIN or pay a larger epsilon")
+        raise Refused(
+            "the noise would be larger than 2^55 steps of its lattice; nothing was read",
+            hint="declare a narrower PRIVACY DOMAIN or pay a larger epsilon",
+        )
     return root(square)
 
 

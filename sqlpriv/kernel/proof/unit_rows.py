@@ -94,9 +94,11 @@ def check_work(relation: a.Relation, contract: TableContract, partners: Partners
     allowed = min(MAX_FACTOR, max(LEAST_FACTOR, MAX_WORK // reach.bound))
     factor = -(-reach.work // reach.bound)
     if factor > allowed:
-        said = f"rows of one unit may multiply {factor}-fold in the joins and unions of this query"
-        hint = "join on a PRIMARY KEY or UNIQUE column, or aggregate inside the unit before joining"
-        raise Refused(f"{said}, and at most {allowed}-fold is read; nothing was read", hint=hint)
+        raise Refused(
+            f"rows of one unit may multiply {factor}-fold in the joins and unions of this query,"
+            f" and at most {allowed}-fold is read; nothing was read",
+            hint="join on a PRIMARY KEY or UNIQUE column, or aggregate inside the unit first",
+        )
 
 
 def equated_columns(on: a.Expr) -> list[tuple[str, str]]:
@@ -112,9 +114,10 @@ def equated_columns(on: a.Expr) -> list[tuple[str, str]]:
 def _reach_of_scan(scan: a.Scan, contract: TableContract) -> Reach:
     table = contract.others.get(scan.table.lower(), contract)
     types = {(scan.prefix + c.name).lower(): c.type for c in table.columns}
-    exact = {name for name, type_ in types.items() if type_ not in (None, Type.REAL)}
-    exact -= {name for name in exact if table.collated and types[name] is Type.TEXT}
-    alone = frozenset((scan.prefix + column).lower() for column in table.unique) & exact
+    alone = frozenset(
+        name for name in ((scan.prefix + column).lower() for column in table.unique)
+        if not (table.collated and types[name] is Type.TEXT)
+    )  # fmt: skip
     unit = table.unit
     bound = unit.rows_per_unit * unit.groups_per_unit if unit else 0
     return Reach(bound, bound, bound, False, types, alone)

@@ -25,9 +25,10 @@ NUMBERS = frozenset({Type.INTEGER, Type.REAL})
 MOMENTS = frozenset({Type.DATE, Type.TIMESTAMP})
 ANY, BOOLEANS = frozenset(Type), frozenset({Type.BOOLEAN})
 ESCAPES = frozenset(r"!#$/@\^|~")
-"""DuckDB raises, on the rows that match so far, where a pattern ends with its escape. So does one
-that came to: ILIKE and collations fold case and accents of the pattern, and É may end as e. Nothing
-folds to one of these; and what stands behind one in a pattern is no accent that could vanish."""
+"""The escape characters that LIKE may have. DuckDB raises an error, only on rows that match up to
+that point, if a LIKE pattern ends with its escape character. ILIKE and collations fold the case and
+the accents of a pattern before it is matched: with the escape "e", a pattern that ends with "É" would
+end with its escape after folding. No character folds to one of these."""
 
 SANE = "CASE WHEN {0} BETWEEN DATE '100000-01-01 (BC)' AND DATE '200000-01-01' THEN {0} END"
 """A moment whose week, beginning and distance DuckDB can tell: near the ends of time it raises."""

@@ -170,6 +170,14 @@ def test_a_worst_unit_has_as_many(engine: Engine, which: str) -> None:
     assert max(rows_of_units(engine, relation, MADE["people"]).values()) == rows
 
 
+def test_the_parts_of_a_union_are_bounded_each(engine: Engine) -> None:
+    """A union that no join reads, too: 24 orders are stored, 6 count in each part."""
+    engine.fill(MADE["people"], [(1, 30)])
+    engine.fill(MADE["orders"], [(i, 1, 1, float(i)) for i in range(24)])
+    twice = a.Union(("c",), ((ORDERS, (a.Col("o.num"),)), (P, (a.Col("p.num"),))))
+    assert rows_of_units(engine, twice, MADE["people"]) == {1: 12}
+
+
 @settings(max_examples=60)
 @given(st.sampled_from(PRIVATE), st.lists(st.tuples(st.sampled_from([1, 2]), shop), max_size=6))
 def test_nothing_is_left_out_where_the_bound_holds(engine: Engine, which: str, orders: Any) -> None:

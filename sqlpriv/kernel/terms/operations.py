@@ -27,8 +27,8 @@ ANY, BOOLEANS = frozenset(Type), frozenset({Type.BOOLEAN})
 ESCAPES = frozenset(r"!#$/@\^|~")
 """The escape characters that LIKE may have. DuckDB raises an error, only on rows that match up to
 that point, if a LIKE pattern ends with its escape character. ILIKE and collations fold the case and
-the accents of a pattern before it is matched: with the escape "e", a pattern that ends with "É" would
-end with its escape after folding. No character folds to one of these."""
+the accents of a pattern before it is matched: with the escape "e", a pattern that ends with "É"
+would end with its escape after folding. No character folds to one of these."""
 
 SANE = "CASE WHEN {0} BETWEEN DATE '100000-01-01 (BC)' AND DATE '200000-01-01' THEN {0} END"
 """A moment whose week, beginning and distance DuckDB can tell: near the ends of time it raises."""

@@ -151,7 +151,7 @@ class QueryLowering:
         grouping = self._group_by(node.args.get("group"))
         strata = None if inside else self._stratify()
         return Select(
-            items, one.name if one else next(iter(tables(source)), ""), one.alias if one else "",
+            items, one.name if one else _first_table(source), one.alias if one else "",
             where, *grouping, strata, self._clause(node, "having"), self._order(node),
             self._limit(node, "limit"), self._limit(node, "offset"),
             private or strata is not None, options,
@@ -506,6 +506,15 @@ def _renamed(query: Query, names: tuple[str, ...], token: Token) -> Query:
         raise refusal(token, "there are more names than columns", "name each column once")
     items = [replace(item, alias=name) for item, name in zip(query.items, names, strict=False)]
     return replace(query, items=(*items, *query.items[len(names) :]))
+
+
+def _first_table(source: Source) -> str:
+    """Returns the first table that is named: what messages are about."""
+    while isinstance(source, Joined):
+        source = source.left
+    if isinstance(source, Table):
+        return source.name
+    return source.query.parts[0].table if isinstance(source.query, UnionAll) else source.query.table
 
 
 def body_index(tokens: Sequence[Token], start: int) -> int:

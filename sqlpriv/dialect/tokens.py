@@ -129,17 +129,19 @@ def lex(text: str, dialect: str = "duckdb") -> tuple[Token, ...]:
     return tuple(tokens)
 
 
-def _glots(text: str, dialect: str, base: int = 0) -> list[GlotToken]:
-    """Returns sqlglot's tokens; what it takes for the argument of a command is cut into tokens."""
+def _glots(text: str, dialect: str) -> list[GlotToken]:
+    """Returns sqlglot's tokens; what it takes for the argument of a command is cut into tokens.
+
+    A parenthesis is put before such an argument while it is cut: a command begins a statement.
+    """
+    tokenize = Dialect.get_or_raise(dialect).tokenize
     glots: list[GlotToken] = []
     before: GlotToken | None = None
-    for glot in Dialect.get_or_raise(dialect).tokenize(text):
-        after_command = before is not None and before.token_type in _COMMANDS
-        if before is not None and after_command and glot.token_type is Type.STRING:
+    for glot in tokenize(text):
+        if before and before.token_type in _COMMANDS and glot.token_type is Type.STRING:
             start = before.end + 1
-            glots += _glots(text[start : glot.end + 1], dialect, base + start)
-        elif base:
-            glots.append(moved(glot, glot.token_type, glot.text, base))
+            argument = tokenize("(" + text[start : glot.end + 1])[1:]
+            glots += [moved(part, part.token_type, part.text, start - 1) for part in argument]
         else:
             glots.append(glot)
         before = glot

@@ -261,8 +261,16 @@ def test_nothing_of_sqlglot_is_printed(capfd, caplog):
 
 
 def test_a_caller_deep_in_its_own_stack_gets_a_refusal():
-    def dive(levels):
-        return dive(levels - 1) if levels else read("SELECT " + "abs(" * 25 + "1" + ")" * 25)
+    text = "SELECT " + "abs(" * 25 + "1" + ")" * 25 + " FROM t"
 
-    with pytest.raises(Refused, match="nests too deeply"):
-        dive(sys.getrecursionlimit() - 450)
+    def dive(levels):
+        return dive(levels - 1) if levels else read(text)
+
+    def outcome():
+        try:
+            return dive(sys.getrecursionlimit() - 450)
+        except Refused as refusal:
+            return refusal.message
+
+    # sqlglot's compiled build takes no frames of Python's stack: there it can be read
+    assert outcome() in ("the text nests too deeply to be read here", read(text))

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+import duckdb
 import pyarrow as pa
 
 from sqlpriv import dialect
@@ -161,6 +162,15 @@ class Session:
             engine.interrupt()
         if self._access.owner is not None:
             self._access.owner.interrupt()
+
+    @contextmanager
+    def interruptible(self, engine: duckdb.DuckDBPyConnection) -> Iterator[None]:
+        """Lets `interrupt` stop an engine of the caller's own, too, as long as the block runs."""
+        self._access.running.add(engine)
+        try:
+            yield
+        finally:
+            self._access.running.discard(engine)
 
     def settle(self) -> None:
         """Lets go of the vault that an owner wrote, so that others may read it.

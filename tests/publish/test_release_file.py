@@ -169,8 +169,9 @@ KILLED = """
 import os, signal, sys, test_release_file as t
 import sqlpriv.publish.release_file as s
 point, when = sys.argv[2], sys.argv[3]
-owner, name = {"copy": (s.shutil, "copyfile"), "change": (s, "_apply_change"), "sync": (os, "fsync"),
-               "rename": (os, "replace"), "place": (s.whole_files, "into_place")}[point]
+owner, name = {"copy": (s.shutil, "copyfile"), "change": (s, "_apply_change"),
+               "sync": (os, "fsync"), "rename": (os, "replace"),
+               "place": (s.whole_files, "into_place")}[point]
 real = getattr(owner, name)
 def killed(*args):
     if when == "before":

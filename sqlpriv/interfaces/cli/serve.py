@@ -27,6 +27,11 @@ _pem = click.Path(exists=True, dir_okay=False, path_type=Path)
     show_default=True,
     help="Where; grpc:// without TLS on this machine alone. Port 0 takes a free one.",
 )
+@click.option(
+    "--postgresql",
+    metavar="HOST:PORT",
+    help="Speak PostgreSQL's protocol there as well, as in 127.0.0.1:5432.",
+)
 @click.option("--certificate", type=_pem, help="The certificate chain, in PEM.")
 @click.option("--key", type=_pem, help="Its private key, in PEM.")
 @click.option(
@@ -51,6 +56,7 @@ _pem = click.Path(exists=True, dir_okay=False, path_type=Path)
 def serve(
     vault: Path,
     listen: str,
+    postgresql: str | None,
     certificate: Path | None,
     key: Path | None,
     audit: Path | None,
@@ -71,9 +77,12 @@ def serve(
         raise click.ClickException('protobuf is missing: pip install "sqlpriv[server]"') from None
     tls = (certificate.read_bytes(), key.read_bytes()) if certificate and key else None
     try:
-        with Server(vault, listen, tls, audit, Limits(timeout, concurrency)) as server:
+        with Server(vault, listen, tls, audit, Limits(timeout, concurrency), postgresql) as server:
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
             click.echo(f"serving {vault} on {server.location}; Ctrl-C ends it", err=True)
+            if server.postgresql is not None:
+                host, port = server.postgresql.address
+                click.echo(f"psql -h {host} -p {port} -U NAME {vault.stem}", err=True)
             server.serve()
     except sqlpriv.Error as error:
         _fail(error)

@@ -11,6 +11,7 @@ from sqlpriv.errors import InterfaceError, OperationalError
 from sqlpriv.interfaces.server.audit_log import Audit
 from sqlpriv.interfaces.server.authentication import Door, NoHandshake
 from sqlpriv.interfaces.server.flight import Service
+from sqlpriv.interfaces.server.postgresql.pg_server import PostgreSqlServer
 from sqlpriv.interfaces.server.running_statements import Runner
 from sqlpriv.interfaces.server.sessions import Sessions
 from sqlpriv.interfaces.server.users import Doorkeeper
@@ -45,6 +46,7 @@ class Server:
         tls: The certificate chain and the private key, in PEM; None for grpc://.
         audit: The file of the audit log; beside the vault by default.
         limits: For users without limits of their own.
+        postgresql: HOST:PORT where PostgreSQL's protocol is spoken as well; None for nowhere.
 
     Raises:
         InterfaceError: The address is none, or it asks for passwords in clear over a network.
@@ -58,6 +60,7 @@ class Server:
         tls: tuple[bytes, bytes] | None = None,
         audit: Path | None = None,
         limits: Limits | None = None,
+        postgresql: str | None = None,
     ) -> None:
         scheme, host, port = address(listen)
         if (scheme == ENCRYPTED) != (tls is not None):
@@ -83,6 +86,14 @@ class Server:
             self._end()
             raise OperationalError(f"{listen} cannot be listened on: {error}") from None
         self.location = f"{scheme}://{host}:{self._service.port}"
+        self.postgresql: PostgreSqlServer | None = None
+        if postgresql is not None:
+            parts = (self._keeper, self._sessions, self._runner, self._audit)
+            try:
+                self.postgresql = PostgreSqlServer(postgresql, tls, *parts)
+            except BaseException:
+                self.close()
+                raise
 
     def serve(self) -> None:
         """Serves until `close` is called elsewhere or the process gets SIGINT or SIGTERM."""
@@ -90,6 +101,8 @@ class Server:
 
     def close(self) -> None:
         """Ends it: no more calls, a moment for the statements under way."""
+        if self.postgresql is not None:
+            self.postgresql.close()
         self._service.shutdown()
         self._runner.wait(_GRACE)
         self._end()

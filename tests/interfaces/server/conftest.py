@@ -70,6 +70,20 @@ class Served:
         self.opened.enter_context(closing(client))
         return client, flight.FlightCallOptions(headers=[header])
 
+    def postgresql(self, name="ada", **more):
+        """Returns what psycopg and libpq connect with."""
+        host, port = self.server.postgresql.address
+        user = name if name in self.tokens else "ada"
+        known = {"host": host, "port": port, "user": user, "dbname": "people"}
+        known |= {"password": self.tokens.get(name, name), "sslmode": "verify-full"}
+        return {**known, "sslrootcert": str(self.ca), "connect_timeout": 20, **more}
+
+    def psycopg(self, name="ada", **more):
+        """Returns a connection of psycopg 3 that commits by itself."""
+        psycopg = pytest.importorskip("psycopg")
+        found = psycopg.connect(**self.postgresql(name), autocommit=True, **more)
+        return self.opened.enter_context(found)
+
     def account(self):
         """Returns (number of charges, nanos spent) of the one budget."""
         with closing(Ledger(self.vault.with_suffix(".ledger"))) as ledger:
@@ -127,7 +141,7 @@ def serve(declared, certificate, tmp_path):
                 shutil.copy2(path, tmp_path / path.name)
             tls = tuple(path.read_bytes() for path in certificate)
             vault, listen = tmp_path / "people.duckdb", "grpc+tls://127.0.0.1:0"
-            server = Server(vault, listen, tls, limits=Limits(**limits))
+            server = Server(vault, listen, tls, limits=Limits(**limits), postgresql="127.0.0.1:0")
             served = Served(stack.enter_context(server), vault, certificate[0], tokens)
             stack.enter_context(served.opened)
             return served

@@ -77,7 +77,7 @@ def tables(command: Any, session: SessionLike) -> pa.Table:
     if command.include_schema:
         columns = columns.append(pa.field("table_schema", pa.binary(), nullable=False))
     rows = []
-    for name, kind in _tables_with_types(session) if _here(command, session) else ():
+    for name, kind in tables_with_types(session) if _here(command, session) else ():
         wanted = not command.table_types or kind in command.table_types
         if wanted and _like(command, "table_name_filter_pattern", name):
             row = {"catalog_name": session.vault.stem, "db_schema_name": _SCHEMA}
@@ -110,7 +110,7 @@ CALLS: dict[str, Callable[[Any, SessionLike], pa.Table]] = {
 }
 
 
-def _tables_with_types(session: SessionLike) -> list[tuple[str, str]]:
+def tables_with_types(session: SessionLike) -> list[tuple[str, str]]:
     """Returns (name, type) of every table, in the order that Flight SQL asks for."""
     kinds = dict.fromkeys(session.catalog().released, FREE)
     for row in _rows(session, "SHOW PRIVACY TABLES"):

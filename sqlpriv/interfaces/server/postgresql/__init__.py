@@ -1,0 +1,1 @@
+"""A vault over PostgreSQL's protocol, version 3: for BI tools, drivers and psql."""

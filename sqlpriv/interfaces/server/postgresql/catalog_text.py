@@ -1,0 +1,106 @@
+"""Queries over PostgreSQL's catalog, in DuckDB's words: names, casts and operators it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlpriv.dialect import literal
+from sqlpriv.interfaces.server.postgresql.sql_scan import Token, tokens
+
+_TYPES = {
+    "name": "VARCHAR", "char": "VARCHAR", "oid": "BIGINT", "xid": "BIGINT", "cstring": "VARCHAR",
+    "sql_identifier": "VARCHAR", "cardinal_number": "INTEGER", "yes_or_no": "VARCHAR",
+    "character_data": "VARCHAR", "regnamespace": "BIGINT", "regrole": "BIGINT", "citext": "VARCHAR",
+    "int2vector": "VARCHAR", "oidvector": "VARCHAR", "pg_node_tree": "VARCHAR", "bpchar": "VARCHAR",
+    "_text": "VARCHAR[]", "_oid": "BIGINT[]", "_name": "VARCHAR[]", "_int2": "SMALLINT[]",
+    "_int4": "INTEGER[]", "_int8": "BIGINT[]",
+}  # fmt: skip
+_REGISTERED = {
+    "regclass": "to_regclass",
+    "regtype": "to_regtype",
+    "regproc": "",
+    "regprocedure": "",
+}
+_FUNCTIONS = {"json_build_object": "json_object", "jsonb_build_object": "json_object"}
+_SCHEMAS = {"information_schema": "infoschema.", "pg_catalog": "", "public": ""}
+
+
+def to_duckdb(sql: str, principal: str) -> str:
+    """Returns a query over the catalog as DuckDB reads it.
+
+    >>> to_duckdb("SELECT 'people'::pg_catalog.regclass::oid, relname COLLATE pg_catalog.default"
+    ...           " FROM pg_catalog.pg_class WHERE relname OPERATOR(pg_catalog.!~) '^p'", "ada")
+    "SELECT to_regclass('people')::BIGINT, relname FROM pg_class WHERE relname !~ '^p'"
+    """
+    left, words = list(tokens(sql)), list[str]()
+    at = 0
+    while at < len(left):
+        at = _write_next(left, at, words, principal)
+    return "".join(words).strip()
+
+
+def _write_next(left: Sequence[Token], at: int, words: list[str], principal: str) -> int:
+    """Writes the words for the tokens at a place; returns the place after them."""
+    token = left[at]
+    following = left[at + 1].text if at + 1 < len(left) else ""
+    is_apart = at > 0 and left[at - 1].start + len(left[at - 1].text) < token.start
+    space = " " if is_apart else ""
+    if token.name in _SCHEMAS and following == ".":
+        words.append(space + _SCHEMAS[token.name])
+        return at + 2
+    if token.upper == "OPERATOR" and following == "(":
+        end = next((n for n in range(at, len(left)) if left[n].text == ")"), len(left))
+        signs = [t.text for t in left[at + 2 : end] if t.kind == "other" and t.text != "."]
+        words.append(f" {''.join(signs)}")
+        return end + 1
+    if token.upper == "COLLATE":
+        return at + (4 if at + 2 < len(left) and left[at + 2].text == "." else 2)
+    if token.upper == "CAST" and (end := _named_object_end(left, at)):
+        words.append(f" to_regclass({left[at + 2].text})")
+        return end
+    if token.text == "::" or (token.upper == "AS" and _is_cast(left, at)):
+        return _write_cast(left, at, words)
+    if token.upper in ("CURRENT_USER", "SESSION_USER", "CURRENT_ROLE") and following != ".":
+        words.append(f" {literal(principal)}")
+        return at + (3 if following == "(" else 1)
+    if token.upper == "CURRENT_CATALOG":
+        words.append(" current_database()")
+        return at + 1
+    words.append(space + _FUNCTIONS.get(token.name, token.text))
+    return at + 1
+
+
+def _is_cast(left: Sequence[Token], at: int) -> bool:
+    """Tells whether AS stands in `CAST(x AS type)` before a type that DuckDB lacks."""
+    name = left[at + 1].name if at + 1 < len(left) else ""
+    return (
+        (name in _REGISTERED or name in _TYPES) and at + 2 < len(left) and left[at + 2].text == ")"
+    )
+
+
+def _named_object_end(left: Sequence[Token], at: int) -> int:
+    """Returns the place after `CAST('name' AS regclass)` or `CAST($1 AS regclass)`; 0 elsewhere."""
+    words = [token.upper for token in left[at + 1 : at + 7]]
+    if len(words) < 5 or left[at + 2].kind not in ("string", "parameter"):
+        return 0
+    if words[2:5] == ["AS", "REGCLASS", ")"]:
+        return at + 6
+    return 0
+
+
+def _write_cast(left: Sequence[Token], at: int, words: list[str]) -> int:
+    sign, at = left[at].text, at + 1
+    while at + 1 < len(left) and left[at + 1].text == "." and left[at].name in _SCHEMAS:
+        at += 2
+    name = left[at].name if at < len(left) else ""
+    if name in _REGISTERED and sign == "::":
+        function = _REGISTERED[name]
+        if function and words and words[-1].lstrip().startswith("'"):
+            words[-1] = f" {function}({words[-1].lstrip()})"
+        return at + 1
+    if name not in _REGISTERED and name not in _TYPES:
+        words.append(f" {sign} " if sign == "AS" else sign)
+        return at
+    words.append(f" {sign} " if sign == "AS" else sign)
+    words.append("VARCHAR" if name in _REGISTERED else _TYPES[name])
+    return at + 1

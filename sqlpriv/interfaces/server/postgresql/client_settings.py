@@ -1,0 +1,150 @@
+"""What a client of PostgreSQL's protocol SETs and SHOWs: its own settings, and the session's."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from sqlpriv.interfaces.server.postgresql.sql_scan import Scan
+from sqlpriv.interfaces.server.postgresql.sqlstate import SqlStateError
+
+ERROR_COLUMNS = "privacy_error_columns"
+"""When it is on, each number of a private answer has a column `<name>_error` behind it."""
+REPORTED = {
+    "server_version": "15.0",
+    "server_encoding": "UTF8",
+    "client_encoding": "UTF8",
+    "application_name": "",
+    "DateStyle": "ISO, MDY",
+    "TimeZone": "UTC",
+    "IntervalStyle": "postgres",
+    "integer_datetimes": "on",
+    "standard_conforming_strings": "on",
+    "is_superuser": "off",
+    "default_transaction_read_only": "off",
+    "in_hot_standby": "off",
+}
+"""What ParameterStatus tells at the start."""
+_FIXED = {"server_version", "server_encoding", "integer_datetimes", "standard_conforming_strings",
+          "TimeZone", "DateStyle", "IntervalStyle", "client_encoding"}  # fmt: skip
+_DEFAULTS = {
+    "search_path": "public", "transaction_isolation": "read committed", "extra_float_digits": "1",
+    "server_version_num": "150000", "max_identifier_length": "63", "statement_timeout": "0",
+    "default_transaction_isolation": "read committed", "transaction_read_only": "off",
+    "lc_collate": "C", "lc_ctype": "C", "bytea_output": "hex", ERROR_COLUMNS: "off",
+}  # fmt: skip
+_ON = {"on", "true", "1", "yes", "t"}
+
+
+@dataclass
+class ClientSettings:
+    """The settings of one connection.
+
+    Attributes:
+        values: What was SET, by lower-case name.
+    """
+
+    values: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def error_columns(self) -> bool:
+        """Whether answers have columns of errors."""
+        return self.values.get(ERROR_COLUMNS, "off").lower() in _ON
+
+    def set(self, name: str, value: str) -> tuple[str, str] | None:
+        """Keeps a setting; returns (name, value) where the client has to be told of it.
+
+        What the server does not do otherwise (another time zone, say) keeps its value: times are
+        sent in UTC and say so.
+
+        Raises:
+            SqlStateError: Text is asked for in another encoding than UTF-8.
+        """
+        lower = name.lower()
+        if lower == "client_encoding" and not re.fullmatch(r"\W*(utf\W?8|unicode)\W*", value, re.I):
+            raise SqlStateError("22023", "text is sent as UTF-8 and in no other encoding")
+        reported = next((known for known in REPORTED if known.lower() == lower), None)
+        if reported in _FIXED:
+            return None
+        self.values[lower] = value
+        return (reported, value) if reported else None
+
+    def show(self, name: str) -> str:
+        """Returns the value of a setting.
+
+        Raises:
+            SqlStateError: There is none of that name.
+        """
+        lower = name.lower()
+        known = {key.lower(): value for key, value in (REPORTED | _DEFAULTS).items()}
+        if lower not in self.values and lower not in known:
+            raise SqlStateError("42704", f'there is no setting "{name}"')
+        return self.values.get(lower, known.get(lower, ""))
+
+    def reset(self, name: str = "") -> None:
+        """Forgets a setting, or all of them."""
+        if name:
+            self.values.pop(name.lower(), None)
+        else:
+            self.values.clear()
+
+
+def startup_settings(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Returns what a client sets in its first message: by name, or as `options` of a command line.
+
+    >>> startup_settings({"user": "ada", "options": "-c privacy_epsilon=0.1 --jit=off", "a": "b"})
+    {'a': 'b', 'privacy_epsilon': '0.1', 'jit': 'off'}
+    """
+    skipped = {"user", "database", "options", "replication"}
+    settings = {name: value for name, value in parameters.items() if name not in skipped}
+    try:
+        words = shlex.split(parameters.get("options", ""))
+    except ValueError:
+        words = []
+    for word in words:
+        if match := re.fullmatch(r"(?:-c|--)?([A-Za-z_.]+)=(.*)", word):
+            settings[match[1]] = match[2]
+    return settings
+
+
+def assignment(scan: Scan) -> tuple[str, str | None]:
+    """Returns the name and the value of a SET or RESET; None as the value forgets it.
+
+    >>> assignment(Scan("SET SESSION privacy_epsilon TO '0.5'"))
+    ('privacy_epsilon', '0.5')
+    >>> assignment(Scan("SET TIME ZONE 'UTC'")), assignment(Scan("RESET ALL"))
+    (('TimeZone', 'UTC'), ('all', None))
+
+    Raises:
+        SqlStateError: The statement is of no such form.
+    """
+    rest = list(scan.tokens[1:])
+    if rest and rest[0].upper in ("SESSION", "LOCAL") and len(rest) > 1:
+        rest = rest[1:]
+    if [token.upper for token in rest[:2]] == ["TIME", "ZONE"]:
+        return "TimeZone", _value(rest[2:])
+    if rest and rest[0].upper in ("CHARACTERISTICS", "TRANSACTION", "AUTHORIZATION", "ROLE"):
+        return rest[0].name, ""
+    if rest and rest[0].upper == "NAMES":
+        return "client_encoding", _value(rest[1:])
+    name = "".join(token.name or "." for token in rest[: _name_end(rest)])
+    if not name:
+        raise SqlStateError("42601", "write SET name = value")
+    if scan.starts("RESET"):
+        return name, None
+    values = rest[_name_end(rest) :]
+    if not values or values[0].upper not in ("=", "TO") or len(values) < 2:
+        raise SqlStateError("42601", "write SET name = value")
+    return name, None if values[1].upper == "DEFAULT" else _value(values[1:])
+
+
+def _name_end(rest: Sequence[object]) -> int:
+    ends = (at for at, token in enumerate(rest) if getattr(token, "upper", "") in ("=", "TO"))
+    return next(ends, len(rest))
+
+
+def _value(rest: Sequence[object]) -> str:
+    texts = (getattr(token, "text", "") for token in rest)
+    return "".join(text.strip("'\"") if len(text) > 1 else text for text in texts)

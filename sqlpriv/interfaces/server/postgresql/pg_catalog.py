@@ -1,0 +1,310 @@
+"""PostgreSQL's catalog of a vault: an empty DuckDB database that looks like one of PostgreSQL.
+
+It holds what anybody may know: an empty table for each private, public and released one, and
+pg_catalog and information_schema over them. No row of the vault or of a release is in it, so
+whatever a client asks of it is free, and a mistake in telling such statements apart from others
+can give a wrong error and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib import resources
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from sqlpriv.dialect import literal, quoted
+from sqlpriv.errors import ProgrammingError
+from sqlpriv.interfaces.server.postgresql import wire_values as v
+from sqlpriv.interfaces.server.postgresql.catalog_text import to_duckdb
+from sqlpriv.interfaces.server.protocol.catalog import PRIVATE, tables_with_types
+from sqlpriv.publish.release_file import NO_EXTENSIONS, SEALED
+from sqlpriv.session.session import Session
+
+_LIMITS: dict[str, str | int] = {"memory_limit": "256MB", "threads": 1, "temp_directory": ""}
+_FIRST_TABLE = 16_384
+"""The first object number of a table; those of a table's columns and keys follow from it."""
+_NAMESPACES = [(11, "pg_catalog", 10), (2200, "public", 10), (13_000, "information_schema", 10)]
+_COLUMNS = (
+    "SELECT table_name, column_name, data_type, is_nullable, comment, database_name"
+    " FROM duckdb_columns() WHERE NOT internal"
+    " ORDER BY database_name DESC, table_name, column_index"
+)
+_COMMENTS = "SELECT table_name, comment FROM duckdb_tables() WHERE comment IS NOT NULL"
+_KEYS = (
+    "SELECT table_name, constraint_type, constraint_column_names, referenced_table,"
+    " referenced_column_names FROM duckdb_constraints()"
+    " WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE', 'FOREIGN KEY')"
+)
+
+
+class CatalogDatabase:
+    """The catalog as it was when this was made.
+
+    Args:
+        session: Whose; it is asked what tables there are, which is free.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        config: dict[str, Any] = {**NO_EXTENSIONS, **_LIMITS}
+        self._engine = duckdb.connect(":memory:", config=config)
+        kinds = tables_with_types(session)
+        self.private = frozenset(name.lower() for name, kind in kinds if kind == PRIVATE)
+        self.columns = _rows(session, _COLUMNS)
+        try:
+            self._fill()
+        except BaseException:
+            self._engine.close()
+            raise
+
+    def close(self) -> None:
+        """Closes the database."""
+        self._tables.close()
+        self._engine.close()
+
+    def query(self, sql: str, parameters: Sequence[Any], *, of_tables: bool = False) -> pa.Table:
+        """Returns the rows of a query over the catalog, or the empty ones of a query over tables.
+
+        Args:
+            sql: The query.
+            parameters: Values for its parameters.
+            of_tables: Whether it may name the tables themselves, which are empty here. Otherwise
+                they are not found: nobody shall take an empty answer for one about their rows.
+
+        Raises:
+            ProgrammingError: DuckDB's own message: there is nothing private here.
+        """
+        text = to_duckdb(sql, self._session.principal)
+        engine = self._tables if of_tables else self._engine
+        try:
+            with self._session.interruptible(engine):
+                relation = engine.sql(text, params=list(parameters) or None)
+                return pa.table({}) if relation is None else relation.to_arrow_table()
+        except duckdb.Error as error:
+            raise ProgrammingError(str(error)) from None
+
+    def _fill(self) -> None:
+        run = self._engine.execute
+        run("CREATE SCHEMA pgcat; CREATE SCHEMA infoschema; CREATE SCHEMA public")
+        run(f"SET VARIABLE principal = {literal(self._session.principal)}")
+        run(f"SET VARIABLE database = {literal(self._session.vault.stem)}")
+        oids = self._create_tables()
+        run("SET search_path = 'pgcat'")
+        self._create_types()
+        self._create_keys(oids, _rows(self._session, _KEYS))
+        for name in ("pg_functions", "pg_catalog"):
+            run(resources.files(__package__).joinpath(f"{name}.sql").read_text("utf-8"))
+        self._tables = self._engine.cursor()
+        self._tables.execute("SET search_path = 'public'")
+        for setting in SEALED:
+            run(setting)
+
+    def _create_tables(self) -> dict[str, int]:
+        """Makes every table, empty, and the rows that describe it; returns the tables' numbers."""
+        by_table: dict[str, list[dict[str, Any]]] = {}
+        for column in self.columns:
+            by_table.setdefault(column["table_name"], []).append(column)
+        about = {row["table_name"]: row["comment"] for row in _rows(self._session, _COMMENTS)}
+        oids, classes, attributes, notes = {}, [], [], []
+        for at, (table, columns) in enumerate(by_table.items()):
+            oid = oids[table] = _FIRST_TABLE + at
+            parts = [f"{quoted(c['column_name'])} {_known_type(c['data_type'])}" for c in columns]
+            target = f"public.{quoted(table)}"
+            self._engine.execute(f"CREATE TABLE {target} ({', '.join(parts)})")
+            empty = self._engine.sql(f"FROM {target}").to_arrow_table().schema
+            classes.append((oid, table, 2200, "r", len(columns)))
+            if table in about:
+                notes.append((oid, 0, about[table]))
+            for number, (column, field) in enumerate(zip(columns, empty, strict=True), 1):
+                kind = v.type_oid(field.type)
+                required = not column["is_nullable"]
+                attributes.append((oid, column["column_name"], kind, number, required))
+                if column["comment"]:
+                    notes.append((oid, number, column["comment"]))
+        self._create(
+            "pg_namespace",
+            "oid BIGINT, nspname VARCHAR, nspowner BIGINT, nspacl VARCHAR[]",
+            [(*row, None) for row in _NAMESPACES],
+        )
+        self._create(
+            "pg_description",
+            "objoid BIGINT, objsubid INTEGER, description VARCHAR, classoid BIGINT",
+            [(*note, 1259) for note in notes],
+        )
+        self._create(
+            "attributes",
+            "attrelid BIGINT, attname VARCHAR, atttypid BIGINT,"
+            " attnum SMALLINT, attnotnull BOOLEAN",
+            attributes,
+        )
+        self._engine.execute(_ATTRIBUTES)
+        self._create(
+            "classes",
+            "oid BIGINT, relname VARCHAR, relnamespace BIGINT, relkind VARCHAR, relnatts SMALLINT",
+            classes,
+        )
+        return oids
+
+    def _create_types(self) -> None:
+        names = {**v.NAMES, v.NAME: "name", v.OID: "oid", v.VARCHAR: "character varying"}
+        rows = [
+            (oid, _TYPE_NAMES.get(oid, name), name, 0, v.SIZES.get(oid, -1), _category(oid))
+            for oid, name in names.items()
+        ]
+        for array, item in v.ARRAYS.items():
+            rows.append(
+                (array, f"_{_TYPE_NAMES.get(item, names[item])}", f"{names[item]}[]", item, -1, "A")
+            )
+        self._create(
+            "types",
+            "oid BIGINT, typname VARCHAR, sql_name VARCHAR, typelem BIGINT,"
+            " typlen SMALLINT, typcategory VARCHAR",
+            rows,
+        )
+        self._engine.execute(_TYPES)
+
+    def _create_keys(self, oids: dict[str, int], keys: Iterable[dict[str, Any]]) -> None:
+        """Makes pg_constraint, and pg_index with a relation for each key but the foreign ones."""
+        numbers = {(row["table_name"], row["column_name"]): at for at, row in self._numbered()}
+        constraints, indexes, index_classes = [], [], []
+        for at, key in enumerate(keys):
+            table, (column, *_) = key["table_name"], key["constraint_column_names"]
+            if table not in oids:
+                continue
+            oid = _FIRST_TABLE + 10_000 + 2 * at
+            kind = {"PRIMARY KEY": "p", "UNIQUE": "u", "FOREIGN KEY": "f"}[key["constraint_type"]]
+            suffix = {"p": "pkey", "u": f"{column}_key", "f": f"{column}_fkey"}[kind]
+            parent, about = 0, f"{key['constraint_type']} ({quoted(column)})"
+            conkey, confkey = [numbers[table, column]], None
+            index = oid + 1
+            if kind == "f":
+                parent_table = key["referenced_table"]
+                parent_column = key["referenced_column_names"][0]
+                parent, index = oids.get(parent_table, 0), 0
+                confkey = [numbers[parent_table, parent_column]]
+                about += f" REFERENCES {quoted(parent_table)}({quoted(parent_column)})"
+            else:
+                name = f"{table}_{suffix}"
+                sql = f"CREATE UNIQUE INDEX {name} ON {quoted(table)} ({quoted(column)})"
+                index_classes.append((index, name, 2200, "i", 1))
+                indexes.append((index, oids[table], kind == "p", conkey, sql, column))
+            constraints.append(
+                (
+                    oid,
+                    f"{table}_{suffix}",
+                    2200,
+                    kind,
+                    oids[table],
+                    index,
+                    parent,
+                    conkey,
+                    confkey,
+                    about,
+                )
+            )
+        self._create(
+            "constraints",
+            "oid BIGINT, conname VARCHAR, connamespace BIGINT,"
+            " contype VARCHAR, conrelid BIGINT, conindid BIGINT, confrelid BIGINT,"
+            " conkey SMALLINT[], confkey SMALLINT[], condef VARCHAR",
+            constraints,
+        )
+        self._create(
+            "indexes",
+            "indexrelid BIGINT, indrelid BIGINT, indisprimary BOOLEAN,"
+            " indkey SMALLINT[], inddef VARCHAR, indcolumn VARCHAR",
+            indexes,
+        )
+        if index_classes:
+            marks = "?, ?, ?, ?, ?"
+            self._engine.executemany(f"INSERT INTO classes VALUES ({marks})", index_classes)
+        self._engine.execute(_CLASSES)
+
+    def _numbered(self) -> Iterable[tuple[int, dict[str, Any]]]:
+        table, number = None, 0
+        for row in self.columns:
+            number = number + 1 if row["table_name"] == table else 1
+            table = row["table_name"]
+            yield number, row
+
+    def _create(self, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
+        self._engine.execute(f"CREATE TABLE pgcat.{table} ({columns})")
+        if rows:
+            marks = ", ".join("?" * len(rows[0]))
+            self._engine.executemany(f"INSERT INTO pgcat.{table} VALUES ({marks})", rows)
+
+
+_TYPE_NAMES = {
+    v.BOOL: "bool",
+    v.INT8: "int8",
+    v.INT2: "int2",
+    v.INT4: "int4",
+    v.FLOAT4: "float4",
+    v.FLOAT8: "float8",
+    v.TIME: "time",
+    v.TIMESTAMP: "timestamp",
+    v.TIMESTAMPTZ: "timestamptz",
+    v.VARCHAR: "varchar",
+}
+_ATTRIBUTES = """
+CREATE VIEW pgcat.pg_attribute AS SELECT attrelid, attname, atttypid, attnum, attnotnull,
+    -1 AS atttypmod, -1 AS attlen, 0 AS attndims, false AS atthasdef, false AS attisdropped,
+    false AS atthasmissing, true AS attislocal, 0 AS attinhcount, 0::BIGINT AS attcollation,
+    '' AS attidentity, '' AS attgenerated, 'p' AS attstorage, '' AS attcompression,
+    -1 AS attstattarget, NULL::VARCHAR[] AS attacl, NULL::VARCHAR[] AS attoptions,
+    NULL::VARCHAR[] AS attfdwoptions
+FROM pgcat.attributes"""
+_CLASSES = """
+CREATE VIEW pgcat.pg_class AS SELECT oid, relname, relnamespace, relkind, relnatts,
+    0::BIGINT AS reltype, 0::BIGINT AS reloftype, 10::BIGINT AS relowner,
+    CASE relkind WHEN 'r' THEN 2 ELSE 403 END::BIGINT AS relam, oid AS relfilenode,
+    0::BIGINT AS reltablespace, 0 AS relpages, -1.0::FLOAT AS reltuples, 0::BIGINT AS reltoastrelid,
+    EXISTS (SELECT 1 FROM pgcat.indexes i WHERE i.indrelid = c.oid) AS relhasindex,
+    false AS relisshared, 'p' AS relpersistence, 0::SMALLINT AS relchecks, false AS relhasrules,
+    false AS relhastriggers, false AS relhassubclass, false AS relrowsecurity,
+    false AS relforcerowsecurity, true AS relispopulated, 'd' AS relreplident,
+    false AS relispartition, NULL::VARCHAR AS relpartbound, NULL::VARCHAR[] AS relacl,
+    NULL::VARCHAR[] AS reloptions, false AS relhasoids
+FROM pgcat.classes c;
+CREATE VIEW pgcat.pg_constraint AS SELECT *, 0::BIGINT AS contypid, 0::BIGINT AS conparentid,
+    false AS condeferrable, false AS condeferred, true AS convalidated, 'a' AS confupdtype,
+    'a' AS confdeltype, 's' AS confmatchtype, true AS conislocal, 0 AS coninhcount,
+    true AS connoinherit
+FROM pgcat.constraints;
+CREATE VIEW pgcat.pg_index AS SELECT *, true AS indisunique, 1::SMALLINT AS indnatts,
+    1::SMALLINT AS indnkeyatts, false AS indisexclusion, true AS indimmediate,
+    false AS indisclustered, true AS indisvalid, true AS indisready, true AS indislive,
+    false AS indisreplident, false AS indnullsnotdistinct, NULL::VARCHAR AS indexprs,
+    NULL::VARCHAR AS indpred, '0' AS indoption, '0' AS indclass, '0' AS indcollation
+FROM pgcat.indexes"""
+_TYPES = """
+CREATE VIEW pgcat.pg_type AS SELECT oid, typname, sql_name, typelem, typlen, typcategory,
+    11::BIGINT AS typnamespace, 10::BIGINT AS typowner, typlen > 0 AND typlen <= 8 AS typbyval,
+    'b' AS typtype, false AS typispreferred, true AS typisdefined, ',' AS typdelim,
+    0::BIGINT AS typrelid, 0::BIGINT AS typbasetype, -1 AS typtypmod, 0 AS typndims,
+    false AS typnotnull, 0::BIGINT AS typcollation, NULL::VARCHAR AS typdefault,
+    coalesce((SELECT min(a.oid) FROM pgcat.types a WHERE a.typelem = t.oid), 0) AS typarray,
+    CASE WHEN typelem = 0 THEN typname || 'in' ELSE 'array_in' END AS typinput,
+    CASE WHEN typelem = 0 THEN typname || 'recv' ELSE 'array_recv' END AS typreceive
+FROM pgcat.types t"""
+
+
+def _category(oid: int) -> str:
+    if oid in v.NUMBERS or oid == v.OID:
+        return "N"
+    if oid in (v.DATE, v.TIME, v.TIMESTAMP, v.TIMESTAMPTZ):
+        return "D"
+    return {v.BOOL: "B", v.INTERVAL: "T", v.UUID: "U", v.BYTEA: "U"}.get(oid, "S")
+
+
+def _known_type(name: str) -> str:
+    """Returns a type that this database has; an ENUM is told as the text that it is."""
+    return "VARCHAR" if name.upper().startswith("ENUM") else name
+
+
+def _rows(session: Session, sql: str) -> list[dict[str, Any]]:
+    table = session.execute(sql).table
+    return [] if table is None else list(table.to_pylist())

@@ -1,0 +1,121 @@
+"""Prepared statements and portals of one connection: texts, parameters, and rows half sent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+
+from sqlpriv.errors import DataError
+from sqlpriv.interfaces.display import values as arrow_values
+from sqlpriv.interfaces.server.postgresql import wire
+from sqlpriv.interfaces.server.postgresql import wire_values as v
+from sqlpriv.interfaces.server.postgresql.sqlstate import SqlStateError
+
+MOST = 1_000
+"""Prepared statements of one connection, and portals."""
+_SAMPLES: dict[int, Any] = {
+    v.BOOL: True, v.INT2: 1, v.INT4: 1, v.INT8: 1, v.OID: 1, v.FLOAT4: 1.0, v.FLOAT8: 1.0,
+    v.NUMERIC: 1.0,
+}  # fmt: skip
+_SAMPLE_TEXTS = {
+    v.DATE: "2000-01-01", v.TIME: "00:00:00", v.TIMESTAMP: "2000-01-01 00:00:00",
+    v.TIMESTAMPTZ: "2000-01-01 00:00:00+00:00", v.UUID: "00000000-0000-0000-0000-000000000000",
+}  # fmt: skip
+
+
+@dataclass
+class PreparedStatement:
+    """A statement that Parse kept.
+
+    Args:
+        sql: The text; '' for an empty one.
+        oids: The types of its parameters.
+        fields: Its columns, once they were described; None before that.
+        has_rows: Whether it has columns, once that is known.
+    """
+
+    sql: str
+    oids: Sequence[int] = ()
+    fields: Sequence[wire.Field] | None = None
+
+    def sample_values(self) -> list[Any]:
+        """Returns a value of each parameter's type: columns are told before values are bound."""
+        return [
+            v.decode(_SAMPLE_TEXTS[oid].encode(), oid, 0)
+            if oid in _SAMPLE_TEXTS
+            else _SAMPLES.get(oid, "x")
+            for oid in self.oids
+        ]
+
+
+@dataclass
+class Portal:
+    """A statement with its values bound, and how much of its rows was sent.
+
+    Args:
+        statement: What is run.
+        values: Of its parameters.
+        formats: Of its columns, as Bind gave them: none, one for all, or one for each.
+    """
+
+    statement: PreparedStatement
+    values: Sequence[Any]
+    formats: Sequence[int]
+    table: pa.Table | None = None
+    position: int = 0
+    tag: str = ""
+    notices: Sequence[str] = field(default_factory=tuple)
+    has_run: bool = False
+
+    def column_formats(self, count: int) -> list[int]:
+        """Returns 0 (text) or 1 (binary) for each of that many columns.
+
+        Raises:
+            ProtocolViolation: As many were not given.
+        """
+        if len(self.formats) <= 1:
+            return [*(self.formats or [0])] * count
+        if len(self.formats) != count:
+            raise wire.ProtocolViolation(f"{len(self.formats)} formats for {count} columns")
+        return list(self.formats)
+
+    def take_rows(self, count: int) -> list[tuple[Any, ...]]:
+        """Returns the next rows, that many at most."""
+        assert self.table is not None
+        rows = arrow_values.rows(self.table, self.position, count)
+        self.position += len(rows)
+        return rows
+
+    @property
+    def is_done(self) -> bool:
+        """Whether every row was sent."""
+        return self.table is None or self.position >= self.table.num_rows
+
+
+def bind(statement: PreparedStatement, body: wire.Body) -> Portal:
+    """Returns the portal that a Bind makes; what stands before in the body are the names.
+
+    Raises:
+        SqlStateError: The number of values is not that of the parameters.
+        DataError: A value is none of its parameter's type.
+    """
+    formats, raw = body.int16s(), body.values()
+    result_formats = body.int16s()
+    if not set(formats) | set(result_formats) <= {0, 1}:
+        raise wire.ProtocolViolation("a format is 0 for text or 1 for binary")
+    if len(raw) != len(statement.oids):
+        raise SqlStateError(
+            "08P01", f"{len(raw)} values for {len(statement.oids)} parameters: bind one to each"
+        )
+    if len(formats) <= 1:
+        formats = [*(formats or [0])] * len(raw)
+    if len(formats) != len(raw):
+        raise wire.ProtocolViolation(f"{len(formats)} formats for {len(raw)} values")
+    pairs = zip(raw, statement.oids, formats, strict=True)
+    values = [v.decode(data, oid, form) for data, oid, form in pairs]
+    if any(isinstance(value, str) and "\0" in value for value in values):
+        raise DataError("a text holds a zero byte")
+    return Portal(statement, values, result_formats)

@@ -1,0 +1,92 @@
+"""Errors as PostgreSQL's clients know them: a severity, an SQLSTATE, a place, our own words."""
+
+from __future__ import annotations
+
+import logging
+
+from sqlpriv import errors
+from sqlpriv.interfaces.server.postgresql import wire
+from sqlpriv.interfaces.server.protocol.wire_errors import Cancelled, TimedOut
+
+_LONGEST = 4_000
+"""Characters of a message."""
+_WITHHELD = "an internal error of the server; its text is withheld, what was charged stays charged"
+_log = logging.getLogger("sqlpriv.server")
+_STATES: tuple[tuple[type[errors.Error], str], ...] = (
+    (Cancelled, "57014"),  # query_canceled
+    (TimedOut, "57014"),
+    (wire.ProtocolViolation, "08P01"),
+    (errors.PermissionDenied, "42501"),  # insufficient_privilege
+    (errors.BudgetExhausted, "53400"),  # configuration_limit_exceeded
+    (errors.VaultBusy, "55006"),  # object_in_use
+    (errors.DeclarationError, "42P16"),  # invalid_table_definition
+    (errors.ProgrammingError, "42000"),  # syntax_error_or_access_rule_violation
+    (errors.NotSupportedError, "0A000"),  # feature_not_supported
+    (errors.DataError, "22023"),  # invalid_parameter_value
+    (errors.InterfaceError, "55000"),  # object_not_in_prerequisite_state
+    (errors.InternalError, "XX000"),
+    (errors.IntegrityError, "XX001"),  # data_corrupted
+    (errors.OperationalError, "58000"),  # system_error
+)
+_BY_WORDS = (
+    ("there is no table", "42P01"),
+    ("there is no released or public table", "42P01"),
+    ("there is no column", "42703"),
+)
+"""How a refusal begins that PostgreSQL has a state of its own for."""
+
+
+class SqlStateError(errors.ProgrammingError):
+    """An error that is PostgreSQL's own, with its state.
+
+    Args:
+        state: SQLSTATE.
+        words: What is wrong.
+    """
+
+    def __init__(self, state: str, words: str) -> None:
+        self.state = state
+        super().__init__(words)
+
+
+def error_message(error: Exception, sql: str = "", severity: str = "ERROR") -> bytes:
+    """Returns the ErrorResponse that tells a client of an error.
+
+    Of an error that is not sqlpriv's only a fixed text leaves, and the log has the rest.
+
+    Args:
+        error: What happened.
+        sql: The statement, for the place.
+        severity: ERROR or FATAL.
+    """
+    if not isinstance(error, errors.Error):
+        _log.error("a statement failed", exc_info=error)
+        return wire.error(severity, "XX000", _WITHHELD)
+    state = _state(error)
+    if isinstance(error, errors.Refused):
+        words, hint = error.message[:_LONGEST], (error.hint or "")[:_LONGEST]
+        place = position(sql, error.line, error.column)
+        return wire.error(severity, state, words, hint, place)
+    return wire.error(severity, state, str(error)[:_LONGEST])
+
+
+def position(sql: str, line: int, column: int) -> int:
+    """Returns the place of a line and column in a text, in characters from 1; 0 for none.
+
+    >>> position("SELECT\\n  x", 2, 3)
+    10
+    """
+    lines = sql.split("\n")
+    if not 1 <= line <= len(lines):
+        return 0
+    return sum(len(each) + 1 for each in lines[: line - 1]) + column
+
+
+def _state(error: errors.Error) -> str:
+    if isinstance(error, SqlStateError):
+        return error.state
+    words = error.message if isinstance(error, errors.Refused) else ""
+    for beginning, state in _BY_WORDS:
+        if words.startswith(beginning):
+            return state
+    return next((state for kind, state in _STATES if isinstance(error, kind)), "XX000")

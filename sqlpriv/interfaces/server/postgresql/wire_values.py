@@ -1,0 +1,329 @@
+"""Values on PostgreSQL's wire: the type of a column, and a value as text or as binary, both ways.
+
+Binary forms are those of PostgreSQL's own send and receive functions: big-endian, dates and times
+counted from 2000-01-01.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+import struct
+import uuid
+from collections.abc import Callable, Sequence
+from decimal import Decimal, localcontext
+from typing import Any
+
+import pyarrow as pa
+
+from sqlpriv.errors import DataError, NotSupportedError
+from sqlpriv.interfaces.server.postgresql.wire import Field
+
+BOOL, BYTEA, INT8, INT2, INT4, TEXT, OID = 16, 17, 20, 21, 23, 25, 26
+FLOAT4, FLOAT8, UNKNOWN, BPCHAR, VARCHAR = 700, 701, 705, 1042, 1043
+DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL = 1082, 1083, 1114, 1184, 1186
+NUMERIC, UUID, NAME, JSON = 1700, 2950, 19, 114
+ARRAYS = {
+    1000: BOOL, 1001: BYTEA, 1005: INT2, 1007: INT4, 1016: INT8, 1009: TEXT, 1021: FLOAT4,
+    1022: FLOAT8, 1182: DATE, 1183: TIME, 1115: TIMESTAMP, 1185: TIMESTAMPTZ, 1187: INTERVAL,
+    1231: NUMERIC, 2951: UUID,
+}  # fmt: skip
+"""The type of an array → that of its items."""
+NAMES = {
+    BOOL: "boolean", BYTEA: "bytea", INT8: "bigint", INT2: "smallint", INT4: "integer",
+    TEXT: "text", FLOAT4: "real", FLOAT8: "double precision", DATE: "date",
+    TIME: "time without time zone", TIMESTAMP: "timestamp without time zone",
+    TIMESTAMPTZ: "timestamp with time zone", INTERVAL: "interval", NUMERIC: "numeric", UUID: "uuid",
+}  # fmt: skip
+"""What `format_type` calls them."""
+SIZES = {BOOL: 1, INT8: 8, INT2: 2, INT4: 4, OID: 4, FLOAT4: 4, FLOAT8: 8, DATE: 4, TIME: 8,
+         TIMESTAMP: 8, TIMESTAMPTZ: 8, INTERVAL: 16, UUID: 16}  # fmt: skip
+NUMBERS = frozenset({INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC})
+_ARRAY_OF = {item: array for array, item in ARRAYS.items()}
+_TEXTS = frozenset({TEXT, UNKNOWN, BPCHAR, VARCHAR, NAME, JSON, 0})
+_EPOCH = dt.datetime(2000, 1, 1)
+_DAY = dt.timedelta(days=1)
+_MICROSECOND = dt.timedelta(microseconds=1)
+_CODES = {INT2: "!h", INT4: "!i", INT8: "!q", OID: "!I", FLOAT4: "!f", FLOAT8: "!d"}
+
+
+def fields(columns: pa.Schema) -> list[Field]:
+    """Returns the columns of a result as RowDescription tells them."""
+    oids = [(column.name, type_oid(column.type)) for column in columns]
+    return [Field(name, oid, SIZES.get(oid, -1)) for name, oid in oids]
+
+
+def type_oid(kind: pa.DataType) -> int:
+    """Returns the number of PostgreSQL's type for an Arrow type; text where it has none.
+
+    >>> type_oid(pa.int32()), type_oid(pa.list_(pa.string())), type_oid(pa.uint64())
+    (23, 1009, 1700)
+    """
+    for is_kind, oid in _KINDS:
+        if is_kind(kind):
+            return oid
+    if pa.types.is_timestamp(kind):
+        return TIMESTAMPTZ if kind.tz else TIMESTAMP
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return _ARRAY_OF.get(type_oid(kind.value_type), TEXT)
+    return UUID if "uuid" in str(kind) else TEXT
+
+
+def _is_one_of(*kinds: pa.DataType) -> Callable[[pa.DataType], bool]:
+    return lambda kind: kind in kinds
+
+
+_KINDS: tuple[tuple[Callable[[pa.DataType], bool], int], ...] = (
+    (pa.types.is_boolean, BOOL),
+    (_is_one_of(pa.int8(), pa.uint8(), pa.int16()), INT2),
+    (_is_one_of(pa.int32(), pa.uint16()), INT4),
+    (_is_one_of(pa.int64(), pa.uint32()), INT8),
+    (_is_one_of(pa.uint64()), NUMERIC),
+    (pa.types.is_decimal, NUMERIC),
+    (pa.types.is_float32, FLOAT4),
+    (pa.types.is_float64, FLOAT8),
+    (pa.types.is_date, DATE),
+    (pa.types.is_time, TIME),
+    (pa.types.is_duration, INTERVAL),
+    (pa.types.is_interval, INTERVAL),
+    (_is_one_of(pa.binary(), pa.large_binary()), BYTEA),
+)
+
+
+# --- to a client ---
+
+
+def encode(value: Any, oid: int, form: int) -> bytes | None:
+    """Returns a value as a client asked for it.
+
+    Args:
+        value: As `values.rows` gives it; None is NULL.
+        oid: Of the type that the client was told.
+        form: 0 for text, 1 for binary.
+    """
+    if value is None:
+        return None
+    return _binary(value, oid) if form else as_text(value, oid).encode("utf-8", "replace")
+
+
+def as_text(value: Any, oid: int = TEXT) -> str:
+    """Returns a value as PostgreSQL writes it.
+
+    >>> as_text(True), as_text(float("inf")), as_text([1, None]), as_text({"a": 1})
+    ('t', 'Infinity', '{1,NULL}', '{"a": 1}')
+    """
+    match value:
+        case bool():
+            return "t" if value else "f"
+        case float():
+            return _float_text(value)
+        case Decimal():
+            return f"{value:f}"
+        case bytes():
+            return f"\\x{value.hex()}"
+        case dt.datetime():
+            text = value.isoformat(" ")
+            return f"{text[:-3]}" if text.endswith("+00:00") else text
+        case dt.timedelta():
+            return _interval_text(value)
+        case list() | tuple():
+            return "{" + ",".join(map(_array_item, value)) + "}"
+        case dict():
+            return json.dumps(value, default=str, ensure_ascii=False)
+    if oid in (INT2, INT4, INT8) and isinstance(value, str):
+        return str(int(value))
+    return str(value)
+
+
+def _float_text(value: float) -> str:
+    if math.isfinite(value):
+        text = repr(value)
+        return text[:-2] if text.endswith(".0") else text
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _interval_text(value: dt.timedelta) -> str:
+    rest = abs(value - dt.timedelta(days=value.days))
+    hours, seconds = divmod(rest.seconds, 3600)
+    text = f"{hours:02}:{seconds // 60:02}:{seconds % 60:02}"
+    fraction = f".{rest.microseconds:06}" if rest.microseconds else ""
+    days = f"{value.days} day{'' if abs(value.days) == 1 else 's'} " if value.days else ""
+    return f"{days}{text}{fraction}"
+
+
+def _array_item(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    text = as_text(value)
+    if isinstance(value, list | tuple | bool | int | float | Decimal):
+        return text
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _binary(value: Any, oid: int) -> bytes:
+    try:
+        return _BINARY.get(oid, _binary_text)(value, oid)
+    except (struct.error, ValueError, OverflowError, TypeError, AttributeError):
+        kind = NAMES.get(oid, str(oid))
+        raise DataError(f"a value does not fit the type {kind} that was told") from None
+
+
+def _binary_text(value: Any, oid: int) -> bytes:
+    return as_text(value, oid).encode("utf-8", "replace")
+
+
+def _binary_number(value: Any, oid: int) -> bytes:
+    number = float(value) if oid in (FLOAT4, FLOAT8) else int(value)
+    return struct.pack(_CODES[oid], number)
+
+
+def _binary_numeric(value: Any, _oid: int) -> bytes:
+    """Returns base-10,000 digits behind (count, weight of the first, sign, digits of the scale)."""
+    number = Decimal(value)
+    if not number.is_finite():
+        return struct.pack("!hhHh", 0, 0, 0xC000, 0)
+    scale = max(0, -int(number.as_tuple().exponent))
+    whole, _, fraction = f"{abs(number):f}".partition(".")
+    whole = whole.zfill(-(-len(whole) // 4) * 4)
+    fraction = fraction.ljust(-(-len(fraction) // 4) * 4, "0")
+    digits = [int((whole + fraction)[at : at + 4]) for at in range(0, len(whole + fraction), 4)]
+    weight = len(whole) // 4 - 1
+    while digits and digits[0] == 0:
+        digits.pop(0)
+        weight -= 1
+    while digits and digits[-1] == 0:
+        digits.pop()
+    sign = 0x4000 if number < 0 else 0
+    head = struct.pack("!hhHh", len(digits), weight if digits else 0, sign, scale)
+    return head + struct.pack(f"!{len(digits)}h", *digits)
+
+
+def _binary_time(value: Any, oid: int) -> bytes:
+    if oid == DATE:
+        return struct.pack("!i", (value - _EPOCH.date()).days)
+    if oid == TIME:
+        moment = dt.datetime.combine(_EPOCH.date(), value.replace(tzinfo=None))
+        return struct.pack("!q", (moment - _EPOCH) // _MICROSECOND)
+    if oid == INTERVAL:
+        return struct.pack("!qii", (value - value.days * _DAY) // _MICROSECOND, value.days, 0)
+    if value.tzinfo is not None:
+        value = value.astimezone(dt.UTC).replace(tzinfo=None)
+    return struct.pack("!q", (value - _EPOCH) // _MICROSECOND)
+
+
+def _binary_array(value: Sequence[Any], oid: int) -> bytes:
+    """Returns an array of one dimension: its lower bound is 1."""
+    item = ARRAYS[oid]
+    if not value:
+        return struct.pack("!iii", 0, 0, item)
+    parts = [struct.pack("!iiiii", 1, any(x is None for x in value), item, len(value), 1)]
+    for each in value:
+        data = None if each is None else _binary(each, item)
+        parts.append(struct.pack("!i", -1 if data is None else len(data)) + (data or b""))
+    return b"".join(parts)
+
+
+_BINARY: dict[int, Callable[[Any, int], bytes]] = {
+    BOOL: lambda value, _: b"\1" if value else b"\0",
+    BYTEA: lambda value, _: bytes(value),
+    UUID: lambda value, _: uuid.UUID(str(value)).bytes,
+    NUMERIC: _binary_numeric,
+    **dict.fromkeys(_CODES, _binary_number),
+    **dict.fromkeys((DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL), _binary_time),
+    **dict.fromkeys(ARRAYS, _binary_array),
+}
+
+
+# --- from a client ---
+
+
+def decode(data: bytes | None, oid: int, form: int) -> Any:
+    """Returns the value of a parameter.
+
+    Args:
+        data: As it was sent; None is NULL.
+        oid: Of its type, 0 where the client named none.
+        form: 0 for text, 1 for binary.
+
+    Raises:
+        DataError: The value is none of that type.
+        NotSupportedError: The type cannot be a parameter.
+    """
+    if data is None:
+        return None
+    try:
+        return _decode_binary(data, oid) if form else _decode_text(data.decode(), oid)
+    except (ValueError, struct.error, OverflowError, ArithmeticError):
+        kind = NAMES.get(oid, str(oid))
+        raise DataError(f"a parameter is no value of the type {kind}") from None
+
+
+def _decode_text(text: str, oid: int) -> Any:
+    if oid in _TEXTS:
+        return text
+    if oid == BOOL:
+        return _bool_of(text.lower())
+    if oid in (INT2, INT4, INT8, OID):
+        return int(text)
+    if oid in (FLOAT4, FLOAT8):
+        return float(text)
+    readers: dict[int, Callable[[str], Any]] = {
+        NUMERIC: Decimal,
+        DATE: dt.date.fromisoformat,
+        TIME: dt.time.fromisoformat,
+        TIMESTAMP: dt.datetime.fromisoformat,
+        TIMESTAMPTZ: dt.datetime.fromisoformat,
+        UUID: lambda value: uuid.UUID(value),
+        BYTEA: lambda value: bytes.fromhex(value.removeprefix("\\x")),
+    }
+    if oid not in readers:
+        raise NotSupportedError(f"a parameter of the type {oid} is not taken: send it as text")
+    return readers[oid](text)
+
+
+def _bool_of(text: str) -> bool:
+    if text in ("t", "true", "1", "on", "yes"):
+        return True
+    if text in ("f", "false", "0", "off", "no"):
+        return False
+    raise ValueError(text)
+
+
+def _decode_binary(data: bytes, oid: int) -> Any:
+    if oid in _TEXTS:
+        return data.decode()
+    if oid == BOOL:
+        return struct.unpack("!?", data)[0]
+    if oid in _CODES:
+        return struct.unpack(_CODES[oid], data)[0]
+    if oid == DATE:
+        return _EPOCH.date() + struct.unpack("!i", data)[0] * _DAY
+    if oid in (TIME, TIMESTAMP, TIMESTAMPTZ):
+        moment = _EPOCH + struct.unpack("!q", data)[0] * _MICROSECOND
+        if oid == TIME:
+            return moment.time()
+        return moment.replace(tzinfo=dt.UTC) if oid == TIMESTAMPTZ else moment
+    if oid == UUID:
+        return uuid.UUID(bytes=data)
+    if oid == BYTEA:
+        return data
+    if oid == NUMERIC:
+        return _decode_numeric(data)
+    raise NotSupportedError(f"a parameter of the type {oid} is not taken: send it as text")
+
+
+def _decode_numeric(data: bytes) -> Decimal:
+    count, weight, sign, scale = struct.unpack("!hhHh", data[:8])
+    digits = struct.unpack(f"!{count}h", data[8:])
+    if sign == 0xC000:
+        return Decimal("NaN")
+    is_known = sign in (0, 0x4000) and 0 <= scale <= 100 and abs(weight) <= 40 and count <= 80
+    if not is_known or any(not 0 <= digit < 10_000 for digit in digits):
+        raise ValueError("no numeric")
+    with localcontext(prec=400):
+        whole = sum(
+            (digit * Decimal(10_000) ** (weight - at) for at, digit in enumerate(digits)),
+            Decimal(0),
+        )
+        return (-whole if sign else whole).quantize(Decimal(1).scaleb(-scale))

@@ -1,0 +1,263 @@
+"""Messages that are broken, huge, late or forged: refused in our words, and nobody else notices."""
+
+import base64
+import hashlib
+import hmac
+import random
+import shutil
+import socket
+import struct
+import time
+from contextlib import closing
+
+import pytest
+
+from sqlpriv.interfaces.server.listen import Server
+from sqlpriv.interfaces.server.postgresql import pg_server, wire
+from sqlpriv.interfaces.server.users import DENIED
+
+
+class Client:
+    """PostgreSQL's protocol, byte by byte, without TLS."""
+
+    def __init__(self, address):
+        self.socket = socket.create_connection(address, timeout=20)
+
+    def close(self):
+        self.socket.close()
+
+    def send(self, letter, body=b""):
+        self.socket.sendall(letter + struct.pack("!i", len(body) + 4) + body)
+
+    def read(self):
+        """Returns the next message as (letter, body); (b'', b'') once the server hung up."""
+        try:
+            head = self._take(5)
+            return head[:1], self._take(struct.unpack("!i", head[1:])[0] - 4)
+        except (ConnectionError, EOFError):
+            return b"", b""
+
+    def until_ready(self):
+        """Returns the messages up to ReadyForQuery, or up to the end of the connection."""
+        messages = []
+        while not messages or messages[-1][0] not in (b"Z", b""):
+            messages.append(self.read())
+        return messages
+
+    def _take(self, count):
+        data = b""
+        while len(data) < count:
+            part = self.socket.recv(count - len(data))
+            if not part:
+                raise EOFError
+            data += part
+        return data
+
+    def log_in(self, name, password, proof=None):
+        """Speaks SCRAM; returns the message that ends it."""
+        startup = struct.pack("!i", wire.PROTOCOL) + f"user\0{name}\0database\0x\0\0".encode()
+        self.socket.sendall(struct.pack("!i", len(startup) + 4) + startup)
+        assert self.read() == (b"R", struct.pack("!i", 10) + b"SCRAM-SHA-256\0\0")
+        bare = "n=,r=abcdefghijklmnop"
+        first = f"n,,{bare}".encode()
+        self.send(b"p", b"SCRAM-SHA-256\0" + struct.pack("!i", len(first)) + first)
+        letter, body = self.read()
+        if letter != b"R":
+            return letter, body
+        server_first = body[4:].decode()
+        parts = dict(part.split("=", 1) for part in server_first.split(","))
+        salt, rounds = base64.b64decode(parts["s"]), int(parts["i"])
+        salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, rounds)
+        client_key = hmac.digest(salted, b"Client Key", "sha256")
+        without_proof = f"c=biws,r={parts['r']}"
+        agreed = f"{bare},{server_first},{without_proof}".encode()
+        signature = hmac.digest(hashlib.sha256(client_key).digest(), agreed, "sha256")
+        shown = proof or bytes(a ^ b for a, b in zip(client_key, signature, strict=True))
+        self.send(b"p", f"{without_proof},p={base64.b64encode(shown).decode()}".encode())
+        return self.read()
+
+
+@pytest.fixture
+def plain(declared, tmp_path):
+    """A server without TLS, and how somebody connects and logs in."""
+    directory, tokens = declared
+    for path in directory.glob("people.*"):
+        shutil.copy2(path, tmp_path / path.name)
+    listen = "grpc://127.0.0.1:0"
+    with Server(tmp_path / "people.duckdb", listen, postgresql="127.0.0.1:0") as server:
+
+        def connect(log_in=True):
+            client = Client(server.postgresql.address)
+            if log_in:
+                assert client.log_in("ada", tokens["ada"])[0] == b"R"
+                assert client.until_ready()[-1] == (b"Z", b"I")
+            return client
+
+        connect.tokens, connect.server = tokens, server
+        yield connect
+
+
+def is_clean(messages):
+    """Asserts that nothing of the server's own is told."""
+    for _, body in messages:
+        for word in (b"Traceback", b".py", b"/sqlpriv", b"hidden-"):
+            assert word not in body
+
+
+def still_answers(connect):
+    with closing(connect()) as client:
+        client.send(b"Q", b"SELECT COUNT(*) AS n FROM made\0")
+        assert [letter for letter, _ in client.until_ready()] == [b"T", b"D", b"C", b"Z"]
+
+
+def messages_to_mutate():
+    text = b"SELECT sex FROM made WHERE sex = $1\0"
+    return [
+        (b"Q", b"SELECT 1 AS a\0"), (b"P", b"s\0" + text + struct.pack("!hi", 1, 23)),
+        (b"B", b"\0s\0" + struct.pack("!hhhi", 1, 1, 1, 4) + struct.pack("!ihh", 1, 1, 1)),
+        (b"D", b"Ss\0"), (b"D", b"P\0"), (b"E", b"\0" + struct.pack("!i", 2)), (b"C", b"Ss\0"),
+        (b"H", b""), (b"S", b""), (b"Q", b"COPY (SELECT 1 AS a) TO STDOUT\0"), (b"Q", b"BEGIN\0"),
+        (b"Q", b"SELECT relname FROM pg_class\0"), (b"Q", b"SET privacy_epsilon = 0.1\0"),
+    ]  # fmt: skip
+
+
+@pytest.mark.whole
+def test_300_mutated_messages_are_answered_or_end_their_own_connection(plain):
+    """Every letter and length stays whole in half of them: those reach the handlers."""
+    chance = random.Random(7)
+    client = plain()
+    for _ in range(300):
+        letter, body = chance.choice(messages_to_mutate())
+        mutated = bytearray(body)
+        for _ in range(chance.randint(1, 4)):
+            change, at = chance.randrange(4), chance.randrange(len(mutated) + 1)
+            if change == 0 and at < len(mutated):
+                mutated[at] = chance.randrange(256)
+            elif change == 1:
+                mutated[at:at] = chance.randbytes(chance.randint(1, 8))
+            elif change == 2:
+                del mutated[at : at + chance.randint(1, 8)]
+            else:
+                letter = bytes([chance.randrange(256)]) if chance.random() < 0.3 else letter
+        if letter == b"X":
+            continue
+        try:
+            client.send(letter, bytes(mutated))
+            client.send(b"S")
+            messages = client.until_ready()
+            if letter == b"Q" and messages[-1][0] == b"Z":
+                messages += client.until_ready()
+        except ConnectionError:  # a timeout is none: it fails the test
+            messages = [(b"", b"")]
+        is_clean(messages)
+        if messages[-1][0] == b"":
+            client.close()
+            client = plain()
+    client.close()
+    still_answers(plain)
+
+
+def test_strangers_who_send_anything_are_turned_away(plain):
+    chance = random.Random(8)
+    for _ in range(40):
+        with closing(plain(log_in=False)) as client:
+            data = bytearray(struct.pack("!ii", 20, wire.PROTOCOL) + b"user\0ada\0\0\0")
+            for _ in range(chance.randint(1, 5)):
+                data[chance.randrange(len(data))] = chance.randrange(256)
+            client.socket.sendall(data)
+            client.socket.shutdown(socket.SHUT_WR)
+            is_clean(client.until_ready())
+    still_answers(plain)
+
+
+@pytest.mark.parametrize("proof", [b"\0" * 32, b"", b"\xff" * 64])
+def test_a_wrong_proof_lets_nobody_in(plain, proof):
+    for name in ("ada", "nobody", ""):
+        with closing(plain(log_in=False)) as client:
+            letter, body = client.log_in(name, plain.tokens["ada"], proof or b"x")
+            assert letter == b"E"
+            assert DENIED.encode() in body
+            assert b"28P01" in body
+            assert client.read() == (b"", b"")
+
+
+def test_an_unknown_name_has_a_salt_that_stays_the_same(plain):
+    """Otherwise two tries tell which names there are."""
+
+    def challenge(name):
+        with closing(plain(log_in=False)) as client:
+            startup = struct.pack("!i", wire.PROTOCOL) + f"user\0{name}\0\0".encode()
+            client.socket.sendall(struct.pack("!i", len(startup) + 4) + startup)
+            client.read()
+            first = b"n,,n=,r=abcdefghijklmnop"
+            client.send(b"p", b"SCRAM-SHA-256\0" + struct.pack("!i", len(first)) + first)
+            return client.read()[1].decode("latin-1").partition("s=")[2]
+
+    for name in ("ada", "nobody"):
+        assert challenge(name) == challenge(name)
+        assert challenge(name).endswith("i=4096")
+    assert challenge("nobody") != challenge("somebody")
+
+
+def test_huge_messages_are_refused_before_they_are_read(plain):
+    with closing(plain(log_in=False)) as client:
+        client.socket.sendall(struct.pack("!ii", 100_000_000, wire.PROTOCOL))
+        assert client.until_ready()[0][0] == b"E"
+    with closing(plain()) as client:
+        client.socket.sendall(b"Q" + struct.pack("!i", 100_000_000) + b"SELECT")
+        messages = client.until_ready()
+        assert messages[0][0] == b"E"
+        assert b"08P01" in messages[0][1]
+        assert messages[-1] == (b"", b"")
+    still_answers(plain)
+
+
+def test_half_open_connections_are_let_go_of(plain, monkeypatch):
+    monkeypatch.setattr(pg_server, "LOGIN_SECONDS", 0.5)
+    monkeypatch.setattr(wire, "MESSAGE_SECONDS", 0.5)
+    idle = [plain(log_in=False) for _ in range(20)]
+    half = plain()
+    half.socket.sendall(b"Q\0\0\0")
+    start = time.monotonic()
+    for client in (*idle, half):
+        assert client.until_ready()[-1] == (b"", b"")
+        client.close()
+    assert time.monotonic() - start < 15
+    still_answers(plain)
+
+
+def test_a_client_that_reads_nothing_does_not_hold_the_server(plain, monkeypatch):
+    monkeypatch.setattr(wire, "MESSAGE_SECONDS", 2.0)
+    slow = plain()
+    slow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    slow.send(b"Q", b"SELECT a.income, b.income FROM made a, made b\0")
+    still_answers(plain)
+    time.sleep(5)
+    slow.socket.settimeout(20)
+    received = 0
+    while part := slow.socket.recv(2**20):
+        received += len(part)
+    assert received < 10_000_000, "the server hung up before the whole answer was sent"
+    slow.close()
+
+
+def test_nobody_else_cancels_a_statement(plain):
+    with closing(plain(log_in=False)) as client:
+        client.socket.sendall(struct.pack("!iiii", 16, wire.CANCEL_REQUEST, 1, 2))
+        assert client.read() == (b"", b"")
+    still_answers(plain)
+
+
+def test_pipelined_statements_after_an_error_are_left_unread_until_sync(plain):
+    with closing(plain()) as client:
+        for sql in (b"SELECT 1 AS a", b"SELECT nope FROM made", b"SELECT 2 AS a"):
+            client.send(b"P", b"\0" + sql + b"\0\0\0")
+            client.send(b"B", b"\0\0" + b"\0" * 6)
+            client.send(b"E", b"\0" + b"\0" * 4)
+        client.send(b"S")
+        letters = b"".join(letter for letter, _ in client.until_ready())
+        assert letters == b"12DC12EZ"
+        client.send(b"Q", b"SELECT 3 AS a; SELECT nope FROM made; SELECT 4 AS a\0")
+        assert b"".join(letter for letter, _ in client.until_ready()) == b"TDCEZ"
+        client.send(b"Q", b" ; \0")
+        assert [letter for letter, _ in client.until_ready()] == [b"I", b"Z"]

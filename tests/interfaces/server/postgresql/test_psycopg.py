@@ -1,0 +1,262 @@
+"""psycopg 3 on a live private table: questions, previews, prices, errors, cursors, COPY, cancel."""
+
+import datetime as dt
+import threading
+import time
+from contextlib import closing
+from decimal import Decimal
+
+import pytest
+
+from sqlpriv.interfaces.server import users
+from tests.interfaces.server.conftest import ENDLESS
+
+psycopg = pytest.importorskip("psycopg")
+errors, sql = psycopg.errors, psycopg.sql
+
+COUNTS = "SELECT sex, COUNT(*) AS n, AVG(income) AS income FROM people GROUP BY sex ORDER BY sex"
+
+
+@pytest.fixture
+def notices():
+    return []
+
+
+@pytest.fixture
+def connection(served, notices):
+    found = served.psycopg(options="-c privacy_epsilon=0.2")
+    found.add_notice_handler(lambda diagnostic: notices.append(diagnostic.message_primary))
+    return found
+
+
+def test_a_question_is_charged_once_and_its_refresh_is_free(served, connection, notices):
+    before = served.account()[0]
+    first = connection.execute(COUNTS).fetchall()
+    once = served.account()
+    assert [row[0] for row in first] == [1, 2]
+    assert once[0] > before
+    assert "ε 0.2 spent" in notices[-1]
+    assert "n ± " in notices[-1]
+    for binary in (False, True):
+        assert connection.execute(COUNTS, binary=binary).fetchall() == first
+        assert "no charge" in notices[-1]
+    assert connection.execute(COUNTS.replace("people", '"public"."people"')).fetchall() == first
+    assert served.account() == once
+
+
+@pytest.mark.parametrize("text", [
+    "SELECT * FROM people LIMIT 100", 'SELECT * FROM "public"."people"',
+    'SELECT "public"."people"."sex" AS s FROM "public"."people" LIMIT 2000',
+    "SELECT sex, secret FROM people ORDER BY sex", "SELECT * FROM people WHERE 1 = 0",
+])  # fmt: skip
+def test_a_preview_of_a_private_table_has_no_rows_and_costs_nothing(
+    served, connection, notices, text
+):
+    before = served.account()
+    cursor = connection.execute(text)
+    assert cursor.fetchall() == []
+    assert cursor.description[-1].name in ("s", "secret")
+    assert "rows of people are private" in notices[-1]
+    assert connection.execute(text, binary=True).fetchall() == []
+    assert served.account() == before
+
+
+def test_released_tables_are_answered_exactly(connection):
+    assert connection.execute("SELECT COUNT(*) FROM public.made").fetchone() == (500,)
+    assert connection.execute("TABLE made LIMIT 3").fetchall()
+
+
+def test_parameters_of_every_type_come_back(connection):
+    values = {
+        "smallint": 7, "integer": -(2**31), "bigint": 2**62, "double precision": 1.5,
+        "text": "ж'\\",
+        "boolean": True, "date": dt.date(1999, 12, 31), "numeric": Decimal("-12345.6789"),
+        "timestamp": dt.datetime(2001, 2, 3, 4, 5, 6, 789),
+        "timestamptz": dt.datetime(1969, 1, 1, tzinfo=dt.UTC), "time": dt.time(23, 59, 59, 1),
+    }  # fmt: skip
+    for kind, value in values.items():
+        for placeholder in ("%s", "%b"):
+            for binary in (False, True):
+                name = "decimal(20, 4)" if kind == "numeric" else kind
+                text = f"SELECT CAST({placeholder} AS {name}) AS x"
+                (back,) = connection.execute(text, (value,), binary=binary).fetchone()
+                assert back == value, (kind, placeholder, binary)
+    for binary in (False, True):
+        row = connection.execute("SELECT [1, NULL, 3] AS a, NULL AS b", binary=binary).fetchone()
+        assert row == ([1, None, 3], None)
+
+
+def test_errors_of_columns_where_they_are_asked_for(connection):
+    connection.execute("SET privacy_error_columns = on")
+    for binary in (False, True):
+        cursor = connection.execute(COUNTS, binary=binary)
+        names = [column.name for column in cursor.description]
+        assert names == ["sex", "sex_error", "n", "n_error", "income", "income_error"]
+        rows = cursor.fetchall()
+        assert all(row[1] is None and row[3] > 0 and row[5] > 0 for row in rows)
+    made = connection.execute("SELECT sex FROM made LIMIT 1")
+    assert [column.name for column in made.description] == ["sex"]
+    connection.execute("RESET ALL")
+    assert len(connection.execute("SHOW privacy_error_columns").fetchone()) == 1
+
+
+def test_errors_tell_state_place_and_hint(served, connection):
+    before = served.account()
+    for text, kind, at in (
+        ("SELECT secret FROM people WHERE sex = 1", errors.SyntaxErrorOrAccessRuleViolation, 8),
+        ("SELECT nope FROM people", errors.UndefinedColumn, 8),
+        ("SELECT COUNT(*) FROM nobody", errors.UndefinedTable, None),
+        ("ALTER TABLE people SET PUBLIC", errors.InsufficientPrivilege, None),
+        ("SET client_encoding = 'LATIN1'", errors.InvalidParameterValue, None),
+        ("SHOW nothing_of_that_name", errors.UndefinedObject, None),
+        ("COPY people FROM STDIN", errors.FeatureNotSupported, None),
+    ):
+        with pytest.raises(psycopg.Error) as refused:
+            connection.execute(text)
+        assert isinstance(refused.value, kind), (text, refused.value)
+        if at is not None:
+            assert refused.value.diag.statement_position == str(at)
+            assert refused.value.diag.message_hint
+        with pytest.raises(psycopg.Error):
+            connection.execute(text, binary=True)
+    with pytest.raises(errors.ConfigurationLimitExceeded, match="nothing was read"):
+        connection.execute("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 99)"
+                           " COUNT(*) FROM people")  # fmt: skip
+    assert served.account() == before
+    assert connection.execute("SELECT 1 AS a").fetchone() == (1,)
+
+
+def test_transactions_are_told_to_be_none(served, notices):
+    with closing(psycopg.connect(**served.postgresql())) as connection:
+        connection.add_notice_handler(lambda d: notices.append(d.message_primary))
+        connection.execute("SELECT 1 AS a")
+        assert connection.info.transaction_status == psycopg.pq.TransactionStatus.INTRANS
+        with pytest.raises(psycopg.Error):
+            connection.execute("SELECT nope FROM made")
+        with pytest.raises(errors.InFailedSqlTransaction):
+            connection.execute("SELECT 1 AS a")
+        connection.rollback()
+        connection.execute("SELECT 1 AS a")
+        connection.commit()
+        with connection.transaction(), connection.transaction():
+            assert connection.execute("SELECT 2 AS a").fetchone() == (2,)
+    assert [words for words in notices if "transactions" in words] == [
+        "there are no transactions here: every statement stands by itself, and a charge is never"
+        " undone"
+    ]
+
+
+def test_a_portal_gives_its_rows_in_parts(served):
+    """Execute with a limit of rows, as JDBC's fetch size asks: three parts, one charge."""
+    with served.psycopg().cursor() as cursor:
+        rows = list(cursor.stream("SELECT sex, income FROM made ORDER BY income", size=1))
+    assert len(rows) == 500
+
+
+@pytest.mark.parametrize("options", ["", "WITH (FORMAT csv, HEADER true)", "WITH CSV HEADER",
+                                     "(FORMAT binary)"])  # fmt: skip
+def test_copy_to_stdout(connection, options):
+    query = "SELECT sex, income, NULL AS nothing, 'a\tb' AS t FROM made ORDER BY income LIMIT 3"
+    with connection.cursor().copy(f"COPY ({query}) TO STDOUT {options}") as copy:
+        if "binary" in options:
+            copy.set_types(["int4", "float8", "int4", "text"])
+        if "binary" in options or not options:
+            rows = list(copy.rows())
+        else:
+            lines = b"".join(copy).decode().splitlines()
+            assert lines[0] == "sex,income,nothing,t"
+            assert [line.split(",")[2:] for line in lines[1:]] == [["", "a\tb"]] * 3
+            return
+    assert len(rows) == 3
+    assert [row[2:] for row in rows] == [(None, "a\tb")] * 3
+
+
+def test_a_statement_is_cancelled(serve):
+    served = serve(concurrency=1)
+    connection = served.psycopg()
+    threading.Timer(1.0, connection.cancel_safe).start()  # PQcancel holds the GIL
+    start = time.monotonic()
+    with pytest.raises(errors.QueryCanceled):
+        connection.execute(ENDLESS)
+    assert time.monotonic() - start < 30
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            assert connection.execute("SELECT 1 AS a").fetchone() == (1,)
+            break
+        except errors.ObjectInUse:
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+
+
+def test_who_is_not_let_in_is_told_the_same_whatever_was_wrong(served):
+    users.add_user(served.vault, "gone", "analyst", "test", secret="a password of gone's")
+    users.remove_user(served.vault, "gone", "test")
+    told = set()
+    token = served.tokens["ada"]
+    for name, secret in (
+        ("ada", "wrong"),
+        ("nobody", token),
+        ("gone", "a password of gone's"),
+        ("bob", token),
+        ("ada", token[:-1]),
+    ):
+        with pytest.raises(psycopg.OperationalError) as refused:
+            psycopg.connect(**served.postgresql() | {"user": name, "password": secret})
+        told.add(str(refused.value).rpartition("FATAL: ")[2].strip())
+    assert told == {users.DENIED}
+    with pytest.raises(psycopg.OperationalError, match="without TLS"):
+        psycopg.connect(**served.postgresql() | {"sslmode": "disable"})
+    audit = served.vault.with_suffix(".audit").read_text()
+    assert token not in audit
+    assert audit.count('"denied"') == 6
+
+
+def test_a_password_lets_in_and_removing_its_user_ends_the_connection(served):
+    password = "pässword of carl's"
+    users.add_user(served.vault, "carl", "analyst", "test", secret=password)
+    inside = psycopg.connect(**served.postgresql() | {"user": "carl", "password": password},
+                             autocommit=True)  # fmt: skip
+    assert inside.execute("SELECT CURRENT_USER AS me").fetchone() == ("carl",)
+    users.remove_user(served.vault, "carl", "test")
+    with pytest.raises(psycopg.OperationalError, match="revoked"):
+        inside.execute("SELECT 1 AS a")
+    assert inside.broken
+    inside.close()
+
+
+def test_an_owner_declares_and_sees_their_rows(served):
+    owner = served.psycopg("olga")
+    owner.execute("CREATE TABLE firms (id INTEGER, turnover DOUBLE)")
+    assert (
+        owner.execute("INSERT INTO firms VALUES (1, 2.5), (2, 3.5)").statusmessage == "INSERT 0 2"
+    )
+    assert owner.execute("SELECT turnover FROM firms WHERE id = %s", (2,)).fetchall() == [(3.5,)]
+    names = owner.execute("SELECT relname FROM pg_class WHERE relkind = 'r'").fetchall()
+    assert ("firms",) in names
+
+
+def test_every_statement_of_the_session_is_in_the_audit(served, connection):
+    connection.execute(sql.SQL("SELECT COUNT(*) FROM people WHERE income > {}").format(30))
+    with pytest.raises(psycopg.Error):
+        connection.execute("SELECT secret FROM people WHERE sex = 1")
+    audit = served.vault.with_suffix(".audit").read_text()
+    assert "income > 30" in audit
+    assert '"Refused"' in audit
+    assert "postgresql:127.0.0.1" in audit
+
+
+def test_many_connections_at_once(served):
+    connections = [served.psycopg(name) for name in ("ada", "bob") * 5]
+    answers = []
+
+    def ask(connection):
+        answers.extend(connection.execute("SELECT COUNT(*) FROM made").fetchall() for _ in range(2))
+
+    for pair in zip(connections[::2], connections[1::2], strict=True):
+        threads = [threading.Thread(target=ask, args=(each,)) for each in pair]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+    assert answers == [[(500,)]] * 20

@@ -86,7 +86,10 @@ def exactly() -> tuple[dict[int, Rows], dict[int, float]]:
 
 
 def errors(number: int, noised: Rows, exact: Rows) -> list[float]:
-    """Returns the relative error of each number of the exact answer, or of each row of a list."""
+    """Returns the relative error of each number of the exact answer, or of each row of a list.
+
+    A row that the noised answer does not have is wrong by all of it: an error of 1.
+    """
     if number == 20:
         ours, theirs = {row[0] for row in noised}, {row[0] for row in exact}
         return [len(ours ^ theirs) / max(1, len(theirs))]
@@ -96,11 +99,17 @@ def errors(number: int, noised: Rows, exact: Rows) -> list[float]:
         return [abs(float(x[1] or 0) - float(y[1])) for x, y in zip(noised, exact, strict=True)]
     keys = KEYED[number]
     known = {tuple(row[:keys]): row[keys:] for row in noised}
-    found = []
+    relative: list[float] = []
     for row in exact:
-        pairs = zip(known.get(tuple(row[:keys]), row[keys:]), row[keys:], strict=True)
-        found += [abs(float(x) - float(y)) / abs(float(y)) for x, y in pairs if x is not None and y]
-    return found
+        numbers = known.get(tuple(row[:keys]))
+        if numbers is None:
+            relative += [1.0 for y in row[keys:] if y]
+            continue
+        pairs = zip(numbers, row[keys:], strict=True)
+        relative += [
+            1.0 if x is None else abs(float(x) - float(y)) / abs(float(y)) for x, y in pairs if y
+        ]
+    return relative
 
 
 def measured(

@@ -233,6 +233,11 @@ def _estimates(
         figures = round_counts(*figures)
     halves = np.concatenate([part.half_widths.ravel() for part in parts])
     column = np.concatenate([part.ravel() for part in figures])
+    if recipe.kind == "sum" and recipe.count is not None:  # SUM over no rows is NULL, as AVG is
+        counts = inputs.moments[recipe].n
+        levels = [counts] if len(parts) == 1 else [counts, counts.sum(axis=0)]
+        empty = np.concatenate([level.ravel() for level in levels]) <= 0
+        column, halves = np.where(empty, np.nan, column), np.where(empty, np.nan, halves)
     if recipe.kind == "count":
         return arrow.numbers(np.rint(column).astype(np.int64)), arrow.numbers(halves)
     return arrow.numbers(column, np.isnan(column)), arrow.numbers(halves, np.isnan(halves))

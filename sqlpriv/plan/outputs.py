@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import cached_property, reduce
 
 from sqlpriv.dialect import default_name
 from sqlpriv.dialect import tree as t
@@ -27,14 +27,16 @@ def output_aliases(select: t.Select) -> dict[str, t.Node]:
     aliases: dict[str, t.Node] = {}
     for item in select.items:
         if item.alias:
-            aliases.setdefault(
-                item.alias.lower(), with_aliases(item.expr, _other_aliases(item, aliases))
-            )
+            others = _aliases_in(item.expr, aliases)
+            others.pop(item.alias.lower(), None)
+            aliases.setdefault(item.alias.lower(), with_aliases(item.expr, others))
     return aliases
 
 
-def _other_aliases(item: t.Item, aliases: Mapping[str, t.Node]) -> dict[str, t.Node]:
-    return {name: node for name, node in aliases.items() if name != item.alias.lower()}
+def _aliases_in(node: t.Node, aliases: Mapping[str, t.Node]) -> dict[str, t.Node]:
+    """Returns those of the aliases that an expression names: few, where there are a thousand."""
+    names = {part.name.lower() for part in walk(node) if isinstance(part, t.Name)}
+    return {name: aliases[name] for name in names if name in aliases}
 
 
 def output_names(select: t.Select) -> tuple[str, ...]:
@@ -114,7 +116,7 @@ class OutputWriter:
     Args:
         select, binder, aliases: The statement and what names mean in it.
         strata, groups: Its keys.
-        aggregates: Filled on the way; the dictionary's order numbers the columns.
+        aggregates: Filled on the way: each with the number of its column.
     """
 
     select: t.Select
@@ -122,17 +124,25 @@ class OutputWriter:
     aliases: Mapping[str, t.Node]
     strata: Sequence[Dimension]
     groups: Sequence[Dimension]
-    aggregates: dict[Aggregate, None] = field(default_factory=dict)
+    aggregates: dict[Aggregate, int] = field(default_factory=dict)
 
     def write_item(self, index: int) -> t.Node:
         """Returns output number `index`; names of earlier outputs may be used in it."""
         expr = self.select.items[index].expr
         earlier = {
-            i.alias.lower(): self.aliases[i.alias.lower()]
-            for i in self.select.items[:index]
-            if i.alias
+            name: node
+            for name, node in _aliases_in(expr, self.aliases).items()
+            if self._alias_positions[name] < index
         }
         return self.write(with_aliases(expr, _aliases_behind_columns(earlier, self.binder)))
+
+    @cached_property
+    def _alias_positions(self) -> dict[str, int]:
+        """The first output of each alias, lower case."""
+        positions: dict[str, int] = {}
+        for number, item in enumerate(self.select.items):
+            positions.setdefault(item.alias.lower(), number)
+        return positions
 
     def write_having(self) -> t.Node | None:
         """Returns the HAVING clause; outputs' names may be used in it."""
@@ -176,8 +186,8 @@ class OutputWriter:
             return self._error(node)
         if isinstance(node, t.FunctionCall) and is_aggregate(node):
             aggregate = read_aggregate(self._inside(node), self.binder)
-            self.aggregates.setdefault(aggregate)
-            return t.Name(f"{AGGREGATE}{list(self.aggregates).index(aggregate)}", pos=node.pos)
+            number = self.aggregates.setdefault(aggregate, len(self.aggregates))
+            return t.Name(f"{AGGREGATE}{number}", pos=node.pos)
         if isinstance(node, t.Name):
             raise self._raw(node)
         return None
@@ -191,7 +201,8 @@ class OutputWriter:
 
     def _inside(self, call: t.FunctionCall) -> t.FunctionCall:
         """Returns the aggregate with outputs' names in its argument resolved."""
-        visible_aliases = _aliases_behind_columns(self.aliases, self.binder)
+        named_in_call = _aliases_in(call, self.aliases)
+        visible_aliases = _aliases_behind_columns(named_in_call, self.binder)
         args = tuple(with_aliases(arg, visible_aliases) for arg in call.args)
         test = with_aliases(call.filter, visible_aliases) if call.filter else None
         return t.FunctionCall(call.name, args, call.star, call.distinct, test, call.using, call.pos)

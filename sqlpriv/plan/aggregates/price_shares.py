@@ -49,7 +49,7 @@ from sqlpriv.kernel.terms.algebra import Asked, Sum
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.pricing.split import split
-from sqlpriv.plan.pricing.tuned_constants import FLOOR, LEVEL, TURNS
+from sqlpriv.plan.pricing.tuned_constants import FLOOR, LEVEL, SIZE, TURNS
 
 Paid = Asked | Recipe
 """What is paid for: a query, or the rounds of a mean that is asked for in rounds."""
@@ -74,7 +74,8 @@ def coefficients(recipe: Recipe) -> dict[Paid, float]:
     n, s, q = 1.0, 0.0, 0.0
     match recipe.kind:
         case "level":
-            return dict.fromkeys(recipe.queries, 1.0 if recipe.count else LEVEL)
+            choices = dict.fromkeys(recipe.queries, 1.0 if recipe.count else LEVEL)
+            return {q: SIZE if q == recipe.size else c for q, c in choices.items()}
         case "sum" if mean_square > 0:
             n, s = middle * middle / mean_square, 1 / mean_square
         case "mean" if mean_square > 0:
@@ -97,11 +98,12 @@ def error_terms(
     """
     per_recipe = [coefficients(recipe) for recipe in recipes]
     paid = list(dict.fromkeys(query for of in per_recipe for query in of))
+    position = {query: number for number, query in enumerate(paid)}
     terms = np.zeros((len(recipes), len(paid)))
     for i, (recipe, of) in enumerate(zip(recipes, per_recipe, strict=True)):
         k = max(1, (cells or {}).get(recipe, 1))
         for query, c in of.items():
-            terms[i, paid.index(query)] += c * (k * row_effect(query)) ** 2
+            terms[i, position[query]] += c * (k * row_effect(query)) ** 2
     return paid, terms
 
 
@@ -113,17 +115,17 @@ def least_error_shares(terms: Array, groups: Sequence[int], power: int) -> Array
         groups: Of each aggregate: those of one group have one length, lengths add up.
         power: Of a share that its noise's variance falls with: 1 for ρ, 2 for ε.
     """
-    same = np.equal.outer(groups, groups)
-    weights = np.ones(len(terms))
+    group = np.unique(np.asarray(groups), return_inverse=True)[1]
+    row, column = np.nonzero(terms)  # an aggregate has few measurements, a statement a thousand
+    entries, weights = terms[row, column], np.ones(len(terms))
     for _ in range(TURNS):
-        needs = weights @ terms
+        needs = np.bincount(column, weights[row] * entries, terms.shape[1])
         share = np.maximum(needs, FLOOR * needs.max() or 1.0) ** (1 / (power + 1))
         share /= share.sum()
-        squared_errors = (terms / share**power).sum(axis=1)
-        length = np.sqrt(same @ squared_errors**2)
-        weights = np.sqrt(
-            weights * np.where(length > 0, squared_errors / np.where(length > 0, length, 1), 1)
-        )
+        squared_errors = np.bincount(row, entries / share[column] ** power, len(terms))
+        length = np.sqrt(np.bincount(group, squared_errors**2)[group])
+        ratio = squared_errors / np.where(length > 0, length, 1)
+        weights = np.sqrt(weights * np.where(length > 0, ratio, 1))
     return np.asarray(share)
 
 

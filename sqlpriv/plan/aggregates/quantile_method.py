@@ -42,7 +42,7 @@ def choose_quantile_methods(
 def _histogram_is_better(recipes: Sequence[Recipe], price: Price) -> bool:
     """Returns whether a histogram is better than choices over the same grid."""
     levels = [recipe.level for recipe in recipes if recipe.level is not None]
-    times = sum(len(recipe.queries) for recipe in recipes)
+    times = sum(1 + (recipe.whole is not None) for recipe in recipes)
     return max(histogram_error(x, price) for x in levels) < max(
         choice_error(x, price, times) for x in levels
     )
@@ -50,7 +50,7 @@ def _histogram_is_better(recipes: Sequence[Recipe], price: Price) -> bool:
 
 def _as_histogram(recipe: Recipe) -> Recipe:
     assert recipe.level is not None
-    return replace(recipe, count=recipe.level.histogram, level=None, whole=None)
+    return replace(recipe, count=recipe.level.histogram, level=None, whole=None, size=None)
 
 
 def choice_error(level: a.Level, price: Price, times: int = 1) -> float:

@@ -66,6 +66,7 @@ class Recipe:
         lower, upper: Bounds of x.
         sample: Divide the variance by N - 1.
         level: A quantile or mode that is chosen in each cell.
+        size: Of a chosen level: the count of values, which tells whether there is any.
         whole: The same over all strata; or the population's count of different values, to which
             the strata's do not add up.
         rank, values, type: Its rank (None: a mode), what its levels stand for, and of which type.
@@ -81,6 +82,7 @@ class Recipe:
     upper: Number = 0
     sample: bool = False
     level: a.Level | None = None
+    size: a.Count | None = None
     whole: a.Level | a.Distinct | None = None
     rank: tuple[int, int] | None = None
     values: tuple[Value, ...] = ()
@@ -91,7 +93,14 @@ class Recipe:
     @property
     def queries(self) -> tuple[a.Asked, ...]:
         """What has to be measured."""
-        optional = (self.count, self.total, self.square, self.level, self.whole)
+        optional = (
+            self.count,
+            self.total,
+            self.square,
+            self.level,
+            self.whole,
+            self.size,
+        )
         return tuple(q for q in optional if q is not None)
 
     @property
@@ -178,6 +187,7 @@ def expand_level(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
         None,
         *ends,
         level=level,
+        size=_value_count(aggregate, cells),
         whole=whole,
         rank=aggregate.rank,
         values=values,

@@ -40,7 +40,8 @@ def split(price: _P, weights: Sequence[float]) -> tuple[_P, ...]:
     exact, rest = [Fraction(w) for w in weights], price.nano - len(weights)
     if rest < 0:
         raise DataError(f"a privacy loss of {price.value} is too small for {len(weights)} shares")
-    ideal = [rest * w / sum(exact) for w in exact]
+    per_weight = rest / sum(exact)
+    ideal = [w * per_weight for w in exact]
     shares = [1 + math.floor(share) for share in ideal]
     by_remainder = sorted(range(len(ideal)), key=lambda i: (math.floor(ideal[i]) - ideal[i], i))
     for i in by_remainder[: price.nano - sum(shares)]:

@@ -14,6 +14,7 @@ work, and its figure is what the work costs at the limit.
 | RELIABLE | half the interval that a spread of 1 asks for | derived: 4 σ hold 99.99 % |
 | SECTIONS, PARTS, WIDE | bins of the histogram that says where to clip | measured: [1] |
 | LEVEL | squared error of a choice among levels, that of a count being 1 | derived: [4] |
+| SIZE | weight of the count that tells whether a quantile has values | chosen |
 | FLOOR, TURNS | precision of the price split | derived: shares move by under 1e-6 |
 | STEPS, LEVELS_OF_ALL_CELLS | levels of a quantile's grid | a limit: 0.1 s for 2048 of them |
 | EXTREME | the ranks of MIN and MAX, in thousandths | chosen: one row in a hundred is told |
@@ -52,6 +53,8 @@ SECTIONS, PARTS, WIDE = 12, 4, 8
 within a bin values differ by 19 %. WIDE of them are one of a cell's own histogram."""
 LEVEL = 9.0
 """A choice among some thousand levels errs, in rows of rank, about 3 times as far as a count."""
+SIZE = 0.09
+"""A hundredth of LEVEL: a tenth of a choice's price under zCDP tells whether there is any value."""
 FLOOR = 1e-6
 """Whatever is measured gets this part, at least, of the largest A_j."""
 TURNS = 25

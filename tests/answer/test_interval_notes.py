@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from support.exact_people import planned
 
+from sqlpriv.answer.interval_notes import interval_notes
+from sqlpriv.answer.means import Moments
 from sqlpriv.session.session import Session
 
 ROWS = """
@@ -37,7 +41,12 @@ def test_a_clipped_mean_says_what_its_interval_rests_on(
     assert ("the interval of p does not hold if up to" in message) == said
 
 
-def test_a_group_of_which_nothing_is_known_is_named(tmp_path: Path) -> None:
-    """Stratum 2 has no row, and an interval as long as the domain; the others have not."""
-    message = _message(tmp_path, 20_000, "sex, AVG(pay) AS p FROM people STRATIFY BY sex")
-    assert "nothing is known of p in 1 group: the interval is as long as the domain" in message
+def test_groups_of_which_nothing_is_known_are_counted() -> None:
+    """Of two strata one has 100 rows and one less than none: it has no interval."""
+    output = planned("SELECT sex, AVG(income) AS a FROM people STRATIFY BY sex").output
+    zero = np.zeros(2)
+    for second, said in ((-1.0, True), (100.0, False)):
+        n = np.array([100.0, second])
+        moments = {output.recipes[0]: Moments(n, zero, zero, 1.0, 100.0, 0.0, 2.0)}
+        notes = "; ".join(interval_notes(output, moments))
+        assert ("nothing is known of a in 1 group" in notes) == said

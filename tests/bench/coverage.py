@@ -78,7 +78,7 @@ SHAPES: dict[str, ValueShape] = {
 """The last parts: 1 % of the top's values are clamped (e^12.326 is the 99th percentile of the
 log-normal ones), and 20 % of the bottom's."""
 STRATA = ("1", "18", "200", "Zipf 18")
-USING = ("auto", "plain", "quantile", "coinpress")
+USING = ("auto", "plain", "quantile", "coinpress", "pooled")
 
 
 class ExactTable:
@@ -208,7 +208,7 @@ def run(
     plain = "laplace" if kind == "pure" else "gaussian"
     suffix = "" if using == "auto" else f" USING {plain if using == 'plain' else using}"
     sql = f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {epsilon}) AVG(x{suffix}) AS x"
-    sql += " FROM people" + ("" if k == 1 else " STRATIFY BY g")
+    sql += " FROM people" + ("" if k == 1 and using != "pooled" else " STRATIFY BY g")
     (statement,) = read(sql)
     planned = plan(statement, table.contract, budget_of(kind), None)
     recipe = planned.output.recipes[0]

@@ -29,7 +29,7 @@ KINDS = {
     **dict.fromkeys(("median", "min", "max", "mode", *RANKED), "level"),
 }  # fmt: skip
 
-ESTIMATORS = ("laplace", "gaussian", "coinpress", "quantile")
+ESTIMATORS = ("laplace", "gaussian", "coinpress", "quantile", "pooled")
 """What `AVG(x USING …)` may name; see `plan.estimators`."""
 
 _HISTOGRAM = "a histogram shows it: SELECT x // 10 AS bin, COUNT(*) FROM t GROUP BY bin"

@@ -3,6 +3,7 @@
     gaussian, laplace   the centred sum over the declared interval, with the budget's kind of noise
     quantile            a histogram on a geometric grid and a coarse one of each cell, then a sum
                         clipped where that predicts the least error (`estimate.quantile`)
+    pooled              what AVG takes alone, then strata drawn together (`answer.reconcile`)
     coinpress           intervals that shrink round by round (`estimate.coinpress`)
 
 **Which one AVG takes.** The declared interval says whether histograms may be worth their price.
@@ -132,14 +133,15 @@ def choose_estimator(
     Raises:
         Refused: The estimator forced is not that of the budget's kind, or there are too many cells.
     """
+    forced = "" if aggregate.using == "pooled" else aggregate.using
     own = "gaussian" if issubclass(price, Rho) else "laplace"
-    if aggregate.using in ROUNDS and cells > MAX_PICKED:
-        raise DataError(f"{aggregate.using} takes at most {MAX_PICKED} cells, not {cells}")
-    if aggregate.using in ROUNDS:
-        return "" if aggregate.lower == aggregate.upper else aggregate.using
-    if aggregate.using not in ("", own):
+    if forced in ROUNDS and cells > MAX_PICKED:
+        raise DataError(f"{forced} takes at most {MAX_PICKED} cells, not {cells}")
+    if forced in ROUNDS:
+        return "" if aggregate.lower == aggregate.upper else forced
+    if forced not in ("", own):
         raise DataError(f"a budget of this kind has {own} noise: write USING {own}")
-    if aggregate.using or cells > MAX_PICKED or aggregate.kind != "mean":
+    if forced or cells > MAX_PICKED or aggregate.kind != "mean":
         return ""
     width = float(aggregate.upper - aggregate.lower)
     estimators = ("", "quantile") if options.sigma is None else ("", "quantile", "coinpress")

@@ -71,6 +71,7 @@ class Recipe:
             the strata's do not add up.
         rank, values, type: Its rank (None: a mode), what its levels stand for, and of which type.
         using: The estimator that asks for the total in rounds (`plan.rounds`), or ''.
+        pooled: Whether the strata's means are drawn together once they are released.
         whole_numbers: Whether x, of which the mean is taken, is a whole number.
     """
 
@@ -89,6 +90,7 @@ class Recipe:
     type: Type = Type.REAL
     using: str = ""
     whole_numbers: bool = False
+    pooled: bool = False
 
     @property
     def queries(self) -> tuple[a.Asked, ...]:

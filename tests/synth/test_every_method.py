@@ -12,6 +12,7 @@ from support.synth_tables import contract
 from sqlpriv.errors import DataError, Error, Refused
 from sqlpriv.kernel.terms.budget import Epsilon, Rho, rho_of
 from sqlpriv.kernel.terms.contract import Categories, Interval
+from sqlpriv.synth.methods.aim import MOST_COLUMNS
 from sqlpriv.synth.registry import REGISTRY
 from sqlpriv.synth.synthesis import prepare, steps, synthesize
 
@@ -156,3 +157,12 @@ def test_what_is_refused_is_refused_in_words(method):
     with pytest.raises(Error) as refused:
         prepare(PEOPLE, ("a", "nosuch"), (), None, method, {}, Rho(10**9))
     assert "nosuch" in str(refused.value)
+
+
+def test_more_columns_than_aim_ends_with_are_refused_before_anything_is_asked():
+    names = tuple(f"c{i}" for i in range(MOST_COLUMNS + 1))
+    wide = contract({name: ("INTEGER", Categories((0, 1))) for name in names})
+    prepare(wide, names[1:], (), None, "aim", {}, Rho(10**9))
+    with pytest.raises(Refused, match="40 columns at most, not 41") as refused:
+        prepare(wide, names, (), None, "aim", {}, Rho(10**9))
+    assert "USING mst" in str(refused.value.hint)

@@ -3,7 +3,7 @@ frames of Python's stack, and would end the process where it recursed out."""
 
 import os
 import subprocess
-import sysconfig
+import sys
 import venv
 from importlib.metadata import version
 from pathlib import Path
@@ -19,7 +19,7 @@ def test_every_test_of_the_dialect_passes_with_the_compiled_build(tmp_path):
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
     (site,) = (tmp_path / "venv" / "lib").glob("python*/site-packages")
-    (site / "ours.pth").write_text(sysconfig.get_paths()["purelib"])
+    (site / "ours.pth").write_text("\n".join(x for x in sys.path if "site-packages" in x))
     wanted = f"sqlglot[c]=={version('sqlglot')}"
     pip = [python, "-m", "pip", "install", "-q", "--ignore-installed", wanted]
     if subprocess.run(pip, capture_output=True, check=False).returncode:

@@ -78,7 +78,7 @@ class Statements:
                     statement,
                     self._vault,
                     self.access.store,
-                    self.access.contracts(),
+                    self.access.tables.contracts(),
                     report,
                 )
                 return Result(made, exact=True)
@@ -136,7 +136,7 @@ class Statements:
                 return self._queries.quote(statement)
             case cmd.CreateSynthetic():
                 job, contract, account = self._synthetic_job(statement)
-                left = self.access.left(contract, [job.domain.source])
+                left = self.access.tables.amount_left(contract, [job.domain.source])
                 charge = Charge(account.budget.unit_table, job.price, left, account.budget.delta)
                 return Quote((charge,))
         return Quote()
@@ -145,35 +145,37 @@ class Statements:
         if not isinstance(explain.statement, cmd.CreateSynthetic):
             return self._queries.explain(explain.statement)
         job, contract, account = self._synthetic_job(explain.statement)
-        left = self.access.left(contract, [job.domain.source])
+        left = self.access.tables.amount_left(contract, [job.domain.source])
         kernel, delta = self.access.kernel, account.budget.delta
         return Result(synthetic_tables.explained(kernel, job, contract, left, delta))
 
     def _synthetic_job(self, create: cmd.CreateSynthetic) -> tuple[Job, TableContract, Account]:
         """Returns the checked job of a synthetic table, whom it is about, and who pays."""
-        contract = self.access.private(create.select.table, create.pos, self.access.contracts())
-        account = self.access.account(contract, create.pos)
+        contract = self.access.tables.private_contract(
+            create.select.table, create.pos, self.access.tables.contracts()
+        )
+        account = self.access.tables.account(contract, create.pos)
         job, _ = synthetic_tables.prepared(create, contract, account.budget, self.access.settings)
         return job, contract, account
 
     # --- synthetic tables ---
 
     def _synthetic(self, create: cmd.CreateSynthetic, report: Report) -> Result:
-        contracts = self.access.contracts()
+        contracts = self.access.tables.contracts()
         if create.name.lower() in contracts:
             raise Refused.at(
                 create.pos, f'"{create.name}" is a table of the vault', "take another name"
             )
-        if not create.or_replace and create.name.lower() in self.access.released_names():
+        if not create.or_replace and create.name.lower() in self.access.sql.released_names():
             raise Refused.at(
                 create.pos,
                 f'there is a table "{create.name}" already',
                 "CREATE OR REPLACE SYNTHETIC TABLE …",
             )
-        contract = self.access.private(create.select.table, create.pos, contracts)
-        budget = self.access.budget(contract, create.pos)
+        contract = self.access.tables.private_contract(create.select.table, create.pos, contracts)
+        budget = self.access.tables.budget(contract, create.pos)
         job, weights = synthetic_tables.prepared(create, contract, budget, self.access.settings)
-        shares = synthetic_tables.shares(job, self.access.weights(weights), weights)
+        shares = synthetic_tables.shares(job, self.access.tables.weights_of(weights), weights)
         with Allowance(
             self.access.kernel, contract, job.price, self.access.principal, create.text
         ) as allowance:
@@ -194,9 +196,11 @@ class Statements:
 
     def _alter(self, alter: cmd.AlterPrivacy) -> Result:
         self.access.needs_owner("declare what protects a table", alter.pos)
-        contract = self.access.contracts().get(alter.table.lower())
+        contract = self.access.tables.contracts().get(alter.table.lower())
         if contract is None:
-            raise Refused.at(alter.pos, f'there is no table "{alter.table}"', self.access.known())
+            raise Refused.at(
+                alter.pos, f'there is no table "{alter.table}"', self.access.sql.tables_hint()
+            )
         said = declare(self.access.kernel, alter.action, contract, self.access.principal)
         self.access.kernel.verify()
         return Result(message=said + self._left_out(alter.table, alter.action))
@@ -205,23 +209,26 @@ class Statements:
         if not isinstance(action, cmd.SetDomainIn | cmd.SetDomainBetween | cmd.SetDomainReferences):
             return ""
         assert self.access.owner is not None
-        contract = self.access.contracts()[table.lower()]
+        contract = self.access.tables.contracts()[table.lower()]
         column = contract.column(action.column)
         left_out = outside(self.access.owner, contract, column) if column else ""
-        self.access.settle()
+        self.access.tables.settle()
         return left_out
 
     def _create_unit_table(self, create: cmd.CreateUnitTable) -> Result:
         self.access.needs_owner("create a table", t.Pos())
         assert self.access.owner is not None
-        table, existed = create.table.lower(), create.table.lower() in self.access.contracts()
+        table, existed = (
+            create.table.lower(),
+            create.table.lower() in self.access.tables.contracts(),
+        )
         self.access.owner.run(create.create)
         try:
             for action in create.actions:
                 declare(
                     self.access.kernel,
                     action,
-                    self.access.contracts()[table],
+                    self.access.tables.contracts()[table],
                     self.access.principal,
                 )
         except DeclarationError:
@@ -249,7 +256,7 @@ class Statements:
     # --- what there is ---
 
     def _show(self, statement: cmd.Show) -> pa.Table:
-        contracts = self.access.contracts()
+        contracts = self.access.tables.contracts()
         match statement.what:
             case "tables":
                 return show.tables(contracts)
@@ -268,9 +275,13 @@ class Statements:
             raise PermissionDenied.at(pos, said, hint)
 
     def _describe(self, describe: cmd.Describe) -> Result:
-        contract = self.access.contracts().get(describe.table.lower())
+        contract = self.access.tables.contracts().get(describe.table.lower())
         if contract is not None:
             return Result(show.describe(contract))
-        if describe.table.lower() in self.access.released_names():
-            return Result(self.access.free({}, describe.text, None))
-        raise Refused.at(describe.pos, f'there is no table "{describe.table}"', self.access.known())
+        if describe.table.lower() in self.access.sql.released_names():
+            return Result(self.access.sql.run({}, describe.text, None))
+        raise Refused.at(
+            describe.pos,
+            f'there is no table "{describe.table}"',
+            self.access.sql.tables_hint(),
+        )

@@ -70,7 +70,7 @@ class Session:
         owner = OwnerEngine(self.vault, files) if role == "owner" else None
         store = beside(self.vault)
         self._access = Access(Kernel(self.vault), store, owner, self.principal)
-        self._access.settle()
+        self._access.tables.settle()
 
     def __enter__(self) -> Self:
         return self
@@ -87,20 +87,20 @@ class Session:
         """Lets go of the vault and the ledger. An owner's open transaction is rolled back."""
         if self._access.owner is not None:
             self._access.owner.rollback()
-        self._access.settle()
+        self._access.tables.settle()
         self._access.close()
 
     def commit(self) -> None:
         """Makes an owner's open transaction last, and lets others read the vault again."""
         if self._access.owner is not None:
             self._access.owner.commit()
-            self._access.settle()
+            self._access.tables.settle()
 
     def rollback(self) -> None:
         """Undoes an owner's open transaction on the vault; a charge is never undone."""
         if self._access.owner is not None:
             self._access.owner.rollback()
-            self._access.settle()
+            self._access.tables.settle()
 
     def statements(self, sql: str) -> tuple[str, ...]:
         """Returns the statements of a text."""
@@ -158,7 +158,7 @@ class Session:
 
         A private question that is paid for is not stopped: its answer is sealed, and free then.
         """
-        for engine in tuple(self._access.running):
+        for engine in tuple(self._access.sql.running):
             engine.interrupt()
         if self._access.owner is not None:
             self._access.owner.interrupt()
@@ -178,11 +178,11 @@ class Session:
         Raises:
             OperationalError: A transaction is open.
         """
-        self._access.settle()
+        self._access.tables.settle()
 
     def catalog(self) -> Catalog:
         """Returns the names of tables and columns, none of them secret."""
-        contracts = self._access.contracts()
+        contracts = self._access.tables.contracts()
         return Catalog(
             {c.table: tuple(x.name for x in c.columns) for c in contracts.values()},
             self._access.store.tables(),
@@ -198,7 +198,7 @@ class Session:
         Where who asks has a ceiling of their own under it, that of the two with less left.
         """
         found = []
-        for table, contract in self._access.contracts().items():
+        for table, contract in self._access.tables.contracts().items():
             if accounts := self._access.kernel.ledger.accounts(table, self.principal):
                 account = min(accounts, key=lambda a: a.left.nano)
                 budget, left = account.budget, account.left

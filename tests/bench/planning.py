@@ -30,7 +30,7 @@ def compile_text(session: Session, text: str) -> tuple[float, str]:
     began = time.process_time()
     (statement,) = dialect.read(text)
     access = session._access
-    program = ProgramCompiler(access, access.contracts()).compile(statement)
+    program = ProgramCompiler(access, access.tables.contracts()).compile(statement)
     took = 1000 * (time.process_time() - began)
     return took, "refused" if isinstance(program, Refused) else ""
 

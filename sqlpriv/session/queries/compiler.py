@@ -109,7 +109,10 @@ class ProgramCompiler:
             Refused: It cannot be answered.
         """
         contract, access = self._contract(select), self.access
-        budget, left = access.budget(contract, select.pos), access.left(contract, ())
+        budget, left = (
+            access.tables.budget(contract, select.pos),
+            access.tables.amount_left(contract, ()),
+        )
         select = with_price_for_target(access.kernel, select, contract, budget, left)
         epsilon = access.settings.get("privacy_epsilon")
         return select, plan(select, contract, budget, epsilon, keys), contract
@@ -205,18 +208,20 @@ class ProgramCompiler:
         self, steps: list[PrivateStep], division: Division, levels: Mapping[str, pa.Table]
     ) -> Program | Refused:
         """Returns the program; its tail is bound to the answers' columns, over no rows."""
-        released = self.access.released_names()
+        released = self.access.sql.released_names()
         named = [self.contracts.get(table) for table in division.tables]
         for table, contract in zip(division.tables, named, strict=True):
             if contract is None and table not in released:
                 message = f'there is no released or public table "{table}"'
-                return Refused(message, hint=self.access.known())
-        public = self.access.public([c.table for c in named if c is not None], self.contracts)
+                return Refused(message, hint=self.access.sql.tables_hint())
+        public = self.access.sql.public_rows(
+            [c.table for c in named if c is not None], self.contracts
+        )
         public |= levels
         pivots = "PIVOT" in division.tail.upper()
         empty = {step.name: self._foreseen_rows(step.plan, pivots) for step in steps if step.name}
         tail = Tail(division.tail, division.parameters, public)
-        nothing = self.access.free({**public, **empty}, tail.text, dict(tail.parameters) or None)
+        nothing = self.access.sql.run({**public, **empty}, tail.text, dict(tail.parameters) or None)
         return Program(tuple(steps), nothing.schema, tail)
 
     def _foreseen_rows(self, planned: Plan, pivots: bool) -> pa.Table:
@@ -261,18 +266,18 @@ class ProgramCompiler:
         named = [name for name in tables(select) if name in self.contracts]
         private = [name for name in named if self.contracts[name].unit is not None]
         table = next(iter([*private, *named, select.table]))
-        return self.access.private(table, select.pos, self.contracts)
+        return self.access.tables.private_contract(table, select.pos, self.contracts)
 
     def _price(self, select: t.Select) -> Price | None:
         """Returns the price of a whole query; None where it is what a target error costs."""
         if TARGET in dict(select.options):
             return None
-        budget = self.access.budget(self._contract(select), select.pos)
+        budget = self.access.tables.budget(self._contract(select), select.pos)
         epsilon = self.access.settings.get("privacy_epsilon")
         return statement_price(select.options, budget, epsilon, select.pos)
 
     def _weights(self, planned: Plan) -> pa.Table | None:
-        return self.access.weights(planned.output.weights)
+        return self.access.tables.weights_of(planned.output.weights)
 
     def _is_private(self, table: str) -> bool:
         contract = self.contracts.get(table)

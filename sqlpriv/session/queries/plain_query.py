@@ -23,29 +23,29 @@ def answer_plainly(query: cmd.Unanswerable, access: Access) -> Result:
     if not isinstance(plain, cmd.Plain):
         raise query.why
     if plain.reads_only and information_schema.asks_only_this(plain.tables):
-        return Result(information_schema.query(access.store, access.contracts(), plain))
+        return Result(information_schema.query(access.store, access.tables.contracts(), plain))
     if access.owner is not None:
         if plain.reads_only:
-            return access.exactly(plain.text, plain.parameters, plain.tables)
+            return access.sql.run_exactly(plain.text, plain.parameters, plain.tables)
         changed = _changed_rows(access.owner.run(plain.text, plain.parameters))
         message = "done" if changed < 0 else f"done: {changed} row(s)"
         return Result(message=message, changed=changed)
     if not plain.reads_only:
         raise query.why
-    contracts, released = access.contracts(), access.released_names()
+    contracts, released = access.tables.contracts(), access.sql.released_names()
     for table in plain.tables:
         contract = contracts.get(table.lower())
         if table.endswith("()") or table.startswith("'"):
             message = (
                 f"{table} is no table of the vault: files and table functions are out of reach"
             )
-            raise Refused.at(t.Pos(), message, access.known())
+            raise Refused.at(t.Pos(), message, access.sql.tables_hint())
         if contract is None and table.lower() not in released:
             message = f'there is no released or public table "{table}"'
-            raise Refused.at(t.Pos(), message, access.known())
+            raise Refused.at(t.Pos(), message, access.sql.tables_hint())
         if contract is not None and not contract.public:
             raise query.why
-    return access.released(plain.text, plain.tables, contracts, plain.parameters)
+    return access.sql.run_released(plain.text, plain.tables, contracts, plain.parameters)
 
 
 def _changed_rows(counts: pa.Table | None) -> int:

@@ -51,7 +51,7 @@ def settle_public_parts(select: t.Select, contracts: Contracts, access: Access) 
     select = correlated.join_correlated(select, contracts)
     select = _with_lookups(select, contracts, access)
     values: dict[t.Node, t.Node] = {
-        part: value_of(part, access.subquery(part, contracts))
+        part: value_of(part, access.sql.run_subquery(part, contracts))
         for part in dict.fromkeys(scalar_subqueries(select))
         if not reads_private(part.query, contracts)
     }
@@ -97,7 +97,7 @@ def _with_lists(select: t.Select, contracts: Contracts, access: Access) -> t.Sel
             continue
         rows = None
         with suppress(ProgrammingError, Refused):  # it looks at the row around it, say
-            rows = access.subquery(part, contracts)
+            rows = access.sql.run_subquery(part, contracts)
         values = rows.column(0).to_pylist() if rows is not None and rows.num_columns == 1 else []
         if values and None not in values and len(values) <= MOST:
             items = tuple(t.Literal(_as_literal(v), part.pos) for v in dict.fromkeys(values))
@@ -114,10 +114,10 @@ def _with_lookups(select: t.Select, contracts: Contracts, access: Access) -> t.S
             continue
         if (looked_up := correlated.lookup_of(part, select, contracts)) is not None:
             column = looked_up.column
-            rows = access.public(tables(part.query), contracts)
+            rows = access.sql.public_rows(tables(part.query), contracts)
             rows[looked_up.alias] = pa.table({column.name: list(looked_up.values)})
             text = f"SELECT {quoted(column.name)}, ({part.text}) FROM {quoted(looked_up.alias)}"
-            lookups[part] = _lookup(part, column, access.lookup(rows, text, part.parameters))
+            lookups[part] = _lookup(part, column, access.sql.run_alone(rows, text, part.parameters))
     with_numbers: t.Select = with_values(select, lookups)
     return with_numbers
 

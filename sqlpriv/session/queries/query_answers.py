@@ -87,15 +87,15 @@ class Queries:
         return isinstance(query.statement, cmd.Plain)
 
     def _compiler(self) -> ProgramCompiler:
-        return ProgramCompiler(self.access, self.access.contracts())
+        return ProgramCompiler(self.access, self.access.tables.contracts())
 
     def _answer_exactly(self, query: t.Select | cmd.Unanswerable) -> Result:
         if isinstance(query, cmd.Unanswerable):
             return answer_plainly(query, self.access)
         if self.access.owner is not None:
-            return self.access.exactly(query.text, query.parameters, tables(query))
-        contracts = self.access.contracts()
-        return self.access.released(query.text, tables(query), contracts, query.parameters)
+            return self.access.sql.run_exactly(query.text, query.parameters, tables(query))
+        contracts = self.access.tables.contracts()
+        return self.access.sql.run_released(query.text, tables(query), contracts, query.parameters)
 
 
 def _program(compiler: ProgramCompiler, query: Query) -> Program:

@@ -63,7 +63,7 @@ class ProgramRunner:
             steps = zip(program.steps, results, strict=True)
             answers = {step.name: result.table for step, result in steps if step.name}
             rows = {**tail.public, **{k: v for k, v in answers.items() if v is not None}}
-            last = Result(self._access.free(rows, tail.text, dict(tail.parameters) or None))
+            last = Result(self._access.sql.run(rows, tail.text, dict(tail.parameters) or None))
         if not results:
             return last
         prices = [result.price for result in results if result.price is not None]
@@ -121,9 +121,9 @@ class ProgramRunner:
 
     def _answer(self, step: PrivateStep, select: t.Select, planned: Plan) -> Result:
         access, contract = self._access, step.contract
-        weights = access.weights(planned.output.weights)
+        weights = access.tables.weights_of(planned.output.weights)
         price = gate_requests.price_now(access.kernel, planned, contract)
-        budget = access.budget(contract, select.pos)
+        budget = access.tables.budget(contract, select.pos)
         with Allowance(access.kernel, contract, price, access.principal, select.text) as allowance:
             if (selection := planned.selection) is not None:
                 keys = allowance.select_keys(
@@ -138,9 +138,9 @@ class ProgramRunner:
         return Result(rows.table, notes, half_widths=rows.half_widths, price=spent, epsilon=epsilon)
 
     def _explain_step(self, step: PrivateStep) -> tuple[pa.Table, str]:
-        account = self._access.account(step.contract, step.select.pos)
+        account = self._access.tables.account(step.contract, step.select.pos)
         sources = [m.query.source for m in step.plan.measurements]
-        left = self._access.left(step.contract, sources)
+        left = self._access.tables.amount_left(step.contract, sources)
         return gate_requests.explain_plan(
             self._access.kernel, step.plan, step.contract, left, account.budget.delta
         )
@@ -170,9 +170,9 @@ class ProgramRunner:
         """Returns what each budget pays, summed over the steps that it pays for."""
         charges: dict[str, Charge] = {}
         for step, price in zip(steps, prices, strict=True):
-            budget = self._access.budget(step.contract, step.select.pos)
+            budget = self._access.tables.budget(step.contract, step.select.pos)
             sources = [m.query.source for m in step.plan.measurements]
-            left = self._access.left(step.contract, sources)
+            left = self._access.tables.amount_left(step.contract, sources)
             charge = Charge(budget.unit_table, price, left, budget.delta)
             if (earlier := charges.get(budget.unit_table)) is not None:
                 total = type(price)(earlier.price.nano + price.nano)

@@ -1,0 +1,125 @@
+"""Plain SQL: for anybody over what is released and public, for an owner over the vault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import duckdb
+import pyarrow as pa
+
+from sqlpriv.dialect import tree as t
+from sqlpriv.dialect.lower_query import tables
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.terms.contract import TableContract
+from sqlpriv.publish.release_file import ReleaseStore, empty_engine
+from sqlpriv.session.access import free_sql
+from sqlpriv.session.access.owner_engine import Parameters
+from sqlpriv.session.access.private_tables import PrivateTables
+from sqlpriv.session.access.result import Result
+
+KEPT_BYTES = 2**26
+"""Rows of public tables that a session keeps."""
+
+
+@dataclass
+class PlainSql:
+    """Runs plain SQL for one person on one vault.
+
+    Attributes:
+        tables: The vault's tables, public ones among them.
+        running: Engines that run plain SQL just now, which another thread may interrupt.
+    """
+
+    tables: PrivateTables
+    running: set[duckdb.DuckDBPyConnection] = field(default_factory=set)
+    _public: dict[tuple[int, str], pa.Table] = field(default_factory=dict)
+    _empty: list[duckdb.DuckDBPyConnection] = field(default_factory=list)
+
+    @property
+    def _store(self) -> ReleaseStore:
+        return self.tables.store
+
+    def close(self) -> None:
+        """Lets go of what was kept."""
+        while self._empty:
+            self._empty.pop().close()
+
+    def released_names(self) -> frozenset[str]:
+        """Returns the names of what was released, in lower case."""
+        return frozenset(name.lower() for name in self._store.tables())
+
+    def run_released(
+        self,
+        text: str,
+        tables: Sequence[str],
+        contracts: Mapping[str, TableContract],
+        parameters: Parameters = None,
+    ) -> Result:
+        """Runs plain SQL where only released and public tables are: free, and exact on those."""
+        named = {table.lower() for table in tables}
+        public = [c.table for c in contracts.values() if c.public and c.table.lower() in named]
+        if missing := named - self.released_names() - {p.lower() for p in public}:
+            table = sorted(missing)[0]
+            raise Refused.at(
+                t.Pos(), f'there is no released or public table "{table}"', self.tables_hint()
+            )
+        rows = self.public_rows(public, contracts)
+        return Result(self.run(rows, text, parameters))
+
+    def run(self, rows: Mapping[str, pa.Table], text: str, parameters: Parameters) -> pa.Table:
+        """Runs plain SQL on released tables and these rows."""
+        engine = self._store.connect_read_only()
+        return free_sql.query(engine, rows, text, parameters, self.running)
+
+    def run_subquery(
+        self, part: t.Subquery | t.InQuery, contracts: Mapping[str, TableContract]
+    ) -> pa.Table:
+        """Runs a subquery over released and public tables alone; see `released`."""
+        named = tables(part.query)
+        if not all(name.lower() in contracts and contracts[name.lower()].public for name in named):
+            rows = self.run_released(part.text, named, contracts, part.parameters).table
+            return pa.table({}) if rows is None else rows
+        return self.run_alone(self.public_rows(named, contracts), part.text, part.parameters)
+
+    def run_alone(
+        self, rows: Mapping[str, pa.Table], text: str, parameters: Parameters
+    ) -> pa.Table:
+        """Runs a query, cut out of a larger one, on these rows alone, in an engine that is kept."""
+        if not self._empty:
+            self._empty.append(empty_engine())
+        return free_sql.query(self._empty[0].cursor(), rows, text, parameters, self.running)
+
+    def public_rows(
+        self, names: Iterable[str], contracts: Mapping[str, TableContract]
+    ) -> dict[str, pa.Table]:
+        """Returns the rows of public tables, small ones kept as long as nothing is written."""
+        rows_of = {}
+        for name in names:
+            if (contract := contracts.get(name.lower())) is None:
+                raise Refused.at(t.Pos(), f'there is no public table "{name}"', self.tables_hint())
+            key = (contract.snapshot, contract.table)
+            rows = self._public.get(key)
+            if rows is None:
+                rows = self.tables.kernel.public(contract.table)
+                if any(snapshot != contract.snapshot for snapshot, _ in self._public):
+                    self._public.clear()
+                if sum(kept.nbytes for kept in (*self._public.values(), rows)) <= KEPT_BYTES:
+                    self._public[key] = rows
+            rows_of[contract.table] = rows
+        return rows_of
+
+    def run_exactly(self, text: str, parameters: Parameters, tables: Sequence[str] = ()) -> Result:
+        """Runs plain SQL for the owner: on the vault, or on released tables if all are that."""
+        assert self.tables.owner is not None
+        released = self.released_names()
+        if tables and all(table.lower() in released for table in tables):
+            return self.run_released(text, tables, self.tables.contracts(), parameters)
+        table = self.tables.owner.run(text, parameters)
+        return Result(table, exact=table is not None)
+
+    def tables_hint(self) -> str:
+        """Says, for a hint, which tables there are."""
+        return "SHOW PRIVACY TABLES lists them; released: " + (
+            ", ".join(self._store.tables()) or "none so far"
+        )

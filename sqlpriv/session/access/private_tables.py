@@ -1,0 +1,102 @@
+"""The private tables of a vault: what is declared of each, who pays, and what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from sqlpriv.dialect import tree as t
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.ledger.records import Account
+from sqlpriv.kernel.terms.algebra import Relation
+from sqlpriv.kernel.terms.budget import Budget, Price
+from sqlpriv.kernel.terms.contract import UNDECLARED, TableContract
+from sqlpriv.kernel.vault import Kernel
+from sqlpriv.publish.release_file import ReleaseStore
+from sqlpriv.session.access.owner_engine import OwnerEngine
+
+
+@dataclass(frozen=True)
+class PrivateTables:
+    """What is declared of a vault's tables, as one person may use it.
+
+    Args:
+        kernel: The gate, and the ledger.
+        store: The released tables: a name of theirs is none of a private table.
+        owner: The vault, open for plain SQL, if it is an owner who asks; else None.
+        principal: Who asks, for the ledger.
+    """
+
+    kernel: Kernel
+    store: ReleaseStore
+    owner: OwnerEngine | None
+    principal: str
+
+    def is_released(self, table: str) -> bool:
+        """Returns whether a table of that name was released."""
+        return table.lower() in {name.lower() for name in self.store.tables()}
+
+    def private_contract(
+        self, table: str, pos: t.Pos, contracts: Mapping[str, TableContract]
+    ) -> TableContract:
+        """Returns the contract of a private table; refuses what no private query can be of."""
+        contract = contracts.get(table.lower())
+        free = "leave out STRATIFY BY and WITH DIFFERENTIAL_PRIVACY"
+        if contract is None and self.is_released(table):
+            raise Refused.at(pos, f'"{table}" is released: plain SQL on it is free', free)
+        if contract is None:
+            names = ", ".join(c.table for c in contracts.values()) or "none"
+            raise Refused.at(pos, f'there is no table "{table}"', f"tables of this vault: {names}")
+        if contract.public:
+            raise Refused.at(pos, f'"{table}" is public: plain SQL on it is free', free)
+        if contract.unit is None:
+            hint = f"the owner runs ALTER TABLE {table} ADD PRIVACY_KEY (…), then … SET PU"
+            if contract.links:
+                hint = "the owner links it straight to the key of the unit's own table"
+            raise Refused.at(pos, f'nobody declared whom "{table}" protects', hint)
+        return contract
+
+    def budget(self, contract: TableContract, pos: t.Pos) -> Budget:
+        """Returns the budget that a table's unit has."""
+        return self.account(contract, pos).budget
+
+    def account(self, contract: TableContract, pos: t.Pos) -> Account:
+        """Returns what a table's unit may spend and has spent; refuses where it has no budget."""
+        unit = contract.unit.table if contract.unit else contract.table
+        account = self.kernel.ledger.account(unit)
+        if account is None:
+            raise Refused.at(
+                pos,
+                f'no budget is declared for "{unit}"',
+                f"the owner runs ALTER TABLE {unit} SET PRIVACY BUDGET (epsilon = 3, delta = 1e-9)",
+            )
+        return account
+
+    def amount_left(self, contract: TableContract, sources: Iterable[Relation]) -> Price:
+        """Returns what may still be charged for such rows: to the table, and to who asks."""
+        accounts = self.kernel.accounts(contract, self.principal, sources)
+        return min((account.left for account in accounts), key=lambda price: price.nano)
+
+    def weights_of(self, table: str) -> pa.Table | None:
+        """Returns the rows of a public table of weights; None where none is named."""
+        return self.kernel.public(table) if table else None
+
+    def contracts(self) -> dict[str, TableContract]:
+        """Returns what is declared of every table, by lower-case name, as the vault is now."""
+        self.settle()
+        return self.kernel.contracts()
+
+    def settle(self) -> None:
+        """Lets the vault go after an owner's writing, and verifies what was declared anew.
+
+        A table that was dropped takes its declarations with it: another one of its name is nobody's
+        until its owner says whose. CREATE OR REPLACE keeps them. What was spent stays spent.
+        """
+        if self.owner is not None and self.owner.release():
+            there = self.kernel.contracts()
+            for table, body in self.kernel.ledger.declared()[1].items():
+                if table not in there and body != UNDECLARED:
+                    self.kernel.ledger.declare(table, self.principal, **UNDECLARED)
+            self.kernel.verify()

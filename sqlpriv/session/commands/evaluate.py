@@ -20,7 +20,7 @@ from sqlpriv.publish.release_file import NO_EXTENSIONS, SEALED, ReleaseStore
 from sqlpriv.synth.api.progress import Progress, Report
 
 
-def evaluated(
+def evaluate_synthetic(
     statement: cmd.Evaluate,
     vault: Path,
     store: ReleaseStore,

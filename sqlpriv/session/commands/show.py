@@ -22,6 +22,8 @@ from sqlpriv.kernel.terms.contract import (
 )
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.pricing.display import epsilon_shown
+from sqlpriv.session.access.context import Access
+from sqlpriv.session.access.result import Result
 from sqlpriv.synth.api.method import Option
 from sqlpriv.synth.registry import COMMON, REGISTRY
 from sqlpriv.system import arrow
@@ -169,6 +171,40 @@ def role(contract: TableContract, column: Column) -> str | None:
         return "privacy key"
     link = next((x for x in contract.links if x.column.lower() == column.name.lower()), None)
     return f"link to {link.table}.{link.parent}" if link else None
+
+
+def show_state(show: cmd.Show, access: Access) -> Result:
+    """Returns what SHOW PRIVACY … and SHOW SYNTHESIZERS give.
+
+    Raises:
+        Refused: There is no such SHOW.
+    """
+    contracts = access.tables.contracts()
+    match show.what:
+        case "tables":
+            return Result(tables(contracts))
+        case "budget":
+            return Result(budget(access.kernel, contracts))
+        case "releases":
+            return Result(releases(access.kernel))
+        case "synthesizers":
+            return Result(synthesizers())
+    raise unknown(show)
+
+
+def describe_table(statement: cmd.Describe, access: Access) -> Result:
+    """Returns what DESCRIBE gives of a table of the vault, or of a released one.
+
+    Raises:
+        Refused: There is no such table.
+    """
+    contract = access.tables.contracts().get(statement.table.lower())
+    if contract is not None:
+        return Result(describe(contract))
+    if statement.table.lower() in access.sql.released_names():
+        return Result(access.sql.run({}, statement.text, None))
+    message = f'there is no table "{statement.table}"'
+    raise Refused.at(statement.pos, message, access.sql.tables_hint())
 
 
 def unknown(show: cmd.Show) -> Refused:

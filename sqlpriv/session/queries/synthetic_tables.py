@@ -29,7 +29,7 @@ from sqlpriv.synth.synthesis import synthesize as run_job
 from sqlpriv.system import arrow
 
 
-def prepared(
+def prepare_job(
     create: cmd.CreateSynthetic,
     contract: TableContract,
     budget: Budget,
@@ -64,7 +64,7 @@ def shares(job: Job, table: pa.Table | None, name: str) -> NDArray[np.float64] |
     return align_weights(table, name, columns, labels)
 
 
-def explained(
+def explain_job(
     kernel: Kernel, job: Job, contract: TableContract, left: Price, delta: float
 ) -> pa.Table:
     """Returns the rows of EXPLAIN PRIVACY for a synthetic table: what each step costs."""

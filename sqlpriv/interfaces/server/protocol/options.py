@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlpriv.errors import Error
 from sqlpriv.interfaces.server.protocol import messages as m
-from sqlpriv.session.dispatch import SETTINGS
+from sqlpriv.session.commands.settings import SETTINGS
 from sqlpriv.session.session_like import SessionLike
 
 _INVALID_NAME, _INVALID_VALUE, _CLOSED = 1, 2, 1

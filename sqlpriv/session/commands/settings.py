@@ -1,0 +1,29 @@
+"""SET and RESET of a session's own settings."""
+
+from __future__ import annotations
+
+from sqlpriv.dialect import commands as cmd
+from sqlpriv.errors import Refused
+from sqlpriv.session.access.context import Access
+from sqlpriv.session.access.result import Result
+
+SETTINGS = ("privacy_epsilon",)
+
+
+def set_option(option: cmd.SetOption, access: Access) -> Result:
+    """Keeps a setting for the session, or forgets it.
+
+    Raises:
+        Refused: There is no such setting, or no such value of it.
+    """
+    if option.name not in SETTINGS:
+        message = f"there is no setting {option.name}"
+        raise Refused.at(option.pos, message, f"settings: {', '.join(SETTINGS)}")
+    if option.value is None:
+        access.settings.pop(option.name, None)
+        return Result(message=f"{option.name} is not set")
+    value = option.value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e6:
+        raise Refused.at(option.pos, f"{option.name} is a positive number", "as in 0.5")
+    access.settings[option.name] = float(value)
+    return Result(message=f"{option.name} = {value}")

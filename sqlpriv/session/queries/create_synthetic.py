@@ -1,0 +1,68 @@
+"""CREATE SYNTHETIC TABLE from its statement to the published table; its price and explanation."""
+
+from __future__ import annotations
+
+from sqlpriv.dialect import commands as cmd
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.gate import Allowance
+from sqlpriv.kernel.ledger.records import Account
+from sqlpriv.kernel.terms.contract import TableContract
+from sqlpriv.plan.pricing.display import epsilon_shown
+from sqlpriv.session.access.context import Access
+from sqlpriv.session.access.quote import Charge, Quote
+from sqlpriv.session.access.result import Result
+from sqlpriv.session.queries import synthetic_tables
+from sqlpriv.synth.api.progress import Report
+from sqlpriv.synth.synthesis import Job
+
+
+def create_synthetic(create: cmd.CreateSynthetic, access: Access, report: Report) -> Result:
+    """Makes a synthetic table under the budget and publishes it.
+
+    Raises:
+        sqlpriv.Error: As it deserves; after the charge only where reading fails.
+    """
+    contracts = access.tables.contracts()
+    if create.name.lower() in contracts:
+        message = f'"{create.name}" is a table of the vault'
+        raise Refused.at(create.pos, message, "take another name")
+    if not create.or_replace and create.name.lower() in access.sql.released_names():
+        message = f'there is a table "{create.name}" already'
+        raise Refused.at(create.pos, message, "CREATE OR REPLACE SYNTHETIC TABLE …")
+    contract = access.tables.private_contract(create.select.table, create.pos, contracts)
+    budget = access.tables.budget(contract, create.pos)
+    job, weights = synthetic_tables.prepare_job(create, contract, budget, access.settings)
+    shares = synthetic_tables.shares(job, access.tables.weights_of(weights), weights)
+    with Allowance(access.kernel, contract, job.price, access.principal, create.text) as allowance:
+        synthesis = synthetic_tables.synthesize(job, allowance, shares, report)
+        spent = allowance.spent
+    comment = synthetic_tables.comment(create, job, budget, access.principal)
+    rows, store = synthesis.table, access.store
+    store.publish(create.name, rows, comment, synthesis.types, create.or_replace)
+    message = f"{create.name}: {rows.num_rows} synthetic rows in {store.path.name}"
+    epsilon = epsilon_shown(spent, budget.delta)
+    return Result(message="; ".join((message, *synthesis.notes)), price=spent, epsilon=epsilon)
+
+
+def quote_synthetic(create: cmd.CreateSynthetic, access: Access) -> Quote:
+    """Returns what a synthetic table would cost, and who would pay."""
+    job, contract, account = _prepare(create, access)
+    left = access.tables.amount_left(contract, [job.domain.source])
+    return Quote((Charge(account.budget.unit_table, job.price, left, account.budget.delta),))
+
+
+def explain_synthetic(create: cmd.CreateSynthetic, access: Access) -> Result:
+    """Returns what each step of a synthesis would cost. Nothing is read or charged."""
+    job, contract, account = _prepare(create, access)
+    left = access.tables.amount_left(contract, [job.domain.source])
+    delta = account.budget.delta
+    return Result(synthetic_tables.explain_job(access.kernel, job, contract, left, delta))
+
+
+def _prepare(create: cmd.CreateSynthetic, access: Access) -> tuple[Job, TableContract, Account]:
+    """Returns the checked job of a synthetic table, whom it is about, and who pays."""
+    contracts = access.tables.contracts()
+    contract = access.tables.private_contract(create.select.table, create.pos, contracts)
+    account = access.tables.account(contract, create.pos)
+    job, _ = synthetic_tables.prepare_job(create, contract, account.budget, access.settings)
+    return job, contract, account

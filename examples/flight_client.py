@@ -10,7 +10,7 @@ from pathlib import Path
 
 import sqlpriv
 from sqlpriv.interfaces.server import users
-from sqlpriv.interfaces.server.listen import Server
+from sqlpriv.interfaces.server.endpoints.listen import Server
 
 VAULT = """
 CREATE TABLE visits (patient BIGINT PRIMARY KEY, ward VARCHAR, cost DOUBLE);

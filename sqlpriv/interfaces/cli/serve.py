@@ -72,7 +72,7 @@ def serve(
     if (certificate is None) != (key is None):
         raise click.UsageError("Give both --certificate and --key.")
     try:
-        from sqlpriv.interfaces.server.listen import Limits, Server
+        from sqlpriv.interfaces.server.endpoints.listen import Limits, Server
     except ImportError:
         raise click.ClickException('protobuf is missing: pip install "sqlpriv[server]"') from None
     tls = (certificate.read_bytes(), key.read_bytes()) if certificate and key else None

@@ -16,7 +16,7 @@ pytest.importorskip("google.protobuf")
 from pyarrow import flight
 
 from sqlpriv.interfaces.server import users
-from sqlpriv.interfaces.server.listen import Limits, Server
+from sqlpriv.interfaces.server.endpoints.listen import Limits, Server
 from sqlpriv.kernel.ledger.records import Ledger
 
 SETUP = """

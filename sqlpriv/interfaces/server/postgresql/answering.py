@@ -25,7 +25,7 @@ from sqlpriv.interfaces.server.postgresql.client_settings import (
     assignment,
 )
 from sqlpriv.interfaces.server.postgresql.pg_catalog import CatalogDatabase
-from sqlpriv.interfaces.server.postgresql.sql_scan import Scan, without_schema
+from sqlpriv.interfaces.server.postgresql.sql_scan import StatementScan, without_schema
 from sqlpriv.session.session import Result, Session
 
 LONGEST = 1_000_000
@@ -44,7 +44,7 @@ _NO_TRANSACTION = (
 
 
 @dataclass(frozen=True)
-class Answer:
+class StatementAnswer:
     """What a statement gave.
 
     Args:
@@ -82,7 +82,9 @@ class Answerer:
             self._catalog.close()
             self._catalog = None
 
-    def answer(self, sql: str, values: Sequence[Any], report: Callable[[Any], None]) -> Answer:
+    def answer(
+        self, sql: str, values: Sequence[Any], report: Callable[[Any], None]
+    ) -> StatementAnswer:
         """Runs one statement.
 
         Args:
@@ -98,11 +100,11 @@ class Answerer:
             return answer
         text = self._session_text(sql)
         if self._is_of_catalog(scan):
-            return Answer(self._query_catalog(text, values))
-        if self._is_preview(Scan(text)):
+            return StatementAnswer(self._query_catalog(text, values))
+        if self._is_preview(StatementScan(text)):
             with suppress(ProgrammingError):  # the session says better what is wrong with it
                 rows = self._query_catalog(text, values, of_tables=True)
-                return Answer(rows, notices=(self._preview_notice(scan),))
+                return StatementAnswer(rows, notices=(self._preview_notice(scan),))
         result = self._run(text, values, report)
         if not scan.starts("SELECT"):
             self._catalog_time = 0.0
@@ -122,7 +124,7 @@ class Answerer:
             return None
         if self._is_of_catalog(scan):
             return self._query_catalog(text, values).schema
-        if self._is_preview(Scan(text)):
+        if self._is_preview(StatementScan(text)):
             with suppress(ProgrammingError):
                 return self._query_catalog(text, values, of_tables=True).schema
         columns = self.session.describe(text, values or None)
@@ -154,27 +156,27 @@ class Answerer:
 
     # --- the kinds of statements ---
 
-    def _own_answer(self, scan: Scan) -> Answer | None:
+    def _own_answer(self, scan: StatementScan) -> StatementAnswer | None:
         """Returns the answer to a statement that is about the connection alone; None for others."""
         first = scan.words[0] if scan.words else ""
         if first in _TRANSACTION:
             notices = () if self._has_told_of_transactions else (_NO_TRANSACTION,)
             self._has_told_of_transactions = True
-            return Answer(tag=_TRANSACTION[first], notices=notices)
+            return StatementAnswer(tag=_TRANSACTION[first], notices=notices)
         if first in _NOTHING:
-            return Answer(tag=_NOTHING[first])
+            return StatementAnswer(tag=_NOTHING[first])
         if first == "SHOW" and not scan.starts("SHOW", "PRIVACY") \
                 and not scan.starts("SHOW", "SYNTHESIZERS"):  # fmt: skip
-            return Answer(self._show(scan), tag="SHOW")
+            return StatementAnswer(self._show(scan), tag="SHOW")
         if first in ("SET", "RESET"):
             return self._set(scan)
         return None
 
-    def _is_own(self, scan: Scan) -> bool:
+    def _is_own(self, scan: StatementScan) -> bool:
         first = scan.words[0] if scan.words else ""
         return first in _TRANSACTION or first in _NOTHING or first in ("SET", "RESET")
 
-    def _is_of_catalog(self, scan: Scan) -> bool:
+    def _is_of_catalog(self, scan: StatementScan) -> bool:
         """Tells whether a query is of the catalog: of its tables, or of none at all."""
         if not scan.words or scan.words[0] not in ("SELECT", "WITH", "VALUES", "("):
             return False
@@ -183,13 +185,13 @@ class Answerer:
         there = {name for name in scan.sources if _is_catalog_name(name)}
         return bool(there) or not scan.sources
 
-    def _is_preview(self, scan: Scan) -> bool:
+    def _is_preview(self, scan: StatementScan) -> bool:
         """Tells whether an analyst asks for the rows of a private table as they are."""
         if self.session.role == "owner" or not scan.is_listing:
             return False
         return scan.sources[0][-1].lower() in self._open_catalog().private
 
-    def _preview_notice(self, scan: Scan) -> str:
+    def _preview_notice(self, scan: StatementScan) -> str:
         table = scan.sources[0][-1]
         return (
             f"the rows of {table} are private: none is shown, nothing was charged; ask for figures,"
@@ -210,19 +212,19 @@ class Answerer:
 
     # --- settings ---
 
-    def _set(self, scan: Scan) -> Answer:
+    def _set(self, scan: StatementScan) -> StatementAnswer:
         name, value = assignment(scan)
         tag = "RESET" if scan.starts("RESET") else "SET"
         if name.lower().startswith("privacy_") and name.lower() != ERROR_COLUMNS:
             self.set_privacy(name, value)
-            return Answer(tag=tag)
+            return StatementAnswer(tag=tag)
         if value is None:
             self.settings.reset("" if name == "all" else name)
             if name == "all":
                 for setting in self.session.settings:
                     self.session.execute(f"RESET {setting}")
-            return Answer(tag=tag)
-        return Answer(tag=tag, changed=self.settings.set(name, value))
+            return StatementAnswer(tag=tag)
+        return StatementAnswer(tag=tag, changed=self.settings.set(name, value))
 
     def set_privacy(self, name: str, value: str | None) -> None:
         """Sets or resets a setting of the session.
@@ -237,7 +239,7 @@ class Answerer:
         written = value if is_number else "'" + value.replace("'", "''") + "'"
         self.session.execute(f"SET {name} = {written}")
 
-    def _show(self, scan: Scan) -> pa.Table:
+    def _show(self, scan: StatementScan) -> pa.Table:
         name = "".join(token.name or token.text for token in scan.tokens[1:])
         name = {"transactionisolationlevel": "transaction_isolation", "timezone": "TimeZone"}.get(
             name, name
@@ -266,10 +268,10 @@ class Answerer:
         finally:
             self.audit(text, len(values), outcome)
 
-    def _answer_of(self, result: Result, scan: Scan) -> Answer:
+    def _answer_of(self, result: Result, scan: StatementScan) -> StatementAnswer:
         if result.table is None:
             tag = _tag(scan, result.changed)
-            return Answer(tag=tag, notices=(result.message,) if result.message else ())
+            return StatementAnswer(tag=tag, notices=(result.message,) if result.message else ())
         table = result.table
         if self._has_errors(scan):
             table = self._with_error_columns(table, result)
@@ -277,9 +279,9 @@ class Answerer:
         notices = [line for line in result.message.split("\n") if line]
         if is_private:
             notices.append(_summary(result))
-        return Answer(table, notices=notices)
+        return StatementAnswer(table, notices=notices)
 
-    def _has_errors(self, scan: Scan) -> bool:
+    def _has_errors(self, scan: StatementScan) -> bool:
         """Tells whether columns of errors stand in an answer: of private tables, where SET."""
         if not self.settings.error_columns:
             return False
@@ -305,10 +307,10 @@ class Answerer:
         return pa.Table.from_arrays(columns, schema=self._with_error_fields(table.schema))
 
 
-def _scan(sql: str) -> Scan:
+def _scan(sql: str) -> StatementScan:
     if len(sql) > LONGEST:
         raise DataError(f"a statement has at most {LONGEST} characters")
-    return Scan(sql)
+    return StatementScan(sql)
 
 
 def _is_catalog_name(name: Sequence[str]) -> bool:
@@ -325,7 +327,7 @@ def _column_name(name: str) -> str:
     return name
 
 
-def _tag(scan: Scan, changed: int) -> str:
+def _tag(scan: StatementScan, changed: int) -> str:
     first = scan.words[0] if scan.words else ""
     count = max(changed, 0)
     if first == "INSERT":
@@ -371,7 +373,7 @@ _BETWEEN = {
 }
 
 
-def _parameter_type(scan: Scan, at: int, column_types: dict[str, str]) -> int:
+def _parameter_type(scan: StatementScan, at: int, column_types: dict[str, str]) -> int:
     """Returns the type of the parameter at a place: its cast's, a count's, or a column's.
 
     The column is the next one to the left that only comparisons and other parameters stand

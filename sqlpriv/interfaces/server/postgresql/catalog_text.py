@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlpriv.dialect import literal
-from sqlpriv.interfaces.server.postgresql.sql_scan import Token, tokens
+from sqlpriv.interfaces.server.postgresql.sql_scan import SqlToken, tokens
 
 _TYPES = {
     "name": "VARCHAR", "char": "VARCHAR", "oid": "BIGINT", "xid": "BIGINT", "cstring": "VARCHAR",
@@ -39,7 +39,7 @@ def to_duckdb(sql: str, principal: str) -> str:
     return "".join(words).strip()
 
 
-def _write_next(left: Sequence[Token], at: int, words: list[str], principal: str) -> int:
+def _write_next(left: Sequence[SqlToken], at: int, words: list[str], principal: str) -> int:
     """Writes the words for the tokens at a place; returns the place after them."""
     token = left[at]
     following = left[at + 1].text if at + 1 < len(left) else ""
@@ -70,7 +70,7 @@ def _write_next(left: Sequence[Token], at: int, words: list[str], principal: str
     return at + 1
 
 
-def _is_cast(left: Sequence[Token], at: int) -> bool:
+def _is_cast(left: Sequence[SqlToken], at: int) -> bool:
     """Tells whether AS stands in `CAST(x AS type)` before a type that DuckDB lacks."""
     name = left[at + 1].name if at + 1 < len(left) else ""
     return (
@@ -78,7 +78,7 @@ def _is_cast(left: Sequence[Token], at: int) -> bool:
     )
 
 
-def _named_object_end(left: Sequence[Token], at: int) -> int:
+def _named_object_end(left: Sequence[SqlToken], at: int) -> int:
     """Returns the place after `CAST('name' AS regclass)` or `CAST($1 AS regclass)`; 0 elsewhere."""
     words = [token.upper for token in left[at + 1 : at + 7]]
     if len(words) < 5 or left[at + 2].kind not in ("string", "parameter"):
@@ -88,7 +88,7 @@ def _named_object_end(left: Sequence[Token], at: int) -> int:
     return 0
 
 
-def _write_cast(left: Sequence[Token], at: int, words: list[str]) -> int:
+def _write_cast(left: Sequence[SqlToken], at: int, words: list[str]) -> int:
     sign, at = left[at].text, at + 1
     while at + 1 < len(left) and left[at + 1].text == "." and left[at].name in _SCHEMAS:
         at += 2

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sqlpriv.interfaces.server.postgresql.sql_scan import Scan
+from sqlpriv.interfaces.server.postgresql.sql_scan import StatementScan
 from sqlpriv.interfaces.server.postgresql.sqlstate import SqlStateError
 
 ERROR_COLUMNS = "privacy_error_columns"
@@ -65,7 +65,7 @@ class ClientSettings:
         lower = name.lower()
         if lower == "client_encoding" and not re.fullmatch(r"\W*(utf\W?8|unicode)\W*", value, re.I):
             raise SqlStateError("22023", "text is sent as UTF-8 and in no other encoding")
-        reported = next((known for known in REPORTED if known.lower() == lower), None)
+        reported = next((names for names in REPORTED if names.lower() == lower), None)
         if reported in _FIXED:
             return None
         self.values[lower] = value
@@ -78,10 +78,10 @@ class ClientSettings:
             SqlStateError: There is none of that name.
         """
         lower = name.lower()
-        known = {key.lower(): value for key, value in (REPORTED | _DEFAULTS).items()}
-        if lower not in self.values and lower not in known:
+        names = {key.lower(): value for key, value in (REPORTED | _DEFAULTS).items()}
+        if lower not in self.values and lower not in names:
             raise SqlStateError("42704", f'there is no setting "{name}"')
-        return self.values.get(lower, known.get(lower, ""))
+        return self.values.get(lower, names.get(lower, ""))
 
     def reset(self, name: str = "") -> None:
         """Forgets a setting, or all of them."""
@@ -109,12 +109,12 @@ def startup_settings(parameters: Mapping[str, str]) -> dict[str, str]:
     return settings
 
 
-def assignment(scan: Scan) -> tuple[str, str | None]:
+def assignment(scan: StatementScan) -> tuple[str, str | None]:
     """Returns the name and the value of a SET or RESET; None as the value forgets it.
 
-    >>> assignment(Scan("SET SESSION privacy_epsilon TO '0.5'"))
+    >>> assignment(StatementScan("SET SESSION privacy_epsilon TO '0.5'"))
     ('privacy_epsilon', '0.5')
-    >>> assignment(Scan("SET TIME ZONE 'UTC'")), assignment(Scan("RESET ALL"))
+    >>> assignment(StatementScan("SET TIME ZONE 'UTC'")), assignment(StatementScan("RESET ALL"))
     (('TimeZone', 'UTC'), ('all', None))
 
     Raises:

@@ -10,7 +10,7 @@ from typing import Any
 from sqlpriv.errors import NotSupportedError
 from sqlpriv.interfaces.server.postgresql import wire
 from sqlpriv.interfaces.server.postgresql import wire_values as v
-from sqlpriv.interfaces.server.postgresql.sql_scan import Scan
+from sqlpriv.interfaces.server.postgresql.sql_scan import StatementScan
 from sqlpriv.interfaces.server.postgresql.sqlstate import SqlStateError
 
 _BINARY_HEAD = b"PGCOPY\n\xff\r\n\0" + struct.pack("!ii", 0, 0)
@@ -81,10 +81,10 @@ class CopyOut:
         return text
 
 
-def parse_copy(scan: Scan) -> CopyOut | None:
+def parse_copy(scan: StatementScan) -> CopyOut | None:
     """Returns the COPY that a statement is; None where it is another statement.
 
-    >>> parse_copy(Scan("COPY (SELECT 1) TO STDOUT WITH (FORMAT csv, HEADER)"))
+    >>> parse_copy(StatementScan("COPY (SELECT 1) TO STDOUT WITH (FORMAT csv, HEADER)"))
     CopyOut(query='SELECT 1', form='csv', header=True, delimiter=',', null='')
 
     Raises:
@@ -116,7 +116,7 @@ def parse_copy(scan: Scan) -> CopyOut | None:
     return CopyOut(query, form, header, delimiter, null)
 
 
-def _options(scan: Scan, start: int) -> dict[str, str]:
+def _options(scan: StatementScan, start: int) -> dict[str, str]:
     """Returns the options behind STDOUT, in the form with brackets or the older one without."""
     tokens = [token for token in scan.tokens[start:] if token.text not in ("(", ")", ",")]
     names = {"format", "header", "delimiter", "null", "encoding"}

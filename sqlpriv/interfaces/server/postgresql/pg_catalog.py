@@ -168,7 +168,9 @@ class CatalogDatabase:
 
     def _create_keys(self, oids: dict[str, int], keys: Iterable[dict[str, Any]]) -> None:
         """Makes pg_constraint, and pg_index with a relation for each key but the foreign ones."""
-        numbers = {(row["table_name"], row["column_name"]): at for at, row in self._numbered()}
+        numbers = {
+            (row["table_name"], row["column_name"]): at for at, row in self._numbered_columns()
+        }
         constraints, indexes, index_classes = [], [], []
         for at, key in enumerate(keys):
             table, (column, *_) = key["table_name"], key["constraint_column_names"]
@@ -223,7 +225,7 @@ class CatalogDatabase:
             self._engine.executemany(f"INSERT INTO classes VALUES ({marks})", index_classes)
         self._engine.execute(_CLASSES)
 
-    def _numbered(self) -> Iterable[tuple[int, dict[str, Any]]]:
+    def _numbered_columns(self) -> Iterable[tuple[int, dict[str, Any]]]:
         table, number = None, 0
         for row in self.columns:
             number = number + 1 if row["table_name"] == table else 1

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sqlpriv.errors import DataError, Error, PermissionDenied
 from sqlpriv.interfaces.server.postgresql import portals, wire
 from sqlpriv.interfaces.server.postgresql import wire_values as v
-from sqlpriv.interfaces.server.postgresql.answering import Answer, Answerer
+from sqlpriv.interfaces.server.postgresql.answering import Answerer, StatementAnswer
 from sqlpriv.interfaces.server.postgresql.copy_out import CopyOut, parse_copy
 from sqlpriv.interfaces.server.postgresql.portals import Portal, PreparedStatement
-from sqlpriv.interfaces.server.postgresql.sql_scan import Scan, split
+from sqlpriv.interfaces.server.postgresql.sql_scan import StatementScan, split
 from sqlpriv.interfaces.server.postgresql.sqlstate import SqlStateError, error_message
 from sqlpriv.interfaces.server.sessions import Client
 from sqlpriv.session.session import Result, Session
@@ -127,7 +127,7 @@ class PostgreSqlConnection:
         await self._drain()
 
     async def _answer_simply(self, sql: str) -> None:
-        if copy := parse_copy(Scan(sql)):
+        if copy := parse_copy(StatementScan(sql)):
             await self._copy(copy, sql)
             return
         answer = await self._answer(sql, ())
@@ -161,9 +161,9 @@ class PostgreSqlConnection:
 
         if "$" in text or oids:
             inferred = await self._run(infer)
-            given = [*oids, *[0] * (len(inferred) - len(oids))]
+            declared = [*oids, *[0] * (len(inferred) - len(oids))]
             oids = [own if own not in (0, v.UNKNOWN) else other
-                    for own, other in zip(given, inferred, strict=True)]  # fmt: skip
+                    for own, other in zip(declared, inferred, strict=True)]  # fmt: skip
         self._statements[name] = PreparedStatement(text, oids)
         self._send(wire.PARSE_COMPLETE)
 
@@ -201,7 +201,7 @@ class PostgreSqlConnection:
         self, statement: PreparedStatement, values: Sequence[Any]
     ) -> list[wire.Field]:
         """Returns the columns of a statement; none for one without rows. Nothing is charged."""
-        if not statement.sql or parse_copy(Scan(statement.sql)) or self._status == "E":
+        if not statement.sql or parse_copy(StatementScan(statement.sql)) or self._status == "E":
             return []
         columns = await self._run(lambda _, __: self.answerer.describe(statement.sql, values))
         return v.fields(columns) if columns is not None else []
@@ -212,7 +212,7 @@ class PostgreSqlConnection:
         if not sql:
             self._send(wire.EMPTY_QUERY)
             return
-        if copy := parse_copy(Scan(sql)):
+        if copy := parse_copy(StatementScan(sql)):
             await self._copy(copy, sql, portal.values)
             return
         if not portal.has_run:
@@ -222,7 +222,7 @@ class PostgreSqlConnection:
             if answer.changed:
                 self._send(wire.parameter_status(*answer.changed))
         if portal.table is None:
-            self._complete(Answer(None, portal.tag, portal.notices))
+            self._complete(StatementAnswer(None, portal.tag, portal.notices))
             return
         fields = portal.statement.fields or v.fields(portal.table.schema)
         if len(fields) != portal.table.num_columns:
@@ -233,7 +233,7 @@ class PostgreSqlConnection:
             self._send(wire.PORTAL_SUSPENDED)
             return
         tag = f"SELECT {sent}" if portal.tag == "SELECT" else portal.tag
-        self._complete(Answer(None, tag, portal.notices))
+        self._complete(StatementAnswer(None, tag, portal.notices))
         portal.notices = ()
 
     async def _close(self, body: wire.Body) -> None:
@@ -261,18 +261,18 @@ class PostgreSqlConnection:
 
     # --- running, and sending ---
 
-    async def _answer(self, sql: str, values: Sequence[Any]) -> Answer:
+    async def _answer(self, sql: str, values: Sequence[Any]) -> StatementAnswer:
         """Runs a statement, unless a transaction has failed; follows what it does to that."""
-        first = (*Scan(sql).words[:1], "")[0]
+        first = (*StatementScan(sql).words[:1], "")[0]
         ends = first in ("COMMIT", "END", "ROLLBACK", "ABORT")
         if self._status == "E" and not ends:
             raise SqlStateError("25P02", "a statement before failed: send ROLLBACK first")
         answer = await self._run(lambda _, report: self.answerer.answer(sql, values, report))
         if first in ("BEGIN", "START"):
             self._status = "T"
-        elif ends and "TO" not in Scan(sql).words:
+        elif ends and "TO" not in StatementScan(sql).words:
             if self._status == "E":
-                answer = Answer(tag="ROLLBACK", notices=answer.notices)
+                answer = StatementAnswer(tag="ROLLBACK", notices=answer.notices)
             self._status = "I"
         elif ends:
             self._status = "T"
@@ -316,7 +316,7 @@ class PostgreSqlConnection:
         if tail := head + copy.tail():
             self._send(wire.copy_data(tail))
         self._send(wire.COPY_DONE)
-        self._complete(Answer(None, f"COPY {answer.table.num_rows}", answer.notices))
+        self._complete(StatementAnswer(None, f"COPY {answer.table.num_rows}", answer.notices))
 
     async def _send_rows(
         self, portal: Portal, fields: Sequence[wire.Field], formats: Sequence[int], count: int
@@ -331,7 +331,7 @@ class PostgreSqlConnection:
             await self._drain()
         return portal.position - start
 
-    def _complete(self, answer: Answer) -> None:
+    def _complete(self, answer: StatementAnswer) -> None:
         for words in answer.notices:
             self._send(wire.notice(words))
         if answer.changed:

@@ -24,9 +24,9 @@ from sqlpriv.interfaces.server.postgresql.pg_connection import (
     PostgreSqlConnection,
     backend_key,
 )
-from sqlpriv.interfaces.server.postgresql.scram import MECHANISM, ScramExchange
 from sqlpriv.interfaces.server.postgresql.sqlstate import SqlStateError, error_message
 from sqlpriv.interfaces.server.running_statements import Runner
+from sqlpriv.interfaces.server.scram import MECHANISM, ScramExchange
 from sqlpriv.interfaces.server.sessions import Client, Sessions
 from sqlpriv.interfaces.server.users import DENIED, Doorkeeper, User
 
@@ -218,8 +218,8 @@ class PostgreSqlServer:
         is_denied = isinstance(error, PermissionDenied)
         reason = DENIED if is_denied else "the messages cannot be read"
         self.audit.write("denied", peer=_peer(writer), reason=reason)
-        told = SqlStateError("28P01", DENIED) if is_denied else error
-        writer.write(error_message(told, severity="FATAL"))
+        public_error = SqlStateError("28P01", DENIED) if is_denied else error
+        writer.write(error_message(public_error, severity="FATAL"))
 
     async def _serve_user(
         self,

@@ -31,7 +31,7 @@ _LONGEST_CALL = 50
 
 
 @dataclass(frozen=True)
-class Token:
+class SqlToken:
     """One word, string or sign of a text.
 
     Args:
@@ -59,7 +59,7 @@ class Token:
         return self.text.lower() if self.kind == "word" else ""
 
 
-def tokens(sql: str) -> Iterator[Token]:
+def tokens(sql: str) -> Iterator[SqlToken]:
     """Yields the tokens of a text, without spaces and comments, in time linear in its length.
 
     >>> [token.text for token in tokens("SELECT /* a /* b */ */ 'it''s'::text -- end")]
@@ -78,7 +78,7 @@ def tokens(sql: str) -> Iterator[Token]:
         elif match["other"] in ("'", '"'):  # it has no end
             kind, end = "string", len(sql)
         if kind != "space":
-            yield Token(kind, sql[at:end], at)
+            yield SqlToken(kind, sql[at:end], at)
         at = end
 
 
@@ -108,13 +108,13 @@ def split(sql: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Scan:
+class StatementScan:
     """What can be told of one statement by its words."""
 
     sql: str
 
     @cached_property
-    def tokens(self) -> Sequence[Token]:
+    def tokens(self) -> Sequence[SqlToken]:
         """The statement's tokens."""
         return tuple(tokens(self.sql))
 
@@ -205,5 +205,5 @@ def without_schema(sql: str, schemas: frozenset[str]) -> str:
     return "".join(letters)
 
 
-def _was_blanked(letters: Sequence[str], token: Token) -> bool:
+def _was_blanked(letters: Sequence[str], token: SqlToken) -> bool:
     return letters[token.start] == " "

@@ -12,7 +12,7 @@ from contextlib import closing
 
 import pytest
 
-from sqlpriv.interfaces.server.listen import Server
+from sqlpriv.interfaces.server.endpoints.listen import Server
 from sqlpriv.interfaces.server.postgresql import pg_server, wire
 from sqlpriv.interfaces.server.users import DENIED
 

@@ -1,0 +1,1 @@
+"""The addresses that a vault is served on: what stands above every protocol that is spoken."""

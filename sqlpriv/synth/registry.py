@@ -52,6 +52,12 @@ COMMON = (
         least=0,
         most=MAX_ROWS,
     ),
+    Option(
+        "outside",
+        "drop",
+        "rows with undeclared values: left out, or kept, the values being NULL or 'other'",
+        ("drop", "null", "other"),
+    ),
     Option("zeros", None, "a predicate in quotes: no row has it", text=True),
     Option("totals", "noised", "of strata: noised, or the weights exactly", ("noised", "weights")),
 )

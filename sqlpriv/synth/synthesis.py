@@ -22,7 +22,8 @@ from sqlpriv.synth.api.method import Method, Phase, Space, shared
 from sqlpriv.synth.api.progress import Progress, Report, silent
 from sqlpriv.synth.domain import binning
 from sqlpriv.synth.domain.decode import arrow_type
-from sqlpriv.synth.domain.domain import Domain, discretise
+from sqlpriv.synth.domain.domain import Domain, discretise, rows_of
+from sqlpriv.synth.domain.outside import keep_rows
 from sqlpriv.synth.domain.structural_zeros import Kept, Zeros, impossible, kept
 from sqlpriv.synth.drawing import check_zeros, draw_table
 from sqlpriv.synth.notes import left_out_note, notes_of, zeros_note
@@ -140,6 +141,7 @@ def prepare(
     bins = chosen["bins"]
     cut = min(bins, SHORT) if chosen["binning"] == "auto" else bins
     domain = discretise(contract, columns, strata, where, bins, cut)
+    domain = keep_rows(domain, chosen["outside"], rows_of(contract, where))
     for attribute in (*domain.strata, *domain.attributes):
         arrow_type(attribute.column.sql_type)
     _check_size(found, domain)

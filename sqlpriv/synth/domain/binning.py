@@ -42,7 +42,7 @@ from sqlpriv.synth.domain.histogram_rounds import (
 from sqlpriv.synth.domain.lattice import Lattice
 from sqlpriv.synth.domain.level_choice import chosen_levels, level_count
 
-SHARE = 0.1
+SHARE = 0.15
 ROUNDS = 4
 DEARER = 0.02
 """By how much each round's price is above the first one's, as a share of it: a repeated question at

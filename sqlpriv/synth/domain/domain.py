@@ -137,7 +137,9 @@ def discretise(
     output = (*(n for n in named if n not in selected), *selected)
     if not output:
         raise Refused("a synthetic table needs at least one column")
-    return Domain(_source(contract, where, [*fixed, *free]), tuple(fixed), tuple(free), output)
+    return Domain(
+        source_of(rows_of(contract, where), [*fixed, *free]), tuple(fixed), tuple(free), output
+    )
 
 
 def attribute_of(
@@ -195,14 +197,16 @@ def _real_bounds(low: float, high: float, bins: int) -> tuple[float, ...]:
     return (low, *sorted({edge for edge in inner if low < edge < high}), high)
 
 
-def _source(
-    contract: TableContract, where: a.Expr | None, attributes: Sequence[Attribute]
-) -> a.Relation:
-    source: a.Relation = a.Scan(contract.table)
-    if where is not None:
-        source = a.Where(source, where)
+def rows_of(contract: TableContract, where: a.Expr | None) -> a.Relation:
+    """Returns the rows that a statement is about."""
+    scan = a.Scan(contract.table)
+    return scan if where is None else a.Where(scan, where)
+
+
+def source_of(base: a.Relation, attributes: Sequence[Attribute]) -> a.Relation:
+    """Returns those of the rows that have a level in every column."""
     has_level = tuple(p for x in attributes if (p := has_a_level(x)) is not None)
-    return a.Where(source, a.Call("and", has_level)) if has_level else source
+    return a.Where(base, a.Call("and", has_level)) if has_level else base
 
 
 def has_a_level(attribute: Attribute) -> a.Expr | None:
@@ -212,6 +216,8 @@ def has_a_level(attribute: Attribute) -> a.Expr | None:
     (and NaN, which bins read as NULL) can be without a level.
     """
     expr, values = attribute.key.expr, attribute.key.values
+    if isinstance(expr, a.Case):
+        return None  # values that are not listed have a level (outside.py)
     known = tuple(value for value in values if value is not None)
     nullable = len(known) < len(values)
     if isinstance(attribute.column.domain, Interval):

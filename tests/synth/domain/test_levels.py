@@ -10,15 +10,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from support.synth_tables import contract
-from support.vaults import declare, write
+from support.vaults import allowed, declare, write
 
 import sqlpriv
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Budget, Rho
 from sqlpriv.kernel.terms.contract import Categories, Interval
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.synth.domain.decode import arrow_type, decode
 from sqlpriv.synth.domain.domain import attribute_of, discretise, has_a_level
+from sqlpriv.synth.synthesis import prepare, synthesize
 
 PEOPLE = contract(
     {
@@ -167,3 +169,33 @@ def test_strata_columns_come_first_unless_selected():
 def test_what_cannot_be_made_is_refused(columns, strata, says):
     with pytest.raises(Refused, match=says):
         discretise(PEOPLE, columns, strata)
+
+
+def test_rows_with_undeclared_values_are_kept_as_other_or_null(make_kernel):
+    """300 rows, a third of them of a size that is not listed and a sixth with a NULL grade."""
+    values = ", ".join(
+        f"({i}, '{'SLX'[i % 3]}', {i % 3}, {'NULL' if i % 6 == 0 else 1 + i % 5})"
+        for i in range(300)
+    )
+    sql = (
+        "CREATE TABLE people (id INTEGER PRIMARY KEY, size VARCHAR, code INTEGER, grade INTEGER);"
+        f" INSERT INTO people VALUES {values}"
+    )
+    domains = {
+        "size": Categories(("S", "L")), "code": Categories((0, 1)), "grade": Interval(1, 5),
+    }  # fmt: skip
+    kernel = make_kernel(sql, domains=domains, budget=Budget("people", Rho(10**18), 1e-9))
+    kept = {}
+    for outside in ("drop", "null", "other"):
+        price, options = Rho(10**15), {"outside": outside}
+        job = prepare(
+            kernel.contracts()["people"], ("size", "code", "grade"), (), None, "independent",
+            options, price,
+        )  # fmt: skip
+        with allowed(kernel, price) as allowance:
+            kept[outside] = synthesize(job, allowance).table
+    assert kept["drop"].num_rows == 150  # neither a size of X nor, beside that, a NULL grade
+    assert kept["null"].num_rows == kept["other"].num_rows == 300
+    assert kept["null"]["size"].null_count == kept["other"]["code"].null_count == 100
+    assert kept["other"]["size"].to_pylist().count("other") == 100
+    assert kept["other"]["grade"].null_count == 50

@@ -53,6 +53,12 @@ _pem = click.Path(exists=True, dir_okay=False, path_type=Path)
     show_default=True,
     help="Statements that one user may run at once.",
 )
+@click.option(
+    "--exact-times",
+    is_flag=True,
+    help="Answer as soon as an answer is there. By default an analyst's answer waits for a time on"
+    " a public grid (0.1, 0.2, 0.4 s, …), because how long it takes depends on private rows.",
+)
 def serve(
     vault: Path,
     listen: str,
@@ -62,6 +68,7 @@ def serve(
     audit: Path | None,
     timeout: float,
     concurrency: int,
+    exact_times: bool,
 ) -> None:
     """Serve a vault over Arrow Flight SQL, to whom `sqlpriv user add` let in.
 
@@ -76,8 +83,9 @@ def serve(
     except ImportError:
         raise click.ClickException('protobuf is missing: pip install "sqlpriv[server]"') from None
     tls = (certificate.read_bytes(), key.read_bytes()) if certificate and key else None
+    limits = Limits(timeout, concurrency, exact_times)
     try:
-        with Server(vault, listen, tls, audit, Limits(timeout, concurrency), postgresql) as server:
+        with Server(vault, listen, tls, audit, limits, postgresql) as server:
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
             click.echo(f"serving {vault} on {server.location}; Ctrl-C ends it", err=True)
             if server.postgresql is not None:

@@ -143,7 +143,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
 
         outcome: Result | BaseException = Result()
         try:
-            outcome = self._runner.run(client, execute, context.is_cancelled, handle)
+            outcome = self._runner.run(client, execute, context.is_cancelled, handle, on_grid=True)
             return outcome
         except Exception as error:
             outcome = error

@@ -5,10 +5,16 @@ plain SQL in the engine and synthesis between two of its steps. A private questi
 is left to itself and the kernel's own limit: its answer is sealed, and asking again is free. Until
 it has ended it counts as running, so that giving up buys nobody more than their share of the
 machine.
+
+How long an answer takes depends on private rows. So what a statement of an analyst answers, or says
+instead, waits for the next time on a public grid: a tenth of a second, and twice as long each time.
+A statement whose time on the grid lies beyond its time limit is given up at the limit, in the words
+that one hears which has not read anything by then.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import Counter
@@ -24,6 +30,8 @@ from sqlpriv.session.session import Progress, Session
 _R = TypeVar("_R")
 _GIVEN_UP = "the statement was given up; what was charged stays charged, and its answer is kept"
 _POLL = 0.05
+FIRST_TIME = 0.1
+"""Seconds: the first time on the grid; each of the others is twice the one before."""
 Work = Callable[[Session, Callable[[Progress], None]], _R]
 
 
@@ -33,6 +41,7 @@ class _Job:
 
     client: Client
     work: Work[Any]
+    on_grid: bool = False
     stopped: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)
     running: bool = False
@@ -51,15 +60,23 @@ class Runner:
     Args:
         timeout: Seconds that a statement may take, of users without a limit of their own.
         concurrency: Statements that one user may run at once, likewise.
+        exact_times: Answers leave when they are there, and not at a time on the grid.
     """
 
-    def __init__(self, timeout: float, concurrency: int) -> None:
+    def __init__(self, timeout: float, concurrency: int, *, exact_times: bool = False) -> None:
         self._timeout, self._concurrency = timeout, concurrency
+        self._exact_times = exact_times
         self._lock, self._running = threading.Lock(), Counter[str]()
         self._jobs: dict[bytes, _Job] = {}
 
     def run(
-        self, client: Client, work: Work[_R], gone: Callable[[], bool], handle: bytes = b""
+        self,
+        client: Client,
+        work: Work[_R],
+        gone: Callable[[], bool],
+        handle: bytes = b"",
+        *,
+        on_grid: bool = False,
     ) -> _R:
         """Runs work on a client's session and returns what it returns.
 
@@ -68,13 +85,14 @@ class Runner:
             work: Takes the session, and a place to report progress to.
             gone: Tells whether the client has hung up.
             handle: What `cancel` may name it by.
+            on_grid: It may read private rows: it ends at a time on the grid, unless an owner asks.
 
         Raises:
             VaultBusy: The user runs as many statements as they may.
             TimedOut, Cancelled: It took too long, or was given up.
             Exception: What the work raised.
         """
-        job = _Job(client, work)
+        job = _Job(client, work, on_grid and client.user.role != "owner" and not self._exact_times)
         self._enter(job, handle)
         threading.Thread(target=self._run, args=(job, handle), daemon=True).start()
         limit = client.user.timeout or self._timeout
@@ -126,8 +144,15 @@ class Runner:
                 if job.client.ended:
                     raise InterfaceError("this session has ended: connect again")
                 job.running = True
-                if not job.stopped.is_set():
-                    job.result = _run_and_settle(job.client.session, job.work, job.report)
+                begun = time.monotonic()
+                try:
+                    if not job.stopped.is_set():
+                        job.result = _run_and_settle(job.client.session, job.work, job.report)
+                finally:
+                    job.running = False
+                    if job.on_grid:  # with the session's lock, and counted as running
+                        taken = time.monotonic() - begun
+                        job.stopped.wait(time_on_grid(taken) - taken)
         except Exception as error:
             job.error = error
         finally:
@@ -148,6 +173,16 @@ class Runner:
                     job.client.session.interrupt()
 
         threading.Thread(target=insist, daemon=True).start()
+
+
+def time_on_grid(seconds: float) -> float:
+    """Returns the first time on the grid that is not before `seconds`.
+
+    >>> [time_on_grid(seconds) for seconds in (0.0, 0.1, 0.11, 0.39, 5.0)]
+    [0.1, 0.1, 0.2, 0.4, 6.4]
+    """
+    doublings = max(0, math.ceil(math.log2(max(seconds, FIRST_TIME) / FIRST_TIME)))
+    return float(FIRST_TIME * 2**doublings)
 
 
 def _run_and_settle(session: Session, work: Work[_R], report: Callable[[Progress], None]) -> _R:

@@ -1,11 +1,13 @@
 """Giving up long work that reports its progress, and ending a session under it."""
 
 import threading
+import time
 from types import SimpleNamespace
 
 import pytest
 
-from sqlpriv.interfaces.server.protocol.wire_errors import Cancelled
+from sqlpriv.errors import VaultBusy
+from sqlpriv.interfaces.server.protocol.wire_errors import Cancelled, TimedOut
 from sqlpriv.interfaces.server.running_statements import Runner
 from sqlpriv.interfaces.server.sessions import Client
 from sqlpriv.interfaces.server.users import User
@@ -69,3 +71,52 @@ def test_what_a_statement_raises_is_raised_and_its_place_is_free_again(client):
         with pytest.raises(KeyError):
             runner.run(client, fail, lambda: False)
     assert runner.run(client, lambda *_: 1, lambda: False) == 1
+
+
+def measure_seconds(runner, client, work):
+    """How long a statement of the client takes, and what came of it."""
+    begun = time.monotonic()
+    try:
+        outcome = runner.run(client, work, lambda: False, on_grid=True)
+    except (KeyError, TimedOut) as error:
+        outcome = error
+    return time.monotonic() - begun, outcome
+
+
+def test_an_analysts_answers_and_errors_leave_at_a_time_on_the_grid(client):
+    def fail(*_):
+        raise KeyError("x")
+
+    runner = Runner(60, 1)
+    for work, least in ((lambda *_: 7, 0.1), (lambda *_: time.sleep(0.12), 0.2), (fail, 0.1)):
+        assert measure_seconds(runner, client, work)[0] >= least
+    assert runner.wait(0)
+
+
+def test_twin_an_owner_or_exact_times_wait_for_nothing(client):
+    owner = Client(User(2, "eve", "owner"), FakeSession(), "here")
+    for runner, who in ((Runner(60, 1), owner), (Runner(60, 1, exact_times=True), client)):
+        assert measure_seconds(runner, who, lambda *_: 7)[0] < 0.1
+
+
+def test_an_answer_whose_time_on_the_grid_is_beyond_the_limit_is_not_given(client):
+    """It was there after 0.25 s, of 0.3: it says what one says that never ended."""
+    runner = Runner(0.3, 1)
+    _, late = measure_seconds(runner, client, lambda *_: time.sleep(0.25))
+    assert runner.wait(5)
+    ended = threading.Event()
+    _, endless = measure_seconds(runner, client, lambda *_: ended.wait(2))
+    ended.set()
+    assert type(late) is type(endless) is TimedOut
+    assert str(late) == str(endless)
+
+
+def test_a_statement_that_waits_for_its_time_counts_as_running(client):
+    runner = Runner(60, 1)
+    threading.Thread(
+        target=measure_seconds, args=(runner, client, lambda *_: time.sleep(0.12))
+    ).start()
+    time.sleep(0.15)
+    with pytest.raises(VaultBusy):
+        runner.run(client, lambda *_: 1, lambda: False)
+    assert runner.wait(5)

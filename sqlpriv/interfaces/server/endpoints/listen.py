@@ -28,10 +28,13 @@ class Limits:
     Args:
         timeout: Seconds that a statement may take.
         concurrency: Statements at once.
+        exact_times: Analysts' answers leave when they are there; by default they wait for a time
+            on a public grid, because how long an answer takes depends on private rows.
     """
 
     timeout: float = 300.0
     concurrency: int = 4
+    exact_times: bool = False
 
 
 class Server:
@@ -71,7 +74,7 @@ class Server:
         self._keeper = Doorkeeper(vault)
         self._audit = Audit(audit or vault.with_suffix(".audit"))
         self._sessions = Sessions(vault)
-        self._runner = Runner(limits.timeout, limits.concurrency)
+        self._runner = Runner(limits.timeout, limits.concurrency, exact_times=limits.exact_times)
         try:
             self._service = Service(
                 self._sessions,

@@ -267,7 +267,9 @@ class PostgreSqlConnection:
         ends = first in ("COMMIT", "END", "ROLLBACK", "ABORT")
         if self._status == "E" and not ends:
             raise SqlStateError("25P02", "a statement before failed: send ROLLBACK first")
-        answer = await self._run(lambda _, report: self.answerer.answer(sql, values, report))
+        answer = await self._run(
+            lambda _, report: self.answerer.answer(sql, values, report), on_grid=True
+        )
         if first in ("BEGIN", "START"):
             self._status = "T"
         elif ends and "TO" not in StatementScan(sql).words:
@@ -278,14 +280,16 @@ class PostgreSqlConnection:
             self._status = "T"
         return answer
 
-    async def _run(self, work: Callable[[Session, Callable[[Any], None]], _R]) -> _R:
+    async def _run(
+        self, work: Callable[[Session, Callable[[Any], None]], _R], *, on_grid: bool = False
+    ) -> _R:
         """Runs work on the session, in a thread, within the user's limits, while they are one."""
         server, client = self._server, self._client
 
         def run() -> _R:
             client.user = server.keeper.refresh(client.user)
             client.last_used = server.now()
-            return server.runner.run(client, work, self._reader.at_eof, self._key)
+            return server.runner.run(client, work, self._reader.at_eof, self._key, on_grid=on_grid)
 
         try:
             return await asyncio.get_running_loop().run_in_executor(server.threads, run)

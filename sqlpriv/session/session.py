@@ -166,11 +166,11 @@ class Session:
     @contextmanager
     def interruptible(self, engine: duckdb.DuckDBPyConnection) -> Iterator[None]:
         """Lets `interrupt` stop an engine of the caller's own, too, as long as the block runs."""
-        self._access.running.add(engine)
+        self._access.sql.running.add(engine)
         try:
             yield
         finally:
-            self._access.running.discard(engine)
+            self._access.sql.running.discard(engine)
 
     def settle(self) -> None:
         """Lets go of the vault that an owner wrote, so that others may read it.

@@ -18,7 +18,7 @@ from sqlpriv.dialect import read
 from sqlpriv.kernel.terms.budget import Budget, Rho
 from sqlpriv.plan.planner import plan
 from sqlpriv.session.commands.declare import budget_at
-from sqlpriv.session.queries import private
+from sqlpriv.session.queries.gate_requests import release_measurements
 
 COMBINATIONS = [c for n in range(1, 6) for c in itertools.combinations(STRATA, n)]
 SMALL = 0.001
@@ -155,7 +155,7 @@ def answered(
     sql += f" STRATIFY BY {', '.join(by)}" if method.stratified else ""
     (statement,) = read(sql)
     planned = plan(statement, laboratory.contract, price.budget, None)
-    releases, adapted = private.asked(planned, laboratory.release)
+    releases, adapted = release_measurements(planned, laboratory.release)
     by_query = {release.query: release for release in releases}
     output = planned.output
     recipe, own = output.recipes[0], output.own[0] if output.own else None

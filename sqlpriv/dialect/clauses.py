@@ -37,6 +37,8 @@ _OWN_GRAMMAR = RESERVED | words(
     MAP UNNEST ROW BETWEEN"""
 )
 """Words before a parenthesis that are no function, or one with words among its arguments."""
+_OF_STAR = words("EXCLUDE EXCEPT REPLACE RENAME LIKE ILIKE")
+"""Words that change a star before them; any other call behind `*` is a factor."""
 
 
 @dataclass
@@ -190,7 +192,8 @@ def _mark(c: TokenCursor) -> list[GlotToken]:
             if before.upper not in ("IS", "NOT"):
                 return [moved(glot, Type.IDENTIFIER, f"{MARK}{token.upper}")]
         case Kind.WORD | Kind.QUOTED if following.upper == "(":
-            special = token.upper in _OWN_GRAMMAR or before.upper in ("::", "AS", "*")
+            of_star = before.upper == "*" and token.upper in _OF_STAR
+            special = token.upper in _OWN_GRAMMAR or before.upper in ("::", "AS") or of_star
             if glot.token_type in _CALLABLE and not special:
                 return [moved(glot, Type.VAR, token.value + MARK)]
     return [glot]

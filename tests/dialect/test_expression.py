@@ -18,6 +18,7 @@ from sqlpriv.dialect.tree import (
     IsNull,
     Literal,
     Name,
+    Select,
     Unary,
 )
 from sqlpriv.errors import Refused
@@ -315,3 +316,13 @@ def test_long_chains_of_and_become_shallow_and_others_are_refused():
         node, depth = node.left, depth + 1
     assert depth < 20
     assert "nests deeper" in refusal(" + ".join(["a"] * 3000)).message
+
+
+@pytest.mark.parametrize("call", ["avg(x)", "abs(x)", "coalesce(x, 1)", "sum(x)", "greatest(x, 2)"])
+def test_a_call_is_a_factor_behind_any_number(call):
+    """`0.2 * avg(x)` was once read as a star with a word behind it."""
+    for left in ("2", "0.2", "x", "(1 + 1)", "count(*)"):
+        (statement,) = read(f"SELECT {left} * {call} FROM t")
+        assert isinstance(statement, Select), statement
+        product = statement.items[0].expr
+        assert (product.op, product.right.name) == ("*", call.partition("(")[0])

@@ -10,7 +10,7 @@ work, and its figure is what the work costs at the limit.
 | COINPRESS_SHARE | part of the price for COINPRESS's rounds but the last | its authors: [2] |
 | AUTO_COST | noise of the population's figure under `population_share = auto` | measured: [1] |
 | UPPER_DECILE, MEDIAN_SPREAD | which spread a mean's error is predicted with | measured: [3] |
-| WORTH_ROUNDS | predicted gain from which AVG(x) is measured in rounds | measured: [5] |
+| WORTH_ROUNDS | predicted gain from which AVG(x) is measured in rounds | chosen |
 | RELIABLE | half the interval that a spread of 1 asks for | derived: 4 σ hold 99.99 % |
 | SECTIONS, PARTS, WIDE | bins of the histogram that says where to clip | measured: [1] |
 | LEVEL | squared error of a choice among levels, that of a count being 1 | derived: [4] |

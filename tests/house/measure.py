@@ -17,7 +17,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "sqlpriv"
 LARGEST_ROOM = 12
 """Python files in one folder, `__init__` not counted."""
 ENGINES = {"engine.py"}
-"""What opens one engine's files; what the kernel's proofs are about is the same for every engine."""
+"""What opens one engine's files. What the proofs are about is the same for every engine."""
 LOOSE = {"__init__.py", "__main__.py", "errors.py"}
 """What may lie at the package's root."""
 IRREGULAR = {

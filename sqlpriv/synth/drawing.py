@@ -35,7 +35,7 @@ def check_zeros(domain: Domain, zeros: str) -> None:
     """Refuses a predicate that cannot be computed of the published columns."""
     nobody = np.zeros((1, len(domain.sizes)), dtype=np.int64)
     nowhere = np.zeros(1, dtype=np.int64)
-    _broken(_decoded(domain, nobody, nowhere, np.random.default_rng(0)), zeros)
+    _broken(_decode_table(domain, nobody, nowhere, np.random.default_rng(0)), zeros)
 
 
 def draw_table(
@@ -53,7 +53,7 @@ def draw_table(
     order = rng.permutation(int(counts.sum()))
     codes = np.concatenate(drawn)[order]
     strata: NDArray[np.int64] = np.repeat(np.arange(len(models)), counts)[order]
-    table = _decoded(domain, codes, strata, rng)
+    table = _decode_table(domain, codes, strata, rng)
     if zeros is None:
         return table, ()
     return _possible(domain, zeros, models, table, strata, rng)
@@ -74,7 +74,7 @@ def _counts(
     return strata_rows([m.size for m in models], int(rows), weights, rng)
 
 
-def _decoded(
+def _decode_table(
     domain: Domain, codes: NDArray[np.int64], strata: NDArray[np.int64], rng: np.random.Generator
 ) -> pa.Table:
     fixed = np.unravel_index(strata, domain.strata_shape or (1,))
@@ -104,15 +104,15 @@ def _possible(
             again[mine] = models[s].sample(domain.sizes, 4 * mine.size, rng)[
                 rng.choice(4 * mine.size, mine.size, replace=False)
             ]
-        fresh = _decoded(domain, again, strata[wrong], rng)
+        fresh = _decode_table(domain, again, strata[wrong], rng)
         place = np.arange(table.num_rows)
         place[wrong] = table.num_rows + np.arange(wrong.size)
         table = pa.concat_tables([table, fresh]).take(arrow.numbers(place))
         wrong = wrong[_broken(fresh, zeros)]
-    return _replaced(table, strata, wrong, rng)
+    return _replace_impossible_rows(table, strata, wrong, rng)
 
 
-def _replaced(
+def _replace_impossible_rows(
     table: pa.Table, strata: NDArray[np.int64], wrong: NDArray[np.int64], rng: np.random.Generator
 ) -> tuple[pa.Table, tuple[int, ...]]:
     """Returns the table with a possible row of the stratum for each that stayed impossible, and the

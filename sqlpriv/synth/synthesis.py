@@ -18,13 +18,13 @@ from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.synth.api.ask import Ask, Asker, Gate
-from sqlpriv.synth.api.method import Method, Phase, Space, shared
+from sqlpriv.synth.api.method import Method, Phase, Space, split_price
 from sqlpriv.synth.api.progress import Progress, Report, silent
 from sqlpriv.synth.domain import binning
 from sqlpriv.synth.domain.decode import arrow_type
 from sqlpriv.synth.domain.domain import Domain, discretise, rows_of
 from sqlpriv.synth.domain.outside import keep_rows
-from sqlpriv.synth.domain.structural_zeros import Kept, Zeros, impossible, kept
+from sqlpriv.synth.domain.structural_zeros import Kept, Zeros, impossible, zeros_to_keep
 from sqlpriv.synth.drawing import check_zeros, draw_table
 from sqlpriv.synth.notes import left_out_note, notes_of, zeros_note
 from sqlpriv.synth.registry import MAX_ROWS, method_of, options_of
@@ -68,13 +68,13 @@ class Job:
         if not columns:
             return (), self.price
         each = binning.SHARE / len(columns)
-        *looks, rest = shared(self.price, [*[each] * len(columns), 1 - binning.SHARE])
+        *looks, rest = split_price(self.price, [*[each] * len(columns), 1 - binning.SHARE])
         return tuple(looks), rest
 
     @property
     def binned(self) -> tuple[int, ...]:
         """The columns of which histograms are measured: see `binning.WORTH`."""
-        columns = binning.binned(self.domain)
+        columns = binning.binned_columns(self.domain)
         return columns if self.price.nano >= binning.WORTH * len(columns) else ()
 
 
@@ -205,16 +205,16 @@ def synthesize(
         Refused: The weights do not fit; nothing was read.
         BudgetExhausted and others: As the gate does.
     """
-    shares = None if weights is None else _checked(weights, job.domain.strata_count)
+    shares = None if weights is None else _check_weights(weights, job.domain.strata_count)
     _check_totals(job, shares)
     method_price = job.parts[1]
     looks, inside = _look_at_columns(job, gate)
-    job = replace(job, domain=binning.refined(job.domain, looks, job.options["binning"]))
+    job = replace(job, domain=binning.refine_domain(job.domain, looks, job.options["binning"]))
     asker = Asker(gate, job.domain, inside)
     ask = Ask(asker.measure, asker.select, report)
     known = Kept({}, 0)
     if job.zeros and job.method.trees:
-        known = kept(job.domain, job.zeros, job.options["cells"])
+        known = zeros_to_keep(job.domain, job.zeros, job.options["cells"])
     space = replace(job.space, zeros=known.masks)
     models = job.method.fit(ask, space, method_price, job.options)
     report(Progress("drawing rows", 0, 1))
@@ -272,7 +272,7 @@ def _check_size(method: Method, domain: Domain) -> None:
         )
 
 
-def _checked(weights: NDArray[np.float64], strata: int) -> NDArray[np.float64]:
+def _check_weights(weights: NDArray[np.float64], strata: int) -> NDArray[np.float64]:
     shares = np.asarray(weights, dtype=np.float64)
     sound = shares.shape == (strata,) and np.isfinite(shares).all() and (shares >= 0).all()
     if not sound or shares.sum() <= 0:

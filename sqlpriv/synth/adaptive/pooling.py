@@ -44,15 +44,20 @@ from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.synth.adaptive import pooling_prior
 from sqlpriv.synth.adaptive.pooling_share import apart, share, taking_part
-from sqlpriv.synth.adaptive.rounds import BETWEEN, Rounds, Run, closure, fitted, scaled, small
+from sqlpriv.synth.adaptive.rounds import BETWEEN, Rounds, Run, closure, fit_run, scale_sigma, small
 from sqlpriv.synth.adaptive.schedule import Schedule, anneal
 from sqlpriv.synth.adaptive.separate import separate
-from sqlpriv.synth.adaptive.strata_sizes import counted, nonnegative
-from sqlpriv.synth.adaptive.strata_sum import reconciled
-from sqlpriv.synth.adaptive.stratum_model import StratumCliques, conditioned, given, knowing_zeros
+from sqlpriv.synth.adaptive.strata_sizes import count_strata, nonnegative
+from sqlpriv.synth.adaptive.strata_sum import reconcile_models
+from sqlpriv.synth.adaptive.stratum_model import (
+    StratumCliques,
+    condition_model,
+    knowing_zeros,
+    remaining_clique,
+)
 from sqlpriv.synth.api.ask import Ask, Marginal
-from sqlpriv.synth.api.method import Options, Phase, Space, shared
-from sqlpriv.synth.api.one_way_marginals import modelled
+from sqlpriv.synth.api.method import Options, Phase, Space, split_price
+from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.graph.junction_tree import Clique, Graph
 from sqlpriv.synth.inference.one_way_tables import Floats
@@ -80,7 +85,7 @@ class Layout:
     @property
     def columns(self) -> Clique:
         """The modelled columns."""
-        return modelled(self.space.sizes)
+        return modelled_columns(self.space.sizes)
 
     @property
     def strata(self) -> Clique:
@@ -101,12 +106,12 @@ class Layout:
 
 def phases(space: Space, price: Price) -> tuple[Phase, Phase]:
     """Returns what is measured first, and the rounds, whose shares depend on it."""
-    columns = modelled(space.sizes)
+    columns = modelled_columns(space.sizes)
     nominal = POOLED.rounds * (len(columns) + 1)
     measured = 0.9 * (len(columns) + 1)
-    first, rest = shared(price, [measured, nominal - measured])
-    shared(rest, [1.0, 1.0])  # refuses what cannot pay for choosing and measuring
-    size, *each = shared(first, [1.0] * (len(columns) + 1))
+    first, rest = split_price(price, [measured, nominal - measured])
+    split_price(rest, [1.0, 1.0])  # refuses what cannot pay for choosing and measuring
+    size, *each = split_price(first, [1.0] * (len(columns) + 1))
     ones = tuple(Marginal((c,), p, pooled=True) for c, p in zip(columns, each, strict=True))
     what = "population, then strata: chosen marginals"
     name = "one-way marginals, of all or of each stratum"
@@ -124,28 +129,30 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
     layout, (sizes,) = Layout(space), ask.measure([size])
     noise, population = (sizes.sigma, sizes.price), options["pooling"]
     levels = [layout.graph.sizes[c] for c in (*layout.columns, *layout.strata)]
-    if population == "auto" and apart(sizes.values, scaled(noise, price), levels):
+    if population == "auto" and apart(sizes.values, scale_sigma(noise, price), levels):
         inside = [replace(question, pooled=False) for question in questions]
         return separate(ask, space, inside, rest.price.nano, options, APART)
     marginals = ask.measure(questions)
     everybody = _everybody(layout, sizes, dict(zip(questions, marginals, strict=True)), options)
     if population == "auto":
-        population = share(everybody.size, scaled(noise, price), levels)
+        population = share(everybody.size, scale_sigma(noise, price), levels)
     own = min(round(rest.price.nano * (1 - population)), rest.price.nano - 2)
     part = taking_part(sizes.values.ravel(), noise, own)
     own = own if part else 0
     playing = _Playing(ask, layout, price, options)
     everybody.left = rest.price.nano - own
     pooled = marginals[0].sigma, marginals[0].price
-    noisier = scaled(pooled, type(price)(everybody.left)) / scaled(noise, type(price)(max(own, 1)))
+    noisier = scale_sigma(pooled, type(price)(everybody.left)) / scale_sigma(
+        noise, type(price)(max(own, 1))
+    )
     playing.play([everybody], pooled, (*layout.columns, *layout.strata), own, pooled=True)
-    runs = _started(everybody, layout, part, noisier)
+    runs = _strata_runs(everybody, layout, part, noisier)
     if own:
         _size(ask, runs, part, type(price)(own))
         for s in part:
             runs[s].left = own
         playing.play(runs, noise, layout.columns, 0, pooled=False)
-    models = _sized(runs)
+    models = _sized_models(runs)
     if own:
         models = _reconcile(everybody, models, part, layout)
     return tuple(StratumCliques(m, m.total, s not in part) for s, m in enumerate(models))
@@ -160,8 +167,10 @@ def _everybody(
     for question, release in ones.items():
         run.learn(question.clique, release, 0)
     run.model = knowing_zeros(layout.space, layout.graph, {})
-    run.steadied = partial(pooling_prior.unrelated, layout.strata, layout.strata_sizes)
-    run.model = fitted(run, options["engine"], BETWEEN)
+    run.steadied = partial(
+        pooling_prior.shrink_towards_independence, layout.strata, layout.strata_sizes
+    )
+    run.model = fit_run(run, options["engine"], BETWEEN)
     return run
 
 
@@ -183,7 +192,7 @@ def telling(everybody: Run, layout: Layout, sizes: Floats) -> dict[int, NDArray[
     return found
 
 
-def _started(everybody: Run, layout: Layout, part: Sequence[int], noisier: float) -> list[Run]:
+def _strata_runs(everybody: Run, layout: Layout, part: Sequence[int], noisier: float) -> list[Run]:
     """Returns the strata, of which the population's model alone is known, and their noised sizes.
 
     Of a stratum that does not take part it is asked given those of its levels alone that it can
@@ -196,20 +205,23 @@ def _started(everybody: Run, layout: Layout, part: Sequence[int], noisier: float
         noisier: How many times the noise of the strata's tables that of the population's is.
     """
     assert everybody.model is not None
-    sizes, variances = counted(everybody.tables, layout.strata, layout.strata_sizes)
+    sizes, variances = count_strata(everybody.tables, layout.strata, layout.strata_sizes)
     tells = telling(everybody, layout, nonnegative(sizes, variances))
     runs = []
     for s, (size, variance) in enumerate(zip(sizes.tolist(), variances.tolist(), strict=True)):
         levels = layout.space.levels(s)
         told = {c: n for c, n in levels.items() if s in part or tells[c][n]}
-        model = conditioned(everybody.model, everybody.graph, told)
+        model = condition_model(everybody.model, everybody.graph, told)
         doubt = (max(size, 0.0) / max(everybody.size, 1.0) * noisier) ** 2
-        steadied, totals = partial(pooling_prior.expected, model, doubt), [(size, variance)]
+        steadied, totals = (
+            partial(pooling_prior.shrink_towards_model, model, doubt),
+            [(size, variance)],
+        )
         runs.append(Run(everybody.graph, 0, 2, totals=totals, model=model, steadied=steadied))
     return runs
 
 
-def _sized(runs: Sequence[Run]) -> list[CliqueModel]:
+def _sized_models(runs: Sequence[Run]) -> list[CliqueModel]:
     """Returns the models of all strata, each with its size for its total."""
     noised, variance = ([run.size for run in runs], [run.size_variance for run in runs])
     sizes = nonnegative(np.array(noised), np.array(variance)).tolist()
@@ -274,9 +286,9 @@ def _reconcile(
     for s in sorted({*range(len(models))} - {*part}):
         total -= models[s].total
         for clique, noisy in tables.items():
-            rest, at = given(clique, layout.space.levels(s))
+            rest, at = remaining_clique(clique, layout.space.levels(s))
             noisy.values[at] -= models[s].counts(rest)
     levels = [layout.space.levels(s) for s in part]
-    found = reconciled([models[s] for s in part], levels, tables, max(total, 1.0))
+    found = reconcile_models([models[s] for s in part], levels, tables, max(total, 1.0))
     moved = dict(zip(part, found, strict=True))
     return [moved.get(s, model) for s, model in enumerate(models)]

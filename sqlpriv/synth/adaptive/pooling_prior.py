@@ -13,14 +13,16 @@ from functools import reduce
 import numpy as np
 
 from sqlpriv.synth.adaptive.rounds import Run
-from sqlpriv.synth.adaptive.strata_sizes import counted, nonnegative
+from sqlpriv.synth.adaptive.strata_sizes import count_strata, nonnegative
 from sqlpriv.synth.graph.junction_tree import Clique
 from sqlpriv.synth.inference.shrinkage import shrunk
 from sqlpriv.synth.models.clique_model import CliqueModel
 from sqlpriv.synth.models.tree_model import Noisy
 
 
-def unrelated(strata: Clique, shape: tuple[int, ...], run: Run) -> dict[Clique, Noisy]:
+def shrink_towards_independence(
+    strata: Clique, shape: tuple[int, ...], run: Run
+) -> dict[Clique, Noisy]:
     """Returns the population's tables as they are fitted: those of one column, and those that count
     strata alone, as posterior means; the others shrunk towards columns that have nothing to do with
     one another, and strata that are all alike. Of a stratum, or a level, of almost nobody, of which
@@ -30,7 +32,7 @@ def unrelated(strata: Clique, shape: tuple[int, ...], run: Run) -> dict[Clique, 
     it would count once for each.
     """
     tables, alike = dict(run.tables), {}
-    sizes = nonnegative(*counted(tables, strata, shape))
+    sizes = nonnegative(*count_strata(tables, strata, shape))
     for clique, noisy in run.tables.items():
         within = tuple(c for c in clique if c in strata)
         beside = tuple(c for c in clique if c not in strata)
@@ -49,7 +51,7 @@ def unrelated(strata: Clique, shape: tuple[int, ...], run: Run) -> dict[Clique, 
     return tables | {c: Noisy(x.values, tables[c].variance) for c, x in moved.items()}
 
 
-def expected(model: CliqueModel, doubt: float, run: Run) -> dict[Clique, Noisy]:
+def shrink_towards_model(model: CliqueModel, doubt: float, run: Run) -> dict[Clique, Noisy]:
     """Returns a stratum's tables shrunk towards a model of it; for `doubt` see `shrunk`."""
     total = max(run.size, 1.0)
     tables = {clique: noisy for clique, noisy in run.tables.items() if clique}

@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 from sqlpriv.kernel.terms.budget import Price
-from sqlpriv.synth.adaptive.rounds import scaled
+from sqlpriv.synth.adaptive.rounds import scale_sigma
 from sqlpriv.synth.inference.one_way_tables import Floats
 
 OWN = 0.005
@@ -66,5 +66,5 @@ def taking_part(sizes: Floats, noise: tuple[float, Price], own: int) -> list[int
     of a round and more."""
     if own < 2:
         return []
-    each = scaled(noise, type(noise[1])(max(own // ROUNDS, 1)))
+    each = scale_sigma(noise, type(noise[1])(max(own // ROUNDS, 1)))
     return [s for s, n in enumerate(sizes.tolist()) if n >= TIMES * each]

@@ -122,7 +122,7 @@ class Run:
         return [self.graph.size_with(known, mask_of(clique)) for clique in cliques]
 
 
-def scaled(known: tuple[float, Price], price: Price) -> float:
+def scale_sigma(known: tuple[float, Price], price: Price) -> float:
     """Returns the standard deviation that noise has at a price, where it is known at another:
     Gaussian noise's falls with the root of rho, Laplace noise's with epsilon."""
     sigma, paid = known
@@ -173,7 +173,7 @@ class Rounds:
     def noise(self, price: Price) -> float:
         """Returns the mean magnitude of the noise that a price buys: sqrt(2 / pi) sigma of Gaussian
         noise, sigma / sqrt(2) of Laplace noise."""
-        return self._magnitude(scaled(self.sigma, price))
+        return self._magnitude(scale_sigma(self.sigma, price))
 
     def _magnitude(self, sigma: float) -> float:
         of_sigma = math.sqrt(2 / math.pi) if isinstance(self.sigma[1], Rho) else math.sqrt(0.5)
@@ -206,7 +206,7 @@ class Rounds:
         self, strata: list[int], price: Price, paid: Price, limits: Mapping[int, float]
     ) -> dict[int, Chosen]:
         cliques = list(self.candidates)
-        allowed = np.array([self._allowed(s, limits[s], paid.nano) for s in strata])
+        allowed = np.array([self._allowed_candidates(s, limits[s], paid.nano) for s in strata])
         told = [*range(len(cliques))] if not self.begun else np.flatnonzero(allowed.any(0)).tolist()
         self.begun, each = True, self.noise(paid)
         guesses = [self._guess(cliques[i], strata, allowed[:, i], each) for i in told]
@@ -227,18 +227,20 @@ class Rounds:
         shape = tuple(self.runs[strata[0]].graph.sizes[c] for c in clique)
         nothing = np.zeros(shape)
         pairs = zip(strata, allowed.tolist(), strict=True)
-        estimate = np.stack([self.believed(s, clique) if open_ else nothing for s, open_ in pairs])
+        estimate = np.stack(
+            [self.model_counts(s, clique) if open_ else nothing for s, open_ in pairs]
+        )
         penalty = np.full(len(strata), math.prod(shape) * each if self.noise_penalty else 1.0)
         within = None if len(strata) == len(self.runs) else tuple(strata)
         return Guess(clique, estimate, self.candidates[clique], penalty, within, self.pooled)
 
-    def believed(self, stratum: int, clique: Clique) -> Floats:
+    def model_counts(self, stratum: int, clique: Clique) -> Floats:
         """Returns the model's counts."""
         model = self.runs[stratum].model
         assert model is not None
         return model.counts(clique)
 
-    def _allowed(self, stratum: int, limit: float, price: int) -> list[bool]:
+    def _allowed_candidates(self, stratum: int, limit: float, price: int) -> list[bool]:
         """Returns which candidates may be chosen: not those that are known at this price (the gate
         would repeat its answer), nor those that make the junction tree too large."""
         run = self.runs[stratum]
@@ -265,7 +267,7 @@ class Rounds:
         return range(len(self.runs)) if question.within is None else question.within
 
 
-def fitted(run: Run, engine: str, effort: Effort) -> CliqueModel:
+def fit_run(run: Run, engine: str, effort: Effort) -> CliqueModel:
     """Returns the model of what a stratum has measured, starting from the model it has."""
     total = max(run.size, 1.0)
     known = run.tables if run.steadied is None else run.steadied(run)
@@ -300,7 +302,7 @@ def small(
     return {c: w for c, w in candidates.items() if len(c) == 1 or graph.cells(mask_of(c)) <= most}
 
 
-def started(run: Run, columns: Sequence[int]) -> CliqueModel:
+def starting_model(run: Run, columns: Sequence[int]) -> CliqueModel:
     """Returns the model of a stratum of which only the number of rows is known, and what cannot be:
     all other cells alike."""
     flat: dict[Clique, Noisy] = {

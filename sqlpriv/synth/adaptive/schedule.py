@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlpriv.kernel.terms.budget import Rho
-from sqlpriv.synth.adaptive.rounds import BETWEEN, LAST, SELECTING, Chosen, Rounds, fitted
+from sqlpriv.synth.adaptive.rounds import BETWEEN, LAST, SELECTING, Chosen, Rounds, fit_run
 from sqlpriv.synth.api.method import Options
 from sqlpriv.synth.api.progress import Progress
 
@@ -79,8 +79,8 @@ def anneal(
 def _fit(rounds: Rounds, stratum: int, choice: Chosen, engine: str, dearer: float) -> None:
     """Fits a stratum anew, and makes its rounds dearer where that moved it less than noise."""
     run = rounds.runs[stratum]
-    run.model = fitted(run, engine, BETWEEN if run.left else LAST)
-    moved = np.abs(rounds.believed(stratum, choice.clique) - choice.believed).sum()
+    run.model = fit_run(run, engine, BETWEEN if run.left else LAST)
+    moved = np.abs(rounds.model_counts(stratum, choice.clique) - choice.believed).sum()
     if moved <= choice.noise * choice.believed.size:
         gaussian = isinstance(rounds.sigma[1], Rho)
         run.step = max(2, int(run.step * (dearer if gaussian else math.sqrt(dearer))))

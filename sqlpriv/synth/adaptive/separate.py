@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlpriv.synth.adaptive.rounds import BETWEEN, LAST, Rounds, Run, closure, fitted, small
+from sqlpriv.synth.adaptive.rounds import BETWEEN, LAST, Rounds, Run, closure, fit_run, small
 from sqlpriv.synth.adaptive.schedule import Schedule, anneal
 from sqlpriv.synth.adaptive.stratum_model import StratumCliques, knowing_zeros
 from sqlpriv.synth.api.ask import Ask, Marginal
@@ -46,7 +46,7 @@ def separate(
             run.learn(question.clique, release, s)
     for s, run in enumerate(runs):
         run.model = knowing_zeros(space, graph, space.levels(s))
-        run.model = fitted(run, options["engine"], BETWEEN if several else LAST)
+        run.model = fit_run(run, options["engine"], BETWEEN if several else LAST)
     if several:
         workload = closure([m.clique[0] for m in ones], options["degree"])
         candidates = small(workload, graph, options["cells"], len(runs))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sqlpriv.synth.graph.junction_tree import Clique
 from sqlpriv.synth.inference.one_way_tables import Floats
-from sqlpriv.synth.inference.shrinkage import mixed
+from sqlpriv.synth.inference.shrinkage import component_probabilities
 from sqlpriv.synth.models.tree_model import Noisy
 
 AS_STRATA = 1.0
@@ -27,7 +27,7 @@ AS_STRATA = 1.0
 erfc = np.vectorize(math.erfc, otypes=[np.float64])
 
 
-def counted(
+def count_strata(
     tables: Mapping[Clique, Noisy], strata: Clique, shape: tuple[int, ...]
 ) -> tuple[Floats, Floats]:
     """Returns unbiased sizes of all strata of least variance, and their variances.
@@ -67,6 +67,6 @@ def nonnegative(sizes: Floats, variance: Floats) -> Floats:
     logs = np.log(inside) - 0.5 * (np.log(whole) + sizes[:, None] ** 2 / whole)
     density = np.exp(-0.5 * above**2) / math.sqrt(2 * math.pi)
     means = spread * (above + density / inside)
-    found = (mixed(logs, np.full(40, AS_STRATA / 40)) * means).sum(axis=1)
+    found = (component_probabilities(logs, np.full(40, AS_STRATA / 40)) * means).sum(axis=1)
     scaled: NDArray[np.float64] = found * (max(float(sizes.sum()), 1.0) / found.sum())
     return scaled

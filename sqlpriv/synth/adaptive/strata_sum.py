@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlpriv.synth.adaptive.stratum_model import Levels, given
+from sqlpriv.synth.adaptive.stratum_model import Levels, remaining_clique
 from sqlpriv.synth.graph.belief_propagation import Propagation
 from sqlpriv.synth.graph.embedding import Floats
 from sqlpriv.synth.graph.junction_tree import Clique
@@ -30,7 +30,7 @@ from sqlpriv.synth.models.tree_model import Noisy
 EFFORT = Effort(steps=30, gain=1e-3)
 
 
-def reconciled(
+def reconcile_models(
     models: Sequence[CliqueModel],
     levels: Sequence[Levels],
     tables: Mapping[Clique, Noisy],
@@ -48,7 +48,7 @@ def reconciled(
     problem = _Mixture(models, levels, tables, total)
     step = 1.0 / max(float(problem.weight.max()), 1e-300)
     theta = descend(problem.at, np.zeros(problem.target.size), step, EFFORT)
-    return problem.moved(theta)
+    return problem.models_with(theta)
 
 
 class _Mixture:
@@ -63,7 +63,7 @@ class _Mixture:
     ) -> None:
         self.models, whole = models, sum(model.total for model in models)
         self.shares = [model.total / whole for model in models]
-        self.given = [[given(clique, fixed) for clique in tables] for fixed in levels]
+        self.given = [[remaining_clique(clique, fixed) for clique in tables] for fixed in levels]
         self.plans = [
             Propagation(model.nodes, [rest for rest, _ in mine], model.potentials)
             for model, mine in zip(models, self.given, strict=True)
@@ -91,7 +91,7 @@ class _Mixture:
         slope = self.weight * apart
         return marginals, slope, 0.5 * float(slope @ apart)
 
-    def moved(self, theta: Floats) -> list[CliqueModel]:
+    def models_with(self, theta: Floats) -> list[CliqueModel]:
         """Returns the models with these potentials added."""
         found = []
         for s, model in enumerate(self.models):

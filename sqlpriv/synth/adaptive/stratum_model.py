@@ -44,7 +44,7 @@ class StratumCliques:
         return drawn
 
 
-def given(clique: Clique, levels: Levels) -> tuple[Clique, tuple[int | slice, ...]]:
+def remaining_clique(clique: Clique, levels: Levels) -> tuple[Clique, tuple[int | slice, ...]]:
     """Returns the columns of a clique that are left where some have a known level, and the index of
     its table that says so."""
     rest = tuple(c for c in clique if c not in levels)
@@ -56,19 +56,19 @@ def knowing_zeros(space: Space, graph: Graph, levels: Levels) -> CliqueModel | N
     some columns have these levels, and nothing else; None where that is nothing."""
     potentials: dict[Clique, Floats] = {}
     for clique, mask in space.zeros.items():
-        rest, at = given(clique, levels)
+        rest, at = remaining_clique(clique, levels)
         if rest:
             table = np.where(mask[at], IMPOSSIBLE, 0.0)
             potentials[rest] = table + potentials.get(rest, 0.0)
     return product_model(potentials, graph, 1.0) if potentials else None
 
 
-def conditioned(model: CliqueModel, graph: Graph, levels: Levels) -> CliqueModel:
+def condition_model(model: CliqueModel, graph: Graph, levels: Levels) -> CliqueModel:
     """Returns the model of the rows that have these levels, over the other columns; its total is
     theirs, at least 1."""
     potentials: dict[Clique, Floats] = {}
     for clique, table in model.potentials.items():
-        rest, at = given(clique, levels)
+        rest, at = remaining_clique(clique, levels)
         if rest:
             known = potentials.get(rest)
             potentials[rest] = table[at] if known is None else known + table[at]

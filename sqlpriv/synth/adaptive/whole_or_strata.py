@@ -20,8 +20,8 @@ from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.synth.adaptive.strata_sizes import nonnegative
 from sqlpriv.synth.api.ask import Ask, Guess, Marginal, Question
-from sqlpriv.synth.api.method import Fit, Model, Options, Phase, Phases, Space, shared
-from sqlpriv.synth.api.one_way_marginals import modelled
+from sqlpriv.synth.api.method import Fit, Model, Options, Phase, Phases, Space, split_price
+from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, count_sigma
 
@@ -44,7 +44,7 @@ def phases(
     """Returns what a price is spent on. Raises DataError where it is too small for either way."""
     if space.strata == 1:
         return inner(space, price, options)
-    size, rest = shared(price, [SIZES, 1 - SIZES])
+    size, rest = split_price(price, [SIZES, 1 - SIZES])
     inner(space, rest, options), inner(everybody(space), rest, options)
     sizes = Phase("sizes of strata", "noise", size, 1, (Marginal((), size),))
     return (sizes, Phase(f"{name}, of each stratum or of all", "noise and choices", rest))
@@ -70,7 +70,7 @@ def fit(
     """
     if space.strata == 1:
         return inner(ask, space, price, options)
-    size, rest = shared(price, [SIZES, 1 - SIZES])
+    size, rest = split_price(price, [SIZES, 1 - SIZES])
     ask.report(Progress("measuring the sizes of strata", 0, 1))
     (sizes,) = ask.measure([Marginal((), size)])
     values = sizes.values.reshape(space.strata)
@@ -91,7 +91,7 @@ def is_better_whole(rows: float, price: Price, space: Space, choosing: float) ->
         space: Columns and strata.
         choosing: See `fit`.
     """
-    columns = modelled(space.sizes)
+    columns = modelled_columns(space.sizes)
     if len(columns) < 2:
         return False
     tables = len(columns) - 1

@@ -133,7 +133,7 @@ class StratumModel:
         """Returns levels down the tree; see `Model`."""
         drawn = np.zeros((rows, len(sizes)), dtype=np.int64)
         for column, codes in draw(self.tree, rows, rng).items():
-            drawn[:, column] = _unmerged(codes, self.merging.get(column), rng)
+            drawn[:, column] = _unmerge_levels(codes, self.merging.get(column), rng)
         return drawn
 
 
@@ -179,14 +179,14 @@ class Method:
     trees: bool = False
 
 
-def shared(price: Price, weights: Sequence[float]) -> tuple[Price, ...]:
+def split_price(price: Price, weights: Sequence[float]) -> tuple[Price, ...]:
     """Returns shares of a price of either kind; see `plan.split`."""
     if isinstance(price, Rho):  # the type checker wants to know which of the two it is
         return split(price, weights)
     return (*split(price, weights),)
 
 
-def _unmerged(codes: Codes, merging: Merging | None, rng: np.random.Generator) -> Codes:
+def _unmerge_levels(codes: Codes, merging: Merging | None, rng: np.random.Generator) -> Codes:
     """Returns levels for merged levels: a bucket's rows are dealt out by its shares."""
     if merging is None:
         return codes

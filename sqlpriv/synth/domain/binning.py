@@ -39,7 +39,7 @@ from sqlpriv.synth.domain.histogram_rounds import (
     first_ends,
     next_ends,
 )
-from sqlpriv.synth.domain.lattice import Lattice
+from sqlpriv.synth.domain.lattice import ValueLattice
 from sqlpriv.synth.domain.level_choice import chosen_levels, level_count
 
 SHARE = 0.15
@@ -67,14 +67,14 @@ class ColumnLook:
     """
 
     number: int
-    lattice: Lattice
+    lattice: ValueLattice
     ladder: tuple[float, ...]
     ends: Ints
     histograms: tuple[Histogram, ...] = ()
     seen: frozenset[int] = frozenset()
 
 
-def binned(domain: Domain) -> tuple[int, ...]:
+def binned_columns(domain: Domain) -> tuple[int, ...]:
     """Returns the numbers of the columns that are made of bins."""
     return tuple(i for i, x in enumerate(domain.attributes) if x.bounds is not None)
 
@@ -118,12 +118,12 @@ def learn(look: ColumnLook, releases: Sequence[Release]) -> ColumnLook:
     if len(releases) > 1:
         counts = releases[1].values.ravel()
         grid = lattice.measured_lattice(grid, look.ladder, counts, releases[1].sigma)
-        histograms = (_moved(histogram, look.lattice, grid),)
+        histograms = (_move_histogram(histogram, look.lattice, grid),)
     ends, seen = next_ends(estimate(histograms)), look.seen | {release.id}
     return replace(look, lattice=grid, ends=ends, histograms=histograms, seen=seen)
 
 
-def _moved(histogram: Histogram, old: Lattice, new: Lattice) -> Histogram:
+def _move_histogram(histogram: Histogram, old: ValueLattice, new: ValueLattice) -> Histogram:
     """Returns a histogram in the numbers of another lattice; parts that hold none of its values
     are left out."""
     if (old.unit, old.middle) == (new.unit, new.middle):
@@ -136,7 +136,7 @@ def _moved(histogram: Histogram, old: Lattice, new: Lattice) -> Histogram:
     return Histogram(ends, histogram.counts[kept], histogram.sigma)
 
 
-def refined(domain: Domain, looks: Mapping[int, ColumnLook], by: str) -> Domain:
+def refine_domain(domain: Domain, looks: Mapping[int, ColumnLook], by: str) -> Domain:
     """Returns the domain with the insides of its bins, and with other levels unless `by` is width.
 
     Args:
@@ -167,12 +167,12 @@ def _histogram_query(domain: Domain, look: ColumnLook) -> a.Count:
     return a.Count(domain.source, (), (key,))
 
 
-def _edges(attribute: Attribute, grid: Lattice, ends: Ints) -> tuple[Any, ...]:
+def _edges(attribute: Attribute, grid: ValueLattice, ends: Ints) -> tuple[Any, ...]:
     """Returns the inner ends as values of the column."""
     return tuple(lattice.value_at(attribute.column, grid.edge(int(e))) for e in ends[1:-1])
 
 
-def _with_ends(density: Density, grid: Lattice, attribute: Attribute) -> tuple[Density, Ints]:
+def _with_ends(density: Density, grid: ValueLattice, attribute: Attribute) -> tuple[Density, Ints]:
     """Returns the density cut at the ends of equally wide bins, and the parts at which they begin.
     Bins that no value of the lattice falls into are empty: they keep one part of no rows."""
     bounds = attribute.bounds or ()
@@ -205,7 +205,7 @@ def _cut_at(density: Density, cuts: Ints) -> Density:
 
 
 def _attribute(
-    attribute: Attribute, grid: Lattice, density: Density, starts: Ints, by: str
+    attribute: Attribute, grid: ValueLattice, density: Density, starts: Ints, by: str
 ) -> Attribute:
     """Returns the column with these levels and the shares of the parts of each."""
     count = len(starts) - 1
@@ -220,7 +220,7 @@ def _attribute(
     return replace(attribute, within=_within(grid, density, starts))
 
 
-def _within(grid: Lattice, density: Density, starts: Ints) -> Within:
+def _within(grid: ValueLattice, density: Density, starts: Ints) -> Within:
     """Returns the shares of the parts of each level; even ones by width where it has no rows."""
     widths = np.diff(density.ends).astype(np.float64)
     share = np.zeros((len(starts) - 1, max(1, int(np.diff(starts).max()))))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Categories, Column, Interval, TableContract, Type
-from sqlpriv.synth.domain.lattice import Lattice, number_of, value_at
+from sqlpriv.synth.domain.lattice import ValueLattice, number_of, value_at
 
 MAX_LEVELS = 100_000
 
@@ -36,7 +36,7 @@ class Within:
         share: Of the parts of each bin, shape (bins, most parts of one); 0 behind its last.
     """
 
-    lattice: Lattice
+    lattice: ValueLattice
     ends: NDArray[np.int64]
     first: NDArray[np.int64]
     share: NDArray[np.float64]
@@ -128,7 +128,7 @@ def discretise(
             strata column is not made of listed values or integers.
     """
     fixed = [attribute_of(contract, name, None) for name in strata]
-    selected = [_found(contract, name).name for name in columns]
+    selected = [_supported_column(contract, name).name for name in columns]
     named = [s.column.name for s in fixed]
     for names in (selected, named):
         if len(set(names)) != len(names):
@@ -150,7 +150,7 @@ def attribute_of(
     Raises:
         Refused: There is no such column or domain, or it cannot be used so.
     """
-    column = _found(contract, name)
+    column = _supported_column(contract, name)
     if column.domain is None:
         raise Refused(
             f'the column "{column.name}" has no declared domain; nothing was read',
@@ -173,10 +173,10 @@ def attribute_of(
             hint=f"ALTER TABLE {contract.table} ALTER COLUMN {column.name}"
             " SET PRIVACY DOMAIN IN (…)",
         )
-    return _binned(column, column.domain, bins)
+    return _equal_width_bins(column, column.domain, bins)
 
 
-def _binned(column: Column, domain: Interval, bins: int) -> Attribute:
+def _equal_width_bins(column: Column, domain: Interval, bins: int) -> Attribute:
     """Returns bins of equal width over the declared interval (of width differing by one unit)."""
     bounds = _bounds(column, domain, bins)
     key_edges: tuple[Any, ...] = tuple(value_at(column, bound) for bound in bounds[1:-1])
@@ -227,7 +227,7 @@ def has_a_level(attribute: Attribute) -> a.Expr | None:
     return listed[0] if len(listed) == 1 else a.Call("or", listed)
 
 
-def _found(contract: TableContract, name: str) -> Column:
+def _supported_column(contract: TableContract, name: str) -> Column:
     column = contract.column(name)
     if column is None:
         raise Refused(f'the table "{contract.table}" has no column "{name}"')

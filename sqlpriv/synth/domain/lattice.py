@@ -42,7 +42,7 @@ _SCALE = re.compile(r"DECIMAL\(\d+,\s*(\d+)\)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
-class Lattice:
+class ValueLattice:
     """Numbers for the values of a column.
 
     Args:
@@ -52,7 +52,7 @@ class Lattice:
         steps: Coarser grids as multiples of the unit, ascending, with the share
             of rows that are to be drawn on it; the rest is drawn on the unit.
 
-    >>> cents = Lattice(0.01, True)
+    >>> cents = ValueLattice(0.01, True)
     >>> cents.value(np.array([7, 250])).tolist()
     [0.07, 2.5]
     >>> cents.edge(7)
@@ -96,17 +96,17 @@ class Lattice:
         return half * self.unit if self.unit >= 1 else half / float(round(1 / self.unit))
 
 
-def first_lattice(column: Column, domain: Interval) -> Lattice:
+def first_lattice(column: Column, domain: Interval) -> ValueLattice:
     """Returns the lattice that the declaration alone tells of."""
     if column.type is not Type.REAL:
         whole_seconds = column.type is Type.TIMESTAMP and not any(
             number_of(column, end) % SECOND for end in (domain.lower, domain.upper)
         )
-        return Lattice(1.0, steps=((SECOND, 1.0),) if whole_seconds else ())
+        return ValueLattice(1.0, steps=((SECOND, 1.0),) if whole_seconds else ())
     if scale := _SCALE.fullmatch(column.sql_type):
-        return Lattice(10.0 ** -int(scale[1]), middle=True)
+        return ValueLattice(10.0 ** -int(scale[1]), middle=True)
     largest = max(abs(_real(domain.lower)), abs(_real(domain.upper)), 1e-300)
-    return Lattice(2.0 ** (math.ceil(math.log2(largest)) - BITS))
+    return ValueLattice(2.0 ** (math.ceil(math.log2(largest)) - BITS))
 
 
 def ladder(column: Column, domain: Interval) -> tuple[float, ...]:
@@ -159,8 +159,8 @@ def _is_multiple(column: Column, step: float) -> a.Expr:
 
 
 def measured_lattice(
-    lattice: Lattice, steps: tuple[float, ...], counts: NDArray[np.float64], sigma: float
-) -> Lattice:
+    lattice: ValueLattice, steps: tuple[float, ...], counts: NDArray[np.float64], sigma: float
+) -> ValueLattice:
     """Returns the lattice with what the histogram of `grid_query` says.
 
     A class counts if it is SURE standard deviations above 0. A DOUBLE column gets the finest step
@@ -172,7 +172,7 @@ def measured_lattice(
         counts: Noised, shape (len(steps) + 2,).
         sigma: Of each count.
 
-    >>> measured_lattice(Lattice(2.0**-40), (1.0, 0.1), np.array([9.0, 500, 2, 3]), 5.0)
+    >>> measured_lattice(ValueLattice(2.0**-40), (1.0, 0.1), np.array([9.0, 500, 2, 3]), 5.0)
     Lattice(unit=1.0, middle=True, steps=())
     """
     real = np.where(counts[1:] > SURE * sigma, counts[1:], 0.0)
@@ -190,7 +190,7 @@ def measured_lattice(
     multiples = {step: share for step, share in multiples.items() if step >= 1}
     finest = lattice.steps[0][0] if lattice.steps else 1  # whole seconds, by declaration
     multiples[finest] = multiples.get(finest, 0.0) + float(shares[-1])
-    return Lattice(unit, middle, _drawing_shares(multiples))
+    return ValueLattice(unit, middle, _drawing_shares(multiples))
 
 
 def _drawing_shares(shares: Mapping[int, float]) -> tuple[tuple[int, float], ...]:

@@ -96,7 +96,7 @@ def _names(node: t.Node) -> frozenset[str]:
     return frozenset(x.name.lower() for x in walk(node) if isinstance(x, t.Name))
 
 
-def kept(domain: Domain, zeros: Zeros, cells: int) -> Kept:
+def zeros_to_keep(domain: Domain, zeros: Zeros, cells: int) -> Kept:
     """Returns what a junction tree of at most that many cells can keep to: constraints are taken
     one after the other, those of few cells first, for as long as the tree is small enough."""
     columns = (*domain.attributes, *domain.strata)

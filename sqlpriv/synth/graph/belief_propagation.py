@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlpriv.synth.graph.embedding import Floats, added, home, joins, place
+from sqlpriv.synth.graph.embedding import Floats, home, joins, place, row_sums
 from sqlpriv.synth.graph.junction_tree import Clique, Node
 from sqlpriv.synth.graph.nesting import Nesting
 
@@ -46,7 +46,7 @@ def exponential(logs: Floats, rows: int) -> Scaled:
     flat = logs.reshape(rows, -1)
     top = np.maximum.reduce(flat, axis=1, keepdims=True)
     found = np.exp(flat - top)
-    mass = added(found)[:, None]
+    mass = row_sums(found)[:, None]
     return Scaled(found.reshape(logs.shape), top, mass)
 
 
@@ -62,7 +62,7 @@ def product(ground: Scaled, logs: Floats, factors: Sequence[Floats]) -> Scaled:
     table, log = ground.table * first, ground.log + sum(tops)
     for factor in more:
         table *= factor
-    mass = added(table.reshape(rows, -1))[:, None]
+    mass = row_sums(table.reshape(rows, -1))[:, None]
     if mass.min() >= LEAST:
         return Scaled(table, log, mass)
     return exponential(sum(factors, logs), rows)
@@ -103,7 +103,7 @@ class Propagation:
         self.logs = [np.zeros(node.shape) for node in nodes]
         for clique, table in (fixed or {}).items():
             n = home(clique, nodes)
-            self.logs[n] += place(clique, nodes[n].columns, nodes[n].shape).put(table)
+            self.logs[n] += place(clique, nodes[n].columns, nodes[n].shape).broadcast(table)
         self.still = self._propagated_once()
         self.ground = {n: exponential(self.logs[n], nodes[n].rows) for n in self.moving}
 
@@ -122,27 +122,29 @@ class Propagation:
             if number not in self.moving:
                 still[number] = exponential(self.logs[number], self.nodes[number].rows)
                 if number:
-                    self.logs[self.nodes[number].parent] += self._told(number, still[number])
+                    self.logs[self.nodes[number].parent] += self._message_to_parent(
+                        number, still[number]
+                    )
         return still
 
-    def _told(self, number: int, found: Scaled) -> Floats:
+    def _message_to_parent(self, number: int, found: Scaled) -> Floats:
         """Returns a node's message, to be broadcast over its parent's table."""
         node = self.nodes[number]
         message = (found.log + np.log(found.mass)).reshape(node.shape[: node.given])
-        return self.links[number - 1].put(message)
+        return self.links[number - 1].broadcast(message)
 
     def _up(self, theta: Floats) -> dict[int, Scaled]:
         """Returns the tables of all nodes, those that move anew."""
         whole = np.zeros(self.nesting.ends[-1])
         whole[: self.cells] = theta
-        whole = self.nesting.gathered(whole)
+        whole = self.nesting.gather_into_holders(whole)
         found = dict(self.still)
         arrived: dict[int, list[Floats]] = {n: [] for n in self.moving}
         for n in self.moving:
-            logs = [self.places[i].put(self.nesting.of(whole, i)) for i in self.mine[n]]
+            logs = [self.places[i].broadcast(self.nesting.of(whole, i)) for i in self.mine[n]]
             found[n] = product(self.ground[n], self.logs[n], [*logs, *arrived[n]])
             if n:
-                arrived[self.nodes[n].parent].append(self._told(n, found[n]))
+                arrived[self.nodes[n].parent].append(self._message_to_parent(n, found[n]))
         return found
 
     def marginals(self, theta: Floats) -> Floats:
@@ -163,7 +165,7 @@ class Propagation:
         found = np.zeros(self.nesting.ends[-1])
         for i, n in self.hosts.items():
             self.nesting.of(found, i)[...] = self.places[i].take(beliefs[n])
-        return self.nesting.summed(found)[: self.cells]
+        return self.nesting.sum_from_holders(found)[: self.cells]
 
     def run(self, theta: Floats) -> tuple[list[Floats], list[Floats]]:
         """Returns conditionals and beliefs of every node, both of its shape; see `marginals`."""

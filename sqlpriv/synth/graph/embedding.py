@@ -23,7 +23,7 @@ SMALLER = 3
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class Embedding:
     """Where a clique lies in a larger table, a node's or another clique's: for adding a table to
     the larger one and for summing one out.
 
@@ -48,30 +48,30 @@ class Place:
     shape: tuple[int, ...]
     numbers: NDArray[np.intp] | None = None
 
-    def put(self, table: NDArray[Any]) -> NDArray[Any]:
+    def broadcast(self, table: NDArray[Any]) -> NDArray[Any]:
         """Returns the clique's table, to be broadcast over the larger one."""
         return table.transpose(self.order).reshape(self.spread)
 
     def take(self, table: Floats) -> Floats:
         """Returns the marginal of the larger table over the clique."""
         if self.tail > 1:
-            table = added(table.reshape(-1, self.tail))
+            table = row_sums(table.reshape(-1, self.tail))
         if self.numbers is not None:
             found = np.bincount(self.numbers, table.ravel(), math.prod(self.shape))
             return found.reshape(self.shape).astype(np.float64, copy=False)
         kept: Floats = np.add.reduce(table.reshape(self.front), axis=self.summed)
         return kept.transpose(self.back)
 
-    def often(self) -> Place:
+    def often(self) -> Embedding:
         """Returns the same place, made ready to be taken from often."""
         if not self.summed or math.prod(self.front) > NUMBERED:
             return self
-        at = self.put(np.arange(math.prod(self.shape)).reshape(self.shape))
+        at = self.broadcast(np.arange(math.prod(self.shape)).reshape(self.shape))
         whole = at.reshape(at.shape[: len(self.front)])
         return replace(self, numbers=np.broadcast_to(whole, self.front).ravel())
 
 
-def added(rows: Floats) -> Floats:
+def row_sums(rows: Floats) -> Floats:
     """Returns the sum of each row: what `sum` is many times slower at where rows are short."""
     found: Floats = rows @ _ones(rows.shape[1])
     return found
@@ -83,11 +83,11 @@ def _ones(size: int) -> Floats:
 
 
 @lru_cache(maxsize=20_000)
-def place(clique: Clique, columns: Clique, shape: tuple[int, ...]) -> Place:
+def place(clique: Clique, columns: Clique, shape: tuple[int, ...]) -> Embedding:
     """Returns where a clique (in any order of its columns) lies in a table that holds it."""
     kept = [c for c in columns if c in clique]
     front = 1 + max((i for i, c in enumerate(columns) if c in clique), default=-1)
-    return Place(
+    return Embedding(
         tuple(clique.index(c) for c in kept),
         tuple(n if c in clique else 1 for c, n in zip(columns, shape, strict=True)),
         shape[:front],

@@ -57,15 +57,15 @@ class Nesting:
         """Returns the place of the clique's cell that each cell of its host adds to."""
         own = np.arange(self.ends[clique], self.ends[clique + 1]).reshape(self.shapes[clique])
         lies = place(self.cliques[clique], self.cliques[host], self.shapes[host])
-        return np.broadcast_to(lies.put(own), self.shapes[host]).ravel()
+        return np.broadcast_to(lies.broadcast(own), self.shapes[host]).ravel()
 
-    def gathered(self, flat: Floats) -> Floats:
+    def gather_into_holders(self, flat: Floats) -> Floats:
         """Returns the vector with what lies in a table added to it; what lies there is left."""
         for holding, held in reversed(self.depths):
             flat = flat + np.bincount(holding, flat[held], flat.size)
         return flat
 
-    def summed(self, flat: Floats) -> Floats:
+    def sum_from_holders(self, flat: Floats) -> Floats:
         """Returns the vector with the tables that lie in others, which are 0, summed from them."""
         for holding, held in self.depths:
             flat = flat + np.bincount(held, flat[holding], flat.size)

@@ -23,7 +23,7 @@ import numpy as np
 
 from sqlpriv.errors import InternalError
 from sqlpriv.synth.inference.newton_step import Curvature, Multipliers, newton_step
-from sqlpriv.synth.models.tree_model import Floats, Noisy, Problem, TreeModel, rooted
+from sqlpriv.synth.models.tree_model import Floats, Noisy, Problem, TreeModel, root_forest
 
 
 def estimate(problem: Problem, tolerance: float = 1e-9, iterations: int = 60) -> TreeModel:
@@ -74,16 +74,16 @@ class _Dual:
     """
 
     def __init__(self, problem: Problem) -> None:
-        self.forest = rooted(tuple(problem.nodes), tuple(problem.edges))
+        self.forest = root_forest(tuple(problem.nodes), tuple(problem.edges))
         self.roots = self.forest.roots
-        self.single = {c: _scaled(x, problem.total) for c, x in problem.nodes.items()}
+        self.single = {c: _scale_to_shares(x, problem.total) for c, x in problem.nodes.items()}
         self.pairs: dict[int, Noisy] = {}
         for column in self.forest.order:
             above = self.forest.parent[column]
             if above is not None:
                 found = problem.edges.get((above, column))
                 turned = problem.edges[column, above].turned if found is None else found
-                self.pairs[column] = _scaled(turned, problem.total)
+                self.pairs[column] = _scale_to_shares(turned, problem.total)
 
     def start(self) -> Multipliers:
         """Returns zeros."""
@@ -134,12 +134,12 @@ class _Dual:
         """
         length = 1.0
         while length > 1e-12:
-            there = self.at(point.multipliers.moved(step, length))
+            there = self.at(point.multipliers.add_step(step, length))
             if there.loss <= point.loss + 1e-4 * length * downhill + 1e-13 * abs(point.loss):
                 return there
             length /= 2
         return None
 
 
-def _scaled(noisy: Noisy, total: float) -> Noisy:
+def _scale_to_shares(noisy: Noisy, total: float) -> Noisy:
     return Noisy(noisy.values / total, noisy.variance / total**2)

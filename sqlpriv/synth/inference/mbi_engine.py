@@ -19,7 +19,7 @@ import numpy as np
 
 from sqlpriv.synth.graph.junction_tree import Clique, Graph
 from sqlpriv.synth.models.clique_model import CliqueModel, product_model
-from sqlpriv.synth.models.tree_model import Floats, Noisy, Problem, TreeModel, rooted
+from sqlpriv.synth.models.tree_model import Floats, Noisy, Problem, TreeModel, root_forest
 
 
 def estimate(problem: Problem, iterations: int = 20_000) -> TreeModel:
@@ -36,7 +36,7 @@ def estimate(problem: Problem, iterations: int = 20_000) -> TreeModel:
     model = mbi.estimation.MirrorDescent().estimate(
         domain, measured, known_total=problem.total, iters=iterations, tol=1e-9
     )
-    forest = rooted(tuple(problem.nodes), tuple(problem.edges))
+    forest = root_forest(tuple(problem.nodes), tuple(problem.edges))
     tables = {}
     for column in forest.order:
         above = forest.parent[column]

@@ -56,14 +56,14 @@ class _Descent:
         self.plan = Propagation(self.nodes, self.cliques, self.fixed)
         self.shapes = [noisy.values.shape for noisy in tables.values()]
         self.ends = np.cumsum([0, *(math.prod(shape) for shape in self.shapes)]).tolist()
-        self.target = self._joined([noisy.values / total for noisy in tables.values()])
-        self.weight = self._joined([total**2 / noisy.variance for noisy in tables.values()])
+        self.target = self._concatenate([noisy.values / total for noisy in tables.values()])
+        self.weight = self._concatenate([total**2 / noisy.variance for noisy in tables.values()])
         zeros = [np.zeros(shape) for shape in self.shapes]
         pairs = zip(self.cliques, zeros, strict=True)
-        self.theta = self._joined([known.get(c, zero) for c, zero in pairs])
+        self.theta = self._concatenate([known.get(c, zero) for c, zero in pairs])
 
     @staticmethod
-    def _joined(tables: list[Floats]) -> Floats:
+    def _concatenate(tables: list[Floats]) -> Floats:
         return np.concatenate([np.ascontiguousarray(t).ravel() for t in tables])
 
     def split(self, flat: Floats) -> list[Floats]:
@@ -134,7 +134,7 @@ def descend(at: At, theta: Floats, step: float, effort: Effort) -> Floats:
         theta, (marginals, slope, loss) = moved, there
         losses.append(loss)
         best = min(best, (loss, theta), key=lambda pair: pair[0])
-        if len(losses) > MEMORY and _settled(losses, effort.gain):
+        if len(losses) > MEMORY and _is_settled(losses, effort.gain):
             break
         if met > 0 and gone > 0:
             step = gone / met
@@ -143,6 +143,6 @@ def descend(at: At, theta: Floats, step: float, effort: Effort) -> Floats:
     return best[1]
 
 
-def _settled(losses: list[float], gain: float) -> bool:
+def _is_settled(losses: list[float], gain: float) -> bool:
     before, now = min(losses[:-MEMORY]), min(losses[-MEMORY:])
     return before - now <= gain * before

@@ -34,7 +34,7 @@ class Multipliers:
     below: Mapping[int, Floats]
     total: Mapping[int, float]
 
-    def moved(self, step: Multipliers, length: float) -> Multipliers:
+    def add_step(self, step: Multipliers, length: float) -> Multipliers:
         """Returns these plus `length` times a step."""
         return Multipliers(
             {c: x + length * step.above[c] for c, x in self.above.items()},
@@ -78,7 +78,7 @@ class _Quadratic:
         The minimum is at x = -(P + T)^-1 (P w + q + b).
         """
         joined = np.column_stack((self.matrix, self.linear + sloped))
-        solved = _solved(self.matrix + curved, joined)
+        solved = _solve(self.matrix + curved, joined)
         gain, offset = solved[:, :-1], solved[:, -1]
         self.stack.append((child, gain, offset))
         self.linear = self.linear - self.matrix @ offset
@@ -105,7 +105,7 @@ def newton_step(forest: Forest, curvature: Curvature, slope: Multipliers) -> Mul
         pair, own = curvature.pairs[column], left[column]
         inner = own.matrix + np.diag(pair.sum(axis=0) + damping)
         joined = np.column_stack((pair.T, own.linear + slope.below[column]))
-        solved = _solved(inner, joined)
+        solved = _solve(inner, joined)
         gain, offset = solved[:, :-1], solved[:, -1]
         down[column] = gain, offset
         curved = np.diag(pair.sum(axis=1) + damping) - pair @ gain
@@ -140,5 +140,5 @@ def _way_down(
     return Multipliers(above, below, total)
 
 
-def _solved(matrix: Floats, sides: Floats) -> Floats:
+def _solve(matrix: Floats, sides: Floats) -> Floats:
     return np.asarray(np.linalg.solve(matrix, sides), dtype=np.float64)

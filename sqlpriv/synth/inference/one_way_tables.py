@@ -69,14 +69,14 @@ class Merging:
     share: Floats
     size: int
 
-    def merged(self, table: Floats, axis: int = 0) -> Floats:
+    def merge_levels(self, table: Floats, axis: int = 0) -> Floats:
         """Returns the table with the levels along one axis added up by group."""
         first = np.moveaxis(table, axis, 0)
         added = np.zeros((self.size, *first.shape[1:]))
         np.add.at(added, self.group, first)
         return np.moveaxis(added, 0, axis)
 
-    def spread(self, table: Floats) -> Floats:
+    def split_levels(self, table: Floats) -> Floats:
         """Returns a one-way table over all levels from one over the merged levels."""
         return table[self.group] * self.share
 

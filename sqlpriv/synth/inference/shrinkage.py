@@ -45,13 +45,13 @@ def shrunk(
     """
     if not tables:
         return {}
-    reach = _joined([_reach(expected[c]) for c in tables])
-    apart = _joined([noisy.values - expected[c] for c, noisy in tables.items()])
-    noise = _joined([noisy.variance for noisy in tables.values()])
-    keep = _kept(reach, apart, noise, doubt)
+    reach = _concatenate([_reach(expected[c]) for c in tables])
+    apart = _concatenate([noisy.values - expected[c] for c, noisy in tables.items()])
+    noise = _concatenate([noisy.variance for noisy in tables.values()])
+    keep = _kept_shares(reach, apart, noise, doubt)
     ends = np.cumsum([noisy.values.size for noisy in tables.values()])[:-1]
     return {
-        c: _moved(noisy, expected[c], k.reshape(noisy.values.shape))
+        c: _move_towards(noisy, expected[c], k.reshape(noisy.values.shape))
         for (c, noisy), k in zip(tables.items(), np.split(keep, ends), strict=True)
     }
 
@@ -69,19 +69,19 @@ def _reach(expected: Floats) -> Floats:
     return expected + EMPTY * rarest
 
 
-def _kept(reach: Floats, apart: Floats, noise: Floats, doubt: float) -> Floats:
+def _kept_shares(reach: Floats, apart: Floats, noise: Floats, doubt: float) -> Floats:
     """Returns which share of its distance from the prior each cell keeps, shape (cells,). A prior
     with noise of its own is off by that, too, but not by more than the cell's own reach."""
     spread = (np.maximum(reach, 1e-9)[:, None] * SCALES) ** 2
     spread += np.minimum(doubt * noise, reach**2)[:, None]
     whole = spread + noise[:, None]
     logs = -0.5 * (np.log(whole) + apart[:, None] ** 2 / whole)
-    each = mixed(logs, AS_CELLS * LIKELY / LIKELY.sum())
+    each = component_probabilities(logs, AS_CELLS * LIKELY / LIKELY.sum())
     found: Floats = (each * (spread / whole)).sum(axis=1)
     return found
 
 
-def mixed(logs: Floats, prior: Floats) -> Floats:
+def component_probabilities(logs: Floats, prior: Floats) -> Floats:
     """Returns how likely each component of a mixture is to have made each observation, the weights
     of the components being estimated from all of them; shape (observations, components).
 
@@ -98,10 +98,10 @@ def mixed(logs: Floats, prior: Floats) -> Floats:
     return each
 
 
-def _moved(noisy: Noisy, expected: Floats, keep: Floats) -> Noisy:
+def _move_towards(noisy: Noisy, expected: Floats, keep: Floats) -> Noisy:
     values = expected + keep * (noisy.values - expected)
     return Noisy(values, noisy.variance * np.maximum(keep, KEPT))
 
 
-def _joined(tables: list[Floats]) -> Floats:
+def _concatenate(tables: list[Floats]) -> Floats:
     return np.concatenate([table.ravel() for table in tables])

@@ -23,8 +23,8 @@ from sqlpriv.synth.adaptive.schedule import AIM
 from sqlpriv.synth.adaptive.separate import separate
 from sqlpriv.synth.adaptive.stratum_model import StratumCliques
 from sqlpriv.synth.api.ask import Ask, Marginal
-from sqlpriv.synth.api.method import Method, Option, Options, Phase, Space, shared
-from sqlpriv.synth.api.one_way_marginals import modelled
+from sqlpriv.synth.api.method import Method, Option, Options, Phase, Space, split_price
+from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.methods import independent
 
 MOST_COLUMNS = 40
@@ -38,7 +38,7 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     Raises:
         Refused: There are more than MOST_COLUMNS columns of several levels.
     """
-    columns = modelled(space.sizes)
+    columns = modelled_columns(space.sizes)
     if len(columns) > MOST_COLUMNS:
         raise Refused(
             f"aim compares all pairs of columns in every round: it takes {MOST_COLUMNS} columns"
@@ -50,8 +50,8 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     if _is_pooled(space, options):
         return pooling.phases(space, price)
     nominal = AIM.rounds * len(columns)
-    first, rest = shared(price, [0.9 * len(columns), nominal - 0.9 * len(columns)])
-    shares = shared(first, [1.0] * len(columns))
+    first, rest = split_price(price, [0.9 * len(columns), nominal - 0.9 * len(columns)])
+    shares = split_price(first, [1.0] * len(columns))
     ones = tuple(Marginal((c,), p) for c, p in zip(columns, shares, strict=True))
     return (
         Phase("one-way marginals", "noise", first, 1, ones),
@@ -65,7 +65,7 @@ def _is_pooled(space: Space, options: Options) -> bool:
 
 def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[StratumCliques, ...]:
     """Returns one junction-tree model per stratum. Spends exactly `price`; see the module."""
-    several = len(modelled(space.sizes)) > 1
+    several = len(modelled_columns(space.sizes)) > 1
     if several and _is_pooled(space, options):
         return pooling.fit(ask, space, price, options)
     ones, *others = phases(space, price, options)

@@ -16,7 +16,7 @@ from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.synth.adaptive.borrowing import Measured, borrowed_tables, posterior_sizes
 from sqlpriv.synth.api.ask import Ask
-from sqlpriv.synth.api.method import Phase, shared
+from sqlpriv.synth.api.method import Phase, split_price
 from sqlpriv.synth.api.one_way_marginals import one_ways
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.graph.junction_tree import Clique
@@ -43,9 +43,9 @@ def phases(
     """
     if rounds < 1:
         return (Phase("one-way marginals", "noise", price, 1, one_ways(sizes, price)),)
-    first, second, third = shared(price, WEIGHTS)
+    first, second, third = split_price(price, WEIGHTS)
     for part in (second, third):
-        shared(part, [1.0] * rounds)  # refuses fewer nanos than rounds
+        split_price(part, [1.0] * rounds)  # refuses fewer nanos than rounds
     return (
         Phase("one-way marginals", "noise", first, 1, one_ways(sizes, first)),
         Phase(choosing, "exponential mechanism", second, rounds),
@@ -80,13 +80,13 @@ def borrowed_ones(
     return rows, borrowed_tables(measured, rows)
 
 
-def played(ask: Ask, plan: Sequence[Phase], stage: str) -> Iterator[tuple[Price, Price]]:
+def play_rounds(ask: Ask, plan: Sequence[Phase], stage: str) -> Iterator[tuple[Price, Price]]:
     """Yields what choosing and measuring may cost in each round, and tells how far it is; nothing
     where the plan has no rounds."""
     if len(plan) == 1:
         return
     rounds = plan[1].rounds
-    prices = zip(*(shared(phase.price, [1.0] * rounds) for phase in plan[1:]), strict=True)
+    prices = zip(*(split_price(phase.price, [1.0] * rounds) for phase in plan[1:]), strict=True)
     for done, (choosing, measuring) in enumerate(prices):
         ask.report(Progress(stage, done, rounds))
         yield choosing, measuring

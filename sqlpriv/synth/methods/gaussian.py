@@ -31,12 +31,12 @@ from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.synth.api.ask import Ask
 from sqlpriv.synth.api.cell_queries import Moment
-from sqlpriv.synth.api.method import Method, Options, Phase, Space, shared
-from sqlpriv.synth.api.one_way_marginals import modelled, one_ways
+from sqlpriv.synth.api.method import Method, Options, Phase, Space, split_price
+from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats, onto_simplex
 from sqlpriv.synth.methods.choose_and_measure import measured_ones, totals_of
-from sqlpriv.synth.models.sampling import rounded
+from sqlpriv.synth.models.sampling import round_systematically
 
 GROUPS = 32
 TERMS = 100
@@ -73,7 +73,7 @@ class GaussianModel:
         root = vectors * np.sqrt(np.maximum(values, 0.0))
         coordinates = rng.standard_normal((rows, len(self.shares))) @ root.T
         for i, (column, share) in enumerate(self.shares.items()):
-            counts = rounded(share[None, :], np.array([rows]), rng)[0]
+            counts = round_systematically(share[None, :], np.array([rows]), rng)[0]
             drawn[np.argsort(coordinates[:, i]), column] = np.repeat(np.arange(share.size), counts)
         return drawn
 
@@ -93,11 +93,11 @@ def phases(
 ) -> tuple[Phase, ...]:
     """Returns the one-way marginals and the moments; prices add up to `price` exactly."""
     sizes = space.sizes
-    pairs = len(modelled(sizes)) * (len(modelled(sizes)) - 1) // 2
+    pairs = len(modelled_columns(sizes)) * (len(modelled_columns(sizes)) - 1) // 2
     if not pairs:
         return (Phase("one-way marginals", "noise", price, 1, one_ways(sizes, price)),)
-    first, second = shared(price, [1.0, 1.0])
-    shared(second, [1.0] * pairs)  # refuses fewer nanos than pairs
+    first, second = split_price(price, [1.0, 1.0])
+    split_price(second, [1.0] * pairs)  # refuses fewer nanos than pairs
     ones = Phase("one-way marginals", "noise", first, 1, one_ways(sizes, first))
     return (ones, Phase(f"covariances of {pairs} pairs", "noise", second))
 
@@ -105,7 +105,7 @@ def phases(
 def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[GaussianModel, ...]:
     """Returns one Gaussian per stratum. Spends exactly `price`; see the module."""
     sizes, strata = space.sizes, space.strata
-    columns, plan = modelled(sizes), phases(space, price, options)
+    columns, plan = modelled_columns(sizes), phases(space, price, options)
     ones = measured_ones(ask, plan)
     totals = totals_of(ones, strata)
     shares = [_shares(columns, ones, s) for s in range(strata)]
@@ -117,7 +117,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Gaussia
     pairs = list(itertools.combinations(columns, 2))
     asked = [
         Moment((u, v), *_of_both(scales[u], scales[v]), each)
-        for (u, v), each in zip(pairs, shared(plan[1].price, [1.0] * len(pairs)), strict=True)
+        for (u, v), each in zip(pairs, split_price(plan[1].price, [1.0] * len(pairs)), strict=True)
     ]
     moments = ask.measure(asked)
     ask.report(Progress("fitting strata", 0, strata))
@@ -169,7 +169,7 @@ def _correlations(
         series = {c: _series(p, scales[c]) for c, p in of_stratum.items()}
         for i, ((u, v), release) in enumerate(zip(pairs, moments, strict=True)):
             terms = series[u] * series[v]
-            found[s, i] = _solved(terms, float(release.values[s]) / size)
+            found[s, i] = _solve_series(terms, float(release.values[s]) / size)
             slope = max(abs(terms[1]), 1e-9)
             noise[s, i] = max(release.sigma, LEAST_SIGMA) / size / slope
     return found, noise
@@ -192,7 +192,7 @@ def _series(shares: Floats, scale: _Scale) -> Floats:
     return terms
 
 
-def _solved(terms: Floats, mean: float) -> float:
+def _solve_series(terms: Floats, mean: float) -> float:
     """Returns the r in ±LARGEST at which the series of these terms is nearest to `mean`.
 
     The series grows with r where both scores do (Slepian 1962), so bisection finds it.

@@ -29,7 +29,7 @@ from sqlpriv.synth.adaptive import whole_or_strata
 from sqlpriv.synth.adaptive.borrowing import borrowed_answers, following
 from sqlpriv.synth.api.ask import Ask, Guess, Known, measured_where_chosen
 from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space
-from sqlpriv.synth.api.one_way_marginals import modelled
+from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats, count_sigma, onto_simplex
 from sqlpriv.synth.methods import choose_and_measure
 from sqlpriv.synth.methods.choose_and_measure import WEIGHTS
@@ -47,7 +47,7 @@ Pair = tuple[int, int]
 
 def pairs_of(sizes: tuple[int, ...]) -> list[Pair]:
     """Returns the pairs that may be selected."""
-    return list(itertools.combinations(modelled(sizes), 2))
+    return list(itertools.combinations(modelled_columns(sizes), 2))
 
 
 def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
@@ -72,17 +72,17 @@ def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Mixtur
     sizes, strata = space.sizes, space.strata
     from sqlpriv.synth.methods.gem_network import Generator  # imports JAX
 
-    columns, plan = modelled(sizes), _phases(space, price, options)
+    columns, plan = modelled_columns(sizes), _phases(space, price, options)
     ones = choose_and_measure.measured_ones(ask, plan)
     rows, tables = choose_and_measure.borrowed_ones(columns, ones, strata)
     totals = rows.tolist()
     if not columns:
         return tuple(MixtureModel({}, n) for n in totals)
-    layout = Layout(columns, sizes, [max(n, 1.0) for n in totals])
+    layout = OneHotLayout(columns, sizes, [max(n, 1.0) for n in totals])
     count = plan[1].rounds if len(plan) > 1 else 0
     sigma = count_sigma(type(price)(max(plan[2].price.nano // count, 1))) if count else 1.0
     tables_of = [{c: t[(c,)] for c in columns} for t in tables]
-    targets = layout.started(
+    targets = layout.one_way_targets(
         tables_of, {c: r.sigma for c, r in zip(columns, ones, strict=True)}, sigma
     )
     seed = int(np.random.default_rng().integers(2**31))
@@ -90,13 +90,13 @@ def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Mixtur
     generator.descend(targets, options["steps"])
     pairs = pairs_of(sizes)
     allowed = np.ones((strata, len(pairs)), dtype=np.bool_)
-    prices = choose_and_measure.played(ask, plan, "training on the worst pairs")
+    prices = choose_and_measure.play_rounds(ask, plan, "training on the worst pairs")
     for done, (choosing, measuring) in enumerate(prices):
         guesses = layout.guesses(pairs, generator.shares(), sigma)
         picks = following(ask, rows).select(guesses, choosing, allowed)
         allowed[np.arange(strata), picks] = False
         answers = measured_where_chosen(ask, [pairs[i] for i in picks], measuring)
-        layout.learned(targets, borrowed_answers(answers, rows, tables_of), sigma)
+        layout.write_pairs(targets, borrowed_answers(answers, rows, tables_of), sigma)
         generator.descend(targets, options["steps"])
         if done >= count // 2:
             generator.remember()
@@ -104,7 +104,7 @@ def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Mixtur
     return tuple(MixtureModel(layout.of_columns(shares[s]), totals[s]) for s in range(strata))
 
 
-class Layout:
+class OneHotLayout:
     """Where each column's levels lie among all levels, and arrays in that layout.
 
     Args:
@@ -122,7 +122,7 @@ class Layout:
         self.at = {c: slice(e - n, e) for c, n, e in zip(columns, self.sizes, ends, strict=True)}
         self.totals, self.levels = list(totals), int(sum(self.sizes))
 
-    def started(
+    def one_way_targets(
         self, tables: Sequence[Mapping[int, Noisy]], sigmas: Mapping[int, float], sigma: float
     ) -> Targets:
         """Returns targets of the one-way marginals.
@@ -145,7 +145,7 @@ class Layout:
         pair = np.zeros((strata, self.levels, self.levels), dtype=np.float32)
         return Targets(one, weight, pair, np.zeros_like(pair))
 
-    def learned(self, targets: Targets, known: Sequence[Known], sigma: float) -> None:
+    def write_pairs(self, targets: Targets, known: Sequence[Known], sigma: float) -> None:
         """Writes each stratum's measured pair into the targets; `sigma` is what a pair's noise was
         expected to be. The release's own may be less, of a dearer statement before this one."""
         for s, one in enumerate(known):

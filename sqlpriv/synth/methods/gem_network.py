@@ -74,7 +74,7 @@ class Generator:
             weights[f"b{i}"] = jnp.zeros((self.strata, shape[1]), jnp.float32)
         none = jax.tree.map(jnp.zeros_like, weights)
         self._state = _State(weights, none, none, jnp.zeros((), jnp.int32))
-        self._shares, self._descend = _compiled(self.sizes)
+        self._shares, self._descend = _compile_functions(self.sizes)
         self._sum: Weights | None = None
         self._summed = 0
 
@@ -97,7 +97,9 @@ class Generator:
 
 
 @cache
-def _compiled(sizes: tuple[int, ...]) -> tuple[Callable[..., jax.Array], Callable[..., _State]]:
+def _compile_functions(
+    sizes: tuple[int, ...],
+) -> tuple[Callable[..., jax.Array], Callable[..., _State]]:
     """Returns the two functions of a domain; JAX compiles each once for each shape it meets."""
     one = partial(_shares, sizes=sizes)
     return jax.jit(jax.vmap(one, in_axes=(0, None))), jax.jit(_descender(one))

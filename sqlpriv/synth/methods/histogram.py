@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.synth.api.ask import Ask, Marginal
 from sqlpriv.synth.api.cell_queries import Cells
-from sqlpriv.synth.api.method import Method, Option, Options, Phase, Space, shared
-from sqlpriv.synth.api.one_way_marginals import modelled
+from sqlpriv.synth.api.method import Method, Option, Options, Phase, Space, split_price
+from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.inference.one_way_tables import Floats, onto_simplex
 from sqlpriv.synth.models.joint_table import JointModel
@@ -47,7 +47,7 @@ def steps_of(sizes: tuple[int, ...], strata: int, kept: int) -> Steps:
     """Returns which columns each step adds: as many as `AT_ONCE` cells allow, at least one."""
     steps: list[tuple[int, ...]] = []
     cells, now = strata, list[int]()
-    for column in modelled(sizes):
+    for column in modelled_columns(sizes):
         if now and cells * sizes[column] > AT_ONCE:
             steps.append(tuple(now))
             now, cells = [], strata * kept
@@ -62,7 +62,7 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     steps = steps_of(sizes, strata, options["cells"])
     if not steps[0]:
         return (Phase("sizes", "noise", price, 1, (Marginal((), price),)),)
-    first, *rest = shared(price, [SIZE_SHARE, *[1 / len(steps)] * len(steps)])
+    first, *rest = split_price(price, [SIZE_SHARE, *[1 / len(steps)] * len(steps)])
     found = [Phase("sizes", "noise", first, 1, (Marginal((), first),))]
     found.append(Phase("table", "noise", rest[0], 1, (Marginal(steps[0], rest[0]),)))
     for number, share in enumerate(rest[1:], 2):
@@ -85,7 +85,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[JointMo
     for done, (step, phase) in enumerate(zip(steps[1:], plan[2:], strict=True), 1):
         ask.report(Progress("counting cells", done, len(steps)))
         wide = math.prod(sizes[c] for c in step)
-        kept, alive = _kept(values, sigma, min(options["cells"], AT_ONCE // (strata * wide)))
+        kept, alive = _kept_cells(values, sigma, min(options["cells"], AT_ONCE // (strata * wide)))
         asked = Cells(columns, tuple(cells[kept].tolist()), step, phase.price)
         (release,) = ask.measure([asked])
         cells = (cells[kept][:, None] * wide + np.arange(wide)).ravel()
@@ -97,7 +97,9 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[JointMo
     return tuple(_model(columns, cells, v, sigma, n, large) for v, n in pairs)
 
 
-def _kept(values: Floats, sigma: float, most: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def _kept_cells(
+    values: Floats, sigma: float, most: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Returns the positions of the cells that go on, ascending, and in which strata they do.
 
     The threshold is where one empty cell in all is expected to pass by its noise. Of more than

@@ -6,10 +6,10 @@ from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.synth.api.ask import Ask
 from sqlpriv.synth.api.method import Method, Options, Phase, Space, StratumModel
-from sqlpriv.synth.api.one_way_marginals import modelled, one_ways
+from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.inference.one_way_tables import onto_simplex, total_of
-from sqlpriv.synth.models.tree_model import TreeModel, rooted
+from sqlpriv.synth.models.tree_model import TreeModel, root_forest
 
 
 def phases(
@@ -31,7 +31,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
     ask.report(Progress("measuring one-way marginals", 0, 1))
     releases = ask.measure(phases(space, price, options)[0].marginals)
     ask.report(Progress("measuring one-way marginals", 1, 1))
-    return tuple(_model(modelled(sizes), releases, s) for s in range(strata))
+    return tuple(_model(modelled_columns(sizes), releases, s) for s in range(strata))
 
 
 def _model(columns: tuple[int, ...], releases: tuple[Release, ...], stratum: int) -> StratumModel:
@@ -39,7 +39,7 @@ def _model(columns: tuple[int, ...], releases: tuple[Release, ...], stratum: int
     size = total_of(tables, [r.sigma for r in releases])
     total = max(size, 1.0)
     shares = {c: onto_simplex(t, total) for c, t in zip(columns, tables, strict=False)}
-    return StratumModel(TreeModel(rooted(columns, ()), shares, total), {}, size)
+    return StratumModel(TreeModel(root_forest(columns, ()), shares, total), {}, size)
 
 
 METHOD = Method(

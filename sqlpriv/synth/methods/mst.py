@@ -38,9 +38,9 @@ from sqlpriv.synth.api.method import (
     Phase,
     Space,
     StratumModel,
-    shared,
+    split_price,
 )
-from sqlpriv.synth.api.one_way_marginals import modelled, one_ways
+from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.graph.junction_tree import Clique
 from sqlpriv.synth.inference import engines
@@ -71,11 +71,11 @@ def _phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     two-way marginal. Raises DataError when there are fewer nanos than questions.
     """
     sizes = space.sizes
-    columns = modelled(sizes)
+    columns = modelled_columns(sizes)
     edges = len(columns) - 1
     if edges < 1:
         return (Phase("one-way marginals", "noise", price, 1, one_ways(sizes, price)),)
-    parts = shared(price, [1.0, 1.0, 1.0] if edges > 1 else [1.0, 2.0])
+    parts = split_price(price, [1.0, 1.0, 1.0] if edges > 1 else [1.0, 2.0])
     each = type(price)(parts[-1].nano // edges)
     if each.nano == 0:
         raise DataError(f"a privacy loss of {price.value} is too small for {len(columns)} columns")
@@ -89,7 +89,7 @@ def _phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
 def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[StratumModel, ...]:
     """Returns one tree model per stratum, each by itself but for what it borrows."""
     sizes, strata = space.sizes, space.strata
-    columns, plan = modelled(sizes), _phases(space, price, options)
+    columns, plan = modelled_columns(sizes), _phases(space, price, options)
     ones = measured_ones(ask, plan)
     everywhere = range(strata)
     if not columns:
@@ -131,8 +131,8 @@ def _independent(
         for total, tables in zip(size.tolist(), known, strict=True):
             merging = merge_unsure(tables[column], sigmas[column])
             levels = np.bincount(merging.group, minlength=merging.size).astype(np.float64)
-            merged = onto_simplex(merging.merged(tables[column].values), total, levels)
-            of_strata.append(merging.spread(merged) / total)
+            merged = onto_simplex(merging.merge_levels(tables[column].values), total, levels)
+            of_strata.append(merging.split_levels(merged) / total)
         shares[column] = np.array(of_strata)
     scale = size[:, None, None]
     return tuple(
@@ -158,7 +158,7 @@ def _trees(
     edges: list[Edge] = [(g.clique[0], g.clique[1]) for g in guesses]
     if len(columns) == 2:
         return ((edges[0],),) * strata
-    prices = shared(plan[1].price, [1.0] * plan[1].rounds)
+    prices = split_price(plan[1].price, [1.0] * plan[1].rounds)
     part = [{c: c for c in columns} for _ in range(strata)]
     chosen: list[list[Edge]] = [[] for _ in range(strata)]
     for done, price in enumerate(prices):
@@ -199,16 +199,18 @@ def _stratum(
     1/sqrt(m) on answer and query of the paper's code).
     """
     merging = {c: merge_unsure(noisy, sigmas[c]) for c, noisy in ones.items()}
-    nodes = {c: _merged(noisy, (merging[c],)) for c, noisy in ones.items()}
-    edges = {(u, v): _merged(noisy, (merging[u], merging[v])) for (u, v), noisy in pairs.items()}
+    nodes = {c: _merge_axes(noisy, (merging[c],)) for c, noisy in ones.items()}
+    edges = {
+        (u, v): _merge_axes(noisy, (merging[u], merging[v])) for (u, v), noisy in pairs.items()
+    }
     tree = engines.ENGINES[options["engine"]](Problem(nodes, edges, max(size, 1.0)))
     return StratumModel(tree, merging, size)
 
 
-def _merged(noisy: Noisy, merging: tuple[Merging, ...]) -> Noisy:
+def _merge_axes(noisy: Noisy, merging: tuple[Merging, ...]) -> Noisy:
     values, variance = noisy.values, noisy.variance
     for axis, m in enumerate(merging):
-        values, variance = m.merged(values, axis), m.merged(variance, axis)
+        values, variance = m.merge_levels(values, axis), m.merge_levels(variance, axis)
     return Noisy(values, variance)
 
 

@@ -28,15 +28,15 @@ from sqlpriv.synth.adaptive.rounds import (
     Rounds,
     Run,
     closure,
-    fitted,
+    fit_run,
     small,
-    started,
+    starting_model,
 )
 from sqlpriv.synth.adaptive.strata_sizes import nonnegative
 from sqlpriv.synth.adaptive.stratum_model import StratumCliques, knowing_zeros
 from sqlpriv.synth.api.ask import Ask, Marginal
-from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space, shared
-from sqlpriv.synth.api.one_way_marginals import modelled
+from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space, split_price
+from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.graph.junction_tree import Clique, Graph
 from sqlpriv.synth.inference.one_way_tables import Floats
@@ -57,12 +57,12 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Mode
 def _phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     """Returns the count of rows, and one round for each column."""
     sizes = space.sizes
-    columns = modelled(sizes)
+    columns = modelled_columns(sizes)
     if len(columns) < 2:
         return independent.phases(space, price, options)
-    shares = shared(price, [1.0] * (1 + len(columns)))
+    shares = split_price(price, [1.0] * (1 + len(columns)))
     rest = type(price)(sum(share.nano for share in shares[1:]))
-    shared(rest, [1.0, 1.0] * len(columns))  # refuses a round that cannot choose and measure
+    split_price(rest, [1.0, 1.0] * len(columns))  # refuses a round that cannot choose and measure
     return (
         Phase("number of rows", "noise", shares[0], 1, (Marginal((), shares[0]),)),
         Phase("chosen marginals", "exponential mechanism and noise", rest, len(columns)),
@@ -72,7 +72,7 @@ def _phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
 def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[StratumCliques, ...]:
     """Returns one junction-tree model per stratum, each by itself but for what it borrows."""
     sizes, strata = space.sizes, space.strata
-    columns = modelled(sizes)
+    columns = modelled_columns(sizes)
     plan = _phases(space, price, options)
     ask.report(Progress("counting rows", 0, 1))
     first = ask.measure(plan[0].marginals)
@@ -83,7 +83,7 @@ def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratu
             run.learn(question.clique, release, s)
     for s, run in enumerate(runs):
         run.model = knowing_zeros(space, graph, space.levels(s))
-        run.model = started(run, columns)
+        run.model = starting_model(run, columns)
     if len(columns) > 1:
         whole = dict.fromkeys(closure(columns, options["degree"]), 1.0)
         candidates = small(whole, graph, options["cells"], strata)
@@ -92,7 +92,7 @@ def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratu
         _play(rounds, len(columns), options)
     else:
         for run in runs:
-            run.model = fitted(run, options["engine"], LAST)
+            run.model = fit_run(run, options["engine"], LAST)
     rows = _rows(runs).tolist()
     return tuple(
         StratumCliques(run.model, n) for run, n in zip(runs, rows, strict=True) if run.model
@@ -113,10 +113,10 @@ def _play(rounds: Rounds, count: int, options: Options) -> None:
             run.step = run.left // (count - done)
         cells: float = options["cells"]
         rounds.play(dict.fromkeys(range(len(runs)), cells))
-        borrowed = _borrowed(runs)
+        borrowed = _borrow_tables(runs)
         for run, tables in zip(runs, borrowed, strict=True):
             run.steadied = None if tables is None else partial(_with, tables)
-            run.model = fitted(run, options["engine"], BETWEEN if done + 1 < count else LAST)
+            run.model = fit_run(run, options["engine"], BETWEEN if done + 1 < count else LAST)
     rounds.ask.report(Progress("choosing and measuring marginals", count, count))
 
 
@@ -124,7 +124,7 @@ def _with(tables: dict[Clique, Noisy], run: Run) -> dict[Clique, Noisy]:
     return run.tables | tables
 
 
-def _borrowed(runs: Sequence[Run]) -> Sequence[dict[Clique, Noisy] | None]:
+def _borrow_tables(runs: Sequence[Run]) -> Sequence[dict[Clique, Noisy] | None]:
     """Returns each stratum's tables shrunk towards the population's; None where there is one."""
     if len(runs) == 1:
         return [None]

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.synth.api.ask import Ask, Guess, Known, measured_where_chosen
 from sqlpriv.synth.api.method import Method, Option, Options, Phase, Space
-from sqlpriv.synth.api.one_way_marginals import modelled
+from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats, count_sigma, onto_simplex
 from sqlpriv.synth.methods import choose_and_measure
 from sqlpriv.synth.models.joint_table import JointModel
@@ -46,7 +46,7 @@ Clique = tuple[int, ...]
 
 def workload(sizes: tuple[int, ...], degree: int) -> list[Clique]:
     """Returns the marginals that compete: of two to `degree` columns."""
-    columns = modelled(sizes)
+    columns = modelled_columns(sizes)
     widths = range(2, min(degree, len(columns)) + 1)
     return [c for width in widths for c in itertools.combinations(columns, width)]
 
@@ -61,7 +61,7 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
 def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[JointModel, ...]:
     """Returns one joint table per stratum. Spends exactly `price`; see the module."""
     sizes, strata = space.sizes, space.strata
-    columns, plan = modelled(sizes), phases(space, price, options)
+    columns, plan = modelled_columns(sizes), phases(space, price, options)
     ones = choose_and_measure.measured_ones(ask, plan)
     totals = choose_and_measure.totals_of(ones, strata)
     if not columns:
@@ -74,7 +74,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[JointMo
         weights.append(Weights(columns, sizes, max(total, 1.0), start))
     cliques = workload(sizes, options["degree"])
     allowed = np.ones((strata, len(cliques)), dtype=np.bool_)
-    for choosing, measuring in choose_and_measure.played(
+    for choosing, measuring in choose_and_measure.play_rounds(
         ask, plan, "correcting the worst marginals"
     ):
         sigma = count_sigma(measuring)
@@ -104,7 +104,7 @@ class Weights:
         for one in known:
             # an empty level keeps some weight: multiplicative weights cannot bring a 0 back
             share = onto_simplex(one.values, total) / total + 1e-6
-            self.logs += self._spread(one.clique, np.log(share))
+            self.logs += self._broadcast(one.clique, np.log(share))
         self.length = 1.0
         self.table = self._normal(self.logs)
 
@@ -140,10 +140,10 @@ class Weights:
             weight = ((least + LEAST_SIGMA) / (max(k.sigma, least) + LEAST_SIGMA)) ** 2
             apart = (self.marginal(k.clique, table) - k.values) / self.total
             loss += weight * float((apart**2).sum()) / 2
-            slope += self._spread(k.clique, weight * apart)
+            slope += self._broadcast(k.clique, weight * apart)
         return loss, slope
 
-    def _spread(self, clique: Clique, values: Floats) -> Floats:
+    def _broadcast(self, clique: Clique, values: Floats) -> Floats:
         shape = [n if c in clique else 1 for c, n in zip(self.columns, self._shape, strict=True)]
         return np.reshape(values, shape)
 

@@ -40,11 +40,11 @@ from sqlpriv.synth.adaptive import whole_or_strata
 from sqlpriv.synth.adaptive.borrowing import borrowed_answers, following
 from sqlpriv.synth.api.ask import Ask, Guess, Known, measured_where_chosen
 from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space
-from sqlpriv.synth.api.one_way_marginals import modelled
+from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.inference.one_way_tables import Floats, count_sigma, onto_simplex
 from sqlpriv.synth.methods import choose_and_measure
 from sqlpriv.synth.methods.choose_and_measure import WEIGHTS
-from sqlpriv.synth.models.bayesian_network import NetworkModel, Node, extended, flat
+from sqlpriv.synth.models.bayesian_network import NetworkModel, NetworkNode, draw_column, flat
 from sqlpriv.synth.models.tree_model import Noisy
 
 THETA = 4.0
@@ -59,7 +59,7 @@ class _Stratum:
     size: float
     shares: Mapping[int, Floats]
     drawn: NDArray[np.int64]
-    nodes: list[Node]
+    nodes: list[NetworkNode]
 
     @property
     def placed(self) -> set[int]:
@@ -79,7 +79,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Mode
 def _phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     """Returns the one-way marginals and the rounds; prices add up to `price` exactly."""
     sizes = space.sizes
-    count = len(modelled(sizes)) - 1
+    count = len(modelled_columns(sizes)) - 1
     return choose_and_measure.phases(
         sizes, price, count, "columns and parents", "tables given parents"
     )
@@ -88,25 +88,25 @@ def _phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
 def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[NetworkModel, ...]:
     """Returns one network per stratum, each by itself but for what it borrows."""
     sizes, strata = space.sizes, space.strata
-    columns, plan = modelled(sizes), _phases(space, price, options)
+    columns, plan = modelled_columns(sizes), _phases(space, price, options)
     ones = choose_and_measure.measured_ones(ask, plan)
     rng = np.random.default_rng()  # what it draws is post-processing of releases
     rows, tables = choose_and_measure.borrowed_ones(columns, ones, strata)
     known = [{c: t[(c,)] for c in columns} for t in tables]
-    grown = [_started(n, of, sizes, rng) for n, of in zip(rows.tolist(), known, strict=True)]
+    grown = [_start_stratum(n, of, sizes, rng) for n, of in zip(rows.tolist(), known, strict=True)]
     cliques = _cliques(columns, sizes, grown, plan, options["degree"])
-    for choosing, measuring in choose_and_measure.played(ask, plan, "growing networks"):
+    for choosing, measuring in choose_and_measure.play_rounds(ask, plan, "growing networks"):
         sigma = count_sigma(measuring)
         allowed = np.array([[_may_grow(g, c, sizes, sigma) for c in cliques] for g in grown])
         guesses = [_guess(c, grown, sizes, sigma) for c in cliques]
         picks = following(ask, rows).select(guesses, choosing, allowed)
         answers = measured_where_chosen(ask, [cliques[i] for i in picks], measuring)
         for stratum, answer in zip(grown, borrowed_answers(answers, rows, known), strict=True):
-            _grown(stratum, answer, sizes, rng)
+            _add_column(stratum, answer, sizes, rng)
     return tuple(NetworkModel(tuple(g.nodes), g.size) for g in grown)
 
 
-def _started(
+def _start_stratum(
     size: float,
     tables: Mapping[int, Noisy],
     sizes: tuple[int, ...],
@@ -119,14 +119,14 @@ def _started(
     started = _Stratum(size, shares, np.zeros((rows, len(sizes)), dtype=np.int64), [])
     if columns:
         root = max(columns, key=lambda c: sizes[c])
-        _placed(started, Node(root, (), shares[root][None, :] * total), sizes, rng)
+        _place_node(started, NetworkNode(root, (), shares[root][None, :] * total), sizes, rng)
     return started
 
 
-def _placed(
-    stratum: _Stratum, node: Node, sizes: tuple[int, ...], rng: np.random.Generator
+def _place_node(
+    stratum: _Stratum, node: NetworkNode, sizes: tuple[int, ...], rng: np.random.Generator
 ) -> None:
-    stratum.drawn[:, node.column] = extended(stratum.drawn, node, sizes, rng)
+    stratum.drawn[:, node.column] = draw_column(stratum.drawn, node, sizes, rng)
     stratum.nodes.append(node)
 
 
@@ -178,14 +178,14 @@ def _guess(
         if len(fresh) == 1:
             at = clique.index(fresh[0])
             parents = tuple(c for c in clique if c != fresh[0])
-            joint = _known(stratum, parents, sizes)[:, None] * stratum.shares[fresh[0]]
+            joint = _expected_counts(stratum, parents, sizes)[:, None] * stratum.shares[fresh[0]]
             split = (*(sizes[c] for c in parents), sizes[fresh[0]])
             estimate[s] = np.moveaxis(joint.reshape(split), -1, at)
     noise = math.sqrt(2 / math.pi) * sigma * math.prod(shape)
     return Guess(clique, estimate, 1.0, np.full(len(grown), noise))
 
 
-def _known(stratum: _Stratum, columns: tuple[int, ...], sizes: tuple[int, ...]) -> Floats:
+def _expected_counts(stratum: _Stratum, columns: tuple[int, ...], sizes: tuple[int, ...]) -> Floats:
     """Returns the expected counts that the network so far gives these columns' cells, flat."""
     cells = math.prod(sizes[c] for c in columns)
     counts = np.bincount(flat(stratum.drawn, columns, sizes), minlength=cells).astype(np.float64)
@@ -193,7 +193,7 @@ def _known(stratum: _Stratum, columns: tuple[int, ...], sizes: tuple[int, ...]) 
     return counts
 
 
-def _grown(
+def _add_column(
     stratum: _Stratum, known: Known, sizes: tuple[int, ...], rng: np.random.Generator
 ) -> None:
     """Adds a measured column to a stratum's network."""
@@ -202,7 +202,7 @@ def _grown(
     parents = tuple(c for c in clique if c != fresh)
     noisy = np.moveaxis(known.values, clique.index(fresh), -1).reshape(-1, sizes[fresh])
     table = consistent(noisy, stratum.shares[fresh] * max(stratum.size, 1.0))
-    _placed(stratum, Node(fresh, parents, table), sizes, rng)
+    _place_node(stratum, NetworkNode(fresh, parents, table), sizes, rng)
 
 
 def consistent(noisy: Floats, margin: Floats) -> Floats:

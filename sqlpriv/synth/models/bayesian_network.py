@@ -13,7 +13,7 @@ from sqlpriv.synth.models.tree_model import Floats
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class NetworkNode:
     """One column given its parents.
 
     Args:
@@ -31,7 +31,7 @@ class Node:
 class NetworkModel:
     """One stratum's network; a `Model`. `nodes` come parents first."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[NetworkNode, ...]
     size: float
 
     def sample(
@@ -40,12 +40,12 @@ class NetworkModel:
         """Returns levels, column by column; every cell is within one of its expected count."""
         drawn = np.zeros((rows, len(sizes)), dtype=np.int64)
         for node in self.nodes:
-            drawn[:, node.column] = extended(drawn, node, sizes, rng)
+            drawn[:, node.column] = draw_column(drawn, node, sizes, rng)
         return drawn
 
 
-def extended(
-    drawn: NDArray[np.int64], node: Node, sizes: Sequence[int], rng: np.random.Generator
+def draw_column(
+    drawn: NDArray[np.int64], node: NetworkNode, sizes: Sequence[int], rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Returns one more column for rows whose parents are drawn, shape (rows,)."""
     return dealt(flat(drawn, node.parents, sizes), node.table, rng)

@@ -74,7 +74,7 @@ class CliqueModel:
             (size, c) for c, size in zip(node.columns, node.shape, strict=True) if c not in clique
         ]
         if not gone:
-            return np.ascontiguousarray(_turned(self.beliefs[last], node.columns, clique))
+            return np.ascontiguousarray(_transpose(self.beliefs[last], node.columns, clique))
         smallest = min(gone)[1]
         larger = tuple(sorted((*clique, smallest)))
         found: Floats = np.add.reduce(self.shares(larger), axis=larger.index(smallest))
@@ -90,15 +90,15 @@ class CliqueModel:
         gone = tuple(c for c in node.separator if c not in clique)
         others = tuple(c for c in clique if c not in node.columns)
         outside, order = tuple(sorted((*others, *node.separator))), (*kept, *others, *inside)
-        above = _turned(self.shares(outside), outside, (*kept, *others, *gone))
-        below = _turned(self._known[key], given, (*kept, *gone, *inside))
+        above = _transpose(self.shares(outside), outside, (*kept, *others, *gone))
+        below = _transpose(self._known[key], given, (*kept, *gone, *inside))
         shape = above.shape[: len(kept) + len(others)] + below.shape[len(node.separator) :]
         cells = (
             math.prod(below.shape[: len(kept)]),
             math.prod(below.shape[len(kept) :][: len(gone)]),
         )
         found = above.reshape(cells[0], -1, cells[1]) @ below.reshape(*cells, -1)
-        return np.ascontiguousarray(_turned(found.reshape(shape), order, clique))
+        return np.ascontiguousarray(_transpose(found.reshape(shape), order, clique))
 
     def draw(self, rows: int, rng: np.random.Generator) -> dict[int, Codes]:
         """Returns the levels of every column, shape (rows,) each: node by node, by rounded counts,
@@ -114,7 +114,7 @@ class CliqueModel:
         return drawn
 
 
-def _turned(table: Floats, columns: Clique, order: Clique) -> Floats:
+def _transpose(table: Floats, columns: Clique, order: Clique) -> Floats:
     """Returns the table with its axes, those of the columns, in another order."""
     return table.transpose([columns.index(c) for c in order])
 

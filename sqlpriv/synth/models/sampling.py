@@ -21,7 +21,7 @@ Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-def rounded(expected: Floats, totals: Codes, rng: np.random.Generator) -> Codes:
+def round_systematically(expected: Floats, totals: Codes, rng: np.random.Generator) -> Codes:
     """Returns whole counts, shape (groups, levels), each row adding up to its total.
 
     Systematic rounding: level j of a row scaled to its total T gets floor(C_j + u) -
@@ -47,7 +47,7 @@ def dealt(parents: Codes, expected: Floats, rng: np.random.Generator) -> Codes:
         rng: Any generator.
     """
     groups, levels = expected.shape
-    counts = rounded(expected, np.bincount(parents, minlength=groups), rng)
+    counts = round_systematically(expected, np.bincount(parents, minlength=groups), rng)
     shuffled = rng.permutation(parents.size)
     by_parent = shuffled[np.argsort(parents[shuffled], kind="stable")]
     result = np.empty(parents.size, dtype=np.int64)
@@ -81,13 +81,13 @@ def strata_rows(
         rng: Any generator.
     """
     if weights is not None:
-        return apportioned(weights, rows)
+        return apportion(weights, rows)
     sizes = np.maximum(np.asarray(totals, dtype=np.float64), 0.0)
-    counts: Codes = rounded(sizes[None, :], np.array([rows]), rng)[0]
+    counts: Codes = round_systematically(sizes[None, :], np.array([rows]), rng)[0]
     return counts
 
 
-def apportioned(weights: Floats, rows: int) -> Codes:
+def apportion(weights: Floats, rows: int) -> Codes:
     """Returns whole numbers in proportion to weights that add up to `rows`, by largest remainders:
     each is its share rounded down or up. Computed in exact fractions."""
     exact = [Fraction(w) for w in np.asarray(weights, dtype=np.float64).tolist()]

@@ -70,7 +70,7 @@ class TreeModel:
     total: float
 
 
-def rooted(columns: Sequence[int], edges: Sequence[Edge]) -> Forest:
+def root_forest(columns: Sequence[int], edges: Sequence[Edge]) -> Forest:
     """Returns the forest of these edges, each tree hung from its column of most edges."""
     near: dict[int, list[int]] = {c: [] for c in columns}
     for u, v in edges:

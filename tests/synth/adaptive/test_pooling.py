@@ -14,8 +14,8 @@ from sqlpriv.kernel.terms.budget import Epsilon, Rho
 from sqlpriv.synth.adaptive import pooling, pooling_prior, pooling_share
 from sqlpriv.synth.adaptive.rounds import Run
 from sqlpriv.synth.adaptive.schedule import AIM
-from sqlpriv.synth.adaptive.strata_sum import reconciled
-from sqlpriv.synth.adaptive.stratum_model import conditioned, given
+from sqlpriv.synth.adaptive.strata_sum import reconcile_models
+from sqlpriv.synth.adaptive.stratum_model import condition_model, remaining_clique
 from sqlpriv.synth.api.method import Space
 from sqlpriv.synth.graph.junction_tree import Graph
 from sqlpriv.synth.inference import shrinkage
@@ -176,11 +176,11 @@ def test_a_model_given_a_level_is_bayes_rule():
     model = estimate(Graph(SIZES), exact(counts, [(0, 1), (1, 3), (2, 3)]), counts.sum())
     joint = model.counts((0, 1, 2, 3))
     for levels in LEVELS:
-        found = conditioned(model, Graph(SIZES), levels)
+        found = condition_model(model, Graph(SIZES), levels)
         inside = joint[..., levels[3]]
         assert found.total == pytest.approx(inside.sum())
         assert np.allclose(found.counts((0, 1, 2)), inside, rtol=1e-9)
-    assert given((0, 3), {3: 2}) == ((0,), (slice(None), 2))
+    assert remaining_clique((0, 3), {3: 2}) == ((0,), (slice(None), 2))
 
 
 def test_reconciled_strata_add_up_to_the_population():
@@ -197,7 +197,7 @@ def test_reconciled_strata_add_up_to_the_population():
         }
         models.append(estimate(Graph(SIZES), tables, counts[..., s].sum()))
     wanted = exact(counts, cliques)
-    found = reconciled(models, LEVELS, wanted, counts.sum())
+    found = reconcile_models(models, LEVELS, wanted, counts.sum())
     for clique, which in itertools.product(cliques, ("before", "after")):
         parts = models if which == "before" else found
         rest = tuple(c for c in clique if c != 3)
@@ -254,13 +254,13 @@ def test_a_noisy_prior_is_believed_as_far_as_its_noise_allows():
 def test_a_prior_is_doubted_by_the_noise_that_is_in_it(monkeypatch, price, doubt):
     """Two strata of half the rows, 0.3 of the price for the population: of its noise's variance
     they have a quarter. It falls with rho, and with the square of pure epsilon."""
-    seen, believed = [], pooling_prior.expected
+    seen, believed = [], pooling_prior.shrink_towards_model
 
     def noticed(model, much, run):
         seen.append(much)
         return believed(model, much, run)
 
-    monkeypatch.setattr(pooling_prior, "expected", noticed)
+    monkeypatch.setattr(pooling_prior, "shrink_towards_model", noticed)
     made(people(4_000, 2_000), price, pooling=0.3)
     assert np.allclose(seen, doubt, rtol=0.1)
 
@@ -324,7 +324,7 @@ def test_what_drowns_in_noise_is_moved_to_what_everybody_is():
     ones = {c: tables[c] for c in [(0,), (1,)]}
     run = Run(graph, 0, 0, tables=tables, model=estimate(graph, ones, sizes.sum()))
     run.totals = [(float(n.values.sum()), float(n.variance.sum())) for n in tables.values()]
-    found = pooling_prior.unrelated((2,), (3,), run)
+    found = pooling_prior.shrink_towards_independence((2,), (3,), run)
     assert found[2,].values.min() > 0
     assert found[1,].values.min() > 0
     kept = np.abs(found[0, 2].values[:, :2] - tables[0, 2].values[:, :2]).mean()

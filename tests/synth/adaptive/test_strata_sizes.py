@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from sqlpriv.synth.adaptive.strata_sizes import counted, nonnegative
+from sqlpriv.synth.adaptive.strata_sizes import count_strata, nonnegative
 from sqlpriv.synth.models.tree_model import Noisy
 
 SIZES = {0: 3, 4: 2, 5: 3}
@@ -43,7 +43,7 @@ def test_everything_that_counts_strata_is_put_together_by_least_squares():
             spread.append(noisy.variance.sum(axis=others)[at])
     design, weight = np.array(rows, dtype=float), 1 / np.array(spread)
     covariance = np.linalg.inv(design.T @ (weight[:, None] * design))
-    sizes, variance = counted(found, (4, 5), (2, 3))
+    sizes, variance = count_strata(found, (4, 5), (2, 3))
     np.testing.assert_allclose(sizes, covariance @ (design.T @ (weight * np.array(wanted))))
     np.testing.assert_allclose(variance, np.diag(covariance))
 

@@ -121,7 +121,7 @@ def test_columns_of_values_cost_nothing_more():
     job = prepare(TABLE, ("sex",), (), None, "independent", {}, Rho(10**6))
     assert job.binned == ()
     assert job.parts == ((), Rho(10**6))
-    assert binning.binned(discretise(TABLE, ("sex", "age"), (), None, 30_000)) == ()
+    assert binning.binned_columns(discretise(TABLE, ("sex", "age"), (), None, 30_000)) == ()
 
 
 def test_a_price_too_small_for_it_goes_to_the_method():

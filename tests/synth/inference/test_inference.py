@@ -12,7 +12,7 @@ from support.synth_tables import certified_gap, chain_of_columns, loss, marginal
 
 from sqlpriv.synth.inference import least_squares
 from sqlpriv.synth.inference.newton_step import Curvature, Multipliers, newton_step
-from sqlpriv.synth.models.tree_model import Noisy, Problem, TreeModel, rooted
+from sqlpriv.synth.models.tree_model import Noisy, Problem, TreeModel, root_forest
 
 SHAPES = {
     "chain": (((0, 1), (1, 2), (2, 3)), (5, 4, 7, 3)),
@@ -70,7 +70,7 @@ def test_a_newton_step_solves_the_whole_system():
     slope = dual.disagreement(here)
     step = newton_step(dual.forest, dual.curvature(here), slope)
     curved = Curvature(*map(dict, vars(dual.curvature(here)).values()))
-    left = slope.moved(product(dual, curved, step), 1.0)
+    left = slope.add_step(product(dual, curved, step), 1.0)
     assert left.largest() < 1e-6 * slope.largest()
 
 
@@ -98,7 +98,7 @@ def test_columns_without_edges_are_projected_alone():
 
 
 def test_a_forest_hangs_from_its_busiest_columns():
-    forest = rooted((0, 1, 2, 3, 9), ((0, 1), (1, 2), (1, 3)))
+    forest = root_forest((0, 1, 2, 3, 9), ((0, 1), (1, 2), (1, 3)))
     assert forest.order[0] == 1
     assert forest.parent == {1: None, 0: 1, 2: 1, 3: 1, 9: None}
 

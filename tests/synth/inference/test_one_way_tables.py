@@ -43,14 +43,14 @@ def test_rare_levels_share_the_last_bucket():
     assert merging.size == 3
     assert merging.share[[0, 2]].tolist() == [1.0, 1.0]
     assert merging.share[[1, 3, 4]].sum() == pytest.approx(1.0)
-    assert merging.merged(np.array([1.0, 2.0, 3.0, 4.0, 5.0])).tolist() == [1.0, 3.0, 11.0]
-    assert merging.spread(np.array([7.0, 8.0, 30.0])).sum() == pytest.approx(45.0)
+    assert merging.merge_levels(np.array([1.0, 2.0, 3.0, 4.0, 5.0])).tolist() == [1.0, 3.0, 11.0]
+    assert merging.split_levels(np.array([7.0, 8.0, 30.0])).sum() == pytest.approx(45.0)
 
 
 def test_both_axes_of_a_pair_are_merged():
     merging = merge_rare(np.array([50.0, 0.0, 0.0]), sigma=1.0)
     table = np.arange(9.0).reshape(3, 3)
-    merged = merging.merged(merging.merged(table, 0), 1)
+    merged = merging.merge_levels(merging.merge_levels(table, 0), 1)
     assert merged.tolist() == [[0.0, 3.0], [9.0, 24.0]]
 
 

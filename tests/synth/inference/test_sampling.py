@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2_contingency
 
-from sqlpriv.synth.models.sampling import dealt, draw, rounded, strata_rows
-from sqlpriv.synth.models.tree_model import TreeModel, rooted
+from sqlpriv.synth.models.sampling import dealt, draw, round_systematically, strata_rows
+from sqlpriv.synth.models.tree_model import TreeModel, root_forest
 
 
 @given(st.lists(st.floats(0, 1e9), min_size=1, max_size=9), st.integers(0, 10**6), st.integers())
@@ -17,7 +17,7 @@ from sqlpriv.synth.models.tree_model import TreeModel, rooted
 def test_rounding_is_within_one_and_keeps_the_total(expected, total, seed):
     table = np.array([expected])
     rng = np.random.default_rng(abs(seed))
-    counts = rounded(table, np.array([total]), rng)
+    counts = round_systematically(table, np.array([total]), rng)
     mass = table.sum()
     ideal = table / mass * total if mass > 0 else np.full(table.shape, total / table.size)
     assert counts.sum() == total
@@ -30,7 +30,9 @@ def test_rounding_is_unbiased():
     = 0.0079 each); rounding to the nearest is 0.25 off and must fail."""
     rng = np.random.default_rng(3)
     table, totals = np.tile([2.3, 0.25, 3.45], (4_000, 1)), np.full(4_000, 6)
-    assert rounded(table, totals, rng).mean(axis=0) == pytest.approx([2.3, 0.25, 3.45], abs=0.036)
+    assert round_systematically(table, totals, rng).mean(axis=0) == pytest.approx(
+        [2.3, 0.25, 3.45], abs=0.036
+    )
     assert np.rint(table[0]) != pytest.approx([2.3, 0.25, 3.45], abs=0.036)
 
 
@@ -44,7 +46,7 @@ def siblings(shuffle: bool) -> float:
         if shuffle:
             children.append(dealt(parent, table, rng))
         else:  # what a sampler without the shuffle does
-            counts = rounded(table, np.bincount(parent), rng)
+            counts = round_systematically(table, np.bincount(parent), rng)
             children.append(np.repeat(np.tile(np.arange(3), 3), counts.ravel()))
     least = 1.0
     for level in range(3):
@@ -63,7 +65,7 @@ def test_siblings_are_independent_given_their_parent():
 
 def test_the_rows_have_the_models_pairs():
     """3,000 rows of a chain: every cell is within 1 of its parent's rounded share, so within 3."""
-    forest = rooted((0, 1, 2), ((0, 1), (1, 2)))
+    forest = root_forest((0, 1, 2), ((0, 1), (1, 2)))
     assert forest.order[0] == 1
     tables = {
         1: np.array([1000.0, 2000.0]),

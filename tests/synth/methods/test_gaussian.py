@@ -104,7 +104,7 @@ def test_the_series_is_the_bivariate_normals_mean_of_a_product(r, cuts):
     ]
     terms = series[0] * series[1]
     assert np.polynomial.polynomial.polyval(r, terms) == pytest.approx(mean, abs=0.02)
-    assert gaussian._solved(terms, mean) == pytest.approx(r, abs=0.03)
+    assert gaussian._solve_series(terms, mean) == pytest.approx(r, abs=0.03)
 
 
 @pytest.mark.parametrize("price", [Rho(13), Rho(10**9 + 1), Epsilon(10**8 - 1)])

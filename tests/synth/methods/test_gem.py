@@ -65,22 +65,22 @@ def test_a_rounds_price_comes_from_the_whole_and_not_the_other_way():
 def test_every_round_and_stratum_runs_one_compiled_function():
     from sqlpriv.synth.methods import gem_network
 
-    gem_network._compiled.cache_clear()
+    gem_network._compile_functions.cache_clear()
     made(Rho(10**11), ("s",), rounds=5, steps=3, rows=60)
-    shares, descend = gem_network._compiled((3,) * 5)
-    assert gem_network._compiled.cache_info().misses == 1
+    shares, descend = gem_network._compile_functions((3,) * 5)
+    assert gem_network._compile_functions.cache_info().misses == 1
     assert shares._cache_size() == descend._cache_size() == 1
 
 
 def test_training_reaches_targets_and_the_average_is_of_the_last_half():
-    layout = gem.Layout((0, 1), (2, 3), [100.0])
+    layout = gem.OneHotLayout((0, 1), (2, 3), [100.0])
     from sqlpriv.synth.methods.gem_network import Generator, Targets
 
     none = np.zeros((1, 5), dtype=np.float32)
     both = np.zeros((1, 5, 5), dtype=np.float32)
     targets = Targets(none, none, both, both.copy())
     exact = np.array([[30.0, 0.0, 20.0], [0.0, 50.0, 0.0]])
-    layout.learned(targets, [Known((0, 1), exact, 1.0)], 1.0)
+    layout.write_pairs(targets, [Known((0, 1), exact, 1.0)], 1.0)
     generator = Generator((2, 3), 1, 200, 7)
     generator.descend(targets, 800)
     (guess,) = layout.guesses([(0, 1)], generator.shares(), 1.0)

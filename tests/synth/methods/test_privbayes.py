@@ -12,7 +12,7 @@ from support.synth_tables import contract
 from sqlpriv.kernel.terms.budget import Rho, rho_of
 from sqlpriv.kernel.terms.contract import Categories
 from sqlpriv.synth.methods import privbayes
-from sqlpriv.synth.models.bayesian_network import NetworkModel, Node
+from sqlpriv.synth.models.bayesian_network import NetworkModel, NetworkNode
 from sqlpriv.synth.synthesis import prepare, synthesize
 
 NAMES = ("a", "b", "c", "d")
@@ -67,7 +67,7 @@ def test_a_small_stratum_takes_no_useless_parents():
 def test_the_score_is_the_distance_from_independence_less_the_noise():
     drawn = np.array([[0, 0], [0, 0], [1, 0], [1, 0]])
     shares = {0: np.array([0.5, 0.5]), 1: np.array([0.25, 0.75])}
-    stratum = privbayes._Stratum(8.0, shares, drawn, [Node(0, (), np.array([[4.0, 4.0]]))])
+    stratum = privbayes._Stratum(8.0, shares, drawn, [NetworkNode(0, (), np.array([[4.0, 4.0]]))])
     guess = privbayes._guess((0, 1), [stratum], (2, 2), 3.0)
     assert guess.estimate[0] == pytest.approx(np.array([[1.0, 3.0], [1.0, 3.0]]))
     assert guess.penalty == pytest.approx([math.sqrt(2 / math.pi) * 3.0 * 4])
@@ -89,7 +89,9 @@ def test_consistent_tables_are_nearer_than_noisy_ones(seed):
 def test_rows_of_nobody_take_the_columns_margin():
     found = privbayes.consistent(np.array([[-9.0, -9.0], [1.0, 3.0]]), np.array([1.0, 3.0]))
     assert found == pytest.approx(np.array([[1.0, 3.0], [1.0, 3.0]]))
-    model = NetworkModel((Node(0, (), np.array([[0.0, 9.0]])), Node(1, (0,), found)), 9.0)
+    model = NetworkModel(
+        (NetworkNode(0, (), np.array([[0.0, 9.0]])), NetworkNode(1, (0,), found)), 9.0
+    )
     drawn = model.sample((2, 2), 400, np.random.default_rng(0))
     assert (drawn[:, 0] == 1).all()
     assert drawn[:, 1].mean() == pytest.approx(0.75, abs=0.01)

@@ -22,7 +22,7 @@ class _Noisy:
 
     def __init__(self, query: a.Query, price: Price, contract: TableContract) -> None:
         scope = Scope(query.source, contract)
-        lattice = sensitivity.lattice_of(query, checked(query, scope))
+        lattice = sensitivity.lattice_of(query, check_expressions(query, scope))
         moved = sensitivity.sensitivity(query, scope.unit, lattice.steps)
         self.reads, self.step, self.noise = query, lattice.step, None
         if isinstance(price, Rho):
@@ -46,7 +46,7 @@ class _Choosing:
 
     def __init__(self, query: a.Level, price: Price, contract: TableContract) -> None:
         scope = Scope(query.source, contract)
-        checked(query.histogram, scope)
+        check_expressions(query.histogram, scope)
         g = min(scope.unit.groups_per_unit, a.strata_count(query))
         distance = sensitivity.level_distance(query, scope.unit.rows_per_unit)
         self.query, self.reads = query, query.histogram
@@ -66,7 +66,7 @@ def ready(measurement: Measurement, contract: TableContract) -> _Noisy | _Choosi
     return _Noisy(query, price, contract)
 
 
-def checked(query: a.Query, scope: Scope) -> Type | None:
+def check_expressions(query: a.Query, scope: Scope) -> Type | None:
     """Returns the type of what is added up, or refuses what is too large or could fail on a row."""
     total, within = a.strata_count(query), query.within
     if total > MAX_CELLS or math.prod(a.shape(query)) > MAX_CELLS:

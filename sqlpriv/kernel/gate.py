@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.errors import BudgetExhausted, KernelError, OperationalError, Refused
-from sqlpriv.kernel.checked import checked, ready
+from sqlpriv.kernel.checked import check_expressions, ready
 from sqlpriv.kernel.ledger.records import Sealed, Snapshot
 from sqlpriv.kernel.proof import noise, sensitivity
 from sqlpriv.kernel.proof.unit_rows import check_work
 from sqlpriv.kernel.reader import Reader
-from sqlpriv.kernel.sql.queries import grouped, render
+from sqlpriv.kernel.sql.queries import render, render_groups
 from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price, Rho
@@ -74,7 +74,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         made: list[Sealed] = []
         if fresh:
             waiting = [ready(m, self.contract) for _, m in fresh]
-            charge, exact = self._bought([m for _, m in fresh], [r.reads for r in waiting])
+            charge, exact = self._buy([m for _, m in fresh], [r.reads for r in waiting])
             for (named, m), r in zip(fresh, waiting, strict=True):
                 made.append(Sealed(named, m.price, r.sigma, r.noised(exact[r.reads]).tobytes()))
             made = self._ledger.seal(charge, self._begun(), self.contract.snapshot, made)
@@ -101,7 +101,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         missing = [c.query for c in candidates if c.query.keys not in known]
         scope = Scope(first.source, self.contract)
         for query in (first, *missing):
-            checked(query, scope)
+            check_expressions(query, scope)
         share = type(price)(price.nano // min(scope.unit.groups_per_unit, a.strata_count(first)))
         named = sensitivity.selection_hash(candidates, allowed)
         if seal := self._find(named, price):
@@ -109,7 +109,7 @@ class Allowance(AbstractContextManager["Allowance"]):
             return tuple(json.loads(seal.payload))
         distance = sensitivity.distance(candidates, scope.unit.rows_per_unit)
         everywhere: list[a.Query] = [replace(query, within=None) for query in missing]
-        charge, read = self._bought([Measurement(first, price)], everywhere)
+        charge, read = self._buy([Measurement(first, price)], everywhere)
         for counted, cells in read.items():
             known[counted.keys] = np.array(cells, np.int64).reshape(a.strata_count(counted), -1)
         at = [*a.measured_strata(first)]
@@ -136,7 +136,7 @@ class Allowance(AbstractContextManager["Allowance"]):
             self._replayed.append(seal.id)
             return tuple(map(tuple, json.loads(seal.payload)))
         with Reader(self._kernel.vault) as reader:
-            text = grouped(source, exprs, self.contract, self._current(reader).hash_key)
+            text = render_groups(source, exprs, self.contract, self._current(reader).hash_key)
             check_work(source, self.contract, self._kernel.partner_counter(self.contract))
             charge = self._charge([Measurement(a.Count(source), price)], yocto)
             groups = reader.groups(text)
@@ -156,7 +156,7 @@ class Allowance(AbstractContextManager["Allowance"]):
             raise OperationalError(STALE)
         return snapshot
 
-    def _bought(self, asked: list[Measurement], queries: list[a.Query]) -> tuple[int, Exact]:
+    def _buy(self, asked: list[Measurement], queries: list[a.Query]) -> tuple[int, Exact]:
         """Pays; then the queries' exact integers, dense and row-major, kept or read."""
         groups: dict[tuple[Any, ...], list[a.Query]] = defaultdict(list)
         exact: Exact = {}

@@ -40,7 +40,7 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-def _silenced(text: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
+def _silence_errors(text: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Replaces the engine's error, whose text may quote rows, by one of fixed text."""
 
     def decorated(read: Callable[_P, _R]) -> Callable[_P, _R]:
@@ -74,7 +74,7 @@ class Reader(AbstractContextManager["Reader"]):
     def __exit__(self, *_: object) -> None:
         detach(self._engine, self._duckdb)
 
-    @_silenced("the catalog could not be read")
+    @_silence_errors("the catalog could not be read")
     def catalog(self) -> Catalog:
         """Returns the base tables of schema main, undeclared: names, types, unique columns.
 
@@ -94,10 +94,10 @@ class Reader(AbstractContextManager["Reader"]):
             CATALOGS[self.fingerprint] = tuple(tables.values())
         return CATALOGS[self.fingerprint]
 
-    @_silenced("the engine could not finish reading; the charge stays")
+    @_silence_errors("the engine could not finish reading; the charge stays")
     def cells(self, asked: Rendered) -> dict[a.Query, list[int]]:
         """Returns the exact integers of each rendered query, in all its measured cells."""
-        result = self._limited(asked.sql)
+        result = self._run_within_limit(asked.sql)
         names = [column[0] for column in result.description]
         if duckdb.sqltypes.HUGEINT not in {column[1] for column in result.description}:
             columns = [np.asarray(column) for column in result.fetchnumpy().values()]
@@ -105,12 +105,12 @@ class Reader(AbstractContextManager["Reader"]):
             columns = [*np.array(result.fetchall(), object).reshape(-1, len(names)).T]
         return added_up(asked.values, dict(zip(names, columns, strict=True)))
 
-    @_silenced("the engine could not finish reading; the charge stays")
+    @_silence_errors("the engine could not finish reading; the charge stays")
     def groups(self, sql: str) -> list[tuple[Any, ...]]:
         """Returns the values and, last, the exact counts of a rendered grouping."""
-        return self._limited(sql).fetchall()
+        return self._run_within_limit(sql).fetchall()
 
-    def _limited(self, sql: str) -> duckdb.DuckDBPyConnection:
+    def _run_within_limit(self, sql: str) -> duckdb.DuckDBPyConnection:
         """Runs a statement, which is interrupted after the time limit."""
         clock = threading.Timer(TIMEOUT_SECONDS, self._duckdb.interrupt)
         clock.start()
@@ -119,19 +119,19 @@ class Reader(AbstractContextManager["Reader"]):
         finally:
             clock.cancel()
 
-    @_silenced("the declaration could not be verified")
+    @_silence_errors("the declaration could not be verified")
     def truths(self, sql: str) -> tuple[Any, ...]:
         """Returns the one row of a verifying query (owner's declarations only)."""
         return self._duckdb.execute(sql).fetchall()[0]
 
-    @_silenced("the public table could not be read")
+    @_silence_errors("the public table could not be read")
     def most_partners(self, sql: str) -> int:
         """Returns the number of a `partner_count`, asked once for a state of the vault."""
         if (number := _PARTNERS.get((self.fingerprint, sql))) is None:
-            number = _PARTNERS[self.fingerprint, sql] = self._limited(sql).fetchall()[0][0]
+            number = _PARTNERS[self.fingerprint, sql] = self._run_within_limit(sql).fetchall()[0][0]
         return number
 
-    @_silenced("the public table could not be read")
+    @_silence_errors("the public table could not be read")
     def rows(self, table: str) -> pa.Table:
         """Returns all rows of a table; the gate calls this for public tables alone."""
         found: pa.Table = self._duckdb.sql(f"SELECT * FROM main.{name(table)}").to_arrow_table()

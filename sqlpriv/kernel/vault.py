@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.engine import fingerprint
 from sqlpriv.kernel.ledger.records import Account, Booking, Ledger, Sealed, Snapshot
-from sqlpriv.kernel.proof.charged_units import concerned
+from sqlpriv.kernel.proof.charged_units import concerned_strata
 from sqlpriv.kernel.proof.unit_rows import Partners
 from sqlpriv.kernel.reader import CATALOGS, Catalog, Reader
 from sqlpriv.kernel.sql.queries import verifying
@@ -43,7 +43,7 @@ class Kernel:
 
     def in_force(self, named: str, catalog: Catalog) -> tuple[dict[str, TableContract], Snapshot]:
         """Returns the contracts and the snapshot: of these contents and these declarations."""
-        last, declared = self.ledger.declared()
+        last, declared = self.ledger.declarations()
         snapshot = self.ledger.snapshot(f"{named}:{last}")
         return in_force(catalog, declared, snapshot.facts or {}, snapshot.id), snapshot
 
@@ -115,4 +115,4 @@ def release_of(seal: Sealed, query: a.Asked, *, replayed: bool) -> Release:
 
 def booking(sources: Iterable[a.Relation], contract: TableContract) -> Booking:
     """Returns which units a charge for rows of these relations concerns, and when: see strata.py"""
-    return Booking(contract.snapshot, concerned(sources, contract))
+    return Booking(contract.snapshot, concerned_strata(sources, contract))

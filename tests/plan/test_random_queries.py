@@ -22,7 +22,7 @@ from support.vaults import decoded
 from sqlpriv.answer.rows import answer
 from sqlpriv.dialect import read
 from sqlpriv.dialect.tree import Select
-from sqlpriv.kernel.checked import checked
+from sqlpriv.kernel.checked import check_expressions
 from sqlpriv.kernel.proof.sensitivity import bound_of, lattice_of, sensitivity
 from sqlpriv.kernel.sql.queries import MACROS, render
 from sqlpriv.kernel.sql.relations import Scope
@@ -248,7 +248,7 @@ def exact(
     engine: duckdb.DuckDBPyConnection, query: a.Query, made: TableContract
 ) -> tuple[np.ndarray[Any, Any], int, float]:
     """The integers of a query, the steps of its lattice and their length."""
-    lattice = lattice_of(query, checked(query, Scope(query.source, made)))
+    lattice = lattice_of(query, check_expressions(query, Scope(query.source, made)))
     (values,) = decoded(engine, render([query], made, 7))
     return values, lattice.steps, float(lattice.step)
 

@@ -45,7 +45,7 @@ class LedgerFile:
 
     def __init__(self, path: Path | str) -> None:
         path = Path(path)
-        with _translated():
+        with _translate_errors():
             if not path.exists():
                 _create(path)
             self._lock, self._db = threading.RLock(), _connect(path)
@@ -60,7 +60,7 @@ class LedgerFile:
     @contextmanager
     def begin(self, mode: str = "") -> Iterator[sqlite3.Connection]:
         """Runs the block in one transaction, nested ones included: synced at its end, or undone."""
-        with _translated(), self._lock:
+        with _translate_errors(), self._lock:
             if self._db.in_transaction:
                 yield self._db
                 return
@@ -156,7 +156,7 @@ def _create(path: Path) -> None:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     """Turns SQLite's errors, and those of records that cannot be read, into ours, without data."""
     try:
         yield

@@ -79,13 +79,13 @@ class Ledger(LedgerFile):
         """Appends a table's latest declaration with some fields (see `UNDECLARED`) changed."""
         table = table.lower()
         with self.begin("IMMEDIATE") as db:
-            body = {**self.declared()[1].get(table, UNDECLARED), **changes}
+            body = {**self.declarations()[1].get(table, UNDECLARED), **changes}
             if body.keys() != UNDECLARED.keys():
                 raise errors.LedgerError("a declaration has no such field")
             row = {"subject": table, "kind": "contract", "body": json.dumps(body)}
             return insert(db, "declaration", None, principal=principal, **row)
 
-    def declared(self) -> tuple[int, dict[str, Declared]]:
+    def declarations(self) -> tuple[int, dict[str, Declared]]:
         """Returns the last declaration's number and, by lower-case table, the body in force."""
         with self.begin() as db:
             last, bodies = 0, {}
@@ -193,7 +193,10 @@ class Ledger(LedgerFile):
                 if price.nano <= 0 or price.kind != account.spent.kind:
                     raise errors.LedgerError(f"{account.budget} cannot be charged {price}")
                 if (whole or price).nano > account.left.nano:
-                    costs, rest = _shown(whole or price, delta), _shown(account.left, delta)
+                    costs, rest = (
+                        _price_text(whole or price, delta),
+                        _price_text(account.left, delta),
+                    )
                     raise errors.BudgetExhausted(
                         f"costs {costs} but {rest} is left{whose}; nothing was read"
                     )
@@ -201,7 +204,9 @@ class Ledger(LedgerFile):
                     raise errors.BudgetExhausted(
                         f"nothing is left of keys_delta{whose}: the selection was not made"
                     )
-            many = too_many([at.strata, *self.running_sums(db).booked(unit.lower(), at.snapshot)])
+            many = too_many(
+                [at.strata, *self.running_sums(db).booked_strata(unit.lower(), at.snapshot)]
+            )
             told = json.dumps({} if many else dict(at.strata))
             row = {"unit_table": unit.lower(), "snapshot_id": at.snapshot, "yocto": yocto}
             self.holds_new_charge = True  # which could still be undone: see running_sums.py
@@ -247,7 +252,7 @@ def _latest_snapshot(db: sqlite3.Connection, fingerprint: str) -> Snapshot | Non
     return Snapshot(row[0], int.from_bytes(row[1]), json.loads(row[2] or "null"))
 
 
-def _shown(price: Price, delta: float) -> str:
+def _price_text(price: Price, delta: float) -> str:
     """Returns the exact amount, and what rho means as epsilon."""
     number = f"{price.nano // NANO}.{price.nano % NANO:09}".rstrip("0").rstrip(".")
     if not isinstance(price, Rho):

@@ -86,6 +86,6 @@ class RunningSums:
         """Returns what was charged to a unit's table (lower case), in all or by one principal."""
         return self._spending.get((unit, holder.lower())) or Spending()
 
-    def booked(self, unit: str, snapshot: int | None) -> list[Strata]:
+    def booked_strata(self, unit: str, snapshot: int | None) -> list[Strata]:
         """Returns the different strata that charges of a snapshot are booked to."""
         return [self.strata[text] for text in self.of(unit).nano.get(snapshot, ())]

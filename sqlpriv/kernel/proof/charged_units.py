@@ -37,7 +37,7 @@ MAX_POINTS = 4096
 _EXACT = {Type.INTEGER: int, Type.TEXT: str, Type.BOOLEAN: bool}
 
 
-def concerned(sources: Iterable[a.Relation], contract: TableContract) -> Strata:
+def concerned_strata(sources: Iterable[a.Relation], contract: TableContract) -> Strata:
     """Returns strata outside which no query over these relations reads a row; see the proof."""
     unit = contract.unit
     if unit is None or unit.table != contract.table.lower() or unit.column not in contract.unique:
@@ -87,17 +87,17 @@ def _box(relation: a.Relation, contract: TableContract) -> dict[str, set[Value]]
             return _box(source, contract)
         case a.Where(source, predicate):
             if (box := _box(source, contract)) is not None:
-                for column, values in _pinned(predicate, contract):
+                for column, values in _pinned_columns(predicate, contract):
                     box[column] = box.get(column, values) & values or values
             return box
     return None
 
 
-def _pinned(predicate: a.Expr, contract: TableContract) -> list[tuple[str, set[Value]]]:
+def _pinned_columns(predicate: a.Expr, contract: TableContract) -> list[tuple[str, set[Value]]]:
     """Returns columns with the values of which one is there wherever the predicate is true."""
     match predicate:
         case a.Call("and", args):
-            return [pin for arg in args for pin in _pinned(arg, contract)]
+            return [pin for arg in args for pin in _pinned_columns(arg, contract)]
         case a.Call("=", (a.Col(name), a.Lit(value, of)) | (a.Lit(value, of), a.Col(name))):
             values: tuple[Value, ...] = (value,) if of in _EXACT else ()  # 1 as a REAL is 1.0
         case a.In(a.Col(name), values):

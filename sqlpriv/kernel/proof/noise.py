@@ -57,7 +57,7 @@ def gaussian(sensitivity_l2: float, rho: Rho) -> Noise:
     """
     scale, distance = _scale(sensitivity_l2, rho), root(Fraction(sensitivity_l2) ** 2)
     gaussian = measurements.make_gaussian(_INTEGERS, metrics.l2_distance(T="f64"), scale)
-    return Noise(scale, scale, "discrete Gaussian", _confirmed(gaussian, distance, rho))
+    return Noise(scale, scale, "discrete Gaussian", _confirm(gaussian, distance, rho))
 
 
 @lru_cache(1024)
@@ -70,7 +70,7 @@ def laplace(sensitivity_l1: int, epsilon: Epsilon) -> Noise:
     scale = _scale(sensitivity_l1, epsilon)
     made = measurements.make_laplace(_INTEGERS, metrics.l1_distance(T="i64"), scale)
     sigma = math.sqrt(0.5) / math.sinh(min(0.5 / scale, 700.0))  # beyond 700 it is below 1e-300
-    return Noise(sigma, scale, "discrete Laplace", _confirmed(made, sensitivity_l1, epsilon))
+    return Noise(sigma, scale, "discrete Laplace", _confirm(made, sensitivity_l1, epsilon))
 
 
 def chooser(sensitivity: int, price: Price) -> Callable[[Sequence[int]], int]:
@@ -86,7 +86,7 @@ def chooser(sensitivity: int, price: Price) -> Callable[[Sequence[int]], int]:
     measure = zero if isinstance(price, Rho) else measures.max_divergence()
     metric = metrics.linf_distance(T="i64", monotonic=False)
     noisy_max = measurements.make_noisy_max(_INTEGERS, metric, measure, scale)
-    made = _confirmed(noisy_max, sensitivity, price)
+    made = _confirm(noisy_max, sensitivity, price)
 
     def choose(scores: Sequence[int]) -> int:
         if not scores:
@@ -147,7 +147,7 @@ def _scale(distance: float, price: Price, factor: int = 1) -> float:
     return root(square)
 
 
-def _confirmed(measurement: Any, distance: float, price: Price) -> Any:
+def _confirm(measurement: Any, distance: float, price: Price) -> Any:
     """Compares OpenDP's loss, a double that it rounded up, with the exact price."""
     if not Fraction(measurement.map(distance)) <= Fraction(price.nano, NANO):
         raise KernelError("the noise does not meet its price")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sqlpriv.kernel.terms import algebra as a
 
 
-def listed(queries: Sequence[a.Query]) -> dict[str, a.Key]:
+def listed_cells(queries: Sequence[a.Query]) -> dict[str, a.Key]:
     """Returns the columns that hold levels, and whose: s0, … of the strata, k0, … of any keys."""
     keys = dict.fromkeys(key for query in queries for key in query.keys)
     found = {f"s{i}": key for i, key in enumerate(queries[0].strata)}
@@ -31,15 +31,15 @@ def added_up(
         values: The column that each query adds up; queries of one list of strata.
         columns: Those of `queries`, shape (groups,); a level that is not listed is its key's size.
     """
-    named = {key: name for name, key in listed([*values]).items() if name[0] == "k"}
+    named = {key: name for name, key in listed_cells([*values]).items() if name[0] == "k"}
     first, rows, exact = next(iter(values)), len(next(iter(columns.values()))), {}
     strata = [(columns[f"s{i}"], len(key.values)) for i, key in enumerate(first.strata)]
-    stratum = _numbered(strata, rows)
+    stratum = _cell_numbers(strata, rows)
     for query, name in values.items():
         measured = np.full(a.strata_count(query) + 1, -1)
         measured[[*a.measured_strata(query)]] = range(a.shape(query)[0])
         keys = [(columns[named[key]], len(key.values)) for key in query.keys]
-        cell = _numbered([(measured[stratum], a.shape(query)[0]), *keys], rows)
+        cell = _cell_numbers([(measured[stratum], a.shape(query)[0]), *keys], rows)
         inside = cell >= 0
         dense = np.zeros(math.prod(a.shape(query)), columns[name].dtype)
         np.add.at(dense, cell[inside], columns[name][inside])
@@ -47,7 +47,7 @@ def added_up(
     return exact
 
 
-def _numbered(codes: Sequence[tuple[NDArray[Any], int]], rows: int) -> NDArray[np.int64]:
+def _cell_numbers(codes: Sequence[tuple[NDArray[Any], int]], rows: int) -> NDArray[np.int64]:
     """Returns the row-major number of each group's cell; -1, the last one, where there is none."""
     number, inside = np.zeros(rows, np.int64), np.ones(rows, bool)
     for code, size in codes:

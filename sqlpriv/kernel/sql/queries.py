@@ -15,10 +15,10 @@ from importlib import resources
 from typing import NamedTuple
 
 from sqlpriv.errors import KernelError, Refused
-from sqlpriv.kernel.sql.cells import listed
+from sqlpriv.kernel.sql.cells import listed_cells
 from sqlpriv.kernel.sql.expressions import ROW
 from sqlpriv.kernel.sql.quoting import levels, name
-from sqlpriv.kernel.sql.relations import Scope, collated, ranked
+from sqlpriv.kernel.sql.relations import Scope, has_collation, rank_order
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type
 
@@ -40,8 +40,9 @@ class Rendered(NamedTuple):
 def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -> Rendered:
     """Returns the statement that answers queries of one relation and one list of strata.
 
-    Its columns: the levels of strata and keys (`cells.listed`; what has none has the number after
-    the last), and exact integers: `n`, kept rows (BIGINT), and `a0`, … as `Expressions.added` says.
+    Its columns: the levels of strata and keys (`cells.listed_cells`; what has none has the number
+    after the last), and exact integers: `n`, kept rows (BIGINT), and `a0`, … as `Expressions.added`
+    says.
     A `Distinct` is alone: different values of joint groups do not add up into larger cells.
     """
     if len(queries) > 1 and any(isinstance(query, a.Distinct) for query in queries):
@@ -49,13 +50,13 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     strata, scope = queries[0].strata, Scope(queries[0].source, contract, hash_key=hash_key)
     added = [scope.added(q) for q in queries]
     adds = list(dict.fromkeys(filter(None, added)))
-    levelled = listed(queries)
+    levelled = listed_cells(queries)
     columns = {c: scope.value(key.expr) for c, key in levelled.items()}
     columns |= {f"v{i}": text for i, (text, _) in enumerate(adds)}
     kept = bounding(columns, scope, strata, hash_key)
     # windows carry every row: levels, in as few bytes as hold them, are smaller than values
     # and values that a collation calls equal, but a list does not, would share one row's level
-    late = kept == KEEP_ALL and not collated(contract)
+    late = kept == KEEP_ALL and not has_collation(contract)
     narrow = {c: _narrow(k, c if late else columns[c], scope) for c, k in levelled.items()}
     columns |= {} if late else narrow
     coded = narrow if late else {c: c for c in levelled}
@@ -78,7 +79,7 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     return Rendered(sql, dict(zip(queries, named, strict=True)))
 
 
-def grouped(
+def render_groups(
     source: a.Relation, exprs: Sequence[a.Expr], contract: TableContract, hash_key: int
 ) -> str:
     """Returns the statement that counts units by values: them and, last, `n`, units less one.
@@ -89,7 +90,7 @@ def grouped(
     count further; and no value that one unit alone has is even drawn for.
     """
     scope = Scope(source, contract, hash_key=hash_key)
-    loose = collated(contract)  # a spelling may be one unit's own
+    loose = has_collation(contract)  # a spelling may be one unit's own
     types, m = [scope.type(expr) for expr in exprs], scope.unit.rows_per_unit
     if not types or not {*types} <= {Type.INTEGER, Type.INTEGER if loose else Type.TEXT}:
         raise Refused("keys that are selected are whole numbers, or text without a collation")
@@ -97,7 +98,7 @@ def grouped(
     texts = [f"TRY_CAST({x} AS BIGINT)" if of is Type.INTEGER else x for x, of in pairs]
     named = ", ".join(f"{text} AS k{i}" for i, text in enumerate(texts))
     keys = [f"k{i}" for i in range(len(texts))]
-    k, order = ", ".join(keys), ranked(["u", *keys], hash_key)
+    k, order = ", ".join(keys), rank_order(["u", *keys], hash_key)
     return (
         f"WITH rows AS (SELECT DISTINCT {scope.owner} AS u, {named}"
         f"{scope.source(*(f'({text}) IS NOT NULL' for text in texts))}),\n"
@@ -146,10 +147,10 @@ def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], 
     marks = [f"s{i}" for i in range(len(strata))]
     if bounded and (one_stratum or g >= m):
         return KEEP_ALL
-    row = ranked(["u", *columns], key)  # the stratum's, too, found or not: B is one function
+    row = rank_order(["u", *columns], key)  # the stratum's, too, found or not: B is one function
     per_stratum = ", ".join(["u", *([] if one_stratum else marks)])
     within = f"row_number() OVER (PARTITION BY {per_stratum} ORDER BY {row}) <= {m}"
-    among = f"dense_rank() OVER (PARTITION BY u ORDER BY {ranked(['u', *marks], key)}) <= {g}"
+    among = f"dense_rank() OVER (PARTITION BY u ORDER BY {rank_order(['u', *marks], key)}) <= {g}"
     tests = [*([] if bounded else [within]), *([] if one_stratum else [among])]
     return f"SELECT * FROM rows QUALIFY {' AND '.join(tests)}"
 

@@ -4,8 +4,8 @@ A relation over others is written as subqueries, each `SELECT unit, columns …`
 literals are quoted; every column stands behind an alias of ours.
 
 Claim: at each input of a join and of a union at most `unit_rows.Reach.rows` rows of a unit are
-kept, which of them depending on that unit's rows and the snapshot's key alone (`ranked`). Where the
-snapshot was found to satisfy the declared bound, this changes no row and is left out.
+kept, which of them depending on that unit's rows and the snapshot's key alone (`rank_order`). Where
+the snapshot was found to satisfy the declared bound, this changes no row and is left out.
 """
 
 from collections.abc import Sequence
@@ -183,7 +183,7 @@ class Scope(Expressions):
         for new, expr in made.keys:
             column, text = inner.export(new, expr)
             grouped += f", {text}"
-            if column.type is Type.TEXT and collated(self.contract):
+            if column.type is Type.TEXT and has_collation(self.contract):
                 text = f"arg_min({text}, encode(CAST({text} AS VARCHAR)))"
             selected.append(f"{text} AS {name(new)}")
             self._add(column, f"{ROW}.{name(new)}")
@@ -253,12 +253,14 @@ class Scope(Expressions):
         reach = reach_of(self.relation, self.contract, lambda *_: 1)
         if not self.owner or self.facts.bounded or reach.limited:
             return ""
-        encode = collated(self.contract)
+        encode = has_collation(self.contract)
         texts = [
             f"encode(CAST({self.texts[n]} AS VARCHAR))" if encode and c.type is Type.TEXT else
             self.texts[n] for n, c in self.columns.items()
         ]  # fmt: skip
-        order = f"PARTITION BY {self.owner} ORDER BY {ranked([self.owner, *texts], self.hash_key)}"
+        order = (
+            f"PARTITION BY {self.owner} ORDER BY {rank_order([self.owner, *texts], self.hash_key)}"
+        )
         return f" QUALIFY row_number() OVER ({order}) <= {reach.rows}"
 
     def source(self, *tests: str) -> str:
@@ -268,7 +270,7 @@ class Scope(Expressions):
         return f" FROM {self.base}{' WHERE ' if kept else ''}{' AND '.join(kept)}"
 
 
-def ranked(columns: Sequence[str], key: int) -> str:
+def rank_order(columns: Sequence[str], key: int) -> str:
     """Returns the order in which a unit's rows, or strata, are kept: see `queries.bounding`.
 
     DuckDB joins the hashes of several columns by XOR, which alone would rank by a fixed tree,
@@ -281,7 +283,7 @@ def ranked(columns: Sequence[str], key: int) -> str:
     return ", ".join([f"hash(hash({key}::UBIGINT, {', '.join(columns)}))", *columns[1:]])
 
 
-def collated(contract: TableContract) -> bool:
+def has_collation(contract: TableContract) -> bool:
     """Returns whether text of any table may equal other text."""
     return any(table.collated for table in (contract, *contract.others.values()))
 

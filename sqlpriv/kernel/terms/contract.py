@@ -196,15 +196,15 @@ def _with_domain(column: Column, domains: Declared) -> Column:
         case None:
             return column
         case {"labels": labels, "required": bool(required)}:
-            domain: ColumnDomain = Categories(tuple(map(_decoded, labels)))
+            domain: ColumnDomain = Categories(tuple(map(_decode, labels)))
         case {"lower": low, "upper": high, "nullable": bool(nullable), "required": bool(required)}:
-            domain = Interval(_decoded(low), _decoded(high), nullable)
+            domain = Interval(_decode(low), _decode(high), nullable)
         case _:
             raise LedgerError("the ledger holds a domain of an unknown form")
     return replace(column, domain=domain, required=column.required or required)
 
 
-def _decoded(stored: Any) -> Any:
+def _decode(stored: Any) -> Any:
     match stored:
         case {"timestamp": str(text)}:
             return dt.datetime.fromisoformat(text)

@@ -96,7 +96,7 @@ class PrivateTables:
         """
         if self.owner is not None and self.owner.release():
             there = self.kernel.contracts()
-            for table, body in self.kernel.ledger.declared()[1].items():
+            for table, body in self.kernel.ledger.declarations()[1].items():
                 if table not in there and body != UNDECLARED:
                     self.kernel.ledger.declare(table, self.principal, **UNDECLARED)
             self.kernel.verify()

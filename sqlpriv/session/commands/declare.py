@@ -48,7 +48,7 @@ def declare(kernel: Kernel, action: cmd.Action, contract: TableContract, princip
     """
     if isinstance(action, cmd.SetBudget):
         return _budgeted(kernel, action, contract, principal)
-    body = kernel.ledger.declared()[1].get(contract.table.lower(), UNDECLARED)
+    body = kernel.ledger.declarations()[1].get(contract.table.lower(), UNDECLARED)
     changes, said = _changed(kernel, action, contract, body)
     kernel.ledger.declare(contract.table, principal, **changes)
     return said

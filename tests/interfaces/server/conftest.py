@@ -29,9 +29,6 @@ ALTER TABLE people ALTER COLUMN income SET PRIVACY DOMAIN BETWEEN (0, 100);
 ALTER TABLE people SET PRIVACY BUDGET (epsilon = 10);
 """
 PRICED = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1)"
-ENDLESS = """SELECT SUM(sin(a.income + b.income + c.income + d.income))
-FROM made a, made b, made c, made d"""
-"""Free, and not done within the hour: 500^4 rows."""
 
 
 @dataclass

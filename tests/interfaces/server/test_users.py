@@ -9,12 +9,12 @@ from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from support.old_logins import with_logins
 
 import sqlpriv
 from sqlpriv.interfaces.server import users
 from sqlpriv.interfaces.server.secret_hashes import normalize_password, parse_verifier
 from sqlpriv.interfaces.server.users_file import users_path
-from tests.support.old_logins import with_logins
 
 
 @pytest.fixture

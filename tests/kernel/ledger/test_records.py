@@ -14,13 +14,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.old_logins import with_logins
 
 from sqlpriv.errors import BudgetExhausted, DeclarationError, LedgerError, OperationalError
 from sqlpriv.kernel.ledger import file as ledger_file
 from sqlpriv.kernel.ledger.records import EVERYBODY, Booking, Ledger, Sealed
 from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.terms.contract import UNDECLARED
-from tests.support.old_logins import with_logins
 
 TABLES = (
     "declaration", "budget", "snapshot", "fact", "statement", "charge", "seal", "replay",
@@ -66,7 +66,7 @@ def test_what_was_written_is_read_back(ledger: Ledger, path: Path) -> None:
     with closing(Ledger(path)) as again:
         people = {**UNDECLARED, "key": "id", "bound": [2, 1], "domains": domains}
         other = {**UNDECLARED, "public": True}
-        assert again.declared() == (last, {"people": people, "other": other})
+        assert again.declarations() == (last, {"people": people, "other": other})
         with again.begin() as db:
             rows = db.execute("SELECT principal, at FROM declaration").fetchall()
         assert all(who == "owner" and at.endswith("+00:00") for who, at in rows)
@@ -345,7 +345,7 @@ def test_unknown_records_are_refused(ledger: Ledger, path: Path) -> None:
         columns, values = "at, principal, subject, kind, body", "'', '', 'people', 'wish', '{}'"
         db.execute(f"INSERT INTO declaration ({columns}) VALUES ({values})")
     with pytest.raises(LedgerError, match="unknown kind"):
-        ledger.declared()
+        ledger.declarations()
 
 
 def test_logins_of_an_earlier_program_are_left_where_they_are(ledger: Ledger, path: Path) -> None:
@@ -500,7 +500,7 @@ def test_two_processes_make_one_ledger(tmp_path: Path) -> None:
         maker.communicate(timeout=60)
     assert [maker.returncode for maker in makers] == [0] * 4
     with closing(Ledger(tmp_path / "l")) as ledger:
-        assert ledger.declared() == (4, {"t": {**UNDECLARED, "key": "id"}})
+        assert ledger.declarations() == (4, {"t": {**UNDECLARED, "key": "id"}})
         assert ledger.account("t") is None
 
 

@@ -285,7 +285,7 @@ def test_an_error_of_opendp_leaves_no_text(monkeypatch: pytest.MonkeyPatch) -> N
 
     with pytest.raises(KernelError) as drawing:
         Noise(1.0, 1.0, "discrete Laplace", failing).draw(3)
-    monkeypatch.setattr(noise, "_confirmed", lambda *_: failing)
+    monkeypatch.setattr(noise, "_confirm", lambda *_: failing)
     with pytest.raises(KernelError) as selecting:
         select([4711, 0], 1, Rho(10**9))
     for caught in (drawing.value, selecting.value):

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from support.vaults import Engine, batch_price, contract
 
 from sqlpriv.errors import KernelError
-from sqlpriv.kernel.checked import checked
+from sqlpriv.kernel.checked import check_expressions
 from sqlpriv.kernel.proof.sensitivity import REAL_STEPS, bound_of, lattice_of, sensitivity
 from sqlpriv.kernel.sql.queries import render
 from sqlpriv.kernel.sql.relations import Scope
@@ -430,7 +430,7 @@ def test_within_names_strata_that_exist_once_each(within: list[int]) -> None:
     query = a.Count(SCAN, (a.Key(a.Col("s"), ("a", "b", "c")),), within=tuple(within))
     scope = Scope(SCAN, contract(COLUMNS))
     if within and within == sorted(set(within)) and set(within) <= {0, 1, 2}:
-        checked(query, scope)
+        check_expressions(query, scope)
     else:
         with pytest.raises(KernelError):
-            checked(query, scope)
+            check_expressions(query, scope)

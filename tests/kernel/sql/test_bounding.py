@@ -12,7 +12,7 @@ import pytest
 from support.vaults import Engine, contract
 
 from sqlpriv.kernel.engine import fingerprint
-from sqlpriv.kernel.sql.queries import KEEP_ALL, grouped, render
+from sqlpriv.kernel.sql.queries import KEEP_ALL, render, render_groups
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableFacts
 
@@ -101,7 +101,7 @@ def counted(
 ) -> dict[Any, int]:
     made = contract(COLUMNS, m=m)
     engine.fill(made, rows)
-    return dict(engine.duckdb.execute(grouped(SCAN, (expr,), made, key)).fetchall())
+    return dict(engine.duckdb.execute(render_groups(SCAN, (expr,), made, key)).fetchall())
 
 
 def test_a_selection_counts_units_less_one(engine: Engine) -> None:

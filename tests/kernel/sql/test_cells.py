@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from sqlpriv.kernel.sql.cells import added_up, listed
+from sqlpriv.kernel.sql.cells import added_up, listed_cells
 from sqlpriv.kernel.terms import algebra as a
 
 SEX, RACE = a.Key(a.Col("sex"), ("f", "m")), a.Key(a.Col("race"), (1, 2, 3))
@@ -40,7 +40,7 @@ def plainly(query: a.Query, groups: list[dict[str, int]], names: dict[a.Key, str
 @pytest.mark.parametrize("groups", [0, 1, 500])
 def test_every_group_is_added_to_its_cell_and_to_no_other(groups: int, kind: str) -> None:
     """A level that is not listed has the number after the last; sums may pass 64 bits."""
-    rng, names = np.random.default_rng(groups), listed(QUERIES)
+    rng, names = np.random.default_rng(groups), listed_cells(QUERIES)
     columns = {n: rng.integers(0, len(key.values) + 1, groups) for n, key in names.items()}
     columns["n"] = rng.integers(1, 2**40, groups)
     columns["a0"] = rng.integers(-(2**62), 2**62, groups)

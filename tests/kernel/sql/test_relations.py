@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from support.vaults import Engine, batch_price
 
 from sqlpriv.errors import KernelError, Refused
-from sqlpriv.kernel.checked import checked
+from sqlpriv.kernel.checked import check_expressions
 from sqlpriv.kernel.proof.sensitivity import bound_of, lattice_of, sensitivity
 from sqlpriv.kernel.sql.queries import verifying
 from sqlpriv.kernel.sql.relations import Scope
@@ -183,7 +183,9 @@ def test_no_unit_moves_a_relation_further_than_claimed(
         fill(engine, without(rows, person))
         for query, with_, less in zip(queries, whole, answers(engine, queries), strict=True):
             change = [abs(int(z)) for z in (with_ - less).ravel()]
-            steps = lattice_of(query, checked(query, Scope(query.source, MADE["people"]))).steps
+            steps = lattice_of(
+                query, check_expressions(query, Scope(query.source, MADE["people"]))
+            ).steps
             moved = sensitivity(query, bound_of(query.source, MADE["people"]), steps)
             assert sum(change) <= moved.l1
             assert sum(z * z for z in change) <= moved.l2_squared
@@ -269,7 +271,7 @@ def test_a_link_leads_to_one_row() -> None:
 )  # fmt: skip
 def test_relations_that_would_not_be_partitioned_are_refused(relation: a.Relation) -> None:
     with pytest.raises((Refused, KernelError)):
-        checked(a.Count(relation), Scope(relation, MADE["people"]))
+        check_expressions(a.Count(relation), Scope(relation, MADE["people"]))
 
 
 def test_units_of_two_tables_do_not_meet() -> None:

@@ -7,9 +7,9 @@ from contextlib import closing
 from decimal import Decimal
 
 import pytest
+from support.endless_query import ENDLESS
 
 from sqlpriv.interfaces.server import users
-from tests.interfaces.server.conftest import ENDLESS
 
 psycopg = pytest.importorskip("psycopg")
 errors, sql = psycopg.errors, psycopg.sql

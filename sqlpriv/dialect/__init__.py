@@ -5,12 +5,12 @@
 can run.
 """
 
-from sqlpriv.dialect.parameters import wanted
-from sqlpriv.dialect.parse import complete, read, shared, split
-from sqlpriv.dialect.printer import default_name, literal, quoted, sql
+from sqlpriv.dialect.parameters import parameter_names
+from sqlpriv.dialect.parse import complete, read, split, split_with_parameters
+from sqlpriv.dialect.printer import default_name, literal, quote_name, sql
 from sqlpriv.dialect.tokens import without_literals
 
 __all__ = [
-    "complete", "default_name", "literal", "quoted", "read", "shared", "split", "sql", "wanted",
-    "without_literals",
+    "complete", "default_name", "literal", "parameter_names", "quote_name", "read", "split",
+    "split_with_parameters", "sql", "without_literals",
 ]  # fmt: skip

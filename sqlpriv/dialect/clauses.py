@@ -20,7 +20,7 @@ from sqlglot.tokenizer_core import TokenType as Type
 from sqlpriv.dialect.constants import refusal
 from sqlpriv.dialect.keywords import CONSTRUCTS, MISPLACED, RESERVED, words
 from sqlpriv.dialect.token_cursor import TokenCursor, check_number
-from sqlpriv.dialect.tokens import Kind, Token, moved
+from sqlpriv.dialect.tokens import Kind, Token, replacement_token
 from sqlpriv.dialect.tree import Options
 
 MARK = "\0"
@@ -59,7 +59,7 @@ class Cut:
     weights: str = ""
 
 
-def cut(c: TokenCursor, *, of_synthetic_table: bool = False) -> Cut:
+def cut_clauses(c: TokenCursor, *, of_synthetic_table: bool = False) -> Cut:
     """Returns the query that begins at `c`, without our clauses.
 
     Args:
@@ -88,7 +88,7 @@ def cut(c: TokenCursor, *, of_synthetic_table: bool = False) -> Cut:
             c.next()
             call = done.glots[calls[-1]]
             estimator = c.name("the name of an estimator").lower()
-            done.glots[calls[-1]] = moved(call, call.token_type, call.text + estimator)
+            done.glots[calls[-1]] = replacement_token(call, call.token_type, call.text + estimator)
             continue
         if not calls:
             seen.setdefault(word, token)
@@ -135,7 +135,10 @@ def _cut_price(c: TokenCursor, select: Token, done: Cut) -> None:
     mark = f"{MARK}price {select.start}"
     done.prices[mark] = given
     assert select.glot is not None
-    done.glots += [moved(select.glot, Type.IDENTIFIER, mark), moved(select.glot, Type.COMMA, ",")]
+    done.glots += [
+        replacement_token(select.glot, Type.IDENTIFIER, mark),
+        replacement_token(select.glot, Type.COMMA, ","),
+    ]
 
 
 def _cut_strata(c: TokenCursor, done: Cut) -> None:
@@ -150,10 +153,10 @@ def _cut_strata(c: TokenCursor, done: Cut) -> None:
         depth += (word in ("(", "[")) - (word in (")", "]"))
         done.by += _mark(c)
     if not done.by:
-        raise c.unexpected("an expression")
+        raise c.refuse_unexpected("an expression")
     if c.at("WEIGHTS"):
         if not c.accept("WEIGHTS", "FROM"):
-            raise c.unexpected(CLAUSES)
+            raise c.refuse_unexpected(CLAUSES)
         done.weights = c.table()
     for clause in (("WHERE",), ("GROUP", "BY")):
         if c.at(*clause):
@@ -172,28 +175,28 @@ def _mark(c: TokenCursor) -> list[GlotToken]:
         return []
     if sets:
         c.next()
-        return [moved(glot, Type.VAR, f"grouping sets{MARK}")]
+        return [replacement_token(glot, Type.VAR, f"grouping sets{MARK}")]
     if token.upper == "," and following.upper == ")":
-        raise c.unexpected("an expression")
+        raise c.refuse_unexpected("an expression")
     match token.kind:
         case Kind.PARAMETER:
-            return [moved(glot, Type.IDENTIFIER, f"{MARK}parameter")]
+            return [replacement_token(glot, Type.IDENTIFIER, f"{MARK}parameter")]
         case Kind.ESCAPE:
             raise refusal(token, "E'…' strings are not read", "write the text as it is, in '…'")
         case Kind.STRING if before.upper == "AS" and token.value:
-            return [moved(glot, Type.IDENTIFIER, token.value)]
+            return [replacement_token(glot, Type.IDENTIFIER, token.value)]
         case Kind.STRING:
             if before.kind is Kind.STRING:
                 raise refusal(token, f"expected {CLAUSES}, found {token.shown}")
-            return [moved(glot, Type.STRING, token.value)]
+            return [replacement_token(glot, Type.STRING, token.value)]
         case Kind.NUMBER:
             check_number(token, following)
         case Kind.WORD if token.upper in ("NULL", "TRUE", "FALSE"):
             if before.upper not in ("IS", "NOT"):
-                return [moved(glot, Type.IDENTIFIER, f"{MARK}{token.upper}")]
+                return [replacement_token(glot, Type.IDENTIFIER, f"{MARK}{token.upper}")]
         case Kind.WORD | Kind.QUOTED if following.upper == "(":
             of_star = before.upper == "*" and token.upper in _OF_STAR
             special = token.upper in _OWN_GRAMMAR or before.upper in ("::", "AS") or of_star
             if glot.token_type in _CALLABLE and not special:
-                return [moved(glot, Type.VAR, token.value + MARK)]
+                return [replacement_token(glot, Type.VAR, token.value + MARK)]
     return [glot]

@@ -3,12 +3,12 @@
 As in `tree`: frozen values, names not yet looked up, and `pos` takes no part in equality.
 """
 
-# ruff: noqa: RUF009  # `unplaced()` only writes out the same dataclass field again and again.
+# ruff: noqa: RUF009  # `optional_place()` only writes out the same dataclass field again and again.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sqlpriv.dialect.tree import Bound, Options, Pos, Select, unplaced
+from sqlpriv.dialect.tree import Bound, Options, Pos, Select, optional_place
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Value
 
@@ -160,7 +160,7 @@ class AlterPrivacy:
     table: str
     action: Action
     text: str = field(default="", compare=False)
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class CreateSynthetic:
     options: Options = ()
     or_replace: bool = False
     text: str = field(default="", compare=False)
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ class DropSynthetic:
 
     name: str
     if_exists: bool = False
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ class Evaluate:
     strata: tuple[str, ...]
     options: Options = ()
     text: str = field(default="", compare=False)
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ class Show:
     """`SHOW PRIVACY TABLES | BUDGET | RELEASES`, `SHOW SYNTHESIZERS`; what is lower case."""
 
     what: str
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -232,7 +232,7 @@ class Describe:
 
     table: str
     text: str = field(default="", compare=False)
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ class SetOption:
 
     name: str
     value: Value
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ class Explain:
     """`EXPLAIN PRIVACY <statement>`."""
 
     statement: Select | CreateSynthetic | Unanswerable
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -258,7 +258,7 @@ class Publish:
 
     tables: tuple[str, ...]
     target: str
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 Statement = (

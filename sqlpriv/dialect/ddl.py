@@ -41,7 +41,7 @@ def show(c: TokenCursor) -> Show:
         return Show("synthesizers", first.pos)
     c.expect("SHOW", "PRIVACY")
     if c.peek().upper not in ("TABLES", "BUDGET", "RELEASES"):
-        raise c.unexpected("TABLES, BUDGET or RELEASES")
+        raise c.refuse_unexpected("TABLES, BUDGET or RELEASES")
     what = c.next().upper.lower()
     c.end()
     return Show(what, first.pos)
@@ -72,7 +72,7 @@ def set_option(c: TokenCursor) -> SetOption:
     value: Value = None
     if first.upper == "SET":
         if not (c.accept("=") or c.accept("TO")):
-            raise c.unexpected("=")
+            raise c.refuse_unexpected("=")
         value = c.value()
     c.end()
     return SetOption(name, value, first.pos)
@@ -147,7 +147,7 @@ def _bound_or_budget(c: TokenCursor) -> SetBound | SetBudget:
     if c.at("DOMAIN"):
         raise c.refuse("a domain is of a column",
                        "write ALTER TABLE t ALTER COLUMN c SET PRIVACY DOMAIN …")  # fmt: skip
-    raise c.unexpected("BOUND or BUDGET")
+    raise c.refuse_unexpected("BOUND or BUDGET")
 
 
 def _holder(c: TokenCursor) -> str:
@@ -194,7 +194,7 @@ def _column_action(c: TokenCursor) -> Action | None:
         return _between(c, column)
     if c.accept("REFERENCES"):
         return SetDomainReferences(column, c.table(), c.column_in_parentheses())
-    raise c.unexpected("IN (…), BETWEEN (low, high) or REFERENCES table(column)")
+    raise c.refuse_unexpected("IN (…), BETWEEN (low, high) or REFERENCES table(column)")
 
 
 def _values(c: TokenCursor) -> tuple[Value, ...]:
@@ -280,11 +280,11 @@ def _column_text(c: TokenCursor) -> str:
     first, depth = c.peek(), 0
     while depth or not (c.at(",") or c.at(")")):
         if c.peek().kind is Kind.END:
-            raise c.unexpected(")")
+            raise c.refuse_unexpected(")")
         sign = c.next().upper
         depth += (sign in ("(", "[", "{")) - (sign in (")", "]", "}"))
     if c.peek() is first:
-        raise c.unexpected("a column")
+        raise c.refuse_unexpected("a column")
     return c.since(first)
 
 

@@ -147,18 +147,18 @@ class Lowering:
             for i in range(at - 1, max(at - 3, -1), -1):
                 token = self.tokens[i]
                 if token.upper in ("~", "@", "ANY", "ALL", "SOME") or token.upper in CONSTRUCTS:
-                    return self.unexpected(i, "an expression")
-            return self.unexpected(at, "an expression")
+                    return self.refuse_unexpected(i, "an expression")
+            return self.refuse_unexpected(at, "an expression")
         unknown = self.tokens[at].kind is Kind.END
         back = range(0) if unknown else range(at, max(at - 6, -1), -1)
         ahead = range(0 if unknown else at, len(self.tokens))
         place = next((i for i in (*back, *ahead) if self.tokens[i].upper in signs), at)
         return refusal(self.tokens[place], *why)
 
-    def unexpected(self, index: int, expected: str) -> Refused:
+    def refuse_unexpected(self, index: int, expected: str) -> Refused:
         """Returns the refusal of the token with that index."""
         self.queries.cursor.index = index
-        return self.queries.cursor.unexpected(expected)
+        return self.queries.cursor.refuse_unexpected(expected)
 
     # --- nodes ---
 
@@ -194,7 +194,7 @@ class Lowering:
                 if isinstance(part, Glot) and type(part) in _REFUSED:
                     raise self.cannot(part)
                 at = self.index(part if isinstance(part, Glot) else node)
-                raise self.unexpected(at, "an expression")
+                raise self.refuse_unexpected(at, "an expression")
 
     def name(self, node: Glot | None) -> str:
         """Returns what an identifier says, without our marks."""
@@ -207,7 +207,7 @@ class Lowering:
             raise refusal(self.token(node), "a name is empty")
         return name
 
-    def enclosed(self, inner: Pos) -> tuple[str, Bound]:
+    def enclosed_text(self, inner: Pos) -> tuple[str, Bound]:
         """Returns the text between the parentheses around a query whose SELECT stands at `inner`,
         and its share of the parameters."""
         depth, first = 0, self.index_of(inner)
@@ -223,7 +223,7 @@ class Lowering:
 
     def query(self, node: Glot) -> Query:
         """Returns a query inside the expression."""
-        return self.queries.enclosed(node)
+        return self.queries.enclosed_query(node)
 
 
 def _check_grouping(self: Lowering, node: Glot, level: int) -> None:
@@ -246,7 +246,7 @@ def _check_grouping(self: Lowering, node: Glot, level: int) -> None:
             raise refusal(self.tokens[self.index_of(sign)], "comparisons cannot be chained",
                           "use AND, as in a < b AND b < c")  # fmt: skip
         if type(part) is exp.Not:
-            raise self.unexpected(at - 1, "an expression")
+            raise self.refuse_unexpected(at - 1, "an expression")
         raise refusal(self.tokens[at], "these operators are grouped in more than one way",
                       "write parentheses around what belongs together")  # fmt: skip
 
@@ -321,13 +321,13 @@ def _binary(self: Lowering, node: Glot) -> Node:
     right = node.args["expression"]
     left = self.expression(node.this)
     if op in "+-" and isinstance(right, exp.Interval):
-        return _moved(self, left, right, -1 if op == "-" else 1)
+        return _shift_by_interval(self, left, right, -1 if op == "-" else 1)
     if op == "^":
         return FunctionCall("pow", (left, self.expression(right)), pos=left.pos)
     return Binary(op, left, self.expression(right), left.pos)
 
 
-def _moved(self: Lowering, left: Node, interval: Glot, sign: int) -> Node:
+def _shift_by_interval(self: Lowering, left: Node, interval: Glot, sign: int) -> Node:
     self.check_arguments(interval, ("this", "unit"))
     at = self.index(interval)
     if self.tokens[at].kind is Kind.END or self.tokens[at].upper == "INTERVAL":
@@ -358,13 +358,15 @@ def _connective(self: Lowering, node: Glot) -> Node:
         rest = rest.this
     if _LEVELS.get(type(rest), SIGN) < level:
         raise self.cannot(rest)
-    return _joined("or" if level == OR else "and", self.expressions([rest, *reversed(terms)]))
+    return _join_terms("or" if level == OR else "and", self.expressions([rest, *reversed(terms)]))
 
 
-def _joined(op: str, terms: tuple[Node, ...]) -> Node:
+def _join_terms(op: str, terms: tuple[Node, ...]) -> Node:
     if len(terms) > _LONG_CHAIN:  # Both connectives are associative, NULLs included.
         half = len(terms) // 2
-        return Binary(op, _joined(op, terms[:half]), _joined(op, terms[half:]), terms[0].pos)
+        return Binary(
+            op, _join_terms(op, terms[:half]), _join_terms(op, terms[half:]), terms[0].pos
+        )
     node = terms[0]
     for term in terms[1:]:
         node = Binary(op, node, term, terms[0].pos)
@@ -390,7 +392,7 @@ def _in(self: Lowering, node: Glot) -> Node:
         return InList(left, self.expressions(node.expressions), pos=left.pos)
     self.check_arguments(query, ("this",))
     inner = self.query(query.this)
-    text, bound = self.enclosed(inner.pos)
+    text, bound = self.enclosed_text(inner.pos)
     return InQuery(left, inner, False, text, bound, left.pos)
 
 
@@ -553,7 +555,7 @@ def _exists(self: Lowering, node: Glot) -> Node:
 
 def _subquery(self: Lowering, node: Glot) -> Node:
     inner = self.query(node.this)
-    text, bound = self.enclosed(inner.pos)
+    text, bound = self.enclosed_text(inner.pos)
     at = next((i for i in range(self.index_of(inner.pos), -1, -1)
                if self.tokens[i - 1].upper == "("), 0)  # fmt: skip
     return Subquery(inner, text, bound, self.tokens[at].pos)

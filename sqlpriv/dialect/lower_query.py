@@ -100,13 +100,15 @@ class QueryLowering:
             self._lowering.check_arguments(cte, ("this", "alias", "materialized"))
             name, columns = self._alias(cte)
             before = self._copies
-            query = _renamed(self.enclosed(cte.this), columns, self._lowering.token(cte))
+            query = _rename_outputs(
+                self.enclosed_query(cte.this), columns, self._lowering.token(cte)
+            )
             self._weights[name.lower()] = 1 + self._copies - before
             self._queries[name.lower()] = query
             stages.append((name, query))
         return tuple(stages)
 
-    def enclosed(self, node: Glot) -> Query:
+    def enclosed_query(self, node: Glot) -> Query:
         """Returns a query inside parentheses: WITH, SELECT, UNION ALL.
 
         Raises:
@@ -144,7 +146,7 @@ class QueryLowering:
         items = self._items(expressions, inside, select)
         if node.args.get("from_") is None:
             last = max((self._lowering.index(x, last=True) for x in expressions), default=0)
-            raise self._lowering.unexpected(last + 1, "FROM and the name of a table")
+            raise self._lowering.refuse_unexpected(last + 1, "FROM and the name of a table")
         source = self._source(node)
         one = source if isinstance(source, Table) else None
         where = self._clause(node, "where")
@@ -168,7 +170,7 @@ class QueryLowering:
             at -= 1
         if node.args.get("with_") is not None:
             at = body_index(tokens, self.cursor.index) or at
-        return self._lowering.unexpected(at, "SELECT")
+        return self._lowering.refuse_unexpected(at, "SELECT")
 
     def _refuse_sign(self, node: Glot, *signs: str) -> Refused:
         at = self._lowering.index(node)
@@ -182,7 +184,7 @@ class QueryLowering:
         for token in self.cursor.tokens[at:]:
             if sign and token.upper in (sign, "TABLESAMPLE" if name == "sample" else sign):
                 return refusal(token, *CONSTRUCTS[token.upper])
-        return self._lowering.unexpected(at + 1, CLAUSES)
+        return self._lowering.refuse_unexpected(at + 1, CLAUSES)
 
     def _outputs(self, node: Glot) -> tuple[Token, list[Glot], bool, Options]:
         """Returns the token SELECT, the outputs, and what WITH DIFFERENTIAL_PRIVACY says."""
@@ -208,7 +210,7 @@ class QueryLowering:
             self._lowering.check_arguments(nodes[0], ())
             return (Item(Name("*")),)
         if not nodes:
-            raise self._lowering.unexpected(self._lowering.index_of(select.pos) + 1,
+            raise self._lowering.refuse_unexpected(self._lowering.index_of(select.pos) + 1,
                                             "an expression")  # fmt: skip
         return tuple(self._item(node) for node in nodes)
 
@@ -284,7 +286,7 @@ class QueryLowering:
         on, using = join.args.get("on"), join.args.get("using")
         if kind != "cross" and on is None and not using:
             last = self._lowering.index(join.this, last=True)
-            raise self._lowering.unexpected(last + 1, "ON or USING")
+            raise self._lowering.refuse_unexpected(last + 1, "ON or USING")
         if kind == "cross" and (on is not None or using):
             raise self._lowering.cannot(join)
         lowered = self._lowering.expression(on) if on is not None else None
@@ -300,7 +302,7 @@ class QueryLowering:
         if isinstance(node, exp.Paren):
             return self._primary(node.this)
         if isinstance(node, exp.Subquery):
-            return self._derived(node)
+            return self._derived_table(node)
         if not isinstance(node, exp.Table):
             raise self._refuse_source(node)
         token = self._lowering.token(node)
@@ -350,9 +352,9 @@ class QueryLowering:
         for i in range(at, max(at - 4, -1), -1):
             if self.cursor.tokens[i].upper in CONSTRUCTS:
                 return refusal(self.cursor.tokens[i], *CONSTRUCTS[self.cursor.tokens[i].upper])
-        return self._lowering.unexpected(at, "the name of a table")
+        return self._lowering.refuse_unexpected(at, "the name of a table")
 
-    def _derived(self, node: Glot) -> Source:
+    def _derived_table(self, node: Glot) -> Source:
         for name in ("sample", "pivots"):
             if node.args.get(name):
                 raise self._refuse_clause(name, self._lowering.token(node))
@@ -365,7 +367,7 @@ class QueryLowering:
         self._lowering.check_arguments(node, ("this", "alias", "joins", "with_"))
         if node.args.get("with_") is not None:
             raise self._lowering.cannot(node)
-        query = self.enclosed(inner)
+        query = self.enclosed_query(inner)
         at = self._lowering.index_of(query.pos)
         while at and not (
             self.cursor.tokens[at].upper == "(" and self.cursor.tokens[at + 1].upper in QUERY_HEADS
@@ -373,7 +375,7 @@ class QueryLowering:
             at -= 1
         token = self.cursor.tokens[at]
         alias, columns = self._alias(node)
-        source = Derived(_renamed(query, columns, token), alias, token.pos)
+        source = Derived(_rename_outputs(query, columns, token), alias, token.pos)
         return self._with_joins(source, node)
 
     def _alias(self, node: Glot) -> tuple[str, tuple[str, ...]]:
@@ -400,7 +402,7 @@ class QueryLowering:
         for node in self._strata:
             if isinstance(node, exp.Alias):
                 at = self._lowering.index(node.args["alias"])
-                raise self._lowering.unexpected(at, CLAUSES)
+                raise self._lowering.refuse_unexpected(at, CLAUSES)
         by = self._lowering.expressions(self._strata)
         return Stratify(by, self._clauses.weights, token.pos)
 
@@ -496,10 +498,10 @@ def _flat(parts: Iterable[_Keys]) -> _Keys:
     return tuple(key for part in parts for key in part)
 
 
-def _renamed(query: Query, names: tuple[str, ...], token: Token) -> Query:
+def _rename_outputs(query: Query, names: tuple[str, ...], token: Token) -> Query:
     """Returns the query with other names for its outputs, from the first on."""
     if isinstance(query, UnionAll):
-        first = _renamed(query.parts[0], names, token)
+        first = _rename_outputs(query.parts[0], names, token)
         assert isinstance(first, Select)
         return replace(query, parts=(first, *query.parts[1:]))
     if len(names) > len(query.items):

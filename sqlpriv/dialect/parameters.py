@@ -54,19 +54,19 @@ def bind(tokens: Sequence[Token], parameters: Parameters) -> Binding:
         raise ProgrammingError("parameters are given as a list, a tuple or a mapping, not as text")
     values = tuple(parameters or ())
     if any(not name.isdecimal() for name in names if name):
-        raise ProgrammingError(f"the statement names its parameters ({_listed(names)}): "
+        raise ProgrammingError(f"the statement names its parameters ({_name_list(names)}): "
                                "give the values as a mapping")  # fmt: skip
     numbers = [int(name[:9]) for name in names] if any(names) else list(range(1, len(marks) + 1))
     expected = max(numbers, default=0)
     if min(numbers, default=1) < 1:
         raise ProgrammingError("parameters are numbered from $1")
     if expected != len(values):
-        raise ProgrammingError(f"the statement has {_counted(expected)}, "
+        raise ProgrammingError(f"the statement has {_count_text(expected)}, "
                                f"{len(values) or 'none'} {_were(len(values))} given")  # fmt: skip
     return Binding({mark.start: values[n - 1] for mark, n in zip(marks, numbers, strict=True)})
 
 
-def wanted(sql: str) -> tuple[str, ...]:
+def parameter_names(sql: str) -> tuple[str, ...]:
     """Returns the names of a text's parameters; those of `?` and `$1` are "1", "2", …"""
     names = [token.value for token in lex(sql) if token.kind is Kind.PARAMETER]
     numbers = [int(name[:9]) for name in names if name.isdecimal()]
@@ -98,17 +98,17 @@ def literal_value(value: object) -> Value:
 def _by_name(marks: Sequence[Token], parameters: Mapping[str, object]) -> Binding:
     names = {mark.value for mark in marks}
     if "" in names:
-        raise ProgrammingError(f"the statement has {_counted(len(marks))} written ?: "
+        raise ProgrammingError(f"the statement has {_count_text(len(marks))} written ?: "
                                "give the values as a list or a tuple")  # fmt: skip
     if missing := names - set(parameters):
-        raise ProgrammingError(f"the statement has {_counted(len(names))}; "
-                               f"no value is given for {_listed(missing)}")  # fmt: skip
+        raise ProgrammingError(f"the statement has {_count_text(len(names))}; "
+                               f"no value is given for {_name_list(missing)}")  # fmt: skip
     if surplus := {str(name) for name in parameters} - names:
-        raise ProgrammingError(f"the statement has no parameter {_listed(surplus)}")
+        raise ProgrammingError(f"the statement has no parameter {_name_list(surplus)}")
     return Binding({mark.start: parameters[mark.value] for mark in marks})
 
 
-def _counted(number: int) -> str:
+def _count_text(number: int) -> str:
     return f"{number or 'no'} parameter{'' if number == 1 else 's'}"
 
 
@@ -116,5 +116,5 @@ def _were(number: int) -> str:
     return "was" if number <= 1 else "were"
 
 
-def _listed(names: Sequence[str] | set[str]) -> str:
+def _name_list(names: Sequence[str] | set[str]) -> str:
     return ", ".join(f"${name}" for name in sorted(set(names)))

@@ -11,14 +11,14 @@ from sqlglot.tokenizer_core import Token as GlotToken
 from sqlglot.tokenizer_core import TokenType as Type
 
 from sqlpriv.dialect import ddl, plain, syntax
-from sqlpriv.dialect.clauses import Cut, cut
+from sqlpriv.dialect.clauses import Cut, cut_clauses
 from sqlpriv.dialect.commands import CreateSynthetic, Explain, Statement, Unanswerable
 from sqlpriv.dialect.constants import refusal
 from sqlpriv.dialect.keywords import QUERY_HEADS
 from sqlpriv.dialect.lower_query import QueryLowering, body_index
 from sqlpriv.dialect.parameters import Parameters, bind
 from sqlpriv.dialect.token_cursor import TokenCursor
-from sqlpriv.dialect.tokens import Kind, Token, lex, moved
+from sqlpriv.dialect.tokens import Kind, Token, lex, replacement_token
 from sqlpriv.dialect.tree import Name, Select
 from sqlpriv.errors import Refused
 
@@ -60,7 +60,9 @@ def split(sql: str) -> tuple[str, ...]:
     return tuple(sql[part[0].start : part[-2].end] for part in _parts(lex(sql)))
 
 
-def shared(sql: str, parameters: Parameters = None) -> tuple[tuple[str, Parameters], ...]:
+def split_with_parameters(
+    sql: str, parameters: Parameters = None
+) -> tuple[tuple[str, Parameters], ...]:
     """Returns the statements of a text, each with its share of the values, to be read one by one.
 
     Before each stand as many blank lines and blanks as put it in its own place of the text.
@@ -166,30 +168,30 @@ def _query(c: TokenCursor) -> Select | Unanswerable:
     syntax.check_nesting(c.tokens)
     start, tree, clauses = c.index, None, Cut()
     try:
-        clauses = cut(c)
+        clauses = cut_clauses(c)
         c.index = start
         tree = syntax.tree(clauses.glots, c)
         select = QueryLowering(c, clauses, _strata(clauses, c)).statement(tree)
     except Refused as why:
         c.index = start
-        if tree is not None and (staged := _staged(c, clauses, tree)) is not None:
-            return Unanswerable(_finished(staged, c, start), why)
+        if tree is not None and (staged := _select_of_stages(c, clauses, tree)) is not None:
+            return Unanswerable(_add_texts(staged, c, start), why)
         _refuse_private(c.tokens, why)
         c.index = start
         return plain.query(c, why, tree)
-    return _finished(select, c, start)
+    return _add_texts(select, c, start)
 
 
 def _strata(clauses: Cut, c: TokenCursor) -> list[exp.Expr]:
     """Returns the columns of STRATIFY BY as sqlglot reads them: as outputs of a SELECT."""
     if clauses.strata is None or clauses.strata.glot is None:
         return []
-    head: GlotToken = moved(clauses.strata.glot, Type.SELECT, "SELECT")
+    head: GlotToken = replacement_token(clauses.strata.glot, Type.SELECT, "SELECT")
     outputs = syntax.tree([head, *clauses.by], c)
     return list(outputs.expressions)
 
 
-def _staged(c: TokenCursor, clauses: Cut, tree: exp.Expr) -> Select | None:
+def _select_of_stages(c: TokenCursor, clauses: Cut, tree: exp.Expr) -> Select | None:
     """Returns a statement whose rest behind WITH cannot be answered; None where WITH asks for
     nothing private."""
     first = c.peek()
@@ -202,7 +204,7 @@ def _staged(c: TokenCursor, clauses: Cut, tree: exp.Expr) -> Select | None:
     return Select((), stages[0][0], stages=stages, pos=first.pos)
 
 
-def _finished(select: Select, c: TokenCursor, start: int) -> Select:
+def _add_texts(select: Select, c: TokenCursor, start: int) -> Select:
     """Returns the statement with its own text, that behind WITH, and what DuckDB is to be given."""
     last, body = c.tokens[-2].end, ""
     if select.stages:
@@ -228,9 +230,9 @@ def _synthetic(c: TokenCursor) -> CreateSynthetic:
     c.expect("AS")
     start, head = c.index, c.peek()
     if head.upper != "SELECT":
-        raise c.unexpected("SELECT")
+        raise c.refuse_unexpected("SELECT")
     syntax.check_nesting(c.tokens)
-    clauses = cut(c, of_synthetic_table=True)
+    clauses = cut_clauses(c, of_synthetic_table=True)
     end, c.index = c.index, start
     tree = syntax.tree(clauses.glots, c)
     select = QueryLowering(c, clauses, _strata(clauses, c)).statement(tree)

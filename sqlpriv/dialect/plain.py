@@ -65,7 +65,7 @@ def query(c: TokenCursor, why: Refused, tree: exp.Expr | None) -> Unanswerable:
 def change(c: TokenCursor) -> Unanswerable:
     """Returns a statement that is no query: it is an owner's to run."""
     word = c.peek().upper
-    denied = _denied(c.peek(), f"only an owner can run {word}: it may {CHANGES[word]}")
+    denied = _denial(c.peek(), f"only an owner can run {word}: it may {CHANGES[word]}")
     return _plain(c, c.peek(), _Source(names(c.tokens[1:]), False), denied)
 
 
@@ -98,7 +98,7 @@ def explain(c: TokenCursor) -> Unanswerable:
     why = refusal(first, "EXPLAIN shows the engine's plan, which depends on private rows",
                   "write EXPLAIN PRIVACY SELECT … for the price")  # fmt: skip
     if not source.reads_only:
-        why = _denied(first, "only an owner can explain a statement that may change something")
+        why = _denial(first, "only an owner can explain a statement that may change something")
     return _plain(c, first, source, why)
 
 
@@ -110,10 +110,10 @@ def _query(c: TokenCursor, tree: exp.Expr | None = None) -> _Source:
         return _Source(names(rest), False)
     reads = isinstance(tree, exp.Query | exp.Pivot | exp.Values | exp.Subquery)
     reads_only = reads and tree.find(*_WRITES) is None
-    return _Source(_ordered(_tables(tree, c.text)), reads_only)
+    return _Source(_distinct_names(_tables(tree, c.text)), reads_only)
 
 
-def _denied(token: Token, message: str) -> PermissionDenied:
+def _denial(token: Token, message: str) -> PermissionDenied:
     return PermissionDenied(message, hint=_ASK, line=token.pos.line, column=token.pos.column)
 
 
@@ -142,7 +142,7 @@ _WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, 
 
 def names(tokens: Iterable[Token]) -> tuple[str, ...]:
     """Returns everything among the tokens that could be the name of a table."""
-    return _ordered(
+    return _distinct_names(
         f"'{token.value}'" if token.kind is Kind.STRING else token.value.lower()
         for token in tokens
         if token.kind in (Kind.QUOTED, Kind.STRING)
@@ -150,7 +150,7 @@ def names(tokens: Iterable[Token]) -> tuple[str, ...]:
     )
 
 
-def _ordered(names: Iterable[str]) -> tuple[str, ...]:
+def _distinct_names(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
@@ -162,14 +162,14 @@ def _tables(tree: exp.Expr, text: str) -> Iterable[str]:
     for table in tree.find_all(exp.Table):
         source = table.this
         if not isinstance(source, exp.Identifier):
-            yield f"{_written(source, text)}()"
+            yield f"{_function_name(source, text)}()"
         elif text[source.meta.get("start", 0)] == "'":
             yield f"'{_bare(source.name)}'"
         elif table.args.get("db") or not _is_common(table, _bare(source.name).lower()):
             yield _bare(source.name).lower()
 
 
-def _written(function: exp.Expr, text: str) -> str:
+def _function_name(function: exp.Expr, text: str) -> str:
     """Returns a table function's name as the user wrote it: sqlglot has its own for some."""
     if "start" in function.meta:
         return text[function.meta["start"] : function.meta["end"] + 1].lower()

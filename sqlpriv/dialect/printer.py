@@ -46,12 +46,12 @@ def sql(node: Node, rename: Rename | None = None) -> str:
 
     def write(part: Node) -> str:
         given = rename(part) if rename else None
-        return given if given is not None else _written(part, write)
+        return given if given is not None else _node_text(part, write)
 
     return write(node)
 
 
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """Returns the identifier in double quotes."""
     return '"' + name.replace('"', '""') + '"'
 
@@ -105,13 +105,13 @@ def _real(value: float) -> str:
     return text if "e" in text else f"{text}e0"  # Without an exponent it would be a DECIMAL.
 
 
-def _written(node: Node, write: Callable[[Node], str]) -> str:
-    def listed(nodes: tuple[Node, ...]) -> str:
+def _node_text(node: Node, write: Callable[[Node], str]) -> str:
+    def comma_list(nodes: tuple[Node, ...]) -> str:
         return ", ".join(map(write, nodes))
 
     match node:
         case Name(name, table):
-            return f"{quoted(table)}.{quoted(name)}" if table else quoted(name)
+            return f"{quote_name(table)}.{quote_name(name)}" if table else quote_name(name)
         case Literal(value):
             return literal(value)
         case Unary(op, arg):
@@ -121,9 +121,9 @@ def _written(node: Node, write: Callable[[Node], str]) -> str:
         case IsNull(arg, negated):
             return f"({write(arg)} IS {'NOT ' if negated else ''}NULL)"
         case InList(arg, items, negated):
-            return _negated(negated, f"{write(arg)} IN ({listed(items)})")
+            return _negate(negated, f"{write(arg)} IN ({comma_list(items)})")
         case Between(arg, low, high, negated):
-            return _negated(negated, f"{write(arg)} BETWEEN {write(low)} AND {write(high)}")
+            return _negate(negated, f"{write(arg)} BETWEEN {write(low)} AND {write(high)}")
         case Cast(arg, type_, try_):
             return f"{'TRY_' if try_ else ''}CAST({write(arg)} AS {type_})"
         case CaseWhen():
@@ -145,7 +145,7 @@ def _written(node: Node, write: Callable[[Node], str]) -> str:
     return _call(node, write)
 
 
-def _negated(negated: bool, text: str) -> str:
+def _negate(negated: bool, text: str) -> str:
     return f"(NOT ({text}))" if negated else f"({text})"
 
 
@@ -158,7 +158,7 @@ def _case(node: CaseWhen, write: Callable[[Node], str]) -> str:
 
 def _call(node: FunctionCall, write: Callable[[Node], str]) -> str:
     plain = _PLAIN_NAME.fullmatch(node.name) and node.name.upper() not in RESERVED
-    name = node.name if plain else quoted(node.name)
+    name = node.name if plain else quote_name(node.name)
     inner = "*" if node.star else ", ".join(map(write, node.args))
     distinct = "DISTINCT " if node.distinct else ""
     using = f" USING {node.using}" if node.using else ""

@@ -15,7 +15,7 @@ from sqlpriv.dialect.clauses import CLAUSES, MARK
 from sqlpriv.dialect.constants import refusal
 from sqlpriv.dialect.keywords import words
 from sqlpriv.dialect.token_cursor import TokenCursor
-from sqlpriv.dialect.tokens import Kind, Token, moved
+from sqlpriv.dialect.tokens import Kind, Token, replacement_token
 from sqlpriv.errors import Refused
 
 MAX_NESTING = 30
@@ -37,11 +37,11 @@ def tree(glots: Sequence[GlotToken], c: TokenCursor) -> exp.Expr:
     try:
         trees = Dialect.get_or_raise("duckdb").parser().parse(list(glots), c.text)
     except ParseError as error:
-        raise _refused(error, c) from None
+        raise _parse_refusal(error, c) from None
     except _ODD:
         raise c.refuse("this statement cannot be read") from None
     if len(trees) != 1 or trees[0] is None:
-        raise c.unexpected("a query")
+        raise c.refuse_unexpected("a query")
     return trees[0]
 
 
@@ -51,7 +51,9 @@ def bare_tree(tokens: Sequence[Token], text: str) -> exp.Expr | None:
     for token in tokens:
         if token.glot is not None:
             mark = token.kind is Kind.PARAMETER
-            glots.append(moved(token.glot, Type.IDENTIFIER, MARK) if mark else token.glot)
+            glots.append(
+                replacement_token(token.glot, Type.IDENTIFIER, MARK) if mark else token.glot
+            )
     try:
         (one,) = Dialect.get_or_raise("duckdb").parser().parse(glots, text)
     except _ODD:
@@ -59,7 +61,7 @@ def bare_tree(tokens: Sequence[Token], text: str) -> exp.Expr | None:
     return one
 
 
-def _refused(error: ParseError, c: TokenCursor) -> Refused:
+def _parse_refusal(error: ParseError, c: TokenCursor) -> Refused:
     first = error.errors[0] if error.errors else {}
     line, column, words = first.get("line"), first.get("col"), first.get("description") or ""
     places = ((token.glot.line, token.glot.col) if token.glot else None for token in c.tokens)
@@ -76,7 +78,7 @@ def _refused(error: ParseError, c: TokenCursor) -> Refused:
     if at == len(c.tokens) - 2 and expected != CLAUSES:
         at += 1
     c.index = at
-    return c.unexpected(expected)
+    return c.refuse_unexpected(expected)
 
 
 def check_nesting(tokens: Sequence[Token]) -> None:

@@ -62,7 +62,7 @@ class TokenCursor:
         """
         for word in words:
             if not self.accept(word):
-                raise self.unexpected(word)
+                raise self.refuse_unexpected(word)
 
     def at_name(self) -> bool:
         """Whether a name stands here: quoted, or a word that is not reserved."""
@@ -74,7 +74,7 @@ class TokenCursor:
     def name(self, what: str) -> str:
         """Returns the name that stands here, unquoted; `what` says of what."""
         if not self.at_name():
-            raise self.unexpected(what)
+            raise self.refuse_unexpected(what)
         token = self.next()
         if not token.value:
             raise refusal(token, "a name is empty")
@@ -104,7 +104,7 @@ class TokenCursor:
     def end(self) -> None:
         """Checks that the statement ends here."""
         if self.peek().kind is not Kind.END:
-            raise self.unexpected("the end of the statement")
+            raise self.refuse_unexpected("the end of the statement")
 
     def since(self, first: Token) -> str:
         """Returns the text from `first` to the token before this place."""
@@ -114,7 +114,7 @@ class TokenCursor:
         """Returns the refusal that points here."""
         return refusal(self.peek(), message, hint)
 
-    def unexpected(self, expected: str) -> Refused:
+    def refuse_unexpected(self, expected: str) -> Refused:
         """Returns the refusal of the token here: by the name of its construct where it has one."""
         token = self.peek()
         if token.upper in CONSTRUCTS:
@@ -149,11 +149,11 @@ class TokenCursor:
         if token.kind is Kind.PARAMETER:
             return self.binding.value(self.next())
         kinds = "a number, 'text', DATE '2020-12-31', TRUE, FALSE or NULL"
-        raise self.unexpected(f"a constant: {kinds}")
+        raise self.refuse_unexpected(f"a constant: {kinds}")
 
     def _number(self) -> int | float:
         if self.peek().kind is not Kind.NUMBER:
-            raise self.unexpected("a number")
+            raise self.refuse_unexpected("a number")
         token = self.next()
         check_number(token, self.peek())
         return number(token.text, token)

@@ -109,7 +109,7 @@ def lex(text: str, dialect: str = "duckdb") -> tuple[Token, ...]:
     try:
         glots = _glots(bare, dialect)
     except (TokenError, ValueError, IndexError):
-        open_at, bad = _unclosed(bare)
+        open_at, bad = _unclosed_opening(bare)
         readable = bare[:open_at]
         try:
             glots = _glots(readable, dialect)
@@ -141,7 +141,9 @@ def _glots(text: str, dialect: str) -> list[GlotToken]:
         if before and before.token_type in _COMMANDS and glot.token_type is Type.STRING:
             start = before.end + 1
             argument = tokenize("(" + text[start : glot.end + 1])[1:]
-            glots += [moved(part, part.token_type, part.text, start - 1) for part in argument]
+            glots += [
+                replacement_token(part, part.token_type, part.text, start - 1) for part in argument
+            ]
         else:
             glots.append(glot)
         before = glot
@@ -188,7 +190,7 @@ def _pieces(text: str, glots: Sequence[GlotToken], check: bool) -> Iterator[_Pie
         ):
             kind, end, i = Kind.NUMBER, follower.end + 1, i + 1
             raw = text[start:end]
-            glot = moved(glot, Type.NUMBER, raw.replace("_", ""))
+            glot = replacement_token(glot, Type.NUMBER, raw.replace("_", ""))
         if kind is None and " " in (words := " ".join(raw.split())):  # GROUP BY is one of sqlglot's
             for part in re.finditer(r"\S+", raw):
                 first = start + part.start()
@@ -210,7 +212,7 @@ def _pieces(text: str, glots: Sequence[GlotToken], check: bool) -> Iterator[_Pie
         yield Kind.BAD, "comment", at, len(text), None
 
 
-def moved(glot: GlotToken, type_: Type, text: str, by: int = 0) -> GlotToken:
+def replacement_token(glot: GlotToken, type_: Type, text: str, by: int = 0) -> GlotToken:
     """Returns a token of another type and text in the place of that one, or `by` further on."""
     start, end = glot.start + by, glot.end + by
     return GlotToken(type_, text, line=glot.line, col=glot.col, start=start, end=end, comments=[])
@@ -252,7 +254,7 @@ def _comment_end(text: str, start: int) -> int:
     return -1
 
 
-def _unclosed(text: str) -> tuple[int, str]:
+def _unclosed_opening(text: str) -> tuple[int, str]:
     """Returns where a comment or quote opens that never closes, and what it is."""
     at = 0
     while at < len(text):

@@ -4,7 +4,7 @@ The dialect reads text into these frozen values and nothing more: no name is loo
 known. `pos` is the place in the user's text (for messages), and no part of equality.
 """
 
-# ruff: noqa: RUF009  # `unplaced()` only writes out the same dataclass field again and again.
+# ruff: noqa: RUF009  # `optional_place()` only writes out the same dataclass field again and again.
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ class Pos:
     column: int = 0
 
 
-def unplaced() -> Pos:
+def optional_place() -> Pos:
     """The field of a node that need not come from a text."""
     return field(default=Pos(), compare=False, repr=False)
 
@@ -32,7 +32,7 @@ class Name:
 
     name: str
     table: str = ""
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Literal:
     """A literal, or the value bound to a parameter."""
 
     value: Value
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class FunctionCall:
     distinct: bool = False
     filter: Node | None = None
     using: str = ""
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Unary:
 
     op: str
     arg: Node
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Binary:
     op: str
     left: Node
     right: Node
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class IsNull:
 
     arg: Node
     negated: bool = False
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class InList:
     arg: Node
     items: tuple[Node, ...]
     negated: bool = False
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Between:
     low: Node
     high: Node
     negated: bool = False
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class CaseWhen:
     whens: tuple[tuple[Node, Node], ...]
     otherwise: Node | None = None
     operand: Node | None = None
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Cast:
     arg: Node
     type: str
     try_: bool = False
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Exists:
     """`EXISTS (query)`."""
 
     query: Query
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ class InQuery:
     negated: bool = False
     text: str = field(default="", compare=False)
     parameters: Bound = field(default=(), compare=False)
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class Subquery:
     query: Query
     text: str = field(default="", compare=False)
     parameters: Bound = field(default=(), compare=False)
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -168,7 +168,7 @@ class Lookup:
     arg: Node
     values: tuple[Value, ...]
     numbers: tuple[float, ...]
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 Node = (
@@ -201,7 +201,7 @@ class Stratify:
 
     by: tuple[Node, ...]
     weights: str = ""
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ class Table:
 
     name: str
     alias: str = ""
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -219,7 +219,7 @@ class Derived:
 
     query: Query
     alias: str = ""
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ class Joined:
     kind: str
     on: Node | None = None
     using: tuple[str, ...] = ()
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 Source = Table | Derived | Joined
@@ -284,7 +284,7 @@ class Select:
     source: Source | None = None
     stages: tuple[tuple[str, Query], ...] = field(default=(), compare=False)
     body: str = field(default="", compare=False)
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -292,7 +292,7 @@ class UnionAll:
     """SELECTs joined by UNION ALL."""
 
     parts: tuple[Select, ...]
-    pos: Pos = unplaced()
+    pos: Pos = optional_place()
 
 
 Query = Select | UnionAll

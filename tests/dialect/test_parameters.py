@@ -6,7 +6,7 @@ from decimal import Decimal
 import duckdb
 import pytest
 
-from sqlpriv.dialect import read, wanted
+from sqlpriv.dialect import parameter_names, read
 from sqlpriv.dialect.commands import SetOption
 from sqlpriv.dialect.tree import Binary, Literal, Name
 from sqlpriv.errors import DataError, ProgrammingError, Refused
@@ -120,7 +120,7 @@ def test_a_select_can_be_run_by_duckdb_as_well():
 
 
 def test_what_a_text_asks_for_is_told_before_it_is_given():
-    assert wanted("SELECT ?, '?' -- ?\n, ?") == ("1", "2")
-    assert wanted("SELECT $2, $1, $2") == ("1", "2")
-    assert wanted("SELECT :b, $a, :b") == ("b", "a")
-    assert wanted("SELECT 1") == ()
+    assert parameter_names("SELECT ?, '?' -- ?\n, ?") == ("1", "2")
+    assert parameter_names("SELECT $2, $1, $2") == ("1", "2")
+    assert parameter_names("SELECT :b, $a, :b") == ("b", "a")
+    assert parameter_names("SELECT 1") == ()

@@ -100,7 +100,7 @@ class RemoteSession:
             sqlpriv.Error: The very error that a session on the file would raise.
         """
         del progress
-        shared = dialect.shared(sql, parameters)
+        shared = dialect.split_with_parameters(sql, parameters)
         return tuple(self._run(part, values) for part, values in shared)
 
     def describe(self, sql: str, parameters: Parameters = None) -> pa.Schema:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sqlpriv.dialect import quoted
+from sqlpriv.dialect import quote_name
 from sqlpriv.interfaces.display.formats import FORMATS
 
 if TYPE_CHECKING:
@@ -132,13 +132,15 @@ def _schema(shell: Shell, argument: str) -> None:
     if argument and not wanted_tables:
         shell.complain(f'There is no table "{argument}". Type .tables to see them.')
     for name in wanted_tables:
-        described = shell.session.execute(f"DESCRIBE {quoted(name)}").table
+        described = shell.session.execute(f"DESCRIBE {quote_name(name)}").table
         rows = described.to_pylist() if described is not None else []
-        columns = [f"    {quoted(row['column_name'])} {row['column_type']}" for row in rows]
-        shell.say(f"CREATE TABLE {quoted(name)} (\n" + ",\n".join(columns) + "\n);")
+        columns = [f"    {quote_name(row['column_name'])} {row['column_type']}" for row in rows]
+        shell.say(f"CREATE TABLE {quote_name(name)} (\n" + ",\n".join(columns) + "\n);")
         for row in rows:
             if domain := row.get("privacy_domain"):
-                column = f"ALTER TABLE {quoted(name)} ALTER COLUMN {quoted(row['column_name'])}"
+                column = (
+                    f"ALTER TABLE {quote_name(name)} ALTER COLUMN {quote_name(row['column_name'])}"
+                )
                 shell.say(f"{column} SET PRIVACY DOMAIN {domain};")
 
 

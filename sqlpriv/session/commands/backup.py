@@ -85,7 +85,7 @@ def restore(folder: Path, vault: Path, older: bool = False) -> tuple[str, ...]:
     """
     manifest = _manifest(folder)
     ledger = vault.with_suffix(LEDGER)
-    present = max(ledger_records(ledger) if ledger.exists() else 0, _marked(vault))
+    present = max(ledger_records(ledger) if ledger.exists() else 0, _read_mark(vault))
     if present > manifest["records"] and not older:
         lost = present - manifest["records"]
         raise OperationalError(
@@ -140,7 +140,7 @@ def _manifest(folder: Path) -> dict[str, Any]:
     return result
 
 
-def _marked(vault: Path) -> int:
+def _read_mark(vault: Path) -> int:
     """Returns the number of records that the mark beside a ledger has seen; 0 without one."""
     with suppress(OSError, ValueError):
         return int(vault.with_suffix(MARK).read_text() or 0)

@@ -47,14 +47,16 @@ def declare(kernel: Kernel, action: cmd.Action, contract: TableContract, princip
         DeclarationError: It does not fit the table, or what was declared before.
     """
     if isinstance(action, cmd.SetBudget):
-        return _budgeted(kernel, action, contract, principal)
+        return _set_budget(kernel, action, contract, principal)
     body = kernel.ledger.declarations()[1].get(contract.table.lower(), UNDECLARED)
-    changes, said = _changed(kernel, action, contract, body)
+    changes, said = _contract_change(kernel, action, contract, body)
     kernel.ledger.declare(contract.table, principal, **changes)
     return said
 
 
-def _changed(kernel: Kernel, action: cmd.Action, contract: TableContract, body: Declared) -> Change:
+def _contract_change(
+    kernel: Kernel, action: cmd.Action, contract: TableContract, body: Declared
+) -> Change:
     table = contract.table
     match action:
         case cmd.AddPrivacyKey(column):
@@ -70,12 +72,12 @@ def _changed(kernel: Kernel, action: cmd.Action, contract: TableContract, body: 
             said = f"{table} is {'public: anyone may read its rows' if on else 'not public'}"
             return {"public": on}, said
         case cmd.AddPrivacyLink(column, parent, key):
-            return _linked(kernel, contract, body, column, parent, key)
+            return _link_change(kernel, contract, body, column, parent, key)
         case cmd.DropPrivacyLink(column):
             named = _column(contract, column).name
             return {"links": _links_but(body, named)}, f"{table}.{column} links to no unit"
         case cmd.SetBound():
-            return _bounded(contract, body, action)
+            return _bound_change(contract, body, action)
         case cmd.DropDomain(column):
             found = _column(contract, column).name.lower()
             kept = {c: domain for c, domain in body["domains"].items() if c != found}
@@ -93,20 +95,20 @@ def domain_body(domain: ColumnDomain, required: bool = False) -> dict[str, Any]:
     """Returns a domain as a declaration's body holds it; `contract.in_force` reads it back."""
     match domain:
         case Categories(labels):
-            return {"labels": [_encoded(v) for v in labels], "required": required}
+            return {"labels": [_json_value(v) for v in labels], "required": required}
         case Interval(lower, upper, nullable):
-            ends = {"lower": _encoded(lower), "upper": _encoded(upper), "nullable": nullable}
+            ends = {"lower": _json_value(lower), "upper": _json_value(upper), "nullable": nullable}
             return {**ends, "required": required}
 
 
-def _encoded(value: Value) -> Any:
+def _json_value(value: Value) -> Any:
     """Returns a value as JSON, type and all."""
     if isinstance(value, dt.datetime):
         return {"timestamp": value.isoformat()}
     return {"date": value.isoformat()} if isinstance(value, dt.date) else value
 
 
-def _budgeted(
+def _set_budget(
     kernel: Kernel, action: cmd.SetBudget, contract: TableContract, principal: str
 ) -> str:
     table, budget = contract.table, budget_of(contract.table, action.options)
@@ -188,7 +190,7 @@ def _unit_column(contract: TableContract, column: str) -> str:
     return found.name
 
 
-def _linked(
+def _link_change(
     kernel: Kernel, contract: TableContract, body: Declared, column: str, parent: str, key: str
 ) -> Change:
     found = _unit_column(contract, column)
@@ -202,7 +204,7 @@ def _linked(
     return {"links": [*_links_but(body, found), link]}, said
 
 
-def _bounded(contract: TableContract, body: Declared, action: cmd.SetBound) -> Change:
+def _bound_change(contract: TableContract, body: Declared, action: cmd.SetBound) -> Change:
     rows, groups = body["bound"] or (1, 1)
     rows = rows if action.rows_per_unit is None else action.rows_per_unit
     groups = groups if action.groups_per_unit is None else action.groups_per_unit
@@ -220,17 +222,17 @@ def _domain(
         raise DeclarationError(f"{column.name} is a {column.sql_type}: it can have no domain")
     match action:
         case cmd.SetDomainIn(values=values):
-            return _listed(_coerced(v, column) for v in values)
+            return _categories(_coerce(v, column) for v in values)
         case cmd.SetDomainReferences(table=table, source=source):
             found = kernel.public(table)
             named = next((n for n in found.column_names if n.lower() == source.lower()), None)
             if named is None:
                 raise DeclarationError(f"{table} has no column {source}")
             labels = dict.fromkeys(found.column(named).to_pylist())
-            return _listed(_coerced(v, column) for v in labels)
+            return _categories(_coerce(v, column) for v in labels)
     if column.type in (Type.TEXT, Type.BOOLEAN):
         raise DeclarationError(f"{column.name} is {column.type}: list its values with IN (…)")
-    lower, upper = _coerced(action.lower, column), _coerced(action.upper, column)
+    lower, upper = _coerce(action.lower, column), _coerce(action.upper, column)
     if lower is None or upper is None or isinstance(lower, str) or isinstance(upper, str):
         raise DeclarationError("a domain BETWEEN needs two ends; add OR NULL to count NULL as one")
     for end in (lower, upper):
@@ -243,7 +245,7 @@ def _domain(
     return Interval(lower, upper, action.nullable)
 
 
-def _listed(values: Iterable[Value]) -> Categories:
+def _categories(values: Iterable[Value]) -> Categories:
     labels = tuple(values)
     if not labels or len(set(labels)) != len(labels):
         raise DeclarationError("a privacy domain lists at least one value, and each once")
@@ -255,7 +257,7 @@ def _is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _coerced(value: Value, column: Column) -> Value:
+def _coerce(value: Value, column: Column) -> Value:
     """Returns a declared value in the column's type: 1 for 1.0, a date for '2020-01-01'."""
     if value is None:
         return None

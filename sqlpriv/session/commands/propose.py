@@ -254,7 +254,7 @@ def _domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
     if column.distinct <= MOST_LEVELS and column.type not in _FLOATS:
         c = name(column.name)
         levels = fetch(f"SELECT DISTINCT {c} FROM {name(table)} WHERE {c} IS NOT NULL ORDER BY 1")
-        values = [_written(row[0]) for row in levels]
+        values = [_value_literal(row[0]) for row in levels]
         if all(value is not None for value in values):
             listed = ", ".join([*(str(value) for value in values), *(["NULL"] if nulls else [])])
             return [f"{alter} IN ({listed}){'' if nulls else ' NOT NULL'};"]
@@ -262,10 +262,10 @@ def _domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
     if ends is None:
         return [f"-- {column.name}: {column.distinct} different values; list those to group by"]
     promise = " OR NULL" if nulls else " NOT NULL"
-    return [f"{alter} BETWEEN ({_written(ends[0])}, {_written(ends[1])}){promise};"]
+    return [f"{alter} BETWEEN ({_value_literal(ends[0])}, {_value_literal(ends[1])}){promise};"]
 
 
-def _written(value: Any) -> str | None:
+def _value_literal(value: Any) -> str | None:
     """Returns a value as a literal of a declaration; None for types that have none."""
     match value:
         case bool():

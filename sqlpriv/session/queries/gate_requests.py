@@ -119,12 +119,12 @@ def with_price_for_target(
         )
     name, power = ("rho", 2) if isinstance(left, Rho) else ("epsilon", 1)
 
-    def priced(nano: float) -> t.Select:
+    def priced_select(nano: float) -> t.Select:
         return replace(select, options=(*rest, (name, math.ceil(nano) / NANO)))
 
     def error(nano: float) -> float:
         return _worst_relative_error(
-            kernel, plan(priced(nano), contract, budget, None), select, contract
+            kernel, plan(priced_select(nano), contract, budget, None), select, contract
         )
 
     nano = float(budget.total.nano)
@@ -137,7 +137,7 @@ def with_price_for_target(
         raise Refused.at(
             select.pos, f"{TARGET} = {target} costs more than epsilon = {most:.6g}", hint
         )
-    return priced(nano)
+    return priced_select(nano)
 
 
 def _worst_relative_error(

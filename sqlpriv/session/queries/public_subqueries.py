@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from sqlpriv.dialect import tree as t
 from sqlpriv.dialect.lower_query import tables
-from sqlpriv.dialect.printer import quoted
+from sqlpriv.dialect.printer import quote_name
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.terms.contract import TableContract, Value
 from sqlpriv.plan.relations import correlated
@@ -116,7 +116,8 @@ def _with_lookups(select: t.Select, contracts: Contracts, access: Access) -> t.S
             column = looked_up.column
             rows = access.sql.public_rows(tables(part.query), contracts)
             rows[looked_up.alias] = pa.table({column.name: list(looked_up.values)})
-            text = f"SELECT {quoted(column.name)}, ({part.text}) FROM {quoted(looked_up.alias)}"
+            source = quote_name(looked_up.alias)
+            text = f"SELECT {quote_name(column.name)}, ({part.text}) FROM {source}"
             lookups[part] = _lookup(part, column, access.sql.run_alone(rows, text, part.parameters))
     with_numbers: t.Select = with_values(select, lookups)
     return with_numbers

@@ -42,7 +42,7 @@ def read_statements(sql: str, parameters: Parameters) -> tuple[cmd.Statement | U
     try:
         return dialect.read(sql, parameters)
     except Refused:
-        texts = dialect.shared(sql, parameters)
+        texts = dialect.split_with_parameters(sql, parameters)
         return tuple(_read_one(text, values) for text, values in texts)
 
 

@@ -83,7 +83,7 @@ def impossible(text: str | None, contract: TableContract, domain: Domain) -> Zer
 
 def _predicate(text: str, table: str) -> t.Node:
     """Returns the one predicate that the text is."""
-    read = dialect.read(f"SELECT COUNT(*) FROM {dialect.quoted(table)} WHERE (\n{text}\n)")
+    read = dialect.read(f"SELECT COUNT(*) FROM {dialect.quote_name(table)} WHERE (\n{text}\n)")
     found = read[0] if len(read) == 1 else None
     if isinstance(found, t.Select) and found.where is not None:
         others = (found.group_by, found.group_all, found.sets, found.stratify, found.having)

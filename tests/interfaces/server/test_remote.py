@@ -162,13 +162,13 @@ def test_a_result_is_the_same_after_its_way_through_a_stream():
 
 def test_each_statement_of_a_text_keeps_its_place_and_its_values():
     sql = "SELECT ?;\n  SELECT ?, ?; SELECT 1"
-    shared = dialect.shared(sql, ["a", "b", "c"])
+    shared = dialect.split_with_parameters(sql, ["a", "b", "c"])
     assert [values for _, values in shared] == [["a"], ["b", "c"], None]
     assert [part for part, _ in shared] == [
         "SELECT ?", "\n  SELECT ?, ?", "\n               SELECT 1",
     ]  # fmt: skip
     with pytest.raises(sqlpriv.ProgrammingError):
-        dialect.shared(sql, ["a"])
+        dialect.split_with_parameters(sql, ["a"])
 
 
 def test_what_is_for_a_server_is_refused_on_a_file(served):

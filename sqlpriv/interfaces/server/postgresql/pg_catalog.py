@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from sqlpriv.dialect import literal, quoted
+from sqlpriv.dialect import literal, quote_name
 from sqlpriv.errors import ProgrammingError
 from sqlpriv.interfaces.server.postgresql import wire_values as v
 from sqlpriv.interfaces.server.postgresql.catalog_text import to_duckdb
@@ -111,8 +111,10 @@ class CatalogDatabase:
         oids, classes, attributes, notes = {}, [], [], []
         for at, (table, columns) in enumerate(by_table.items()):
             oid = oids[table] = _FIRST_TABLE + at
-            parts = [f"{quoted(c['column_name'])} {_known_type(c['data_type'])}" for c in columns]
-            target = f"public.{quoted(table)}"
+            parts = [
+                f"{quote_name(c['column_name'])} {_known_type(c['data_type'])}" for c in columns
+            ]
+            target = f"public.{quote_name(table)}"
             self._engine.execute(f"CREATE TABLE {target} ({', '.join(parts)})")
             empty = self._engine.sql(f"FROM {target}").to_arrow_table().schema
             classes.append((oid, table, 2200, "r", len(columns)))
@@ -179,7 +181,7 @@ class CatalogDatabase:
             oid = _FIRST_TABLE + 10_000 + 2 * at
             kind = {"PRIMARY KEY": "p", "UNIQUE": "u", "FOREIGN KEY": "f"}[key["constraint_type"]]
             suffix = {"p": "pkey", "u": f"{column}_key", "f": f"{column}_fkey"}[kind]
-            parent, about = 0, f"{key['constraint_type']} ({quoted(column)})"
+            parent, about = 0, f"{key['constraint_type']} ({quote_name(column)})"
             conkey, confkey = [numbers[table, column]], None
             index = oid + 1
             if kind == "f":
@@ -187,10 +189,10 @@ class CatalogDatabase:
                 parent_column = key["referenced_column_names"][0]
                 parent, index = oids.get(parent_table, 0), 0
                 confkey = [numbers[parent_table, parent_column]]
-                about += f" REFERENCES {quoted(parent_table)}({quoted(parent_column)})"
+                about += f" REFERENCES {quote_name(parent_table)}({quote_name(parent_column)})"
             else:
                 name = f"{table}_{suffix}"
-                sql = f"CREATE UNIQUE INDEX {name} ON {quoted(table)} ({quoted(column)})"
+                sql = f"CREATE UNIQUE INDEX {name} ON {quote_name(table)} ({quote_name(column)})"
                 index_classes.append((index, name, 2200, "i", 1))
                 indexes.append((index, oids[table], kind == "p", conkey, sql, column))
             constraints.append(

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from sqlpriv.dialect import quoted
+from sqlpriv.dialect import quote_name
 from sqlpriv.session.session_like import SessionLike
 
 FREE, PRIVATE = "TABLE", "PRIVATE TABLE"
@@ -126,9 +126,11 @@ def _rows(session: SessionLike, sql: str) -> list[dict[str, Any]]:
 def _columns(session: SessionLike, table: str, kind: str) -> pa.Schema:
     """Returns the columns of a table as Arrow's: of its declared types, where it is private."""
     if kind == FREE:
-        return session.describe(f"SELECT * FROM {quoted(table)}")
-    described = _rows(session, f"DESCRIBE {quoted(table)}")
-    parts = [f"CAST(NULL AS {c['column_type']}) AS {quoted(c['column_name'])}" for c in described]
+        return session.describe(f"SELECT * FROM {quote_name(table)}")
+    described = _rows(session, f"DESCRIBE {quote_name(table)}")
+    parts = [
+        f"CAST(NULL AS {c['column_type']}) AS {quote_name(c['column_name'])}" for c in described
+    ]
     with duckdb.connect(":memory:") as engine:
         typed: pa.Schema = engine.sql(f"SELECT {', '.join(parts)}").to_arrow_table().schema
     return typed

@@ -70,14 +70,14 @@ def cut_clauses(c: TokenCursor, *, of_synthetic_table: bool = False) -> Cut:
         Refused: A clause stands where it cannot.
     """
     done = Cut()
-    seen: dict[str, Token] = {}
+    first_places: dict[str, Token] = {}
     calls: list[int | None] = []  # open brackets: where in `glots` their function stands
     first = c.peek()
     while c.peek().kind is not Kind.END:
         token = c.peek()
         word = token.upper
         if c.at("STRATIFY", "BY"):
-            _check_place(c, first, seen, len(calls))
+            _check_place(c, first, first_places, len(calls))
             _cut_strata(c, done)
             continue
         if c.at("WITH", "DIFFERENTIAL_PRIVACY") and c.peek(2).upper not in ("AS", "("):
@@ -91,7 +91,7 @@ def cut_clauses(c: TokenCursor, *, of_synthetic_table: bool = False) -> Cut:
             done.glots[calls[-1]] = replacement_token(call, call.token_type, call.text + estimator)
             continue
         if not calls:
-            seen.setdefault(word, token)
+            first_places.setdefault(word, token)
         if word in ("(", "[", "{"):
             called = word == "(" and done.glots and MARK in done.glots[-1].text
             calls.append(len(done.glots) - 1 if called else None)
@@ -103,18 +103,18 @@ def cut_clauses(c: TokenCursor, *, of_synthetic_table: bool = False) -> Cut:
     return done
 
 
-def _check_place(c: TokenCursor, first: Token, seen: dict[str, Token], depth: int) -> None:
+def _check_place(c: TokenCursor, first: Token, first_places: dict[str, Token], depth: int) -> None:
     """Refuses a STRATIFY BY that stands in the wrong place."""
     if depth:
         raise c.refuse("STRATIFY BY … stands inside parentheses",
                        "write it in the outermost SELECT, which is over one table")  # fmt: skip
     if first.upper in ("FROM", "VALUES", "TABLE"):
         raise begins_with(first)
-    for word in _SETS & seen.keys():
-        raise refusal(seen[word], *CONSTRUCTS[word])
-    if _AFTER & seen.keys():
+    for word in _SETS & first_places.keys():
+        raise refusal(first_places[word], *CONSTRUCTS[word])
+    if _AFTER & first_places.keys():
         raise c.refuse("STRATIFY BY comes before HAVING, ORDER BY and LIMIT", MISPLACED[1])
-    if "FROM" not in seen:
+    if "FROM" not in first_places:
         raise c.refuse(*MISPLACED)
 
 
@@ -128,12 +128,12 @@ def _cut_price(c: TokenCursor, select: Token, done: Cut) -> None:
     c.accept("ALL")
     if not c.accept("WITH", "DIFFERENTIAL_PRIVACY"):
         return
-    given: Options = ()
+    options: Options = ()
     if c.accept("OPTIONS", "("):
         c.index -= 1  # `options` reads its own parenthesis
-        given = c.options()
+        options = c.options()
     mark = f"{MARK}price {select.start}"
-    done.prices[mark] = given
+    done.prices[mark] = options
     assert select.glot is not None
     done.glots += [
         replacement_token(select.glot, Type.IDENTIFIER, mark),

@@ -65,8 +65,8 @@ def date_or_time(text: str, type_: str, token: Token) -> dt.date | dt.datetime:
         return dt.datetime(year, month, day, hour, minute, second, micro)
     except ValueError:
         example = "DATE '2020-12-31'" if type_ == "DATE" else "TIMESTAMP '2020-12-31 23:59:00'"
-        shown = text if len(text) <= 40 else text[:40] + "…"
-        raise refusal(token, f"'{shown}' is not a {type_}", f"write {example}") from None
+        excerpt = text if len(text) <= 40 else text[:40] + "…"
+        raise refusal(token, f"'{excerpt}' is not a {type_}", f"write {example}") from None
 
 
 def moved_by_interval(moment: dt.date, text: str, unit: str, sign: int, token: Token) -> dt.date:

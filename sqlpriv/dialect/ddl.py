@@ -136,14 +136,14 @@ def _link(c: TokenCursor) -> AddPrivacyLink:
 def _bound_or_budget(c: TokenCursor) -> SetBound | SetBudget:
     token = c.peek()
     if c.accept("BOUND"):
-        given = _known_options(c, token, ("rows_per_unit", "groups_per_unit"))
-        return SetBound(**{name: _whole(value, name, token) for name, value in given})
+        options = _known_options(c, token, ("rows_per_unit", "groups_per_unit"))
+        return SetBound(**{name: _whole(value, name, token) for name, value in options})
     if c.accept("BUDGET"):
-        given = _known_options(c, token, ("epsilon", "delta", "rho", "keys_delta"))
-        for name, value in given:
+        options = _known_options(c, token, ("epsilon", "delta", "rho", "keys_delta"))
+        for name, value in options:
             if isinstance(value, bool) or not isinstance(value, int | float):
                 raise refusal(token, f"{name} is a number")
-        return SetBudget(given, _holder(c))
+        return SetBudget(options, _holder(c))
     if c.at("DOMAIN"):
         raise c.refuse("a domain is of a column",
                        "write ALTER TABLE t ALTER COLUMN c SET PRIVACY DOMAIN …")  # fmt: skip
@@ -168,13 +168,13 @@ def _whole(value: Value, name: str, token: Token) -> int:
 
 
 def _known_options(c: TokenCursor, token: Token, known: tuple[str, ...]) -> Options:
-    given = c.options()
-    _check_options(given, token, known)
-    return given
+    options = c.options()
+    _check_options(options, token, known)
+    return options
 
 
-def _check_options(given: Options, token: Token, known: tuple[str, ...]) -> None:
-    for name, _ in given:
+def _check_options(options: Options, token: Token, known: tuple[str, ...]) -> None:
+    for name, _ in options:
         if name not in known:
             raise refusal(token, f"there is no option {name}", f"one of: {', '.join(known)}")
 
@@ -310,7 +310,7 @@ def evaluate(c: TokenCursor) -> Evaluate:
         if not c.accept(","):
             break
     token = c.peek()
-    given = c.options() if c.accept("OPTIONS") else ()
-    _check_options(given, token, ("target", "positive", "held_out", "report"))
+    options = c.options() if c.accept("OPTIONS") else ()
+    _check_options(options, token, ("target", "positive", "held_out", "report"))
     c.end()
-    return Evaluate(synthetic, real, tuple(strata), given, c.since(first), first.pos)
+    return Evaluate(synthetic, real, tuple(strata), options, c.since(first), first.pos)

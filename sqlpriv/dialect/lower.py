@@ -122,8 +122,8 @@ class Lowering:
     def index(self, node: Glot, *, last: bool = False) -> int:
         """Returns the index of the first token, or the last one, that the node's parts know."""
         starts = [part.meta["start"] for part in node.walk() if "start" in part.meta]
-        known = [self._by_start[start] for start in starts if start in self._by_start]
-        return (max if last else min)(known, default=len(self.tokens) - 1)
+        indexes = [self._by_start[start] for start in starts if start in self._by_start]
+        return (max if last else min)(indexes, default=len(self.tokens) - 1)
 
     def index_of(self, pos: Pos) -> int:
         """Returns the index of the token at a place."""

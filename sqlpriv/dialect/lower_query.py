@@ -323,13 +323,13 @@ class QueryLowering:
             raise refusal(token, f"{schema} is a schema or database of its own",
                           "name the table alone")  # fmt: skip
         alias, columns = self._alias(node)
-        known = None if schema else self._queries.get(name.lower())
-        if known is not None:
+        common_query = None if schema else self._queries.get(name.lower())
+        if common_query is not None:
             self._copies += self._weights[name.lower()]
             if self._copies > MAX_COPIES:
                 raise refusal(token, f"the queries of WITH are used more than {MAX_COPIES} times",
                               "ask for less at once")  # fmt: skip
-            source: Source = Derived(known, alias or name, token.pos)
+            source: Source = Derived(common_query, alias or name, token.pos)
         else:
             source = Table(name, alias, token.pos)
         if columns:

@@ -71,8 +71,8 @@ def parameter_names(sql: str) -> tuple[str, ...]:
     names = [token.value for token in lex(sql) if token.kind is Kind.PARAMETER]
     numbers = [int(name[:9]) for name in names if name.isdecimal()]
     count = max(numbers, default=0) if numbers else names.count("")
-    given = [name for name in names if name and not name.isdecimal()]
-    return (*map(str, range(1, count + 1)), *dict.fromkeys(given))
+    written_names = [name for name in names if name and not name.isdecimal()]
+    return (*map(str, range(1, count + 1)), *dict.fromkeys(written_names))
 
 
 def literal_value(value: object) -> Value:

@@ -73,7 +73,7 @@ def split_with_parameters(
     _check_text(sql)
     tokens = lex(sql)
     values = bind(tokens, parameters).by_start
-    found = []
+    statements = []
     for part in _parts(tokens):
         pos, text = part[0].pos, sql[part[0].start : part[-2].end]
         marks = [token for token in part if token.kind is Kind.PARAMETER]
@@ -82,8 +82,8 @@ def split_with_parameters(
             numbered = marks[0].value.isdecimal()
             names = {mark.value: values[mark.start] for mark in marks}
             share = list(parameters or ())[: max(map(int, names))] if numbered else names
-        found.append(("\n" * (pos.line - 1) + " " * (pos.column - 1) + text, share or None))
-    return tuple(found)
+        statements.append(("\n" * (pos.line - 1) + " " * (pos.column - 1) + text, share or None))
+    return tuple(statements)
 
 
 def complete(sql: str) -> bool:
@@ -243,10 +243,10 @@ def _synthetic(c: TokenCursor) -> CreateSynthetic:
                        "write USING mst or USING independent after the SELECT")  # fmt: skip
     text = c.text[head.start : c.tokens[end - 1].end]
     method = c.name("the name of a method").lower()
-    given = c.options() if c.accept("OPTIONS") else ()
+    options = c.options() if c.accept("OPTIONS") else ()
     c.end()
     select = replace(select, text=text, parameters=c.binding.share(c.tokens))
-    return CreateSynthetic(name, select, method, given, or_replace, c.since(first), first.pos)
+    return CreateSynthetic(name, select, method, options, or_replace, c.since(first), first.pos)
 
 
 def _check_synthetic(c: TokenCursor, head: Token, select: Select) -> None:

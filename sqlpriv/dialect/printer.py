@@ -45,8 +45,8 @@ def sql(node: Node, rename: Rename | None = None) -> str:
     """
 
     def write(part: Node) -> str:
-        given = rename(part) if rename else None
-        return given if given is not None else _node_text(part, write)
+        replacement = rename(part) if rename else None
+        return replacement if replacement is not None else _node_text(part, write)
 
     return write(node)
 
@@ -133,8 +133,8 @@ def _node_text(node: Node, write: Callable[[Node], str]) -> str:
         case FunctionCall(name, (left, right, sign)) if name in ("like", "ilike"):
             return f"({write(left)} {name.upper()} {write(right)} ESCAPE {write(sign)})"
         case Lookup(arg, values, numbers):
-            keys, found = (", ".join(map(literal, x)) for x in (values, numbers))
-            return f"list_extract([{found}], list_position([{keys}], {write(arg)}))"
+            keys, positions = (", ".join(map(literal, x)) for x in (values, numbers))
+            return f"list_extract([{positions}], list_position([{keys}], {write(arg)}))"
         case Exists() | InQuery() | Subquery():
             raise Refused(
                 "a subquery cannot stand here",

@@ -50,9 +50,9 @@ class TokenCursor:
 
     def accept(self, *words: str) -> bool:
         """Goes past these keywords or signs if they stand here, and says whether they did."""
-        found = self.at(*words)
-        self.index += len(words) if found else 0
-        return found
+        matches = self.at(*words)
+        self.index += len(words) if matches else 0
+        return matches
 
     def expect(self, *words: str) -> None:
         """Goes past these keywords or signs.
@@ -164,19 +164,19 @@ class TokenCursor:
         Raises:
             Refused: Another shape, or a name written twice.
         """
-        given: dict[str, Value] = {}
+        values: dict[str, Value] = {}
         self.expect("(")
         while True:
             token = self.peek()
             name = self.name("the name of an option").lower()
-            if name in given:
+            if name in values:
                 raise refusal(token, f"the option {name} is written twice")
             self.expect("=")
-            given[name] = self.value()
+            values[name] = self.value()
             if not self.accept(","):
                 break
         self.expect(")")
-        return tuple(given.items())
+        return tuple(values.items())
 
     def value(self) -> Value:
         """Returns the constant or the bare word, in lower case, that stands here."""

@@ -197,14 +197,14 @@ class Session:
 
         Where who asks has a ceiling of their own under it, that of the two with less left.
         """
-        found = []
+        budgets_of_tables = []
         for table, contract in self._access.tables.contracts().items():
             if accounts := self._access.kernel.ledger.accounts(table, self.principal):
                 account = min(accounts, key=lambda a: a.left.nano)
                 budget, left = account.budget, account.left
                 total = epsilon_shown(budget.total, budget.delta)
-                found.append((contract.table, epsilon_shown(left, budget.delta), total))
-        return tuple(found)
+                budgets_of_tables.append((contract.table, epsilon_shown(left, budget.delta), total))
+        return tuple(budgets_of_tables)
 
     @contextmanager
     def _last_statement(

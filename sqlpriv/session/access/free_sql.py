@@ -36,11 +36,11 @@ def query(
         running.add(engine)
         try:
             relation = engine.sql(text, params=parameters or None)
-            found: pa.Table | None = None if relation is None else relation.to_arrow_table()
+            table: pa.Table | None = None if relation is None else relation.to_arrow_table()
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from None
         finally:
             running.discard(engine)
-    if found is None:
+    if table is None:
         raise ProgrammingError("this statement gives no rows")
-    return found
+    return table

@@ -55,12 +55,12 @@ class OwnerEngine:
         try:
             with as_private_as(self.vault):
                 rows = engine.sql(text, params=parameters or None)
-                found: pa.Table | None = None if rows is None else rows.to_arrow_table()
+                table: pa.Table | None = None if rows is None else rows.to_arrow_table()
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from error
         if match := _TRANSACTION.match(text):
             self._in_transaction = match[1].lower() in ("begin", "start")
-        return found
+        return table
 
     def release(self) -> bool:
         """Closes the vault so that it can be read; returns whether it was open.
@@ -125,8 +125,8 @@ class OwnerEngine:
                 with as_private_as(self.vault):
                     self._duckdb = duckdb.connect(str(self.vault))
             except duckdb.Error as error:
-                said = str(error).lower()
-                if any(word in said for word in VaultBusy.SIGNS):
+                message = str(error).lower()
+                if any(word in message for word in VaultBusy.SIGNS):
                     raise VaultBusy(
                         f"the vault {self.vault.name} is in use; close the other sessions first"
                     ) from error
@@ -144,19 +144,19 @@ def outside(engine: OwnerEngine, contract: TableContract, column: Column) -> str
     c, domain = name(column.name), column.domain
     match domain:
         case Categories(labels):
-            known = [v for v in labels if v is not None]
-            marks = ", ".join("?" for _ in known) or "NULL"
-            test, values, nullable = f"{c} NOT IN ({marks})", known, None in labels
-            said = "are not listed: they fall in no group of this column"
+            labels_but_null = [v for v in labels if v is not None]
+            marks = ", ".join("?" for _ in labels_but_null) or "NULL"
+            test, values, nullable = f"{c} NOT IN ({marks})", labels_but_null, None in labels
+            consequence = "are not listed: they fall in no group of this column"
         case Interval(lower, upper, nullable):
             test, values = f"{c} < ? OR {c} > ?", [lower, upper]
-            said = "are beyond its ends: they are clamped"
+            consequence = "are beyond its ends: they are clamped"
         case _:
             return ""
     counts = f"count(*) FILTER ({test}), count(*) FILTER ({c} IS NULL)"
-    found = engine.run(f"SELECT {counts} FROM {name(contract.table)}", values)
-    beyond, null = (column[0].as_py() for column in found.columns) if found is not None else (0, 0)
-    words = f"; {beyond} row(s) {said}" if beyond else ""
+    table = engine.run(f"SELECT {counts} FROM {name(contract.table)}", values)
+    beyond, null = (column[0].as_py() for column in table.columns) if table is not None else (0, 0)
+    words = f"; {beyond} row(s) {consequence}" if beyond else ""
     if null and not nullable:
         how = "list NULL, too" if isinstance(domain, Categories) else "add OR NULL"
         words += (

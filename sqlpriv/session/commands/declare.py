@@ -60,8 +60,10 @@ def _contract_change(
     table = contract.table
     match action:
         case cmd.AddPrivacyKey(column):
-            said = f"the privacy key of {table} is {column}; ALTER TABLE {table} SET PU protects it"
-            return {"key": _unit_column(contract, column)}, said
+            message = (
+                f"the privacy key of {table} is {column}; ALTER TABLE {table} SET PU protects it"
+            )
+            return {"key": _unit_column(contract, column)}, message
         case cmd.DropPrivacyKey():
             return {"key": None}, f"{table} has no privacy key"
         case cmd.SetUnit(on):
@@ -69,8 +71,8 @@ def _contract_change(
         case cmd.SetPublic(on):
             if on and (contract.unit or contract.links or contract.key):
                 raise DeclarationError(f"{table} holds private rows; it cannot be public")
-            said = f"{table} is {'public: anyone may read its rows' if on else 'not public'}"
-            return {"public": on}, said
+            message = f"{table} is {'public: anyone may read its rows' if on else 'not public'}"
+            return {"public": on}, message
         case cmd.AddPrivacyLink(column, parent, key):
             return _link_change(kernel, contract, body, column, parent, key)
         case cmd.DropPrivacyLink(column):
@@ -79,15 +81,15 @@ def _contract_change(
         case cmd.SetBound():
             return _bound_change(contract, body, action)
         case cmd.DropDomain(column):
-            found = _column(contract, column).name.lower()
-            kept = {c: domain for c, domain in body["domains"].items() if c != found}
+            column_name = _column(contract, column).name.lower()
+            kept = {c: domain for c, domain in body["domains"].items() if c != column_name}
             return {"domains": kept}, f"{column} has no domain"
         case cmd.SetDomainIn() | cmd.SetDomainBetween() | cmd.SetDomainReferences():
             of = _column(contract, action.column)
             required = not isinstance(action, cmd.SetDomainReferences) and action.required
             domain = domain_body(_domain(kernel, of, action), required)
-            said = f"the domain of {table}.{of.name} is declared"
-            return {"domains": {**body["domains"], of.name.lower(): domain}}, said
+            message = f"the domain of {table}.{of.name} is declared"
+            return {"domains": {**body["domains"], of.name.lower(): domain}}, message
     raise DeclarationError("this is no declaration of a table")
 
 
@@ -120,8 +122,8 @@ def _set_budget(
     what = (
         f"what {action.holder} may spend of {table}" if action.holder else f"the budget of {table}"
     )
-    said = f"{what} is {kind}epsilon = {epsilon:.6g}, delta = {budget.delta:g}"
-    return said + (f" + {budget.keys / YOCTO:g} for keys" if budget.keys else "")
+    summary = f"{what} is {kind}epsilon = {epsilon:.6g}, delta = {budget.delta:g}"
+    return summary + (f" + {budget.keys / YOCTO:g} for keys" if budget.keys else "")
 
 
 def budget_of(table: str, options: t.Options) -> Budget:
@@ -130,13 +132,13 @@ def budget_of(table: str, options: t.Options) -> Budget:
     Raises:
         DeclarationError: Unknown or missing options.
     """
-    given = dict(options)
-    if unknown := sorted(set(given) - {"epsilon", "delta", "rho", "keys_delta"}):
+    values = dict(options)
+    if unknown := sorted(set(values) - {"epsilon", "delta", "rho", "keys_delta"}):
         raise DeclarationError(
             f"a budget has epsilon, delta, rho or keys_delta, not {', '.join(unknown)}"
         )
-    numbers = {k: float(v) for k, v in given.items() if _is_number(v)}
-    if len(numbers) != len(given):
+    numbers = {k: float(v) for k, v in values.items() if _is_number(v)}
+    if len(numbers) != len(values):
         raise DeclarationError("epsilon, delta and rho are numbers")
     keys = int(Fraction(str(min(1.0, numbers.get("keys_delta", 0.0)))) * YOCTO)
     try:
@@ -156,11 +158,11 @@ def budget_at(table: str, epsilon: float, delta: float = 0.0, keys: int = 0) -> 
 
 
 def _column(contract: TableContract, column: str) -> Column:
-    found = contract.column(column)
-    if found is None:
-        known = ", ".join(c.name for c in contract.columns)
-        raise DeclarationError(f"{contract.table} has no column {column}; it has {known}")
-    return found
+    declared = contract.column(column)
+    if declared is None:
+        names = ", ".join(c.name for c in contract.columns)
+        raise DeclarationError(f"{contract.table} has no column {column}; it has {names}")
+    return declared
 
 
 def _unit_said(contract: TableContract, body: Declared, on: bool) -> str:
@@ -184,24 +186,26 @@ def _links_but(body: Declared, column: str) -> list[list[str]]:
 
 
 def _unit_column(contract: TableContract, column: str) -> str:
-    found = _column(contract, column)
-    if found.sql_type != "UUID" and found.type in (None, Type.REAL):
-        raise DeclarationError(f"{found.name} is a {found.sql_type}: it cannot name a privacy unit")
-    return found.name
+    unit_column = _column(contract, column)
+    if unit_column.sql_type != "UUID" and unit_column.type in (None, Type.REAL):
+        raise DeclarationError(
+            f"{unit_column.name} is a {unit_column.sql_type}: it cannot name a privacy unit"
+        )
+    return unit_column.name
 
 
 def _link_change(
     kernel: Kernel, contract: TableContract, body: Declared, column: str, parent: str, key: str
 ) -> Change:
-    found = _unit_column(contract, column)
+    child_column = _unit_column(contract, column)
     target = kernel.contracts().get(parent.lower())
     if target is None:
         raise DeclarationError(f"there is no table {parent}")
     if contract.public:
         raise DeclarationError(f"{contract.table} is public; ALTER TABLE … UNSET PUBLIC first")
-    link = [found, target.table.lower(), _column(target, key).name]
-    said = f"rows of {contract.table} belong to {target.table} by {found}"
-    return {"links": [*_links_but(body, found), link]}, said
+    link = [child_column, target.table.lower(), _column(target, key).name]
+    message = f"rows of {contract.table} belong to {target.table} by {child_column}"
+    return {"links": [*_links_but(body, child_column), link]}, message
 
 
 def _bound_change(contract: TableContract, body: Declared, action: cmd.SetBound) -> Change:
@@ -209,8 +213,8 @@ def _bound_change(contract: TableContract, body: Declared, action: cmd.SetBound)
     rows = rows if action.rows_per_unit is None else action.rows_per_unit
     groups = groups if action.groups_per_unit is None else action.groups_per_unit
     PrivacyUnit(contract.table, "", rows, groups)  # raises DeclarationError if out of range
-    said = f"a unit keeps {rows} row(s) of {contract.table} in each of {groups} stratum/strata"
-    return {"bound": [rows, groups]}, said
+    message = f"a unit keeps {rows} row(s) of {contract.table} in each of {groups} stratum/strata"
+    return {"bound": [rows, groups]}, message
 
 
 def _domain(
@@ -224,11 +228,11 @@ def _domain(
         case cmd.SetDomainIn(values=values):
             return _categories(_coerce(v, column) for v in values)
         case cmd.SetDomainReferences(table=table, source=source):
-            found = kernel.public(table)
-            named = next((n for n in found.column_names if n.lower() == source.lower()), None)
+            public = kernel.public(table)
+            named = next((n for n in public.column_names if n.lower() == source.lower()), None)
             if named is None:
                 raise DeclarationError(f"{table} has no column {source}")
-            labels = dict.fromkeys(found.column(named).to_pylist())
+            labels = dict.fromkeys(public.column(named).to_pylist())
             return _categories(_coerce(v, column) for v in labels)
     if column.type in (Type.TEXT, Type.BOOLEAN):
         raise DeclarationError(f"{column.name} is {column.type}: list its values with IN (…)")

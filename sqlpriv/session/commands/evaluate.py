@@ -44,14 +44,14 @@ def evaluate_synthetic(
             f'there is no released table "{statement.synthetic}"',
             f"released: {there}",
         )
-    made = {c.lower() for c in released[statement.synthetic.lower()]}
-    columns = [c for c in real.columns if c.name.lower() in made]
+    released_columns = {c.lower() for c in released[statement.synthetic.lower()]}
+    columns = [c for c in real.columns if c.name.lower() in released_columns]
     strata = [_column(statement, columns, c).name for c in statement.strata]
     options = dict(statement.options)
     with _both(vault, store) as engine:
         target = _target(statement, options, columns, engine, contracts)
         try:
-            found = evaluate(
+            evaluation = evaluate(
                 engine.table(f"vault.main.{name(real.table)}"),
                 engine.table(f"release.main.{name(statement.synthetic)}"),
                 columns,
@@ -62,8 +62,8 @@ def evaluate_synthetic(
         except DataError as error:
             raise Refused.at(statement.pos, str(error)) from None
     if "report" in options:
-        _write(statement, options["report"], found)
-    return rows(found)
+        _write(statement, options["report"], evaluation)
+    return rows(evaluation)
 
 
 @contextmanager
@@ -119,14 +119,14 @@ def _positive(statement: cmd.Evaluate, options: Mapping[str, Value], column: Col
     if options.get("positive") is not None:
         return options["positive"]
     labels = column.domain.labels if isinstance(column.domain, Categories) else ()
-    known = [v for v in labels if v is not None]
-    if len(known) != 2:
+    values = [v for v in labels if v is not None]
+    if len(values) != 2:
         raise Refused.at(
             statement.pos,
             f"{column.name} does not have two values: which one is positive?",
             f"OPTIONS (target = '{column.name}', positive = …)",
         )
-    return known[1]
+    return values[1]
 
 
 def _column(statement: cmd.Evaluate, columns: list[Column], wanted: str) -> Column:

@@ -46,8 +46,8 @@ def query(
             engine.execute(f"ATTACH ':memory:' AS {VAULT}")
             for statement in _definitions(contracts):
                 engine.execute(statement)
-            found = engine.sql(plain.text, params=plain.parameters or None)
-            rows: pa.Table = found.to_arrow_table()
+            answer = engine.sql(plain.text, params=plain.parameters or None)
+            rows: pa.Table = answer.to_arrow_table()
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from None
     return rows
@@ -58,20 +58,20 @@ def _definitions(contracts: Mapping[str, TableContract]) -> list[str]:
 
     A link whose parent has no key of its own, or is made later, cannot be said as a constraint.
     """
-    made: dict[str, TableContract] = {}
-    said = []
+    defined: dict[str, TableContract] = {}
+    statements = []
     for contract in sorted(contracts.values(), key=lambda c: len(c.links)):
         table = f"{VAULT}.main.{name(contract.table)}"
         parts = [_column(column) for column in contract.columns]
-        parts += _keys(contract) + _links(contract, made)
-        said.append(f"CREATE TABLE {table} ({', '.join(parts)})")
-        said.append(f"COMMENT ON TABLE {table} IS {literal(_about(contract))}")
+        parts += _keys(contract) + _links(contract, defined)
+        statements.append(f"CREATE TABLE {table} ({', '.join(parts)})")
+        statements.append(f"COMMENT ON TABLE {table} IS {literal(_about(contract))}")
         for column in contract.columns:
             if about := _about_column(contract, column):
                 where = f"{table}.{name(column.name)}"
-                said.append(f"COMMENT ON COLUMN {where} IS {literal(about)}")
-        made[contract.table.lower()] = contract
-    return said
+                statements.append(f"COMMENT ON COLUMN {where} IS {literal(about)}")
+        defined[contract.table.lower()] = contract
+    return statements
 
 
 def _column(column: Column) -> str:

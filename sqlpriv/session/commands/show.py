@@ -82,16 +82,16 @@ def budget(kernel: Kernel, contracts: Mapping[str, TableContract]) -> pa.Table:
 
 
 def _account(account: Account) -> dict[str, object]:
-    found, spent = account.budget, account.spent
-    rho = isinstance(found.total, Rho)
+    budget, spent = account.budget, account.spent
+    rho = isinstance(budget.total, Rho)
     return {
-        "epsilon": epsilon_shown(found.total, found.delta),
-        "delta": found.delta,
-        "epsilon_spent": epsilon_shown(spent, found.delta),
-        "epsilon_left": epsilon_shown(account.left, found.delta),
-        "rho": found.total.value if rho else None,
+        "epsilon": epsilon_shown(budget.total, budget.delta),
+        "delta": budget.delta,
+        "epsilon_spent": epsilon_shown(spent, budget.delta),
+        "epsilon_left": epsilon_shown(account.left, budget.delta),
+        "rho": budget.total.value if rho else None,
         "rho_spent": spent.value if rho else None,
-        "keys_delta": found.keys / YOCTO if rho else None,
+        "keys_delta": budget.keys / YOCTO if rho else None,
         "keys_delta_spent": account.keys_spent / YOCTO if rho else None,
         "charges": account.charges,
     }

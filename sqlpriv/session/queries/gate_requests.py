@@ -51,8 +51,8 @@ def release_measurements(
     if not planned.output.cells:
         return (), {}
     some = [m for m in planned.measurements if math.prod(a.shape(m.query))]
-    made = {release.query: release for release in measure(some)}
-    releases = tuple(made.get(m.query) or _empty_release(m) for m in planned.measurements)
+    measured = {release.query: release for release in measure(some)}
+    releases = tuple(measured.get(m.query) or _empty_release(m) for m in planned.measurements)
     return releases, adaptive_means.ask_rounds(planned.rounds, releases, measure)
 
 
@@ -75,11 +75,11 @@ def explain_plan(
     """
     now = predict_measurements(kernel, planned.measurements, contract)
     later = predict_measurements(kernel, [m for _, m in round_templates(planned.rounds)], contract)
-    known, price = _cell_sizes(kernel, planned, contract), price_now(kernel, planned, contract)
+    cell_sizes, price = _cell_sizes(kernel, planned, contract), price_now(kernel, planned, contract)
     selected = _selection_threshold(planned, contract)
     other = _price_of_other_kind(kernel, planned, contract)
-    table = explain(planned, now, price, left, delta, known, selected, other, later)
-    return table, strata_cost_line(planned, now, known, later)
+    table = explain(planned, now, price, left, delta, cell_sizes, selected, other, later)
+    return table, strata_cost_line(planned, now, cell_sizes, later)
 
 
 def price_now(kernel: Kernel, planned: Plan, contract: TableContract) -> Price:
@@ -107,13 +107,13 @@ def with_price_for_target(
     Raises:
         Refused: No such sizes, an output of unknown error, or more than is left.
     """
-    given = dict(select.options)
-    if TARGET not in given:
+    options = dict(select.options)
+    if TARGET not in options:
         return select
-    target, rest = given.pop(TARGET), tuple(x for x in select.options if x[0] != TARGET)
+    target, rest = options.pop(TARGET), tuple(x for x in select.options if x[0] != TARGET)
     if isinstance(target, bool) or not isinstance(target, int | float) or not 1e-6 <= target <= 1:
         raise Refused.at(select.pos, f"{TARGET} lies from 0.000001 to 1", f"write {TARGET} = 0.02")
-    if {"epsilon", "rho"} & given.keys():
+    if {"epsilon", "rho"} & options.keys():
         raise Refused.at(
             select.pos, f"a statement has a price or a {TARGET}", "leave one of them out"
         )
@@ -146,9 +146,9 @@ def _worst_relative_error(
     """Returns the largest relative error of the outputs, in the smallest group."""
     sizes = None if planned.selection else _cell_sizes(kernel, planned, contract)
     if sizes is None or sizes.min() < 1:
-        said = "is not known yet" if sizes is None else "is 0"
+        reason = "is not known yet" if sizes is None else "is 0"
         hint = "release COUNT(*) over the same rows and groups first; leave out empty ones by WHERE"
-        raise Refused.at(select.pos, f"the size of the smallest group {said}", hint)
+        raise Refused.at(select.pos, f"the size of the smallest group {reason}", hint)
     now = predict_measurements(kernel, planned.measurements, contract)
     later = predict_measurements(kernel, [m for _, m in round_templates(planned.rounds)], contract)
     noise, z = query_noises(planned, now, later), half_width(planned.price)
@@ -173,12 +173,12 @@ def _price_of_other_kind(kernel: Kernel, planned: Plan, contract: TableContract)
     """
     pure = isinstance(planned.price, Rho)
     unit: Price = Epsilon(NANO) if pure else Rho(NANO)
-    asked = [*planned.measurements, *(m for _, m in round_templates(planned.rounds))]
-    probes = [Measurement(m.query, unit) for m in asked]
+    measurements = [*planned.measurements, *(m for _, m in round_templates(planned.rounds))]
+    probes = [Measurement(m.query, unit) for m in measurements]
     same = []
-    now = predict_measurements(kernel, asked, contract)
+    now = predict_measurements(kernel, measurements, contract)
     then = predict_measurements(kernel, probes, contract)
-    for m, here, there in zip(asked, now, then, strict=True):
+    for m, here, there in zip(measurements, now, then, strict=True):
         ratio = there.sigma / here.sigma if here.sigma else 0.0
         price = ratio if pure else ratio**2
         if isinstance(m.query, a.Level):
@@ -201,5 +201,5 @@ def _cell_sizes(
     output = planned.output
     strata, groups = (tuple(d.key for d in x) for x in (output.strata, output.groups))
     count = a.Count(output.recipes[0].queries[0].source, strata, groups)
-    found = kernel.sealed_release(Measurement(count, type(planned.price)(0)), contract)
-    return None if found is None else found.values
+    release = kernel.sealed_release(Measurement(count, type(planned.price)(0)), contract)
+    return None if release is None else release.values

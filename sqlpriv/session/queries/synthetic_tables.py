@@ -70,13 +70,18 @@ def explain_job(
     """Returns the rows of EXPLAIN PRIVACY for a synthetic table: what each step costs."""
     rows = []
     for step in steps(job):
-        found: dict[str, Any] = {}
+        predicted: dict[str, Any] = {}
         if step.measurement is not None:
             (e,) = predict_measurements(kernel, [step.measurement], contract)
-            found = {"cells": e.cells, "sensitivity": e.sensitivity, "sigma": e.sigma, "sql": e.sql}
-            found["expected_error"] = half_width(step.price) * e.sigma
+            predicted = {
+                "cells": e.cells,
+                "sensitivity": e.sensitivity,
+                "sigma": e.sigma,
+                "sql": e.sql,
+            }
+            predicted["expected_error"] = half_width(step.price) * e.sigma
         mechanism = e.mechanism if step.measurement is not None else step.mechanism
-        rows.append(price_row(step.name, delta, step.price, mechanism=mechanism, **found))
+        rows.append(price_row(step.name, delta, step.price, mechanism=mechanism, **predicted))
     rows += total_rows(job.price, left, delta)
     return arrow.table(rows, SCHEMA)
 

@@ -135,7 +135,7 @@ def _broken(table: pa.Table, zeros: str) -> NDArray[np.bool_]:
     with duckdb.connect() as engine:
         engine.register("synthetic", table)
         try:
-            found = engine.execute(f"SELECT coalesce({zeros}, false) AS x FROM synthetic")
-            return np.asarray(found.fetchnumpy()["x"], dtype=np.bool_)
+            verdicts = engine.execute(f"SELECT coalesce({zeros}, false) AS x FROM synthetic")
+            return np.asarray(verdicts.fetchnumpy()["x"], dtype=np.bool_)
         except duckdb.Error:
             raise Refused("zeros cannot be computed of the published columns") from None

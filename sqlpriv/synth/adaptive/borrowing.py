@@ -107,11 +107,11 @@ def borrowed_tables(
                 prior = shares if ones is None else with_margins(shares, table.clique, ones[s])
                 expected[s][table.clique] = prior * sizes[s]
                 doubts[s] = len(who) * (sizes[s] / max(sizes[who].sum(), 1.0)) ** 2
-    found = []
+    shrunk_tables = []
     for mine, prior_tables, doubt in zip(own, expected, doubts.tolist(), strict=True):
         moved = shrunk({c: mine[c] for c in prior_tables}, prior_tables, doubt)
-        found.append(mine | moved)
-    return found
+        shrunk_tables.append(mine | moved)
+    return shrunk_tables
 
 
 def borrowed_answers(

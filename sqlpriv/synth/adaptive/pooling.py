@@ -182,14 +182,14 @@ def telling(everybody: Run, layout: Layout, sizes: Floats) -> dict[int, NDArray[
     Args:
         sizes: Of the strata, above 0.
     """
-    shaped, found = sizes.reshape(layout.strata_sizes), {}
+    shaped, telling_levels = sizes.reshape(layout.strata_sizes), {}
     zeros = {column for clique in layout.space.zeros for column in clique}
     for i, column in enumerate(layout.strata):
         apart = [c for c in everybody.tables if column in c and {*c} - {*layout.strata}]
         least = min((everybody.tables[c].variance.min() for c in apart), default=np.inf)
         people = shaped.sum(axis=tuple(j for j in range(shaped.ndim) if j != i))
-        found[column] = (people**2 >= least) | (column in zeros)
-    return found
+        telling_levels[column] = (people**2 >= least) | (column in zeros)
+    return telling_levels
 
 
 def _strata_runs(everybody: Run, layout: Layout, part: Sequence[int], noisier: float) -> list[Run]:
@@ -289,6 +289,6 @@ def _reconcile(
             rest, at = remaining_clique(clique, layout.space.levels(s))
             noisy.values[at] -= models[s].counts(rest)
     levels = [layout.space.levels(s) for s in part]
-    found = reconcile_models([models[s] for s in part], levels, tables, max(total, 1.0))
-    moved = dict(zip(part, found, strict=True))
+    reconciled = reconcile_models([models[s] for s in part], levels, tables, max(total, 1.0))
+    moved = dict(zip(part, reconciled, strict=True))
     return [moved.get(s, model) for s, model in enumerate(models)]

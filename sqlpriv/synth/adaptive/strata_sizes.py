@@ -39,17 +39,19 @@ def count_strata(
     """
     levels = dict(zip(strata, np.unravel_index(np.arange(math.prod(shape)), shape), strict=True))
     precision: Floats = np.zeros((math.prod(shape),) * 2)
-    known: Floats = np.zeros(math.prod(shape))
+    weighted_sums: Floats = np.zeros(math.prod(shape))
     for clique, noisy in tables.items():
         others = tuple(i for i, column in enumerate(clique) if column not in levels)
         values, variance = noisy.values.sum(axis=others), noisy.variance.sum(axis=others)
         at = tuple(levels[column] for column in clique if column in levels)
-        cell = np.broadcast_to(np.arange(values.size).reshape(values.shape)[at], known.shape)
-        each = np.broadcast_to(1 / variance[at], known.shape)
+        cell = np.broadcast_to(
+            np.arange(values.size).reshape(values.shape)[at], weighted_sums.shape
+        )
+        each = np.broadcast_to(1 / variance[at], weighted_sums.shape)
         precision += np.where(cell[:, None] == cell, each, 0.0)
-        known += values[at] * each
+        weighted_sums += values[at] * each
     covariance = np.linalg.inv(precision)
-    return covariance @ known, np.diag(covariance).copy()
+    return covariance @ weighted_sums, np.diag(covariance).copy()
 
 
 def nonnegative(sizes: Floats, variance: Floats) -> Floats:
@@ -67,6 +69,10 @@ def nonnegative(sizes: Floats, variance: Floats) -> Floats:
     logs = np.log(inside) - 0.5 * (np.log(whole) + sizes[:, None] ** 2 / whole)
     density = np.exp(-0.5 * above**2) / math.sqrt(2 * math.pi)
     means = spread * (above + density / inside)
-    found = (component_probabilities(logs, np.full(40, AS_STRATA / 40)) * means).sum(axis=1)
-    scaled: NDArray[np.float64] = found * (max(float(sizes.sum()), 1.0) / found.sum())
+    posterior_means = (component_probabilities(logs, np.full(40, AS_STRATA / 40)) * means).sum(
+        axis=1
+    )
+    scaled: NDArray[np.float64] = posterior_means * (
+        max(float(sizes.sum()), 1.0) / posterior_means.sum()
+    )
     return scaled

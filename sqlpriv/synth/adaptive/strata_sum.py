@@ -93,13 +93,13 @@ class _Mixture:
 
     def models_with(self, theta: Floats) -> list[CliqueModel]:
         """Returns the models with these potentials added."""
-        found = []
+        moved_models = []
         for s, model in enumerate(self.models):
             potentials = dict(model.potentials)
             for table, (rest, at) in zip(self._split(theta), self.given[s], strict=True):
-                known = potentials.get(rest)
-                potentials[rest] = table[at] if known is None else known + table[at]
+                potential = potentials.get(rest)
+                potentials[rest] = table[at] if potential is None else potential + table[at]
             conditionals, beliefs = self.plans[s].run(theta[self.mine[s]])
             moved = CliqueModel(model.nodes, potentials, conditionals, beliefs, model.total)
-            found.append(moved)
-        return found
+            moved_models.append(moved)
+        return moved_models

@@ -70,8 +70,8 @@ def condition_model(model: CliqueModel, graph: Graph, levels: Levels) -> CliqueM
     for clique, table in model.potentials.items():
         rest, at = remaining_clique(clique, levels)
         if rest:
-            known = potentials.get(rest)
-            potentials[rest] = table[at] if known is None else known + table[at]
+            potential = potentials.get(rest)
+            potentials[rest] = table[at] if potential is None else potential + table[at]
     fixed = tuple(sorted(levels))
     size = float(model.counts(fixed)[tuple(levels[c] for c in fixed)])
     return product_model(potentials, graph, max(size, 1.0))

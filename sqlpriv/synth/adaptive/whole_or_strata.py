@@ -164,11 +164,16 @@ class Share:
     ) -> NDArray[np.int64]:
         """Returns levels; see `method.Model`."""
         assert len(sizes) == len(self.pool.space.sizes)
-        known = self.pool.rows_of(self.stratum, rng)
-        if rows <= len(known):
-            few: NDArray[np.int64] = known[rng.choice(len(known), rows, replace=False)]
+        rows_of_stratum = self.pool.rows_of(self.stratum, rng)
+        if rows <= len(rows_of_stratum):
+            few: NDArray[np.int64] = rows_of_stratum[
+                rng.choice(len(rows_of_stratum), rows, replace=False)
+            ]
             return few
-        times, more = divmod(rows, len(known))
-        at = [*[np.arange(len(known))] * times, rng.choice(len(known), more, replace=False)]
-        drawn: NDArray[np.int64] = known[rng.permutation(np.concatenate(at))]
+        times, more = divmod(rows, len(rows_of_stratum))
+        at = [
+            *[np.arange(len(rows_of_stratum))] * times,
+            rng.choice(len(rows_of_stratum), more, replace=False),
+        ]
+        drawn: NDArray[np.int64] = rows_of_stratum[rng.permutation(np.concatenate(at))]
         return drawn

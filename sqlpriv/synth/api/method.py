@@ -73,8 +73,8 @@ class Space:
 
     def levels(self, stratum: int) -> dict[int, int]:
         """Returns the levels that a stratum is made of, of columns of several, by column."""
-        begin, found = len(self.sizes), np.unravel_index(stratum, self.strata_shape)
-        pairs = enumerate(zip(found, self.strata_shape, strict=True))
+        begin, positions = len(self.sizes), np.unravel_index(stratum, self.strata_shape)
+        pairs = enumerate(zip(positions, self.strata_shape, strict=True))
         return {begin + i: int(level) for i, (level, n) in pairs if n > 1}
 
 

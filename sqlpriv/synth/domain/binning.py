@@ -100,12 +100,12 @@ def questions(
     domain: Domain, look: ColumnLook, prices: Sequence[Price], done: int
 ) -> list[Measurement]:
     """Returns what is measured of a column after `done` rounds: in the first the grid, too."""
-    asked = [Measurement(_histogram_query(domain, look), prices[done])]
+    measurements = [Measurement(_histogram_query(domain, look), prices[done])]
     if look.ladder and not done:
         column = domain.attributes[look.number].column
         grid = lattice.grid_query(domain.source, column, look.ladder)
-        asked.append(Measurement(grid, prices[-1]))
-    return asked
+        measurements.append(Measurement(grid, prices[-1]))
+    return measurements
 
 
 def learn(look: ColumnLook, releases: Sequence[Release]) -> ColumnLook:

@@ -32,8 +32,8 @@ def arrow_type(sql_type: str) -> Any:
     text = sql_type.upper()
     if text == "DECIMAL":
         return pa.decimal128(18, 3)
-    if found := _DECIMAL.fullmatch(text):
-        return pa.decimal128(int(found[1]), int(found[2]))
+    if precision_and_scale := _DECIMAL.fullmatch(text):
+        return pa.decimal128(int(precision_and_scale[1]), int(precision_and_scale[2]))
     if text.split("(")[0] not in _ARROW:
         raise Refused(f"synthetic columns of type {sql_type} are not supported")
     return _ARROW[text.split("(")[0]]
@@ -103,12 +103,12 @@ def values_of(attribute: Attribute) -> tuple[Any, NDArray[np.int64]] | None:
         return None
     whole = np.arange(first, last, dtype=np.int64)
     days = attribute.column.type is Type.DATE
-    found = arrow.numbers(whole.astype(np.int32) if days else whole).cast(target)
+    arrow_values = arrow.numbers(whole.astype(np.int32) if days else whole).cast(target)
     levels = np.searchsorted(np.asarray(attribute.bounds), whole, side="right") - 1
     if attribute.size > len(attribute.bounds) - 1:
-        found = pa.concat_arrays([found, pa.nulls(1, target)])
+        arrow_values = pa.concat_arrays([arrow_values, pa.nulls(1, target)])
         levels = np.append(levels, attribute.size - 1)
-    return found, levels
+    return arrow_values, levels
 
 
 def _labels(attribute: Attribute, target: Any) -> Any:

@@ -218,11 +218,11 @@ def has_a_level(attribute: Attribute) -> a.Expr | None:
     expr, values = attribute.key.expr, attribute.key.values
     if isinstance(expr, a.Case):
         return None  # values that are not listed have a level (outside.py)
-    known = tuple(value for value in values if value is not None)
-    nullable = len(known) < len(values)
+    listed_values = tuple(value for value in values if value is not None)
+    nullable = len(listed_values) < len(values)
     if isinstance(attribute.column.domain, Interval):
         return None if nullable else a.Call("not", (a.Call("is null", (expr,)),))
-    listed: tuple[a.Expr, ...] = (a.In(expr, known),) if known else ()
+    listed: tuple[a.Expr, ...] = (a.In(expr, listed_values),) if listed_values else ()
     listed += (a.Call("is null", (expr,)),) if nullable else ()
     return listed[0] if len(listed) == 1 else a.Call("or", listed)
 

@@ -173,7 +173,7 @@ def measured_lattice(
         sigma: Of each count.
 
     >>> measured_lattice(ValueLattice(2.0**-40), (1.0, 0.1), np.array([9.0, 500, 2, 3]), 5.0)
-    Lattice(unit=1.0, middle=True, steps=())
+    ValueLattice(unit=1.0, middle=True, steps=())
     """
     real = np.where(counts[1:] > SURE * sigma, counts[1:], 0.0)
     if real[-1] < LEAST * real.sum():

@@ -84,11 +84,17 @@ def impossible(text: str | None, contract: TableContract, domain: Domain) -> Zer
 def _predicate(text: str, table: str) -> t.Node:
     """Returns the one predicate that the text is."""
     read = dialect.read(f"SELECT COUNT(*) FROM {dialect.quote_name(table)} WHERE (\n{text}\n)")
-    found = read[0] if len(read) == 1 else None
-    if isinstance(found, t.Select) and found.where is not None:
-        others = (found.group_by, found.group_all, found.sets, found.stratify, found.having)
-        if not any((*others, found.order_by, found.limit, found.offset)):
-            return found.where
+    statement = read[0] if len(read) == 1 else None
+    if isinstance(statement, t.Select) and statement.where is not None:
+        others = (
+            statement.group_by,
+            statement.group_all,
+            statement.sets,
+            statement.stratify,
+            statement.having,
+        )
+        if not any((*others, statement.order_by, statement.limit, statement.offset)):
+            return statement.where
     raise Refused("the option zeros is one predicate", hint="zeros = 'age < 15 AND married'")
 
 
@@ -111,9 +117,9 @@ def zeros_to_keep(domain: Domain, zeros: Zeros, cells: int) -> Kept:
     for sql, clique in sorted(named, key=lambda x: graph.cells(mask_of(x[1]))):
         if graph.size([*ones, *map(mask_of, (*masks, clique))]) > cells:
             continue
-        found = _cells([columns[c] for c in clique], sql)
-        if found is not None:
-            mask, cut = found
+        mask_and_cut = _cells([columns[c] for c in clique], sql)
+        if mask_and_cut is not None:
+            mask, cut = mask_and_cut
             masks[clique] = mask | masks.get(clique, False)
             whole += not cut
     several = {c: tuple(i for i in c if columns[i].size > 1) for c in masks}
@@ -140,10 +146,10 @@ def _cells(columns: list[Attribute], sql: str) -> tuple[NDArray[np.bool_], bool]
             f"SELECT {at}bool_and({wrong}) AS no, bool_or({wrong}) AS some FROM {of} GROUP BY ALL"
         )
         try:
-            found = engine.execute(text).fetchnumpy()
+            impossible = engine.execute(text).fetchnumpy()
         except duckdb.Error:
             raise Refused("zeros cannot be computed of the published columns") from None
     mask = np.zeros([column.size for column in columns], dtype=np.bool_)
-    none = np.asarray(found["no"], dtype=np.bool_)
-    mask[tuple(np.asarray(found[f"{mark}{i}"]) for i in range(len(columns)))] = none
-    return None if mask.all() else (mask, bool((np.asarray(found["some"]) != none).any()))
+    none = np.asarray(impossible["no"], dtype=np.bool_)
+    mask[tuple(np.asarray(impossible[f"{mark}{i}"]) for i in range(len(columns)))] = none
+    return None if mask.all() else (mask, bool((np.asarray(impossible["some"]) != none).any()))

@@ -45,9 +45,9 @@ def exponential(logs: Floats, rows: int) -> Scaled:
     and neither underflows to nothing nor overflows, however far apart the logs are."""
     flat = logs.reshape(rows, -1)
     top = np.maximum.reduce(flat, axis=1, keepdims=True)
-    found = np.exp(flat - top)
-    mass = row_sums(found)[:, None]
-    return Scaled(found.reshape(logs.shape), top, mass)
+    exponentials = np.exp(flat - top)
+    mass = row_sums(exponentials)[:, None]
+    return Scaled(exponentials.reshape(logs.shape), top, mass)
 
 
 def product(ground: Scaled, logs: Floats, factors: Sequence[Floats]) -> Scaled:
@@ -109,11 +109,11 @@ class Propagation:
 
     def _moving(self) -> list[int]:
         """Returns the nodes that a moving clique lies in or below, children first."""
-        found = {number for number, mine in enumerate(self.mine) if mine}
+        moving = {number for number, mine in enumerate(self.mine) if mine}
         for number in range(len(self.nodes) - 1, 0, -1):
-            if number in found:
-                found.add(self.nodes[number].parent)
-        return sorted(found, reverse=True)
+            if number in moving:
+                moving.add(self.nodes[number].parent)
+        return sorted(moving, reverse=True)
 
     def _propagated_once(self) -> dict[int, Scaled]:
         """Returns the tables of the nodes that stay; what they tell their parents stays there."""
@@ -162,10 +162,10 @@ class Propagation:
             flat = tables[n].table.reshape(self.nodes[n].rows, -1)
             flat *= each
             beliefs[n] = tables[n].table
-        found = np.zeros(self.nesting.ends[-1])
+        marginals = np.zeros(self.nesting.ends[-1])
         for i, n in self.hosts.items():
-            self.nesting.of(found, i)[...] = self.places[i].take(beliefs[n])
-        return self.nesting.sum_from_holders(found)[: self.cells]
+            self.nesting.of(marginals, i)[...] = self.places[i].take(beliefs[n])
+        return self.nesting.sum_from_holders(marginals)[: self.cells]
 
     def run(self, theta: Floats) -> tuple[list[Floats], list[Floats]]:
         """Returns conditionals and beliefs of every node, both of its shape; see `marginals`."""

@@ -57,8 +57,8 @@ class Embedding:
         if self.tail > 1:
             table = row_sums(table.reshape(-1, self.tail))
         if self.numbers is not None:
-            found = np.bincount(self.numbers, table.ravel(), math.prod(self.shape))
-            return found.reshape(self.shape).astype(np.float64, copy=False)
+            sums = np.bincount(self.numbers, table.ravel(), math.prod(self.shape))
+            return sums.reshape(self.shape).astype(np.float64, copy=False)
         kept: Floats = np.add.reduce(table.reshape(self.front), axis=self.summed)
         return kept.transpose(self.back)
 
@@ -73,8 +73,8 @@ class Embedding:
 
 def row_sums(rows: Floats) -> Floats:
     """Returns the sum of each row: what `sum` is many times slower at where rows are short."""
-    found: Floats = rows @ _ones(rows.shape[1])
-    return found
+    sums: Floats = rows @ _ones(rows.shape[1])
+    return sums
 
 
 @lru_cache(maxsize=1_000)

@@ -102,16 +102,16 @@ class Graph:
         for clique in cliques:
             for column in columns_of(clique):
                 near[column] = near.get(column, 0) | clique
-        found: list[int] = []
+        maximal_cliques: list[int] = []
         while near:
             column = min(near, key=lambda c: (self._fills(c, near), self.cells(near[c]), c))
             clique = near.pop(column)
-            if not any(clique & big == clique for big in found):
-                found.append(clique)
+            if not any(clique & big == clique for big in maximal_cliques):
+                maximal_cliques.append(clique)
             rest = clique & ~(1 << column)
             for other in columns_of(rest):
                 near[other] = (near[other] | rest) & ~(1 << column)
-        return found
+        return maximal_cliques
 
     @staticmethod
     def _fills(column: int, near: dict[int, int]) -> bool:
@@ -158,6 +158,6 @@ class Graph:
         return tuple(nodes)
 
     def _node(self, mask: int, separator: int, parent: int) -> Node:
-        given = columns_of(separator)
-        columns = (*given, *columns_of(mask & ~separator))
-        return Node(columns, tuple(self.sizes[c] for c in columns), len(given), parent)
+        shared_columns = columns_of(separator)
+        columns = (*shared_columns, *columns_of(mask & ~separator))
+        return Node(columns, tuple(self.sizes[c] for c in columns), len(shared_columns), parent)

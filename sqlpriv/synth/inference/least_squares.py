@@ -81,8 +81,8 @@ class _Dual:
         for column in self.forest.order:
             above = self.forest.parent[column]
             if above is not None:
-                found = problem.edges.get((above, column))
-                turned = problem.edges[column, above].turned if found is None else found
+                edge = problem.edges.get((above, column))
+                turned = problem.edges[column, above].turned if edge is None else edge
                 self.pairs[column] = _scale_to_shares(turned, problem.total)
 
     def start(self) -> Multipliers:

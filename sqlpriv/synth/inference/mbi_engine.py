@@ -78,14 +78,14 @@ def estimate_cliques(
         tol=1e-9,
         warm_start=begin if fixed else None,
     )
-    found = {
+    potentials = {
         tuple(map(int, c)): np.asarray(model.potentials[c].datavector(flatten=False))
         for c in model.potentials.cliques
     }
     for c in columns:  # of cliques that are not measured mbi keeps nothing
-        if not any(c in clique for clique in found):
-            found[(c,)] = np.zeros(graph.sizes[c])
-    return product_model(found, graph, total)
+        if not any(c in clique for clique in potentials):
+            potentials[(c,)] = np.zeros(graph.sizes[c])
+    return product_model(potentials, graph, total)
 
 
 def _measurement(noisy: Noisy, clique: tuple[int, ...]) -> mbi.LinearMeasurement:

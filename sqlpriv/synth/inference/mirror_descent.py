@@ -48,10 +48,10 @@ class _Descent:
         self, graph: Graph, tables: Mapping[Clique, Noisy], total: float, start: CliqueModel | None
     ) -> None:
         self.cliques = tuple(tables)
-        known = {} if start is None else dict(start.potentials)
-        self.fixed = {c: table for c, table in known.items() if c not in tables}
+        start_potentials = {} if start is None else dict(start.potentials)
+        self.fixed = {c: table for c, table in start_potentials.items() if c not in tables}
         everything = (*self.cliques, *self.fixed)
-        reusable = start is not None and set(everything) == set(known)
+        reusable = start is not None and set(everything) == set(start_potentials)
         self.nodes = start.nodes if start is not None and reusable else graph.tree(everything)
         self.plan = Propagation(self.nodes, self.cliques, self.fixed)
         self.shapes = [noisy.values.shape for noisy in tables.values()]
@@ -60,7 +60,7 @@ class _Descent:
         self.weight = self._concatenate([total**2 / noisy.variance for noisy in tables.values()])
         zeros = [np.zeros(shape) for shape in self.shapes]
         pairs = zip(self.cliques, zeros, strict=True)
-        self.theta = self._concatenate([known.get(c, zero) for c, zero in pairs])
+        self.theta = self._concatenate([start_potentials.get(c, zero) for c, zero in pairs])
 
     @staticmethod
     def _concatenate(tables: list[Floats]) -> Floats:

@@ -103,5 +103,5 @@ def shrunk(counts: Floats, sigma: float, centre: float | None = None) -> Floats:
     variance: positive-part James-Stein."""
     mean = float(counts.mean())
     signal = max(0.0, 1 - sigma**2 / max(float(counts.var()), sigma**2 * 1e-12, 1e-300))
-    found: Floats = (mean if centre is None else centre) + signal * (counts - mean)
-    return found
+    shrunk_counts: Floats = (mean if centre is None else centre) + signal * (counts - mean)
+    return shrunk_counts

@@ -77,8 +77,8 @@ def _kept_shares(reach: Floats, apart: Floats, noise: Floats, doubt: float) -> F
     whole = spread + noise[:, None]
     logs = -0.5 * (np.log(whole) + apart[:, None] ** 2 / whole)
     each = component_probabilities(logs, AS_CELLS * LIKELY / LIKELY.sum())
-    found: Floats = (each * (spread / whole)).sum(axis=1)
-    return found
+    kept_shares: Floats = (each * (spread / whole)).sum(axis=1)
+    return kept_shares
 
 
 def component_probabilities(logs: Floats, prior: Floats) -> Floats:

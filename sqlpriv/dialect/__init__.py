@@ -1,13 +1,12 @@
 """SQL text in, statements out; expressions back to SQL. sqlglot's tree does not leave this folder.
 
-`tree` holds what statements are, `read` cuts and dispatches, `select`, `expression`, `operands` and
-`ddl` are the grammar over the tokens of `tokens`; `plain` and `tables` deal with what only DuckDB
-can run.
+`tree` and `commands` hold what statements are, `tokens` and `clauses` cut the text, `reading` makes
+statements of it, `division` parts a query, and `printer` writes expressions as SQL.
 """
 
 from sqlpriv.dialect.parameters import parameter_names
-from sqlpriv.dialect.parse import complete, read, split, split_with_parameters
 from sqlpriv.dialect.printer import default_name, literal, quote_name, sql
+from sqlpriv.dialect.reading.parse import complete, read, split, split_with_parameters
 from sqlpriv.dialect.tokens import without_literals
 
 __all__ = [

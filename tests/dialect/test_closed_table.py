@@ -9,9 +9,9 @@ from support.places import ROOT
 
 from sqlpriv.dialect import read
 from sqlpriv.dialect.clauses import Cut
-from sqlpriv.dialect.lower import _TABLE
-from sqlpriv.dialect.lower_query import QueryLowering
 from sqlpriv.dialect.parameters import bind
+from sqlpriv.dialect.reading.lower import _TABLE
+from sqlpriv.dialect.reading.lower_query import QueryLowering
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import lex
 from sqlpriv.errors import Refused

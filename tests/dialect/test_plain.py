@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sqlpriv.dialect import read
 from sqlpriv.dialect.commands import Describe, Plain, Unanswerable
-from sqlpriv.dialect.lower_query import tables
+from sqlpriv.dialect.reading.lower_query import tables
 from sqlpriv.errors import PermissionDenied, Refused
 
 CONNECTION = duckdb.connect()

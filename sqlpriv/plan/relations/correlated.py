@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from sqlpriv.dialect import tree as t
-from sqlpriv.dialect.lower_query import tables
+from sqlpriv.dialect.reading.lower_query import tables
 from sqlpriv.kernel.terms.contract import TableContract, Value
 from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.conditions import identities

@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 
 from sqlpriv.dialect import tree as t
-from sqlpriv.dialect.lower_query import tables
+from sqlpriv.dialect.reading.lower_query import tables
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.publish.release_file import ReleaseStore, empty_engine

@@ -16,7 +16,7 @@ from sqlpriv import dialect
 from sqlpriv.answer.rows import answer, rehearse
 from sqlpriv.dialect import commands as cmd
 from sqlpriv.dialect import tree as t
-from sqlpriv.dialect.lower_query import tables
+from sqlpriv.dialect.reading.lower_query import tables
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract

@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 
 from sqlpriv.dialect import tree as t
-from sqlpriv.dialect.lower_query import tables
 from sqlpriv.dialect.printer import quote_name
+from sqlpriv.dialect.reading.lower_query import tables
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.terms.contract import TableContract, Value
 from sqlpriv.plan.relations import correlated

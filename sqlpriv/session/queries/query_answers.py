@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from sqlpriv.dialect import commands as cmd
 from sqlpriv.dialect import tree as t
-from sqlpriv.dialect.lower_query import tables
+from sqlpriv.dialect.reading.lower_query import tables
 from sqlpriv.errors import Refused
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.quote import Quote

@@ -20,7 +20,7 @@ from sqlglot import exp
 from sqlpriv.dialect.clauses import CLAUSES, MARK, Cut, begins_with
 from sqlpriv.dialect.constants import refusal
 from sqlpriv.dialect.keywords import CONSTRUCTS, QUERY_HEADS, STAR
-from sqlpriv.dialect.lower import Glot, Lowering
+from sqlpriv.dialect.reading.lower import Glot, Lowering
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.dialect.tree import (

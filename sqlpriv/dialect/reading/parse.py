@@ -10,13 +10,14 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token as GlotToken
 from sqlglot.tokenizer_core import TokenType as Type
 
-from sqlpriv.dialect import ddl, plain, syntax
+from sqlpriv.dialect import syntax
 from sqlpriv.dialect.clauses import Cut, cut_clauses
 from sqlpriv.dialect.commands import CreateSynthetic, Explain, Statement, Unanswerable
 from sqlpriv.dialect.constants import refusal
 from sqlpriv.dialect.keywords import QUERY_HEADS
-from sqlpriv.dialect.lower_query import QueryLowering, body_index
 from sqlpriv.dialect.parameters import Parameters, bind
+from sqlpriv.dialect.reading import ddl, plain
+from sqlpriv.dialect.reading.lower_query import QueryLowering, body_index
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token, lex, replacement_token
 from sqlpriv.dialect.tree import Name, Select

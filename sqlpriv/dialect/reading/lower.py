@@ -45,7 +45,7 @@ from sqlpriv.dialect.tree import (
 from sqlpriv.errors import Refused
 
 if TYPE_CHECKING:
-    from sqlpriv.dialect.lower_query import QueryLowering
+    from sqlpriv.dialect.reading.lower_query import QueryLowering
 
 Glot = exp.Expr
 OR, AND, NOT, IS, COMPARE, RANGE, OTHER, ADD, MULTIPLY, POWER, SIGN = range(1, 12)

@@ -163,3 +163,25 @@ def outside(engine: OwnerEngine, contract: TableContract, column: Column) -> str
             f"; {null} row(s) are NULL: they fall in no group of this column ({how}, to count them)"
         )
     return words
+
+
+def beyond_bound(engine: OwnerEngine, contract: TableContract) -> str:
+    """Returns, in words for the owner, how many rows of the table its bound leaves out.
+
+    Of a unit, rows_per_unit rows in each of groups_per_unit strata count, so at most their product.
+    """
+    unit = contract.unit
+    if unit is None:
+        return ""
+    source, linked, at = f"{name(contract.table)} AS t0", contract, 0
+    while link := linked.via:  # up to the table that names the unit
+        child, at = f"t{at}.{name(link.column)}", at + 1
+        source += f" JOIN {name(link.table)} AS t{at} ON {child} = t{at}.{name(link.parent)}"
+        linked = contract.others[link.table.lower()]
+    column = f"t{at}.{name(linked.unit.column if linked.unit else unit.column)}"
+    most = unit.rows_per_unit * unit.groups_per_unit
+    counts = f"SELECT count(*) AS n FROM {source} WHERE {column} IS NOT NULL GROUP BY {column}"
+    rows = engine.run(f"SELECT coalesce(sum(greatest(n - {most}, 0)), 0) FROM ({counts})")
+    beyond = int(rows.column(0)[0].as_py()) if rows is not None else 0
+    kept = f"{most} row(s)" if most > 1 else "one row"
+    return f"; {beyond} row(s) beyond {kept} of a unit are left out" if beyond else ""

@@ -7,7 +7,7 @@ from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DeclarationError, Refused
 from sqlpriv.kernel.sql.quoting import name
 from sqlpriv.session.access.context import Access
-from sqlpriv.session.access.owner_engine import outside
+from sqlpriv.session.access.owner_engine import beyond_bound, outside
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands.declare import declare
 
@@ -54,8 +54,17 @@ def create_unit_table(create: cmd.CreateUnitTable, access: Access) -> Result:
 
 
 def _rows_left_out(alter: cmd.AlterPrivacy, access: Access) -> str:
-    """Returns, in words for the owner, how many rows a declared domain leaves out."""
+    """Returns, in words for the owner, how many rows a domain, a bound or a link leaves out."""
     action = alter.action
+    if isinstance(action, cmd.AddPrivacyLink | cmd.SetBound | cmd.SetUnit):
+        assert access.owner is not None
+        contract = access.tables.contracts()[alter.table.lower()]
+        words = beyond_bound(access.owner, contract)
+        access.tables.settle()
+        linked = isinstance(action, cmd.AddPrivacyLink) and words
+        table = contract.table
+        ask = f"; say how many count: ALTER TABLE {table} SET PRIVACY BOUND (rows_per_unit = …)"
+        return f"{words}{ask}" if linked else words
     if not isinstance(action, cmd.SetDomainIn | cmd.SetDomainBetween | cmd.SetDomainReferences):
         return ""
     assert access.owner is not None

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 import sqlpriv
+from sqlpriv.interfaces.cli.failure import fail
 from sqlpriv.kernel.sql.quoting import literal, name
 
 READERS = {".csv": "read_csv", ".tsv": "read_csv", ".parquet": "read_parquet", ".json": "read_json",
@@ -24,9 +25,9 @@ def data_files(source: Path) -> list[Path]:
     files = sorted(source.iterdir()) if source.is_dir() else [source]
     files = [file for file in files if file.suffix.lower() in READERS]
     if not files:
-        known = ", ".join(READERS)
+        suffixes = ", ".join(READERS)
         raise click.UsageError(
-            f"{source} holds no table: files end with {known}, vaults with .duckdb."
+            f"{source} holds no table: files end with {suffixes}, vaults with .duckdb."
         )
     names = [table_name(file) for file in files]
     for table in names:
@@ -107,12 +108,10 @@ def init(source: Path, vault: Path | None, script: Path | None, yes: bool) -> No
     and what it would leave out. Nothing is declared without a yes: domains that are read from data
     tell of the data.
     """
-    from sqlpriv.interfaces.display.error_caret import explain_error
 
     is_vault = source.is_file() and source.suffix.lower() in VAULTS
     vault = vault or (source if is_vault else Path(source.name).with_suffix(".duckdb"))
     try:
         run(source, vault, script or vault.with_suffix(".privacy.sql"), yes)
     except sqlpriv.Error as error:
-        click.echo(explain_error(error), err=True)
-        sys.exit(1)
+        fail(error)

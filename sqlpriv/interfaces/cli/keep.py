@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
 import sqlpriv
+from sqlpriv.interfaces.cli.failure import fail
 
 
 @click.command()
@@ -19,14 +19,12 @@ def backup(vault: Path, folder: Path) -> None:
     All are of one moment: a vault without its ledger is undeclared, and an older ledger forgets
     what was spent. Analysts may go on asking meanwhile.
     """
-    from sqlpriv.interfaces.display.error_caret import explain_error
     from sqlpriv.session.commands.backup import back_up
 
     try:
         names = back_up(vault, folder)
     except sqlpriv.Error as error:
-        click.echo(explain_error(error), err=True)
-        sys.exit(1)
+        fail(error)
     click.echo(f"copied {', '.join(names)} to {folder}", err=True)
 
 
@@ -40,12 +38,10 @@ def backup(vault: Path, folder: Path) -> None:
 )
 def restore(folder: Path, vault: Path, older: bool) -> None:
     """Put the backup in FOLDER back at VAULT. A ledger that has seen more is not overwritten."""
-    from sqlpriv.interfaces.display.error_caret import explain_error
     from sqlpriv.session.commands import backup as backups
 
     try:
         names = backups.restore(folder, vault, older)
     except sqlpriv.Error as error:
-        click.echo(explain_error(error), err=True)
-        sys.exit(1)
+        fail(error)
     click.echo(f"put back {', '.join(names)}", err=True)

@@ -8,12 +8,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
 import sqlpriv
 from sqlpriv.interfaces.cli import init, keep, serve
+from sqlpriv.interfaces.cli.failure import fail
 
 if TYPE_CHECKING:
     from sqlpriv.session.session import Session
@@ -115,7 +116,7 @@ def query(
     try:
         run_text(session, text, form, output, name=str(script) if script else "")
     except sqlpriv.Error as error:
-        _fail(error)
+        fail(error)
     finally:
         session.close()
 
@@ -178,7 +179,7 @@ def budget(vault: Path, role: str, principal: str | None, form: str) -> None:
     try:
         run_text(session, "SHOW PRIVACY BUDGET", form, None)
     except sqlpriv.Error as error:
-        _fail(error)
+        fail(error)
     finally:
         session.close()
 
@@ -204,7 +205,7 @@ def publish(vault: Path, tables: tuple[str, ...], target: str) -> None:
     try:
         click.echo(hand_out(beside(vault), tables, target, vault), err=True)
     except sqlpriv.Error as error:
-        _fail(error)
+        fail(error)
 
 
 @main.command()
@@ -230,7 +231,7 @@ def demo(directory: Path, rows: int) -> None:
     try:
         house.run(directory, rows)
     except sqlpriv.Error as error:
-        _fail(error)
+        fail(error)
 
 
 def _text(sql: str | None, script: Path | None) -> str:
@@ -261,13 +262,4 @@ def _open(vault: Path, role: str, principal: str | None) -> Session:
     try:
         return Session(vault, role=role, principal=principal)
     except sqlpriv.Error as error:
-        _fail(error)
-
-
-def _fail(error: sqlpriv.Error) -> NoReturn:
-    from sqlpriv.interfaces.display.error_caret import explain_error
-    from sqlpriv.interfaces.display.statements import StatementFailed
-
-    text = str(error) if isinstance(error, StatementFailed) else explain_error(error)
-    click.echo(text, err=True)
-    sys.exit(1)
+        fail(error)

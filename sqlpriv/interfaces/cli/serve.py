@@ -8,11 +8,12 @@ import signal
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
 import sqlpriv
+from sqlpriv.interfaces.cli.failure import fail
 
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _vault = click.argument("vault", type=click.Path(dir_okay=False, path_type=Path))
@@ -93,7 +94,7 @@ def serve(
                 click.echo(f"psql -h {host} -p {port} -U NAME {vault.stem}", err=True)
             server.serve()
     except sqlpriv.Error as error:
-        _fail(error)
+        fail(error)
 
 
 @click.group()
@@ -140,7 +141,7 @@ def add(
             **limits,
         )
     except sqlpriv.Error as error:
-        _fail(error)
+        fail(error)
     if chosen_password is None:
         click.echo(f"{name} may log in with this token, which is not shown again:", err=True)
         click.echo(f"{name}.{secret}")
@@ -169,7 +170,7 @@ def remove(vault: Path, name: str) -> None:
     try:
         users.remove_user(_present(vault), name, getpass.getuser())
     except sqlpriv.Error as error:
-        _fail(error)
+        fail(error)
     click.echo(f"{name} may not log in any more", err=True)
 
 
@@ -184,10 +185,3 @@ def _duration(text: str) -> timedelta:
     if parts is None:
         raise click.UsageError(f"--expires takes 12h, 90d or 4w, not {text}.")
     return int(parts[1]) * _UNITS[parts[2]]
-
-
-def _fail(error: sqlpriv.Error) -> NoReturn:
-    from sqlpriv.interfaces.display.error_caret import explain_error
-
-    click.echo(explain_error(error), err=True)
-    sys.exit(1)

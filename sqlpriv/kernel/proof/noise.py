@@ -86,12 +86,14 @@ def chooser(sensitivity: int, price: Price) -> Callable[[Sequence[int]], int]:
     measure = zero if isinstance(price, Rho) else measures.max_divergence()
     metric = metrics.linf_distance(T="i64", monotonic=False)
     noisy_max = measurements.make_noisy_max(_INTEGERS, metric, measure, scale)
-    made = _confirm(noisy_max, sensitivity, price)
+    confirmed_max = _confirm(noisy_max, sensitivity, price)
 
     def choose(scores: Sequence[int]) -> int:
         if not scores:
             raise KernelError("there is no candidate to choose from")
-        return int(_run(made, [max(-MAX_SCORE, min(MAX_SCORE, score)) for score in scores]))
+        return int(
+            _run(confirmed_max, [max(-MAX_SCORE, min(MAX_SCORE, score)) for score in scores])
+        )
 
     return choose
 

@@ -106,10 +106,10 @@ def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratu
     guesses = _independent(known, rows, sigmas)
     trees = _trees(ask, guesses, columns, rows, plan)
     ask.report(Progress("measuring two-way marginals", 0, 1))
-    asked = _edges_by_strata(trees, plan[-1].price)
+    marginals = _edges_by_strata(trees, plan[-1].price)
     pairs = [
         Measured(m.clique, everywhere if m.within is None else m.within, r.values, r.sigma)
-        for m, r in zip(asked, ask.measure(asked), strict=True)
+        for m, r in zip(marginals, ask.measure(marginals), strict=True)
     ]
     tables = borrowed_tables(pairs, rows, known)
     models = []

@@ -33,7 +33,7 @@ from dataclasses import replace
 import numpy as np
 
 from sqlpriv.answer import means
-from sqlpriv.answer.cell_shapes import main_effects
+from sqlpriv.answer.rounds.cell_shapes import main_effects
 from sqlpriv.answer.means import Array, Estimate, Moments
 from sqlpriv.plan.aggregates.rewrites import Recipe
 

@@ -14,26 +14,21 @@ the table of how far `auto` is from the best.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+import mean_tables
 import numpy as np
+from mean_tables import StratifiedRows
 
-from sqlpriv.answer import adaptive_means, means
+from sqlpriv.answer import means
 from sqlpriv.answer.reconcile import two_levels
+from sqlpriv.answer.rounds import adaptive_means
 from sqlpriv.dialect import read
 from sqlpriv.kernel.checked import ready
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Budget
-from sqlpriv.kernel.terms.contract import (
-    Column,
-    Interval,
-    PrivacyUnit,
-    TableContract,
-    TableFacts,
-    Type,
-)
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.planner import plan
 from sqlpriv.session.commands.declare import budget_at
@@ -78,15 +73,17 @@ SHAPES: dict[str, ValueShape] = {
 """The last parts: 1 % of the top's values are clamped (e^12.326 is the 99th percentile of the
 log-normal ones), and 20 % of the bottom's."""
 STRATA = ("1", "18", "200", "Zipf 18")
+HEADING = "shape           rows strata"
 USING = ("auto", "plain", "quantile", "coinpress", "pooled")
 
 
 class ExactTable:
     """Rows (stratum, x) that answer measurements with the kernel's noise and no budget."""
 
-    def __init__(self, stratum: np.ndarray, x: np.ndarray, contract: TableContract, k: int) -> None:
-        self.stratum, self.x, self.contract, self.k = stratum, x, contract, k
-        self._sizes = np.bincount(stratum, minlength=k)
+    def __init__(self, rows: StratifiedRows) -> None:
+        self.stratum, self.x, self.k = rows.stratum, rows.x, rows.strata
+        self.contract = rows.contract
+        self._sizes = np.bincount(self.stratum, minlength=self.k)
         self._remembered: dict[object, np.ndarray] = {}
 
     def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
@@ -158,19 +155,6 @@ def strata_of(name: str, rows: int) -> tuple[np.ndarray, int]:
     return np.searchsorted(ends, np.arange(rows), side="right"), k
 
 
-def contract_of(shape: ValueShape, k: int) -> TableContract:
-    """Returns what is declared of a table of that shape, in k strata."""
-    lower, upper = (int(e) if shape.whole else e for e in (shape.lower, shape.upper))
-    kind, name = (Type.INTEGER, "BIGINT") if shape.whole else (Type.REAL, "DOUBLE")
-    columns = (
-        Column("id", Type.INTEGER, "BIGINT"),
-        Column("g", Type.INTEGER, "BIGINT", Interval(0, k - 1), required=True),
-        Column("x", kind, name, Interval(lower, upper), required=True),
-    )
-    facts = TableFacts(True, frozenset({"id", "g", "x"}))
-    return TableContract("people", columns, PrivacyUnit("people", "id"), facts=facts)
-
-
 def budget_of(kind: str) -> Budget:
     """Returns the budget that pays for runs under pure epsilon or zCDP."""
     return budget_at("people", 1e3) if kind == "pure" else budget_at("people", 1e3, 1e-9)
@@ -196,58 +180,72 @@ class Runs:
     doubtful: bool
 
 
-def run(
-    shape: ValueShape, rows: int, strata: str, kind: str, using: str, runs: int,
-    epsilon: float = 1.0, seed: int = 7,
-) -> Runs:  # fmt: skip
-    """Asks one statement `runs` times over one table and compares with the truth."""
-    rng = np.random.default_rng(seed)
-    x = np.clip(shape.draw(rng, rows), shape.lower, shape.upper)
+def rows_of(shape: ValueShape, rows: int, strata: str, seed: int = 7) -> StratifiedRows:
+    """Returns rows of one shape; all strata have the same distribution."""
+    x = np.clip(shape.draw(np.random.default_rng(seed), rows), shape.lower, shape.upper)
     stratum, k = strata_of(strata, rows)
-    table = ExactTable(stratum, x, contract_of(shape, k), k)
+    return StratifiedRows(x, stratum, (k,), shape.lower, shape.upper, shape.whole)
+
+
+def run(
+    rows: StratifiedRows, kind: str, using: str, runs: int, epsilon: float = 1.0, options: str = ""
+) -> Runs:
+    """Asks one statement `runs` times over one table and compares with the truth."""
+    table, k = ExactTable(rows), rows.strata
     plain = "laplace" if kind == "pure" else "gaussian"
     suffix = "" if using == "auto" else f" USING {plain if using == 'plain' else using}"
-    sql = f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {epsilon}) AVG(x{suffix}) AS x"
-    sql += " FROM people" + ("" if k == 1 and using != "pooled" else " STRATIFY BY g")
-    (statement,) = read(sql)
+    sql = f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {epsilon}{options})"
+    sql += f" AVG(x{suffix}) AS x FROM people"
+    by = "" if k == 1 and using != "pooled" else f" STRATIFY BY {', '.join(rows.columns)}"
+    (statement,) = read(sql + by)
     planned = plan(statement, table.contract, budget_of(kind), None)
     recipe = planned.output.recipes[0]
-    sizes = np.bincount(stratum, minlength=k)
-    truth = np.bincount(stratum, x, k) / np.maximum(sizes, 1)
+    sizes = np.bincount(rows.stratum, minlength=k)
+    truth = np.bincount(rows.stratum, rows.x, k) / np.maximum(sizes, 1)
     errors, covered, whole_errors, whole_covered = [], [], [], []
     doubtful = False
+    own_recipe = planned.output.own[0] if planned.output.own else None
     for _ in range(runs):
         releases = table.release(planned.measurements)
         moments = adaptive_means.ask_rounds(planned.rounds, releases, table.release)
-        own = moments.get(recipe) or means.moments(recipe, {r.query: r for r in releases})
-        cells, whole = two_levels(recipe, own, None, None)
+        by_query = {r.query: r for r in releases}
+        of_strata = moments.get(recipe) or means.moments(recipe, by_query)
+        own = None
+        if own_recipe is not None:
+            own = (own_recipe, moments.get(own_recipe) or means.moments(own_recipe, by_query))
+        cells, whole = two_levels(recipe, of_strata, None, own)
         values = np.nan_to_num(cells.values.ravel(), nan=recipe.middle)
         halves = np.nan_to_num(cells.half_widths.ravel(), nan=recipe.width)
         errors.append(values - truth)
         covered.append(np.abs(values - truth) <= halves * (1 + 1e-9) + 1e-9)
-        whole_errors.append(float(np.ravel(whole.values)[0]) - x.mean())
+        whole_errors.append(float(np.ravel(whole.values)[0]) - rows.x.mean())
         whole_covered.append(abs(whole_errors[-1]) <= float(np.ravel(whole.half_widths)[0]) + 1e-9)
-        doubtful = doubtful or bool(getattr(own, "unseen", 0))
+        doubtful = doubtful or bool(of_strata.unseen)
+    held = sizes > 0
     return Runs(
-        np.array(covered), np.array(errors), np.array(whole_covered), np.array(whole_errors),
-        sizes, doubtful,
+        np.array(covered)[:, held], np.array(errors)[:, held], np.array(whole_covered),
+        np.array(whole_errors), sizes[held], doubtful,
     )  # fmt: skip
 
 
-def grid(
-    shapes: Iterable[str], rows: Iterable[int], strata: Iterable[str], kinds: Iterable[str],
-    using: Iterable[str],
-) -> Iterator[tuple[str, int, str, str, str]]:  # fmt: skip
-    """Yields the cells of the suite; strata of less than a row on average are left out."""
-    for cell in product(shapes, rows, strata, kinds, using):
-        if int(cell[2].split()[-1]) <= cell[1]:
-            yield cell
+def chosen_rows(given: argparse.Namespace) -> Iterator[tuple[str, StratifiedRows, str]]:
+    """Yields name, rows and kind of budget of what the options choose.
+
+    Files if `--tables` names any, else the suite; strata of less than a row are left out.
+    """
+    for name, kind in product(given.tables or (), given.kinds):
+        yield f"{name:29}", mean_tables.load(name), kind
+    suite = () if given.tables else product(given.shapes, given.rows, given.strata, given.kinds)
+    for shape, rows, strata, kind in suite:
+        if int(strata.split()[-1]) <= rows:
+            yield f"{shape:14} {rows:6} {strata:>7}", rows_of(SHAPES[shape], rows, strata), kind
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:
     """Returns the options that choose parts of the grid."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--shapes", nargs="*", default=list(SHAPES), choices=list(SHAPES))
+    parser.add_argument("--tables", nargs="*", choices=mean_tables.NAMES)
     parser.add_argument("--rows", nargs="*", type=int, default=[30, 1_000, 100_000])
     parser.add_argument("--strata", nargs="*", default=list(STRATA))
     parser.add_argument("--kinds", nargs="*", default=["pure", "zcdp"])
@@ -260,17 +258,16 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
 def main() -> None:
     """Prints one line for each cell of the suite."""
     given = arguments(__doc__).parse_args()
-    print("shape           rows strata  kind using      groups  everybody  rms groups  everybody")
-    for cell in grid(given.shapes, given.rows, given.strata, given.kinds, given.using):
-        shape, rows, strata, kind, using = cell
-        result = run(SHAPES[shape], rows, strata, kind, using, given.runs, given.epsilon)
+    print(f"{HEADING}  kind using      groups  everybody  rms groups  everybody")
+    for (name, rows, kind), using in product(chosen_rows(given), given.using):
+        result = run(rows, kind, using, given.runs, given.epsilon)
         weights = result.sizes / result.sizes.sum()
         squares = (result.errors**2).mean(axis=0) @ weights
         low, high = result.covered.mean(), result.whole_covered.mean()
         holds = min(low, high) >= 0.93
         mark = "" if holds else "  says so" if result.doubtful else "  DOES NOT HOLD"
         print(
-            f"{shape:14} {rows:6} {strata:>7} {kind:>5} {using:10}"
+            f"{name} {kind:>5} {using:10}"
             f" {low:6.3f} {high:10.3f} {squares**0.5:11.4g}"
             f" {np.sqrt((result.whole_errors**2).mean()):10.4g}{mark}",
             flush=True,

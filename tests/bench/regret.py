@@ -21,22 +21,18 @@ def main() -> None:
     """Prints a line for each cell, then the mean and the largest ratios."""
     given = coverage.arguments(__doc__).parse_args()
     names = [name for name in given.using if name != "auto"]
-    print("shape           rows strata  kind " + " ".join(f"{n:>10}" for n in ["auto", *names]))
+    print(f"{coverage.HEADING}  kind " + " ".join(f"{n:>10}" for n in ["auto", *names]))
     ratios = []
-    for shape, rows, strata, kind, _ in coverage.grid(
-        given.shapes, given.rows, given.strata, given.kinds, ("auto",)
-    ):
+    for name, rows, kind in coverage.chosen_rows(given):
         measured = {
-            using: errors(coverage.run(
-                coverage.SHAPES[shape], rows, strata, kind, using, given.runs, given.epsilon
-            ))
+            using: errors(coverage.run(rows, kind, using, given.runs, given.epsilon))
             for using in ("auto", *names)
-        }  # fmt: skip
+        }
         best = np.min([measured[name] for name in names], axis=0)
         ratios.append(np.array(measured["auto"]) / best)
         shown = " ".join(f"{measured[name][0]:10.4g}" for name in ["auto", *names])
         last = f"regret: groups {ratios[-1][0]:.2f}, everybody {ratios[-1][1]:.2f}"
-        print(f"{shape:14} {rows:6} {strata:>7} {kind:>5} {shown}   {last}", flush=True)
+        print(f"{name} {kind:>5} {shown}   {last}", flush=True)
     table = np.array(ratios)
     for name, column in zip(("groups", "everybody"), table.T, strict=True):
         print(f"{name}: regret {column.mean():.3f} on average, {column.max():.2f} at worst")

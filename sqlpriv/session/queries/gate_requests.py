@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sqlpriv.answer import adaptive_means
+from sqlpriv.answer.rounds import adaptive_means
 from sqlpriv.answer.means import Moments
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import Refused

@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.exact_people import BUDGET, PURE, engine, exact, planned
 
-from sqlpriv.answer import cell_shapes, clipped_mean, means, tail_model
-from sqlpriv.answer.adaptive_means import Measure, ask_rounds
+from sqlpriv.answer import means
+from sqlpriv.answer.rounds import cell_shapes, clipped_mean, tail_model
+from sqlpriv.answer.rounds.adaptive_means import Measure, ask_rounds
 from sqlpriv.errors import DataError
 from sqlpriv.kernel.terms.algebra import Bin, Col, Count, Key, Sum
 from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho
@@ -139,7 +140,8 @@ def test_values_clamped_to_the_upper_end_are_covered(atom: bool, least: float) -
                 return bins._replace(lowest=lowest)
 
             patch.setattr(clipped_mean, "bins_of", blurred)
-        runs = coverage.run(shape, 100_000, "18", "pure", "quantile", 60)
+        rows = coverage.rows_of(shape, 100_000, "18")
+        runs = coverage.run(rows, "pure", "quantile", 60)
     held = runs.whole_covered.mean()
     assert held >= least if atom else held < 0.5
 

@@ -45,9 +45,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sqlpriv.answer.cell_shapes import BinEnds
+from sqlpriv.answer.rounds.cell_shapes import BinEnds
 from sqlpriv.answer.means import Array, Moments
-from sqlpriv.answer.tail_model import UNSEEN, Tails, estimate_tails
+from sqlpriv.answer.rounds.tail_model import UNSEEN, Tails, estimate_tails
 from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Measurement, Release
@@ -65,7 +65,7 @@ from sqlpriv.plan.pricing.statement import half_width
 from sqlpriv.plan.pricing.tuned_constants import WIDE
 
 if TYPE_CHECKING:
-    from sqlpriv.answer.adaptive_means import Measure
+    from sqlpriv.answer.rounds.adaptive_means import Measure
 
 FEWEST_BINS = 4
 """Bins among which the rows of a distribution are at least spread, for `histogram_can_show`."""

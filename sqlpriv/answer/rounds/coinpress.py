@@ -43,7 +43,7 @@ from sqlpriv.plan.aggregates.mean_rounds import (
 from sqlpriv.plan.pricing.statement import half_width
 
 if TYPE_CHECKING:
-    from sqlpriv.answer.adaptive_means import Measure
+    from sqlpriv.answer.rounds.adaptive_means import Measure
 
 BETA = 0.05
 """Chance that a step loses the mean, or clips a value of a normal distribution."""

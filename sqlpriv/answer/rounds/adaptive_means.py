@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sqlpriv.answer import clipped_mean, coinpress
+from sqlpriv.answer.rounds import clipped_mean, coinpress
 from sqlpriv.answer.means import Moments
 from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.release import Measurement, Release

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from sqlpriv.answer.rounds import clipped_mean, coinpress
 from sqlpriv.answer.means import Moments
+from sqlpriv.answer.rounds import clipped_mean, coinpress
 from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.aggregates.mean_rounds import MeanRounds

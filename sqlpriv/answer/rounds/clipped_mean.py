@@ -45,8 +45,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sqlpriv.answer.rounds.cell_shapes import BinEnds
 from sqlpriv.answer.means import Array, Moments
+from sqlpriv.answer.rounds.cell_shapes import BinEnds
 from sqlpriv.answer.rounds.tail_model import UNSEEN, Tails, estimate_tails
 from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.budget import Price, Rho

@@ -27,9 +27,9 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from sqlpriv.answer.means import Array
 from sqlpriv.answer.rounds import cell_shapes
 from sqlpriv.answer.rounds.cell_shapes import BinEnds, CellShapes, Pooled
-from sqlpriv.answer.means import Array
 from sqlpriv.kernel.terms.algebra import Sum
 from sqlpriv.kernel.terms.budget import Rho
 from sqlpriv.kernel.terms.release import Release

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sqlpriv.answer.rounds import adaptive_means
 from sqlpriv.answer.means import Moments
+from sqlpriv.answer.rounds import adaptive_means
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.proof.sensitivity import joint_price

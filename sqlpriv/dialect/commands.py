@@ -147,9 +147,22 @@ class SetBudget:
     holder: str = ""
 
 
+@dataclass(frozen=True)
+class DeclareMany:
+    """`SET PRIVACY (KEY (id), COLUMN sex IN (1, 2), …)`: all of these declarations, or none."""
+
+    actions: tuple[Action, ...]
+
+
+@dataclass(frozen=True)
+class DeclareFromSchema:
+    """`SET PRIVACY FROM SCHEMA`: what constraints and types of the table say is declared."""
+
+
 Action = (
     AddPrivacyKey | DropPrivacyKey | SetUnit | SetPublic | AddPrivacyLink | DropPrivacyLink
     | SetDomainIn | SetDomainBetween | SetDomainReferences | DropDomain | SetBound | SetBudget
+    | DeclareMany | DeclareFromSchema
 )  # fmt: skip
 
 
@@ -220,7 +233,10 @@ class Evaluate:
 
 @dataclass(frozen=True)
 class Show:
-    """`SHOW PRIVACY TABLES | BUDGET | RELEASES`, `SHOW SYNTHESIZERS`; what is lower case."""
+    """`SHOW PRIVACY TABLES | BUDGET | RELEASES | DECLARATIONS`, `SHOW SYNTHESIZERS`.
+
+    `what` is in lower case.
+    """
 
     what: str
     pos: Pos = optional_place()

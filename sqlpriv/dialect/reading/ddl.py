@@ -10,6 +10,8 @@ from sqlpriv.dialect.commands import (
     AddPrivacyLink,
     AlterPrivacy,
     CreateUnitTable,
+    DeclareFromSchema,
+    DeclareMany,
     DropDomain,
     DropPrivacyKey,
     DropPrivacyLink,
@@ -34,14 +36,14 @@ from sqlpriv.kernel.terms.contract import Value
 
 
 def show(c: TokenCursor) -> Show:
-    """Returns `SHOW PRIVACY TABLES | BUDGET | RELEASES` or `SHOW SYNTHESIZERS`."""
+    """Returns `SHOW PRIVACY TABLES | BUDGET | RELEASES | DECLARATIONS` or `SHOW SYNTHESIZERS`."""
     first = c.peek()
     if c.accept("SHOW", "SYNTHESIZERS"):
         c.end()
         return Show("synthesizers", first.pos)
     c.expect("SHOW", "PRIVACY")
-    if c.peek().upper not in ("TABLES", "BUDGET", "RELEASES"):
-        raise c.refuse_unexpected("TABLES, BUDGET or RELEASES")
+    if c.peek().upper not in ("TABLES", "BUDGET", "RELEASES", "DECLARATIONS"):
+        raise c.refuse_unexpected("DECLARATIONS, TABLES, BUDGET or RELEASES")
     what = c.next().upper.lower()
     c.end()
     return Show(what, first.pos)
@@ -122,6 +124,10 @@ def _action(c: TokenCursor) -> Action | None:
             return SetUnit(on)
         if c.accept(word, "PUBLIC"):
             return SetPublic(on)
+    if c.accept("SET", "PRIVACY", "FROM", "SCHEMA"):
+        return DeclareFromSchema()
+    if c.accept("SET", "PRIVACY", "("):
+        return _many(c)
     if c.accept("SET", "PRIVACY"):
         return _bound_or_budget(c)
     return _column_action(c) if c.accept("ALTER") else None
@@ -131,6 +137,30 @@ def _link(c: TokenCursor) -> AddPrivacyLink:
     column = c.column_in_parentheses()
     c.expect("REFERENCES")
     return AddPrivacyLink(column, c.table(), c.column_in_parentheses())
+
+
+def _many(c: TokenCursor) -> DeclareMany:
+    """Reads what stands in the parentheses of `SET PRIVACY (…)`. A key is protected with it."""
+    actions = [_declaration(c)]
+    while c.accept(","):
+        actions.append(_declaration(c))
+    c.expect(")")
+    protects = any(isinstance(action, AddPrivacyKey) for action in actions)
+    return DeclareMany((*actions, SetUnit(True)) if protects else tuple(actions))
+
+
+def _declaration(c: TokenCursor) -> Action:
+    if c.accept("KEY"):
+        return AddPrivacyKey(c.column_in_parentheses())
+    if c.accept("LINK"):
+        return _link(c)
+    if c.accept("PUBLIC"):
+        return SetPublic(True)
+    if c.accept("COLUMN"):
+        return _domain(c, c.name("the name of a column"))
+    if c.at("BOUND") or c.at("BUDGET"):
+        return _bound_or_budget(c)
+    raise c.refuse_unexpected("KEY, LINK, PUBLIC, BOUND, BUDGET or COLUMN")
 
 
 def _bound_or_budget(c: TokenCursor) -> SetBound | SetBudget:
@@ -147,7 +177,7 @@ def _bound_or_budget(c: TokenCursor) -> SetBound | SetBudget:
     if c.at("DOMAIN"):
         raise c.refuse("a domain is of a column",
                        "write ALTER TABLE t ALTER COLUMN c SET PRIVACY DOMAIN …")  # fmt: skip
-    raise c.refuse_unexpected("BOUND or BUDGET")
+    raise c.refuse_unexpected("(, FROM SCHEMA, BOUND or BUDGET")
 
 
 def _holder(c: TokenCursor) -> str:
@@ -186,8 +216,10 @@ def _column_action(c: TokenCursor) -> Action | None:
     column = c.name("the name of a column")
     if c.accept("DROP", "PRIVACY", "DOMAIN"):
         return DropDomain(column)
-    if not c.accept("SET", "PRIVACY", "DOMAIN"):
-        return None
+    return _domain(c, column) if c.accept("SET", "PRIVACY", "DOMAIN") else None
+
+
+def _domain(c: TokenCursor, column: str) -> Action:
     if c.accept("IN"):
         return SetDomainIn(column, _values(c), c.accept("NOT", "NULL"))
     if c.accept("BETWEEN"):

@@ -25,7 +25,7 @@ HELP = """\
 Statements end with a semicolon and may run over lines. What only this shell's SQL has:
   SELECT sex, AVG(income) FROM people STRATIFY BY sex;   every group and everybody, at one price
   EXPLAIN PRIVACY SELECT …;                              price and expected error, for nothing
-  SHOW PRIVACY TABLES | BUDGET | RELEASES;               what is declared, left, was answered
+  SHOW PRIVACY TABLES | BUDGET | RELEASES | DECLARATIONS; what is left, answered, declared
   CREATE SYNTHETIC TABLE s AS SELECT a, b FROM people STRATIFY BY sex USING mst;
 Commands:"""
 WATCH = (
@@ -123,7 +123,7 @@ def _describe(shell: Shell, argument: str) -> None:
 
 
 def _schema(shell: Shell, argument: str) -> None:
-    """Prints tables as the SQL that declares their columns; all of it is public."""
+    """Prints tables as the SQL that declares them again; all of it is public."""
     catalog = shell.catalog()
     names = [*catalog.tables, *catalog.released]
     wanted_tables = (
@@ -131,17 +131,17 @@ def _schema(shell: Shell, argument: str) -> None:
     )
     if argument and not wanted_tables:
         shell.complain(f'There is no table "{argument}". Type .tables to see them.')
+    declared = shell.session.execute("SHOW PRIVACY DECLARATIONS").table
+    lines = declared.column("declaration").to_pylist() if declared is not None else []
+    declarations = shell.session.statements("\n".join(lines))
     for name in wanted_tables:
         described = shell.session.execute(f"DESCRIBE {quote_name(name)}").table
         rows = described.to_pylist() if described is not None else []
         columns = [f"    {quote_name(row['column_name'])} {row['column_type']}" for row in rows]
         shell.say(f"CREATE TABLE {quote_name(name)} (\n" + ",\n".join(columns) + "\n);")
-        for row in rows:
-            if domain := row.get("privacy_domain"):
-                column = (
-                    f"ALTER TABLE {quote_name(name)} ALTER COLUMN {quote_name(row['column_name'])}"
-                )
-                shell.say(f"{column} SET PRIVACY DOMAIN {domain};")
+        for declaration in declarations:
+            if declaration.startswith((f"ALTER TABLE {name} ", f"ALTER TABLE {quote_name(name)} ")):
+                shell.say(f"{declaration};")
 
 
 def _synth(shell: Shell, argument: str) -> None:

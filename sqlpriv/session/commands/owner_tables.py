@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlpriv.dialect import commands as cmd
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DeclarationError, Refused
 from sqlpriv.kernel.sql.quoting import name
+from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.owner_engine import beyond_bound, outside
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands.declare import declare
+from sqlpriv.session.commands.schema_declarations import declarations_of_schema
+
+_ORDER = (cmd.SetPublic, cmd.AddPrivacyKey, cmd.AddPrivacyLink, cmd.SetBound, cmd.SetUnit,
+          cmd.SetDomainIn, cmd.SetDomainBetween, cmd.SetDomainReferences,
+          cmd.SetBudget)  # fmt: skip
+"""Many declarations are made in this order, whatever order they are written in: a unit needs its
+key and its bound, and a budget the key. A table's own budget comes before the ceilings under it."""
+_DOMAINS = cmd.SetDomainIn | cmd.SetDomainBetween | cmd.SetDomainReferences
+_BOUNDS = cmd.AddPrivacyLink | cmd.SetBound | cmd.SetUnit
 
 
 def alter_table(alter: cmd.AlterPrivacy, access: Access) -> Result:
-    """Declares what an ALTER TABLE says; tells how many rows a new domain leaves out.
+    """Declares what an ALTER TABLE says, all of it or nothing; tells how many rows it leaves out.
 
     Raises:
         PermissionDenied: It is no owner who asks.
@@ -24,9 +36,19 @@ def alter_table(alter: cmd.AlterPrivacy, access: Access) -> Result:
     if contract is None:
         message = f'there is no table "{alter.table}"'
         raise Refused.at(alter.pos, message, access.sql.tables_hint())
-    message = declare(access.kernel, alter.action, contract, access.principal)
+    actions: Sequence[cmd.Action] = (alter.action,)
+    if isinstance(alter.action, cmd.DeclareMany):
+        actions = sorted(alter.action.actions, key=_rank)
+    if isinstance(alter.action, cmd.DeclareFromSchema):
+        actions = declarations_of_schema(access, contract)
+    try:
+        messages = _declare_all(actions, alter.table.lower(), access)
+    except DeclarationError as error:
+        if len(actions) == 1:
+            raise
+        raise DeclarationError(f"{error}; of all {len(actions)} nothing was declared") from None
     access.kernel.verify()
-    return Result(message=message + _rows_left_out(alter, access))
+    return Result(message="\n".join(messages))
 
 
 def create_unit_table(create: cmd.CreateUnitTable, access: Access) -> Result:
@@ -42,9 +64,7 @@ def create_unit_table(create: cmd.CreateUnitTable, access: Access) -> Result:
     existed = table in access.tables.contracts()
     access.owner.run(create.create)
     try:
-        for action in create.actions:
-            contract = access.tables.contracts()[table]
-            declare(access.kernel, action, contract, access.principal)
+        _declare_all(create.actions, table, access)
     except DeclarationError:
         if not existed:
             access.owner.run(f"DROP TABLE {name(create.table)}")
@@ -53,23 +73,44 @@ def create_unit_table(create: cmd.CreateUnitTable, access: Access) -> Result:
     return Result(message=f"created {create.table}; each of its units is protected")
 
 
-def _rows_left_out(alter: cmd.AlterPrivacy, access: Access) -> str:
+def _rank(action: cmd.Action) -> tuple[int, bool]:
+    return _ORDER.index(type(action)), isinstance(action, cmd.SetBudget) and bool(action.holder)
+
+
+def _declare_all(actions: Sequence[cmd.Action], table: str, access: Access) -> list[str]:
+    """Makes all of these declarations or, where one does not fit, none of them.
+
+    Returns:
+        Of each, what was declared and how many rows it leaves out, in words for the owner.
+    """
+    contract = access.tables.contracts()[table]
+    with access.kernel.ledger.begin("IMMEDIATE"):
+        messages = []
+        for action in actions:
+            messages.append(declare(access.kernel, action, contract, access.principal))
+            contract = access.kernel.contracts()[table]
+    last_bound = next((a for a in reversed(actions) if isinstance(a, _BOUNDS)), None)
+    tells = [a is last_bound or isinstance(a, _DOMAINS) for a in actions]
+    protects = any(action == cmd.SetUnit(True) for action in actions)  # which tells of the key
+    return [
+        message + (_rows_left_out(action, contract, access) if tell else "")
+        for action, message, tell in zip(actions, messages, tells, strict=True)
+        if not (protects and isinstance(action, cmd.AddPrivacyKey))
+    ]
+
+
+def _rows_left_out(action: cmd.Action, contract: TableContract, access: Access) -> str:
     """Returns, in words for the owner, how many rows a domain, a bound or a link leaves out."""
-    action = alter.action
-    if isinstance(action, cmd.AddPrivacyLink | cmd.SetBound | cmd.SetUnit):
-        assert access.owner is not None
-        contract = access.tables.contracts()[alter.table.lower()]
-        words = beyond_bound(access.owner, contract)
-        access.tables.settle()
-        linked = isinstance(action, cmd.AddPrivacyLink) and words
-        table = contract.table
-        ask = f"; say how many count: ALTER TABLE {table} SET PRIVACY BOUND (rows_per_unit = …)"
-        return f"{words}{ask}" if linked else words
-    if not isinstance(action, cmd.SetDomainIn | cmd.SetDomainBetween | cmd.SetDomainReferences):
-        return ""
     assert access.owner is not None
-    contract = access.tables.contracts()[alter.table.lower()]
-    column = contract.column(action.column)
-    words = outside(access.owner, contract, column) if column else ""
+    words = ""
+    if isinstance(action, _BOUNDS):
+        words = beyond_bound(access.owner, contract)
+        if isinstance(action, cmd.AddPrivacyLink) and words:
+            table = contract.table
+            words += (
+                f"; say how many count: ALTER TABLE {table} SET PRIVACY BOUND (rows_per_unit = …)"
+            )
+    elif isinstance(action, _DOMAINS) and (column := contract.column(action.column)):
+        words = outside(access.owner, contract, column)
     access.tables.settle()
     return words

@@ -24,6 +24,7 @@ from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.result import Result
+from sqlpriv.session.commands.declaration_text import declaration_script
 from sqlpriv.synth.api.method import Option
 from sqlpriv.synth.registry import COMMON, REGISTRY
 from sqlpriv.system import arrow
@@ -189,6 +190,11 @@ def show_state(show: cmd.Show, access: Access) -> Result:
             return Result(releases(access.kernel))
         case "synthesizers":
             return Result(synthesizers())
+        case "declarations":
+            lines = declaration_script(access.kernel, contracts)
+            return Result(
+                _table([{"declaration": line} for line in lines], [("declaration", pa.string())])
+            )
     raise unknown(show)
 
 
@@ -212,7 +218,7 @@ def unknown(show: cmd.Show) -> Refused:
     return Refused.at(
         show.pos,
         f"there is no SHOW PRIVACY {show.what.upper()}",
-        "SHOW PRIVACY TABLES, SHOW PRIVACY BUDGET or SHOW PRIVACY RELEASES",
+        "SHOW PRIVACY TABLES, BUDGET, RELEASES or DECLARATIONS",
     )
 
 

@@ -185,11 +185,16 @@ def test_x_switches_to_a_line_for_each_value():
 
 def test_schema_synth_and_describe():
     described = exact(column_name=["sex"], column_type=["TINYINT"], privacy_domain=["IN (1, 2)"])
-    script = {'DESCRIBE "people"': described, "DESCRIBE people": described}
+    lines = ["ALTER TABLE people SET PRIVACY (", "    COLUMN sex IN (1, 2)", ");",
+             "ALTER TABLE peoples SET PRIVACY (PUBLIC);"]  # fmt: skip
+    declared = exact(declaration=lines)
+    script = {'DESCRIBE "people"': described, "DESCRIBE people": described,
+              "SHOW PRIVACY DECLARATIONS": declared}  # fmt: skip
     _, out, err, _ = piped(".schema People\n\\d people\n\\d\n.synth\n.synth x", script=script)
     assert err == ""
     assert 'CREATE TABLE "people" (\n    "sex" TINYINT\n);' in out
-    assert 'ALTER TABLE "people" ALTER COLUMN "sex" SET PRIVACY DOMAIN IN (1, 2);' in out
+    assert "ALTER TABLE people SET PRIVACY (\n    COLUMN sex IN (1, 2)\n);" in out
+    assert "peoples" not in out
     assert "column_name" in out
     assert "people_synth (age)" in out
     assert "people_synth: Synthetic rows" in out

@@ -1,0 +1,153 @@
+"""What is in force of a vault's tables, written as the statements that declare the same again.
+
+`SHOW PRIVACY DECLARATIONS` gives the lines of a script: run on a vault with the same tables, it
+leaves the same contracts and budgets. What was spent is no declaration, and is not in it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from sqlpriv.dialect import literal, quote_name
+from sqlpriv.dialect.keywords import RESERVED
+from sqlpriv.errors import DataError, DeclarationError
+from sqlpriv.kernel.terms.budget import YOCTO, Budget, Epsilon
+from sqlpriv.kernel.terms.contract import UNDECLARED, Declared, TableContract
+from sqlpriv.kernel.vault import Kernel
+from sqlpriv.plan.pricing.display import epsilon_shown
+from sqlpriv.session.commands.declare import budget_at
+
+_WORD = re.compile(r"[a-z_][a-z0-9_]*")
+
+
+def declaration_script(kernel: Kernel, contracts: Mapping[str, TableContract]) -> list[str]:
+    """Returns the lines of a script that declares what is in force of all tables.
+
+    Tables that others link to come first, so that a link always finds its table declared.
+    """
+    bodies = kernel.ledger.declarations()[1]
+    lines: list[str] = []
+    for table in _parents_first(contracts, bodies):
+        budgets = {
+            holder: account.budget
+            for holder in kernel.ledger.holders(table)
+            if (account := kernel.ledger.account(table, holder))
+        }
+        lines += declaration_lines(contracts[table], bodies.get(table, UNDECLARED), budgets)
+    return lines
+
+
+def declaration_lines(
+    contract: TableContract, body: Declared, budgets: Mapping[str, Budget]
+) -> list[str]:
+    """Returns the lines of one `ALTER TABLE … SET PRIVACY (…)`; none where nothing is declared.
+
+    Args:
+        contract: The table.
+        body: What is declared of it, as the ledger holds it.
+        budgets: Holder → budget or ceiling; '' is the table's own budget.
+    """
+    table, items = written_name(contract.table), _items(contract, body)
+    items += [_budget_item(contract.table, holder, budgets[holder]) for holder in sorted(budgets)]
+    lines = []
+    if body["key"] and not body["unit"]:  # a KEY in the list would be protected with it
+        key = written_name(body["key"])
+        lines.append(f"ALTER TABLE {table} ADD PRIVACY_KEY ({key});")
+    if items:
+        inside = [f"    {item}," for item in items]
+        inside[-1] = inside[-1].removesuffix(",")
+        lines += [f"ALTER TABLE {table} SET PRIVACY (", *inside, ");"]
+    return lines
+
+
+def written_name(name: str) -> str:
+    """Returns an identifier as it is written in SQL, quoted only where it must be.
+
+    >>> written_name("income"), written_name("Zip code"), written_name("order")
+    ('income', '"Zip code"', '"order"')
+    """
+    plain = _WORD.fullmatch(name) and name.upper() not in RESERVED
+    return name if plain else quote_name(name)
+
+
+def _parents_first(
+    contracts: Mapping[str, TableContract], bodies: Mapping[str, Declared]
+) -> Sequence[str]:
+    ordered: dict[str, None] = {}
+
+    def visit(table: str, below: frozenset[str]) -> None:
+        if table in contracts and table not in below:
+            for _, parent, _ in bodies.get(table, UNDECLARED)["links"]:
+                visit(parent.lower(), below | {table})
+            ordered[table] = None
+
+    for table in contracts:
+        visit(table, frozenset())
+    return [*ordered]
+
+
+def _items(contract: TableContract, body: Declared) -> list[str]:
+    items = []
+    if body["unit"] and body["key"]:
+        items.append(f"KEY ({written_name(body['key'])})")
+    items += [
+        f"LINK ({written_name(column)}) REFERENCES {written_name(parent)}({written_name(key)})"
+        for column, parent, key in body["links"]
+    ]
+    if body["public"]:
+        items.append("PUBLIC")
+    if body["bound"]:
+        rows, groups = body["bound"]
+        items.append(f"BOUND (rows_per_unit = {rows}, groups_per_unit = {groups})")
+    for column in contract.columns:
+        if domain := body["domains"].get(column.name.lower()):
+            items.append(f"COLUMN {written_name(column.name)} {_domain_text(domain)}")
+    return items
+
+
+def _domain_text(domain: Mapping[str, Any]) -> str:
+    promise = " NOT NULL" if domain["required"] else ""
+    if "labels" in domain:
+        return f"IN ({', '.join(map(_value_text, domain['labels']))}){promise}"
+    nullable = " OR NULL" if domain["nullable"] else ""
+    ends = f"{_value_text(domain['lower'])}, {_value_text(domain['upper'])}"
+    return f"BETWEEN ({ends}){nullable}{promise}"
+
+
+def _value_text(stored: Any) -> str:
+    match stored:
+        case {"timestamp": str(text)}:
+            return literal(dt.datetime.fromisoformat(text))
+        case {"date": str(text)}:
+            return literal(dt.date.fromisoformat(text))
+        case float():
+            return repr(stored)
+    return literal(stored)
+
+
+def _budget_item(table: str, holder: str, budget: Budget) -> str:
+    """Returns a budget as it is declared: by its epsilon where that gives the same amount."""
+    epsilon = f"{epsilon_shown(budget.total, budget.delta):.6g}"
+    if isinstance(budget.total, Epsilon):
+        options = {"epsilon": repr(budget.total.value)}
+    elif _is_budget_of(table, epsilon, budget):
+        options = {"epsilon": epsilon}
+    else:
+        options = {"rho": repr(budget.total.value)}
+    if budget.delta:
+        options["delta"] = repr(budget.delta)
+    if budget.keys:
+        options["keys_delta"] = repr(float(Fraction(budget.keys, YOCTO)))
+    text = ", ".join(f"{name} = {value}" for name, value in options.items())
+    return f"BUDGET ({text})" + (f" FOR {literal(holder)}" if holder else "")
+
+
+def _is_budget_of(table: str, epsilon: str, budget: Budget) -> bool:
+    try:
+        return budget_at(table, float(epsilon), budget.delta, budget.keys).total == budget.total
+    except (DataError, DeclarationError):
+        return False

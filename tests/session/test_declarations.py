@@ -1,0 +1,178 @@
+"""Many declarations in one statement, from a schema, and printed so that they can be made again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sqlpriv.errors import DeclarationError, PermissionDenied
+from sqlpriv.kernel.terms.contract import TableContract, TableFacts
+from sqlpriv.session.session import Result, Session
+
+TABLES = """
+CREATE TYPE mood AS ENUM ('glad', 'sad');
+CREATE TABLE people (
+    id INTEGER PRIMARY KEY, sex INTEGER NOT NULL CHECK (sex IN (1, 2)),
+    age INTEGER CHECK (age >= 0 AND age < 100), share DOUBLE CHECK (share > 0 AND share < 1),
+    mood mood, born DATE, seen TIMESTAMP, works BOOLEAN, height REAL, "Zip code" VARCHAR
+);
+CREATE TABLE visits (pid INTEGER REFERENCES people(id), "order" INTEGER);
+CREATE TABLE bills (id INTEGER PRIMARY KEY, visit INTEGER, code VARCHAR);
+CREATE TABLE codes (code VARCHAR);
+INSERT INTO codes VALUES ('a'), ('b');
+CREATE TABLE firms (id INTEGER);
+"""
+DECLARED = """
+ALTER TABLE codes SET PRIVACY (PUBLIC);
+ALTER TABLE people SET PRIVACY (
+    KEY (id), BOUND (groups_per_unit = 2),
+    COLUMN sex IN (1, 2) NOT NULL,
+    COLUMN age BETWEEN (0, 99) OR NULL,
+    COLUMN share BETWEEN (0, 0.1) NOT NULL,
+    COLUMN mood IN ('glad', 'sad', NULL),
+    COLUMN born BETWEEN (DATE '1990-01-01', DATE '2020-12-31'),
+    COLUMN seen BETWEEN (TIMESTAMP '2020-01-01 00:00:00', TIMESTAMP '2020-12-31 23:59:59.5'),
+    COLUMN works IN (TRUE, FALSE),
+    COLUMN height IN (1, 1.75, -1e-7),
+    COLUMN "Zip code" IN ('it''s', ''),
+    BUDGET (epsilon = 3, delta = 1e-9, keys_delta = 1e-10),
+    BUDGET (rho = 0.0123456789) FOR 'ada'
+);
+ALTER TABLE visits SET PRIVACY (
+    BOUND (rows_per_unit = 5), LINK (pid) REFERENCES people(id), COLUMN "order" BETWEEN (-5, 5)
+);
+ALTER TABLE bills SET PRIVACY (COLUMN code REFERENCES codes(code));
+ALTER TABLE firms ADD PRIVACY_KEY (id);
+ALTER TABLE firms SET PRIVACY BUDGET (epsilon = 0.3);
+"""
+
+
+def in_force(session: Session) -> dict[str, TableContract]:
+    """Returns the contracts without what depends on the state of the vault."""
+    contracts = session._access.tables.contracts()
+    return {t: replace(c, snapshot=0, facts=TableFacts()) for t, c in contracts.items()}
+
+
+def rows(result: Result) -> list[dict[str, object]]:
+    assert result.table is not None
+    return result.table.to_pylist()
+
+
+def test_what_is_shown_declares_the_same_in_a_fresh_vault(tmp_path: Path) -> None:
+    with Session(tmp_path / "one.duckdb", role="owner") as owner:
+        owner.execute(TABLES + DECLARED)
+        shown = [row["declaration"] for row in rows(owner.execute("SHOW PRIVACY DECLARATIONS"))]
+        declared = in_force(owner), rows(owner.execute("SHOW PRIVACY BUDGET"))
+    with Session(tmp_path / "two.duckdb", role="owner") as owner:
+        owner.execute(TABLES + "\n".join(map(str, shown)))
+        assert (in_force(owner), rows(owner.execute("SHOW PRIVACY BUDGET"))) == declared
+        again = [row["declaration"] for row in rows(owner.execute("SHOW PRIVACY DECLARATIONS"))]
+    assert again == shown
+    assert "    BUDGET (epsilon = 3, delta = 1e-09, keys_delta = 1e-10)," in shown
+    assert "ALTER TABLE firms ADD PRIVACY_KEY (id);" in shown
+
+
+def test_an_analyst_sees_what_is_declared_and_declares_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "one.duckdb"
+    with Session(path, role="owner") as owner:
+        owner.execute(TABLES + DECLARED)
+    with Session(path) as analyst:
+        assert rows(analyst.execute("SHOW PRIVACY DECLARATIONS"))
+        with pytest.raises(PermissionDenied, match="only an owner"):
+            analyst.execute("ALTER TABLE firms SET PRIVACY (PUBLIC)")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ("COLUMN nowhere IN (1)", "has no column nowhere"),
+        ("COLUMN age BETWEEN (9, 1)", "low <= high"),
+        ("BUDGET (epsilon = 1) FOR 'ada', BUDGET (epsilon = 2, rho = 1)", "a budget is"),
+        ("PUBLIC", "public|private rows"),
+        ("LINK (age) REFERENCES nowhere(id)", "there is no table nowhere"),
+    ],
+)
+def test_of_many_declarations_one_that_does_not_fit_leaves_none(
+    tmp_path: Path, wrong: str, says: str
+) -> None:
+    with Session(tmp_path / "one.duckdb", role="owner") as owner:
+        owner.execute(TABLES)
+        before = in_force(owner)
+        with pytest.raises(DeclarationError, match=says) as caught:
+            owner.execute(f"ALTER TABLE people SET PRIVACY (KEY (id), COLUMN sex IN (1), {wrong})")
+        assert "nothing was declared" in str(caught.value)
+        assert in_force(owner) == before
+        assert rows(owner.execute("SHOW PRIVACY DECLARATIONS")) == []
+        assert rows(owner.execute("SHOW PRIVACY BUDGET")) == []
+
+
+def test_many_declarations_tell_what_each_leaves_out(tmp_path: Path) -> None:
+    with Session(tmp_path / "one.duckdb", role="owner") as owner:
+        owner.execute("CREATE TABLE t AS SELECT i % 5 AS id, i AS x FROM range(20) r(i)")
+        message = owner.execute(
+            "ALTER TABLE t SET PRIVACY (COLUMN x BETWEEN (0, 9), KEY (id),"
+            " BOUND (rows_per_unit = 3))"
+        ).message
+    assert "each id of t is protected; 5 row(s) beyond 3 row(s) of a unit" in message
+    assert "10 row(s) are beyond its ends" in message
+    assert message.count("beyond 3") == 1
+
+
+def test_a_schema_is_taken_as_declarations_of_what_is_not_declared_yet(tmp_path: Path) -> None:
+    with Session(tmp_path / "one.duckdb", role="owner") as owner:
+        owner.execute(TABLES)
+        owner.execute("ALTER TABLE people SET PRIVACY (KEY (id), COLUMN age BETWEEN (18, 65))")
+        owner.execute("ALTER TABLE people SET PRIVACY FROM SCHEMA")
+        owner.execute("ALTER TABLE visits SET PRIVACY FROM SCHEMA")
+        shown = [row["declaration"] for row in rows(owner.execute("SHOW PRIVACY DECLARATIONS"))]
+        assert shown == [
+            "ALTER TABLE people SET PRIVACY (",
+            "    KEY (id),",
+            "    COLUMN sex IN (1, 2) NOT NULL,",
+            "    COLUMN age BETWEEN (18, 65),",
+            "    COLUMN share BETWEEN (0.0, 1.0) OR NULL,",
+            "    COLUMN mood IN ('glad', 'sad', NULL)",
+            ");",
+            "ALTER TABLE visits SET PRIVACY (",
+            "    LINK (pid) REFERENCES people(id)",
+            ");",
+        ]
+        for nothing_new in ("people", "codes"):
+            with pytest.raises(DeclarationError, match="says nothing new"):
+                owner.execute(f"ALTER TABLE {nothing_new} SET PRIVACY FROM SCHEMA")
+
+
+@pytest.mark.parametrize(
+    ("of_type", "check", "domain"),
+    [
+        ("INTEGER", "c = 1 OR c = 3", "IN (1, 3, NULL)"),
+        ("INTEGER", "c IN (1, 2, 3) AND c IN (2, 3, 4)", "IN (2, 3, NULL)"),
+        ("INTEGER", "0 < c AND 10 >= c", "BETWEEN (1, 10) OR NULL"),
+        ("INTEGER NOT NULL", "c BETWEEN -5 AND 5 AND c > -2", "BETWEEN (-1, 5) NOT NULL"),
+        ("DATE", "c >= DATE '2020-01-01' AND c < DATE '2021-01-01'",
+         "BETWEEN (DATE '2020-01-01', DATE '2020-12-31') OR NULL"),
+        ("DOUBLE", "c > 0 AND c < 1", "BETWEEN (0.0, 1.0) OR NULL"),
+        ("VARCHAR", "c IN ('a', 'it''s')", "IN ('a', 'it''s', NULL)"),
+        ("INTEGER", "c > 0", None),
+        ("INTEGER", "c NOT IN (1, 2)", None),
+        ("INTEGER", "c NOT BETWEEN 1 AND 2", None),
+        ("INTEGER", "c < d OR c = 1", None),
+        ("INTEGER", "c IN (1, 2) OR d = 1", None),
+        ("INTEGER", "c + 1 IN (1, 2)", None),
+        ("VARCHAR", "length(c) BETWEEN 1 AND 5", None),
+    ],
+)  # fmt: skip
+def test_only_what_a_check_says_of_one_column_is_taken(
+    tmp_path: Path, of_type: str, check: str, domain: str | None
+) -> None:
+    with Session(tmp_path / "one.duckdb", role="owner") as owner:
+        owner.execute(f"CREATE TABLE t (c {of_type}, d INTEGER, CHECK ({check}))")
+        if domain is None:
+            with pytest.raises(DeclarationError, match="says nothing new"):
+                owner.execute("ALTER TABLE t SET PRIVACY FROM SCHEMA")
+            return
+        owner.execute("ALTER TABLE t SET PRIVACY FROM SCHEMA")
+        shown = [row["declaration"] for row in rows(owner.execute("SHOW PRIVACY DECLARATIONS"))]
+        assert shown[1] == f"    COLUMN c {domain}"

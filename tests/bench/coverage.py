@@ -14,13 +14,18 @@ the table of how far `auto` is from the best.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 
-import mean_tables
 import numpy as np
-from mean_tables import StratifiedRows
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from bench import mean_tables
+from bench.mean_tables import StratifiedRows
 
 from sqlpriv.answer import means
 from sqlpriv.answer.reconcile import two_levels

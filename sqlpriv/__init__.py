@@ -108,7 +108,7 @@ __all__ = [  # noqa: RUF022 (in the order of sorted(), which a test can say)
 def connect(
     vault: str | Path,
     *,
-    role: str = "analyst",
+    role: str | None = None,
     principal: str | None = None,
     token: str | tuple[str, str] | None = None,
     ca: str | Path | None = None,
@@ -118,13 +118,14 @@ def connect(
     Args:
         vault: Path of the DuckDB file that holds the private tables. Its ledger and its releases
             lie beside it (people.duckdb, people.ledger, people.release.duckdb). Or a server's
-            address: grpc+tls://host:port.
-        role: "analyst" asks under the budget; "owner" declares, loads data and runs plain SQL.
-            The role keeps honest people from slips. It is no lock: whoever can read the file can
-            read the data.
+            address: grpc+tls://host:port. Or the name of a connection in sqlpriv.toml.
+        role: "analyst", the default, asks under the budget; "owner" declares, loads data and runs
+            plain SQL. The role keeps honest people from slips. It is no lock: whoever can read the
+            file can read the data. A server knows it by the token.
         principal: Whose name the charges are recorded under; by default the system's user name.
         token: For a server, which knows role and name by it: what `sqlpriv user add` showed, or
-            (name, password).
+            (name, password). Without one: that in $SQLPRIV_TOKEN, or in the file that
+            $SQLPRIV_TOKEN_FILE names.
         ca: For a server: a PEM file of the certificates to trust; the system's by default.
 
     Raises:

@@ -6,20 +6,15 @@ Exit codes: 0, 1 when a statement was refused or failed, 2 when the command itse
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TextIO
 
 import click
 
 import sqlpriv
 from sqlpriv.interfaces.cli import init, keep, serve
+from sqlpriv.interfaces.cli.connecting import ChosenVault, connecting
 from sqlpriv.interfaces.cli.failure import fail
-
-if TYPE_CHECKING:
-    from sqlpriv.session.session import Session
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 FORMS = ("table", "csv", "tsv", "json", "jsonl", "markdown", "vertical", "html", "arrow", "parquet")
 """Those of `formats.FORMATS`, which would load pyarrow; a test compares."""
@@ -37,8 +32,9 @@ Start here:
 def main() -> None:
     """Differentially private SQL over DuckDB.
 
-    A VAULT is a DuckDB file with private tables. Its owner declares whom they protect; analysts
-    ask for noised answers under a budget that is kept in VAULT's .ledger file.
+    A VAULT is a DuckDB file with private tables, the address of a server of one
+    (grpc+tls://HOST:PORT), or a name in sqlpriv.toml. Its owner declares whom the tables protect;
+    analysts ask for noised answers under a budget that is kept in the vault's .ledger file.
     """
 
 
@@ -49,25 +45,8 @@ main.add_command(serve.serve)
 main.add_command(serve.user)
 
 
-def _connecting(command: _Command) -> _Command:
-    """Adds what every command needs to open a vault."""
-    for option in (
-        click.option("--principal", help="Whose name charges are recorded under.  [default: you]"),
-        click.option(
-            "--role",
-            type=click.Choice(["analyst", "owner"]),
-            default="analyst",
-            show_default=True,
-            help="An analyst asks under the budget; the owner declares and loads data.",
-        ),
-        click.argument("vault", type=click.Path(dir_okay=False, path_type=Path)),
-    ):
-        command = option(command)
-    return command
-
-
 @main.command()
-@_connecting
+@connecting
 @click.argument("sql", required=False)
 @click.option(
     "-f",
@@ -80,9 +59,8 @@ def _connecting(command: _Command) -> _Command:
     "--format",
     "form",
     type=click.Choice(FORMS),
-    default="table",
-    show_default=True,
-    help="How rows are written; arrow and parquet need -o or a redirected stdout.",
+    help="How rows are written; arrow and parquet need -o or a redirected stdout."
+    "  [default: table]",
 )
 @click.option(
     "-o",
@@ -91,12 +69,10 @@ def _connecting(command: _Command) -> _Command:
     help="Write to FILE; it appears only when every statement has succeeded.",
 )
 def query(
-    vault: Path,
-    role: str,
-    principal: str | None,
+    vault: ChosenVault,
     sql: str | None,
     script: Path | None,
-    form: str,
+    form: str | None,
     output: Path | None,
 ) -> None:
     """Run SQL, given as an argument, in a file, or on stdin.
@@ -107,12 +83,13 @@ def query(
     """
     if sql is not None and script is not None:
         raise click.UsageError("Give the statements as SQL or with -f, not both.")
+    form = _form(form or vault.form, FORMS)
     if form in ("arrow", "parquet") and output is None and sys.stdout.isatty():
         raise click.UsageError(f"{form.capitalize()} is not for a terminal: add -o FILE.")
     text = _text(sql, script)
     from sqlpriv.interfaces.cli.query import run_text
 
-    session = _open(vault, role, principal)
+    session = vault.open()
     try:
         run_text(session, text, form, output, name=str(script) if script else "")
     except sqlpriv.Error as error:
@@ -122,7 +99,7 @@ def query(
 
 
 @main.command()
-@_connecting
+@connecting
 @click.option(
     "-c",
     "--command",
@@ -139,9 +116,7 @@ def query(
     help="Run what FILE holds, after every -c, and leave.",
 )
 def shell(
-    vault: Path,
-    role: str,
-    principal: str | None,
+    vault: ChosenVault,
     entries: tuple[str, ...],
     files: tuple[TextIO, ...],
 ) -> None:
@@ -150,10 +125,12 @@ def shell(
     Statements end with a semicolon; .help lists the commands of the shell itself. Statements are
     also read from a pipe: sqlpriv shell people.duckdb < questions.sql
     """
-    session = _open(vault, role, principal)
+    form = _form(vault.form, FORMS)
+    session = vault.open()
     from sqlpriv.interfaces.shell.shell import Shell
 
     asker = Shell(session, sys.stdout, sys.stderr)
+    asker.settings.mode = form
     try:
         code = asker.run_all(entries, files) if entries or files else asker.run(sys.stdin)
     finally:
@@ -162,20 +139,19 @@ def shell(
 
 
 @main.command()
-@_connecting
+@connecting
 @click.option(
     "--format",
     "form",
     type=click.Choice(FORMS[:-2]),
-    default="table",
-    show_default=True,
-    help="How rows are written.",
+    help="How rows are written.  [default: table]",
 )
-def budget(vault: Path, role: str, principal: str | None, form: str) -> None:
+def budget(vault: ChosenVault, form: str | None) -> None:
     """Show what may be spent, what was spent and what is left."""
     from sqlpriv.interfaces.cli.query import run_text
 
-    session = _open(vault, role, principal)
+    form = form or _form(vault.form, FORMS[:-2])
+    session = vault.open()
     try:
         run_text(session, "SHOW PRIVACY BUDGET", form, None)
     except sqlpriv.Error as error:
@@ -250,16 +226,8 @@ def _text(sql: str | None, script: Path | None) -> str:
     return sys.stdin.read()
 
 
-def _open(vault: Path, role: str, principal: str | None) -> Session:
-    """Opens a vault; an owner's need not exist yet, as with duckdb."""
-    if role == "analyst" and not vault.exists():
-        raise click.UsageError(
-            f"There is no vault {vault}. `sqlpriv demo` makes one to try;"
-            f" `sqlpriv shell {vault} --role owner` starts a new one of yours."
-        )
-    from sqlpriv.session.session import Session
-
-    try:
-        return Session(vault, role=role, principal=principal)
-    except sqlpriv.Error as error:
-        fail(error)
+def _form(form: str, allowed: tuple[str, ...]) -> str:
+    """Returns a format of rows, "table" for none; sqlpriv.toml may name what there is not."""
+    if form and form not in allowed:
+        raise click.UsageError(f"There is no format {form} here; there are {', '.join(allowed)}.")
+    return form or "table"

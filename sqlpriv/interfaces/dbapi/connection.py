@@ -7,10 +7,17 @@ rollback() end such a transaction and otherwise do nothing. A charge is durable 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from sqlpriv import errors
+from sqlpriv.interfaces.configuration.config_file import (
+    ConnectionSettings,
+    is_connection_name,
+    load_config,
+)
+from sqlpriv.interfaces.configuration.token_sources import find_token
 from sqlpriv.interfaces.dbapi.cursor import Cursor, Parameters
 from sqlpriv.session.session import Session
 from sqlpriv.session.session_like import SessionLike
@@ -24,33 +31,86 @@ __all__ = ["Connection", "Cursor", "connect"]
 def connect(
     vault: str | Path,
     *,
-    role: str = "analyst",
+    role: str | None = None,
     principal: str | None = None,
     token: str | tuple[str, str] | None = None,
     ca: str | Path | None = None,
 ) -> Connection:
     """Opens a vault; see `sqlpriv.connect`."""
-    if isinstance(vault, str) and "://" in vault:
-        return Connection(_connect_to_server(vault, token, ca))
-    if token is not None or ca is not None:
+    settings = ConnectionSettings(str(vault), role, principal, ca=Path(ca) if ca else None)
+    if isinstance(vault, str) and is_connection_name(vault):
+        settings = _settings_by_name(settings)
+    return Connection(open_session(settings, token))
+
+
+def open_session(
+    settings: ConnectionSettings, token: str | tuple[str, str] | None = None
+) -> SessionLike:
+    """Opens a session on a file, or on a server.
+
+    Args:
+        settings: Of which vault, and how.
+        token: For a server; None for the one in a file or in the environment.
+
+    Raises:
+        InterfaceError: The settings do not fit what is connected to.
+        OperationalError: The vault cannot be opened, or the server not reached.
+    """
+    if "://" in settings.vault:
+        session: SessionLike = _connect_to_server(settings, token)
+    else:
+        session = _open_file(settings, token)
+    if settings.privacy_epsilon is not None:
+        try:
+            session.execute(f"SET privacy_epsilon = {settings.privacy_epsilon!r}")
+        except BaseException:
+            session.close()
+            raise
+    return session
+
+
+def _settings_by_name(settings: ConnectionSettings) -> ConnectionSettings:
+    """Returns the settings of a connection of sqlpriv.toml; of a file where it has no such name."""
+    config = load_config()
+    if settings.vault not in config.connections:
+        return settings
+    configured = config.settings_of(settings.vault)
+    return replace(settings, vault=configured.vault).filled_from(configured)
+
+
+def _open_file(settings: ConnectionSettings, token: str | tuple[str, str] | None) -> Session:
+    if token is not None or settings.ca is not None:
         raise errors.InterfaceError("a token and a ca are for a server: grpc+tls://HOST:PORT")
+    role = settings.role or "analyst"
     if role not in ("analyst", "owner"):
         raise errors.InterfaceError(f'role is "analyst" or "owner", not {role!r}')
-    return Connection(Session(Path(vault), role=role, principal=principal))
+    return Session(Path(settings.vault), role=role, principal=settings.principal)
 
 
 def _connect_to_server(
-    url: str, token: str | tuple[str, str] | None, ca: str | Path | None
+    settings: ConnectionSettings, token: str | tuple[str, str] | None
 ) -> RemoteSession:
+    if "@" in settings.vault:
+        raise errors.InterfaceError(
+            "an address has no token in it, because others may see it: set SQLPRIV_TOKEN,"
+            " or connect(url, token=…)"
+        )
+    if settings.role is not None or settings.principal is not None:
+        raise errors.InterfaceError(
+            "a server knows role and principal by the token: leave them out"
+        )
     try:
         from sqlpriv.interfaces.dbapi.remote_session import RemoteSession
     except ImportError:
         raise errors.NotSupportedError(
             'protobuf is not installed; pip install "sqlpriv[server]"'
         ) from None
-    if token is None:
-        raise errors.InterfaceError("a server asks for a token: connect(url, token=…)")
-    return RemoteSession(url, token, Path(ca).read_bytes() if ca else None)
+    token = find_token(settings.token_file) if token is None else token
+    try:
+        ca = settings.ca.read_bytes() if settings.ca else None
+    except OSError as error:
+        raise errors.InterfaceError(f"{settings.ca} cannot be read: {error.strerror}") from None
+    return RemoteSession(settings.vault, token, ca)
 
 
 class Connection:

@@ -12,9 +12,11 @@ from pyarrow import flight
 
 from sqlpriv import dialect
 from sqlpriv.errors import DataError, Error, InterfaceError
+from sqlpriv.interfaces.dbapi.interruptible_call import call_interruptibly
 from sqlpriv.interfaces.server.authentication import COOKIE
 from sqlpriv.interfaces.server.protocol import messages as m
 from sqlpriv.interfaces.server.protocol import quote_message, results
+from sqlpriv.interfaces.server.protocol.options import CANCEL_RUNNING
 from sqlpriv.interfaces.server.protocol.wire_errors import from_flight
 from sqlpriv.session.session import Catalog, Progress, Quote, Result
 
@@ -152,10 +154,18 @@ class RemoteSession:
     def _run(self, sql: str, parameters: Parameters) -> Result:
         with _translate_errors(), self._command(sql, parameters) as command:
             # The server takes a command as the ticket that GetFlightInfo would give for it.
-            reader = self._flight.do_get(flight.Ticket(command.command), self._call)
-            chunks = ((c.data, c.app_metadata and c.app_metadata.to_pybytes()) for c in reader)
-            result: Result = results.result(reader.schema, chunks)
-            return result
+            ticket = flight.Ticket(command.command)
+            return call_interruptibly(lambda: self._fetch(ticket), self._give_up)
+
+    def _fetch(self, ticket: flight.Ticket) -> Result:
+        reader = self._flight.do_get(ticket, self._call)
+        chunks = ((c.data, c.app_metadata and c.app_metadata.to_pybytes()) for c in reader)
+        result: Result = results.result(reader.schema, chunks)
+        return result
+
+    def _give_up(self) -> None:
+        """Tells the server that nobody waits for this session's statement any more."""
+        self._act(CANCEL_RUNNING, b"")
 
     @contextmanager
     def _command(self, sql: str, parameters: Parameters) -> Iterator[flight.FlightDescriptor]:

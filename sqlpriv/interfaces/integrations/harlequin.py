@@ -1,5 +1,8 @@
 """The adapter for Harlequin, the SQL editor in the terminal: `harlequin -a sqlpriv people.duckdb`.
 
+What it opens is a vault's file, a server's address (the token comes from $SQLPRIV_TOKEN or
+`--token-file`), or the name of a connection in sqlpriv.toml.
+
 A noised column is shown with its half-width beside it. Harlequin runs statements in threads of its
 own, one after the other; a lock keeps the vault's one session to one of them.
 """
@@ -9,6 +12,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -20,9 +24,10 @@ from harlequin.exception import (
     HarlequinConnectionError,
     HarlequinQueryError,
 )
-from harlequin.options import SelectOption, TextOption
+from harlequin.options import PathOption, SelectOption, TextOption
 
 import sqlpriv
+from sqlpriv.interfaces.configuration.token_sources import read_token
 from sqlpriv.interfaces.display.values import type_name
 from sqlpriv.interfaces.display.vocabulary import KEYWORDS, functions
 from sqlpriv.session.session import Result
@@ -119,9 +124,10 @@ class Adapter(HarlequinAdapter):
             "role",
             "Who asks: an analyst under the budget, or the owner.",
             choices=["analyst", "owner"],
-            default="analyst",
         ),
         TextOption("principal", "Whose name charges are recorded under."),
+        PathOption("token-file", "Holds the token for a server.", dir_okay=False),
+        PathOption("ca", "Certificates to trust, in PEM.", dir_okay=False),
         TextOption("epsilon", "What each private statement costs unless it says so itself."),
     ]
     ADAPTER_DETAILS = "Differentially private SQL over DuckDB."
@@ -129,13 +135,18 @@ class Adapter(HarlequinAdapter):
     def __init__(
         self,
         conn_str: Sequence[str],
-        role: str = "analyst",
+        role: str | None = None,
         principal: str | None = None,
         epsilon: str | None = None,
+        token_file: str | None = None,
+        ca: str | None = None,
         **_options: Any,
     ) -> None:
         if len(conn_str) != 1:
-            raise HarlequinConfigError("give one vault: harlequin -a sqlpriv people.duckdb")
+            raise HarlequinConfigError(
+                "give one vault or server: harlequin -a sqlpriv people.duckdb"
+            )
+        self._token_file, self._ca = token_file, ca
         self._vault, self._role = conn_str[0], role
         self._principal, self._epsilon = principal, epsilon
 
@@ -146,13 +157,21 @@ class Adapter(HarlequinAdapter):
     def connect(self) -> HarlequinSession:
         """Opens the vault. Raises HarlequinConnectionError with the reason if that fails."""
         try:
-            opened = sqlpriv.connect(self._vault, role=self._role, principal=self._principal)
+            opened = sqlpriv.connect(
+                self._vault,
+                role=self._role or None,
+                principal=self._principal or None,
+                token=read_token(Path(self._token_file)) if self._token_file else None,
+                ca=self._ca or None,
+            )
             if self._epsilon is not None:
                 opened.execute(f"SET privacy_epsilon = {self._epsilon}")
         except sqlpriv.Error as error:
             raise HarlequinConnectionError(str(error), title="The vault did not open") from error
         budgets = (f"{t} ε {left:.2f}/{total:.2f}" for t, left, total in opened.session.budgets())
-        return HarlequinSession(opened, f"{self._vault} as {self._role} · {' · '.join(budgets)}")
+        return HarlequinSession(
+            opened, f"{self._vault} as {opened.session.role} · {' · '.join(budgets)}"
+        )
 
 
 def _first(row: Sequence[str]) -> str:

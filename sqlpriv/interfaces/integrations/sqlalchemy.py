@@ -3,8 +3,14 @@
     create_engine("sqlpriv:////data/people.duckdb?privacy_epsilon=0.1")
 
 opens that vault for an analyst, each of whose private statements costs epsilon 0.1 unless it says
-otherwise itself. Other options: `role=owner`, `principal=ada`. Private queries are written as text,
-or with the two clauses as they stand in SQL::
+otherwise itself. Other options: `role=owner`, `principal=ada`. A server is reached by
+
+    create_engine("sqlpriv://token@host:31337/?privacy_epsilon=0.1&ca=cert.pem")
+
+or by `user:password@`, whose second half SQLAlchemy hides where it prints a URL (a token `ada.xyz`
+is `ada:xyz`, too); with neither, by the token in $SQLPRIV_TOKEN. `tls=false` speaks to a server of
+this machine without TLS. `sqlpriv:///census` is the connection `census` of sqlpriv.toml. Private
+queries are written as text, or with the two clauses as they stand in SQL::
 
     price = "WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1)"
     select(people.c.sex, func.count()).prefix_with(price).suffix_with("STRATIFY BY sex")
@@ -29,6 +35,8 @@ from sqlpriv.dialect.keywords import NO_ALIAS
 from sqlpriv.interfaces.integrations.sqlalchemy_reflection import SCHEMA, Reflection
 
 OPTIONS = ("role", "principal", "privacy_epsilon")
+SERVER_OPTIONS = ("ca", "privacy_epsilon", "tls")
+PORT = 31337
 
 
 class Compiler(pg.PGCompiler):
@@ -93,18 +101,28 @@ class SqlprivDialect(Reflection, pg.PGDialect):
         return pool.NullPool
 
     def create_connect_args(self, url: URL) -> Any:
-        """Returns what `connect` is given for `sqlpriv:///PATH?OPTIONS`.
+        """Returns what `connect` is given for `sqlpriv:///PATH?OPTIONS`, or for a server's URL.
 
         Raises:
-            ArgumentError: There is no path, or an option that we do not have.
+            ArgumentError: There is no path or host, or an option that we do not have.
         """
-        if not url.database:
-            raise exc.ArgumentError("the path of the vault is missing: sqlpriv:///people.duckdb")
-        if unknown := set(url.query) - set(OPTIONS):
+        if not url.host and not url.database:
             raise exc.ArgumentError(
-                f"there is no option {', '.join(sorted(unknown))}; options: {', '.join(OPTIONS)}"
+                "the vault is missing: sqlpriv:///people.duckdb, or sqlpriv://TOKEN@HOST:PORT/"
             )
-        return [url.database], dict(url.query)
+        options = SERVER_OPTIONS if url.host else OPTIONS
+        if unknown := set(url.query) - set(options):
+            raise exc.ArgumentError(
+                f"there is no option {', '.join(sorted(unknown))}; options: {', '.join(options)}"
+            )
+        query = dict(url.query)
+        if not url.host:
+            return [url.database], query
+        scheme = "grpc" if query.pop("tls", "true") == "false" else "grpc+tls"
+        host = f"[{url.host}]" if ":" in url.host else url.host
+        if url.username:
+            query["token"] = (url.username, url.password) if url.password else url.username
+        return [f"{scheme}://{host}:{url.port or PORT}"], query
 
     def connect(self, *args: Any, privacy_epsilon: Any = None, **options: Any) -> Any:
         """Opens the vault, and sets what each private statement costs."""

@@ -19,6 +19,7 @@ from sqlpriv.interfaces.server.authentication import Caller
 from sqlpriv.interfaces.server.protocol import catalog, info, prepared, quote_message, results
 from sqlpriv.interfaces.server.protocol import messages as m
 from sqlpriv.interfaces.server.protocol.options import (
+    CANCEL_RUNNING,
     get_options,
     session_closed_message,
     set_options,
@@ -228,6 +229,11 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         status = self._cancel(client, m.unwrap_as(body, "ActionCancelQueryRequest").info)
         yield m.wrap("ActionCancelQueryResult", result=status)
 
+    def _cancel_running(self, _: Context, client: Client, _body: bytes) -> Iterator[bytes]:
+        """Gives up what runs in this session: our own client has no ticket to name it by."""
+        self._runner.cancel_all(client)
+        yield from ()
+
     def _cancel(self, client: Client, data: bytes) -> int:
         """Gives up the statements of a FlightInfo, under way or not yet asked for."""
         if len(data) > LONGEST:
@@ -272,12 +278,16 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         "GetSessionOptions": _get,
         "CloseSession": _close,
         quote_message.ACTION: _quote,
+        CANCEL_RUNNING: _cancel_running,
     }
 
     @guard_handler
     def list_actions(self, _context: Context) -> list[tuple[str, str]]:
         """Names the actions."""
-        ours = {quote_message.ACTION: "what a command would cost, as JSON; nothing is run"}
+        ours = {
+            quote_message.ACTION: "what a command would cost, as JSON; nothing is run",
+            CANCEL_RUNNING: "gives up what runs in this session",
+        }
         return [(name, ours.get(name, "as in Arrow Flight SQL")) for name in self._ACTIONS]
 
     @guard_handler

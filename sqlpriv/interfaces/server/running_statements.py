@@ -68,6 +68,7 @@ class Runner:
         self._exact_times = exact_times
         self._lock, self._running = threading.Lock(), Counter[str]()
         self._jobs: dict[bytes, _Job] = {}
+        self._all_jobs: set[_Job] = set()
 
     def run(
         self,
@@ -118,6 +119,13 @@ class Runner:
         job.stopped.set()
         return True
 
+    def cancel_all(self, client: Client) -> None:
+        """Gives up every statement of a session."""
+        with self._lock:
+            jobs = [job for job in self._all_jobs if job.client is client]
+        for job in jobs:
+            job.stopped.set()
+
     def wait(self, seconds: float) -> bool:
         """Waits until nothing runs, for so long at most; tells whether it came to that."""
         until = time.monotonic() + seconds
@@ -135,6 +143,7 @@ class Runner:
                     " nothing was read or charged: wait for one of them"
                 )
             self._running[user.name] += 1
+            self._all_jobs.add(job)
             if handle:
                 self._jobs[handle] = job
 
@@ -161,6 +170,7 @@ class Runner:
             with self._lock:
                 self._running[job.client.user.name] -= 1
                 self._jobs.pop(handle, None)
+                self._all_jobs.discard(job)
             job.done.set()
 
     def _stop(self, job: _Job) -> None:

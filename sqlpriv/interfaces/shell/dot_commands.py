@@ -117,7 +117,7 @@ def _tables(shell: Shell, _argument: str) -> None:
 
 def _describe(shell: Shell, argument: str) -> None:
     if argument:
-        shell.take(f"DESCRIBE {argument};")
+        shell.run_for_command(f"DESCRIBE {argument};")
     else:
         _tables(shell, "")
 
@@ -159,7 +159,7 @@ def _synth(shell: Shell, argument: str) -> None:
 def _explain(shell: Shell, argument: str) -> None:
     statement = argument or shell.last
     if statement:
-        shell.take(f"EXPLAIN PRIVACY {statement};")
+        shell.run_for_command(f"EXPLAIN PRIVACY {statement};")
         shell.last = statement
     else:
         shell.complain("Nothing was asked so far. Type .explain SELECT …")
@@ -167,7 +167,7 @@ def _explain(shell: Shell, argument: str) -> None:
 
 def _statement(text: str) -> Command:
     """Returns the command that is short for a statement."""
-    return lambda shell, _argument: shell.take(text)
+    return lambda shell, _argument: shell.run_for_command(text)
 
 
 # --- texts ---

@@ -122,7 +122,7 @@ class Screen:
         if text.count("\n") < console.height:
             self._out.write(text)
         else:
-            click.echo_via_pager(text, color=True)
+            click.echo_via_pager(text)  # it tells less to show colours, and others get none
 
     def _render(self, result: Result, console: Console, limit: int | None) -> str:
         if self.settings.mode == "table":

@@ -79,6 +79,12 @@ class Shell:
                 text = ""
         self.take(text)
 
+    def run_for_command(self, statement: str) -> None:
+        """Runs a statement that one of the shell's commands stands for: `last` stays as it is."""
+        last = self.last
+        self.take(statement)
+        self.last = last
+
     def take(self, text: str) -> None:
         """Runs what was entered: a command, or statements. Nothing but Quit comes out of it.
 

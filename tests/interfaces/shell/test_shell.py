@@ -207,6 +207,13 @@ def test_explain_is_of_the_last_statement_or_the_one_given():
     assert session.asked == asked
 
 
+def test_explain_is_of_what_was_entered_not_of_what_a_command_ran():
+    session, *_ = piped("SELECT 1;\n\\d people\n.budget\n.explain")
+    assert session.asked == [
+        "SELECT 1", "DESCRIBE people", "SHOW PRIVACY BUDGET", "EXPLAIN PRIVACY SELECT 1",
+    ]  # fmt: skip
+
+
 def test_an_exception_that_should_not_be_does_not_end_the_shell_nor_tell_what_it_holds():
     script = {"SELECT a": ValueError("the value 4711 of Ada")}
     session, _, err, code = piped("SELECT a;\nSELECT b;", script=script)

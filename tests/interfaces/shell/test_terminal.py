@@ -192,8 +192,8 @@ def test_a_dumb_terminal_gets_no_escape_sequences(vault, tmp_path):
 TO_THE_PROMPT = """
 import sys, time
 sys.modules["sklearn"] = sys.modules["polars"] = None  # OpenDP loads them where they are installed
-from pathlib import Path
-from sqlpriv.interfaces.cli import main as cli
+from sqlpriv.interfaces.cli.connecting import ChosenVault
+from sqlpriv.interfaces.configuration.config_file import ConnectionSettings
 from sqlpriv.interfaces.shell.prompt import Prompt
 from sqlpriv.interfaces.shell.shell import Shell
 def asked(self, message):
@@ -201,7 +201,8 @@ def asked(self, message):
     print(message, time.process_time(), *heavy)
     raise EOFError
 Prompt.ask = asked
-Shell(cli._open(Path(sys.argv[1]), "analyst", "ada"), sys.stdout, sys.stderr)._at_terminal()
+vault = ChosenVault(ConnectionSettings(sys.argv[1], "analyst", "ada"), "").open()
+Shell(vault, sys.stdout, sys.stderr)._at_terminal()
 """
 
 

@@ -9,6 +9,8 @@ from sqlpriv.interfaces.server.protocol import messages as m
 from sqlpriv.session.commands.settings import SETTINGS
 from sqlpriv.session.session_like import SessionLike
 
+CANCEL_RUNNING = "sqlpriv.CancelRunning"
+"""The action that gives up what runs in the caller's session; its body is empty."""
 _INVALID_NAME, _INVALID_VALUE, _CLOSED = 1, 2, 1
 
 

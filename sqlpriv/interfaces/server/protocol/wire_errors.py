@@ -91,7 +91,26 @@ def from_flight(error: ArrowException | OSError) -> errors.Error:
     except (ValueError, KeyError, AttributeError, TypeError):
         pass  # not one of ours: a proxy's, or gRPC's own
     text = re.split(r"\. (?:Detail|gRPC client debug context): ", str(error), maxsplit=1)[0]
-    return errors.OperationalError(text)
+    return errors.OperationalError(_connection_failure(text) or text)
+
+
+def _connection_failure(text: str) -> str:
+    """Says in our words why gRPC reached no server; '' where it is about something else.
+
+    >>> _connection_failure("failed to connect to all addresses; last error: "
+    ...                     "UNKNOWN: ipv4:127.0.0.1:9: Connection refused")
+    'the server cannot be reached: Connection refused'
+    """
+    if "failed to connect" not in text:
+        return ""
+    if "certificate verify failed" in text:
+        return (
+            "the server's certificate is signed by nobody who is trusted here: name the file of who"
+            " signed it (ca, in PEM)"
+        )
+    if "TSI_PROTOCOL_FAILURE" in text or "Ssl handshake" in text:
+        return "the server does not speak TLS there, or not for that name"
+    return f"the server cannot be reached: {text.rsplit(': ', 1)[-1]}"
 
 
 def _public(error: errors.Error) -> type[errors.Error]:

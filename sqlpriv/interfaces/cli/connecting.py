@@ -1,0 +1,111 @@
+"""What every command needs to reach a vault: a file, a server, or a name in sqlpriv.toml."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+import sqlpriv
+from sqlpriv.interfaces.cli.failure import fail
+
+if TYPE_CHECKING:
+    from sqlpriv.interfaces.configuration.config_file import ConnectionSettings
+    from sqlpriv.session.session_like import SessionLike
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+_file = click.Path(dir_okay=False, path_type=Path)
+
+
+@dataclass(frozen=True)
+class ChosenVault:
+    """What a command line says of the vault, with sqlpriv.toml's defaults.
+
+    Args:
+        settings: How to connect.
+        form: The format that sqlpriv.toml names for rows; '' for the usual.
+    """
+
+    settings: ConnectionSettings
+    form: str
+
+    def open(self) -> SessionLike:
+        """Opens a session, or ends the program with what is wrong; an owner's file may be new."""
+        from sqlpriv.interfaces.dbapi.connection import open_session
+
+        vault = self.settings.vault
+        is_new = "://" not in vault and not Path(vault).exists()
+        if is_new and self.settings.role != "owner":
+            raise click.UsageError(
+                f"There is no vault {vault}, and no connection of that name in sqlpriv.toml."
+                f" `sqlpriv demo` makes one to try; `sqlpriv shell {vault} --role owner` starts"
+                " a new one of yours."
+            )
+        try:
+            return open_session(self.settings)
+        except sqlpriv.Error as error:
+            fail(error)
+
+
+def connecting(command: _Command) -> _Command:
+    """Adds the argument VAULT and its options; the command takes them as one `vault`."""
+
+    @functools.wraps(command)
+    def with_vault(
+        vault: str,
+        role: str | None,
+        principal: str | None,
+        token_file: Path | None,
+        ca: Path | None,
+        **others: Any,
+    ) -> Any:
+        from sqlpriv.interfaces.configuration.config_file import ConnectionSettings, load_config
+
+        try:
+            config = load_config()
+        except sqlpriv.Error as error:
+            fail(error)
+        configured = config.settings_of(vault)
+        if "://" not in configured.vault and (token_file or ca):
+            raise click.UsageError("--token-file and --ca are for a server: grpc+tls://HOST:PORT")
+        chosen = ConnectionSettings(configured.vault, role, principal, token_file, ca)
+        settings = _fitting(chosen.filled_from(configured), role, principal)
+        return command(ChosenVault(settings, config.form), **others)
+
+    decorated: Any = with_vault
+    for option in (
+        click.option("--principal", help="Whose name charges are recorded under.  [default: you]"),
+        click.option(
+            "--role",
+            type=click.Choice(["analyst", "owner"]),
+            help="An analyst asks under the budget; the owner declares and loads data."
+            "  [default: analyst]",
+        ),
+        click.option(
+            "--token-file",
+            type=_file,
+            help="Holds the token for a server.  [default: $SQLPRIV_TOKEN, $SQLPRIV_TOKEN_FILE]",
+        ),
+        click.option(
+            "--ca", type=_file, help="Certificates to trust, in PEM.  [default: the system's]"
+        ),
+        click.argument("vault"),
+    ):
+        decorated = option(decorated)
+    chosen_command: _Command = decorated
+    return chosen_command
+
+
+def _fitting(
+    settings: ConnectionSettings, role: str | None, principal: str | None
+) -> ConnectionSettings:
+    """Returns the settings without the defaults that are for the other kind of vault."""
+    from dataclasses import replace
+
+    if "://" in settings.vault:
+        return replace(settings, role=role, principal=principal)
+    return replace(settings, token_file=None, ca=None)

@@ -45,6 +45,7 @@ BOUNDING = "tests/kernel/sql/test_bounding.py"
 UNIT_ROWS = "tests/kernel/proof/test_unit_rows.py"
 READER, SELECTION = "tests/kernel/test_reader.py", "tests/kernel/test_selection.py"
 NOISE, BUDGET = "tests/kernel/proof/test_noise.py", "tests/kernel/test_budget.py"
+FILES = "tests/session/test_file_tables.py"
 ORACLES, AVERAGING = "tests/attacks/test_oracles.py", "tests/attacks/test_averaging.py"
 
 MUTANTS = (
@@ -74,6 +75,19 @@ MUTANTS = (
            "os.fstat(file).st_mtime_ns\n        os.close(_FILES.pop())\n", READER),
     Mutant("a name more of a file is an engine more of it", K + "engine.py",
            "{vault.resolve()}.spill", "{vault}.spill", READER),
+    Mutant("files that change while they are read are answered of", K + "reader.py",
+           "same = not self._engine.files or", "same = True or", FILES),
+    Mutant("a file is known by its size and time", K + "parquet_files.py",
+           'return f"{place} {_FOOTERS[place]}"', "return str((path, at.st_size, at.st_mtime_ns))",
+           FILES),
+    Mutant("a view with a condition is a table", K + "parquet_files.py",
+           r"(?:, {TEXT})*\)\);", r"(?:, {TEXT})*\).*\);", FILES),
+    Mutant("a lost file is found out after the charge", K + "gate.py",
+           "        reader.check_files()\n", "", FILES),
+    Mutant("files of other columns are read", K + "parquet_files.py",
+           "if problem or not alike:", "if problem:", FILES),
+    Mutant("the files of tables are no content", K + "engine.py",
+           "engine.fingerprint = _with_files(contents)", "engine.fingerprint = contents", FILES),
     Mutant("what spills may be read by all", K + "engine.py",
            "engine.spills.mkdir(0o700)", "engine.spills.mkdir()", READER),
     Mutant("where rows spill to can be guessed", K + "engine.py",

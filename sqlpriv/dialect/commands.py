@@ -190,6 +190,23 @@ class CreateUnitTable:
     text: str = field(default="", compare=False)
 
 
+@dataclass(frozen=True)
+class CreateFileTable:
+    """`CREATE [OR REPLACE] TABLE [IF NOT EXISTS] t FROM PARQUET 'path' | ('path', …)`, or `… FROM
+    ICEBERG 'metadata.json' [SNAPSHOT n]`: a table whose rows stay in files.
+
+    `form` is PARQUET or ICEBERG; `paths` are as written, with `*` for many files.
+    """
+
+    table: str
+    form: str
+    paths: tuple[str, ...]
+    snapshot: int | None = None
+    or_replace: bool = False
+    if_not_exists: bool = False
+    pos: Pos = optional_place()
+
+
 # --- Everything else -----------------------------------------------------------------------------
 
 
@@ -278,6 +295,6 @@ class Publish:
 
 
 Statement = (
-    Select | Unanswerable | AlterPrivacy | CreateUnitTable | CreateSynthetic | DropSynthetic | Show
-    | Describe | SetOption | Explain | Publish | Evaluate
+    Select | Unanswerable | AlterPrivacy | CreateUnitTable | CreateFileTable | CreateSynthetic
+    | DropSynthetic | Show | Describe | SetOption | Explain | Publish | Evaluate
 )  # fmt: skip

@@ -23,6 +23,7 @@ from weakref import WeakSet
 import duckdb
 
 from sqlpriv.errors import OperationalError, VaultBusy
+from sqlpriv.kernel.parquet_files import Files, files_of, state_of
 from sqlpriv.kernel.sql.quoting import literal
 
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
@@ -31,12 +32,13 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "disabled_optimizers": "top_n_window_elimination",  # makes lists of units' rows
 }  # fmt: skip
 SEAL = "SET enable_external_access = false; SET lock_configuration = true; DETACH vault"
-"""No files but the vault that was attached before, no network, no extensions, half of the memory,
-no way to change that; and no vault until it is read."""
+"""No files but the vault that was attached before and those of its tables (`parquet_files`), no
+network, no extensions, half of the memory, no way to change that; and no vault until it is read."""
 KEPT = 4
 """Engines, at most, of vaults that nobody reads."""
 _USING, _TOKEN = threading.RLock(), os.urandom(4).hex()
 _FILES: list[int] = []
+_PARQUET: dict[str, Files] = {}  # by `_contents`
 
 
 @dataclass(eq=False)
@@ -46,6 +48,7 @@ class Engine:
 
     main: duckdb.DuckDBPyConnection
     spills: Path
+    files: Files
     fingerprint: str = ""
     readers: WeakSet[duckdb.DuckDBPyConnection] = field(default_factory=WeakSet)
 
@@ -63,8 +66,16 @@ def attach(vault: Path, macros: str = "") -> tuple[Engine, duckdb.DuckDBPyConnec
         try:
             engine = _engine(vault)
             if not engine.readers:
-                engine.fingerprint = fingerprint(vault)
+                contents = _contents(vault)
                 engine.main.execute(f"DETACH DATABASE IF EXISTS vault; {_attaching(vault)}")
+                if contents not in _PARQUET:
+                    for old in [*_PARQUET][:-63]:
+                        del _PARQUET[old]
+                    _PARQUET[contents] = files_of(engine.main)
+                if _PARQUET[contents] != engine.files:
+                    engine = _engine(vault, _PARQUET[contents])
+                    engine.main.execute(_attaching(vault))
+                engine.fingerprint = _with_files(contents)
                 rmtree(engine.spills, ignore_errors=True)  # of who was interrupted
                 # where we may make no folder, DuckDB may not either
                 if os.path.lexists(engine.spills) or os.access(engine.spills.parent, os.W_OK):
@@ -74,6 +85,7 @@ def attach(vault: Path, macros: str = "") -> tuple[Engine, duckdb.DuckDBPyConnec
             if fingerprint(vault) == engine.fingerprint:  # else another file has its name now
                 return engine, connection
             detach(engine, connection)
+            _PARQUET.clear()  # the files may be those of the other vault
             failure = VaultBusy.SIGNS[0]
         except (duckdb.Error, OSError) as error:
             failure = str(error).lower()
@@ -103,20 +115,36 @@ def _attaching(vault: Path) -> str:
     return f"ATTACH {literal(str(vault.resolve()))} AS vault (TYPE duckdb, READ_ONLY)"
 
 
-def _engine(vault: Path) -> Engine:
-    """Returns the vault's engine, which can open no other file."""
+def _engine(vault: Path, files: Files | None = None) -> Engine:
+    """Returns the vault's engine, which can open no other file; a new one where `files` differ."""
     at = Path(f"{vault.resolve()}.spill{os.getpid()}-{_TOKEN}.tmp")
+    if files is not None and at in _ENGINES:
+        _ENGINES.pop(at).main.close()
     if at not in _ENGINES:
         for old in [key for key, engine in _ENGINES.items() if not engine.readers][: 1 - KEPT]:
             _ENGINES.pop(old).main.close()
         made = duckdb.connect(config=CONFIG)
-        made.execute(f"SET temp_directory = {literal(str(at))}; {_attaching(vault)}; {SEAL}")
-        _ENGINES[at] = Engine(made, at)
+        paths = ", ".join(literal(path) for listed in (files or {}).values() for path in listed)
+        made.execute(f"SET allowed_paths = [{paths}]; SET temp_directory = {literal(str(at))}")
+        made.execute(f"{_attaching(vault)}; {SEAL}")
+        _ENGINES[at] = Engine(made, at, files or {})
     return _ENGINES[at]
 
 
 def fingerprint(vault: Path) -> str:
-    """Returns a name of the vault's contents: equal only while nothing was written to it.
+    """Returns a name of the vault's contents and of its tables' files: equal only while nothing was
+    written to either. Files that no reader has seen yet are not in it, and no answer is of them."""
+    return _with_files(_contents(vault))
+
+
+def _with_files(contents: str) -> str:
+    listed = _PARQUET.get(contents, {})
+    states = "".join(state_of(path) for paths in listed.values() for path in paths)
+    return hashlib.sha256(f"{contents} {states}".encode()).hexdigest() if states else contents
+
+
+def _contents(vault: Path) -> str:
+    """Returns a name of what is in the vault itself.
 
     DuckDB numbers its checkpoints in three headers of 4 KiB; what is newer is in the log beside it.
     Copies of one file, each changed, may have equal headers: when it was written tells them apart.

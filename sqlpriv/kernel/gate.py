@@ -150,6 +150,7 @@ class Allowance(AbstractContextManager["Allowance"]):
 
     def _current(self, reader: Reader) -> Snapshot:
         """Returns the snapshot, if the vault and its declarations are those of the plan."""
+        reader.check_files()
         contracts, snapshot = self._kernel.in_force(reader.fingerprint, reader.catalog())
         planned = {**self.contract.others, self.contract.table.lower(): self.contract}
         if contracts != planned:  # `others` are compared here alone

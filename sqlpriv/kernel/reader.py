@@ -19,7 +19,8 @@ import numpy as np
 import pyarrow as pa
 
 from sqlpriv.errors import OperationalError, ReadFailed
-from sqlpriv.kernel.engine import attach, detach
+from sqlpriv.kernel.engine import attach, detach, fingerprint
+from sqlpriv.kernel.parquet_files import FORM, check_files
 from sqlpriv.kernel.sql.cells import added_up
 from sqlpriv.kernel.sql.queries import MACROS, Rendered
 from sqlpriv.kernel.sql.quoting import name
@@ -32,6 +33,7 @@ TIMEOUT_SECONDS = 600.0
 MACROS_THERE = """SELECT count(*) FROM duckdb_functions()
 WHERE NOT internal AND database_name = current_database()"""
 _PLAIN: set[str] = set()  # fingerprints of vaults that were seen to hold no macros
+_WHOLE: set[str] = set()  # fingerprints of vaults whose tables' files were seen to be right
 Catalog = tuple[TableContract, ...]
 CATALOGS: dict[str, Catalog] = {}  # by fingerprint
 _PARTNERS: dict[tuple[str, str], int] = {}  # by fingerprint and query, of public tables alone
@@ -63,6 +65,7 @@ class Reader(AbstractContextManager["Reader"]):
     def __init__(self, vault: Path) -> None:
         if not vault.exists():
             raise OperationalError(f"there is no vault {vault.name}; an owner's session makes one")
+        self._vault = vault
         self._engine, self._duckdb = attach(vault, "".join(MACROS))
         self.fingerprint = self._engine.fingerprint
         if self.fingerprint not in _PLAIN and self.truths(MACROS_THERE) != (0,):
@@ -72,7 +75,11 @@ class Reader(AbstractContextManager["Reader"]):
         _PLAIN.add(self.fingerprint)
 
     def __exit__(self, *_: object) -> None:
+        """Raises ReadFailed, so that no answer leaves, where a file was written meanwhile."""
+        same = not self._engine.files or fingerprint(self._vault) == self.fingerprint
         detach(self._engine, self._duckdb)
+        if not same:
+            raise ReadFailed("a file of a table changed while it was read; what was paid is spent")
 
     @_silence_errors("the catalog could not be read")
     def catalog(self) -> Catalog:
@@ -82,7 +89,7 @@ class Reader(AbstractContextManager["Reader"]):
         """
         if self.fingerprint not in CATALOGS:
             tables: dict[str, TableContract] = {}
-            rows = self._duckdb.execute(CATALOG).fetchall()
+            rows = self._duckdb.execute(CATALOG, {"files": FORM}).fetchall()
             for table, column, sql_type, required, unique, collated in rows:
                 type_, known = type_of(sql_type), tables.get(table, TableContract(table, ()))
                 required &= type_ is not Type.REAL  # NOT NULL is no promise that there is no NaN
@@ -109,6 +116,12 @@ class Reader(AbstractContextManager["Reader"]):
     def groups(self, sql: str) -> list[tuple[Any, ...]]:
         """Returns the values and, last, the exact counts of a rendered grouping."""
         return self._run_within_limit(sql).fetchall()
+
+    def check_files(self) -> None:
+        """Refuses to go on where files of a table are missing or differ: see `parquet_files`."""
+        if self.fingerprint not in _WHOLE:
+            check_files(self._duckdb, self._engine.files)
+            _WHOLE.add(self.fingerprint)
 
     def _run_within_limit(self, sql: str) -> duckdb.DuckDBPyConnection:
         """Runs a statement, which is interrupted after the time limit."""

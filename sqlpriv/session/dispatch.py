@@ -17,6 +17,7 @@ from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.quote import Quote
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands.evaluate import evaluate_synthetic
+from sqlpriv.session.commands.file_tables import create_file_table
 from sqlpriv.session.commands.owner_tables import alter_table, create_unit_table
 from sqlpriv.session.commands.settings import set_option
 from sqlpriv.session.commands.show import describe_table, show_state
@@ -73,6 +74,9 @@ class Statements:
                 return alter_table(statement, self.access)
             case cmd.CreateUnitTable():
                 return create_unit_table(statement, self.access)
+            case cmd.CreateFileTable():
+                self._needs_files(True, statement.pos)
+                return create_file_table(statement, self.access)
             case cmd.Show():
                 return show_state(statement, self.access)
             case cmd.Describe():

@@ -16,7 +16,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[2] / "sqlpriv"
 LARGEST_ROOM = 12
 """Python files in one folder, `__init__` not counted."""
-ENGINES = {"engine.py"}
+ENGINES = {"engine.py", "parquet_files.py"}
 """What opens one engine's files. What the proofs are about is the same for every engine."""
 LOOSE = {"__init__.py", "__main__.py", "errors.py"}
 """What may lie at the package's root."""
@@ -165,7 +165,7 @@ def measure() -> dict[str, list[str] | int]:
         "names of several classes": repeated(classes),
         "lines of dialect": sum(len((PACKAGE / p).read_text().splitlines()) for p in in_dialect),
         "statements of the kernel": sum(map(statement_count, of_kernel)),
-        "statements of the kernel without its engine": sum(
+        "statements of the kernel without what opens files": sum(
             statement_count(tree)
             for path, tree in trees.items()
             if path.parts[0] == "kernel" and path.name not in ENGINES

@@ -9,6 +9,7 @@ from sqlpriv.dialect.commands import (
     AddPrivacyKey,
     AddPrivacyLink,
     AlterPrivacy,
+    CreateFileTable,
     CreateUnitTable,
     DeclareFromSchema,
     DeclareMany,
@@ -318,6 +319,38 @@ def _column_text(c: TokenCursor) -> str:
     if c.peek() is first:
         raise c.refuse_unexpected("a column")
     return c.since(first)
+
+
+def create_file_table(c: TokenCursor) -> CreateFileTable | None:
+    """Returns `CREATE TABLE t FROM PARQUET | ICEBERG …`; None where FROM does not follow the name.
+
+    Raises:
+        Refused: A form of files that is not read in place.
+    """
+    first = c.next()
+    or_replace = c.accept("OR", "REPLACE")
+    if not c.accept("TABLE"):
+        return None
+    if_not_exists = c.accept("IF", "NOT", "EXISTS")
+    if not c.at_name():
+        return None
+    table = c.name("the name of a table")
+    if not c.accept("FROM"):
+        return None
+    form, snapshot = c.next(), None
+    if form.upper not in ("PARQUET", "ICEBERG"):
+        raise refusal(form, f"rows are not read in place from {form.shown}",
+                      "write FROM PARQUET 'people/*.parquet', or copy them in: "
+                      "CREATE TABLE t AS FROM …")  # fmt: skip
+    paths = _values(c) if c.at("(") else (c.constant(),)
+    if not all(isinstance(path, str) and path for path in paths):
+        raise refusal(form, "files are named by texts", "as in FROM PARQUET 'people/*.parquet'")
+    if form.upper == "ICEBERG" and c.accept("SNAPSHOT"):
+        snapshot = _whole(c.constant(), "a snapshot", form)
+    c.end()
+    return CreateFileTable(
+        table, form.upper, tuple(map(str, paths)), snapshot, or_replace, if_not_exists, first.pos
+    )
 
 
 def evaluate(c: TokenCursor) -> Evaluate:

@@ -156,7 +156,7 @@ def _ours(c: TokenCursor) -> Statement | None:
         kind = c.peek(3).upper if second == "OR" else second
         if kind == "SYNTHETIC":
             return _synthetic(c)
-        return ddl.create_unit_table(c) if kind == "PU" else None
+        return ddl.create_unit_table(c) if kind == "PU" else ddl.create_file_table(c)
     if c.peek().upper in ("SET", "RESET"):
         scoped = second in ("SESSION", "GLOBAL", "LOCAL")
         name = c.peek(2).upper if scoped else second

@@ -14,7 +14,8 @@ import pyarrow as pa
 from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import DataError, OperationalError, Refused
 from sqlpriv.evaluate.evaluation import Target, evaluate, rows
-from sqlpriv.kernel.sql.quoting import name
+from sqlpriv.kernel.parquet_files import files_of
+from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.kernel.terms.contract import Categories, Column, TableContract, Value
 from sqlpriv.publish.release_file import NO_EXTENSIONS, SEALED, ReleaseStore
 from sqlpriv.synth.api.progress import Progress, Report
@@ -68,8 +69,8 @@ def evaluate_synthetic(
 
 @contextmanager
 def _both(vault: Path, store: ReleaseStore) -> Iterator[duckdb.DuckDBPyConnection]:
-    """The vault and the release file, read-only, in an engine that reaches nothing else but, beside
-    the vault, a folder of its own for what does not fit into memory."""
+    """The vault, the files of its tables and the release file, read-only, in an engine that reaches
+    nothing else but, beside the vault, a folder of its own for what does not fit into memory."""
     with (
         TemporaryDirectory(prefix=f"{vault.name}.spill", suffix=".tmp", dir=vault.parent) as spills,
         duckdb.connect(":memory:", config={**NO_EXTENSIONS, "temp_directory": spills}) as engine,
@@ -77,6 +78,8 @@ def _both(vault: Path, store: ReleaseStore) -> Iterator[duckdb.DuckDBPyConnectio
         for path, alias in ((vault, "vault"), (store.path, "release")):
             quoted = str(path).replace("'", "''")
             engine.execute(f"ATTACH '{quoted}' AS {alias} (READ_ONLY)")
+        paths = [path for listed in files_of(engine).values() for path in listed]
+        engine.execute(f"SET allowed_paths = [{', '.join(map(literal, paths))}]")
         for setting in SEALED:
             engine.execute(setting)
         yield engine

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from sqlpriv.dialect import commands as cmd
 from sqlpriv.dialect import tree as t
-from sqlpriv.errors import Refused
+from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands import information_schema
@@ -27,7 +27,13 @@ def answer_plainly(query: cmd.Unanswerable, access: Access) -> Result:
     if access.owner is not None:
         if plain.reads_only:
             return access.sql.run_exactly(plain.text, plain.parameters, plain.tables)
-        changed = _changed_rows(access.owner.run(plain.text, plain.parameters))
+        try:
+            changed = _changed_rows(access.owner.run(plain.text, plain.parameters))
+        except ProgrammingError as error:
+            if "is of type View, trying to drop type Table" not in str(error):
+                raise
+            hint = "a table whose rows lie in files is dropped, its files are not, by DROP VIEW"
+            raise ProgrammingError(f"{error}\nHint: {hint}") from error
         message = "done" if changed < 0 else f"done: {changed} row(s)"
         return Result(message=message, changed=changed)
     if not plain.reads_only:

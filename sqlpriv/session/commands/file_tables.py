@@ -1,0 +1,111 @@
+"""CREATE TABLE … FROM PARQUET | ICEBERG: tables whose rows stay in files, and are read there.
+
+The files are listed once, by whole paths, when the table is made: files that come later are not of
+the table until it is made again. Nothing is copied.
+"""
+
+from __future__ import annotations
+
+from glob import glob
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from sqlpriv.dialect import commands as cmd
+from sqlpriv.errors import DeclarationError, ProgrammingError, Refused
+from sqlpriv.kernel.parquet_files import LAYOUTS, view_of
+from sqlpriv.kernel.sql.quoting import literal, name
+from sqlpriv.session.access.context import Access
+from sqlpriv.session.access.result import Result
+
+
+def create_file_table(create: cmd.CreateFileTable, access: Access) -> Result:
+    """Makes a table of files.
+
+    Returns:
+        How many files and rows it has, in words for the owner.
+
+    Raises:
+        PermissionDenied: It is no owner who asks.
+        Refused: A table of that name is there, or no file has such a name.
+        DeclarationError: The files' columns differ, or their snapshot cannot be read in place.
+    """
+    access.needs_owner("make a table", create.pos)
+    assert access.owner is not None
+    existed = create.table.lower() in access.tables.contracts()
+    if existed and create.if_not_exists:
+        return Result(message=f"there is a table {create.table} already")
+    if existed and not create.or_replace:
+        hint = "write CREATE OR REPLACE TABLE to list its files anew"
+        raise Refused.at(create.pos, f'there is a table "{create.table}" already', hint)
+    paths = iceberg_files(create) if create.form == "ICEBERG" else matching_files(create)
+    listed = f"[{', '.join(map(literal, paths))}]"
+    try:
+        layouts = access.owner.run(LAYOUTS.format(listed))
+    except ProgrammingError as error:
+        raise DeclarationError(f"{create.table} cannot be made of these files: {error}") from error
+    if layouts is None or layouts.column(0).to_pylist() != [1]:
+        raise DeclarationError(
+            f"the files of {create.table} differ in the names or types of their columns; write"
+            " those that differ anew: COPY (SELECT … FROM 'old.parquet') TO 'new.parquet'"
+        )
+    view = view_of(create.table, paths)
+    try:
+        access.owner.run(view.replace("CREATE", "CREATE OR REPLACE", 1) if existed else view)
+        rows = access.owner.run(f"SELECT count(*) FROM {name(create.table)}")
+    except ProgrammingError as error:  # of that name there is a table that holds its rows itself
+        raise DeclarationError(f"{create.table} cannot be made of files: {error}") from error
+    count = rows.column(0)[0].as_py() if rows is not None else 0
+    access.tables.contracts()
+    access.kernel.verify()
+    return Result(message=f"{create.table}: {count} row(s) in {len(paths)} file(s), read in place")
+
+
+def matching_files(create: cmd.CreateFileTable) -> list[str]:
+    """Returns the whole paths of the files that the patterns name, each once, in order.
+
+    Raises:
+        Refused: A pattern names no file.
+    """
+    paths: dict[str, None] = {}
+    for pattern in create.paths:
+        files = [str(Path(p).resolve()) for p in glob(pattern, recursive=True) if Path(p).is_file()]
+        if not files:
+            hint = f"looked in {Path.cwd()}; a folder's files are 'folder/*.parquet'"
+            raise Refused.at(create.pos, f"there is no file {pattern}", hint)
+        paths |= dict.fromkeys(sorted(files))
+    return [*paths]
+
+
+def iceberg_files(create: cmd.CreateFileTable) -> list[str]:
+    """Returns the data files of one snapshot of an Iceberg table, which are never written again.
+
+    The snapshot is the one that the statement names, else the newest one of its metadata file.
+
+    Raises:
+        DeclarationError: `pyiceberg` is not installed; the snapshot has delete files; a file is not
+            on this machine; there is no such snapshot.
+    """
+    try:
+        from pyiceberg.table import StaticTable
+    except ImportError:
+        raise DeclarationError("Iceberg tables need pip install 'sqlpriv[iceberg]'") from None
+    if len(create.paths) != 1:
+        raise DeclarationError("an Iceberg table is named by one metadata file: 'x.metadata.json'")
+    try:
+        table = StaticTable.from_metadata(create.paths[0])
+        if create.snapshot is not None and table.snapshot_by_id(create.snapshot) is None:
+            raise ValueError(f"it has no snapshot {create.snapshot}")
+        tasks = [*table.scan(snapshot_id=create.snapshot).plan_files()]
+    except Exception as error:  # of many kinds: by file system, by version of the format
+        raise DeclarationError(f"{create.paths[0]} cannot be read as Iceberg: {error}") from error
+    if any(task.delete_files for task in tasks):
+        raise DeclarationError(
+            "the snapshot has delete files, which DuckDB would not apply; rewrite the table's data"
+            " files (copy on write), then name the new snapshot"
+        )
+    places = [urlsplit(task.file.file_path) for task in tasks]
+    if far := next((place.geturl() for place in places if place.scheme not in ("", "file")), ""):
+        raise DeclarationError(f"{far} is not on this machine; copy the files here")
+    if not places:
+        raise DeclarationError("the snapshot has no rows")
+    return sorted(str(Path(unquote(place.path)).resolve()) for place in places)

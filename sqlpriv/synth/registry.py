@@ -18,6 +18,7 @@ from sqlpriv.synth.methods import (
     pmw,
     privbayes,
 )
+from sqlpriv.synth.methods.mixed import gsd
 
 REGISTRY: Mapping[str, Method] = {
     m.name: m
@@ -31,6 +32,7 @@ REGISTRY: Mapping[str, Method] = {
         privbayes.METHOD,
         pmw.METHOD,
         gem.METHOD,
+        gsd.METHOD,
     )
 }
 

@@ -23,6 +23,7 @@ from sqlpriv.synth.api.progress import Progress, Report, silent
 from sqlpriv.synth.domain import binning
 from sqlpriv.synth.domain.decode import arrow_type
 from sqlpriv.synth.domain.domain import Domain, discretise, rows_of
+from sqlpriv.synth.domain.level_values import level_values
 from sqlpriv.synth.domain.outside import keep_rows
 from sqlpriv.synth.domain.structural_zeros import Kept, Zeros, impossible, zeros_to_keep
 from sqlpriv.synth.drawing import check_zeros, draw_table
@@ -59,7 +60,10 @@ class Job:
     @property
     def space(self) -> Space:
         """Levels of the columns and of the strata."""
-        return Space(self.domain.sizes, self.domain.strata_shape)
+        columns = self.domain.attributes
+        values = {i: v for i, x in enumerate(columns) if (v := level_values(x)) is not None}
+        names = tuple(x.column.name for x in columns)
+        return Space(self.domain.sizes, self.domain.strata_shape, names=names, values=values)
 
     @property
     def parts(self) -> tuple[tuple[Price, ...], Price]:

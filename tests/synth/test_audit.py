@@ -67,7 +67,7 @@ def bound(without: np.ndarray, with_canary: np.ndarray, delta: float) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["mst", "aim", "privbayes", "histogram", "gaussian"])
+@pytest.mark.parametrize("method", ["mst", "aim", "privbayes", "histogram", "gaussian", "gsd"])
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_the_measured_epsilon_is_below_the_paid_one(method, epsilon):
     """300 runs a side; with 150 to score, the largest bound that could be measured is

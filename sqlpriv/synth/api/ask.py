@@ -18,6 +18,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.synth.api.cell_queries import Cells, Moment, cells_query, moment_query
+from sqlpriv.synth.api.grid_queries import Axis, AxesTable, grid_query
 from sqlpriv.synth.api.progress import Report, silent
 from sqlpriv.synth.domain.domain import Domain
 
@@ -45,6 +46,7 @@ class Guess:
         estimate: Believed counts, shape (strata, levels of each column).
         weight: How much a row's error counts, at least 0.
         penalty: By stratum, what is taken off the error before it is weighed; None for nothing.
+        axes: Of a table over groups of levels or slices, which stand in for the columns.
     """
 
     clique: tuple[int, ...]
@@ -53,6 +55,7 @@ class Guess:
     penalty: NDArray[np.float64] | None = None
     within: tuple[int, ...] | None = None
     pooled: bool = False
+    axes: tuple[Axis, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +79,7 @@ class Gate(Protocol):
         """Returns for each stratum the candidate selected by the exponential mechanism."""
 
 
-Question = Marginal | Cells | Moment
+Question = Marginal | Cells | Moment | AxesTable
 Measure = Callable[[Sequence[Question]], tuple[Release, ...]]
 Select = Callable[[Sequence[Guess], Price, NDArray[np.bool_]], tuple[int, ...]]
 
@@ -139,6 +142,13 @@ class Asker:
                 return cells_query(self.domain, question)
             case Moment():
                 return moment_query(self.domain, question)
+            case AxesTable():
+                return grid_query(self.domain, question.axes, question.within)
+
+    def _candidate_query(self, guess: Guess) -> a.Count:
+        if guess.axes:
+            return grid_query(self.domain, guess.axes, guess.within)
+        return self.domain.query(guess.clique, guess.within, guess.pooled)
 
     def select(
         self, guesses: Sequence[Guess], price: Price, allowed: NDArray[np.bool_]
@@ -149,7 +159,7 @@ class Asker:
         it by at most the largest weight. `allowed` of shape (strata, guesses) masks guesses out of
         the competition.
         """
-        queries = (self.domain.query(g.clique, g.within, g.pooled) for g in guesses)
+        queries = map(self._candidate_query, guesses)
         asked = [
             Candidate(query, g.estimate, g.weight, g.penalty)
             for query, g in zip(queries, guesses, strict=True)

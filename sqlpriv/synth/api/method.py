@@ -60,11 +60,16 @@ class Space:
         zeros: By columns (those of the strata are numbered after the others), which cells of theirs
             cannot hold anybody. What is drawn is looked through in any case: a method that cannot
             make use of it need not.
+        names: Of the columns, as declared.
+        values: By numeric column, the mean of each level's values and their reach to either side,
+            shape (levels, 2).
     """
 
     sizes: tuple[int, ...]
     strata_shape: tuple[int, ...] = ()
     zeros: Mapping[tuple[int, ...], NDArray[np.bool_]] = field(default_factory=dict, compare=False)
+    names: tuple[str, ...] = field(default=(), compare=False)
+    values: Mapping[int, NDArray[np.float64]] = field(default_factory=dict, compare=False)
 
     @property
     def strata(self) -> int:

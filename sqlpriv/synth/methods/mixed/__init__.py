@@ -1,0 +1,1 @@
+"""Synthesizers of categories and numbers together: rows fitted to whole tables and slices."""

@@ -18,7 +18,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.synth.api.cell_queries import Cells, Moment, cells_query, moment_query
-from sqlpriv.synth.api.grid_queries import Axis, AxesTable, grid_query
+from sqlpriv.synth.api.grid_queries import AxesTable, Axis, grid_query
 from sqlpriv.synth.api.progress import Report, silent
 from sqlpriv.synth.domain.domain import Domain
 

@@ -62,6 +62,11 @@ def target_of(text: str) -> Target:
     """
     if text.startswith(_POSTGRESQL):
         return PostgreSQL(text)
+    if "://" in text:
+        raise Refused(
+            f'"{text}" is no place that tables are published to',
+            hint=f"write {FORMS}; then copy the files to where they are to be",
+        )
     path = Path(text)
     if path.name == "*.parquet":
         return ParquetFolder(path.parent)

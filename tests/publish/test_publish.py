@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -205,6 +206,13 @@ def test_a_wrong_place(vault, to, told):
     (vault.parent / "other.ledger").write_bytes(b"")
     with pytest.raises(Refused, match=told):
         hand_out(vault, to=to)
+
+
+@pytest.mark.parametrize("to", ["s3://bucket/bi.duckdb", "s3://bucket/*.parquet", "http://h/x.db"])
+def test_an_address_of_another_kind_is_no_path(to):
+    with pytest.raises(Refused, match=f'"{re.escape(to)}" is no place') as refused:
+        target_of(to)
+    assert "postgresql://" in refused.value.hint
 
 
 def test_a_newer_file_is_left_alone(vault):

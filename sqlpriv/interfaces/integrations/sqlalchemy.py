@@ -23,6 +23,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
+import sqlalchemy
 from sqlalchemy import exc, pool
 from sqlalchemy.dialects.postgresql import base as pg
 from sqlalchemy.engine import URL, Connection
@@ -37,6 +38,27 @@ from sqlpriv.interfaces.integrations.sqlalchemy_reflection import SCHEMA, Reflec
 OPTIONS = ("role", "principal", "privacy_epsilon")
 SERVER_OPTIONS = ("ca", "privacy_epsilon", "tls")
 PORT = 31337
+
+
+_IS_OLD = sqlalchemy.__version__.startswith("1.")
+
+
+class _DbapiLikeConnection(Connection):
+    """A connection of SQLAlchemy 1.4 with what pandas 3 asks of a DB-API connection."""
+
+    def cursor(self) -> Any:
+        """Returns a cursor of the connection underneath."""
+        return self.connection.cursor()
+
+    def rollback(self) -> None:
+        """Has nothing to undo: pandas calls it where a statement failed."""
+
+
+def _detached_cursor(engine: Any) -> Any:
+    """Returns a cursor whose connection the pool does not close when its wrapper is let go."""
+    connection = engine.raw_connection()
+    connection.detach()
+    return connection.cursor()
 
 
 class Compiler(pg.PGCompiler):
@@ -123,6 +145,14 @@ class SqlprivDialect(Reflection, pg.PGDialect):
         if url.username:
             query["token"] = (url.username, url.password) if url.password else url.username
         return [f"{scheme}://{host}:{url.port or PORT}"], query
+
+    @classmethod
+    def engine_created(cls, engine: Any) -> None:
+        """Lets pandas 3 read from an engine of SQLAlchemy 1.4, which it takes for a DB-API one."""
+        if _IS_OLD:
+            engine.cursor = lambda: _detached_cursor(engine)
+            engine.rollback = lambda: None
+            engine._connection_cls = _DbapiLikeConnection
 
     def connect(self, *args: Any, privacy_epsilon: Any = None, **options: Any) -> Any:
         """Opens the vault, and sets what each private statement costs."""

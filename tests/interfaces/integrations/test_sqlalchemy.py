@@ -237,7 +237,7 @@ def test_a_transaction_that_the_owner_begins(owner):
 # --- pandas ---
 
 with_pandas = pytest.mark.skipif(
-    sa.__version__ < "2", reason="pandas 3 reads SQLAlchemy 2 and later alone"
+    sa.__version__ < "2", reason="pandas 3 reads tables through SQLAlchemy 2 and later"
 )
 
 
@@ -252,6 +252,18 @@ def test_pandas_reads_a_private_answer(engine):
         sa.text("SELECT count(*) AS n FROM staff WHERE age < :a"), engine, params={"a": 99}
     )
     assert named["n"].tolist() == [500]
+
+
+@pytest.mark.filterwarnings("ignore:pandas only supports SQLAlchemy")
+def test_pandas_reads_text_with_every_sqlalchemy(engine):
+    sql = f"SELECT {PRICED} region, COUNT(*) AS n FROM people GROUP BY region"
+    with engine.connect() as connection:
+        frames = [pd.read_sql(sql, source) for source in (engine, connection)]
+    assert frames[0].equals(frames[1])
+    assert list(frames[0].columns) == ["region", "n"]
+    for source in (engine, engine.connect()):
+        with pytest.raises((pd.errors.DatabaseError, sqlpriv.Refused), match="raw rows never"):
+            pd.read_sql("SELECT age FROM people", source)
 
 
 @with_pandas
@@ -279,7 +291,7 @@ def test_pandas_writes_for_an_owner(owner):
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("sqlpriv://", "path of the vault is missing"),
+        ("sqlpriv://", "vault is missing: sqlpriv:///people.duckdb"),
         ("sqlpriv:///x.duckdb?seed=1", "no option seed"),
     ],
 )

@@ -178,6 +178,24 @@ def test_a_terminal_with_a_pager_an_editor_and_colours(vault, tmp_path):
         terminal.close()
 
 
+def test_less_is_told_to_show_colours_where_nobody_set_it(vault, tmp_path):
+    """`less` without -R shows escape sequences as ESC[1m."""
+    less = tmp_path / "less"
+    less.write_text('#!/bin/sh\ncat > /dev/null\necho "less was given <$LESS>"\n')
+    less.chmod(0o755)
+    terminal = Terminal(vault, tmp_path / "state", NO_COLOR="", PAGER=str(less), LESS="")
+    try:
+        terminal.wait_for("people ε")
+        terminal.type(".maxrows 200\rSELECT * FROM (VALUES " + _many_rows(60) + ") t;\r")
+        terminal.wait_for("less was given <-R>")
+    finally:
+        terminal.close()
+
+
+def _many_rows(count):
+    return ", ".join(f"({number})" for number in range(count))
+
+
 def test_a_dumb_terminal_gets_no_escape_sequences(vault, tmp_path):
     terminal = Terminal(vault, tmp_path / "state", TERM="dumb", NO_COLOR="")
     try:

@@ -14,6 +14,7 @@ from sqlpriv.interfaces.server.flight import Service
 from sqlpriv.interfaces.server.postgresql.pg_server import PostgreSqlServer
 from sqlpriv.interfaces.server.running_statements import Runner
 from sqlpriv.interfaces.server.sessions import Sessions
+from sqlpriv.interfaces.server.tls_certificate import tls_context
 from sqlpriv.interfaces.server.users import Doorkeeper
 
 ENCRYPTED, PLAIN = "grpc+tls", "grpc"
@@ -52,7 +53,8 @@ class Server:
         postgresql: HOST:PORT where PostgreSQL's protocol is spoken as well; None for nowhere.
 
     Raises:
-        InterfaceError: The address is none, or it asks for passwords in clear over a network.
+        InterfaceError: The address is none, or it asks for passwords in clear over a network; or
+            the certificate cannot be used.
         OperationalError: The vault is not there, or the address cannot be listened on.
     """
 
@@ -68,6 +70,8 @@ class Server:
         scheme, host, port = address(listen)
         if (scheme == ENCRYPTED) != (tls is not None):
             raise InterfaceError(_CERTIFICATE if tls is None else f"{listen} takes no certificate")
+        if tls is not None:
+            tls_context(tls)  # gRPC says of an unusable one only that it could not start
         if not vault.exists():
             raise OperationalError(f"there is no vault at {vault}")
         limits = limits or Limits()

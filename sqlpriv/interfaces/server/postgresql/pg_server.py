@@ -8,12 +8,10 @@ import secrets
 import socket
 import ssl
 import struct
-import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path
 
 from sqlpriv.errors import Error, InterfaceError, OperationalError, PermissionDenied
 from sqlpriv.interfaces.server.audit_log import Audit
@@ -28,6 +26,7 @@ from sqlpriv.interfaces.server.postgresql.sqlstate import SqlStateError, error_m
 from sqlpriv.interfaces.server.running_statements import Runner
 from sqlpriv.interfaces.server.scram import MECHANISM, ScramExchange
 from sqlpriv.interfaces.server.sessions import Client, Sessions
+from sqlpriv.interfaces.server.tls_certificate import tls_context
 from sqlpriv.interfaces.server.users import DENIED, Doorkeeper, User
 
 LOGIN_SECONDS = 30.0
@@ -67,7 +66,7 @@ class PostgreSqlServer:
         self.keeper, self.runner, self.audit = keeper, runner, audit
         self._sessions = sessions
         host, port = parse_address(listen, tls is not None)
-        self._tls = _context(tls) if tls else None
+        self._tls = tls_context(tls) if tls else None
         try:
             self._socket = socket.create_server((host, port), family=_family(host), backlog=64)
         except OSError as error:
@@ -288,19 +287,3 @@ def _family(host: str) -> socket.AddressFamily:
 def _peer(writer: asyncio.StreamWriter) -> str:
     host, port, *_ = writer.get_extra_info("peername") or ("?", 0)
     return f"postgresql:{host}:{port}"
-
-
-def _context(tls: tuple[bytes, bytes]) -> ssl.SSLContext:
-    """Returns a TLS context of a certificate; Python reads certificates from files alone."""
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(folder) / name for name in ("certificate.pem", "key.pem")]
-        for path, pem in zip(paths, tls, strict=True):
-            path.touch(0o600)
-            path.write_bytes(pem)
-        try:
-            context.load_cert_chain(paths[0], paths[1])
-        except (ssl.SSLError, OSError):
-            raise InterfaceError("the certificate and the key do not belong together") from None
-    return context

@@ -46,6 +46,7 @@ UNIT_ROWS = "tests/kernel/proof/test_unit_rows.py"
 READER, SELECTION = "tests/kernel/test_reader.py", "tests/kernel/test_selection.py"
 NOISE, BUDGET = "tests/kernel/proof/test_noise.py", "tests/kernel/test_budget.py"
 FILES = "tests/session/test_file_tables.py"
+RENAMES = "tests/attacks/test_renames.py"
 ORACLES, AVERAGING = "tests/attacks/test_oracles.py", "tests/attacks/test_averaging.py"
 
 MUTANTS = (
@@ -459,6 +460,10 @@ MUTANTS = (
            "if len(kinds) > 1 and kinds != NUMBERS:", "if False:", f"{RENDER} {ORACLES}"),
     Mutant("a public table with a unit is public", K + "terms/contract.py",
            'body["public"] and not owners', 'body["public"]', GATE),
+    Mutant("a table under another name has another account", K + "terms/contract.py",
+           "return self.account or self.table.lower()", "return self.table.lower()", RENAMES),
+    Mutant("a renamed table is charged by its name", K + "gate.py",
+           "self.contract.payer, price, whole", "self.unit.table, price, whole", RENAMES),
 )  # fmt: skip
 
 

@@ -192,7 +192,7 @@ class Allowance(AbstractContextManager["Allowance"]):
                 whole = price if self.spent.nano else self._limit
                 concerned = booking([m.query.source for m in asked], self.contract)
                 self._charged = self._ledger.charge(
-                    self._begun(), self.unit.table, price, whole, concerned, yocto
+                    self._begun(), self.contract.payer, price, whole, concerned, yocto
                 )
             self.spent, self._losses = joint, losses
             return self._charged

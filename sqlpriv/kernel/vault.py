@@ -91,8 +91,7 @@ class Kernel:
         self, contract: TableContract, who: str, sources: Iterable[a.Relation] = ()
     ) -> list[Account]:
         """Returns what a charge for rows of these relations has to fit: see `Ledger.accounts`."""
-        unit = contract.unit.table if contract.unit else contract.table
-        return self.ledger.accounts(unit, who, booking(sources, contract))
+        return self.ledger.accounts(contract.payer, who, booking(sources, contract))
 
     def partner_counter(self, contract: TableContract) -> Partners:
         """Returns what counts the rows of public tables that a row can meet: see `Partners`."""

@@ -198,8 +198,9 @@ class Session:
         Where who asks has a ceiling of their own under it, that of the two with less left.
         """
         budgets_of_tables = []
-        for table, contract in self._access.tables.contracts().items():
-            if accounts := self._access.kernel.ledger.accounts(table, self.principal):
+        ledger = self._access.kernel.ledger
+        for contract in self._access.tables.contracts().values():
+            if accounts := ledger.accounts(contract.own_account, self.principal):
                 account = min(accounts, key=lambda a: a.left.nano)
                 budget, left = account.budget, account.left
                 total = epsilon_shown(budget.total, budget.delta)

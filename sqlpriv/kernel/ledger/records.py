@@ -88,9 +88,9 @@ class Ledger(LedgerFile):
     def declarations(self) -> tuple[int, dict[str, Declared]]:
         """Returns the last declaration's number and, by lower-case table, the body in force."""
         with self.begin() as db:
-            last, bodies = 0, {}
+            last, bodies = 0, dict[str, Declared]()
             for number, subject, kind, text in db.execute("SELECT * FROM declared"):
-                last, bodies[subject] = number, json.loads(text)
+                last, bodies[subject] = number, {**UNDECLARED, **json.loads(text)}
                 if kind != "contract" or bodies[subject].keys() != UNDECLARED.keys():
                     raise errors.LedgerError("the ledger holds a declaration of an unknown kind")
             return last, bodies

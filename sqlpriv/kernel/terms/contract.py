@@ -107,6 +107,8 @@ class TableContract:
     PU or not; `unique` are the columns (lower case) that alone are PRIMARY KEY or UNIQUE;
     `collated`: its text may equal other text. `via` is the link that leads to the unit where it is
     named in another table; `others` are all contracts of the same snapshot, by lower-case name.
+    `account` is the name that its own budget goes by in the ledger, '' where that is the table's:
+    a table that was renamed keeps its account.
     """
 
     table: str
@@ -120,7 +122,21 @@ class TableContract:
     facts: TableFacts = TableFacts()
     snapshot: int = 0
     via: Link | None = None
+    account: str = ""
     others: Mapping[str, "TableContract"] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def own_account(self) -> str:
+        """The name in the ledger of the budget that is declared for this table."""
+        return self.account or self.table.lower()
+
+    @property
+    def payer(self) -> str:
+        """The account that charges for these rows are booked to: that of the unit's own table."""
+        if self.unit is None or self.unit.table == self.table.lower():
+            return self.own_account
+        owner = self.others.get(self.unit.table)
+        return owner.own_account if owner else self.unit.table
 
     def column(self, name: str) -> Column | None:
         """Returns the column of that name, found as DuckDB does (case does not matter)."""
@@ -135,6 +151,7 @@ UNDECLARED: Declared = {
     "bound": None,  # [rows_per_unit, groups_per_unit]
     "links": [],  # [column, table, parent], each
     "domains": {},  # lower-case column: {required, and labels or lower, upper, nullable}
+    "account": None,  # whose budget it is, where the table was called otherwise; else its own
 }
 """The body of a declaration: all that is in force of one table. Its latest one counts."""
 
@@ -159,7 +176,8 @@ def in_force(
         known = facts.get(name, {"bounded": False, "constant": ()})
         seen = TableFacts(known["bounded"], frozenset(known["constant"]))
         rest = (links, body["key"], table.unique, table.collated, seen, snapshot, via)
-        found[name] = TableContract(table.table, columns, unit, public, *rest)
+        account = body["account"] or ""
+        found[name] = TableContract(table.table, columns, unit, public, *rest, account)
     return {name: replace(contract, others=found) for name, contract in found.items()}
 
 

@@ -19,6 +19,7 @@ import pyarrow as pa
 from sqlpriv.errors import OperationalError, ProgrammingError, VaultBusy
 from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.kernel.terms.contract import Categories, Column, Interval, TableContract
+from sqlpriv.session.access.renames import MAY_RENAME, FollowedTables, stored_tables
 from sqlpriv.system.file_modes import as_private_as
 
 _TRANSACTION = re.compile(r"\s*(begin|start|commit|end|rollback|abort)\b", re.IGNORECASE)
@@ -41,6 +42,8 @@ class OwnerEngine:
         self.vault, self._files = vault, files
         self._duckdb: duckdb.DuckDBPyConnection | None = None
         self._in_transaction = False
+        self._database = ""
+        self._followed = self._before_transaction = FollowedTables.begin({})
         if not vault.exists():
             self._open()
 
@@ -58,26 +61,39 @@ class OwnerEngine:
                 table: pa.Table | None = None if rows is None else rows.to_arrow_table()
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from error
+        if MAY_RENAME.search(text):
+            self._followed = self._followed.note(stored_tables(engine, self._database))
         if match := _TRANSACTION.match(text):
-            self._in_transaction = match[1].lower() in ("begin", "start")
+            word = match[1].lower()
+            self._in_transaction = word in ("begin", "start")
+            if word in ("rollback", "abort"):
+                self._followed = self._before_transaction
+            self._before_transaction = self._followed
         return table
 
-    def release(self) -> bool:
-        """Closes the vault so that it can be read; returns whether it was open.
+    @property
+    def has_renamed(self) -> bool:
+        """Whether a table or a column is called otherwise, for good, than when it was opened."""
+        followed = self._followed
+        return not self._in_transaction and followed.now != followed.first
+
+    def release(self) -> FollowedTables | None:
+        """Closes the vault so that it can be read; returns its tables, None if it was closed.
 
         Raises:
             OperationalError: A transaction is open.
         """
         if self._duckdb is None:
-            return False
+            return None
         if self._in_transaction:
             raise OperationalError("a transaction is open on the vault; COMMIT or ROLLBACK first")
+        followed = self._followed.note(stored_tables(self._duckdb, self._database))
         with as_private_as(self.vault):
             self._duckdb.close()
         self._duckdb = None
         with suppress(OSError):
             self._spills.rmdir()
-        return True
+        return followed
 
     def interrupt(self) -> None:
         """Stops the statement that another thread runs, if there is one."""
@@ -132,6 +148,9 @@ class OwnerEngine:
                     ) from error
                 raise OperationalError(str(error)) from error
             self._make_spills()
+            (self._database,) = self._duckdb.execute("SELECT current_database()").fetchall()[0]
+            self._followed = FollowedTables.begin(stored_tables(self._duckdb, self._database))
+            self._before_transaction = self._followed
             self._duckdb.execute(f"SET temp_directory = {literal(str(self._spills))}")
             if not self._files:
                 self._duckdb.execute("SET enable_external_access = false")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -16,6 +16,7 @@ from sqlpriv.kernel.terms.contract import UNDECLARED, TableContract
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.publish.release_file import ReleaseStore
 from sqlpriv.session.access.owner_engine import OwnerEngine
+from sqlpriv.session.access.renames import carry_over
 
 
 @dataclass(frozen=True)
@@ -65,14 +66,14 @@ class PrivateTables:
     def account(self, contract: TableContract, pos: t.Pos) -> Account:
         """Returns what a table's unit may spend and has spent; refuses where it has no budget."""
         unit = contract.unit.table if contract.unit else contract.table
-        account = self.kernel.ledger.account(unit)
+        account = self.kernel.ledger.account(contract.payer)
         if account is None:
             raise Refused.at(
                 pos,
                 f'no budget is declared for "{unit}"',
                 f"the owner runs ALTER TABLE {unit} SET PRIVACY BUDGET (epsilon = 3, delta = 1e-9)",
             )
-        return account
+        return account._replace(budget=replace(account.budget, unit_table=unit))
 
     def amount_left(self, contract: TableContract, sources: Iterable[Relation]) -> Price:
         """Returns what may still be charged for such rows: to the table, and to who asks."""
@@ -92,11 +93,20 @@ class PrivateTables:
         """Lets the vault go after an owner's writing, and verifies what was declared anew.
 
         A table that was dropped takes its declarations with it: another one of its name is nobody's
-        until its owner says whose. CREATE OR REPLACE keeps them. What was spent stays spent.
+        until its owner says whose. CREATE OR REPLACE keeps them, and a table or a column that is
+        renamed takes them along (see `renames`). What was spent stays spent.
         """
-        if self.owner is not None and self.owner.release():
-            there = self.kernel.contracts()
-            for table, body in self.kernel.ledger.declarations()[1].items():
-                if table not in there and body != UNDECLARED:
-                    self.kernel.ledger.declare(table, self.principal, **UNDECLARED)
-            self.kernel.verify()
+        if self.owner is None or (followed := self.owner.release()) is None:
+            return
+        there, ledger = self.kernel.contracts(), self.kernel.ledger
+        with ledger.begin("IMMEDIATE"):
+            declared = ledger.declarations()[1]
+            if {table.name for table in followed.now.values()} >= set(there):
+                accounts = frozenset(name for name in followed.first_names if ledger.holders(name))
+                changed = carry_over(followed, there, declared, accounts)
+            else:  # the statements led to another database: nothing was followed
+                changed = {table: UNDECLARED for table in declared if table not in there}
+            for table, body in changed.items():
+                if body != declared.get(table, UNDECLARED):
+                    ledger.declare(table, self.principal, **body)
+        self.kernel.verify()

@@ -34,8 +34,8 @@ def declaration_script(kernel: Kernel, contracts: Mapping[str, TableContract]) -
     for table in _parents_first(contracts, bodies):
         budgets = {
             holder: account.budget
-            for holder in kernel.ledger.holders(table)
-            if (account := kernel.ledger.account(table, holder))
+            for holder in kernel.ledger.holders(contracts[table].own_account)
+            if (account := kernel.ledger.account(contracts[table].own_account, holder))
         }
         lines += declaration_lines(contracts[table], bodies.get(table, UNDECLARED), budgets)
     return lines
@@ -52,7 +52,8 @@ def declaration_lines(
         budgets: Holder → budget or ceiling; '' is the table's own budget.
     """
     table, items = written_name(contract.table), _items(contract, body)
-    items += [_budget_item(contract.table, holder, budgets[holder]) for holder in sorted(budgets)]
+    if body["key"]:  # else the name has a budget from before, which cannot be declared anew
+        items += [_budget_item(contract.table, h, budgets[h]) for h in sorted(budgets)]
     lines = []
     if body["key"] and not body["unit"]:  # a KEY in the list would be protected with it
         key = written_name(body["key"])

@@ -113,7 +113,7 @@ def _json_value(value: Value) -> Any:
 def _set_budget(
     kernel: Kernel, action: cmd.SetBudget, contract: TableContract, principal: str
 ) -> str:
-    table, budget = contract.table, budget_of(contract.table, action.options)
+    table, budget = contract.table, budget_of(contract.own_account, action.options)
     if contract.key is None:
         raise DeclarationError(f"a budget is for a unit's table: give {table} a PRIVACY_KEY")
     kernel.ledger.set_budget(budget, principal, action.holder)

@@ -70,10 +70,10 @@ def budget(kernel: Kernel, contracts: Mapping[str, TableContract]) -> pa.Table:
     epsilon does not.
     """
     rows = [
-        {"unit_table": contracts[table].table, "principal": holder or None, **_account(account)}
-        for table in contracts
-        for holder in kernel.ledger.holders(table)
-        if (account := kernel.ledger.account(table, holder))
+        {"unit_table": contract.table, "principal": holder or None, **_account(account)}
+        for contract in contracts.values()
+        for holder in kernel.ledger.holders(contract.own_account)
+        if (account := kernel.ledger.account(contract.own_account, holder))
     ]
     texts = [(n, pa.string()) for n in ("unit_table", "principal")]
     names = ("epsilon", "delta", "epsilon_spent", "epsilon_left", "rho", "rho_spent", "keys_delta",

@@ -34,6 +34,8 @@ def answer_plainly(query: cmd.Unanswerable, access: Access) -> Result:
                 raise
             hint = "a table whose rows lie in files is dropped, its files are not, by DROP VIEW"
             raise ProgrammingError(f"{error}\nHint: {hint}") from error
+        if access.owner.has_renamed:  # before anything else can happen to this process
+            access.tables.settle()
         message = "done" if changed < 0 else f"done: {changed} row(s)"
         return Result(message=message, changed=changed)
     if not plain.reads_only:

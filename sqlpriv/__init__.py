@@ -112,6 +112,7 @@ def connect(
     principal: str | None = None,
     token: str | tuple[str, str] | None = None,
     ca: str | Path | None = None,
+    dialect: str = "duckdb",
 ) -> Connection:
     """Opens a vault.
 
@@ -127,14 +128,18 @@ def connect(
             (name, password). Without one: that in $SQLPRIV_TOKEN, or in the file that
             $SQLPRIV_TOKEN_FILE names.
         ca: For a server: a PEM file of the certificates to trust; the system's by default.
+        dialect: The SQL dialect that statements are read in: duckdb, postgres, bigquery, snowflake,
+            mysql, tsql or spark. `SET privacy_dialect = 'postgres'` changes it.
 
     Raises:
-        InterfaceError: The role is neither of the two.
+        InterfaceError: The role is neither of the two, or there is no such dialect.
         OperationalError: The vault cannot be opened, or the server not reached.
     """
     from sqlpriv.interfaces.dbapi import connection
 
-    return connection.connect(vault, role=role, principal=principal, token=token, ca=ca)
+    return connection.connect(
+        vault, role=role, principal=principal, token=token, ca=ca, dialect=dialect
+    )
 
 
 def __getattr__(name: str) -> Any:

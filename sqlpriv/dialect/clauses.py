@@ -37,6 +37,8 @@ _OWN_GRAMMAR = RESERVED | words(
     MAP UNNEST ROW BETWEEN"""
 )
 """Words before a parenthesis that are no function, or one with words among its arguments."""
+_OWN_ELSEWHERE = words("RLIKE REGEXP MINUS APPLY TOP SAFE_CAST BINARY")
+"""The same in other dialects; DIV and MOD are operators there behind an operand."""
 _OF_STAR = words("EXCLUDE EXCEPT REPLACE RENAME LIKE ILIKE")
 """Words that change a star before them; any other call behind `*` is a factor."""
 
@@ -48,12 +50,14 @@ class Cut:
     Args:
         glots: What is left, as sqlglot's parser takes it.
         prices: The options of WITH DIFFERENTIAL_PRIVACY, by the mark in the list of outputs.
+        price_places: By the same mark, the first token of the clause and the one behind its last.
         strata: STRATIFY and the tokens of its columns, or None; `weights` is the table's name.
         by: What stands behind STRATIFY BY, as sqlglot's parser takes it.
     """
 
     glots: list[GlotToken] = field(default_factory=list)
     prices: dict[str, Options] = field(default_factory=dict)
+    price_places: dict[str, tuple[int, int]] = field(default_factory=dict)
     strata: Token | None = None
     by: list[GlotToken] = field(default_factory=list)
     weights: str = ""
@@ -126,6 +130,7 @@ def begins_with(first: Token) -> Exception:
 
 def _cut_price(c: TokenCursor, select: Token, done: Cut) -> None:
     c.accept("ALL")
+    first = c.index
     if not c.accept("WITH", "DIFFERENTIAL_PRIVACY"):
         return
     options: Options = ()
@@ -133,7 +138,7 @@ def _cut_price(c: TokenCursor, select: Token, done: Cut) -> None:
         c.index -= 1  # `options` reads its own parenthesis
         options = c.options()
     mark = f"{MARK}price {select.start}"
-    done.prices[mark] = options
+    done.prices[mark], done.price_places[mark] = options, (first, c.index)
     assert select.glot is not None
     done.glots += [
         replacement_token(select.glot, Type.IDENTIFIER, mark),
@@ -181,6 +186,8 @@ def _mark(c: TokenCursor) -> list[GlotToken]:
     match token.kind:
         case Kind.PARAMETER:
             return [replacement_token(glot, Type.IDENTIFIER, f"{MARK}parameter")]
+        case Kind.ESCAPE if c.dialect != "duckdb" and glot.token_type is Type.NATIONAL_STRING:
+            return [replacement_token(glot, Type.STRING, glot.text)]
         case Kind.ESCAPE:
             raise refusal(token, "E'…' strings are not read", "write the text as it is, in '…'")
         case Kind.STRING if before.upper == "AS" and token.value:
@@ -197,6 +204,16 @@ def _mark(c: TokenCursor) -> list[GlotToken]:
         case Kind.WORD | Kind.QUOTED if following.upper == "(":
             of_star = before.upper == "*" and token.upper in _OF_STAR
             special = token.upper in _OWN_GRAMMAR or before.upper in ("::", "AS") or of_star
+            if c.dialect != "duckdb":
+                operator = token.upper in ("DIV", "MOD") and _is_operand(before)
+                special = (special and token.upper != "ISNULL") or operator
+                special = special or token.upper in _OWN_ELSEWHERE
             if glot.token_type in _CALLABLE and not special:
                 return [replacement_token(glot, Type.VAR, token.value + MARK)]
     return [glot]
+
+
+def _is_operand(token: Token) -> bool:
+    """Returns whether an operator may stand behind a token: it ends a value."""
+    is_name = token.kind is Kind.QUOTED or (token.kind is Kind.WORD and token.upper not in RESERVED)
+    return is_name or token.kind in (Kind.NUMBER, Kind.STRING) or token.upper in (")", "]")

@@ -66,9 +66,9 @@ def bind(tokens: Sequence[Token], parameters: Parameters) -> Binding:
     return Binding({mark.start: values[n - 1] for mark, n in zip(marks, numbers, strict=True)})
 
 
-def parameter_names(sql: str) -> tuple[str, ...]:
+def parameter_names(sql: str, dialect: str = "duckdb") -> tuple[str, ...]:
     """Returns the names of a text's parameters; those of `?` and `$1` are "1", "2", …"""
-    names = [token.value for token in lex(sql) if token.kind is Kind.PARAMETER]
+    names = [token.value for token in lex(sql, dialect) if token.kind is Kind.PARAMETER]
     numbers = [int(name[:9]) for name in names if name.isdecimal()]
     count = max(numbers, default=0) if numbers else names.count("")
     written_names = [name for name in names if name and not name.isdecimal()]

@@ -35,7 +35,7 @@ def tree(glots: Sequence[GlotToken], c: TokenCursor) -> exp.Expr:
         Refused: It cannot read them; the place is that of its complaint.
     """
     try:
-        trees = Dialect.get_or_raise("duckdb").parser().parse(list(glots), c.text)
+        trees = Dialect.get_or_raise(c.dialect).parser().parse(list(glots), c.text)
     except ParseError as error:
         raise _parse_refusal(error, c) from None
     except _ODD:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from sqlpriv.dialect.constants import date_or_time, number, refusal
 from sqlpriv.dialect.keywords import CONSTRUCTS, RESERVED
@@ -25,11 +26,25 @@ class TokenCursor:
         tokens: Those of the statement; the last is of kind END.
         text: The whole text that their offsets refer to.
         binding: The values of the parameters.
+        dialect: sqlglot's name of the dialect that the text is written in.
+        numbers: The number of each parameter written `?`, by its offset in the text.
     """
 
-    def __init__(self, tokens: Sequence[Token], text: str, binding: Binding) -> None:
+    def __init__(
+        self,
+        tokens: Sequence[Token],
+        text: str,
+        binding: Binding,
+        dialect: str = "duckdb",
+        numbers: Mapping[int, int] = MappingProxyType({}),
+    ) -> None:
         self.tokens, self.text, self.binding = tokens, text, binding
+        self.dialect, self.numbers = dialect, numbers
         self.index = 0
+
+    def parameter_text(self, token: Token) -> str:
+        """Returns a parameter as DuckDB writes it, with its name or its number."""
+        return f"${token.value or self.numbers[token.start]}"
 
     def peek(self, ahead: int = 0) -> Token:
         """Returns the token that many places ahead; beyond the last one, the last one."""

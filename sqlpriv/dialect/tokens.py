@@ -117,7 +117,7 @@ def lex(text: str, dialect: str = "duckdb") -> tuple[Token, ...]:
             readable, glots, bad = "", [], "text"
     places = _Places(bare)
     tokens: list[Token] = []
-    for kind, value, start, end, glot in _pieces(readable, glots, dialect == "duckdb"):
+    for kind, value, start, end, glot in _pieces(readable, glots, dialect):
         tokens.append(Token(kind, text[start:end], value, start, places.at(start), glot))
         if kind is Kind.BAD:
             break
@@ -166,8 +166,9 @@ class _Places:
 _Piece = tuple[Kind, str, int, int, GlotToken | None]
 
 
-def _pieces(text: str, glots: Sequence[GlotToken], check: bool) -> Iterator[_Piece]:
+def _pieces(text: str, glots: Sequence[GlotToken], dialect: str) -> Iterator[_Piece]:
     """Yields kind, value, start, end and sqlglot's own token, for each token of ours."""
+    check, signs = dialect == "duckdb", "$:@" if dialect in ("bigquery", "tsql") else "$:"
     at, i, last = 0, 0, ""
     while i < len(glots):
         glot = glots[i]
@@ -178,7 +179,7 @@ def _pieces(text: str, glots: Sequence[GlotToken], check: bool) -> Iterator[_Pie
         raw, follower = text[start:end], glots[i + 1] if i + 1 < len(glots) else None
         kind = _KINDS.get(glot.token_type)
         joined = follower is not None and follower.start == end
-        if raw in ("$", ":", "@") and joined and follower and _binds(raw, follower, text, last):
+        if raw in signs and joined and follower and _binds(raw, follower, text, last):
             kind, end, i = Kind.PARAMETER, follower.end + 1, i + 1
             raw = text[start:end]
         elif (
@@ -223,6 +224,8 @@ def _binds(sign: str, follower: GlotToken, text: str, last: str) -> bool:
     name = text[follower.start : follower.end + 1]
     if sign == "$":
         return name.isdecimal() or _NAME.fullmatch(name) is not None
+    if sign == "@":
+        return _NAME.fullmatch(name) is not None
     return sign == ":" and _NAME.fullmatch(name) is not None and last not in ("name", ")", "]", "}")
 
 

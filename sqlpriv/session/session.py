@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Self
 import duckdb
 import pyarrow as pa
 
-from sqlpriv import dialect
+from sqlpriv import dialect as sql_dialect
 from sqlpriv.dialect import commands as cmd
-from sqlpriv.errors import InterfaceError, OperationalError
+from sqlpriv.errors import InterfaceError, OperationalError, Refused
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.publish.release_file import beside
@@ -44,9 +44,10 @@ class Session:
         role: "analyst" or "owner".
         principal: Who asks, for the ledger; the operating system's user by default.
         files: Whether an owner may use other files than the vault, and the network.
+        dialect: The SQL dialect that statements are read in, one of `dialect.DIALECTS`.
 
     Raises:
-        InterfaceError: The role is neither.
+        InterfaceError: The role is neither, or there is no such dialect.
         OperationalError: There is no such vault.
     """
 
@@ -56,9 +57,13 @@ class Session:
         role: str = "analyst",
         principal: str | None = None,
         files: bool = True,
+        dialect: str = "duckdb",
     ) -> None:
         if role not in ("analyst", "owner"):
             raise InterfaceError(f'the role is "analyst" or "owner", not "{role}"')
+        if dialect not in sql_dialect.DIALECTS:
+            names = ", ".join(sql_dialect.DIALECTS)
+            raise InterfaceError(f'the dialect is one of {names}, not "{dialect}"')
         self.vault, self.role = Path(vault), role
         self.principal = principal or getpass.getuser()
         if role == "analyst" and not self.vault.exists():
@@ -70,6 +75,7 @@ class Session:
         owner = OwnerEngine(self.vault, files) if role == "owner" else None
         store = beside(self.vault)
         self._access = Access(Kernel(self.vault), store, owner, self.principal)
+        self._access.dialect = dialect
         self._access.tables.settle()
 
     def __enter__(self) -> Self:
@@ -82,6 +88,11 @@ class Session:
     def settings(self) -> Mapping[str, float]:
         """What was SET and not RESET."""
         return dict(self._access.settings)
+
+    @property
+    def dialect(self) -> str:
+        """The SQL dialect that statements are read in."""
+        return self._access.dialect
 
     def close(self) -> None:
         """Lets go of the vault and the ledger. An owner's open transaction is rolled back."""
@@ -104,7 +115,7 @@ class Session:
 
     def statements(self, sql: str) -> tuple[str, ...]:
         """Returns the statements of a text."""
-        return dialect.split(sql)
+        return sql_dialect.split(sql, self.dialect)
 
     def execute(
         self, sql: str, parameters: Parameters = None, progress: Report | None = None
@@ -126,10 +137,11 @@ class Session:
         self, sql: str, parameters: Parameters = None, progress: Report | None = None
     ) -> tuple[Result, ...]:
         """Runs every statement as `execute` does; returns the result of each."""
-        statements = read_statements(sql, parameters)
-        return tuple(
-            self._statements.run(statement, progress or silent) for statement in statements
-        )
+        with self._in_duckdb(sql) as text:
+            return tuple(
+                self._statements.run(statement, progress or silent)
+                for statement in read_statements(text, parameters)
+            )
 
     def describe(self, sql: str, parameters: Parameters = None) -> pa.Schema:
         """Returns the columns that the text's last statement would give; none where it has no rows.
@@ -212,14 +224,32 @@ class Session:
         self, sql: str, parameters: Parameters
     ) -> Iterator[cmd.Statement | Unreadable | None]:
         """Yields the last statement of a text, under the settings that it would be run with."""
-        settings, statement = dict(self._access.settings), None
+        settings, dialect = dict(self._access.settings), self._access.dialect
+        statement = None
         try:
-            for statement in read_statements(sql, parameters):
-                if isinstance(statement, cmd.SetOption):
-                    self._statements.set(statement)
-            yield statement
+            with self._in_duckdb(sql) as text:
+                for statement in read_statements(text, parameters):
+                    if isinstance(statement, cmd.SetOption):
+                        self._statements.set(statement)
+                yield statement
         finally:
-            self._access.settings = settings
+            self._access.settings, self._access.dialect = settings, dialect
+
+    @contextmanager
+    def _in_duckdb(self, sql: str) -> Iterator[str]:
+        """Yields a text of the session's dialect as DuckDB's SQL.
+
+        Raises:
+            Refused: From the text, or from the block; its place is that in the user's own text.
+        """
+        translation = sql_dialect.translate(sql, self.dialect)
+        try:
+            yield translation.sql
+        except Refused as refusal:
+            located = translation.relocate(refusal)
+            if located is refusal:
+                raise
+            raise located from refusal
 
     @cached_property
     def _statements(self) -> Statements:

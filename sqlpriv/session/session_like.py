@@ -33,6 +33,10 @@ class SessionLike(Protocol):
     def settings(self) -> Mapping[str, float]:
         """What was SET and not RESET."""
 
+    @property
+    def dialect(self) -> str:
+        """The SQL dialect that statements are read in."""
+
     def __enter__(self) -> Self: ...
 
     def __exit__(self, *_: object) -> None: ...

@@ -42,6 +42,7 @@ class ScriptedSession:
     vault: Path = Path("people.duckdb")
     role: str = "analyst"
     principal: str = "ada"
+    dialect: str = "duckdb"
     asked: list[str] = field(default_factory=list)
     left: float = 2.419
     price: Quote = field(default_factory=Quote)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -14,6 +14,7 @@ from sqlpriv.dialect import syntax
 from sqlpriv.dialect.clauses import Cut, cut_clauses
 from sqlpriv.dialect.commands import CreateSynthetic, Explain, Statement, Unanswerable
 from sqlpriv.dialect.constants import refusal
+from sqlpriv.dialect.foreign.translate import split_tokens, statement_parts
 from sqlpriv.dialect.keywords import QUERY_HEADS
 from sqlpriv.dialect.parameters import Parameters, bind
 from sqlpriv.dialect.reading import ddl, plain
@@ -47,22 +48,23 @@ def read(sql: str, parameters: Parameters = None) -> tuple[Statement, ...]:
             raise refusal(token, f"a {token.value} is opened here and never closed")
     binding = bind(tokens, parameters)
     try:
-        return tuple(_statement(TokenCursor(part, sql, binding)) for part in _parts(tokens))
+        return tuple(_statement(TokenCursor(part, sql, binding)) for part in split_tokens(tokens))
     except RecursionError:  # Only where the caller's own stack was nearly full.
         raise Refused("the text nests too deeply to be read here") from None
 
 
-def split(sql: str) -> tuple[str, ...]:
+def split(sql: str, dialect: str = "duckdb") -> tuple[str, ...]:
     """Returns the texts of the statements, without semicolons and the comments around them.
 
     What is inside quotes, dollar quotes and comments does not separate; an open one reaches to the
     end of the text.
     """
-    return tuple(sql[part[0].start : part[-2].end] for part in _parts(lex(sql)))
+    parts = (part for part, _ in statement_parts(sql, dialect))
+    return tuple(sql[part[0].start : part[-2].end] for part in parts)
 
 
 def split_with_parameters(
-    sql: str, parameters: Parameters = None
+    sql: str, parameters: Parameters = None, dialect: str = "duckdb"
 ) -> tuple[tuple[str, Parameters], ...]:
     """Returns the statements of a text, each with its share of the values, to be read one by one.
 
@@ -72,10 +74,10 @@ def split_with_parameters(
         Refused, ProgrammingError: The text is too long, or the parameters do not fit it.
     """
     _check_text(sql)
-    tokens = lex(sql)
-    values = bind(tokens, parameters).by_start
+    parts = [part for part, _ in statement_parts(sql, dialect)]
+    values = bind([token for part in parts for token in part], parameters).by_start
     statements = []
-    for part in _parts(tokens):
+    for part in parts:
         pos, text = part[0].pos, sql[part[0].start : part[-2].end]
         marks = [token for token in part if token.kind is Kind.PARAMETER]
         share: Parameters = [values[mark.start] for mark in marks if not mark.value]
@@ -87,10 +89,10 @@ def split_with_parameters(
     return tuple(statements)
 
 
-def complete(sql: str) -> bool:
+def complete(sql: str, dialect: str = "duckdb") -> bool:
     """Whether the text needs no further line: it is empty, or ends with a semicolon (comments may
     follow) outside all quotes and comments."""
-    tokens = lex(sql)[:-1]
+    tokens = lex(sql, dialect)[:-1]
     return not tokens or tokens[-1].upper == ";"
 
 
@@ -104,18 +106,6 @@ def _check_text(sql: str) -> None:
                       hint="load data with COPY or INSERT … SELECT, as an owner")  # fmt: skip
     if "\x00" in sql:
         raise Refused("the text holds a NUL character")
-
-
-def _parts(tokens: Sequence[Token]) -> Iterator[tuple[Token, ...]]:
-    """Yields the tokens of each statement that has any, each with an END behind them."""
-    part: list[Token] = []
-    for token in tokens:
-        if token.upper != ";" and token.kind is not Kind.END:
-            part.append(token)
-        elif part:
-            end = Token(Kind.END, "", "", token.start, token.pos)
-            yield (*part, end)
-            part = []
 
 
 def _statement(c: TokenCursor) -> Statement:

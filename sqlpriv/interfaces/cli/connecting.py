@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from sqlpriv.session.session_like import SessionLike
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
+SQL_DIALECTS = ("duckdb", "postgres", "bigquery", "snowflake", "mysql", "tsql", "spark")
+"""Those of `dialect.DIALECTS`, which would load sqlglot; a test compares."""
 _file = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -61,6 +63,7 @@ def connecting(command: _Command) -> _Command:
         principal: str | None,
         token_file: Path | None,
         ca: Path | None,
+        dialect: str | None,
         **others: Any,
     ) -> Any:
         from sqlpriv.interfaces.configuration.config_file import ConnectionSettings, load_config
@@ -72,7 +75,9 @@ def connecting(command: _Command) -> _Command:
         configured = config.settings_of(vault)
         if "://" not in configured.vault and (token_file or ca):
             raise click.UsageError("--token-file and --ca are for a server: grpc+tls://HOST:PORT")
-        chosen = ConnectionSettings(configured.vault, role, principal, token_file, ca)
+        chosen = ConnectionSettings(
+            configured.vault, role, principal, token_file, ca, dialect=dialect
+        )
         settings = _fitting(chosen.filled_from(configured), role, principal)
         return command(ChosenVault(settings, config.form), **others)
 
@@ -92,6 +97,11 @@ def connecting(command: _Command) -> _Command:
         ),
         click.option(
             "--ca", type=_file, help="Certificates to trust, in PEM.  [default: the system's]"
+        ),
+        click.option(
+            "--dialect",
+            type=click.Choice(SQL_DIALECTS),
+            help="The SQL dialect of the statements.  [default: duckdb]",
         ),
         click.argument("vault"),
     ):

@@ -27,7 +27,7 @@ from sqlpriv.errors import InterfaceError
 
 NAME = "sqlpriv.toml"
 _CONNECTION_NAME = re.compile(r"[A-Za-z_][\w-]*")
-_TEXTS = ("vault", "url", "role", "principal")
+_TEXTS = ("vault", "url", "role", "principal", "dialect")
 _PATHS = ("token_file", "ca")
 _CONNECTION_KEYS = (*_TEXTS, *_PATHS, "privacy_epsilon")
 _DEFAULT_KEYS = ("principal", *_PATHS, "privacy_epsilon", "format")
@@ -44,6 +44,7 @@ class ConnectionSettings:
         token_file: Where the token for a server is kept.
         ca: A PEM file of the certificates to trust.
         privacy_epsilon: What a private statement costs, unless it says so itself.
+        dialect: The SQL dialect that statements are read in; None for DuckDB's.
     """
 
     vault: str
@@ -52,10 +53,11 @@ class ConnectionSettings:
     token_file: Path | None = None
     ca: Path | None = None
     privacy_epsilon: float | None = None
+    dialect: str | None = None
 
     def filled_from(self, other: ConnectionSettings) -> ConnectionSettings:
         """Returns these settings, with those of `other` where these are None."""
-        names = ("role", "principal", "token_file", "ca", "privacy_epsilon")
+        names = ("role", "principal", "token_file", "ca", "privacy_epsilon", "dialect")
         missing = {name: getattr(other, name) for name in names if getattr(self, name) is None}
         return replace(self, **missing)
 
@@ -177,4 +179,5 @@ def _settings(entry: Mapping[str, Any], folder: Path, where: str) -> ConnectionS
         paths["token_file"],
         paths["ca"],
         None if epsilon is None else float(epsilon),
+        entry.get("dialect"),
     )

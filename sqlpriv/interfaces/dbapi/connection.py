@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from sqlpriv import errors
+from sqlpriv.dialect import literal
 from sqlpriv.interfaces.configuration.config_file import (
     ConnectionSettings,
     is_connection_name,
@@ -35,9 +36,12 @@ def connect(
     principal: str | None = None,
     token: str | tuple[str, str] | None = None,
     ca: str | Path | None = None,
+    dialect: str = "duckdb",
 ) -> Connection:
     """Opens a vault; see `sqlpriv.connect`."""
     settings = ConnectionSettings(str(vault), role, principal, ca=Path(ca) if ca else None)
+    if dialect != "duckdb":
+        settings = replace(settings, dialect=dialect)
     if isinstance(vault, str) and is_connection_name(vault):
         settings = _settings_by_name(settings)
     return Connection(open_session(settings, token))
@@ -58,6 +62,8 @@ def open_session(
     """
     if "://" in settings.vault:
         session: SessionLike = _connect_to_server(settings, token)
+        if settings.dialect is not None:
+            session.execute(f"SET privacy_dialect = {literal(settings.dialect)}")
     else:
         session = _open_file(settings, token)
     if settings.privacy_epsilon is not None:
@@ -84,7 +90,12 @@ def _open_file(settings: ConnectionSettings, token: str | tuple[str, str] | None
     role = settings.role or "analyst"
     if role not in ("analyst", "owner"):
         raise errors.InterfaceError(f'role is "analyst" or "owner", not {role!r}')
-    return Session(Path(settings.vault), role=role, principal=settings.principal)
+    return Session(
+        Path(settings.vault),
+        role=role,
+        principal=settings.principal,
+        dialect=settings.dialect or "duckdb",
+    )
 
 
 def _connect_to_server(

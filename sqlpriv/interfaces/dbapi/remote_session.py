@@ -10,7 +10,7 @@ from typing import Any, Self
 import pyarrow as pa
 from pyarrow import flight
 
-from sqlpriv import dialect
+from sqlpriv import dialect as sql_dialect
 from sqlpriv.errors import DataError, Error, InterfaceError
 from sqlpriv.interfaces.dbapi.interruptible_call import call_interruptibly
 from sqlpriv.interfaces.server.authentication import COOKIE
@@ -59,6 +59,11 @@ class RemoteSession:
         """What was SET and not RESET."""
         return {k: float(v) for k, v in self._options().items() if isinstance(v, float)}
 
+    @property
+    def dialect(self) -> str:
+        """The SQL dialect that the server reads this session's statements in."""
+        return str(self._options().get("dialect", "duckdb"))
+
     def close(self) -> None:
         """Ends the session on the server and lets go of the connection."""
         try:
@@ -76,7 +81,7 @@ class RemoteSession:
 
     def statements(self, sql: str) -> tuple[str, ...]:
         """Returns the statements of a text."""
-        return dialect.split(sql)
+        return sql_dialect.split(sql, self.dialect)
 
     def execute(
         self,
@@ -102,7 +107,7 @@ class RemoteSession:
             sqlpriv.Error: The very error that a session on the file would raise.
         """
         del progress
-        shared = dialect.split_with_parameters(sql, parameters)
+        shared = sql_dialect.split_with_parameters(sql, parameters, self.dialect)
         return tuple(self._run(part, values) for part, values in shared)
 
     def describe(self, sql: str, parameters: Parameters = None) -> pa.Schema:

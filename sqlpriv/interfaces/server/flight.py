@@ -205,7 +205,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
 
     def _prepare(self, context: Context, client: Client, body: bytes) -> Iterator[bytes]:
         sql = m.unwrap_as(body, "ActionCreatePreparedStatementRequest").query
-        statement = Statement(sql, dialect.parameter_names(sql))
+        statement = Statement(sql, dialect.parameter_names(sql, client.session.dialect))
         schemas = {}
         if statement.names:
             schemas["parameter_schema"] = _ipc(prepared.parameter_schema(statement.names))

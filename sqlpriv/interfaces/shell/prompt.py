@@ -57,9 +57,15 @@ class Prompt:
     Args:
         catalog: Gives the names to complete.
         commands: The dot commands.
+        dialect: Gives the SQL dialect of the entries.
     """
 
-    def __init__(self, catalog: Callable[[], Catalog], commands: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        catalog: Callable[[], Catalog],
+        commands: tuple[str, ...],
+        dialect: Callable[[], str] = lambda: "duckdb",
+    ) -> None:
         self._fresh: Catalog | None = None
         self._catalog = catalog
         self._session: PromptSession[str] = PromptSession(
@@ -71,7 +77,9 @@ class Prompt:
             lexer=PygmentsLexer(PrivateSqlLexer) if _colours() else None,
             style=STYLE,
             # Of the entry: while Ctrl-R searches, the current buffer is what is searched for.
-            multiline=Condition(lambda: not is_finished(self._session.default_buffer.text)),
+            multiline=Condition(
+                lambda: not is_finished(self._session.default_buffer.text, dialect())
+            ),
             prompt_continuation=lambda width, _line, _wrapped: " " * (width - 2) + "… ",
         )
 

@@ -74,7 +74,7 @@ class Shell:
         text = ""
         for line in source:
             text += line
-            if is_finished(text):
+            if is_finished(text, self.session.dialect):
                 self.take(text)
                 text = ""
         self.take(text)
@@ -186,7 +186,7 @@ class Shell:
                 principal=session.principal,
             )
         )
-        prompt = Prompt(self.catalog, tuple(dot_commands.COMMANDS))
+        prompt = Prompt(self.catalog, tuple(dot_commands.COMMANDS), lambda: self.session.dialect)
         self._answer = prompt.answer
         while True:
             try:
@@ -202,9 +202,11 @@ def is_command(text: str) -> bool:
     return text.lstrip().startswith((".", "\\"))
 
 
-def is_finished(text: str) -> bool:
+def is_finished(text: str, dialect: str = "duckdb") -> bool:
     """Tells whether Enter ends the entry: a command, nothing at all, or whole statements."""
-    return not text.strip() or is_command(text) or complete(text) or bool(_WATCH.search(text))
+    if not text.strip() or is_command(text) or _WATCH.search(text):
+        return True
+    return complete(text, dialect)
 
 
 def _bug(error: Exception) -> str:

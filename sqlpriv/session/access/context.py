@@ -20,6 +20,7 @@ class Access:
         owner: The vault, open for plain SQL, if it is an owner who asks; else None.
         principal: Who asks, for the ledger.
         settings: What was SET.
+        dialect: The SQL dialect that statements are read in.
         tables: What is declared, who pays, and what is left.
         sql: Plain SQL over what is released and public, and an owner's over the vault.
     """
@@ -29,6 +30,7 @@ class Access:
     ) -> None:
         self.kernel, self.store, self.owner, self.principal = kernel, store, owner, principal
         self.settings: dict[str, float] = {}
+        self.dialect = "duckdb"
         self.tables = PrivateTables(kernel, store, owner, principal)
         self.sql = PlainSql(self.tables)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from sqlpriv.dialect import DIALECTS
 from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import Refused
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.result import Result
 
 SETTINGS = ("privacy_epsilon",)
+"""Settings that are numbers."""
+DIALECT = "privacy_dialect"
 
 
 def set_option(option: cmd.SetOption, access: Access) -> Result:
@@ -16,9 +19,11 @@ def set_option(option: cmd.SetOption, access: Access) -> Result:
     Raises:
         Refused: There is no such setting, or no such value of it.
     """
+    if option.name == DIALECT:
+        return _set_dialect(option, access)
     if option.name not in SETTINGS:
         message = f"there is no setting {option.name}"
-        raise Refused.at(option.pos, message, f"settings: {', '.join(SETTINGS)}")
+        raise Refused.at(option.pos, message, f"settings: {', '.join((*SETTINGS, DIALECT))}")
     if option.value is None:
         access.settings.pop(option.name, None)
         return Result(message=f"{option.name} is not set")
@@ -27,3 +32,14 @@ def set_option(option: cmd.SetOption, access: Access) -> Result:
         raise Refused.at(option.pos, f"{option.name} is a positive number", "as in 0.5")
     access.settings[option.name] = float(value)
     return Result(message=f"{option.name} = {value}")
+
+
+def _set_dialect(option: cmd.SetOption, access: Access) -> Result:
+    """Changes the dialect that the statements behind this one are read in."""
+    name = "duckdb" if option.value is None else option.value
+    if name not in DIALECTS:
+        raise Refused.at(
+            option.pos, f"there is no dialect {name}", f"one of: {', '.join(DIALECTS)}"
+        )
+    access.dialect = str(name)
+    return Result(message=f"{DIALECT} = {name}")

@@ -12,7 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 import sqlpriv
+from sqlpriv.dialect import DIALECTS
 from sqlpriv.interfaces.cli import main as cli
+from sqlpriv.interfaces.cli.connecting import SQL_DIALECTS
 from sqlpriv.interfaces.cli.main import main
 from sqlpriv.interfaces.display import formats
 
@@ -152,6 +154,7 @@ def test_the_shell_runs_what_it_is_given_and_leaves(vault, tmp_path):
 
 def test_the_formats_offered_are_those_there_are():
     assert cli.FORMS == formats.FORMATS
+    assert SQL_DIALECTS == DIALECTS
     assert cli.FORMS[-2:] == tuple(formats.BINARY)
 
 

@@ -39,7 +39,7 @@ def get_options(session: SessionLike) -> bytes:
     """Returns who the session is of, what they may do, and what was set in it."""
     answer = m.message("GetSessionOptionsResult", m.FLIGHT)
     texts: dict[str, Any] = {"principal": session.principal, "role": session.role}
-    texts["vault"] = session.vault.name
+    texts |= {"vault": session.vault.name, "dialect": session.dialect}
     for key, text in texts.items():
         answer.session_options.add(key=key).value.string_value = text
     for key, number in session.settings.items():

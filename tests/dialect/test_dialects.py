@@ -1,0 +1,162 @@
+"""Other dialects: the same statement lowers to the same tree, and what would be misread is refused.
+
+`same_trees.sql` holds statements in several dialects; DuckDB's spelling stands first.
+"""
+
+import dataclasses
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from sqlpriv.dialect import DIALECTS, read, split, translate
+from sqlpriv.dialect.foreign.function_names import BY_DIALECT
+from sqlpriv.dialect.tree import Item, Literal, Order
+from sqlpriv.errors import Refused
+
+TEXT = (Path(__file__).parent / "same_trees.sql").read_text("utf-8")
+
+
+def spellings():
+    for block in TEXT.strip().split("\n\n"):
+        title, *rest = block.split("\n")
+        pairs = dict(re.findall(r"^-- (\w+)\n(.+)$", "\n".join(rest), re.MULTILINE))
+        for name in set(pairs) - {"duckdb"}:
+            yield pytest.param(pairs["duckdb"], name, pairs[name], id=f"{title[3:]} [{name}]")
+
+
+def one(text, name="duckdb", parameters=None):
+    (statement,) = read(translate(text, name).sql, parameters)
+    return statement
+
+
+def comparable(node):
+    """Returns a tree without the texts of its outputs, and NULLS LAST written as what it is."""
+    if isinstance(node, tuple):
+        return tuple(map(comparable, node))
+    if not dataclasses.is_dataclass(node):
+        return node
+    parts = {field.name: comparable(getattr(node, field.name)) for field in fields(node)}
+    if isinstance(node, Item):
+        parts["text"] = ""
+    if isinstance(node, Order):
+        parts["nulls_first"] = bool(node.nulls_first)
+    return type(node)(**parts)
+
+
+@pytest.mark.parametrize(("plain", "name", "text"), list(spellings()))
+def test_a_statement_lowers_to_the_tree_of_its_duckdb_spelling(plain, name, text):
+    assert comparable(one(text, name)) == comparable(one(plain))
+
+
+def test_ten_statements_stand_in_four_dialects_at_least():
+    blocks = TEXT.strip().split("\n\n")
+    many = [block for block in blocks if len(re.findall(r"^-- \w+$", block, re.MULTILINE)) >= 5]
+    assert len(many) >= 10
+
+
+REFUSED = [
+    ("postgres", "SELECT sum(a) /\n count(*) FROM t", "whole number", (1, 8)),
+    ("postgres", "SELECT COUNT(*) FROM t\nWHERE a / 2 > 1", "whole number", (2, 7)),
+    ("tsql", "SELECT a / 2 FROM t", "whole number", (1, 8)),
+    ("tsql", "SELECT AVG(a) FROM t", "AVG of whole numbers", (1, 8)),
+    ("mysql", "SELECT CAST(a AS SIGNED) FROM t", "another way", (1, 13)),
+    ("spark", "SELECT CAST(a AS INT) FROM t", "another way", (1, 13)),
+    ("tsql", "SELECT CAST(a AS DECIMAL) FROM t", "other digits", None),
+    ("postgres", "SELECT a::varchar(3) FROM t", "cuts texts off", None),
+    ("bigquery", "SELECT CAST(a AS STRING) FROM t", "texts in different ways", (1, 13)),
+    ("postgres", "SELECT COUNT(*) FROM t WHERE n LIKE 'a\\%'", "backslash", (1, 37)),
+    ("tsql", "SELECT COUNT(*) FROM t WHERE n LIKE '[a-c]%'", "brackets", (1, 37)),
+    ("mysql", "SELECT COUNT(*) FROM t WHERE a <=> 1", "NULL SAFE EQ", (1, 30)),
+    ("mysql", "SELECT COUNT(*) FROM t WHERE a XOR b", "XOR", (1, 30)),
+    ("mysql", "SELECT COUNT(*) FROM t /*! WHERE a */", "a comment that is run", None),
+    ("mysql", "SELECT LENGTH(a) FROM t", "the function length", (1, 8)),
+    ("mysql", "SELECT DAYOFWEEK(d) FROM t", "the function dayofweek", (1, 8)),
+    ("mysql", "SELECT a FROM t GROUP BY a WITH ROLLUP", "ROLLUP", None),
+    ("bigquery", "SELECT DATE_TRUNC(d, WEEK) FROM t", "date_trunc", (1, 8)),
+    ("bigquery", "SELECT EXTRACT(DAYOFWEEK FROM d) FROM t", "EXTRACT of dayofweek", None),
+    ("postgres", "SELECT EXTRACT(second FROM d) FROM t", "EXTRACT of second", None),
+    ("postgres", "SELECT round(x) FROM t", "round with these arguments", (1, 8)),
+    ("snowflake", "SELECT a:b FROM t", "JSONPATH", (1, 8)),
+    ("snowflake", "SELECT * FROM t SAMPLE (10)", "SAMPLE", None),
+    ("spark", "SELECT a FROM t LATERAL VIEW EXPLODE(b) AS c", "the function explode", None),
+    ("tsql", "SELECT TOP 10 PERCENT a FROM t", "", None),
+    ("tsql", "SELECT 'a' + b FROM t", "a text beside +", (1, 8)),
+    ("postgres", "SELECT COUNT(*) FROM t WHERE a = b = c", "group these operators", None),
+    ("postgres", "SELECT -a ^ 2 FROM t", "group", None),
+    ("postgres", "SELECT a || b + 1 FROM t", "group", None),
+    ("postgres", "SELECT generate_series(1, 3)", "the function generate_series", (1, 8)),
+    ("postgres", "SELECT COUNT(*) FROM other.t, read_csv('x')", "the function read_csv", None),
+    ("bigquery", "SELECT COUNT(*) FROM t WHERE LOG(x, 2) > 1", "log with these arguments", None),
+    ("postgres", "INSERT INTO t VALUES (1)", "INSERT is not read in postgres", (1, 1)),
+    ("mysql", "CREATE TABLE t (a INT)", "CREATE is not read in mysql", (1, 1)),
+    ("postgres", "SELECT 'open", "never closed", (1, 8)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "message", "place"), REFUSED)
+def test_what_may_mean_something_else_is_refused_where_it_stands(name, text, message, place):
+    with pytest.raises(Refused) as caught:
+        translate(text, name)
+    assert message in caught.value.message
+    assert caught.value.line >= 1
+    if place:
+        assert (caught.value.line, caught.value.column) == place
+
+
+@pytest.mark.parametrize("name", sorted(BY_DIALECT))
+def test_a_function_that_no_table_names_is_refused(name):
+    with pytest.raises(Refused, match="the function learnt_tomorrow"):
+        translate("SELECT learnt_tomorrow(a) FROM t", name)
+
+
+def test_quotes_mean_a_name_or_a_text_by_dialect():
+    assert one('SELECT COUNT(*) FROM t WHERE a = "b"', "mysql").where.right == Literal("b")
+    assert one('SELECT COUNT(*) FROM t WHERE a = "b"', "postgres").where.right.name == "b"
+    assert one("SELECT COUNT(*) FROM t WHERE a = [b c]", "tsql").where.right.name == "b c"
+
+
+def test_or_of_mysql_is_no_concatenation():
+    assert one("SELECT COUNT(*) FROM t WHERE a || b", "mysql").where.op == "or"
+    assert one("SELECT COUNT(*) FROM t WHERE (a || b) = c", "postgres").where.left.op == "||"
+
+
+def test_nulls_come_where_the_dialect_puts_them():
+    text = "SELECT a, COUNT(*) AS n FROM t GROUP BY a ORDER BY a, n DESC"
+    first = {"mysql": (True, None), "bigquery": (True, None), "postgres": (None, True)}
+    for name, expected in first.items():
+        order = one(text, name).order_by
+        assert tuple(term.nulls_first for term in order) == expected, name
+
+
+def test_parameters_keep_their_values():
+    where = one("SELECT COUNT(*) FROM t WHERE a = ? AND b = ?", "mysql", [1, 2]).where
+    assert (where.left.right.value, where.right.right.value) == (1, 2)
+    where = one("SELECT COUNT(*) FROM t WHERE a = @x", "bigquery", {"x": 3}).where
+    assert where.right.value == 3
+    texts = "SET privacy_dialect = mysql; SELECT COUNT(*) FROM t WHERE `a` = ?; "
+    later = texts + "SET privacy_dialect = 'duckdb'; SELECT COUNT(*) FROM t WHERE a = ?"
+    statements = read(translate(later).sql, ["x", "y"])
+    assert [s.where.right.value for s in statements if hasattr(s, "where")] == ["x", "y"]
+
+
+def test_a_setting_changes_how_the_statements_behind_it_are_split_and_read():
+    text = "SELECT 'a'; SET privacy_dialect = 'mysql'; SELECT 'it\\'s; one'; SELECT `b` FROM t"
+    assert split(text)[:2] == ("SELECT 'a'", "SET privacy_dialect = 'mysql'")
+    assert split(text)[2:] == ("SELECT 'it\\'s; one'", "SELECT `b` FROM t")
+    assert translate(text).sql.endswith("SELECT 'it''s; one';\nSELECT \"b\" FROM t")
+
+
+def test_duckdb_is_left_as_it_is():
+    text = "SELECT [1, 2], a::VARCHAR FROM t -- and so on"
+    assert translate(text).sql is text
+    assert DIALECTS[0] == "duckdb"
+
+
+def test_a_refusal_about_the_written_text_points_into_the_users_own():
+    text = "SELECT COUNT(*),\n  IF(`a` > 1, 1, 0) AS `b`,\n  SUM(`learnt`)\nFROM `t`"
+    translation = translate(text, "mysql")
+    at = translation.sql.index("learnt") + 1
+    moved = translation.relocate(Refused("no such column", line=1, column=at))
+    assert (moved.line, moved.column, moved.message) == (3, 7, "no such column")

@@ -1,0 +1,136 @@
+"""A question in another dialect is the same question: its answer is the one that was sealed."""
+
+from __future__ import annotations
+
+import pytest
+from suites.vault import make_vault
+
+import sqlpriv
+from sqlpriv.errors import InterfaceError, Refused
+from sqlpriv.session.session import Session
+
+SAME = [
+    ("SELECT educ, COUNT(*) AS n, AVG(income) AS mean FROM people GROUP BY educ ORDER BY educ", {
+        "postgres": "SELECT educ, count(*) AS n, avg(income) AS mean FROM public.people"
+                    " GROUP BY educ ORDER BY educ",
+        "bigquery": "SELECT `educ`, COUNT(*) AS n, AVG(income) AS mean FROM `people`"
+                    " GROUP BY educ ORDER BY educ NULLS LAST",
+        "snowflake": 'SELECT "educ", COUNT(*) AS n, AVG(income) AS mean FROM PUBLIC.people'
+                     " GROUP BY educ ORDER BY educ",
+        "spark": "SELECT `educ`, COUNT(*) AS n, MEAN(income) AS mean FROM people"
+                 " GROUP BY educ ORDER BY educ NULLS LAST",
+    }),
+    ("SELECT SUM(CASE WHEN age >= 65 AND sex = 'F' THEN income ELSE 0 END) AS s FROM people", {
+        "bigquery": 'SELECT SUM(IF(age >= 65 AND sex = "F", income, 0)) AS s FROM people',
+        "mysql": 'SELECT SUM(IF(age >= 65 && sex = "F", income, 0)) AS s FROM people',
+        "tsql": "SELECT SUM(IIF([age] >= 65 AND sex = N'F', income, 0)) AS s FROM dbo.people",
+        "snowflake": "SELECT SUM(IFF(age >= 65 AND sex = 'F', income, 0)) AS s FROM people",
+    }),
+    ("SELECT SUM(income) / NULLIF(COUNT(*), 0) AS mean FROM people WHERE region <> 'west'", {
+        "mysql": "SELECT SUM(income) / COUNT(*) AS mean FROM people WHERE region != 'west'",
+        "bigquery": "SELECT SAFE_DIVIDE(SUM(income), COUNT(*)) AS mean FROM people"
+                    " WHERE region <> 'west'",
+        "spark": "SELECT SUM(income) / COUNT(*) AS mean FROM people WHERE region != 'west'",
+    }),
+    ("SELECT sex, AVG(hours) AS h FROM people STRATIFY BY sex", {
+        "postgres": "SELECT sex, avg(hours) AS h FROM people STRATIFY BY sex",
+        "mysql": "SELECT `sex`, AVG(hours) AS h FROM people STRATIFY BY `sex`",
+    }),
+    ("SELECT age // 10 AS decade, COUNT(*) AS n FROM people GROUP BY decade ORDER BY n LIMIT 3", {
+        "postgres": "SELECT div(age, 10) AS decade, count(*) AS n FROM people GROUP BY decade"
+                    " ORDER BY n FETCH FIRST 3 ROWS ONLY",
+        "spark": "SELECT age DIV 10 AS decade, COUNT(*) AS n FROM people GROUP BY decade"
+                 " ORDER BY n NULLS LAST LIMIT 3",
+    }),
+    ("SELECT educ, COUNT(*) AS n, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS share FROM people"
+     " GROUP BY educ QUALIFY RANK() OVER (ORDER BY COUNT(*) DESC) <= 2", {
+        "snowflake": "SELECT educ, COUNT(*) AS n, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS share"
+                     " FROM people GROUP BY educ"
+                     " QUALIFY RANK() OVER (ORDER BY COUNT(*) DESC NULLS LAST) <= 2",
+        "bigquery": "SELECT educ, COUNT(*) AS n, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS share"
+                    " FROM people GROUP BY educ"
+                    " QUALIFY RANK() OVER (ORDER BY COUNT(*) DESC) <= 2",
+    }),
+    ("SELECT COUNT(*) AS n FROM regions WHERE inhabitants > 500", {
+        "postgres": "SELECT count(*) AS n FROM regions WHERE inhabitants > 500",
+        "tsql": "SELECT n = COUNT(*) FROM [regions] WHERE inhabitants > 500",
+    }),
+]  # fmt: skip
+CASES = [
+    pytest.param(plain, name, text, id=f"{i} {name}")
+    for i, (plain, others) in enumerate(SAME)
+    for name, text in others.items()
+]
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory):
+    return make_vault(tmp_path_factory.mktemp("dialects") / "people.duckdb")
+
+
+def spent(session):
+    return {table: left for table, left, _ in session.budgets()}
+
+
+@pytest.mark.parametrize(("plain", "name", "text"), CASES)
+def test_an_answer_equals_that_of_the_duckdb_spelling_and_is_a_replay(people, plain, name, text):
+    with Session(people) as session:
+        session.execute("SET privacy_epsilon = 1")
+        expected = session.execute(plain).table
+        left = spent(session)
+        session.execute(f"SET privacy_dialect = '{name}'")
+        assert session.execute(text).table.to_pylist() == expected.to_pylist()
+        assert spent(session) == left
+
+
+def test_the_question_differs_where_the_meaning_does(people):
+    """The twin: a wrong reading of `||` would count other rows, and be charged."""
+    with Session(people, dialect="mysql") as session:
+        session.execute("SET privacy_epsilon = 1")
+        session.execute("SELECT COUNT(*) FROM people WHERE age > 50 && sex = 'F'")
+        left = spent(session)
+        session.execute("SELECT COUNT(*) FROM people WHERE age > 50 || sex = 'F'")
+        assert spent(session) != left
+
+
+def test_a_connection_has_a_dialect_and_a_setting_changes_it(people):
+    with sqlpriv.connect(people, dialect="mysql") as connection:
+        connection.execute("SET privacy_epsilon = 1")
+        first = connection.execute("SELECT COUNT(*) FROM `people`").fetchall()
+        connection.execute("SET privacy_dialect = 'postgres'")
+        assert connection.execute('SELECT count(*) FROM "people"').fetchall() == first
+        connection.execute("RESET privacy_dialect")
+        assert connection.session.dialect == "duckdb"
+    with pytest.raises(InterfaceError, match="the dialect is one of duckdb, postgres"):
+        sqlpriv.connect(people, dialect="cobol")
+
+
+def test_a_dialect_that_there_is_not_is_refused(people):
+    with Session(people) as session, pytest.raises(Refused, match="there is no dialect cobol"):
+        session.execute("SET privacy_dialect = 'cobol'")
+
+
+def test_a_refusal_of_the_planner_points_into_the_users_own_text(people):
+    text = "SELECT COUNT(*),\n       SUM(IF(`age` > 1, `nothing`, 0))\nFROM `people`"
+    with Session(people, dialect="mysql") as session:
+        session.execute("SET privacy_epsilon = 1")
+        with pytest.raises(Refused) as caught:
+            session.execute(text)
+    assert (caught.value.line, caught.value.column) == (2, 26)
+
+
+def test_describe_and_quote_read_the_dialect_and_change_nothing(people):
+    with Session(people, dialect="mysql") as session:
+        text = "SET privacy_epsilon = 1; SELECT `sex`, COUNT(*) AS n FROM people GROUP BY `sex`"
+        assert session.describe(text).names == ["sex", "n"]
+        assert session.quote(text).charges
+        session.describe("SET privacy_dialect = 'duckdb'; SELECT \"sex\" FROM people GROUP BY 1")
+        assert session.dialect == "mysql"
+
+
+def test_a_whole_division_of_a_real_column_is_no_other_number(people):
+    """DuckDB's // of reals keeps the fraction; DIV of other dialects does not."""
+    with Session(people, dialect="mysql") as session:
+        session.execute("SET privacy_epsilon = 100")
+        with pytest.raises(Refused):
+            session.execute("SELECT income DIV 300 AS x, COUNT(*) FROM people GROUP BY x")

@@ -18,7 +18,7 @@ from sqlpriv.synth.methods import (
     pmw,
     privbayes,
 )
-from sqlpriv.synth.methods.mixed import gsd
+from sqlpriv.synth.methods.mixed import gsd, rap
 
 REGISTRY: Mapping[str, Method] = {
     m.name: m
@@ -33,6 +33,8 @@ REGISTRY: Mapping[str, Method] = {
         pmw.METHOD,
         gem.METHOD,
         gsd.METHOD,
+        rap.METHOD,
+        rap.ANNEALED,
     )
 }
 

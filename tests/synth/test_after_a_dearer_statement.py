@@ -29,8 +29,10 @@ SIZES = {"s": 4, "a": 6, "b": 8, "c": 5, "d": 10, "e": 4}
 COLUMNS = tuple("abcde")
 PEOPLE = contract({c: ("INTEGER", Categories(tuple(range(n)))) for c, n in SIZES.items()})
 OPTIONS = {"gem": {"rounds": 4, "steps": 60, "components": 50}, "pmw": {"rounds": 5}}
+OPTIONS |= {"rap": {"tables": 8, "steps": 30}, "rap++": {"tables": 8, "steps": 30}}
+COMPILED = ("gem", "rap", "rap++")
 REPEATS, WORSE = 5, 1.2
-METHODS = [pytest.param(m, marks=pytest.mark.slow) if m == "gem" else m for m in REGISTRY]
+METHODS = [pytest.param(m, marks=pytest.mark.slow) if m in COMPILED else m for m in REGISTRY]
 
 
 def chain(rows: int) -> dict[str, list[int]]:

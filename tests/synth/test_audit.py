@@ -99,8 +99,9 @@ def test_the_bound_is_right_where_it_is_known():
 
 BY_CHOICES = ("independent", "histogram", "mst", "mwem", "privbayes", "pmw")
 """What these ask follows from their choices and from public sizes alone."""
-EVERY = tuple(pytest.param(m, marks=pytest.mark.slow) if m == "gem" else m for m in REGISTRY)
-"""gem compiles: seconds a case."""
+COMPILED = ("gem", "rap", "rap++")
+EVERY = tuple(pytest.param(m, marks=pytest.mark.slow) if m in COMPILED else m for m in REGISTRY)
+"""Those compile: seconds a case."""
 
 
 @dataclass

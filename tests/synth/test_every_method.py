@@ -17,9 +17,16 @@ from sqlpriv.synth.registry import REGISTRY
 from sqlpriv.synth.synthesis import prepare, steps, synthesize
 
 METHODS = tuple(REGISTRY)
-COMPILES = tuple(pytest.param(m, marks=pytest.mark.slow) if m == "gem" else m for m in METHODS)
-"""gem compiles for each domain and number of strata: seconds a case."""
-QUICK = {"gem": {"rounds": 2, "steps": 200, "components": 20}, "pmw": {"rounds": 2}}
+COMPILED = ("gem", "rap", "rap++")
+"""These compile for each domain and number of strata, or for each choice: seconds a case."""
+COMPILES = tuple(pytest.param(m, marks=pytest.mark.slow) if m in COMPILED else m for m in METHODS)
+RELAXED = {"tables": 2, "steps": 30, "points": 100}
+QUICK = {
+    "gem": {"rounds": 2, "steps": 200, "components": 20},
+    "pmw": {"rounds": 2},
+    "rap": RELAXED,
+    "rap++": RELAXED,
+}
 """Options that make a method quick where its accuracy is not what is tested."""
 PEOPLE = contract(
     {

@@ -29,13 +29,11 @@ import numpy as np
 
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Release
-from sqlpriv.synth.adaptive.rounds import scale_sigma
 from sqlpriv.synth.adaptive.stratum_model import StratumCliques
-from sqlpriv.synth.api.ask import Ask, Guess, Marginal, Question
-from sqlpriv.synth.api.grid_queries import AxesTable
+from sqlpriv.synth.api.ask import Ask, Marginal, Question
 from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space, split_price
 from sqlpriv.synth.api.one_way_marginals import modelled_columns
-from sqlpriv.synth.api.progress import Progress
+from sqlpriv.synth.inference.one_way_tables import Floats
 from sqlpriv.synth.methods import aim
 from sqlpriv.synth.methods.mixed.candidate_tables import (
     CandidateTable,
@@ -50,14 +48,11 @@ from sqlpriv.synth.methods.mixed.edited_rows import (
     GroupAxis,
     PlacedRows,
 )
+from sqlpriv.synth.methods.mixed.table_rounds import play_tables
 from sqlpriv.synth.models.row_sample import RowSample
 
 START = 0.6
 """Of the price, for AIM's tables of one and two columns."""
-AT_ONCE = 4
-"""Tables that a round chooses before the rows are edited."""
-SELECTING = 10
-"""One part in this many of a step's price is for choosing."""
 MOST_ROWS = 50_000
 """Rows that are edited in all; of more people, each row stands for several."""
 LEAST_ROWS = 500
@@ -86,6 +81,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Mode
     if len(modelled_columns(space.sizes)) < 2:
         return aim.fit(ask, space, price, _of_aim(options))
     first, rest = split_price(price, [START, 1 - START])
+    steps = options["tables"]
     recorder, rng = _Recorder(ask), np.random.default_rng(SEED)
     models = aim.fit(recorder.ask, space, first, _of_aim(options))
     rows = [_rows_of(model, models, space, rng) for model in models]
@@ -99,8 +95,26 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Mode
         *whole_tables(space, targets, everybody.levels),
         *slices(space, targets, everybody, rng),
     ]
-    _play_rounds(ask, rows, candidates, rest, options, recorder.noise, rng)
+    fitted = [_Editing(r, rng) for r in rows]
+    play_tables(ask, fitted, candidates, split_price(rest, [1.0] * steps), recorder.noise)
     return tuple(RowSample(r.rows.levels, m.size) for r, m in zip(rows, models, strict=True))
+
+
+@dataclass(frozen=True)
+class _Editing:
+    """Rows of one stratum; a `FittedRows`."""
+
+    rows: EditedRows
+    rng: np.random.Generator
+
+    def counts(self, table: CandidateTable) -> Floats:
+        """Returns how many people the rows stand for in each cell."""
+        return self.rows.counts(table.fitted, table.shape)
+
+    def learn(self, tables: Sequence[FittedTable], last: bool) -> None:
+        """Edits the rows until they agree with these tables, too."""
+        self.rows.fit_tables(tables)
+        self.rows.edit(EDITS * len(self.rows.rows) * (2 if last else 1), self.rng)
 
 
 def _of_aim(options: Options) -> Options:
@@ -153,51 +167,6 @@ def _rows_of(
     drawn = model.sample(space.sizes, max(1, round(count)), rng)
     placed = PlacedRows(drawn, rng.uniform(-1.0, 1.0, drawn.shape))
     return EditedRows(placed, size, one_way_shares(drawn, space.sizes))
-
-
-def _play_rounds(
-    ask: Ask,
-    rows: Sequence[EditedRows],
-    candidates: Sequence[CandidateTable],
-    price: Price,
-    options: Options,
-    noise: tuple[float, Price],
-    rng: np.random.Generator,
-) -> None:
-    """Spends the price on tables that the rows answer worst, and edits the rows."""
-    steps = split_price(price, [1.0] * options["tables"])
-    allowed = np.ones((len(rows), len(candidates)), dtype=np.bool_)
-    magnitude = math.sqrt(2 / math.pi) if isinstance(price, Rho) else math.sqrt(0.5)
-    for begin in range(0, len(steps), AT_ONCE):
-        ask.report(Progress("choosing tables and editing rows", begin, len(steps)))
-        answers = [np.stack([r.counts(c.fitted, c.shape) for r in rows]) for c in candidates]
-        questions: list[tuple[AxesTable, tuple[int, ...]]] = []
-        for step in steps[begin : begin + AT_ONCE]:
-            choosing = type(step)(max(1, step.nano // SELECTING))
-            paid = type(step)(step.nano - choosing.nano)
-            each = magnitude * scale_sigma(noise, paid)
-            guesses = [
-                Guess((), answer, 1.0, np.full(len(rows), c.cells * each), axes=c.axes)
-                for c, answer in zip(candidates, answers, strict=True)
-            ]
-            allowed[~allowed.any(axis=1)] = True
-            picks = ask.select(guesses, choosing, allowed)
-            allowed[np.arange(len(rows)), picks] = False
-            for pick in sorted(set(picks)):
-                who = tuple(s for s, p in enumerate(picks) if p == pick)
-                within = None if len(who) == len(rows) else who
-                questions.append((AxesTable(candidates[pick].axes, paid, within), (pick, *who)))
-        releases = ask.measure([grid for grid, _ in questions])
-        tables: list[list[FittedTable]] = [[] for _ in rows]
-        for (_, (pick, *measured)), release in zip(questions, releases, strict=True):
-            for at, s in enumerate(measured):
-                values = release.values[at]
-                tables[s].append(FittedTable(candidates[pick].fitted, values, release.sigma))
-        last = begin + AT_ONCE >= len(steps)
-        for editor, new in zip(rows, tables, strict=True):
-            editor.fit_tables(new)
-            editor.edit(EDITS * len(editor.rows) * (2 if last else 1), rng)
-    ask.report(Progress("choosing tables and editing rows", len(steps), len(steps)))
 
 
 METHOD = Method(

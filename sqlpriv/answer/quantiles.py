@@ -2,7 +2,12 @@
 
 A cell whose noised count of values is not above 0 has no quantile: it is NULL, as over no rows.
 
-Half-widths are unknown: how far the neighbouring ranks lie apart is itself private.
+Half-widths. Of a level that the kernel chose none is known: how far the neighbouring ranks lie
+apart is itself private. A histogram tells: let T_l be the noised rows up to level l less q of all
+rows, and s_l the deviation of its noise. Level l is the quantile only if T_l >= 0 and T_{l-1} <= 0
+without noise; it stays possible while T_l >= -z s_l and T_{l-1} <= z s_{l-1}. The interval reaches
+over all possible levels and over a level's own cell. The true level fails either test with a
+probability of 2.5 %, so at least 95 % of intervals hold it.
 """
 
 from __future__ import annotations
@@ -16,36 +21,42 @@ from numpy.typing import NDArray
 from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.aggregates.rewrites import Recipe
+from sqlpriv.plan.pricing.statement import half_width
 
 Array = NDArray[np.float64]
 
 
-def cells(recipe: Recipe, releases: Mapping[Asked, Release]) -> list[Any]:
-    """Returns the value of every cell, row-major: (strata, key 1, key 2, …)."""
+Figures = tuple[list[Any], list[float | None]]
+"""Values of cells, row-major, and the half-widths of their 95 % intervals, None where unknown."""
+
+
+def cells(recipe: Recipe, releases: Mapping[Asked, Release]) -> Figures:
+    """Returns every cell's value and half-width: (strata, key 1, key 2, …)."""
     if recipe.level is not None:
         present = _size(recipe, releases) > 0
-        return _values(recipe, releases[recipe.level].values, present)
-    counts = _histogram(recipe, releases)
-    return _values(recipe, best(recipe, counts), counts.sum(axis=-1) > 0)
+        return _chosen(recipe, releases[recipe.level].values, present)
+    release = _histogram(recipe, releases)
+    return _read_off(recipe, release, release.values, release.sigma**2)
 
 
 def population(
     recipe: Recipe, releases: Mapping[Asked, Release], weights: Array | None
-) -> list[Any]:
-    """Returns the value over all strata, row-major: (key 1, key 2, …).
+) -> Figures:
+    """Returns the values and half-widths over all strata: (key 1, key 2, …).
 
     With public weights, shape (strata,), the strata's histograms are brought to those shares.
     """
     if recipe.whole is not None:
         present = _size(recipe, releases).sum(axis=0) > 0
-        return _values(recipe, releases[recipe.whole].values, present)
-    counts = _histogram(recipe, releases)
+        return _chosen(recipe, releases[recipe.whole].values, present)
+    release = _histogram(recipe, releases)
+    counts, factors = release.values, np.ones(release.values.shape[:-1])
     if weights is not None:
-        shares = weights.reshape(-1, *([1] * (counts.ndim - 1)))
-        size = counts.sum(axis=-1, keepdims=True)
-        counts = np.where(size > 0, shares * counts / np.where(size > 0, size, 1.0), 0.0)
-    total = counts.sum(axis=0)
-    return _values(recipe, best(recipe, total), total.sum(axis=-1) > 0)
+        shares = weights.reshape(-1, *([1] * (counts.ndim - 2)))
+        size = counts.sum(axis=-1)
+        factors = np.where(size > 0, shares / np.where(size > 0, size, 1.0), 0.0)
+    total = (factors[..., None] * counts).sum(axis=0)
+    return _read_off(recipe, release, total, release.sigma**2 * (factors**2).sum(axis=0))
 
 
 def best(recipe: Recipe, counts: Array) -> NDArray[np.intp]:
@@ -59,9 +70,62 @@ def best(recipe: Recipe, counts: Array) -> NDArray[np.intp]:
     return np.asarray(over.argmin(axis=-1))
 
 
-def _histogram(recipe: Recipe, releases: Mapping[Asked, Release]) -> Array:
-    assert recipe.count is not None  # as `plan.levels.chosen` sees to
-    return releases[recipe.count].values
+def level_intervals(
+    recipe: Recipe, counts: Array, variance: Array | float, z: float
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Returns the first and the last level that may be each cell's quantile; see the module's text.
+
+    Args:
+        recipe: Of a quantile.
+        counts: Noised, of shape (…, levels).
+        variance: Of the noise of a cell's counts: a number, or one for each cell.
+        z: The 95 % half-width in standard deviations.
+    """
+    assert recipe.rank is not None
+    q, k = recipe.rank[0] / recipe.rank[1], counts.shape[-1]
+    place = np.arange(1, k + 1)
+    spread = np.sqrt((1 - q) ** 2 * place + q**2 * (k - place))
+    reach = z * np.sqrt(np.asarray(variance))[..., None] * spread
+    over = counts.cumsum(axis=-1) - q * counts.sum(axis=-1, keepdims=True)
+    enough, not_past = over >= -reach, np.ones(over.shape, bool)
+    enough[..., -1] = True
+    not_past[..., 1:] = over[..., :-1] <= reach[..., :-1]
+    possible, at = enough & not_past, best(recipe, counts)[..., None]
+    np.put_along_axis(possible, at, True, axis=-1)  # noise may leave no level, but the best
+    return possible.argmax(axis=-1), k - 1 - possible[..., ::-1].argmax(axis=-1)
+
+
+def _read_off(recipe: Recipe, release: Release, counts: Array, variance: Array | float) -> Figures:
+    """Returns what a noised histogram says of each cell."""
+    at, present = best(recipe, counts), counts.sum(axis=-1) > 0
+    values = _values(recipe, at, present)
+    numbers = recipe.rank is not None and isinstance(recipe.values[0], int | float)
+    if not numbers:
+        return values, [None] * len(values)
+    first, last = level_intervals(recipe, counts, variance, half_width(release.price))
+    levels = np.array(recipe.values, dtype=np.float64)
+    widths = np.maximum(levels[last] - levels[at], levels[at] - levels[first]) + _half_cell(recipe)
+    pairs = zip(widths.ravel().tolist(), np.asarray(present).ravel(), strict=True)
+    return values, [width if any_row else None for width, any_row in pairs]
+
+
+def _half_cell(recipe: Recipe) -> float:
+    """Returns half the length of a level's cell: 0 where levels are the values themselves."""
+    assert recipe.count is not None
+    if recipe.count.keys[-1].values == recipe.values or len(recipe.values) < 2:
+        return 0.0
+    return abs(float(recipe.values[1]) - float(recipe.values[0])) / 2  # type: ignore[arg-type]  # numbers, as `_read_off` has seen
+
+
+def _chosen(recipe: Recipe, positions: NDArray[Any], present: NDArray[np.bool_]) -> Figures:
+    """Returns the levels that the kernel chose; nothing is known of how far they may be off."""
+    values = _values(recipe, positions, present)
+    return values, [None] * len(values)
+
+
+def _histogram(recipe: Recipe, releases: Mapping[Asked, Release]) -> Release:
+    assert recipe.count is not None  # as `quantile_method` sees to
+    return releases[recipe.count]
 
 
 def _size(recipe: Recipe, releases: Mapping[Asked, Release]) -> Array:

@@ -37,6 +37,7 @@ from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.group_keys import Dimension
+from sqlpriv.plan.notices import null_rule
 from sqlpriv.plan.outputs import (
     AGGREGATE,
     GROUP,
@@ -44,6 +45,7 @@ from sqlpriv.plan.outputs import (
     POPULATION,
     STRATUM,
     SUMMED,
+    aggregates_in,
     half_width,
     has_half_width,
 )
@@ -123,6 +125,8 @@ def answer(
             halves = []  # an error may lie in the interval's ends alone
             rows = _evaluate(engine, output, halves)
     notes = interval_notes(output, figures.moments)
+    if _has_empty_cells(output, rows):
+        notes = (*notes, *null_rule(output))
     return replace(_answer_of(rows, output, halves), notes=notes)
 
 
@@ -217,9 +221,11 @@ def _estimates(
     if not inputs.releases:
         return pa.nulls(rows, whole), pa.nulls(rows, pa.float64())
     if recipe.kind == "level":
-        values = quantiles.cells(recipe, inputs.releases)
-        values += quantiles.population(recipe, inputs.releases, weights) if output.strata else []
-        return arrow.array(values, whole), pa.nulls(rows, pa.float64())
+        values, widths = quantiles.cells(recipe, inputs.releases)
+        if output.strata:
+            of_all, widths_of_all = quantiles.population(recipe, inputs.releases, weights)
+            values, widths = values + of_all, widths + widths_of_all
+        return arrow.array(values, whole), arrow.array(widths, pa.float64())
     parts: tuple[Estimate, ...] = (means.cells(recipe, inputs.moments[recipe]),)
     if isinstance(recipe.whole, Distinct):
         apart = replace(recipe, count=recipe.whole, whole=None)
@@ -290,6 +296,12 @@ def _shown_cells(output: Output) -> str:
     named += [(f"{GROUP}{i}", d.sql_type) for i, d in enumerate(output.groups)]
     casts = [f"CAST({name} AS {type_}) AS {name}" for name, type_ in named if type_]
     return f"(SELECT * REPLACE ({', '.join(casts)}) FROM {TABLE})" if casts else TABLE
+
+
+def _has_empty_cells(output: Output, rows: pa.Table) -> bool:
+    """Returns whether an output that is made of aggregates is NULL somewhere."""
+    made = [i for i, item in enumerate(output.items) if aggregates_in(item)]
+    return any(rows.column(i).null_count for i in made)
 
 
 def _order(term: t.Order) -> str:

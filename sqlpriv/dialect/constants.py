@@ -69,6 +69,29 @@ def date_or_time(text: str, type_: str, token: Token) -> dt.date | dt.datetime:
         raise refusal(token, f"'{excerpt}' is not a {type_}", f"write {example}") from None
 
 
+def interval(text: str, unit: str, token: Token) -> tuple[int, int, int]:
+    """Returns an INTERVAL as months, days and microseconds.
+
+    Args:
+        text: The number of units, and maybe the unit: `3`, `3 months`.
+        unit: The unit, where `text` has none.
+        token: Where a refusal points.
+
+    Raises:
+        Refused: The interval is not read.
+    """
+    span = _SPAN.fullmatch(text)
+    unit = (span[2] if span and span[2] else unit).lower().removesuffix("s")
+    if span is None or (unit not in _MONTHS and unit not in _SECONDS):
+        raise refusal(token, "this interval is not read", "write INTERVAL '3' MONTH")
+    count = int(span[1])
+    if unit in _MONTHS:
+        return count * _MONTHS[unit], 0, 0
+    if unit in ("week", "day"):
+        return 0, count * _SECONDS[unit] // 86_400, 0
+    return 0, 0, count * _SECONDS[unit] * 1_000_000
+
+
 def moved_by_interval(moment: dt.date, text: str, unit: str, sign: int, token: Token) -> dt.date:
     """Returns a date or timestamp moved by an INTERVAL; in a shorter month the day is its last one,
     as in DuckDB.

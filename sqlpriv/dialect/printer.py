@@ -23,6 +23,7 @@ from sqlpriv.dialect.tree import (
     Lookup,
     Name,
     Node,
+    Span,
     Subquery,
     Unary,
 )
@@ -132,6 +133,8 @@ def _node_text(node: Node, write: Callable[[Node], str]) -> str:
             return f"({write(left)} {name.upper()} {write(right)})"
         case FunctionCall(name, (left, right, sign)) if name in ("like", "ilike"):
             return f"({write(left)} {name.upper()} {write(right)} ESCAPE {write(sign)})"
+        case Span(months, days, micros):
+            return f"(to_months({months}) + to_days({days}) + to_microseconds({micros}))"
         case Lookup(arg, values, numbers):
             keys, positions = (", ".join(map(literal, x)) for x in (values, numbers))
             return f"list_extract([{positions}], list_position([{keys}], {write(arg)}))"

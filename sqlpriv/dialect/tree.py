@@ -37,10 +37,14 @@ class Name:
 
 @dataclass(frozen=True)
 class Literal:
-    """A literal, or the value bound to a parameter."""
+    """A literal, or the value bound to a parameter.
+
+    `exponent`: it is written with one, as in 1e-1, and so a DOUBLE; 0.1 is a DECIMAL.
+    """
 
     value: Value
     pos: Pos = optional_place()
+    exponent: bool = False
 
 
 @dataclass(frozen=True)
@@ -171,9 +175,19 @@ class Lookup:
     pos: Pos = optional_place()
 
 
+@dataclass(frozen=True)
+class Span:
+    """`INTERVAL 3 MONTH`, as what stands behind + or - a moment."""
+
+    months: int = 0
+    days: int = 0
+    micros: int = 0
+    pos: Pos = optional_place()
+
+
 Node = (
     Name | Literal | FunctionCall | Unary | Binary | IsNull | InList | Between | CaseWhen | Cast
-    | Exists | InQuery | Subquery | Lookup
+    | Exists | InQuery | Subquery | Lookup | Span
 )  # fmt: skip
 
 

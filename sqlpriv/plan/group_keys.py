@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from sqlpriv.dialect import default_name
 from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type, Value
@@ -41,6 +42,11 @@ class Dimension:
     selected: bool = False
     complete: bool = False
     sql_type: str = ""
+
+    @property
+    def title(self) -> str:
+        """What the statement calls the key."""
+        return default_name(t.Item(self.node))
 
     @property
     def values(self) -> tuple[Value, ...]:

@@ -8,7 +8,7 @@ those columns from releases and evaluates the rest.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -181,7 +181,7 @@ def _plan_output(
         tuple(item for _, item in columns),
         strata,
         groups,
-        _with_quantile_methods(marginals, price, bool(weights)),
+        _with_quantile_methods(marginals, price, bool(weights), _with_errors(columns)),
         having,
         order_by,
         limit,
@@ -210,13 +210,21 @@ def _grouping_set(
 
 
 def _with_quantile_methods(
-    marginals: list[GroupingSet], price: Price, weighted: bool
+    marginals: list[GroupingSet], price: Price, weighted: bool, measured: frozenset[int]
 ) -> tuple[GroupingSet, ...]:
-    """Returns the marginals, their quantiles each by the method that is predicted to err less."""
-    recipes = iter(
-        choose_quantile_methods([r for m in marginals for r in m.recipes], price, weighted)
-    )
+    """Returns the marginals, their quantiles each by the method that is predicted to err less;
+    by a histogram those of the aggregates in `measured`, whose error is asked for."""
+    every = [(number, r) for m in marginals for number, r in enumerate(m.recipes)]
+    with_errors = {place for place, (number, _) in enumerate(every) if number in measured}
+    recipes = iter(choose_quantile_methods([r for _, r in every], price, weighted, with_errors))
     return tuple(replace(m, recipes=tuple(islice(recipes, len(m.recipes)))) for m in marginals)
+
+
+def _with_errors(columns: Sequence[tuple[str, t.Node]]) -> frozenset[int]:
+    """Returns the numbers of the aggregates whose half-widths outputs are made of."""
+    names = {p.name for _, node in columns for p in walk(node) if isinstance(p, t.Name)}
+    half = (name.removeprefix(outputs.HALF) for name in names if name.startswith(outputs.HALF))
+    return frozenset(map(int, half))
 
 
 def _wants_report(select: t.Select) -> bool:

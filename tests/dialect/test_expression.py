@@ -108,7 +108,6 @@ def test_each_form_becomes_its_node(text, node):
         ("9223372036854775808", 9223372036854775808),
         ("1_000", 1000),
         ("1.5", 1.5),
-        ("1e5", 1e5),
         ("-5", -5),
         ("- -5", 5),
         ("-(5)", -5),
@@ -129,6 +128,15 @@ def test_constants_become_literals(text, constant):
     assert type(node.value) is type(constant)
 
 
+def test_an_exponent_makes_a_double():
+    """0.1 is a DECIMAL in DuckDB, 1e-1 a DOUBLE: what is computed with them is rounded otherwise."""
+    assert [expr(text) for text in ("1e5", "-1e-1")] == [
+        Literal(1e5, exponent=True),
+        Literal(-0.1, exponent=True),
+    ]
+    assert expr("0.1") != expr("1e-1")
+
+
 @pytest.mark.parametrize(
     ("text", "column", "words"),
     [
@@ -145,13 +153,11 @@ def test_constants_become_literals(text, constant):
         ("(a, b)", 10, "row of values"),
         ("(SELECT 1)", 17, "expected FROM"),
         ("EXISTS (SELECT 1)", 24, "expected FROM"),
-        ("a + INTERVAL '1' DAY", 21, "intervals"),
         ("DATE '2020-01-01' + INTERVAL 'x' DAY", 37, "interval"),
         ("DATE '9999-01-01' + INTERVAL 9000 YEAR", 37, "calendar"),
         ("a IN (SELECT b FROM t UNION SELECT c FROM t)", 36, "UNION"),
         ("sum(a) OVER ()", 15, "window"),
         ("sum(a) OVER w", 15, "window"),
-        ("a IS DISTINCT FROM b", 13, "IS DISTINCT FROM"),
         ("1 < 2 < 3", 14, "chained"),
         ("a -> b", 10, "lambdas"),
         ("sum(a ORDER BY b)", 14, "ORDER BY"),

@@ -67,6 +67,7 @@ def sql_texts() -> dict[str, tuple[str, ...]]:
         "integer": "CAST(x AS BIGINT)", "real": "CAST(x AS DOUBLE)",
         "days": "date_diff('day', x, y)", "week": "weekofyear(x)",
         "dow": "dayofweek(x)", "doy": "dayofyear(x)",
+        "date": "CAST(x AS DATE)", "midnight": "CAST(x AS TIMESTAMP)", "pow": "pow(abs(x), 2)",
     }  # fmt: skip
     texts: dict[str, tuple[str, ...]] = {}
     for name, operation in OPERATIONS.items():
@@ -74,10 +75,16 @@ def sql_texts() -> dict[str, tuple[str, ...]]:
             text = special[name]
         elif name.startswith("trunc "):
             text = f"date_trunc('{name.removeprefix('trunc ')}', x)"
+        elif name.startswith("diff "):
+            text = f"date_diff('{name.removeprefix('diff ')}', x, y)"
+        elif name.startswith("sub "):
+            text = f"date_sub('{name.removeprefix('sub ')}', x, y)"
         elif name.startswith("scale "):
             if name != "scale 1":
                 continue
             text = "CAST(x AS DECIMAL(18,1))"
+        elif name in ("sqrt", "ln", "log10", "log2"):
+            text = f"{name}(abs(x) + 1)"
         elif name.isalpha():
             text = f"{name}(x)" if operation.arity == 1 else f"{name}(x, y)"
         else:
@@ -88,6 +95,14 @@ def sql_texts() -> dict[str, tuple[str, ...]]:
     for name in ("+", "-", "*", "/", "%"):
         texts[name] = (f"x {name} y", f"x {name} 3")
     texts["//"] = ("x // 2",)
+    texts["round to"] = ("round(x, 1)", "round(x, -1)", "round(x, 20 - 18)")
+    texts["shift"] = ("x + INTERVAL 1 MONTH", "x - INTERVAL 3 DAY", "x + INTERVAL 5 HOUR")
+    texts["days on"] = ("x + 3", "x - 30")
+    texts["last day"] = ("last_day(x)", "dayname(x)", "monthname(x)", "date_part('year', age(x, y))")
+    texts["IS DISTINCT FROM"] = ("x IS DISTINCT FROM y", "x IS NOT DISTINCT FROM {literal}")
+    texts["IN NULL"] = ("x IN ({literal}, NULL)", "x NOT IN ({literal}, NULL)")
+    texts["rows"] = ("(x, y) IN (({literal}, {literal}))", "(x, y) NOT IN (({literal}, NULL))")
+    texts["moments"] = ("x >= TIMESTAMP '2000-02-29 12:30:00'", "x < DATE '2000-02-29'")
     texts["decimal"] = ("x * 0.1 = 0.3", "x + 0.1 = 0.4", "x - 0.2 IN (0.1, 0.3)")
     texts["IN"] = ("x IN ({literal})",)
     texts["BETWEEN"] = ("x BETWEEN {literal} AND y",)
@@ -100,6 +115,7 @@ def sql_texts() -> dict[str, tuple[str, ...]]:
 DIFFERENCES = {
     ("/", "SMALLINT"): "a division by zero is NULL, where DuckDB says inf or nan",
     ("/", "FLOAT"): "a FLOAT is computed with as a DOUBLE, which has more digits",
+    ("round to", "FLOAT"): "a FLOAT is computed with as a DOUBLE, which has more digits",
 }
 """Cells where the answer is not DuckDB's, and why: nothing else may differ."""
 for integers in ("BIGINT", "UBIGINT", "HUGEINT"):

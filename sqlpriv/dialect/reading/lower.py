@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from sqlpriv.dialect.clauses import MARK
-from sqlpriv.dialect.constants import date_or_time, moved_by_interval, number, refusal
+from sqlpriv.dialect.constants import date_or_time, interval, moved_by_interval, number, refusal
 from sqlpriv.dialect.keywords import CONSTRUCTS, LIST, RESERVED, STAR, SUBQUERY, words
 from sqlpriv.dialect.token_cursor import MAX_DEPTH
 from sqlpriv.dialect.tokens import Kind, Token
@@ -39,6 +39,7 @@ from sqlpriv.dialect.tree import (
     Node,
     Pos,
     Query,
+    Span,
     Subquery,
     Unary,
 )
@@ -54,10 +55,11 @@ _BINARY: dict[type[Glot], tuple[str, int]] = {
     exp.LTE: ("<=", COMPARE), exp.GT: (">", COMPARE), exp.GTE: (">=", COMPARE),
     exp.DPipe: ("||", OTHER), exp.Add: ("+", ADD), exp.Sub: ("-", ADD), exp.Mul: ("*", MULTIPLY),
     exp.Div: ("/", MULTIPLY), exp.IntDiv: ("//", MULTIPLY), exp.Mod: ("%", MULTIPLY),
-    exp.Pow: ("^", POWER),
+    exp.Pow: ("^", POWER), exp.BitwiseAnd: ("&", OTHER), exp.BitwiseOr: ("|", OTHER),
 }  # fmt: skip
 _LEVELS: dict[type[Glot], int] = {
     exp.Or: OR, exp.And: AND, exp.Not: NOT, exp.Is: IS, exp.Between: RANGE, exp.In: RANGE,
+    exp.NullSafeEQ: IS, exp.NullSafeNEQ: IS,
     exp.Like: RANGE, exp.ILike: RANGE, exp.Escape: RANGE, exp.Neg: SIGN,
     **{type_: level for type_, (_, level) in _BINARY.items()},
 }  # fmt: skip
@@ -82,10 +84,6 @@ _REFUSED: dict[type[Glot], tuple[tuple[str, ...], tuple[str, str]]] = {
     exp.Interval: (("INTERVAL",), CONSTRUCTS["INTERVAL"]),
     exp.Tuple: ((",",), ("a row of values (a, b) is not answered privately",
                          "compare the columns one by one")),
-    exp.NullSafeEQ: (("DISTINCT",), ("IS DISTINCT FROM is not answered privately",
-                                     "write = or <> and IS NULL")),
-    exp.NullSafeNEQ: (("DISTINCT",), ("IS DISTINCT FROM is not answered privately",
-                                      "write = or <> and IS NULL")),
     exp.PropertyEQ: ((":=",), _BY_NAME), exp.Kwarg: (("=>",), _BY_NAME),
     exp.Order: (("ORDER",), _ORDERED), exp.IgnoreNulls: (("IGNORE",), _ORDERED),
     exp.RespectNulls: (("RESPECT",), _ORDERED), exp.Star: (("*",), STAR),
@@ -287,7 +285,7 @@ def _literal(self: Lowering, node: Glot) -> Node:
     token = self.token(node)
     if node.args["is_string"]:
         return Literal(node.this, token.pos)
-    return Literal(number(node.this, token), token.pos)
+    return Literal(number(node.this, token), token.pos, "e" in node.this.lower())
 
 
 def _constant(self: Lowering, node: Glot) -> Node:
@@ -305,7 +303,8 @@ def _unary(self: Lowering, node: Glot) -> Node:
     if is_minus:
         pos = self.before(arg.pos, "-")
         if isinstance(arg, Literal) and type(arg.value) in (int, float):
-            return Literal(-arg.value, pos)  # type: ignore[operator]  # a number, just seen
+            minus = -arg.value  # type: ignore[operator]  # a number, just seen
+            return replace(arg, value=minus, pos=pos)
         return Unary("-", arg, pos)
     if isinstance(arg, IsNull | InList | InQuery | Between) and not arg.negated:
         before = self.tokens[self.index_of(arg.pos) - 1].upper
@@ -327,20 +326,22 @@ def _binary(self: Lowering, node: Glot) -> Node:
     return Binary(op, left, self.expression(right), left.pos)
 
 
-def _shift_by_interval(self: Lowering, left: Node, interval: Glot, sign: int) -> Node:
-    self.check_arguments(interval, ("this", "unit"))
-    at = self.index(interval)
+def _shift_by_interval(self: Lowering, left: Node, node: Glot, sign: int) -> Node:
+    self.check_arguments(node, ("this", "unit"))
+    at = self.index(node)
     if self.tokens[at].kind is Kind.END or self.tokens[at].upper == "INTERVAL":
         starts = range(self.index_of(left.pos), len(self.tokens))
         at = next((i for i in starts if self.tokens[i].upper == "INTERVAL"), at - 1) + 1
-    token, size, unit = self.tokens[at], interval.this, interval.args.get("unit")
+    token, size, unit = self.tokens[at], node.this, node.args.get("unit")
     if isinstance(size, exp.Column):
         bound = self.expression(size)
         text = str(bound.value) if isinstance(bound, Literal) else ""
     else:
         text = size.this if isinstance(size, exp.Literal) else ""
     if not isinstance(left, Literal) or not isinstance(left.value, dt.date):
-        raise refusal(token, *CONSTRUCTS["INTERVAL"])
+        named = unit.name if unit else ""
+        span = Span(*interval(text, named, token), pos=token.pos)
+        return Binary("-" if sign < 0 else "+", left, span, left.pos)
     return Literal(moved_by_interval(left.value, text, unit.name if unit else "", sign, token),
                    left.pos)  # fmt: skip
 
@@ -385,8 +386,34 @@ def _is(self: Lowering, node: Glot) -> Node:
     return FunctionCall("coalesce", (truth, Literal(False, left.pos)), pos=left.pos)
 
 
+def _distinct_from(self: Lowering, node: Glot) -> Node:
+    _check_grouping(self, node, IS)
+    left, right = self.expression(node.this), self.expression(node.args["expression"])
+    same = _same_value(left, right)
+    return same if isinstance(node, exp.NullSafeEQ) else Unary("not", same, left.pos)
+
+
+def _same_value(left: Node, right: Node) -> Node:
+    """Returns IS NOT DISTINCT FROM: as =, but NULL is a value that equals itself alone."""
+    both = Binary("and", IsNull(left, pos=left.pos), IsNull(right, pos=left.pos), left.pos)
+    equal = Binary("=", left, right, left.pos)
+    return FunctionCall("coalesce", (equal, both), pos=left.pos)
+
+
+def _same_rows(self: Lowering, left: Glot, right: Glot) -> Node:
+    """Returns `(a, b) = (c, d)`: rows are compared field by field, NULL as a value."""
+    if not isinstance(right, exp.Tuple) or len(left.expressions) != len(right.expressions):
+        raise self.cannot(right)
+    sides = (self.expressions(row.expressions) for row in (left, right))
+    pairs = zip(*sides, strict=True)
+    return _join_terms("and", tuple(_same_value(one, other) for one, other in pairs))
+
+
 def _in(self: Lowering, node: Glot) -> Node:
     _check_grouping(self, node, RANGE)
+    if isinstance(node.this, exp.Tuple) and node.args.get("query") is None:
+        rows = [_same_rows(self, node.this, row) for row in node.expressions]
+        return _join_terms("or", tuple(rows))
     left, query = self.expression(node.this), node.args.get("query")
     if query is None:
         return InList(left, self.expressions(node.expressions), pos=left.pos)
@@ -575,6 +602,8 @@ _TABLE: dict[type[Glot], tuple[Lower, frozenset[str]]] = {
     exp.And: (_connective, _PAIR),
     exp.Or: (_connective, _PAIR),
     exp.Is: (_is, _PAIR),
+    exp.NullSafeEQ: (_distinct_from, _PAIR),
+    exp.NullSafeNEQ: (_distinct_from, _PAIR),
     exp.In: (_in, frozenset({"this", "expressions", "query"})),
     exp.Between: (_between, frozenset({"this", "low", "high"})),
     exp.Like: (_like, _PAIR | {"negate"}),

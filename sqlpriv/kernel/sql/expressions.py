@@ -5,7 +5,7 @@ from sqlpriv.kernel.proof.sensitivity import Lattice, lattice_of
 from sqlpriv.kernel.sql.quoting import alike, levels, literal
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Column, Interval, Number, Type
-from sqlpriv.kernel.terms.operations import NUMBERS, OPERATIONS, ZONED, check
+from sqlpriv.kernel.terms.operations import NUMBERS, OPERATIONS, SANE, ZONED, check
 
 ROW = "sqlpriv_row"
 WIDENED = {Type.INTEGER: "BIGINT", Type.REAL: "DOUBLE", Type.TEXT: "VARCHAR"}
@@ -86,6 +86,9 @@ class Expressions:
                 return f"({text} ESCAPE {literal(escape)})" if escape else f"({text})"
             case a.Substring(arg, start, length):
                 return f"substring({self.value(arg)}, {start}, {length})"
+            case a.Shift(arg, months, days, micros):
+                by = f"to_months({months}) + to_days({days}) + to_microseconds({micros})"
+                return f"({SANE.format(self.value(arg))} + {by})"
             case a.Bin(arg, edges):
                 at, ends = self.value(arg), alike(edges, self.type(arg))
                 at = self._once(f"sqlpriv_number({at})" if self.type(arg) in NUMBERS else at)

@@ -89,7 +89,21 @@ class Substring:
     length: int
 
 
-Expr = Col | Lit | Call | In | Case | Bin | Like | Substring | Pick
+@dataclass(frozen=True)
+class Shift:
+    """A moment moved by whole months, then days, then microseconds, each up to `MAX_SHIFT`.
+
+    Total: what is moved lies between 100,000 BC and 200,000 AD (else NULL), and the three together
+    are less than 16,000 years, which the engine's moments reach beyond (294,246 AD).
+    """
+
+    arg: Expr
+    months: int
+    days: int
+    micros: int
+
+
+Expr = Col | Lit | Call | In | Case | Bin | Like | Substring | Pick | Shift
 
 
 @dataclass(frozen=True)
@@ -194,6 +208,8 @@ class PerUnit:
 
 Relation = Scan | Where | Bounded | Derive | Join | Union | PerUnit
 MAX_PATTERN = 200
+MAX_SHIFT = (60_000, 1_826_250, 157_788_000_000_000_000)
+"""5000 years in months, in days and in microseconds."""
 
 
 @dataclass(frozen=True)

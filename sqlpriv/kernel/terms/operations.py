@@ -35,7 +35,11 @@ SANE = "CASE WHEN {0} BETWEEN DATE '100000-01-01 (BC)' AND DATE '200000-01-01' T
 
 
 MAX_SCALE = 18
-"""Most digits behind the point to which `scale` rounds; half a unit goes away from zero."""
+"""Most digits behind the point to which `scale` rounds, and before it, with a minus; half a unit
+goes away from zero."""
+
+NEAR = SANE.replace("100000", "90000").replace("200000", "90000")
+"""A moment from whose distances to others, in microseconds, no 64 bits overflow."""
 
 
 class Operation(NamedTuple):
@@ -77,6 +81,25 @@ OPERATIONS |= {  # NaN equals itself and is above all else
 OPERATIONS |= {
     op: Operation(NUMBERS, None, f"{op}({{0}})", 1) for op in ("abs", "floor", "ceil", "round")
 }
+OPERATIONS |= {  # the engine gives NaN or an infinity where there is no number
+    op: Operation(NUMBERS, Type.REAL, f"{op}({{0}})", 1)
+    for op in ("sqrt", "cbrt", "ln", "log10", "log2", "exp")
+}
+OPERATIONS |= {
+    "pow": Operation(NUMBERS, Type.REAL, "pow({0}, {1})", 2),
+    "trunc": Operation(NUMBERS, None, "trunc({0})", 1),
+    "sign": Operation(NUMBERS, Type.INTEGER, "CAST(sign({0}) AS DOUBLE)", 1),
+}
+OPERATIONS |= {  # of what is beyond 64 bits, NULL
+    op: Operation(
+        {Type.INTEGER},
+        None,
+        f"(TRY_CAST({{0}} AS BIGINT) {op} TRY_CAST({{1}} AS BIGINT))",
+        2,
+        "value",
+    )
+    for op in ("&", "|")
+}
 OPERATIONS |= {  # NULLs are passed over by all three
     op: Operation(ANY, None, f"{op}({{all}})", 0, "value")
     for op in ("coalesce", "least", "greatest")
@@ -89,11 +112,38 @@ for op in ("year", "quarter", "month", "week", "day", "dow", "isodow", "doy", "h
 OPERATIONS |= (
     {  # the moment at which it began
         f"trunc {op}": Operation(MOMENTS, Type.TIMESTAMP, f"date_trunc('{op}', {SANE})", 1, "value")
-        for op in ("year", "quarter", "month", "week", "day")
+        for op in (
+            "century",
+            "decade",
+            "year",
+            "quarter",
+            "month",
+            "week",
+            "day",
+            "hour",
+            "minute",
+            "second",
+        )
+    }
+    | {  # how many beginnings of such a part lie between two moments
+        f"diff {op}": Operation(MOMENTS, Type.INTEGER, f"date_diff('{op}', {two})", 2, "value")
+        for two in (f"{SANE}, {SANE.replace('0}', '1}')}",)
+        for op in ("decade", "year", "quarter", "month", "week", "hour", "minute", "second")
+    }
+    | {  # how many whole ones
+        f"sub {op}": Operation(MOMENTS, Type.INTEGER, f"date_sub('{op}', {two})", 2, "value")
+        for two in (f"{NEAR}, {NEAR.replace('0}', '1}')}",)
+        for op in ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
+    }
+    | {  # the day of a moment, and the midnight at which a day begins
+        "date": Operation(MOMENTS, Type.DATE, f"CAST({SANE} AS DATE)", 1, "value"),
+        "midnight": Operation(
+            {Type.DATE}, Type.TIMESTAMP, f"CAST({SANE} AS TIMESTAMP)", 1, "value"
+        ),
     }
     | {  # an infinity, and what 10**digits times is one, stays
         f"scale {digits}": Operation(NUMBERS, Type.REAL, f"round({{0}}, {digits})", 1)
-        for digits in range(MAX_SCALE + 1)
+        for digits in range(-MAX_SCALE, MAX_SCALE + 1)
     }
     | {
         "days": Operation(
@@ -168,6 +218,13 @@ def check(expr: a.Expr, types: Mapping[str, Type]) -> Type:
             return Type.BOOLEAN
         case a.Substring(arg, start, length) if 0 < start < 2**31 and 0 <= length < 2**31:
             return one([check(arg, types)], {Type.TEXT}, "SUBSTRING")
+        case a.Shift(arg, months, days, micros):
+            if any(
+                abs(n) > most for n, most in zip((months, days, micros), a.MAX_SHIFT, strict=True)
+            ):
+                raise Refused("an interval moves a moment by 5000 years at most")
+            one([check(arg, types)], MOMENTS, "an interval's moment")
+            return Type.TIMESTAMP
     raise Refused(f"{type(expr).__name__} is no row expression of this form")
 
 

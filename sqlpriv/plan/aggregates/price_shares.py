@@ -28,7 +28,7 @@ middle μ. Its mean square is then M² = μ² + w²/12, and w²/12 also stands f
 unknown mean of x - μ.
 
     COUNT     N            c_N = 1
-    SUM       S + μ N      c_S = 1 / M²,  c_N = μ² / M²
+    SUM       S + μ N      c_S = 1 / M²,  c_N = μ² / M², EMPTY at least
     AVG       μ + S / N    c_S = 1 / M²,  c_N = (w²/12) / M²      (∂/∂N = -S/N²)
     VARIANCE  w²/8 + Q/N - (S/N)², relative to w²/12:
                                    c_Q = (12/w²)²,  c_S = 4 (w²/12) (12/w²)²,
@@ -49,7 +49,7 @@ from sqlpriv.kernel.terms.algebra import Asked, Sum
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.pricing.split import split
-from sqlpriv.plan.pricing.tuned_constants import FLOOR, LEVEL, SIZE, TURNS
+from sqlpriv.plan.pricing.tuned_constants import EMPTY, FLOOR, LEVEL, SIZE, TURNS
 
 Paid = Asked | Recipe
 """What is paid for: a query, or the rounds of a mean that is asked for in rounds."""
@@ -77,7 +77,7 @@ def coefficients(recipe: Recipe) -> dict[Paid, float]:
             choices = dict.fromkeys(recipe.queries, 1.0 if recipe.count else LEVEL)
             return {q: SIZE if q == recipe.size else c for q, c in choices.items()}
         case "sum" if mean_square > 0:
-            n, s = middle * middle / mean_square, 1 / mean_square
+            n, s = max(EMPTY, middle * middle / mean_square), 1 / mean_square
         case "mean" if mean_square > 0:
             n, s = w2 / mean_square, 1 / mean_square
         case "variance" | "stddev" if w2 > 0:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import replace
 
 from sqlpriv.kernel.terms import algebra as a
@@ -25,17 +25,23 @@ from sqlpriv.plan.aggregates.rewrites import Recipe
 
 
 def choose_quantile_methods(
-    recipes: Sequence[Recipe], price: Price, weighted: bool
+    recipes: Sequence[Recipe], price: Price, weighted: bool, measured: Container[int] = ()
 ) -> tuple[Recipe, ...]:
     """Returns the recipes, the quantiles of one grid by the method whose largest error is lower.
 
-    With WEIGHTS FROM the population is made of histograms, which weights can be given to.
+    Args:
+        recipes: Of all aggregates.
+        price: The statement's.
+        weighted: The population is made of histograms, to which WEIGHTS FROM can be given.
+        measured: Numbers of the recipes whose error is asked for: a histogram alone tells it.
     """
     grids: dict[a.Key, list[Recipe]] = defaultdict(list)
     for recipe in recipes:
         if recipe.level is not None:
             grids[recipe.level.levels].append(recipe)
     counted = {key for key, same in grids.items() if weighted or _histogram_is_better(same, price)}
+    with_errors = [r for i, r in enumerate(recipes) if i in measured and r.rank]
+    counted |= {recipe.level.levels for recipe in with_errors if recipe.level is not None}
     return tuple(_as_histogram(r) if r.level and r.level.levels in counted else r for r in recipes)
 
 

@@ -136,11 +136,9 @@ def expand_distinct(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
 
 
 def expand_sum(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
-    """SUM(x) → Sum(x - middle) + middle · N; without the count where the middle is 0."""
+    """SUM(x) → Sum(x - middle) + middle · N; the count also tells whether there is any value."""
     total, count = _centred_sum(aggregate, cells), _value_count(aggregate, cells)
-    needed = aggregate.lower + aggregate.upper != 0
-    ends = (aggregate.lower, aggregate.upper)
-    return Recipe("sum", count if needed or total is None else None, total, None, *ends)
+    return Recipe("sum", count, total, None, aggregate.lower, aggregate.upper)
 
 
 def expand_mean(aggregate: Aggregate, cells: GroupedRows) -> Recipe:

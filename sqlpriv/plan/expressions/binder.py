@@ -7,11 +7,13 @@ beside. Whatever has no counterpart in the algebra is refused here, before anyth
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from sqlpriv.dialect import tree as t
+from sqlpriv.dialect.keywords import CONSTRUCTS
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type, Value
@@ -115,14 +117,20 @@ class Binder:
                 return True
             case a.Call("coalesce" | "least" | "greatest", args):
                 return any(map(self.is_present, args))
-            case a.Call(op, (arg,)) if op == "days" or op.startswith("trunc "):  # not of all time
-                return self.is_present(arg) and infer_shape(expr, self.scope).lower is not None
+            case a.Call(op, args) if op in ("days", "date", "midnight") or " " in op:  # not of all
+                known = op.startswith("scale ") or infer_shape(expr, self.scope).lower is not None
+                return known and all(map(self.is_present, args))
             case a.Call("/" | "//" | "%", args):
                 return (
                     all(map(self.is_present, args)) and not infer_shape(expr, self.scope).nullable
                 )
+            case a.Call("sqrt" | "ln" | "log10" | "log2" | "pow" | "&" | "|", args):  # NaN, say
+                known = infer_shape(expr, self.scope).lower is not None
+                return known and all(map(self.is_present, args))
             case a.Call(_, args):
                 return all(map(self.is_present, args))
+            case a.Shift(arg):
+                return self.is_present(arg) and infer_shape(expr, self.scope).lower is not None
             case a.In(arg) | a.Bin(arg) | a.Like(arg) | a.Substring(arg):
                 return self.is_present(arg)
             case a.Case(whens, otherwise):
@@ -179,6 +187,8 @@ class Binder:
         shapes = [self.shape(node, expr) for node, expr in zip(open_, bound, strict=True)]
         own = [natural_type(lit.value) for lit in constants if lit]
         types = {s.type for s in shapes} or {type_ for type_ in own if type_}
+        if _are_moments(types) or (types == {Type.DATE} and any(map(_has_clock, constants))):
+            return self._bind_moments(bound, shapes, constants)
         mixed = types == {Type.INTEGER, Type.REAL}
         if len(types) > 1 and not mixed:
             names = " and ".join(sorted(str(type_) for type_ in types))
@@ -189,12 +199,24 @@ class Binder:
         read = coerce_uuid if uuids else coerce_literal
         return tuple(read(lit, target) if lit else next(rest) for lit in constants)
 
+    def _bind_moments(
+        self,
+        bound: Sequence[a.Expr],
+        shapes: Sequence[Shape],
+        constants: Sequence[t.Literal | None],
+    ) -> tuple[a.Expr, ...]:
+        """Returns dates and timestamps as timestamps: a date is its midnight."""
+        pairs = zip(bound, shapes, strict=True)
+        rest = iter(a.Call("midnight", (x,)) if s.type is Type.DATE else x for x, s in pairs)
+        return tuple(coerce_literal(c, Type.TIMESTAMP) if c else next(rest) for c in constants)
+
     def _bind_node(self, node: t.Node) -> a.Expr:
         match node:
             case t.Name():
                 return columns.bind_column(self, node)
-            case t.Literal(value):
-                return coerce_literal(node, natural_type(value) or Type.INTEGER)
+            case t.Literal(value, _, exponent):
+                literal = coerce_literal(node, natural_type(value) or Type.INTEGER)
+                return a.Call("real", (literal,)) if exponent else literal
             case t.Unary() | t.Binary():
                 return self._bind_operator(node)
             case t.IsNull(arg, negated):
@@ -214,6 +236,8 @@ class Binder:
                 return functions.bind_call(self, node)
             case t.Lookup(arg, values, numbers):
                 return a.Pick((a.Key(self.bind(arg), values),), numbers)
+            case t.Span():
+                raise refuse(node, *CONSTRUCTS["INTERVAL"])
             case t.Exists() | t.InQuery() | t.Subquery():
                 hint = "join it in FROM; EXISTS and IN find rows of the same unit by an equality"
                 raise refuse(node, "a subquery cannot stand here", hint)
@@ -232,6 +256,8 @@ class Binder:
                 return a.Call(op, tuple(x for side in sides for x in flatten(op, side)))
             case t.Binary("=" | "<>" | "<" | "<=" | ">" | ">=" as op, left, right):
                 return a.Call(op, self.bind_together((left, right)))
+            case t.Binary("&" | "|" as op, left, right):
+                return a.Call(op, (self.bind(left), self.bind(right)))
             case t.Binary("+" | "-" | "*" | "/" | "//" | "%" as op, left, right):
                 return self._bind_arithmetic(op, (left, right))
         raise refuse(
@@ -242,11 +268,25 @@ class Binder:
 
     def _bind_arithmetic(self, op: str, nodes: tuple[t.Node, t.Node]) -> a.Expr:
         """Returns an operation on numbers; the difference of two dates is in days."""
+        if isinstance(nodes[1], t.Span):
+            return self._bind_shift(nodes[0], nodes[1], -1 if op == "-" else 1)
         sides = (self.bind(nodes[0]), self.bind(nodes[1]))
         shapes = [self.shape(side, expr) for side, expr in zip(nodes, sides, strict=True)]
         if op == "-" and all(shape.type is Type.DATE for shape in shapes):
             return functions.days_between(sides[1], sides[0])
+        if op in "+-" and shapes[0].type is Type.DATE and isinstance(sides[1], a.Lit):
+            days = sides[1].value
+            if type(days) is int:
+                moved = a.Shift(sides[0], 0, -days if op == "-" else days, 0)
+                return a.Call("date", (moved,))
         return a.Call(op, sides)
+
+    def _bind_shift(self, node: t.Node, span: t.Span, sign: int) -> a.Expr:
+        """Returns a date or timestamp moved by an interval, a timestamp."""
+        parts = (sign * span.months, sign * span.days, sign * span.micros)
+        if any(abs(part) > most for part, most in zip(parts, a.MAX_SHIFT, strict=True)):
+            raise refuse(span, "an interval moves by 5000 years at most", "write a shorter one")
+        return a.Shift(self.bind(node), *parts)
 
     def _bind_in_list(self, node: t.InList) -> a.Expr:
         items = [fold_constant(item) for item in node.items]
@@ -256,11 +296,13 @@ class Binder:
         for item, source in zip(items, node.items, strict=True):
             if item is None:
                 raise refuse(source, "an IN list holds literals", "write x = y OR x = z")
-            if item.value is None:
-                hint = "write (x IN (…) OR x IS NULL)"
-                raise refuse(source, "NULL in an IN list equals nothing", hint)
-        values = dict.fromkeys(read(item, shape.type).value for item in items if item)
-        return _negate_if(a.In(arg, tuple(values)), node.negated)
+        present = [item for item in items if item is not None and item.value is not None]
+        values = dict.fromkeys(read(item, shape.type).value for item in present)
+        expr: a.Expr = a.In(arg, tuple(values)) if values else a.Lit(None, Type.BOOLEAN)
+        if len(present) < len(items):  # what equals none of the others may equal the NULL
+            nothing = a.Lit(None, Type.BOOLEAN)
+            expr = a.Call("or", (expr, nothing)) if values else nothing
+        return _negate_if(expr, node.negated)
 
     def _bind_case(self, node: t.CaseWhen) -> a.Expr:
         tests = [
@@ -271,6 +313,17 @@ class Binder:
         *thens, otherwise = self.bind_together((*(then for _, then in node.whens), last))
         predicates = [self.bind_predicate(test, "CASE WHEN") for test in tests]
         return a.Case(tuple(zip(predicates, thens, strict=True)), otherwise)
+
+
+def _are_moments(types: Set[Type]) -> bool:
+    return types == {Type.DATE, Type.TIMESTAMP}
+
+
+def _has_clock(literal: t.Literal | None) -> bool:
+    """Returns whether a literal is a moment with a time of day."""
+    return literal is not None and isinstance(literal.value, dt.datetime) and (
+        literal.value.time() != dt.time()
+    )  # fmt: skip
 
 
 def _arguments(expr: a.Call) -> Iterator[a.Expr]:

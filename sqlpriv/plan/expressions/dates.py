@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import calendar
 import datetime as dt
 import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Type, Value
 from sqlpriv.plan.expressions.value_facts import MAX_LEVELS, Shape, with_values_listed
 
@@ -17,9 +19,12 @@ DATE_PARTS: Mapping[str, tuple[int, int]] = {
     "minute": (0, 59),
 }  # fmt: skip
 EPOCH, MAX_SPAN = dt.date(1970, 1, 1), dt.timedelta(days=3660)
-_MONTHS = {"year": 12, "quarter": 3, "month": 1}
-UNITS = (*_MONTHS, "week", "day")
+_MONTHS = {"century": 1200, "decade": 120, "year": 12, "quarter": 3, "month": 1}
+_SECONDS = {"hour": 3600, "minute": 60, "second": 1}
+UNITS = (*_MONTHS, "week", "day", *_SECONDS)
 """What `date_trunc` can cut a moment down to."""
+DISTANCES = ("decade", "year", "quarter", "month", "week", "hour", "minute", "second")
+"""Units of `date_diff` beside days; `date_sub` has them but for decades."""
 
 
 def day_number(moment: dt.date) -> int:
@@ -56,10 +61,13 @@ def days_of_interval(shape: Shape) -> tuple[Value, ...] | None:
 def period_start(unit: str, moment: dt.date) -> dt.date:
     """Returns the day on which the moment's year, quarter, month, week or day began.
 
-    >>> [str(period_start(unit, dt.date(2024, 5, 30))) for unit in UNITS]
-    ['2024-01-01', '2024-04-01', '2024-05-01', '2024-05-27', '2024-05-30']
+    >>> [str(period_start(unit, dt.date(2024, 5, 30))) for unit in UNITS[1:7]]
+    ['2020-01-01', '2024-01-01', '2024-04-01', '2024-05-01', '2024-05-27', '2024-05-30']
     """
     date = dt.date(moment.year, moment.month, moment.day)
+    if unit in ("century", "decade"):
+        years = _MONTHS[unit] // 12
+        return dt.date(max(1, date.year - date.year % years), 1, 1)
     if unit in _MONTHS:
         return dt.date(date.year, date.month - (date.month - 1) % _MONTHS[unit], 1)
     return date - dt.timedelta(days=date.weekday()) if unit == "week" else date
@@ -69,6 +77,8 @@ def truncated_shape(unit: str, arg: Shape) -> Shape:
     """Returns the shape of date_trunc(unit, x): a list where x has ends not too far apart."""
     if arg.lower is None or arg.upper is None:
         return Shape(Type.TIMESTAMP, nullable=arg.nullable)
+    if unit in _SECONDS:
+        return _clock_shape(_SECONDS[unit], arg)
     first, last = period_start(unit, arg.lower), period_start(unit, arg.upper)
     low, high = (dt.datetime(d.year, d.month, d.day) for d in (first, last))
     unlisted = Shape(Type.TIMESTAMP, low, high, arg.nullable)
@@ -77,3 +87,81 @@ def truncated_shape(unit: str, arg: Shape) -> Shape:
     days = (dt.date.fromordinal(n) for n in range(first.toordinal(), last.toordinal() + 1))
     starts = [dt.datetime(d.year, d.month, d.day) for d in days if period_start(unit, d) == d]
     return replace(unlisted, values=(*starts, *((None,) if arg.nullable else ())))
+
+
+def _clock_shape(seconds: int, arg: Shape) -> Shape:
+    """Returns the shape of a moment cut down to an hour, a minute or a second."""
+    first, last = (_moment(end) for end in (arg.lower, arg.upper))
+    step = dt.timedelta(seconds=seconds)
+    low, high = (end - (end - dt.datetime.min) % step for end in (first, last))
+    unlisted = Shape(Type.TIMESTAMP, low, high, arg.nullable)
+    count = (high - low) // step + 1
+    if count > MAX_LEVELS:
+        return unlisted
+    starts = tuple(low + n * step for n in range(count))
+    return replace(unlisted, values=(*starts, *((None,) if arg.nullable else ())))
+
+
+def converted_shape(to: str, arg: Shape) -> Shape:
+    """Returns the shape of the day of a moment ("date") or of a day's midnight ("midnight")."""
+    type_ = Type.DATE if to == "date" else Type.TIMESTAMP
+    if arg.lower is None or arg.upper is None:
+        return Shape(type_, nullable=arg.nullable)
+    ends = (_day(arg.lower), _day(arg.upper))
+    if to == "midnight":
+        return Shape(type_, _moment(ends[0]), _moment(ends[1]), arg.nullable)
+    return Shape(type_, *ends, arg.nullable)
+
+
+def shifted_shape(arg: Shape, months: int, days: int, micros: int) -> Shape:
+    """Returns the shape of a moment moved by an interval, as the engine moves it."""
+    if arg.type not in (Type.DATE, Type.TIMESTAMP):
+        raise Refused(f"an interval moves dates and timestamps, not {arg.type} values")
+    if arg.lower is None or arg.upper is None:
+        return Shape(Type.TIMESTAMP, nullable=arg.nullable)
+    try:
+        low, high = (shifted(_moment(e), months, days, micros) for e in (arg.lower, arg.upper))
+    except (ValueError, OverflowError):
+        return Shape(Type.TIMESTAMP, nullable=arg.nullable)
+    return Shape(Type.TIMESTAMP, low, high, arg.nullable)
+
+
+def shifted(moment: dt.datetime, months: int, days: int, micros: int) -> dt.datetime:
+    """Returns a moment moved by months, then days, then microseconds; in a shorter month the day
+    is its last one.
+
+    >>> str(shifted(dt.datetime(2024, 1, 31), 1, 1, 0))
+    '2024-03-01 00:00:00'
+    """
+    year, month = divmod(moment.year * 12 + moment.month - 1 + months, 12)
+    last = calendar.monthrange(year, month + 1)[1]
+    moved = moment.replace(year=year, month=month + 1, day=min(moment.day, last))
+    return moved + dt.timedelta(days=days, microseconds=micros)
+
+
+def distance_shape(op: str, first: Shape, last: Shape) -> Shape:
+    """Returns the shape of date_diff or date_sub in a unit ("diff month", "sub year"), from the
+    distance in days."""
+    nullable = first.nullable or last.nullable
+    if None in (first.lower, first.upper, last.lower, last.upper):
+        return Shape(Type.INTEGER, nullable=nullable)
+    unit = op.split()[1]
+    days = {"decade": 3652, "year": 365, "quarter": 90, "month": 28, "week": 7, "day": 1}
+    ends = []
+    for one, other in ((first.upper, last.lower), (first.lower, last.upper)):
+        distance = day_number(other) - day_number(one)
+        if unit in _SECONDS:
+            ends.append((distance + (1 if distance >= 0 else -1)) * 86_400 // _SECONDS[unit])
+        else:
+            ends.append(math.trunc(distance / days[unit]) + (1 if distance >= 0 else -1))
+    return Shape(Type.INTEGER, min(ends), max(ends), nullable)
+
+
+def _moment(moment: dt.date) -> dt.datetime:
+    if isinstance(moment, dt.datetime):
+        return moment
+    return dt.datetime(moment.year, moment.month, moment.day)
+
+
+def _day(moment: dt.date) -> dt.date:
+    return dt.date(moment.year, moment.month, moment.day)

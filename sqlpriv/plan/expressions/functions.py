@@ -6,13 +6,15 @@ be told from its arguments' bounds.
 
 from __future__ import annotations
 
+import calendar
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
-from sqlpriv.plan.expressions.dates import DATE_PARTS, UNITS
+from sqlpriv.kernel.terms.operations import MAX_SCALE
+from sqlpriv.plan.expressions.dates import DATE_PARTS, DISTANCES, UNITS
 from sqlpriv.plan.expressions.literal_types import coerce_literal, refuse
 from sqlpriv.plan.expressions.traverse import as_literal
 from sqlpriv.plan.expressions.value_facts import column_scale
@@ -21,7 +23,11 @@ if TYPE_CHECKING:
     from sqlpriv.plan.expressions.binder import Binder
 
 MAX_BUCKETS = 1000
-ONE_NUMBER = {"abs": "abs", "@": "abs", "floor": "floor", "ceil": "ceil", "ceiling": "ceil"}
+ONE_NUMBER = {
+    **{name: name for name in ("abs", "floor", "ceil", "sqrt", "cbrt", "ln", "log10", "log2", "exp",
+                               "trunc", "sign")},
+    "@": "abs", "ceiling": "ceil", "log": "log10",
+}  # fmt: skip
 OPERATORS = {"mod": "%", "fmod": "%", "divide": "//", "add": "+", "subtract": "-", "multiply": "*"}
 PART_NAMES = {
     **{name: name for name in DATE_PARTS},
@@ -40,15 +46,11 @@ HINTS = {
     "date_trunc": "write date_trunc('month', d)",
     **dict.fromkeys(("date_diff", "datediff"), "write date_diff('day', first, last)"),
     "random": "noise is added by the kernel, never by the statement",
-    "sqrt": "apply it to an aggregate: sqrt(AVG(x))",
-    "ln": "apply it to an aggregate: ln(AVG(x))",
-    "log": "apply it to an aggregate: log(AVG(x))",
-    "exp": "apply it to an aggregate: exp(AVG(x))",
-    "pow": "write x * x", "power": "write x * x", "^": "write x * x", "**": "write x * x",
 }  # fmt: skip
 _KNOWN = (
     "row expressions know + - * / // %, comparisons, AND/OR/NOT, IN, BETWEEN, IS NULL, CASE, IF, "
-    "COALESCE, NULLIF, LEAST, GREATEST, abs, floor, ceil, round, date parts"
+    "COALESCE, NULLIF, LEAST, GREATEST, abs, floor, ceil, round, sqrt, ln, exp, pow, date parts; "
+    "any function of columns with declared lists of values"
 )
 
 
@@ -68,6 +70,10 @@ def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
             return a.Call(ONE_NUMBER[name], (binder.bind(arg),))
         case "round", (arg,) | (arg, t.Literal(0)):
             return a.Call("round", (binder.bind(arg),))
+        case "round", (arg, digits) if (places := _whole_number(digits)) is not None:
+            return _round_to(binder, node, arg, places)
+        case "pow" | "power" | "**" | "^", (base, exponent):
+            return a.Call("pow", (binder.bind(base), binder.bind(exponent)))
         case name, (left, right) if name in OPERATORS:
             return a.Call(OPERATORS[name], (binder.bind(left), binder.bind(right)))
         case "coalesce" | "ifnull", (_, *_):
@@ -89,17 +95,81 @@ def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
             return a.Like(binder.bind(arg), escape_pattern(text) + "%", "!")
         case "contains", (arg, t.Literal(str(text))):
             return a.Like(binder.bind(arg), f"%{escape_pattern(text)}%", "!")
+        case "date_part" | "datepart" | "extract", (
+            t.Literal(str(part)),
+            t.FunctionCall("age", (last, first)),
+        ) if part.lower().removesuffix("s") == "year":
+            return _distance(binder, node, "year", (first, last), whole=True)
         case "date_part" | "datepart" | "extract", (t.Literal(str(part)), arg):
             return _date_part(binder, node, part.lower(), arg)
         case "date_trunc" | "datetrunc", (t.Literal(str(unit)), arg) if unit.lower() in UNITS:
             return a.Call(f"trunc {unit.lower()}", (binder.bind(arg),))
-        case "date_diff" | "datediff", (t.Literal("day" | "days"), first, last):
+        case ("date_diff" | "datediff", (t.Literal("day" | "days"), first, last)):
             return days_between(binder.bind(first), binder.bind(last))
+        case "date_diff" | "datediff" | "date_sub" | "datesub", (t.Literal(str(unit)), first, last):
+            return _distance(binder, node, unit.lower().removesuffix("s"), (first, last))
+        case "last_day", (arg,):
+            return a.Call("date", (a.Shift(a.Call("trunc month", (binder.bind(arg),)), 1, -1, 0),))
+        case "dayname" | "monthname", (arg,):
+            return _name_of(binder, node.name, arg)
+        case "decade", (arg,):
+            return a.Call("//", (a.Call("year", (binder.bind(arg),)), a.Lit(10, Type.INTEGER)))
         case part, (arg,) if part in PART_NAMES:
             return _date_part(binder, node, part, arg)
     raise refuse(
         node, f"the function {node.name} cannot be used on private rows", function_hint(node.name)
     )
+
+
+def _whole_number(node: t.Node) -> int | None:
+    number = as_literal(node)
+    return number.value if number is not None and type(number.value) is int else None
+
+
+def _round_to(binder: Binder, node: t.Node, arg: t.Node, places: int) -> a.Expr:
+    """round(x, n): of a DOUBLE it is a DOUBLE, of a DECIMAL one of n digits, of an integer one."""
+    expr = binder.bind(arg)
+    shape = binder.shape(arg, expr)
+    if abs(places) > MAX_SCALE:
+        raise refuse(node, f"ROUND takes from -{MAX_SCALE} to {MAX_SCALE} digits", "round(x, 2)")
+    if shape.type is Type.INTEGER:
+        rounded = a.Call("integer", (a.Call(f"scale {places}", (expr,)),))
+        return expr if places >= 0 else rounded
+    if shape.scale is not None and places >= shape.scale:
+        return expr
+    rounded = a.Call(f"scale {places}", (expr,))
+    return rounded if shape.scale is not None else a.Call("real", (rounded,))
+
+
+def _distance(
+    binder: Binder,
+    node: t.FunctionCall,
+    unit: str,
+    ends: tuple[t.Node, t.Node],
+    *,
+    whole: bool = False,
+) -> a.Expr:
+    """date_diff(unit, first, last), which counts beginnings of units between two moments; date_sub
+    counts whole units."""
+    whole = whole or node.name in ("date_sub", "datesub")
+    units = (*DISTANCES[1:], "day") if whole else DISTANCES
+    if unit not in units:
+        raise refuse(node, f"there is no distance in {unit}", f"one of: {', '.join(units)}")
+    first, last = binder.bind_together(ends)
+    return a.Call(f"{'sub' if whole else 'diff'} {unit}", (first, last))
+
+
+def _name_of(binder: Binder, function: str, arg: t.Node) -> a.Expr:
+    """dayname(d) and monthname(d): English, as the engine has them, whatever the locale."""
+    names = calendar.day_name if function == "dayname" else calendar.month_name
+    part = a.Call("isodow" if function == "dayname" else "month", (binder.bind(arg),))
+    first = 1 if function == "dayname" else 0
+    tests = tuple(
+        (a.Call("=", (part, a.Lit(number + first, Type.INTEGER))), a.Lit(str(name), Type.TEXT))
+        for number, name in enumerate(names)
+        if name
+    )
+    return a.Case(tests, a.Lit(None, Type.TEXT))
 
 
 def bind_cast(binder: Binder, node: t.Cast) -> a.Expr:
@@ -120,6 +190,9 @@ def bind_cast(binder: Binder, node: t.Cast) -> a.Expr:
         return arg if shape.scale == scale else a.Call(f"scale {scale}", (arg,))
     if target is Type.REAL and shape.scale is not None:  # a DECIMAL becomes a DOUBLE
         return a.Call("real", (arg,))
+    if source in (Type.DATE, Type.TIMESTAMP) and target in (Type.DATE, Type.TIMESTAMP):
+        conversion = "date" if target is Type.DATE else "midnight"
+        return arg if source is target else a.Call(conversion, (arg,))
     if target is source and not (target is Type.INTEGER and node.type not in _WHOLE):
         return arg
     if target is Type.REAL and source is Type.INTEGER:

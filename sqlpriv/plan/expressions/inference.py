@@ -12,7 +12,12 @@ from sqlpriv.kernel.terms.contract import Type, Value
 from sqlpriv.kernel.terms.operations import OPERATIONS
 from sqlpriv.plan.expressions import dates
 from sqlpriv.plan.expressions.dates import DATE_PARTS
-from sqlpriv.plan.expressions.interval_arithmetic import arithmetic_shape, function_shape
+from sqlpriv.plan.expressions.finite_values import with_results_listed
+from sqlpriv.plan.expressions.interval_arithmetic import (
+    arithmetic_shape,
+    function_shape,
+    two_number_shape,
+)
 from sqlpriv.plan.expressions.value_facts import (
     Shape,
     boolean_shape,
@@ -73,6 +78,8 @@ def infer_shape(expr: a.Expr, scope: Mapping[str, Shape]) -> Shape:
             shape = _expect(infer_shape(arg, scope), Type.TEXT, "SUBSTRING")
             prefixes = shape.values and dict.fromkeys(_substring(v, expr) for v in shape.values)
             return replace(shape, values=tuple(prefixes) if prefixes else None, sql_type="")
+        case a.Shift(arg, months, days, micros):
+            return dates.shifted_shape(infer_shape(arg, scope), months, days, micros)
         case a.Pick(_, numbers):
             return Shape(Type.REAL, min(numbers), max(numbers))
     raise Refused(f"{type(expr).__name__} is not a row expression")
@@ -100,9 +107,17 @@ def _call(op: str, args: list[Shape]) -> Shape:
         case "coalesce":
             return _coalesce(args)
         case "+" | "-" | "*" | "/" | "//" | "%":
-            return with_values_listed(arithmetic_shape(op, *args))
+            shape = with_results_listed(op, args, arithmetic_shape(op, *args))
+            return with_values_listed(shape)
+        case "&" | "|" | "pow":
+            shape = with_results_listed(op, args, two_number_shape(op, *args))
+            return with_values_listed(shape)
         case _ if op.startswith("trunc "):
             return dates.truncated_shape(op.removeprefix("trunc "), args[0])
+        case _ if op.startswith(("diff ", "sub ")):
+            return with_values_listed(dates.distance_shape(op, *args))
+        case "date" | "midnight":
+            return dates.converted_shape(op, args[0])
         case "days":
             return dates.day_number_shape(args[0])
         case part if part in DATE_PARTS:
@@ -112,7 +127,7 @@ def _call(op: str, args: list[Shape]) -> Shape:
             return with_values_listed(Shape(Type.INTEGER, low, high, nullable))
     if operation.gives is Type.BOOLEAN:
         return boolean_shape(nullable)
-    return with_values_listed(function_shape(op, args[0]))
+    return with_values_listed(with_results_listed(op, args, function_shape(op, args[0])))
 
 
 def _coalesce(args: list[Shape]) -> Shape:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 from sqlpriv.errors import Refused
@@ -39,10 +40,10 @@ def arithmetic_shape(op: str, left: Shape, right: Shape) -> Shape:
         case "+" | "-" | "*":
             table = {"+": lambda x, y: x + y, "-": lambda x, y: x - y, "*": lambda x, y: x * y}
             ends = [table[op](x, y) for x, y in corners] if bounded else []
-        case "/":
+        case "/" | "//" if op == "/" or type_ is Type.REAL:  # `//` of doubles does not cut
             type_, nullable = Type.REAL, nullable or by_zero
             ends = [x / y for x, y in corners] if bounded and not by_zero else []
-        case "//" if type_ is Type.INTEGER:
+        case "//":
             nullable |= by_zero
             reach = max(abs(left.lower), abs(left.upper)) if left.lower is not None else None
             ends = [-reach, reach] if reach is not None else []
@@ -98,6 +99,10 @@ def function_shape(name: str, arg: Shape) -> Shape:
         return Shape(Type.INTEGER, math.floor(arg.lower), math.ceil(arg.upper), arg.nullable)
     if name == "real":
         return replace(arg, type=Type.REAL, values=None, scale=None)
+    if name in _MONOTONE:
+        return _monotone_shape(name, arg)
+    if name == "sign":
+        return Shape(Type.INTEGER, -1, 1, arg.nullable)
     if name.startswith("scale "):
         return _rounded_shape(int(name.removeprefix("scale ")), arg)
     if arg.lower is None:
@@ -108,11 +113,69 @@ def function_shape(name: str, arg: Shape) -> Shape:
             ends = (-high, -low)
         case "abs":
             ends = (0 if low <= 0 <= high else min(abs(low), abs(high)), max(abs(low), abs(high)))
-        case "floor" | "ceil" | "round":
+        case "floor" | "ceil" | "round" | "trunc":
             ends = (low, high) if type_ is Type.INTEGER else (math.floor(low), math.ceil(high))
         case _:
             raise Refused(f"there is no row function {name}")
     return Shape(type_, *ends, arg.nullable, scale=_scale_of(name, arg))
+
+
+_MONOTONE: dict[str, tuple[Callable[[float], float], float]] = {
+    "sqrt": (math.sqrt, 0.0),
+    "cbrt": (math.cbrt, -math.inf),
+    "ln": (math.log, math.ulp(0.0)),
+    "log10": (math.log10, math.ulp(0.0)),
+    "log2": (math.log2, math.ulp(0.0)),
+    "exp": (math.exp, -math.inf),
+}
+"""Increasing functions, and the least number that they take."""
+
+
+def _monotone_shape(name: str, arg: Shape) -> Shape:
+    """Returns the shape of an increasing function of a number.
+
+    >>> _monotone_shape("sqrt", Shape(Type.INTEGER, 0, 16, False)).upper
+    4.0
+    """
+    function, least = _MONOTONE[name]
+    nullable = arg.nullable or arg.lower is None or arg.lower < least  # NaN is no value
+    if arg.lower is None or arg.lower < least:
+        return Shape(Type.REAL, nullable=nullable)
+    try:
+        low, high = function(arg.lower), function(arg.upper)
+    except OverflowError:
+        return Shape(Type.REAL, nullable=nullable)
+    return Shape(
+        Type.REAL, math.nextafter(low, -math.inf), math.nextafter(high, math.inf), nullable
+    )
+
+
+def two_number_shape(op: str, left: Shape, right: Shape) -> Shape:
+    """Returns the shape of `left & right`, `left | right` or pow(left, right)."""
+    nullable = left.nullable or right.nullable
+    bounded = left.lower is not None and right.lower is not None
+    if op == "pow":
+        _numbers((left, right), op)
+        if not bounded or left.lower < 0 or (left.lower == 0 and right.lower < 0):
+            return Shape(Type.REAL, nullable=True)
+        try:
+            ends = [
+                float(x) ** y for x in (left.lower, left.upper) for y in (right.lower, right.upper)
+            ]
+        except OverflowError:
+            return Shape(Type.REAL, nullable=nullable)
+        low, high = math.nextafter(min(ends), -math.inf), math.nextafter(max(ends), math.inf)
+        return Shape(Type.REAL, low, high, nullable)
+    if _numbers((left, right), op) is not Type.INTEGER:
+        raise Refused(f"{op} needs whole numbers")
+    if not bounded or min(left.lower, right.lower) < 0:
+        return Shape(Type.INTEGER, nullable=nullable)
+    top = (
+        min(left.upper, right.upper)
+        if op == "&"
+        else 2 ** max(left.upper, right.upper).bit_length() - 1
+    )
+    return Shape(Type.INTEGER, 0, top, nullable)
 
 
 def _scale_of(name: str, arg: Shape) -> int | None:
@@ -123,7 +186,11 @@ def _scale_of(name: str, arg: Shape) -> int | None:
 def _rounded_shape(scale: int, arg: Shape) -> Shape:
     """Returns the shape of a number rounded to so many digits behind the point."""
     if arg.lower is None:
-        return Shape(Type.REAL, nullable=arg.nullable, scale=scale)
+        return Shape(Type.REAL, nullable=arg.nullable, scale=max(scale, 0))
+    if scale < 0:
+        step = 10**-scale
+        low, high = math.floor(arg.lower / step) * step, math.ceil(arg.upper / step) * step
+        return Shape(Type.REAL, float(low), float(high), arg.nullable, scale=0)
     unit = 10**scale
     low, high = math.floor(arg.lower * unit) / unit, math.ceil(arg.upper * unit) / unit
     ends = (max(low, arg.lower), min(high, arg.upper)) if arg.digits == scale else (low, high)

@@ -83,7 +83,7 @@ def as_literal(node: Node) -> Literal | None:
     if isinstance(node, Unary) and node.op == "-":
         inner = as_literal(node.arg)
         if inner and isinstance(inner.value, int | float) and not isinstance(inner.value, bool):
-            return Literal(-inner.value, node.pos)
+            return dataclasses.replace(inner, value=-inner.value, pos=node.pos)
     return None
 
 
@@ -99,6 +99,8 @@ def fold_constant(node: Node) -> Literal | None:
     if number is not None or not isinstance(node, Binary) or node.op not in _EXACT:
         return number
     sides = [fold_constant(side) for side in (node.left, node.right)]
+    if any(side and side.exponent for side in sides):  # doubles, as they are added up by the engine
+        return None
     values = [s.value for s in sides if s and isinstance(s.value, int | float)]
     values = [value for value in values if not isinstance(value, bool)]
     if len(values) < 2 or not all(math.isfinite(v) for v in values):

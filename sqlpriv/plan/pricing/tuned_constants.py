@@ -15,6 +15,7 @@ work, and its figure is what the work costs at the limit.
 | SECTIONS, PARTS, WIDE | bins of the histogram that says where to clip | measured: [1] |
 | LEVEL | squared error of a choice among levels, that of a count being 1 | derived: [4] |
 | SIZE | weight of the count that tells whether a quantile has values | chosen |
+| EMPTY | least weight of the count of a sum, which tells whether there is any value | chosen |
 | FLOOR, TURNS | precision of the price split | derived: shares move by under 1e-6 |
 | STEPS, LEVELS_OF_ALL_CELLS | levels of a quantile's grid | a limit: 0.1 s for 2048 of them |
 | EXTREME | the ranks of MIN and MAX, in thousandths | chosen: one row in a hundred is told |
@@ -55,6 +56,9 @@ LEVEL = 9.0
 """A choice among some thousand levels errs, in rows of rank, about 3 times as far as a count."""
 SIZE = 0.09
 """A hundredth of LEVEL: a tenth of a choice's price under zCDP tells whether there is any value."""
+EMPTY = 0.01
+"""A sum around 0 does not need its count but to be NULL over no rows: a tenth of the noise's share
+of the price under zCDP, which makes the sum 5 % as noisy again."""
 FLOOR = 1e-6
 """Whatever is measured gets this part, at least, of the largest A_j."""
 TURNS = 25

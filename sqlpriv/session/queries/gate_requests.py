@@ -29,6 +29,7 @@ from sqlpriv.plan.explain import (
     strata_cost_line,
     sum_to_marginal,
 )
+from sqlpriv.plan.notices import null_rule, plan_notices
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
 from sqlpriv.plan.pricing.display import epsilon_shown
@@ -79,7 +80,9 @@ def explain_plan(
     selected = _selection_threshold(planned, contract)
     other = _price_of_other_kind(kernel, planned, contract)
     table = explain(planned, now, price, left, delta, cell_sizes, selected, other, later)
-    return table, strata_cost_line(planned, now, cell_sizes, later)
+    line = strata_cost_line(planned, now, cell_sizes, later)
+    notices = (*null_rule(planned.output), *plan_notices(planned, contract))
+    return table, "; ".join(filter(None, (line, *notices)))
 
 
 def price_now(kernel: Kernel, planned: Plan, contract: TableContract) -> Price:

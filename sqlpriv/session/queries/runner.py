@@ -12,6 +12,7 @@ from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.plan.explain import SCHEMA, total_rows
+from sqlpriv.plan.notices import plan_notices
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.plan.relations.subqueries import with_values
@@ -134,7 +135,7 @@ class ProgramRunner:
             spent = allowance.spent
         rows = answer(planned, releases, weights, adapted)
         epsilon = epsilon_shown(spent, budget.delta)
-        notes = "; ".join(rows.notes)
+        notes = "; ".join((*rows.notes, *plan_notices(planned, contract)))
         return Result(rows.table, notes, half_widths=rows.half_widths, price=spent, epsilon=epsilon)
 
     def _explain_step(self, step: PrivateStep) -> tuple[pa.Table, str]:

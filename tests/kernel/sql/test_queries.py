@@ -50,7 +50,8 @@ def nasty_rows() -> Iterator[str]:
         "day": [f"DATE '{d}'" for d in ("2001-02-03", "1970-01-01", "9999-12-31", "0001-01-01",
                 "5877642-06-25 (BC)", "5881580-07-10")] + [f"{INFINITE}::DATE", "'-infinity'"],
         "at": ["TIMESTAMP '2001-02-03 04:05:06'", "TIMESTAMP '294247-01-10 04:00:54.775806'",
-               "TIMESTAMP '290309-12-22 (BC) 00:00:00'", f"{INFINITE}::TIMESTAMP", "'-infinity'"],
+               "TIMESTAMP '290309-12-22 (BC) 00:00:00'", "TIMESTAMP '199999-12-31'",
+               "TIMESTAMP '99999-01-01 (BC)'", f"{INFINITE}::TIMESTAMP", "'-infinity'"],
         "tz": [f"'{t}'::TIMESTAMPTZ" for t in ("2001-02-03 04:05:06+00", "infinity", "-infinity",
                "2001-02-03 01:05:06-03", "294247-01-10 04:00:54.775806+00",
                "290309-12-22 (BC) 00:00:00+00")],
@@ -469,6 +470,16 @@ def test_every_operation_is_total_on_every_pair(nasty: Engine, op: str) -> None:
     nasty.exact([a.Count(a.Scan("nasty"), of=e) for e in known], NASTY)
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("column", ["day", "at"])
+def test_a_moment_moved_as_far_as_may_be_is_total(nasty: Engine, column: str, sign: int) -> None:
+    far = a.Shift(col(column), *(sign * most for most in a.MAX_SHIFT))
+    nasty.exact([a.Count(a.Scan("nasty"), of=call("year", far))], NASTY)
+    further = a.Shift(col(column), a.MAX_SHIFT[0] + 1, 0, 0)
+    with pytest.raises(Refused, match="5000 years"):
+        check(further, TYPES)
+
+
 def expressions(wanted: Type, depth: int) -> st.SearchStrategy[a.Expr]:
     """Random expressions of one type, `depth` operations deep."""
     leaves: list[a.Expr] = [col(c) for c, t in TYPES.items() if t is wanted]
@@ -501,6 +512,10 @@ def expressions(wanted: Type, depth: int) -> st.SearchStrategy[a.Expr]:
     if wanted is Type.BOOLEAN:
         choices.append(any_type.flatmap(lambda t: sub(t).map(
             lambda e: a.In(e, tuple(v for v in LITERALS[t] if v is not None)))))  # fmt: skip
+    if wanted is Type.TIMESTAMP:
+        choices.append(
+            st.sampled_from(sorted(MOMENTS)).flatmap(sub).map(lambda e: a.Shift(e, -7, 40, 10**12))
+        )
     if wanted is Type.REAL:
         choices.append(any_type.flatmap(lambda t: sub(t).map(
             lambda e: a.Pick((a.Key(e, tuple(LITERALS[t])), RED),

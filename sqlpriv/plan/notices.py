@@ -1,0 +1,162 @@
+"""Sentences that stand under an answer, and in EXPLAIN PRIVACY: what its numbers are, and what the
+± beside them does not cover. They follow from the statement and public facts alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from sqlpriv.kernel.proof.sensitivity import MAX_RANK, bound_of
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import TableContract
+from sqlpriv.plan.aggregates.quantile_method import rank_error, rank_weight
+from sqlpriv.plan.aggregates.rewrites import Recipe
+from sqlpriv.plan.outputs import aggregates_in
+from sqlpriv.plan.plan import Output, Plan
+from sqlpriv.plan.pricing.tuned_constants import EXTREME
+
+NULL_RULE = "AVG, SUM and quantiles are NULL where the noised count of their values is not above 0"
+
+
+def plan_notices(plan: Plan, contract: TableContract) -> tuple[str, ...]:
+    """Returns what a reader of an answer has to know of it beforehand.
+
+    Args:
+        plan: Of the statement.
+        contract: Of the table whose unit is protected, with those of the others in it.
+    """
+    return (*_quantile_notices(plan, contract), *_uncovered(plan, contract), *_left_out(plan))
+
+
+def null_rule(output: Output) -> tuple[str, ...]:
+    """Returns when an aggregate is NULL, where the statement has one that may be."""
+    kinds = {recipe.kind for recipe in output.recipes}
+    return (NULL_RULE,) if kinds - {"count"} else ()
+
+
+def _named_recipes(output: Output) -> Iterator[tuple[str, Recipe]]:
+    """Yields each aggregate's recipe, of the first marginal, with the first output that has it."""
+    recipes = output.marginals[0].recipes if output.marginals else ()
+    for number, recipe in enumerate(recipes):
+        names = [name for name, item in zip(output.names, output.items, strict=True)
+                 if number in aggregates_in(item)]  # fmt: skip
+        if names:
+            yield names[0], recipe
+
+
+def _quantile_notices(plan: Plan, contract: TableContract) -> Iterator[str]:
+    """Yields which quantile MIN and MAX are, and how far a chosen quantile's rank may be off."""
+    prices = {m.query: m.price for m in plan.measurements}
+    for name, recipe in _named_recipes(plan.output):
+        if recipe.kind != "level" or recipe.rank is None:
+            continue
+        if recipe.rank in ((EXTREME, MAX_RANK), (MAX_RANK - EXTREME, MAX_RANK)):
+            low = recipe.rank[0] == EXTREME
+            end, where = (recipe.lower, "begins") if low else (recipe.upper, "ends")
+            yield (
+                f"{name} is the {100 * recipe.rank[0] / MAX_RANK:g} % quantile, as the last value "
+                f"is one unit's own; the public domain {where} at {_shown(recipe, end)}"
+            )
+        if recipe.level is not None and recipe.level in prices:
+            bound = bound_of(recipe.level.source, contract)
+            rows = bound.rows_per_unit * math.sqrt(bound.groups_per_unit)
+            error = rank_error(recipe.level, rank_weight(recipe.rank) * rows, prices[recipe.level])
+            yield (
+                f"{name} is off by at most {math.ceil(error):,} rows of rank in 95 % of groups; "
+                f"ERROR({name}) or OPTIONS (report = true) tells it in units of {name}, "
+                "from a noised histogram"
+            )
+
+
+def _shown(recipe: Recipe, end: object) -> str:
+    """Returns an end of a domain; that of dates is a number of days, which the levels stand for."""
+    if recipe.values and not isinstance(recipe.values[0], int | float):
+        return str(recipe.values[0] if end == recipe.lower else recipe.values[-1])
+    return f"{end:g}" if isinstance(end, float) else str(end)
+
+
+def _uncovered(plan: Plan, contract: TableContract) -> Iterator[str]:
+    """Yields what ± is not about: rows beyond a bound, values beyond an interval."""
+    sources = dict.fromkeys(m.query.source for m in plan.measurements)
+    for source in sources:
+        bound = bound_of(source, contract)
+        if _has_one_row(source, contract):
+            continue
+        tables = dict.fromkeys(_private_tables(source, contract))
+        where = f"the join of {_listing(list(tables))}" if len(tables) > 1 else next(iter(tables))
+        rows = "1 row" if bound.rows_per_unit == 1 else f"{bound.rows_per_unit:,} rows"
+        strata = any(m.query.strata for m in plan.measurements if m.query.source == source)
+        groups = f" in each of {bound.groups_per_unit:,} strata" if strata else ""
+        yield (
+            f"at most {rows}{groups} of a unit count in {where}: "
+            "± does not cover what further rows would have added"
+        )
+        break
+    ends = dict.fromkeys(
+        (name, recipe.lower, recipe.upper)
+        for name, recipe in _named_recipes(plan.output)
+        if recipe.kind in ("sum", "mean", "variance", "stddev")
+    )
+    if ends:
+        named = _listing([f"[{low:g}, {high:g}] in {name}" for name, low, high in ends])
+        yield f"values outside {named} count as its ends, which ± does not cover either"
+
+
+def _has_one_row(relation: a.Relation, contract: TableContract) -> bool:
+    """Returns whether declarations alone say that no unit has more than one row."""
+    match relation:
+        case a.Scan(table):
+            known = contract.others.get(table.lower(), contract)
+            return known.unit is not None and known.via is None and (
+                known.unit.column.lower() in known.unique
+            )  # fmt: skip
+        case a.PerUnit(_, keys):
+            return not keys
+        case a.Join(left, _, _, "semi" | "anti"):
+            return _has_one_row(left, contract)
+        case a.Join() | a.Union():
+            return False
+    return _has_one_row(relation.source, contract)
+
+
+def _private_tables(relation: a.Relation, contract: TableContract) -> Iterator[str]:
+    """Yields the private tables of a relation, as the user named them."""
+    match relation:
+        case a.Scan(table):
+            if contract.others.get(table.lower(), contract).unit is not None:
+                yield table
+        case a.Join(left, right):
+            yield from _private_tables(left, contract)
+            yield from _private_tables(right, contract)
+        case a.Union(_, parts):
+            for part, _ in parts:
+                yield from _private_tables(part, contract)
+        case _:
+            yield from _private_tables(relation.source, contract)
+
+
+def _left_out(plan: Plan) -> Iterator[str]:
+    """Yields which rows are in no group, and in which totals they are."""
+    output = plan.output
+    open_keys = [d for d in (*output.strata, *output.groups) if not d.complete]
+    if not open_keys:
+        return
+    nulls = any(None not in d.values for d in open_keys)
+    what = "not declared, or NULL," if nulls else "not declared"
+    if any(d.selected for d in open_keys):
+        what = "not selected" if not nulls else "not selected, or NULL,"
+    named = _listing([d.title for d in open_keys])
+    line = f"rows whose {named} is {what} are in no group"
+    if len(output.marginals) > 1:
+        line += "; totals over that key count them"
+    yield line
+
+
+def _listing(names: list[str]) -> str:
+    """Returns names as English lists them.
+
+    >>> _listing(["a"]), _listing(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -1,0 +1,65 @@
+"""What stands under an answer: which quantile, what ± does not cover, which rows are in no group."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from support.exact_people import PEOPLE, engine, planned, rows
+
+from sqlpriv.kernel.terms.contract import PrivacyUnit, TableContract
+from sqlpriv.plan.notices import NULL_RULE, null_rule, plan_notices
+
+ASK = "SELECT WITH DIFFERENTIAL_PRIVACY {} FROM people"
+KEYED = dataclasses.replace(PEOPLE, unique=frozenset({"id"}))
+OFTEN = dataclasses.replace(PEOPLE, unit=PrivacyUnit("people", "id", 5, 2))
+
+
+def notices(outputs: str, contract: TableContract = KEYED, rest: str = "") -> str:
+    """Returns the notices of a statement about the people, as one text."""
+    return "; ".join(plan_notices(planned(ASK.format(outputs) + rest, contract=contract), contract))
+
+
+def test_min_and_max_say_which_quantile_they_are() -> None:
+    text = notices("MIN(age) AS least, MAX(born) AS last")
+    assert "least is the 1 % quantile" in text
+    assert "begins at 0" in text
+    assert "last is the 99 % quantile" in text
+    assert "ends at 2019-12-31" in text
+    assert "% quantile" not in notices("MEDIAN(age) AS m")
+
+
+def test_a_chosen_quantile_tells_its_rank_error_and_how_to_get_a_half_width() -> None:
+    assert "m is off by at most" in notices("MEDIAN(age) AS m")
+    assert "rows of rank" not in notices("MEDIAN(age) AS m, ERROR(MEDIAN(age)) AS e")
+
+
+def test_the_half_width_says_what_it_does_not_cover() -> None:
+    assert notices("COUNT(*) AS n") == ""
+    assert "values outside [0, 1000] in a count as its ends" in notices("AVG(income) AS a")
+    text = notices("COUNT(*) AS n", OFTEN)
+    assert "at most 5 rows of a unit count in people: ± does not cover" in text
+    price = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, max_rows_contributed = 2)"
+    plan = planned(f"{price} COUNT(*) AS n FROM people", contract=OFTEN)
+    assert "at most 2 rows of a unit" in "; ".join(plan_notices(plan, OFTEN))
+    assert "5 rows in each of 2 strata" in notices("COUNT(*) AS n", OFTEN, " STRATIFY BY sex")
+
+
+def test_rows_of_no_group_are_named() -> None:
+    text = notices("COUNT(*) AS n", KEYED, " GROUP BY ROLLUP (hours, sex)")
+    assert "hours" not in text  # NULL is one of its levels
+    few = dataclasses.replace(
+        KEYED, columns=tuple(dataclasses.replace(c, required=False) for c in KEYED.columns)
+    )
+    text = notices("COUNT(*) AS n", few, " GROUP BY ROLLUP (sex)")
+    assert "rows whose sex is not declared, or NULL, are in no group; totals" in text
+
+
+def test_null_is_explained_where_it_stands() -> None:
+    assert null_rule(planned(ASK.format("COUNT(*)")).output) == ()
+    assert null_rule(planned(ASK.format("SUM(debt)")).output) == (NULL_RULE,)
+    people = engine()
+    some = rows(people, ASK.format("AVG(income) AS a") + " WHERE age < 50 GROUP BY sex")
+    assert NULL_RULE not in some.notes
+    none = rows(people, ASK.format("SUM(debt) AS s") + " WHERE age < 0 GROUP BY sex")
+    assert none.table.column("s").to_pylist() == [None, None]  # symmetric around 0: as DuckDB's
+    assert NULL_RULE in none.notes

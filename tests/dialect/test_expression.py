@@ -129,7 +129,7 @@ def test_constants_become_literals(text, constant):
 
 
 def test_an_exponent_makes_a_double():
-    """0.1 is a DECIMAL in DuckDB, 1e-1 a DOUBLE: what is computed with them is rounded otherwise."""
+    """0.1 is a DECIMAL in DuckDB, 1e-1 a DOUBLE: what is made of them is rounded otherwise."""
     assert [expr(text) for text in ("1e5", "-1e-1")] == [
         Literal(1e5, exponent=True),
         Literal(-0.1, exponent=True),

@@ -1,4 +1,4 @@
-"""What stands under an answer: which quantile, what ± does not cover, which rows are in no group."""
+"""What stands under an answer: which quantile, what ± does not cover, rows of no group."""
 
 from __future__ import annotations
 

@@ -98,7 +98,9 @@ def sql_texts() -> dict[str, tuple[str, ...]]:
     texts["round to"] = ("round(x, 1)", "round(x, -1)", "round(x, 20 - 18)")
     texts["shift"] = ("x + INTERVAL 1 MONTH", "x - INTERVAL 3 DAY", "x + INTERVAL 5 HOUR")
     texts["days on"] = ("x + 3", "x - 30")
-    texts["last day"] = ("last_day(x)", "dayname(x)", "monthname(x)", "date_part('year', age(x, y))")
+    texts["last day"] = (
+        "last_day(x)", "dayname(x)", "monthname(x)", "date_part('year', age(x, y))",
+    )  # fmt: skip
     texts["IS DISTINCT FROM"] = ("x IS DISTINCT FROM y", "x IS NOT DISTINCT FROM {literal}")
     texts["IN NULL"] = ("x IN ({literal}, NULL)", "x NOT IN ({literal}, NULL)")
     texts["rows"] = ("(x, y) IN (({literal}, {literal}))", "(x, y) NOT IN (({literal}, NULL))")

@@ -116,7 +116,7 @@ def plain(engine: Engine, sql: str, values: tuple[Value, ...], where: str = "tru
 
 Y2K, DAY = dt.datetime(2001, 2, 3, 4, 5, 6), dt.date(2001, 2, 3)
 CLAMPED_DAY = "least(greatest(day, DATE '2000-01-01'), DATE '2020-12-31')"
-SANE_AT = 'CASE WHEN year("at") BETWEEN 0 AND 9999 THEN "at" END'
+SANE_AT = 'CASE WHEN year("at") BETWEEN -99998 AND 199999 THEN "at" END'
 CLAMPED_I = "CASE WHEN i IS NOT NULL THEN least(greatest(i, -3), 4) END"
 CLAMPED_F = "CASE WHEN NOT isnan(f) THEN least(greatest(f, 0), 2.5) END"
 

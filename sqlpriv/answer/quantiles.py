@@ -39,9 +39,7 @@ def cells(recipe: Recipe, releases: Mapping[Asked, Release]) -> Figures:
     return _read_off(recipe, release, release.values, release.sigma**2)
 
 
-def population(
-    recipe: Recipe, releases: Mapping[Asked, Release], weights: Array | None
-) -> Figures:
+def population(recipe: Recipe, releases: Mapping[Asked, Release], weights: Array | None) -> Figures:
     """Returns the values and half-widths over all strata: (key 1, key 2, …).
 
     With public weights, shape (strata,), the strata's histograms are brought to those shares.

@@ -63,7 +63,7 @@ MUTANTS = (
     Mutant("moments of all time are moved", K + "sql/expressions.py",
            "({SANE.format(self.value(arg))} + {by})", "({self.value(arg)} + {by})", RENDER),
     Mutant("a moment is moved any number of months", K + "terms/operations.py",
-           "if any(abs(n) > most for", "if any(abs(n) > most**2 for", RENDER),
+           "abs(n) > most for n, most", "abs(n) > most**2 for n, most", RENDER),
     Mutant("a bin is open at its lower edge", K + "sql/expressions.py",
            "WHEN {at} >= {literal(e)}", "WHEN {at} > {literal(e)}", RENDER),
     Mutant("the lattice is clamped too late", "udfs/quantise.sql",

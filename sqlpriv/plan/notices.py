@@ -78,29 +78,24 @@ def _shown(recipe: Recipe, end: object) -> str:
 
 def _uncovered(plan: Plan, contract: TableContract) -> Iterator[str]:
     """Yields what ± is not about: rows beyond a bound, values beyond an interval."""
-    sources = dict.fromkeys(m.query.source for m in plan.measurements)
-    for source in sources:
-        bound = bound_of(source, contract)
+    parts: list[str] = []
+    for source in dict.fromkeys(m.query.source for m in plan.measurements):
         if _has_one_row(source, contract):
             continue
+        bound = bound_of(source, contract)
         tables = dict.fromkeys(_private_tables(source, contract))
         where = f"the join of {_listing(list(tables))}" if len(tables) > 1 else next(iter(tables))
-        rows = "1 row" if bound.rows_per_unit == 1 else f"{bound.rows_per_unit:,} rows"
         strata = any(m.query.strata for m in plan.measurements if m.query.source == source)
         groups = f" in each of {bound.groups_per_unit:,} strata" if strata else ""
-        yield (
-            f"at most {rows}{groups} of a unit count in {where}: "
-            "± does not cover what further rows would have added"
-        )
+        parts.append(f"rows of a unit beyond {bound.rows_per_unit:,}{groups} in {where}")
         break
-    ends = dict.fromkeys(
-        (name, recipe.lower, recipe.upper)
+    parts += dict.fromkeys(
+        f"values outside [{recipe.lower:g}, {recipe.upper:g}] in {name}"
         for name, recipe in _named_recipes(plan.output)
-        if recipe.kind in ("sum", "mean", "variance", "stddev")
+        if recipe.kind in ("sum", "mean", "variance", "stddev") and recipe.width
     )
-    if ends:
-        named = _listing([f"[{low:g}, {high:g}] in {name}" for name, low, high in ends])
-        yield f"values outside {named} count as its ends, which ± does not cover either"
+    if parts:
+        yield f"± does not cover {_listing(parts)}"
 
 
 def _has_one_row(relation: a.Relation, contract: TableContract) -> bool:
@@ -142,12 +137,10 @@ def _left_out(plan: Plan) -> Iterator[str]:
     open_keys = [d for d in (*output.strata, *output.groups) if not d.complete]
     if not open_keys:
         return
-    nulls = any(None not in d.values for d in open_keys)
-    what = "not declared, or NULL," if nulls else "not declared"
-    if any(d.selected for d in open_keys):
-        what = "not selected" if not nulls else "not selected, or NULL,"
+    nulls = "" if all(None in d.values for d in open_keys) else " or NULL"
+    listed = "selected" if any(d.selected for d in open_keys) else "declared"
     named = _listing([d.title for d in open_keys])
-    line = f"rows whose {named} is {what} are in no group"
+    line = f"rows whose {named} is not {listed}{nulls} are in no group"
     if len(output.marginals) > 1:
         line += "; totals over that key count them"
     yield line

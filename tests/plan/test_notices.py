@@ -35,13 +35,13 @@ def test_a_chosen_quantile_tells_its_rank_error_and_how_to_get_a_half_width() ->
 
 def test_the_half_width_says_what_it_does_not_cover() -> None:
     assert notices("COUNT(*) AS n") == ""
-    assert "values outside [0, 1000] in a count as its ends" in notices("AVG(income) AS a")
+    assert "± does not cover values outside [0, 1000] in a" in notices("AVG(income) AS a")
     text = notices("COUNT(*) AS n", OFTEN)
-    assert "at most 5 rows of a unit count in people: ± does not cover" in text
+    assert "± does not cover rows of a unit beyond 5 in people" in text
     price = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, max_rows_contributed = 2)"
     plan = planned(f"{price} COUNT(*) AS n FROM people", contract=OFTEN)
-    assert "at most 2 rows of a unit" in "; ".join(plan_notices(plan, OFTEN))
-    assert "5 rows in each of 2 strata" in notices("COUNT(*) AS n", OFTEN, " STRATIFY BY sex")
+    assert "rows of a unit beyond 2 in people" in "; ".join(plan_notices(plan, OFTEN))
+    assert "rows of a unit beyond 5 in each of 2 strata" in notices("COUNT(*) AS n", OFTEN, " STRATIFY BY sex")
 
 
 def test_rows_of_no_group_are_named() -> None:
@@ -51,7 +51,7 @@ def test_rows_of_no_group_are_named() -> None:
         KEYED, columns=tuple(dataclasses.replace(c, required=False) for c in KEYED.columns)
     )
     text = notices("COUNT(*) AS n", few, " GROUP BY ROLLUP (sex)")
-    assert "rows whose sex is not declared, or NULL, are in no group; totals" in text
+    assert "rows whose sex is not declared or NULL are in no group; totals" in text
 
 
 def test_null_is_explained_where_it_stands() -> None:

@@ -41,7 +41,9 @@ def test_the_half_width_says_what_it_does_not_cover() -> None:
     price = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, max_rows_contributed = 2)"
     plan = planned(f"{price} COUNT(*) AS n FROM people", contract=OFTEN)
     assert "rows of a unit beyond 2 in people" in "; ".join(plan_notices(plan, OFTEN))
-    assert "rows of a unit beyond 5 in each of 2 strata" in notices("COUNT(*) AS n", OFTEN, " STRATIFY BY sex")
+    assert "rows of a unit beyond 5 in each of 2 strata" in notices(
+        "COUNT(*) AS n", OFTEN, " STRATIFY BY sex"
+    )
 
 
 def test_rows_of_no_group_are_named() -> None:

@@ -202,7 +202,8 @@ def _mark(c: TokenCursor) -> list[GlotToken]:
             if before.upper not in ("IS", "NOT"):
                 return [replacement_token(glot, Type.IDENTIFIER, f"{MARK}{token.upper}")]
         case Kind.WORD | Kind.QUOTED if following.upper == "(":
-            of_star = before.upper == "*" and token.upper in _OF_STAR
+            factor = before.upper == "*" and _is_operand(c.peek(-3))
+            of_star = before.upper == "*" and token.upper in _OF_STAR and not factor
             special = token.upper in _OWN_GRAMMAR or before.upper in ("::", "AS") or of_star
             if c.dialect != "duckdb":
                 operator = token.upper in ("DIV", "MOD") and _is_operand(before)

@@ -11,16 +11,16 @@ from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.tokenizer_core import Token as GlotToken
 from sqlglot.tokenizer_core import TokenType as Type
 
+from sqlpriv.dialect.bracket_parts import MAX_UNCUT, PART, bracket_depth, nested_parts
 from sqlpriv.dialect.clauses import CLAUSES, MARK
 from sqlpriv.dialect.constants import refusal
-from sqlpriv.dialect.keywords import words
+from sqlpriv.dialect.keywords import MISPLACED, words
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token, replacement_token
 from sqlpriv.errors import Refused
 
-MAX_NESTING = 30
-"""How deep brackets, CASE, NOT and signs may nest together: sqlglot's parser recurses, with up to
-25 frames of Python's stack for each bracket, in its compiled build on the C stack."""
+MAX_NESTING = 100
+"""How deep brackets, CASE, NOT and signs may nest together."""
 MAX_OPEN_JOINS = 8
 """Joins whose ON has not come yet: sqlglot tries each of them both ways, 2^n in all."""
 _PREFIXES = words("NOT - + ~ @ INTERVAL EXISTS -> DISTINCT JOIN ALL ANY")
@@ -34,6 +34,20 @@ def tree(glots: Sequence[GlotToken], c: TokenCursor) -> exp.Expr:
     Raises:
         Refused: It cannot read them; the place is that of its complaint.
     """
+    outer, parts = nested_parts(glots, c)
+    whole = _parse(outer, c)
+    if not parts:
+        return whole
+    expressions = [_parse(part, c).expressions[0] for part in parts]
+    for within in (whole, *expressions):
+        for column in list(within.find_all(exp.Column)):
+            name = str(column.name)
+            if name.startswith(PART):
+                column.replace(expressions[int(name.removeprefix(PART))])
+    return whole
+
+
+def _parse(glots: Sequence[GlotToken], c: TokenCursor) -> exp.Expr:
     try:
         trees = Dialect.get_or_raise(c.dialect).parser().parse(list(glots), c.text)
     except ParseError as error:
@@ -47,6 +61,8 @@ def tree(glots: Sequence[GlotToken], c: TokenCursor) -> exp.Expr:
 
 def bare_tree(tokens: Sequence[Token], text: str) -> exp.Expr | None:
     """Returns what sqlglot's parser makes of a statement that was not cut; None where it fails."""
+    if bracket_depth(tokens) > MAX_UNCUT:
+        return None
     glots = []
     for token in tokens:
         if token.glot is not None:
@@ -79,6 +95,41 @@ def _parse_refusal(error: ParseError, c: TokenCursor) -> Refused:
         at += 1
     c.index = at
     return c.refuse_unexpected(expected)
+
+
+_CLAUSE_ORDER = {
+    "FROM": 1, "JOIN": 1, "WHERE": 2, "GROUP": 3, "HAVING": 5, "WINDOW": 6,
+    "QUALIFY": 6, "ORDER": 7, "LIMIT": 8, "OFFSET": 8, "FETCH": 8,
+}  # fmt: skip
+"""Word → when its clause comes in a SELECT; sqlglot reads them in any order."""
+_NEW_SELECT = words("SELECT UNION INTERSECT EXCEPT")
+
+
+def check_clause_order(tokens: Sequence[Token]) -> None:
+    """Refuses a clause that stands behind one that comes later, as in `LIMIT 1 WHERE a`.
+
+    Raises:
+        Refused: At the first word of the clause.
+    """
+    reached = [("", 0)]
+    for i, token in enumerate(tokens):
+        word = token.upper
+        if word in ("(", "[", "{"):
+            reached.append(("", 0))
+        elif word in (")", "]", "}"):
+            reached = reached[:-1] or [("", 0)]
+        elif word in _NEW_SELECT:
+            reached[-1] = ("", 0)
+        elif word in _CLAUSE_ORDER:
+            before, after = tokens[i - 1].upper, tokens[i + 1].upper if i + 1 < len(tokens) else ""
+            two_words = word in ("GROUP", "ORDER")
+            is_other = word == "FROM" and before in ("DISTINCT", "WEIGHTS")
+            if (two_words and after != "BY") or is_other or before == ".":
+                continue
+            last, rank = reached[-1]
+            if _CLAUSE_ORDER[word] < rank:
+                raise refusal(token, f"{word} comes before {last}", MISPLACED[1])
+            reached[-1] = (word, _CLAUSE_ORDER[word])
 
 
 def check_nesting(tokens: Sequence[Token]) -> None:

@@ -315,6 +315,24 @@ def test_deep_nesting_is_refused_and_never_overflows_the_stack(opening):
         raise refusal(opening * 150 + "a")
 
 
+@pytest.mark.parametrize(
+    ("opening", "closing", "levels"),
+    [
+        ("(", ")", 99), ("abs(", ")", 99), ("NOT (", ")", 49), ("a + (", ")", 99),
+        ("coalesce(1, ", ")", 99), ("CASE WHEN a THEN ", " ELSE 1 END", 99), ("a * (1 + ", ")", 49),
+        ("(CASE WHEN abs((", ")) > 1 THEN 2 END)", 24),
+    ],
+)  # fmt: skip
+def test_what_nests_up_to_a_hundred_levels_is_read(opening, closing, levels):
+    node = expr(opening * levels + "a" + closing * levels)
+    assert "Name(name='a'" in repr(node)
+
+
+def test_deep_brackets_are_read_as_shallow_ones_are():
+    deep = expr("((" * 20 + "a + abs((b * (c - 1)) // 2)" + "))" * 20)
+    assert deep == expr("a + abs((b * (c - 1)) // 2)")
+
+
 def test_long_chains_of_and_become_shallow_and_others_are_refused():
     node = expr(" OR ".join(f"a = {i}" for i in range(3000)))
     depth = 0

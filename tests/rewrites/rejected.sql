@@ -429,3 +429,15 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 0) COUNT(*) A
 -- error
 --   line 1, column 1: the option max_groups_contributed is out of range
 --   Hint: write max_groups_contributed = 2: a whole number of strata of one unit
+
+-- WHERE behind LIMIT
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) COUNT(*) AS n FROM people LIMIT 1 WHERE sex = 1;
+-- error
+--   line 1, column 90: WHERE comes before LIMIT
+--   Hint: the order is SELECT … FROM … WHERE … GROUP BY … STRATIFY BY … HAVING … ORDER BY … LIMIT
+
+-- HAVING behind ORDER BY
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) sex, COUNT(*) AS n FROM people GROUP BY sex ORDER BY n HAVING n > 1;
+-- error
+--   line 1, column 111: HAVING comes before ORDER
+--   Hint: the order is SELECT … FROM … WHERE … GROUP BY … STRATIFY BY … HAVING … ORDER BY … LIMIT

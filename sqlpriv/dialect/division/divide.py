@@ -24,6 +24,8 @@ from sqlglot.errors import SqlglotError
 
 from sqlpriv.dialect.division.grouped_select import GroupedSelect, NotDivisible, own_nodes
 from sqlpriv.dialect.division.markers import PRICE, STRATA, Marks, is_mark, mark_clauses
+from sqlpriv.dialect.syntax import check_clause_order
+from sqlpriv.dialect.tokens import lex
 from sqlpriv.errors import Refused
 
 MOST = 100
@@ -93,6 +95,10 @@ def divide(
     Returns:
         The parts; why a part of the right form was refused; None where there is no such form.
     """
+    try:
+        check_clause_order(lex(text))
+    except Refused as refusal:
+        return refusal
     try:
         marked, marks = mark_clauses(text, parameters)
         (tree,) = sqlglot.parse(marked, read="duckdb")

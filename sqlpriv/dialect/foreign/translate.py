@@ -88,7 +88,7 @@ def translate(text: str, dialect: str = "duckdb") -> Translation:
             written.append(_with_numbers(text, part, numbers))
         else:
             cursor = TokenCursor(part, text, Binding(defaultdict(int)), last, numbers)
-            written.append(_statement(cursor))
+            written.append(_statement_in_duckdb(cursor))
     return Translation(";\n".join(written), text, last)
 
 
@@ -141,6 +141,13 @@ def _dialect_after(part: Sequence[Token], dialect: str) -> str:
     return dialect
 
 
+def _statement_in_duckdb(c: TokenCursor) -> str:
+    try:
+        return _statement(c)
+    except RecursionError:
+        raise Refused("the text nests too deeply to be read here") from None
+
+
 def _statement(c: TokenCursor) -> str:
     """Returns one statement in DuckDB's SQL."""
     if c.peek().upper in QUERY_HEADS or c.at("("):
@@ -173,6 +180,7 @@ def _begins_query(c: TokenCursor) -> bool:
 def _query(c: TokenCursor, *, of_synthetic_table: bool = False) -> str:
     """Returns the query that begins here in DuckDB's SQL; `c` stands behind it afterwards."""
     syntax.check_nesting(c.tokens)
+    syntax.check_clause_order(c.tokens)
     _check_comments(c)
     start = c.index
     cut = cut_clauses(c, of_synthetic_table=of_synthetic_table)

@@ -166,6 +166,9 @@ class Lowering:
         Raises:
             Refused: It holds something that cannot be answered, or nests too deeply.
         """
+        while isinstance(node, exp.Paren):  # without a frame of the stack
+            self.check_arguments(node, _TABLE[exp.Paren][1])
+            node = node.this
         entry = _TABLE.get(type(node))
         if entry is None:
             raise self.cannot(node)

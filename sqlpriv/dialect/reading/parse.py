@@ -11,6 +11,7 @@ from sqlglot.tokenizer_core import Token as GlotToken
 from sqlglot.tokenizer_core import TokenType as Type
 
 from sqlpriv.dialect import syntax
+from sqlpriv.dialect.bracket_parts import TooDeep
 from sqlpriv.dialect.clauses import Cut, cut_clauses
 from sqlpriv.dialect.commands import CreateSynthetic, Explain, Statement, Unanswerable
 from sqlpriv.dialect.constants import refusal
@@ -159,10 +160,13 @@ def _query(c: TokenCursor) -> Select | Unanswerable:
     syntax.check_nesting(c.tokens)
     start, tree, clauses = c.index, None, Cut()
     try:
+        syntax.check_clause_order(c.tokens)
         clauses = cut_clauses(c)
         c.index = start
         tree = syntax.tree(clauses.glots, c)
         select = QueryLowering(c, clauses, _strata(clauses, c)).statement(tree)
+    except TooDeep:
+        raise
     except Refused as why:
         c.index = start
         if tree is not None and (staged := _select_of_stages(c, clauses, tree)) is not None:

@@ -19,6 +19,7 @@ from sqlpriv.synth.methods import (
     privbayes,
 )
 from sqlpriv.synth.methods.mixed import gsd, rap
+from sqlpriv.synth.methods.nested import topdown
 
 REGISTRY: Mapping[str, Method] = {
     m.name: m
@@ -35,6 +36,7 @@ REGISTRY: Mapping[str, Method] = {
         gsd.METHOD,
         rap.METHOD,
         rap.ANNEALED,
+        topdown.METHOD,
     )
 }
 

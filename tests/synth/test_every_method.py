@@ -16,7 +16,8 @@ from sqlpriv.synth.methods.aim import MOST_COLUMNS
 from sqlpriv.synth.registry import REGISTRY
 from sqlpriv.synth.synthesis import prepare, steps, synthesize
 
-METHODS = tuple(REGISTRY)
+METHODS = tuple(method for method in REGISTRY if method != "topdown")
+"""topdown needs a hierarchy and takes no strata: methods/test_topdown.py."""
 COMPILED = ("gem", "rap", "rap++")
 """These compile for each domain and number of strata, or for each choice: seconds a case."""
 COMPILES = tuple(pytest.param(m, marks=pytest.mark.slow) if m in COMPILED else m for m in METHODS)

@@ -32,6 +32,8 @@ def create_synthetic(create: cmd.CreateSynthetic, access: Access, report: Report
     contract = access.tables.private_contract(create.select.table, create.pos, contracts)
     budget = access.tables.budget(contract, create.pos)
     job, weights = synthetic_tables.prepare_job(create, contract, budget, access.settings)
+    if named := job.options.get("invariants"):
+        job = synthetic_tables.with_invariants(job, access.tables.weights_of(named), named)
     shares = synthetic_tables.shares(job, access.tables.weights_of(weights), weights)
     with Allowance(access.kernel, contract, job.price, access.principal, create.text) as allowance:
         synthesis = synthetic_tables.synthesize(job, allowance, shares, report)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from sqlpriv.answer.stratum_weights import align_weights
 from sqlpriv.dialect import commands as cmd
+from sqlpriv.errors import Refused
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.terms.budget import Budget, Price
 from sqlpriv.kernel.terms.contract import TableContract
@@ -24,6 +26,7 @@ from sqlpriv.plan.pricing.statement import half_width
 from sqlpriv.plan.synthetic import plan_synthetic
 from sqlpriv.publish.release_file import MARK
 from sqlpriv.synth.api.progress import Report
+from sqlpriv.synth.domain.public_counts import align_counts
 from sqlpriv.synth.synthesis import Job, Synthesis, prepare, steps
 from sqlpriv.synth.synthesis import synthesize as run_job
 from sqlpriv.system import arrow
@@ -62,6 +65,18 @@ def shares(job: Job, table: pa.Table | None, name: str) -> NDArray[np.float64] |
     columns = [x.column.name for x in job.domain.strata]
     labels = list(itertools.product(*(x.key.values for x in job.domain.strata)))
     return align_weights(table, name, columns, labels)
+
+
+def with_invariants(job: Job, table: pa.Table | None, name: str) -> Job:
+    """Returns the job with public sizes of places in place of their table's name.
+
+    Raises:
+        Refused: There is no such public table, or it does not fit; nothing was read or charged.
+    """
+    if table is None:
+        raise Refused(f'there is no public table "{name}"', hint="ALTER TABLE … SET PUBLIC")
+    counts = align_counts(table, name, job.domain, job.options["hierarchy"])
+    return replace(job, options={**job.options, "invariants": counts})
 
 
 def explain_job(

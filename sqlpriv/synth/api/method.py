@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.plan.pricing.split import split
 from sqlpriv.synth.api.ask import Ask, Marginal
@@ -182,6 +183,25 @@ class Method:
     fit: Fit
     phases: Phases
     trees: bool = False
+
+
+def named_columns(space: Space, text: str | None, option: str) -> tuple[int, ...]:
+    """Returns the columns that an option names, `'label, other'`; none where it is not given.
+
+    Raises:
+        Refused: A name is no column that is modelled.
+    """
+    if text is None:
+        return ()
+    numbers = {name.lower(): i for i, name in enumerate(space.names)}
+    named = [part.strip().strip('"') for part in text.split(",")]
+    for part in named:
+        if part.lower() not in numbers:
+            raise Refused(
+                f'the option {option} names "{part}", which is no modelled column',
+                hint=f"{option} = 'label' or 'label, other', of the selected columns",
+            )
+    return tuple(dict.fromkeys(numbers[part.lower()] for part in named))
 
 
 def split_price(price: Price, weights: Sequence[float]) -> tuple[Price, ...]:

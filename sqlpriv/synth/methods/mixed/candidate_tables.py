@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlpriv.errors import Refused
 from sqlpriv.synth.api.grid_queries import Axis, LevelGroups, Slice, axis_size
-from sqlpriv.synth.api.method import Space
+from sqlpriv.synth.api.method import Space, named_columns
 from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.inference.one_way_tables import Floats
 from sqlpriv.synth.methods.mixed.edited_rows import (
@@ -60,17 +59,7 @@ class CandidateTable:
 
 def target_columns(space: Space, text: str | None) -> tuple[int, ...]:
     """Returns the columns that `target = 'label, other'` names. Raises Refused for no column."""
-    if text is None:
-        return ()
-    numbers = {name.lower(): i for i, name in enumerate(space.names)}
-    named = [part.strip().strip('"') for part in text.split(",")]
-    for part in named:
-        if part.lower() not in numbers:
-            raise Refused(
-                f'the option target names "{part}", which is no modelled column',
-                hint="target = 'label' or 'label, other', of the selected columns",
-            )
-    return tuple(dict.fromkeys(numbers[part.lower()] for part in named))
+    return named_columns(space, text, "target")
 
 
 def whole_tables(

@@ -1,0 +1,1 @@
+"""Synthesizers of nested places: counts of every level, from the whole down, that agree."""

@@ -1,5 +1,7 @@
 """The ledger's file: made whole, opened only if it is ours and undamaged, committed or undone.
 
+It is the `Store` of a ledger that one machine uses:
+
 * Nothing is forgotten. WAL with synchronous=FULL syncs before COMMIT returns (sqlite.org/pragma):
   what a transaction of `LedgerFile.begin` wrote survives the process and the machine.
 * Nothing is guessed. A file whose schema is not, to the letter, that of a version is refused; an
@@ -10,21 +12,19 @@
   commit, so a crash in between leaves it low, never high.
 """
 
-import fcntl
 import os
 import secrets
 import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from datetime import UTC, datetime
 from importlib import resources
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from sqlpriv import errors
-from sqlpriv.kernel.terms.budget import Price
+from sqlpriv.kernel.ledger.store import COUNTED, Transaction, raise_mark
 
 BUSY_SECONDS = 30.0
 SCHEMAS = tuple(
@@ -32,10 +32,6 @@ SCHEMAS = tuple(
     for name in ("schema_1", "schema_2", "schema_3")
 )
 """What makes a ledger: the first version, then what each later one adds."""
-COUNTED = "SELECT " + " + ".join(
-    f"(SELECT coalesce(max(id), 0) FROM {table})" for table in ("charge", "budget", "declaration")
-)
-"""How many there are: rows are numbered from 1 and never deleted, and `max(id)` reads one page."""
 _PASSING = {"PERM", "BUSY", "LOCKED", "NOMEM", "READONLY", "INTERRUPT", "IOERR", "FULL", "CANTOPEN"}
 
 
@@ -58,7 +54,7 @@ class LedgerFile:
         self._db.close()
 
     @contextmanager
-    def begin(self, mode: str = "") -> Iterator[sqlite3.Connection]:
+    def begin(self, mode: str = "") -> Iterator[Transaction]:
         """Runs the block in one transaction, nested ones included: synced at its end, or undone."""
         with _translate_errors(), self._lock:
             if self._db.in_transaction:
@@ -76,26 +72,7 @@ class LedgerFile:
                 self._mark()
 
     def _mark(self) -> None:
-        """Raises the mark to what the ledger counts; LedgerError where it counts less than that."""
-        with open(os.open(self._beside, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
-            known, (there,) = int(file.read() or 0), self._db.execute(COUNTED).fetchone()
-            if there < known:
-                raise errors.LedgerError("the ledger is older than its mark: a copy was put back")
-            if there > known:
-                file.seek(0)
-                file.write(f"{there:020}")  # of one length: no state in between is a number
-                file.flush()
-                os.fsync(file.fileno())
-
-
-def insert(db: sqlite3.Connection, table: str, price: Price | None = None, /, **row: Any) -> int:
-    """Appends a row, with its price and the time in UTC; returns its number."""
-    row["at"] = datetime.now(UTC).isoformat(timespec="milliseconds")
-    if price:
-        row |= {"kind": price.kind, "nano": price.nano}
-    sql = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
-    return int(db.execute(sql, tuple(row.values())).lastrowid or 0)
+        raise_mark(self._beside, lambda: int(self._db.execute(COUNTED).fetchone()[0]))
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -1,9 +1,10 @@
-"""What was declared, paid and released: one SQLite file that only grows (ledger_file.py).
+"""What was declared, paid and released: a store that only grows (store.py), in a SQLite file
+(file.py) or in PostgreSQL (postgresql.py).
 
 * Nothing is undone. Triggers refuse UPDATE, DELETE and REPLACE; what was spent is the sum of the
-  charges (running_sums.py), never a counter in the file that could disagree with them.
-* Nothing is sold twice. What was spent is read and the charge committed under BEGIN IMMEDIATE,
-  SQLite's one write lock for all processes.
+  charges (running_sums.py), never a counter in the store that could disagree with them.
+* Nothing is sold twice. What was spent is read and the charge committed in one transaction of the
+  kind IMMEDIATE, of which there is one at a time for all processes.
 * Nothing is guessed. A record of an unknown kind is refused.
 * Nobody outspends the table's budget, nor a ceiling of their own under it, for any unit: strata.py.
 
@@ -12,15 +13,15 @@ Not covered: whoever may write the files can put back both, or delete both (READ
 
 import json
 import secrets
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from sqlpriv import errors
-from sqlpriv.kernel.ledger.file import LedgerFile, insert
+from sqlpriv.kernel.ledger.file import LedgerFile
 from sqlpriv.kernel.ledger.running_sums import RunningSums
+from sqlpriv.kernel.ledger.store import Store, Transaction, insert
 from sqlpriv.kernel.proof.charged_units import Strata, most, too_many
 from sqlpriv.kernel.terms.budget import KINDS, NANO, Budget, Price, Rho, epsilon_of
 from sqlpriv.kernel.terms.contract import UNDECLARED, Declared
@@ -68,11 +69,19 @@ class Sealed(NamedTuple):
     id: int = 0
 
 
-class Ledger(LedgerFile):
-    """The records of an open file; all raise as `LedgerFile` does."""
+class Ledger:
+    """The records of an open store; threads may share it.
 
-    def __init__(self, path: Path | str) -> None:
-        super().__init__(path)
+    Args:
+        place: The file, made where there is none; or the URL of a PostgreSQL database.
+        mark: With a URL: the file that says how much of the ledger this machine has seen.
+
+    All raise LedgerError for a store that is damaged or not ours, OperationalError for a busy one.
+    """
+
+    def __init__(self, place: Path | str, mark: Path | None = None) -> None:
+        self.store = _open_store(place, mark)
+        self.begin, self.close = self.store.begin, self.store.close
         self._sums = RunningSums()
 
     def declare(self, table: str, principal: str, **changes: Any) -> int:
@@ -133,9 +142,9 @@ class Ledger(LedgerFile):
             budget = Budget(unit, kind(row[1]), row[2], row[3])
             return Account(budget, spending.charges, kind(spent), spending.yocto)
 
-    def running_sums(self, db: sqlite3.Connection) -> RunningSums:
+    def running_sums(self, db: Transaction) -> RunningSums:
         """Returns the sums of all charges that the transaction sees; see running_sums.py."""
-        return self._sums.read_new(db, keep=not self.holds_new_charge)
+        return self._sums.read_new(db, keep=not self.store.holds_new_charge)
 
     def accounts(self, unit_table: str, who: str, at: Booking = EVERYBODY) -> list[Account]:
         """Returns all that a charge of that principal has to fit: the budget, and their ceiling,
@@ -209,7 +218,7 @@ class Ledger(LedgerFile):
             )
             told = json.dumps({} if many else dict(at.strata))
             row = {"unit_table": unit.lower(), "snapshot_id": at.snapshot, "yocto": yocto}
-            self.holds_new_charge = True  # which could still be undone: see running_sums.py
+            self.store.holds_new_charge = True  # which could still be undone: see running_sums.py
             return insert(db, "charge", price, statement_id=statement, strata=told, **row)
 
     def seal(self, charge: int, statement: int, snapshot: int, new: list[Sealed]) -> list[Sealed]:
@@ -245,7 +254,18 @@ class Ledger(LedgerFile):
             return [{c[0]: x for c, x in zip(found.description, row, strict=True)} for row in found]
 
 
-def _latest_snapshot(db: sqlite3.Connection, fingerprint: str) -> Snapshot | None:
+def _open_store(place: Path | str, mark: Path | None) -> Store:
+    if mark is None:
+        return LedgerFile(place)
+    try:
+        from sqlpriv.kernel.ledger.postgresql import LedgerDatabase
+    except ImportError:
+        needs = "a ledger in PostgreSQL needs pip install 'sqlpriv[postgresql-ledger]'"
+        raise errors.OperationalError(needs) from None
+    return LedgerDatabase(str(place), mark)
+
+
+def _latest_snapshot(db: Transaction, fingerprint: str) -> Snapshot | None:
     sql = "SELECT id, hash_key, facts FROM state WHERE fingerprint = ?"
     if (row := db.execute(sql, (fingerprint,)).fetchone()) is None:
         return None

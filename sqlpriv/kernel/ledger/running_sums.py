@@ -3,8 +3,8 @@
 **Claim.** After `RunningSums.read_new(db, …)` the sums are those of all charges that the
 transaction of `db` sees, each charge counted once.
 
-**Proof.** A charge's number is SQLite's rowid, one more than the largest so far; triggers refuse
-every UPDATE, DELETE and REPLACE, so a committed charge keeps its number and its content for good.
+**Proof.** Charges are numbered upwards in the order in which their transactions end (`Store`), and
+triggers refuse every change, so a committed charge keeps its number and its content for good.
 Charges are added in the order of their numbers, and only those above `last`, the largest number
 that was added. A charge that is not committed could be undone, and its number given to another
 charge: sums that hold such a charge are of that transaction alone (`keep=False` makes a copy, and
@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import copy
 import json
-import sqlite3
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from sqlpriv.kernel.ledger.store import Transaction
 from sqlpriv.kernel.proof.charged_units import Strata
 
 _NEWER = """
@@ -60,7 +60,7 @@ class RunningSums:
         default_factory=lambda: defaultdict(Spending)
     )
 
-    def read_new(self, db: sqlite3.Connection, keep: bool) -> RunningSums:
+    def read_new(self, db: Transaction, keep: bool) -> RunningSums:
         """Returns the sums of all charges that a transaction sees; these themselves with `keep`.
 
         Args:

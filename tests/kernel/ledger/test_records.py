@@ -1,69 +1,30 @@
-"""The ledger forgets nothing, sells nothing twice and guesses at nothing."""
+"""The ledger forgets nothing, sells nothing twice and guesses at nothing, wherever it is kept."""
 
 from __future__ import annotations
 
-import sqlite3
-import stat
-import subprocess
-import sys
 import threading
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.old_logins import with_logins
+from support.ledgers import Place, pay, python, sealed
 
-from sqlpriv.errors import BudgetExhausted, DeclarationError, LedgerError, OperationalError
-from sqlpriv.kernel.ledger import file as ledger_file
-from sqlpriv.kernel.ledger.records import EVERYBODY, Booking, Ledger, Sealed
+from sqlpriv.errors import BudgetExhausted, DeclarationError, LedgerError
+from sqlpriv.kernel.ledger.records import Ledger, Sealed
+from sqlpriv.kernel.ledger.store import insert
 from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.terms.contract import UNDECLARED
-
-TABLES = (
-    "declaration", "budget", "snapshot", "fact", "statement", "charge", "seal", "replay",
-)  # fmt: skip
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "people of ? & #.ledger"  # a name that a URI must quote
-
-
-@pytest.fixture
-def ledger(path: Path) -> Iterator[Ledger]:
-    with closing(Ledger(path)) as made:
-        made.set_budget(Budget("People", Rho(1000), 1e-9), "owner")
-        yield made
-
-
-def pay(ledger: Ledger, nano: int, unit_table: str = "people") -> int:
-    return ledger.charge(ledger.begin_statement("ann", "SELECT 1"), unit_table, Rho(nano))
-
-
-def sealed(ledger: Ledger, snapshot_id: int, query: str, price: Price) -> int:
-    statement = ledger.begin_statement("ann", "SELECT 1")
-    charge = ledger.charge(statement, "people", price)
-    answer = Sealed(query, price, 2.5, query.encode())
-    return ledger.seal(charge, statement, snapshot_id, [answer])[0].id
-
-
-def python(script: str, *args: object) -> subprocess.Popen[str]:
-    command = [sys.executable, "-c", script, *map(str, args)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)
-
 
 # --- what is stored ---
 
 
-def test_what_was_written_is_read_back(ledger: Ledger, path: Path) -> None:
+def test_what_was_written_is_read_back(ledger: Ledger, place: Place) -> None:
     domains = {"é": {"labels": [None, 1.5], "required": False}}
     ledger.declare("People", "owner", key="id", bound=[2, 1])
     ledger.declare("other", "owner", public=True)
     last = ledger.declare("people", "owner", domains=domains)
-    with closing(Ledger(path)) as again:
+    with closing(Ledger(*place)) as again:
         people = {**UNDECLARED, "key": "id", "bound": [2, 1], "domains": domains}
         other = {**UNDECLARED, "public": True}
         assert again.declarations() == (last, {"people": people, "other": other})
@@ -74,38 +35,6 @@ def test_what_was_written_is_read_back(ledger: Ledger, path: Path) -> None:
         assert account is not None
         assert account.budget == Budget("people", Rho(1000), 1e-9)
         assert again.account("other") is None
-
-
-def test_the_file_is_its_owners_alone_and_durable(ledger: Ledger, path: Path) -> None:
-    pay(ledger, 1)
-    for file in (path, path.with_name(path.name + "-wal")):
-        assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    with ledger.begin() as db:
-        assert db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        assert db.execute("PRAGMA synchronous").fetchone() == (2,)
-    assert not list(path.parent.glob(".*"))  # the draft is gone
-
-
-def test_every_table_is_append_only(ledger: Ledger, path: Path) -> None:
-    ledger.declare("people", "owner", key="id")
-    snapshot = ledger.snapshot("f")
-    ledger.record_facts(snapshot.id, {})
-    seal = sealed(ledger, snapshot.id, "q", Rho(1))
-    ledger.replay(ledger.begin_statement("ann", "again"), [seal])
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        found = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-        assert {name for (name,) in found} == set(TABLES)
-        for table in TABLES:
-            before = db.execute(f"SELECT * FROM {table}").fetchall()
-            assert before
-            for sql in (
-                f"UPDATE {table} SET at = 'never'",
-                f"DELETE FROM {table}",
-                f"REPLACE INTO {table} SELECT * FROM {table}",
-            ):
-                with pytest.raises(sqlite3.IntegrityError, match="append-only"):
-                    db.execute(sql)
-            assert db.execute(f"SELECT * FROM {table}").fetchall() == before
 
 
 # --- budget and charges ---
@@ -204,7 +133,7 @@ def test_a_ceiling_binds_its_holder_in_whatever_case_the_name_is_written(ledger:
     assert ledger.account("people", "Ada").left == Rho(50)
     with ledger.begin("IMMEDIATE") as db:  # an earlier program wrote two
         row = {"holder": "ada", "delta": 1e-9, "principal": "o", "unit_table": "people"}
-        ledger_file.insert(db, "budget", Rho(380), **row)
+        insert(db, "budget", Rho(380), **row)
     with pytest.raises(BudgetExhausted, match="is left to Ada; nothing was read"):
         buy("Ada", 40)
 
@@ -219,49 +148,6 @@ def test_a_ceiling_is_of_the_budgets_kind(ledger: Ledger) -> None:
         ledger.set_budget(Budget("people", Rho(9), 1e-9), "owner", "team_a")
     with pytest.raises(DeclarationError, match="ceilings are of one kind: it stays of the kind"):
         ledger.set_budget(Budget("people", Rho(9), 1e-9), "owner")
-
-
-def version_1(path: Path) -> None:
-    """A ledger as the first version made it, with one charge of 600 nano."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.executescript(ledger_file.SCHEMAS[0])
-        db.execute("PRAGMA journal_mode = WAL")
-        when = ("2026-01-01T00:00:00.000+00:00",)
-        db.execute("INSERT INTO budget VALUES (1, ?, 'o', 'people', 'zcdp', 1000, 1e-9)", when)
-        db.execute("INSERT INTO statement VALUES (1, ?, 'ann', 'SELECT 1')", when)
-        db.execute("INSERT INTO charge VALUES (1, ?, 1, 'people', 'zcdp', 600)", when)
-
-
-def test_a_ledger_of_the_first_version_is_brought_up(tmp_path: Path) -> None:
-    """Its records mean what they did: the charge is every unit's, in every later snapshot."""
-    version_1(tmp_path / "l")
-    with closing(Ledger(tmp_path / "l")) as old:
-        at = Booking(old.snapshot("a").id, {"race": [1]})
-        for where in (EVERYBODY, at):
-            account = old.account("people", at=where)
-            assert (account.budget.total, account.spent) == (Rho(1000), Rho(600))
-        with pytest.raises(BudgetExhausted):
-            old.charge(old.begin_statement("ann", ""), "people", Rho(401), at=at)
-    with closing(Ledger(tmp_path / "l")) as again:
-        assert again.account("people").charges == 1
-
-
-def test_processes_that_bring_up_one_ledger_all_open_it(tmp_path: Path) -> None:
-    script = (
-        "import sys; from sqlpriv.kernel.ledger.records import Ledger\n"
-        "sys.stdin.read(); print(Ledger(sys.argv[1]).account('people').spent.nano)"
-    )
-    version_1(tmp_path / "l")
-    openers = [python(script, tmp_path / "l") for _ in range(4)]
-    assert [child.communicate(timeout=60)[0] for child in openers] == ["600\n"] * 4
-
-
-def test_a_tampered_ledger_of_the_first_version_is_refused(tmp_path: Path) -> None:
-    version_1(tmp_path / "l")
-    with closing(sqlite3.connect(tmp_path / "l")) as db:
-        db.execute("DROP TRIGGER charge_delete")
-    with pytest.raises(LedgerError, match="guards are not as made"):
-        Ledger(tmp_path / "l")
 
 
 @settings(max_examples=25, deadline=None)
@@ -338,77 +224,6 @@ def test_seals_are_stored_all_or_none_under_a_real_charge(ledger: Ledger) -> Non
 # --- damage and the unknown ---
 
 
-def test_unknown_records_are_refused(ledger: Ledger, path: Path) -> None:
-    with pytest.raises(LedgerError, match="no such field"):
-        ledger.declare("people", "owner", wish="more")
-    with closing(sqlite3.connect(path)) as db, db:
-        columns, values = "at, principal, subject, kind, body", "'', '', 'people', 'wish', '{}'"
-        db.execute(f"INSERT INTO declaration ({columns}) VALUES ({values})")
-    with pytest.raises(LedgerError, match="unknown kind"):
-        ledger.declarations()
-
-
-def test_logins_of_an_earlier_program_are_left_where_they_are(ledger: Ledger, path: Path) -> None:
-    pay(ledger, 600)
-    ledger.close()
-    with_logins(path)
-    before = logins(path)
-    with closing(Ledger(path)) as again:
-        assert again.account("people").spent == Rho(600)
-        pay(again, 1)
-    assert logins(path) == before != []
-
-
-def logins(path: Path) -> list[tuple[object, ...]]:
-    with closing(sqlite3.connect(path)) as db:
-        return db.execute("SELECT * FROM user ORDER BY id").fetchall()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "PRAGMA user_version = 4",
-        "PRAGMA user_version = 0",
-        "DROP TRIGGER charge_delete",
-        "CREATE TABLE extra (x)",
-        "DROP TABLE replay",
-    ],
-)
-def test_a_file_of_another_make_is_refused(ledger: Ledger, path: Path, change: str) -> None:
-    ledger.close()
-    with closing(sqlite3.connect(path)) as db:
-        db.execute(change)
-    with pytest.raises(LedgerError):
-        Ledger(path)
-
-
-@pytest.mark.parametrize("damage", ["empty", "text", "half", "zeros"])
-def test_a_damaged_file_is_refused(ledger: Ledger, path: Path, damage: str) -> None:
-    for _ in range(50):
-        ledger.declare("people", "owner", key="c" * 4000)
-    ledger.close()
-    whole = path.read_bytes()
-    half = len(whole) // 2
-    bad = {"empty": b"", "text": b"people" * 999, "half": whole[:half]}
-    path.write_bytes(bad.get(damage, whole[:8192] + bytes(len(whole) - 8192)))
-    with pytest.raises(LedgerError):
-        Ledger(path)
-
-
-@pytest.mark.usefixtures("ledger")
-def test_what_cannot_be_done_now_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(OperationalError, match="cannot be made"):
-        Ledger(path.parent / "no such folder" / "people.ledger")
-    monkeypatch.setattr(ledger_file, "BUSY_SECONDS", 0.05)
-    with closing(Ledger(path)) as hasty, closing(sqlite3.connect(path)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        assert hasty.account("people").left == Rho(1000)  # readers do not wait for a writer
-        with pytest.raises(OperationalError, match="SQLITE_BUSY"):
-            pay(hasty, 1)
-        other.rollback()
-        pay(hasty, 1)
-
-
 # --- processes and threads ---
 
 RACE = """
@@ -416,13 +231,13 @@ import sys
 from sqlpriv.errors import BudgetExhausted
 from sqlpriv.kernel.terms.budget import Budget, Rho
 from sqlpriv.kernel.ledger.records import Ledger
-ledger = Ledger(sys.argv[1])
+ledger = Ledger(*sys.argv[2:])
 print("ready", flush=True)
 sys.stdin.readline()
 sold = 0
 try:
     while True:
-        ledger.charge(ledger.begin_statement("racer", ""), "people", Rho(int(sys.argv[2])))
+        ledger.charge(ledger.begin_statement("racer", ""), "people", Rho(int(sys.argv[1])))
         sold += 1
 except BudgetExhausted:
     print(sold, flush=True)
@@ -430,9 +245,9 @@ ledger.close()
 """
 
 
-def test_eight_processes_race_for_the_last_of_the_budget(ledger: Ledger, path: Path) -> None:
+def test_eight_processes_race_for_the_last_of_the_budget(ledger: Ledger, place: Place) -> None:
     """1000 nano in slices of 23: exactly 43 are sold, whoever gets them."""
-    racers = [python(RACE, path, 23) for _ in range(8)]
+    racers = [python(RACE, 23, *place) for _ in range(8)]
     assert [r.stdout and r.stdout.readline() for r in racers] == ["ready\n"] * 8
     for racer in racers:
         assert racer.stdin
@@ -464,9 +279,9 @@ KILL = """
 import os, signal, sys
 from sqlpriv.kernel.ledger import records as module
 from sqlpriv.kernel.terms.budget import Rho
-ledger = module.Ledger(sys.argv[1])
+ledger = module.Ledger(*sys.argv[2:])
 statement = ledger.begin_statement("ann", "")
-if sys.argv[2] == "before":
+if sys.argv[1] == "before":
     insert = module.insert
     def dying(*args, **row):
         insert(*args, **row)
@@ -479,27 +294,27 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 @pytest.mark.parametrize(("when", "spent"), [("before", 0), ("after", 7)])
 def test_a_charge_stands_from_the_moment_it_returns(
-    ledger: Ledger, path: Path, when: str, spent: int
+    ledger: Ledger, place: Place, when: str, spent: int
 ) -> None:
-    child = python(KILL, path, when)
+    child = python(KILL, when, *place)
     child.communicate(timeout=60)
     assert child.returncode == -9
     assert ledger.account("people").spent == Rho(spent)
-    with closing(Ledger(path)) as again:
+    with closing(Ledger(*place)) as again:
         assert again.account("people").spent == Rho(spent)
         pay(again, 1)  # the dead process left no lock behind
 
 
-def test_two_processes_make_one_ledger(tmp_path: Path) -> None:
+def test_two_processes_make_one_ledger(place: Place) -> None:
     script = (
         "import sys; from sqlpriv.kernel.ledger.records import Ledger\n"
-        "Ledger(sys.argv[1]).declare('t', 'o', key='id')"
+        "Ledger(*sys.argv[1:]).declare('t', 'o', key='id')"
     )
-    makers = [python(script, tmp_path / "l") for _ in range(4)]
+    makers = [python(script, *place) for _ in range(4)]
     for maker in makers:
         maker.communicate(timeout=60)
     assert [maker.returncode for maker in makers] == [0] * 4
-    with closing(Ledger(tmp_path / "l")) as ledger:
+    with closing(Ledger(*place)) as ledger:
         assert ledger.declarations() == (4, {"t": {**UNDECLARED, "key": "id"}})
         assert ledger.account("t") is None
 
@@ -519,31 +334,11 @@ def test_a_charge_that_was_undone_is_not_remembered(ledger: Ledger) -> None:
     assert ledger.account("people").charges == 2
 
 
-def test_charges_of_others_are_added(path: Path, ledger: Ledger) -> None:
+def test_charges_of_others_are_added(place: Place, ledger: Ledger) -> None:
     """Each of two open ledgers adds what the other one paid, in whatever order they look."""
-    with closing(Ledger(path)) as other:
+    with closing(Ledger(*place)) as other:
         for n in range(1, 8):
             pay((ledger, other)[n % 2], 10)
             for eyes in (ledger, other) if n % 3 else (other,):
                 assert eyes.account("people").spent == Rho(10 * n)
                 assert eyes.account("people").charges == n
-
-
-def test_few_charges_are_read_however_many_there_are(ledger: Ledger) -> None:
-    """SQLite's steps for a statement after 400 charges are at most twice those after 20."""
-
-    def steps(earlier: int) -> int:
-        while ledger.account("people").charges < earlier:
-            pay(ledger, 1)
-        count = [0]
-        with ledger.begin() as db:
-            db.set_progress_handler(lambda: count.__setitem__(0, count[0] + 1), 1)
-        ledger.account("people")
-        pay(ledger, 1)
-        with ledger.begin() as db:
-            db.set_progress_handler(None, 0)
-        return count[0]
-
-    ledger.set_budget(Budget("People", Rho(10**6), 1e-9), "owner")
-    few = steps(20)
-    assert steps(400) <= 2 * few

@@ -1,0 +1,180 @@
+"""The ledger in PostgreSQL: its guards, older copies put back, a server that is lost."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+from support.ledgers import pay, python
+
+from sqlpriv.errors import BudgetExhausted, LedgerError, OperationalError
+from sqlpriv.kernel.ledger import postgresql
+from sqlpriv.kernel.ledger.postgresql import NAME, LedgerDatabase
+from sqlpriv.kernel.ledger.records import Ledger
+from sqlpriv.kernel.terms.budget import Budget, Rho
+
+TABLES = (
+    "declaration", "budget", "snapshot", "fact", "statement", "charge", "seal", "replay", "guard",
+)  # fmt: skip
+
+
+def run(url: str, *statements: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute(f"SET search_path = {NAME}")
+        for sql in statements:
+            cursor = db.execute(sql.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
+@pytest.fixture
+def mark(tmp_path: Path) -> Path:
+    return tmp_path / "people.ledger.mark"
+
+
+@pytest.fixture
+def filled(url: str, mark: Path) -> str:
+    with closing(Ledger(url, mark)) as ledger:
+        ledger.set_budget(Budget("people", Rho(1000), 1e-9), "owner")
+        for nano in (100, 200, 300):
+            pay(ledger, nano)
+    return url
+
+
+def test_every_table_is_append_only(filled: str) -> None:
+    for table in TABLES:
+        column = "ledger" if table == "guard" else "at"
+        for sql in (
+            f"UPDATE {table} SET {column} = 'never'",
+            f"DELETE FROM {table}",
+            f"TRUNCATE {table} CASCADE",
+        ):
+            with pytest.raises(psycopg.errors.RaiseException, match="append-only"):
+                run(filled, sql)
+    assert run(filled, "SELECT count(*), sum(nano) FROM charge") == [(3, 600)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DROP TRIGGER append_only ON charge",
+        "ALTER TABLE charge DISABLE TRIGGER append_only",
+        "ALTER TABLE budget DROP CONSTRAINT budget_nano_check",
+        "ALTER TABLE charge ADD COLUMN refund BIGINT",
+        "CREATE TABLE extra (x BIGINT)",
+        "CREATE OR REPLACE FUNCTION append_only() RETURNS TRIGGER LANGUAGE plpgsql"
+        " AS $$ BEGIN RETURN NEW; END $$",
+        "ALTER TABLE charge ALTER COLUMN id DROP IDENTITY",
+    ],
+)
+def test_a_schema_of_another_make_is_refused(filled: str, mark: Path, change: str) -> None:
+    run(filled, change)
+    with pytest.raises(LedgerError, match="not as made"):
+        Ledger(filled, mark)
+
+
+def test_columns_are_those_of_the_file(url: str, mark: Path, tmp_path: Path) -> None:
+    """What one of them learns to keep the other has to learn."""
+    with closing(Ledger(url, mark)), closing(Ledger(tmp_path / "l")) as file, file.begin() as db:
+        for table in TABLES[:-1]:
+            of_file = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
+            sql = "SELECT column_name FROM information_schema.columns WHERE table_schema = '{}'"
+            rows = run(url, sql.format(NAME) + f" AND table_name = '{table}'")
+            assert of_file == {name for (name,) in rows}
+        views = db.execute("SELECT name FROM sqlite_master WHERE type = 'view'").fetchall()
+        assert {name for (name,) in views} - {"spending"} == set(postgresql.VIEWS)
+
+
+def test_an_older_copy_is_refused_by_whoever_saw_a_newer_one(filled: str, mark: Path) -> None:
+    run(
+        filled,
+        "ALTER TABLE charge DISABLE TRIGGER append_only",
+        "DELETE FROM charge WHERE id = (SELECT max(id) FROM charge)",
+        "ALTER TABLE charge ENABLE TRIGGER append_only",
+    )
+    with pytest.raises(LedgerError, match="a copy was put back"):
+        Ledger(filled, mark)
+    with closing(Ledger(filled, mark.with_name("of a machine that saw nothing"))) as unaware:
+        assert unaware.account("people").spent == Rho(300)
+
+
+def test_another_ledger_is_refused(filled: str, mark: Path) -> None:
+    run(filled, f"DROP SCHEMA {NAME} CASCADE")
+    with pytest.raises(LedgerError, match="another ledger"):
+        Ledger(filled, mark)
+
+
+def test_a_lost_connection_is_made_again(filled: str, mark: Path) -> None:
+    with closing(Ledger(filled, mark)) as ledger:
+        end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{}'"
+        run(filled, end.format("sqlpriv"))
+        with pytest.raises(OperationalError, match="cannot be used just now"):
+            pay(ledger, 1)
+        pay(ledger, 2)
+        assert ledger.account("people").spent == Rho(602)
+
+
+def test_a_server_that_is_not_there_says_so(mark: Path) -> None:
+    with pytest.raises(OperationalError, match="cannot be used just now"):
+        Ledger("postgresql://nobody@127.0.0.1:1/none", mark)
+    assert not mark.exists()
+
+
+def test_who_reads_does_not_wait_for_who_writes(filled: str, mark: Path) -> None:
+    with closing(Ledger(filled, mark)) as ledger, closing(Ledger(filled, mark)) as other:
+        with ledger.begin("IMMEDIATE"):
+            begun = time.monotonic()
+            assert other.account("people").spent == Rho(600)
+            assert time.monotonic() - begun < 10  # the lock is waited for 30 s
+            waiting = threading.Thread(target=pay, args=(other, 400))
+            waiting.start()
+            waiting.join(0.3)
+            assert waiting.is_alive()
+        waiting.join(20)
+        with pytest.raises(BudgetExhausted):
+            pay(ledger, 1)
+
+
+def test_numbers_follow_the_order_of_the_commits(filled: str, mark: Path) -> None:
+    """Else sums up to the last number seen would leave out a charge that was committed later."""
+    script = (
+        "import sys; from sqlpriv.kernel.ledger.records import Ledger\n"
+        "from sqlpriv.kernel.terms.budget import Rho\n"
+        "ledger = Ledger(*sys.argv[1:])\n"
+        "for _ in range(40): ledger.charge(ledger.begin_statement('b', ''), 'people', Rho(1))"
+    )
+    with closing(Ledger(filled, mark)) as ledger:
+        payers = [python(script, filled, mark) for _ in range(3)]
+        while any(payer.poll() is None for payer in payers):
+            account = ledger.account("people")
+            (count,) = run(filled, "SELECT count(*) FROM charge")[0]
+            assert account.charges <= count
+        assert [payer.communicate(timeout=60)[0] for payer in payers] == [""] * 3
+        assert ledger.account("people").charges == 3 + 120
+        assert ledger.account("people").spent == Rho(720)
+
+
+def test_sums_of_a_store_without_the_lock_would_be_wrong(
+    filled: str, mark: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The twin: a charge that is numbered first and committed last is left out without the lock."""
+    execute = LedgerDatabase.execute
+
+    def without_lock(self: LedgerDatabase, sql: str, values: object = ()) -> object:
+        sql = sql.replace("SELECT one FROM guard FOR UPDATE", "SELECT 1")
+        return execute(self, sql, values)
+
+    monkeypatch.setattr(LedgerDatabase, "execute", without_lock)
+    with (
+        closing(Ledger(filled, mark)) as slow,
+        closing(Ledger(filled, mark)) as fast,
+        closing(Ledger(filled, mark)) as eyes,
+    ):
+        with slow.begin("IMMEDIATE"):
+            pay(slow, 11)
+            pay(fast, 5)
+            assert eyes.account("people").spent == Rho(605)
+        assert eyes.account("people").spent == Rho(605)  # 616 is true

@@ -1,0 +1,29 @@
+"""What tests of the ledger build on: payments, sealed answers, other processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from sqlpriv.kernel.ledger.records import Ledger, Sealed
+from sqlpriv.kernel.terms.budget import Price, Rho
+
+Place = tuple[Path] | tuple[str, Path]
+"""What opens a ledger: `Ledger(*place)`."""
+
+
+def pay(ledger: Ledger, nano: int, unit_table: str = "people") -> int:
+    return ledger.charge(ledger.begin_statement("ann", "SELECT 1"), unit_table, Rho(nano))
+
+
+def sealed(ledger: Ledger, snapshot_id: int, query: str, price: Price) -> int:
+    statement = ledger.begin_statement("ann", "SELECT 1")
+    charge = ledger.charge(statement, "people", price)
+    answer = Sealed(query, price, 2.5, query.encode())
+    return ledger.seal(charge, statement, snapshot_id, [answer])[0].id
+
+
+def python(script: str, *args: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", script, *map(str, args)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True)

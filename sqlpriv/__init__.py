@@ -113,6 +113,7 @@ def connect(
     token: str | tuple[str, str] | None = None,
     ca: str | Path | None = None,
     dialect: str = "duckdb",
+    ledger: str | None = None,
 ) -> Connection:
     """Opens a vault.
 
@@ -130,6 +131,9 @@ def connect(
         ca: For a server: a PEM file of the certificates to trust; the system's by default.
         dialect: The SQL dialect that statements are read in: duckdb, postgres, bigquery, snowflake,
             mysql, tsql or spark. `SET privacy_dialect = 'postgres'` changes it.
+        ledger: For a vault without a ledger: postgresql://user@host/database, a ledger that servers
+            on many machines share. The vault keeps to it from then on. A password comes from
+            $PGPASSWORD or ~/.pgpass; `sqlpriv ledger move` moves a ledger that is there.
 
     Raises:
         InterfaceError: The role is neither of the two, or there is no such dialect.
@@ -138,7 +142,13 @@ def connect(
     from sqlpriv.interfaces.dbapi import connection
 
     return connection.connect(
-        vault, role=role, principal=principal, token=token, ca=ca, dialect=dialect
+        vault,
+        role=role,
+        principal=principal,
+        token=token,
+        ca=ca,
+        dialect=dialect,
+        ledger=ledger,
     )
 
 

@@ -45,6 +45,7 @@ BOUNDING = "tests/kernel/sql/test_bounding.py"
 UNIT_ROWS = "tests/kernel/proof/test_unit_rows.py"
 READER, SELECTION = "tests/kernel/test_reader.py", "tests/kernel/test_selection.py"
 NOISE, BUDGET = "tests/kernel/proof/test_noise.py", "tests/kernel/test_budget.py"
+DATABASE, SHARED = "tests/kernel/ledger/test_postgresql.py", "tests/session/test_shared_ledger.py"
 FILES = "tests/session/test_file_tables.py"
 RENAMES = "tests/attacks/test_renames.py"
 ORACLES, AVERAGING = "tests/attacks/test_oracles.py", "tests/attacks/test_averaging.py"
@@ -83,6 +84,20 @@ MUTANTS = (
            "os.fstat(file).st_mtime_ns\n        os.close(_FILES.pop())\n", READER),
     Mutant("a name more of a file is an engine more of it", K + "engine.py",
            "{vault.resolve()}.spill", "{vault}.spill", READER),
+    Mutant("servers sell without a lock", K + "ledger/postgresql.py",
+           '"SELECT one FROM guard FOR UPDATE"', '"SELECT one FROM guard"', f"{DATABASE} {SHARED}"),
+    Mutant("a commit does not wait for the disk", K + "ledger/postgresql.py",
+           "SET synchronous_commit = on", "SET synchronous_commit = off", DATABASE),
+    Mutant("a database whose guards are gone is a ledger", K + "ledger/postgresql.py",
+           "if shape_of(self) != SHAPE:", "if False:", DATABASE),
+    Mutant("another database is believed", K + "ledger/store.py",
+           "if known and name != ledger:", "if False:", DATABASE),
+    Mutant("a file sells after its move", K + "ledger/moving.py",
+           "old.execute(CLOSING.format(table))", "pass", DATABASE),
+    Mutant("a ledger is moved into another", K + "ledger/moving.py",
+           "!= (there or 0):", "< 0:", DATABASE),
+    Mutant("who only reads sees two states", K + "ledger/postgresql.py",
+           "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN READ ONLY", DATABASE),
     Mutant("files that change while they are read are answered of", K + "reader.py",
            "same = not self._engine.files or", "same = True or", FILES),
     Mutant("a file is known by its size and time", K + "parquet_files.py",
@@ -422,9 +437,9 @@ MUTANTS = (
     Mutant("delta for keys is not spent", K + "ledger/records.py",
            "if account.keys_spent + yocto > account.budget.keys:",
            "if yocto > account.budget.keys:", KEYS),
-    Mutant("an older ledger is believed", K + "ledger/file.py",
-           "if there < known:", "if False:", MARK),
-    Mutant("the mark is not raised", K + "ledger/file.py", "if there > known:", "if False:", MARK),
+    Mutant("an older ledger is believed", K + "ledger/store.py",
+           "if there < known:", "if False:", f"{MARK} {DATABASE}"),
+    Mutant("the mark is not raised", K + "ledger/store.py", "if there > known:", "if False:", MARK),
     Mutant("a read may take for ever", K + "reader.py", "clock.start()", "pass", MARK),
     # --- charge, read, noise, seal ---
     Mutant("the charge comes after the read", K + "gate.py",

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 from sqlpriv.kernel.ledger.records import Ledger, Sealed
 from sqlpriv.kernel.terms.budget import Price, Rho
-
-Place = tuple[Path] | tuple[str, Path]
-"""What opens a ledger: `Ledger(*place)`."""
 
 
 def pay(ledger: Ledger, nano: int, unit_table: str = "people") -> int:

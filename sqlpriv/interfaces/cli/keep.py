@@ -1,4 +1,4 @@
-"""`sqlpriv backup` and `sqlpriv restore`: a vault and its ledger are kept together."""
+"""`sqlpriv backup`, `restore` and `ledger`: how a vault and its ledger are kept together."""
 
 from __future__ import annotations
 
@@ -45,3 +45,32 @@ def restore(folder: Path, vault: Path, older: bool) -> None:
     except sqlpriv.Error as error:
         fail(error)
     click.echo(f"put back {', '.join(names)}", err=True)
+
+
+@click.group()
+def ledger() -> None:
+    """Where a vault's ledger is kept."""
+
+
+@ledger.command()
+@click.argument("vault", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--to",
+    "url",
+    required=True,
+    metavar="postgresql://USER@HOST/DATABASE",
+    help="The database; a password comes from $PGPASSWORD or ~/.pgpass.",
+)
+def move(vault: Path, url: str) -> None:
+    """Move VAULT's ledger into PostgreSQL: one budget for servers on many machines.
+
+    The ledger file is closed for good and kept as .ledger.moved; in its place a pointer names the
+    database. Copies of the vault on other machines: `sqlpriv serve VAULT --ledger URL`.
+    """
+    from sqlpriv.session.commands.ledger_place import move_ledger_to
+
+    try:
+        records = move_ledger_to(vault, url)
+    except sqlpriv.Error as error:
+        fail(error)
+    click.echo(f"moved {records} charge(s), budget(s) and declaration(s) to {url}", err=True)

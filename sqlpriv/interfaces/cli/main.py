@@ -41,6 +41,7 @@ def main() -> None:
 main.add_command(init.init)
 main.add_command(keep.backup)
 main.add_command(keep.restore)
+main.add_command(keep.ledger)
 main.add_command(serve.serve)
 main.add_command(serve.user)
 

@@ -14,6 +14,7 @@ import click
 
 import sqlpriv
 from sqlpriv.interfaces.cli.failure import fail
+from sqlpriv.session.commands.ledger_place import keep_ledger_at
 
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _vault = click.argument("vault", type=click.Path(dir_okay=False, path_type=Path))
@@ -32,6 +33,11 @@ _pem = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--postgresql",
     metavar="HOST:PORT",
     help="Speak PostgreSQL's protocol there as well, as in 127.0.0.1:5432.",
+)
+@click.option(
+    "--ledger",
+    metavar="postgresql://…",
+    help="The ledger that this server shares with others; kept in mind beside the vault.",
 )
 @click.option("--certificate", type=_pem, help="The certificate chain, in PEM.")
 @click.option("--key", type=_pem, help="Its private key, in PEM.")
@@ -64,6 +70,7 @@ def serve(
     vault: Path,
     listen: str,
     postgresql: str | None,
+    ledger: str | None,
     certificate: Path | None,
     key: Path | None,
     audit: Path | None,
@@ -86,6 +93,8 @@ def serve(
     tls = (certificate.read_bytes(), key.read_bytes()) if certificate and key else None
     limits = Limits(timeout, concurrency, exact_times)
     try:
+        if ledger is not None:
+            keep_ledger_at(vault, ledger)
         with Server(vault, listen, tls, audit, limits, postgresql) as server:
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
             click.echo(f"serving {vault} on {server.location}; Ctrl-C ends it", err=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from sqlpriv.errors import OperationalError
+from sqlpriv.kernel.ledger.store import pointer_of
 
 BUSY_SECONDS = 30.0
 _VERSION = 1
@@ -120,7 +121,7 @@ def _create(path: Path, ledger: Path) -> None:
 
 def _logins_of_ledger(ledger: Path) -> list[tuple[object, ...]]:
     """Returns the logins that an earlier version kept in the ledger, oldest first; read only."""
-    if not ledger.exists():
+    if not ledger.exists() or pointer_of(ledger):
         return []
     with closing(sqlite3.connect(_uri(ledger, "ro"), BUSY_SECONDS, uri=True)) as db:
         there = db.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'login'")

@@ -94,6 +94,18 @@ def _connect(path: Path) -> sqlite3.Connection:
     return db
 
 
+def closed_count(path: Path) -> int | None:
+    """Returns how many records a file holds that `moving` closed; None for any other file."""
+    if not path.exists():
+        return None
+    with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)) as db:
+        sql = "SELECT count(*) FROM sqlite_master WHERE name = 'moved_charge'"
+        with suppress(sqlite3.DatabaseError):  # no SQLite file: who opens it says so
+            if db.execute(sql).fetchone()[0]:
+                return int(db.execute(COUNTED).fetchone()[0])
+    return None
+
+
 def _bring_up(db: sqlite3.Connection) -> None:
     """Adds what later versions added; LedgerError unless the file is, to the letter, of one."""
     with closing(sqlite3.connect(":memory:")) as model:

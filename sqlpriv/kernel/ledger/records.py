@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 from sqlpriv import errors
 from sqlpriv.kernel.ledger.file import LedgerFile
 from sqlpriv.kernel.ledger.running_sums import RunningSums
-from sqlpriv.kernel.ledger.store import Store, Transaction, insert
+from sqlpriv.kernel.ledger.store import Store, Transaction, insert, mark_beside, pointer_of
 from sqlpriv.kernel.proof.charged_units import Strata, most, too_many
 from sqlpriv.kernel.terms.budget import KINDS, NANO, Budget, Price, Rho, epsilon_of
 from sqlpriv.kernel.terms.contract import UNDECLARED, Declared
@@ -73,14 +73,13 @@ class Ledger:
     """The records of an open store; threads may share it.
 
     Args:
-        place: The file, made where there is none; or the URL of a PostgreSQL database.
-        mark: With a URL: the file that says how much of the ledger this machine has seen.
+        path: The file, made where there is none; or a pointer to a ledger in PostgreSQL.
 
     All raise LedgerError for a store that is damaged or not ours, OperationalError for a busy one.
     """
 
-    def __init__(self, place: Path | str, mark: Path | None = None) -> None:
-        self.store = _open_store(place, mark)
+    def __init__(self, path: Path | str) -> None:
+        self.store = _open_store(Path(path))
         self.begin, self.close = self.store.begin, self.store.close
         self._sums = RunningSums()
 
@@ -254,15 +253,15 @@ class Ledger:
             return [{c[0]: x for c, x in zip(found.description, row, strict=True)} for row in found]
 
 
-def _open_store(place: Path | str, mark: Path | None) -> Store:
-    if mark is None:
-        return LedgerFile(place)
+def _open_store(path: Path) -> Store:
+    if not (url := pointer_of(path)):
+        return LedgerFile(path)
     try:
         from sqlpriv.kernel.ledger.postgresql import LedgerDatabase
     except ImportError:
         needs = "a ledger in PostgreSQL needs pip install 'sqlpriv[postgresql-ledger]'"
         raise errors.OperationalError(needs) from None
-    return LedgerDatabase(str(place), mark)
+    return LedgerDatabase(url, mark_beside(path))
 
 
 def _latest_snapshot(db: Transaction, fingerprint: str) -> Snapshot | None:

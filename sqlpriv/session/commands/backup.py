@@ -21,6 +21,7 @@ from typing import Any
 import duckdb
 
 from sqlpriv.errors import OperationalError, VaultBusy
+from sqlpriv.session.commands.ledger_place import refuse_pointer
 from sqlpriv.system.whole_files import into_place, sync
 
 MANIFEST = "manifest.json"
@@ -49,6 +50,7 @@ def back_up(vault: Path, folder: Path) -> tuple[str, ...]:
         raise OperationalError(f"there is no vault at {vault}")
     if folder.exists() and any(folder.iterdir()):
         raise OperationalError(f"{folder} is not empty; name a new folder for each backup")
+    refuse_pointer(vault, "back up")
     with _as_operational("copied"):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _nobody_writes(vault):
@@ -84,6 +86,7 @@ def restore(folder: Path, vault: Path, older: bool = False) -> tuple[str, ...]:
         OperationalError: The folder is no whole backup, or what is there has seen more charges.
     """
     manifest = _manifest(folder)
+    refuse_pointer(vault, "restore")
     ledger = vault.with_suffix(LEDGER)
     present = max(ledger_records(ledger) if ledger.exists() else 0, _read_mark(vault))
     if present > manifest["records"] and not older:

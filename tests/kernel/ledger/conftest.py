@@ -9,10 +9,10 @@ from pathlib import Path
 import psycopg
 import pytest
 from support import postgres_server
-from support.ledgers import Place
 
 from sqlpriv.kernel.ledger.postgresql import NAME
 from sqlpriv.kernel.ledger.records import Ledger
+from sqlpriv.kernel.ledger.store import write_pointer
 from sqlpriv.kernel.terms.budget import Budget, Rho
 
 
@@ -30,20 +30,20 @@ def url(server: str) -> str:
     """The URL of a database without a ledger."""
     with psycopg.connect(server, autocommit=True) as db:
         db.execute(f"DROP SCHEMA IF EXISTS {NAME} CASCADE")
-    return server
+    return server.replace("bi:secret@", "bi@")
 
 
 @pytest.fixture(params=["file", "postgresql"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """Where a ledger is to be made."""
-    if request.param == "file":
-        return (tmp_path / "people.ledger",)
-    return (request.getfixturevalue("url"), tmp_path / "mark")
+    if request.param == "postgresql":
+        write_pointer(tmp_path / "people.ledger", request.getfixturevalue("url"))
+    return tmp_path / "people.ledger"
 
 
 @pytest.fixture
-def ledger(place: Place) -> Iterator[Ledger]:
+def ledger(place: Path) -> Iterator[Ledger]:
     """A ledger with a budget of 1,000 nano."""
-    with closing(Ledger(*place)) as made:
+    with closing(Ledger(place)) as made:
         made.set_budget(Budget("People", Rho(1000), 1e-9), "owner")
         yield made

@@ -9,13 +9,15 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from support.ledgers import pay, python
+from support.ledgers import pay, python, sealed
 
 from sqlpriv.errors import BudgetExhausted, LedgerError, OperationalError
-from sqlpriv.kernel.ledger import postgresql
+from sqlpriv.kernel.ledger import moving, postgresql
+from sqlpriv.kernel.ledger.moving import move_ledger
 from sqlpriv.kernel.ledger.postgresql import NAME, LedgerDatabase
 from sqlpriv.kernel.ledger.records import Ledger
-from sqlpriv.kernel.terms.budget import Budget, Rho
+from sqlpriv.kernel.ledger.store import mark_beside, write_pointer
+from sqlpriv.kernel.terms.budget import Budget, Price, Rho
 
 TABLES = (
     "declaration", "budget", "snapshot", "fact", "statement", "charge", "seal", "replay", "guard",
@@ -31,13 +33,16 @@ def run(url: str, *statements: str) -> list[tuple[object, ...]]:
 
 
 @pytest.fixture
-def mark(tmp_path: Path) -> Path:
-    return tmp_path / "people.ledger.mark"
+def path(url: str, tmp_path: Path) -> Path:
+    """A pointer to a database without a ledger."""
+    write_pointer(tmp_path / "people.ledger", url)
+    return tmp_path / "people.ledger"
 
 
 @pytest.fixture
-def filled(url: str, mark: Path) -> str:
-    with closing(Ledger(url, mark)) as ledger:
+def filled(url: str, path: Path) -> str:
+    """The URL of a ledger with three charges."""
+    with closing(Ledger(path)) as ledger:
         ledger.set_budget(Budget("people", Rho(1000), 1e-9), "owner")
         for nano in (100, 200, 300):
             pay(ledger, nano)
@@ -57,6 +62,13 @@ def test_every_table_is_append_only(filled: str) -> None:
     assert run(filled, "SELECT count(*), sum(nano) FROM charge") == [(3, 600)]
 
 
+@pytest.mark.usefixtures("filled")
+def test_a_commit_waits_for_the_disk_and_the_standbys(path: Path) -> None:
+    with closing(Ledger(path)) as ledger, ledger.begin() as db:
+        assert db.execute("SHOW synchronous_commit").fetchone() == ("on",)
+        assert db.execute("SHOW transaction_isolation").fetchone() == ("repeatable read",)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -70,15 +82,15 @@ def test_every_table_is_append_only(filled: str) -> None:
         "ALTER TABLE charge ALTER COLUMN id DROP IDENTITY",
     ],
 )
-def test_a_schema_of_another_make_is_refused(filled: str, mark: Path, change: str) -> None:
+def test_a_schema_of_another_make_is_refused(filled: str, path: Path, change: str) -> None:
     run(filled, change)
     with pytest.raises(LedgerError, match="not as made"):
-        Ledger(filled, mark)
+        Ledger(path)
 
 
-def test_columns_are_those_of_the_file(url: str, mark: Path, tmp_path: Path) -> None:
+def test_columns_are_those_of_the_file(url: str, path: Path, tmp_path: Path) -> None:
     """What one of them learns to keep the other has to learn."""
-    with closing(Ledger(url, mark)), closing(Ledger(tmp_path / "l")) as file, file.begin() as db:
+    with closing(Ledger(path)), closing(Ledger(tmp_path / "l")) as file, file.begin() as db:
         for table in TABLES[:-1]:
             of_file = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
             sql = "SELECT column_name FROM information_schema.columns WHERE table_schema = '{}'"
@@ -88,7 +100,7 @@ def test_columns_are_those_of_the_file(url: str, mark: Path, tmp_path: Path) -> 
         assert {name for (name,) in views} - {"spending"} == set(postgresql.VIEWS)
 
 
-def test_an_older_copy_is_refused_by_whoever_saw_a_newer_one(filled: str, mark: Path) -> None:
+def test_an_older_copy_is_refused_by_whoever_saw_a_newer_one(filled: str, path: Path) -> None:
     run(
         filled,
         "ALTER TABLE charge DISABLE TRIGGER append_only",
@@ -96,19 +108,20 @@ def test_an_older_copy_is_refused_by_whoever_saw_a_newer_one(filled: str, mark: 
         "ALTER TABLE charge ENABLE TRIGGER append_only",
     )
     with pytest.raises(LedgerError, match="a copy was put back"):
-        Ledger(filled, mark)
-    with closing(Ledger(filled, mark.with_name("of a machine that saw nothing"))) as unaware:
+        Ledger(path)
+    write_pointer(path.with_name("of a machine that saw nothing"), filled)
+    with closing(Ledger(path.with_name("of a machine that saw nothing"))) as unaware:
         assert unaware.account("people").spent == Rho(300)
 
 
-def test_another_ledger_is_refused(filled: str, mark: Path) -> None:
+def test_another_ledger_is_refused(filled: str, path: Path) -> None:
     run(filled, f"DROP SCHEMA {NAME} CASCADE")
     with pytest.raises(LedgerError, match="another ledger"):
-        Ledger(filled, mark)
+        Ledger(path)
 
 
-def test_a_lost_connection_is_made_again(filled: str, mark: Path) -> None:
-    with closing(Ledger(filled, mark)) as ledger:
+def test_a_lost_connection_is_made_again(filled: str, path: Path) -> None:
+    with closing(Ledger(path)) as ledger:
         end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{}'"
         run(filled, end.format("sqlpriv"))
         with pytest.raises(OperationalError, match="cannot be used just now"):
@@ -117,14 +130,108 @@ def test_a_lost_connection_is_made_again(filled: str, mark: Path) -> None:
         assert ledger.account("people").spent == Rho(602)
 
 
-def test_a_server_that_is_not_there_says_so(mark: Path) -> None:
+def test_a_server_that_is_not_there_says_so(tmp_path: Path) -> None:
+    write_pointer(tmp_path / "l", "postgresql://nobody@127.0.0.1:1/none")
     with pytest.raises(OperationalError, match="cannot be used just now"):
-        Ledger("postgresql://nobody@127.0.0.1:1/none", mark)
-    assert not mark.exists()
+        Ledger(tmp_path / "l")
+    assert [p.name for p in tmp_path.iterdir()] == ["l"]
 
 
-def test_who_reads_does_not_wait_for_who_writes(filled: str, mark: Path) -> None:
-    with closing(Ledger(filled, mark)) as ledger, closing(Ledger(filled, mark)) as other:
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("postgresql://ann:secret@h/d", "PGPASSWORD"),
+        ("postgresql://h/d?password=secret", "PGPASSWORD"),
+        ("mysql://h/d", "postgresql://user@host"),
+    ],
+)
+def test_a_pointer_holds_no_secret(tmp_path: Path, url: str, words: str) -> None:
+    with pytest.raises(OperationalError, match=words) as refusal:
+        write_pointer(tmp_path / "l", url)
+    assert "secret" not in str(refusal.value)
+    assert not (tmp_path / "l").exists()
+
+
+def spent(path: Path) -> Price:
+    with closing(Ledger(path)) as ledger:
+        account = ledger.account("people")
+        assert account is not None
+        return account.spent
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A ledger in a file, with two charges and a seal."""
+    with closing(Ledger(tmp_path / "old.ledger")) as ledger:
+        ledger.declare("people", "owner", key="id")
+        ledger.set_budget(Budget("people", Rho(1000), 1e-9), "owner")
+        pay(ledger, 100)
+        sealed(ledger, ledger.snapshot("f").id, "q", Rho(30))
+    return tmp_path / "old.ledger"
+
+
+def test_a_ledger_is_moved_with_all_that_it_holds(file: Path, url: str) -> None:
+    with closing(Ledger(file)) as before:
+        records = before.declarations(), before.releases(), before.snapshot("f")
+    assert move_ledger(file, url) == 4
+    assert file.read_text() == url + "\n"
+    with closing(Ledger(file)) as after:
+        assert (after.declarations(), after.releases(), after.snapshot("f")) == records
+        assert after.find_seal(records[2].id, "q", Rho(30)) is not None
+        pay(after, 5)
+    assert spent(file) == Rho(135)
+    with pytest.raises(LedgerError):
+        Ledger(file.with_name("old.ledger.moved"))
+    with pytest.raises(OperationalError, match="was moved before"):
+        move_ledger(file, url)
+
+
+def test_who_had_the_file_open_sells_nothing_after_the_move(file: Path, url: str) -> None:
+    with closing(Ledger(file)) as open_before:
+        move_ledger(file, url)
+        with pytest.raises(LedgerError):
+            pay(open_before, 1)
+    assert spent(file) == Rho(130)
+
+
+def test_a_ledger_is_not_moved_into_another(filled: str, file: Path) -> None:
+    with pytest.raises(OperationalError, match="another ledger"):
+        move_ledger(file, filled)
+    assert spent(file) == Rho(130)  # the file is as it was
+
+
+@pytest.mark.parametrize("step", ["_copy_table", "closing", "replace"])
+def test_a_move_that_is_cut_off_is_finished_by_the_next(
+    file: Path, url: str, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cut off in the copy, behind it and before the file is closed, and behind that."""
+
+    def cut_off(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        if step == "closing":
+            patched.setattr(moving, "CLOSING", "{0} is no SQL")
+        else:
+            patched.setattr(moving.os if step == "replace" else moving, step, cut_off)
+        with pytest.raises((KeyboardInterrupt, LedgerError)):
+            move_ledger(file, url)
+    if step == "closing":  # the copy is there and the file open: it must not be sold from twice
+        assert spent(file) == Rho(130)
+        with pytest.raises(OperationalError, match="another ledger"):
+            move_ledger(file, url)
+        run(url, f"DROP SCHEMA {NAME} CASCADE")
+        mark_beside(file).unlink()
+    if step == "replace":
+        with pytest.raises(LedgerError):
+            Ledger(file)
+    assert move_ledger(file, url) == 4
+    assert spent(file) == Rho(130)
+
+
+@pytest.mark.usefixtures("filled")
+def test_who_reads_does_not_wait_for_who_writes(path: Path) -> None:
+    with closing(Ledger(path)) as ledger, closing(Ledger(path)) as other:
         with ledger.begin("IMMEDIATE"):
             begun = time.monotonic()
             assert other.account("people").spent == Rho(600)
@@ -138,16 +245,16 @@ def test_who_reads_does_not_wait_for_who_writes(filled: str, mark: Path) -> None
             pay(ledger, 1)
 
 
-def test_numbers_follow_the_order_of_the_commits(filled: str, mark: Path) -> None:
+def test_numbers_follow_the_order_of_the_commits(filled: str, path: Path) -> None:
     """Else sums up to the last number seen would leave out a charge that was committed later."""
     script = (
         "import sys; from sqlpriv.kernel.ledger.records import Ledger\n"
         "from sqlpriv.kernel.terms.budget import Rho\n"
-        "ledger = Ledger(*sys.argv[1:])\n"
+        "ledger = Ledger(sys.argv[1])\n"
         "for _ in range(40): ledger.charge(ledger.begin_statement('b', ''), 'people', Rho(1))"
     )
-    with closing(Ledger(filled, mark)) as ledger:
-        payers = [python(script, filled, mark) for _ in range(3)]
+    with closing(Ledger(path)) as ledger:
+        payers = [python(script, path) for _ in range(3)]
         while any(payer.poll() is None for payer in payers):
             account = ledger.account("people")
             (count,) = run(filled, "SELECT count(*) FROM charge")[0]
@@ -157,8 +264,9 @@ def test_numbers_follow_the_order_of_the_commits(filled: str, mark: Path) -> Non
         assert ledger.account("people").spent == Rho(720)
 
 
+@pytest.mark.usefixtures("filled")
 def test_sums_of_a_store_without_the_lock_would_be_wrong(
-    filled: str, mark: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The twin: a charge that is numbered first and committed last is left out without the lock."""
     execute = LedgerDatabase.execute
@@ -169,9 +277,9 @@ def test_sums_of_a_store_without_the_lock_would_be_wrong(
 
     monkeypatch.setattr(LedgerDatabase, "execute", without_lock)
     with (
-        closing(Ledger(filled, mark)) as slow,
-        closing(Ledger(filled, mark)) as fast,
-        closing(Ledger(filled, mark)) as eyes,
+        closing(Ledger(path)) as slow,
+        closing(Ledger(path)) as fast,
+        closing(Ledger(path)) as eyes,
     ):
         with slow.begin("IMMEDIATE"):
             pay(slow, 11)

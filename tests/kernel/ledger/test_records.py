@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.ledgers import Place, pay, python, sealed
+from support.ledgers import pay, python, sealed
 
 from sqlpriv.errors import BudgetExhausted, DeclarationError, LedgerError
 from sqlpriv.kernel.ledger.records import Ledger, Sealed
@@ -19,12 +20,12 @@ from sqlpriv.kernel.terms.contract import UNDECLARED
 # --- what is stored ---
 
 
-def test_what_was_written_is_read_back(ledger: Ledger, place: Place) -> None:
+def test_what_was_written_is_read_back(ledger: Ledger, place: Path) -> None:
     domains = {"é": {"labels": [None, 1.5], "required": False}}
     ledger.declare("People", "owner", key="id", bound=[2, 1])
     ledger.declare("other", "owner", public=True)
     last = ledger.declare("people", "owner", domains=domains)
-    with closing(Ledger(*place)) as again:
+    with closing(Ledger(place)) as again:
         people = {**UNDECLARED, "key": "id", "bound": [2, 1], "domains": domains}
         other = {**UNDECLARED, "public": True}
         assert again.declarations() == (last, {"people": people, "other": other})
@@ -231,7 +232,7 @@ import sys
 from sqlpriv.errors import BudgetExhausted
 from sqlpriv.kernel.terms.budget import Budget, Rho
 from sqlpriv.kernel.ledger.records import Ledger
-ledger = Ledger(*sys.argv[2:])
+ledger = Ledger(sys.argv[2])
 print("ready", flush=True)
 sys.stdin.readline()
 sold = 0
@@ -245,9 +246,9 @@ ledger.close()
 """
 
 
-def test_eight_processes_race_for_the_last_of_the_budget(ledger: Ledger, place: Place) -> None:
+def test_eight_processes_race_for_the_last_of_the_budget(ledger: Ledger, place: Path) -> None:
     """1000 nano in slices of 23: exactly 43 are sold, whoever gets them."""
-    racers = [python(RACE, 23, *place) for _ in range(8)]
+    racers = [python(RACE, 23, place) for _ in range(8)]
     assert [r.stdout and r.stdout.readline() for r in racers] == ["ready\n"] * 8
     for racer in racers:
         assert racer.stdin
@@ -279,7 +280,7 @@ KILL = """
 import os, signal, sys
 from sqlpriv.kernel.ledger import records as module
 from sqlpriv.kernel.terms.budget import Rho
-ledger = module.Ledger(*sys.argv[2:])
+ledger = module.Ledger(sys.argv[2])
 statement = ledger.begin_statement("ann", "")
 if sys.argv[1] == "before":
     insert = module.insert
@@ -294,27 +295,27 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 @pytest.mark.parametrize(("when", "spent"), [("before", 0), ("after", 7)])
 def test_a_charge_stands_from_the_moment_it_returns(
-    ledger: Ledger, place: Place, when: str, spent: int
+    ledger: Ledger, place: Path, when: str, spent: int
 ) -> None:
-    child = python(KILL, when, *place)
+    child = python(KILL, when, place)
     child.communicate(timeout=60)
     assert child.returncode == -9
     assert ledger.account("people").spent == Rho(spent)
-    with closing(Ledger(*place)) as again:
+    with closing(Ledger(place)) as again:
         assert again.account("people").spent == Rho(spent)
         pay(again, 1)  # the dead process left no lock behind
 
 
-def test_two_processes_make_one_ledger(place: Place) -> None:
+def test_two_processes_make_one_ledger(place: Path) -> None:
     script = (
         "import sys; from sqlpriv.kernel.ledger.records import Ledger\n"
-        "Ledger(*sys.argv[1:]).declare('t', 'o', key='id')"
+        "Ledger(sys.argv[1]).declare('t', 'o', key='id')"
     )
-    makers = [python(script, *place) for _ in range(4)]
+    makers = [python(script, place) for _ in range(4)]
     for maker in makers:
         maker.communicate(timeout=60)
     assert [maker.returncode for maker in makers] == [0] * 4
-    with closing(Ledger(*place)) as ledger:
+    with closing(Ledger(place)) as ledger:
         assert ledger.declarations() == (4, {"t": {**UNDECLARED, "key": "id"}})
         assert ledger.account("t") is None
 
@@ -334,9 +335,9 @@ def test_a_charge_that_was_undone_is_not_remembered(ledger: Ledger) -> None:
     assert ledger.account("people").charges == 2
 
 
-def test_charges_of_others_are_added(place: Place, ledger: Ledger) -> None:
+def test_charges_of_others_are_added(place: Path, ledger: Ledger) -> None:
     """Each of two open ledgers adds what the other one paid, in whatever order they look."""
-    with closing(Ledger(*place)) as other:
+    with closing(Ledger(place)) as other:
         for n in range(1, 8):
             pay((ledger, other)[n % 2], 10)
             for eyes in (ledger, other) if n % 3 else (other,):

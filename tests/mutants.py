@@ -45,7 +45,7 @@ BOUNDING = "tests/kernel/sql/test_bounding.py"
 UNIT_ROWS = "tests/kernel/proof/test_unit_rows.py"
 READER, SELECTION = "tests/kernel/test_reader.py", "tests/kernel/test_selection.py"
 NOISE, BUDGET = "tests/kernel/proof/test_noise.py", "tests/kernel/test_budget.py"
-DATABASE, SHARED = "tests/kernel/ledger/test_postgresql.py", "tests/session/test_shared_ledger.py"
+DATABASE, SHARED = "tests/kernel/ledger/test_database.py", "tests/session/test_shared_ledger.py"
 FILES = "tests/session/test_file_tables.py"
 RENAMES = "tests/attacks/test_renames.py"
 ORACLES, AVERAGING = "tests/attacks/test_oracles.py", "tests/attacks/test_averaging.py"
@@ -84,11 +84,11 @@ MUTANTS = (
            "os.fstat(file).st_mtime_ns\n        os.close(_FILES.pop())\n", READER),
     Mutant("a name more of a file is an engine more of it", K + "engine.py",
            "{vault.resolve()}.spill", "{vault}.spill", READER),
-    Mutant("servers sell without a lock", K + "ledger/postgresql.py",
+    Mutant("servers sell without a lock", K + "ledger/database.py",
            '"SELECT one FROM guard FOR UPDATE"', '"SELECT one FROM guard"', f"{DATABASE} {SHARED}"),
-    Mutant("a commit does not wait for the disk", K + "ledger/postgresql.py",
+    Mutant("a commit does not wait for the disk", K + "ledger/database.py",
            "SET synchronous_commit = on", "SET synchronous_commit = off", DATABASE),
-    Mutant("a database whose guards are gone is a ledger", K + "ledger/postgresql.py",
+    Mutant("a database whose guards are gone is a ledger", K + "ledger/database.py",
            "if shape_of(self) != SHAPE:", "if False:", DATABASE),
     Mutant("another database is believed", K + "ledger/store.py",
            "if known and name != ledger:", "if False:", DATABASE),
@@ -96,7 +96,7 @@ MUTANTS = (
            "old.execute(CLOSING.format(table))", "pass", DATABASE),
     Mutant("a ledger is moved into another", K + "ledger/moving.py",
            "!= (there or 0):", "< 0:", DATABASE),
-    Mutant("who only reads sees two states", K + "ledger/postgresql.py",
+    Mutant("who only reads sees two states", K + "ledger/database.py",
            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN READ ONLY", DATABASE),
     Mutant("files that change while they are read are answered of", K + "reader.py",
            "same = not self._engine.files or", "same = True or", FILES),
@@ -406,7 +406,7 @@ MUTANTS = (
            K + "ledger/running_sums.py",
            'for who in ("", principal.lower()):', 'for who in ("", principal):', LEDGER),
     Mutant("sums keep charges that may be undone", K + "ledger/records.py",
-           "keep=not self.holds_new_charge", "keep=True", LEDGER),
+           "keep=not self.store.holds_new_charge", "keep=True", LEDGER),
     Mutant("the last charge is added again", K + "ledger/running_sums.py",
            "WHERE charge.id > ?", "WHERE charge.id >= ?", LEDGER),
     Mutant("a new charge is not added", K + "ledger/running_sums.py",

@@ -15,7 +15,7 @@ from support import postgres_server
 
 import sqlpriv
 from sqlpriv.interfaces.cli.main import main
-from sqlpriv.kernel.ledger.postgresql import NAME
+from sqlpriv.kernel.ledger.database import NAME
 from sqlpriv.session.commands.backup import back_up
 from sqlpriv.session.session import Session
 

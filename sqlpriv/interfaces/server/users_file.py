@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from sqlpriv.errors import OperationalError
-from sqlpriv.kernel.ledger.store import pointer_of
+from sqlpriv.kernel.ledger.pointer import pointer_of
 
 BUSY_SECONDS = 30.0
 _VERSION = 1

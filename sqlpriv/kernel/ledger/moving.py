@@ -11,9 +11,10 @@ from contextlib import closing
 from pathlib import Path
 
 from sqlpriv import errors
+from sqlpriv.kernel.ledger.database import LedgerDatabase
 from sqlpriv.kernel.ledger.file import LedgerFile, closed_count
-from sqlpriv.kernel.ledger.postgresql import LedgerDatabase
-from sqlpriv.kernel.ledger.store import COUNTED, Transaction, mark_beside, pointer_of, write_pointer
+from sqlpriv.kernel.ledger.pointer import mark_beside, pointer_of, write_pointer
+from sqlpriv.kernel.ledger.store import COUNTED, Transaction
 
 TABLES = ("declaration", "budget", "snapshot", "fact", "statement", "charge", "seal", "replay")
 CLOSING = "CREATE TRIGGER moved_{0} BEFORE INSERT ON {0} BEGIN SELECT RAISE(ABORT, 'moved'); END"

@@ -1,5 +1,5 @@
 """What was declared, paid and released: a store that only grows (store.py), in a SQLite file
-(file.py) or in PostgreSQL (postgresql.py).
+(file.py) or in PostgreSQL (database.py).
 
 * Nothing is undone. Triggers refuse UPDATE, DELETE and REPLACE; what was spent is the sum of the
   charges (running_sums.py), never a counter in the store that could disagree with them.
@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 
 from sqlpriv import errors
 from sqlpriv.kernel.ledger.file import LedgerFile
+from sqlpriv.kernel.ledger.pointer import mark_beside, pointer_of
 from sqlpriv.kernel.ledger.running_sums import RunningSums
-from sqlpriv.kernel.ledger.store import Store, Transaction, insert, mark_beside, pointer_of
+from sqlpriv.kernel.ledger.store import Store, Transaction, insert
 from sqlpriv.kernel.proof.charged_units import Strata, most, too_many
 from sqlpriv.kernel.terms.budget import KINDS, NANO, Budget, Price, Rho, epsilon_of
 from sqlpriv.kernel.terms.contract import UNDECLARED, Declared
@@ -257,7 +258,7 @@ def _open_store(path: Path) -> Store:
     if not (url := pointer_of(path)):
         return LedgerFile(path)
     try:
-        from sqlpriv.kernel.ledger.postgresql import LedgerDatabase
+        from sqlpriv.kernel.ledger.database import LedgerDatabase
     except ImportError:
         needs = "a ledger in PostgreSQL needs pip install 'sqlpriv[postgresql-ledger]'"
         raise errors.OperationalError(needs) from None

@@ -7,7 +7,6 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 from sqlpriv import errors
 from sqlpriv.kernel.terms.budget import Price
@@ -16,11 +15,9 @@ COUNTED = "SELECT " + " + ".join(
     f"(SELECT coalesce(max(id), 0) FROM {table})" for table in ("charge", "budget", "declaration")
 )
 """How many there are: rows are numbered upwards and never deleted."""
-POINTS = b"postgresql://"
-"""What a pointer begins with: a SQLite file does not."""
 
 
-class Rows(Protocol):
+class RecordRows(Protocol):
     """What a statement returned."""
 
     @property
@@ -33,7 +30,7 @@ class Rows(Protocol):
 class Transaction(Protocol):
     """Runs one statement; `?` stands for its values."""
 
-    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Rows: ...
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> RecordRows: ...
 
 
 class Store(Protocol):
@@ -90,47 +87,3 @@ def raise_mark(beside: Path, count: Callable[[], int], ledger: str = "") -> None
             file.write(f"{ledger} {there:020}" if ledger else f"{there:020}")
             file.flush()
             os.fsync(file.fileno())
-
-
-def mark_beside(path: Path) -> Path:
-    """Returns where a machine keeps the mark of the ledger that a pointer at `path` names."""
-    return path.with_name(path.name + ".postgresql.mark")
-
-
-def pointer_of(path: Path) -> str:
-    """Returns the URL that the file at a ledger's place names; '' for a ledger or no file.
-
-    Raises:
-        OperationalError: The file cannot be read.
-    """
-    try:
-        if not path.exists():
-            return ""
-        with open(path, "rb") as file:
-            start = file.read(len(POINTS))
-            return (start + file.read()).decode().strip() if start == POINTS else ""
-    except OSError as error:
-        raise errors.OperationalError(f"the ledger cannot be read: {error.strerror}") from error
-
-
-def write_pointer(path: Path, url: str) -> None:
-    """Makes a file that names a ledger in PostgreSQL; whoever opens the vault opens that one.
-
-    Raises:
-        OperationalError: There is a file by that name, or the URL is none of PostgreSQL's, or holds
-            a password, which many may read here.
-    """
-    if not url.encode().startswith(POINTS) or "\n" in url:
-        raise errors.OperationalError("a ledger's URL is postgresql://user@host/database")
-    if urlsplit(url).password or "password=" in url:
-        hint = "put it into the environment (PGPASSWORD) or into ~/.pgpass"
-        raise errors.OperationalError(f"the ledger's URL holds a password: {hint}")
-    try:
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(url + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-    except FileExistsError:
-        raise errors.OperationalError(f"{path.name} is there already") from None
-    except OSError as error:
-        raise errors.OperationalError(f"{path.name} cannot be made: {error.strerror}") from error

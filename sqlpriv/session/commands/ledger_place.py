@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from sqlpriv.errors import OperationalError
-from sqlpriv.kernel.ledger.store import pointer_of, write_pointer
+from sqlpriv.kernel.ledger.pointer import pointer_of, write_pointer
 
 
 def keep_ledger_at(vault: Path, url: str) -> None:

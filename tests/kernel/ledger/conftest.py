@@ -10,9 +10,9 @@ import psycopg
 import pytest
 from support import postgres_server
 
-from sqlpriv.kernel.ledger.postgresql import NAME
+from sqlpriv.kernel.ledger.database import NAME
+from sqlpriv.kernel.ledger.pointer import write_pointer
 from sqlpriv.kernel.ledger.records import Ledger
-from sqlpriv.kernel.ledger.store import write_pointer
 from sqlpriv.kernel.terms.budget import Budget, Rho
 
 

@@ -12,11 +12,11 @@ import pytest
 from support.ledgers import pay, python, sealed
 
 from sqlpriv.errors import BudgetExhausted, LedgerError, OperationalError
-from sqlpriv.kernel.ledger import moving, postgresql
+from sqlpriv.kernel.ledger import database, moving
+from sqlpriv.kernel.ledger.database import NAME, LedgerDatabase
 from sqlpriv.kernel.ledger.moving import move_ledger
-from sqlpriv.kernel.ledger.postgresql import NAME, LedgerDatabase
+from sqlpriv.kernel.ledger.pointer import mark_beside, write_pointer
 from sqlpriv.kernel.ledger.records import Ledger
-from sqlpriv.kernel.ledger.store import mark_beside, write_pointer
 from sqlpriv.kernel.terms.budget import Budget, Price, Rho
 
 TABLES = (
@@ -97,7 +97,7 @@ def test_columns_are_those_of_the_file(url: str, path: Path, tmp_path: Path) -> 
             rows = run(url, sql.format(NAME) + f" AND table_name = '{table}'")
             assert of_file == {name for (name,) in rows}
         views = db.execute("SELECT name FROM sqlite_master WHERE type = 'view'").fetchall()
-        assert {name for (name,) in views} - {"spending"} == set(postgresql.VIEWS)
+        assert {name for (name,) in views} - {"spending"} == set(database.VIEWS)
 
 
 def test_an_older_copy_is_refused_by_whoever_saw_a_newer_one(filled: str, path: Path) -> None:

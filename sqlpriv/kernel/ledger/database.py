@@ -28,9 +28,9 @@ from psycopg import sql as compose
 from psycopg.pq import TransactionStatus
 
 from sqlpriv import errors
-from sqlpriv.kernel.ledger.store import COUNTED, Rows, raise_mark
+from sqlpriv.kernel.ledger.store import COUNTED, RecordRows, raise_mark
 
-SCHEMA = resources.files("sqlpriv.kernel.ledger").joinpath("postgresql.sql").read_text("utf-8")
+SCHEMA = resources.files("sqlpriv.kernel.ledger").joinpath("database.sql").read_text("utf-8")
 SHAPE = "b91e06e0c5e15e88a64ebd8214b6b75ca73278f60a9e5544ae9b0480c7abf62a"
 """The SHA-256 of what `_SHAPES` returns of a new ledger."""
 _SHAPES = (
@@ -114,7 +114,7 @@ class LedgerDatabase:
                 if mode:
                     self._mark()
 
-    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Rows:
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> RecordRows:
         """Runs one statement in the open transaction."""
         assert self._db is not None
         text = _VIEW.sub(lambda view: f"FROM ({VIEWS[view[1]]}) AS {view[1]}", sql)

@@ -18,6 +18,7 @@ from sqlpriv.synth.methods import (
     pmw,
     privbayes,
 )
+from sqlpriv.synth.methods.batches import hdmm, privsyn
 from sqlpriv.synth.methods.mixed import gsd, rap
 from sqlpriv.synth.methods.nested import topdown
 
@@ -33,6 +34,8 @@ REGISTRY: Mapping[str, Method] = {
         privbayes.METHOD,
         pmw.METHOD,
         gem.METHOD,
+        hdmm.METHOD,
+        privsyn.METHOD,
         gsd.METHOD,
         rap.METHOD,
         rap.ANNEALED,

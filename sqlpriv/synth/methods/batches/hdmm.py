@@ -1,0 +1,117 @@
+"""`hdmm`: the marginals, and their prices, that answer a workload with the least expected error.
+
+McKenna, Miklau, Hay and Machanavajjhala 2018, "Optimizing Error of High-Dimensional Statistical
+Queries under Differential Privacy" (HDMM, arXiv:1808.03537), in its form for marginals: the
+workload, all marginals of `degree` columns and fewer, is answered from a strategy, which marginals
+are measured at which part of the price. The strategy follows from sizes of domains alone
+(`marginal_strategy`), so nothing is spent on choosing, and everything is measured in one batch. The
+paper answers the workload by least squares; here rows are made that agree (`table_rows`).
+
+Price: the prices of the marginals add up to it; strata are disjoint. With strata see
+`whole_or_strata`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.terms.budget import Price
+from sqlpriv.synth.adaptive import whole_or_strata
+from sqlpriv.synth.api.ask import Ask, Marginal
+from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space, split_price
+from sqlpriv.synth.api.one_way_marginals import modelled_columns
+from sqlpriv.synth.api.progress import Progress
+from sqlpriv.synth.inference.one_way_tables import total_of
+from sqlpriv.synth.methods import independent
+from sqlpriv.synth.methods.batches.marginal_strategy import (
+    MOST_CELLS,
+    strategy_shares,
+    workload_of,
+)
+from sqlpriv.synth.methods.batches.table_rows import rows_of_tables
+
+MOST_MARGINALS = 1_000
+ONES = 0.1
+"""Of the price, for the one-way marginals: rows begin with them."""
+
+
+def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
+    """Returns what the price is spent on; see `whole_or_strata`."""
+    return whole_or_strata.phases(_phases, space, price, options, "marginals of a strategy")
+
+
+def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Model]:
+    """Returns one set of rows per stratum. Spends exactly `price`; see the module."""
+    return whole_or_strata.fit(_fit, ask, space, price, options, ONES)
+
+
+def measured_marginals(space: Space, price: Price, degree: int) -> list[Marginal]:
+    """Returns the marginals of the strategy with their prices, which add up to `price`.
+
+    Raises:
+        Refused: There are more than MOST_MARGINALS to choose from.
+    """
+    columns = modelled_columns(space.sizes)
+    if sum(math.comb(len(columns), k + 1) for k in range(degree)) > MOST_MARGINALS:
+        raise Refused(
+            f"hdmm weighs {MOST_MARGINALS} marginals at most",
+            hint="select fewer columns, OPTIONS (degree = 2), or USING mst",
+        )
+    first, rest = split_price(price, [ONES, 1 - ONES])
+    workload = workload_of(columns, degree)
+    small = [
+        q for q in workload if len(q) == 1 or math.prod(space.sizes[c] for c in q) <= MOST_CELLS
+    ]
+    parts = strategy_shares(small, small, space.sizes)
+    chosen = [(q, float(part)) for q, part in zip(small, parts, strict=True) if part > 0]
+    ones = split_price(first, [1.0] * len(columns))
+    strategy = split_price(rest, [part for _, part in chosen])
+    marginals = [Marginal((c,), p) for c, p in zip(columns, ones, strict=True)]
+    for (clique, _), each in zip(chosen, strategy, strict=True):
+        if len(clique) > 1:
+            marginals.append(Marginal(clique, each))
+        else:
+            at = columns.index(clique[0])
+            together = type(each)(marginals[at].price.nano + each.nano)
+            marginals[at] = Marginal(clique, together)
+    return marginals
+
+
+def _phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
+    if len(modelled_columns(space.sizes)) < 2:
+        return independent.phases(space, price, options)
+    measured_marginals(space, price, options["degree"])
+    return (Phase("marginals of a strategy", "noise", price),)
+
+
+def _fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Model]:
+    if len(modelled_columns(space.sizes)) < 2:
+        return independent.fit(ask, space, price, options)
+    questions = measured_marginals(space, price, options["degree"])
+    ask.report(Progress("measuring marginals", 0, 1))
+    releases = ask.measure(questions)
+    models = []
+    for s in range(space.strata):
+        ask.report(Progress("making rows", s, space.strata))
+        tables = {
+            q.clique: (r.values[s], r.sigma) for q, r in zip(questions, releases, strict=True)
+        }
+        size = total_of([t for t, _ in tables.values()], [sigma for _, sigma in tables.values()])
+        models.append(rows_of_tables(tables, space.sizes, size))
+    ask.report(Progress("making rows", space.strata, space.strata))
+    return tuple(models)
+
+
+METHOD = Method(
+    name="hdmm",
+    title="the marginals and prices that answer all small marginals with the least error",
+    paper="McKenna, Miklau, Hay and Machanavajjhala 2018 (arXiv:1808.03537)",
+    options=(Option("degree", 2, "columns of the marginals of the workload", least=1, most=3),),
+    max_strata=100,
+    max_cells=4_000_000,
+    arity=2,
+    fit=fit,
+    phases=phases,
+)

@@ -249,6 +249,8 @@ class Joined:
 
 
 Source = Table | Derived | Joined
+NATURAL = "*"
+"""What `Joined.using` says of NATURAL JOIN: all names that both sides have."""
 
 Options = tuple[tuple[str, Value], ...]
 """`OPTIONS (name = value, …)` in the order written; names are lower case."""

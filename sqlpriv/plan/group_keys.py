@@ -171,6 +171,8 @@ def _bind_dimension(
             "group by what many share; COUNT(DISTINCT key) counts units",
         )
     values = shape.values
+    if expr in binder.evaluated and values is not None:
+        values = tuple(value for value in values if value is not None)
     if expr in binder.listed:  # WHERE leaves these alone
         demanded = binder.listed[expr]
         values = demanded if values is None else tuple(v for v in values if v in demanded) or values
@@ -182,7 +184,7 @@ def _bind_dimension(
         values = _listed_decimals(shape)
     if values is None and selected is not None and shape.type in (Type.INTEGER, Type.TEXT):
         return Dimension(binder.normal_form(node), a.Key(expr, selected), shape.type, selected=True)
-    if values is None or (shape.type is Type.REAL and shape.scale is None):
+    if values is None:
         raise refuse(
             place,
             f"{clause} needs a public list of this key's values",
@@ -204,7 +206,7 @@ def _bind_dimension(
 def _shown_type(shape: Shape, values: Sequence[Value]) -> str:
     """Returns DuckDB's type of an ENUM or a DECIMAL key; '' where its kind says enough."""
     if shape.type is Type.REAL:
-        return f"DECIMAL(38,{shape.scale})"
+        return "" if shape.scale is None else f"DECIMAL(38,{shape.scale})"
     labels = ["'" + str(value).replace("'", "''") + "'" for value in values if value is not None]
     return shape.sql_type if all(label in shape.sql_type for label in labels) else ""
 

@@ -6,13 +6,15 @@ Raw columns are refused here: outside an aggregate only keys are public.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 
 from sqlpriv.dialect import default_name
 from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.plan.aggregates.calls import Aggregate, aggregate_calls, is_aggregate, read_aggregate
+from sqlpriv.plan.aggregates.moment_formulas import formula_of
+from sqlpriv.plan.aggregates.quantile_levels import RANKED
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.traverse import as_literal, rebuild, walk, with_aliases
@@ -20,6 +22,8 @@ from sqlpriv.plan.group_keys import Dimension
 
 STRATUM, GROUP, AGGREGATE, POPULATION = "stratum_", "group_", "aggregate_", "is_population"
 HALF, SUMMED = "half_", "summed_"
+LIST = "list_value"
+"""The function that `[a, b]` is: what several quantiles of one call become."""
 
 
 def output_aliases(select: t.Select) -> dict[str, t.Node]:
@@ -73,7 +77,9 @@ def _shift_aggregate(item: t.Node, i: int, op: str) -> t.Node:
 def has_half_width(node: t.Node) -> bool:
     """Whether an output has half-widths: it is made of aggregates, and is none itself."""
     names = [part.name for part in walk(node) if isinstance(part, t.Name)]
-    return bool(aggregates_in(node)) and not any(name.startswith(HALF) for name in names)
+    is_list = any(isinstance(part, t.FunctionCall) and part.name == LIST for part in walk(node))
+    own = any(name.startswith(HALF) for name in names)
+    return bool(aggregates_in(node)) and not own and not is_list
 
 
 def with_interval_ends(name: str, item: t.Node) -> list[tuple[str, t.Node]]:
@@ -109,6 +115,17 @@ def _aliases_behind_columns(aliases: Mapping[str, t.Node], binder: Binder) -> di
     return {name: node for name, node in aliases.items() if name not in binder.names}
 
 
+def _several_quantiles(call: t.FunctionCall) -> t.Node | None:
+    """Returns `quantile(x, [0.25, 0.5])` as a list of quantiles; None for one of another form."""
+    match call:
+        case t.FunctionCall(name, (arg, t.FunctionCall(name="list_value", args=shares))) if (
+            name in RANKED
+        ):
+            each = tuple(replace(call, args=(arg, share)) for share in shares)
+            return t.FunctionCall(LIST, each, pos=call.pos)
+    return None
+
+
 @dataclass
 class OutputWriter:
     """Rewrites the outputs of one SELECT, collecting each distinct aggregate once.
@@ -116,6 +133,7 @@ class OutputWriter:
     Args:
         select, binder, aliases: The statement and what names mean in it.
         strata, groups: Its keys.
+        estimator: The plain estimator of means under the budget's kind.
         aggregates: Filled on the way: each with the number of its column.
     """
 
@@ -124,6 +142,7 @@ class OutputWriter:
     aliases: Mapping[str, t.Node]
     strata: Sequence[Dimension]
     groups: Sequence[Dimension]
+    estimator: str = "gaussian"
     aggregates: dict[Aggregate, int] = field(default_factory=dict)
 
     def write_item(self, index: int) -> t.Node:
@@ -185,6 +204,10 @@ class OutputWriter:
         if isinstance(node, t.FunctionCall) and node.name == "error":
             return self._error(node)
         if isinstance(node, t.FunctionCall) and is_aggregate(node):
+            several = _several_quantiles(node)
+            formula = formula_of(self._inside(node), self.binder, self.estimator)
+            if several is not None or formula is not None:
+                return self.write(several or formula)  # type: ignore[arg-type]  # one of them is
             aggregate = read_aggregate(self._inside(node), self.binder)
             number = self.aggregates.setdefault(aggregate, len(self.aggregates))
             return t.Name(f"{AGGREGATE}{number}", pos=node.pos)

@@ -152,7 +152,8 @@ def _plan_output(
     rows = bound_contributions(rows, contract, options, select.pos)
     strata = group_keys.bind_strata(select, binder, aliases)
     groups, sets = group_keys.bind_groups(select, binder, aliases, strata, selected)
-    writer = outputs.OutputWriter(select, binder, aliases, strata, groups)
+    estimator = "gaussian" if isinstance(price, Rho) else "laplace"
+    writer = outputs.OutputWriter(select, binder, aliases, strata, groups, estimator)
     items = [writer.write_item(i) for i in range(len(select.items))]
     columns = list(zip(outputs.output_names(select), items, strict=True))
     if _wants_report(select):

@@ -136,12 +136,6 @@ SELECT MODE(income) AS m FROM people STRATIFY BY sex;
 --   line 1, column 8: MODE needs a public list of its argument's values
 --   Hint: count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x
 
--- a correlation
-SELECT CORR(age, income) AS m FROM people STRATIFY BY sex;
--- error
---   line 1, column 8: CORR has no private counterpart
---   Hint: build it from SUM and COUNT, as in SUM(x * y) / COUNT(*)
-
 -- a list of values
 SELECT LIST(note) AS m FROM people STRATIFY BY sex;
 -- error
@@ -184,12 +178,6 @@ SELECT COUNT(*) AS n FROM people WHERE age STRATIFY BY sex;
 --   line 1, column 40: WHERE needs a condition
 --   Hint: compare it, as in age >= 18
 
--- text beside a number
-SELECT COUNT(*) AS n FROM people WHERE age = '30' STRATIFY BY sex;
--- error
---   line 1, column 46: '30' stands where a whole number is needed
---   Hint: write the number without quotes, as in age >= 18
-
 -- a number beside text
 SELECT COUNT(*) AS n FROM people WHERE sex = 1 STRATIFY BY sex;
 -- error
@@ -226,12 +214,6 @@ SELECT COUNT(*) AS n FROM people WHERE born > '1990-01-01 12:00:00' STRATIFY BY 
 --   line 1, column 47: a DATE column is compared with a time of day
 --   Hint: write the date alone
 
--- a number beside a boolean
-SELECT COUNT(*) AS n FROM people WHERE employed = 1 STRATIFY BY sex;
--- error
---   line 1, column 51: 1 stands where TRUE or FALSE is needed
---   Hint: write TRUE or FALSE
-
 -- columns of two types
 SELECT COUNT(*) AS n FROM people WHERE age = sex STRATIFY BY sex;
 -- error
@@ -249,18 +231,6 @@ SELECT COUNT(*) AS n FROM people WHERE sex + 1 > 2 STRATIFY BY sex;
 -- error
 --   line 1, column 40: + needs integer or real, not integer and text
 --   Hint: arithmetic is for numbers; dates have parts: year(d), month(d)
-
--- integer division of reals
-SELECT AVG(income // 10) AS a FROM people STRATIFY BY sex;
--- error
---   line 1, column 12: // needs integer, not integer and real
---   Hint: write floor(x / y)
-
--- AND of numbers
-SELECT COUNT(*) AS n FROM people WHERE age AND race STRATIFY BY sex;
--- error
---   line 1, column 40: AND needs a condition
---   Hint: compare it, as in age >= 18
 
 -- a function that has no total form
 SELECT COUNT(*) AS n FROM people WHERE lower(note) = 'x' STRATIFY BY sex;
@@ -290,12 +260,6 @@ SELECT AVG(frobnicate(income)) AS a FROM people STRATIFY BY sex;
 SELECT AVG(CAST(note AS INTEGER)) AS a FROM people STRATIFY BY sex;
 -- error
 --   line 1, column 12: a cast from text to INTEGER could fail on some row
---   Hint: casts between INTEGER or BIGINT and DOUBLE, and from BOOLEAN, can be used
-
--- a cast to a narrower type
-SELECT AVG(CAST(age AS TINYINT)) AS a FROM people STRATIFY BY sex;
--- error
---   line 1, column 12: a cast from integer to TINYINT could fail on some row
 --   Hint: casts between INTEGER or BIGINT and DOUBLE, and from BOOLEAN, can be used
 
 -- a date part of a number

@@ -7,6 +7,7 @@ that are refused or wrong are named.
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import sys
 import tempfile
@@ -107,7 +108,7 @@ def _records(table: Any) -> list[dict[int, Any]]:
 def _sort_key(value: Any) -> tuple[int, float, str]:
     if value is None:
         return (0, 0.0, "")
-    if isinstance(value, str | list | dict):
+    if isinstance(value, str | list | dict | dt.date):
         return (2, 0.0, str(value))
     return (1, round(float(value), 6), "")
 
@@ -117,6 +118,8 @@ def _same(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(map(_same, one, other))
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_same(one[k], other[k]) for k in one)
+    if isinstance(one, dt.date) and isinstance(other, dt.date):
+        return str(one)[:10] == str(other)[:10] if type(one) is not type(other) else one == other
     if one is None or other is None or isinstance(one, str) or isinstance(other, str):
         return bool(one == other)
     if math.isnan(float(one)) and math.isnan(float(other)):

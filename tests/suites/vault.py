@@ -21,6 +21,10 @@ CREATE TABLE people AS SELECT i AS id,
 FROM range(1, 2001) AS t(i);
 CREATE TABLE visits AS SELECT i AS id, 1 + i % 500 AS person, (i // 3 % 5)::INTEGER AS ward
 FROM range(1500) AS t(i);
+CREATE TABLE stays AS SELECT i AS id, 1 + i % 400 AS person, (i // 5 % 4)::INTEGER AS ward,
+    DATE '2023-01-01' + (i * 37 % 90)::INTEGER AS day,
+    TIMESTAMP '2023-01-01 06:00:00' + to_minutes(i * 7919 % 129600) AS arrived
+FROM range(1200) AS t(i);
 CREATE TABLE regions AS
 SELECT * FROM (VALUES ('north', 900), ('south', 700), ('west', 400)) AS v (region, inhabitants);
 """
@@ -41,6 +45,14 @@ ALTER TABLE visits ALTER COLUMN ward SET PRIVACY DOMAIN BETWEEN (0, 4);
 ALTER TABLE visits SET PRIVACY BOUND (rows_per_unit = 3, groups_per_unit = 3);
 ALTER TABLE visits SET PU;
 ALTER TABLE visits SET PRIVACY BUDGET (epsilon = 100000, delta = 1e-9);
+ALTER TABLE stays ADD PRIVACY_KEY (person);
+ALTER TABLE stays ALTER COLUMN ward SET PRIVACY DOMAIN BETWEEN (0, 3);
+ALTER TABLE stays ALTER COLUMN day SET PRIVACY DOMAIN BETWEEN ('2023-01-01', '2023-03-31') NOT NULL;
+ALTER TABLE stays ALTER COLUMN arrived SET PRIVACY DOMAIN
+    BETWEEN ('2023-01-01', '2023-04-05') NOT NULL;
+ALTER TABLE stays SET PRIVACY BOUND (rows_per_unit = 3, groups_per_unit = 3);
+ALTER TABLE stays SET PU;
+ALTER TABLE stays SET PRIVACY BUDGET (epsilon = 100000, delta = 1e-9);
 ALTER TABLE regions SET PUBLIC;
 """
 

@@ -319,8 +319,12 @@ def _unary(self: Lowering, node: Glot) -> Node:
 
 def _binary(self: Lowering, node: Glot) -> Node:
     op, level = _BINARY[type(node)]
-    _check_grouping(self, node, level)
     right = node.args["expression"]
+    every = isinstance(right, exp.All) and op == "<>"
+    some = isinstance(right, exp.Any) and op == "="
+    if (every or some) and isinstance(right.this, exp.Subquery | exp.Select):
+        return _is_among(self, node, right.this, negated=every)
+    _check_grouping(self, node, level)
     left = self.expression(node.this)
     if op in "+-" and isinstance(right, exp.Interval):
         return _shift_by_interval(self, left, right, -1 if op == "-" else 1)
@@ -424,6 +428,14 @@ def _in(self: Lowering, node: Glot) -> Node:
     inner = self.query(query.this)
     text, bound = self.enclosed_text(inner.pos)
     return InQuery(left, inner, False, text, bound, left.pos)
+
+
+def _is_among(self: Lowering, node: Glot, query: Glot, *, negated: bool) -> Node:
+    """Reads `x = ANY (SELECT …)`, which is IN, and `x <> ALL (SELECT …)`, which is NOT IN."""
+    left = self.expression(node.this)
+    inner = self.query(query.this if isinstance(query, exp.Subquery) else query)
+    text, bound = self.enclosed_text(inner.pos)
+    return InQuery(left, inner, negated, text, bound, left.pos)
 
 
 def _between(self: Lowering, node: Glot) -> Node:
@@ -545,11 +557,16 @@ def _call(self: Lowering, node: Glot) -> Node:
             raise self.cannot(arg)
     if name in ("count", "count_star") and not args and not distinct:
         name, star = "count", True
+    if name in _QUANTILES and len(args) == 2 and isinstance(args[1], exp.Array):
+        self.check_arguments(args[1], ("expressions", "bracket_notation"))
+        shares = FunctionCall("list_value", self.expressions(args[1].expressions), pos=token.pos)
+        return FunctionCall(name, (self.expression(args[0]), shares), pos=token.pos)
     lowered = self.expressions(args)
     return FunctionCall(name, lowered, star, distinct, None, using, token.pos)
 
 
-_QUANTILES = ("percentile_cont", "percentile_disc", "quantile_cont", "quantile_disc", "mode")
+_QUANTILES = ("percentile_cont", "percentile_disc", "quantile_cont", "quantile_disc", "mode",
+              "quantile", "approx_quantile")  # fmt: skip
 
 
 def _within_group(self: Lowering, node: Glot) -> Node:

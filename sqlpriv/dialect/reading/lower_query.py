@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import combinations, pairwise
+from itertools import combinations
 
 from sqlglot import exp
 
@@ -24,9 +24,11 @@ from sqlpriv.dialect.reading.lower import Glot, Lowering
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.dialect.tree import (
+    NATURAL,
     Derived,
     Item,
     Joined,
+    Literal,
     Name,
     Node,
     Options,
@@ -154,7 +156,7 @@ class QueryLowering:
         strata = None if inside else self._stratify()
         return Select(
             items, one.name if one else _first_table(source), one.alias if one else "",
-            where, *grouping, strata, self._clause(node, "having"), self._order(node),
+            where, *grouping, strata, self._clause(node, "having"), self._order(node, len(items)),
             self._limit(node, "limit"), self._limit(node, "offset"),
             private or strata is not None, options,
             source=None if one else source, pos=select.pos,
@@ -206,13 +208,21 @@ class QueryLowering:
     # --- outputs ---
 
     def _items(self, nodes: list[Glot], inside: bool, select: Token) -> tuple[Item, ...]:
-        if inside and len(nodes) == 1 and isinstance(nodes[0], exp.Star):
-            self._lowering.check_arguments(nodes[0], ())
-            return (Item(Name("*")),)
         if not nodes:
             raise self._lowering.refuse_unexpected(self._lowering.index_of(select.pos) + 1,
                                             "an expression")  # fmt: skip
-        return tuple(self._item(node) for node in nodes)
+        return tuple(self._star(node) if inside and _is_star(node) else self._item(node)
+                     for node in nodes)  # fmt: skip
+
+    def _star(self, node: Glot) -> Item:
+        """Reads * and t.* among the outputs of a query inside another."""
+        star = node if isinstance(node, exp.Star) else node.this
+        self._lowering.check_arguments(star, ())
+        if star is node:
+            return Item(Name("*"))
+        self._lowering.check_arguments(node, ("this", "table"))
+        table = node.args["table"]
+        return Item(Name("*", self._lowering.name(table), self._lowering.token(table).pos))
 
     def _item(self, node: Glot) -> Item:
         if isinstance(node, exp.Star):
@@ -280,10 +290,13 @@ class QueryLowering:
         words = (str(join.args.get("side") or "").upper(), str(join.args.get("kind") or "").upper())
         token = self.cursor.tokens[at]
         kind = _KINDS.get(words)
-        if kind is None or join.args.get("method"):
+        natural = str(join.args.get("method") or "").upper() == "NATURAL"
+        if kind is None or (join.args.get("method") and not natural):
             raise refusal(token, *CONSTRUCTS.get(token.upper, CONSTRUCTS["JOIN"]))
         right = self._primary(join.this)
         on, using = join.args.get("on"), join.args.get("using")
+        if natural and kind in ("inner", "left", "right") and on is None and not using:
+            return Joined(left, right, kind, None, (NATURAL,), token.pos)
         if kind != "cross" and on is None and not using:
             last = self._lowering.index(join.this, last=True)
             raise self._lowering.refuse_unexpected(last + 1, "ON or USING")
@@ -406,21 +419,24 @@ class QueryLowering:
         by = self._lowering.expressions(self._strata)
         return Stratify(by, self._clauses.weights, token.pos)
 
-    def _order(self, node: Glot) -> tuple[Order, ...]:
+    def _order(self, node: Glot, count: int) -> tuple[Order, ...]:
+        """Returns the terms of ORDER BY; ALL are the outputs, so many."""
         order = node.args.get("order")
         if order is None:
             return ()
         self._lowering.check_arguments(order, ("expressions",))
-        return tuple(map(self._order_term, order.expressions))
+        terms = order.expressions
+        first = terms[0]
+        word = first.this.name.upper() if isinstance(first.this, exp.Var) else ""
+        if len(terms) == 1 and word == "ALL":
+            self._lowering.check_arguments(first, ("this", "desc", "nulls_first"))
+            nulls = True if first.args.get("nulls_first") else None
+            descending = bool(first.args.get("desc"))
+            return tuple(Order(Literal(n), descending, nulls) for n in range(1, count + 1))
+        return tuple(map(self._order_term, terms))
 
     def _order_term(self, term: Glot) -> Order:
         self._lowering.check_arguments(term, ("this", "desc", "nulls_first"))
-        if isinstance(term.this, exp.Var) and term.this.name.upper() == "ALL":
-            tokens = self.cursor.tokens
-            pairs = pairwise(tokens)
-            end = tokens[-1]
-            token = next((x for by, x in pairs if (by.upper, x.upper) == ("BY", "ALL")), end)
-            raise refusal(token, "ORDER BY ALL is not read", "list the outputs to order by")
         expr = self._lowering.expression(term.this)
         first = True if term.args.get("nulls_first") else None
         return Order(expr, bool(term.args.get("desc")), first)
@@ -492,6 +508,13 @@ class QueryLowering:
             token = self.cursor.tokens[min(at, len(self.cursor.tokens) - 1)]
             raise refusal(token, f"GROUP BY has more than {MAX_SETS} sets of keys",
                           "ask for fewer at once: each is measured and paid for")  # fmt: skip
+
+
+def _is_star(node: Glot) -> bool:
+    """Returns whether an output is * or t.*."""
+    return isinstance(node, exp.Star) or (
+        isinstance(node, exp.Column) and isinstance(node.this, exp.Star)
+    )
 
 
 def _flat(parts: Iterable[_Keys]) -> _Keys:

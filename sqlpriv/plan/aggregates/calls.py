@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import MAX_INTEGER, Number, Type, Value
+from sqlpriv.plan.aggregates.moment_formulas import FORMULAS, SAME_AS
 from sqlpriv.plan.aggregates.quantile_levels import RANKED, requested_rank
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
@@ -37,16 +38,14 @@ _GROUPS = "count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x"
 _RATIO = "build it from SUM and COUNT, as in SUM(x * y) / COUNT(*)"
 REFUSED = {
     **dict.fromkeys(
-        ("mad", "arg_min", "arg_max", "min_by", "max_by", "histogram", "skewness", "kurtosis"),
-        _HISTOGRAM),
+        ("mad", "arg_min", "arg_max", "min_by", "max_by", "histogram"), _HISTOGRAM),
+    **dict.fromkeys(("entropy", "approx_top_k"), _GROUPS),
     **dict.fromkeys(
-        ("approx_count_distinct", "entropy", "approx_top_k"), _GROUPS),
-    **dict.fromkeys(
-        ("corr", "covar_pop", "covar_samp", "regr_slope", "regr_intercept", "regr_r2", "product",
-         "geomean", "geometric_mean", "fsum", "kahan_sum", "sumkahan", "favg"), _RATIO),
+        ("product", "geomean", "geometric_mean", *FORMULAS, *SAME_AS, "approx_count_distinct"),
+        _RATIO),
     **dict.fromkeys(
         ("any_value", "first", "last", "arbitrary", "list", "array_agg", "string_agg",
-         "group_concat", "listagg", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor", "sem"),
+         "group_concat", "listagg", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"),
         "COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, MIN, MAX and MODE can be asked for"),
 }  # fmt: skip
 

@@ -27,6 +27,7 @@ from sqlpriv.plan.expressions.conditions import (
 from sqlpriv.plan.expressions.dates import DATE_PARTS
 from sqlpriv.plan.expressions.inference import infer_shape
 from sqlpriv.plan.expressions.literal_types import coerce_literal, coerce_uuid, natural_type, refuse
+from sqlpriv.plan.expressions.public_evaluation import evaluate_over_lists
 from sqlpriv.plan.expressions.traverse import fold_constant, rebuild
 from sqlpriv.plan.expressions.value_facts import Shape, scope_of
 
@@ -50,6 +51,8 @@ class Binder:
         listed: Expressions that WHERE demands one of these values of.
         named: Column, lower case → what its values identify: the unit (""), or a row of a parent,
             `table.column`, which is of one unit, too.
+        evaluated: Expressions that were evaluated over lists, and are not NULL in a declared row;
+            filled while expressions are bound.
     """
 
     table: str
@@ -62,6 +65,7 @@ class Binder:
     homes: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     listed: Mapping[a.Expr, tuple[Value, ...]] = field(default_factory=dict)
     named: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    evaluated: set[a.Expr] = field(default_factory=set, compare=False)
 
     @classmethod
     def of(cls, contract: TableContract, alias: str = "") -> Binder:
@@ -149,8 +153,19 @@ class Binder:
         Raises:
             Refused: An unknown name, an unknown function, mixed types, or a possible overflow.
         """
-        expr = self._bind_node(node)
-        shape = self.shape(node, expr)
+        try:
+            expr = self._bind_node(node)
+            shape = self.shape(node, expr)
+        except Refused:
+            if not isinstance(node, t.FunctionCall | t.Binary | t.Cast):
+                raise
+            listed = evaluate_over_lists(self, node)
+            if listed is None:
+                raise
+            expr, nullable = listed
+            if not nullable:
+                self.evaluated.add(expr)
+            return expr
         self._check_order(node, expr)
         return _exact_decimal(expr, shape)
 
@@ -274,6 +289,8 @@ class Binder:
         shapes = [self.shape(side, expr) for side, expr in zip(nodes, sides, strict=True)]
         if op == "-" and all(shape.type is Type.DATE for shape in shapes):
             return functions.days_between(sides[1], sides[0])
+        if op == "//" and Type.REAL in {shape.type for shape in shapes}:
+            return a.Call("/", sides)  # as DuckDB has it: `//` cuts whole numbers alone
         if op in "+-" and shapes[0].type is Type.DATE and isinstance(sides[1], a.Lit):
             days = sides[1].value
             if type(days) is int:

@@ -140,21 +140,35 @@ def shifted(moment: dt.datetime, months: int, days: int, micros: int) -> dt.date
 
 
 def distance_shape(op: str, first: Shape, last: Shape) -> Shape:
-    """Returns the shape of date_diff or date_sub in a unit ("diff month", "sub year"), from the
-    distance in days."""
+    """Returns the shape of date_diff or date_sub in a unit ("diff month", "sub year").
+
+    date_diff grows with the later moment and falls with the earlier one, so its ends are those of
+    the ends; whole units are at most one fewer than beginnings of units.
+    """
     nullable = first.nullable or last.nullable
     if None in (first.lower, first.upper, last.lower, last.upper):
         return Shape(Type.INTEGER, nullable=nullable)
-    unit = op.split()[1]
-    days = {"decade": 3652, "year": 365, "quarter": 90, "month": 28, "week": 7, "day": 1}
-    ends = []
-    for one, other in ((first.upper, last.lower), (first.lower, last.upper)):
-        distance = day_number(other) - day_number(one)
-        if unit in _SECONDS:
-            ends.append((distance + (1 if distance >= 0 else -1)) * 86_400 // _SECONDS[unit])
-        else:
-            ends.append(math.trunc(distance / days[unit]) + (1 if distance >= 0 else -1))
-    return Shape(Type.INTEGER, min(ends), max(ends), nullable)
+    kind, unit = op.split()
+    low, high = (
+        _number_of(unit, _moment(end)) - _number_of(unit, _moment(start))
+        for start, end in ((first.upper, last.lower), (first.lower, last.upper))
+    )
+    slack = 1 if kind == "sub" else 0
+    low, high = (low - slack if low > 0 else low), (high + slack if high < 0 else high)
+    return Shape(Type.INTEGER, low, high, nullable)
+
+
+def _number_of(unit: str, moment: dt.datetime) -> int:
+    """Returns the number of the unit that a moment lies in, counted from the calendar's beginning.
+
+    >>> _number_of("week", dt.datetime(2024, 5, 27)) - _number_of("week", dt.datetime(2024, 5, 26))
+    1
+    """
+    if unit in _MONTHS:
+        return (moment.year * 12 + moment.month - 1) // _MONTHS[unit]
+    if unit in _SECONDS:
+        return (moment - dt.datetime.min) // dt.timedelta(seconds=_SECONDS[unit])
+    return (moment.toordinal() - 1) // (7 if unit == "week" else 1)
 
 
 def _moment(moment: dt.date) -> dt.datetime:

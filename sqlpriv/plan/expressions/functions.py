@@ -169,7 +169,10 @@ def _name_of(binder: Binder, function: str, arg: t.Node) -> a.Expr:
         for number, name in enumerate(names)
         if name
     )
-    return a.Case(tests, a.Lit(None, Type.TEXT))
+    name = a.Case(tests, a.Lit(None, Type.TEXT))
+    if not binder.shape(arg, part).nullable:
+        binder.evaluated.add(name)
+    return name
 
 
 def bind_cast(binder: Binder, node: t.Cast) -> a.Expr:

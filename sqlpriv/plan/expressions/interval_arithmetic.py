@@ -97,8 +97,9 @@ def function_shape(name: str, arg: Shape) -> Shape:
         if arg.lower is None:
             return Shape(Type.INTEGER, nullable=arg.nullable)
         return Shape(Type.INTEGER, math.floor(arg.lower), math.ceil(arg.upper), arg.nullable)
-    if name == "real":
-        return replace(arg, type=Type.REAL, values=None, scale=None)
+    if name == "real":  # a DOUBLE, no DECIMAL: its values are the same
+        values = arg.values if arg.type is Type.REAL else None
+        return replace(arg, type=Type.REAL, values=values, scale=None)
     if name in _MONOTONE:
         return _monotone_shape(name, arg)
     if name == "sign":

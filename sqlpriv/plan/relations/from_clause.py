@@ -144,13 +144,18 @@ class FromReader:
             )
         both = combine_sides(left, right, kind)
         tests: tuple[a.Expr, ...] = ()
-        if join.using:
-            tests = self._using_conditions(left, right, join.using, place)
+        using = join.using
+        if using == (t.NATURAL,):
+            using = tuple(name for name in left.binder.names if name in right.binder.names)
+            if not using:
+                raise refuse(place, "these tables share no name of a column", "write JOIN … ON …")
+        if using:
+            tests = self._using_conditions(left, right, using, place)
             names = {
                 **both.binder.names,
-                **{u.lower(): left.binder.names[u.lower()] for u in join.using},
+                **{u.lower(): left.binder.names[u.lower()] for u in using},
             }
-            twice = both.binder.twice - {u.lower() for u in join.using}
+            twice = both.binder.twice - {u.lower() for u in using}
             both = replace(both, binder=replace(both.binder, names=names, twice=twice))
         elif join.on is not None:
             # ON sees the right side's columns as they are, NULL only where they are stored so
@@ -286,15 +291,8 @@ class FromReader:
             return aggregate_per_unit(rows, query, aliases, alias, self.naming, self.contracts)
         outputs: dict[str, tuple[t.Node, a.Expr]] = {}
         for item in query.items:
-            if item.expr == t.Name("*"):
-                if rows.binder.twice:
-                    raise refuse(item.expr, "* names columns twice", "list the columns")
-                columns = {
-                    n: (item.expr, a.Col(c))
-                    for n, c in rows.binder.names.items()
-                    if c.lower() in rows.binder.scope
-                }
-                outputs |= columns
+            if isinstance(item.expr, t.Name) and item.expr.name == "*":
+                outputs |= _star_columns(item.expr, rows.binder)
             else:
                 expr = rows.binder.bind(
                     with_aliases(
@@ -303,6 +301,22 @@ class FromReader:
                 )
                 outputs[(item.alias or default_name(item)).lower()] = (item.expr, expr)
         return project(rows, outputs, alias, self.naming)
+
+
+def _star_columns(star: t.Name, binder: Binder) -> dict[str, tuple[t.Node, a.Expr]]:
+    """Returns the columns of * or of t.*, by name."""
+    if not star.table:
+        if binder.twice:
+            raise refuse(star, "* names columns twice", "list the columns, or write t.*")
+        named = dict(binder.names)
+    elif binder.qualified is not None:
+        table = star.table.lower()
+        named = {name: c for (alias, name), c in binder.qualified.items() if alias == table}
+    else:
+        named = dict(binder.names) if star.table.lower() == binder.alias.lower() else {}
+    if not named:
+        raise refuse(star, f'"{star.table}" is not in FROM', "name a table of FROM, as in t.*")
+    return {n: (star, a.Col(c)) for n, c in named.items() if c.lower() in binder.scope}
 
 
 def _without_not(node: t.Node) -> t.Node:

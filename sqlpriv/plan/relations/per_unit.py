@@ -139,6 +139,10 @@ class Folding:
             self.required |= {name}
         else:
             assert shape is not None
+            if kind in ("min", "max") and shape.type in (Type.DATE, Type.TIMESTAMP):
+                self.scope[name] = replace(shape, nullable=True, values=None)
+                self.folds[kind, of] = a.Fold(name, kind, of, reach=self.reach)
+                return name
             if shape.lower is None or shape.type not in (Type.INTEGER, Type.REAL):
                 raise refuse(
                     call,

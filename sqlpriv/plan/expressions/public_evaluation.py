@@ -1,0 +1,250 @@
+"""Any scalar function of columns whose values are publicly listed: evaluated over the list.
+
+`upper(region)`, `name LIKE x`, `strftime(day, '%Y-%m')`: the kernel has no such function, and needs
+none. Where every column in an expression has a declared list of values, DuckDB computes the
+expression for each of them, in an engine without private tables, and the row expression is a CASE
+over the list. A row whose value is not listed has NULL. Nothing here looks at a private row.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import itertools
+import math
+import os
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+
+from sqlpriv.dialect import sql
+from sqlpriv.dialect import tree as t
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import MAX_INTEGER, Type, Value
+from sqlpriv.plan.expressions.literal_types import natural_type
+from sqlpriv.plan.expressions.traverse import walk
+from sqlpriv.plan.expressions.value_facts import Shape
+
+if TYPE_CHECKING:
+    from sqlpriv.plan.expressions.binder import Binder
+
+MOST_ROWS = 5_000
+"""Combinations of values that an expression is computed for: their CASE is part of the SQL text."""
+LONGEST = 1_000
+"""Characters of a computed text."""
+SANDBOX: dict[str, str | bool | int | float | list[str]] = {
+    "enable_external_access": "false", "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false", "python_enable_replacements": "false",
+    "memory_limit": "256MB", "threads": "1", "lock_configuration": "true",
+}  # fmt: skip
+_SQL_TYPES = {
+    Type.INTEGER: "BIGINT", Type.REAL: "DOUBLE", Type.TEXT: "VARCHAR", Type.BOOLEAN: "BOOLEAN",
+    Type.DATE: "DATE", Type.TIMESTAMP: "TIMESTAMP",
+}  # fmt: skip
+_OF_TYPES = frozenset(("typeof", "hash", "hex", "to_hex", "bin", "to_binary", "bit_count", "alias",
+                       "stats", "vector_type", "getvariable"))  # fmt: skip
+"""Functions that tell a type, or the bytes of a value, apart: the lists keep neither."""
+_ORDERED = ("least", "greatest", "<", "<=", ">", ">=")
+
+
+def evaluate_over_lists(binder: Binder, node: t.Node) -> tuple[a.Expr, bool] | None:
+    """Returns an expression over columns with listed values as a CASE over the lists.
+
+    Returns:
+        The row expression, and whether a declared row has NULL. None where a column has no
+        list, a function is not a deterministic scalar one, the lists have too many combinations,
+        or a value has no literal.
+    """
+    names = [part for part in walk(node) if isinstance(part, t.Name)]
+    if not names or not all(map(_is_scalar, walk(node))):
+        return None
+    columns: dict[str, t.Name] = {}
+    for name in names:
+        if not (column := binder.column_of(name)) or column.lower() not in binder.scope:
+            return None
+        columns.setdefault(column, name)
+    shapes = [binder.scope[column.lower()] for column in columns]
+    lists = [
+        _listed(shape, binder.listed.get(a.Col(c)))
+        for c, shape in zip(columns, shapes, strict=True)
+    ]
+    known = [values for values in lists if values is not None]
+    if len(known) < len(lists) or math.prod(map(len, known)) > MOST_ROWS:
+        return None
+    if any(s.sql_type for s in shapes) and any(map(_is_ordered, walk(node))):
+        return None  # labels of an ENUM have an order that is not public
+    may_be_null = [shape.nullable and not binder.is_present(a.Col(column))
+                   for column, shape in zip(columns, shapes, strict=True)]  # fmt: skip
+    rows = [
+        row for row in itertools.product(*known)
+        if all(value is not None or may for value, may in zip(row, may_be_null, strict=True))
+    ]  # fmt: skip
+    results = _compute(node, binder, list(columns), shapes, rows)
+    if results is None:
+        return None
+    nullable = any(result.value is None for result in results)
+    return _as_case(list(columns), shapes, rows, results), nullable
+
+
+def _listed(shape: Shape, demanded: tuple[Value, ...] | None) -> tuple[Value, ...] | None:
+    """Returns the values of a column, NULL with them: a row may have it whatever is declared.
+
+    `demanded` are those that WHERE leaves, if it lists them.
+    """
+    values = shape.values if demanded is None else demanded
+    if values is None and shape.type is Type.BOOLEAN:
+        values = (False, True)
+    if values is None and shape.type is Type.DATE and shape.lower is not None:
+        days = (shape.upper - shape.lower).days + 1
+        if days <= MOST_ROWS:
+            values = tuple(shape.lower + dt.timedelta(days=n) for n in range(days))
+    if values is None:
+        return None
+    return (*(value for value in values if value is not None), None)
+
+
+@cache
+def _scalar_functions() -> frozenset[str]:
+    """Returns the names of functions that give the same of the same, and are nothing but scalar."""
+    text = """SELECT function_name FROM duckdb_functions() GROUP BY function_name
+    HAVING bool_and(function_type = 'scalar' AND stability = 'CONSISTENT')"""
+    return frozenset(name.lower() for (name,) in _engine().execute(text).fetchall()) - _OF_TYPES
+
+
+def _is_scalar(node: t.Node) -> bool:
+    match node:
+        case t.FunctionCall(name, star=star, distinct=distinct, filter=kept, using=using):
+            plain = not (star or distinct or kept or using)
+            return plain and (name in _scalar_functions() or name in ("like", "ilike", "coalesce"))
+        case t.Exists() | t.InQuery() | t.Subquery() | t.Lookup():
+            return False
+    return True
+
+
+def _is_ordered(node: t.Node) -> bool:
+    name = node.op if isinstance(node, t.Binary) else getattr(node, "name", "")
+    return name in _ORDERED or isinstance(node, t.Between)
+
+
+def _compute(
+    node: t.Node,
+    binder: Binder,
+    columns: Sequence[str],
+    shapes: Sequence[Shape],
+    rows: Sequence[tuple[Value, ...]],
+) -> list[a.Lit] | None:
+    """Returns the value of every row of the lists; None where one cannot be a literal."""
+    places = {column.lower(): f"c{i}" for i, column in enumerate(columns)}
+
+    def rename(part: t.Node) -> str | None:
+        if isinstance(part, t.Name):
+            return places[binder.column_of(part).lower()]
+        if isinstance(part, t.Literal) and isinstance(part.value, float) and not part.exponent:
+            text = repr(part.value)
+            return text if "e" not in text else None  # a DECIMAL, as it was written
+        return None
+
+    casts = ", ".join(
+        f"CAST(column{i} AS {_sql_type(shape)}) AS c{i}" for i, shape in enumerate(shapes)
+    )
+    marks = ", ".join(f"({', '.join('?' * len(shapes))})" for _ in rows)
+    listed = f"(SELECT {casts} FROM (VALUES {marks}) AS v ({_names(shapes)}))"
+    text = f"SELECT ({sql(node, rename)}) FROM {listed}"
+    try:
+        engine = _engine().cursor()
+        found = engine.execute(text, list(itertools.chain.from_iterable(rows)))
+        values = [value for (value,) in found.fetchall()]
+    except (duckdb.Error, Refused):
+        return None
+    return _as_literals(values)
+
+
+def _names(shapes: Sequence[Shape]) -> str:
+    return ", ".join(f"column{i}" for i in range(len(shapes)))
+
+
+def _sql_type(shape: Shape) -> str:
+    if shape.type is Type.REAL and shape.scale is not None:
+        return f"DECIMAL(38, {shape.scale})"
+    return _SQL_TYPES[shape.type]
+
+
+def _as_literals(values: Sequence[Any]) -> list[a.Lit] | None:
+    """Returns computed values as literals of one type; None where one has none."""
+    plain = [float(value) if isinstance(value, Decimal) else value for value in values]
+    types = {natural_type(value) for value in plain if value is not None}
+    if len(types) != 1 or None in types:
+        return None
+    (type_,) = types
+    assert type_ is not None
+    for value in plain:
+        large = isinstance(value, int) and abs(value) >= MAX_INTEGER
+        endless = isinstance(value, float) and not math.isfinite(value)
+        long = isinstance(value, str) and (len(value) > LONGEST or "\0" in value)
+        zoned = isinstance(value, dt.datetime) and value.tzinfo is not None
+        if large or endless or long or zoned:
+            return None
+    return [a.Lit(value, type_) for value in plain]
+
+
+def _as_case(
+    columns: Sequence[str],
+    shapes: Sequence[Shape],
+    rows: Sequence[tuple[Value, ...]],
+    results: Sequence[a.Lit],
+) -> a.Expr:
+    """Returns the CASE that gives each row of the lists its result, and NULL to all others."""
+    type_ = results[0].type
+    cells: dict[Value, list[tuple[Value, ...]]] = {}
+    for row, result in zip(rows, results, strict=True):
+        if result.value is not None:
+            cells.setdefault(result.value, []).append(row)
+    whens = tuple(
+        (_is_one_of(columns, shapes, alike), a.Lit(value, type_)) for value, alike in cells.items()
+    )
+    case = a.Case(whens, a.Lit(None, type_))
+    return a.Call("real", (case,)) if type_ is Type.REAL else case
+
+
+def _is_one_of(
+    columns: Sequence[str], shapes: Sequence[Shape], rows: Sequence[tuple[Value, ...]]
+) -> a.Expr:
+    """Returns whether a row's columns have the values of one of some rows of the lists."""
+    by_first: dict[tuple[Value, ...], list[Value]] = {}
+    for row in rows:
+        by_first.setdefault(row[:-1], []).append(row[-1])
+    tests = [
+        _all_of([
+            *(_has_value(c, s, [v]) for c, s, v in zip(columns, shapes, first, strict=False)),
+            _has_value(columns[-1], shapes[-1], last),
+        ])
+        for first, last in by_first.items()
+    ]  # fmt: skip
+    return tests[0] if len(tests) == 1 else a.Call("or", tuple(tests))
+
+
+def _all_of(tests: Sequence[a.Expr]) -> a.Expr:
+    return tests[0] if len(tests) == 1 else a.Call("and", tuple(tests))
+
+
+def _has_value(column: str, shape: Shape, values: Sequence[Value]) -> a.Expr:
+    """Returns whether a column has one of the values: clamped to its interval, where it has one."""
+    arg: a.Expr = a.Col(column)
+    if shape.lower is not None:
+        arg = a.Call("coalesce", (arg,))
+    present = tuple(value for value in values if value is not None)
+    tests: list[a.Expr] = [a.In(arg, present)] if present else []
+    if None in values:
+        tests.append(a.Call("is null", (arg,)))
+    return tests[0] if len(tests) == 1 else a.Call("or", tuple(tests))
+
+
+@cache
+def _engine() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(":memory:", config=SANDBOX)
+
+
+os.register_at_fork(after_in_child=_engine.cache_clear)  # threads do not survive a fork

@@ -1,0 +1,62 @@
+"""Functions evaluated over public lists: what they are allowed, and what they never are."""
+
+from __future__ import annotations
+
+import pytest
+from support.exact_people import engine, planned, rows
+
+from sqlpriv.errors import Refused
+from sqlpriv.plan.expressions.public_evaluation import MOST_ROWS
+
+ASK = "SELECT WITH DIFFERENTIAL_PRIVACY {} FROM people"
+
+
+def test_an_unlisted_value_is_in_no_group() -> None:
+    """A label that nobody declared has NULL, not the function's value: no list tells it."""
+    people = engine()
+    people.execute("UPDATE people SET sex = 'X' WHERE id <= 30")
+    answer = rows(people, ASK.format("lower(sex) AS s, COUNT(*) AS n") + " GROUP BY s").table
+    counted = dict(zip(*(column.to_pylist() for column in answer.columns), strict=True))
+    assert set(counted) == {"f", "m"}
+    assert sum(counted.values()) == 570
+
+
+def test_null_is_evaluated_where_the_domain_has_it() -> None:
+    people = engine()
+    answer = rows(people, ASK.format("coalesce(lower(region), 'none') AS r, COUNT(*) AS n")
+                  + " GROUP BY r ORDER BY r").table  # fmt: skip
+    plain = people.execute(
+        "SELECT coalesce(lower(region), 'none') AS r, COUNT(*) FROM people GROUP BY r ORDER BY r"
+    ).fetchall()
+    assert [tuple(row.values()) for row in answer.to_pylist()] == plain
+
+
+def test_values_beyond_an_interval_are_clamped_to_it_first() -> None:
+    people = engine()
+    people.execute("UPDATE people SET age = 500 WHERE id = 1")
+    answer = rows(people, ASK.format("COUNT(*) AS n") + " WHERE age::VARCHAR = '99'").table
+    assert answer.column("n")[0].as_py() == 1 + people.execute(
+        "SELECT COUNT(*) FROM people WHERE age = 99"
+    ).fetchall()[0][0]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "random() < age",  # not the same for the same
+        "hash(sex) = 7",  # tells how a value is stored
+        "upper(note) = 'N1'",  # no list
+        "count(sex) = 'a'",
+        "lower(sex || note) = 'a'",
+        "repeat(sex, 100000) = 'a'",  # a text that is too long
+    ],
+)
+def test_what_cannot_be_evaluated_is_refused(text: str) -> None:
+    with pytest.raises(Refused):
+        planned(ASK.format("COUNT(*)") + f" WHERE {text}")
+
+
+def test_lists_of_too_many_combinations_are_refused() -> None:
+    assert MOST_ROWS < 100 * 80
+    with pytest.raises(Refused, match="concat"):
+        planned(ASK.format("COUNT(*)") + " WHERE concat(age, hours) = '11'")

@@ -1,0 +1,10 @@
+SELECT COUNT(*) AS n FROM (SELECT person, COUNT(*) AS k FROM visits GROUP BY person) AS s WHERE k >= 3;
+SELECT AVG(k) AS a FROM (SELECT person, COUNT(DISTINCT ward) AS k FROM visits GROUP BY person) AS s;
+SELECT AVG(w) AS a FROM (SELECT person, AVG(ward) AS w FROM visits GROUP BY person) AS s;
+SELECT AVG(last - first) AS days FROM (SELECT person, MIN(day) AS first, MAX(day) AS last FROM stays GROUP BY person) AS s;
+SELECT date_trunc('month', first) AS m, COUNT(*) AS n FROM (SELECT person, MIN(day) AS first FROM stays GROUP BY person) AS s GROUP BY m HAVING n > 0;
+SELECT COUNT(*) AS n FROM (SELECT person, MAX(day) AS last FROM stays GROUP BY person) AS s WHERE last < DATE '2023-03-20';
+SELECT COUNT(*) AS n FROM (SELECT person, MIN(day) FILTER (WHERE ward = 1) AS one, MIN(day) FILTER (WHERE ward = 2) AS two FROM stays GROUP BY person) AS s WHERE one < two;
+SELECT AVG(top) AS a FROM (SELECT person, MAX(ward) AS top FROM visits GROUP BY person) AS s;
+SELECT COUNT(*) AS n FROM stays s JOIN (SELECT person, MIN(day) AS first FROM stays GROUP BY person) AS f ON s.person = f.person WHERE s.day <= f.first + INTERVAL 30 DAY;
+SELECT date_diff('month', f.first, s.day) AS later, COUNT(*) AS n FROM stays s JOIN (SELECT person, MIN(day) AS first FROM stays GROUP BY person) AS f ON s.person = f.person GROUP BY later HAVING n > 0;

@@ -1,0 +1,14 @@
+SELECT floor(age / 10) * 10 AS decade, COUNT(*) AS n FROM people GROUP BY decade;
+SELECT age // 10 * 10 AS decade, COUNT(*) AS n FROM people GROUP BY decade;
+SELECT round(income / 100) AS r, COUNT(*) AS n FROM people GROUP BY r;
+SELECT hours / 2 AS h, COUNT(*) AS n FROM people GROUP BY h;
+SELECT round(hours / 60, 1) AS h, COUNT(*) AS n FROM people GROUP BY h;
+SELECT floor(income / 250) * 250 AS low, AVG(age) AS a FROM people GROUP BY low HAVING COUNT(*) > 0;
+SELECT trunc(income / 200) AS t, COUNT(*) AS n FROM people GROUP BY t HAVING n > 0;
+SELECT round(age, -1) AS a, COUNT(*) AS n FROM people GROUP BY a;
+SELECT sign(age - 50) AS s, COUNT(*) AS n FROM people GROUP BY s;
+SELECT age % 10 AS d, COUNT(*) AS n FROM people GROUP BY d;
+SELECT age & 1 AS odd, COUNT(*) AS n FROM people GROUP BY odd;
+SELECT age % 2 = 0 AS even, COUNT(*) AS n FROM people GROUP BY even;
+SELECT greatest(age, 90) AS a, COUNT(*) AS n FROM people GROUP BY a;
+SELECT ceil(income / 500)::INTEGER AS c, COUNT(*) AS n FROM people GROUP BY c;

@@ -1,0 +1,16 @@
+SELECT corr(age, hours) AS c FROM people;
+SELECT sex, corr(income, age) AS c FROM people GROUP BY sex;
+SELECT covar_pop(age, hours) AS p, covar_samp(age, hours) AS s FROM people;
+SELECT regr_slope(income, age) AS s, regr_intercept(income, age) AS i FROM people;
+SELECT regr_r2(hours, age) AS r, regr_count(hours, age) AS n FROM people;
+SELECT regr_avgx(hours, age) AS x, regr_avgy(hours, age) AS y FROM people;
+SELECT regr_sxx(hours, age) AS x, regr_syy(hours, age) AS y, regr_sxy(hours, age) AS xy FROM people;
+SELECT skewness(hours) AS s FROM people;
+SELECT region, skewness(age) AS s, kurtosis(age) AS k FROM people GROUP BY region;
+SELECT kurtosis_pop(hours) AS k FROM people;
+SELECT sem(age) AS s FROM people;
+SELECT approx_count_distinct(ward) AS d FROM visits;
+SELECT fsum(income) AS s, favg(income) AS a FROM people;
+SELECT var_pop(age) AS v, stddev_samp(hours) AS s FROM people;
+SELECT corr(age, hours) FILTER (WHERE sex = 'F') AS c FROM people;
+SELECT covar_pop(nullif(age, 7), nullif(hours, 9)) AS c FROM people;

@@ -9,7 +9,7 @@ from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel.proof import noise, sensitivity
 from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.budget import Price, Rho
+from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.contract import TableContract, Type
 from sqlpriv.kernel.terms.operations import NUMBERS, check_literal
 from sqlpriv.kernel.terms.release import Measurement
@@ -24,12 +24,8 @@ class _Noisy:
         scope = Scope(query.source, contract)
         lattice = sensitivity.lattice_of(query, check_expressions(query, scope))
         moved = sensitivity.sensitivity(query, scope.unit, lattice.steps)
-        self.reads, self.step, self.noise = query, lattice.step, None
-        if isinstance(price, Rho):
-            distance = noise.root(moved.l2_squared)
-            self.noise = noise.gaussian(distance, price) if lattice.steps else None
-        else:
-            self.noise = noise.laplace(moved.l1, price) if lattice.steps else None
+        self.reads, self.step = query, lattice.step
+        self.noise = noise.additive(moved.l1, moved.l2_squared, price) if lattice.steps else None
         self.sigma = float(self.step) * (self.noise.sigma if self.noise else 0.0)
 
     def noised(self, exact: list[int]) -> NDArray[np.float64]:

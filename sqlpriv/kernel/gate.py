@@ -1,13 +1,14 @@
 """The gate: the one way to private rows. Charge, read, noise, seal, in that order.
 
-An `Allowance` asks within a limit: `release` for noised vectors, `choose` for a private selection.
+An `Allowance` asks within a limit: `release` for noised vectors, `choose` for a private selection,
+`measure_distance` for how far marginals are from public tables.
 Whatever is above this file can ask for the wrong thing; it cannot ask at the wrong price, read what
 it did not pay for, or see a number without its noise.
 """
 
 import json
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from threading import Lock
@@ -26,12 +27,13 @@ from sqlpriv.kernel.sql.queries import render, render_groups
 from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price, Rho
-from sqlpriv.kernel.terms.contract import TableContract, Value
+from sqlpriv.kernel.terms.contract import PrivacyUnit, TableContract, Value
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.kernel.vault import Kernel, booking, release_of
 
 STALE = "the vault or its declarations changed since this was planned; nothing was read; ask again"
 Exact = dict[a.Query, list[int]]
+SCORES_TO_ROWS = sensitivity.SCORE_UNIT**2
 
 
 class Allowance(AbstractContextManager["Allowance"]):
@@ -96,31 +98,74 @@ class Allowance(AbstractContextManager["Allowance"]):
         stratum selects at price / g, and `joint_price` charges it like a measurement.
         """
         sensitivity.check_candidates(candidates, allowed)
+        unit = self._bounds(candidates)
+        far, share = sensitivity.distance(candidates, unit.rows_per_unit), unit.groups_per_unit
+        pick = noise.chooser(far, type(price)(price.nano // share))
+
+        def draw(scores: list[list[int]]) -> bytes:
+            open_to = [np.flatnonzero(row).tolist() for row in allowed]
+            picks = [pick([scores[i][s] for i in row]) for s, row in enumerate(open_to)]
+            return json.dumps([row[i] for row, i in zip(open_to, picks, strict=True)]).encode()
+
+        named = sensitivity.selection_hash(candidates, allowed)
+        return tuple(json.loads(self._of_scores(candidates, price, named, draw).payload))
+
+    def measure_distance(
+        self, candidates: Sequence[sensitivity.Candidate], price: Price
+    ) -> tuple[NDArray[np.float64], float]:
+        """Returns the noised sum of the candidates' scores in each measured stratum, and its sigma.
+
+        Price: one unit moves the sums of at most g strata, each by at most D, the bound of
+        `sensitivity.total_distance`: as a vector by D g in L1 and by D sqrt(g) in L2, for which the
+        noise is made. `joint_price` charges it like a measurement.
+        """
+        strata = len(a.measured_strata(candidates[0].query)) if candidates else 0
+        sensitivity.check_candidates(candidates, np.ones((strata, len(candidates)), np.bool_))
+        unit = self._bounds(candidates)
+        far, g = sensitivity.total_distance(candidates, unit.rows_per_unit), unit.groups_per_unit
+        drawn = noise.additive(far * g, far * far * g, price)
+
+        def draw(scores: list[list[int]]) -> bytes:
+            sums = zip(map(sum, zip(*scores, strict=True)), drawn.draw(strata), strict=True)
+            return np.array([(x + z) / SCORES_TO_ROWS for x, z in sums], "<f8").tobytes()
+
+        named = "distance " + sensitivity.selection_hash(candidates, np.ones(0, np.bool_))
+        seal = self._of_scores(candidates, price, named, draw, drawn.sigma / SCORES_TO_ROWS)
+        return np.frombuffer(seal.payload, "<f8"), seal.sigma
+
+    def _bounds(self, candidates: Sequence[sensitivity.Candidate]) -> PrivacyUnit:
+        """Returns in how many rows of how many strata of the candidates' a unit can be."""
+        query = candidates[0].query
+        unit = Scope(query.source, self.contract).unit
+        return replace(unit, groups_per_unit=min(unit.groups_per_unit, a.strata_count(query)))
+
+    def _of_scores(
+        self,
+        candidates: Sequence[sensitivity.Candidate],
+        price: Price,
+        named: str,
+        draw: Callable[[list[list[int]]], bytes],
+        sigma: float = 0.0,
+    ) -> Sealed:
+        """Returns what was sealed under this name; else pays and reads, and seals what `draw` makes
+        of the exact scores, by candidate and measured stratum: a choice, or sums with noise."""
         first = candidates[0].query
         known = self._marginals.setdefault((first.source, first.strata), {})
         missing = [c.query for c in candidates if c.query.keys not in known]
-        scope = Scope(first.source, self.contract)
         for query in (first, *missing):
-            check_expressions(query, scope)
-        share = type(price)(price.nano // min(scope.unit.groups_per_unit, a.strata_count(first)))
-        named = sensitivity.selection_hash(candidates, allowed)
+            check_expressions(query, Scope(first.source, self.contract))
         if seal := self._find(named, price):
             self._replayed.append(seal.id)
-            return tuple(json.loads(seal.payload))
-        distance = sensitivity.distance(candidates, scope.unit.rows_per_unit)
+            return seal
         everywhere: list[a.Query] = [replace(query, within=None) for query in missing]
         charge, read = self._buy([Measurement(first, price)], everywhere)
         for counted, cells in read.items():
             known[counted.keys] = np.array(cells, np.int64).reshape(a.strata_count(counted), -1)
         at = [*a.measured_strata(first)]
         scores = [sensitivity.score(c, known[c.query.keys][at]) for c in candidates]
-        chosen, pick = [], noise.chooser(distance, share)
-        for stratum, row in enumerate(allowed):
-            open_to = np.flatnonzero(row).tolist()
-            chosen.append(open_to[pick([scores[i][stratum] for i in open_to])])
-        sealed = Sealed(named, price, 0.0, json.dumps(chosen).encode())
-        self._ledger.seal(charge, self._begun(), self.contract.snapshot, [sealed])
-        return tuple(chosen)
+        seal = Sealed(named, price, sigma, draw(scores))
+        self._ledger.seal(charge, self._begun(), self.contract.snapshot, [seal])
+        return seal
 
     def select_keys(
         self, source: a.Relation, exprs: tuple[a.Expr, ...], price: Rho, yocto: int

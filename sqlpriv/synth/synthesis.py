@@ -16,87 +16,27 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.contract import TableContract
-from sqlpriv.kernel.terms.release import Measurement, Release
+from sqlpriv.kernel.terms.release import Release
 from sqlpriv.synth.api.ask import Ask, Asker, Gate
-from sqlpriv.synth.api.method import Method, Phase, Space, split_price
+from sqlpriv.synth.api.method import Method, Model
 from sqlpriv.synth.api.progress import Progress, Report, silent
 from sqlpriv.synth.domain import binning
 from sqlpriv.synth.domain.decode import arrow_type
 from sqlpriv.synth.domain.domain import Domain, discretise, rows_of
-from sqlpriv.synth.domain.level_values import level_values
 from sqlpriv.synth.domain.outside import keep_rows
-from sqlpriv.synth.domain.structural_zeros import Kept, Zeros, impossible, zeros_to_keep
+from sqlpriv.synth.domain.structural_zeros import Kept, impossible, zeros_to_keep
 from sqlpriv.synth.drawing import check_zeros, draw_table
+from sqlpriv.synth.explained_steps import steps
+from sqlpriv.synth.job import Job
 from sqlpriv.synth.notes import left_out_note, notes_of, zeros_note
+from sqlpriv.synth.quality import measured_error
+from sqlpriv.synth.quality.column_checks import constant_columns, large_pairs, noisy_columns
+from sqlpriv.synth.quality.quality_line import Findings, quality_line
 from sqlpriv.synth.registry import MAX_ROWS, method_of, options_of
 
 SHORT = 16
 """Whole numbers of more values than this are binned with `binning = auto`: most of a longer list
 are rare, and a rare level is mostly noise."""
-
-
-@dataclass(frozen=True, eq=False)
-class Job:
-    """A checked request: all of it public; nothing was read or charged yet.
-
-    Args:
-        domain: Cells, strata and the relation that is counted.
-        method: The synthesizer.
-        options: Every option, defaults filled in.
-        price: What the whole statement costs, unless parts of it are replayed.
-        zeros: Rows that cannot exist, or None.
-    """
-
-    domain: Domain
-    method: Method
-    options: Mapping[str, Any]
-    price: Price
-    zeros: Zeros | None = None
-
-    def phases(self) -> tuple[Phase, ...]:
-        """Returns what the price will be spent on, in order."""
-        return self.method.phases(self.space, self.parts[1], self.options)
-
-    @property
-    def space(self) -> Space:
-        """Levels of the columns and of the strata."""
-        columns = self.domain.attributes
-        values = {i: v for i, x in enumerate(columns) if (v := level_values(x)) is not None}
-        names = tuple(x.column.name for x in columns)
-        return Space(self.domain.sizes, self.domain.strata_shape, names=names, values=values)
-
-    @property
-    def parts(self) -> tuple[tuple[Price, ...], Price]:
-        """What the histograms of each binned column cost, and the method's part."""
-        columns = self.binned
-        if not columns:
-            return (), self.price
-        each = binning.SHARE / len(columns)
-        *looks, rest = split_price(self.price, [*[each] * len(columns), 1 - binning.SHARE])
-        return tuple(looks), rest
-
-    @property
-    def binned(self) -> tuple[int, ...]:
-        """The columns of which histograms are measured: see `binning.WORTH`."""
-        columns = binning.binned_columns(self.domain)
-        return columns if self.price.nano >= binning.WORTH * len(columns) else ()
-
-
-@dataclass(frozen=True)
-class Step:
-    """One line of EXPLAIN PRIVACY: a measurement known beforehand, or a phase that depends on one.
-
-    Args:
-        name: For people: "one-way marginals: age", "spanning tree (9 rounds)".
-        mechanism: "noise" or "exponential mechanism".
-        price: Of this step; the prices of all steps add up to the statement's.
-        measurement: What `Kernel.explain` takes, or None where it depends on earlier answers.
-    """
-
-    name: str
-    mechanism: str
-    price: Price
-    measurement: Measurement | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,43 +91,9 @@ def prepare(
     _check_size(found, domain)
     if zeros := impossible(chosen["zeros"], contract, domain):
         check_zeros(domain, zeros.sql)
-    job = Job(domain, found, chosen, price, zeros)
+    job = Job(domain, found, chosen, price, zeros, rows_of(contract, where))
     steps(job)  # refuse a price that is too small to be shared out
     return job
-
-
-def steps(job: Job) -> tuple[Step, ...]:
-    """Returns what the job will spend, in order; touches no row, and neither JAX nor mbi."""
-    found = _look_steps(job)
-    moved = set(job.binned) if job.options["binning"] != "width" else set()
-    for phase in job.phases():
-        rounds = f" ({phase.rounds} rounds)" if phase.rounds > 1 else ""
-        if not phase.marginals:
-            found.append(Step(phase.name + rounds, phase.mechanism, phase.price, None))
-        for marginal in phase.marginals:
-            names = [job.domain.attributes[c].column.name for c in marginal.clique]
-            name = f"{phase.name}: {', '.join(names)}" if names else "size of each stratum"
-            query = job.domain.query(marginal.clique, marginal.within, marginal.pooled)
-            known = None if moved & {*marginal.clique} else Measurement(query, marginal.price)
-            found.append(Step(name, phase.mechanism, marginal.price, known))
-    return tuple(found)
-
-
-def _look_steps(job: Job) -> list[Step]:
-    """Returns what is spent on the binned columns: the first histogram and the grid's are known
-    beforehand, the others depend on what was found."""
-    taken: list[Step] = []
-    for column, price in zip(job.binned, job.parts[0], strict=True):
-        name = job.domain.attributes[column].column.name
-        look = binning.begin_look(job.domain, column)
-        prices = binning.round_prices(price, look)
-        histogram, *grid = binning.questions(job.domain, look, prices, 0)
-        later = type(price)(sum(p.nano for p in prices[1 : binning.ROUNDS]))
-        rounds = f"inside the bins: {name}, finer ({binning.ROUNDS - 1} rounds)"
-        taken.append(Step(f"inside the bins: {name}", "noise", histogram.price, histogram))
-        taken.append(Step(rounds, "noise", later, None))
-        taken += [Step(f"last digits: {name}", "noise", m.price, m) for m in grid]
-    return taken
 
 
 def synthesize(
@@ -213,6 +119,7 @@ def synthesize(
     _check_totals(job, shares)
     method_price = job.parts[1]
     looks, inside = _look_at_columns(job, gate)
+    declared = job.domain
     job = replace(job, domain=binning.refine_domain(job.domain, looks, job.options["binning"]))
     asker = Asker(gate, job.domain, inside)
     ask = Ask(asker.measure, asker.select, report)
@@ -226,13 +133,52 @@ def synthesize(
     sql = job.zeros.sql if job.zeros else None
     table, left_out = draw_table(job.domain, job.options, sql, models, shares, rng)
     report(Progress("drawing rows", 1, 1))
+    findings = _find_flaws(job, declared, gate, models, asker.releases, table.num_rows)
     types = {x.column.name: x.column.sql_type for x in _all(job.domain)}
     types = {name: "VARCHAR" if of == "ENUM" else of for name, of in types.items()}
     ordered = {name: types[name] for name in job.domain.output}
-    notes = notes_of(job.domain, job.options, table.num_rows, models, shares is not None)
+    notes = (
+        quality_line(findings),
+        *notes_of(job.domain, job.options, table.num_rows, models, shares is not None),
+    )
     if job.zeros:
         notes += (zeros_note(job.zeros, known), *left_out_note(job.domain, left_out))
     return Synthesis(table, ordered, tuple(asker.releases), notes)
+
+
+def _find_flaws(
+    job: Job,
+    declared: Domain,
+    gate: Gate,
+    models: Sequence[Model],
+    releases: Sequence[Release],
+    drawn: int,
+) -> Findings:
+    """Returns what is known of the table's quality; spends the error's price.
+
+    Args:
+        job: Of the table, its domain as it was modelled.
+        declared: The domain before histograms were looked at.
+        gate: The allowance.
+        models: One for each stratum.
+        releases: All that the method was told.
+        drawn: Rows of the table.
+    """
+    price, domain = job.error_price[0], job.domain
+    measured = None
+    if price.nano:
+        measured = measured_error.measure_error(gate, domain, job.every_row, models, price)
+    total = max(sum(m.size for m in models), 0.0)
+    return Findings(
+        drawn,
+        total,
+        measured,
+        job.expected_error(max(total, 1.0)),
+        noisy_columns(domain, releases, total),
+        constant_columns(domain, declared, measured_error.draw_codes(domain, models, total)),
+        large_pairs(domain, job.method, job.options),
+        job.options["outside"],
+    )
 
 
 def _look_at_columns(job: Job, gate: Gate) -> tuple[dict[int, binning.ColumnLook], list[Release]]:

@@ -30,6 +30,7 @@ sys.path.insert(0, str(TESTS))
 
 import duckdb
 import numpy as np
+from bench.tables.every_table import METHODS, print_all
 from support.vaults import declare, write
 
 import sqlpriv
@@ -196,21 +197,30 @@ def measured(vault: Path, data: str, method: str, epsilon: float, strata: str, o
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", default="census", choices=list(SQL))
-    parser.add_argument("--methods", nargs="*", default=["independent", "mst", "mwem", "aim"])
+    parser.add_argument("--methods", nargs="*", default=[], help="independent mst mwem aim; all")
     parser.add_argument("--epsilons", nargs="*", type=float, default=[1.0])
     parser.add_argument("--strata", nargs="+", choices=STRATA, default=["", "both"])
     parser.add_argument("--options", default="", help="more OPTIONS, as in SQL")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("--vault", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--all-tables", action="store_true", help="every table of ../shared/data")
+    parser.add_argument("--tables", nargs="*", default=[], help="with --all-tables: these alone")
+    parser.add_argument("--rows", type=int, default=20_000, help="with --all-tables: of a table")
+    parser.add_argument("--lines", type=Path, help="with --all-tables: append JSON lines there")
     given = parser.parse_args()
     if given.one:
         print(json.dumps(one(given.vault, given.one)))
+        return
+    if given.all_tables:
+        every = given.methods or METHODS
+        print_all(given.tables, every, given.epsilons, given.rows, given.options, given.lines)
         return
     names = ("cpu", "wall", "peak", "2-way", "3-way", "inside")
     print(f"{'method':<12}{'epsilon':>8}{'strata':>7}" + "".join(f"{n:>9}" for n in names))
     with tempfile.TemporaryDirectory() as folder:
         vault = built(Path(folder), given.data)
-        asked = itertools.product(given.methods, given.epsilons, given.strata)
+        methods = given.methods or ["independent", "mst", "mwem", "aim"]
+        asked = itertools.product(methods, given.epsilons, given.strata)
         for method, epsilon, strata in asked:
             row = measured(vault, given.data, method, epsilon, strata, given.options)
             shown = "".join(f"{row.get(n, float('nan')):9.4f}" for n in names)

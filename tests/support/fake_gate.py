@@ -61,6 +61,11 @@ class FakeGate:
         self.unit = self.contract.unit or PrivacyUnit("people", "id")
 
     @property
+    def tables(self) -> list[Measurement]:
+        """What was asked, but for the number of all rows, which is of the table's error."""
+        return [m for m in self.asked if m.query.keys or m.query.strata]
+
+    @property
     def left(self) -> Price:
         return type(self.limit)(self.limit.nano - self.spent)
 
@@ -93,6 +98,24 @@ class FakeGate:
         scores = np.where(allowed, np.array(apart).T * epsilon / (2 * most) + noise, -np.inf)
         self.choices.append(tuple(int(i) for i in scores.argmax(axis=1)))
         return self.choices[-1]
+
+    def measure_distance(
+        self, candidates: Sequence[Candidate], price: Price
+    ) -> tuple[np.ndarray, float]:
+        """The noised sum of the candidates' scores in each stratum, and its noise."""
+        everywhere = np.ones((len(candidates[0].estimate), len(candidates)), dtype=bool)
+        check_candidates(candidates, everywhere)
+        self._charge([Measurement(candidates[0].query, price)])
+        far = sum(c.weight for c in candidates)
+        pure = not isinstance(price, Rho)
+        sigma = far * (math.sqrt(2) / price.value if pure else 1 / math.sqrt(2 * price.value))
+        if self.exact:
+            sigma = 1e-6
+        sums = np.zeros(len(everywhere))
+        for c in candidates:
+            apart = np.abs(self._counts(c.query) - c.estimate).reshape(len(sums), -1).sum(axis=1)
+            sums += c.weight * (apart - _penalty(c))
+        return sums + self.rng.normal(0, sigma, len(sums)), sigma
 
     def _next(self) -> int:
         self._sealed += 1

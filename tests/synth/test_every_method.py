@@ -12,9 +12,10 @@ from support.synth_tables import contract
 from sqlpriv.errors import DataError, Error, Refused
 from sqlpriv.kernel.terms.budget import Epsilon, Rho, rho_of
 from sqlpriv.kernel.terms.contract import Categories, Interval
+from sqlpriv.synth.explained_steps import steps
 from sqlpriv.synth.methods.aim import MOST_COLUMNS
 from sqlpriv.synth.registry import REGISTRY
-from sqlpriv.synth.synthesis import prepare, steps, synthesize
+from sqlpriv.synth.synthesis import prepare, synthesize
 
 METHODS = tuple(method for method in REGISTRY if method != "topdown")
 """topdown needs a hierarchy and takes no strata: methods/test_topdown.py."""

@@ -10,7 +10,8 @@ from support.vaults import allowed, left
 from sqlpriv.kernel.terms.budget import Budget, Epsilon, Rho
 from sqlpriv.kernel.terms.contract import Categories, Interval
 from sqlpriv.plan.pricing.predictions import predict_measurements
-from sqlpriv.synth.synthesis import prepare, steps, synthesize
+from sqlpriv.synth.explained_steps import steps
+from sqlpriv.synth.synthesis import prepare, synthesize
 
 SQL = """
 CREATE TABLE people AS

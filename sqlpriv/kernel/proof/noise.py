@@ -73,6 +73,13 @@ def laplace(sensitivity_l1: int, epsilon: Epsilon) -> Noise:
     return Noise(sigma, scale, "discrete Laplace", _confirm(made, sensitivity_l1, epsilon))
 
 
+def additive(l1: int, l2_squared: int, price: Price) -> Noise:
+    """Returns the price's noise for a vector of integers that one unit moves by at most this."""
+    if isinstance(price, Rho):
+        return gaussian(root(l2_squared), price)
+    return laplace(l1, price)
+
+
 def chooser(sensitivity: int, price: Price) -> Callable[[Sequence[int]], int]:
     """Returns what picks the number of a candidate by scores, a high one more likely than a low.
 

@@ -187,6 +187,17 @@ def distance(candidates: Sequence[Candidate], rows_per_unit: int) -> int:
     return max(1, most) * SCORE_UNIT * rows_per_unit
 
 
+def total_distance(candidates: Sequence[Candidate], rows_per_unit: int) -> int:
+    """Returns how far one unit moves the sum of all candidates' scores in any stratum.
+
+    Claim: each term w_c (Σ |U count - estimate| - penalty) moves by at most w_c U m (`distance`),
+    whichever cells the unit's rows are in, so the sum by at most U m Σ w_c. Where every table is
+    empty and the estimates are 0, m rows of one unit raise all of the terms by that: it is tight.
+    """
+    weights = (round(c.weight * SCORE_UNIT) for c in candidates)
+    return rows_per_unit * SCORE_UNIT * max(1, sum(weights))
+
+
 def score(candidate: Candidate, exact: NDArray[np.int64]) -> list[int]:
     """Returns a candidate's score in every measured stratum; see `distance`."""
     believed = np.rint(candidate.estimate * SCORE_UNIT).astype(np.int64)

@@ -13,7 +13,7 @@ from sqlpriv.session.access.quote import Charge, Quote
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.queries import synthetic_tables
 from sqlpriv.synth.api.progress import Report
-from sqlpriv.synth.synthesis import Job
+from sqlpriv.synth.job import Job
 
 
 def create_synthetic(create: cmd.CreateSynthetic, access: Access, report: Report) -> Result:

@@ -16,8 +16,10 @@ from sqlpriv.answer.stratum_weights import align_weights
 from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.gate import Allowance
+from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Budget, Price
 from sqlpriv.kernel.terms.contract import TableContract
+from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.explain import SCHEMA, price_row, total_rows
 from sqlpriv.plan.pricing.display import epsilon_shown
@@ -27,9 +29,14 @@ from sqlpriv.plan.synthetic import plan_synthetic
 from sqlpriv.publish.release_file import MARK
 from sqlpriv.synth.api.progress import Report
 from sqlpriv.synth.domain.public_counts import align_counts
-from sqlpriv.synth.synthesis import Job, Synthesis, prepare, steps
+from sqlpriv.synth.explained_steps import steps
+from sqlpriv.synth.job import Job
+from sqlpriv.synth.synthesis import Synthesis, prepare
 from sqlpriv.synth.synthesis import synthesize as run_job
 from sqlpriv.system import arrow
+
+TYPICAL_ROWS = (10_000, 100_000, 1_000_000)
+"""Of which EXPLAIN tells the expected error where nobody has counted the table's rows."""
 
 
 def prepare_job(
@@ -97,8 +104,33 @@ def explain_job(
             predicted["expected_error"] = half_width(step.price) * e.sigma
         mechanism = e.mechanism if step.measurement is not None else step.mechanism
         rows.append(price_row(step.name, delta, step.price, mechanism=mechanism, **predicted))
+    rows += _expected_errors(kernel, job, contract)
     rows += total_rows(job.price, left, delta)
     return arrow.table(rows, SCHEMA)
+
+
+def _expected_errors(kernel: Kernel, job: Job, contract: TableContract) -> list[dict[str, Any]]:
+    """Returns the error that is expected of marginals of one and of two columns: of as many rows as
+    are known, or else of each of TYPICAL_ROWS."""
+    known = known_rows(kernel, job, contract)
+    rows = []
+    for count in (known,) if known else TYPICAL_ROWS:
+        expected = job.expected_error(count)
+        of = f"{count:,.0f} rows" + (" (counted before)" if known else "")
+        for name, error in (("1 column", expected.one_way), ("2 columns", expected.two_way)):
+            label = f"expected share of rows in a wrong cell, of {name}, {of}"
+            rows.append({"measurement": label, "expected_error": error})
+    return rows
+
+
+def known_rows(kernel: Kernel, job: Job, contract: TableContract) -> float | None:
+    """Returns the number of rows that an earlier statement has paid for; None if none has."""
+    kind = type(job.price)
+    for source in (job.domain.source, job.every_row, a.Scan(contract.table)):
+        question = Measurement(a.Count(source), kind(0))
+        if (release := kernel.sealed_release(question, contract)) is not None:
+            return max(float(release.values.sum()), 1.0)
+    return None
 
 
 def comment(create: cmd.CreateSynthetic, job: Job, budget: Budget, principal: str) -> str:

@@ -292,13 +292,26 @@ def evenly_weighted(tables: Mapping[Clique, Noisy]) -> dict[Clique, Noisy]:
     }
 
 
+def most_cells(cells: int, strata: int) -> int:
+    """Returns the cells that a marginal's table may have to be looked at in every round.
+
+    Args:
+        cells: The option of that name.
+        strata: How many there are.
+
+    >>> most_cells(100_000, 1), most_cells(100_000, 100)
+    (20000, 1000)
+    """
+    return min(cells, max(1_000, MOST_TABLE // strata))
+
+
 def small(
     candidates: Mapping[Clique, float], graph: Graph, cells: int, strata: int
 ) -> dict[Clique, float]:
     """Returns the candidates whose own tables are small enough to be looked at in every round: of
     at most `cells` cells, and over all strata of MOST_TABLE or of 1,000 in each. One-way tables
     stay, whatever their size."""
-    most = min(cells, max(1_000, MOST_TABLE // strata))
+    most = most_cells(cells, strata)
     return {c: w for c, w in candidates.items() if len(c) == 1 or graph.cells(mask_of(c)) <= most}
 
 

@@ -78,6 +78,11 @@ class Gate(Protocol):
     ) -> tuple[int, ...]:
         """Returns for each stratum the candidate selected by the exponential mechanism."""
 
+    def measure_distance(
+        self, candidates: Sequence[Candidate], price: Price
+    ) -> tuple[NDArray[np.float64], float]:
+        """Returns in each stratum the noised sum of the candidates' scores, and its sigma."""
+
 
 Question = Marginal | Cells | Moment | AxesTable
 Measure = Callable[[Sequence[Question]], tuple[Release, ...]]

@@ -9,7 +9,7 @@ is read; `fit` takes its prices from it, so that EXPLAIN PRIVACY and the run can
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -171,6 +171,8 @@ class Method:
         arity: How many columns its largest marginals have; None for all of them.
         trees: Whether its models are junction trees, which keep to structural zeros.
         fit, phases: See the module.
+        pair_cells: By options and number of strata, the cells of a pair's table above which the
+            method does not look at the pair; None where it looks at all of them.
     """
 
     name: str
@@ -183,6 +185,7 @@ class Method:
     fit: Fit
     phases: Phases
     trees: bool = False
+    pair_cells: Callable[[Options, int], int] | None = None
 
 
 def named_columns(space: Space, text: str | None, option: str) -> tuple[int, ...]:

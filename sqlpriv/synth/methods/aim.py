@@ -18,7 +18,7 @@ from __future__ import annotations
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.synth.adaptive import pooling
-from sqlpriv.synth.adaptive.rounds import TREES
+from sqlpriv.synth.adaptive.rounds import TREES, most_cells
 from sqlpriv.synth.adaptive.schedule import AIM
 from sqlpriv.synth.adaptive.separate import separate
 from sqlpriv.synth.adaptive.stratum_model import StratumCliques
@@ -97,4 +97,5 @@ METHOD = Method(
     fit=fit,
     phases=phases,
     trees=True,
+    pair_cells=lambda options, strata: most_cells(options["cells"], strata),
 )

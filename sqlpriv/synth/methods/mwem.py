@@ -29,6 +29,7 @@ from sqlpriv.synth.adaptive.rounds import (
     Run,
     closure,
     fit_run,
+    most_cells,
     small,
     starting_model,
 )
@@ -152,4 +153,5 @@ METHOD = Method(
     fit=fit,
     phases=phases,
     trees=True,
+    pair_cells=lambda options, strata: most_cells(options["cells"], strata),
 )

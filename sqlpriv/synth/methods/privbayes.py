@@ -90,7 +90,7 @@ def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Networ
     sizes, strata = space.sizes, space.strata
     columns, plan = modelled_columns(sizes), _phases(space, price, options)
     ones = choose_and_measure.measured_ones(ask, plan)
-    rng = np.random.default_rng()  # what it draws is post-processing of releases
+    rng = np.random.default_rng(0)  # the same releases give the same network: sealed answers
     rows, tables = choose_and_measure.borrowed_ones(columns, ones, strata)
     known = [{c: t[(c,)] for c in columns} for t in tables]
     grown = [_start_stratum(n, of, sizes, rng) for n, of in zip(rows.tolist(), known, strict=True)]

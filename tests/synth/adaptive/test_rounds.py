@@ -13,7 +13,8 @@ from support.pairwise_rows import NAMES, dependence, pairwise, table
 from sqlpriv.errors import BudgetExhausted, DataError, Refused
 from sqlpriv.kernel.terms.budget import Epsilon, Price, Rho
 from sqlpriv.synth.adaptive import rounds
-from sqlpriv.synth.synthesis import prepare, steps, synthesize
+from sqlpriv.synth.explained_steps import steps
+from sqlpriv.synth.synthesis import prepare, synthesize
 
 METHODS = ("aim", "mwem")
 
@@ -77,7 +78,7 @@ def test_aim_measures_at_rising_prices_and_nothing_twice():
     _, gate, _ = run("aim", Rho(10**8), strata=("s",), pooling=0)
     paid: dict[tuple[object, int], int] = Counter()
     last = [0, 0]
-    for m in gate.asked:
+    for m in gate.tables:
         for s in m.query.within or (0, 1):
             assert m.price.nano > paid[m.query.keys, s]
             paid[m.query.keys, s] = m.price.nano

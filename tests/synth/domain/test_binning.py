@@ -13,7 +13,9 @@ from sqlpriv.kernel.terms.budget import Epsilon, Rho, rho_of
 from sqlpriv.kernel.terms.contract import Categories, Interval
 from sqlpriv.synth.domain import binning
 from sqlpriv.synth.domain.domain import discretise
-from sqlpriv.synth.synthesis import prepare, steps, synthesize
+from sqlpriv.synth.explained_steps import steps
+from sqlpriv.synth.quality.measured_error import price_parts
+from sqlpriv.synth.synthesis import prepare, synthesize
 
 TABLE = contract(
     {
@@ -89,7 +91,7 @@ def test_quantile_bins_hold_about_as_many_people_and_have_the_declared_ends():
 def test_heaps_do_not_make_bins_collide():
     """Half of the ages are 18 and a tenth lie in the last part: ends still ascend, inside."""
     _, gate, table = made(rho_of(2.0, 1e-9), "quantile", columns=("age",), bins=32)
-    edges = gate.asked[-1].query.keys[0].expr.edges
+    edges = gate.tables[-1].query.keys[0].expr.edges
     assert list(edges) == sorted(set(edges))
     assert len(edges) == 31
     ages = table["age"].to_numpy()
@@ -111,8 +113,10 @@ def test_it_costs_a_share_and_is_told(price, by):
         "inside the bins: age", f"inside the bins: age, {rounds}", "last digits: age",
         "inside the bins: day", f"inside the bins: day, {rounds}",
     ]  # fmt: skip
-    assert sum(s.price.nano for s in look) == pytest.approx(price.nano * 0.15, abs=5)
-    known = [s.measurement for s in told if s.measurement is not None]
+    of_looks = sum(s.price.nano for s in look)
+    assert of_looks == pytest.approx(price_parts(price)[1].nano * 0.15, abs=5)
+    of_table = [s for s in told if not s.name.startswith("error of the table")]
+    known = [s.measurement for s in of_table if s.measurement is not None]
     assert set(known) <= set(gate.asked)
     assert len(known) == (8 if by == "width" else 5)  # levels by histograms are not known before
 
@@ -120,7 +124,7 @@ def test_it_costs_a_share_and_is_told(price, by):
 def test_columns_of_values_cost_nothing_more():
     job = prepare(TABLE, ("sex",), (), None, "independent", {}, Rho(10**6))
     assert job.binned == ()
-    assert job.parts == ((), Rho(10**6))
+    assert job.parts == ((), price_parts(Rho(10**6))[1])
     assert binning.binned_columns(discretise(TABLE, ("sex", "age"), (), None, 30_000)) == ()
 
 
@@ -211,6 +215,6 @@ def test_levels_are_as_many_as_the_noise_allows():
         gate = FakeGate(people(20_000), TABLE, price)
         job = prepare(TABLE, ("pay", "age", "day"), (), None, "independent", {}, price)
         synthesize(job, gate)
-        sizes.append(sum(len(m.query.keys[0].values) for m in gate.asked[-3:]))
+        sizes.append(sum(len(m.query.keys[0].values) for m in gate.tables[-3:]))
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[-1] <= 3 * 32 + 1

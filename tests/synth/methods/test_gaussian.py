@@ -11,8 +11,9 @@ from support.vaults import allowed, left
 
 from sqlpriv.kernel.terms.budget import Budget, Epsilon, Rho, rho_of
 from sqlpriv.kernel.terms.contract import Categories, Interval
+from sqlpriv.synth.explained_steps import steps
 from sqlpriv.synth.methods import gaussian
-from sqlpriv.synth.synthesis import prepare, steps, synthesize
+from sqlpriv.synth.synthesis import prepare, synthesize
 
 NAMES = ("x", "y", "w", "k")
 LEVELS = ("low", "mid", "high")

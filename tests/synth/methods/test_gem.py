@@ -58,7 +58,7 @@ def test_a_rounds_price_comes_from_the_whole_and_not_the_other_way():
         assert gate.spent == 10**8 + 3
         assert len(gate.choices) == rounds
         pairs = [m.price.nano for m in gate.asked if len(m.query.keys) == 2]
-        assert sum(pairs) == pytest.approx(0.7 * 10**8, rel=1e-5)
+        assert sum(pairs) == pytest.approx(0.7 * 0.98 * 10**8, rel=1e-5)
         assert max(pairs) - min(pairs) <= 1
 
 

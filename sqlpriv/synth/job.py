@@ -1,0 +1,93 @@
+"""A checked request for a synthetic table: all of it public, and what it will cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Price
+from sqlpriv.synth.api.method import Method, Phase, Space, split_price
+from sqlpriv.synth.domain import binning
+from sqlpriv.synth.domain.domain import Domain
+from sqlpriv.synth.domain.level_choice import level_count
+from sqlpriv.synth.domain.level_values import level_values
+from sqlpriv.synth.domain.structural_zeros import Zeros
+from sqlpriv.synth.inference.one_way_tables import count_sigma
+from sqlpriv.synth.quality import measured_error
+from sqlpriv.synth.quality.prediction import Expected, expected_error, expected_noise
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A checked request: all of it public; nothing was read or charged yet.
+
+    Args:
+        domain: Cells, strata and the relation that is counted.
+        method: The synthesizer.
+        options: Every option, defaults filled in.
+        price: What the whole statement costs, unless parts of it are replayed.
+        zeros: Rows that cannot exist, or None.
+        base: All rows that the statement is about, with undeclared values or without; None for
+            those of the domain.
+    """
+
+    domain: Domain
+    method: Method
+    options: Mapping[str, Any]
+    price: Price
+    zeros: Zeros | None = None
+    base: a.Relation | None = None
+
+    def phases(self) -> tuple[Phase, ...]:
+        """Returns what the price will be spent on, in order."""
+        return self.method.phases(self.space, self.parts[1], self.options)
+
+    @property
+    def space(self) -> Space:
+        """Levels of the columns and of the strata."""
+        columns = self.domain.attributes
+        values = {i: v for i, x in enumerate(columns) if (v := level_values(x)) is not None}
+        names = tuple(x.column.name for x in columns)
+        return Space(self.domain.sizes, self.domain.strata_shape, names=names, values=values)
+
+    @property
+    def parts(self) -> tuple[tuple[Price, ...], Price]:
+        """What the histograms of each binned column cost, and the method's part."""
+        columns, price = self.binned, self.error_price[1]
+        if not columns:
+            return (), price
+        each = binning.SHARE / len(columns)
+        *looks, rest = split_price(price, [*[each] * len(columns), 1 - binning.SHARE])
+        return tuple(looks), rest
+
+    @property
+    def error_price(self) -> tuple[Price, Price]:
+        """What measuring the table's error costs, and what is left for the table."""
+        if self.every_row == self.domain.source and max(self.space.sizes, default=1) == 1:
+            return type(self.price)(0), self.price  # there is nothing to measure
+        return measured_error.price_parts(self.price)
+
+    @property
+    def every_row(self) -> a.Relation:
+        """All rows that the statement is about."""
+        return self.domain.source if self.base is None else self.base
+
+    def expected_error(self, rows: float) -> Expected:
+        """Returns the error that a table of so many rows is expected to have."""
+        looks = self.parts[0]
+        sizes = list(self.space.sizes)
+        if self.options["binning"] == "auto":
+            for column, price in zip(self.binned, looks, strict=True):
+                first = binning.round_prices(price, binning.begin_look(self.domain, column))[0]
+                sizes[column] = level_count(rows, count_sigma(first), sizes[column])
+        space = self.space
+        noise = expected_noise(tuple(sizes), space.strata, self.phases(), rows)
+        return expected_error(noise)
+
+    @property
+    def binned(self) -> tuple[int, ...]:
+        """The columns of which histograms are measured: see `binning.WORTH`."""
+        columns = binning.binned_columns(self.domain)
+        return columns if self.price.nano >= binning.WORTH * len(columns) else ()

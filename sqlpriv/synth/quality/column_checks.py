@@ -1,0 +1,89 @@
+"""What is wrong with columns and pairs of a synthetic table, from releases and draws alone."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.release import Release
+from sqlpriv.synth.api.method import Method, Options
+from sqlpriv.synth.domain.domain import Domain
+from sqlpriv.synth.quality.measured_error import Codes
+
+NOISE = 0.25
+"""The total variation by which noise alone puts a column's table off, from which on the column is
+told to be mostly noise: a quarter of its rows are in a wrong level then."""
+
+
+ALONE = 0.99
+"""The share of rows from which on a column is told to have one value: the others are remnants of
+noise, or hardly more."""
+
+
+def noisy_columns(domain: Domain, releases: Sequence[Release], rows: float) -> list[str]:
+    """Returns the columns whose measured tables are mostly noise.
+
+    A cell of count c and noise sigma is off by about .8 sigma, but by no more than the larger of
+    half that and c once what is below 0 is cut off.
+
+    Args:
+        domain: The cells.
+        releases: All of the statement.
+        rows: Noised, of the table.
+    """
+    least: dict[int, float] = {}
+    numbers = {attribute.key: i for i, attribute in enumerate(domain.attributes)}
+    for release in releases:
+        keys = release.query.keys if isinstance(release.query, a.Count) else ()
+        if len(keys) == 1 and keys[0] in numbers:
+            off = table_noise(release.values.sum(axis=0), release.sigma, rows, len(release.values))
+            column = numbers[keys[0]]
+            least[column] = min(off, least.get(column, 1.0))
+    return [domain.attributes[c].column.name for c, off in sorted(least.items()) if off >= NOISE]
+
+
+def table_noise(counts: np.ndarray, sigma: float, rows: float, strata: int = 1) -> float:
+    """Returns about the total variation by which noise puts a table off.
+
+    Args:
+        counts: Noised counts of one table, or the sum of those of all strata.
+        sigma: The noise of a count.
+        rows: Of the table.
+        strata: How many tables were added up.
+
+    >>> round(table_noise(np.array([500.0, 500.0]), 10.0, 1_000.0), 4)
+    0.008
+    """
+    each = 0.8 * sigma * math.sqrt(strata)
+    off = np.minimum(each, np.maximum(each / 2, np.maximum(counts, 0.0)))
+    return float(min(off.sum() / (2 * max(rows, 1.0)), 1.0))
+
+
+def constant_columns(domain: Domain, declared: Domain, codes: Codes) -> list[str]:
+    """Returns the columns that have one level in the table, and several as declared.
+
+    Args:
+        domain: As modelled.
+        declared: As it was before histograms were looked at.
+        codes: Drawn levels of the columns, shape (rows, columns and strata).
+    """
+    names = []
+    for c, attribute in enumerate(declared.attributes):
+        counts = np.bincount(codes[:, c], minlength=1)
+        alone = counts.max() >= ALONE * len(codes)
+        if attribute.size > 1 and (domain.attributes[c].size == 1 or alone):
+            names.append(attribute.column.name)
+    return names
+
+
+def large_pairs(domain: Domain, method: Method, options: Options) -> list[str]:
+    """Returns the pairs of columns whose tables are too large for the method to look at."""
+    if method.pair_cells is None:
+        return []
+    most = method.pair_cells(options, domain.strata_count)
+    pairs = itertools.combinations(domain.attributes, 2)
+    return [f"{u.column.name} with {v.column.name}" for u, v in pairs if u.size * v.size > most]

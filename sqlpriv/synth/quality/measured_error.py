@@ -1,0 +1,187 @@
+"""What a synthetic table's error is: measured, for a small part of the price, beside the model.
+
+The L1 distance between a marginal of the data and one of the model moves by one for each row that
+comes or goes, whatever the number of cells is. So the mean distance over many marginals is had with
+the noise of one count: SHARE of the price says it to a few rows' worth in each (a distance of d
+rows is a total variation of d / 2n). Half of the share is for pairs of columns, a quarter for
+columns, a quarter for the number of all rows, of which those with undeclared values are missing.
+
+The model is represented by rows drawn from it with a fixed seed: the same releases give the same
+question, and a repeated statement the same, sealed answer.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sqlpriv.kernel.proof.sensitivity import Candidate
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Price
+from sqlpriv.kernel.terms.release import Measurement
+from sqlpriv.synth.api.ask import Gate
+from sqlpriv.synth.api.method import Model, split_price
+from sqlpriv.synth.domain.domain import Domain
+from sqlpriv.synth.models.sampling import strata_rows
+
+SHARE = 0.02
+"""Of the price."""
+WORTH = 10_000
+"""Nanos of a statement's price below which nothing is measured: the answer would be noise."""
+MOST_TABLES = 60
+"""Columns, and pairs, of which the distance is the mean: of more, so many drawn at random. Errors
+of pairs differ by about half of their mean, so that the mean over 60 is off by a fifteenth."""
+MOST_CELLS = 1_000_000
+"""Of all pairs that are compared."""
+MOST_DRAWN = 100_000
+"""Rows that stand for the model. More would hardly differ from it where there are fewer rows."""
+COLUMNS, PAIRS, ALL_ROWS = "distance of columns", "distance of pairs", "number of all rows"
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class NoisedNumber:
+    """A noised number, and its noise's standard deviation."""
+
+    value: float
+    sigma: float
+
+
+@dataclass(frozen=True)
+class MeasuredError:
+    """What was measured.
+
+    Args:
+        ways: By number of columns, 1 and 2, the mean total variation distance; 0 is exact.
+        all_rows: The noised number of rows, with undeclared values or without; None where no row
+            can have one.
+    """
+
+    ways: dict[int, NoisedNumber]
+    all_rows: NoisedNumber | None
+
+
+def is_measured(price: Price) -> bool:
+    """Returns whether a statement of this price measures its error."""
+    return price.nano >= WORTH
+
+
+def price_parts(price: Price) -> tuple[Price, Price]:
+    """Returns what measuring the error costs, and what is left for the table.
+
+    >>> from sqlpriv.kernel.terms.budget import Rho
+    >>> [part.nano for part in price_parts(Rho(1_000_000))]
+    [20000, 980000]
+    """
+    if not is_measured(price):
+        return type(price)(0), price
+    error, table = split_price(price, [SHARE, 1 - SHARE])
+    return error, table
+
+
+def step_prices(domain: Domain, base: a.Relation, price: Price) -> dict[str, Price]:
+    """Returns what each number costs, by its name for people.
+
+    Args:
+        domain: Of the table.
+        base: All rows that the statement is about.
+        price: Of all of it, above 0.
+    """
+    several = sum(size > 1 for size in all_sizes(domain))
+    wanted = {PAIRS: 2.0 * (several > 1), COLUMNS: float(several > 0)}
+    wanted[ALL_ROWS] = float(domain.source != base)
+    weights = {name: weight for name, weight in wanted.items() if weight}
+    return dict(zip(weights, split_price(price, list(weights.values())), strict=True))
+
+
+def measure_error(
+    gate: Gate, domain: Domain, base: a.Relation, models: Sequence[Model], price: Price
+) -> MeasuredError:
+    """Returns the error of these models; spends `price`, or less where there are no pairs.
+
+    Args:
+        gate: The allowance.
+        domain: The cells, as they were modelled.
+        base: All rows that the statement is about.
+        models: One for each stratum.
+        price: Of all of it.
+    """
+    prices = step_prices(domain, base, price)
+    total = max(sum(m.size for m in models), 1.0)
+    codes = draw_codes(domain, models, total)
+    ways: dict[int, NoisedNumber] = {}
+    for k, name in ((1, COLUMNS), (2, PAIRS)):
+        cliques = compared_cliques(domain, k)
+        if cliques and name in prices:
+            ways[k] = _distance(gate, domain, codes, cliques, total, prices[name])
+    all_rows = None
+    if every := prices.get(ALL_ROWS):
+        (release,) = gate.release([Measurement(a.Count(base), every)])
+        all_rows = NoisedNumber(float(release.values.sum()), release.sigma)
+    return MeasuredError(ways, all_rows)
+
+
+def all_sizes(domain: Domain) -> tuple[int, ...]:
+    """Returns the levels of the columns, and then those of the strata's."""
+    return (*domain.sizes, *domain.strata_shape)
+
+
+def compared_cliques(domain: Domain, ways: int) -> list[tuple[int, ...]]:
+    """Returns the columns, or pairs, that are compared; the columns of strata come last."""
+    sizes = all_sizes(domain)
+    columns = [c for c, size in enumerate(sizes) if size > 1]
+    cliques = list(itertools.combinations(columns, ways))
+    order = np.random.default_rng(len(cliques)).permutation(len(cliques))
+    chosen: list[tuple[int, ...]] = []
+    cells = 0
+    for i in order.tolist():
+        table = math.prod(sizes[c] for c in cliques[i])
+        if len(chosen) < MOST_TABLES and cells + table <= MOST_CELLS:
+            chosen.append(cliques[i])
+            cells += table
+    return sorted(chosen)
+
+
+def draw_codes(domain: Domain, models: Sequence[Model], total: float) -> Codes:
+    """Returns rows of the models with a fixed seed: levels of columns and strata."""
+    rng = np.random.default_rng(0)
+    rows = int(min(max(total, 1.0), MOST_DRAWN))
+    counts = strata_rows([m.size for m in models], rows, None, rng)
+    drawn = [m.sample(domain.sizes, int(n), rng) for m, n in zip(models, counts, strict=True)]
+    strata = np.repeat(np.arange(len(models)), counts)
+    places = np.unravel_index(strata, domain.strata_shape) if domain.strata else ()
+    return np.column_stack([np.concatenate(drawn), *places]).astype(np.int64)
+
+
+def count_cells(codes: Codes, clique: tuple[int, ...], sizes: Sequence[int]) -> NDArray[np.float64]:
+    """Returns the rows in each cell, of the shape of the clique's levels."""
+    shape = tuple(sizes[c] for c in clique)
+    cells = np.ravel_multi_index(tuple(codes[:, c] for c in clique), shape)
+    return np.bincount(cells, minlength=math.prod(shape)).reshape(shape).astype(np.float64)
+
+
+def _distance(
+    gate: Gate,
+    domain: Domain,
+    codes: Codes,
+    cliques: Sequence[tuple[int, ...]],
+    total: float,
+    price: Price,
+) -> NoisedNumber:
+    """Returns the mean total variation distance of these marginals."""
+    sizes = all_sizes(domain)
+    scale = total / max(len(codes), 1)
+    candidates = [
+        Candidate(
+            domain.query(clique, pooled=True), count_cells(codes, clique, sizes)[None] * scale
+        )
+        for clique in cliques
+    ]
+    sums, sigma = gate.measure_distance(candidates, price)
+    to_share = 1 / (2 * total * len(cliques))
+    return NoisedNumber(min(max(float(sums[0]) * to_share, 0.0), 1.0), sigma * to_share)

@@ -1,0 +1,115 @@
+"""What a synthetic table's error will be, before anything is paid: from prices, levels and rows.
+
+Noise is known beforehand, but for how rows spread over a column's levels; how much columns depend
+on each other is not. So the prediction takes level i of a column to hold rows in proportion to
+1 / (i + 1), and every pair to be DEPENDENCE away from independence; what a method keeps of that
+depends on how much noise its pairs have. CONSTANTS says what was fitted to what.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sqlpriv.synth.api.method import Phase
+from sqlpriv.synth.inference.one_way_tables import count_sigma
+from sqlpriv.synth.quality.column_checks import table_noise
+
+DEPENDENCE = 0.09
+MISSED = 0.4
+ONE_WAY, TWO_WAY = 0.8, 1.7
+MOST_PAIRS = 200
+
+
+@dataclass(frozen=True)
+class Expected:
+    """The total variation distances that are expected of marginals of one and of two columns."""
+
+    one_way: float
+    two_way: float
+
+
+@dataclass(frozen=True)
+class TableNoise:
+    """What a statement's tables are expected to be off by noise alone, in total variation.
+
+    Args:
+        columns: The mean over one-way tables.
+        pairs: The mean over measured tables of two columns; None where no pair is measured.
+    """
+
+    columns: float
+    pairs: float | None
+
+
+def expected_noise(
+    sizes: tuple[int, ...], strata: int, phases: tuple[Phase, ...], rows: float
+) -> TableNoise:
+    """Returns how far noise puts the tables of a statement off.
+
+    Args:
+        sizes: Levels of the columns.
+        strata: How many there are, each measured by itself.
+        phases: Of the method, as EXPLAIN shows them.
+        rows: Of the table.
+    """
+    columns = [size for size in sizes if size > 1]
+    if not columns:
+        return TableNoise(0.0, None)
+    kind, first = type(phases[0].price), phases[0].price.nano
+    known = bool(phases[0].marginals) and len(phases[0].marginals) >= len(columns)
+    rest = sum(p.price.nano for p in phases[1:] if "noise" in p.mechanism)
+    pairs_measured = max(len(columns) - 1, 1)
+    pair_sigma = count_sigma(kind(max(rest // pairs_measured, 1))) if rest else None
+    one_sigma = count_sigma(kind(max(first // len(columns), 1))) if known else None
+    typical = float(np.median(columns))
+    sigma = _joined_sigma(one_sigma, pair_sigma, typical)
+    of_columns = [table_noise(_zipf(k, rows), sigma, rows, strata) for k in columns]
+    of_pairs = None
+    if pair_sigma is not None and len(columns) > 1:
+        pairs = list(combinations(columns, 2))
+        some = pairs[:: 1 + len(pairs) // MOST_PAIRS]
+        of_pairs = _mean_noise(some, pair_sigma, rows, strata)
+    return TableNoise(float(np.mean(of_columns)), of_pairs)
+
+
+def expected_error(noise: TableNoise) -> Expected:
+    """Returns what the error will be about.
+
+    >>> expected_error(TableNoise(0.0, None))
+    Expected(one_way=0.0, two_way=0.09)
+    """
+    one = min(ONE_WAY * noise.columns, 1.0)
+    kept = 0.0
+    if noise.pairs is not None:
+        kept = (1 - MISSED) * DEPENDENCE / (DEPENDENCE + noise.pairs)
+    two = TWO_WAY * one + DEPENDENCE * (1 - kept)
+    return Expected(one, min(two, 1.0))
+
+
+def _mean_noise(pairs: Sequence[tuple[int, int]], sigma: float, rows: float, strata: int) -> float:
+    """Returns the mean noise of tables of so many levels by so many."""
+    tables = (np.outer(_zipf(u, 1.0), _zipf(v, rows)).ravel() for u, v in pairs)
+    return float(np.mean([table_noise(table, sigma, rows, strata) for table in tables]))
+
+
+def _joined_sigma(one: float | None, pair: float | None, levels: float) -> float:
+    """Returns the noise of a one-way table's cell, where two pairs that hold the column say of it,
+    too, what they say when added up over the other column's levels."""
+    precision = 0.0
+    if one is not None:
+        precision += 1 / one**2
+    if pair is not None:
+        precision += 2 / (pair**2 * levels)
+    return 1 / math.sqrt(precision)
+
+
+def _zipf(levels: int, rows: float) -> NDArray[np.float64]:
+    """Returns how many rows each level is taken to hold."""
+    weights = 1 / np.arange(1.0, levels + 1)
+    return np.asarray(rows * weights / weights.sum())

@@ -1,0 +1,124 @@
+"""One line that says how good a synthetic table is, and what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlpriv.synth.quality.measured_error import MeasuredError, NoisedNumber
+from sqlpriv.synth.quality.prediction import Expected
+
+GRADES = ((0.05, "good"), (0.15, "fair"), (0.4, "poor"))
+"""By the error of two columns together (of one, where there is one): the share of rows that a pair
+of columns has in wrong cells."""
+WORST = "not usable"
+NAMED = 4
+"""How many columns, or pairs, are named."""
+PREDICTED, LEAST = 0.5, 0.005
+INTERVAL = 1.96
+"""Standard deviations of the 95 % interval of a noised number."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is known of a synthetic table, from noised numbers alone.
+
+    Args:
+        drawn: Rows.
+        total: The noised number of rows that the models stand for.
+        measured: Its error; None where the price was too small to measure it.
+        expected: What was predicted, told where nothing was measured.
+        noisy: Columns that are mostly noise.
+        constant: Columns of one level.
+        unseen: Pairs that the method could not look at.
+        outside: The option of that name.
+    """
+
+    drawn: int
+    total: float
+    measured: MeasuredError | None
+    expected: Expected
+    noisy: Sequence[str] = ()
+    constant: Sequence[str] = ()
+    unseen: Sequence[str] = ()
+    outside: str = "drop"
+
+
+def grade(two_way: float, drawn: int) -> str:
+    """Returns a word for an error.
+
+    >>> grade(0.03, 1_000), grade(0.2, 1_000), grade(0.03, 0)
+    ('good', 'poor', 'not usable')
+    """
+    if drawn == 0:
+        return WORST
+    return next((word for most, word in GRADES if two_way < most), WORST)
+
+
+def quality_line(findings: Findings) -> str:
+    """Returns the line."""
+    ways, expected = _ways(findings), findings.expected
+    worst = ways[2].value if 2 in ways else ways[1].value if 1 in ways else expected.two_way
+    parts = [_errors(findings, ways)]
+    if findings.drawn == 0:
+        parts = ["there is no row: the noised number of rows is 0 or below; pay a larger epsilon"]
+    parts += _of_columns(findings.noisy, "mostly noise")
+    parts += _of_columns(findings.constant, "of one value only")
+    parts += _of_pairs(findings.unseen)
+    parts += _left_out(findings)
+    return f"quality: {grade(worst, findings.drawn)}: {'; '.join(parts)}"
+
+
+def _ways(findings: Findings) -> dict[int, NoisedNumber]:
+    """Returns the measured errors, each drawn towards what was predicted: in a small table the
+    prediction, taken to be good to PREDICTED of itself, is worth more than the measurement."""
+    if findings.measured is None:
+        return {}
+    predictions = {1: findings.expected.one_way, 2: findings.expected.two_way}
+    errors = {}
+    for k, x in findings.measured.ways.items():
+        measured, predicted = 1 / x.sigma**2, 1 / max(PREDICTED * predictions[k], LEAST) ** 2
+        value = (measured * x.value + predicted * predictions[k]) / (measured + predicted)
+        errors[k] = NoisedNumber(value, (measured + predicted) ** -0.5)
+    return errors
+
+
+def _errors(findings: Findings, ways: dict[int, NoisedNumber]) -> str:
+    if not ways:
+        one, two = findings.expected.one_way, findings.expected.two_way
+        return f"expected error of 1 column {one:.2g}, of 2 columns {two:.2g} (not measured)"
+    each = [
+        f"of {k} {'columns' if k > 1 else 'column'} {x.value:.3f} ± {INTERVAL * x.sigma:.3f}"
+        for k, x in sorted(ways.items())
+    ]
+    return f"error {', '.join(each)} (share of rows in a wrong cell)"
+
+
+def _of_columns(names: Sequence[str], what: str) -> list[str]:
+    if not names:
+        return []
+    return [f"{len(names)} column{'s' * (len(names) > 1)} {what}: {_named(names)}"]
+
+
+def _of_pairs(pairs: Sequence[str]) -> list[str]:
+    if not pairs:
+        return []
+    what = f"{len(pairs)} pair{'s' * (len(pairs) > 1)} of columns too large to be looked at"
+    return [f"{what}: {_named(pairs)}"]
+
+
+def _left_out(findings: Findings) -> list[str]:
+    every = findings.measured.all_rows if findings.measured else None
+    if every is None:
+        if findings.outside == "drop" and findings.measured is None:
+            return ["rows with undeclared values, if there are any, take no part"]
+        return []
+    left, margin = every.value - findings.total, INTERVAL * every.sigma
+    if left <= margin:
+        return [f"no rows with undeclared values were seen (± {margin:.0f})"]
+    what = f"about {left:.0f} (± {margin:.0f}) of {every.value:.0f} rows have undeclared values"
+    return [f"{what} and take no part; OPTIONS (outside = 'null' | 'other') keeps them"]
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")

@@ -39,6 +39,14 @@ _pem = click.Path(exists=True, dir_okay=False, path_type=Path)
     metavar="postgresql://…",
     help="The ledger that this server shares with others; kept in mind beside the vault.",
 )
+@click.option(
+    "--preview",
+    "previews",
+    multiple=True,
+    metavar="TABLE=SYNTHETIC",
+    help="PostgreSQL's protocol: show rows of the released table SYNTHETIC where a client looks at"
+    " the private TABLE; without it such a preview has no rows.",
+)
 @click.option("--certificate", type=_pem, help="The certificate chain, in PEM.")
 @click.option("--key", type=_pem, help="Its private key, in PEM.")
 @click.option(
@@ -71,6 +79,7 @@ def serve(
     listen: str,
     postgresql: str | None,
     ledger: str | None,
+    previews: tuple[str, ...],
     certificate: Path | None,
     key: Path | None,
     audit: Path | None,
@@ -90,12 +99,15 @@ def serve(
         from sqlpriv.interfaces.server.endpoints.listen import Limits, Server
     except ImportError:
         raise click.ClickException('protobuf is missing: pip install "sqlpriv[server]"') from None
+    pairs = dict(preview.partition("=")[::2] for preview in previews)
+    if not all(pairs.values()) or (pairs and postgresql is None):
+        raise click.UsageError("--preview takes TABLE=SYNTHETIC, and is for --postgresql.")
     tls = (certificate.read_bytes(), key.read_bytes()) if certificate and key else None
     limits = Limits(timeout, concurrency, exact_times)
     try:
         if ledger is not None:
             keep_ledger_at(vault, ledger)
-        with Server(vault, listen, tls, audit, limits, postgresql) as server:
+        with Server(vault, listen, tls, audit, limits, postgresql, pairs) as server:
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
             click.echo(f"serving {vault} on {server.location}; Ctrl-C ends it", err=True)
             if server.postgresql is not None:
@@ -125,8 +137,27 @@ def user() -> None:
 @click.option("--password", is_flag=True, help="Ask for a password, instead of making a token.")
 @click.option("--timeout", type=float, help="Seconds that a statement of theirs may take.")
 @click.option("--concurrency", type=int, help="Statements that they may run at once.")
+@click.option("--epsilon", type=float, help="Price of a private statement that names none.")
+@click.option("--daily-epsilon", type=float, help="The most that they may spend in a day (UTC).")
+@click.option(
+    "--only-asked-before",
+    is_flag=True,
+    help="Answer only what costs nothing: for dashboards, after somebody has asked each question.",
+)
+@click.option(
+    "--error-columns",
+    is_flag=True,
+    help="PostgreSQL's protocol: a column NAME_error behind each noised number.",
+)
 def add(
-    vault: Path, name: str, role: str, expires: str | None, password: bool, **limits: Any
+    vault: Path,
+    name: str,
+    role: str,
+    expires: str | None,
+    password: bool,
+    timeout: float | None,
+    concurrency: int | None,
+    **rules: Any,
 ) -> None:
     """Let NAME in, or give NAME another token; it is shown this once.
 
@@ -134,6 +165,7 @@ def add(
     ceiling for them alone.
     """
     from sqlpriv.interfaces.server import users
+    from sqlpriv.interfaces.server.spending_rules import SpendingRules
 
     until = datetime.now(UTC) + _duration(expires) if expires else None
     chosen_password = None
@@ -147,7 +179,9 @@ def add(
             getpass.getuser(),
             expires=until,
             secret=chosen_password,
-            **limits,
+            timeout=timeout,
+            concurrency=concurrency,
+            rules=SpendingRules(**rules),
         )
     except sqlpriv.Error as error:
         fail(error)
@@ -165,6 +199,10 @@ def list_(vault: Path) -> None:
     for each in users.list_users(_present(vault)):
         limits = [f"{each.timeout:g} s a statement"] if each.timeout else []
         limits += [f"{each.concurrency} at once"] if each.concurrency else []
+        rules = each.rules
+        limits += [f"ε {rules.epsilon:g} a statement"] if rules.epsilon else []
+        limits += [f"ε {rules.daily_epsilon:g} a day"] if rules.daily_epsilon else []
+        limits += ["only what was asked before"] if rules.only_asked_before else []
         until = f"until {each.expires:%Y-%m-%d %H:%M} UTC" if each.expires else "until removed"
         click.echo("  ".join([f"{each.name:<20}", f"{each.role:<7}", until, *limits]))
 

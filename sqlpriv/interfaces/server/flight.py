@@ -27,6 +27,7 @@ from sqlpriv.interfaces.server.protocol.options import (
 from sqlpriv.interfaces.server.protocol.wire_errors import guard_handler
 from sqlpriv.interfaces.server.running_statements import Runner
 from sqlpriv.interfaces.server.sessions import Client, Sessions, Statement
+from sqlpriv.interfaces.server.spending_rules import run_within_rules
 from sqlpriv.session.session import Quote, Result, Session
 
 LONGEST = 2_000_000
@@ -140,7 +141,8 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         self, context: Context, client: Client, statement: Statement, handle: bytes = b""
     ) -> Result:
         def execute(session: Session, report: Callable[[Any], None]) -> Result:
-            return session.execute(statement.sql, statement.values, report)
+            rules = client.user.rules
+            return run_within_rules(session, rules, statement.sql, statement.values, report)
 
         outcome: Result | BaseException = Result()
         try:

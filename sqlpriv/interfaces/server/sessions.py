@@ -91,6 +91,8 @@ class Sessions:
             if client is None:
                 self._make_room(user)
                 session = Session(self._vault, user.role, user.name, files=False)
+                if user.rules.epsilon is not None and user.role != "owner":
+                    session.execute(f"SET privacy_epsilon = {user.rules.epsilon!r}")
                 client = Client(user, session, peer)
                 self._open[user.id, cookie or fresh] = client
             client.last_used = now

@@ -14,7 +14,7 @@ import secrets
 import sqlite3
 import threading
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from sqlpriv.interfaces.server.secret_hashes import (
     parse_verifier,
     scrypt_hash,
 )
+from sqlpriv.interfaces.server.spending_rules import SpendingRules
 from sqlpriv.interfaces.server.users_file import connect_users, users_file
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class User:
         expires: When the secret stops working; None for never.
         timeout: Seconds that a statement may take; None for the server's own limit.
         concurrency: How many statements may run at once; None for the server's own limit.
+        rules: How they may spend.
     """
 
     id: int
@@ -59,6 +61,7 @@ class User:
     expires: datetime | None = None
     timeout: float | None = None
     concurrency: int | None = None
+    rules: SpendingRules = field(default_factory=SpendingRules)
 
 
 def add_user(
@@ -71,6 +74,7 @@ def add_user(
     secret: str | None = None,
     timeout: float | None = None,
     concurrency: int | None = None,
+    rules: SpendingRules | None = None,
 ) -> str:
     """Lets somebody log in, or gives them another secret, role or limits; returns the secret.
 
@@ -82,7 +86,7 @@ def add_user(
         expires: When the secret stops working.
         secret: A password of one's own; by default 256 random bits, used as the token
             `name.secret`.
-        timeout, concurrency: See `User`.
+        timeout, concurrency, rules: See `User`.
 
     Raises:
         InterfaceError: The name, the role or a limit is none; or there is a user whose name differs
@@ -117,6 +121,7 @@ def add_user(
         timeout=timeout,
         concurrency=concurrency,
         scram=str(verifier),
+        **asdict(rules or SpendingRules()),
     )
     return secret
 
@@ -252,11 +257,13 @@ def _in_force(user: User) -> User:
 
 def _login(row: tuple[Any, ...]) -> _Login | None:
     """Returns a row of the view `user` as a login; None for somebody who was removed."""
-    number, name, role, salt, digest, expires, timeout, concurrency, scram = row
+    number, name, role, salt, digest, expires, timeout, concurrency, scram, *spending = row
     if role == _REVOKED:
         return None
     until = datetime.fromisoformat(expires) if expires else None
-    user = User(number, name, role, until, timeout, concurrency)
+    epsilon, daily_epsilon, only_asked_before, error_columns = spending
+    rules = SpendingRules(epsilon, daily_epsilon, bool(only_asked_before), bool(error_columns))
+    user = User(number, name, role, until, timeout, concurrency, rules)
     return _Login(user, salt, digest, parse_verifier(scram) if scram else None)
 
 

@@ -20,7 +20,7 @@ from sqlpriv.errors import OperationalError
 from sqlpriv.kernel.ledger.pointer import pointer_of
 
 BUSY_SECONDS = 30.0
-_VERSION = 1
+_VERSION = 2
 _SCHEMA = """
 CREATE TABLE login (
     id INTEGER PRIMARY KEY,
@@ -36,9 +36,6 @@ CREATE TABLE login (
     scram TEXT                -- the verifier of SCRAM-SHA-256; NULL: of a login of before it
 );
 CREATE INDEX login_name ON login (name);
-CREATE VIEW user AS
-SELECT max(id) AS id, name, role, salt, hash, expires, timeout, concurrency, scram
-FROM login GROUP BY name;
 CREATE TRIGGER login_update BEFORE UPDATE ON login
 BEGIN SELECT RAISE(ABORT, 'append-only'); END;
 CREATE TRIGGER login_delete BEFORE DELETE ON login
@@ -46,6 +43,26 @@ BEGIN SELECT RAISE(ABORT, 'append-only'); END;
 CREATE TRIGGER login_replace BEFORE INSERT ON login
 WHEN EXISTS (SELECT 1 FROM login WHERE id = NEW.id)
 BEGIN SELECT RAISE(ABORT, 'append-only'); END;
+"""
+# Of the columns see `SpendingRules`; each statement ends a line, because they are run one by one.
+_SCHEMA_2 = """
+ALTER TABLE login ADD COLUMN epsilon REAL;
+ALTER TABLE login ADD COLUMN daily_epsilon REAL;
+ALTER TABLE login ADD COLUMN only_asked_before INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE login ADD COLUMN error_columns INTEGER NOT NULL DEFAULT 0;
+DROP VIEW IF EXISTS user;
+CREATE VIEW user AS
+SELECT max(id) AS id, name, role, salt, hash, expires, timeout, concurrency, scram,
+    epsilon, daily_epsilon, only_asked_before, error_columns
+FROM login GROUP BY name;
+CREATE TABLE day_price (
+    day TEXT NOT NULL,        -- UTC
+    name TEXT NOT NULL,
+    unit_table TEXT NOT NULL,
+    kind TEXT NOT NULL,       -- of the budget
+    nano INTEGER NOT NULL     -- the price that a statement was quoted before it was run
+);
+CREATE INDEX day_price_day ON day_price (day, name);
 """
 _OLD_COLUMNS = "id, at, principal, name, role, salt, hash, expires, timeout, concurrency"
 
@@ -89,12 +106,29 @@ def connect_users(vault: Path) -> sqlite3.Connection:
     db = sqlite3.connect(_uri(path, "rw"), BUSY_SECONDS, 0, None, check_same_thread=False, uri=True)
     try:
         db.execute("PRAGMA synchronous = FULL")
+        _bring_up(db)
         if db.execute("PRAGMA user_version").fetchone() != (_VERSION,):
             raise OperationalError(f"{path.name} is no file of users of this version")
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _bring_up(db: sqlite3.Connection) -> None:
+    """Adds to a file of the first version what the second has more; others stay as they are."""
+    if db.execute("PRAGMA user_version").fetchone() != (1,):
+        return
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        if db.execute("PRAGMA user_version").fetchone() == (1,):  # no other process was faster
+            for statement in _SCHEMA_2.split(";\n"):
+                db.execute(statement)
+            db.execute(f"PRAGMA user_version = {_VERSION}")
+        db.execute("COMMIT")
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
 
 
 def _create(path: Path, ledger: Path) -> None:
@@ -107,7 +141,9 @@ def _create(path: Path, ledger: Path) -> None:
     os.close(os.open(draft, os.O_CREAT | os.O_EXCL, 0o600))
     try:
         with closing(sqlite3.connect(draft, isolation_level=None)) as db:
-            db.executescript(f"BEGIN; PRAGMA user_version = {_VERSION}; {_SCHEMA} COMMIT")
+            db.executescript(
+                f"BEGIN; PRAGMA user_version = {_VERSION}; {_SCHEMA}{_SCHEMA_2} COMMIT"
+            )
             marks = ", ".join("?" * len(_OLD_COLUMNS.split(", ")))
             db.execute("BEGIN")
             sql = f"INSERT INTO login ({_OLD_COLUMNS}) VALUES ({marks})"

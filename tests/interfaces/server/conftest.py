@@ -17,6 +17,7 @@ from pyarrow import flight
 
 from sqlpriv.interfaces.server import users
 from sqlpriv.interfaces.server.endpoints.listen import Limits, Server
+from sqlpriv.interfaces.server.spending_rules import SpendingRules
 from sqlpriv.kernel.ledger.records import Ledger
 
 SETUP = """
@@ -81,6 +82,12 @@ class Served:
         found = psycopg.connect(**self.postgresql(name), autocommit=True, **more)
         return self.opened.enter_context(found)
 
+    def add_user(self, name, **rules):
+        """Lets somebody in who spends by rules."""
+        rules = SpendingRules(**rules)
+        secret = users.add_user(self.vault, name, "analyst", "test", rules=rules)
+        self.tokens = {**self.tokens, name: f"{name}.{secret}"}
+
     def account(self):
         """Returns (number of charges, nanos spent) of the one budget."""
         with closing(Ledger(self.vault.with_suffix(".ledger"))) as ledger:
@@ -133,12 +140,13 @@ def serve(declared, certificate, tmp_path):
     directory, tokens = declared
     with ExitStack() as stack:
 
-        def start(**limits):
+        def start(previews=None, **limits):
             for path in directory.glob("people.*"):
                 shutil.copy2(path, tmp_path / path.name)
             tls = tuple(path.read_bytes() for path in certificate)
             vault, listen = tmp_path / "people.duckdb", "grpc+tls://127.0.0.1:0"
-            server = Server(vault, listen, tls, limits=Limits(**limits), postgresql="127.0.0.1:0")
+            places = {"postgresql": "127.0.0.1:0", "previews": previews}
+            server = Server(vault, listen, tls, limits=Limits(**limits), **places)
             served = Served(stack.enter_context(server), vault, certificate[0], tokens)
             stack.enter_context(served.opened)
             return served

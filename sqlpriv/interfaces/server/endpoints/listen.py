@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -51,6 +52,7 @@ class Server:
         audit: The file of the audit log; beside the vault by default.
         limits: For users without limits of their own.
         postgresql: HOST:PORT where PostgreSQL's protocol is spoken as well; None for nowhere.
+        previews: Private table → the synthetic table whose rows previews of it show there.
 
     Raises:
         InterfaceError: The address is none, or it asks for passwords in clear over a network; or
@@ -66,6 +68,7 @@ class Server:
         audit: Path | None = None,
         limits: Limits | None = None,
         postgresql: str | None = None,
+        previews: Mapping[str, str] | None = None,
     ) -> None:
         scheme, host, port = address(listen)
         if (scheme == ENCRYPTED) != (tls is not None):
@@ -97,7 +100,7 @@ class Server:
         if postgresql is not None:
             parts = (self._keeper, self._sessions, self._runner, self._audit)
             try:
-                self.postgresql = PostgreSqlServer(postgresql, tls, *parts)
+                self.postgresql = PostgreSqlServer(postgresql, tls, *parts, previews or {})
             except BaseException:
                 self.close()
                 raise

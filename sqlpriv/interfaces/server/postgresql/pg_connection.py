@@ -13,13 +13,15 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlpriv.errors import DataError, Error, PermissionDenied
-from sqlpriv.interfaces.server.postgresql import portals, wire
-from sqlpriv.interfaces.server.postgresql import wire_values as v
-from sqlpriv.interfaces.server.postgresql.answering import Answerer, StatementAnswer
-from sqlpriv.interfaces.server.postgresql.copy_out import CopyOut, parse_copy
-from sqlpriv.interfaces.server.postgresql.portals import Portal, PreparedStatement
-from sqlpriv.interfaces.server.postgresql.sql_scan import StatementScan, split
-from sqlpriv.interfaces.server.postgresql.sqlstate import SqlStateError, error_message
+from sqlpriv.interfaces.server.postgresql.encoding import wire
+from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
+from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError, error_message
+from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan, split
+from sqlpriv.interfaces.server.postgresql.statements import portals
+from sqlpriv.interfaces.server.postgresql.statements.answering import Answerer, StatementAnswer
+from sqlpriv.interfaces.server.postgresql.statements.client_settings import ERROR_COLUMNS
+from sqlpriv.interfaces.server.postgresql.statements.copy_out import CopyOut, parse_copy
+from sqlpriv.interfaces.server.postgresql.statements.portals import Portal, PreparedStatement
 from sqlpriv.interfaces.server.sessions import Client
 from sqlpriv.session.session import Result, Session
 
@@ -55,7 +57,10 @@ class PostgreSqlConnection:
     ) -> None:
         self._server, self._reader, self._writer = server, reader, writer
         self._client, self._key = client, key
-        self.answerer = Answerer(client.session, self._write_audit)
+        rules = client.user.rules
+        self.answerer = Answerer(client.session, self._write_audit, rules, server.previews)
+        if rules.error_columns:
+            self.answerer.settings.set(ERROR_COLUMNS, "on")
         self._statements: dict[str, PreparedStatement] = {}
         self._portals: dict[str, Portal] = {}
         self._status = "I"
@@ -184,6 +189,9 @@ class PostgreSqlConnection:
             self._send(wire.parameter_description(statement.oids))
             values, formats = statement.sample_values(), None
         elif kind == b"P":
+            if name not in self._portals and name in self.answerer.cursors.cursors:
+                self._describe_cursor(name)
+                return
             portal = self._portal(name)
             statement, values, formats = portal.statement, list(portal.values), portal
         else:
@@ -196,6 +204,11 @@ class PostgreSqlConnection:
         count = len(statement.fields)
         codes = formats.column_formats(count) if formats else [0] * count
         self._send(wire.row_description(statement.fields, codes))
+
+    def _describe_cursor(self, name: str) -> None:
+        """Tells the columns of a cursor: to PostgreSQL's clients it is a portal of its name."""
+        fields = v.fields(self.answerer.cursors.find(name).table.schema)
+        self._send(wire.row_description(fields, [0] * len(fields)))
 
     async def _described_fields(
         self, statement: PreparedStatement, values: Sequence[Any]

@@ -10,19 +10,23 @@ import ssl
 import struct
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 from sqlpriv.errors import Error, InterfaceError, OperationalError, PermissionDenied
 from sqlpriv.interfaces.server.audit_log import Audit
-from sqlpriv.interfaces.server.postgresql import wire
-from sqlpriv.interfaces.server.postgresql.client_settings import REPORTED, startup_settings
+from sqlpriv.interfaces.server.postgresql.encoding import wire
+from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError, error_message
 from sqlpriv.interfaces.server.postgresql.pg_connection import (
     ConnectionEnds,
     PostgreSqlConnection,
     backend_key,
 )
-from sqlpriv.interfaces.server.postgresql.sqlstate import SqlStateError, error_message
+from sqlpriv.interfaces.server.postgresql.statements.client_settings import (
+    REPORTED,
+    startup_settings,
+)
 from sqlpriv.interfaces.server.running_statements import Runner
 from sqlpriv.interfaces.server.scram import MECHANISM, ScramExchange
 from sqlpriv.interfaces.server.sessions import Client, Sessions
@@ -47,6 +51,7 @@ class PostgreSqlServer:
         sessions: Of the clients.
         runner: Runs their statements.
         audit: Is told of every statement that is run, and of whoever was turned away.
+        previews: Private table → the synthetic table that previews of it show.
 
     Raises:
         InterfaceError: The address is none, or it is not encrypted and can be reached from
@@ -62,7 +67,9 @@ class PostgreSqlServer:
         sessions: Sessions,
         runner: Runner,
         audit: Audit,
+        previews: Mapping[str, str],
     ) -> None:
+        self.previews = {table.lower(): synthetic for table, synthetic in previews.items()}
         self.keeper, self.runner, self.audit = keeper, runner, audit
         self._sessions = sessions
         host, port = parse_address(listen, tls is not None)

@@ -13,7 +13,8 @@ from contextlib import closing
 import pytest
 
 from sqlpriv.interfaces.server.endpoints.listen import Server
-from sqlpriv.interfaces.server.postgresql import pg_server, wire
+from sqlpriv.interfaces.server.postgresql import pg_server
+from sqlpriv.interfaces.server.postgresql.encoding import wire
 from sqlpriv.interfaces.server.users import DENIED
 
 

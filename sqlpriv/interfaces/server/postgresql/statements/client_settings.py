@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sqlpriv.interfaces.server.postgresql.sql_scan import StatementScan
-from sqlpriv.interfaces.server.postgresql.sqlstate import SqlStateError
+from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError
+from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
 
 ERROR_COLUMNS = "privacy_error_columns"
 """When it is on, each number of a private answer has a column `<name>_error` behind it."""

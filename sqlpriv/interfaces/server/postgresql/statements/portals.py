@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from sqlpriv.errors import DataError
 from sqlpriv.interfaces.display import values as arrow_values
-from sqlpriv.interfaces.server.postgresql import wire
-from sqlpriv.interfaces.server.postgresql import wire_values as v
-from sqlpriv.interfaces.server.postgresql.sqlstate import SqlStateError
+from sqlpriv.interfaces.server.postgresql.encoding import wire
+from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
+from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError
 
 MOST = 1_000
 """Prepared statements of one connection, and portals."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sqlpriv.dialect import literal
-from sqlpriv.interfaces.server.postgresql.sql_scan import SqlToken, tokens
+from sqlpriv.interfaces.server.postgresql.reading.sql_scan import SqlToken, tokens
 
 _TYPES = {
     "name": "VARCHAR", "char": "VARCHAR", "oid": "BIGINT", "xid": "BIGINT", "cstring": "VARCHAR",

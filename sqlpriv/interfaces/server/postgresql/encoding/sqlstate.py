@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from sqlpriv import errors
-from sqlpriv.interfaces.server.postgresql import wire
+from sqlpriv.interfaces.server.postgresql.encoding import wire
 from sqlpriv.interfaces.server.protocol.wire_errors import Cancelled, TimedOut
 
 _LONGEST = 4_000

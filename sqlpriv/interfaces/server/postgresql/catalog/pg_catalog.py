@@ -1,9 +1,9 @@
 """PostgreSQL's catalog of a vault: an empty DuckDB database that looks like one of PostgreSQL.
 
 It holds what anybody may know: an empty table for each private, public and released one, and
-pg_catalog and information_schema over them. No row of the vault or of a release is in it, so
-whatever a client asks of it is free, and a mistake in telling such statements apart from others
-can give a wrong error and nothing else.
+pg_catalog and information_schema over them. No row of the vault is in it, and of a release only
+those that an owner lets previews show. So whatever a client asks of it is free, and a mistake in
+telling such statements apart from others can give a wrong error and nothing else.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from sqlpriv.dialect import literal, quote_name
 from sqlpriv.errors import ProgrammingError
-from sqlpriv.interfaces.server.postgresql import wire_values as v
-from sqlpriv.interfaces.server.postgresql.catalog_text import to_duckdb
+from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
+from sqlpriv.interfaces.server.postgresql.reading.catalog_text import to_duckdb
 from sqlpriv.interfaces.server.protocol.catalog import PRIVATE, tables_with_types
 from sqlpriv.publish.release_file import NO_EXTENSIONS, SEALED
 from sqlpriv.session.session import Session
@@ -54,6 +54,7 @@ class CatalogDatabase:
         kinds = tables_with_types(session)
         self.private = frozenset(name.lower() for name, kind in kinds if kind == PRIVATE)
         self.columns = _rows(session, _COLUMNS)
+        self._previews: set[str] = set()
         try:
             self._fill()
         except BaseException:
@@ -85,6 +86,38 @@ class CatalogDatabase:
                 return pa.table({}) if relation is None else relation.to_arrow_table()
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from None
+
+    def has_preview(self, table: str) -> bool:
+        """Tells whether a private table's place holds synthetic rows."""
+        return table.lower() in self._previews
+
+    def fill_preview(self, table: str, rows: pa.Table) -> None:
+        """Puts synthetic rows into the empty place of a private table.
+
+        Args:
+            table: Its name.
+            rows: Of a released table. Columns of the same names are taken; others stay NULL.
+        """
+        synthetic = {name.lower(): name for name in rows.column_names}
+        own = [c for c in self.columns if c["table_name"].lower() == table.lower()]
+        common = [c for c in own if c["column_name"].lower() in synthetic]
+        self._previews.add(table.lower())
+        if not common:
+            return
+        names = ", ".join(quote_name(c["column_name"]) for c in common)
+        values = ", ".join(
+            f"TRY_CAST({quote_name(synthetic[c['column_name'].lower()])}"
+            f" AS {_known_type(c['data_type'])})"
+            for c in common
+        )
+        self._tables.register("preview_rows", rows)
+        try:
+            self._tables.execute(
+                f"INSERT INTO public.{quote_name(common[0]['table_name'])} ({names})"
+                f" SELECT {values} FROM preview_rows"
+            )
+        finally:
+            self._tables.unregister("preview_rows")
 
     def _fill(self) -> None:
         run = self._engine.execute

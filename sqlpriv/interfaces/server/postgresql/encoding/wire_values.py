@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from sqlpriv.errors import DataError, NotSupportedError
-from sqlpriv.interfaces.server.postgresql.wire import Field
+from sqlpriv.interfaces.server.postgresql.encoding.wire import Field
 
 BOOL, BYTEA, INT8, INT2, INT4, TEXT, OID = 16, 17, 20, 21, 23, 25, 26
 FLOAT4, FLOAT8, UNKNOWN, BPCHAR, VARCHAR = 700, 701, 705, 1042, 1043

@@ -1,31 +1,44 @@
 """What a statement of a client of PostgreSQL's protocol gives: rows, a tag, notices.
 
-Four kinds of statements are answered here, and free: SET and SHOW of the client's own settings,
-transactions (there are none), looks at the catalog, and previews of private tables, which have no
-rows. All else goes to the session, which prices, charges and answers it as it does for everybody.
+Five kinds of statements are answered here, and free: SET and SHOW of the client's own settings,
+transactions (there are none), cursors over what was answered, looks at the catalog, and previews of
+private tables, which have no rows, or those of a synthetic table where the owner says so. All else
+goes to the session, which prices, charges and answers it as it does for everybody.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
+from sqlpriv.dialect import quote_name
 from sqlpriv.errors import DataError, ProgrammingError
-from sqlpriv.interfaces.display.footnote import cost
-from sqlpriv.interfaces.server.postgresql import wire_values as v
-from sqlpriv.interfaces.server.postgresql.client_settings import (
+from sqlpriv.interfaces.server.postgresql.catalog.pg_catalog import CatalogDatabase
+from sqlpriv.interfaces.server.postgresql.reading.parameter_types import parameter_types
+from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan, without_schema
+from sqlpriv.interfaces.server.postgresql.statements.client_settings import (
     ERROR_COLUMNS,
     ClientSettings,
     assignment,
 )
-from sqlpriv.interfaces.server.postgresql.pg_catalog import CatalogDatabase
-from sqlpriv.interfaces.server.postgresql.sql_scan import StatementScan, without_schema
+from sqlpriv.interfaces.server.postgresql.statements.cursors import (
+    CursorSet,
+    OpenCursor,
+    parse_declaration,
+    parse_move,
+)
+from sqlpriv.interfaces.server.postgresql.statements.error_columns import (
+    summarise_errors,
+    with_error_columns,
+    with_error_fields,
+)
+from sqlpriv.interfaces.server.spending_rules import SpendingRules, run_within_rules
 from sqlpriv.session.session import Result, Session
 
 LONGEST = 1_000_000
@@ -36,8 +49,11 @@ _TRANSACTION = {
     "BEGIN": "BEGIN", "START": "START TRANSACTION", "COMMIT": "COMMIT", "END": "COMMIT",
     "ROLLBACK": "ROLLBACK", "ABORT": "ROLLBACK", "SAVEPOINT": "SAVEPOINT", "RELEASE": "RELEASE",
 }  # fmt: skip
-_NOTHING = {"DISCARD": "DISCARD ALL", "DEALLOCATE": "DEALLOCATE", "CLOSE": "CLOSE CURSOR",
-            "UNLISTEN": "UNLISTEN", "LISTEN": "LISTEN"}  # fmt: skip
+_NOTHING = {"DISCARD": "DISCARD ALL", "DEALLOCATE": "DEALLOCATE", "UNLISTEN": "UNLISTEN",
+            "LISTEN": "LISTEN"}  # fmt: skip
+_ENDS = ("COMMIT", "END", "ROLLBACK", "ABORT")
+_PREVIEW_ROWS = 1_000
+"""Rows of a synthetic table that previews of a private one may show."""
 _NO_TRANSACTION = (
     "there are no transactions here: every statement stands by itself, and a charge is never undone"
 )
@@ -67,10 +83,15 @@ class Answerer:
     Args:
         session: The session that answers them.
         audit: Is told of each statement that the session runs: text, values, outcome.
+        rules: How its user may spend.
+        previews: Private table in lower case → the synthetic table that previews of it show.
     """
 
     session: Session
     audit: Callable[[str, int, Result | BaseException], None]
+    rules: SpendingRules = field(default_factory=SpendingRules)
+    previews: Mapping[str, str] = field(default_factory=dict)
+    cursors: CursorSet = field(default_factory=CursorSet)
     settings: ClientSettings = field(default_factory=ClientSettings)
     _catalog: CatalogDatabase | None = None
     _catalog_time: float = 0.0
@@ -98,13 +119,16 @@ class Answerer:
         scan = _scan(sql)
         if (answer := self._own_answer(scan)) is not None:
             return answer
+        if (answer := self._cursor_answer(scan, values, report)) is not None:
+            return answer
         text = self._session_text(sql)
         if self._is_of_catalog(scan):
             return StatementAnswer(self._query_catalog(text, values))
         if self._is_preview(StatementScan(text)):
             with suppress(ProgrammingError):  # the session says better what is wrong with it
+                notice = self._prepare_preview(StatementScan(text))
                 rows = self._query_catalog(text, values, of_tables=True)
-                return StatementAnswer(rows, notices=(self._preview_notice(scan),))
+                return StatementAnswer(rows, notices=(notice,))
         result = self._run(text, values, report)
         if not scan.starts("SELECT"):
             self._catalog_time = 0.0
@@ -120,6 +144,8 @@ class Answerer:
         text = self._session_text(sql)
         if scan.starts("SHOW") and not scan.starts("SHOW", "PRIVACY"):
             return self._show(scan).schema
+        if move := parse_move(scan):
+            return self.cursors.find(move.name).table.schema if move.takes_rows else None
         if self._is_own(scan):
             return None
         if self._is_of_catalog(scan):
@@ -130,7 +156,7 @@ class Answerer:
         columns = self.session.describe(text, values or None)
         if not len(columns):
             return None
-        return self._with_error_fields(columns) if self._has_errors(scan) else columns
+        return with_error_fields(columns) if self._has_errors(scan) else columns
 
     def parameter_types(self, sql: str, count: int) -> list[int]:
         """Returns a type for each parameter: of the column that it is compared to, or text.
@@ -140,19 +166,11 @@ class Answerer:
             count: How many parameters the client has named types for, or more in the text.
         """
         scan = _scan(sql)
-        numbers = [int(t.text[1:]) for t in scan.tokens if t.kind == "parameter"]
-        if not numbers and not count:
+        if not count and not any(token.kind == "parameter" for token in scan.tokens):
             return []
-        if max(numbers, default=0) > 1_000:
-            raise DataError("a statement takes at most 1000 parameters")
-        kinds = [v.TEXT] * max([count, *numbers])
-        by_name = {
-            row["column_name"].lower(): row["data_type"] for row in self._open_catalog().columns
-        }
-        for at, token in enumerate(scan.tokens):
-            if token.kind == "parameter":
-                kinds[int(token.text[1:]) - 1] = _parameter_type(scan, at, by_name)
-        return kinds
+        columns = self._open_catalog().columns
+        by_name = {row["column_name"].lower(): row["data_type"] for row in columns}
+        return parameter_types(scan, count, by_name)
 
     # --- the kinds of statements ---
 
@@ -160,6 +178,8 @@ class Answerer:
         """Returns the answer to a statement that is about the connection alone; None for others."""
         first = scan.words[0] if scan.words else ""
         if first in _TRANSACTION:
+            if first in _ENDS and "TO" not in scan.words:
+                self.cursors.end_transaction()
             notices = () if self._has_told_of_transactions else (_NO_TRANSACTION,)
             self._has_told_of_transactions = True
             return StatementAnswer(tag=_TRANSACTION[first], notices=notices)
@@ -174,7 +194,8 @@ class Answerer:
 
     def _is_own(self, scan: StatementScan) -> bool:
         first = scan.words[0] if scan.words else ""
-        return first in _TRANSACTION or first in _NOTHING or first in ("SET", "RESET")
+        own = ("SET", "RESET", "DECLARE", "CLOSE")
+        return first in _TRANSACTION or first in _NOTHING or first in own
 
     def _is_of_catalog(self, scan: StatementScan) -> bool:
         """Tells whether a query is of the catalog: of its tables, or of none at all."""
@@ -191,12 +212,51 @@ class Answerer:
             return False
         return scan.sources[0][-1].lower() in self._open_catalog().private
 
-    def _preview_notice(self, scan: StatementScan) -> str:
+    def _prepare_preview(self, scan: StatementScan) -> str:
+        """Fills what is previewed with synthetic rows where the owner says so; returns the notice.
+
+        The catalog's table is empty otherwise: no row of the vault is ever in it.
+        """
         table = scan.sources[0][-1]
+        synthetic = self.previews.get(table.lower(), "")
+        released = {name.lower() for name in self.session.catalog().released}
+        if synthetic.lower() not in released:
+            return (
+                f"the rows of {table} are private: none is shown, nothing was charged; ask for"
+                " figures, as in SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1) COUNT(*)"
+                f" FROM {table}"
+            )
+        catalog = self._open_catalog()
+        if not catalog.has_preview(table):
+            sql = f"SELECT * FROM {quote_name(synthetic)} LIMIT {_PREVIEW_ROWS}"
+            rows = self.session.execute(sql).table
+            assert rows is not None
+            catalog.fill_preview(table, rows)
         return (
-            f"the rows of {table} are private: none is shown, nothing was charged; ask for figures,"
-            f" as in SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1) COUNT(*) FROM {table}"
+            f"the rows of {table} are private: these are of the synthetic table {synthetic}"
+            f" ({_PREVIEW_ROWS} at most); nothing was charged"
         )
+
+    def _cursor_answer(
+        self, scan: StatementScan, values: Sequence[Any], report: Callable[[Any], None]
+    ) -> StatementAnswer | None:
+        """Returns the answer to a statement about a cursor; None for another one."""
+        if declaration := parse_declaration(scan):
+            self.cursors.check_new(declaration.name)
+            answer = self.answer(declaration.query, values, report)
+            if answer.table is None:
+                raise DataError("a cursor takes a query that has rows")
+            cursor = OpenCursor(answer.table, declaration.is_held)
+            self.cursors.cursors[declaration.name] = cursor
+            return StatementAnswer(tag="DECLARE CURSOR", notices=answer.notices)
+        if move := parse_move(scan):
+            rows = self.cursors.move(move)
+            word = "FETCH" if move.takes_rows else "MOVE"
+            return StatementAnswer(rows if move.takes_rows else None, f"{word} {rows.num_rows}")
+        if scan.starts("CLOSE"):
+            self.cursors.close(scan.tokens[1].name if len(scan.tokens) > 1 else "")
+            return StatementAnswer(tag="CLOSE CURSOR")
+        return None
 
     def _query_catalog(self, text: str, values: Sequence[Any], of_tables: bool = False) -> pa.Table:
         table = self._open_catalog().query(text, values, of_tables=of_tables)
@@ -260,7 +320,7 @@ class Answerer:
     def _run(self, text: str, values: Sequence[Any], report: Callable[[Any], None]) -> Result:
         outcome: Result | BaseException = Result()
         try:
-            outcome = self.session.execute(text, list(values) or None, report)
+            outcome = run_within_rules(self.session, self.rules, text, list(values) or None, report)
             return outcome
         except Exception as error:
             outcome = error
@@ -274,11 +334,11 @@ class Answerer:
             return StatementAnswer(tag=tag, notices=(result.message,) if result.message else ())
         table = result.table
         if self._has_errors(scan):
-            table = self._with_error_columns(table, result)
+            table = with_error_columns(table, result)
         is_private = result.price is not None or result.half_widths
         notices = [line for line in result.message.split("\n") if line]
         if is_private:
-            notices.append(_summary(result))
+            notices.append(summarise_errors(result))
         return StatementAnswer(table, notices=notices)
 
     def _has_errors(self, scan: StatementScan) -> bool:
@@ -287,24 +347,6 @@ class Answerer:
             return False
         names = {name[-1].lower() for name in scan.sources}
         return bool(names & self._open_catalog().private)
-
-    def _with_error_fields(self, columns: pa.Schema) -> pa.Schema:
-        fields = []
-        for column in columns:
-            fields.append(column)
-            if v.type_oid(column.type) in v.NUMBERS:
-                fields.append(pa.field(f"{column.name}_error", pa.float64()))
-        return pa.schema(fields)
-
-    def _with_error_columns(self, table: pa.Table, result: Result) -> pa.Table:
-        """Puts the half-widths behind their columns, and NULL behind numbers that are exact."""
-        columns = []
-        for at, column in enumerate(table.schema):
-            columns.append(table.column(at))
-            if v.type_oid(column.type) in v.NUMBERS:
-                widths = result.half_widths.get(column.name) or [None] * table.num_rows
-                columns.append(pa.chunked_array([pa.array(widths, pa.float64())]))
-        return pa.Table.from_arrays(columns, schema=self._with_error_fields(table.schema))
 
 
 def _scan(sql: str) -> StatementScan:
@@ -333,64 +375,3 @@ def _tag(scan: StatementScan, changed: int) -> str:
     if first == "INSERT":
         return f"INSERT 0 {count}"
     return f"{first} {count}" if first in ("UPDATE", "DELETE") else " ".join(scan.words[:2])
-
-
-def _summary(result: Result) -> str:
-    """Says in one line what an answer cost and how sure it is."""
-    parts = [cost(result)]
-    for name, widths in result.half_widths.items():
-        finite = sorted(width for width in widths if width is not None)
-        if finite:
-            low, high = finite[0], finite[-1]
-            span = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
-            parts.append(f"{name} ± {span} (95 %)")
-    return "; ".join(parts)
-
-
-_CASTS = {"INT": v.INT4, "INTEGER": v.INT4, "INT4": v.INT4, "BIGINT": v.INT8, "INT8": v.INT8,
-          "SMALLINT": v.INT2, "INT2": v.INT2, "FLOAT8": v.FLOAT8, "DOUBLE": v.FLOAT8,
-          "FLOAT": v.FLOAT8, "REAL": v.FLOAT4, "NUMERIC": v.NUMERIC, "DECIMAL": v.NUMERIC,
-          "BOOLEAN": v.BOOL, "BOOL": v.BOOL, "DATE": v.DATE, "TIMESTAMP": v.TIMESTAMP,
-          "TIMESTAMPTZ": v.TIMESTAMPTZ, "UUID": v.UUID, "OID": v.OID, "TIME": v.TIME,
-          "VARCHAR": v.TEXT, "TEXT": v.TEXT}  # fmt: skip
-"""Words of a type → its number."""
-_BETWEEN = {
-    "AND",
-    "BETWEEN",
-    "IN",
-    "NOT",
-    "(",
-    ",",
-    "=",
-    "<",
-    ">",
-    "<=",
-    ">=",
-    "<>",
-    "!=",
-    "+",
-    "-",
-}
-
-
-def _parameter_type(scan: StatementScan, at: int, column_types: dict[str, str]) -> int:
-    """Returns the type of the parameter at a place: its cast's, a count's, or a column's.
-
-    The column is the next one to the left that only comparisons and other parameters stand
-    between, or the one that the parameter is compared to on its right.
-    """
-    words, tokens = scan.words, scan.tokens
-    if at + 2 < len(words) and words[at + 1] == "::":
-        return _CASTS.get(words[at + 2], v.TEXT)
-    if at and words[at - 1] in ("LIMIT", "OFFSET"):
-        return v.INT8
-    for back in range(at - 1, max(-1, at - 200), -1):
-        if tokens[back].name and words[back] not in _BETWEEN:
-            kind = column_types.get(tokens[back].name.lower(), "")
-            return _CASTS.get(kind.split("(")[0].split(" ")[0].upper(), v.TEXT)
-        if words[back] not in _BETWEEN and tokens[back].kind not in ("parameter", "number"):
-            break
-    if at + 2 < len(words) and words[at + 1] in _BETWEEN:
-        kind = column_types.get(tokens[at + 2].name.lower(), "")
-        return _CASTS.get(kind.split("(")[0].split(" ")[0].upper(), v.TEXT)
-    return v.TEXT

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlpriv.errors import NotSupportedError
-from sqlpriv.interfaces.server.postgresql import wire
-from sqlpriv.interfaces.server.postgresql import wire_values as v
-from sqlpriv.interfaces.server.postgresql.sql_scan import StatementScan
-from sqlpriv.interfaces.server.postgresql.sqlstate import SqlStateError
+from sqlpriv.interfaces.server.postgresql.encoding import wire
+from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
+from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError
+from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
 
 _BINARY_HEAD = b"PGCOPY\n\xff\r\n\0" + struct.pack("!ii", 0, 0)
 _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b",

@@ -1,0 +1,1 @@
+"""PostgreSQL's catalog of a vault, in a database of its own without rows."""

@@ -1,0 +1,1 @@
+"""What a client's text says, word by word, before it is parsed."""

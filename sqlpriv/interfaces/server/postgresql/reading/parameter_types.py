@@ -1,0 +1,78 @@
+"""The types of parameters that a client named no type for: by what they are compared to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlpriv.errors import DataError
+from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
+from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
+
+_CASTS = {"INT": v.INT4, "INTEGER": v.INT4, "INT4": v.INT4, "BIGINT": v.INT8, "INT8": v.INT8,
+          "SMALLINT": v.INT2, "INT2": v.INT2, "FLOAT8": v.FLOAT8, "DOUBLE": v.FLOAT8,
+          "FLOAT": v.FLOAT8, "REAL": v.FLOAT4, "NUMERIC": v.NUMERIC, "DECIMAL": v.NUMERIC,
+          "BOOLEAN": v.BOOL, "BOOL": v.BOOL, "DATE": v.DATE, "TIMESTAMP": v.TIMESTAMP,
+          "TIMESTAMPTZ": v.TIMESTAMPTZ, "UUID": v.UUID, "OID": v.OID, "TIME": v.TIME,
+          "VARCHAR": v.TEXT, "TEXT": v.TEXT}  # fmt: skip
+"""Words of a type → its number."""
+_BETWEEN = {
+    "AND",
+    "BETWEEN",
+    "IN",
+    "NOT",
+    "(",
+    ",",
+    "=",
+    "<",
+    ">",
+    "<=",
+    ">=",
+    "<>",
+    "!=",
+    "+",
+    "-",
+}
+
+
+def _parameter_type(scan: StatementScan, at: int, column_types: Mapping[str, str]) -> int:
+    """Returns the type of the parameter at a place: its cast's, a count's, or a column's.
+
+    The column is the next one to the left that only comparisons and other parameters stand
+    between, or the one that the parameter is compared to on its right.
+    """
+    words, tokens = scan.words, scan.tokens
+    if at + 2 < len(words) and words[at + 1] == "::":
+        return _CASTS.get(words[at + 2], v.TEXT)
+    if at and words[at - 1] in ("LIMIT", "OFFSET"):
+        return v.INT8
+    for back in range(at - 1, max(-1, at - 200), -1):
+        if tokens[back].name and words[back] not in _BETWEEN:
+            kind = column_types.get(tokens[back].name.lower(), "")
+            return _CASTS.get(kind.split("(")[0].split(" ")[0].upper(), v.TEXT)
+        if words[back] not in _BETWEEN and tokens[back].kind not in ("parameter", "number"):
+            break
+    if at + 2 < len(words) and words[at + 1] in _BETWEEN:
+        kind = column_types.get(tokens[at + 2].name.lower(), "")
+        return _CASTS.get(kind.split("(")[0].split(" ")[0].upper(), v.TEXT)
+    return v.TEXT
+
+
+def parameter_types(scan: StatementScan, count: int, column_types: Mapping[str, str]) -> list[int]:
+    """Returns a type for each parameter: of the column that it is compared to, or text.
+
+    Args:
+        scan: The statement.
+        count: How many parameters the client has named types for, or more in the text.
+        column_types: Column in lower case → DuckDB's name of its type.
+
+    Raises:
+        DataError: There are more than a statement takes.
+    """
+    numbers = [int(t.text[1:]) for t in scan.tokens if t.kind == "parameter"]
+    if max(numbers, default=0) > 1_000:
+        raise DataError("a statement takes at most 1000 parameters")
+    kinds = [v.TEXT] * max([count, *numbers])
+    for at, token in enumerate(scan.tokens):
+        if token.kind == "parameter":
+            kinds[int(token.text[1:]) - 1] = _parameter_type(scan, at, column_types)
+    return kinds

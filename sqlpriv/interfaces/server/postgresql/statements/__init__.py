@@ -1,0 +1,1 @@
+"""Statements of a client: which kind each is, its parameters, cursors and answers."""

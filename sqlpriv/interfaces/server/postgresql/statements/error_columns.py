@@ -1,0 +1,42 @@
+"""How sure an answer is, where a client shows plain columns: `<name>_error`, and one line."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from sqlpriv.interfaces.display.footnote import cost
+from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
+from sqlpriv.session.session import Result
+
+
+def with_error_fields(columns: pa.Schema) -> pa.Schema:
+    """Returns the columns with one for the error behind each number."""
+    fields = []
+    for column in columns:
+        fields.append(column)
+        if v.type_oid(column.type) in v.NUMBERS:
+            fields.append(pa.field(f"{column.name}_error", pa.float64()))
+    return pa.schema(fields)
+
+
+def with_error_columns(table: pa.Table, result: Result) -> pa.Table:
+    """Puts the half-widths behind their columns, and NULL behind numbers that are exact."""
+    columns = []
+    for at, column in enumerate(table.schema):
+        columns.append(table.column(at))
+        if v.type_oid(column.type) in v.NUMBERS:
+            widths = result.half_widths.get(column.name) or [None] * table.num_rows
+            columns.append(pa.chunked_array([pa.array(widths, pa.float64())]))
+    return pa.Table.from_arrays(columns, schema=with_error_fields(table.schema))
+
+
+def summarise_errors(result: Result) -> str:
+    """Says in one line what an answer cost and how sure it is."""
+    parts = [cost(result)]
+    for name, widths in result.half_widths.items():
+        finite = sorted(width for width in widths if width is not None)
+        if finite:
+            low, high = finite[0], finite[-1]
+            span = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
+            parts.append(f"{name} ± {span} (95 %)")
+    return "; ".join(parts)

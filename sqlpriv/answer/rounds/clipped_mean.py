@@ -40,14 +40,22 @@ what it has to tell is an order of magnitude, and a finer one would have the mor
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sqlpriv.answer.means import Array, Moments
 from sqlpriv.answer.rounds.cell_shapes import BinEnds
-from sqlpriv.answer.rounds.tail_model import UNSEEN, Tails, estimate_tails
+from sqlpriv.answer.rounds.clipping import (
+    DOUBT,
+    OWN_TAIL,
+    UNEVEN,
+    CellNoise,
+    Side,
+    choose_clipping,
+    sides,
+)
+from sqlpriv.answer.rounds.tail_model import FEWEST_BINS, UNSEEN, Tails, estimate_tails
 from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Measurement, Release
@@ -57,36 +65,20 @@ from sqlpriv.plan.aggregates.mean_rounds import (
     cell_view,
     count_query,
     histogram,
-    rounds_of,
+    quantile_rounds,
     scaled_sum,
 )
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.pricing.statement import half_width
-from sqlpriv.plan.pricing.tuned_constants import WIDE
+from sqlpriv.plan.pricing.tuned_constants import HISTOGRAM_SHARE, MOST_HISTOGRAM_SHARE, WIDE
 
 if TYPE_CHECKING:
     from sqlpriv.answer.rounds.adaptive_means import Measure
 
-FEWEST_BINS = 4
-"""Bins among which the rows of a distribution are at least spread, for `histogram_can_show`."""
-DOUBT = 0.08
-"""θ: relative error of the logarithm of the part of values beyond an end."""
 MISFIT = 0.05
 """Relative standard deviation of a cell's clipped mean around its family's at the right rate."""
-OCTAVES, QUARTERS = 2.0 ** -np.arange(12), 2.0 ** (np.array([-3, -2, -1, 1, 2, 3]) / 4)
-"""Candidates of h, as parts of the distance from the mean to the declared interval's farther end;
-then around the best of them, as parts of it."""
-NEAR, SHIFTS = (1.0, 2**-0.25, 2**-0.5), (-0.15, 0.1, 0.2, 0.35)
-"""Candidates of h as parts of the best then, each with c so far above the mean, as parts of h."""
 DEVIATIONS = np.linspace(-3, 3, 25)
 """Rates that are weighed by the clipped sum, in spreads off the cell's rate."""
-
-
-class Side(NamedTuple):
-    """By how much each bin's values lie beyond one end of c ± h, and which part: (…, bins)."""
-
-    excess: Array
-    part: Array
 
 
 class Excess(NamedTuple):
@@ -108,10 +100,12 @@ def mean(request: MeanRounds, releases: Mapping[Asked, Release], measure: Measur
 
     Shapes: the count's values (strata, key 1, …).
     """
-    recipe, (first, last) = request.recipe, rounds_of(request)
+    recipe = request.recipe
     counted = releases[count_query(recipe)]
-    if not histogram_can_show(request, counted, histogram(recipe) in releases):
+    share = histogram_share(request, counted, histogram(recipe) in releases)
+    if share is None:
         return plain_mean(request, counted, measure)
+    first, last = quantile_rounds(request, share)
     first_answers = {release.query: release for release in measure(first.measurements)}
     counts = {**releases, **first_answers}[histogram(recipe)]
     price = last.measurements[0].price
@@ -120,37 +114,50 @@ def mean(request: MeanRounds, releases: Mapping[Asked, Release], measure: Measur
     bins, wide = bins_of(recipe), np.array(bin_grid(recipe, WIDE).edges)
     tails = estimate_tails(counts, first_answers.get(cell_view(recipe)), counted, bins, wide)
     noise = noise_per_unit(counted, price)
-    centre, half = choose_clipping(tails, n, noise, counted.sigma, lower, upper)
+    present = np.maximum(counted.values, 0.0)
+    cell_noise = CellNoise(n, present / max(present.sum(), 1.0), noise, counted.sigma)
+    centre, half = choose_clipping(tails, cell_noise, lower, upper)
     bounds = (tuple(centre.ravel().tolist()), tuple(half.ravel().tolist()))
     (total,) = measure([Measurement(scaled_sum(recipe, bounds), price)])
     beyond = estimate_excess(
-        tails, centre, half, n, half * total.values / n, half * total.sigma / n
+        tails, centre, half, n, half * total.values / n, half * total.sigma / n, cell_noise.shares
     )
     kept = np.abs(counted.values) / n
+    is_clipped = (centre - half > lower) | (centre + half < upper)
     return Moments(
         counted.values, kept * half * total.values, np.zeros_like(n), counted.sigma**2,
         (kept * half * total.sigma) ** 2 + counted.values**2 * beyond.variance, 0.0,
         half_width(price), centre + beyond.value - recipe.middle, beyond.shared,
-        tails.visible if (half < recipe.width / 2).any() else 0.0,
+        tails.visible if is_clipped.any() else 0.0,
     )  # fmt: skip
 
 
-def histogram_can_show(request: MeanRounds, counted: Release, measured: bool) -> bool:
-    """Returns whether the histogram, once paid, could show nearly all rows of so many.
+def histogram_share(request: MeanRounds, counted: Release, measured: bool) -> float | None:
+    """Returns the part of the price with which the histogram could show nearly all rows of so many.
 
     Of the fewest bins that a distribution has, four say, UNSEEN of the rows would have to be more
-    than two standard deviations of their noise. The noised counts are paid for: to look at them
-    costs nothing.
+    than two standard deviations of their noise; where the usual part of the price is too little for
+    that by half, a larger one is taken. The noised counts are paid for: to look at them costs
+    nothing.
 
     Args:
         request: The mean.
         counted: The noised counts of its cells.
         measured: Whether the statement measured the histogram before.
+
+    Returns:
+        None where no histogram is worth its price.
     """
     if request.histogram_shared:
-        return measured
-    noise = noise_per_unit(counted, rounds_of(request)[0].measurements[0].price)
-    return bool(2 * noise * FEWEST_BINS**0.5 <= UNSEEN * counted.values.sum())
+        return HISTOGRAM_SHARE if measured else None
+    usual = quantile_rounds(request)[0].measurements[0].price
+    hidden = 2 * noise_per_unit(counted, usual) * float(FEWEST_BINS**0.5)
+    allowed = UNSEEN * float(counted.values.sum())
+    power = 2.0 if isinstance(usual, Rho) else 1.0
+    needed = HISTOGRAM_SHARE * float((hidden / max(allowed, 1e-300)) ** power)
+    if needed > MOST_HISTOGRAM_SHARE:
+        return None
+    return min(max(needed * 2**power, HISTOGRAM_SHARE), MOST_HISTOGRAM_SHARE)
 
 
 def plain_mean(request: MeanRounds, counted: Release, measure: Measure) -> Moments:
@@ -179,46 +186,14 @@ def bins_of(recipe: Recipe) -> BinEnds:
     return BinEnds(np.array(grid.lowest), np.array(grid.highest))
 
 
-def choose_clipping(
-    tails: Tails, n: Array, noise: float, miscount: float, lower: float, upper: float
-) -> tuple[Array, Array]:
-    """Returns c and h of every cell.
-
-    Args:
-        tails: The estimated distributions of the cells.
-        n: Their counts, at least 1.
-        noise: τ, for a sensitivity of 1.
-        miscount: Standard deviation of a count's noise.
-        lower, upper: Of the declared interval.
-    """
-    table = tails.shares()
-    scatter = tails.share_noise() ** 2 + table / n[..., None]
-    known = table.sum(axis=-1) > 0.5
-    mean = np.where(known, table @ tails.middles, (lower + upper) / 2)
-    reach = np.maximum(upper - mean, mean - lower)
-
-    def error(part: Array, shift: float) -> Array:
-        half = reach * part
-        above, below = sides(tails.bins, mean + half * shift, half)
-        lost = doubt(table, above, below) ** 2
-        lost += sum_over_bins(scatter, (above.excess + below.excess) ** 2)
-        return np.asarray((half * noise / n) ** 2 + (half * shift * miscount / n) ** 2 + lost)
-
-    part, shift = np.ones(n.shape), np.zeros(n.shape)
-    best = np.full(n.shape, np.inf)
-    for parts, shifts in ((OCTAVES, (0.0,)), (QUARTERS, (0.0,)), (NEAR, SHIFTS)):
-        around = part
-        for by, off in product(parts, shifts):
-            tried = error(around * by, off)
-            better = (tried < best) & (around * by <= 1)
-            best = np.where(better, tried, best)
-            part, shift = np.where(better, around * by, part), np.where(better, off, shift)
-    part, shift = np.where(known, part, 1.0), np.where(known, shift, 0.0)
-    return mean + reach * part * shift, reach * part
-
-
 def estimate_excess(
-    tails: Tails, centre: Array, half: Array, n: Array, moved: Array, noise: Array
+    tails: Tails,
+    centre: Array,
+    half: Array,
+    n: Array,
+    moved: Array,
+    noise: Array,
+    shares: Array,
 ) -> Excess:
     """Returns what lies beyond c ± h, given the clipped sums.
 
@@ -226,6 +201,12 @@ def estimate_excess(
         tails: The estimated distributions before the clipped sums.
         centre, half, n: c, h and counts.
         moved, noise: The clipped means, from c, and the standard deviation of their noise.
+        shares: Of all rows in each cell.
+
+    A cell's distance from the likeliest rate, in standard deviations, is 1 by its square if cells
+    differ by their rates alone; where it is more, on average over the rows, so is the variance of
+    what the rates say (Birge 1932). And all cells together lose what the pooled histogram says:
+    what the rates say besides moves the cells that are least sure.
     """
     above, below = sides(tails.bins, centre, half)
     excess = above.excess - below.excess
@@ -235,15 +216,26 @@ def estimate_excess(
     misfit = (MISFIT * sum_over_bins(prior_table, np.abs(cut))) ** 2 + sum_over_bins(
         prior_table, cut**2
     ) / n
+    apart = (moved - inside) ** 2 / (noise**2 + misfit + 1e-300)
     z = DEVIATIONS.reshape(-1, *([1] * centre.ndim))
-    fit = -(z**2 + (moved - inside) ** 2 / (noise**2 + misfit + 1e-300)) / 2
+    fit = -(z**2 + apart) / 2
     weight = np.exp(fit - fit.max(axis=0))
     weight /= weight.sum(axis=0)
     value = (weight * values).sum(axis=0)
     after = np.einsum("z...,z...b->...b", weight, tables)
     histogram_noise = sum_over_bins(tails.share_noise() ** 2, excess**2)
-    own = (weight * (values - value) ** 2).sum(axis=0) + sum_over_bins(after, excess**2) / n
-    return Excess(value, own, doubt(after, above, below) ** 2 + histogram_noise)
+    uneven = UNEVEN * (tails.bins.highest - tails.bins.lowest) * (above.part + below.part)
+    histogram_noise += sum_over_bins(prior_table**2, uneven**2)
+    beyond = above.excess + below.excess
+    own = (weight * (values - value) ** 2).sum(axis=0)
+    own += (OWN_TAIL * sum_over_bins(after, beyond)) ** 2
+    own *= max(1.0, float((shares * (z**2 + apart).min(axis=0)).sum()))
+    own += sum_over_bins(after, excess**2) / n
+    missing = float((shares * (sum_over_bins(prior_table, excess) - value)).sum())
+    gain = shares * own
+    value = value + gain * missing / max(float((shares * gain).sum()), 1e-300)
+    shared = (doubt(after, above, below) + sum_over_bins(tails.hidden_shares, beyond)) ** 2
+    return Excess(value, own, shared + histogram_noise)
 
 
 def sum_over_bins(table: Array, values: Array) -> Array:
@@ -267,26 +259,3 @@ def doubt(table: Array, above: Side, below: Side) -> Array:
         part = np.clip(sum_over_bins(table, side.part), 1e-300, 1.0)
         lost = lost - sum_over_bins(table, side.excess) * np.log(part)
     return np.asarray(DOUBT * lost)
-
-
-def sides(bins: BinEnds, centre: Array, half: Array) -> tuple[Side, Side]:
-    """Returns what lies above c + h, and what below c - h, values being uniform inside a bin.
-
-    Of two bins, [0, 4] and the atom 8, a quarter of the first lies above 3, by 1/2 on average:
-
-    >>> bins = BinEnds(np.array([0.0, 8.0]), np.array([4.0, 8.0]))
-    >>> above, _ = sides(bins, np.array([2.0]), np.array([1.0]))
-    >>> above.part.tolist(), above.excess.tolist()
-    ([[0.25, 1.0]], [[0.125, 5.0]])
-    """
-    above = _above(bins, centre + half)
-    below = _above(BinEnds(-bins.highest[::-1], -bins.lowest[::-1]), half - centre)
-    return above, Side(below.excess[..., ::-1], below.part[..., ::-1])
-
-
-def _above(bins: BinEnds, at: Array) -> Side:
-    top = np.maximum(bins.highest - at[..., None], 0.0)
-    bottom = np.maximum(bins.lowest - at[..., None], 0.0)
-    width = np.where(bins.atoms, 1.0, bins.highest - bins.lowest)
-    part = np.where(bottom > 0, 1.0, np.where(bins.atoms, 0.0, top / width))
-    return Side(part * (top + bottom) / 2, part)

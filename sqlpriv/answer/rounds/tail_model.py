@@ -9,19 +9,17 @@ N(rate, spread²); `cell_shapes` estimates in which way it moves, and how far.
 
 | name | value | chosen by |
 |---|---|---|
-| SLOWEST | 0.75 | the fall of x^-1.66, 2^(-1.66 / 4). At 0.67 intervals hold 69 % of the means |
-|  |  | of Pareto 1.5 values; at 0.82 its errors are 3.5 times as large (coverage.py, 18 strata) |
-| STEPS_BACK | 5 | five bins are four steps: one doubling of the values |
 | VISIBLE | 0.02 | next to bins with rows: two of 100 empty bins are taken for rows |
 | CLEAR | 0.0001 | apart from them: one of 100 tables has such a bin. At 0.0017, one in 30 answers |
 |  |  | had a lone bin of noise, and with it 30 times the error (zero-inflated, coverage.py) |
+| ATOM | 0.003 | of atoms there are three: one of 100 tables has a false one |
 | MANY | 80 | false rows of 97 empty bins at VISIBLE, 8 σ, are then a tenth of all |
 | UNSEEN | 0.1 | more rows than that, anywhere, are more than a tail that goes on as it fell |
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -30,18 +28,21 @@ from numpy.typing import NDArray
 from sqlpriv.answer.means import Array
 from sqlpriv.answer.rounds import cell_shapes
 from sqlpriv.answer.rounds.cell_shapes import BinEnds, CellShapes, Pooled
+from sqlpriv.answer.rounds.pooled_histogram import SLOWEST, smooth_histogram
 from sqlpriv.kernel.terms.algebra import Sum
 from sqlpriv.kernel.terms.budget import Rho
 from sqlpriv.kernel.terms.release import Release
 
-VISIBLE, CLEAR, MANY = 0.02, 1e-4, 80.0
-"""Chances with which an empty bin is taken for rows: CLEAR where it stands alone, or where the
-table has fewer rows than MANY standard deviations of the histogram's noise."""
-UNSEEN = 0.1
-"""The most of all rows that may be outside the visible bins, by two standard deviations; where it
-may be more, nothing is taken for known and nothing is clipped."""
-SLOWEST, STEPS_BACK = 0.75, 5
-"""The slowest fall from bin to bin that is extrapolated, and the bins it is estimated from."""
+VISIBLE, CLEAR, ATOM, MANY = 0.02, 1e-4, 0.003, 80.0
+"""Chances with which an empty bin is taken for rows: CLEAR where it stands alone, ATOM where values
+may be expected to pile up, VISIBLE next to rows; CLEAR for all where the table has fewer rows than
+MANY standard deviations of the histogram's noise."""
+UNSEEN, FEWEST_BINS = 0.1, 4
+"""The most of all rows that two standard deviations of the noise in so few bins may be; where they
+are more, nothing is taken for known and nothing is clipped."""
+
+RAKINGS, MOST_RAKED = 10, 100.0
+"""Turns of `rake`, and the most that it makes of a bin, or the least."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,8 @@ class Tails:
         noise: Standard deviation of the histogram's noise in a pooled share.
         shape: How the cells differ from the pooled distribution.
         visible: Rows that a bin may hold and yet not be told from noise.
+        hidden: Shares of rows that were counted and are in no visible bin, of shape (bins,): they
+            are spread evenly over the bins that are not visible, and may all be in one.
     """
 
     pooled: Array
@@ -61,6 +64,7 @@ class Tails:
     noise: float
     shape: CellShapes
     visible: float = 0.0
+    hidden: Array | float = 0.0
 
     def shares(self, deviations: float = 0.0) -> Array:
         """Returns each cell's shares, of shape (…, bins), so many spreads off its rate."""
@@ -68,8 +72,8 @@ class Tails:
 
     @property
     def middles(self) -> Array:
-        """The middles of the bins, of shape (bins,)."""
-        return (self.bins.lowest + self.bins.highest) / 2
+        """The means of the bins' values, of shape (bins,)."""
+        return self.bins.means
 
     def share_noise(self) -> Array:
         """Returns the standard deviation of each share's error, of shape (…, bins).
@@ -84,7 +88,22 @@ class Tails:
         the 75 / epsilon rows that a bin needs to stand out of the noise weigh, at the interval's
         end, many times the plain mean's noise.
         """
-        return np.minimum(self.noise / np.maximum(self.pooled, 1e-300), 1.0) * self.shares()
+        return self.relative_noise * self.shares()
+
+    @property
+    def relative_noise(self) -> Array:
+        """Returns the errors of the pooled shares as parts of them, at most 1, of shape (bins,)."""
+        return np.asarray(np.minimum(self.noise / np.maximum(self.pooled, 1e-300), 1.0))
+
+    @property
+    def hidden_shares(self) -> Array:
+        """Returns `hidden` of every bin, of shape (bins,)."""
+        return np.broadcast_to(np.asarray(self.hidden, float), self.pooled.shape)
+
+    def mirrored(self) -> Tails:
+        """Returns the pooled bins of -x; the cells' shapes stay those of x."""
+        hidden = self.hidden_shares[::-1]
+        return replace(self, pooled=self.pooled[::-1], bins=self.bins.mirrored(), hidden=hidden)
 
 
 def estimate_tails(
@@ -103,12 +122,17 @@ def estimate_tails(
     rows, sigma = float(counted.values.sum()), max(counts.sigma, 1e-300)
     clear = noise_level(counts, CLEAR)
     visible = noise_level(counts, VISIBLE) if rows > MANY * sigma else clear
-    pooled = pooled_distribution(counts.values.ravel(), visible, clear, bins.special)
-    is_visible = counts.values.ravel() > visible
-    unseen = max(rows - float(counts.values.ravel()[is_visible].sum()), 0.0)
-    unseen += 2 * float(np.hypot(counted.sigma, sigma * np.sqrt(is_visible.sum())))
-    if unseen > UNSEEN * rows:
+    atoms = noise_level(counts, ATOM) if rows > MANY * sigma else clear
+    pooled, is_visible, hidden = smooth_histogram(
+        counts.values.ravel(), sigma, (visible, clear, atoms), bins.special
+    )
+    miscount = float(np.hypot(counted.sigma * counted.values.size**0.5,
+                              sigma * np.sqrt(is_visible.sum())))  # fmt: skip
+    if 2 * sigma * FEWEST_BINS**0.5 > UNSEEN * rows:
         pooled = pooled._replace(shares=np.zeros_like(pooled.shares))
+    else:
+        pooled, rest = _with_hidden(pooled, is_visible, bins, counts.values.ravel(), rows, miscount)
+        hidden = hidden + rest
     noise = counts.sigma / max(float(counts.values.sum()), 1.0)
     if own is None or not pooled.shares.any():
         shape = cell_shapes.pooled_shapes(pooled, counted.values.shape)
@@ -116,38 +140,71 @@ def estimate_tails(
         shape = cell_shapes.shapes_by_place(pooled, own, counted)
     else:
         shape = cell_shapes.shapes_by_histogram(pooled, bins, wide, own, counted)
-    return Tails(pooled.shares, bins, noise, shape, visible)
+    present = np.maximum(counted.values, 0.0)
+    raked = rake(shape, pooled.shares, present / max(float(present.sum()), 1.0))
+    sloped = bins.with_slopes(pooled.shares)
+    return Tails(pooled.shares, sloped, noise, raked, visible, hidden)
 
 
-def pooled_distribution(
-    counts: Array, visible: float, clear: float, special: NDArray[np.bool_] | None = None
-) -> Pooled:
-    """Returns the shares of the pooled bins; see `extend_tail`, which is applied both ways.
+def rake(shape: CellShapes, pooled: Array, shares: Array) -> CellShapes:
+    """Returns the shapes such that the cells together have the pooled distribution.
+
+    Each bin has a factor, the same in all cells (iterative proportional fitting, Deming and Stephan
+    1940). Without it what the family of shapes gets wrong would be wrong in all cells the same way,
+    and everybody's mean with it.
 
     Args:
-        counts: Noised, of shape (bins,).
-        visible: Below this a count is taken for noise.
-        clear: A count that stands alone, or of an atom, is taken for noise below this.
-        special: Which bins are atoms, of shape (bins,), or None. They are no part of a tail: one
-            that is clear has its count, and one that is not has none.
-
-    An atom of 300 rows at the upper end is kept, and raises no bin between:
-
-    >>> counts = np.array([0, 800, 400, 100, 0, 0, 300.0])
-    >>> pooled = pooled_distribution(counts, 30.0, 75.0, np.array([True, *[False] * 5, True]))
-    >>> (pooled.shares * 1600).round().tolist()
-    [0.0, 779.0, 390.0, 97.0, 29.0, 12.0, 292.0]
+        shape: Of the cells.
+        pooled: Shares of the bins, of shape (bins,).
+        shares: Of the rows in each cell, adding up to 1.
     """
-    if special is None or np.count_nonzero(~special) < 2:
-        special = np.zeros(counts.size, bool)
-    shares, inner = np.zeros(counts.size), counts[~special]
-    upwards = extend_tail(inner, visible, clear)
-    tails = np.maximum(upwards, extend_tail(inner[::-1], visible, clear)[::-1])
-    shares[~special] = tails
-    shares[special & (counts > clear)] = counts[special & (counts > clear)]
-    seen_bins = np.flatnonzero(shares > visible)
-    ends = (int(seen_bins[0]), int(seen_bins[-1])) if seen_bins.size else (0, counts.size - 1)
-    return Pooled(np.asarray(shares / max(shares.sum(), 1e-300)), *ends)
+    if shares.size == 1 or not pooled.any():
+        return shape
+    tables, factor = shape.family(shape.rate), np.ones(pooled.size)
+    weight = shares.ravel()
+    flat = tables.reshape(weight.size, -1)
+    for _ in range(RAKINGS):
+        now = factor * flat
+        now /= np.maximum(now.sum(axis=1, keepdims=True), 1e-300)
+        together = weight @ now
+        factor *= np.where(together > 0, pooled / np.maximum(together, 1e-300), 1.0)
+        factor = np.clip(factor, 1 / MOST_RAKED, MOST_RAKED)
+    family = shape.family
+
+    def raked(rate: Array) -> Array:
+        moved = factor * family(rate)
+        return np.asarray(moved / np.maximum(moved.sum(axis=-1, keepdims=True), 1e-300))
+
+    return shape._replace(family=raked)
+
+
+def _with_hidden(
+    pooled: Pooled,
+    is_visible: NDArray[np.bool_],
+    bins: BinEnds,
+    counts: Array,
+    rows: float,
+    miscount: float,
+) -> tuple[Pooled, Array]:
+    """Returns the pooled distribution with all rows that were counted, and which are hidden.
+
+    Rows that are in no visible bin and in none that was extrapolated, where they are more than two
+    standard deviations of the noise, are in the other bins: the fewer the farther from visible ones
+    that are no atoms, and where there are none, as the noised counts have it.
+    """
+    shown = float(np.maximum(counts[is_visible], 0).sum()) / rows
+    beside = float(pooled.shares[~is_visible].sum())
+    rest = 1 - shown / max(1 - beside, 1e-9)
+    body = np.flatnonzero(is_visible & ~bins.special)
+    if body.size:
+        distance = np.abs(np.arange(counts.size)[:, None] - body).min(axis=1)
+        where = np.where(is_visible | bins.special, 0.0, SLOWEST**distance)
+    else:
+        where = np.where(is_visible, 0.0, np.maximum(counts, 0.0))
+    if rest * rows < 2 * miscount or not where.any():
+        return pooled, np.zeros(counts.size)
+    hidden = rest * where / where.sum()
+    return pooled._replace(shares=pooled.shares * (1 - rest) + hidden), hidden
 
 
 def noise_level(release: Release, chance: float) -> float:
@@ -164,30 +221,3 @@ def noise_level(release: Release, chance: float) -> float:
     if isinstance(release.price, Rho):
         return float(NormalDist().inv_cdf(1 - chance) * release.sigma)
     return float(np.log(0.5 / chance) / np.sqrt(2) * release.sigma)
-
-
-def extend_tail(pooled: Array, visible: float, clear: float) -> Array:
-    """Returns the bins from the largest on, the tail beyond the last visible one extrapolated.
-
-    A bin is visible if its count is above `visible` and no bin between it and the largest one is
-    below, or if its count is above `clear`. A lone bin of noise would otherwise ask for an interval
-    as wide as the declared one.
-
-    Bins below the largest are 0 here. On the geometric grid the tail of a power law falls by the
-    same factor from bin to bin. The factor is that of the last four steps, at most SLOWEST, and
-    extrapolated counts stay below what would have been visible.
-
-    >>> extend_tail(np.array([1.0, 800, 400, 200, 100, 0, 0, 0]), 30.0, 60.0).round().tolist()
-    [0.0, 800.0, 400.0, 200.0, 100.0, 30.0, 25.0, 12.0]
-    """
-    number, is_visible = np.arange(pooled.size), pooled > visible
-    top = int(pooled.argmax())
-    gap = top + int(np.argmin(np.append(is_visible[top:], False)))
-    kept = (number >= top) & ((is_visible & (number < gap)) | (pooled > clear))
-    if kept.sum() < 2:
-        return np.where(kept, pooled, 0.0)
-    visible_bins = np.flatnonzero(kept)
-    last, back = visible_bins[-1], visible_bins[max(-STEPS_BACK, -visible_bins.size)]
-    rate = min(float(pooled[last] / pooled[back]) ** (1 / float(last - back)), SLOWEST)
-    tail = np.minimum(pooled[last] * rate ** np.maximum(number - last, 0.0), visible)
-    return np.where(number > last, tail, np.where(kept, pooled, 0.0))

@@ -65,7 +65,7 @@ def rounds_of(mean: MeanRounds) -> tuple[MeanRound, ...]:
     """
     recipe = mean.recipe
     if recipe.using == "quantile":
-        return _quantile_rounds(mean)
+        return quantile_rounds(mean)
     early, squares = mean.steps - 1, mean.sigma is None
     parts = [COINPRESS_SHARE / early] * early + [1 - COINPRESS_SHARE] if early else [1.0]
     steps = []
@@ -83,13 +83,21 @@ def rounds_of(mean: MeanRounds) -> tuple[MeanRound, ...]:
     return tuple(steps)
 
 
-def _quantile_rounds(mean: MeanRounds) -> tuple[MeanRound, ...]:
-    """Returns the rounds of `quantile`; a single cell has no histogram of its own."""
+def quantile_rounds(
+    mean: MeanRounds, histogram_share: float = HISTOGRAM_SHARE
+) -> tuple[MeanRound, MeanRound]:
+    """Returns the rounds of `quantile`; a single cell has no histogram of its own.
+
+    Args:
+        mean: What is asked for.
+        histogram_share: The part of the price that the first histogram takes. It is chosen once the
+            counts are noised; EXPLAIN PRIVACY, which has none, shows the usual one.
+    """
     recipe = mean.recipe
     several = cell_count(recipe) > 1
     early_queries: list[tuple[str, a.Query, float]] = []
     if not mean.histogram_shared:
-        early_queries.append(("histogram of the range", histogram(recipe), HISTOGRAM_SHARE))
+        early_queries.append(("histogram of the range", histogram(recipe), histogram_share))
     if several:
         view = cell_view(recipe)
         name = "coarse histogram" if isinstance(view, a.Count) else "place in its range"

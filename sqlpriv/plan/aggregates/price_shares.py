@@ -66,8 +66,8 @@ def row_effect(query: Paid) -> float:
 def coefficients(recipe: Recipe) -> dict[Paid, float]:
     """Returns c_j of each query of a recipe; see the module's text.
 
-    Rounds take the place of S. They centre it near the cell's own mean, so N hardly matters for it:
-    a fifth of its plain coefficient, which also serves cells that are not clipped.
+    Rounds take the place of S. Where they centre it near the cell's own mean N hardly matters;
+    where they clip on one side, or nothing, it matters as for the plain sum: half its coefficient.
     """
     w2, middle = recipe.width**2 / 12, recipe.middle
     mean_square = middle * middle + w2
@@ -84,7 +84,7 @@ def coefficients(recipe: Recipe) -> dict[Paid, float]:
             part = 1.0 if recipe.kind == "variance" else 0.25
             n, s, q = part / 4, 4 * part / w2, part / w2**2
     if recipe.using:
-        return {part: c for part, c in ((recipe.count, n / 5), (recipe, s)) if part is not None}
+        return {part: c for part, c in ((recipe.count, n / 2), (recipe, s)) if part is not None}
     pairs = ((recipe.count, n), (recipe.whole, n), (recipe.total, s), (recipe.square, q))
     return {query: c for query, c in pairs if query is not None}
 

@@ -7,6 +7,7 @@ work, and its figure is what the work costs at the limit.
 | constant | what it sets | where it comes from |
 |---|---|---|
 | HISTOGRAM_SHARE, CELL_SHARE | parts of a clipped mean's price for its histograms | measured: [1] |
+| MOST_HISTOGRAM_SHARE | the most that the first of them may take for few rows | chosen |
 | COINPRESS_SHARE | part of the price for COINPRESS's rounds but the last | its authors: [2] |
 | AUTO_COST | noise of the population's figure under `population_share = auto` | measured: [1] |
 | UPPER_DECILE, MEDIAN_SPREAD | which spread a mean's error is predicted with | measured: [3] |
@@ -36,6 +37,8 @@ from __future__ import annotations
 
 HISTOGRAM_SHARE, CELL_SHARE = 0.04, 0.06
 """Parts of its price that `quantile` pays for the histogram, and for the cells' own."""
+MOST_HISTOGRAM_SHARE = 0.15
+"""What the histogram may take where its usual part could not show so few rows."""
 COINPRESS_SHARE = 0.25
 """The part that COINPRESS pays for all rounds but the last, in equal parts."""
 AUTO_COST = 1.09
@@ -43,7 +46,7 @@ AUTO_COST = 1.09
 zCDP that leaves the strata 16 % of the price: 2.5 times the noise that all of it buys."""
 UPPER_DECILE, MEDIAN_SPREAD = 0.9, 0.5
 """Ranks among spreads that are log-uniform between one unit of x and that of a uniform x."""
-WORTH_ROUNDS = 12.0
+WORTH_ROUNDS = 1.0
 """How many times the error has to fall, by prediction, for a mean to be worth two more scans."""
 RELIABLE = 4.0
 """Half the interval that a spread of 1 asks for."""

@@ -1,0 +1,203 @@
+"""The distribution of all cells' values together, out of one noised histogram.
+
+1. Neighbouring bins that differ by no more than noise are made equal (`merge_bins`).
+2. Bins that stand out of the noise are visible; between two of them counts are taken as they are.
+3. Beyond the last visible bin, on either side, the tail is the mean over many that fall, weighted
+   by how likely they make the noised counts there (`extrapolate`); their spread is an error that
+   all cells share.
+
+Bins lie on a geometric grid, so that their numbers are a scale of orders of magnitude.
+
+**Constants.** Errors and intervals: `python tests/bench/regret.py --tables …`, `coverage.py`.
+
+| name | value | chosen by |
+|---|---|---|
+| SLOWEST | 0.75 | the fall of x^-1.66, 2^(-1.66 / 4): a mean of slower ones is hardly finite |
+| STEPS_BACK | 5 | five bins are four steps: one doubling of the values |
+| DROPS | 1 … 2^-5.5 | by half octaves; a smaller tail is none |
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sqlpriv.answer.means import Array
+from sqlpriv.answer.rounds.cell_shapes import Pooled
+
+SLOWEST, STEPS_BACK = 0.75, 5
+"""The slowest fall from bin to bin that is extrapolated, and the bins it is estimated from."""
+DROPS = 2.0 ** -(np.arange(12) / 2)
+"""Factors of a tail and of its rate of fall, each as likely as any other before."""
+
+
+class SmoothedHistogram(NamedTuple):
+    """What a noised histogram shows.
+
+    Args:
+        pooled: The distribution.
+        is_visible: Which bins stand out of the noise, of shape (bins,).
+        doubtful: Standard deviations of the extrapolated shares, of shape (bins,). They are of one
+            sign: a tail is heavier everywhere, or lighter.
+    """
+
+    pooled: Pooled
+    is_visible: NDArray[np.bool_]
+    doubtful: Array
+
+
+def smooth_histogram(
+    counts: Array,
+    sigma: float,
+    levels: tuple[float, float, float],
+    special: NDArray[np.bool_] | None = None,
+) -> SmoothedHistogram:
+    """Returns the distribution that a noised histogram shows; see the module's text.
+
+    Args:
+        counts: Noised, of shape (bins,).
+        sigma: Standard deviation of their noise.
+        levels: Below these a count is taken for noise: next to visible bins, alone, and an atom.
+        special: Which bins are atoms, of shape (bins,), or None. They are no part of a tail: one
+            that is clear has its count, and one that is not has none.
+
+    An atom of 300 rows at the upper end is kept, and raises no bin between:
+
+    >>> counts = np.array([0, 800, 400, 100, 0, 0, 300.0])
+    >>> atoms = np.array([True, *[False] * 5, True])
+    >>> shares = smooth_histogram(counts, 12.0, (30.0, 75.0, 75.0), atoms).pooled.shares
+    >>> (shares * 1600).round().tolist()
+    [0.0, 799.0, 399.0, 100.0, 2.0, 0.0, 300.0]
+    """
+    if special is None or np.count_nonzero(~special) < 2:
+        special = np.zeros(counts.size, bool)
+    raw = counts[~special]
+    visible, clear, _ = levels
+    merged, size = merge_bins(raw, clear)
+    ends_at = visible / np.sqrt(size), clear / np.sqrt(size)
+    up = extend_tail(merged, raw, sigma, *ends_at)
+    mirrored = (level[::-1] for level in ends_at)
+    down = extend_tail(merged[::-1], raw[::-1], sigma, *mirrored).mirrored()
+    shares, is_visible = np.zeros(counts.size), special & (counts > levels[2])
+    spread = np.zeros(counts.size)
+    shares[~special] = np.maximum(up.counts, down.counts)
+    spread[~special] = np.maximum(up.spread, down.spread)
+    is_visible[~special] = up.is_visible | down.is_visible
+    shares[special] = np.where(is_visible, counts, 0.0)[special]
+    seen = np.flatnonzero(is_visible)
+    ends = (int(seen[0]), int(seen[-1])) if seen.size else (0, counts.size - 1)
+    total = max(float(shares.sum()), 1e-300)
+    return SmoothedHistogram(Pooled(shares / total, *ends), is_visible, spread / total)
+
+
+def merge_bins(counts: Array, clear: float) -> tuple[Array, NDArray[np.int_]]:
+    """Returns the counts, neighbours that differ by no more than noise made equal.
+
+    Runs of bins have one count, their mean, such that the squared distances from the noised counts
+    plus a charge for each run are least (Killick, Fearnhead and Eckley 2012, by the plain dynamic
+    programme). The charge is what a lone bin of noise at `clear` would save, halved, as that bin
+    makes two runs more. A run of m bins has the noise of one bin over √m.
+
+    Args:
+        counts: Noised, of shape (bins,).
+        clear: What noise alone hardly exceeds.
+
+    Returns:
+        The means, and how many bins are in each bin's run, both of shape (bins,).
+
+    >>> means, sizes = merge_bins(np.array([900.0, 20, 60, 40, 0]), 60.0)
+    >>> means.tolist(), sizes.tolist()
+    ([900.0, 30.0, 30.0, 30.0, 30.0], [1, 4, 4, 4, 4])
+    """
+    bins, charge = counts.size, clear**2 / 2
+    total, squares = (np.concatenate([[0.0], np.cumsum(x)]) for x in (counts, counts**2))
+    least, first = np.zeros(bins + 1), np.zeros(bins + 1, int)
+    for end in range(1, bins + 1):
+        length = end - np.arange(end)
+        apart = squares[end] - squares[:end] - (total[end] - total[:end]) ** 2 / length
+        costs = least[:end] + apart + charge
+        first[end] = int(costs.argmin())
+        least[end] = costs[first[end]]
+    means, sizes, end = np.empty(bins), np.empty(bins, int), bins
+    while end:
+        start = first[end]
+        means[start:end] = (total[end] - total[start]) / (end - start)
+        sizes[start:end] = end - start
+        end = start
+    return means, sizes
+
+
+class ExtendedTail(NamedTuple):
+    """Bins from the largest on, and 0 below: see `extend_tail`; all of shape (bins,)."""
+
+    counts: Array
+    is_visible: NDArray[np.bool_]
+    spread: Array
+
+    def mirrored(self) -> ExtendedTail:
+        """Returns the same from the last bin to the first."""
+        return ExtendedTail(self.counts[::-1], self.is_visible[::-1], self.spread[::-1])
+
+
+def extend_tail(
+    merged: Array, counts: Array, sigma: float, visible: Array | float, clear: Array | float
+) -> ExtendedTail:
+    """Returns the bins from the largest on, extrapolated beyond the last visible one.
+
+    A bin is visible if its count is above `visible` and no bin between it and the largest one is
+    below, or if its count is above `clear`. A lone bin of noise would otherwise ask for an interval
+    as wide as the declared one.
+
+    Args:
+        merged: Counts of the bins by `merge_bins`, of shape (bins,).
+        counts: The noised counts themselves.
+        sigma: Standard deviation of their noise.
+        visible, clear: See `smooth_histogram`; of merged counts, so one for each bin.
+
+    >>> counts = np.array([1.0, 800, 400, 200, 100, 50, 20, 15])
+    >>> extend_tail(counts, counts, 12.0, 70.0, 90.0).counts.round().tolist()
+    [0.0, 800.0, 400.0, 200.0, 100.0, 41.0, 20.0, 9.0]
+    """
+    number, stands_out = np.arange(merged.size), merged > visible
+    top = int(merged.argmax())
+    gap = top + int(np.argmin(np.append(stands_out[top:], False)))
+    is_visible = (number >= top) & ((stands_out & (number < gap)) | (merged > clear))
+    spread = np.zeros(merged.size)
+    visible_bins = np.flatnonzero(is_visible)
+    if visible_bins.size < 2:
+        return ExtendedTail(np.where(is_visible, merged, 0.0), is_visible, spread)
+    last, back = visible_bins[-1], visible_bins[max(-STEPS_BACK, -visible_bins.size)]
+    rate = min(float(merged[last] / merged[back]) ** (1 / float(last - back)), SLOWEST)
+    tail, spread[last + 1 :] = extrapolate(counts[last + 1 :], float(merged[last]), rate, sigma)
+    inside = np.where(number >= top, np.maximum(merged, 0.0), 0.0)[: last + 1]
+    return ExtendedTail(np.concatenate([inside, tail]), is_visible, spread)
+
+
+def extrapolate(beyond: Array, last: float, rate: float, sigma: float) -> tuple[Array, Array]:
+    """Returns what is expected in bins beyond the last visible one, and its standard deviations.
+
+    The tail of a power law falls by the same factor from bin to bin, and that of a log-normal
+    distribution faster and faster. So bin j beyond holds a n (b r)^j, n being the last visible
+    count and r the factor that it was reached by, with 0 < a, b <= 1: the mean over `DROPS` of
+    both, weighted by how likely they make the noised counts.
+
+    Args:
+        beyond: Noised counts, the nearest first, of shape (bins,).
+        last: n.
+        rate: r.
+        sigma: Standard deviation of the noise.
+
+    Where the noise hides the tail, a part of it is expected; where it does not, there is none:
+
+    >>> [extrapolate(np.zeros(3), 64.0, 0.5, sigma)[0].round(1).tolist() for sigma in (1e6, 2.0)]
+    [[2.5, 0.7, 0.3], [0.6, 0.1, 0.0]]
+    """
+    steps = np.arange(1.0, beyond.size + 1)
+    tails = last * DROPS[:, None, None] * (rate * DROPS[:, None]) ** steps
+    fit = -((beyond - tails) ** 2).sum(axis=-1) / (2 * sigma**2)
+    weight = np.exp(fit - fit.max())
+    weight /= weight.sum()
+    mean = np.einsum("ab,abj->j", weight, tails)
+    return mean, np.sqrt(np.einsum("ab,abj->j", weight, (tails - mean) ** 2))

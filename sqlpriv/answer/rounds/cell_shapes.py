@@ -305,7 +305,7 @@ def shrink(own: Array, noise: Array, effects: Array) -> tuple[Array, Array]:
     weighted = effects.T / (noise + spread)
     inner = weighted @ effects + np.eye(effects.shape[1]) / spread
     fitted = effects @ np.linalg.solve(inner, weighted @ own)
-    signal = _beyond_noise(own - fitted, noise)
+    signal = _beyond_noise(own - fitted, noise) + _noise_of_spread(noise)
     kept = signal / (signal + noise)
     return np.asarray(fitted + (own - fitted) * kept), np.asarray(kept * noise)
 
@@ -314,6 +314,11 @@ def _beyond_noise(apart: Array, noise: Array) -> float:
     """Returns the variance that noise does not explain, not negative; exact cells count most."""
     weight = 1 / noise
     return max(float((weight * (apart**2 - noise)).sum() / weight.sum()), 0.0)
+
+
+def _noise_of_spread(noise: Array) -> float:
+    """Returns the standard deviation of `_beyond_noise`: cells may differ by as much unnoticed."""
+    return float(np.sqrt(2 * noise.size) / (1 / noise).sum())
 
 
 def tilt_rates(pooled: Pooled, above: Array) -> Array:

@@ -14,7 +14,7 @@ Bins lie on a geometric grid, so that their numbers are a scale of orders of mag
 |---|---|---|
 | SLOWEST | 0.75 | the fall of x^-1.66, 2^(-1.66 / 4): a mean of slower ones is hardly finite |
 | STEPS_BACK | 5 | five bins are four steps: one doubling of the values |
-| DROPS | 1 … 2^-5.5 | by half octaves; a smaller tail is none |
+| DROPS | 0 … 1 | uniform: nothing is known of how a tail goes on, but that it falls |
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sqlpriv.answer.rounds.cell_shapes import Pooled
 
 SLOWEST, STEPS_BACK = 0.75, 5
 """The slowest fall from bin to bin that is extrapolated, and the bins it is estimated from."""
-DROPS = 2.0 ** -(np.arange(12) / 2)
+DROPS = (np.arange(16) + 0.5) / 16
 """Factors of a tail and of its rate of fall, each as likely as any other before."""
 
 

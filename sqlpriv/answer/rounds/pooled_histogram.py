@@ -14,7 +14,9 @@ Bins lie on a geometric grid, so that their numbers are a scale of orders of mag
 |---|---|---|
 | SLOWEST | 0.75 | the fall of x^-1.66, 2^(-1.66 / 4): a mean of slower ones is hardly finite |
 | STEPS_BACK | 5 | five bins are four steps: one doubling of the values |
-| DROPS | 0 … 1 | uniform: nothing is known of how a tail goes on, but that it falls |
+| RUN | 4.75 | one in a million, as there are some thousand runs: one of 100 tables has a false |
+|  |  | one. A long run next to visible bins needs it, too, as its rows may be at its near end |
+| DROPS, BELIEF | 0 … 1 | a tail goes on as it came, or drops by any part: each as likely |
 """
 
 from __future__ import annotations
@@ -29,8 +31,11 @@ from sqlpriv.answer.rounds.cell_shapes import Pooled
 
 SLOWEST, STEPS_BACK = 0.75, 5
 """The slowest fall from bin to bin that is extrapolated, and the bins it is estimated from."""
-DROPS = (np.arange(16) + 0.5) / 16
-"""Factors of a tail and of its rate of fall, each as likely as any other before."""
+RUN = 4.75
+"""What a run of bins has to have, in standard deviations of its noise, to be no noise."""
+DROPS = np.arange(1, 17) / 16
+BELIEF = np.array([1 / 30] * 15 + [1 / 2])
+"""Factors of a tail and of its rate of fall, and how likely each is before."""
 
 
 class SmoothedHistogram(NamedTuple):
@@ -69,14 +74,17 @@ def smooth_histogram(
     >>> atoms = np.array([True, *[False] * 5, True])
     >>> shares = smooth_histogram(counts, 12.0, (30.0, 75.0, 75.0), atoms).pooled.shares
     >>> (shares * 1600).round().tolist()
-    [0.0, 799.0, 399.0, 100.0, 2.0, 0.0, 300.0]
+    [0.0, 795.0, 398.0, 99.0, 8.0, 2.0, 298.0]
     """
     if special is None or np.count_nonzero(~special) < 2:
         special = np.zeros(counts.size, bool)
     raw = counts[~special]
     visible, clear, _ = levels
-    merged, size = merge_bins(raw, clear)
-    ends_at = visible / np.sqrt(size), clear / np.sqrt(size)
+    of_run = max(clear, RUN * sigma)
+    merged, size = merge_bins(raw, of_run)
+    root, is_long = np.sqrt(size), size >= STEPS_BACK
+    alone = np.where(size > 1, of_run, clear) / root
+    ends_at = np.where(is_long, alone, visible / root), alone
     up = extend_tail(merged, raw, sigma, *ends_at)
     mirrored = (level[::-1] for level in ends_at)
     down = extend_tail(merged[::-1], raw[::-1], sigma, *mirrored).mirrored()
@@ -158,7 +166,7 @@ def extend_tail(
 
     >>> counts = np.array([1.0, 800, 400, 200, 100, 50, 20, 15])
     >>> extend_tail(counts, counts, 12.0, 70.0, 90.0).counts.round().tolist()
-    [0.0, 800.0, 400.0, 200.0, 100.0, 41.0, 20.0, 9.0]
+    [0.0, 800.0, 400.0, 200.0, 100.0, 47.0, 23.0, 11.0]
     """
     number, stands_out = np.arange(merged.size), merged > visible
     top = int(merged.argmax())
@@ -181,7 +189,7 @@ def extrapolate(beyond: Array, last: float, rate: float, sigma: float) -> tuple[
     The tail of a power law falls by the same factor from bin to bin, and that of a log-normal
     distribution faster and faster. So bin j beyond holds a n (b r)^j, n being the last visible
     count and r the factor that it was reached by, with 0 < a, b <= 1: the mean over `DROPS` of
-    both, weighted by how likely they make the noised counts.
+    both, weighted by `BELIEF` and by how likely they make the noised counts.
 
     Args:
         beyond: Noised counts, the nearest first, of shape (bins,).
@@ -192,12 +200,12 @@ def extrapolate(beyond: Array, last: float, rate: float, sigma: float) -> tuple[
     Where the noise hides the tail, a part of it is expected; where it does not, there is none:
 
     >>> [extrapolate(np.zeros(3), 64.0, 0.5, sigma)[0].round(1).tolist() for sigma in (1e6, 2.0)]
-    [[2.5, 0.7, 0.3], [0.6, 0.1, 0.0]]
+    [[18.0, 7.9, 3.7], [1.8, 0.3, 0.1]]
     """
     steps = np.arange(1.0, beyond.size + 1)
     tails = last * DROPS[:, None, None] * (rate * DROPS[:, None]) ** steps
     fit = -((beyond - tails) ** 2).sum(axis=-1) / (2 * sigma**2)
-    weight = np.exp(fit - fit.max())
+    weight = BELIEF[:, None] * BELIEF * np.exp(fit - fit.max())
     weight /= weight.sum()
     mean = np.einsum("ab,abj->j", weight, tails)
     return mean, np.sqrt(np.einsum("ab,abj->j", weight, (tails - mean) ** 2))

@@ -33,6 +33,9 @@ def interval_notes(output: Output, moments_by_recipe: Mapping[Recipe, Moments]) 
         pairs = [(r, m) for r, m in zip(recipes, moments, strict=False) if m is not None]
         if not names or not pairs:
             continue
+        if any(r.using == "coinpress" for r, _ in pairs):
+            notes.append(f"the interval of {names[0]} does not hold for values with long tails: "
+                         "coinpress clips them, and cannot tell what that loses")  # fmt: skip
         unseen = max(m.unseen for _, m in pairs)
         unknown = sum(_unknown_groups(recipe, m) for recipe, m in pairs)
         if unseen:

@@ -33,8 +33,7 @@ from dataclasses import replace
 import numpy as np
 
 from sqlpriv.answer import means
-from sqlpriv.answer.means import Array, Estimate, Moments
-from sqlpriv.answer.rounds.cell_shapes import main_effects
+from sqlpriv.answer.means import Array, Estimate, Moments, main_effects
 from sqlpriv.plan.aggregates.rewrites import Recipe
 
 PARTS = (0.0, 0.25, 0.5, 0.75)

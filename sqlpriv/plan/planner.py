@@ -258,10 +258,9 @@ def _expand_recipes(
         )
     number = math.prod(len(key.values) for key in (*cells.strata, *cells.keys))
     try:
-        needy = bool(cells.strata and options.population_share)
         if any(x.using == "pooled" for x in aggregates) and not select.stratify:
             raise DataError("pooled draws strata together: write STRATIFY BY")
-        using = [choose_estimator(x, number, price, options, needy=needy) for x in aggregates]
+        using = [choose_estimator(x, number, price, options) for x in aggregates]
     except DataError as error:
         hint = "AVG(x) takes the best that the budget has"
         raise refuse(t.Literal(None, select.pos), str(error), hint) from None

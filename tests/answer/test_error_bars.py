@@ -9,6 +9,8 @@ from support.exact_people import engine, exact, noised, planned, rows
 from sqlpriv.answer.rows import answer
 from sqlpriv.errors import Refused
 
+pytestmark = pytest.mark.usefixtures("narrow_means_are_plain")
+
 ASK = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5{more})"
 
 

@@ -13,6 +13,8 @@ from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.pricing.statement import GAUSSIAN_95, LAPLACE_95
 
+pytestmark = pytest.mark.usefixtures("narrow_means_are_plain")
+
 N, SIGMAS = np.array([900.0, 400.0]), {"n": 8.0, "s": 3000.0, "q": 600_000.0}
 MEANS, SPREADS = np.array([620.0, 380.0]), np.array([150.0, 220.0])
 RUNS = 4000

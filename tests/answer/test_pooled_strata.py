@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from support.exact_people import planned
 
-from sqlpriv.answer.means import Moments
+from sqlpriv.answer.means import Moments, main_effects
 from sqlpriv.answer.reconcile import shrink_to_zero, two_levels
-from sqlpriv.answer.rounds.cell_shapes import main_effects
 from sqlpriv.errors import Refused
 
 

@@ -16,6 +16,8 @@ from sqlpriv.answer import rows as module
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Categories, Column, Type
 
+pytestmark = pytest.mark.usefixtures("narrow_means_are_plain")
+
 
 @pytest.fixture(scope="module")
 def people() -> Iterator[duckdb.DuckDBPyConnection]:

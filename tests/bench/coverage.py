@@ -172,7 +172,8 @@ class Runs:
     Args:
         covered: Which groups' intervals held the truth, of shape (runs, G).
         errors: Of the groups, of shape (runs, G).
-        whole_covered, whole_errors: The same of everybody, of shape (runs,).
+        whole_covered, whole_errors, whole_halves: The same of everybody, and the half-widths, of
+            shape (runs,).
         sizes: Rows of the groups, of shape (G,).
         doubtful: Whether the answers say what their intervals rest on.
     """
@@ -181,6 +182,7 @@ class Runs:
     errors: np.ndarray
     whole_covered: np.ndarray
     whole_errors: np.ndarray
+    whole_halves: np.ndarray
     sizes: np.ndarray
     doubtful: bool
 
@@ -207,7 +209,7 @@ def run(
     recipe = planned.output.recipes[0]
     sizes = np.bincount(rows.stratum, minlength=k)
     truth = np.bincount(rows.stratum, rows.x, k) / np.maximum(sizes, 1)
-    errors, covered, whole_errors, whole_covered = [], [], [], []
+    errors, covered, whole_errors, whole_halves = [], [], [], []
     doubtful = False
     own_recipe = planned.output.own[0] if planned.output.own else None
     for _ in range(runs):
@@ -224,12 +226,13 @@ def run(
         errors.append(values - truth)
         covered.append(np.abs(values - truth) <= halves * (1 + 1e-9) + 1e-9)
         whole_errors.append(float(np.ravel(whole.values)[0]) - rows.x.mean())
-        whole_covered.append(abs(whole_errors[-1]) <= float(np.ravel(whole.half_widths)[0]) + 1e-9)
+        whole_halves.append(float(np.ravel(whole.half_widths)[0]))
         doubtful = doubtful or bool(of_strata.unseen)
     held = sizes > 0
+    misses, halves = np.array(whole_errors), np.array(whole_halves)
     return Runs(
-        np.array(covered)[:, held], np.array(errors)[:, held], np.array(whole_covered),
-        np.array(whole_errors), sizes[held], doubtful,
+        np.array(covered)[:, held], np.array(errors)[:, held],
+        np.abs(misses) <= halves + 1e-9, misses, halves, sizes[held], doubtful,
     )  # fmt: skip
 
 

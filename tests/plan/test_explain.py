@@ -16,6 +16,8 @@ from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.pricing.statement import price_of
 from sqlpriv.plan.synthetic import SyntheticPlan, plan_synthetic
 
+pytestmark = pytest.mark.usefixtures("narrow_means_are_plain")
+
 SQL = "SELECT sex, COUNT(*) AS n, SUM(income) AS s, AVG(income) AS a FROM people STRATIFY BY sex"
 
 

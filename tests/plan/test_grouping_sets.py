@@ -19,6 +19,8 @@ from sqlpriv.errors import Refused
 from sqlpriv.plan.pricing.statement import price_of
 from sqlpriv.session.session import Session
 
+pytestmark = pytest.mark.usefixtures("narrow_means_are_plain")
+
 SAME = [
     "SELECT sex, race, COUNT(*), AVG(income) FROM people GROUP BY ROLLUP (sex, race)",
     "SELECT sex, race, GROUPING(sex, race), GROUPING(race), COUNT(*), SUM(debt) FROM people "

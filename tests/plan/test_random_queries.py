@@ -42,6 +42,8 @@ from sqlpriv.plan.planner import plan
 from sqlpriv.plan.relations import correlated
 from sqlpriv.session.commands.declare import budget_at, domain_body
 
+pytestmark = pytest.mark.usefixtures("narrow_means_are_plain")
+
 FEW, MANY = 300, 10_000
 BUDGET = budget_at("people", 3, 1e-9)
 TABLES = {

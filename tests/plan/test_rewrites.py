@@ -19,6 +19,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "rewrites"))
 
 import golden
 
+pytestmark = pytest.mark.usefixtures("narrow_means_are_plain")
+
 ACCEPTED = [(name, case) for name in golden.names() for case in golden.cases(name)]
 REJECTED = golden.cases("rejected")
 

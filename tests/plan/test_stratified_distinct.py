@@ -15,6 +15,8 @@ from sqlpriv.answer.rows import answer
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.session.session import Session
 
+pytestmark = pytest.mark.usefixtures("narrow_means_are_plain")
+
 SAME = [
     "SELECT sex, COUNT(DISTINCT hours) AS d FROM people",
     "SELECT sex, race, COUNT(DISTINCT age) AS d, COUNT(*) AS n, AVG(income) AS a FROM people",

@@ -23,6 +23,8 @@ from sqlpriv.errors import (
 from sqlpriv.kernel.reader import Reader
 from sqlpriv.session.session import Result, Session
 
+pytestmark = pytest.mark.usefixtures("narrow_means_are_plain")
+
 PEOPLE = """
 CREATE TABLE people AS SELECT range AS id, (range % 2 + 1)::TINYINT AS sex,
     (range % 3 + 1)::TINYINT AS race, (range % 80)::TINYINT AS age,

@@ -32,7 +32,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlpriv.answer.means import Array
+from sqlpriv.answer.means import Array, main_effects
 from sqlpriv.kernel.terms.release import Release
 
 STEPS = np.arange(-48.0, 49.0)
@@ -264,18 +264,6 @@ def place_distances(pooled: Array, place: Release, counted: Release) -> tuple[Ar
     scatter = _variance(pooled) / n
     shrunk = shrink(own.ravel(), (noise + scatter).ravel(), _effects(counted))
     return shrunk[0].reshape(n.shape), shrunk[1].reshape(n.shape)
-
-
-def main_effects(sizes: tuple[int, ...]) -> Array:
-    """Returns which level of each key a cell has: shape (cells, sum of sizes), ones and zeros.
-
-    >>> main_effects((2, 2)).astype(int).tolist()
-    [[1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]]
-    """
-    levels = np.indices(sizes or (1,)).reshape(len(sizes or (1,)), -1)
-    return np.hstack(
-        [np.eye(size)[level] for size, level in zip(sizes or (1,), levels, strict=True)]
-    )
 
 
 def _effects(counted: Release) -> Array:

@@ -1,40 +1,24 @@
 """A mean of long-tailed values: charged counts say where to clip, and what clipping loses.
 
-1. A noised histogram of all cells together, on a geometric grid (`plan.rounds.edges`), and of each
-   cell where it lies in that: its own histogram, of few wide bins, or its mean bin
-   (`plan.rounds.cell_view`). `tail_model` makes of both an
-   estimate of the cell's distribution.
-2. Around the mean c of that, half a width h is chosen cell by cell that minimises
-
-       (h τ / n)² + D(h)² + V(h)
-
-   τ is the noise that the rest of the price buys at a sensitivity of 1. E(h) is the mean part of x
-   beyond c ± h by the estimated distribution, and D its model error: where a part p of the values
-   lies beyond one end, log p may be off by the part θ, which changes E by θ E log(1 / p). The model
-   error is thus larger the farther out the end lies. V is the variance of E from the histogram's
-   noise and from the scatter of few rows. A large cell is not clipped at all. Then c is moved off
-   the mean, mostly upwards, because values lie farther beyond the upper end than below the lower
-   one. The move costs its distance times the relative noise of the cell's count.
+1. A noised histogram of all cells together, on a geometric grid (`mean_rounds.bin_edges`), and of
+   each cell where it lies in that: its own histogram, of few wide bins, or its mean bin
+   (`mean_rounds.cell_view`). `tail_model` makes of both an estimate of the cell's distribution. The
+   fewer rows the counts show, the larger the histogram's part of the price; where no part would do,
+   the whole price goes to the sum over the declared interval.
+2. The ends that predict the least error, cell by cell and for everybody (`clipping`).
 3. The noised sum of x clipped there. The sum tells more of the cell than the histograms did: each
-   rate is weighed by how well it explains the sum (Bayes), and E is the mean over the rates. E is
-   added back, which is post-processing. Its variance, D² and V are part of the half-width.
+   rate is weighed by how well it explains the sum (Bayes), and E, the mean part of x beyond the
+   ends, is the mean over the rates. E is added back, which is post-processing; what `clipping`
+   predicts of its error is part of the half-width.
 
-Inside a bin values are taken as uniform. A cell counted below the deviation of its count's noise is
-taken to have as many rows as that.
+A cell counted below the deviation of its count's noise is taken to have as many rows as that.
 
 The histogram replaces the quantiles of Smith (2011, "Privacy-preserving statistical estimation with
 optimal convergence rates", where the range is two quantiles): one vector of counts, a unit in one
 bin, has the error of one count in every bin. A cell's own is of a few bins, a factor of four wide:
 what it has to tell is an order of magnitude, and a finer one would have the more noise.
 
-**Constants.** The intervals: `pytest -m slow tests/answer/test_means_example.py`.
-
-| name | value | chosen by |
-|---|---|---|
-| DOUBT | 0.08 | with it 93 to 97 % of census strata lie in their intervals |
-| FEWEST_BINS | 4 | set, not searched: one doubling of the values |
-| MISFIT | 0.05 | set, not searched; it enters the intervals that DOUBT was chosen by |
-| OCTAVES, QUARTERS, NEAR, SHIFTS | below | the same choice as by all quarters in 2,980 cells |
+**Constants.** MISFIT 0.05 is set, not searched: what a cell's clipped sum is off its family's.
 """
 
 from __future__ import annotations
@@ -231,9 +215,10 @@ def estimate_excess(
     own += (OWN_TAIL * sum_over_bins(after, beyond)) ** 2
     own *= max(1.0, float((shares * (z**2 + apart).min(axis=0)).sum()))
     own += sum_over_bins(after, excess**2) / n
-    missing = float((shares * (sum_over_bins(prior_table, excess) - value)).sum())
-    gain = shares * own
-    value = value + gain * missing / max(float((shares * gain).sum()), 1e-300)
+    if shares.size > 1:
+        missing = float((shares * (sum_over_bins(prior_table, excess) - value)).sum())
+        gain = shares * own
+        value = value + gain * missing / max(float((shares * gain).sum()), 1e-300)
     shared = (doubt(after, above, below) + sum_over_bins(tails.hidden_shares, beyond)) ** 2
     return Excess(value, own, shared + histogram_noise)
 

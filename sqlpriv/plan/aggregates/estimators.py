@@ -15,13 +15,11 @@ In units of τ / N, τ being the noise that the whole price buys at a sensitivit
 uniform on an interval of width w has the noise (w/2) (1 + 1/√3): that of S, and of N times the
 mean's distance from the middle. A spread of s needs an interval of about ±4 s around its centre.
 Before anything is known, s is log-uniform between one unit of x and w/√12, the most that a uniform
-x has; its median is √(w/√12). Rounds are two more scans of the table, so they have to divide the
-predicted error by WORTH_ROUNDS: from about w = 1,200 on. A declared spread (`coinpress_sigma`)
-takes the place of s.
+x has; its median is √(w/√12). Rounds are asked for where that predicts any gain: from about w = 8
+on. A declared spread (`coinpress_sigma`) takes the place of s, and has to halve the error.
 
-Strata beside a population figure of their own (`population_share`) have but the rest of the price,
-so half of the error is worth the scans: from about w = 40 on. A cell that turns out to be large is
-not clipped, and loses what the histograms cost.
+A clipped mean that turns out to need no clipping has paid for a histogram in vain, a tenth of its
+price; one that was not clipped had up to 15 times the error (`tests/bench/regret.py --tables`).
 """
 
 from __future__ import annotations
@@ -39,11 +37,11 @@ from sqlpriv.plan.pricing.tuned_constants import (
     CELL_SHARE,
     COINPRESS_SHARE,
     HISTOGRAM_SHARE,
+    LEAST_GAIN,
     MAX_PICKED,
     MEDIAN_SPREAD,
     RELIABLE,
     UPPER_DECILE,
-    WORTH_ROUNDS,
 )
 
 ROUNDS = ("quantile", "coinpress")
@@ -118,8 +116,6 @@ def choose_estimator(
     cells: int,
     price: type[Price],
     options: StatementOptions,
-    *,
-    needy: bool = False,
 ) -> str:
     """Returns the estimator in rounds that a mean takes, or '' for the plain one.
 
@@ -127,8 +123,7 @@ def choose_estimator(
         aggregate: A mean, whose `using` forces one.
         cells: How many cells it is taken over.
         price: The kind of budget.
-        given: The options.
-        needy: Whether the cells are strata in need; see the module's text.
+        options: Of the statement.
 
     Raises:
         Refused: The estimator forced is not that of the budget's kind, or there are too many cells.
@@ -149,7 +144,7 @@ def choose_estimator(
         name: predicted_error(name, width, options.sigma, MEDIAN_SPREAD) for name in estimators
     }
     best = min(errors, key=lambda name: errors[name])
-    worth = 2 if needy or options.sigma is not None else WORTH_ROUNDS
+    worth = LEAST_GAIN if options.sigma is None else 2
     return best if worth * errors[best] <= errors[""] else ""
 
 

@@ -11,7 +11,7 @@ work, and its figure is what the work costs at the limit.
 | COINPRESS_SHARE | part of the price for COINPRESS's rounds but the last | its authors: [2] |
 | AUTO_COST | noise of the population's figure under `population_share = auto` | measured: [1] |
 | UPPER_DECILE, MEDIAN_SPREAD | which spread a mean's error is predicted with | measured: [3] |
-| WORTH_ROUNDS | predicted gain from which AVG(x) is measured in rounds | chosen |
+| LEAST_GAIN | predicted gain from which AVG(x) is measured in rounds | derived: any; [5] |
 | RELIABLE | half the interval that a spread of 1 asks for | derived: 4 σ hold 99.99 % |
 | SECTIONS, PARTS, WIDE | bins of the histogram that says where to clip | measured: [1] |
 | LEVEL | squared error of a choice among levels, that of a count being 1 | derived: [4] |
@@ -46,8 +46,8 @@ AUTO_COST = 1.09
 zCDP that leaves the strata 16 % of the price: 2.5 times the noise that all of it buys."""
 UPPER_DECILE, MEDIAN_SPREAD = 0.9, 0.5
 """Ranks among spreads that are log-uniform between one unit of x and that of a uniform x."""
-WORTH_ROUNDS = 1.0
-"""How many times the error has to fall, by prediction, for a mean to be worth two more scans."""
+LEAST_GAIN = 1.0
+"""How many times the error has to fall, by prediction, for a mean to be measured in rounds."""
 RELIABLE = 4.0
 """Half the interval that a spread of 1 asks for."""
 MAX_PICKED = 20_000

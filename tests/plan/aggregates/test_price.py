@@ -15,6 +15,8 @@ from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
 from sqlpriv.plan.pricing.statement import price_of
 
+pytestmark = pytest.mark.usefixtures("narrow_means_are_plain")
+
 OUTPUTS = [
     "COUNT(*)",
     "COUNT(hours)",

@@ -94,7 +94,8 @@ def test_a_wide_interval_is_asked_in_rounds_and_a_narrow_one_is_not(analyst: Ses
     sql = f"EXPLAIN PRIVACY {OPTIONS.format('')} sex, AVG(pay) AS p, AVG(sex) AS h FROM people"
     found = [row["measurement"] for row in _rows(analyst.execute(f"{sql} STRATIFY BY sex"))]
     assert found == ["count of rows", "count of values", "centred sum over [1, 2]",
-                     "histogram of the range", "each cell's coarse histogram", "sum, clipped cell by cell", "output p",
+                     "histogram of the range", "each cell's coarse histogram",
+                     "sum, clipped cell by cell", "output p",
                      "output h", "total", "budget left after",
                      "the same noise under pure epsilon"]  # fmt: skip
 

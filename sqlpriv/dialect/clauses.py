@@ -18,7 +18,7 @@ from sqlglot.tokenizer_core import Token as GlotToken
 from sqlglot.tokenizer_core import TokenType as Type
 
 from sqlpriv.dialect.constants import refusal
-from sqlpriv.dialect.keywords import CONSTRUCTS, MISPLACED, RESERVED, words
+from sqlpriv.dialect.keywords import CONSTRUCTS, MISPLACED, PRICED, RESERVED, words
 from sqlpriv.dialect.token_cursor import TokenCursor, check_number
 from sqlpriv.dialect.tokens import Kind, Token, replacement_token
 from sqlpriv.dialect.tree import Options
@@ -37,7 +37,9 @@ _OWN_GRAMMAR = RESERVED | words(
     MAP UNNEST ROW BETWEEN"""
 )
 """Words before a parenthesis that are no function, or one with words among its arguments."""
-_OWN_ELSEWHERE = words("RLIKE REGEXP MINUS APPLY TOP SAFE_CAST BINARY")
+_OWN_ELSEWHERE = words(
+    "RLIKE REGEXP MINUS APPLY TOP SAFE_CAST BINARY ORDINAL SAFE_OFFSET SAFE_ORDINAL"
+)
 """The same in other dialects; DIV and MOD are operators there behind an operand."""
 _OF_STAR = words("EXCLUDE EXCEPT REPLACE RENAME LIKE ILIKE")
 """Words that change a star before them; any other call behind `*` is a factor."""
@@ -84,7 +86,7 @@ def cut_clauses(c: TokenCursor, *, of_synthetic_table: bool = False) -> Cut:
             _check_place(c, first, first_places, len(calls))
             _cut_strata(c, done)
             continue
-        if c.at("WITH", "DIFFERENTIAL_PRIVACY") and c.peek(2).upper not in ("AS", "("):
+        if c.at("WITH") and c.peek(1).upper in PRICED and c.peek(2).upper not in ("AS", "("):
             raise c.refuse(*PRICE)
         if of_synthetic_table and not calls and word == "USING" and c.peek(1).upper != "(":
             break
@@ -93,6 +95,9 @@ def cut_clauses(c: TokenCursor, *, of_synthetic_table: bool = False) -> Cut:
             call = done.glots[calls[-1]]
             estimator = c.name("the name of an estimator").lower()
             done.glots[calls[-1]] = replacement_token(call, call.token_type, call.text + estimator)
+            continue
+        if c.at("CLAMPED", "BETWEEN") and calls and calls[-1] is not None:
+            done.glots += _clamps(c, done.glots[calls[-1]].text)
             continue
         if not calls:
             first_places.setdefault(word, token)
@@ -105,6 +110,29 @@ def cut_clauses(c: TokenCursor, *, of_synthetic_table: bool = False) -> Cut:
         if word == "SELECT":
             _cut_price(c, token, done)
     return done
+
+
+def _clamps(c: TokenCursor, function: str) -> list[GlotToken]:
+    """Returns `CLAMPED BETWEEN low AND high` as the argument by name that GoogleSQL has now."""
+    glot = c.next().glot
+    c.next()
+    assert glot is not None
+    by_row = any(word in function.lower() for word in ("var", "stddev", "percentile", "quantiles"))
+    name = f"contribution_bounds_per_{'row' if by_row else 'group'}"
+    signs = {Type.COMMA: ",", Type.VAR: name, Type.FARROW: "=>", Type.L_PAREN: "("}
+    tokens = [replacement_token(glot, type_, text) for type_, text in signs.items()]
+    depth = 0
+    while c.peek().kind is not Kind.END:
+        word = c.peek().upper
+        if depth == 0 and word in (")", ","):
+            break
+        depth += (word == "(") - (word == ")")
+        if word == "AND" and depth == 0:
+            c.next()
+            tokens.append(replacement_token(glot, Type.COMMA, ","))
+        else:
+            tokens += _mark(c)
+    return [*tokens, replacement_token(glot, Type.R_PAREN, ")")]
 
 
 def _check_place(c: TokenCursor, first: Token, first_places: dict[str, Token], depth: int) -> None:
@@ -131,7 +159,7 @@ def begins_with(first: Token) -> Exception:
 def _cut_price(c: TokenCursor, select: Token, done: Cut) -> None:
     c.accept("ALL")
     first = c.index
-    if not c.accept("WITH", "DIFFERENTIAL_PRIVACY"):
+    if not any(c.accept("WITH", word) for word in PRICED):
         return
     options: Options = ()
     if c.accept("OPTIONS", "("):

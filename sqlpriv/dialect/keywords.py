@@ -18,6 +18,9 @@ RESERVED = words(
 )
 """`duckdb_keywords()` of category 'reserved'; a test compares."""
 
+PRICED = ("DIFFERENTIAL_PRIVACY", "ANONYMIZATION")
+"""Words behind SELECT WITH that ask for a private answer; the second is GoogleSQL's older one."""
+
 NO_ALIAS = RESERVED | words(
     """ANTI ASOF AT AUTHORIZATION BINARY BY COLLATION CONCURRENTLY CROSS FREEZE FULL GENERATED GLOB
     ILIKE INNER IS ISNULL JOIN LEFT LIKE MAP NATURAL NOTNULL OUTER OVERLAPS POSITIONAL RIGHT SEMI

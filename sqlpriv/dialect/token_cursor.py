@@ -195,6 +195,8 @@ class TokenCursor:
 
     def value(self) -> Value:
         """Returns the constant or the bare word, in lower case, that stands here."""
+        if self.peek().kind is Kind.QUOTED:
+            return self.next().value.lower()
         bare = self.peek().kind is Kind.WORD and self.at_name()
         if bare and self.peek(1).kind is not Kind.STRING:
             return self.next().value.lower()

@@ -48,6 +48,20 @@ class Literal:
 
 
 @dataclass(frozen=True)
+class ContributionBounds:
+    """`contribution_bounds_per_row => (0, 10)`, or `… CLAMPED BETWEEN 0 AND 10`.
+
+    Args:
+        per: "row": each value is clamped; "group": what a unit adds to one group is.
+        lower, upper: The ends.
+    """
+
+    per: str
+    lower: int | float
+    upper: int | float
+
+
+@dataclass(frozen=True)
 class FunctionCall:
     """A function or aggregate call. `name` is lower case.
 
@@ -55,6 +69,7 @@ class FunctionCall:
         name: DuckDB's name of the function.
         args: Arguments in order; empty for COUNT(*), where `star` is true.
         using: The estimator of `AVG(x USING laplace)`, or ''.
+        bounds: Where contributions are clamped, in the spelling of GoogleSQL; None without.
     """
 
     name: str
@@ -64,6 +79,7 @@ class FunctionCall:
     filter: Node | None = None
     using: str = ""
     pos: Pos = optional_place()
+    bounds: ContributionBounds | None = None
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,14 @@ from itertools import islice
 
 from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DataError
+from sqlpriv.kernel.proof.sensitivity import bound_of
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Budget, Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.plan import group_keys, outputs
 from sqlpriv.plan.aggregates.calls import Aggregate
+from sqlpriv.plan.aggregates.contribution_clamps import clamp_contributions
 from sqlpriv.plan.aggregates.estimators import (
     StatementOptions,
     choose_estimator,
@@ -34,6 +36,11 @@ from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.traverse import walk
 from sqlpriv.plan.plan import GroupingSet, Output, Plan, SelectedKeys, Selection
+from sqlpriv.plan.pricing.googlesql_options import (
+    GOOGLESQL_OPTIONS,
+    asks_for_public_groups,
+    check_googlesql_options,
+)
 from sqlpriv.plan.pricing.split import split
 from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, statement_price
 from sqlpriv.plan.pricing.tuned_constants import SELECTION_SHARE, SELECTIONS
@@ -71,7 +78,9 @@ def plan(
             f"then ALTER TABLE {contract.table} SET PU",
         )
     price = statement_price(select.options, budget, session_epsilon, select.pos)
-    rest = tuple(x for x in select.options if x[0] not in (*KNOWN_OPTIONS, "report"))
+    check_googlesql_options(select.options, contract, budget, select.pos)
+    elsewhere = (*KNOWN_OPTIONS, *GOOGLESQL_OPTIONS, "report")
+    rest = tuple(x for x in select.options if x[0] not in elsewhere)
     options = resolve_auto_share(read_statement_options(rest, select.pos), type(price))
     try:
         selected: SelectedKeys | None = (
@@ -85,6 +94,12 @@ def plan(
             "write x IN (…) for a long chain of OR",
         ) from None
     chosen_keys = tuple(d.key.expr for d in output.groups if d.selected)
+    if chosen_keys and asks_for_public_groups(select.options):
+        raise refuse(
+            t.Literal(None, select.pos),
+            "a key of this statement has no public list of its values",
+            "leave PUBLIC_GROUPS out, or the owner declares a PRIVACY DOMAIN of the key",
+        )
     if not chosen_keys or not isinstance(price, Rho):
         return _with_measurements(price, price, output, options, budget)
     part = Rho(price.nano // SELECTION_SHARE)
@@ -150,6 +165,8 @@ def _plan_output(
         from_rows = FromReader(tables).read_select(select, aliases)
         rows, binder = from_rows.relation, from_rows.binder
     rows = bound_contributions(rows, contract, options, select.pos)
+    select = clamp_contributions(select, binder, bound_of(rows, contract))
+    aliases = outputs.output_aliases(select)
     strata = group_keys.bind_strata(select, binder, aliases)
     groups, sets = group_keys.bind_groups(select, binder, aliases, strata, selected)
     estimator = "gaussian" if isinstance(price, Rho) else "laplace"
@@ -230,7 +247,7 @@ def _with_errors(columns: Sequence[tuple[str, t.Node]]) -> frozenset[int]:
 
 def _wants_report(select: t.Select) -> bool:
     """Whether OPTIONS (report = true) asks for the ends of the outputs' intervals."""
-    report = dict(select.options).get("report", False)
+    report = dict(select.options).get("report", "report_format" in dict(select.options))
     if not isinstance(report, bool):
         raise refuse(t.Literal(None, select.pos), "report is true or false", "write report = true")
     return report

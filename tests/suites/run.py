@@ -2,7 +2,8 @@
 
 A class is a file in `statements/`. Each statement is run by sqlpriv without noise (nothing but the
 draw is replaced) and by plain DuckDB on the same rows: an answer that differs is wrong. Statements
-that are refused or wrong are named.
+that are refused or wrong are named. Where DuckDB has another spelling, it stands behind `-- plain`;
+a first line `-- bigquery` says in which dialect a statement is.
 """
 
 from __future__ import annotations
@@ -66,12 +67,18 @@ def run_class(name: str, session: Session, plain: duckdb.DuckDBPyConnection) -> 
     """Runs the statements of a class and compares the answers."""
     outcome = Outcome()
     for statement in statements(name):
-        expected = sorted_rows(plain.execute(statement).fetchall())
+        text, _, by_hand = statement.partition("\n-- plain\n")
+        expected = sorted_rows(plain.execute(by_hand or text).fetchall())
+        first, _, rest = text.partition("\n")
+        dialect = first.removeprefix("-- ") if first.startswith("-- ") else "duckdb"
         try:
-            table = session.execute(statement).table
+            session.execute(f"SET privacy_dialect = '{dialect}'")
+            table = session.execute(rest if dialect != "duckdb" else text).table
         except Error as error:
             outcome.refused[statement] = str(error).splitlines()[0]
             continue
+        finally:
+            session.execute("RESET privacy_dialect")
         rows = sorted_rows([tuple(row.values()) for row in _records(table)])
         if alike(rows, expected):
             outcome.answered.append(statement)

@@ -16,6 +16,8 @@ from itertools import pairwise
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.tokenizer_core import Token, TokenType
 
+from sqlpriv.dialect.keywords import PRICED
+
 PRICE, STRATA, ESTIMATOR = "__price", "__strata", "__using"
 _QUOTED = (TokenType.STRING, TokenType.IDENTIFIER)
 _ENDS = (
@@ -80,7 +82,8 @@ def mark_clauses(text: str, parameters: Values) -> tuple[str, Marks]:
     i = question_marks = 0
     while i < len(words):
         end = 0
-        if _reads(words, i, "WITH", "DIFFERENTIAL_PRIVACY") and _word(words, i - 1) != ",":
+        priced = _word(words, i) == "WITH" and _word(words, i + 1) in PRICED
+        if priced and _word(words, i - 1) != ",":
             end = i + 2
             if _reads(words, end, "OPTIONS", "("):
                 end = _closing(words, end + 1) + 1

@@ -245,6 +245,11 @@ BY_DIALECT: dict[str, dict[str, Writer]] = {
         "round": _round(), "concat": _joined_texts, "length": _renamed("length"),
         "char_length": _renamed("length"), "if": _if, "ifnull": _two_as_coalesce,
         "safe_divide": _safe_divide, "div": _whole_division, "mod": _remainder,
+        **{f"anon_{name}": _renamed(name) for name in
+           ("count", "sum", "avg", "var_pop", "stddev_pop", "percentile_cont")},
+        "anon_quantiles": _renamed("approx_quantiles"),
+        "percentile_cont": _renamed("quantile_cont"),
+        "approx_quantiles": _renamed("approx_quantiles"),
         "countif": _renamed("count_if"),
         "date_trunc": _date_trunc(_UNITS - {"week"}, unit_last=True),
         "date_diff": _date_diff("lfu"), "date_add": _moved("mi", exp.Add),
@@ -264,6 +269,8 @@ BY_DIALECT: dict[str, dict[str, Writer]] = {
         "percentile_cont": _renamed("percentile_cont"),
         "percentile_disc": _renamed("percentile_disc"), "replace": _renamed("replace"),
         "startswith": _renamed("starts_with"), "contains": _renamed("contains"),
+        "dp_interval_low": _renamed("dp_interval_low"),
+        "dp_interval_high": _renamed("dp_interval_high"),
     },
     "mysql": {
         **_LEAST, **_SUBSTRING, **_DATES, **_CLOCK,

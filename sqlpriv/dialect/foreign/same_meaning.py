@@ -55,7 +55,7 @@ _SAME: dict[type[exp.Expr], str] = {
     exp.Or: "this expression", exp.And: "this expression", exp.Not: "this", exp.Neg: "this",
     exp.Mul: "this expression", exp.Mod: "this expression", exp.IntDiv: "this expression",
     exp.Case: "this ifs default", exp.If: "this true", exp.Filter: "this expression",
-    exp.DataTypeParam: "this expression", exp.Var: "this",
+    exp.Kwarg: "this expression", exp.DataTypeParam: "this expression", exp.Var: "this",
     exp.Window: "this partition_by order over spec alias",
     exp.WindowSpec: "kind start start_side end end_side",
 }  # fmt: skip
@@ -408,6 +408,20 @@ def _within_group(self: SameMeaning, node: exp.Expr) -> exp.Expr:
     return names.call(name, order.expressions[0].this, *call.expressions)
 
 
+def _one_of_quantiles(self: SameMeaning, node: exp.Expr) -> exp.Expr:
+    """`APPROX_QUANTILES(x, 4)[OFFSET(1)]` is the quantile 1/4."""
+    self.check_arguments(node, "this expressions offset safe")
+    call, indexes = node.this, node.expressions
+    is_quantiles = isinstance(call, exp.Anonymous) and call.this == "approx_quantiles"
+    numbers = [*indexes, *(call.expressions[1:2] if is_quantiles else [])]
+    if not is_quantiles or not all(isinstance(n, exp.Literal) and n.is_int for n in numbers):
+        raise self.refuse_unknown(node, "an index")
+    place, parts = (int(number.name) for number in numbers)
+    share = exp.Literal.number(repr((place - node.args.get("offset", 0)) / max(parts, 1)))
+    first, *named = [arg for arg in call.expressions if arg is not numbers[1]]
+    return names.call("quantile_cont", first, share, *named)
+
+
 def _call(self: SameMeaning, node: exp.Expr) -> exp.Expr:
     """Functions are looked up by the name that the user wrote."""
     self.check_arguments(node, "this expressions")
@@ -462,4 +476,5 @@ _CHECKED: dict[type[exp.Expr], Callable[[SameMeaning, exp.Expr], exp.Expr]] = {
     exp.LimitOptions: _limit_options,
     exp.Anonymous: _call,
     exp.WithinGroup: _within_group,
+    exp.Bracket: _one_of_quantiles,
 }

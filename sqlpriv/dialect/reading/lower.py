@@ -21,6 +21,12 @@ from sqlglot import exp
 from sqlpriv.dialect.clauses import MARK
 from sqlpriv.dialect.constants import date_or_time, interval, moved_by_interval, number, refusal
 from sqlpriv.dialect.keywords import CONSTRUCTS, LIST, RESERVED, STAR, SUBQUERY, words
+from sqlpriv.dialect.reading.googlesql import (
+    ANONYMIZED,
+    ENDS_OF_INTERVAL,
+    contribution_bounds,
+    one_of_quantiles,
+)
 from sqlpriv.dialect.token_cursor import MAX_DEPTH
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.dialect.tree import (
@@ -545,7 +551,10 @@ def _call(self: Lowering, node: Glot) -> Node:
                       "write column or table.column, and function(x)")  # fmt: skip
     if name == "columns":
         raise refusal(token, *STAR)
-    args, distinct, star = node.expressions, False, False
+    named = [arg for arg in node.expressions if isinstance(arg, exp.Kwarg)]
+    bounds = contribution_bounds(self, named)
+    args = [arg for arg in node.expressions if not isinstance(arg, exp.Kwarg)]
+    distinct, star = False, False
     if len(args) == 1 and isinstance(args[0], exp.Star):
         self.check_arguments(args[0], ())
         args, star = [], True
@@ -561,8 +570,13 @@ def _call(self: Lowering, node: Glot) -> Node:
         self.check_arguments(args[1], ("expressions", "bracket_notation"))
         shares = FunctionCall("list_value", self.expressions(args[1].expressions), pos=token.pos)
         return FunctionCall(name, (self.expression(args[0]), shares), pos=token.pos)
+    name = name.removeprefix("anon_") if name in ANONYMIZED else name
+    if name in ENDS_OF_INTERVAL and len(args) == 1:
+        (arg,) = self.expressions(args)
+        width = FunctionCall("error", (arg,), pos=token.pos)
+        return Binary(ENDS_OF_INTERVAL[name], arg, width, token.pos)
     lowered = self.expressions(args)
-    return FunctionCall(name, lowered, star, distinct, None, using, token.pos)
+    return FunctionCall(name, lowered, star, distinct, None, using, token.pos, bounds)
 
 
 _QUANTILES = ("percentile_cont", "percentile_disc", "quantile_cont", "quantile_disc", "mode",
@@ -635,6 +649,7 @@ _TABLE: dict[type[Glot], tuple[Lower, frozenset[str]]] = {
     exp.Extract: (_extract, _PAIR),
     exp.Substring: (_substring, frozenset({"this", "start", "length"})),
     exp.Anonymous: (_call, frozenset({"this", "expressions"})),
+    exp.Bracket: (one_of_quantiles, frozenset({"this", "expressions"})),
     exp.WithinGroup: (_within_group, _PAIR),
     exp.Filter: (_filter, _PAIR),
     exp.Exists: (_exists, frozenset({"this"})),

@@ -16,7 +16,7 @@ from sqlpriv.dialect.clauses import Cut, cut_clauses
 from sqlpriv.dialect.commands import CreateSynthetic, Explain, Statement, Unanswerable
 from sqlpriv.dialect.constants import refusal
 from sqlpriv.dialect.foreign.translate import split_tokens, statement_parts
-from sqlpriv.dialect.keywords import QUERY_HEADS
+from sqlpriv.dialect.keywords import PRICED, QUERY_HEADS
 from sqlpriv.dialect.parameters import Parameters, bind
 from sqlpriv.dialect.reading import ddl, plain
 from sqlpriv.dialect.reading.lower_query import QueryLowering, body_index
@@ -275,7 +275,7 @@ def _private_at(tokens: Sequence[Token]) -> int | None:
     for i, pair in enumerate(pairwise(words)):
         if pair == ("STRATIFY", "BY") and "INTO" not in words[max(0, i - 1) : i]:
             return i
-        if pair == ("WITH", "DIFFERENTIAL_PRIVACY") and words[i + 2] not in ("AS", "("):
+        if pair[0] == "WITH" and pair[1] in PRICED and words[i + 2] not in ("AS", "("):
             return i
     return None
 

@@ -350,3 +350,16 @@ def test_a_call_is_a_factor_behind_any_number(call):
         assert isinstance(statement, Select), statement
         product = statement.items[0].expr
         assert (product.op, product.right.name) == ("*", call.partition("(")[0])
+
+
+@pytest.mark.parametrize("index", ["OFFSET(5)", "ORDINAL(0)", "OFFSET(a)", "1 + 1"])
+def test_one_of_the_quantiles_has_a_number_of_its_own(index):
+    why = refusal(f"approx_quantiles(a, 4)[{index}]")
+    assert "one of the quantiles has a number" in why.message
+    assert why.column > 1
+
+
+def test_one_of_the_quantiles_is_a_quantile():
+    assert expr("approx_quantiles(a, 4)[OFFSET(1)]") == FunctionCall(
+        "quantile_cont", (A, Literal(0.25))
+    )

@@ -42,7 +42,6 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
         (", report_format = 'xml'", "COUNT(*)", "people", "no report_format xml"),
         (", max_rows_contributed = 4", "COUNT(*)", "visits", "owner's bound, which is 3"),
         (", max_groups_contributed = 2", "COUNT(*)", "people", "owner's bound, which is 1"),
-        ("", "APPROX_QUANTILES(age, 4)[OFFSET(5)]", "people", "one of the quantiles"),
     ],
 )
 def test_an_argument_that_asks_for_more_is_refused_with_the_bound(

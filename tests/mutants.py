@@ -47,6 +47,7 @@ READER, SELECTION = "tests/kernel/test_reader.py", "tests/kernel/test_selection.
 NOISE, BUDGET = "tests/kernel/proof/test_noise.py", "tests/kernel/test_budget.py"
 DATABASE, SHARED = "tests/kernel/ledger/test_database.py", "tests/session/test_shared_ledger.py"
 FILES = "tests/session/test_file_tables.py"
+PERIODS = "tests/kernel/ledger/test_periods.py"
 RENAMES = "tests/attacks/test_renames.py"
 ORACLES, AVERAGING = "tests/attacks/test_oracles.py", "tests/attacks/test_averaging.py"
 
@@ -391,7 +392,7 @@ MUTANTS = (
     Mutant("every stratum selects at the whole price", K + "gate.py",
            "type(price)(price.nano // share)", "price", SELECTION),
     Mutant("snapshots are compared, not added up", K + "ledger/records.py",
-           "spent += most(", "spent = most(", STRATA),
+           "return sum(", "return (lambda losses: max([0, *losses]))(", STRATA),
     Mutant("strata of any table count", K + "proof/charged_units.py",
            "or unit.table != contract.table.lower() ", "", STRATA),
     Mutant("strata of a unit with many rows count", K + "proof/charged_units.py",
@@ -425,7 +426,8 @@ MUTANTS = (
     Mutant("the guards of any table are not looked at", K + "ledger/file.py",
            "tbl_name NOT IN ('login', 'user')", "tbl_name NOT IN ('login', 'charge')", LEDGER),
     Mutant("an earlier version of the ledger is the last", K + "ledger/file.py",
-           '("schema_1", "schema_2", "schema_3")', '("schema_1", "schema_2")', LEDGER),
+           '("schema_1", "schema_2", "schema_3", "schema_4")',
+           '("schema_1", "schema_2", "schema_3")', LEDGER),
     Mutant("a rank's score moves by the smaller share", K + "proof/sensitivity.py",
            "return max(share, of - share) * rows_per_unit",
            "return min(share, of - share) * rows_per_unit", RANKS),
@@ -491,6 +493,21 @@ MUTANTS = (
            "if len(kinds) > 1 and kinds != NUMBERS:", "if False:", f"{RENDER} {ORACLES}"),
     Mutant("a public table with a unit is public", K + "terms/contract.py",
            'body["public"] and not owners', 'body["public"]', GATE),
+    Mutant("a clock set back brings a period back", K + "ledger/running_sums.py",
+           "sums.day = max(sums.day, day)", "sums.day = day", PERIODS),
+    Mutant("today is the clock's, whatever was charged", K + "ledger/records.py",
+           "max(sums.day, now().date().isoformat())", "now().date().isoformat()", PERIODS),
+    Mutant("the total over all periods is that of one", K + "ledger/records.py",
+           "rest=whole - losses[-1].nano", "rest=whole - losses[0].nano", PERIODS),
+    Mutant("a budget goes on after its last day", K + "ledger/records.py",
+           '0 if "" < budget.until < today else budget.whole or MAX_NANO',
+           "budget.whole or MAX_NANO", PERIODS),
+    Mutant("a quarter begins with each month", K + "terms/budget.py",
+           "(day.month - 1) // 3 * 3 + 1", "day.month", PERIODS),
+    Mutant("the ceiling of everybody binds nobody", K + "ledger/records.py",
+           ' or ["*"]', "", "tests/session/test_spending.py"),
+    Mutant("all share the ceiling of each", K + "ledger/records.py",
+           'who if holder == "*" and who else holder', "holder", "tests/session/test_spending.py"),
     Mutant("a table under another name has another account", K + "terms/contract.py",
            "return self.account or self.table.lower()", "return self.table.lower()", RENAMES),
     Mutant("a renamed table is charged by its name", K + "gate.py",

@@ -36,7 +36,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Budget
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.planner import plan
-from sqlpriv.session.commands.declare import budget_at
+from sqlpriv.session.declarations.budgets import budget_at
 
 Draw = Callable[[np.random.Generator, int], np.ndarray]
 

@@ -192,6 +192,8 @@ def test_a_wrong_create_pu_table_is_refused(rest, words):
         ("show privacy budget", Show("budget")),
         ("SHOW PRIVACY RELEASES", Show("releases")),
         ("SHOW PRIVACY DECLARATIONS", Show("declarations")),
+        ("SHOW PRIVACY RELEASES DETAILS", Show("releases details")),
+        ("show privacy budget history", Show("budget history")),
         ("DROP SYNTHETIC TABLE s", DropSynthetic("s")),
         ("DROP SYNTHETIC TABLE IF EXISTS s", DropSynthetic("s", True)),
         ("SET privacy_epsilon = 0.5", SetOption("privacy_epsilon", 0.5)),
@@ -211,6 +213,7 @@ def test_the_other_statements_are_read(text, statement):
     [
         ("SHOW PRIVACY RULES", "TABLES, BUDGET or RELEASES"),
         ("SHOW PRIVACY TABLES x", "expected the end"),
+        ("SHOW PRIVACY TABLES DETAILS", "expected the end"),
         ("SHOW SYNTHESIZERS LIKE 'a%'", "expected the end"),
         ("DROP SYNTHETIC s", "expected TABLE"),
         ("SET privacy_epsilon", "expected ="),

@@ -17,7 +17,7 @@ from sqlpriv.errors import DataError, DeclarationError
 from sqlpriv.kernel.terms.budget import KINDS, MAX_NANO, Budget, Epsilon, Rho, epsilon_of, rho_of
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.plan.pricing.statement import price_of
-from sqlpriv.session.commands.declare import budget_at
+from sqlpriv.session.declarations.budgets import budget_at
 
 DELTAS = (1e-15, 1e-9, 1e-6, 1e-3, 0.3, 0.9)
 

@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+from support.ledger_rows import releases
 from support.vaults import EXACT, allowed, ask, batch_price, left, write
 
 from sqlpriv.errors import (
@@ -176,7 +177,7 @@ def test_a_replay_is_free_and_the_same(people: Kernel) -> None:
         assert (again.values == first.values).all()
         assert people.sealed_release(measured(price=Rho(nano)), people.contracts()["people"])
     assert spent(people) == 500
-    assert people.ledger.releases()[0]["replays"] == 3
+    assert releases(people.ledger)[0]["replays"] == 3
 
 
 def test_a_higher_price_is_paid_again(people: Kernel) -> None:

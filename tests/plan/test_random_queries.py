@@ -40,7 +40,8 @@ from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
 from sqlpriv.plan.relations import correlated
-from sqlpriv.session.commands.declare import budget_at, domain_body
+from sqlpriv.session.commands.declare import domain_body
+from sqlpriv.session.declarations.budgets import budget_at
 
 pytestmark = pytest.mark.usefixtures("narrow_means_are_plain")
 

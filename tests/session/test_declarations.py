@@ -38,14 +38,16 @@ ALTER TABLE people SET PRIVACY (
     COLUMN height IN (1, 1.75, -1e-7),
     COLUMN "Zip code" IN ('it''s', ''),
     BUDGET (epsilon = 3, delta = 1e-9, keys_delta = 1e-10),
-    BUDGET (rho = 0.0123456789) FOR 'ada'
+    BUDGET (rho = 0.0123456789, per = 'day', total = 0.7) FOR 'ada',
+    BUDGET (epsilon = 1, delta = 1e-9, per = 'quarter', total = 2) FOR 'bob'
 );
 ALTER TABLE visits SET PRIVACY (
     BOUND (rows_per_unit = 5), LINK (pid) REFERENCES people(id), COLUMN "order" BETWEEN (-5, 5)
 );
 ALTER TABLE bills SET PRIVACY (COLUMN code REFERENCES codes(code));
 ALTER TABLE firms ADD PRIVACY_KEY (id);
-ALTER TABLE firms SET PRIVACY BUDGET (epsilon = 0.3);
+ALTER TABLE firms SET PRIVACY BUDGET (epsilon = 0.3, per = 'month', until = DATE '2030-12-31');
+ALTER TABLE firms SET PRIVACY BUDGET (epsilon = 0.1, per = week, total = 2.5) FOR '*';
 """
 
 

@@ -36,7 +36,7 @@ from sqlpriv.plan.expressions.inference import infer_shape
 from sqlpriv.plan.expressions.value_facts import scope_of
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
-from sqlpriv.session.commands.declare import budget_at
+from sqlpriv.session.declarations.budgets import budget_at
 from support.vaults import decoded
 
 BUDGET = budget_at("people", 3, 1e-9)

@@ -45,7 +45,7 @@ def with_logins(ledger, **secrets):
         secrets: The secret of each name; None for somebody who was removed.
     """
     with closing(sqlite3.connect(ledger, isolation_level=None)) as db:
-        db.executescript("PRAGMA user_version = 3;" + OLD_LOGINS)
+        db.executescript(OLD_LOGINS)
         for name, secret in (secrets or {"ann": "a secret of ann's"}).items():
             salt = name.encode() * 4
             hashed = secret and hashlib.scrypt(

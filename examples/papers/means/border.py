@@ -22,7 +22,7 @@ from sqlpriv.kernel.terms.contract import (
     TableFacts,
     Type,
 )
-from sqlpriv.session.commands.declare import budget_at
+from sqlpriv.session.declarations.budgets import budget_at
 
 ROWS, GROUPS = 20_000, 10
 WIDTHS = (20, 40, 80, 160, 320, 1_000, 3_000, 10_000, 100_000, 1_000_000)

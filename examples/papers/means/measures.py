@@ -17,7 +17,7 @@ from sqlpriv.answer.reconcile import two_levels
 from sqlpriv.dialect import read
 from sqlpriv.kernel.terms.budget import Budget, Rho
 from sqlpriv.plan.planner import plan
-from sqlpriv.session.commands.declare import budget_at
+from sqlpriv.session.declarations.budgets import budget_at
 from sqlpriv.session.queries.gate_requests import release_measurements
 
 COMBINATIONS = [c for n in range(1, 6) for c in itertools.combinations(STRATA, n)]

@@ -37,7 +37,8 @@ from sqlpriv.kernel.terms.contract import Value
 
 
 def show(c: TokenCursor) -> Show:
-    """Returns `SHOW PRIVACY TABLES | BUDGET | RELEASES | DECLARATIONS` or `SHOW SYNTHESIZERS`."""
+    """Returns `SHOW PRIVACY TABLES | BUDGET [HISTORY] | RELEASES [DETAILS] | DECLARATIONS`, or
+    `SHOW SYNTHESIZERS`."""
     first = c.peek()
     if c.accept("SHOW", "SYNTHESIZERS"):
         c.end()
@@ -46,6 +47,8 @@ def show(c: TokenCursor) -> Show:
     if c.peek().upper not in ("TABLES", "BUDGET", "RELEASES", "DECLARATIONS"):
         raise c.refuse_unexpected("DECLARATIONS, TABLES, BUDGET or RELEASES")
     what = c.next().upper.lower()
+    if (what, c.peek().upper) in (("releases", "DETAILS"), ("budget", "HISTORY")):
+        what += f" {c.next().upper.lower()}"
     c.end()
     return Show(what, first.pos)
 
@@ -170,9 +173,10 @@ def _bound_or_budget(c: TokenCursor) -> SetBound | SetBudget:
         options = _known_options(c, token, ("rows_per_unit", "groups_per_unit"))
         return SetBound(**{name: _whole(value, name, token) for name, value in options})
     if c.accept("BUDGET"):
-        options = _known_options(c, token, ("epsilon", "delta", "rho", "keys_delta"))
+        numbers = ("epsilon", "delta", "rho", "keys_delta", "total")
+        options = _known_options(c, token, (*numbers, "per", "until"))
         for name, value in options:
-            if isinstance(value, bool) or not isinstance(value, int | float):
+            if name in numbers and (isinstance(value, bool) or not isinstance(value, int | float)):
                 raise refusal(token, f"{name} is a number")
         return SetBudget(options, _holder(c))
     if c.at("DOMAIN"):

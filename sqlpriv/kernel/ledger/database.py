@@ -31,7 +31,7 @@ from sqlpriv import errors
 from sqlpriv.kernel.ledger.store import COUNTED, RecordRows, raise_mark
 
 SCHEMA = resources.files("sqlpriv.kernel.ledger").joinpath("database.sql").read_text("utf-8")
-SHAPE = "b91e06e0c5e15e88a64ebd8214b6b75ca73278f60a9e5544ae9b0480c7abf62a"
+SHAPE = "14939cd5919a837d148b83b82f1aa9e6586425effb944ad7d84a832cb4ada8c1"
 """The SHA-256 of what `_SHAPES` returns of a new ledger."""
 _SHAPES = (
     "SELECT table_name, column_name, data_type, is_nullable, is_identity, column_default"
@@ -45,7 +45,7 @@ _SHAPES = (
 VIEWS = {
     "declared": "SELECT max(id) AS id, subject, kind, (array_agg(body ORDER BY id DESC))[1] AS body"
     " FROM declaration GROUP BY subject, kind ORDER BY 1",
-    "standing": "SELECT unit_table, holder, kind, nano, delta, yocto FROM budget"
+    "standing": "SELECT unit_table, holder, kind, nano, delta, yocto, per, until, whole FROM budget"
     " WHERE id IN (SELECT max(id) FROM budget GROUP BY unit_table, holder)",
     "state": "SELECT id, fingerprint, hash_key, (SELECT body FROM fact"
     " WHERE snapshot_id = snapshot.id ORDER BY id DESC LIMIT 1) AS facts"

@@ -1,4 +1,4 @@
--- The ledger's schema in PostgreSQL, made whole in one transaction: what schema_1.sql to schema_3.sql make of a SQLite file.
+-- The ledger's schema in PostgreSQL, made whole in one transaction: what schema_1.sql to schema_4.sql make of a SQLite file.
 CREATE TABLE declaration (
     id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at TEXT NOT NULL, principal TEXT NOT NULL, subject TEXT NOT NULL,
     kind TEXT NOT NULL, body TEXT NOT NULL
@@ -7,7 +7,9 @@ CREATE TABLE budget (
     id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at TEXT NOT NULL, principal TEXT NOT NULL, unit_table TEXT NOT NULL,
     kind TEXT NOT NULL CHECK (kind IN ('zcdp', 'pure')), nano BIGINT NOT NULL CHECK (nano BETWEEN 1 AND 1000000000000000000),
     delta DOUBLE PRECISION NOT NULL, holder TEXT NOT NULL DEFAULT '',
-    yocto BIGINT NOT NULL DEFAULT 0 CHECK (yocto BETWEEN 0 AND 1000000000000000000)
+    yocto BIGINT NOT NULL DEFAULT 0 CHECK (yocto BETWEEN 0 AND 1000000000000000000),
+    per TEXT NOT NULL DEFAULT '' CHECK (per IN ('', 'day', 'week', 'month', 'quarter', 'year')), until TEXT NOT NULL DEFAULT '',
+    whole BIGINT NOT NULL DEFAULT 0 CHECK (whole BETWEEN 0 AND 1000000000000000000)
 );
 CREATE TABLE snapshot (
     id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at TEXT NOT NULL, fingerprint TEXT NOT NULL, hash_key BYTEA NOT NULL

@@ -13,7 +13,7 @@ Not covered: whoever may write the files can put back both, or delete both (READ
 
 import json
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -22,9 +22,9 @@ from sqlpriv import errors
 from sqlpriv.kernel.ledger.file import LedgerFile
 from sqlpriv.kernel.ledger.pointer import mark_beside, pointer_of
 from sqlpriv.kernel.ledger.running_sums import RunningSums
-from sqlpriv.kernel.ledger.store import Store, Transaction, insert
+from sqlpriv.kernel.ledger.store import Store, Transaction, insert, now
 from sqlpriv.kernel.proof.charged_units import Strata, most, too_many
-from sqlpriv.kernel.terms.budget import KINDS, NANO, Budget, Price, Rho, epsilon_of
+from sqlpriv.kernel.terms.budget import KINDS, MAX_NANO, NANO, Budget, Price, Rho, epsilon_of
 from sqlpriv.kernel.terms.contract import UNDECLARED, Declared
 
 
@@ -39,17 +39,20 @@ EVERYBODY = Booking()
 
 
 class Account(NamedTuple):
-    """A budget or ceiling in force, how many charges there are, and the most of a unit's loss."""
+    """A budget or ceiling in force, how many charges there are, and the most of a unit's loss: in
+    this period, and `in_all`. `rest` (nano) is left by what limits all periods together."""
 
     budget: Budget
     charges: int
     spent: Price
-    keys_spent: int = 0
+    keys_spent: int
+    in_all: Price
+    rest: int
 
     @property
     def left(self) -> Price:
         """The budget less what was spent, never below zero."""
-        return type(self.spent)(max(0, self.budget.total.nano - self.spent.nano))
+        return type(self.spent)(max(0, min(self.budget.total.nano - self.spent.nano, self.rest)))
 
 
 class Snapshot(NamedTuple):
@@ -91,8 +94,10 @@ class Ledger:
             body = {**self.declarations()[1].get(table, UNDECLARED), **changes}
             if body.keys() != UNDECLARED.keys():
                 raise errors.LedgerError("a declaration has no such field")
-            row = {"subject": table, "kind": "contract", "body": json.dumps(body)}
-            return insert(db, "declaration", None, principal=principal, **row)
+            return insert(
+                db, "declaration", None, principal=principal, subject=table, kind="contract",
+                body=json.dumps(body),
+            )  # fmt: skip
 
     def declarations(self) -> tuple[int, dict[str, Declared]]:
         """Returns the last declaration's number and, by lower-case table, the body in force."""
@@ -114,33 +119,43 @@ class Ledger:
             if holder and own is None:
                 raise errors.DeclarationError(f"{unit} has no PRIVACY BUDGET yet")
             if own and (own.charges or holders - {holder}) and own.spent.kind != total.kind:
-                drawn = "was drawn on" if own.charges else "and its ceilings are of one kind"
-                kept = f"it stays of the kind {own.spent.kind}"
-                raise errors.DeclarationError(f"the budget of {unit} {drawn}: {kept}")
-            row = {"principal": principal, "unit_table": unit, "delta": budget.delta}
+                raise errors.DeclarationError(
+                    f"what was charged to {unit}, or its ceilings, is counted in"
+                    f" {_KINDS[own.spent.kind]} and cannot be turned into {_KINDS[total.kind]}"
+                )
+            row = {"principal": principal, "unit_table": unit, "delta": budget.delta,
+                   "per": budget.per, "until": budget.until, "whole": budget.whole}  # fmt: skip
             insert(db, "budget", total, holder=holder, yocto=budget.keys, **row)
 
-    def account(self, unit_table: str, holder: str = "", at: Booking = EVERYBODY) -> Account | None:
+    def account(
+        self, unit_table: str, holder: str = "", at: Booking = EVERYBODY, who: str = ""
+    ) -> Account | None:
         """Returns what a unit's table may spend, or a principal under it, and has spent.
 
         Spent is the most that any unit lost, of those that a charge at `at` would concern. None
-        where there is no such budget or ceiling.
+        where there is no such budget or ceiling. Of the ceiling `*`, it is what `who` has spent.
         """
         unit = unit_table.lower()
         with self.begin() as db:
-            found = "kind, nano, delta, yocto FROM standing WHERE unit_table = ? AND holder = ?"
-            if (row := db.execute(f"SELECT {found}", (unit, holder)).fetchone()) is None:
+            if (row := db.execute(_IN_FORCE, (unit, holder)).fetchone()) is None:
                 return None
             sums = self.running_sums(db)
-            spending = sums.of(unit, holder)
+            spending = sums.of(unit, who if holder == "*" and who else holder)
             if spending.kinds - {row[0]}:
                 raise errors.LedgerError(f"charges of {unit} are not of the kind {row[0]}")
-            kind, spent = KINDS[row[0]], 0
-            for snapshot, amounts in spending.nano.items():
-                paid = [(sums.strata[text], nano) for text, nano in amounts.items()]
-                spent += most(paid, at.strata if snapshot == at.snapshot else {})
-            budget = Budget(unit, kind(row[1]), row[2], row[3])
-            return Account(budget, spending.charges, kind(spent), spending.yocto)
+            kind, today = KINDS[row[0]], max(sums.day, now().date().isoformat())
+            budget = Budget(unit, kind(row[1]), *row[2:])
+            days = dict.fromkeys((budget.period_start(today), ""))
+            losses = [kind(_most_lost(spending.since(day), sums.strata, at)) for day in days]
+            whole = 0 if "" < budget.until < today else budget.whole or MAX_NANO
+            return Account(
+                budget=budget,
+                charges=spending.charges,
+                spent=losses[0],
+                keys_spent=spending.yocto,
+                in_all=losses[-1],
+                rest=whole - losses[-1].nano,
+            )
 
     def running_sums(self, db: Transaction) -> RunningSums:
         """Returns the sums of all charges that the transaction sees; see running_sums.py."""
@@ -148,15 +163,15 @@ class Ledger:
 
     def accounts(self, unit_table: str, who: str, at: Booking = EVERYBODY) -> list[Account]:
         """Returns all that a charge of that principal has to fit: the budget, and their ceiling,
-        in whatever case its holder was written: `FOR 'Ada'` binds ada."""
-        mine = [h for h in self.holders(unit_table) if h and h.lower() == who.lower()]
-        return [x for h in ("", *mine) if (x := self.account(unit_table, h, at))]
+        in whatever case its holder was written: `FOR 'Ada'` binds ada. `FOR '*'` binds everybody
+        who has none, each by what they spent themselves."""
+        mine = [h for h in self.holders(unit_table) if h and h.lower() == who.lower()] or ["*"]
+        return [x for h in ("", *mine) if (x := self.account(unit_table, h, at, who))]
 
     def holders(self, unit_table: str) -> list[str]:
         """Returns whose budget and ceilings are in force, '' for the table's own first."""
         with self.begin() as db:
-            sql = "SELECT holder FROM standing WHERE unit_table = ? ORDER BY holder"
-            return [holder for (holder,) in db.execute(sql, (unit_table.lower(),))]
+            return [holder for (holder,) in db.execute(_HOLDERS, (unit_table.lower(),))]
 
     def snapshot(self, fingerprint: str) -> Snapshot:
         """Returns the latest snapshot if it is of that fingerprint, else a new one."""
@@ -202,34 +217,35 @@ class Ledger:
                 if price.nano <= 0 or price.kind != account.spent.kind:
                     raise errors.LedgerError(f"{account.budget} cannot be charged {price}")
                 if (whole or price).nano > account.left.nano:
-                    costs, rest = (
-                        _price_text(whole or price, delta),
-                        _price_text(account.left, delta),
-                    )
                     raise errors.BudgetExhausted(
-                        f"costs {costs} but {rest} is left{whose}; nothing was read"
+                        f"costs {_price_text(whole or price, delta)} but"
+                        f" {_price_text(account.left, delta)} is left{whose}"
+                        f"{account.budget.per and f' in this {account.budget.per}'};"
+                        " nothing was read"
                     )
                 if account.keys_spent + yocto > account.budget.keys:
                     raise errors.BudgetExhausted(
                         f"nothing is left of keys_delta{whose}: the selection was not made"
                     )
-            many = too_many(
-                [at.strata, *self.running_sums(db).booked_strata(unit.lower(), at.snapshot)]
-            )
-            told = json.dumps({} if many else dict(at.strata))
-            row = {"unit_table": unit.lower(), "snapshot_id": at.snapshot, "yocto": yocto}
+            booked = self.running_sums(db).booked_strata(unit.lower(), at.snapshot)
+            strata = {} if too_many([at.strata, *booked]) else dict(at.strata)
             self.store.holds_new_charge = True  # which could still be undone: see running_sums.py
-            return insert(db, "charge", price, statement_id=statement, strata=told, **row)
+            return insert(
+                db, "charge", price, statement_id=statement, strata=json.dumps(strata),
+                unit_table=unit.lower(), snapshot_id=at.snapshot, yocto=yocto,
+            )  # fmt: skip
 
     def seal(self, charge: int, statement: int, snapshot: int, new: list[Sealed]) -> list[Sealed]:
         """Stores noised answers under their charge, all or none; returns them numbered."""
         of = {"charge_id": charge, "statement_id": statement, "snapshot_id": snapshot}
         with self.begin("IMMEDIATE") as db:
-            numbered = []
-            for a in new:
-                row = {**of, "query_hash": a.query_hash, "sigma": a.sigma, "payload": a.payload}
-                numbered.append(a._replace(id=insert(db, "seal", a.price, **row)))
-            return numbered
+            rows = [
+                {"query_hash": x.query_hash, "sigma": x.sigma, "payload": x.payload} for x in new
+            ]
+            numbers = [
+                insert(db, "seal", x.price, **of, **r) for x, r in zip(new, rows, strict=True)
+            ]
+            return [x._replace(id=number) for x, number in zip(new, numbers, strict=True)]
 
     def find_seal(self, snapshot_id: int, query_hash: str, price: Price) -> Sealed | None:
         """Returns the dearest answer sealed at that price or a higher one of its kind, or None."""
@@ -247,11 +263,28 @@ class Ledger:
             for seal_id in seal_ids:
                 insert(db, "replay", seal_id=seal_id, statement_id=statement_id)
 
-    def releases(self) -> list[dict[str, Any]]:
-        """Returns every sealed answer, oldest first, with the columns of the view `release`."""
-        with self.begin() as db:
-            found = db.execute("SELECT * FROM release")
-            return [{c[0]: x for c, x in zip(found.description, row, strict=True)} for row in found]
+
+_KINDS = {"zcdp": "zCDP (a budget with a delta, or rho)", "pure": "pure epsilon"}
+_HOLDERS = "SELECT holder FROM standing WHERE unit_table = ? ORDER BY holder"
+_IN_FORCE = """SELECT kind, nano, delta, yocto, per, until, whole FROM standing
+WHERE unit_table = ? AND holder = ?"""
+
+
+def _most_lost(
+    amounts: Mapping[int | None, Mapping[str, int]], strata: Mapping[str, Strata], at: Booking
+) -> int:
+    """Returns the most nano that a unit lost, of those that a charge at `at` would concern.
+
+    Args:
+        amounts: What was charged, by snapshot and text of the strata.
+        strata: Strata by their text.
+        at: What a charge would concern.
+    """
+    return sum(
+        most([(strata[text], nano) for text, nano in paid.items()],
+             at.strata if snapshot == at.snapshot else {})
+        for snapshot, paid in amounts.items()
+    )  # fmt: skip
 
 
 def _open_store(path: Path) -> Store:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from sqlpriv.kernel.ledger.store import Transaction
@@ -23,7 +23,7 @@ from sqlpriv.kernel.proof.charged_units import Strata
 
 _NEWER = """
 SELECT charge.id, charge.unit_table, statement.principal, charge.kind, charge.snapshot_id,
-    charge.strata, charge.nano, charge.yocto
+    charge.strata, charge.nano, charge.yocto, substr(charge.at, 1, 10)
 FROM charge JOIN statement ON statement.id = charge.statement_id
 WHERE charge.id > ? ORDER BY charge.id
 """
@@ -37,24 +37,38 @@ class Spending:
         kinds: The kinds of the charges; more than one means that the file was tampered with.
         charges: Their number.
         yocto: Their delta for selections of keys, in 1e-24.
-        nano: Their amounts in 1e-9, by snapshot and, in that, by the text of the strata.
+        days: Their amounts in 1e-9, by day, by snapshot and, in that, by the text of the strata.
     """
 
     kinds: set[str] = field(default_factory=set)
     charges: int = 0
     yocto: int = 0
-    nano: dict[int | None, dict[str, int]] = field(default_factory=lambda: defaultdict(dict))
+    days: dict[str, dict[int | None, Counter[str]]] = field(
+        default_factory=lambda: defaultdict(lambda: defaultdict(Counter))
+    )
+
+    def since(self, day: str = "") -> dict[int | None, Counter[str]]:
+        """Returns the amounts of a day and all later ones, by snapshot and text of the strata."""
+        amounts: dict[int | None, Counter[str]] = defaultdict(Counter)
+        for of_day, snapshot in [(d, s) for d, some in self.days.items() if d >= day for s in some]:
+            amounts[snapshot].update(self.days[of_day][snapshot])
+        return amounts
 
 
 @dataclass
 class RunningSums:
     """All charges up to number `last`, by unit's table and principal ('' for all principals).
 
+    A charge counts in the day on which it was made, and never in an earlier one than the charges
+    before it: a clock that is set back brings no period back.
+
     Attributes:
         strata: Strata by their text in the ledger (JSON).
+        day: The day (ISO) of the last charge.
     """
 
     last: int = 0
+    day: str = ""
     strata: dict[str, Strata] = field(default_factory=dict)
     _spending: dict[tuple[str, str], Spending] = field(
         default_factory=lambda: defaultdict(Spending)
@@ -69,7 +83,8 @@ class RunningSums:
         """
         rows = db.execute(_NEWER, (self.last,)).fetchall()
         sums = self if keep or not rows else copy.deepcopy(self)
-        for number, unit, principal, kind, snapshot, strata, nano, yocto in rows:
+        for number, unit, principal, kind, snapshot, strata, nano, yocto, day in rows:
+            sums.day = max(sums.day, day)
             if strata not in sums.strata:
                 sums.strata[strata] = json.loads(strata)
             for who in ("", principal.lower()):
@@ -77,8 +92,7 @@ class RunningSums:
                 spending.kinds.add(kind)
                 spending.charges += 1
                 spending.yocto += yocto
-                amounts = spending.nano[snapshot]
-                amounts[strata] = amounts.get(strata, 0) + nano
+                spending.days[sums.day][snapshot][strata] += nano
             sums.last = number
         return sums
 
@@ -88,4 +102,4 @@ class RunningSums:
 
     def booked_strata(self, unit: str, snapshot: int | None) -> list[Strata]:
         """Returns the different strata that charges of a snapshot are booked to."""
-        return [self.strata[text] for text in self.of(unit).nano.get(snapshot, ())]
+        return [self.strata[text] for text in self.of(unit).since().get(snapshot, ())]

@@ -52,9 +52,14 @@ class Store(Protocol):
     def close(self) -> None: ...
 
 
+def now() -> datetime:
+    """Returns the time of the machine's clock in UTC; tests set it."""
+    return datetime.now(UTC)
+
+
 def insert(db: Transaction, table: str, price: Price | None = None, /, **row: Any) -> int:
     """Appends a row, with its price and the time in UTC; returns its number."""
-    row["at"] = datetime.now(UTC).isoformat(timespec="milliseconds")
+    row["at"] = now().isoformat(timespec="milliseconds")
     if price:
         row |= {"kind": price.kind, "nano": price.nano}
     columns, marks = ", ".join(row), ", ".join("?" * len(row))

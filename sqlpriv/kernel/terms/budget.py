@@ -6,8 +6,10 @@ zCDP: Bun and Steinke 2016 (arXiv:1605.02065). Conversion: Canonne, Kamath and S
 (arXiv:2004.00010), Corollary 13.
 """
 
+import datetime as dt
 import math
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Self
@@ -18,6 +20,14 @@ NANO = 10**9
 YOCTO = 10**24
 """Deltas of key selections are whole numbers of 1e-24, so that their sums are exact, too."""
 MAX_KEYS = 10**18  # 1e-6
+PERIODS: dict[str, Callable[[dt.date], dt.date]] = {
+    "day": lambda day: day,
+    "week": lambda day: day - dt.timedelta(day.weekday()),
+    "month": lambda day: day.replace(day=1),
+    "quarter": lambda day: day.replace(month=(day.month - 1) // 3 * 3 + 1, day=1),
+    "year": lambda day: day.replace(month=1, day=1),
+}
+"""What a budget may be `per`, and the first day of a day's period; weeks begin on Monday."""
 MAX_NANO = 10**18  # above a billion there is no privacy to account for; all totals fit 64 bits
 
 
@@ -68,6 +78,10 @@ KINDS: dict[str, type[Rho] | type[Epsilon]] = {"zcdp": Rho, "pure": Epsilon}
 class Budget:
     """All that may ever be learned about the units of one table: `total` is positive.
 
+    With `per` (see `PERIODS`) it is what may be learned in each period of the calendar, in UTC. In
+    all, n periods come to n times the total: it adds up over them. `whole`, in nano, is the most
+    over all periods, 0 without such a limit; nothing is charged after the day `until` (ISO).
+
     Under zCDP epsilon is stated at `delta`, 0 < delta < 1; a pure budget has delta = 0. Anything
     else is a DeclarationError. `keys`, in 1e-24, is the delta that selections of undeclared keys
     may use in all, beside `delta`: they come in zCDP budgets alone.
@@ -83,6 +97,9 @@ class Budget:
     total: Price
     delta: float
     keys: int = 0
+    per: str = ""
+    until: str = ""
+    whole: int = 0
 
     def __post_init__(self) -> None:
         if self.total.nano <= 0:
@@ -91,6 +108,15 @@ class Budget:
             raise DeclarationError("a zCDP budget has 0 < delta < 1, one of pure epsilon delta = 0")
         if not 0 <= self.keys <= (MAX_KEYS if isinstance(self.total, Rho) else 0):
             raise DeclarationError("keys_delta lies from 0 to 1e-6, in a budget with a delta")
+
+    def period_start(self, day: str) -> str:
+        """Returns the first day (ISO) of the period that a day is in; '' where there are none.
+
+        >>> Budget("t", Epsilon(1), 0.0, per="quarter").period_start("2026-06-30")
+        '2026-04-01'
+        """
+        start = PERIODS.get(self.per)
+        return start(dt.date.fromisoformat(day)).isoformat() if start else ""
 
 
 def epsilon_of(rho: Rho, delta: float) -> float:

@@ -133,10 +133,9 @@ class TableContract:
     @property
     def payer(self) -> str:
         """The account that charges for these rows are booked to: that of the unit's own table."""
-        if self.unit is None or self.unit.table == self.table.lower():
-            return self.own_account
-        owner = self.others.get(self.unit.table)
-        return owner.own_account if owner else self.unit.table
+        unit = self.unit.table if self.unit else self.table.lower()
+        owner = self if unit == self.table.lower() else self.others.get(unit)
+        return owner.own_account if owner else unit
 
     def column(self, name: str) -> Column | None:
         """Returns the column of that name, found as DuckDB does (case does not matter)."""
@@ -176,8 +175,9 @@ def in_force(
         known = facts.get(name, {"bounded": False, "constant": ()})
         seen = TableFacts(known["bounded"], frozenset(known["constant"]))
         rest = (links, body["key"], table.unique, table.collated, seen, snapshot, via)
-        account = body["account"] or ""
-        found[name] = TableContract(table.table, columns, unit, public, *rest, account)
+        found[name] = TableContract(
+            table.table, columns, unit, public, *rest, body["account"] or ""
+        )
     return {name: replace(contract, others=found) for name, contract in found.items()}
 
 

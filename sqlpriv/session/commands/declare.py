@@ -10,13 +10,10 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Iterable
-from fractions import Fraction
 from typing import Any, TypeGuard
 
 from sqlpriv.dialect import commands as cmd
-from sqlpriv.dialect import tree as t
-from sqlpriv.errors import DataError, DeclarationError
-from sqlpriv.kernel.terms.budget import YOCTO, Budget, Epsilon, Rho, rho_of
+from sqlpriv.errors import DeclarationError
 from sqlpriv.kernel.terms.contract import (
     MAX_INTEGER,
     UNDECLARED,
@@ -31,7 +28,7 @@ from sqlpriv.kernel.terms.contract import (
     Value,
 )
 from sqlpriv.kernel.vault import Kernel
-from sqlpriv.plan.pricing.display import epsilon_shown
+from sqlpriv.session.declarations.budgets import amount_text, budget_of, claim_over_time
 
 Change = tuple[dict[str, Any], str]
 """Fields of a declaration with their new values, and what that is in words for the owner."""
@@ -117,44 +114,9 @@ def _set_budget(
     if contract.key is None:
         raise DeclarationError(f"a budget is for a unit's table: give {table} a PRIVACY_KEY")
     kernel.ledger.set_budget(budget, principal, action.holder)
-    epsilon = epsilon_shown(budget.total, budget.delta)
-    kind = f"rho = {budget.total.value:g}, " if budget.delta else "pure "
-    what = (
-        f"what {action.holder} may spend of {table}" if action.holder else f"the budget of {table}"
-    )
-    summary = f"{what} is {kind}epsilon = {epsilon:.6g}, delta = {budget.delta:g}"
-    return summary + (f" + {budget.keys / YOCTO:g} for keys" if budget.keys else "")
-
-
-def budget_of(table: str, options: t.Options) -> Budget:
-    """Returns the budget that `SET PRIVACY BUDGET (…)` says.
-
-    Raises:
-        DeclarationError: Unknown or missing options.
-    """
-    values = dict(options)
-    if unknown := sorted(set(values) - {"epsilon", "delta", "rho", "keys_delta"}):
-        raise DeclarationError(
-            f"a budget has epsilon, delta, rho or keys_delta, not {', '.join(unknown)}"
-        )
-    numbers = {k: float(v) for k, v in values.items() if _is_number(v)}
-    if len(numbers) != len(values):
-        raise DeclarationError("epsilon, delta and rho are numbers")
-    keys = int(Fraction(str(min(1.0, numbers.get("keys_delta", 0.0)))) * YOCTO)
-    try:
-        if "rho" in numbers and "epsilon" not in numbers:
-            return Budget(table, Rho.at_most(numbers["rho"]), numbers.get("delta", 1e-9), keys)
-        if "epsilon" in numbers and "rho" not in numbers:
-            return budget_at(table, numbers["epsilon"], numbers.get("delta", 0.0), keys)
-    except DataError as error:
-        raise DeclarationError(str(error)) from None
-    raise DeclarationError("a budget is (epsilon = e, delta = d), (epsilon = e) or (rho = r)")
-
-
-def budget_at(table: str, epsilon: float, delta: float = 0.0, keys: int = 0) -> Budget:
-    """Returns the budget that is (epsilon, delta)-DP as a whole: pure where delta = 0."""
-    total = rho_of(epsilon, delta) if delta != 0 else Epsilon.at_most(epsilon)
-    return Budget(table, total, float(delta), keys)
+    holder = "everybody without a ceiling of their own" if action.holder == "*" else action.holder
+    what = f"what {holder} may spend of {table}" if holder else f"the budget of {table}"
+    return f"{what} is {amount_text(budget)}{claim_over_time(budget)}"
 
 
 def _column(contract: TableContract, column: str) -> Column:

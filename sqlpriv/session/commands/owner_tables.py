@@ -13,7 +13,7 @@ from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.owner_engine import beyond_bound, outside
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands.declare import declare
-from sqlpriv.session.commands.schema_declarations import declarations_of_schema
+from sqlpriv.session.declarations.schema_declarations import declarations_of_schema
 
 _ORDER = (cmd.SetPublic, cmd.AddPrivacyKey, cmd.AddPrivacyLink, cmd.SetBound, cmd.SetUnit,
           cmd.SetDomainIn, cmd.SetDomainBetween, cmd.SetDomainReferences,

@@ -11,7 +11,7 @@ from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.ledger.records import Account
 from sqlpriv.kernel.sql.quoting import literal
-from sqlpriv.kernel.terms.budget import KINDS, YOCTO, Rho
+from sqlpriv.kernel.terms.budget import YOCTO, Rho
 from sqlpriv.kernel.terms.contract import (
     Categories,
     Column,
@@ -24,7 +24,13 @@ from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.result import Result
-from sqlpriv.session.commands.declaration_text import declaration_script
+from sqlpriv.session.commands.spending import (
+    budget_history,
+    noised_answers,
+    statements_paid,
+    table_names,
+)
+from sqlpriv.session.declarations.declaration_text import declaration_script
 from sqlpriv.synth.api.method import Option
 from sqlpriv.synth.registry import COMMON, REGISTRY
 from sqlpriv.system import arrow
@@ -67,7 +73,8 @@ def budget(kernel: Kernel, contracts: Mapping[str, TableContract]) -> pa.Table:
     A row with a principal is a ceiling of theirs under the table's budget, and what they spent of
     it. epsilon_left is the most that one more statement could ask for, if it concerns everybody.
     Under zCDP epsilon_spent and epsilon_left add up to more than epsilon, because rho adds up and
-    epsilon does not.
+    epsilon does not. Of a budget of periods, epsilon_spent is of this period; epsilon_in_all is
+    what was spent since the start, and epsilon_total the most that may be, over all periods.
     """
     rows = [
         {"unit_table": contract.table, "principal": holder or None, **_account(account)}
@@ -79,12 +86,16 @@ def budget(kernel: Kernel, contracts: Mapping[str, TableContract]) -> pa.Table:
     names = ("epsilon", "delta", "epsilon_spent", "epsilon_left", "rho", "rho_spent", "keys_delta",
              "keys_delta_spent")  # fmt: skip
     numbers = [(n, pa.float64()) for n in names]
-    return _table(rows, [*texts, *numbers, ("charges", pa.int64())])
+    fields = [*texts, *numbers, ("charges", pa.int64())]
+    if any(row["per"] or row["until"] for row in rows):
+        in_all = [(n, pa.float64()) for n in ("epsilon_in_all", "epsilon_total")]
+        fields += [("per", pa.string()), *in_all, ("until", pa.string())]
+    return _table([{n: row[n] for n, _ in fields} for row in rows], fields)
 
 
 def _account(account: Account) -> dict[str, object]:
     budget, spent = account.budget, account.spent
-    rho = isinstance(budget.total, Rho)
+    rho, whole = isinstance(budget.total, Rho), budget.whole or None
     return {
         "epsilon": epsilon_shown(budget.total, budget.delta),
         "delta": budget.delta,
@@ -95,23 +106,11 @@ def _account(account: Account) -> dict[str, object]:
         "keys_delta": budget.keys / YOCTO if rho else None,
         "keys_delta_spent": account.keys_spent / YOCTO if rho else None,
         "charges": account.charges,
+        "per": budget.per or None,
+        "epsilon_in_all": epsilon_shown(account.in_all, budget.delta),
+        "epsilon_total": whole and epsilon_shown(type(spent)(whole), budget.delta),
+        "until": budget.until or None,
     }
-
-
-def releases(kernel: Kernel) -> pa.Table:
-    """SHOW PRIVACY RELEASES: every noised answer that was given, oldest first."""
-
-    rows = []
-    for r in kernel.ledger.releases():
-        price = KINDS[r["kind"]](r["nano"])
-        account = kernel.ledger.account(r["unit_table"])
-        epsilon = epsilon_shown(price, account.budget.delta) if account else None
-        rho = price.value if isinstance(price, Rho) else None
-        rows.append({**r, "rho": rho, "epsilon": epsilon})
-    fields = [("id", pa.int64()), ("at", pa.string()), ("principal", pa.string()),
-              ("statement", pa.string()), ("rho", pa.float64()), ("epsilon", pa.float64()),
-              ("replays", pa.int64())]  # fmt: skip
-    return _table(rows, fields)
 
 
 def synthesizers() -> pa.Table:
@@ -186,8 +185,12 @@ def show_state(show: cmd.Show, access: Access) -> Result:
             return Result(tables(contracts))
         case "budget":
             return Result(budget(access.kernel, contracts))
+        case "budget history":
+            return Result(budget_history(access.kernel.ledger, table_names(contracts)))
         case "releases":
-            return Result(releases(access.kernel))
+            return Result(statements_paid(access.kernel.ledger, table_names(contracts)))
+        case "releases details":
+            return Result(noised_answers(access.kernel.ledger, table_names(contracts)))
         case "synthesizers":
             return Result(synthesizers())
         case "declarations":
@@ -218,7 +221,7 @@ def unknown(show: cmd.Show) -> Refused:
     return Refused.at(
         show.pos,
         f"there is no SHOW PRIVACY {show.what.upper()}",
-        "SHOW PRIVACY TABLES, BUDGET, RELEASES or DECLARATIONS",
+        "SHOW PRIVACY TABLES, BUDGET [HISTORY], RELEASES [DETAILS] or DECLARATIONS",
     )
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from support.ledger_rows import releases
 from support.ledgers import pay, python, sealed
 
 from sqlpriv.errors import BudgetExhausted, LedgerError, OperationalError
@@ -172,11 +173,11 @@ def file(tmp_path: Path) -> Path:
 
 def test_a_ledger_is_moved_with_all_that_it_holds(file: Path, url: str) -> None:
     with closing(Ledger(file)) as before:
-        records = before.declarations(), before.releases(), before.snapshot("f")
+        records = before.declarations(), releases(before), before.snapshot("f")
     assert move_ledger(file, url) == 4
     assert file.read_text() == url + "\n"
     with closing(Ledger(file)) as after:
-        assert (after.declarations(), after.releases(), after.snapshot("f")) == records
+        assert (after.declarations(), releases(after), after.snapshot("f")) == records
         assert after.find_seal(records[2].id, "q", Rho(30)) is not None
         pay(after, 5)
     assert spent(file) == Rho(135)

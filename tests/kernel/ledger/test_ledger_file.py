@@ -138,7 +138,7 @@ def logins(path: Path) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize(
     "change",
     [
-        "PRAGMA user_version = 4",
+        "PRAGMA user_version = 5",
         "PRAGMA user_version = 0",
         "DROP TRIGGER charge_delete",
         "CREATE TABLE extra (x)",

@@ -15,11 +15,11 @@ from typing import Any
 from sqlpriv.dialect import literal, quote_name
 from sqlpriv.dialect.keywords import RESERVED
 from sqlpriv.errors import DataError, DeclarationError
-from sqlpriv.kernel.terms.budget import YOCTO, Budget, Epsilon
+from sqlpriv.kernel.terms.budget import YOCTO, Budget, Epsilon, Price, rho_of
 from sqlpriv.kernel.terms.contract import UNDECLARED, Declared, TableContract
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.pricing.display import epsilon_shown
-from sqlpriv.session.commands.declare import budget_at
+from sqlpriv.session.declarations.budgets import budget_at
 
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
 
@@ -141,10 +141,29 @@ def _budget_item(table: str, holder: str, budget: Budget) -> str:
         options = {"rho": repr(budget.total.value)}
     if budget.delta:
         options["delta"] = repr(budget.delta)
+    if budget.per:
+        options["per"] = literal(budget.per)
+    if budget.until:
+        options["until"] = f"DATE '{budget.until}'"
+    if budget.whole:
+        whole = type(budget.total)(budget.whole)
+        exact = repr(whole.value)
+        options["total"] = _total_text(whole, budget) if "epsilon" in options else exact
     if budget.keys:
         options["keys_delta"] = repr(float(Fraction(budget.keys, YOCTO)))
     text = ", ".join(f"{name} = {value}" for name, value in options.items())
     return f"BUDGET ({text})" + (f" FOR {literal(holder)}" if holder else "")
+
+
+def _total_text(whole: Price, budget: Budget) -> str:
+    """Returns the total over all periods as an epsilon that gives the same amount."""
+    if isinstance(whole, Epsilon):
+        return repr(whole.value)
+    for digits in range(6, 18):
+        text = f"{epsilon_shown(whole, budget.delta):.{digits}g}"
+        if rho_of(float(text), budget.delta) == whole:
+            break
+    return text
 
 
 def _is_budget_of(table: str, epsilon: str, budget: Budget) -> bool:

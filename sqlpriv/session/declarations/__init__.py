@@ -1,0 +1,1 @@
+"""What an owner declares, read and written: budgets, schemas as declarations, and scripts."""

@@ -1,0 +1,102 @@
+"""Budgets as an owner writes them: amounts, periods, and what they promise in words."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from sqlpriv.dialect import tree as t
+from sqlpriv.errors import DataError, DeclarationError
+from sqlpriv.kernel.terms.budget import PERIODS, YOCTO, Budget, Epsilon, Rho, rho_of
+from sqlpriv.kernel.terms.contract import Value
+from sqlpriv.plan.pricing.display import epsilon_shown
+
+
+def amount_text(budget: Budget) -> str:
+    """Returns a budget's amount as it is told to the owner."""
+    epsilon = epsilon_shown(budget.total, budget.delta)
+    kind = f"rho = {budget.total.value:g}, " if budget.delta else "pure "
+    keys = f" + {budget.keys / YOCTO:g} for keys" if budget.keys else ""
+    return f"{kind}epsilon = {epsilon:.6g}, delta = {budget.delta:g}{keys}"
+
+
+def claim_over_time(budget: Budget) -> str:
+    """Returns what a budget of periods promises, in words for the owner."""
+    words = ""
+    if budget.per:
+        year = {"day": 366, "week": 53, "month": 12, "quarter": 4, "year": 1}[budget.per]
+        in_a_year = epsilon_shown(type(budget.total)(budget.total.nano * year), budget.delta)
+        words = (
+            f" in each {budget.per} (UTC): what a unit loses is bounded by this in every"
+            f" {budget.per}, and adds up over them, to at most epsilon = {in_a_year:.6g} in"
+            f" {year} of them"
+        )
+    if budget.whole:
+        whole = epsilon_shown(type(budget.total)(budget.whole), budget.delta)
+        words += f"; in all, at most epsilon = {whole:.6g}, whatever was spent before counted in"
+    return words + (f"; nothing after {budget.until}" if budget.until else "")
+
+
+def budget_of(table: str, options: t.Options) -> Budget:
+    """Returns the budget that `SET PRIVACY BUDGET (…)` says.
+
+    Raises:
+        DeclarationError: Unknown or missing options.
+    """
+    values = dict(options)
+    known = {"epsilon", "delta", "rho", "keys_delta", "per", "until", "total"}
+    if unknown := sorted(set(values) - known):
+        raise DeclarationError(f"a budget has no {', '.join(unknown)}, but {', '.join(known)}")
+    per, until = str(values.pop("per", "")).lower(), values.pop("until", None)
+    if per not in ("", *PERIODS):
+        raise DeclarationError(f"a budget is per {', '.join(PERIODS)}, not per {per}")
+    numbers = {
+        k: float(v)
+        for k, v in values.items()
+        if isinstance(v, int | float) and not isinstance(v, bool)
+    }
+    if len(numbers) != len(values):
+        raise DeclarationError("epsilon, delta, rho and total are numbers")
+    keys = int(Fraction(str(min(1.0, numbers.get("keys_delta", 0.0)))) * YOCTO)
+    try:
+        budget = _for_all_time(table, numbers, keys)
+        whole = numbers.get("total", 0.0)
+        if whole and isinstance(budget.total, Rho) and "epsilon" in numbers:
+            most: Rho | Epsilon = rho_of(whole, budget.delta)
+        else:
+            most = type(budget.total).at_most(whole)
+    except DataError as error:
+        raise DeclarationError(str(error)) from None
+    if whole and most.nano < budget.total.nano:
+        raise DeclarationError("the total over all periods is not below the budget of one")
+    return replace(budget, per=per, until=_last_day(until), whole=most.nano)
+
+
+def _for_all_time(table: str, numbers: Mapping[str, float], keys: int) -> Budget:
+    if "rho" in numbers and "epsilon" not in numbers:
+        return Budget(table, Rho.at_most(numbers["rho"]), numbers.get("delta", 1e-9), keys)
+    if "epsilon" in numbers and "rho" not in numbers:
+        return budget_at(table, numbers["epsilon"], numbers.get("delta", 0.0), keys)
+    raise DeclarationError("a budget is (epsilon = e, delta = d), (epsilon = e) or (rho = r)")
+
+
+def _last_day(until: Value) -> str:
+    """Returns the day that `until` names, as the ledger holds it; '' without one."""
+    if until is None:
+        return ""
+    try:
+        if isinstance(until, str):
+            return dt.date.fromisoformat(until).isoformat()
+    except ValueError:
+        pass
+    if not isinstance(until, dt.date) or isinstance(until, dt.datetime):
+        raise DeclarationError("until is a day: until = DATE '2026-12-31'")
+    return until.isoformat()
+
+
+def budget_at(table: str, epsilon: float, delta: float = 0.0, keys: int = 0) -> Budget:
+    """Returns the budget that is (epsilon, delta)-DP as a whole: pure where delta = 0."""
+    total = rho_of(epsilon, delta) if delta != 0 else Epsilon.at_most(epsilon)
+    return Budget(table, total, float(delta), keys)

@@ -16,7 +16,7 @@ from sqlpriv.synth.domain.level_values import level_values
 from sqlpriv.synth.domain.structural_zeros import Zeros
 from sqlpriv.synth.inference.one_way_tables import count_sigma
 from sqlpriv.synth.quality import measured_error
-from sqlpriv.synth.quality.prediction import Expected, expected_error, expected_noise
+from sqlpriv.synth.quality.prediction import ExpectedError, expected_error, expected_noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +31,7 @@ class Job:
         zeros: Rows that cannot exist, or None.
         base: All rows that the statement is about, with undeclared values or without; None for
             those of the domain.
+        asked_auto: Whether the statement said `USING auto`; `method` is what that took.
     """
 
     domain: Domain
@@ -39,6 +40,7 @@ class Job:
     price: Price
     zeros: Zeros | None = None
     base: a.Relation | None = None
+    asked_auto: bool = False
 
     def phases(self) -> tuple[Phase, ...]:
         """Returns what the price will be spent on, in order."""
@@ -74,7 +76,7 @@ class Job:
         """All rows that the statement is about."""
         return self.domain.source if self.base is None else self.base
 
-    def expected_error(self, rows: float) -> Expected:
+    def expected_error(self, rows: float) -> ExpectedError:
         """Returns the error that a table of so many rows is expected to have."""
         looks = self.parts[0]
         sizes = list(self.space.sizes)
@@ -84,7 +86,7 @@ class Job:
                 sizes[column] = level_count(rows, count_sigma(first), sizes[column])
         space = self.space
         noise = expected_noise(tuple(sizes), space.strata, self.phases(), rows)
-        return expected_error(noise)
+        return expected_error(noise, self.method.name)
 
     @property
     def binned(self) -> tuple[int, ...]:

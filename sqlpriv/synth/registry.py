@@ -9,6 +9,7 @@ from sqlpriv.errors import Refused
 from sqlpriv.synth.api.method import Method, Option
 from sqlpriv.synth.methods import (
     aim,
+    auto,
     gaussian,
     gem,
     histogram,
@@ -25,6 +26,7 @@ from sqlpriv.synth.methods.nested import topdown
 REGISTRY: Mapping[str, Method] = {
     m.name: m
     for m in (
+        auto.METHOD,
         independent.METHOD,
         gaussian.METHOD,
         histogram.METHOD,

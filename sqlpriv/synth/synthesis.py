@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,8 +16,9 @@ from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.synth.api.ask import Ask, Asker, Gate
-from sqlpriv.synth.api.method import Method, Model
+from sqlpriv.synth.api.method import Model
 from sqlpriv.synth.api.progress import Progress, Report, silent
+from sqlpriv.synth.api.size_limits import check_size
 from sqlpriv.synth.domain import binning
 from sqlpriv.synth.domain.decode import arrow_type
 from sqlpriv.synth.domain.domain import Domain, discretise, rows_of
@@ -28,6 +27,7 @@ from sqlpriv.synth.domain.structural_zeros import Kept, impossible, zeros_to_kee
 from sqlpriv.synth.drawing import check_zeros, draw_table
 from sqlpriv.synth.explained_steps import steps
 from sqlpriv.synth.job import Job
+from sqlpriv.synth.methods import auto
 from sqlpriv.synth.notes import left_out_note, notes_of, zeros_note
 from sqlpriv.synth.quality import measured_error
 from sqlpriv.synth.quality.column_checks import constant_columns, large_pairs, noisy_columns
@@ -80,18 +80,21 @@ def prepare(
         Refused: Something does not fit; see `discretise` and `options_of`, and the method's limits.
         DataError: The price is too small to be shared out.
     """
-    found = method_of(method)
-    chosen = options_of(found, options)
+    method_asked = method_of(method)
+    chosen = options_of(method_asked, options)
     bins = chosen["bins"]
     cut = min(bins, SHORT) if chosen["binning"] == "auto" else bins
     domain = discretise(contract, columns, strata, where, bins, cut)
     domain = keep_rows(domain, chosen["outside"], rows_of(contract, where))
     for attribute in (*domain.strata, *domain.attributes):
         arrow_type(attribute.column.sql_type)
-    _check_size(found, domain)
+    check_size(method_asked, domain.sizes, domain.strata_count)
     if zeros := impossible(chosen["zeros"], contract, domain):
         check_zeros(domain, zeros.sql)
-    job = Job(domain, found, chosen, price, zeros, rows_of(contract, where))
+    job = Job(domain, method_asked, chosen, price, zeros, rows_of(contract, where))
+    if method_asked is auto.METHOD:
+        taken = auto.choose_method(job.space, job.parts[1])
+        job = replace(job, method=taken, options=options_of(taken, options), asked_auto=True)
     steps(job)  # refuse a price that is too small to be shared out
     return job
 
@@ -138,6 +141,7 @@ def synthesize(
     types = {name: "VARCHAR" if of == "ENUM" else of for name, of in types.items()}
     ordered = {name: types[name] for name in job.domain.output}
     notes = (
+        *([f"USING auto took {job.method.name}"] if job.asked_auto else []),
         quality_line(findings),
         *notes_of(job.domain, job.options, table.num_rows, models, shares is not None),
     )
@@ -203,23 +207,6 @@ def _look_at_columns(job: Job, gate: Gate) -> tuple[dict[int, binning.ColumnLook
 
 def _all(domain: Domain) -> tuple[Any, ...]:
     return (*domain.strata, *domain.attributes)
-
-
-def _check_size(method: Method, domain: Domain) -> None:
-    """Refuses what the method would take too long for; see `Method.max_strata`, `max_cells`."""
-    if domain.strata_count > method.max_strata:
-        raise Refused(
-            f"{method.name} takes at most {method.max_strata} strata, not {domain.strata_count}",
-            hint="STRATIFY BY fewer columns",
-        )
-    sizes = domain.sizes
-    arity = len(sizes) if method.arity is None else method.arity
-    cells = domain.strata_count * sum(map(math.prod, itertools.combinations(sizes, arity)))
-    if cells > method.max_cells:
-        raise Refused(
-            f"{method.name} looks at {method.max_cells} cells at most; this has {cells}",
-            hint="select fewer columns, OPTIONS (bins = 8), fewer strata, or USING independent",
-        )
 
 
 def _check_weights(weights: NDArray[np.float64], strata: int) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlpriv.synth.quality.measured_error import MeasuredError, NoisedNumber
-from sqlpriv.synth.quality.prediction import Expected
+from sqlpriv.synth.quality.prediction import ExpectedError
 
 GRADES = ((0.05, "good"), (0.15, "fair"), (0.4, "poor"))
 """By the error of two columns together (of one, where there is one): the share of rows that a pair
@@ -37,7 +37,7 @@ class Findings:
     drawn: int
     total: float
     measured: MeasuredError | None
-    expected: Expected
+    expected: ExpectedError
     noisy: Sequence[str] = ()
     constant: Sequence[str] = ()
     unseen: Sequence[str] = ()

@@ -106,7 +106,7 @@ def build_vault(folder: Path, table: str, rows: int) -> Declared:
 def _domains(engine: duckdb.DuckDBPyConnection, count: int) -> dict[str, ColumnDomain]:
     domains: dict[str, ColumnDomain] = {}
     for name, sql_type, *_ in engine.execute("DESCRIBE people").fetchall():
-        if name.lower().endswith(KEYS) or name == "file_row_number":
+        if name.lower().endswith(KEYS) or name == "file_row_number" or "TIME ZONE" in sql_type:
             continue
         distinct, low, high, known = engine.execute(
             f'SELECT count(DISTINCT "{name}"), min("{name}"), max("{name}"), count("{name}")'

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from bench.tables.declared import OUTCOMES, build_vault, table_names
 from bench.tables.figures import FIGURES, compare, read_frame
 
@@ -19,7 +20,18 @@ from sqlpriv.errors import Error
 from sqlpriv.kernel.terms.contract import Interval
 from sqlpriv.session.session import Session
 
-METHODS = ("independent", "gaussian", "mst", "mwem", "privbayes", "aim", "gem", "histogram", "pmw")
+METHODS = (
+    "auto",
+    "independent",
+    "gaussian",
+    "mst",
+    "mwem",
+    "privbayes",
+    "aim",
+    "gem",
+    "histogram",
+    "pmw",
+)
 LIMIT_S = 120
 
 
@@ -86,6 +98,16 @@ def _time_limit(seconds: int) -> Iterator[None]:
         signal.alarm(0)
 
 
+def print_predictions(lines: Sequence[dict[str, Any]]) -> None:
+    """Prints how many of the errors EXPLAIN PRIVACY has predicted within a factor of 1.5."""
+    for ways in ("1-way", "2-way"):
+        known = [x for x in lines if f"expected {ways}" in x and x.get(ways, 0) > 0]
+        ratios = np.array([x[f"expected {ways}"] / x[ways] for x in known])
+        if len(ratios):
+            close = np.mean(np.maximum(ratios, 1 / ratios) <= 1.5)
+            print(f"expected {ways} error within 1.5 of the true one: {close:.0%} of {len(ratios)}")
+
+
 def print_all(
     tables: Sequence[str],
     methods: Sequence[str],
@@ -96,6 +118,7 @@ def print_all(
 ) -> None:
     """Prints a line for every table, method and epsilon, and appends it to `file` as JSON."""
     names = ("wall", *FIGURES)
+    lines: list[dict[str, Any]] = []
     head = "".join(f"{n:>11}" for n in names)
     print(f"{'table':<27}{'rows':>6} {'method':<12}{'eps':>5}{head}", flush=True)
     for table in tables or table_names():
@@ -103,9 +126,11 @@ def print_all(
             for epsilon in epsilons:
                 with contextlib.redirect_stderr(io.StringIO()):
                     line = measure(table, method, epsilon, rows, options)
+                lines.append(line)
                 shown = "".join(f"{line[n]:11.3f}" if n in line else "" for n in names)
                 begin = f"{table:<27}{line['rows']:>6} {method:<12}{epsilon:>5g}"
                 print(f"{begin}{shown or '  ' + line['refused']}", flush=True)
                 if file is not None:
-                    with file.open("a") as lines:
-                        lines.write(json.dumps(line) + "\n")
+                    with file.open("a") as appended:
+                        appended.write(json.dumps(line, default=float) + "\n")
+    print_predictions(lines)

@@ -352,7 +352,7 @@ def test_a_call_is_a_factor_behind_any_number(call):
         assert (product.op, product.right.name) == ("*", call.partition("(")[0])
 
 
-@pytest.mark.parametrize("index", ["OFFSET(5)", "ORDINAL(0)", "OFFSET(a)", "1 + 1"])
+@pytest.mark.parametrize("index", ["OFFSET(5)", "ORDINAL(0)", "OFFSET(a)", "a"])
 def test_one_of_the_quantiles_has_a_number_of_its_own(index):
     why = refusal(f"approx_quantiles(a, 4)[{index}]")
     assert "one of the quantiles has a number" in why.message

@@ -228,6 +228,21 @@ class CreateSynthetic:
 
 
 @dataclass(frozen=True)
+class DrawFromModel:
+    """`CREATE [OR REPLACE] SYNTHETIC TABLE name FROM MODEL model ROWS rows [WHERE predicate]
+    [OPTIONS (seed = 1)]`. `where` is the predicate's text."""
+
+    name: str
+    model: str
+    rows: int
+    where: str | None = None
+    options: Options = ()
+    or_replace: bool = False
+    text: str = field(default="", compare=False)
+    pos: Pos = optional_place()
+
+
+@dataclass(frozen=True)
 class DropSynthetic:
     """`DROP SYNTHETIC TABLE [IF EXISTS] name`."""
 
@@ -296,5 +311,5 @@ class Publish:
 
 Statement = (
     Select | Unanswerable | AlterPrivacy | CreateUnitTable | CreateFileTable | CreateSynthetic
-    | DropSynthetic | Show | Describe | SetOption | Explain | Publish | Evaluate
+    | DrawFromModel | DropSynthetic | Show | Describe | SetOption | Explain | Publish | Evaluate
 )  # fmt: skip

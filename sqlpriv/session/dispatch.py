@@ -26,9 +26,11 @@ from sqlpriv.session.queries.create_synthetic import (
     explain_synthetic,
     quote_synthetic,
 )
+from sqlpriv.session.queries.draw_from_model import draw_from_model, model_folder
 from sqlpriv.session.queries.query_answers import Queries
 from sqlpriv.session.queries.read_statements import Unreadable
 from sqlpriv.synth.api.progress import Report, silent
+from sqlpriv.synth.kept_model import forget_model
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class Statements:
                 return self._explain(statement)
             case cmd.CreateSynthetic():
                 return create_synthetic(statement, self.access, report)
+            case cmd.DrawFromModel():
+                return draw_from_model(statement, self.access)
             case cmd.Evaluate():
                 return self._evaluate(statement, report)
             case cmd.DropSynthetic():
@@ -136,6 +140,7 @@ class Statements:
         self.access.needs_owner("drop a synthetic table", drop.pos)
         if not self.access.store.drop(drop.name) and not drop.if_exists:
             raise Refused.at(drop.pos, f'there is no synthetic table "{drop.name}"')
+        forget_model(model_folder(self.access), drop.name)
         return Result(message=f"dropped {drop.name}")
 
     def _publish(self, statement: cmd.Publish) -> Result:

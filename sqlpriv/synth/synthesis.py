@@ -27,6 +27,7 @@ from sqlpriv.synth.domain.structural_zeros import Kept, impossible, zeros_to_kee
 from sqlpriv.synth.drawing import check_zeros, draw_table
 from sqlpriv.synth.explained_steps import steps
 from sqlpriv.synth.job import Job
+from sqlpriv.synth.kept_model import KeptModel
 from sqlpriv.synth.methods import auto
 from sqlpriv.synth.notes import left_out_note, notes_of, zeros_note
 from sqlpriv.synth.quality import measured_error
@@ -48,12 +49,14 @@ class Synthesis:
         types: SQL type of each column of the published table.
         releases: What it was made from.
         notes: Public remarks: where the row count is from, say.
+        kept: What more rows can be drawn from.
     """
 
     table: pa.Table
     types: Mapping[str, str]
     releases: tuple[Release, ...]
     notes: tuple[str, ...]
+    kept: KeptModel
 
 
 def prepare(
@@ -147,7 +150,8 @@ def synthesize(
     )
     if job.zeros:
         notes += (zeros_note(job.zeros, known), *left_out_note(job.domain, left_out))
-    return Synthesis(table, ordered, tuple(asker.releases), notes)
+    kept = KeptModel(job.domain, models, sql, shares, ordered)
+    return Synthesis(table, ordered, tuple(asker.releases), notes, kept)
 
 
 def _find_flaws(

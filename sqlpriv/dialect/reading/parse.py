@@ -13,7 +13,13 @@ from sqlglot.tokenizer_core import TokenType as Type
 from sqlpriv.dialect import syntax
 from sqlpriv.dialect.bracket_parts import TooDeep
 from sqlpriv.dialect.clauses import Cut, cut_clauses
-from sqlpriv.dialect.commands import CreateSynthetic, Explain, Statement, Unanswerable
+from sqlpriv.dialect.commands import (
+    CreateSynthetic,
+    DrawFromModel,
+    Explain,
+    Statement,
+    Unanswerable,
+)
 from sqlpriv.dialect.constants import refusal
 from sqlpriv.dialect.foreign.translate import split_tokens, statement_parts
 from sqlpriv.dialect.keywords import PRICED, QUERY_HEADS
@@ -210,7 +216,7 @@ def _add_texts(select: Select, c: TokenCursor, start: int) -> Select:
     )  # fmt: skip
 
 
-def _synthetic(c: TokenCursor) -> CreateSynthetic:
+def _synthetic(c: TokenCursor) -> CreateSynthetic | DrawFromModel:
     """Returns `CREATE [OR REPLACE] SYNTHETIC TABLE name AS SELECT … USING method [OPTIONS (…)]`.
 
     Raises:
@@ -222,6 +228,8 @@ def _synthetic(c: TokenCursor) -> CreateSynthetic:
     if c.at("IF"):
         raise c.refuse("IF NOT EXISTS is not understood here", "write CREATE OR REPLACE SYNTHETIC")
     name = c.name("the name of the new table")
+    if c.at("FROM"):
+        return _from_model(c, name, or_replace, first)
     c.expect("AS")
     start, head = c.index, c.peek()
     if head.upper != "SELECT":
@@ -244,6 +252,27 @@ def _synthetic(c: TokenCursor) -> CreateSynthetic:
     return CreateSynthetic(name, select, method, options, or_replace, c.since(first), first.pos)
 
 
+def _from_model(c: TokenCursor, name: str, or_replace: bool, first: Token) -> DrawFromModel:
+    """Returns `… FROM MODEL model ROWS rows [WHERE predicate] [OPTIONS (…)]`."""
+    c.expect("FROM", "MODEL")
+    model = c.name("the name of a synthetic table")
+    c.expect("ROWS")
+    rows = c.constant()
+    if isinstance(rows, bool) or not isinstance(rows, int):
+        raise c.refuse("ROWS is a whole number", "FROM MODEL s ROWS 100000")
+    where = None
+    if c.accept("WHERE"):
+        begin = c.peek()
+        depth, last = 0, begin
+        while c.peek().kind is not Kind.END and not (depth == 0 and c.at("OPTIONS", "(")):
+            last = c.next()
+            depth += (last.text == "(") - (last.text == ")")
+        where = c.text[begin.start : last.end]
+    options = c.options() if c.accept("OPTIONS") else ()
+    c.end()
+    return DrawFromModel(name, model, rows, where, options, or_replace, c.since(first), first.pos)
+
+
 def _check_synthetic(c: TokenCursor, head: Token, select: Select) -> None:
     for item in select.items:
         if not isinstance(item.expr, Name) or item.alias:
@@ -264,7 +293,10 @@ def _explain(c: TokenCursor) -> Explain:
     if c.peek().upper in QUERY_HEADS or c.at("("):
         return Explain(_query(c), first.pos)
     if c.at("CREATE") and c.peek(3 if c.peek(1).upper == "OR" else 1).upper == "SYNTHETIC":
-        return Explain(_synthetic(c), first.pos)
+        statement = _synthetic(c)
+        if isinstance(statement, DrawFromModel):
+            raise refusal(first, "rows of a kept model cost nothing", "leave out EXPLAIN PRIVACY")
+        return Explain(statement, first.pos)
     raise c.refuse(f"EXPLAIN PRIVACY cannot explain {c.peek().shown}",
                    "write it before a SELECT or a CREATE SYNTHETIC TABLE")  # fmt: skip
 

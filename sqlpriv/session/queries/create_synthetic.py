@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.gate import Allowance
@@ -12,8 +14,10 @@ from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.quote import Charge, Quote
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.queries import synthetic_tables
+from sqlpriv.session.queries.draw_from_model import model_folder
 from sqlpriv.synth.api.progress import Report
 from sqlpriv.synth.job import Job
+from sqlpriv.synth.kept_model import write_model
 
 
 def create_synthetic(create: cmd.CreateSynthetic, access: Access, report: Report) -> Result:
@@ -41,6 +45,8 @@ def create_synthetic(create: cmd.CreateSynthetic, access: Access, report: Report
     comment = synthetic_tables.comment(create, job, budget, access.principal)
     rows, store = synthesis.table, access.store
     store.publish(create.name, rows, comment, synthesis.types, create.or_replace)
+    kept = replace(synthesis.kept, comment=comment)
+    write_model(kept, model_folder(access), create.name, access.kernel.vault)
     message = f"{create.name}: {rows.num_rows} synthetic rows in {store.path.name}"
     epsilon = epsilon_shown(spent, budget.delta)
     return Result(message="; ".join((message, *synthesis.notes)), price=spent, epsilon=epsilon)

@@ -67,7 +67,7 @@ def impossible(text: str | None, contract: TableContract, domain: Domain) -> Zer
     """
     if text is None:
         return None
-    where = _predicate(text, contract.table)
+    where = read_predicate(text, contract.table, "the option zeros")
     outputs.bind_where(where, Binder.of(contract), {})
     published = {name.lower() for name in domain.output}
     for name in walk(where):
@@ -81,8 +81,8 @@ def impossible(text: str | None, contract: TableContract, domain: Domain) -> Zer
     )
 
 
-def _predicate(text: str, table: str) -> t.Node:
-    """Returns the one predicate that the text is."""
+def read_predicate(text: str, table: str, what: str) -> t.Node:
+    """Returns the one predicate that the text is, which `what` has. Raises Refused for another."""
     read = dialect.read(f"SELECT COUNT(*) FROM {dialect.quote_name(table)} WHERE (\n{text}\n)")
     statement = read[0] if len(read) == 1 else None
     if isinstance(statement, t.Select) and statement.where is not None:
@@ -95,7 +95,7 @@ def _predicate(text: str, table: str) -> t.Node:
         )
         if not any((*others, statement.order_by, statement.limit, statement.offset)):
             return statement.where
-    raise Refused("the option zeros is one predicate", hint="zeros = 'age < 15 AND married'")
+    raise Refused(f"{what} is one predicate", hint="'age < 15 AND married'")
 
 
 def _names(node: t.Node) -> frozenset[str]:

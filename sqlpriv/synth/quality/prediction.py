@@ -79,6 +79,8 @@ def expected_noise(
     kind, first = type(phases[0].price), phases[0].price.nano
     known = bool(phases[0].marginals) and len(phases[0].marginals) >= len(columns)
     rest = sum(p.price.nano for p in phases[1:] if "noise" in p.mechanism)
+    if not known and not rest:
+        rest = first  # a method of one batch, whose tables of pairs hold the columns, too
     pairs_measured = max(len(columns) - 1, 1)
     pair_sigma = count_sigma(kind(max(rest // pairs_measured, 1))) if rest else None
     one_sigma = count_sigma(kind(max(first // len(columns), 1))) if known else None

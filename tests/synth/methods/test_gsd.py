@@ -152,7 +152,7 @@ def test_what_is_explained_adds_up_and_names_the_rounds():
     job = prepare(TABLE, NAMES, (), None, "gsd", {"tables": 7}, Rho(10**9))
     told = steps(job)
     assert sum(step.price.nano for step in told) == 10**9
-    assert told[-1].name == "tables and slices (7 rounds)"
+    assert "tables and slices (7 rounds)" in [step.name for step in told]
 
 
 def test_candidates_are_triples_with_a_target_and_slices_by_it():

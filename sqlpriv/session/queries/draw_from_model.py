@@ -1,0 +1,56 @@
+"""CREATE SYNTHETIC TABLE … FROM MODEL: more rows of a model that is kept with its table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlpriv.dialect import commands as cmd
+from sqlpriv.errors import Refused
+from sqlpriv.session.access.context import Access
+from sqlpriv.session.access.result import Result
+from sqlpriv.synth.drawing import UNASKED_ROWS
+from sqlpriv.synth.kept_model import draw_rows, read_model, write_model
+
+
+def model_folder(access: Access) -> Path:
+    """Returns where the models of a vault's synthetic tables are kept."""
+    return access.kernel.vault.with_suffix(".models")
+
+
+def draw_from_model(draw: cmd.DrawFromModel, access: Access) -> Result:
+    """Publishes rows of a kept model. Nothing is read of the vault, and nothing charged.
+
+    Raises:
+        Refused: There is no such model, or the statement does not fit it.
+    """
+    if draw.name.lower() in access.tables.contracts():
+        raise Refused.at(draw.pos, f'"{draw.name}" is a table of the vault', "take another name")
+    if not draw.or_replace and draw.name.lower() in access.sql.released_names():
+        hint = "CREATE OR REPLACE SYNTHETIC TABLE …"
+        raise Refused.at(draw.pos, f'there is a table "{draw.name}" already', hint)
+    if not 1 <= draw.rows <= UNASKED_ROWS:
+        raise Refused.at(draw.pos, f"ROWS is a whole number from 1 to {UNASKED_ROWS}")
+    kept = read_model(model_folder(access), draw.model)
+    if kept is None:
+        hint = "the model of a table is kept when CREATE SYNTHETIC TABLE … USING … makes it"
+        raise Refused.at(draw.pos, f'there is no model "{draw.model}"', hint)
+    rows = draw_rows(kept, draw.rows, draw.where, _seed(draw))
+    comment = f"{kept.comment} More rows of its model: {draw.text}"
+    access.store.publish(draw.name, rows, comment, kept.types, draw.or_replace)
+    write_model(kept, model_folder(access), draw.name, access.kernel.vault)
+    free = "drawn from a model that is kept: nothing was read or charged"
+    message = f"{draw.name}: {rows.num_rows} synthetic rows in {access.store.path.name}; {free}"
+    return Result(message=message)
+
+
+def _seed(draw: cmd.DrawFromModel) -> int | None:
+    options = dict(draw.options)
+    seed = options.pop("seed", None)
+    if options:
+        name = next(iter(options))
+        raise Refused.at(draw.pos, f'a model has no option "{name}"', "its option is seed")
+    if seed is None:
+        return None
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise Refused.at(draw.pos, "the option seed is a whole number of at least 0")
+    return seed

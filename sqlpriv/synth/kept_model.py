@@ -1,0 +1,190 @@
+"""A fitted model kept beside its table: more rows of it cost nothing.
+
+Everything in it follows from releases and public facts, so drawing is post-processing. The file is
+a pickle, which is read back with nothing but arrays, dates and this package's own value classes: a
+file from elsewhere can name no other class or function.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import io
+import pickle
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, is_dataclass, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sqlpriv import dialect
+from sqlpriv.dialect import tree as t
+from sqlpriv.errors import OperationalError, Refused
+from sqlpriv.plan.expressions.traverse import walk
+from sqlpriv.synth.adaptive.stratum_model import StratumCliques
+from sqlpriv.synth.api.method import Model
+from sqlpriv.synth.domain.domain import Domain
+from sqlpriv.synth.domain.structural_zeros import read_predicate
+from sqlpriv.synth.drawing import draw_table
+from sqlpriv.system import whole_files
+from sqlpriv.system.file_modes import as_private_as
+
+ATTEMPTS = 40
+"""Batches that are drawn at most where only some rows are wanted."""
+MOST_BATCH = 2_000_000
+VERSION = 1
+_PLAIN = {
+    "builtins": {"set", "frozenset", "slice", "range", "complex", "bytearray"},
+    "datetime": {"date", "datetime", "time", "timedelta", "timezone"},
+    "decimal": {"Decimal"},
+    "uuid": {"UUID"},
+    "numpy": {"ndarray", "dtype"},
+    "numpy._core.multiarray": {"_reconstruct", "scalar"},
+    "numpy._core.numeric": {"_frombuffer"},
+}
+
+
+@dataclass(frozen=True, eq=False)
+class KeptModel:
+    """All that rows are drawn from.
+
+    Args:
+        domain: Levels of the columns, and how values lie inside them.
+        models: One for each stratum.
+        zeros: A predicate that no row meets, as SQL; None for none.
+        weights: Public shares of the strata, shape (strata,); None for shares by size.
+        types: SQL type of each published column.
+        comment: What the first table says of itself.
+        version: Of this class; others are refused.
+    """
+
+    domain: Domain
+    models: Sequence[Model]
+    zeros: str | None
+    weights: NDArray[np.float64] | None
+    types: Mapping[str, str]
+    comment: str = ""
+    version: int = VERSION
+
+
+def draw_rows(
+    kept: KeptModel, rows: int, where: str | None = None, seed: int | None = None
+) -> pa.Table:
+    """Returns rows of a kept model; with `where`, rows for which it is true.
+
+    Rows that do not meet the predicate are thrown away, so the others follow the model given it.
+
+    Args:
+        kept: From `read_model`.
+        rows: How many.
+        where: A predicate over published columns, in SQL; None for all rows.
+        seed: The same seed draws the same rows; None for fresh ones.
+
+    Raises:
+        Refused: The predicate is none, names another column, or is met by too few rows.
+    """
+    rng = np.random.default_rng(seed)
+    text = None if where is None else _predicate(where, kept.domain)
+    if text is None:
+        return _draw(kept, rows, rng)
+    parts: list[pa.Table] = []
+    have, share = 0, 0.5
+    for _ in range(ATTEMPTS):
+        batch = int(min(MOST_BATCH, max(1_000, 1.2 * (rows - have) / share)))
+        drawn = _draw(kept, batch, rng)
+        parts.append(_matching_rows(drawn, text))
+        have += parts[-1].num_rows
+        if have >= rows:
+            return pa.concat_tables(parts).slice(0, rows)
+        share = max(parts[-1].num_rows / max(drawn.num_rows, 1), 1e-4)
+    raise Refused(
+        f"the model has too few rows for which that is true: {have} of {rows}",
+        hint="take a wider WHERE, or fewer ROWS",
+    )
+
+
+def write_model(kept: KeptModel, folder: Path, name: str, vault: Path) -> None:
+    """Writes a model whole or not at all, for the eyes that may see the vault."""
+    models = [
+        replace(m, model=replace(m.model)) if isinstance(m, StratumCliques) else m
+        for m in kept.models
+    ]  # copies know no marginals by heart
+    with as_private_as(vault):
+        folder.mkdir(exist_ok=True)
+        path = _path(folder, name)
+        built = whole_files.building(path)
+        built.write_bytes(pickle.dumps(replace(kept, models=models), protocol=5))
+        whole_files.into_place(built, path)
+
+
+def read_model(folder: Path, name: str) -> KeptModel | None:
+    """Returns the model of a table; None where none was kept. Raises OperationalError for a file
+    that holds something else."""
+    path = _path(folder, name)
+    if not path.exists():
+        return None
+    try:
+        kept = _Unpickler(io.BytesIO(path.read_bytes())).load()
+    except (pickle.UnpicklingError, AttributeError, EOFError, ImportError, IndexError, TypeError):
+        kept = None
+    if not isinstance(kept, KeptModel) or kept.version != VERSION:
+        raise OperationalError(f'the kept model of "{name}" cannot be read; make the table again')
+    return kept
+
+
+def forget_model(folder: Path, name: str) -> None:
+    """Removes the model of a table, if there is one."""
+    _path(folder, name).unlink(missing_ok=True)
+
+
+def _path(folder: Path, name: str) -> Path:
+    """Returns a file for a table's name, which may be any text."""
+    return folder / f"{hashlib.sha256(name.lower().encode()).hexdigest()[:32]}.model"
+
+
+class _Unpickler(pickle.Unpickler):
+    """Makes nothing but arrays, plain values, and value classes of this package."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if name in _PLAIN.get(module, ()):
+            return getattr(importlib.import_module(module), name)
+        if module.startswith(("sqlpriv.synth.", "sqlpriv.kernel.terms.")):
+            found = getattr(importlib.import_module(module), name, None)
+            if isinstance(found, type) and (is_dataclass(found) or issubclass(found, Enum)):
+                return found
+        raise pickle.UnpicklingError("a class that no kept model has")
+
+
+def _draw(kept: KeptModel, rows: int, rng: np.random.Generator) -> pa.Table:
+    options = {"rows": rows, "totals": "noised"}
+    table, _ = draw_table(kept.domain, options, kept.zeros, kept.models, kept.weights, rng)
+    return table
+
+
+def _predicate(text: str, domain: Domain) -> str:
+    """Returns a predicate over published columns, printed anew from its closed tree."""
+    where = read_predicate(text, "synthetic", "WHERE")
+    published = {name.lower() for name in domain.output}
+    for node in walk(where):
+        if isinstance(node, t.Name) and node.name.lower() not in published:
+            raise Refused(
+                f'the model has no column "{node.name}"',
+                hint=f"one of: {', '.join(domain.output)}",
+            )
+    return dialect.sql(where)
+
+
+def _matching_rows(table: pa.Table, where: str) -> pa.Table:
+    with duckdb.connect(config={"enable_external_access": "false"}) as engine:
+        engine.register("synthetic", table)
+        try:
+            text = f"SELECT coalesce({where}, false) AS met FROM synthetic"
+            met = np.asarray(engine.execute(text).fetchnumpy()["met"], dtype=np.bool_)
+        except duckdb.Error:
+            raise Refused("the WHERE cannot be computed of the model's columns") from None
+    return table.filter(pa.array(met))

@@ -43,6 +43,7 @@ STRATA, RANKS = "tests/kernel/proof/test_charged_units.py", "tests/kernel/proof/
 CELLS = "tests/kernel/sql/test_cells.py"
 BOUNDING = "tests/kernel/sql/test_bounding.py"
 UNIT_ROWS = "tests/kernel/proof/test_unit_rows.py"
+PUSHDOWN = "tests/kernel/sql/test_pushdown.py"
 READER, SELECTION = "tests/kernel/test_reader.py", "tests/kernel/test_selection.py"
 NOISE, BUDGET = "tests/kernel/proof/test_noise.py", "tests/kernel/test_budget.py"
 DATABASE, SHARED = "tests/kernel/ledger/test_database.py", "tests/session/test_shared_ledger.py"
@@ -140,7 +141,7 @@ MUTANTS = (
            "np.add.at(dense, cell[inside], columns[name][inside])",
            "dense[cell[inside]] = columns[name][inside]", CELLS),
     Mutant("rows of nobody are read", K + "sql/relations.py",
-           '[f"{self.owner} IS NOT NULL"] if', '["true"] if', ORACLES),
+           'kept = [f"{self.owner} IS NOT NULL", *kept]', "pass", ORACLES),
     Mutant("a row too many is kept", K + "sql/queries.py",
            "{row}) <= {m}", "{row}) <= {m + 1}", SENSITIVITY),
     Mutant("a bound of a statement is found to hold unseen", K + "sql/relations.py",
@@ -307,6 +308,33 @@ MUTANTS = (
     Mutant("rows that meet are kept as they lie", K + "sql/relations.py",
            "rank_order([self.owner, *texts], self.hash_key)",
            "rank_order([self.owner], self.hash_key)", f"{UNIT_ROWS} {RELATIONS}"),
+    # --- whether a side of a join has rows decides nothing about the work on the other ---
+    Mutant("a right side may be empty", K + "sql/relations.py",
+           "partners = right.never_empty()", "pass", PUSHDOWN),
+    Mutant("no NULL unit enters the hash table", K + "sql/relations.py",
+           "{LEFT}.{UNIT} IS NOT DISTINCT FROM {RIGHT}.{UNIT}", "{LEFT}.{UNIT} = {RIGHT}.{UNIT}",
+           PUSHDOWN),
+    Mutant("no NULL value enters the hash table", K + "sql/relations.py",
+           "{mine} IS NOT DISTINCT FROM {theirs} AND", "{mine} = {theirs} AND", PUSHDOWN),
+    Mutant("NULL equals NULL", K + "sql/relations.py",
+           " AND {mine} IS NOT NULL", "", PUSHDOWN),
+    Mutant("a predicate above a join can be moved into its right side", K + "sql/relations.py",
+           "kept if self.of_one_table else [*map(self.hidden, kept)]", "kept", PUSHDOWN),
+    Mutant("a disjunction in ON can be moved into the right side", K + "sql/relations.py",
+           "return self.hidden(self.value(test))", "return self.value(test)", PUSHDOWN),
+    Mutant("a comparison with a private side keeps its NULLs out", K + "sql/relations.py",
+           "if two_sided and not right.owner:", "if two_sided:", PUSHDOWN),
+    Mutant("the engine swaps the sides", K + "engine.py",
+           '"build_side_probe_side", ', "", PUSHDOWN),
+    Mutant("the engine drops a side by its statistics", K + "engine.py",
+           '"empty_result_pullup", "statistics_propagation",', "", PUSHDOWN),
+    Mutant("a predicate moves into the right side of a left join", K + "sql/pushdown.py",
+           'pairwise = join.kind in ("inner", "semi")',
+           'pairwise = join.kind in ("inner", "semi", "left")', PUSHDOWN),
+    Mutant("a predicate that reads both sides moves into the left one", K + "sql/pushdown.py",
+           "all(name in columns for name in names)", "any(name in columns for name in names)",
+           PUSHDOWN),
+    # --- what rows of a unit may multiply to ---
     Mutant("a join adds rows up", K + "proof/unit_rows.py",
            "left.rows * right.rows", "left.rows + right.rows", UNIT_ROWS),
     Mutant("what a join handles is not counted", K + "proof/unit_rows.py",
@@ -333,7 +361,9 @@ MUTANTS = (
            "(number := next((n for (_, s), n in _PARTNERS.items() if s == sql), None))", UNIT_ROWS),
     # --- relations are partitioned by unit ---
     Mutant("partners may be another unit's", K + "sql/relations.py",
-           'tests = f"{LEFT}.{UNIT} = {RIGHT}.{UNIT} AND {tests}"', "pass", RELATIONS),
+           '[f"{LEFT}.{UNIT} IS NOT DISTINCT FROM {RIGHT}.{UNIT}", *tests]', "tests", RELATIONS),
+    Mutant("rows of another unit keep a row from an anti join", K + "sql/relations.py",
+           '[f"{LEFT}.{UNIT} = {RIGHT}.{UNIT}", *tests]', "tests", RELATIONS),
     Mutant("rows are folded over all units", K + "sql/relations.py",
            'selected, grouped = [f"{inner.owner} AS {UNIT}"], inner.owner',
            'selected, grouped = [f"min({inner.owner}) AS {UNIT}"], "true"', RELATIONS),
@@ -352,7 +382,7 @@ MUTANTS = (
            "return max(_reach(part, contract, side) for part in (left, right))",
            "return _reach(left, contract, side)", RELATIONS),
     Mutant("a public side may stand left", K + "sql/relations.py",
-           "            self._same(left, right)\n", "", RELATIONS),
+           "            self._same(left, right)\n", "            pass\n", RELATIONS),
     # --- the price and the noise ---
     Mutant("L1 forgets the strata", K + "proof/sensitivity.py",
            "l1=m * g * steps", "l1=m * steps", SENSITIVITY),

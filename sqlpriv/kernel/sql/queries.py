@@ -17,6 +17,7 @@ from typing import NamedTuple
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel.sql.cells import listed_cells
 from sqlpriv.kernel.sql.expressions import ROW
+from sqlpriv.kernel.sql.pushdown import columns_read
 from sqlpriv.kernel.sql.quoting import levels, name
 from sqlpriv.kernel.sql.relations import Scope, has_collation, rank_order
 from sqlpriv.kernel.terms import algebra as a
@@ -155,14 +156,11 @@ def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], 
     return f"SELECT * FROM rows QUALIFY {' AND '.join(tests)}"
 
 
-def _columns_of(expr: object, scope: Scope) -> frozenset[str]:
+def _columns_of(expr: a.Expr, scope: Scope) -> frozenset[str]:
     """Returns the lower-case names of the stored columns that an expression reads."""
-    if isinstance(expr, a.Col):
-        inner = scope.derived.get(expr.name.lower())
-        return frozenset({expr.name.lower()}) if inner is None else _columns_of(inner, scope)
-    named = vars(expr) if hasattr(expr, "__dataclass_fields__") else {}  # an enum's lead in circles
-    parts = expr if isinstance(expr, tuple) else named.values()
-    return frozenset().union(*(_columns_of(part, scope) for part in parts))
+    read = columns_read(expr)
+    inner = (_columns_of(scope.derived[n], scope) for n in read if n in scope.derived)
+    return (read - {*scope.derived}).union(*inner)
 
 
 def verifying(contract: TableContract) -> str:

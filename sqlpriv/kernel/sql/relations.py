@@ -6,6 +6,14 @@ literals are quoted; every column stands behind an alias of ours.
 Claim: at each input of a join and of a union at most `unit_rows.Reach.rows` rows of a unit are
 kept, which of them depending on that unit's rows and the snapshot's key alone (`rank_order`). Where
 the snapshot was found to satisfy the declared bound, this changes no row and is left out.
+
+Claim: whether a side of a join has rows decides nothing about the work on the other side. The
+engine builds a hash table of the right side and then reads the left one: it never swaps them, drops
+a side or filters one side by the other's values (`engine.CONFIG`). It skips the left side only if
+the table that an inner or semi join builds is empty. So a private right side has one row of NULLs
+more. That row meets no left row, whose unit is never NULL; it stays in the table because units and
+equated values are compared by IS NOT DISTINCT FROM; and no filter reaches it, because a predicate
+above a join reads the left side's unit, too (`Scope.hidden`).
 """
 
 from collections.abc import Sequence
@@ -15,6 +23,7 @@ from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel.proof.sensitivity import bound_of, fold_ends, lattice_of
 from sqlpriv.kernel.proof.unit_rows import reach_of
 from sqlpriv.kernel.sql.expressions import COMPUTED, ROW, SQL_TYPES, Expressions
+from sqlpriv.kernel.sql.pushdown import columns_read, conjuncts, push_down
 from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import (
@@ -55,7 +64,8 @@ class Scope(Expressions):
         self.hash_key = hash_key
         self.predicates: list[a.Expr] = []
         self.owner, self.owner_type = "", ""  # the unit; its type
-        self._enter(relation)
+        self.of_one_table = False
+        self._enter(relation if part else push_down(relation, contract))
         if not part and not self.owner:
             raise Refused(f'the table "{contract.table}" has no privacy unit')
 
@@ -108,7 +118,7 @@ class Scope(Expressions):
         made = self._known(scan.table)
         for column in made.columns:
             self._add(replace(column, name=scan.prefix + column.name), f"{ROW}.{name(column.name)}")
-        self.base = f"main.{name(made.table)} AS {ROW}"
+        self.base, self.of_one_table = f"main.{name(made.table)} AS {ROW}", True
         if made.unit is None and made.public:
             return
         if made.unit is None:
@@ -138,17 +148,48 @@ class Scope(Expressions):
             for n, (column, _) in side.exported().items():
                 self._add(column, f"{alias}.{name(n)}")
         one([self.type(join.on)], BOOLEANS, "ON")
-        tests = self.value(join.on)
-        if right.owner:
-            tests = f"{LEFT}.{UNIT} = {RIGHT}.{UNIT} AND {tests}"
-            self._same(left, right)
-        sides = (f"({left.written()}) AS {LEFT}", f"({right.written()}) AS {RIGHT}")
-        self.base = f" {KINDS[join.kind]} ".join(sides) + f" ON {tests}"
         self.owner, self.owner_type = left.owner and f"{LEFT}.{UNIT}", left.owner_type
+        tests, partners = [self.value(join.on)], right.written()
+        if right.owner:
+            self._same(left, right)
+        if self.owner and join.kind in ("inner", "semi"):
+            tests = [self._join_test(test, left, right) for test in conjuncts(join.on)]
+        if right.owner and join.kind in ("inner", "semi"):
+            tests = [f"{LEFT}.{UNIT} IS NOT DISTINCT FROM {RIGHT}.{UNIT}", *tests]
+            partners = right.never_empty()
+        elif right.owner:
+            tests = [f"{LEFT}.{UNIT} = {RIGHT}.{UNIT}", *tests]
+        sides = (f"({left.written()}) AS {LEFT}", f"({partners}) AS {RIGHT}")
+        self.base = f" {KINDS[join.kind]} ".join(sides) + f" ON {' AND '.join(tests)}"
         if join.kind in ("semi", "anti"):
             for n in right.exported():
                 del self.columns[n.lower()]
                 self.types.pop(n.lower(), None)
+
+    def _join_test(self, test: a.Expr, left: "Scope", right: "Scope") -> str:
+        """Returns a conjunct of the ON of an inner or semi join: see the claims at the top."""
+        match test:
+            case a.Call("=" | "<" | "<=" | ">" | ">=" as op, (one_side, other_side)):
+                if columns_read(one_side) <= {*right.columns, *right.derived}:
+                    one_side, other_side = other_side, one_side
+                two_sided = columns_read(one_side) <= {
+                    *left.columns,
+                    *left.derived,
+                } and columns_read(other_side) <= {*right.columns, *right.derived}
+                if two_sided and not right.owner:
+                    return self.value(test)
+                if two_sided and op == "=":
+                    mine, theirs = self.stored(one_side), self.stored(other_side)
+                    return f"{mine} IS NOT DISTINCT FROM {theirs} AND {mine} IS NOT NULL"
+        return self.hidden(self.value(test))
+
+    def hidden(self, test: str) -> str:
+        """Returns the predicate as one that reads the left unit: it stays above all joins.
+
+        The unit of a row is never NULL, so that the value is the same. Without it the optimizer
+        would move what reads right columns alone, or find such a part in a disjunction.
+        """
+        return f"CASE WHEN {self.owner} IS NOT NULL THEN {test} END"
 
     def _same(self, left: "Scope", right: "Scope") -> None:
         if (bool(left.owner), left.owner_type) != (bool(right.owner), right.owner_type):
@@ -245,6 +286,10 @@ class Scope(Expressions):
         texts = [f"{self.owner} AS {UNIT}", *texts] if self.owner else texts
         return f"SELECT {', '.join(texts)}{self.source()}{self.kept_rows()}"
 
+    def never_empty(self) -> str:
+        """Returns the relation as `written` and one row of NULLs, which has no unit."""
+        return f"{self.written()} UNION ALL SELECT NULL{', NULL' * len(self.exported())}"
+
     def kept_rows(self) -> str:
         """Returns the QUALIFY that bounds a unit's rows where joins and unions could multiply them.
 
@@ -265,8 +310,10 @@ class Scope(Expressions):
 
     def source(self, *tests: str) -> str:
         """Returns FROM and WHERE: rows that have a unit, if any have, and pass all predicates."""
-        kept = [f"{self.owner} IS NOT NULL"] if self.owner else []
-        kept += [*(self.value(p) for p in self.predicates), *tests]
+        kept = [*(self.value(p) for p in self.predicates), *tests]
+        if self.owner:
+            kept = kept if self.of_one_table else [*map(self.hidden, kept)]
+            kept = [f"{self.owner} IS NOT NULL", *kept]
         return f" FROM {self.base}{' WHERE ' if kept else ''}{' AND '.join(kept)}"
 
 

@@ -15,7 +15,7 @@ CREATE TABLE people AS SELECT i AS id, i % 2 AS sex, i % 90 AS age FROM range(20
 ALTER TABLE people SET PRIVACY (KEY (id), BOUND (rows_per_unit = 1), COLUMN sex IN (0, 1),
     COLUMN age BETWEEN (0, 99), BUDGET (epsilon = 3));
 """
-TWO = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {}) COUNT(*) AS n, AVG(age) FROM people"
+TWO = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {}) COUNT(*) AS n, SUM(age) FROM people"
 MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 
 

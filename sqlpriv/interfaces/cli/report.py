@@ -1,0 +1,66 @@
+"""`sqlpriv report`: one page on what is protected, who asked what, and what is left."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+import sqlpriv
+from sqlpriv.interfaces.cli.connecting import ChosenVault, connecting
+from sqlpriv.interfaces.cli.failure import fail
+
+if TYPE_CHECKING:
+    from sqlpriv.interfaces.display.report_page import ReportFacts
+    from sqlpriv.session.session_like import SessionLike
+
+
+def report_facts(session: SessionLike) -> ReportFacts:
+    """Returns what a report tells, asked as anybody may ask it; nothing is charged."""
+    from sqlpriv.dialect import quote_name
+    from sqlpriv.interfaces.display.report_page import ReportFacts
+
+    def rows(sql: str) -> list[dict[str, Any]]:
+        table = session.execute(sql).table
+        return [] if table is None else table.to_pylist()
+
+    tables = rows("SHOW PRIVACY TABLES")
+    return ReportFacts(
+        vault=session.vault.name,
+        tables=tables,
+        budgets=rows("SHOW PRIVACY BUDGET"),
+        history=rows("SHOW PRIVACY BUDGET HISTORY"),
+        statements=rows("SHOW PRIVACY RELEASES"),
+        columns={
+            t["table"]: rows(f"DESCRIBE {quote_name(t['table'])}")
+            for t in tables
+            if t["status"] == "private"
+        },
+        released=session.comments(),
+    )
+
+
+@click.command()
+@connecting
+@click.option("--to", "page", required=True, type=click.Path(dir_okay=False, path_type=Path),
+              help="The HTML file to write.")  # fmt: skip
+def report(vault: ChosenVault, page: Path) -> None:
+    """Write one page on VAULT: what is protected and how, who asked what, what is left.
+
+    The page holds what SHOW PRIVACY tells every analyst, in plain words and pictures. It needs no
+    network, follows the reader's choice of light or dark, and can be printed.
+    """
+    from sqlpriv.interfaces.display.report_page import report_page
+    from sqlpriv.system.whole_files import building, into_place
+
+    try:
+        with vault.open() as session:
+            text = report_page(report_facts(session), dt.datetime.now(dt.UTC).date())
+    except sqlpriv.Error as error:
+        fail(error)
+    built = building(page)
+    built.write_text(text, encoding="utf-8")
+    into_place(built, page)
+    click.echo(f"wrote {page}", err=True)

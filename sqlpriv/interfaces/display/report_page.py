@@ -1,0 +1,251 @@
+"""One page for an owner or a board: what is protected and how, who asked what, what is left.
+
+It holds what SHOW PRIVACY … tells anybody, nothing of a private row, and no script: it can be
+mailed, printed and put on a wall. Colours follow the reader's choice of light or dark.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+from sqlpriv.interfaces.display.spending_picture import spending_picture
+
+Row = Mapping[str, Any]
+MOST_STATEMENTS = 50
+"""The page shows so many statements, the latest."""
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1d2433; --soft: #5b6577; --line: #d9dee7; --page: #fff;
+  --card: #f6f8fb; --spent: #2563a8; --area: #2563a822; --budget: #b45309; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e7ebf2; --soft: #9aa6ba; --line: #333c4d;
+  --page: #12161f; --card: #1a202c; --spent: #6fb1f5; --area: #6fb1f533; --budget: #f0a44b; } }
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--page);
+  max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.7rem; margin-bottom: 0; } h2 { margin-top: 2.4rem; border-bottom: 1px solid
+  var(--line); } .soft, caption { color: var(--soft); font-size: .9rem; text-align: left; }
+.scroll { overflow-x: auto; } table { border-collapse: collapse; width: 100%; font-size: .9rem; }
+th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid var(--line);
+  vertical-align: top; } td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; }
+code { font-size: .85rem; overflow-wrap: anywhere; } .card { background: var(--card); padding:
+  .6rem 1rem; border-radius: .5rem; margin: 1rem 0; } svg { width: 100%; height: auto; }
+svg text { font-size: 12px; fill: var(--soft); } .grid { stroke: var(--line); }
+.spent { fill: none; stroke: var(--spent); stroke-width: 2; } .area { fill: var(--area); }
+.budget { fill: none; stroke: var(--budget); stroke-width: 2; stroke-dasharray: 6 4; }
+@media print { body { margin: 0; max-width: none; } section, .card, svg { break-inside: avoid; } }
+"""
+
+
+@dataclass(frozen=True)
+class ReportFacts:
+    """What the page tells, as the rows of SHOW PRIVACY … and DESCRIBE.
+
+    Args:
+        vault: The vault's name.
+        tables, budgets, history, statements: TABLES, BUDGET, BUDGET HISTORY and RELEASES.
+        columns: Table → the rows of DESCRIBE.
+        released: Synthetic table → what it says of itself.
+    """
+
+    vault: str
+    tables: Sequence[Row]
+    budgets: Sequence[Row]
+    history: Sequence[Row]
+    statements: Sequence[Row]
+    columns: Mapping[str, Sequence[Row]]
+    released: Mapping[str, str]
+
+
+def report_page(facts: ReportFacts, today: dt.date) -> str:
+    """Returns the page as HTML."""
+    parts = [_protected(facts), _budgets(facts, today), _askers(facts), _released(facts), _terms()]
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>Privacy of {escape(facts.vault)}</title><style>{STYLE}</style></head>\n<body>"
+        f"<h1>Privacy of {escape(facts.vault)}</h1>"
+        f'<p class="soft">As of {today.isoformat()}. Everything here is public.</p>\n'
+        + "\n".join(parts)
+        + "</body></html>\n"
+    )
+
+
+def _protected(facts: ReportFacts) -> str:
+    sentences = []
+    for table in facts.tables:
+        sentences.append(f"<li><b>{escape(table['table'])}</b>: {_status_text(table)}</li>")
+    details = [
+        _table(
+            ("column", "type", "role", "declared values"),
+            [(r["column_name"], r["column_type"], r["role"], r["privacy_domain"]) for r in rows],
+            caption=f"What is declared of {name}",
+        )
+        for name, rows in facts.columns.items()
+    ]
+    nothing = "" if sentences else "<p>The vault has no tables.</p>"
+    return (
+        f"<section><h2>What is protected</h2>{nothing}<ul>{''.join(sentences)}</ul>"
+        f"{''.join(details)}</section>"
+    )
+
+
+def _status_text(table: Row) -> str:
+    """Returns in plain words whom a table protects."""
+    if table["status"] == "public":
+        return "public: anybody may read its rows."
+    if table["status"] != "private":
+        return "closed: nothing is declared, so analysts are refused."
+    rows, groups = table["rows_per_unit"], table["groups_per_unit"]
+    most = "one row" if rows == 1 else f"at most {rows} rows"
+    inside = f" in each of at most {groups} groups" if groups > 1 else ""
+    whose = f"{table['privacy_key']}" + (
+        f" of {table['unit_table']}" if table["unit_table"] != table["table"].lower() else ""
+    )
+    return (
+        f"private. Every single <b>{escape(whose)}</b> is protected, and {most} of each"
+        f" count{inside}. Answers are noised; rows never leave."
+    )
+
+
+def _budgets(facts: ReportFacts, today: dt.date) -> str:
+    cards = []
+    for budget in facts.budgets:
+        if budget["principal"] is None:
+            cards.append(_budget_card(facts, budget, today))
+    ceilings = [
+        (b["unit_table"], "everybody else" if b["principal"] == "*" else b["principal"],
+         _number(b["epsilon"]), _number(b["epsilon_spent"]) if b["principal"] != "*" else "",
+         _number(b["epsilon_left"]) if b["principal"] != "*" else "")
+        for b in facts.budgets if b["principal"] is not None
+    ]  # fmt: skip
+    table = _table(("table", "who", "ceiling (ε)", "spent (ε)", "left (ε)"), ceilings, numbers=2,
+                   caption="Ceilings of single users")  # fmt: skip
+    nothing = "" if cards else "<p>No budget is declared: nothing private can be asked.</p>"
+    head = "<h2>What was spent, and what is left</h2>"
+    return f"<section>{head}{nothing}{''.join(cards)}{table}</section>"
+
+
+def _budget_card(facts: ReportFacts, budget: Row, today: dt.date) -> str:
+    name = budget["unit_table"]
+    per, until, total = budget.get("per"), budget.get("until"), budget.get("epsilon_total")
+    epsilon, spent, left = (_number(budget[f"epsilon{x}"]) for x in ("", "_spent", "_left"))
+    delta = f" (δ = {budget['delta']:g})" if budget["delta"] else ""
+    period = f" in each {per}" if per else ""
+    words = (
+        f"The budget is ε = {epsilon}{delta}{period}. Spent{' in this ' + per if per else ''}:"
+        f" ε = {spent}. Left: ε = {left}."
+    )
+    if per:
+        words += f" Since the start, in all: ε = {_number(budget['epsilon_in_all'])}."
+    if total is not None:
+        words += f" Over all periods at most ε = {_number(total)}."
+    if until:
+        words += f" Nothing is answered anew after {until}."
+    days = [row for row in facts.history if row["unit_table"] == name]
+    spending = [(_day(r), r["epsilon_spent"]) for r in days if r["event"] == "charged"]
+    budgets = [(_day(r), r["epsilon"]) for r in days if r["event"] == "budget set"]
+    title = f"ε spent of {name} since the start (line), and its budget{period} (dashed)"
+    picture = spending_picture(spending, _last_of_day(budgets), today, title)
+    return (
+        f'<div class="card"><h3>{escape(name)}</h3><p>{escape(words)}</p>{picture}'
+        f'<p class="soft">{escape(title)}</p></div>'
+    )
+
+
+def _askers(facts: ReportFacts) -> str:
+    count: dict[str, int] = defaultdict(int)
+    again: dict[str, int] = defaultdict(int)
+    paid: dict[str, float] = defaultdict(float)
+    for row in facts.statements:
+        count[row["principal"]] += 1
+        again[row["principal"]] += row["replays"]
+        paid[row["principal"]] += row["epsilon"] or 0.0
+    people = [(who, count[who], _number(paid[who]), again[who]) for who in sorted(count)]
+    latest = [
+        (r["at"], r["principal"], _Code(r["statement"]), _number(r["epsilon"]), r["replays"])
+        for r in reversed(facts.statements[-MOST_STATEMENTS:])
+    ]
+    nothing = "" if people else "<p>Nobody has paid for an answer yet.</p>"
+    shown = f"The last {len(latest)} of {len(facts.statements)} statements that were charged (UTC)"
+    return (
+        f"<section><h2>Who asked what</h2>{nothing}"
+        + _table(("who", "statements", "ε, added up", "answered again for nothing"), people,
+                 numbers=1, caption="By person; added-up ε is an upper bound of what was learned")
+        + _table(("when", "who", "statement", "ε", "again"), latest, numbers=3, caption=shown)
+        + "</section>"
+    )  # fmt: skip
+
+
+def _released(facts: ReportFacts) -> str:
+    if not facts.released:
+        return ""
+    rows = [(name, words) for name, words in sorted(facts.released.items())]
+    table = _table(("table", "what it says of itself"), rows)
+    return (
+        "<section><h2>What was published</h2><p>Synthetic tables: made of noised answers, free to"
+        f" use for ever.</p>{table}</section>"
+    )
+
+
+def _terms() -> str:
+    return (
+        "<section><h2>How to read this</h2><p>Whatever somebody learns from all answers together,"
+        " they would have learned nearly the same had any protected person not been in the data."
+        " ε bounds that “nearly”: whatever could follow from the answers was at most e<sup>ε</sup>"
+        " times as probable with that person's rows as without (2.7 times at ε = 1, 1.1 times at"
+        " ε = 0.1), but for an event of probability δ. A small ε protects more and blurs more."
+        " Prices add up at most; the ledger is append-only, and nothing is ever paid back."
+        "</p></section>"
+    )
+
+
+@dataclass(frozen=True)
+class _Code:
+    """Text that is shown as code."""
+
+    text: str
+
+
+def _table(
+    head: Sequence[str], rows: Iterable[Sequence[object]], numbers: int = 99, caption: str = ""
+) -> str:
+    """Returns an HTML table, '' without rows; columns from `numbers` on hold numbers."""
+    lines = [
+        "".join(f"<td{_class(i, numbers)}>{_cell(value)}</td>" for i, value in enumerate(row))
+        for row in rows
+    ]
+    if not lines:
+        return ""
+    names = "".join(f"<th{_class(i, numbers)}>{escape(name)}</th>" for i, name in enumerate(head))
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    words = f"<caption>{escape(caption)}</caption>" if caption else ""
+    return (
+        f'<div class="scroll"><table>{words}<thead><tr>{names}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _class(column: int, numbers: int) -> str:
+    return ' class="n"' if column >= numbers else ""
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, _Code):
+        return f"<code>{escape(value.text)}</code>"
+    return "" if value is None else escape(str(value))
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
+
+
+def _day(row: Row) -> dt.date:
+    return dt.date.fromisoformat(row["day"])
+
+
+def _last_of_day(points: Sequence[tuple[dt.date, float]]) -> list[tuple[dt.date, float]]:
+    return list(dict(points).items())

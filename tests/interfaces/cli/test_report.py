@@ -1,0 +1,111 @@
+"""`sqlpriv report`: what SHOW PRIVACY tells, as a page that a browser reads, and nothing else."""
+
+from __future__ import annotations
+
+import datetime as dt
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from sqlpriv.interfaces.cli.main import main
+from sqlpriv.interfaces.display.spending_picture import spending_picture
+from sqlpriv.session.session import Session
+
+VAULT = """
+CREATE TABLE people AS SELECT i AS id, i % 2 AS sex, 4711 AS pay FROM range(2000) r(i);
+CREATE TABLE visits AS SELECT i % 2000 AS pid FROM range(4000) r(i);
+CREATE TABLE codes AS SELECT 1 AS code;
+CREATE TABLE secrets AS SELECT 0815 AS x;
+ALTER TABLE people SET PRIVACY (KEY (id), BOUND (rows_per_unit = 1), COLUMN sex IN (0, 1),
+    BUDGET (epsilon = 2, per = 'month', total = 9), BUDGET (epsilon = 1) FOR '<ada>');
+ALTER TABLE visits SET PRIVACY (LINK (pid) REFERENCES people(id), BOUND (rows_per_unit = 3));
+ALTER TABLE codes SET PUBLIC;
+"""
+ASKED = (
+    'SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) COUNT(*) AS "<b>n</b>" FROM people'
+)
+
+
+class Page(HTMLParser):
+    """Checks that tags are opened and closed in order, and keeps names and text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.text = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, _: object) -> None:
+        self.tags.add(tag)
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, _: object) -> None:
+        self.tags.add(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data if not self.open or self.open[-1] != "style" else ""
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Page:
+    vault = tmp_path / "people.duckdb"
+    with Session(vault, role="owner", principal="olga") as owner:
+        owner.execute(VAULT)
+    with Session(vault, principal="<ada>") as ada:
+        ada.execute(ASKED)
+        ada.execute(ASKED)
+    done = CliRunner().invoke(main, ["report", str(vault), "--to", str(tmp_path / "r.html")])
+    assert done.exit_code == 0, done.output
+    return Page((tmp_path / "r.html").read_text("utf-8"))
+
+
+def test_the_page_says_who_is_protected_what_was_spent_and_who_asked(page: Page) -> None:
+    assert page.open == []
+    for words in (
+        "people: private. Every single id is protected, and one row of each count.",
+        "visits: private. Every single pid of people is protected, and at most 3 rows of each",
+        "codes: public",
+        "secrets: closed",
+        "The budget is ε = 2 in each month. Spent in this month: ε = 0.5. Left: ε = 1.5."
+        " Since the start, in all: ε = 0.5. Over all periods at most ε = 9.",
+        'COUNT(*) AS "<b>n</b>"',
+        "The last 1 of 1 statements",
+    ):
+        assert words in page.text
+
+
+def test_the_page_holds_no_row_no_script_and_no_markup_of_users(page: Page) -> None:
+    assert {"svg", "table", "section", "path"} <= page.tags
+    assert not {"script", "link", "img", "iframe", "ada"} & page.tags
+    assert "4711" not in page.text
+    assert "0815" not in page.text
+
+
+def test_the_picture_is_a_step_line_under_the_budget() -> None:
+    day = dt.date(2026, 1, 1)
+    later, end = day + dt.timedelta(10), day + dt.timedelta(19)
+    svg = spending_picture([(day, 1.0), (later, 3.0)], [(day, 5.0)], end, "a & b")
+    # 720 wide with margins 52 and 12 and 20 days: a day is 32.8; 240 high with 14 and 30: 1 is 39.2
+    assert 'class="spent" d="M52.0 170.8H380.0V92.4H708.0"' in svg
+    assert 'class="budget" d="M52.0 14.0H708.0"' in svg
+    assert "<title>a &amp; b</title>" in svg
+    assert Page(svg).open == []
+
+
+def test_a_vault_that_nobody_asked_has_a_page_too(tmp_path: Path) -> None:
+    vault = tmp_path / "people.duckdb"
+    with Session(vault, role="owner") as owner:
+        owner.execute("CREATE TABLE t (x INTEGER)")
+    done = CliRunner().invoke(main, ["report", str(vault), "--to", str(tmp_path / "r.html")])
+    assert done.exit_code == 0, done.output
+    text = Page((tmp_path / "r.html").read_text("utf-8")).text
+    assert "Nobody has paid for an answer yet." in text
+    assert "No budget is declared" in text

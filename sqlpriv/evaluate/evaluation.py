@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from sqlpriv.errors import DataError
 from sqlpriv.evaluate.classifier import ClassifierScores, classify
+from sqlpriv.evaluate.closest_record import ClosestRecords, closest_records
 from sqlpriv.evaluate.levels import NUMERIC, discretise
 from sqlpriv.evaluate.parity import Means, max_disparity, means, parity_error
 from sqlpriv.evaluate.workload_error import Stratum, WorkloadError, error_of_cells, joint_cells
@@ -47,6 +48,7 @@ class Evaluation:
         target: What was classified, or None.
         trained_on_synthetic: Its scores, trained on synthetic rows.
         trained_on_real: The same model's scores, trained on real rows: what could be had.
+        closest: How near the synthetic rows come to the real ones; None for too few rows.
     """
 
     strata: tuple[str, ...]
@@ -55,6 +57,7 @@ class Evaluation:
     target: Target | None = None
     trained_on_synthetic: ClassifierScores | None = None
     trained_on_real: ClassifierScores | None = None
+    closest: ClosestRecords | None = None
 
     @property
     def inside(self) -> WorkloadError | None:
@@ -101,7 +104,10 @@ def evaluate(
         workloads.append(error_of_cells(cells, other_names, strata, ways))
     report_step("means by stratum", len(counted), steps)
     compared = means(real, synthetic, numeric, strata)
-    evaluation = Evaluation(tuple(strata), tuple(workloads), compared, target)
+    apart = target.held_out if target is not None else None
+    held_out = None if apart is None else discretise(apart.project(names), columns)
+    closest = closest_records(*levels, [c.name for c in columns], held_out)
+    evaluation = Evaluation(tuple(strata), tuple(workloads), compared, target, closest=closest)
     if target is None:
         return evaluation
     learn, test = _held_out(real, target, names)
@@ -137,6 +143,8 @@ def rows(evaluation: Evaluation) -> pa.Table:
         if e.strata:
             measures.append(("parity error of the marginals", title, None, _parity(e), ""))
     measures += _mean_rows(evaluation)
+    if evaluation.closest is not None:
+        measures += _closest_rows(evaluation.closest)
     for trained, scores in (
         ("synthetic", evaluation.trained_on_synthetic),
         ("real", evaluation.trained_on_real),
@@ -162,6 +170,20 @@ def label(strata: Sequence[str], values: Stratum) -> str:
     'SEX = 1, RAC1P = 2'
     """
     return ", ".join(f"{c} = {v}" for c, v in zip(strata, values, strict=True))
+
+
+def _closest_rows(c: ClosestRecords) -> list[tuple[str, str, str | None, float | None, str]]:
+    named, of = "distance to the closest record", f"columns that differ, of {c.columns}"
+    measures: list[tuple[str, str, str | None, float | None, str]] = [
+        (named, "synthetic rows", None, c.of_synthetic, of),
+        (named, "real rows, to others", None, c.of_real, of),
+        ("copies of a record", "synthetic rows", None, c.copies, "share of the rows"),
+        ("copies of a record", "real rows, of others", None, c.real_copies, "share of the rows"),
+    ]
+    if c.membership is not None:
+        note = "0.5 is a guess; by distances to the synthetic rows"
+        measures.append(("membership inference, AUC", "", None, c.membership, note))
+    return measures
 
 
 def _mean_rows(evaluation: Evaluation) -> list[tuple[str, str, str | None, float | None, str]]:

@@ -7,7 +7,8 @@ import pytest
 from support.exact_people import planned
 
 from sqlpriv.answer.means import Moments, main_effects
-from sqlpriv.answer.reconcile import shrink_to_zero, two_levels
+from sqlpriv.answer.pooled_strata import draw_together
+from sqlpriv.answer.reconcile import two_levels
 from sqlpriv.errors import Refused
 
 
@@ -17,7 +18,7 @@ def _errors(apart: np.ndarray, deviations: np.ndarray, effects: np.ndarray | Non
     errors = []
     for _ in range(100):
         own = apart + rng.normal(0, deviations)
-        pooled = shrink_to_zero(own, deviations**2, effects, 1000.0)
+        pooled = draw_together(own, deviations**2, effects, 1000.0).means
         errors.append([np.abs(guess - apart).mean() for guess in (pooled, own, 0 * own)])
     return np.mean(errors, axis=0)
 

@@ -1,0 +1,152 @@
+"""Strata drawn together (`AVG(x USING pooled)`): empirical Bayes over means that were released.
+
+A stratum's mean is taken for everybody's, plus an effect of each of its strata columns' values,
+plus a deviation of its own. Effects and deviations are normal with variances a and s (Fay and
+Herriot 1979). Pairs of those are weighed by how likely they make the released means with their
+known noise; each doubling of √(a + s) is as likely as any other before. So where the noise says
+nothing of how far strata are apart, they are taken to be close. With E the 0/1 matrix of the
+effects, K = a E Eᵀ + s I, W = K (K + noise)⁻¹:
+
+    means      everybody + W (released - everybody)
+    variances  of K - W K, the mean over the pairs, plus that of the means over the pairs,
+               plus everybody's own, as far as a stratum takes it
+
+The weight on a stratum's own rows is W's diagonal. A stratum that is counted below the deviation of
+its count's noise has a weight of 0: it says "like everybody", or like those with its keys. It is
+post-processing: free.
+
+**Half-widths** hold 95 % on average over strata whose deviations are normal. What they hold of each
+stratum depends on how far it is from the others, and is not 95 %.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from sqlpriv.answer.means import Array, Estimate, Moments, main_effects
+from sqlpriv.plan.aggregates.rewrites import Recipe
+
+PARTS = (0.0, 0.25, 0.5, 0.75)
+"""Candidates of a / (a + s); 0 where there is one strata column, whose effects are the strata."""
+HALVINGS = 20
+"""Candidates of √(a + s): the interval's width, halved once to so many times, by half octaves."""
+MOST_SOLVED = 400
+"""More strata than this have no effects of their columns: V is then diagonal, and not solved."""
+
+
+class Drawn(NamedTuple):
+    """Deviations from everybody after the noised ones were seen, each of shape (strata,).
+
+    Args:
+        means: Their posterior means.
+        variances: Their posterior variances.
+        weights: Of a stratum's own noised deviation in its mean.
+    """
+
+    means: Array
+    variances: Array
+    weights: Array
+
+
+def pool_strata(recipe: Recipe, m: Moments, strata: Estimate, everybody: Estimate) -> Estimate:
+    """Returns the strata's means drawn together.
+
+    Args:
+        recipe: A mean by strata.
+        m: The noised moments of the strata, of shape (strata, key 1, …).
+        strata: Their own means, of the same shape.
+        everybody: The means over all strata, of shape (key 1, …).
+    """
+    assert recipe.count is not None  # a mean has one
+    sizes = tuple(len(key.values) for key in recipe.count.strata)
+    effects = main_effects(sizes) if len(sizes) > 1 and len(m.n) <= MOST_SOLVED else None
+    own, noise = own_means(recipe, m)
+    is_known = np.isfinite(everybody.values)
+    middle = np.where(is_known, everybody.values, recipe.middle)
+    of_middle = np.where(is_known, np.nan_to_num(everybody.deviations), recipe.width) ** 2
+    values, deviations = np.empty_like(own), np.empty_like(own)
+    for cell in np.ndindex(own.shape[1:]):
+        at = (slice(None), *cell)
+        drawn = draw_together(own[at] - middle[cell], noise[at], effects, recipe.width)
+        values[at] = middle[cell] + drawn.means
+        deviations[at] = np.sqrt(drawn.variances + (1 - drawn.weights) ** 2 * of_middle[cell])
+    inside = np.clip(values, float(recipe.lower), float(recipe.upper))
+    return replace(strata, values=inside, deviations=deviations)
+
+
+def own_means(recipe: Recipe, m: Moments) -> tuple[Array, Array]:
+    """Returns each stratum's own mean and the variance of its noise, of the counts' shape.
+
+    The variance of a ratio is that of the first two orders of its Taylor series, because small
+    counts are noised by much of themselves. Below the deviation of that noise nothing is known.
+    """
+    count_sigma = max(float(np.sqrt(m.var_n)), 1e-9)
+    rows = np.maximum(m.n, max(count_sigma, 1.0))
+    apart = m.centre + m.s / rows
+    part = m.var_n / rows**2
+    from_centre = (m.s / rows) ** 2 * part * (1 + 8 * part)
+    noise = m.var_s / rows**2 * (1 + 3 * part) + from_centre + m.drift
+    return recipe.middle + apart, np.where(m.n > count_sigma, noise, recipe.width**2 * 1e6)
+
+
+def draw_together(apart: Array, noise: Array, effects: Array | None, width: float) -> Drawn:
+    """Returns the deviations from everybody, given noised ones.
+
+    Args:
+        apart: Noised deviations, of shape (strata,).
+        noise: Variances of their noise, of shape (strata,).
+        effects: Which value of each strata column a stratum has, of shape (strata, effects).
+        width: Of the declared interval.
+
+    A precise one stays, and one that is all noise is taken for everybody's:
+
+    >>> apart, noise = np.array([3.0, -3.0, 2.0, 80.0]), np.array([0.01, 0.01, 0.01, 1e6])
+    >>> drawn = draw_together(apart, noise, None, 100.0)
+    >>> drawn.means.round(1).tolist(), drawn.weights.round(2).tolist()
+    ([3.0, -3.0, 2.0, 0.0], [1.0, 1.0, 1.0, 0.0])
+    """
+    noise = np.maximum(noise, (width * 1e-9) ** 2)
+    alike = None if effects is None else effects @ effects.T
+    fits, posteriors = [], []
+    for halving in range(2, 2 * HALVINGS + 1):
+        variance = (width * 2.0 ** (-halving / 2)) ** 2
+        for part in PARTS if alike is not None else (0.0,):
+            fit, drawn = _under_one_prior(apart, noise, variance, part, alike)
+            fits.append(fit)
+            posteriors.append(drawn)
+    likely = np.exp(np.array(fits) - max(fits))
+    likely /= likely.sum()
+    means, variances, weights = (likely @ np.array(of) for of in zip(*posteriors, strict=True))
+    spread = likely @ (np.array([drawn.means for drawn in posteriors]) - means) ** 2
+    return Drawn(means, variances + spread, weights)
+
+
+def _under_one_prior(
+    apart: Array, noise: Array, variance: float, part: float, alike: Array | None
+) -> tuple[float, Drawn]:
+    """Returns the logarithm of the likelihood under one prior, and what follows from it.
+
+    Args:
+        apart, noise: See `draw_together`.
+        variance: a + s.
+        part: a / (a + s).
+        alike: E Eᵀ, or None.
+    """
+    if alike is None or part == 0:
+        total = variance + noise
+        weight = variance / total
+        fit = float(-(apart**2 / total + np.log(total)).sum() / 2)
+        return fit, Drawn(weight * apart, weight * noise, weight)
+    prior = part * variance * alike / alike[0, 0]
+    prior[np.diag_indices_from(prior)] += (1 - part) * variance
+    root = np.linalg.cholesky(prior + np.diag(noise))
+    scaled = np.linalg.solve(root, np.column_stack([apart, prior]))
+    first, rest = scaled[:, 0], scaled[:, 1:]
+    fit = float(-(first @ first) / 2 - np.log(np.diag(root)).sum())
+    covered = (rest**2).sum(axis=0)
+    inverse = np.linalg.solve(root, np.eye(len(apart)))
+    weight = 1 - noise * (inverse**2).sum(axis=0)
+    return fit, Drawn(rest.T @ first, np.maximum(np.diag(prior) - covered, 0.0), weight)

@@ -38,6 +38,9 @@ def interval_notes(output: Output, moments_by_recipe: Mapping[Recipe, Moments]) 
                          "coinpress clips them, and cannot tell what that loses")  # fmt: skip
         unseen = max(m.unseen for _, m in pairs)
         unknown = sum(_unknown_groups(recipe, m) for recipe, m in pairs)
+        if any(r.pooled for r, _ in pairs):
+            notes.append(f"the intervals of {names[0]} hold 95 % on average over groups, "
+                         "not of each group: small groups are drawn towards everybody")  # fmt: skip
         if unseen:
             notes.append(
                 f"the interval of {names[0]} does not hold if up to {unseen:,.0f} rows lie far "
@@ -46,11 +49,14 @@ def interval_notes(output: Output, moments_by_recipe: Mapping[Recipe, Moments]) 
         if unknown:
             groups = "1 group" if unknown == 1 else f"{unknown} groups"
             notes.append(f"nothing is known of {names[0]} in {groups}: "
-                         "the interval is as long as the domain")  # fmt: skip
+                         "the interval is as long as the domain; OPTIONS (smooth = true) and "
+                         "STRATIFY BY draw such groups towards everybody")  # fmt: skip
     return tuple(notes)
 
 
 def _unknown_groups(recipe: Recipe, m: Moments) -> int:
     """Returns in how many cells the interval of a mean, not cut, is as long as the domain."""
+    if recipe.pooled:
+        return 0
     estimate = means.cells(recipe, m)
     return int(np.count_nonzero(~(estimate.half_widths < recipe.width)))

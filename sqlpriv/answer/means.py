@@ -80,6 +80,7 @@ class Moments:
             its cause, so it does not average out over them.
         unseen: Rows that may lie far beyond all others and not be told from noise; the half-widths
             hold if there are none. 0 where half-widths rest on nothing but the noise.
+        scatter: Variance of the values of all cells, 0 where nothing is known of it.
     """
 
     n: Array
@@ -92,6 +93,7 @@ class Moments:
     centre: Array | float = 0.0
     drift: Array | float = 0.0
     unseen: float = 0.0
+    scatter: float = 0.0
 
 
 def moments(recipe: Recipe, releases: Mapping[Asked, Release]) -> Moments:

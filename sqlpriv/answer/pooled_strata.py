@@ -2,14 +2,16 @@
 
 A stratum's mean is taken for everybody's, plus an effect of each of its strata columns' values,
 plus a deviation of its own. Effects and deviations are normal with variances a and s (Fay and
-Herriot 1979). Pairs of those are weighed by how likely they make the released means with their
-known noise; each doubling of √(a + s) is as likely as any other before. So where the noise says
-nothing of how far strata are apart, they are taken to be close. With E the 0/1 matrix of the
-effects, K = a E Eᵀ + s I, W = K (K + noise)⁻¹:
+Herriot 1979), and so is the scatter of few rows, of the values' variance over their number. Pairs
+of a and s are weighed by how likely they make the released means with their known noise; each
+doubling of √(a + s) is as likely as any other before. So where the noise says nothing of how far
+strata are apart, they are taken to be close. With E the 0/1 matrix of the effects,
+K = a E Eᵀ + s I + scatter, W = K (K + noise)⁻¹:
 
     means      everybody + W (released - everybody)
-    variances  of K - W K, the mean over the pairs, plus that of the means over the pairs,
-               plus everybody's own, as far as a stratum takes it
+    variances  of K - W K, the mean over the pairs, plus that of the means over the pairs, plus
+               everybody's own, as far as a stratum takes it; each √(a + s) as likely as any other
+               here, since half-widths of strata taken to be close held 50 % of some tables' means
 
 The weight on a stratum's own rows is W's diagonal. A stratum that is counted below the deviation of
 its count's noise has a weight of 0: it says "like everybody", or like those with its keys. It is
@@ -70,9 +72,12 @@ def pool_strata(recipe: Recipe, m: Moments, strata: Estimate, everybody: Estimat
     values, deviations = np.empty_like(own), np.empty_like(own)
     for cell in np.ndindex(own.shape[1:]):
         at = (slice(None), *cell)
-        drawn = draw_together(own[at] - middle[cell], noise[at], effects, recipe.width)
+        scatter = m.scatter / np.maximum(m.n[at], 1.0)
+        drawn = draw_together(own[at] - middle[cell], noise[at], effects, recipe.width, scatter)
         values[at] = middle[cell] + drawn.means
-        deviations[at] = np.sqrt(drawn.variances + (1 - drawn.weights) ** 2 * of_middle[cell])
+        from_middle = (1 - drawn.weights) ** 2 * of_middle[cell]
+        drift = drawn.weights**2 * np.broadcast_to(np.asarray(m.drift), own.shape)[at]
+        deviations[at] = np.sqrt(drawn.variances + from_middle + drift)
     inside = np.clip(values, float(recipe.lower), float(recipe.upper))
     return replace(strata, values=inside, deviations=deviations)
 
@@ -82,17 +87,24 @@ def own_means(recipe: Recipe, m: Moments) -> tuple[Array, Array]:
 
     The variance of a ratio is that of the first two orders of its Taylor series, because small
     counts are noised by much of themselves. Below the deviation of that noise nothing is known.
+    What clipping may have left has a cause that all strata share: it is everybody's error, too.
     """
     count_sigma = max(float(np.sqrt(m.var_n)), 1e-9)
     rows = np.maximum(m.n, max(count_sigma, 1.0))
     apart = m.centre + m.s / rows
     part = m.var_n / rows**2
     from_centre = (m.s / rows) ** 2 * part * (1 + 8 * part)
-    noise = m.var_s / rows**2 * (1 + 3 * part) + from_centre + m.drift
+    noise = m.var_s / rows**2 * (1 + 3 * part) + from_centre
     return recipe.middle + apart, np.where(m.n > count_sigma, noise, recipe.width**2 * 1e6)
 
 
-def draw_together(apart: Array, noise: Array, effects: Array | None, width: float) -> Drawn:
+def draw_together(
+    apart: Array,
+    noise: Array,
+    effects: Array | None,
+    width: float,
+    scatter: Array | float = 0.0,
+) -> Drawn:
     """Returns the deviations from everybody, given noised ones.
 
     Args:
@@ -100,6 +112,7 @@ def draw_together(apart: Array, noise: Array, effects: Array | None, width: floa
         noise: Variances of their noise, of shape (strata,).
         effects: Which value of each strata column a stratum has, of shape (strata, effects).
         width: Of the declared interval.
+        scatter: Variances of the strata's means by how few rows they have.
 
     A precise one stays, and one that is all noise is taken for everybody's:
 
@@ -109,44 +122,48 @@ def draw_together(apart: Array, noise: Array, effects: Array | None, width: floa
     ([3.0, -3.0, 2.0, 0.0], [1.0, 1.0, 1.0, 0.0])
     """
     noise = np.maximum(noise, (width * 1e-9) ** 2)
+    own_scatter = np.broadcast_to(np.asarray(scatter, float), apart.shape)
     alike = None if effects is None else effects @ effects.T
-    fits, posteriors = [], []
+    fits, posteriors, spreads = [], [], []
     for halving in range(2, 2 * HALVINGS + 1):
         variance = (width * 2.0 ** (-halving / 2)) ** 2
         for part in PARTS if alike is not None else (0.0,):
-            fit, drawn = _under_one_prior(apart, noise, variance, part, alike)
+            fit, drawn = _under_one_prior(apart, noise, (variance, part), own_scatter, alike)
             fits.append(fit)
             posteriors.append(drawn)
+            spreads.append(variance**0.5)
     likely = np.exp(np.array(fits) - max(fits))
-    likely /= likely.sum()
-    means, variances, weights = (likely @ np.array(of) for of in zip(*posteriors, strict=True))
-    spread = likely @ (np.array([drawn.means for drawn in posteriors]) - means) ** 2
-    return Drawn(means, variances + spread, weights)
+    of_means, of_variances, of_weights = (np.array(of) for of in zip(*posteriors, strict=True))
+    means = likely @ of_means / likely.sum()
+    weights = likely @ of_weights / likely.sum()
+    wide = likely * np.array(spreads)
+    variances = wide @ (of_variances + (of_means - means) ** 2) / wide.sum()
+    return Drawn(means, variances, weights)
 
 
 def _under_one_prior(
-    apart: Array, noise: Array, variance: float, part: float, alike: Array | None
+    apart: Array, noise: Array, prior: tuple[float, float], scatter: Array, alike: Array | None
 ) -> tuple[float, Drawn]:
     """Returns the logarithm of the likelihood under one prior, and what follows from it.
 
     Args:
-        apart, noise: See `draw_together`.
-        variance: a + s.
-        part: a / (a + s).
+        apart, noise, scatter: See `draw_together`.
+        prior: a + s, and a / (a + s).
         alike: E Eᵀ, or None.
     """
+    variance, part = prior
     if alike is None or part == 0:
-        total = variance + noise
-        weight = variance / total
+        total = variance + scatter + noise
+        weight = (variance + scatter) / total
         fit = float(-(apart**2 / total + np.log(total)).sum() / 2)
         return fit, Drawn(weight * apart, weight * noise, weight)
-    prior = part * variance * alike / alike[0, 0]
-    prior[np.diag_indices_from(prior)] += (1 - part) * variance
-    root = np.linalg.cholesky(prior + np.diag(noise))
-    scaled = np.linalg.solve(root, np.column_stack([apart, prior]))
+    known = part * variance * alike / alike[0, 0]
+    known[np.diag_indices_from(known)] += (1 - part) * variance + scatter
+    root = np.linalg.cholesky(known + np.diag(noise))
+    scaled = np.linalg.solve(root, np.column_stack([apart, known]))
     first, rest = scaled[:, 0], scaled[:, 1:]
     fit = float(-(first @ first) / 2 - np.log(np.diag(root)).sum())
     covered = (rest**2).sum(axis=0)
     inverse = np.linalg.solve(root, np.eye(len(apart)))
     weight = 1 - noise * (inverse**2).sum(axis=0)
-    return fit, Drawn(rest.T @ first, np.maximum(np.diag(prior) - covered, 0.0), weight)
+    return fit, Drawn(rest.T @ first, np.maximum(np.diag(known) - covered, 0.0), weight)

@@ -282,6 +282,16 @@ def _expand_recipes(
         hint = "AVG(x) takes the best that the budget has"
         raise refuse(t.Literal(None, select.pos), str(error), hint) from None
     return tuple(
-        replace(expand_aggregate(aggregate, cells), using=name, pooled=aggregate.using == "pooled")
+        replace(
+            expand_aggregate(aggregate, cells),
+            using=name,
+            pooled=aggregate.using == "pooled" or _is_smoothed(aggregate, cells, options),
+        )
         for aggregate, name in zip(aggregates, using, strict=True)
     )
+
+
+def _is_smoothed(aggregate: Aggregate, cells: GroupedRows, options: StatementOptions) -> bool:
+    """Returns whether `OPTIONS (smooth = true)` draws an aggregate's strata together."""
+    by_strata = bool(cells.strata) and aggregate.kind == "mean"
+    return options.smooth and by_strata and not aggregate.using

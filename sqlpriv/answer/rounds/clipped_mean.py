@@ -112,7 +112,7 @@ def mean(request: MeanRounds, releases: Mapping[Asked, Release], measure: Measur
         counted.values, kept * half * total.values, np.zeros_like(n), counted.sigma**2,
         (kept * half * total.sigma) ** 2 + counted.values**2 * beyond.variance, 0.0,
         half_width(price), centre + beyond.value - recipe.middle, beyond.shared,
-        tails.visible if is_clipped.any() else 0.0,
+        tails.visible if is_clipped.any() else 0.0, tails.variance,
     )  # fmt: skip
 
 

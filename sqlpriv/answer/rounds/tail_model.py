@@ -100,6 +100,12 @@ class Tails:
         """Returns `hidden` of every bin, of shape (bins,)."""
         return np.broadcast_to(np.asarray(self.hidden, float), self.pooled.shape)
 
+    @property
+    def variance(self) -> float:
+        """The variance of all cells' values, as far as bins tell; 0 where nothing is known."""
+        mean = float(self.pooled @ self.middles)
+        return float(self.pooled @ (self.middles - mean) ** 2)
+
     def mirrored(self) -> Tails:
         """Returns the pooled bins of -x; the cells' shapes stay those of x."""
         hidden = self.hidden_shares[::-1]

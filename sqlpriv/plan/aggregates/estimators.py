@@ -56,6 +56,7 @@ class StatementOptions(NamedTuple):
         auto: The share is such that the population costs at most `AUTO_COST`.
         rows, groups: How many rows of a unit count in a stratum, and in how many strata, where that
             is to be fewer than declared.
+        smooth: Whether strata's means that name no estimator are drawn together.
     """
 
     population_share: float = 0.0
@@ -64,6 +65,7 @@ class StatementOptions(NamedTuple):
     auto: bool = False
     rows: int | None = None
     groups: int | None = None
+    smooth: bool = False
 
 
 def read_statement_options(options: Options, pos: Pos) -> StatementOptions:
@@ -74,8 +76,15 @@ def read_statement_options(options: Options, pos: Pos) -> StatementOptions:
     """
     fields: dict[str, Any] = {}
     for name, value in options:
+        if name == "smooth":
+            if not isinstance(value, bool):
+                raise Refused.at(pos, "smooth is true or false", "write smooth = true")
+            fields[name] = value
+            continue
         if name not in _KNOWN:
-            option_names = ", ".join(("epsilon", "rho", "max_relative_error", "report", *_KNOWN))
+            option_names = ", ".join(
+                ("epsilon", "rho", "max_relative_error", "report", "smooth", *_KNOWN)
+            )
             raise Refused.at(pos, f"there is no option {name}", f"one of: {option_names}")
         field, least, most, kind = _KNOWN[name]
         if (name, value) == ("population_share", "auto"):

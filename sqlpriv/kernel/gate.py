@@ -171,6 +171,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         self, source: a.Relation, exprs: tuple[a.Expr, ...], price: Rho, yocto: int
     ) -> tuple[tuple[Value, ...], ...]:
         """Selects values that many units have, in ascending order: `noise.threshold`'s claim.
+        NULL is a value like another, and comes last.
 
         They are keys for later questions. Price: as of a measurement without strata, and `yocto`
         of the budget's delta for keys. Raises as `release` does.
@@ -186,9 +187,8 @@ class Allowance(AbstractContextManager["Allowance"]):
             charge = self._charge([Measurement(a.Count(source), price)], yocto)
             groups = reader.groups(text)
         picked = (groups[i][:-1] for i in pick([group[-1] for group in groups]))
-        keys = sorted(
-            v for v in picked if all("\0" not in str(x) and len(str(x)) < 10_000 for x in v)
-        )
+        known = [v for v in picked if all("\0" not in str(x) and len(str(x)) < 10_000 for x in v)]
+        keys = sorted(known, key=lambda v: [(x is None, x) for x in v])
         sealed = Sealed(named, price, 0.0, json.dumps(keys).encode())
         self._ledger.seal(charge, self._begun(), self.contract.snapshot, [sealed])
         return tuple(keys)

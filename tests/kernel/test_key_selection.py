@@ -79,12 +79,12 @@ def test_delta_for_keys_is_of_budgets_with_a_delta() -> None:
 def test_a_unit_is_counted_in_m_values_at_most_and_once_in_each(
     make_kernel: MakeKernel, m: int
 ) -> None:
-    """The worst unit has 50 values, each three times; NULL is none. Others have one of them each,
-    so that no value is left out for having one unit."""
+    """The worst unit has 51 values, one of them NULL, each three times. Others have one of them
+    each, so that no value is left out for having one unit."""
     rows = """CREATE TABLE people AS
-        SELECT 0 AS id, 'w' || (i % 50) AS ward FROM range(150) r(i)
+        SELECT 0 AS id, CASE WHEN i % 51 < 50 THEN 'w' || (i % 51) END AS ward FROM range(153) r(i)
         UNION ALL SELECT 1 + i, 'w' || (i % 50) FROM range(200) r(i)
-        UNION ALL SELECT i, NULL FROM range(200) r(i)"""
+        UNION ALL SELECT 1000 + i, NULL FROM range(200) r(i)"""
     kernel = make_kernel(rows, m=m)
     gone = rows.replace("SELECT 0 AS id", "SELECT NULL AS id")
     write(kernel.vault.with_name("without.duckdb"), gone)
@@ -97,7 +97,16 @@ def test_a_unit_is_counted_in_m_values_at_most_and_once_in_each(
             moved = {w: for_all.get(w, 0) - without.get(w, 0) for w in {*for_all, *without}}
             assert sum(moved.values()) == m
             assert set(moved.values()) <= {0, 1}
-            assert not any(None in values for values in for_all)
+            assert any(None in values for values in for_all)
+
+
+def test_a_number_beyond_64_bits_is_no_null(make_kernel: MakeKernel) -> None:
+    rows = """CREATE TABLE people AS SELECT i AS id,
+        CASE WHEN i < 300 THEN 1::HUGEINT << 100 WHEN i < 500 THEN 7 END AS ward
+        FROM range(510) r(i)"""
+    kernel = make_kernel(rows)
+    text = render_groups(SCAN, (WARD,), kernel.contracts()["people"], 0)
+    assert dict(_run(kernel, text)) == {7: 199, None: 9}
 
 
 def _run(kernel: Kernel, text: str, vault: str = "") -> list[tuple[Any, ...]]:

@@ -85,10 +85,10 @@ def render_groups(
 ) -> str:
     """Returns the statement that counts units by values: them and, last, `n`, units less one.
 
-    Claim: a unit adds 1 to at most m values (pairs and more are one value; with a NULL, none),
-    m being the rows that are kept of it: its different ones are ranked by a keyed hash, as rows are
-    in `bounding`. Subtracting the same 1 from every count, and leaving out what is then 0, moves no
-    count further; and no value that one unit alone has is even drawn for.
+    Claim: a unit adds 1 to at most m values (pairs and more are one value; NULL is one like
+    another), m being the rows that are kept of it: its different ones are ranked by a keyed hash,
+    as rows are in `bounding`. Subtracting the same 1 from every count, and leaving out what is then
+    0, moves no count further; and no value that one unit alone has is even drawn for.
     """
     scope = Scope(source, contract, hash_key=hash_key)
     loose = has_collation(contract)  # a spelling may be one unit's own
@@ -97,12 +97,15 @@ def render_groups(
         raise Refused("keys that are selected are whole numbers, or text without a collation")
     pairs = zip(map(scope.value, exprs), types, strict=True)
     texts = [f"TRY_CAST({x} AS BIGINT)" if of is Type.INTEGER else x for x, of in pairs]
+    whole = [
+        f"(({x}) IS NULL OR ({text}) IS NOT NULL)"
+        for x, text in zip(map(scope.value, exprs), texts, strict=True) if text != x
+    ]  # fmt: skip
     named = ", ".join(f"{text} AS k{i}" for i, text in enumerate(texts))
     keys = [f"k{i}" for i in range(len(texts))]
     k, order = ", ".join(keys), rank_order(["u", *keys], hash_key)
     return (
-        f"WITH rows AS (SELECT DISTINCT {scope.owner} AS u, {named}"
-        f"{scope.source(*(f'({text}) IS NOT NULL' for text in texts))}),\n"
+        f"WITH rows AS (SELECT DISTINCT {scope.owner} AS u, {named}{scope.source(*whole)}),\n"
         "kept AS (SELECT * FROM rows QUALIFY"
         f" row_number() OVER (PARTITION BY u ORDER BY {order}) <= {m})\n"
         f"SELECT {k}, count(*) - 1 AS n FROM kept GROUP BY {k} HAVING count(*) > 1"

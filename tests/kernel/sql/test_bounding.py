@@ -137,9 +137,12 @@ def test_which_values_of_a_unit_count_depends_on_the_key_and_the_unit(engine: En
     assert chosen[:8] != chosen[8:]  # unit 2 under the same keys
 
 
-def test_what_is_no_value_takes_no_place(engine: Engine) -> None:
-    rows = [(unit, None, 0) for unit in range(9)] + [(unit, 3, 0) for unit in range(9)]
-    assert counted(engine, rows, m=1) == {3: 8}
+def test_null_is_a_value_that_takes_a_place(engine: Engine) -> None:
+    rows = [(unit, None, 0) for unit in range(99)] + [(unit, 3, 0) for unit in range(99)]
+    values = counted(engine, rows, m=1)
+    assert values.keys() == {3, None}
+    assert sum(values.values()) == 97  # each unit in one of them, and one less of both
+    assert counted(engine, rows, m=2) == {3: 98, None: 98}
 
 
 def test_rows_of_nobody_have_no_value(engine: Engine) -> None:

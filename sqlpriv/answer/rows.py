@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -194,17 +194,28 @@ def _block(
     for i in range(len(output.groups)):
         columns[f"{SUMMED}{i}"] = arrow.numbers(np.full(len(rows), int(i not in kept)))
     table = pa.table(columns)
-    return table if output.kept is None else table.filter(_selected_rows(output, marginal, rows))
+    shown = [True] * len(rows)
+    if output.kept is not None:
+        chosen = [i for i, dimension in enumerate(output.groups) if dimension.selected]
+        shown = _rows_among(output, marginal, rows, chosen, output.kept)
+    for places, existing in output.existing:  # all NULL: of a left join without a partner
+        partner = [*existing, (None,) * len(places)]
+        among = _rows_among(output, marginal, rows, places, partner)
+        shown = [one and other for one, other in zip(shown, among, strict=True)]
+    return table if all(shown) else table.filter(arrow.array(shown, pa.bool_()))
 
 
-def _selected_rows(
-    output: Output, marginal: GroupingSet, rows: Sequence[tuple[object, ...]]
-) -> Any:
-    """Returns which rows are of a combination of keys that was selected."""
-    chosen = [i for i, dimension in enumerate(output.groups) if dimension.selected]
-    at = [(n, len(output.strata) + i) for n, i in enumerate(chosen) if i in marginal.keys]
-    kept_keys = {tuple(values[n] for n, _ in at) for values in output.kept or ()}
-    return arrow.array([tuple(row[i] for _, i in at) in kept_keys for row in rows], pa.bool_())
+def _rows_among(
+    output: Output,
+    marginal: GroupingSet,
+    rows: Sequence[tuple[object, ...]],
+    places: Sequence[int],
+    combinations: Iterable[tuple[object, ...]],
+) -> list[bool]:
+    """Returns which rows have one of some combinations of values in the keys at these places."""
+    at = [(n, len(output.strata) + i) for n, i in enumerate(places) if i in marginal.keys]
+    kept_keys = {tuple(values[n] for n, _ in at) for values in combinations}
+    return [tuple(row[i] for _, i in at) in kept_keys for row in rows]
 
 
 def _estimates(

@@ -51,6 +51,8 @@ class Output:
         having, order_by, limit, offset: As in SELECT, over the same columns.
         weights: The public table of WEIGHTS FROM, or ''.
         kept: Combinations of selected keys that have rows; None where all cells have.
+        existing: Positions of keys that are columns of one public table, and their values in its
+            rows: no other combination can have a row.
     """
 
     names: tuple[str, ...]
@@ -64,6 +66,7 @@ class Output:
     offset: t.Node | None = None
     weights: str = ""
     kept: SelectedKeys | None = None
+    existing: tuple[group_keys.Existing, ...] = ()
 
     @property
     def cells(self) -> int:

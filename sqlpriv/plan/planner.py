@@ -47,6 +47,7 @@ from sqlpriv.plan.pricing.tuned_constants import SELECTION_SHARE, SELECTIONS
 from sqlpriv.plan.relations.contribution_bound import bound_contributions
 from sqlpriv.plan.relations.from_clause import FromReader
 
+Combinations = group_keys.Combinations
 LEVELLED = ("count", "sum", "mean")
 """Kinds that have a population figure of their own under OPTIONS (population_share = …)."""
 
@@ -57,6 +58,7 @@ def plan(
     budget: Budget,
     session_epsilon: float | None,
     selected_keys: SelectedKeys | None = None,
+    combinations: Combinations | None = None,
 ) -> Plan:
     """Returns the plan of a private SELECT.
 
@@ -66,6 +68,8 @@ def plan(
         budget: Of the table's privacy unit.
         session_epsilon: `SET privacy_epsilon`, or None.
         selected_keys: What was selected for the plan's `selection`; None before that.
+        combinations: Which values of columns stand in one row of a public table; None where no
+            public table can be read.
 
     Raises:
         Refused: With the place in the text and what to write instead. Nothing is read or charged.
@@ -86,7 +90,7 @@ def plan(
         selected: SelectedKeys | None = (
             () if selected_keys is None and budget.keys >= SELECTIONS else selected_keys
         )
-        output = _plan_output(select, contract, price, options, selected)
+        output = _plan_output(select, contract, price, options, selected, combinations)
     except RecursionError:
         raise refuse(
             t.Literal(None, select.pos),
@@ -156,6 +160,7 @@ def _plan_output(
     price: Price,
     options: StatementOptions,
     selected: SelectedKeys | None,
+    combinations: Combinations | None,
 ) -> Output:
     binder, aliases = Binder.of(contract, select.alias), outputs.output_aliases(select)
     if select.source is None and not _has_subqueries(select.where):
@@ -206,6 +211,7 @@ def _plan_output(
         offset,
         weights,
         selected if sum(d.selected for d in groups) > 1 else None,
+        group_keys.existing_combinations(groups, binder, contract, combinations, rows),
     )
 
 

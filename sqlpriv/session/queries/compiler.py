@@ -33,6 +33,7 @@ from sqlpriv.session.queries.gate_requests import (
     zero_releases,
 )
 from sqlpriv.session.queries.program import PrivateStep, Program, Tail
+from sqlpriv.session.queries.public_keys import PublicKeys
 from sqlpriv.session.queries.public_subqueries import (
     ONE_AGGREGATE,
     ONE_VALUE,
@@ -115,7 +116,10 @@ class ProgramCompiler:
         )
         select = with_price_for_target(access.kernel, select, contract, budget, left)
         epsilon = access.settings.get("privacy_epsilon")
-        return select, plan(select, contract, budget, epsilon, keys), contract
+        public = PublicKeys(access, self.contracts)
+        listed = public.with_lists(select, contract)
+        planned = plan(select, listed, budget, epsilon, keys, public.combinations)
+        return select, planned, contract
 
     # --- a statement as a whole ---
 

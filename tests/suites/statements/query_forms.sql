@@ -7,3 +7,7 @@ SELECT COUNT(*) AS n FROM people NATURAL JOIN regions WHERE inhabitants > 500;
 SELECT quantile_disc(age, [0.25, 0.5, 0.75]) AS q FROM people;
 SELECT sex, quantile_disc(hours, [0.1, 0.9]) AS q FROM people GROUP BY sex;
 SELECT COUNT(*) AS n FROM people, regions WHERE people.region = regions.region AND inhabitants < 800;
+SELECT region, inhabitants, COUNT(*) AS n FROM people JOIN regions USING (region) GROUP BY region, inhabitants;
+SELECT r.inhabitants, COUNT(*) AS n FROM people p JOIN regions r ON p.region = r.region GROUP BY r.inhabitants;
+SELECT r.inhabitants, r.region, sex, COUNT(*) AS n FROM people p JOIN regions r ON p.region = r.region GROUP BY ALL;
+SELECT inhabitants > 600 AS large, COUNT(*) AS n FROM people JOIN regions USING (region) GROUP BY large;

@@ -31,8 +31,6 @@ FREE = {2, 11, 16}
 REFUSED = {
     3: "lists single orders; every order is one customer's",
     10: "lists single customers with their names and telephone numbers",
-    17: "compares each line with an average, over other customers' lines, of its own part: one "
-    "question for each of 2,000 parts",
     18: "lists single orders and who made them",
 }
 NOTES = {
@@ -41,13 +39,14 @@ NOTES = {
     8: "the exact share is 0: the error is of the share itself",
     13: "one row of a customer: noise as for one row",
     15: "`WITH` is answered first; the best supplier is that of the noised sums",
+    17: "the averages of all 2,000 parts are asked first, with half of the price",
     19: "the exact answer is of one line: that of one customer is what is hidden",
     20: "written with `WITH`, for what was shipped of each part and supplier; error: the share "
     "of suppliers told wrong",
     21: "one row for each declared supplier",
     22: "the average balance is asked first, with half of the price",
 }
-KEYED = {1: 2, 4: 1, 5: 1, 6: 0, 7: 3, 8: 1, 9: 2, 12: 1, 13: 1, 14: 0, 15: 2, 19: 0, 21: 1, 22: 1}
+KEYED = {1: 2, 4: 1, 5: 1, 6: 0, 7: 3, 8: 1, 9: 2, 12: 1, 13: 1, 14: 0, 15: 2, 17: 0, 19: 0, 21: 1, 22: 1}
 LINES, ORDERS = 60, 15
 """Of a customer who orders at all, by the specification: 15 orders of four lines."""
 ABOUT: dict[int, float] = {

@@ -37,7 +37,7 @@ def module(name: str) -> Any:
 
 
 vault = module("vault")
-REFUSED = {3: "one unit", 10: "one unit", 17: "other units", 18: "public list"}
+REFUSED = {3: "one unit", 10: "one unit", 18: "public list"}
 # Cells without rows: SQL leaves them out, and gives NULL for their sums.
 EMPTY_TOO = {1, 4, 5, 7, 9, 12, 13, 21, 22}
 WITHOUT_LIMIT = {21: "\nLIMIT 100"}

@@ -233,21 +233,22 @@ def _parts(query: t.Select, contracts: Contracts) -> tuple[list[Pair] | None, li
     pairs: list[Pair] = []
     rest: list[t.Node] = []
     for node in conjuncts(query.where):
-        pair = _pair(node, query, contracts)
+        pair = inner_and_outer(node, query, contracts)
         pairs, rest = ([*pairs, pair], rest) if pair else (pairs, [*rest, node])
     looking = [*rest, *(item.expr for item in query.items)]
-    if any(_is_outer_name(part, query, contracts) for node in looking for part in walk(node)):
+    if any(is_outer_name(part, query, contracts) for node in looking for part in walk(node)):
         return None, rest
     return (
         pairs if any(_names_unit(inner, query, contracts) for inner, _ in pairs) else None
     ), rest
 
 
-def _pair(node: t.Node, query: t.Select, contracts: Contracts) -> Pair | None:
+def inner_and_outer(node: t.Node, query: t.Select, contracts: Contracts) -> Pair | None:
+    """Returns the sides of an equality of the inner rows with the row around; None of others."""
     if not (isinstance(node, t.Binary) and node.op == "="):
         return None
     sides = [
-        {_is_outer_name(n, query, contracts) for n in walk(side) if isinstance(n, t.Name)}
+        {is_outer_name(n, query, contracts) for n in walk(side) if isinstance(n, t.Name)}
         for side in (node.left, node.right)
     ]
     if sides == [{False}, {True}]:
@@ -266,12 +267,12 @@ def _names_unit(inner: t.Node, query: t.Select, contracts: Contracts) -> bool:
 def _outer_names(query: t.Select, contracts: Contracts) -> Iterator[t.Name]:
     nodes = [*(item.expr for item in query.items), *conjuncts(query.where)]
     for part in (part for node in nodes for part in walk(node)):
-        if _is_outer_name(part, query, contracts):
+        if is_outer_name(part, query, contracts):
             assert isinstance(part, t.Name)
             yield part
 
 
-def _is_outer_name(node: t.Node, query: t.Select, contracts: Contracts) -> bool:
+def is_outer_name(node: t.Node, query: t.Select, contracts: Contracts) -> bool:
     """Returns whether a name is none of the query's own FROM."""
     if not isinstance(node, t.Name) or node.name == "*":
         return False

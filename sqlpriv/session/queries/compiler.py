@@ -24,6 +24,8 @@ from sqlpriv.plan.group_keys import SelectedKeys
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
 from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, statement_price
+from sqlpriv.plan.relations.correlated import looks_outside
+from sqlpriv.plan.relations.keyed_subqueries import KeyedSubquery, keyed_subquery
 from sqlpriv.plan.relations.subqueries import with_values
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.queries.gate_requests import (
@@ -139,17 +141,33 @@ class ProgramCompiler:
         awaits: dict[t.Subquery, int] = {}
         placeholders: dict[t.Node, t.Node] = {}
         for scalar in scalars:
-            inner = self._planned_steps(_with_share(_as_statement(scalar), price, parts), 1)
+            keyed = self._keyed(scalar)
+            statement = _as_statement(scalar) if keyed is None else keyed.select
+            inner = self._planned_steps(_with_share(statement, price, parts), 1)
             steps += [_shift(step, len(steps)) for step in inner]
             awaits[scalar] = len(steps) - 1
-            type_ = rehearse(inner[-1].plan, self._weights(inner[-1].plan)).field(0).type
-            number = 1 if pa.types.is_integer(type_) else 1.0
+            answers = rehearse(inner[-1].plan, self._weights(inner[-1].plan))
+            number = 1 if pa.types.is_integer(answers.field(0).type) else 1.0
             placeholders[scalar] = t.Literal(number, scalar.pos)
+            if keyed is not None:
+                keys = [k for k in inner[-1].plan.output.groups[0].values if k is not None]
+                ones = (1.0,) * len(keys)
+                placeholders[scalar] = t.Lookup(keyed.column, tuple(keys), ones, scalar.pos)
         outer = _with_share(_with_names(select) if scalars else select, price, parts)
         any_number: t.Select = with_values(outer, placeholders)
         priced, planned, contract = self.plan(any_number)
         rehearse(planned, self._weights(planned))
         return [*steps, PrivateStep(outer if scalars else priced, planned, contract, awaits)]
+
+    def _keyed(self, part: t.Subquery) -> KeyedSubquery | None:
+        """Returns a subquery about rows of other units by a key; None of one that looks nowhere.
+
+        Raises:
+            Refused: Its key has no public list, or one of too many values.
+        """
+        if not looks_outside(part.query, self.contracts):
+            return None
+        return keyed_subquery(part, self.contracts)
 
     # --- a statement in parts ---
 

@@ -20,6 +20,7 @@ from sqlpriv.dialect.reading.lower_query import tables
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.terms.contract import TableContract, Value
 from sqlpriv.plan.relations import correlated
+from sqlpriv.plan.relations.keyed_subqueries import keyed_subquery
 from sqlpriv.plan.relations.subqueries import (
     membership_subqueries,
     scalar_subqueries,
@@ -51,7 +52,7 @@ def settle_public_parts(select: t.Select, contracts: Contracts, access: Access) 
     select = correlated.join_correlated(select, contracts)
     select = _with_lookups(select, contracts, access)
     values: dict[t.Node, t.Node] = {
-        part: value_of(part, access.sql.run_subquery(part, contracts))
+        part: value_of(part, access.sql.run_subquery(part, contracts), contracts)
         for part in dict.fromkeys(scalar_subqueries(select))
         if not reads_private(part.query, contracts)
     }
@@ -68,17 +69,22 @@ def private_scalars(select: t.Select, contracts: Contracts) -> list[t.Subquery]:
     parts = dict.fromkeys(scalar_subqueries(select))
     private = [part for part in parts if reads_private(part.query, contracts)]
     for part in private:
-        if correlated.looks_outside(part.query, contracts):
+        outside = correlated.looks_outside(part.query, contracts)
+        if outside and keyed_subquery(part, contracts) is None:
             raise Refused.at(
                 part.pos,
                 "this subquery is about rows of other units, anew for each row around it",
-                "compare with one number for all, or with the unit's own rows, by an equality",
+                "compare with one number for all, with the unit's own rows, or look at one column "
+                "with a public list, by an equality",
             )
     return private
 
 
-def value_of(part: t.Subquery, rows: pa.Table) -> t.Literal:
-    """Returns the one value of a subquery's rows; NULL where there is none."""
+def value_of(part: t.Subquery, rows: pa.Table, contracts: Contracts) -> t.Node:
+    """Returns the one value of a subquery's rows, NULL where there is none; or its value by key."""
+    keyed = keyed_subquery(part, contracts) if rows.num_columns == 2 else None
+    if keyed is not None:
+        return _lookup(part, keyed.column, rows)
     if rows.num_columns != 1 or rows.num_rows > 1:
         raise Refused.at(part.pos, ONE_VALUE, ONE_AGGREGATE)
     value = rows.column(0)[0].as_py() if rows.num_rows else None

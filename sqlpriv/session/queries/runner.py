@@ -115,7 +115,9 @@ class ProgramRunner:
             return step.select, step.plan
         answers = {part: results[number].table for part, number in step.awaits.items()}
         values: dict[t.Node, t.Node] = {
-            p: value_of(p, rows) for p, rows in answers.items() if rows is not None
+            part: value_of(part, rows, self.compiler.contracts)
+            for part, rows in answers.items()
+            if rows is not None
         }
         select, planned, _ = self.compiler.plan(with_values(step.select, values))
         return select, planned

@@ -57,7 +57,7 @@ SAME: list[tuple[str, list[Any]]] = [
      "FROM people) GROUP BY n HAVING COUNT(*) > 0", []),
 ]  # fmt: skip
 REFUSED = {
-    "COUNT(*) FROM orders o WHERE x > (SELECT AVG(i.x) FROM orders i WHERE i.shop = o.shop)":
+    "COUNT(*) FROM orders o WHERE x > (SELECT AVG(i.x) FROM orders i WHERE i.shop < o.shop)":
         "rows of other units",
     "COUNT(*) FROM people p WHERE (SELECT COUNT(*) FROM orders o WHERE o.person < p.id) > 1":
         "rows of other units",

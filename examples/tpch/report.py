@@ -46,7 +46,23 @@ NOTES = {
     21: "one row for each declared supplier",
     22: "the average balance is asked first, with half of the price",
 }
-KEYED = {1: 2, 4: 1, 5: 1, 6: 0, 7: 3, 8: 1, 9: 2, 12: 1, 13: 1, 14: 0, 15: 2, 17: 0, 19: 0, 21: 1, 22: 1}
+KEYED = {
+    1: 2,
+    4: 1,
+    5: 1,
+    6: 0,
+    7: 3,
+    8: 1,
+    9: 2,
+    12: 1,
+    13: 1,
+    14: 0,
+    15: 2,
+    17: 0,
+    19: 0,
+    21: 1,
+    22: 1,
+}
 LINES, ORDERS = 60, 15
 """Of a customer who orders at all, by the specification: 15 orders of four lines."""
 ABOUT: dict[int, float] = {

@@ -324,9 +324,11 @@ CREATE VIEW pgcat.pg_type AS SELECT oid, typname, sql_name, typelem, typlen, typ
     0::BIGINT AS typrelid, 0::BIGINT AS typbasetype, -1 AS typtypmod, 0 AS typndims,
     false AS typnotnull, 0::BIGINT AS typcollation, NULL::VARCHAR AS typdefault,
     coalesce((SELECT min(a.oid) FROM pgcat.types a WHERE a.typelem = t.oid), 0) AS typarray,
-    CASE WHEN typelem = 0 THEN typname || 'in' ELSE 'array_in' END AS typinput,
-    CASE WHEN typelem = 0 THEN typname || 'recv' ELSE 'array_recv' END AS typreceive
-FROM pgcat.types t"""
+    concat(stem, 'in') AS typinput, concat(stem, 'out') AS typoutput,
+    concat(stem, 'recv') AS typreceive, concat(stem, 'send') AS typsend
+FROM (SELECT *, CASE WHEN typelem <> 0 THEN 'array_' WHEN typname IN ('date', 'time', 'timestamp',
+    'timestamptz', 'interval', 'uuid', 'numeric', 'json') THEN typname || '_' ELSE typname END
+    AS stem FROM pgcat.types) t"""
 
 
 def _category(oid: int) -> str:

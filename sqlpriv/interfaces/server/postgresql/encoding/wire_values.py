@@ -1,4 +1,4 @@
-"""Values on PostgreSQL's wire: the type of a column, and a value as text or as binary, both ways.
+"""Values on PostgreSQL's wire: the type of a column, and a value as text or as binary.
 
 Binary forms are those of PostgreSQL's own send and receive functions: big-endian, dates and times
 counted from 2000-01-01.
@@ -12,20 +12,20 @@ import math
 import struct
 import uuid
 from collections.abc import Callable, Sequence
-from decimal import Decimal, localcontext
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 
-from sqlpriv.errors import DataError, NotSupportedError
+from sqlpriv.errors import DataError
 from sqlpriv.interfaces.server.postgresql.encoding.wire import Field
 
 BOOL, BYTEA, INT8, INT2, INT4, TEXT, OID = 16, 17, 20, 21, 23, 25, 26
 FLOAT4, FLOAT8, UNKNOWN, BPCHAR, VARCHAR = 700, 701, 705, 1042, 1043
 DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL = 1082, 1083, 1114, 1184, 1186
-NUMERIC, UUID, NAME, JSON = 1700, 2950, 19, 114
+NUMERIC, UUID, NAME, JSON, TEXT_ARRAY = 1700, 2950, 19, 114, 1009
 ARRAYS = {
-    1000: BOOL, 1001: BYTEA, 1005: INT2, 1007: INT4, 1016: INT8, 1009: TEXT, 1021: FLOAT4,
+    1000: BOOL, 1001: BYTEA, 1005: INT2, 1007: INT4, 1016: INT8, TEXT_ARRAY: TEXT, 1021: FLOAT4,
     1022: FLOAT8, 1182: DATE, 1183: TIME, 1115: TIMESTAMP, 1185: TIMESTAMPTZ, 1187: INTERVAL,
     1231: NUMERIC, 2951: UUID,
 }  # fmt: skip
@@ -41,11 +41,11 @@ SIZES = {BOOL: 1, INT8: 8, INT2: 2, INT4: 4, OID: 4, FLOAT4: 4, FLOAT8: 8, DATE:
          TIMESTAMP: 8, TIMESTAMPTZ: 8, INTERVAL: 16, UUID: 16}  # fmt: skip
 NUMBERS = frozenset({INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC})
 _ARRAY_OF = {item: array for array, item in ARRAYS.items()}
-_TEXTS = frozenset({TEXT, UNKNOWN, BPCHAR, VARCHAR, NAME, JSON, 0})
-_EPOCH = dt.datetime(2000, 1, 1)
-_DAY = dt.timedelta(days=1)
-_MICROSECOND = dt.timedelta(microseconds=1)
-_CODES = {INT2: "!h", INT4: "!i", INT8: "!q", OID: "!I", FLOAT4: "!f", FLOAT8: "!d"}
+TEXTS = frozenset({TEXT, UNKNOWN, BPCHAR, VARCHAR, NAME, JSON, 0})
+EPOCH = dt.datetime(2000, 1, 1)
+DAY = dt.timedelta(days=1)
+MICROSECOND = dt.timedelta(microseconds=1)
+CODES = {INT2: "!h", INT4: "!i", INT8: "!q", OID: "!I", FLOAT4: "!f", FLOAT8: "!d"}
 
 
 def fields(columns: pa.Schema) -> list[Field]:
@@ -175,7 +175,7 @@ def _binary_text(value: Any, oid: int) -> bytes:
 
 def _binary_number(value: Any, oid: int) -> bytes:
     number = float(value) if oid in (FLOAT4, FLOAT8) else int(value)
-    return struct.pack(_CODES[oid], number)
+    return struct.pack(CODES[oid], number)
 
 
 def _binary_numeric(value: Any, _oid: int) -> bytes:
@@ -201,15 +201,15 @@ def _binary_numeric(value: Any, _oid: int) -> bytes:
 
 def _binary_time(value: Any, oid: int) -> bytes:
     if oid == DATE:
-        return struct.pack("!i", (value - _EPOCH.date()).days)
+        return struct.pack("!i", (value - EPOCH.date()).days)
     if oid == TIME:
-        moment = dt.datetime.combine(_EPOCH.date(), value.replace(tzinfo=None))
-        return struct.pack("!q", (moment - _EPOCH) // _MICROSECOND)
+        moment = dt.datetime.combine(EPOCH.date(), value.replace(tzinfo=None))
+        return struct.pack("!q", (moment - EPOCH) // MICROSECOND)
     if oid == INTERVAL:
-        return struct.pack("!qii", (value - value.days * _DAY) // _MICROSECOND, value.days, 0)
+        return struct.pack("!qii", (value - value.days * DAY) // MICROSECOND, value.days, 0)
     if value.tzinfo is not None:
         value = value.astimezone(dt.UTC).replace(tzinfo=None)
-    return struct.pack("!q", (value - _EPOCH) // _MICROSECOND)
+    return struct.pack("!q", (value - EPOCH) // MICROSECOND)
 
 
 def _binary_array(value: Sequence[Any], oid: int) -> bytes:
@@ -229,101 +229,7 @@ _BINARY: dict[int, Callable[[Any, int], bytes]] = {
     BYTEA: lambda value, _: bytes(value),
     UUID: lambda value, _: uuid.UUID(str(value)).bytes,
     NUMERIC: _binary_numeric,
-    **dict.fromkeys(_CODES, _binary_number),
+    **dict.fromkeys(CODES, _binary_number),
     **dict.fromkeys((DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL), _binary_time),
     **dict.fromkeys(ARRAYS, _binary_array),
 }
-
-
-# --- from a client ---
-
-
-def decode(data: bytes | None, oid: int, form: int) -> Any:
-    """Returns the value of a parameter.
-
-    Args:
-        data: As it was sent; None is NULL.
-        oid: Of its type, 0 where the client named none.
-        form: 0 for text, 1 for binary.
-
-    Raises:
-        DataError: The value is none of that type.
-        NotSupportedError: The type cannot be a parameter.
-    """
-    if data is None:
-        return None
-    try:
-        return _decode_binary(data, oid) if form else _decode_text(data.decode(), oid)
-    except (ValueError, struct.error, OverflowError, ArithmeticError):
-        kind = NAMES.get(oid, str(oid))
-        raise DataError(f"a parameter is no value of the type {kind}") from None
-
-
-def _decode_text(text: str, oid: int) -> Any:
-    if oid in _TEXTS:
-        return text
-    if oid == BOOL:
-        return _bool_of(text.lower())
-    if oid in (INT2, INT4, INT8, OID):
-        return int(text)
-    if oid in (FLOAT4, FLOAT8):
-        return float(text)
-    readers: dict[int, Callable[[str], Any]] = {
-        NUMERIC: Decimal,
-        DATE: dt.date.fromisoformat,
-        TIME: dt.time.fromisoformat,
-        TIMESTAMP: dt.datetime.fromisoformat,
-        TIMESTAMPTZ: dt.datetime.fromisoformat,
-        UUID: lambda value: uuid.UUID(value),
-        BYTEA: lambda value: bytes.fromhex(value.removeprefix("\\x")),
-    }
-    if oid not in readers:
-        raise NotSupportedError(f"a parameter of the type {oid} is not taken: send it as text")
-    return readers[oid](text)
-
-
-def _bool_of(text: str) -> bool:
-    if text in ("t", "true", "1", "on", "yes"):
-        return True
-    if text in ("f", "false", "0", "off", "no"):
-        return False
-    raise ValueError(text)
-
-
-def _decode_binary(data: bytes, oid: int) -> Any:
-    if oid in _TEXTS:
-        return data.decode()
-    if oid == BOOL:
-        return struct.unpack("!?", data)[0]
-    if oid in _CODES:
-        return struct.unpack(_CODES[oid], data)[0]
-    if oid == DATE:
-        return _EPOCH.date() + struct.unpack("!i", data)[0] * _DAY
-    if oid in (TIME, TIMESTAMP, TIMESTAMPTZ):
-        moment = _EPOCH + struct.unpack("!q", data)[0] * _MICROSECOND
-        if oid == TIME:
-            return moment.time()
-        return moment.replace(tzinfo=dt.UTC) if oid == TIMESTAMPTZ else moment
-    if oid == UUID:
-        return uuid.UUID(bytes=data)
-    if oid == BYTEA:
-        return data
-    if oid == NUMERIC:
-        return _decode_numeric(data)
-    raise NotSupportedError(f"a parameter of the type {oid} is not taken: send it as text")
-
-
-def _decode_numeric(data: bytes) -> Decimal:
-    count, weight, sign, scale = struct.unpack("!hhHh", data[:8])
-    digits = struct.unpack(f"!{count}h", data[8:])
-    if sign == 0xC000:
-        return Decimal("NaN")
-    is_known = sign in (0, 0x4000) and 0 <= scale <= 100 and abs(weight) <= 40 and count <= 80
-    if not is_known or any(not 0 <= digit < 10_000 for digit in digits):
-        raise ValueError("no numeric")
-    with localcontext(prec=400):
-        whole = sum(
-            (digit * Decimal(10_000) ** (weight - at) for at, digit in enumerate(digits)),
-            Decimal(0),
-        )
-        return (-whole if sign else whole).quantize(Decimal(1).scaleb(-scale))

@@ -21,6 +21,8 @@ _REGISTERED = {
     "regproc": "",
     "regprocedure": "",
 }
+_PROCEDURES = {"typinput", "typoutput", "typreceive", "typsend"}
+"""Columns of functions, which PostgreSQL compares to a number and we keep by name."""
 _FUNCTIONS = {"json_build_object": "json_object", "jsonb_build_object": "json_object"}
 _SCHEMAS = {"information_schema": "infoschema.", "pg_catalog": "", "public": ""}
 
@@ -63,11 +65,27 @@ def _write_next(left: Sequence[SqlToken], at: int, words: list[str], principal: 
     if token.upper in ("CURRENT_USER", "SESSION_USER", "CURRENT_ROLE") and following != ".":
         words.append(f" {literal(principal)}")
         return at + (3 if following == "(" else 1)
+    if token.text.startswith("'{") and [t.upper for t in left[max(0, at - 2) : at]] == ["ANY", "("]:
+        words.append(_list_of(token.text))
+        return at + 1
+    if token.text == "0" and at > 1 and left[at - 2].name in _PROCEDURES:
+        words.append(f"{space}'0'")
+        return at + 1
     if token.upper == "CURRENT_CATALOG":
         words.append(" current_database()")
         return at + 1
     words.append(space + _FUNCTIONS.get(token.name, token.text))
     return at + 1
+
+
+def _list_of(text: str) -> str:
+    """Returns an array's literal as DuckDB's list.
+
+    >>> _list_of("'{r,v}'")
+    "['r', 'v']"
+    """
+    items = [item.strip('" ') for item in text[2:-2].split(",") if item.strip()]
+    return f"[{', '.join(literal(item) for item in items)}]"
 
 
 def _is_cast(left: Sequence[SqlToken], at: int) -> bool:
@@ -93,7 +111,8 @@ def _write_cast(left: Sequence[SqlToken], at: int, words: list[str]) -> int:
     while at + 1 < len(left) and left[at + 1].text == "." and left[at].name in _SCHEMAS:
         at += 2
     name = left[at].name if at < len(left) else ""
-    if name in _REGISTERED and sign == "::":
+    is_list = at + 1 < len(left) and left[at + 1].text == "["
+    if name in _REGISTERED and sign == "::" and not is_list:
         function = _REGISTERED[name]
         if function and words and words[-1].lstrip().startswith("'"):
             words[-1] = f" {function}({words[-1].lstrip()})"

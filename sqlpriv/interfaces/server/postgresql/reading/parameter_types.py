@@ -43,6 +43,8 @@ def _parameter_type(scan: StatementScan, at: int, column_types: Mapping[str, str
     words, tokens = scan.words, scan.tokens
     if at + 2 < len(words) and words[at + 1] == "::":
         return _CASTS.get(words[at + 2], v.TEXT)
+    if words[max(0, at - 2) : at] == ("ANY", "("):
+        return v.TEXT_ARRAY
     if at and words[at - 1] in ("LIMIT", "OFFSET"):
         return v.INT8
     for back in range(at - 1, max(-1, at - 200), -1):

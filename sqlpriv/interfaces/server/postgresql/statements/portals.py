@@ -13,6 +13,7 @@ from sqlpriv.interfaces.display import values as arrow_values
 from sqlpriv.interfaces.server.postgresql.encoding import wire
 from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
 from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError
+from sqlpriv.interfaces.server.postgresql.encoding.wire_parameters import decode
 
 MOST = 1_000
 """Prepared statements of one connection, and portals."""
@@ -44,8 +45,10 @@ class PreparedStatement:
     def sample_values(self) -> list[Any]:
         """Returns a value of each parameter's type: columns are told before values are bound."""
         return [
-            v.decode(_SAMPLE_TEXTS[oid].encode(), oid, 0)
+            decode(_SAMPLE_TEXTS[oid].encode(), oid, 0)
             if oid in _SAMPLE_TEXTS
+            else ["x"]
+            if oid in v.ARRAYS
             else _SAMPLES.get(oid, "x")
             for oid in self.oids
         ]
@@ -115,7 +118,7 @@ def bind(statement: PreparedStatement, body: wire.Body) -> Portal:
     if len(formats) != len(raw):
         raise wire.ProtocolViolation(f"{len(formats)} formats for {len(raw)} values")
     pairs = zip(raw, statement.oids, formats, strict=True)
-    values = [v.decode(data, oid, form) for data, oid, form in pairs]
+    values = [decode(data, oid, form) for data, oid, form in pairs]
     if any(isinstance(value, str) and "\0" in value for value in values):
         raise DataError("a text holds a zero byte")
     return Portal(statement, values, result_formats)

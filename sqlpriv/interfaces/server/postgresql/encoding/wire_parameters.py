@@ -1,0 +1,150 @@
+"""Values of parameters as clients send them, as text or as binary."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import struct
+import uuid
+from collections.abc import Callable
+from decimal import Decimal, localcontext
+from typing import Any
+
+from sqlpriv.errors import DataError, NotSupportedError
+from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
+
+
+def decode(data: bytes | None, oid: int, form: int) -> Any:
+    """Returns the value of a parameter.
+
+    Args:
+        data: As it was sent; None is NULL.
+        oid: Of its type, 0 where the client named none.
+        form: 0 for text, 1 for binary.
+
+    Raises:
+        DataError: The value is none of that type.
+        NotSupportedError: The type cannot be a parameter.
+    """
+    if data is None:
+        return None
+    try:
+        return _decode_binary(data, oid) if form else _decode_text(data.decode(), oid)
+    except (ValueError, struct.error, OverflowError, ArithmeticError):
+        kind = v.NAMES.get(oid, str(oid))
+        raise DataError(f"a parameter is no value of the type {kind}") from None
+
+
+def _decode_text(text: str, oid: int) -> Any:
+    if oid in v.TEXTS:
+        return text
+    if oid == v.BOOL:
+        return _bool_of(text.lower())
+    if oid in (v.INT2, v.INT4, v.INT8, v.OID):
+        return int(text)
+    if oid in (v.FLOAT4, v.FLOAT8):
+        return float(text)
+    readers: dict[int, Callable[[str], Any]] = {
+        v.NUMERIC: Decimal,
+        v.DATE: dt.date.fromisoformat,
+        v.TIME: dt.time.fromisoformat,
+        v.TIMESTAMP: dt.datetime.fromisoformat,
+        v.TIMESTAMPTZ: dt.datetime.fromisoformat,
+        v.UUID: lambda value: uuid.UUID(value),
+        v.BYTEA: lambda value: bytes.fromhex(value.removeprefix("\\x")),
+    }
+    if oid in v.ARRAYS:
+        return _items_of_text(text, v.ARRAYS[oid])
+    if oid not in readers:
+        raise NotSupportedError(f"a parameter of the type {oid} is not taken: send it as text")
+    return readers[oid](text)
+
+
+def _bool_of(text: str) -> bool:
+    if text in ("t", "true", "1", "on", "yes"):
+        return True
+    if text in ("f", "false", "0", "off", "no"):
+        return False
+    raise ValueError(text)
+
+
+def _decode_binary(data: bytes, oid: int) -> Any:
+    if oid in v.TEXTS:
+        return data.decode()
+    if oid == v.BOOL:
+        return struct.unpack("!?", data)[0]
+    if oid in v.CODES:
+        return struct.unpack(v.CODES[oid], data)[0]
+    if oid == v.DATE:
+        return v.EPOCH.date() + struct.unpack("!i", data)[0] * v.DAY
+    if oid in (v.TIME, v.TIMESTAMP, v.TIMESTAMPTZ):
+        moment = v.EPOCH + struct.unpack("!q", data)[0] * v.MICROSECOND
+        if oid == v.TIME:
+            return moment.time()
+        return moment.replace(tzinfo=dt.UTC) if oid == v.TIMESTAMPTZ else moment
+    if oid == v.UUID:
+        return uuid.UUID(bytes=data)
+    if oid == v.BYTEA:
+        return data
+    if oid == v.NUMERIC:
+        return _decode_numeric(data)
+    if oid in v.ARRAYS:
+        return _items_of_binary(data)
+    raise NotSupportedError(f"a parameter of the type {oid} is not taken: send it as text")
+
+
+def _decode_numeric(data: bytes) -> Decimal:
+    count, weight, sign, scale = struct.unpack("!hhHh", data[:8])
+    digits = struct.unpack(f"!{count}h", data[8:])
+    if sign == 0xC000:
+        return Decimal("NaN")
+    is_known = sign in (0, 0x4000) and 0 <= scale <= 100 and abs(weight) <= 40 and count <= 80
+    if not is_known or any(not 0 <= digit < 10_000 for digit in digits):
+        raise ValueError("no numeric")
+    with localcontext(prec=400):
+        whole = sum(
+            (digit * Decimal(10_000) ** (weight - at) for at, digit in enumerate(digits)),
+            Decimal(0),
+        )
+        return (-whole if sign else whole).quantize(Decimal(1).scaleb(-scale))
+
+
+_ITEM = re.compile(r'"((?:[^"\\]|\\.)*)"|([^,{}"\s][^,{}"]*)')
+
+
+def _items_of_text(text: str, item: int) -> list[Any]:
+    """Returns the items of an array of one dimension.
+
+    >>> _items_of_text('{a,"b,c",NULL}', v.TEXT)
+    ['a', 'b,c', None]
+
+    Raises:
+        ValueError: It is written otherwise.
+    """
+    if not (text.startswith("{") and text.endswith("}")):
+        raise ValueError("no array")
+    items: list[Any] = []
+    for match in _ITEM.finditer(text, 1, len(text) - 1):
+        if match[2] is not None and match[2].upper() == "NULL":
+            items.append(None)
+        else:
+            written = match[2] if match[2] is not None else re.sub(r"\\(.)", r"\1", match[1])
+            items.append(_decode_text(written, item))
+    return items
+
+
+def _items_of_binary(data: bytes) -> list[Any]:
+    """Returns the items of an array of one dimension, or of none."""
+    dimensions, _, item = struct.unpack("!iii", data[:12])
+    if dimensions == 0:
+        return []
+    count, _ = struct.unpack("!ii", data[12:20])
+    if dimensions != 1 or not 0 <= count <= len(data):
+        raise ValueError("no array of one dimension")
+    items, at = list[Any](), 20
+    for _ in range(count):
+        (length,) = struct.unpack("!i", data[at : at + 4])
+        at += 4
+        items.append(None if length < 0 else _decode_binary(data[at : at + length], item))
+        at += max(0, length)
+    return items

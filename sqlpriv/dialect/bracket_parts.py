@@ -34,6 +34,10 @@ class TooDeep(Refused):
     """A statement cannot be read at all, by us or by sqlglot: its brackets nest too deeply."""
 
 
+class TooManyCopies(Refused):
+    """The queries of WITH are used so often that the plan would grow exponentially."""
+
+
 @dataclass
 class _Open:
     """A bracket or CASE that is open.

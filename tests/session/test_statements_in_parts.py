@@ -159,3 +159,15 @@ def test_parameters_reach_the_part_that_they_stand_in(
         table = analyst.execute(marked.format(*names), values).table
         assert table is not None
         assert table.select(["n", "s"]).to_pylist() == expected.to_pylist()
+
+
+def test_a_with_that_doubles_itself_is_refused_as_such(analyst: Session) -> None:
+    """Once the refusal was of the last name, which "is no table of this vault"."""
+    doubled = ", ".join(
+        f"w{i} AS (SELECT age FROM w{i - 1} UNION ALL SELECT age FROM w{i - 1})"
+        for i in range(1, 21)
+    )
+    with pytest.raises(Refused, match="queries of WITH are used more than 100 times"):
+        analyst.execute(
+            f"WITH w0 AS (SELECT age FROM people), {doubled} {PRICED} COUNT(*) FROM w20"
+        )

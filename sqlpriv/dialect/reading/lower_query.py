@@ -17,6 +17,7 @@ from itertools import combinations
 
 from sqlglot import exp
 
+from sqlpriv.dialect.bracket_parts import TooManyCopies
 from sqlpriv.dialect.clauses import CLAUSES, MARK, Cut, begins_with
 from sqlpriv.dialect.constants import refusal
 from sqlpriv.dialect.keywords import CONSTRUCTS, QUERY_HEADS, STAR
@@ -340,8 +341,11 @@ class QueryLowering:
         if common_query is not None:
             self._copies += self._weights[name.lower()]
             if self._copies > MAX_COPIES:
-                raise refusal(token, f"the queries of WITH are used more than {MAX_COPIES} times",
-                              "ask for less at once")  # fmt: skip
+                raise TooManyCopies.at(
+                    token.pos,
+                    f"the queries of WITH are used more than {MAX_COPIES} times",
+                    "each use is read anew: a WITH that doubles itself grows exponentially",
+                )
             source: Source = Derived(common_query, alias or name, token.pos)
         else:
             source = Table(name, alias, token.pos)

@@ -16,6 +16,7 @@ from sqlpriv import dialect
 from sqlpriv.answer.rows import answer, rehearse
 from sqlpriv.dialect import commands as cmd
 from sqlpriv.dialect import tree as t
+from sqlpriv.dialect.bracket_parts import TooManyCopies
 from sqlpriv.dialect.reading.lower_query import tables
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.terms.budget import Price, Rho
@@ -94,6 +95,8 @@ class ProgramCompiler:
             refusal = steps
         else:
             refusal = unread
+        if isinstance(refusal, TooManyCopies):  # its parts are not fewer
+            return refusal
         divided = self._divide(statement.text, statement.parameters)
         if isinstance(divided, Program):
             return divided

@@ -41,6 +41,7 @@ from sqlpriv.synth.domain.histogram_rounds import (
 )
 from sqlpriv.synth.domain.lattice import ValueLattice
 from sqlpriv.synth.domain.level_choice import chosen_levels, level_count
+from sqlpriv.synth.domain.tail_shape import taper_tails
 
 SHARE = 0.15
 ROUNDS = 4
@@ -146,7 +147,7 @@ def refine_domain(domain: Domain, looks: Mapping[int, ColumnLook], by: str) -> D
     """
     attributes = list(domain.attributes)
     for number, look in looks.items():
-        density = estimate(look.histograms)
+        density = taper_tails(estimate(look.histograms))
         attribute = attributes[number]
         bins = len(attribute.bounds or ()) - 1
         if by == "width":

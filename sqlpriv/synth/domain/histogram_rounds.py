@@ -11,6 +11,7 @@ Everything but the counts themselves is post-processing.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -107,6 +108,9 @@ def next_ends(density: Density) -> Ints:
         else:
             held += float(mass)
     cuts |= _tail_cuts(begin, int(ends[-1]), cuts)
+    cuts |= {
+        int(end) for end in (ends[1], ends[-2]) if abs(end - ends[0]) == 1 or ends[-1] - end == 1
+    }
     return np.array(sorted(cuts), dtype=np.int64)
 
 
@@ -189,22 +193,43 @@ def _without_noise(free: Floats, rows: Floats, precision: Floats, widths: Floats
     """
     covariance = np.linalg.inv(precision)
     spread = np.sqrt(np.diag(covariance))
-    rare = rows < STANDS_OUT * spread
+    needed = np.full(len(rows), STANDS_OUT)
+    needed[[0, -1]] = np.where(widths[[0, -1]] == 1, RARE, STANDS_OUT)
+    rare = rows < needed * spread
     cleaned = rows.copy()
-    for begin in np.flatnonzero(rare & ~np.append(False, rare[:-1])).tolist():
-        end = begin + int(np.argmin(np.append(rare[begin:], False)))
+    for begin, end in _rare_runs(rare, widths):
         run = slice(begin, end)
         total, variance = float(free[run].sum()), float(covariance[run, run].sum())
         keep = max(0.0, total - variance / total) if total > 0 else 0.0
         shape = rows[run]
-        if (begin == 0) != (end == len(rows)):
-            outwards = slice(None, None, -1) if begin == 0 else slice(None)
+        is_low, is_high = begin <= int(widths[0] == 1), end >= len(rows) - int(widths[-1] == 1)
+        if end - begin == 1 and widths[begin] == 1 and (begin == 0 or end == len(rows)):
+            keep = 0.0
+        if is_low != is_high and end - begin > 1:
+            outwards = slice(None, None, -1) if is_low else slice(None)
             density, weight = free[run] / widths[run], (widths[run] / spread[run]) ** 2
             falling = non_increasing(density[outwards], weight[outwards])[outwards]
             shape = np.maximum(falling, 0.0) * widths[run]
         whole = float(shape.sum())
         cleaned[run] = shape * (keep / whole) if whole > 0 else 0.0
     return cleaned
+
+
+def _rare_runs(rare: NDArray[np.bool_], widths: Floats) -> list[tuple[int, int]]:
+    """Returns first and last + 1 of each run of rare parts. A part of one value at an end of the
+    column is a run of its own: clamped and top-coded values lie there, whatever the tail does.
+
+    >>> _rare_runs(np.array([False, True, True, True]), np.array([5.0, 9.0, 9.0, 1.0]))
+    [(1, 3), (3, 4)]
+    """
+    runs = []
+    for begin in np.flatnonzero(rare & ~np.append(False, rare[:-1])).tolist():
+        end = begin + int(np.argmin(np.append(rare[begin:], False)))
+        cuts = {begin, end}
+        cuts |= {1} if begin == 0 and widths[0] == 1 else set()
+        cuts |= {end - 1} if end == len(rare) and widths[-1] == 1 else set()
+        runs += list(itertools.pairwise(sorted(cuts)))
+    return runs
 
 
 def non_increasing(values: Floats, weights: Floats) -> Floats:

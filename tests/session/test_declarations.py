@@ -138,7 +138,8 @@ def test_a_schema_is_taken_as_declarations_of_what_is_not_declared_yet(tmp_path:
             "    COLUMN mood IN ('glad', 'sad', NULL)",
             ");",
             "ALTER TABLE visits SET PRIVACY (",
-            "    LINK (pid) REFERENCES people(id)",
+            "    LINK (pid) REFERENCES people(id),",
+            "    BOUND (rows_per_unit = 1, groups_per_unit = 1)",
             ");",
         ]
         for nothing_new in ("people", "codes"):
@@ -178,3 +179,29 @@ def test_only_what_a_check_says_of_one_column_is_taken(
         owner.execute("ALTER TABLE t SET PRIVACY FROM SCHEMA")
         shown = [row["declaration"] for row in rows(owner.execute("SHOW PRIVACY DECLARATIONS"))]
         assert shown[1] == f"    COLUMN c {domain}"
+
+
+def test_a_schema_shows_an_enum_with_the_labels_that_are_declared(tmp_path: Path) -> None:
+    types = "SELECT column_name, data_type FROM duckdb_columns() WHERE column_name = 'mood'"
+    with Session(tmp_path / "one.duckdb", role="owner") as owner:
+        owner.execute(TABLES)
+        assert rows(owner.execute(types))[0]["data_type"] == "VARCHAR", "labels are not public yet"
+        owner.execute("ALTER TABLE people SET PRIVACY (KEY (id), COLUMN mood IN ('glad', NULL))")
+        assert rows(owner.execute(types))[0]["data_type"] == "ENUM('glad')"
+        described = rows(owner.execute("PRAGMA table_info('people')"))
+        assert described == rows(owner.execute("DESCRIBE people"))
+
+
+def test_a_link_in_a_list_asks_for_its_bound(tmp_path: Path) -> None:
+    with Session(tmp_path / "one.duckdb", role="owner") as owner:
+        owner.execute(TABLES + "ALTER TABLE people SET PRIVACY (KEY (id))")
+        link = 'LINK (pid) REFERENCES people(id), COLUMN "order" BETWEEN (0, 9)'
+        with pytest.raises(DeclarationError, match="say how many rows of one unit count in visits"):
+            owner.execute(f"ALTER TABLE visits SET PRIVACY ({link})")
+        owner.execute(f"ALTER TABLE visits SET PRIVACY ({link}, BOUND (rows_per_unit = 3))")
+        owner.execute(f"ALTER TABLE visits SET PRIVACY ({link})")  # the bound stands
+        owner.execute("ALTER TABLE bills ADD PRIVACY_LINK (id) REFERENCES people(id)")
+        shown = "\n".join(
+            str(r["declaration"]) for r in rows(owner.execute("SHOW PRIVACY DECLARATIONS"))
+        )
+        owner.execute(shown)  # which has a bound where none was said

@@ -13,6 +13,7 @@ from sqlpriv.dialect.commands import (
     CreateUnitTable,
     DeclareFromSchema,
     DeclareMany,
+    Describe,
     DropDomain,
     DropPrivacyKey,
     DropPrivacyLink,
@@ -51,6 +52,17 @@ def show(c: TokenCursor) -> Show:
         what += f" {c.next().upper.lower()}"
     c.end()
     return Show(what, first.pos)
+
+
+def table_info(c: TokenCursor) -> Describe:
+    """Returns `PRAGMA table_info('t')`, as tools write it, as DESCRIBE t."""
+    first = c.peek()
+    c.expect("PRAGMA", "TABLE_INFO", "(")
+    token = c.peek()
+    table = c.constant() if token.kind is Kind.STRING else c.name("the name of a table")
+    c.expect(")")
+    c.end()
+    return Describe(str(table), c.since(first), first.pos)
 
 
 def publish(c: TokenCursor) -> Publish:

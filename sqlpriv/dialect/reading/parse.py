@@ -141,6 +141,8 @@ def _ours(c: TokenCursor) -> Statement | None:
     second = c.peek(1).upper
     if c.at("SHOW", "SYNTHESIZERS") or (c.at("SHOW", "PRIVACY") and c.peek(2).kind is not Kind.END):
         return ddl.show(c)
+    if c.at("PRAGMA", "TABLE_INFO"):
+        return ddl.table_info(c)
     if c.at("EVALUATE"):
         return ddl.evaluate(c)
     if c.at("ALTER", "TABLE"):

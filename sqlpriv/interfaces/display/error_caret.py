@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 
 from rich.cells import cell_len
 
@@ -23,6 +24,9 @@ _NEXT: tuple[tuple[type[errors.Error], str], ...] = (
     (errors.DeclarationError, "DESCRIBE <table> shows its columns and what is declared of them."),
     (errors.Refused, "EXPLAIN PRIVACY <statement> checks a statement without any charge."),
 )
+_CLAUSES = ("AS", "BETWEEN", "BY", "FROM", "GROUP", "HAVING", "JOIN", "LIMIT", "OPTIONS", "ORDER",
+            "PRIVACY", "REFERENCES", "SELECT", "STRATIFY", "USING", "WEIGHTS", "WHERE")  # fmt: skip
+"""Words that a misspelt one is compared with."""
 
 
 def explain_error(error: errors.Error, sql: str = "", first_line: int = 1) -> str:
@@ -35,7 +39,11 @@ def explain_error(error: errors.Error, sql: str = "", first_line: int = 1) -> st
     """
     message = error.message if isinstance(error, errors.Refused) else str(error)
     parts = [f"{_title(error)}: {message}", *_place(error, sql, first_line)]
-    hint = getattr(error, "hint", None) or _next_step(error)
+    hint = getattr(error, "hint", None)
+    if not hint and isinstance(error, errors.Refused) and message.startswith("expected "):
+        hint = _misspelt_keyword(error, sql)
+    else:
+        hint = hint or _next_step(error)
     if hint and "\nHint:" not in message:
         parts.append(f"Hint: {hint}")
     return "\n".join(parts)
@@ -47,6 +55,20 @@ def _title(error: errors.Error) -> str:
 
 def _next_step(error: errors.Error) -> str | None:
     return next((step for kind, step in _NEXT if isinstance(error, kind)), None)
+
+
+def _misspelt_keyword(error: errors.Refused, sql: str) -> str | None:
+    """Returns what was probably meant by a word at the place of a syntax error, or before it."""
+    lines = sql.splitlines()
+    if not 1 <= error.line <= len(lines) or error.column < 1:
+        return None
+    line = lines[error.line - 1]
+    before, after = line[: error.column - 1], line[error.column - 1 :]
+    for word in (*re.findall(r"\w+", before)[-1:], *re.findall(r"^\w+", after)):
+        for keyword in get_close_matches(word.upper(), _CLAUSES, 1, 0.7):
+            if word.upper() not in _CLAUSES:
+                return f"{word} may be meant as {keyword}"
+    return None
 
 
 def _place(error: errors.Error, sql: str, first_line: int) -> list[str]:

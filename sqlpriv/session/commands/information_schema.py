@@ -17,7 +17,7 @@ import pyarrow as pa
 from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import ProgrammingError
 from sqlpriv.kernel.sql.quoting import literal, name
-from sqlpriv.kernel.terms.contract import Column, TableContract
+from sqlpriv.kernel.terms.contract import Categories, Column, TableContract
 from sqlpriv.publish.release_file import ReleaseStore
 from sqlpriv.session.commands import show
 
@@ -75,7 +75,12 @@ def _definitions(contracts: Mapping[str, TableContract]) -> list[str]:
 
 
 def _column(column: Column) -> str:
-    sql_type = "VARCHAR" if column.sql_type == "ENUM" else column.sql_type  # its labels are private
+    sql_type = column.sql_type
+    if sql_type == "ENUM":  # the labels of the type are private, those that are declared are not
+        domain = column.domain
+        labels = domain.labels if isinstance(domain, Categories) else ()
+        texts = ", ".join(literal(label) for label in labels if label is not None)
+        sql_type = f"ENUM ({texts})" if texts else "VARCHAR"
     return f"{name(column.name)} {sql_type}{' NOT NULL' if column.required else ''}"
 
 

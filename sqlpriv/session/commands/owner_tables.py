@@ -89,6 +89,8 @@ def _declare_all(actions: Sequence[cmd.Action], table: str, access: Access) -> l
         for action in actions:
             messages.append(declare(access.kernel, action, contract, access.principal))
             contract = access.kernel.contracts()[table]
+        if len(actions) > 1 and any(isinstance(a, cmd.AddPrivacyLink) for a in actions):
+            _ask_for_bound(access, contract)
     last_bound = next((a for a in reversed(actions) if isinstance(a, _BOUNDS)), None)
     tells = [a is last_bound or isinstance(a, _DOMAINS) for a in actions]
     protects = any(action == cmd.SetUnit(True) for action in actions)  # which tells of the key
@@ -97,6 +99,16 @@ def _declare_all(actions: Sequence[cmd.Action], table: str, access: Access) -> l
         for action, message, tell in zip(actions, messages, tells, strict=True)
         if not (protects and isinstance(action, cmd.AddPrivacyKey))
     ]
+
+
+def _ask_for_bound(access: Access, contract: TableContract) -> None:
+    """Refuses a link of many rows to one unit where nobody said how many of them count."""
+    unit, body = contract.unit, access.kernel.ledger.declarations()[1][contract.table.lower()]
+    if unit is not None and body["bound"] is None and unit.column not in contract.unique:
+        raise DeclarationError(
+            f"say how many rows of one unit count in {contract.table}: write"
+            " BOUND (rows_per_unit = …), or SET PRIVACY BOUND (…) first"
+        )
 
 
 def _rows_left_out(action: cmd.Action, contract: TableContract, access: Access) -> str:

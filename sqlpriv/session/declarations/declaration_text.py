@@ -101,8 +101,8 @@ def _items(contract: TableContract, body: Declared) -> list[str]:
     ]
     if body["public"]:
         items.append("PUBLIC")
-    if body["bound"]:
-        rows, groups = body["bound"]
+    if body["bound"] or body["links"]:  # a link in a list asks for its bound
+        rows, groups = body["bound"] or (1, 1)
         items.append(f"BOUND (rows_per_unit = {rows}, groups_per_unit = {groups})")
     for column in contract.columns:
         if domain := body["domains"].get(column.name.lower()):

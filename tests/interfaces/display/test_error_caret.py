@@ -56,3 +56,15 @@ def test_a_long_line_is_shown_around_its_place(column):
     _, shown, caret, *_ = explain_error(error, text).splitlines()
     assert len(shown) <= LINE + 8
     assert shown[caret.index("^")] == text[column - 1]
+
+
+def test_a_misspelt_keyword_is_named_and_a_syntax_error_has_no_idle_hint():
+    def hint(sql, column):
+        error = errors.Refused("expected WHERE, found it", line=1, column=column)
+        _, _, *rest = explain_error(error, sql).splitlines()[1:]
+        return rest
+
+    assert hint("SELECT COUNT(*) FORM people", 22) == ["Hint: FORM may be meant as FROM"]
+    assert hint("SELECT COUNT(*) FROM t WERE a = 3", 29) == ["Hint: WERE may be meant as WHERE"]
+    assert hint("SELECT COUNT(*) FROM t GRUOP BY a", 24) == ["Hint: GRUOP may be meant as GROUP"]
+    assert hint("SELECT COUNT(* FROM people", 16) == []

@@ -52,7 +52,7 @@ def counts(session: Session, epsilon: float = 1e4) -> list[int]:
 
 
 def charges(session: Session) -> int:
-    table = session.run("SHOW PRIVACY RELEASES")[0].table
+    table = session.run("SHOW PRIVACY RELEASES DETAILS")[0].table
     assert table is not None
     return table.num_rows
 

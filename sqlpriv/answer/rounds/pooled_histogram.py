@@ -204,7 +204,8 @@ def extrapolate(beyond: Array, last: float, rate: float, sigma: float) -> tuple[
     """
     steps = np.arange(1.0, beyond.size + 1)
     tails = last * DROPS[:, None, None] * (rate * DROPS[:, None]) ** steps
-    fit = -((beyond - tails) ** 2).sum(axis=-1) / (2 * sigma**2)
+    # counts are whole, so that noise of less than a hundredth tells no more
+    fit = -((beyond - tails) ** 2).sum(axis=-1) / (2 * max(sigma, 0.01) ** 2)
     weight = BELIEF[:, None] * BELIEF * np.exp(fit - fit.max())
     weight /= weight.sum()
     mean = np.einsum("ab,abj->j", weight, tails)

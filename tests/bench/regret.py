@@ -1,41 +1,62 @@
 """`python tests/bench/regret.py [the options of coverage.py]`: how far `auto` is from the best.
 
-For every cell of the coverage suite: the mean absolute error of AVG(x), weighted by rows, and of
-everybody's figure; then the ratio of auto's to the least of all that USING may name.
+For every cell of the coverage suite, or table of files: the mean absolute error of AVG(x), weighted
+by rows, and of everybody's figure; then the ratio of auto's to the least of all single estimators.
+For `pooled`, which is no such: the plain mean over strata of its errors, by the lesser of that of
+auto's and that of everybody's released mean for all.
 """
 
 from __future__ import annotations
 
 import coverage
 import numpy as np
+from coverage import Runs, StratifiedRows
 
 
-def errors(result: coverage.Runs) -> tuple[float, float]:
+def errors(result: Runs) -> tuple[float, float]:
     """Returns the mean absolute error of a row's group, and of everybody."""
     weights = result.sizes / result.sizes.sum()
     groups = float(np.abs(result.errors).mean(axis=0) @ weights)
     return groups, float(np.abs(result.whole_errors).mean())
 
 
+def pooled_ratio(rows: StratifiedRows, auto: Runs, pooled: Runs) -> float:
+    """Returns the errors of pooled strata by the lesser of auto's and of everybody's for all."""
+    sizes = np.bincount(rows.stratum, minlength=rows.strata)
+    held = sizes > 0
+    truth = np.bincount(rows.stratum, rows.x, rows.strata)[held] / sizes[held]
+    released = rows.x.mean() + auto.whole_errors
+    for_all = float(np.abs(released[:, None] - truth).mean())
+    return float(np.abs(pooled.errors).mean() / min(np.abs(auto.errors).mean(), for_all))
+
+
 def main() -> None:
     """Prints a line for each cell, then the mean and the largest ratios."""
     given = coverage.arguments(__doc__).parse_args()
     names = [name for name in given.using if name != "auto"]
+    single = [name for name in names if name != "pooled"]
     print(f"{coverage.HEADING}  kind " + " ".join(f"{n:>10}" for n in ["auto", *names]))
-    ratios = []
-    for name, rows, kind in coverage.chosen_rows(given):
-        measured = {
-            using: errors(coverage.run(rows, kind, using, given.runs, given.epsilon))
+    ratios, of_pooled = [], []
+    for label, rows, kind in coverage.chosen_rows(given):
+        runs = {
+            using: coverage.run(rows, kind, using, given.runs, given.epsilon)
             for using in ("auto", *names)
         }
-        best = np.min([measured[name] for name in names], axis=0)
+        measured = {using: errors(result) for using, result in runs.items()}
+        best = np.min([measured[name] for name in single], axis=0)
         ratios.append(np.array(measured["auto"]) / best)
         shown = " ".join(f"{measured[name][0]:10.4g}" for name in ["auto", *names])
         last = f"regret: groups {ratios[-1][0]:.2f}, everybody {ratios[-1][1]:.2f}"
-        print(f"{name} {kind:>5} {shown}   {last}", flush=True)
+        if "pooled" in runs:
+            of_pooled.append(pooled_ratio(rows, runs["auto"], runs["pooled"]))
+            held = runs["pooled"].covered.mean()
+            last += f"; pooled {of_pooled[-1]:.2f}, held {held:.2f}"
+        print(f"{label} {kind:>5} {shown}   {last}", flush=True)
     table = np.array(ratios)
-    for name, column in zip(("groups", "everybody"), table.T, strict=True):
-        print(f"{name}: regret {column.mean():.3f} on average, {column.max():.2f} at worst")
+    for label, column in zip(("groups", "everybody"), table.T, strict=True):
+        print(f"{label}: regret {column.mean():.3f} on average, {column.max():.2f} at worst")
+    if of_pooled:
+        print(f"pooled: {np.mean(of_pooled):.3f} on average, {max(of_pooled):.2f} at worst")
 
 
 if __name__ == "__main__":

@@ -24,12 +24,14 @@ class Plain:
             name in it.
         reads_only: It is a query (SELECT, WITH, FROM, VALUES, DESCRIBE …) and nothing else.
         parameters: What to bind when DuckDB runs it.
+        start: Where it begins in the user's text.
     """
 
     text: str
     tables: tuple[str, ...]
     reads_only: bool
     parameters: Bound = field(default=(), compare=False)
+    start: Pos = optional_place()
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,10 @@ class Unanswerable:
     @property
     def parameters(self) -> Bound:
         return self.statement.parameters
+
+    @property
+    def start(self) -> Pos:
+        return self.statement.start
 
 
 @dataclass(frozen=True)

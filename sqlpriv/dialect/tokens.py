@@ -107,7 +107,8 @@ def lex(text: str, dialect: str = "duckdb") -> tuple[Token, ...]:
     bare = text.replace("\r\n", " \n").replace("\r", "\n")  # DuckDB's lines end at each of them
     readable, bad = bare, ""
     try:
-        glots = _glots(bare, dialect)
+        # sqlglot fails on a `$` that is the text's last character, and reads it before a blank.
+        glots = _glots(f"{bare} " if bare.endswith("$") else bare, dialect)
     except (TokenError, ValueError, IndexError):
         open_at, bad = _unclosed_opening(bare)
         readable = bare[:open_at]

@@ -294,6 +294,7 @@ class Select:
         private: `WITH DIFFERENTIAL_PRIVACY` or STRATIFY BY was written.
         options: Those of WITH DIFFERENTIAL_PRIVACY OPTIONS (…).
         text: The user's whole statement.
+        start: Where it begins in the user's text.
         parameters: What to bind where `text` is run by DuckDB itself (over released tables, say).
     """
 
@@ -312,6 +313,7 @@ class Select:
     private: bool = False
     options: Options = ()
     text: str = field(default="", compare=False)
+    start: Pos = optional_place()
     parameters: Bound = field(default=(), compare=False)
     source: Source | None = None
     stages: tuple[tuple[str, Query], ...] = field(default=(), compare=False)

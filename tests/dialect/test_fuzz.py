@@ -1,6 +1,6 @@
 """Whatever the text, it is read or refused: no other error, and never a hang."""
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sqlpriv.dialect import complete, default_name, read, split, sql
@@ -74,6 +74,7 @@ def test_any_text_with_any_parameters_is_read_or_refused(text, parameters):
 
 
 @settings(max_examples=60, deadline=None)
+@example(["SELECT $", "SELECT "])
 @given(st.lists(soups.filter(lambda text: complete(text + ";")), max_size=4))
 def test_reading_all_at_once_is_reading_one_by_one(texts):
     whole = ";\n".join(texts)

@@ -171,3 +171,14 @@ def test_a_with_that_doubles_itself_is_refused_as_such(analyst: Session) -> None
         analyst.execute(
             f"WITH w0 AS (SELECT age FROM people), {doubled} {PRICED} COUNT(*) FROM w20"
         )
+
+
+def test_a_refusal_of_a_part_has_its_place_in_the_whole_text(analyst: Session) -> None:
+    text = (
+        "SELECT 1;\n  SELECT sex, n, RANK() OVER (ORDER BY n) AS r\n"
+        "  FROM (SELECT sex, SUM(nothing) AS n FROM people GROUP BY sex)"
+    )
+    analyst.execute("SET privacy_epsilon = 1")
+    with pytest.raises(Refused, match="nothing") as caught:
+        analyst.execute(text)
+    assert (caught.value.line, caught.value.column) == (3, 25)

@@ -56,3 +56,22 @@ def _key(token: Token) -> str:
     if token.kind in (Kind.WORD, Kind.QUOTED):
         return token.value.upper()
     return f"'{token.value}" if token.kind is Kind.STRING else token.text
+
+
+def place_of_part(line: int, column: int, part: str, whole: str, start: Pos) -> Pos:
+    """Returns where a place in a query that was cut out of a statement stands in the user's text.
+
+    Args:
+        line, column: The place in the query, both from 1.
+        part: The query's text.
+        whole: The statement's.
+        start: Where the statement begins in the user's text.
+
+    >>> whole = "SELECT n,\\n RANK() OVER () FROM (SELECT COUNT(x) AS n FROM t)"
+    >>> place_of_part(1, 14, "SELECT COUNT(x) AS n FROM t", whole, Pos(3, 5))
+    Pos(line=4, column=36)
+    """
+    place = original_place(line, column, part, whole, "duckdb")
+    if place.line > 1:
+        return Pos(start.line + place.line - 1, place.column)
+    return Pos(start.line, start.column + place.column - 1)

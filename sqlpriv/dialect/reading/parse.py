@@ -214,7 +214,7 @@ def _add_texts(select: Select, c: TokenCursor, start: int) -> Select:
         body = c.text[c.tokens[body_index(c.tokens, start)].start : last]
     return replace(
         select, body=body, text=plain.runnable(c, c.tokens[start]),
-        parameters=c.binding.share(c.tokens),
+        parameters=c.binding.share(c.tokens), start=c.tokens[start].pos,
     )  # fmt: skip
 
 

@@ -119,7 +119,7 @@ def _denial(token: Token, message: str) -> PermissionDenied:
 
 def _plain(c: TokenCursor, first: Token, source: _Source, why: Refused) -> Unanswerable:
     bound = c.binding.share(c.tokens)
-    plain = Plain(runnable(c, first), source.tables, source.reads_only, bound)
+    plain = Plain(runnable(c, first), source.tables, source.reads_only, bound, first.pos)
     return Unanswerable(plain, why)
 
 

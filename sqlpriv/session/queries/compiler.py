@@ -17,6 +17,7 @@ from sqlpriv.answer.rows import answer, rehearse
 from sqlpriv.dialect import commands as cmd
 from sqlpriv.dialect import tree as t
 from sqlpriv.dialect.bracket_parts import TooManyCopies
+from sqlpriv.dialect.foreign.place_alignment import place_of_part
 from sqlpriv.dialect.reading.lower_query import tables
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.terms.budget import Price, Rho
@@ -97,7 +98,7 @@ class ProgramCompiler:
             refusal = unread
         if isinstance(refusal, TooManyCopies):  # its parts are not fewer
             return refusal
-        divided = self._divide(statement.text, statement.parameters)
+        divided = self._divide(statement)
         if isinstance(divided, Program):
             return divided
         return divided if unread is not None and divided is not None else refusal
@@ -174,7 +175,9 @@ class ProgramCompiler:
 
     # --- a statement in parts ---
 
-    def _divide(self, text: str, parameters: t.Bound) -> Program | Refused | None:
+    def _divide(
+        self, statement: t.Select | cmd.Unanswerable | Unreadable
+    ) -> Program | Refused | None:
         from sqlpriv.dialect.division.divide import Division, divide  # sqlglot, where needed
 
         steps_of: dict[str, list[PrivateStep]] = {}
@@ -186,13 +189,14 @@ class ProgramCompiler:
                 return None
             steps = self._read_steps(text, values)
             if isinstance(steps, Refused):
-                return steps
+                return _with_place(steps, text, statement)
             if keys_alone and steps[-1].plan.selection is None:
                 return Refused(KEYS_OF_ROWS, hint="add COUNT(*): each level is counted, with noise")
             steps_of[text] = steps
             return None
 
-        division = divide(text, parameters, self._is_private, attempt)
+        parameters = statement.parameters
+        division = divide(statement.text, parameters, self._is_private, attempt)
         if not isinstance(division, Division):
             return division
         paid = [query for query in division.queries if query.text in steps_of]
@@ -203,7 +207,7 @@ class ProgramCompiler:
             if sharers > 1:
                 inner = self._read_steps(query.text, query.parameters, sharers)
             if isinstance(inner, Refused):
-                return inner
+                return _with_place(inner, query.text, statement)
             steps += [_shift(step, len(steps)) for step in inner]
             steps[-1] = replace(steps[-1], name=query.name)
         free = {q.name: levels_of[q.text] for q in division.queries if q.text in levels_of}
@@ -263,8 +267,8 @@ class ProgramCompiler:
     ) -> list[PrivateStep] | Refused:
         """Returns the steps of a query that was cut out of a statement.
 
-        A refusal has no place: the text is not the user's. One of the grammar has no words, either:
-        what it says of a part helps nobody who wrote the whole.
+        A refusal's place is one of that text. A refusal of the grammar has no words: what it says
+        of a part helps nobody who wrote the whole.
         """
         select = self._read_select(text, values)
         if select is None:
@@ -273,8 +277,6 @@ class ProgramCompiler:
             steps = self._steps(select, sharers)
         except ProgrammingError as error:  # what DuckDB says of a public subquery in it
             return Refused(str(error))
-        if isinstance(steps, Refused):
-            return Refused(steps.message, hint=steps.hint)
         return steps
 
     def _read_select(self, text: str, values: Mapping[str, object]) -> t.Select | None:
@@ -314,6 +316,16 @@ def _refusal(statement: t.Select | cmd.Unanswerable | Unreadable) -> Refused | N
     if isinstance(statement, cmd.Unanswerable):
         return statement.why
     return None if isinstance(statement, t.Select) else statement.refusal
+
+
+def _with_place(
+    refusal: Refused, part: str, statement: t.Select | cmd.Unanswerable | Unreadable
+) -> Refused:
+    """Returns a refusal of a query that was cut out with its place in the user's text."""
+    if not refusal.line:
+        return refusal
+    place = place_of_part(refusal.line, refusal.column, part, statement.text, statement.start)
+    return Refused.at(place, refusal.message, refusal.hint)
 
 
 def _with_share(select: t.Select, price: Price | None, parts: int) -> t.Select:

@@ -23,12 +23,14 @@ class Unreadable:
         text: The query.
         parameters: Its values.
         refusal: What the grammar says of it.
+        start: Where it begins in the user's text.
         explains: EXPLAIN PRIVACY stands before it.
     """
 
     text: str
     parameters: t.Bound
     refusal: Refused
+    start: t.Pos
     explains: bool = False
 
 
@@ -55,5 +57,7 @@ def _read_one(text: str, parameters: Parameters) -> cmd.Statement | Unreadable:
             raise
         values = parameters or ()
         bound: t.Bound = values if isinstance(values, Mapping) else tuple(values)
-        return Unreadable(text[match.end() :], bound, refusal, explains=bool(match[1]))
+        before = text[: match.end()]
+        start = t.Pos(before.count("\n") + 1, len(before) - before.rfind("\n"))
+        return Unreadable(text[match.end() :], bound, refusal, start, bool(match[1]))
     return statement

@@ -53,7 +53,7 @@ TASKS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 STATEMENT = (
     "CREATE OR REPLACE SYNTHETIC TABLE made AS SELECT {columns} FROM people{strata}"
-    " USING {method} OPTIONS (epsilon = {epsilon}{options})"
+    ' USING "{method}" OPTIONS (epsilon = {epsilon}{options})'
 )
 
 

@@ -68,7 +68,7 @@ def test_columns_have_the_types_and_declarations_of_the_vault(connection):
         ("odd name", "DECIMAL(9,2)", True, None),
         ("o_orderkey", "BIGINT", False, None),
         ("o_custkey", "BIGINT", True, "link to customer.c_custkey"),
-        ("state", "VARCHAR", True, "privacy domain IN ('open', 'it''s')"),
+        ("state", "ENUM('open', 'it''s')", True, "privacy domain IN ('open', 'it''s')"),
         ("tags", "VARCHAR[]", True, None),
     ]
 

@@ -190,4 +190,4 @@ def test_options_have_defaults_and_methods_are_found_by_name():
     }  # fmt: skip
     with pytest.raises(Refused, match="aimm") as refused:
         method_of("aimm")
-    assert "USING independent | " in str(refused.value)
+    assert "USING auto | independent | " in str(refused.value)

@@ -129,11 +129,13 @@ def _engine(vault: Path, files: Files | None = None) -> Engine:
     if at not in _ENGINES:
         for old in [key for key, engine in _ENGINES.items() if not engine.readers][: 1 - KEPT]:
             _ENGINES.pop(old).main.close()
-        made = duckdb.connect(config=CONFIG)
+        connection = duckdb.connect(config=CONFIG)
         paths = ", ".join(literal(path) for listed in (files or {}).values() for path in listed)
-        made.execute(f"SET allowed_paths = [{paths}]; SET temp_directory = {literal(str(at))}")
-        made.execute(f"{_attaching(vault)}; {SEAL}")
-        _ENGINES[at] = Engine(made, at, files or {})
+        connection.execute(
+            f"SET allowed_paths = [{paths}]; SET temp_directory = {literal(str(at))}"
+        )
+        connection.execute(f"{_attaching(vault)}; {SEAL}")
+        _ENGINES[at] = Engine(connection, at, files or {})
     return _ENGINES[at]
 
 

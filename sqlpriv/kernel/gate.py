@@ -70,20 +70,24 @@ class Allowance(AbstractContextManager["Allowance"]):
         charged where this raises BudgetExhausted (of the allowance or the budget), Refused (a query
         is not total, or too large), VaultBusy or OperationalError; a ReadFailed leaves its charge.
         """
-        asked = [(a.fingerprint(m.query), m) for m in measurements]
-        found = [self._find(named, m.price) for named, m in asked]
-        fresh = [x for x, seal in zip(asked, found, strict=True) if seal is None]
-        made: list[Sealed] = []
+        named_queries = [(a.fingerprint(m.query), m) for m in measurements]
+        seals = [self._find(named, m.price) for named, m in named_queries]
+        fresh = [x for x, seal in zip(named_queries, seals, strict=True) if seal is None]
+        fresh_seals: list[Sealed] = []
         if fresh:
             waiting = [ready(m, self.contract) for _, m in fresh]
             charge, exact = self._buy([m for _, m in fresh], [r.reads for r in waiting])
             for (named, m), r in zip(fresh, waiting, strict=True):
-                made.append(Sealed(named, m.price, r.sigma, r.noised(exact[r.reads]).tobytes()))
-            made = self._ledger.seal(charge, self._begun(), self.contract.snapshot, made)
-        self._replayed += [seal.id for seal in found if seal]
+                fresh_seals.append(
+                    Sealed(named, m.price, r.sigma, r.noised(exact[r.reads]).tobytes())
+                )
+            fresh_seals = self._ledger.seal(
+                charge, self._begun(), self.contract.snapshot, fresh_seals
+            )
+        self._replayed += [seal.id for seal in seals if seal]
         released = []
-        for m, old in zip(measurements, found, strict=True):
-            seal = old or made.pop(0)
+        for m, old in zip(measurements, seals, strict=True):
+            seal = old or fresh_seals.pop(0)
             released.append(release_of(seal, m.query, replayed=bool(old)))
         return tuple(released)
 
@@ -150,8 +154,8 @@ class Allowance(AbstractContextManager["Allowance"]):
         """Returns what was sealed under this name; else pays and reads, and seals what `draw` makes
         of the exact scores, by candidate and measured stratum: a choice, or sums with noise."""
         first = candidates[0].query
-        known = self._marginals.setdefault((first.source, first.strata), {})
-        missing = [c.query for c in candidates if c.query.keys not in known]
+        marginals = self._marginals.setdefault((first.source, first.strata), {})
+        missing = [c.query for c in candidates if c.query.keys not in marginals]
         for query in (first, *missing):
             check_expressions(query, Scope(first.source, self.contract))
         if seal := self._find(named, price):
@@ -160,9 +164,9 @@ class Allowance(AbstractContextManager["Allowance"]):
         everywhere: list[a.Query] = [replace(query, within=None) for query in missing]
         charge, read = self._buy([Measurement(first, price)], everywhere)
         for counted, cells in read.items():
-            known[counted.keys] = np.array(cells, np.int64).reshape(a.strata_count(counted), -1)
+            marginals[counted.keys] = np.array(cells, np.int64).reshape(a.strata_count(counted), -1)
         at = [*a.measured_strata(first)]
-        scores = [sensitivity.score(c, known[c.query.keys][at]) for c in candidates]
+        scores = [sensitivity.score(c, marginals[c.query.keys][at]) for c in candidates]
         seal = Sealed(named, price, sigma, draw(scores))
         self._ledger.seal(charge, self._begun(), self.contract.snapshot, [seal])
         return seal
@@ -202,40 +206,40 @@ class Allowance(AbstractContextManager["Allowance"]):
             raise OperationalError(STALE)
         return snapshot
 
-    def _buy(self, asked: list[Measurement], queries: list[a.Query]) -> tuple[int, Exact]:
+    def _buy(self, measurements: list[Measurement], queries: list[a.Query]) -> tuple[int, Exact]:
         """Pays; then the queries' exact integers, dense and row-major, kept or read."""
         groups: dict[tuple[Any, ...], list[a.Query]] = defaultdict(list)
         exact: Exact = {}
         for query in dict.fromkeys(queries):
-            known = self._marginals.get((query.source, query.strata), {})
-            if isinstance(query, a.Count) and query.of is None and query.keys in known:
-                exact[query] = known[query.keys][[*a.measured_strata(query)]].ravel().tolist()
+            marginals = self._marginals.get((query.source, query.strata), {})
+            if isinstance(query, a.Count) and query.of is None and query.keys in marginals:
+                exact[query] = marginals[query.keys][[*a.measured_strata(query)]].ravel().tolist()
             else:
                 alone = query if isinstance(query, a.Distinct) else None
                 groups[(query.source, query.strata, alone)].append(query)
         if not groups:
-            return self._charge(asked), exact
+            return self._charge(measurements), exact
         with Reader(self._kernel.vault) as reader:
             key = self._current(reader).hash_key
             texts = [render(group, self.contract, key) for group in groups.values()]
             for source, _, _ in groups:
                 check_work(source, self.contract, self._kernel.partner_counter(self.contract))
-            charge = self._charge(asked)
+            charge = self._charge(measurements)
             for text in texts:
                 exact |= reader.cells(text)
         return charge, exact
 
-    def _charge(self, asked: Sequence[Measurement], yocto: int = 0) -> int:
+    def _charge(self, measurements: Sequence[Measurement], yocto: int = 0) -> int:
         """Pays, durably, what these add to the statement's price; returns the last charge.
         The first payment asks that the whole allowance can be paid."""
         with self._paying:  # a second thread sees what the first has paid
-            joint, losses = sensitivity.joint_price(asked, self.contract, self._losses)
+            joint, losses = sensitivity.joint_price(measurements, self.contract, self._losses)
             if joint.nano > self._limit.nano:
                 raise BudgetExhausted("the statement asks for more than its allowance")
             if joint != self.spent:  # else strata that cost less so far have caught up
                 price = type(joint)(joint.nano - self.spent.nano)
                 whole = price if self.spent.nano else self._limit
-                concerned = booking([m.query.source for m in asked], self.contract)
+                concerned = booking([m.query.source for m in measurements], self.contract)
                 self._charged = self._ledger.charge(
                     self._begun(), self.contract.payer, price, whole, concerned, yocto
                 )

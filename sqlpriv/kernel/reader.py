@@ -91,11 +91,11 @@ class Reader(AbstractContextManager["Reader"]):
             tables: dict[str, TableContract] = {}
             rows = self._duckdb.execute(CATALOG, {"files": FORM}).fetchall()
             for table, column, sql_type, required, unique, collated in rows:
-                type_, known = type_of(sql_type), tables.get(table, TableContract(table, ()))
+                type_, contract = type_of(sql_type), tables.get(table, TableContract(table, ()))
                 required &= type_ is not Type.REAL  # NOT NULL is no promise that there is no NaN
-                columns = (*known.columns, Column(column, type_, sql_type, None, required))
-                alone = known.unique | ({column.lower()} if unique else set())
-                tables[table] = replace(known, columns=columns, unique=alone, collated=collated)
+                columns = (*contract.columns, Column(column, type_, sql_type, None, required))
+                alone = contract.unique | ({column.lower()} if unique else set())
+                tables[table] = replace(contract, columns=columns, unique=alone, collated=collated)
             if len(CATALOGS) >= 64:
                 CATALOGS.clear()
             CATALOGS[self.fingerprint] = tuple(tables.values())
@@ -147,5 +147,7 @@ class Reader(AbstractContextManager["Reader"]):
     @_silence_errors("the public table could not be read")
     def rows(self, table: str) -> pa.Table:
         """Returns all rows of a table; the gate calls this for public tables alone."""
-        found: pa.Table = self._duckdb.sql(f"SELECT * FROM main.{name(table)}").to_arrow_table()
-        return found
+        table_rows: pa.Table = self._duckdb.sql(
+            f"SELECT * FROM main.{name(table)}"
+        ).to_arrow_table()
+        return table_rows

@@ -36,8 +36,8 @@ class Kernel:
     def contracts(self) -> dict[str, TableContract]:
         """Returns the contract of every table, by lower-case name. Reads no row."""
         named = fingerprint(self.vault) if self.vault.exists() else ""
-        if known := CATALOGS.get(named):  # nothing was written since it was asked for
-            return self.in_force(named, known)[0]
+        if catalog := CATALOGS.get(named):  # nothing was written since it was asked for
+            return self.in_force(named, catalog)[0]
         with Reader(self.vault) as reader:
             return self.in_force(reader.fingerprint, reader.catalog())[0]
 

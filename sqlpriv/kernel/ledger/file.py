@@ -109,14 +109,14 @@ def closed_count(path: Path) -> int | None:
 def _bring_up(db: sqlite3.Connection) -> None:
     """Adds what later versions added; LedgerError unless the file is, to the letter, of one."""
     with closing(sqlite3.connect(":memory:")) as model:
-        made = [_schema(model) for script in SCHEMAS if model.executescript(script)]
-    if (found := _schema(db)) in made:
-        for script in SCHEMAS[made.index(found) + 1 :]:
+        schemas = [_schema(model) for script in SCHEMAS if model.executescript(script)]
+    if (schema := _schema(db)) in schemas:
+        for script in SCHEMAS[schemas.index(schema) + 1 :]:
             with suppress(sqlite3.OperationalError):  # another process is faster
                 db.executescript(f"BEGIN IMMEDIATE; {script} COMMIT")
             if db.in_transaction:
                 db.execute("ROLLBACK")
-    if _schema(db) != made[-1]:
+    if _schema(db) != schemas[-1]:
         raise errors.LedgerError("this is no ledger, or its guards are not as made")
 
 

@@ -81,12 +81,12 @@ def raise_mark(beside: Path, count: Callable[[], int], ledger: str = "") -> None
     with open(os.open(beside, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         name, _, number = file.read().rpartition(" ")
-        known, there = int(number or 0), count()
-        if known and name != ledger:
+        marked, there = int(number or 0), count()
+        if marked and name != ledger:
             raise errors.LedgerError(f"this is another ledger than that of {beside.name}")
-        if there < known:
+        if there < marked:
             raise errors.LedgerError("the ledger is older than its mark: a copy was put back")
-        if there > known:
+        if there > marked:
             file.seek(0)
             # of one length: no state in between is a number
             file.write(f"{ledger} {there:020}" if ledger else f"{there:020}")

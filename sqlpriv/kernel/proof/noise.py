@@ -68,9 +68,9 @@ def laplace(sensitivity_l1: int, epsilon: Epsilon) -> Noise:
     Roughgarden and Sundararajan 2009); its variance is 1 / (2 sinh(1 / (2 scale))^2).
     """
     scale = _scale(sensitivity_l1, epsilon)
-    made = measurements.make_laplace(_INTEGERS, metrics.l1_distance(T="i64"), scale)
+    measurement = measurements.make_laplace(_INTEGERS, metrics.l1_distance(T="i64"), scale)
     sigma = math.sqrt(0.5) / math.sinh(min(0.5 / scale, 700.0))  # beyond 700 it is below 1e-300
-    return Noise(sigma, scale, "discrete Laplace", _confirm(made, sensitivity_l1, epsilon))
+    return Noise(sigma, scale, "discrete Laplace", _confirm(measurement, sensitivity_l1, epsilon))
 
 
 def additive(l1: int, l2_squared: int, price: Price) -> Noise:
@@ -118,11 +118,11 @@ def threshold(groups: int, rho: Rho, yocto: int) -> Callable[[Sequence[int]], li
     scale, least = threshold_of(groups, rho, yocto)
     counts = domains.map_domain(domains.atom_domain(T="u32"), domains.atom_domain(T="i64"))
     metric = metrics.l02inf_distance(metrics.absolute_distance(T="i64"))
-    made = measurements.make_gaussian_threshold(counts, metric, scale, least)
-    loss, delta = made.map((groups, math.isqrt(groups - 1) + 1, 1))
+    measurement = measurements.make_gaussian_threshold(counts, metric, scale, least)
+    loss, delta = measurement.map((groups, math.isqrt(groups - 1) + 1, 1))
     if Fraction(loss) > Fraction(rho.nano, NANO) or Fraction(delta) > Fraction(yocto, YOCTO):
         raise KernelError("the threshold does not meet its price")
-    return lambda exact: sorted(_run(made, dict(enumerate(exact))))
+    return lambda exact: sorted(_run(measurement, dict(enumerate(exact))))
 
 
 def threshold_of(groups: int, rho: Rho, yocto: int) -> tuple[float, int]:
@@ -135,10 +135,10 @@ def threshold_of(groups: int, rho: Rho, yocto: int) -> tuple[float, int]:
 
 def root(square: int | Fraction) -> float:
     """Returns a double whose exact square is at least `square`, at most three above the root's."""
-    found = math.sqrt(square)
-    while Fraction(found) ** 2 < square:
-        found = math.nextafter(found, math.inf)
-    return found
+    upper = math.sqrt(square)
+    while Fraction(upper) ** 2 < square:
+        upper = math.nextafter(upper, math.inf)
+    return upper
 
 
 def _scale(distance: float, price: Price, factor: int = 1) -> float:

@@ -103,8 +103,8 @@ def _reach(relation: a.Relation, contract: TableContract, side: int) -> int:
     """Returns the bound on rows (side 0) or groups (1); 0 for a public relation."""
     match relation:
         case a.Scan(table):
-            known = contract.others.get(table.lower(), contract).unit
-            return (known.rows_per_unit, known.groups_per_unit)[side] if known else 0
+            unit = contract.others.get(table.lower(), contract).unit
+            return (unit.rows_per_unit, unit.groups_per_unit)[side] if unit else 0
         case a.Join(left, right, _, "inner" | "left"):
             return max(_reach(part, contract, side) for part in (left, right))
         case a.Join(left):
@@ -147,16 +147,16 @@ def joint_price(
     """
     if len({type(m.price) for m in asked}) != 1 or min(m.price.nano for m in asked) == 0:
         raise KernelError("a batch has prices of one kind, above zero")
-    found, nano = dict(before), 0
+    losses, nano = dict(before), 0
     for m in asked:
         group, total = (m.query.source, m.query.strata), a.strata_count(m.query)
         at = range(total) if m.query.within is None else set(m.query.within)
-        loss = enumerate(found.get(group, [0] * total))
-        found[group] = [n + m.price.nano if s in at else n for s, n in loss]
-    for (source, _), each in found.items():
+        loss = enumerate(losses.get(group, [0] * total))
+        losses[group] = [n + m.price.nano if s in at else n for s, n in loss]
+    for (source, _), each in losses.items():
         g = min(bound_of(source, contract).groups_per_unit, len(each))
         nano += -(-sum(sorted(each, reverse=True)[:g]) // g)
-    return type(asked[0].price)(nano), found
+    return type(asked[0].price)(nano), losses
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,8 +251,8 @@ def level_scores(query: a.Level, exact: Sequence[int]) -> list[list[int]]:
     up_to = h.cumsum(axis=1)
     below, above = up_to - h, up_to[:, -1:] - up_to
     few, many = rest * below - share * (h + above), share * above - rest * up_to
-    found: list[list[int]] = (-np.maximum(few, many)).tolist()
-    return found
+    scores: list[list[int]] = (-np.maximum(few, many)).tolist()
+    return scores
 
 
 def level_distance(query: a.Level, rows_per_unit: int) -> int:

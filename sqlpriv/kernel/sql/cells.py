@@ -18,8 +18,8 @@ from sqlpriv.kernel.terms import algebra as a
 def listed_cells(queries: Sequence[a.Query]) -> dict[str, a.Key]:
     """Returns the columns that hold levels, and whose: s0, … of the strata, k0, … of any keys."""
     keys = dict.fromkeys(key for query in queries for key in query.keys)
-    found = {f"s{i}": key for i, key in enumerate(queries[0].strata)}
-    return found | {f"k{i}": key for i, key in enumerate(keys)}
+    levelled = {f"s{i}": key for i, key in enumerate(queries[0].strata)}
+    return levelled | {f"k{i}": key for i, key in enumerate(keys)}
 
 
 def added_up(

@@ -104,11 +104,11 @@ class Expressions:
         """Returns a column of the text's value, made below: the same rows, `SELECT *, text`. Macros
         write an argument up to six times, and the engine plans each. Joins have no one row."""
         if text not in self.layers and self.base.endswith(f" AS {ROW}"):
-            made, taken = f"sqlpriv_once{len(self.layers)}", " ".join(self.texts.values()).lower()
-            while f'"{made}"' in taken:  # a column of the table may have any name
-                made += "_"
-            self.layers[text] = made
-            self.base = f"(SELECT *, {text} AS {made} FROM {self.base}) AS {ROW}"
+            alias, taken = f"sqlpriv_once{len(self.layers)}", " ".join(self.texts.values()).lower()
+            while f'"{alias}"' in taken:  # a column of the table may have any name
+                alias += "_"
+            self.layers[text] = alias
+            self.base = f"(SELECT *, {text} AS {alias} FROM {self.base}) AS {ROW}"
         return f"{ROW}.{self.layers[text]}" if text in self.layers else text
 
     def added(self, query: a.Query) -> tuple[str, str] | None:

@@ -65,7 +65,7 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     sums = [*levelled, "count(*) AS n"]
     sums += [f"{how.format(f'v{i}')} AS a{i}" for i, (_, how) in enumerate(adds)]
     grouped = f" GROUP BY {', '.join(levelled)}" if levelled else ""
-    found = [f"coalesce({x}, {len(levelled[c].values)}) AS {c}" for c, x in coded.items()]
+    codes = [f"coalesce({x}, {len(levelled[c].values)}) AS {c}" for c, x in coded.items()]
     totals = {"n": "count"} | {f"a{i}": how for i, (_, how) in enumerate(adds)}
     kinds = ["BIGINT" if how.startswith("count") else "HUGEINT" for how in totals.values()]
     whole = zip(totals, kinds, strict=True)
@@ -73,7 +73,7 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     sql = (
         f"WITH rows AS ({rows}),\nkept AS ({kept}),\n"
         f"joint AS (SELECT {', '.join(sums)} FROM kept{grouped}),\n"
-        f"coded AS (SELECT {', '.join([*found, *totals])} FROM joint)\n"
+        f"coded AS (SELECT {', '.join([*codes, *totals])} FROM joint)\n"
         f"SELECT {', '.join([*levelled, *added_up])} FROM coded{grouped}"
     )
     named = (f"a{adds.index(add)}" if add else "n" for add in added)
@@ -173,12 +173,12 @@ def verifying(contract: TableContract) -> str:
     The text says nothing of domains, so that declaring one is no reason to read the rows again.
     """
     scope = Scope(a.Scan(contract.table), contract)
-    steady, found = [], [f"coalesce(max(n), 0) <= {scope.unit.rows_per_unit}"]
+    steady, facts = [], [f"coalesce(max(n), 0) <= {scope.unit.rows_per_unit}"]
     for i, column in enumerate(contract.columns):
         c = f"{ROW}.{name(column.name)}"
         c = f"encode(CAST({c} AS VARCHAR))" if column.type is Type.TEXT else c  # any collation
         same = f"(count({c}) = 0 OR (count({c}) = count(*) AND min({c}) = max({c})))"
         steady.append(f", {same if column.type else 'false'} AS c{i}")
-        found.append(f"coalesce(bool_and(c{i}), true)")
+        facts.append(f"coalesce(bool_and(c{i}), true)")
     inner = f"SELECT count(*) AS n{''.join(steady)}{scope.source()} GROUP BY {scope.owner}"
-    return f"SELECT {', '.join(found)} FROM ({inner})"
+    return f"SELECT {', '.join(facts)} FROM ({inner})"

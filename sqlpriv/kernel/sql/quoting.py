@@ -60,16 +60,16 @@ def levels(*keys: tuple[a.Key, str, str | None]) -> str:
     """
     tests, number = [], ""
     for key, text, held in keys:
-        known = key.values[:-1] if key.values[-1:] == (None,) else key.values
-        found, test = f"list_position([{', '.join(map(literal, key.values))}], {text}) - 1", ""
-        if known and type(low := known[0]) is int and known == (*range(low, low + len(known)),):
+        values = key.values[:-1] if key.values[-1:] == (None,) else key.values
+        code, test = f"list_position([{', '.join(map(literal, key.values))}], {text}) - 1", ""
+        if values and type(low := values[0]) is int and values == (*range(low, low + len(values)),):
             at = text if held in ("INTEGER", "BIGINT") else f"TRY_CAST({text} AS BIGINT)"
-            found = f"{at} - {literal(low)}"  # no rounding: 0.3 is not 0
-            test = f"{at} BETWEEN {literal(low)} AND {literal(known[-1])}"
+            code = f"{at} - {literal(low)}"  # no rounding: 0.3 is not 0
+            test = f"{at} BETWEEN {literal(low)} AND {literal(values[-1])}"
             test += f" AND {at} = {text}" if at != text else ""
         if None in key.values:
-            other = f"WHEN {test} THEN {found}" if test else f"ELSE {found}"
-            found, test = f"CASE WHEN {text} IS NULL THEN {key.values.index(None)} {other} END", ""
+            other = f"WHEN {test} THEN {code}" if test else f"ELSE {code}"
+            code, test = f"CASE WHEN {text} IS NULL THEN {key.values.index(None)} {other} END", ""
         tests += [test] if test else []
-        number = f"({number}) * {len(key.values)} + {found}" if number else found
+        number = f"({number}) * {len(key.values)} + {code}" if number else code
     return f"CASE WHEN {' AND '.join(tests)} THEN {number} END" if tests else number or "0"

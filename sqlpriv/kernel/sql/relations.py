@@ -109,35 +109,35 @@ class Scope(Expressions):
             self.types[column.name.lower()] = column.type
 
     def _known(self, table: str) -> TableContract:
-        known = {**self.contract.others, self.contract.table.lower(): self.contract}
-        if table.lower() not in known:
+        contracts = {**self.contract.others, self.contract.table.lower(): self.contract}
+        if table.lower() not in contracts:
             raise Refused("a query reads the tables that its contract knows")
-        return known[table.lower()]
+        return contracts[table.lower()]
 
     def _scan(self, scan: a.Scan) -> None:
-        made = self._known(scan.table)
-        for column in made.columns:
+        table = self._known(scan.table)
+        for column in table.columns:
             self._add(replace(column, name=scan.prefix + column.name), f"{ROW}.{name(column.name)}")
-        self.base, self.of_one_table = f"main.{name(made.table)} AS {ROW}", True
-        if made.unit is None and made.public:
+        self.base, self.of_one_table = f"main.{name(table.table)} AS {ROW}", True
+        if table.unit is None and table.public:
             return
-        if made.unit is None:
-            raise Refused(f'the table "{made.table}" has no privacy unit')
-        if self.contract.unit is None or made.unit.table != self.contract.unit.table:
+        if table.unit is None:
+            raise Refused(f'the table "{table.table}" has no privacy unit')
+        if self.contract.unit is None or table.unit.table != self.contract.unit.table:
             raise Refused("one query is about the units of one table, which has their budget")
-        steady = frozenset(scan.prefix + c for c in made.facts.constant)
-        self.facts = TableFacts(made.facts.bounded, steady)
+        steady = frozenset(scan.prefix + c for c in table.facts.constant)
+        self.facts = TableFacts(table.facts.bounded, steady)
         row = ROW
-        while link := made.via:  # up to the table that names the unit
+        while link := table.via:  # up to the table that names the unit
             up, above = self._known(link.table), f"sqlpriv_up{self.base.count(' JOIN ')}"
-            mine, kind = key_of(made, link.column, row)
+            mine, kind = key_of(table, link.column, row)
             theirs, other = key_of(up, link.parent, above)
             if kind != other or link.parent.lower() not in up.unique:
                 raise Refused(f'"{link.column}" does not lead to one row of "{link.table}"')
             self.base += f" JOIN main.{name(up.table)} AS {above} ON {mine} = {theirs}"
-            made, row = up, above
-        assert made.unit is not None  # `contract.in_force` found the way
-        self.owner, self.owner_type = key_of(made, made.unit.column, row)
+            table, row = up, above
+        assert table.unit is not None  # `contract.in_force` found the way
+        self.owner, self.owner_type = key_of(table, table.unit.column, row)
 
     def _part(self, relation: a.Relation) -> "Scope":
         return Scope(relation, self.contract, part=True, hash_key=self.hash_key)
@@ -337,12 +337,12 @@ def has_collation(contract: TableContract) -> bool:
 
 def key_of(contract: TableContract, column: str, row: str) -> tuple[str, str]:
     """Returns what names a row's unit, or its parent, and how: text byte by byte, any collation."""
-    found, text = contract.column(column), f"{row}.{name(column)}"
-    if found is None or (found.type in (None, Type.REAL) and found.sql_type != "UUID"):
+    declared, text = contract.column(column), f"{row}.{name(column)}"
+    if declared is None or (declared.type in (None, Type.REAL) and declared.sql_type != "UUID"):
         raise Refused(f'"{column}" cannot name a unit: its values have no one equality')
-    if found.type is Type.TEXT:
+    if declared.type is Type.TEXT:
         text = f"encode(CAST({text} AS VARCHAR))"
-    return text, found.type or found.sql_type
+    return text, declared.type or declared.sql_type
 
 
 def partner_count(relation: a.Relation, columns: Sequence[str], contract: TableContract) -> str:

@@ -162,7 +162,7 @@ def in_force(
     tables = {t.table.lower(): (t, declared.get(t.table.lower(), UNDECLARED)) for t in catalog}
     mine = [(n, b["key"]) for n, (t, b) in tables.items() if b["unit"] and t.column(b["key"] or "")]
     keys = {n: key.lower() for n, key in mine}
-    found: dict[str, TableContract] = {}
+    contracts: dict[str, TableContract] = {}
     for name, (table, body) in tables.items():
         links = tuple(Link(*link) for link in body["links"])
         owners = _owners(name, tables, keys, frozenset())
@@ -172,13 +172,13 @@ def in_force(
             unit = PrivacyUnit(owner, column, *(body["bound"] or (1, 1)))
         columns = tuple(_with_domain(c, body["domains"]) for c in table.columns)
         public = body["public"] and not owners
-        known = facts.get(name, {"bounded": False, "constant": ()})
-        seen = TableFacts(known["bounded"], frozenset(known["constant"]))
+        table_facts = facts.get(name, {"bounded": False, "constant": ()})
+        seen = TableFacts(table_facts["bounded"], frozenset(table_facts["constant"]))
         rest = (links, body["key"], table.unique, table.collated, seen, snapshot, via)
-        found[name] = TableContract(
+        contracts[name] = TableContract(
             table.table, columns, unit, public, *rest, body["account"] or ""
         )
-    return {name: replace(contract, others=found) for name, contract in found.items()}
+    return {name: replace(contract, others=contracts) for name, contract in contracts.items()}
 
 
 _Declared = Mapping[str, tuple[TableContract, Declared]]
@@ -194,7 +194,7 @@ def _owners(
     from there; None stands for one that does not lead to at most one row, or runs in a circle.
     """
     table, body = tables[name]
-    found: list[_Owner | None] = [(name, keys[name], None)] if name in keys else []
+    ways: list[_Owner | None] = [(name, keys[name], None)] if name in keys else []
     for link in (Link(*entry) for entry in body["links"]):
         parent = link.table.lower()
         if parent not in tables or not table.column(link.column):
@@ -202,11 +202,11 @@ def _owners(
         above = [None] if parent in below else _owners(parent, tables, keys, below | {name})
         if keys.get(parent) == link.parent.lower():
             alone = len(above) == 1  # a unit that is another's row, too, protects neither
-            found.append((parent, link.column.lower(), None) if alone else None)
+            ways.append((parent, link.column.lower(), None) if alone else None)
             continue
         unique = link.parent.lower() in tables[parent][0].unique
-        found += [w and (w[0], link.column.lower(), link) if unique else None for w in above]
-    return found
+        ways += [w and (w[0], link.column.lower(), link) if unique else None for w in above]
+    return ways
 
 
 def _with_domain(column: Column, domains: Declared) -> Column:

@@ -2,7 +2,8 @@
 
 A class is a file in `statements/`. Each statement is run by sqlpriv without noise (the draw is
 replaced, and the choice of an estimator that clips) and by plain DuckDB on the same rows: an answer
-that differs is wrong. Statements that are refused or wrong are named.
+that differs is wrong. Statements that are refused or wrong are named. Where DuckDB has another
+spelling, it stands behind `-- plain`; a first line `-- bigquery` says in which dialect it is.
 """
 
 from __future__ import annotations

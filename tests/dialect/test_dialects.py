@@ -160,3 +160,8 @@ def test_a_refusal_about_the_written_text_points_into_the_users_own():
     at = translation.sql.index("learnt") + 1
     moved = translation.relocate(Refused("no such column", line=1, column=at))
     assert (moved.line, moved.column, moved.message) == (3, 7, "no such column")
+
+
+def test_a_query_of_with_may_name_its_columns():
+    text = "WITH w (a) AS (SELECT b FROM t) SELECT COUNT(a) AS n FROM w"
+    assert comparable(one(text, "postgres")) == comparable(one(text))

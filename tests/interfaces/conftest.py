@@ -1,9 +1,8 @@
 """A small vault of generated people, declared and under a budget."""
 
-import shutil
-
 import pyarrow.parquet as pq
 import pytest
+from support.places import copy_vault
 
 import sqlpriv
 from sqlpriv.interfaces.cli import demo, demo_people
@@ -25,8 +24,7 @@ def declared(tmp_path_factory):
 @pytest.fixture
 def vault(declared, tmp_path):
     """The path of a vault of the test's own."""
-    for path in declared.glob("people.*"):
-        shutil.copy2(path, tmp_path / path.name)
+    copy_vault(declared, tmp_path)
     return tmp_path / "people.duckdb"
 
 

@@ -1,8 +1,7 @@
 """A vault as the tools that people have meet it: one private table, one public, one released."""
 
-import shutil
-
 import pytest
+from support.places import copy_vault
 
 import sqlpriv
 from sqlpriv.kernel.terms.budget import Rho
@@ -39,8 +38,7 @@ def made(tmp_path_factory):
 
 @pytest.fixture
 def vault(made, tmp_path):
-    for path in made.glob("people.*"):
-        shutil.copy2(path, tmp_path / path.name)
+    copy_vault(made, tmp_path)
     return tmp_path / "people.duckdb"
 
 

@@ -2,12 +2,12 @@
 
 import datetime as dt
 import ipaddress
-import shutil
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from support.places import copy_vault
 
 import sqlpriv
 
@@ -141,8 +141,7 @@ def serve(declared, certificate, tmp_path):
     with ExitStack() as stack:
 
         def start(previews=None, **limits):
-            for path in directory.glob("people.*"):
-                shutil.copy2(path, tmp_path / path.name)
+            copy_vault(directory, tmp_path)
             tls = tuple(path.read_bytes() for path in certificate)
             vault, listen = tmp_path / "people.duckdb", "grpc+tls://127.0.0.1:0"
             places = {"postgresql": "127.0.0.1:0", "previews": previews}

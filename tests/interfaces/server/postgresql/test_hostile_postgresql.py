@@ -4,13 +4,13 @@ import base64
 import hashlib
 import hmac
 import random
-import shutil
 import socket
 import struct
 import time
 from contextlib import closing
 
 import pytest
+from support.places import copy_vault
 
 from sqlpriv.interfaces.server.endpoints.listen import Server
 from sqlpriv.interfaces.server.postgresql import pg_server
@@ -82,8 +82,7 @@ class Client:
 def plain(declared, tmp_path):
     """A server without TLS, and how somebody connects and logs in."""
     directory, tokens = declared
-    for path in directory.glob("people.*"):
-        shutil.copy2(path, tmp_path / path.name)
+    copy_vault(directory, tmp_path)
     listen = "grpc://127.0.0.1:0"
     with Server(tmp_path / "people.duckdb", listen, postgresql="127.0.0.1:0") as server:
 

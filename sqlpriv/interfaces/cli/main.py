@@ -12,7 +12,7 @@ from typing import TextIO
 import click
 
 import sqlpriv
-from sqlpriv.interfaces.cli import init, keep, report, serve
+from sqlpriv.interfaces.cli import init, keep, serve, vault_report
 from sqlpriv.interfaces.cli.connecting import ChosenVault, connecting
 from sqlpriv.interfaces.cli.failure import fail
 
@@ -42,7 +42,7 @@ main.add_command(init.init)
 main.add_command(keep.backup)
 main.add_command(keep.restore)
 main.add_command(keep.ledger)
-main.add_command(report.report)
+main.add_command(vault_report.report)
 main.add_command(serve.serve)
 main.add_command(serve.user)
 

@@ -21,14 +21,14 @@ from sqlpriv.session.commands.file_tables import create_file_table
 from sqlpriv.session.commands.owner_tables import alter_table, create_unit_table
 from sqlpriv.session.commands.settings import set_option
 from sqlpriv.session.commands.show import describe_table, show_state
-from sqlpriv.session.queries.create_synthetic import (
+from sqlpriv.session.queries.query_answers import Queries
+from sqlpriv.session.queries.read_statements import Unreadable
+from sqlpriv.session.synthetic.create_synthetic import (
     create_synthetic,
     explain_synthetic,
     quote_synthetic,
 )
-from sqlpriv.session.queries.draw_from_model import draw_from_model, model_folder
-from sqlpriv.session.queries.query_answers import Queries
-from sqlpriv.session.queries.read_statements import Unreadable
+from sqlpriv.session.synthetic.draw_from_model import draw_from_model, model_folder
 from sqlpriv.synth.api.progress import Report, silent
 from sqlpriv.synth.kept_model import forget_model
 

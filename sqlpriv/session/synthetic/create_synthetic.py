@@ -13,8 +13,8 @@ from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.quote import Charge, Quote
 from sqlpriv.session.access.result import Result
-from sqlpriv.session.queries import synthetic_tables
-from sqlpriv.session.queries.draw_from_model import model_folder
+from sqlpriv.session.synthetic import synthetic_tables
+from sqlpriv.session.synthetic.draw_from_model import model_folder
 from sqlpriv.synth.api.progress import Report
 from sqlpriv.synth.job import Job
 from sqlpriv.synth.kept_model import write_model

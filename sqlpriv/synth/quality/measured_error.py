@@ -76,7 +76,7 @@ def price_parts(price: Price) -> tuple[Price, Price]:
 
     >>> from sqlpriv.kernel.terms.budget import Rho
     >>> [part.nano for part in price_parts(Rho(1_000_000))]
-    [20000, 980000]
+    [20001, 979999]
     """
     if not is_measured(price):
         return type(price)(0), price

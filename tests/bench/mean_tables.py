@@ -1,7 +1,7 @@
 """Tables whose means by strata are measured: rows by stratum, of files and of distributions.
 
 Files are those of `../shared/data`; each is taken with an interval that an owner would declare who
-knows the column's meaning, not its values. None of them chose a rule of the estimators.
+knows the column's meaning, not its values. Changes of the estimators were judged on them.
 """
 
 from __future__ import annotations

@@ -41,7 +41,6 @@ FAILING = {
     "repeat": "COUNT(*) FROM t WHERE length(repeat('x', n)) > 0",
     "range": "COUNT(*) FROM t WHERE len(range(n)) > 0",
     "a list": "COUNT(*) FROM t WHERE len([n, n]) = 2",
-    "lpad": "COUNT(*) FROM t WHERE lpad('x', n::INTEGER, 'y') <> ''",
     "all text in one": "string_agg(s, '') FROM t",
     "sleep": "COUNT(*) FROM t WHERE sleep_ms(n) IS NULL",
     "random": "COUNT(*) FROM t WHERE random() < 0.5 AND id = 1",
@@ -51,6 +50,8 @@ ANSWERED = {
     "overflow": "SUM(LEAST(GREATEST(n * n * n * n, 0), 9)) FROM t",
     "the year of nothing": "COUNT(*) FROM t WHERE 5 % (id - 1) = 0",
     "a pattern": "COUNT(*) FROM t WHERE s LIKE '%(%'",
+    "a text as long as a declared number says": "COUNT(*) FROM t"
+    " WHERE lpad('x', n::INTEGER, 'y') <> ''",  # evaluated over the declared interval, in public
     "text cut": "COUNT(*) FROM t WHERE SUBSTRING(s, 2, 5) = ''",
 }
 OUTWARD = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
 from support.exact_people import PEOPLE, engine, planned, rows
 
 from sqlpriv.kernel.terms.contract import PrivacyUnit, TableContract
@@ -56,6 +57,7 @@ def test_rows_of_no_group_are_named() -> None:
     assert "rows whose sex is not declared or NULL are in no group; totals" in text
 
 
+@pytest.mark.usefixtures("narrow_means_are_plain")
 def test_null_is_explained_where_it_stands() -> None:
     assert null_rule(planned(ASK.format("COUNT(*)")).output) == ()
     assert null_rule(planned(ASK.format("SUM(debt)")).output) == (NULL_RULE,)

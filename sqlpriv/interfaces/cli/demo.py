@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import time
 from dataclasses import dataclass, replace
@@ -39,7 +40,9 @@ OWN_FILES = (
     "people.release.duckdb.lock",
     "people.release.duckdb.wal",
 )
-"""All that the demo leaves or may leave in its directory, beside `MARK`."""
+"""All that the demo leaves or may leave in its directory, beside `MARK` and `OWN_FOLDER`."""
+OWN_FOLDER = "people.models"
+"""Models that are kept with synthetic tables."""
 
 LOAD = """\
 CREATE TABLE people (person_id BIGINT PRIMARY KEY, SEX INTEGER, RAC1P INTEGER, AGEP INTEGER,
@@ -151,6 +154,7 @@ def _claim(directory: Path) -> None:
         (directory / MARK).write_text(ABOUT, encoding="utf-8")
         for name in OWN_FILES:
             (directory / name).unlink(missing_ok=True)
+        shutil.rmtree(directory / OWN_FOLDER, ignore_errors=True)
     except OSError as error:
         raise errors.OperationalError(
             f"{directory} cannot be used ({error.strerror}).\nHint: sqlpriv demo --dir ANOTHER"

@@ -138,7 +138,9 @@ def histogram_share(request: MeanRounds, counted: Release, measured: bool) -> fl
     hidden = 2 * noise_per_unit(counted, usual) * float(FEWEST_BINS**0.5)
     allowed = UNSEEN * float(counted.values.sum())
     power = 2.0 if isinstance(usual, Rho) else 1.0
-    needed = HISTOGRAM_SHARE * float((hidden / max(allowed, 1e-300)) ** power)
+    if hidden >= 1e6 * max(allowed, 0.0):  # noised counts of few rows may be zero or less
+        return None
+    needed = HISTOGRAM_SHARE * float((hidden / allowed) ** power)
     if needed > MOST_HISTOGRAM_SHARE:
         return None
     return min(max(needed * 2**power, HISTOGRAM_SHARE), MOST_HISTOGRAM_SHARE)

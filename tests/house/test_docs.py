@@ -1,4 +1,4 @@
-"""What README and the examples show is what happens: every command and block in them is run."""
+"""What README, the tour and the examples show is what happens: every command and block is run."""
 
 import os
 import re
@@ -10,6 +10,8 @@ import pytest
 from support.places import ROOT
 
 README = (ROOT / "README.md").read_text()
+TOUR = (ROOT / "docs" / "tour.md").read_text()
+SQL = (ROOT / "docs" / "reference" / "sql.md").read_text()
 DATA = ROOT.parent / "shared" / "data" / "acs2018_ny_income.parquet"
 SMALLER = " --rows 3000"
 """The demo is run on fewer people than README shows, to be done in time."""
@@ -19,14 +21,14 @@ needs_data = pytest.mark.skipif(
 )
 
 
-def blocks(language):
-    """Returns the fenced blocks of README in a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+def blocks(page, language):
+    """Returns the fenced blocks of a page in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
 
 
-def commands():
-    """Returns (command, the lines that README shows below it) for every `$ ` in README."""
-    parts = (re.split(r"^\$ ", block, flags=re.MULTILINE)[1:] for block in blocks("console"))
+def commands(page):
+    """Returns (command, the lines that the page shows below it) for every `$ ` in it."""
+    parts = (re.split(r"^\$ ", block, flags=re.MULTILINE)[1:] for block in blocks(page, "console"))
     return [parted(part.replace("\\\n", "").splitlines()) for block in parts for part in block]
 
 
@@ -36,7 +38,7 @@ def parted(lines):
         command = "\n".join(lines[:count])
         if command.count('"') % 2 == 0:
             return command, lines[count:]
-    raise AssertionError(f"a quote is open in README: {lines[0]}")
+    raise AssertionError(f"a quote is open: {lines[0]}")
 
 
 def shape(line):
@@ -48,7 +50,7 @@ def shape(line):
 
 def run(command, cwd, stdin=""):
     words = shlex.split(command.replace("sqlpriv demo", "sqlpriv demo" + SMALLER))
-    assert words[0] == "sqlpriv", f"README shows a command that this test cannot run: {command}"
+    assert words[0] == "sqlpriv", f"a page shows a command that this test cannot run: {command}"
     return subprocess.run(
         [sys.executable, "-m", *words], cwd=cwd, input=stdin, capture_output=True, text=True,
     )  # fmt: skip
@@ -65,22 +67,25 @@ def agree(shown, found):
 
 
 @pytest.mark.whole
-def test_the_tour_of_readme(tmp_path):
-    done = commands()
-    assert len(done) >= 4
-    for command, shown in done:
+def test_readme_and_the_tour(tmp_path):
+    steps = commands(README), commands(TOUR)
+    assert [len(each) >= 3 for each in steps] == [True, True]
+    made, *asked = steps[0]  # one demo, of which both pages show a part
+    made_again, *toured = steps[1]
+    assert made[0] == made_again[0] == "sqlpriv demo"
+    for command, shown in [made_again, *asked, *toured]:
         ran = run(command, tmp_path)
         refused = any(line.startswith("Refused: ") for line in shown)
         assert ran.returncode == int(refused), (command, ran.stderr)
         found = (ran.stdout + ran.stderr).splitlines()
         assert agree(shown, found), (command, "\n".join(found))
-    for program in blocks("python"):
+    for program in blocks(TOUR, "python"):
         ran = subprocess.run(
             [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True,
             text=True,
         )  # fmt: skip
         assert ran.returncode == 0, ran.stderr
-    for text in blocks("sql"):
+    for text in blocks(SQL, "sql"):
         ran = run("sqlpriv query sqlpriv-demo/people.duckdb --role owner", tmp_path, stdin=text)
         assert ran.returncode == 0, (text, ran.stderr)
 
@@ -138,7 +143,7 @@ def test_the_dbapi_example_runs():
 def test_the_tour_of_the_shell_runs(tmp_path):
     assert run("sqlpriv demo", tmp_path).returncode == 0
     tour = ROOT / "examples" / "shell_tour.sql"
-    assert f"sqlpriv-demo/people.duckdb -f examples/{tour.name}" in README
+    assert f"sqlpriv-demo/people.duckdb -f examples/{tour.name}" in TOUR
     ran = run(f"sqlpriv shell sqlpriv-demo/people.duckdb -f '{tour}'", tmp_path)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ran.stdout.count("answered before, no charge") == 1

@@ -1,7 +1,7 @@
 """Takes the picture of the shell in README: a real session behind a pseudo-terminal, as SVG.
 
 pip install pyte && sqlpriv demo
-python tests/support/shell_picture.py sqlpriv-demo/people.duckdb examples/shell.svg
+python tests/support/shell_picture.py sqlpriv-demo/people.duckdb docs/pictures/shell.svg
 """
 
 import io

@@ -178,21 +178,21 @@ def _pooled_mean(recipe: Recipe, m: Moments) -> Estimate:
     raised to that end, and none is lowered (everybody's error was 6 times what the noise gives).
     """
     total = m.n.sum(axis=0)
-    known = (m.n > 0).any(axis=0) & (total > 0)
-    n = np.where(known, total, 1.0)
-    mean = np.where(known, (m.n * m.centre + m.s).sum(axis=0) / n, 0.0)
+    has_rows = (m.n > 0).any(axis=0) & (total > 0)
+    n = np.where(has_rows, total, 1.0)
+    mean = np.where(has_rows, (m.n * m.centre + m.s).sum(axis=0) / n, 0.0)
     half = recipe.width / 2
     inside = np.clip(mean, -half, half)
     noise = np.broadcast_to(m.var_s + (inside - m.centre) ** 2 * m.var_n, m.n.shape)
     drift = (np.abs(m.n) * np.sqrt(m.drift)).sum(axis=0) / n
-    return _bounded_mean(recipe, m, known, inside, noise.sum(axis=0) / n**2 + drift**2)
+    return _bounded_mean(recipe, m, has_rows, inside, noise.sum(axis=0) / n**2 + drift**2)
 
 
 def _bounded_mean(
-    recipe: Recipe, m: Moments, known: NDArray[np.bool_] | np.bool_, mean: Array, variance: Array
+    recipe: Recipe, m: Moments, has_rows: NDArray[np.bool_] | np.bool_, mean: Array, variance: Array
 ) -> Estimate:
     """Returns the estimate of a mean that was taken from the interval's middle."""
-    where = np.asarray(known)
+    where = np.asarray(has_rows)
     value = _blank_unless(where, recipe.middle + mean)
     return Estimate(value, _blank_unless(where, np.sqrt(variance)), m.z, recipe.width)
 

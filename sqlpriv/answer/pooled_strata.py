@@ -157,13 +157,13 @@ def _under_one_prior(
         weight = (variance + scatter) / total
         fit = float(-(apart**2 / total + np.log(total)).sum() / 2)
         return fit, Drawn(weight * apart, weight * noise, weight)
-    known = part * variance * alike / alike[0, 0]
-    known[np.diag_indices_from(known)] += (1 - part) * variance + scatter
-    root = np.linalg.cholesky(known + np.diag(noise))
-    scaled = np.linalg.solve(root, np.column_stack([apart, known]))
+    covariance = part * variance * alike / alike[0, 0]
+    covariance[np.diag_indices_from(covariance)] += (1 - part) * variance + scatter
+    root = np.linalg.cholesky(covariance + np.diag(noise))
+    scaled = np.linalg.solve(root, np.column_stack([apart, covariance]))
     first, rest = scaled[:, 0], scaled[:, 1:]
     fit = float(-(first @ first) / 2 - np.log(np.diag(root)).sum())
     covered = (rest**2).sum(axis=0)
     inverse = np.linalg.solve(root, np.eye(len(apart)))
     weight = 1 - noise * (inverse**2).sum(axis=0)
-    return fit, Drawn(rest.T @ first, np.maximum(np.diag(known) - covered, 0.0), weight)
+    return fit, Drawn(rest.T @ first, np.maximum(np.diag(covariance) - covered, 0.0), weight)

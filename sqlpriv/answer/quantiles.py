@@ -34,7 +34,7 @@ def cells(recipe: Recipe, releases: Mapping[Asked, Release]) -> Figures:
     """Returns every cell's value and half-width: (strata, key 1, key 2, …)."""
     if recipe.level is not None:
         present = _size(recipe, releases) > 0
-        return _chosen(recipe, releases[recipe.level].values, present)
+        return _chosen_levels(recipe, releases[recipe.level].values, present)
     release = _histogram(recipe, releases)
     return _read_off(recipe, release, release.values, release.sigma**2)
 
@@ -46,7 +46,7 @@ def population(recipe: Recipe, releases: Mapping[Asked, Release], weights: Array
     """
     if recipe.whole is not None:
         present = _size(recipe, releases).sum(axis=0) > 0
-        return _chosen(recipe, releases[recipe.whole].values, present)
+        return _chosen_levels(recipe, releases[recipe.whole].values, present)
     release = _histogram(recipe, releases)
     counts, factors = release.values, np.ones(release.values.shape[:-1])
     if weights is not None:
@@ -115,7 +115,7 @@ def _half_cell(recipe: Recipe) -> float:
     return abs(float(recipe.values[1]) - float(recipe.values[0])) / 2  # type: ignore[arg-type]  # numbers, as `_read_off` has seen
 
 
-def _chosen(recipe: Recipe, positions: NDArray[Any], present: NDArray[np.bool_]) -> Figures:
+def _chosen_levels(recipe: Recipe, positions: NDArray[Any], present: NDArray[np.bool_]) -> Figures:
     """Returns the levels that the kernel chose; nothing is known of how far they may be off."""
     values = _values(recipe, positions, present)
     return values, [None] * len(values)

@@ -194,15 +194,15 @@ def _block(
     for i in range(len(output.groups)):
         columns[f"{SUMMED}{i}"] = arrow.numbers(np.full(len(rows), int(i not in kept)))
     table = pa.table(columns)
-    shown = [True] * len(rows)
+    is_shown = [True] * len(rows)
     if output.kept is not None:
         chosen = [i for i, dimension in enumerate(output.groups) if dimension.selected]
-        shown = _rows_among(output, marginal, rows, chosen, output.kept)
+        is_shown = _rows_among(output, marginal, rows, chosen, output.kept)
     for places, existing in output.existing:  # all NULL: of a left join without a partner
         partner = [*existing, (None,) * len(places)]
         among = _rows_among(output, marginal, rows, places, partner)
-        shown = [one and other for one, other in zip(shown, among, strict=True)]
-    return table if all(shown) else table.filter(arrow.array(shown, pa.bool_()))
+        is_shown = [one and other for one, other in zip(is_shown, among, strict=True)]
+    return table if all(is_shown) else table.filter(arrow.array(is_shown, pa.bool_()))
 
 
 def _rows_among(
@@ -311,8 +311,8 @@ def _shown_cells(output: Output) -> str:
 
 def _has_empty_cells(output: Output, rows: pa.Table) -> bool:
     """Returns whether an output that is made of aggregates is NULL somewhere."""
-    made = [i for i, item in enumerate(output.items) if aggregates_in(item)]
-    return any(rows.column(i).null_count for i in made)
+    places = [i for i, item in enumerate(output.items) if aggregates_in(item)]
+    return any(rows.column(i).null_count for i in places)
 
 
 def _order(term: t.Order) -> str:

@@ -111,9 +111,9 @@ def _sample(table: duckdb.DuckDBPyRelation, columns: Sequence[str]) -> pa.Table:
     """Returns at most AGAINST rows in random order, the same ones every time."""
     texts = ", ".join(f"CAST({name(c)} AS VARCHAR)" for c in columns)
     sampled = f"SELECT {texts} FROM rows USING SAMPLE reservoir({AGAINST} ROWS) REPEATABLE (0)"
-    found = ask(table, "rows", sampled)
-    order = np.random.default_rng(0).permutation(len(found))
-    parts = list(zip(*(found[i] for i in order), strict=True)) or [()] * len(columns)
+    records = ask(table, "rows", sampled)
+    order = np.random.default_rng(0).permutation(len(records))
+    parts = list(zip(*(records[i] for i in order), strict=True)) or [()] * len(columns)
     return pa.table({str(i): pa.array(part, pa.string()) for i, part in enumerate(parts)})
 
 

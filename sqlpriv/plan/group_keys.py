@@ -161,10 +161,10 @@ def existing_combinations(
         own = expr.name.lower() if isinstance(expr, a.Col) else ""
         for name in dict.fromkeys((own, *(other for one, other in equal if one == own))):
             table, column = binder.homes.get(name, ("", ""))
-            known = contract.others.get(table.lower())
-            if known is not None and known.public:  # twice in FROM it has two prefixes
+            home = contract.others.get(table.lower())
+            if home is not None and home.public:  # twice in FROM it has two prefixes
                 prefix = name[: len(name) - len(column)]
-                homes.setdefault((prefix, known.table), []).append((place, column))
+                homes.setdefault((prefix, home.table), []).append((place, column))
     several = {home: keys for home, keys in homes.items() if len(keys) > 1}
     if combinations is None:
         return ()

@@ -26,7 +26,7 @@ def plan_notices(plan: Plan, contract: TableContract) -> tuple[str, ...]:
         plan: Of the statement.
         contract: Of the table whose unit is protected, with those of the others in it.
     """
-    return (*_quantile_notices(plan, contract), *_uncovered(plan, contract), *_left_out(plan))
+    return (*_quantile_notices(plan, contract), *_uncovered_parts(plan, contract), *_left_out(plan))
 
 
 def null_rule(output: Output) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ def _quantile_notices(plan: Plan, contract: TableContract) -> Iterator[str]:
             end, where = (recipe.lower, "begins") if low else (recipe.upper, "ends")
             yield (
                 f"{name} is the {100 * recipe.rank[0] / MAX_RANK:g} % quantile, as the last value "
-                f"is one unit's own; the public domain {where} at {_shown(recipe, end)}"
+                f"is one unit's own; the public domain {where} at {_end_text(recipe, end)}"
             )
         if recipe.level is not None and recipe.level in prices:
             bound = bound_of(recipe.level.source, contract)
@@ -69,14 +69,14 @@ def _quantile_notices(plan: Plan, contract: TableContract) -> Iterator[str]:
             )
 
 
-def _shown(recipe: Recipe, end: object) -> str:
+def _end_text(recipe: Recipe, end: object) -> str:
     """Returns an end of a domain; that of dates is a number of days, which the levels stand for."""
     if recipe.values and not isinstance(recipe.values[0], int | float):
         return str(recipe.values[0] if end == recipe.lower else recipe.values[-1])
     return f"{end:g}" if isinstance(end, float) else str(end)
 
 
-def _uncovered(plan: Plan, contract: TableContract) -> Iterator[str]:
+def _uncovered_parts(plan: Plan, contract: TableContract) -> Iterator[str]:
     """Yields what ± is not about: rows beyond a bound, values beyond an interval."""
     parts: list[str] = []
     for source in dict.fromkeys(m.query.source for m in plan.measurements):
@@ -102,9 +102,9 @@ def _has_one_row(relation: a.Relation, contract: TableContract) -> bool:
     """Returns whether declarations alone say that no unit has more than one row."""
     match relation:
         case a.Scan(table):
-            known = contract.others.get(table.lower(), contract)
-            return known.unit is not None and known.via is None and (
-                known.unit.column.lower() in known.unique
+            declared = contract.others.get(table.lower(), contract)
+            return declared.unit is not None and declared.via is None and (
+                declared.unit.column.lower() in declared.unique
             )  # fmt: skip
         case a.PerUnit(_, keys):
             return not keys

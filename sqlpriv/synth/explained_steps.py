@@ -31,19 +31,19 @@ class Step:
 
 def steps(job: Job) -> tuple[Step, ...]:
     """Returns what the job will spend, in order; touches no row, and neither JAX nor mbi."""
-    found = _look_steps(job)
+    listed_steps = _look_steps(job)
     moved = set(job.binned) if job.options["binning"] != "width" else set()
     for phase in job.phases():
         rounds = f" ({phase.rounds} rounds)" if phase.rounds > 1 else ""
         if not phase.marginals:
-            found.append(Step(phase.name + rounds, phase.mechanism, phase.price, None))
+            listed_steps.append(Step(phase.name + rounds, phase.mechanism, phase.price, None))
         for marginal in phase.marginals:
             names = [job.domain.attributes[c].column.name for c in marginal.clique]
             name = f"{phase.name}: {', '.join(names)}" if names else "size of each stratum"
             query = job.domain.query(marginal.clique, marginal.within, marginal.pooled)
-            known = None if moved & {*marginal.clique} else Measurement(query, marginal.price)
-            found.append(Step(name, phase.mechanism, marginal.price, known))
-    return (*found, *_error_steps(job))
+            measurement = None if moved & {*marginal.clique} else Measurement(query, marginal.price)
+            listed_steps.append(Step(name, phase.mechanism, marginal.price, measurement))
+    return (*listed_steps, *_error_steps(job))
 
 
 def _error_steps(job: Job) -> list[Step]:

@@ -37,7 +37,7 @@ from sqlpriv.system.file_modes import as_private_as
 ATTEMPTS = 40
 """Batches that are drawn at most where only some rows are wanted."""
 MOST_BATCH = 2_000_000
-VERSION = 1
+VERSION = 2
 _PLAIN = {
     "builtins": {"set", "frozenset", "slice", "range", "complex", "bytearray"},
     "datetime": {"date", "datetime", "time", "timedelta", "timezone"},
@@ -60,7 +60,7 @@ class KeptModel:
         weights: Public shares of the strata, shape (strata,); None for shares by size.
         types: SQL type of each published column.
         comment: What the first table says of itself.
-        version: Of this class; others are refused.
+        version: Of this class and of those that it holds; others are refused.
     """
 
     domain: Domain
@@ -154,9 +154,11 @@ class _Unpickler(pickle.Unpickler):
         if name in _PLAIN.get(module, ()):
             return getattr(importlib.import_module(module), name)
         if module.startswith(("sqlpriv.synth.", "sqlpriv.kernel.terms.")):
-            found = getattr(importlib.import_module(module), name, None)
-            if isinstance(found, type) and (is_dataclass(found) or issubclass(found, Enum)):
-                return found
+            value_class = getattr(importlib.import_module(module), name, None)
+            if isinstance(value_class, type) and (
+                is_dataclass(value_class) or issubclass(value_class, Enum)
+            ):
+                return value_class
         raise pickle.UnpicklingError("a class that no kept model has")
 
 

@@ -27,15 +27,15 @@ def notes_of(
         models: One for each stratum.
         weighted: Whether public weights say how large the strata are.
     """
-    found = _row_notes(domain, options, drawn, weighted)
+    notes = _row_notes(domain, options, drawn, weighted)
     trees = [m.model.cells for m in models if isinstance(m, StratumCliques)]
     if trees:
-        found += (f"junction trees have {max(trees)} cells, of {options['cells']} at most",)
+        notes += (f"junction trees have {max(trees)} cells, of {options['cells']} at most",)
     merged = [i for i, m in enumerate(models) if isinstance(m, StratumCliques) and m.merged]
     if not merged:
-        return found
+        return notes
     what = f"{len(merged)} of {len(models)} strata are too small to be modelled by themselves"
-    return (*found, f"{what} and follow the population: {_labels(domain, merged)}")
+    return (*notes, f"{what} and follow the population: {_labels(domain, merged)}")
 
 
 def zeros_note(zeros: Zeros, known: Kept) -> str:

@@ -77,8 +77,8 @@ COMMON = (
 
 def method_of(name: str) -> Method:
     """Returns the synthesizer of that name. Raises Refused, naming those there are."""
-    if found := REGISTRY.get(name.lower()):
-        return found
+    if method := REGISTRY.get(name.lower()):
+        return method
     raise Refused(f'there is no synthesizer "{name}"', hint=f"USING {' | '.join(REGISTRY)}")
 
 
@@ -88,15 +88,15 @@ def options_of(method: Method, given: Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         Refused: An option is unknown or its value does not fit.
     """
-    known = {option.name: option for option in (*COMMON, *method.options)}
+    options = {option.name: option for option in (*COMMON, *method.options)}
     named = {name.lower(): value for name, value in given.items() if name.lower() != "epsilon"}
     for name in named:
-        if name not in known:
+        if name not in options:
             raise Refused(
                 f'"{method.name}" has no option "{name}"',
-                hint=f"its options are epsilon, {', '.join(known)}",
+                hint=f"its options are epsilon, {', '.join(options)}",
             )
-    return {n: _fitting(o, named[n]) if n in named else o.default for n, o in known.items()}
+    return {n: _fitting(o, named[n]) if n in named else o.default for n, o in options.items()}
 
 
 def _fitting(option: Option, value: Any) -> Any:

@@ -129,10 +129,10 @@ def synthesize(
     job = replace(job, domain=binning.refine_domain(job.domain, looks, job.options["binning"]))
     asker = Asker(gate, job.domain, inside)
     ask = Ask(asker.measure, asker.select, report)
-    known = Kept({}, 0)
+    zeros = Kept({}, 0)
     if job.zeros and job.method.trees:
-        known = zeros_to_keep(job.domain, job.zeros, job.options["cells"])
-    space = replace(job.space, zeros=known.masks)
+        zeros = zeros_to_keep(job.domain, job.zeros, job.options["cells"])
+    space = replace(job.space, zeros=zeros.masks)
     models = job.method.fit(ask, space, method_price, job.options)
     report(Progress("drawing rows", 0, 1))
     rng = np.random.default_rng()
@@ -149,7 +149,7 @@ def synthesize(
         *notes_of(job.domain, job.options, table.num_rows, models, shares is not None),
     )
     if job.zeros:
-        notes += (zeros_note(job.zeros, known), *left_out_note(job.domain, left_out))
+        notes += (zeros_note(job.zeros, zeros), *left_out_note(job.domain, left_out))
     kept = KeptModel(job.domain, models, sql, shares, ordered)
     return Synthesis(table, ordered, tuple(asker.releases), notes, kept)
 
@@ -200,12 +200,12 @@ def _look_at_columns(job: Job, gate: Gate) -> tuple[dict[int, binning.ColumnLook
     releases: list[Release] = []
     for done in range(binning.ROUNDS if looks else 0):
         questions = {c: binning.questions(job.domain, looks[c], prices[c], done) for c in looks}
-        answers = gate.release([m for asked in questions.values() for m in asked])
+        answers = gate.release([m for measurements in questions.values() for m in measurements])
         releases += answers
         begin = 0
-        for c, asked in questions.items():
-            looks[c] = binning.learn(looks[c], answers[begin : begin + len(asked)])
-            begin += len(asked)
+        for c, measurements in questions.items():
+            looks[c] = binning.learn(looks[c], answers[begin : begin + len(measurements)])
+            begin += len(measurements)
     return looks, releases
 
 

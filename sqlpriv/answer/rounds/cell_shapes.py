@@ -88,7 +88,7 @@ class BinEnds(NamedTuple):
         """Returns bins without gaps between ends of shape (bins + 1,)."""
         return cls(ends[:-1], ends[1:])
 
-    def mirrored(self) -> BinEnds:
+    def mirror(self) -> BinEnds:
         """Returns the bins of -x, ascending."""
         offset = np.broadcast_to(np.asarray(self.offset, float), self.lowest.shape)
         return BinEnds(-self.highest[::-1], -self.lowest[::-1], -offset[::-1])

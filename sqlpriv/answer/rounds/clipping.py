@@ -158,7 +158,7 @@ def _predict(
         lows, highs: Candidates.
     """
     above = _one_sided(tails, tables, noise.n, highs)
-    below = _one_sided(tails.mirrored(), tables[..., ::-1], noise.n, -lows)
+    below = _one_sided(tails.mirror(), tables[..., ::-1], noise.n, -lows)
     mean = tables @ tails.middles  # (nodes, cells)
     centre = (lows[:, None] + highs) / 2
     half = np.maximum((highs - lows[:, None]) / 2, 0.0)
@@ -180,8 +180,8 @@ def _predict(
                       -(node * down * off[..., None]).sum(axis=0))  # fmt: skip
     of_mean = (NODE_WEIGHTS @ off**2)[:, None, None]
     sum_noise = (half * noise.unit / n) ** 2
-    seen = np.maximum(of_mean + variance - 2 * with_mean, 0.0) + sum_noise
-    left = variance - (with_mean - variance) ** 2 / np.maximum(seen, 1e-300)
+    released_variance = np.maximum(of_mean + variance - 2 * with_mean, 0.0) + sum_noise
+    left = variance - (with_mean - variance) ** 2 / np.maximum(released_variance, 1e-300)
     own = sum_noise + ((mean_now[:, None, None] - excess - centre) * noise.miscount / n) ** 2
     own += np.maximum(left, 0.0) + pairs(above.own, below.own)
     shared = pairs(above.doubt, below.doubt) ** 2 + pairs(above.histogram, below.histogram)
@@ -231,7 +231,7 @@ def sides(bins: BinEnds, centre: Array, half: Array) -> tuple[Side, Side]:
     ([[0.25, 1.0]], [[0.125, 5.0]])
     """
     above = excess_above(bins, centre + half)
-    below = excess_above(bins.mirrored(), half - centre)
+    below = excess_above(bins.mirror(), half - centre)
     return above, Side(below.excess[..., ::-1], below.part[..., ::-1])
 
 

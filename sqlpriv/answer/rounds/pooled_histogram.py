@@ -86,16 +86,18 @@ def smooth_histogram(
     alone = np.where(size > 1, of_run, clear) / root
     ends_at = np.where(is_long, alone, visible / root), alone
     up = extend_tail(merged, raw, sigma, *ends_at)
-    mirrored = (level[::-1] for level in ends_at)
-    down = extend_tail(merged[::-1], raw[::-1], sigma, *mirrored).mirrored()
+    from_below = (level[::-1] for level in ends_at)
+    down = extend_tail(merged[::-1], raw[::-1], sigma, *from_below).mirror()
     shares, is_visible = np.zeros(counts.size), special & (counts > levels[2])
     spread = np.zeros(counts.size)
     shares[~special] = np.maximum(up.counts, down.counts)
     spread[~special] = np.maximum(up.spread, down.spread)
     is_visible[~special] = up.is_visible | down.is_visible
     shares[special] = np.where(is_visible, counts, 0.0)[special]
-    seen = np.flatnonzero(is_visible)
-    ends = (int(seen[0]), int(seen[-1])) if seen.size else (0, counts.size - 1)
+    visible_bins = np.flatnonzero(is_visible)
+    ends = (
+        (int(visible_bins[0]), int(visible_bins[-1])) if visible_bins.size else (0, counts.size - 1)
+    )
     total = max(float(shares.sum()), 1e-300)
     return SmoothedHistogram(Pooled(shares / total, *ends), is_visible, spread / total)
 
@@ -144,7 +146,7 @@ class ExtendedTail(NamedTuple):
     is_visible: NDArray[np.bool_]
     spread: Array
 
-    def mirrored(self) -> ExtendedTail:
+    def mirror(self) -> ExtendedTail:
         """Returns the same from the last bin to the first."""
         return ExtendedTail(self.counts[::-1], self.is_visible[::-1], self.spread[::-1])
 

@@ -106,10 +106,10 @@ class Tails:
         mean = float(self.pooled @ self.middles)
         return float(self.pooled @ (self.middles - mean) ** 2)
 
-    def mirrored(self) -> Tails:
+    def mirror(self) -> Tails:
         """Returns the pooled bins of -x; the cells' shapes stay those of x."""
         hidden = self.hidden_shares[::-1]
-        return replace(self, pooled=self.pooled[::-1], bins=self.bins.mirrored(), hidden=hidden)
+        return replace(self, pooled=self.pooled[::-1], bins=self.bins.mirror(), hidden=hidden)
 
 
 def estimate_tails(
@@ -177,11 +177,11 @@ def rake(shape: CellShapes, pooled: Array, shares: Array) -> CellShapes:
         factor = np.clip(factor, 1 / MOST_RAKED, MOST_RAKED)
     family = shape.family
 
-    def raked(rate: Array) -> Array:
+    def raked_shares(rate: Array) -> Array:
         moved = factor * family(rate)
         return np.asarray(moved / np.maximum(moved.sum(axis=-1, keepdims=True), 1e-300))
 
-    return shape._replace(family=raked)
+    return shape._replace(family=raked_shares)
 
 
 def _with_hidden(
@@ -198,9 +198,9 @@ def _with_hidden(
     standard deviations of the noise, are in the other bins: the fewer the farther from visible ones
     that are no atoms, and where there are none, as the noised counts have it.
     """
-    shown = float(np.maximum(counts[is_visible], 0).sum()) / rows
+    counted_share = float(np.maximum(counts[is_visible], 0).sum()) / rows
     beside = float(pooled.shares[~is_visible].sum())
-    rest = 1 - shown / max(1 - beside, 1e-9)
+    rest = 1 - counted_share / max(1 - beside, 1e-9)
     body = np.flatnonzero(is_visible & ~bins.special)
     if body.size:
         distance = np.abs(np.arange(counts.size)[:, None] - body).min(axis=1)

@@ -62,7 +62,13 @@ class ReportFacts:
 
 def report_page(facts: ReportFacts, today: dt.date) -> str:
     """Returns the page as HTML."""
-    parts = [_protected(facts), _budgets(facts, today), _askers(facts), _released(facts), _terms()]
+    parts = [
+        _protection(facts),
+        _budgets(facts, today),
+        _askers(facts),
+        _publications(facts),
+        _terms(),
+    ]
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -74,7 +80,7 @@ def report_page(facts: ReportFacts, today: dt.date) -> str:
     )
 
 
-def _protected(facts: ReportFacts) -> str:
+def _protection(facts: ReportFacts) -> str:
     sentences = []
     for table in facts.tables:
         sentences.append(f"<li><b>{escape(table['table'])}</b>: {_status_text(table)}</li>")
@@ -170,17 +176,19 @@ def _askers(facts: ReportFacts) -> str:
         for r in reversed(facts.statements[-MOST_STATEMENTS:])
     ]
     nothing = "" if people else "<p>Nobody has paid for an answer yet.</p>"
-    shown = f"The last {len(latest)} of {len(facts.statements)} statements that were charged (UTC)"
+    caption = (
+        f"The last {len(latest)} of {len(facts.statements)} statements that were charged (UTC)"
+    )
     return (
         f"<section><h2>Who asked what</h2>{nothing}"
         + _table(("who", "statements", "ε, added up", "answered again for nothing"), people,
                  numbers=1, caption="By person; added-up ε is an upper bound of what was learned")
-        + _table(("when", "who", "statement", "ε", "again"), latest, numbers=3, caption=shown)
+        + _table(("when", "who", "statement", "ε", "again"), latest, numbers=3, caption=caption)
         + "</section>"
     )  # fmt: skip
 
 
-def _released(facts: ReportFacts) -> str:
+def _publications(facts: ReportFacts) -> str:
     if not facts.released:
         return ""
     rows = [(name, words) for name, words in sorted(facts.released.items())]

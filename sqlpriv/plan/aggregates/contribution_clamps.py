@@ -39,7 +39,7 @@ def clamp_contributions(select: t.Select, binder: Binder, unit: PrivacyUnit) -> 
         return select
 
     def change(node: t.Node) -> t.Node | None:
-        return _clamped(node, binder, unit) if _is_clamped(node) else None
+        return _clamped_call(node, binder, unit) if _is_clamped(node) else None
 
     items = tuple(
         replace(item, expr=rebuild(item.expr, change), alias=item.alias or default_name(item))
@@ -61,7 +61,7 @@ def _is_clamped(node: t.Node) -> bool:
     return isinstance(node, t.FunctionCall) and node.bounds is not None
 
 
-def _clamped(node: t.Node, binder: Binder, unit: PrivacyUnit) -> t.FunctionCall:
+def _clamped_call(node: t.Node, binder: Binder, unit: PrivacyUnit) -> t.FunctionCall:
     """Returns an aggregate call whose argument is clamped."""
     assert isinstance(node, t.FunctionCall)
     assert node.bounds is not None

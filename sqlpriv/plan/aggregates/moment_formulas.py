@@ -222,6 +222,8 @@ def formula_of(call: t.FunctionCall, binder: Binder, estimator: str) -> t.Node |
         return None
     arity, formula = FORMULAS[call.name]
     if len(call.args) != arity or call.distinct or call.using or call.star:
-        shown = "y, x" if arity == 2 else "x"
-        raise refuse(call, f"{call.name.upper()} takes {arity} arguments", f"{call.name}({shown})")
+        parameters = "y, x" if arity == 2 else "x"
+        raise refuse(
+            call, f"{call.name.upper()} takes {arity} arguments", f"{call.name}({parameters})"
+        )
     return formula(_Pairs(call, binder, estimator))

@@ -122,15 +122,17 @@ class Binder:
             case a.Call("coalesce" | "least" | "greatest", args):
                 return any(map(self.is_present, args))
             case a.Call(op, args) if op in ("days", "date", "midnight") or " " in op:  # not of all
-                known = op.startswith("scale ") or infer_shape(expr, self.scope).lower is not None
-                return known and all(map(self.is_present, args))
+                has_ends = (
+                    op.startswith("scale ") or infer_shape(expr, self.scope).lower is not None
+                )
+                return has_ends and all(map(self.is_present, args))
             case a.Call("/" | "//" | "%", args):
                 return (
                     all(map(self.is_present, args)) and not infer_shape(expr, self.scope).nullable
                 )
             case a.Call("sqrt" | "ln" | "log10" | "log2" | "pow" | "&" | "|", args):  # NaN, say
-                known = infer_shape(expr, self.scope).lower is not None
-                return known and all(map(self.is_present, args))
+                has_ends = infer_shape(expr, self.scope).lower is not None
+                return has_ends and all(map(self.is_present, args))
             case a.Call(_, args):
                 return all(map(self.is_present, args))
             case a.Shift(arg):

@@ -120,17 +120,17 @@ def shifted_shape(arg: Shape, months: int, days: int, micros: int) -> Shape:
     if arg.lower is None or arg.upper is None:
         return Shape(Type.TIMESTAMP, nullable=arg.nullable)
     try:
-        low, high = (shifted(_moment(e), months, days, micros) for e in (arg.lower, arg.upper))
+        low, high = (shift_moment(_moment(e), months, days, micros) for e in (arg.lower, arg.upper))
     except (ValueError, OverflowError):
         return Shape(Type.TIMESTAMP, nullable=arg.nullable)
     return Shape(Type.TIMESTAMP, low, high, arg.nullable)
 
 
-def shifted(moment: dt.datetime, months: int, days: int, micros: int) -> dt.datetime:
+def shift_moment(moment: dt.datetime, months: int, days: int, micros: int) -> dt.datetime:
     """Returns a moment moved by months, then days, then microseconds; in a shorter month the day
     is its last one.
 
-    >>> str(shifted(dt.datetime(2024, 1, 31), 1, 1, 0))
+    >>> str(shift_moment(dt.datetime(2024, 1, 31), 1, 1, 0))
     '2024-03-01 00:00:00'
     """
     year, month = divmod(moment.year * 12 + moment.month - 1 + months, 12)

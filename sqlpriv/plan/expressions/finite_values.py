@@ -38,11 +38,11 @@ def with_results_listed(op: str, args: Sequence[Shape], result: Shape) -> Shape:
     if result.type not in _NUMBERS or any(arg.type not in _NUMBERS for arg in args):
         return result
     if all(arg.values is not None for arg in args):
-        return _evaluated(op, args, result)
+        return _with_values(op, args, result)
     return _grid(op, args, result)
 
 
-def _evaluated(op: str, args: Sequence[Shape], result: Shape) -> Shape:
+def _with_values(op: str, args: Sequence[Shape], result: Shape) -> Shape:
     lists = [_numbers(arg) for arg in args]
     compute = _compute(op, args)
     if compute is None or math.prod(map(len, lists)) > MOST_EVALUATED:
@@ -89,7 +89,7 @@ def _compute(op: str, args: Sequence[Shape]) -> Callable[..., Any] | None:
     """Returns the operation on Python's numbers; None for one that is not listed."""
     whole = all(arg.type is Type.INTEGER for arg in args)
     if op.startswith("scale "):
-        return lambda x: _rounded(x, int(op[6:]))
+        return lambda x: _round_half_away(x, int(op[6:]))
     table: dict[str, Callable[..., Any]] = {
         "+": lambda x, y: x + y,
         "-": lambda x, y: x - y,
@@ -102,7 +102,7 @@ def _compute(op: str, args: Sequence[Shape]) -> Callable[..., Any] | None:
         "floor": math.floor,
         "ceil": math.ceil,
         "trunc": math.trunc,
-        "round": lambda x: _rounded(x, 0),
+        "round": lambda x: _round_half_away(x, 0),
         "sign": lambda x: (x > 0) - (x < 0),
         "integer": round,
         "real": float,
@@ -112,7 +112,7 @@ def _compute(op: str, args: Sequence[Shape]) -> Callable[..., Any] | None:
     return table.get(op)
 
 
-def _rounded(x: float, digits: int) -> float:
+def _round_half_away(x: float, digits: int) -> float:
     """Returns a number rounded as DuckDB rounds doubles: a half goes away from zero."""
     unit = 10.0 ** abs(digits)
     scaled = x * unit if digits >= 0 else x / unit

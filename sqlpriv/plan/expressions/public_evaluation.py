@@ -68,18 +68,18 @@ def evaluate_over_lists(binder: Binder, node: t.Node) -> tuple[a.Expr, bool] | N
         columns.setdefault(column, name)
     shapes = [binder.scope[column.lower()] for column in columns]
     lists = [
-        _listed(shape, binder.listed.get(a.Col(c)))
+        _values_of(shape, binder.listed.get(a.Col(c)))
         for c, shape in zip(columns, shapes, strict=True)
     ]
-    known = [values for values in lists if values is not None]
-    if len(known) < len(lists) or math.prod(map(len, known)) > MOST_ROWS:
+    listed = [values for values in lists if values is not None]
+    if len(listed) < len(lists) or math.prod(map(len, listed)) > MOST_ROWS:
         return None
     if any(s.sql_type for s in shapes) and any(map(_is_ordered, walk(node))):
         return None  # labels of an ENUM have an order that is not public
     may_be_null = [shape.nullable and not binder.is_present(a.Col(column))
                    for column, shape in zip(columns, shapes, strict=True)]  # fmt: skip
     rows = [
-        row for row in itertools.product(*known)
+        row for row in itertools.product(*listed)
         if all(value is not None or may for value, may in zip(row, may_be_null, strict=True))
     ]  # fmt: skip
     results = _compute(node, binder, list(columns), shapes, rows)
@@ -89,7 +89,7 @@ def evaluate_over_lists(binder: Binder, node: t.Node) -> tuple[a.Expr, bool] | N
     return _as_case(list(columns), shapes, rows, results), nullable
 
 
-def _listed(shape: Shape, demanded: tuple[Value, ...] | None) -> tuple[Value, ...] | None:
+def _values_of(shape: Shape, demanded: tuple[Value, ...] | None) -> tuple[Value, ...] | None:
     """Returns the values of a column, NULL with them: a row may have it whatever is declared.
 
     `demanded` are those that WHERE leaves, if it lists them.
@@ -155,8 +155,8 @@ def _compute(
     text = f"SELECT ({sql(node, rename)}) FROM {listed}"
     try:
         engine = _engine().cursor()
-        found = engine.execute(text, list(itertools.chain.from_iterable(rows)))
-        values = [value for (value,) in found.fetchall()]
+        results = engine.execute(text, list(itertools.chain.from_iterable(rows)))
+        values = [value for (value,) in results.fetchall()]
     except (duckdb.Error, Refused):
         return None
     return _as_literals(values)

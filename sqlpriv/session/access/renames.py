@@ -137,7 +137,7 @@ def carry_over(
         if table.name not in there:
             continue
         if past.name:
-            body = _carried(declared.get(past.name, UNDECLARED), past)
+            body = _carried_body(declared.get(past.name, UNDECLARED), past)
             if table.name != past.name and body["account"] is None and past.name in accounts:
                 body = {**body, "account": past.name}
         elif table.name in moved_to:  # another table, under the name that one went away from
@@ -152,17 +152,17 @@ def carry_over(
     return {n: body for n, body in bodies.items() if body != declared.get(n, UNDECLARED)}
 
 
-def _carried(body: Declared, past: Past) -> Declared:
+def _carried_body(body: Declared, past: Past) -> Declared:
     """Returns a declaration with its columns under their new names."""
     now = {old: new for new, old in past.columns.items() if old}
     key = body["key"]
-    key = None if key is None else _renamed(key, now)
+    key = None if key is None else _new_name(key, now)
     domains = {now[column]: domain for column, domain in body["domains"].items() if column in now}
-    links = [[_renamed(column, now), *rest] for column, *rest in body["links"]]
+    links = [[_new_name(column, now), *rest] for column, *rest in body["links"]]
     return {**body, "key": key, "domains": domains, "links": links}
 
 
-def _renamed(column: str, now: Mapping[str, str]) -> str:
+def _new_name(column: str, now: Mapping[str, str]) -> str:
     """Returns a column's new name, and the old one, as it was written, where that stayed."""
     name = now.get(column.lower(), column.lower())
     return column if name == column.lower() else name
@@ -176,4 +176,4 @@ def _carried_link(
     if (number := moved_to.get(parent.lower())) is None:
         return link
     now = {old: new for new, old in tables.pasts[number].columns.items() if old}
-    return [column, tables.now[number].name, _renamed(key, now)]
+    return [column, tables.now[number].name, _new_name(key, now)]

@@ -46,9 +46,9 @@ def declare(kernel: Kernel, action: cmd.Action, contract: TableContract, princip
     if isinstance(action, cmd.SetBudget):
         return _set_budget(kernel, action, contract, principal)
     body = kernel.ledger.declarations()[1].get(contract.table.lower(), UNDECLARED)
-    changes, said = _contract_change(kernel, action, contract, body)
+    changes, message = _contract_change(kernel, action, contract, body)
     kernel.ledger.declare(contract.table, principal, **changes)
-    return said
+    return message
 
 
 def _contract_change(

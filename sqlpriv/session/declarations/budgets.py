@@ -46,9 +46,9 @@ def budget_of(table: str, options: t.Options) -> Budget:
         DeclarationError: Unknown or missing options.
     """
     values = dict(options)
-    known = {"epsilon", "delta", "rho", "keys_delta", "per", "until", "total"}
-    if unknown := sorted(set(values) - known):
-        raise DeclarationError(f"a budget has no {', '.join(unknown)}, but {', '.join(known)}")
+    names = {"epsilon", "delta", "rho", "keys_delta", "per", "until", "total"}
+    if unknown := sorted(set(values) - names):
+        raise DeclarationError(f"a budget has no {', '.join(unknown)}, but {', '.join(names)}")
     per, until = str(values.pop("per", "")).lower(), values.pop("until", None)
     if per not in ("", *PERIODS):
         raise DeclarationError(f"a budget is per {', '.join(PERIODS)}, not per {per}")

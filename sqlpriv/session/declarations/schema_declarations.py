@@ -111,15 +111,15 @@ def _add_limits(node: t.Node, limits: dict[str, ColumnLimits], whole: Container[
         case t.Binary(sign, left, t.Name(column)) if sign in _MIRRORED:
             narrow(column, _MIRRORED[sign], left)
         case t.Binary("or" | "=") | t.InList(negated=False):
-            column, labels = _listed(node)
+            column, labels = _listed_values(node)
             if column:
-                known = limits[column].labels
+                narrower = limits[column].labels
                 limits[column].labels = (
-                    labels if known is None else tuple(v for v in known if v in labels)
+                    labels if narrower is None else tuple(v for v in narrower if v in labels)
                 )
 
 
-def _listed(node: t.Node) -> tuple[str, tuple[Value, ...]]:
+def _listed_values(node: t.Node) -> tuple[str, tuple[Value, ...]]:
     """Returns the column whose values a predicate lists, and the values; '' where it lists none."""
     match node:
         case t.InList(t.Name(column), items):
@@ -129,7 +129,7 @@ def _listed(node: t.Node) -> tuple[str, tuple[Value, ...]]:
             label = _constant(value)
             return ("", ()) if label is None else (column.lower(), (label,))
         case t.Binary("or", left, right):
-            (first, some), (second, more) = _listed(left), _listed(right)
+            (first, some), (second, more) = _listed_values(left), _listed_values(right)
             if first == second:
                 return first, (*some, *more)
     return "", ()

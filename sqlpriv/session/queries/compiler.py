@@ -145,7 +145,7 @@ class ProgramCompiler:
         awaits: dict[t.Subquery, int] = {}
         placeholders: dict[t.Node, t.Node] = {}
         for scalar in scalars:
-            keyed = self._keyed(scalar)
+            keyed = self._keyed_subquery(scalar)
             statement = _as_statement(scalar) if keyed is None else keyed.select
             inner = self._planned_steps(_with_share(statement, price, parts), 1)
             steps += [_shift(step, len(steps)) for step in inner]
@@ -163,7 +163,7 @@ class ProgramCompiler:
         rehearse(planned, self._weights(planned))
         return [*steps, PrivateStep(outer if scalars else priced, planned, contract, awaits)]
 
-    def _keyed(self, part: t.Subquery) -> KeyedSubquery | None:
+    def _keyed_subquery(self, part: t.Subquery) -> KeyedSubquery | None:
         """Returns a subquery about rows of other units by a key; None of one that looks nowhere.
 
         Raises:

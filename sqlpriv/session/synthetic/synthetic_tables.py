@@ -112,11 +112,11 @@ def explain_job(
 def _expected_errors(kernel: Kernel, job: Job, contract: TableContract) -> list[dict[str, Any]]:
     """Returns the error that is expected of marginals of one and of two columns: of as many rows as
     are known, or else of each of TYPICAL_ROWS."""
-    known = known_rows(kernel, job, contract)
+    counted_rows = known_rows(kernel, job, contract)
     rows = []
-    for count in (known,) if known else TYPICAL_ROWS:
+    for count in (counted_rows,) if counted_rows else TYPICAL_ROWS:
         expected = job.expected_error(count)
-        of = f"{count:,.0f} rows" + (" (counted before)" if known else "")
+        of = f"{count:,.0f} rows" + (" (counted before)" if counted_rows else "")
         for name, error in (("1 column", expected.one_way), ("2 columns", expected.two_way)):
             label = f"expected share of rows in a wrong cell, of {name}, {of}"
             rows.append({"measurement": label, "expected_error": error})

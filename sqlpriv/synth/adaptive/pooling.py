@@ -210,8 +210,8 @@ def _strata_runs(everybody: Run, layout: Layout, part: Sequence[int], noisier: f
     runs = []
     for s, (size, variance) in enumerate(zip(sizes.tolist(), variances.tolist(), strict=True)):
         levels = layout.space.levels(s)
-        told = {c: n for c, n in levels.items() if s in part or tells[c][n]}
-        model = condition_model(everybody.model, everybody.graph, told)
+        levels_told = {c: n for c, n in levels.items() if s in part or tells[c][n]}
+        model = condition_model(everybody.model, everybody.graph, levels_told)
         doubt = (max(size, 0.0) / max(everybody.size, 1.0) * noisier) ** 2
         steadied, totals = (
             partial(pooling_prior.shrink_towards_model, model, doubt),

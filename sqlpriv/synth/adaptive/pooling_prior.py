@@ -37,16 +37,16 @@ def shrink_towards_independence(
         within = tuple(c for c in clique if c in strata)
         beside = tuple(c for c in clique if c not in strata)
         others = tuple(i for i, c in enumerate(strata) if c not in within)
-        known = sizes.reshape(shape).sum(axis=others)
+        rows_by_stratum = sizes.reshape(shape).sum(axis=others)
         if not beside:
-            tables[clique] = Noisy(known, noisy.variance)
+            tables[clique] = Noisy(rows_by_stratum, noisy.variance)
         elif len(clique) == 1:
             tables[clique] = Noisy(nonnegative(noisy.values, noisy.variance), noisy.variance)
         else:
             assert run.model is not None
             parts = [beside] if within else [(c,) for c in beside]
             shares = reduce(np.multiply.outer, map(run.model.shares, parts))
-            alike[clique] = np.multiply.outer(shares, known)
+            alike[clique] = np.multiply.outer(shares, rows_by_stratum)
     moved = shrunk({c: tables[c] for c in alike}, alike)
     return tables | {c: Noisy(x.values, tables[c].variance) for c, x in moved.items()}
 

@@ -67,7 +67,7 @@ class Run:
         dearest: The highest price, in nano, at which a clique was measured.
         totals: Sum and variance of every measured table, for the number of rows.
         model: What is believed now.
-        seen: Releases that were taken in.
+        release_ids: Releases that were taken in.
         steadied: Returns the tables as they are fitted, from those that were measured.
         sigmas: The noise of the latest table of each clique.
     """
@@ -79,7 +79,7 @@ class Run:
     dearest: dict[Clique, int] = field(default_factory=dict)
     totals: list[tuple[float, float]] = field(default_factory=list)
     model: CliqueModel | None = None
-    seen: set[int] = field(default_factory=set)
+    release_ids: set[int] = field(default_factory=set)
     steadied: Callable[[Run], dict[Clique, Noisy]] | None = None
     sigmas: dict[Clique, float] = field(default_factory=dict)
 
@@ -100,9 +100,9 @@ class Run:
 
     def take(self, clique: Clique, release: Release, values: Floats) -> None:
         """The same for a table whose values are not one row of the release's."""
-        if release.id in self.seen:
+        if release.id in self.release_ids:
             return
-        self.seen.add(release.id)
+        self.release_ids.add(release.id)
         sigma, price = release.sigma, release.price.nano
         self.sigmas[clique] = sigma
         variance = np.full(values.shape, max(sigma, LEAST_SIGMA) ** 2)
@@ -118,8 +118,8 @@ class Run:
     def tree_sizes(self, cliques: Iterable[Clique]) -> list[int]:
         """Returns how large the junction tree would be with each clique; 0 for as it is."""
         nodes = self.model.nodes if self.model else ()
-        known = tuple(sorted(mask_of(node.columns) for node in nodes))
-        return [self.graph.size_with(known, mask_of(clique)) for clique in cliques]
+        node_masks = tuple(sorted(mask_of(node.columns) for node in nodes))
+        return [self.graph.size_with(node_masks, mask_of(clique)) for clique in cliques]
 
 
 def scale_sigma(known: tuple[float, Price], price: Price) -> float:
@@ -187,14 +187,14 @@ class Rounds:
         for s in limits:
             by_price.setdefault(self.runs[s].step, []).append(s)
         chosen: dict[int, Chosen] = {}
-        asked: list[Marginal] = []
+        questions: list[Marginal] = []
         for step, strata in by_price.items():
             choosing = max(1, step // self.selecting)
             paid = kind(step - choosing)
-            found = self._choose(strata, kind(choosing), paid, limits)
-            asked += self._marginals(found, paid)
-            chosen |= found
-        for question, release in zip(asked, self.ask.measure(asked), strict=True):
+            choices = self._choose(strata, kind(choosing), paid, limits)
+            questions += self._marginals(choices, paid)
+            chosen |= choices
+        for question, release in zip(questions, self.ask.measure(questions), strict=True):
             self._learn(question, release)
             for s in self._strata_of(question):
                 chosen[s] = replace(chosen[s], noise=self._magnitude(release.sigma))
@@ -207,10 +207,12 @@ class Rounds:
     ) -> dict[int, Chosen]:
         cliques = list(self.candidates)
         allowed = np.array([self._allowed_candidates(s, limits[s], paid.nano) for s in strata])
-        told = [*range(len(cliques))] if not self.begun else np.flatnonzero(allowed.any(0)).tolist()
+        candidates = (
+            [*range(len(cliques))] if not self.begun else np.flatnonzero(allowed.any(0)).tolist()
+        )
         self.begun, each = True, self.noise(paid)
-        guesses = [self._guess(cliques[i], strata, allowed[:, i], each) for i in told]
-        picks = self.ask.select(guesses, price, allowed[:, told])
+        guesses = [self._guess(cliques[i], strata, allowed[:, i], each) for i in candidates]
+        picks = self.ask.select(guesses, price, allowed[:, candidates])
         return {
             s: Chosen(guesses[p].clique, guesses[p].estimate[row], each)
             for row, (s, p) in enumerate(zip(strata, picks, strict=True))
@@ -270,8 +272,8 @@ class Rounds:
 def fit_run(run: Run, engine: str, effort: Effort) -> CliqueModel:
     """Returns the model of what a stratum has measured, starting from the model it has."""
     total = max(run.size, 1.0)
-    known = run.tables if run.steadied is None else run.steadied(run)
-    tables = {clique: noisy for clique, noisy in known.items() if clique}
+    own_tables = run.tables if run.steadied is None else run.steadied(run)
+    tables = {clique: noisy for clique, noisy in own_tables.items() if clique}
     if not tables:
         return run.model or CliqueModel((), {}, (), (), total)
     tables = evenly_weighted(tables)

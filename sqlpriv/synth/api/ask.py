@@ -112,16 +112,16 @@ def measured_where_chosen(
     Price: `price` for all of it. Every stratum is covered by exactly one measurement of that price
     (`kernel.sensitivity.joint_price`).
     """
-    asked = []
+    marginals = []
     for clique in sorted(set(picks)):
         who = tuple(s for s, pick in enumerate(picks) if pick == clique)
-        asked.append(Marginal(clique, price, None if len(who) == len(picks) else who))
-    found: dict[int, Known] = {}
-    for marginal, release in zip(asked, ask.measure(asked), strict=True):
+        marginals.append(Marginal(clique, price, None if len(who) == len(picks) else who))
+    answers: dict[int, Known] = {}
+    for marginal, release in zip(marginals, ask.measure(marginals), strict=True):
         who = tuple(range(len(picks))) if marginal.within is None else marginal.within
         for row, s in enumerate(who):
-            found[s] = Known(marginal.clique, release.values[row], release.sigma)
-    return tuple(found[s] for s in range(len(picks)))
+            answers[s] = Known(marginal.clique, release.values[row], release.sigma)
+    return tuple(answers[s] for s in range(len(picks)))
 
 
 @dataclass(eq=False)
@@ -134,8 +134,8 @@ class Asker:
 
     def measure(self, questions: Sequence[Question]) -> tuple[Release, ...]:
         """Returns one release per question; values of shape (measured strata, levels …)."""
-        asked = [Measurement(self._query(q), q.price) for q in questions]
-        answers = self.gate.release(asked)
+        measurements = [Measurement(self._query(q), q.price) for q in questions]
+        answers = self.gate.release(measurements)
         self.releases.extend(answers)
         return answers
 
@@ -165,8 +165,8 @@ class Asker:
         the competition.
         """
         queries = map(self._candidate_query, guesses)
-        asked = [
+        candidates = [
             Candidate(query, g.estimate, g.weight, g.penalty)
             for query, g in zip(queries, guesses, strict=True)
         ]
-        return self.gate.choose(asked, price, allowed)
+        return self.gate.choose(candidates, price, allowed)

@@ -88,21 +88,21 @@ def level_number(attribute: Attribute) -> a.Expr:
     """Returns the number of a row's level in this column, an integer; no row is NULL."""
     expr, values = attribute.key.expr, attribute.key.values
     null = values.index(None) if None in values else None
-    found: a.Expr
+    number: a.Expr
     if isinstance(expr, a.Bin):
-        found = expr
+        number = expr
     elif isinstance(attribute.column.domain, Interval):
-        found = a.Call("-", (expr, a.Lit(values[0], Type.INTEGER)))
+        number = a.Call("-", (expr, a.Lit(values[0], Type.INTEGER)))
     else:
         listed = [(i, v) for i, v in enumerate(values) if v is not None]
         whens = tuple((a.In(expr, (v,)), a.Lit(i, Type.INTEGER)) for i, v in listed[1:])
         first = a.Lit(listed[0][0] if listed else 0, Type.INTEGER)
-        found = a.Case(whens, first) if whens else first
+        number = a.Case(whens, first) if whens else first
         if null is not None and listed:
             missing = a.Call("is null", (expr,))
-            found = a.Case(((missing, a.Lit(null, Type.INTEGER)), *whens), first)
-        return found
-    return found if null is None else a.Call("coalesce", (found, a.Lit(null, Type.INTEGER)))
+            number = a.Case(((missing, a.Lit(null, Type.INTEGER)), *whens), first)
+        return number
+    return number if null is None else a.Call("coalesce", (number, a.Lit(null, Type.INTEGER)))
 
 
 def _score(attribute: Attribute, scores: Sequence[float], groups: Sequence[int]) -> a.Expr:
@@ -122,9 +122,9 @@ def _inside(attribute: Attribute, groups: Sequence[int], group: int) -> a.Expr:
         last = sum(g <= group for g in groups)
         return a.Call("<", (level_number(attribute), a.Lit(last, Type.INTEGER)))
     members = [v for v, g in zip(values, groups, strict=True) if g == group]
-    known = tuple(v for v in members if v is not None)
+    present = tuple(v for v in members if v is not None)
     tests: tuple[a.Expr, ...] = tuple(
-        a.In(expr, known[i : i + LISTED]) for i in range(0, len(known), LISTED)
+        a.In(expr, present[i : i + LISTED]) for i in range(0, len(present), LISTED)
     )
-    tests += (a.Call("is null", (expr,)),) if len(known) < len(members) else ()
+    tests += (a.Call("is null", (expr,)),) if len(present) < len(members) else ()
     return tests[0] if len(tests) == 1 else a.Call("or", tests)

@@ -64,7 +64,7 @@ class ColumnLook:
         ladder: The steps of the grid that are asked for, coarsest first; none for no question.
         ends: Of the next histogram's parts, numbers of the lattice.
         histograms: Those that were measured.
-        seen: The releases that they are from: one that the gate repeats tells nothing new.
+        release_ids: The releases that they are from: one that the gate repeats tells nothing new.
     """
 
     number: int
@@ -72,7 +72,7 @@ class ColumnLook:
     ladder: tuple[float, ...]
     ends: Ints
     histograms: tuple[Histogram, ...] = ()
-    seen: frozenset[int] = frozenset()
+    release_ids: frozenset[int] = frozenset()
 
 
 def binned_columns(domain: Domain) -> tuple[int, ...]:
@@ -112,7 +112,7 @@ def questions(
 def learn(look: ColumnLook, releases: Sequence[Release]) -> ColumnLook:
     """Returns what is known with the answers to `questions`, and the next histogram's ends."""
     release = releases[0]
-    if release.id in look.seen:
+    if release.id in look.release_ids:
         return look
     histogram = Histogram(look.ends, release.values.ravel(), release.sigma)
     grid, histograms = look.lattice, (*look.histograms, histogram)
@@ -120,8 +120,8 @@ def learn(look: ColumnLook, releases: Sequence[Release]) -> ColumnLook:
         counts = releases[1].values.ravel()
         grid = lattice.measured_lattice(grid, look.ladder, counts, releases[1].sigma)
         histograms = (_move_histogram(histogram, look.lattice, grid),)
-    ends, seen = next_ends(estimate(histograms)), look.seen | {release.id}
-    return replace(look, lattice=grid, ends=ends, histograms=histograms, seen=seen)
+    ends, release_ids = next_ends(estimate(histograms)), look.release_ids | {release.id}
+    return replace(look, lattice=grid, ends=ends, histograms=histograms, release_ids=release_ids)
 
 
 def _move_histogram(histogram: Histogram, old: ValueLattice, new: ValueLattice) -> Histogram:

@@ -55,10 +55,10 @@ def align_counts(
 
 def _codes(attribute: Attribute, values: pa.ChunkedArray, source: str) -> Sequence[int]:
     numbers = {value: i for i, value in enumerate(attribute.key.values)}
-    found = [numbers.get(value, -1) for value in values.to_pylist()]
-    if -1 in found or attribute.bounds is not None:
+    codes = [numbers.get(value, -1) for value in values.to_pylist()]
+    if -1 in codes or attribute.bounds is not None:
         raise Refused(
             f'"{source}" has a value of "{attribute.column.name}" that is no level of it',
             hint="places are columns of listed values or of few whole numbers",
         )
-    return found
+    return codes

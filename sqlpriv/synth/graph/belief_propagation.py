@@ -127,10 +127,10 @@ class Propagation:
                     )
         return still
 
-    def _message_to_parent(self, number: int, found: Scaled) -> Floats:
+    def _message_to_parent(self, number: int, table: Scaled) -> Floats:
         """Returns a node's message, to be broadcast over its parent's table."""
         node = self.nodes[number]
-        message = (found.log + np.log(found.mass)).reshape(node.shape[: node.given])
+        message = (table.log + np.log(table.mass)).reshape(node.shape[: node.separator_size])
         return self.links[number - 1].broadcast(message)
 
     def _up(self, theta: Floats) -> dict[int, Scaled]:
@@ -138,14 +138,14 @@ class Propagation:
         whole = np.zeros(self.nesting.ends[-1])
         whole[: self.cells] = theta
         whole = self.nesting.gather_into_holders(whole)
-        found = dict(self.still)
+        tables = dict(self.still)
         arrived: dict[int, list[Floats]] = {n: [] for n in self.moving}
         for n in self.moving:
             logs = [self.places[i].broadcast(self.nesting.of(whole, i)) for i in self.mine[n]]
-            found[n] = product(self.ground[n], self.logs[n], [*logs, *arrived[n]])
+            tables[n] = product(self.ground[n], self.logs[n], [*logs, *arrived[n]])
             if n:
-                arrived[self.nodes[n].parent].append(self._message_to_parent(n, found[n]))
-        return found
+                arrived[self.nodes[n].parent].append(self._message_to_parent(n, tables[n]))
+        return tables
 
     def marginals(self, theta: Floats) -> Floats:
         """Returns the marginals over the cliques.

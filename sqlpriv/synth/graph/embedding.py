@@ -111,7 +111,7 @@ def joins(cliques: Iterable[Clique], nodes: Sequence[Node]) -> list[Clique]:
     hosted: dict[int, list[frozenset[int]]] = {}
     for clique in cliques:
         hosted.setdefault(home(clique, nodes), []).append(frozenset(clique))
-    found = []
+    unions = []
     for number, sets in hosted.items():
         node = nodes[number]
         sizes = dict(zip(node.columns, node.shape, strict=True))
@@ -122,5 +122,5 @@ def joins(cliques: Iterable[Clique], nodes: Sequence[Node]) -> list[Clique]:
             if cells * SMALLER > math.prod(node.shape):
                 break
             left = {s for s in left if not s <= {*union}} | {frozenset(union)}
-            found.append(tuple(c for c in node.columns if c in union))
-    return found
+            unions.append(tuple(c for c in node.columns if c in union))
+    return unions

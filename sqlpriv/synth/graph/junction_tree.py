@@ -23,29 +23,29 @@ class Node:
     Args:
         columns: The separator's columns, then those that are new here; ascending within each.
         shape: How many levels each has.
-        given: How many of the columns are the separator's.
+        separator_size: How many of the columns are the separator's.
         parent: Number of the parent; -1 for the root, which comes first.
     """
 
     columns: Clique
     shape: tuple[int, ...]
-    given: int
+    separator_size: int
     parent: int
 
     @property
     def separator(self) -> Clique:
         """The columns shared with the parent."""
-        return self.columns[: self.given]
+        return self.columns[: self.separator_size]
 
     @property
     def new(self) -> Clique:
         """The columns that no earlier node has."""
-        return self.columns[self.given :]
+        return self.columns[self.separator_size :]
 
     @property
     def rows(self) -> int:
         """How many cells the separator has; 1 for an empty one."""
-        return math.prod(self.shape[: self.given])
+        return math.prod(self.shape[: self.separator_size])
 
 
 def mask_of(clique: Iterable[int]) -> int:

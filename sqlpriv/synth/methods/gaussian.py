@@ -115,15 +115,15 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Gaussia
     ask.report(Progress("measuring covariances", 0, 1))
     scales = {c: _scale(r.values.sum(axis=0)) for c, r in zip(columns, ones, strict=True)}
     pairs = list(itertools.combinations(columns, 2))
-    asked = [
+    covariances = [
         Moment((u, v), *_of_both(scales[u], scales[v]), each)
         for (u, v), each in zip(pairs, split_price(plan[1].price, [1.0] * len(pairs)), strict=True)
     ]
-    moments = ask.measure(asked)
+    moments = ask.measure(covariances)
     ask.report(Progress("fitting strata", 0, strata))
-    found, noise = _correlations(pairs, moments, shares, scales, totals)
+    correlations, noise = _correlations(pairs, moments, shares, scales, totals)
     ask.report(Progress("fitting strata", strata, strata))
-    shrunk = _shrunk(found, noise, np.maximum(totals, 1.0))
+    shrunk = _shrunk(correlations, noise, np.maximum(totals, 1.0))
     return tuple(
         GaussianModel(shares[s], _matrix(columns, pairs, shrunk[s]), totals[s])
         for s in range(strata)
@@ -162,17 +162,17 @@ def _correlations(
     totals: Sequence[float],
 ) -> tuple[Floats, Floats]:
     """Returns correlations and their noise's standard deviations, shape (strata, pairs)."""
-    found = np.zeros((len(shares), len(pairs)))
-    noise = np.zeros_like(found)
+    correlations = np.zeros((len(shares), len(pairs)))
+    noise = np.zeros_like(correlations)
     for s, of_stratum in enumerate(shares):
         size = max(totals[s], 1.0)
         series = {c: _series(p, scales[c]) for c, p in of_stratum.items()}
         for i, ((u, v), release) in enumerate(zip(pairs, moments, strict=True)):
             terms = series[u] * series[v]
-            found[s, i] = _solve_series(terms, float(release.values[s]) / size)
+            correlations[s, i] = _solve_series(terms, float(release.values[s]) / size)
             slope = max(abs(terms[1]), 1e-9)
             noise[s, i] = max(release.sigma, LEAST_SIGMA) / size / slope
-    return found, noise
+    return correlations, noise
 
 
 def _series(shares: Floats, scale: _Scale) -> Floats:
@@ -205,7 +205,7 @@ def _solve_series(terms: Floats, mean: float) -> float:
     return (low + high) / 2
 
 
-def _shrunk(found: Floats, noise: Floats, sizes: Floats) -> Floats:
+def _shrunk(correlations: Floats, noise: Floats, sizes: Floats) -> Floats:
     """Returns each stratum's correlations, without the share of them that is noise.
 
     Empirical Bayes, free: those of all strata together are shrunk towards 0, where they are taken
@@ -213,24 +213,26 @@ def _shrunk(found: Floats, noise: Floats, sizes: Floats) -> Floats:
     estimated once for all pairs, as what their spread has beyond their noise.
     """
     weights = sizes[:, None] * PRIOR / (PRIOR + noise**2) + 1e-12
-    centre = (weights * found).sum(axis=0) / weights.sum(axis=0)
+    centre = (weights * correlations).sum(axis=0) / weights.sum(axis=0)
     centre_noise = ((weights * noise) ** 2).sum(axis=0) / weights.sum(axis=0) ** 2
     centre = centre * PRIOR / (PRIOR + centre_noise)
-    if len(found) == 1:
+    if len(correlations) == 1:
         return np.atleast_2d(centre)
     trust = 1 / (0.1**2 + noise**2)
-    spread = max(float((trust * ((found - centre) ** 2 - noise**2)).sum() / trust.sum()), 0.0)
-    shrunk: Floats = centre + spread / (spread + noise**2) * (found - centre)
+    spread = max(
+        float((trust * ((correlations - centre) ** 2 - noise**2)).sum() / trust.sum()), 0.0
+    )
+    shrunk: Floats = centre + spread / (spread + noise**2) * (correlations - centre)
     return shrunk
 
 
-def _matrix(columns: Sequence[int], pairs: Sequence[Pair], found: Floats) -> Floats:
+def _matrix(columns: Sequence[int], pairs: Sequence[Pair], correlations: Floats) -> Floats:
     """Returns the correlation matrix: eigenvalues below 0 cut off, the diagonal brought back."""
     place = {c: i for i, c in enumerate(columns)}
-    made = np.eye(len(columns))
-    for (u, v), r in zip(pairs, found, strict=True):
-        made[place[u], place[v]] = made[place[v], place[u]] = r
-    values, vectors = np.linalg.eigh(made)
+    symmetric = np.eye(len(columns))
+    for (u, v), r in zip(pairs, correlations, strict=True):
+        symmetric[place[u], place[v]] = symmetric[place[v], place[u]] = r
+    values, vectors = np.linalg.eigh(symmetric)
     cut = (vectors * np.maximum(values, 1e-9)) @ vectors.T
     scale = np.sqrt(np.diag(cut))
     matrix: Floats = cut / np.outer(scale, scale)

@@ -157,12 +157,12 @@ class OneHotLayout:
         """Returns what the generator says of each pair, in counts, and the noise to take off."""
         scale = np.array(self.totals)[:, None, None] / shares.shape[1]
         tables: NDArray[np.float64] = np.swapaxes(shares, 1, 2) @ shares * scale
-        found = []
+        guesses = []
         for u, v in pairs:
             table = tables[:, self.at[u], self.at[v]]
             noise = math.sqrt(2 / math.pi) * sigma * table[0].size
-            found.append(Guess((u, v), table, 1.0, np.full(len(tables), noise)))
-        return found
+            guesses.append(Guess((u, v), table, 1.0, np.full(len(tables), noise)))
+        return guesses
 
     def of_columns(self, shares: Floats) -> Mapping[int, Floats]:
         """Returns one stratum's shares by column."""

@@ -141,7 +141,7 @@ def _descender(one: Callable[[Weights, jax.Array], jax.Array]) -> Callable[..., 
         return _State(weights, mean, square, count)
 
     def descend(state: _State, known: Targets, noise: jax.Array, steps: int) -> _State:
-        found: _State = jax.lax.fori_loop(0, steps, lambda _, s: step(s, known, noise), state)
-        return found
+        final_state: _State = jax.lax.fori_loop(0, steps, lambda _, s: step(s, known, noise), state)
+        return final_state
 
     return descend

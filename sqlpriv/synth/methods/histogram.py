@@ -63,11 +63,11 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     if not steps[0]:
         return (Phase("sizes", "noise", price, 1, (Marginal((), price),)),)
     first, *rest = split_price(price, [SIZE_SHARE, *[1 / len(steps)] * len(steps)])
-    found = [Phase("sizes", "noise", first, 1, (Marginal((), first),))]
-    found.append(Phase("table", "noise", rest[0], 1, (Marginal(steps[0], rest[0]),)))
+    listed_phases = [Phase("sizes", "noise", first, 1, (Marginal((), first),))]
+    listed_phases.append(Phase("table", "noise", rest[0], 1, (Marginal(steps[0], rest[0]),)))
     for number, share in enumerate(rest[1:], 2):
-        found.append(Phase(f"table, step {number} of {len(steps)}", "noise", share))
-    return tuple(found)
+        listed_phases.append(Phase(f"table, step {number} of {len(steps)}", "noise", share))
+    return tuple(listed_phases)
 
 
 def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[JointModel, ...]:
@@ -86,8 +86,8 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[JointMo
         ask.report(Progress("counting cells", done, len(steps)))
         wide = math.prod(sizes[c] for c in step)
         kept, alive = _kept_cells(values, sigma, min(options["cells"], AT_ONCE // (strata * wide)))
-        asked = Cells(columns, tuple(cells[kept].tolist()), step, phase.price)
-        (release,) = ask.measure([asked])
+        cell_counts = Cells(columns, tuple(cells[kept].tolist()), step, phase.price)
+        (release,) = ask.measure([cell_counts])
         cells = (cells[kept][:, None] * wide + np.arange(wide)).ravel()
         values = np.where(alive[:, :, None], release.values.reshape(strata, kept.size, wide), 0.0)
         values, sigma, columns = values.reshape(strata, -1), release.sigma, (*columns, *step)

@@ -100,10 +100,10 @@ def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratu
     ]
     rows = posterior_sizes(measured) if strata > 1 else np.array(totals_of(ones, 1))
     sigmas = {c: r.sigma for c, r in zip(columns, ones, strict=True)}
-    known = [{c: t[(c,)] for c in columns} for t in borrowed_tables(measured, rows)]
+    one_ways = [{c: t[(c,)] for c in columns} for t in borrowed_tables(measured, rows)]
     if len(columns) < 2:
-        return tuple(_stratum(known[s], {}, float(rows[s]), sigmas, options) for s in everywhere)
-    guesses = _independent(known, rows, sigmas)
+        return tuple(_stratum(one_ways[s], {}, float(rows[s]), sigmas, options) for s in everywhere)
+    guesses = _independent(one_ways, rows, sigmas)
     trees = _trees(ask, guesses, columns, rows, plan)
     ask.report(Progress("measuring two-way marginals", 0, 1))
     marginals = _edges_by_strata(trees, plan[-1].price)
@@ -111,24 +111,24 @@ def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratu
         Measured(m.clique, everywhere if m.within is None else m.within, r.values, r.sigma)
         for m, r in zip(marginals, ask.measure(marginals), strict=True)
     ]
-    tables = borrowed_tables(pairs, rows, known)
+    tables = borrowed_tables(pairs, rows, one_ways)
     models = []
     for s in everywhere:
         ask.report(Progress("fitting strata", s, strata))
-        models.append(_stratum(known[s], tables[s], float(rows[s]), sigmas, options))
+        models.append(_stratum(one_ways[s], tables[s], float(rows[s]), sigmas, options))
     ask.report(Progress("fitting strata", strata, strata))
     return tuple(models)
 
 
 def _independent(
-    known: Sequence[Mapping[int, Noisy]], rows: Floats, sigmas: Mapping[int, float]
+    one_ways: Sequence[Mapping[int, Noisy]], rows: Floats, sigmas: Mapping[int, float]
 ) -> tuple[Guess, ...]:
     """Returns what independent columns would give for every pair, from released numbers alone."""
     size = np.maximum(rows, 1.0)
     shares: dict[int, Floats] = {}
-    for column in known[0]:
+    for column in one_ways[0]:
         of_strata = []
-        for total, tables in zip(size.tolist(), known, strict=True):
+        for total, tables in zip(size.tolist(), one_ways, strict=True):
             merging = merge_unsure(tables[column], sigmas[column])
             levels = np.bincount(merging.group, minlength=merging.size).astype(np.float64)
             merged = onto_simplex(merging.merge_levels(tables[column].values), total, levels)

@@ -69,8 +69,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[JointMo
         return tuple(JointModel((), none, np.ones(1), n) for n in totals)
     weights = []
     for s, total in enumerate(totals):
-        known = zip(columns, ones, strict=True)
-        start = [Known((c,), r.values[s], r.sigma) for c, r in known]
+        start = [Known((c,), r.values[s], r.sigma) for c, r in zip(columns, ones, strict=True)]
         weights.append(Weights(columns, sizes, max(total, 1.0), start))
     cliques = workload(sizes, options["degree"])
     allowed = np.ones((strata, len(cliques)), dtype=np.bool_)
@@ -111,8 +110,8 @@ class Weights:
     def marginal(self, clique: Clique, table: Floats | None = None) -> Floats:
         """Returns the table's counts over these columns (ascending)."""
         axes = tuple(i for i, c in enumerate(self.columns) if c not in clique)
-        found: Floats = (self.table if table is None else table).sum(axis=axes)
-        return found
+        counts: Floats = (self.table if table is None else table).sum(axis=axes)
+        return counts
 
     def descend(self, steps: int) -> None:
         """Follows the errors of all that is known, step by step."""
@@ -120,14 +119,14 @@ class Weights:
         for _ in range(steps):
             there = self.logs - self.length * slope
             table = self._normal(there)
-            found, next_slope = self._errors(table)
-            if found > loss:
+            next_loss, next_slope = self._errors(table)
+            if next_loss > loss:
                 self.length /= 2
                 continue
             self.logs, self.table, slope = there, table, next_slope
-            if loss - found <= 1e-7 * loss:
+            if loss - next_loss <= 1e-7 * loss:
                 break
-            loss = found
+            loss = next_loss
             self.length *= 1.3
 
     def _errors(self, table: Floats) -> tuple[float, Floats]:

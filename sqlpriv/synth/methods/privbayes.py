@@ -92,8 +92,10 @@ def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Networ
     ones = choose_and_measure.measured_ones(ask, plan)
     rng = np.random.default_rng(0)  # the same releases give the same network: sealed answers
     rows, tables = choose_and_measure.borrowed_ones(columns, ones, strata)
-    known = [{c: t[(c,)] for c in columns} for t in tables]
-    grown = [_start_stratum(n, of, sizes, rng) for n, of in zip(rows.tolist(), known, strict=True)]
+    one_ways = [{c: t[(c,)] for c in columns} for t in tables]
+    grown = [
+        _start_stratum(n, of, sizes, rng) for n, of in zip(rows.tolist(), one_ways, strict=True)
+    ]
     cliques = _cliques(columns, sizes, grown, plan, options["degree"])
     for choosing, measuring in choose_and_measure.play_rounds(ask, plan, "growing networks"):
         sigma = count_sigma(measuring)
@@ -101,7 +103,7 @@ def _fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Networ
         guesses = [_guess(c, grown, sizes, sigma) for c in cliques]
         picks = following(ask, rows).select(guesses, choosing, allowed)
         answers = measured_where_chosen(ask, [cliques[i] for i in picks], measuring)
-        for stratum, answer in zip(grown, borrowed_answers(answers, rows, known), strict=True):
+        for stratum, answer in zip(grown, borrowed_answers(answers, rows, one_ways), strict=True):
             _add_column(stratum, answer, sizes, rng)
     return tuple(NetworkModel(tuple(g.nodes), g.size) for g in grown)
 
@@ -146,12 +148,12 @@ def _cliques(
     price = plan[2].price
     sigma = count_sigma(type(price)(max(price.nano // plan[2].rounds, 1)))
     most = max(g.size for g in grown) / (THETA * sigma)
-    found = []
+    cliques = []
     for width in range(2, min(degree + 1, len(columns)) + 1):
         for clique in itertools.combinations(columns, width):
             if width == 2 or math.prod(sizes[c] for c in clique) <= most:
-                found.append(clique)
-    return found
+                cliques.append(clique)
+    return cliques
 
 
 def _may_grow(
@@ -210,8 +212,8 @@ def consistent(noisy: Floats, margin: Floats) -> Floats:
     this margin. Rows without mass, of which nothing is known, get the margin's shares."""
     columns = [onto_simplex(noisy[:, j], total) for j, total in enumerate(margin.tolist())]
     table = np.stack(columns, axis=1)
-    found: Floats = np.where(table.sum(axis=1, keepdims=True) > 0, table, margin[None, :])
-    return found
+    with_mass: Floats = np.where(table.sum(axis=1, keepdims=True) > 0, table, margin[None, :])
+    return with_mass
 
 
 METHOD = Method(

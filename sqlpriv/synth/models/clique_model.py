@@ -63,10 +63,10 @@ class CliqueModel:
             last = max(self._born[c] for c in clique)
             node = self.nodes[last]
             if set(clique) <= set(node.columns):
-                found = self._inside(clique, last, node)
+                shares = self._inside(clique, last, node)
             else:
-                found = self._across(clique, last, node)
-            self._known[clique] = found
+                shares = self._across(clique, last, node)
+            self._known[clique] = shares
         return self._known[clique]
 
     def _inside(self, clique: Clique, last: int, node: Node) -> Floats:
@@ -77,28 +77,28 @@ class CliqueModel:
             return np.ascontiguousarray(_transpose(self.beliefs[last], node.columns, clique))
         smallest = min(gone)[1]
         larger = tuple(sorted((*clique, smallest)))
-        found: Floats = np.add.reduce(self.shares(larger), axis=larger.index(smallest))
-        return found
+        shares: Floats = np.add.reduce(self.shares(larger), axis=larger.index(smallest))
+        return shares
 
     def _across(self, clique: Clique, last: int, node: Node) -> Floats:
         inside = tuple(c for c in clique if c in node.new)
-        given, key = (*node.separator, *inside), (-1 - last, *inside)
+        columns, key = (*node.separator, *inside), (-1 - last, *inside)
         if key not in self._known:
-            lies = place(given, node.columns, node.shape)
+            lies = place(columns, node.columns, node.shape)
             self._known[key] = lies.take(self.conditionals[last])
         kept = tuple(c for c in node.separator if c in clique)
         gone = tuple(c for c in node.separator if c not in clique)
         others = tuple(c for c in clique if c not in node.columns)
         outside, order = tuple(sorted((*others, *node.separator))), (*kept, *others, *inside)
         above = _transpose(self.shares(outside), outside, (*kept, *others, *gone))
-        below = _transpose(self._known[key], given, (*kept, *gone, *inside))
+        below = _transpose(self._known[key], columns, (*kept, *gone, *inside))
         shape = above.shape[: len(kept) + len(others)] + below.shape[len(node.separator) :]
         cells = (
             math.prod(below.shape[: len(kept)]),
             math.prod(below.shape[len(kept) :][: len(gone)]),
         )
-        found = above.reshape(cells[0], -1, cells[1]) @ below.reshape(*cells, -1)
-        return np.ascontiguousarray(_transpose(found.reshape(shape), order, clique))
+        shares = above.reshape(cells[0], -1, cells[1]) @ below.reshape(*cells, -1)
+        return np.ascontiguousarray(_transpose(shares.reshape(shape), order, clique))
 
     def draw(self, rows: int, rng: np.random.Generator) -> dict[int, Codes]:
         """Returns the levels of every column, shape (rows,) each: node by node, by rounded counts,
@@ -109,7 +109,7 @@ class CliqueModel:
             for column, size in zip(node.separator, node.shape, strict=False):
                 above = above * size + drawn[column]
             cells = dealt(above, table.reshape(node.rows, -1), rng)
-            levels = np.unravel_index(cells, node.shape[node.given :])
+            levels = np.unravel_index(cells, node.shape[node.separator_size :])
             drawn.update(zip(node.new, levels, strict=True))
         return drawn
 

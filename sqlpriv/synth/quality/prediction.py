@@ -78,13 +78,13 @@ def expected_noise(
     if not columns:
         return TableNoise(0.0, None)
     kind, first = type(phases[0].price), phases[0].price.nano
-    known = bool(phases[0].marginals) and len(phases[0].marginals) >= len(columns)
+    has_one_ways = bool(phases[0].marginals) and len(phases[0].marginals) >= len(columns)
     rest = sum(p.price.nano for p in phases[1:] if "noise" in p.mechanism)
-    if not known and not rest:
+    if not has_one_ways and not rest:
         rest = first  # a method of one batch, whose tables of pairs hold the columns, too
     pairs_measured = max(len(columns) - 1, 1)
     pair_sigma = count_sigma(kind(max(rest // pairs_measured, 1))) if rest else None
-    one_sigma = count_sigma(kind(max(first // len(columns), 1))) if known else None
+    one_sigma = count_sigma(kind(max(first // len(columns), 1))) if has_one_ways else None
     typical = float(np.median(columns))
     sigma = _joined_sigma(one_sigma, pair_sigma, typical)
     of_columns = [table_noise(_zipf(k, rows), sigma, rows, strata) for k in columns]

@@ -97,14 +97,14 @@ def _errors(findings: Findings, ways: dict[int, NoisedNumber]) -> str:
 def _of_columns(names: Sequence[str], what: str) -> list[str]:
     if not names:
         return []
-    return [f"{len(names)} column{'s' * (len(names) > 1)} {what}: {_named(names)}"]
+    return [f"{len(names)} column{'s' * (len(names) > 1)} {what}: {_shortened_list(names)}"]
 
 
 def _of_pairs(pairs: Sequence[str]) -> list[str]:
     if not pairs:
         return []
     what = f"{len(pairs)} pair{'s' * (len(pairs) > 1)} of columns too large to be looked at"
-    return [f"{what}: {_named(pairs)}"]
+    return [f"{what}: {_shortened_list(pairs)}"]
 
 
 def _left_out(findings: Findings) -> list[str]:
@@ -120,5 +120,5 @@ def _left_out(findings: Findings) -> list[str]:
     return [f"{what} and take no part; OPTIONS (outside = 'null' | 'other') keeps them"]
 
 
-def _named(names: Sequence[str]) -> str:
+def _shortened_list(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")

@@ -52,8 +52,8 @@ def strategy_shares(
     precision = inside * of_query[:, None] / cells[None, :]
     parts = np.full(len(candidates), 1 / len(candidates))
     for _ in range(ROUNDS):
-        known = precision @ parts
-        parts *= np.sqrt((of_query / known**2) @ precision)
+        precisions = precision @ parts
+        parts *= np.sqrt((of_query / precisions**2) @ precision)
         parts /= parts.sum()
     kept = np.where(parts >= LEAST / len(candidates), parts, 0.0)
     if not ((precision @ kept) > 0).all():

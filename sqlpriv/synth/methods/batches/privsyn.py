@@ -48,7 +48,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Mode
     return whole_or_strata.fit(_fit, ask, space, price, options, 1 - WEIGHTS[2])
 
 
-def _taken(space: Space, options: Options) -> int:
+def _pair_count(space: Space, options: Options) -> int:
     """Returns how many pairs are taken: by default three for each column but one."""
     columns = len(modelled_columns(space.sizes))
     return min(math.comb(columns, 2), options["pairs"] or 3 * (columns - 1))
@@ -58,7 +58,7 @@ def _phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     if len(modelled_columns(space.sizes)) < 2:
         return independent.phases(space, price, options)
     first, second, third = split_price(price, WEIGHTS)
-    count = _taken(space, options)
+    count = _pair_count(space, options)
     for part in (second, third):
         split_price(part, [1.0] * count)  # refuses fewer nanos than pairs
     return (
@@ -86,7 +86,7 @@ def _fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Mod
         prices = split_price(plan[2].price, [n ** (2 / 3) for n in cells])
         for pair, each in zip(pairs, prices, strict=True):
             questions.setdefault((pair, each.nano), []).append(s)
-    asked = [
+    marginals = [
         Marginal(pair, type(price)(nano), None if len(who) == space.strata else tuple(who))
         for (pair, nano), who in questions.items()
     ]
@@ -94,7 +94,7 @@ def _fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Mod
     tables: list[dict[tuple[int, ...], tuple[Floats, float]]] = [
         {(c,): (r.values[s], r.sigma) for c, r in zip(columns, ones, strict=True)} for s in strata
     ]
-    for marginal, release in zip(asked, ask.measure(asked), strict=True):
+    for marginal, release in zip(marginals, ask.measure(marginals), strict=True):
         for row, s in enumerate(strata if marginal.within is None else marginal.within):
             tables[s][marginal.clique] = release.values[row], release.sigma
     models = []

@@ -97,7 +97,7 @@ def slices(
         return []
     spread = {c: float(space.values[c][rows.levels[:, c], 0].std()) for c in columns}
     columns = [c for c in columns if spread[c] > 0]
-    made = []
+    tables = []
     for _ in range(DIRECTIONS if len(columns) > 1 else 1 if columns else 0):
         weights = [float(rng.normal() / spread[c]) for c in columns]
         terms = {c: w * space.values[c] for c, w in zip(columns, weights, strict=True)}
@@ -106,10 +106,10 @@ def slices(
         for target in targets or (None,):
             label = [] if target is None else [_grouped_axis(space, target, rows.levels)]
             whole = _table(label)
-            made.append(
+            tables.append(
                 CandidateTable((axis, *whole.axes), (FormAxis(terms, edges), *whole.fitted))
             )
-    return [table for table in made if table.cells <= MOST_CELLS]
+    return [table for table in tables if table.cells <= MOST_CELLS]
 
 
 def _cliques(columns: Sequence[int], targets: Sequence[int], ways: int) -> list[tuple[int, ...]]:

@@ -173,7 +173,7 @@ class EditedRows:
             return 0
         self._moves = self._moves or self._plan_moves()
         columns = [c for c in self._running if c in self._moves]
-        made = 0
+        edits = 0
         for _ in range(max(1, -(-proposals // PROPOSED)) if columns else 0):
             column = columns[int(rng.integers(len(columns)))]
             at = rng.integers(len(self.rows), size=min(PROPOSED, len(self.rows)))
@@ -185,8 +185,8 @@ class EditedRows:
             portion = min(CHECKED, max(1, len(self.rows) // 1_000))
             for begin in range(0, better.size, portion):
                 part = better[begin : begin + portion]
-                made += self._make(column, at[part], new[part])
-        return made
+                edits += self._make(column, at[part], new[part])
+        return edits
 
     def _plan_moves(self) -> dict[int, _Moves]:
         """Returns, by column, what an edit of it changes."""

@@ -146,14 +146,14 @@ class _Recorder:
 
     def fit_model(self, rows: EditedRows, model: StratumCliques, space: Space) -> None:
         """Adds the tables that AIM measured, as its model has them: nonnegative, of one total."""
-        known: dict[tuple[int, ...], float] = {}
+        own_sigmas: dict[tuple[int, ...], float] = {}
         for clique, sigma in self.sigmas.items():
             own = tuple(c for c in clique if c < len(space.sizes))
             if own:
-                known[own] = min(sigma, known.get(own, math.inf))
-        axes = {c: tuple(GroupAxis(i, np.arange(space.sizes[i])) for i in c) for c in known}
+                own_sigmas[own] = min(sigma, own_sigmas.get(own, math.inf))
+        axes = {c: tuple(GroupAxis(i, np.arange(space.sizes[i])) for i in c) for c in own_sigmas}
         rows.fit_tables(
-            [FittedTable(axes[c], model.model.counts(c), sigma) for c, sigma in known.items()]
+            [FittedTable(axes[c], model.model.counts(c), sigma) for c, sigma in own_sigmas.items()]
         )
 
 

@@ -116,16 +116,16 @@ class RelaxedRows:
 
     def model(self, size: float) -> MixtureModel:
         """Returns the rows as a mixture of products: a row's categories are drawn by its shares."""
-        found: dict[int, Floats] = {}
+        shares: dict[int, Floats] = {}
         for name, weight in self._weights.items():
             column = int(name)
             if column in self._placed:
                 levels = self._space.sizes[column]
                 at = np.clip(np.floor(np.asarray(weight)), 0, levels - 1).astype(np.int64)
-                found[column] = np.eye(levels)[at]
+                shares[column] = np.eye(levels)[at]
             else:
-                found[column] = np.asarray(jax.nn.softmax(weight, axis=1), dtype=np.float64)
-        return MixtureModel(found, size)
+                shares[column] = np.asarray(jax.nn.softmax(weight, axis=1), dtype=np.float64)
+        return MixtureModel(shares, size)
 
     def _table_shares(
         self, weights: Weights, axes: Sequence[GroupAxis | FormAxis], slope: Any

@@ -39,9 +39,9 @@ def onto_simplices(values: Floats, totals: Floats, possible: Mask) -> Floats:
     inside = np.isfinite(ordered) & (ordered > shifts)
     last = np.maximum(len(values) - 1 - np.argmax(inside[::-1], axis=0), 0)
     shift = shifts[last, np.arange(values.shape[1])]
-    found = np.where(possible, np.maximum(values - shift, 0.0), 0.0)
-    sums = found.sum(axis=0)
-    return found * np.where(sums > 0, totals / np.where(sums > 0, sums, 1.0), 0.0)
+    projected = np.where(possible, np.maximum(values - shift, 0.0), 0.0)
+    sums = projected.sum(axis=0)
+    return projected * np.where(sums > 0, totals / np.where(sums > 0, sums, 1.0), 0.0)
 
 
 def nearest_block(values: Floats, totals: Floats, sizes: Floats | None, possible: Mask) -> Floats:

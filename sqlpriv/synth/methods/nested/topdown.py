@@ -96,13 +96,13 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     """Returns one measurement for each depth, at equal shares."""
     hierarchy = hierarchy_of(space, options)
     shares = split_price(price, [1.0] * (len(hierarchy.places) + 1))
-    found = []
+    measured_depths = []
     for depth, share in enumerate(shares):
         column = hierarchy.places[depth - 1]
         each = space.names[column] if space.names else f"column {column}"
         name = f"tables of each {each}" if depth else "table of the whole"
-        found.append(Phase(name, "noise", share, 1, (hierarchy.marginal(depth, share),)))
-    return tuple(found)
+        measured_depths.append(Phase(name, "noise", share, 1, (hierarchy.marginal(depth, share),)))
+    return tuple(measured_depths)
 
 
 def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Model]:
@@ -159,11 +159,11 @@ def _public_sizes(counts: object, depths: int) -> list[Floats | None]:
     if counts is None:
         return [None] * depths
     assert isinstance(counts, np.ndarray), "the statement reads the table of invariants"
-    known: list[Floats | None] = []
+    sizes: list[Floats | None] = []
     for depth in range(depths):
         more = tuple(range(depth, counts.ndim))
-        known.append(counts.sum(axis=more).ravel() if depth <= counts.ndim else None)
-    return known
+        sizes.append(counts.sum(axis=more).ravel() if depth <= counts.ndim else None)
+    return sizes
 
 
 def _possible_cells(

@@ -29,8 +29,6 @@ from sqlpriv.answer.marginal_agreement import make_marginals_agree
 from sqlpriv.answer.means import Estimate, Moments
 from sqlpriv.answer.reconcile import round_counts, two_levels
 from sqlpriv.answer.stratum_weights import align_weights
-from sqlpriv.dialect import sql
-from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.terms.algebra import Asked, Distinct
 from sqlpriv.kernel.terms.contract import Type
@@ -50,6 +48,8 @@ from sqlpriv.plan.outputs import (
     has_half_width,
 )
 from sqlpriv.plan.plan import GroupingSet, Output, Plan
+from sqlpriv.statements import sql
+from sqlpriv.statements import tree as t
 from sqlpriv.system import arrow
 
 POSITION, TABLE = "position", "cells"

@@ -1,12 +1,10 @@
-"""SQL text in, statements out; expressions back to SQL. sqlglot's tree does not leave this folder.
+"""SQL text in, statements out. sqlglot's tree does not leave this folder.
 
-`tree` and `commands` hold what statements are, `tokens` and `clauses` cut the text, `reading` makes
-statements of it, `division` parts a query, and `printer` writes expressions as SQL.
+`tokens` and `clauses` cut the text, `reading` makes statements of it, `division` parts a query.
 """
 
 from sqlpriv.dialect.foreign.translate import DIALECTS, Translation, translate
 from sqlpriv.dialect.parameters import parameter_names
-from sqlpriv.dialect.printer import default_name, literal, quote_name, sql
 from sqlpriv.dialect.reading.parse import complete, read, split, split_with_parameters
 from sqlpriv.dialect.tokens import without_literals
 
@@ -14,14 +12,10 @@ __all__ = [
     "DIALECTS",
     "Translation",
     "complete",
-    "default_name",
-    "literal",
     "parameter_names",
-    "quote_name",
     "read",
     "split",
     "split_with_parameters",
-    "sql",
     "translate",
     "without_literals",
 ]

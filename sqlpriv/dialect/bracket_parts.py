@@ -14,10 +14,10 @@ from sqlglot.tokenizer_core import Token as GlotToken
 from sqlglot.tokenizer_core import TokenType as Type
 
 from sqlpriv.dialect.clauses import MARK
-from sqlpriv.dialect.keywords import words
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Token, replacement_token
 from sqlpriv.errors import Refused
+from sqlpriv.statements.keywords import words
 
 PART = f"{MARK}part "
 MAX_AT_ONCE = 15

@@ -18,10 +18,11 @@ from sqlglot.tokenizer_core import Token as GlotToken
 from sqlglot.tokenizer_core import TokenType as Type
 
 from sqlpriv.dialect.constants import refusal
-from sqlpriv.dialect.keywords import CONSTRUCTS, MISPLACED, PRICED, RESERVED, words
+from sqlpriv.dialect.constructs import CONSTRUCTS, MISPLACED, PRICED
 from sqlpriv.dialect.token_cursor import TokenCursor, check_number
 from sqlpriv.dialect.tokens import Kind, Token, replacement_token
-from sqlpriv.dialect.tree import Options
+from sqlpriv.statements.keywords import RESERVED, words
+from sqlpriv.statements.tree import Options
 
 MARK = "\0"
 CLAUSES = "WHERE, GROUP BY, STRATIFY BY, HAVING, ORDER BY, LIMIT or the end of the statement"

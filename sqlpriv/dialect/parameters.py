@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from sqlpriv.dialect.tokens import Kind, Token, lex
-from sqlpriv.dialect.tree import Bound
 from sqlpriv.errors import DataError, ProgrammingError
 from sqlpriv.kernel.terms.contract import Value
+from sqlpriv.statements.tree import Bound
 
 Parameters = Sequence[object] | Mapping[str, object] | None
 

@@ -14,10 +14,11 @@ from sqlglot.tokenizer_core import TokenType as Type
 from sqlpriv.dialect.bracket_parts import MAX_UNCUT, PART, bracket_depth, nested_parts
 from sqlpriv.dialect.clauses import CLAUSES, MARK
 from sqlpriv.dialect.constants import refusal
-from sqlpriv.dialect.keywords import MISPLACED, words
+from sqlpriv.dialect.constructs import MISPLACED
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token, replacement_token
 from sqlpriv.errors import Refused
+from sqlpriv.statements.keywords import words
 
 MAX_NESTING = 100
 """How deep brackets, CASE, NOT and signs may nest together."""

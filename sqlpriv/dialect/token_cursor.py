@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from sqlpriv.dialect.constants import date_or_time, number, refusal
-from sqlpriv.dialect.keywords import CONSTRUCTS, RESERVED
+from sqlpriv.dialect.constructs import CONSTRUCTS
 from sqlpriv.dialect.parameters import Binding
 from sqlpriv.dialect.tokens import Kind, Token
-from sqlpriv.dialect.tree import Options
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Value
+from sqlpriv.statements.keywords import RESERVED
+from sqlpriv.statements.tree import Options
 
 _WORDS: dict[str, Value] = {"NULL": None, "TRUE": True, "FALSE": False}
 _MOMENTS = {"DATE": "DATE", "TIMESTAMP": "TIMESTAMP", "DATETIME": "TIMESTAMP"}

@@ -18,8 +18,8 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token as GlotToken
 from sqlglot.tokenizer_core import TokenType as Type
 
-from sqlpriv.dialect.keywords import RESERVED
-from sqlpriv.dialect.tree import Pos
+from sqlpriv.statements.keywords import RESERVED
+from sqlpriv.statements.tree import Pos
 
 
 class Kind(StrEnum):

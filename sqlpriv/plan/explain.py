@@ -11,8 +11,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sqlpriv.dialect import sql
-from sqlpriv.dialect.tree import Name
 from sqlpriv.kernel.terms.algebra import Asked, Count, Distinct, Key, Level
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.plan.aggregates.cost_of_strata import population_cost, share_for, stratum_cost
@@ -26,6 +24,8 @@ from sqlpriv.plan.plan import GroupingSet, Output, Plan
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.plan.pricing.statement import half_width
 from sqlpriv.plan.pricing.tuned_constants import WORTH_TELLING
+from sqlpriv.statements import sql
+from sqlpriv.statements.tree import Name
 from sqlpriv.system import arrow
 
 if TYPE_CHECKING:

@@ -7,8 +7,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sqlpriv.dialect import default_name
-from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.proof.unit_rows import equated_columns
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type, Value
@@ -19,6 +17,8 @@ from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.traverse import as_literal, with_aliases
 from sqlpriv.plan.expressions.value_facts import MAX_LEVELS, Shape
 from sqlpriv.plan.pricing.tuned_constants import MAX_CELLS
+from sqlpriv.statements import default_name
+from sqlpriv.statements import tree as t
 
 SelectedKeys = tuple[tuple[Value, ...], ...]
 """Selected values: of each undeclared key of a statement, in the order of GROUP BY."""

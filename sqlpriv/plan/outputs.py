@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 
-from sqlpriv.dialect import default_name
-from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.plan.aggregates.calls import Aggregate, aggregate_calls, is_aggregate, read_aggregate
 from sqlpriv.plan.aggregates.moment_formulas import formula_of
@@ -19,6 +17,8 @@ from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.traverse import as_literal, rebuild, walk, with_aliases
 from sqlpriv.plan.group_keys import Dimension
+from sqlpriv.statements import default_name
+from sqlpriv.statements import tree as t
 
 STRATUM, GROUP, AGGREGATE, POPULATION = "stratum_", "group_", "aggregate_", "is_population"
 HALF, SUMMED = "half_", "summed_"

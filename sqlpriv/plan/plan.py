@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Measurement
@@ -13,6 +12,7 @@ from sqlpriv.plan import group_keys
 from sqlpriv.plan.aggregates.estimators import StatementOptions
 from sqlpriv.plan.aggregates.mean_rounds import MeanRounds
 from sqlpriv.plan.aggregates.rewrites import Recipe
+from sqlpriv.statements import tree as t
 
 PLAIN = StatementOptions()
 SelectedKeys = group_keys.SelectedKeys

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
-from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DataError
 from sqlpriv.kernel.proof.sensitivity import bound_of
 from sqlpriv.kernel.terms import algebra as a
@@ -46,6 +45,7 @@ from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, statement_price
 from sqlpriv.plan.pricing.tuned_constants import SELECTION_SHARE, SELECTIONS
 from sqlpriv.plan.relations.contribution_bound import bound_contributions
 from sqlpriv.plan.relations.from_clause import FromReader
+from sqlpriv.statements import tree as t
 
 Combinations = group_keys.Combinations
 LEVELLED = ("count", "sum", "mean")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlpriv.dialect import commands as cmd
-from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Budget, Price
 from sqlpriv.kernel.terms.contract import Column, TableContract, Value
@@ -13,6 +11,8 @@ from sqlpriv.plan import group_keys, outputs
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, statement_price
+from sqlpriv.statements import commands as cmd
+from sqlpriv.statements import tree as t
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sqlpriv.dialect import commands as cmd
-from sqlpriv.dialect import tree as t
 from sqlpriv.errors import PermissionDenied, Refused
 from sqlpriv.publish import publish
 from sqlpriv.session.access.context import Access
@@ -29,6 +27,8 @@ from sqlpriv.session.synthetic.create_synthetic import (
     quote_synthetic,
 )
 from sqlpriv.session.synthetic.draw_from_model import draw_from_model, model_folder
+from sqlpriv.statements import commands as cmd
+from sqlpriv.statements import tree as t
 from sqlpriv.synth.api.progress import Report, silent
 from sqlpriv.synth.kept_model import forget_model
 

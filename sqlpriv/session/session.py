@@ -18,7 +18,6 @@ import duckdb
 import pyarrow as pa
 
 from sqlpriv import dialect as sql_dialect
-from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import InterfaceError, OperationalError, Refused
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.pricing.display import epsilon_shown
@@ -28,6 +27,7 @@ from sqlpriv.session.access.owner_engine import OwnerEngine, Parameters
 from sqlpriv.session.access.quote import Charge, Quote
 from sqlpriv.session.access.result import Catalog, Result
 from sqlpriv.session.queries.read_statements import Unreadable, read_statements
+from sqlpriv.statements import commands as cmd
 from sqlpriv.synth.api.progress import Progress, Report, silent
 
 if TYPE_CHECKING:

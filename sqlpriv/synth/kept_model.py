@@ -22,10 +22,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sqlpriv import dialect
-from sqlpriv.dialect import tree as t
 from sqlpriv.errors import OperationalError, Refused
 from sqlpriv.plan.expressions.traverse import walk
+from sqlpriv.statements import sql
+from sqlpriv.statements import tree as t
 from sqlpriv.synth.adaptive.stratum_model import StratumCliques
 from sqlpriv.synth.api.method import Model
 from sqlpriv.synth.domain.domain import Domain
@@ -178,7 +178,7 @@ def _predicate(text: str, domain: Domain) -> str:
                 f'the model has no column "{node.name}"',
                 hint=f"one of: {', '.join(domain.output)}",
             )
-    return dialect.sql(where)
+    return sql(where)
 
 
 def _matching_rows(table: pa.Table, where: str) -> pa.Table:

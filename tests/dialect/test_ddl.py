@@ -6,7 +6,8 @@ import duckdb
 import pytest
 
 from sqlpriv.dialect import read
-from sqlpriv.dialect.commands import (
+from sqlpriv.errors import Refused
+from sqlpriv.statements.commands import (
     AddPrivacyKey,
     AddPrivacyLink,
     AlterPrivacy,
@@ -29,7 +30,6 @@ from sqlpriv.dialect.commands import (
     SetUnit,
     Show,
 )
-from sqlpriv.errors import Refused
 
 
 def one(text):

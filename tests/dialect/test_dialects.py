@@ -12,8 +12,8 @@ import pytest
 
 from sqlpriv.dialect import DIALECTS, read, split, translate
 from sqlpriv.dialect.foreign.function_names import BY_DIALECT
-from sqlpriv.dialect.tree import Item, Literal, Order
 from sqlpriv.errors import Refused
+from sqlpriv.statements.tree import Item, Literal, Order
 
 TEXT = (Path(__file__).parent / "same_trees.sql").read_text("utf-8")
 

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sqlpriv.dialect import default_name, read, sql
-from sqlpriv.dialect.tree import (
+from sqlpriv.dialect import read
+from sqlpriv.errors import Refused
+from sqlpriv.statements import default_name, sql
+from sqlpriv.statements.tree import (
     Binary,
     CaseWhen,
     Cast,
@@ -21,7 +23,6 @@ from sqlpriv.dialect.tree import (
     Select,
     Unary,
 )
-from sqlpriv.errors import Refused
 
 CONNECTION = duckdb.connect()
 CONNECTION.execute(

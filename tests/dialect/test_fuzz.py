@@ -3,11 +3,13 @@
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sqlpriv.dialect import complete, default_name, read, split, sql
-from sqlpriv.dialect.commands import Unanswerable
-from sqlpriv.dialect.keywords import CONSTRUCTS, RESERVED
-from sqlpriv.dialect.tree import Select
+from sqlpriv.dialect import complete, read, split
+from sqlpriv.dialect.constructs import CONSTRUCTS
 from sqlpriv.errors import ProgrammingError, Refused
+from sqlpriv.statements import default_name, sql
+from sqlpriv.statements.commands import Unanswerable
+from sqlpriv.statements.keywords import RESERVED
+from sqlpriv.statements.tree import Select
 
 SIGNS = ["(", ")", ",", ".", ";", "=", "<", "<>", "+", "-", "*", "/", "//", "%", "||", "::",
          "[", "]", "{", "}", ":", "->", "$", "#", "@", "!", "~", "\\", "`", ":=", "=>",

@@ -8,8 +8,8 @@ import duckdb
 import pytest
 
 from sqlpriv.dialect import read
-from sqlpriv.dialect.commands import Unanswerable
-from sqlpriv.dialect.tree import Name, Select
+from sqlpriv.statements.commands import Unanswerable
+from sqlpriv.statements.tree import Name, Select
 
 CASES = [
     "ROLLUP (a, b, c)",

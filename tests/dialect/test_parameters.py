@@ -7,9 +7,9 @@ import duckdb
 import pytest
 
 from sqlpriv.dialect import parameter_names, read
-from sqlpriv.dialect.commands import SetOption
-from sqlpriv.dialect.tree import Binary, Literal, Name
 from sqlpriv.errors import DataError, ProgrammingError, Refused
+from sqlpriv.statements.commands import SetOption
+from sqlpriv.statements.tree import Binary, Literal, Name
 
 EVIL = "'; DROP TABLE t; --"
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sqlpriv.dialect import read
-from sqlpriv.dialect.commands import Describe, Plain, Unanswerable
-from sqlpriv.dialect.reading.lower_query import tables
 from sqlpriv.errors import PermissionDenied, Refused
+from sqlpriv.statements import tables
+from sqlpriv.statements.commands import Describe, Plain, Unanswerable
 
 CONNECTION = duckdb.connect()
 for name in ("t", "u", "people"):

@@ -3,9 +3,9 @@
 import pytest
 
 from sqlpriv.dialect import read
-from sqlpriv.dialect.commands import CreateSynthetic, Explain, Plain
-from sqlpriv.dialect.tree import Binary, FunctionCall, Literal, Name, Order, Select, Stratify
 from sqlpriv.errors import Refused
+from sqlpriv.statements.commands import CreateSynthetic, Explain, Plain
+from sqlpriv.statements.tree import Binary, FunctionCall, Literal, Name, Order, Select, Stratify
 
 
 def one(text, parameters=None):

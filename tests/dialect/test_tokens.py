@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sqlpriv.dialect import complete, split
-from sqlpriv.dialect.keywords import NO_ALIAS, RESERVED
 from sqlpriv.dialect.tokens import Kind, lex, without_literals
+from sqlpriv.statements.keywords import NO_ALIAS, RESERVED
 
 PIECES = st.sampled_from(
     ["SELECT 1", ";", "--x;\n", "/* ; */", "/* a /* ; */ b */", "';'", "'it''s'", '";"', "$$;'$$",

@@ -154,7 +154,7 @@ def measure() -> dict[str, list[str] | int]:
         skips += [f"{path}:{n}" for n, line in enumerate(lines, 1) if re.search("fmt: *skip", line)]
     loose = {p.name for p in PACKAGE.iterdir() if p.suffix == ".py"} - LOOSE
     of_kernel = [tree for path, tree in trees.items() if path.parts[0] == "kernel"]
-    in_dialect = [path for path in trees if path.parts[0] == "dialect"]
+    lengths = {path: len((PACKAGE / path).read_text().splitlines()) for path in trees}
     return {
         "rooms": len(rooms),
         "files in the largest room": max(rooms.values()),
@@ -163,7 +163,10 @@ def measure() -> dict[str, list[str] | int]:
         "files loose at the root": sorted(loose),
         "names of several files": repeated(files),
         "names of several classes": repeated(classes),
-        "lines of dialect": sum(len((PACKAGE / p).read_text().splitlines()) for p in in_dialect),
+        "lines of dialect": sum(n for path, n in lengths.items() if path.parts[0] == "dialect"),
+        "lines of statements": sum(
+            n for path, n in lengths.items() if path.parts[0] == "statements"
+        ),
         "statements of the kernel": sum(map(statement_count, of_kernel)),
         "statements of the kernel without what opens files": sum(
             statement_count(tree)

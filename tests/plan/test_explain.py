@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from support.exact_people import BUDGET, PEOPLE, PURE, planned, select
 
-from sqlpriv.dialect.commands import CreateSynthetic
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.budget import Price, Rho, epsilon_of
 from sqlpriv.plan.explain import explain
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.pricing.statement import price_of
 from sqlpriv.plan.synthetic import SyntheticPlan, plan_synthetic
+from sqlpriv.statements.commands import CreateSynthetic
 
 pytestmark = pytest.mark.usefixtures("narrow_means_are_plain")
 

@@ -21,7 +21,6 @@ from support.vaults import decoded
 
 from sqlpriv.answer.rows import answer
 from sqlpriv.dialect import read
-from sqlpriv.dialect.tree import Select
 from sqlpriv.kernel.checked import check_expressions
 from sqlpriv.kernel.proof.sensitivity import bound_of, lattice_of, sensitivity
 from sqlpriv.kernel.sql.queries import MACROS, render
@@ -42,6 +41,7 @@ from sqlpriv.plan.planner import plan
 from sqlpriv.plan.relations import correlated
 from sqlpriv.session.commands.declare import domain_body
 from sqlpriv.session.declarations.budgets import budget_at
+from sqlpriv.statements.tree import Select
 
 pytestmark = pytest.mark.usefixtures("narrow_means_are_plain")
 

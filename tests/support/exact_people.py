@@ -16,8 +16,6 @@ import pyarrow as pa
 
 from sqlpriv.answer.rows import Answer, answer, rehearse
 from sqlpriv.dialect import read
-from sqlpriv.dialect.commands import Unanswerable
-from sqlpriv.dialect.tree import Select
 from sqlpriv.kernel.proof.sensitivity import lattice_of, level_scores
 from sqlpriv.kernel.sql.queries import MACROS, render
 from sqlpriv.kernel.terms import algebra as a
@@ -37,6 +35,8 @@ from sqlpriv.plan.expressions.value_facts import scope_of
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
 from sqlpriv.session.declarations.budgets import budget_at
+from sqlpriv.statements.commands import Unanswerable
+from sqlpriv.statements.tree import Select
 from support.vaults import decoded
 
 BUDGET = budget_at("people", 3, 1e-9)

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import duckdb
 
 from sqlpriv.dialect import read
-from sqlpriv.dialect.tree import Node, Select
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.sql.queries import MACROS
 from sqlpriv.kernel.sql.relations import Scope
@@ -24,6 +23,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Column, PrivacyUnit, TableContract, Type
 from sqlpriv.kernel.terms.operations import OPERATIONS, type_of
 from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.statements.tree import Node, Select
 
 TYPES: Mapping[str, tuple[str, ...]] = {
     "SMALLINT": ("-3", "0", "2", "7"),

@@ -16,7 +16,7 @@ from itertools import pairwise
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.tokenizer_core import Token, TokenType
 
-from sqlpriv.dialect.keywords import PRICED
+from sqlpriv.dialect.constructs import PRICED
 
 PRICE, STRATA, ESTIMATOR = "__price", "__strata", "__using"
 _QUOTED = (TokenType.STRING, TokenType.IDENTIFIER)

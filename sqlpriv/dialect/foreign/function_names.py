@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from sqlpriv.dialect.keywords import words
+from sqlpriv.statements.keywords import words
 
 Arguments = Sequence[exp.Expr]
 Writer = Callable[[Arguments], exp.Expr | None]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 
 from sqlpriv.dialect.tokens import Kind, Token, lex
-from sqlpriv.dialect.tree import Pos
+from sqlpriv.statements.tree import Pos
 
 
 def original_place(line: int, column: int, written: str, text: str, dialect: str) -> Pos:

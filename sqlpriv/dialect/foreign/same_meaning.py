@@ -15,10 +15,10 @@ from sqlglot import exp
 from sqlpriv.dialect.clauses import MARK
 from sqlpriv.dialect.constants import refusal
 from sqlpriv.dialect.foreign import function_names as names
-from sqlpriv.dialect.keywords import NO_ALIAS
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.errors import Refused
+from sqlpriv.statements.keywords import NO_ALIAS
 
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _DEFAULT_SCHEMA = {"postgres": "public", "tsql": "dbo", "snowflake": "public"}

@@ -18,15 +18,15 @@ from sqlglot.tokenizer_core import TokenType as Type
 from sqlpriv.dialect import syntax
 from sqlpriv.dialect.clauses import MARK, Cut, cut_clauses
 from sqlpriv.dialect.constants import refusal
+from sqlpriv.dialect.constructs import QUERY_HEADS
 from sqlpriv.dialect.foreign.function_names import BY_DIALECT
 from sqlpriv.dialect.foreign.place_alignment import original_place
 from sqlpriv.dialect.foreign.same_meaning import SameMeaning
-from sqlpriv.dialect.keywords import QUERY_HEADS
 from sqlpriv.dialect.parameters import Binding
-from sqlpriv.dialect.printer import literal, quote_name
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token, lex, replacement_token
 from sqlpriv.errors import Refused
+from sqlpriv.statements.printer import literal, quote_name
 
 DIALECTS = ("duckdb", *BY_DIALECT)
 SETTING = "privacy_dialect"

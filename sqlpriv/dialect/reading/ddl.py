@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 
-from sqlpriv.dialect.commands import (
+from sqlpriv.dialect.constants import refusal
+from sqlpriv.dialect.token_cursor import TokenCursor
+from sqlpriv.dialect.tokens import Kind, Token
+from sqlpriv.kernel.terms.contract import Value
+from sqlpriv.statements.commands import (
     Action,
     AddPrivacyKey,
     AddPrivacyLink,
@@ -30,11 +34,7 @@ from sqlpriv.dialect.commands import (
     SetUnit,
     Show,
 )
-from sqlpriv.dialect.constants import refusal
-from sqlpriv.dialect.token_cursor import TokenCursor
-from sqlpriv.dialect.tokens import Kind, Token
-from sqlpriv.dialect.tree import Options
-from sqlpriv.kernel.terms.contract import Value
+from sqlpriv.statements.tree import Options
 
 
 def show(c: TokenCursor) -> Show:

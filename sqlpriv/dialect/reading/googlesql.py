@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from sqlpriv.dialect.clauses import MARK
 from sqlpriv.dialect.constants import refusal
-from sqlpriv.dialect.keywords import words
-from sqlpriv.dialect.tree import ContributionBounds, FunctionCall, Literal, Node
+from sqlpriv.statements.keywords import words
+from sqlpriv.statements.tree import ContributionBounds, FunctionCall, Literal, Node
 
 if TYPE_CHECKING:
     from sqlpriv.dialect.reading.lower import Lowering

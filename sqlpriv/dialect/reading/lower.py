@@ -20,7 +20,7 @@ from sqlglot import exp
 
 from sqlpriv.dialect.clauses import MARK
 from sqlpriv.dialect.constants import date_or_time, interval, moved_by_interval, number, refusal
-from sqlpriv.dialect.keywords import CONSTRUCTS, LIST, RESERVED, STAR, SUBQUERY, words
+from sqlpriv.dialect.constructs import CONSTRUCTS, LIST, STAR, SUBQUERY
 from sqlpriv.dialect.reading.googlesql import (
     ANONYMIZED,
     ENDS_OF_INTERVAL,
@@ -29,7 +29,9 @@ from sqlpriv.dialect.reading.googlesql import (
 )
 from sqlpriv.dialect.token_cursor import MAX_DEPTH
 from sqlpriv.dialect.tokens import Kind, Token
-from sqlpriv.dialect.tree import (
+from sqlpriv.errors import Refused
+from sqlpriv.statements.keywords import RESERVED, words
+from sqlpriv.statements.tree import (
     Between,
     Binary,
     Bound,
@@ -49,7 +51,6 @@ from sqlpriv.dialect.tree import (
     Subquery,
     Unary,
 )
-from sqlpriv.errors import Refused
 
 if TYPE_CHECKING:
     from sqlpriv.dialect.reading.lower_query import QueryLowering

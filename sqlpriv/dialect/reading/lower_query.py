@@ -20,11 +20,12 @@ from sqlglot import exp
 from sqlpriv.dialect.bracket_parts import TooManyCopies
 from sqlpriv.dialect.clauses import CLAUSES, MARK, Cut, begins_with
 from sqlpriv.dialect.constants import refusal
-from sqlpriv.dialect.keywords import CONSTRUCTS, QUERY_HEADS, STAR
+from sqlpriv.dialect.constructs import CONSTRUCTS, QUERY_HEADS, STAR
 from sqlpriv.dialect.reading.lower import Glot, Lowering
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token
-from sqlpriv.dialect.tree import (
+from sqlpriv.errors import Refused
+from sqlpriv.statements.tree import (
     NATURAL,
     Derived,
     Item,
@@ -41,7 +42,6 @@ from sqlpriv.dialect.tree import (
     Table,
     UnionAll,
 )
-from sqlpriv.errors import Refused
 
 MAX_COPIES = 100
 """Uses of the queries of WITH, those inside others counted each time."""
@@ -555,34 +555,3 @@ def body_index(tokens: Sequence[Token], start: int) -> int:
             return i
         depth += (token.upper == "(") - (token.upper == ")")
     return 0
-
-
-def tables(query: Query | Source) -> tuple[str, ...]:
-    """Returns every table that is read, lower case, in the order written, subqueries included."""
-    names: dict[str, None] = {}
-    for table in _tables(query):
-        names.setdefault(table.lower())
-    return tuple(names)
-
-
-def _tables(part: object) -> list[str]:
-    match part:
-        case Table(name):
-            return [name]
-        case Select():
-            below = part.source or Table(part.table)
-            rest = (value for name, value in vars(part).items() if name != "source")
-            return _tables(below) + [x for value in rest for x in _inside(value)]
-        case Derived() | Joined() | UnionAll():
-            return [x for value in vars(part).values() for x in _inside(value)]
-    return []
-
-
-def _inside(value: object) -> list[str]:
-    if isinstance(value, tuple):
-        return [x for entry in value for x in _inside(entry)]
-    if isinstance(value, Table | Select | Derived | Joined | UnionAll):
-        return _tables(value)
-    if isinstance(value, Item | Node) or hasattr(value, "descending"):
-        return [x for part in vars(value).values() for x in _inside(part)]
-    return []

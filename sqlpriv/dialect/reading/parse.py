@@ -13,23 +13,23 @@ from sqlglot.tokenizer_core import TokenType as Type
 from sqlpriv.dialect import syntax
 from sqlpriv.dialect.bracket_parts import TooDeep
 from sqlpriv.dialect.clauses import Cut, cut_clauses
-from sqlpriv.dialect.commands import (
+from sqlpriv.dialect.constants import refusal
+from sqlpriv.dialect.constructs import PRICED, QUERY_HEADS
+from sqlpriv.dialect.foreign.translate import split_tokens, statement_parts
+from sqlpriv.dialect.parameters import Parameters, bind
+from sqlpriv.dialect.reading import ddl, plain
+from sqlpriv.dialect.reading.lower_query import QueryLowering, body_index
+from sqlpriv.dialect.token_cursor import TokenCursor
+from sqlpriv.dialect.tokens import Kind, Token, lex, replacement_token
+from sqlpriv.errors import Refused
+from sqlpriv.statements.commands import (
     CreateSynthetic,
     DrawFromModel,
     Explain,
     Statement,
     Unanswerable,
 )
-from sqlpriv.dialect.constants import refusal
-from sqlpriv.dialect.foreign.translate import split_tokens, statement_parts
-from sqlpriv.dialect.keywords import PRICED, QUERY_HEADS
-from sqlpriv.dialect.parameters import Parameters, bind
-from sqlpriv.dialect.reading import ddl, plain
-from sqlpriv.dialect.reading.lower_query import QueryLowering, body_index
-from sqlpriv.dialect.token_cursor import TokenCursor
-from sqlpriv.dialect.tokens import Kind, Token, lex, replacement_token
-from sqlpriv.dialect.tree import Name, Select
-from sqlpriv.errors import Refused
+from sqlpriv.statements.tree import Name, Select
 
 MAX_BYTES = 1_000_000
 _ALONE = "write the SELECT alone, or EXPLAIN PRIVACY or CREATE SYNTHETIC TABLE"

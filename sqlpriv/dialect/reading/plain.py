@@ -13,13 +13,14 @@ from itertools import takewhile
 from sqlglot import exp
 
 from sqlpriv.dialect.clauses import MARK
-from sqlpriv.dialect.commands import Describe, Plain, Unanswerable
 from sqlpriv.dialect.constants import refusal
-from sqlpriv.dialect.keywords import QUERY_HEADS, RESERVED, words
+from sqlpriv.dialect.constructs import QUERY_HEADS
 from sqlpriv.dialect.syntax import bare_tree
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.errors import PermissionDenied, Refused
+from sqlpriv.statements.commands import Describe, Plain, Unanswerable
+from sqlpriv.statements.keywords import RESERVED, words
 
 _ASK = "SELECT … FROM t STRATIFY BY … is what analysts can ask"
 _STORED = words(

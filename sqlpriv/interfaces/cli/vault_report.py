@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 def report_facts(session: SessionLike) -> ReportFacts:
     """Returns what a report tells, asked as anybody may ask it; nothing is charged."""
-    from sqlpriv.dialect import quote_name
     from sqlpriv.interfaces.display.report_page import ReportFacts
+    from sqlpriv.statements import quote_name
 
     def rows(sql: str) -> list[dict[str, Any]]:
         table = session.execute(sql).table

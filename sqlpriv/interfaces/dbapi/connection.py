@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from sqlpriv import errors
-from sqlpriv.dialect import literal
 from sqlpriv.interfaces.configuration.config_file import (
     ConnectionSettings,
     is_connection_name,
@@ -23,6 +22,7 @@ from sqlpriv.interfaces.dbapi.cursor import Cursor, Parameters
 from sqlpriv.session.commands.ledger_place import keep_ledger_at
 from sqlpriv.session.session import Session
 from sqlpriv.session.session_like import SessionLike
+from sqlpriv.statements import literal
 
 if TYPE_CHECKING:
     from sqlpriv.interfaces.dbapi.remote_session import RemoteSession

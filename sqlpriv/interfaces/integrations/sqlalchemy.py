@@ -32,8 +32,8 @@ from sqlalchemy.engine.reflection import Inspector
 from sqlalchemy.sql.compiler import DDLCompiler
 
 import sqlpriv
-from sqlpriv.dialect.keywords import NO_ALIAS
 from sqlpriv.interfaces.integrations.sqlalchemy_reflection import SCHEMA, Reflection
+from sqlpriv.statements.keywords import NO_ALIAS
 
 OPTIONS = ("role", "principal", "privacy_epsilon")
 SERVER_OPTIONS = ("ca", "privacy_epsilon", "tls")

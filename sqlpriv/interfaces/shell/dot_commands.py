@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sqlpriv.dialect import quote_name
 from sqlpriv.interfaces.display.formats import FORMATS
+from sqlpriv.statements import quote_name
 
 if TYPE_CHECKING:
     from sqlpriv.interfaces.shell.shell import Shell

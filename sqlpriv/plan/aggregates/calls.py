@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import MAX_INTEGER, Number, Type, Value
 from sqlpriv.plan.aggregates.moment_formulas import FORMULAS, SAME_AS
@@ -21,6 +20,7 @@ from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.traverse import walk
 from sqlpriv.plan.expressions.value_facts import Shape
+from sqlpriv.statements import tree as t
 
 KINDS = {
     "count": "count", "count_star": "count", "count_if": "count", "countif": "count",

@@ -27,7 +27,6 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-from sqlpriv.dialect.tree import Options, Pos
 from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.plan.aggregates.calls import Aggregate
@@ -43,6 +42,7 @@ from sqlpriv.plan.pricing.tuned_constants import (
     RELIABLE,
     UPPER_DECILE,
 )
+from sqlpriv.statements.tree import Options, Pos
 
 ROUNDS = ("quantile", "coinpress")
 

@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
+from sqlpriv.statements import tree as t
 
 SAME_AS = {
     "fsum": "sum", "kahan_sum": "sum", "sumkahan": "sum", "sum_no_overflow": "sum",

@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from sqlpriv.dialect import tree as t
-from sqlpriv.dialect.keywords import CONSTRUCTS
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type, Value
@@ -30,6 +28,7 @@ from sqlpriv.plan.expressions.literal_types import coerce_literal, coerce_uuid, 
 from sqlpriv.plan.expressions.public_evaluation import evaluate_over_lists
 from sqlpriv.plan.expressions.traverse import fold_constant, rebuild
 from sqlpriv.plan.expressions.value_facts import Shape, scope_of
+from sqlpriv.statements import tree as t
 
 ORDERING = ("<", "<=", ">", ">=", "least", "greatest")
 """Operations that go by the order of their arguments' values."""
@@ -254,7 +253,8 @@ class Binder:
             case t.Lookup(arg, values, numbers):
                 return a.Pick((a.Key(self.bind(arg), values),), numbers)
             case t.Span():
-                raise refuse(node, *CONSTRUCTS["INTERVAL"])
+                hint = "compare with a date, as in d >= DATE '2020-01-01'"
+                raise refuse(node, "intervals are not answered privately", hint)
             case t.Exists() | t.InQuery() | t.Subquery():
                 hint = "join it in FROM; EXISTS and IN find rows of the same unit by an equality"
                 raise refuse(node, "a subquery cannot stand here", hint)

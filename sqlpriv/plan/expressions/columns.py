@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.plan.expressions.literal_types import refuse
+from sqlpriv.statements import tree as t
 
 if TYPE_CHECKING:
     from sqlpriv.plan.expressions.binder import Binder

@@ -10,7 +10,6 @@ import calendar
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.operations import MAX_SCALE
@@ -18,6 +17,7 @@ from sqlpriv.plan.expressions.dates import DATE_PARTS, DISTANCES, UNITS
 from sqlpriv.plan.expressions.literal_types import coerce_literal, refuse
 from sqlpriv.plan.expressions.traverse import as_literal
 from sqlpriv.plan.expressions.value_facts import column_scale
+from sqlpriv.statements import tree as t
 
 if TYPE_CHECKING:
     from sqlpriv.plan.expressions.binder import Binder

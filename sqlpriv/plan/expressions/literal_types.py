@@ -9,10 +9,10 @@ from __future__ import annotations
 import datetime as dt
 import uuid
 
-from sqlpriv.dialect.tree import Literal, Node
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type, Value
+from sqlpriv.statements.tree import Literal, Node
 
 
 def refuse(node: Node, message: str, hint: str | None = None) -> Refused:

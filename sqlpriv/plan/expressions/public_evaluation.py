@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from sqlpriv.dialect import sql
-from sqlpriv.dialect import tree as t
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import MAX_INTEGER, Type, Value
 from sqlpriv.plan.expressions.literal_types import natural_type
 from sqlpriv.plan.expressions.traverse import walk
 from sqlpriv.plan.expressions.value_facts import Shape
+from sqlpriv.statements import sql
+from sqlpriv.statements import tree as t
 
 if TYPE_CHECKING:
     from sqlpriv.plan.expressions.binder import Binder

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from sqlpriv.dialect.tree import Binary, Literal, Name, Node, Unary
+from sqlpriv.statements.tree import Binary, Literal, Name, Node, Unary
 
 _EXACT = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 Change = Callable[[Node], Node | None]

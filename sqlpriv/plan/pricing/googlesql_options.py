@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlpriv.dialect.tree import Options, Pos
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.budget import Budget, Rho
 from sqlpriv.kernel.terms.contract import TableContract, Value
+from sqlpriv.statements.tree import Options, Pos
 
 GOOGLESQL_OPTIONS = (
     "delta",

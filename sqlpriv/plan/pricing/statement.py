@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from sqlpriv.dialect.tree import Options, Pos
 from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho, rho_of
+from sqlpriv.statements.tree import Options, Pos
 
 KNOWN_OPTIONS = ("epsilon", "rho")
 GAUSSIAN_95 = 1.959964

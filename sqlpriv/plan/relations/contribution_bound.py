@@ -6,12 +6,12 @@ all statements; who asks about one month, or one kind of rows, may know that a s
 
 from __future__ import annotations
 
-from sqlpriv.dialect.tree import Literal, Pos
 from sqlpriv.kernel.proof.sensitivity import bound_of
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.aggregates.estimators import StatementOptions
 from sqlpriv.plan.expressions.literal_types import refuse
+from sqlpriv.statements.tree import Literal, Pos
 
 
 def bound_contributions(

@@ -18,8 +18,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from sqlpriv.dialect import tree as t
-from sqlpriv.dialect.reading.lower_query import tables
 from sqlpriv.kernel.terms.contract import TableContract, Value
 from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.conditions import identities
@@ -27,6 +25,8 @@ from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.traverse import conjuncts, rebuild, walk
 from sqlpriv.plan.expressions.value_facts import scope_of
 from sqlpriv.plan.relations.subqueries import scalar_subqueries
+from sqlpriv.statements import tables
+from sqlpriv.statements import tree as t
 
 Contracts = Mapping[str, TableContract]
 MOST = 10_000

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from sqlpriv.dialect import default_name
-from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.proof.sensitivity import bound_of
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
@@ -15,6 +13,8 @@ from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.value_facts import Shape, union_of
 from sqlpriv.plan.relations.named_rows import Naming, Rows, rename_columns
 from sqlpriv.plan.relations.per_unit import Folding, group_keys_of
+from sqlpriv.statements import default_name
+from sqlpriv.statements import tree as t
 
 
 def project(

@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from sqlpriv.dialect import default_name
-from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.aggregates.calls import aggregate_calls
@@ -32,6 +30,8 @@ from sqlpriv.plan.relations.named_rows import (
     with_unit_equalities,
 )
 from sqlpriv.plan.relations.per_unit import key_aliases
+from sqlpriv.statements import default_name
+from sqlpriv.statements import tree as t
 
 
 @dataclass

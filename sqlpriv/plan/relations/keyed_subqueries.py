@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.expressions.traverse import conjuncts, walk
 from sqlpriv.plan.relations.correlated import inner_and_outer, is_outer_name
+from sqlpriv.statements import tree as t
 
 Contracts = Mapping[str, TableContract]
 

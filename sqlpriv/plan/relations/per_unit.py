@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from sqlpriv.dialect import default_name
-from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.proof.sensitivity import fold_ends
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
@@ -15,6 +13,8 @@ from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.traverse import as_literal, rebuild, with_aliases
 from sqlpriv.plan.expressions.value_facts import Shape, with_values_listed
+from sqlpriv.statements import default_name
+from sqlpriv.statements import tree as t
 
 KINDS = {"count": "count", "sum": "sum", "min": "min", "max": "max", "avg": "avg", "mean": "avg"}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from sqlpriv.dialect import tree as t
+from sqlpriv.statements import tree as t
 
 _Kind = TypeVar("_Kind", t.Subquery, t.InQuery)
 

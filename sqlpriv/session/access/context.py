@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from sqlpriv.dialect import tree as t
 from sqlpriv.errors import PermissionDenied
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.publish.release_file import ReleaseStore
 from sqlpriv.session.access.owner_engine import OwnerEngine
 from sqlpriv.session.access.plain_sql import PlainSql
 from sqlpriv.session.access.private_tables import PrivateTables
+from sqlpriv.statements import tree as t
 
 
 class Access:

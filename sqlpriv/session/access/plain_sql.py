@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 import duckdb
 import pyarrow as pa
 
-from sqlpriv.dialect import tree as t
-from sqlpriv.dialect.reading.lower_query import tables
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.publish.release_file import ReleaseStore, empty_engine
@@ -17,6 +15,8 @@ from sqlpriv.session.access import free_sql
 from sqlpriv.session.access.owner_engine import Parameters
 from sqlpriv.session.access.private_tables import PrivateTables
 from sqlpriv.session.access.result import Result
+from sqlpriv.statements import tables
+from sqlpriv.statements import tree as t
 
 KEPT_BYTES = 2**26
 """Rows of public tables that a session keeps."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from sqlpriv.dialect import tree as t
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.ledger.records import Account
 from sqlpriv.kernel.terms.algebra import Relation
@@ -17,6 +16,7 @@ from sqlpriv.kernel.vault import Kernel
 from sqlpriv.publish.release_file import ReleaseStore
 from sqlpriv.session.access.owner_engine import OwnerEngine
 from sqlpriv.session.access.renames import carry_over
+from sqlpriv.statements import tree as t
 
 
 @dataclass(frozen=True)

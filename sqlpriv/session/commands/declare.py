@@ -12,7 +12,6 @@ import math
 from collections.abc import Iterable
 from typing import Any, TypeGuard
 
-from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import DeclarationError
 from sqlpriv.kernel.terms.contract import (
     MAX_INTEGER,
@@ -29,6 +28,7 @@ from sqlpriv.kernel.terms.contract import (
 )
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.session.declarations.budgets import amount_text, budget_of, claim_over_time
+from sqlpriv.statements import commands as cmd
 
 Change = tuple[dict[str, Any], str]
 """Fields of a declaration with their new values, and what that is in words for the owner."""

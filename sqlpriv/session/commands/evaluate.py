@@ -11,13 +11,13 @@ from tempfile import TemporaryDirectory
 import duckdb
 import pyarrow as pa
 
-from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import DataError, OperationalError, Refused
 from sqlpriv.evaluate.evaluation import Target, evaluate, rows
 from sqlpriv.kernel.parquet_files import files_of
 from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.kernel.terms.contract import Categories, Column, TableContract, Value
 from sqlpriv.publish.release_file import NO_EXTENSIONS, SEALED, ReleaseStore
+from sqlpriv.statements import commands as cmd
 from sqlpriv.synth.api.progress import Progress, Report
 
 

@@ -10,12 +10,12 @@ from glob import glob
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import DeclarationError, ProgrammingError, Refused
 from sqlpriv.kernel.parquet_files import LAYOUTS, view_of
 from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.result import Result
+from sqlpriv.statements import commands as cmd
 
 
 def create_file_table(create: cmd.CreateFileTable, access: Access) -> Result:

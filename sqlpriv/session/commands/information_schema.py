@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 import duckdb
 import pyarrow as pa
 
-from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import ProgrammingError
 from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.kernel.terms.contract import Categories, Column, TableContract
 from sqlpriv.publish.release_file import ReleaseStore
 from sqlpriv.session.commands import show
+from sqlpriv.statements import commands as cmd
 
 FUNCTIONS = frozenset(
     f"duckdb_{what}()" for what in ("columns", "constraints", "schemas", "tables", "views")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlpriv.dialect import commands as cmd
-from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DeclarationError, Refused
 from sqlpriv.kernel.sql.quoting import name
 from sqlpriv.kernel.terms.contract import TableContract
@@ -14,6 +12,8 @@ from sqlpriv.session.access.owner_engine import beyond_bound, outside
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands.declare import declare
 from sqlpriv.session.declarations.schema_declarations import declarations_of_schema
+from sqlpriv.statements import commands as cmd
+from sqlpriv.statements import tree as t
 
 _ORDER = (cmd.SetPublic, cmd.AddPrivacyKey, cmd.AddPrivacyLink, cmd.SetBound, cmd.SetUnit,
           cmd.SetDomainIn, cmd.SetDomainBetween, cmd.SetDomainReferences,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from sqlpriv.dialect import DIALECTS
-from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import Refused
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.result import Result
+from sqlpriv.statements import commands as cmd
 
 SETTINGS = ("privacy_epsilon",)
 """Settings that are numbers."""

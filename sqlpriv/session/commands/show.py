@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.ledger.records import Account
 from sqlpriv.kernel.sql.quoting import literal
@@ -31,6 +30,7 @@ from sqlpriv.session.commands.spending import (
     table_names,
 )
 from sqlpriv.session.declarations.declaration_text import declaration_script
+from sqlpriv.statements import commands as cmd
 from sqlpriv.synth.api.method import Option
 from sqlpriv.synth.registry import COMMON, REGISTRY
 from sqlpriv.system import arrow

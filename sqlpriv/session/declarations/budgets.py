@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
-from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DataError, DeclarationError
 from sqlpriv.kernel.terms.budget import PERIODS, YOCTO, Budget, Epsilon, Rho, rho_of
 from sqlpriv.kernel.terms.contract import Value
 from sqlpriv.plan.pricing.display import epsilon_shown
+from sqlpriv.statements import tree as t
 
 
 def amount_text(budget: Budget) -> str:

@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from sqlpriv.dialect import literal, quote_name
-from sqlpriv.dialect.keywords import RESERVED
 from sqlpriv.errors import DataError, DeclarationError
 from sqlpriv.kernel.terms.budget import YOCTO, Budget, Epsilon, Price, rho_of
 from sqlpriv.kernel.terms.contract import UNDECLARED, Declared, TableContract
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.session.declarations.budgets import budget_at
+from sqlpriv.statements import literal, quote_name
+from sqlpriv.statements.keywords import RESERVED
 
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlpriv import dialect
-from sqlpriv.dialect import commands as cmd
-from sqlpriv.dialect import tree as t
 from sqlpriv.errors import DeclarationError, ProgrammingError
 from sqlpriv.kernel.sql.quoting import literal
 from sqlpriv.kernel.terms.contract import TableContract, Type, Value
 from sqlpriv.session.access.context import Access
+from sqlpriv.statements import commands as cmd
+from sqlpriv.statements import tree as t
 
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 

@@ -14,11 +14,8 @@ import pyarrow as pa
 
 from sqlpriv import dialect
 from sqlpriv.answer.rows import answer, rehearse
-from sqlpriv.dialect import commands as cmd
-from sqlpriv.dialect import tree as t
 from sqlpriv.dialect.bracket_parts import TooManyCopies
 from sqlpriv.dialect.foreign.place_alignment import place_of_part
-from sqlpriv.dialect.reading.lower_query import tables
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract
@@ -46,6 +43,9 @@ from sqlpriv.session.queries.public_subqueries import (
     settle_public_parts,
 )
 from sqlpriv.session.queries.read_statements import Unreadable
+from sqlpriv.statements import commands as cmd
+from sqlpriv.statements import tables
+from sqlpriv.statements import tree as t
 
 if TYPE_CHECKING:
     from sqlpriv.dialect.division.divide import Division

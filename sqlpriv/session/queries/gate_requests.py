@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from sqlpriv.answer.means import Moments
 from sqlpriv.answer.rounds import adaptive_means
-from sqlpriv.dialect import tree as t
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.proof.sensitivity import joint_price
 from sqlpriv.kernel.terms import algebra as a
@@ -35,6 +34,7 @@ from sqlpriv.plan.planner import plan
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.plan.pricing.predictions import predict_measurements, predict_threshold
 from sqlpriv.plan.pricing.statement import half_width
+from sqlpriv.statements import tree as t
 
 TARGET = "max_relative_error"
 

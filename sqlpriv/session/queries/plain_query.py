@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from sqlpriv.dialect import commands as cmd
-from sqlpriv.dialect import tree as t
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands import information_schema
+from sqlpriv.statements import commands as cmd
+from sqlpriv.statements import tree as t
 
 
 def answer_plainly(query: cmd.Unanswerable, access: Access) -> Result:

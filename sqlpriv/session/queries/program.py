@@ -24,9 +24,9 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.plan import Plan
+from sqlpriv.statements import tree as t
 
 
 @dataclass(frozen=True)

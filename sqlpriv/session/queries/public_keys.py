@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from sqlpriv.dialect import tree as t
-from sqlpriv.dialect.reading.lower_query import tables
 from sqlpriv.kernel.terms.contract import Categories, Column, TableContract, Type, Value
 from sqlpriv.plan.expressions.traverse import walk
 from sqlpriv.session.access.context import Access
+from sqlpriv.statements import tables
+from sqlpriv.statements import tree as t
 
 MOST = 10_000
 """Values of a column, or combinations of several, that are listed for keys."""

@@ -14,9 +14,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from sqlpriv.dialect import tree as t
-from sqlpriv.dialect.printer import quote_name
-from sqlpriv.dialect.reading.lower_query import tables
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.terms.contract import TableContract, Value
 from sqlpriv.plan.relations import correlated
@@ -27,6 +24,9 @@ from sqlpriv.plan.relations.subqueries import (
     with_values,
 )
 from sqlpriv.session.access.context import Access
+from sqlpriv.statements import tables
+from sqlpriv.statements import tree as t
+from sqlpriv.statements.printer import quote_name
 
 MOST = 10_000
 """Values that `x IN (SELECT …)` may become."""

@@ -7,9 +7,6 @@ from typing import TypeGuard
 
 import pyarrow as pa
 
-from sqlpriv.dialect import commands as cmd
-from sqlpriv.dialect import tree as t
-from sqlpriv.dialect.reading.lower_query import tables
 from sqlpriv.errors import Refused
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.quote import Quote
@@ -20,6 +17,9 @@ from sqlpriv.session.queries.program import Program
 from sqlpriv.session.queries.read_statements import Unreadable
 from sqlpriv.session.queries.result_columns import columns
 from sqlpriv.session.queries.runner import ProgramRunner
+from sqlpriv.statements import commands as cmd
+from sqlpriv.statements import tables
+from sqlpriv.statements import tree as t
 
 Query = t.Select | cmd.Unanswerable | Unreadable
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlpriv import dialect
-from sqlpriv.dialect import commands as cmd
-from sqlpriv.dialect import tree as t
 from sqlpriv.errors import Refused
 from sqlpriv.session.access.owner_engine import Parameters
+from sqlpriv.statements import commands as cmd
+from sqlpriv.statements import tree as t
 
 _QUERY = re.compile(r"\s*(EXPLAIN\s+PRIVACY\s+)?(?=(WITH|SELECT|FROM|PIVOT|\())", re.IGNORECASE)
 

@@ -8,8 +8,8 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from sqlpriv.dialect import commands as cmd
-from sqlpriv.dialect import tree as t
+from sqlpriv.statements import commands as cmd
+from sqlpriv.statements import tree as t
 
 _Query = TypeVar("_Query", bound=t.Select | cmd.Plain)
 _EXPLAINED = pa.schema([("explain_key", pa.string()), ("explain_value", pa.string())])

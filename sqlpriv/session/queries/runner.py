@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from sqlpriv.answer.rows import answer
-from sqlpriv.dialect import tree as t
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.plan.explain import SCHEMA, total_rows
@@ -23,6 +22,7 @@ from sqlpriv.session.queries import gate_requests
 from sqlpriv.session.queries.compiler import ProgramCompiler
 from sqlpriv.session.queries.program import PrivateStep, Program
 from sqlpriv.session.queries.public_subqueries import value_of
+from sqlpriv.statements import tree as t
 from sqlpriv.system import arrow
 
 TOTALS = ("total", "budget left after", "short of budget by", "the same noise under")

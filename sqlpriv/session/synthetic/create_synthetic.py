@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.ledger.records import Account
@@ -15,6 +14,7 @@ from sqlpriv.session.access.quote import Charge, Quote
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.synthetic import synthetic_tables
 from sqlpriv.session.synthetic.draw_from_model import model_folder
+from sqlpriv.statements import commands as cmd
 from sqlpriv.synth.api.progress import Report
 from sqlpriv.synth.job import Job
 from sqlpriv.synth.kept_model import write_model

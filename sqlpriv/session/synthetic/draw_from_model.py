@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import Refused
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.result import Result
+from sqlpriv.statements import commands as cmd
 from sqlpriv.synth.drawing import UNASKED_ROWS
 from sqlpriv.synth.kept_model import draw_rows, read_model, write_model
 

@@ -13,7 +13,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlpriv.answer.stratum_weights import align_weights
-from sqlpriv.dialect import commands as cmd
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.terms import algebra as a
@@ -27,6 +26,7 @@ from sqlpriv.plan.pricing.predictions import predict_measurements
 from sqlpriv.plan.pricing.statement import half_width
 from sqlpriv.plan.synthetic import plan_synthetic
 from sqlpriv.publish.release_file import MARK
+from sqlpriv.statements import commands as cmd
 from sqlpriv.synth.api.progress import Report
 from sqlpriv.synth.domain.public_counts import align_counts
 from sqlpriv.synth.explained_steps import steps

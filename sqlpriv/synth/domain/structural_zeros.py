@@ -19,12 +19,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlpriv import dialect
-from sqlpriv.dialect import tree as t
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan import outputs
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.traverse import operands, walk
+from sqlpriv.statements import quote_name, sql
+from sqlpriv.statements import tree as t
 from sqlpriv.synth.domain.decode import MOST_VALUES, values_of
 from sqlpriv.synth.domain.domain import Attribute, Domain
 from sqlpriv.synth.graph.junction_tree import Clique, Graph, mask_of
@@ -76,14 +77,12 @@ def impossible(text: str | None, contract: TableContract, domain: Domain) -> Zer
                 f'zeros is about published columns, and "{name.name}" is none',
                 hint=f"one of: {', '.join(domain.output)}",
             )
-    return Zeros(
-        dialect.sql(where), tuple((dialect.sql(x), _names(x)) for x in operands("or", where))
-    )
+    return Zeros(sql(where), tuple((sql(x), _names(x)) for x in operands("or", where)))
 
 
 def read_predicate(text: str, table: str, what: str) -> t.Node:
     """Returns the one predicate that the text is, which `what` has. Raises Refused for another."""
-    read = dialect.read(f"SELECT COUNT(*) FROM {dialect.quote_name(table)} WHERE (\n{text}\n)")
+    read = dialect.read(f"SELECT COUNT(*) FROM {quote_name(table)} WHERE (\n{text}\n)")
     statement = read[0] if len(read) == 1 else None
     if isinstance(statement, t.Select) and statement.where is not None:
         others = (
@@ -111,13 +110,13 @@ def zeros_to_keep(domain: Domain, zeros: Zeros, cells: int) -> Kept:
     masks: dict[Clique, NDArray[np.bool_]] = {}
     whole = 0
     named = [
-        (sql, tuple(i for i, c in enumerate(columns) if c.column.name.lower() in names))
-        for sql, names in zeros.parts
+        (part, tuple(i for i, c in enumerate(columns) if c.column.name.lower() in names))
+        for part, names in zeros.parts
     ]
-    for sql, clique in sorted(named, key=lambda x: graph.cells(mask_of(x[1]))):
+    for part, clique in sorted(named, key=lambda x: graph.cells(mask_of(x[1]))):
         if graph.size([*ones, *map(mask_of, (*masks, clique))]) > cells:
             continue
-        mask_and_cut = _cells([columns[c] for c in clique], sql)
+        mask_and_cut = _cells([columns[c] for c in clique], part)
         if mask_and_cut is not None:
             mask, cut = mask_and_cut
             masks[clique] = mask | masks.get(clique, False)

@@ -13,8 +13,8 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from sqlpriv.dialect import quote_name
 from sqlpriv.session.session_like import SessionLike
+from sqlpriv.statements import quote_name
 
 FREE, PRIVATE = "TABLE", "PRIVATE TABLE"
 _SCHEMA = "main"

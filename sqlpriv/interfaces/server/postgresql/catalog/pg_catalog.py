@@ -15,13 +15,13 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from sqlpriv.dialect import literal, quote_name
 from sqlpriv.errors import ProgrammingError
 from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
 from sqlpriv.interfaces.server.postgresql.reading.catalog_text import to_duckdb
 from sqlpriv.interfaces.server.protocol.catalog import PRIVATE, tables_with_types
 from sqlpriv.publish.release_file import NO_EXTENSIONS, SEALED
 from sqlpriv.session.session import Session
+from sqlpriv.statements import literal, quote_name
 
 _LIMITS: dict[str, str | int] = {"memory_limit": "256MB", "threads": 1, "temp_directory": ""}
 _FIRST_TABLE = 16_384

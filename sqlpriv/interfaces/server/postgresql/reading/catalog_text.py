@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlpriv.dialect import literal
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import SqlToken, tokens
+from sqlpriv.statements import literal
 
 _TYPES = {
     "name": "VARCHAR", "char": "VARCHAR", "oid": "BIGINT", "xid": "BIGINT", "cstring": "VARCHAR",

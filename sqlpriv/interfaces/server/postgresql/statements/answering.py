@@ -17,7 +17,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from sqlpriv.dialect import quote_name
 from sqlpriv.errors import DataError, ProgrammingError
 from sqlpriv.interfaces.server.postgresql.catalog.pg_catalog import CatalogDatabase
 from sqlpriv.interfaces.server.postgresql.reading.parameter_types import parameter_types
@@ -40,6 +39,7 @@ from sqlpriv.interfaces.server.postgresql.statements.error_columns import (
 )
 from sqlpriv.interfaces.server.spending_rules import SpendingRules, run_within_rules
 from sqlpriv.session.session import Result, Session
+from sqlpriv.statements import quote_name
 
 LONGEST = 1_000_000
 """Characters of a statement."""

@@ -7,8 +7,10 @@ import math
 import re
 from collections.abc import Callable
 
-from sqlpriv.dialect.keywords import RESERVED
-from sqlpriv.dialect.tree import (
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.terms.contract import Value
+from sqlpriv.statements.keywords import RESERVED
+from sqlpriv.statements.tree import (
     Between,
     Binary,
     CaseWhen,
@@ -27,8 +29,6 @@ from sqlpriv.dialect.tree import (
     Subquery,
     Unary,
 )
-from sqlpriv.errors import Refused
-from sqlpriv.kernel.terms.contract import Value
 
 Rename = Callable[[Node], str | None]
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")

@@ -1,32 +1,11 @@
-"""DuckDB's words that cannot be names, and the constructs that cannot be answered privately."""
+"""The constructs that cannot be answered privately: what a refusal says of each."""
 
 from __future__ import annotations
 
-
-def words(text: str) -> frozenset[str]:
-    """Returns the words of the text."""
-    return frozenset(text.split())
-
-
-RESERVED = words(
-    """ALL ANALYSE ANALYZE AND ANY ARRAY AS ASC ASYMMETRIC BOTH CASE CAST CHECK COLLATE COLUMN
-    CONSTRAINT CREATE DEFAULT DEFERRABLE DESC DESCRIBE DISTINCT DO ELSE END EXCEPT FALSE FETCH FOR
-    FOREIGN FROM GROUP HAVING IN INITIALLY INTERSECT INTO LAMBDA LATERAL LEADING LIMIT NOT NULL
-    OFFSET ON ONLY OR ORDER PIVOT PIVOT_LONGER PIVOT_WIDER PLACING PRIMARY QUALIFY REFERENCES
-    RETURNING SELECT SHOW SOME SUMMARIZE SYMMETRIC TABLE THEN TO TRAILING TRUE UNION UNIQUE UNPIVOT
-    USING VARIADIC WHEN WHERE WINDOW WITH"""
-)
-"""`duckdb_keywords()` of category 'reserved'; a test compares."""
+from sqlpriv.statements.keywords import words
 
 PRICED = ("DIFFERENTIAL_PRIVACY", "ANONYMIZATION")
 """Words behind SELECT WITH that ask for a private answer; the second is GoogleSQL's older one."""
-
-NO_ALIAS = RESERVED | words(
-    """ANTI ASOF AT AUTHORIZATION BINARY BY COLLATION CONCURRENTLY CROSS FREEZE FULL GENERATED GLOB
-    ILIKE INNER IS ISNULL JOIN LEFT LIKE MAP NATURAL NOTNULL OUTER OVERLAPS POSITIONAL RIGHT SEMI
-    SIMILAR STRUCT TABLESAMPLE TRY_CAST TUPLE UNPACK VERBOSE"""
-)
-"""Words that cannot be an alias without AS: also those of category 'type_function'."""
 
 QUERY_HEADS = words("SELECT WITH FROM VALUES TABLE PIVOT UNPIVOT PIVOT_WIDER PIVOT_LONGER")
 

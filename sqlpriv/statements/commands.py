@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sqlpriv.dialect.tree import Bound, Options, Pos, Select, optional_place
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Value
+from sqlpriv.statements.tree import Bound, Options, Pos, Select, optional_place
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,10 @@
+"""What statements say, once they are read: values, free of text and of sqlglot.
+
+`tree` holds queries and expressions, `commands` every other statement; `printer` writes expressions
+as DuckDB's SQL. The dialect makes these values, and all that is above it uses them.
+"""
+
+from sqlpriv.statements.printer import default_name, literal, quote_name, sql
+from sqlpriv.statements.table_names import tables
+
+__all__ = ["default_name", "literal", "quote_name", "sql", "tables"]

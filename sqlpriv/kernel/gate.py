@@ -249,7 +249,7 @@ class Allowance(AbstractContextManager["Allowance"]):
     def _find(self, named: str, price: Price) -> Sealed | None:
         if self._closed:
             raise KernelError("a closed allowance answers nothing")
-        return self._ledger.find_seal(self.contract.snapshot, named, price)
+        return next(iter(self._ledger.find_seals(self.contract.snapshot, named, price)), None)
 
     def _begun(self) -> int:
         if not self._statement:

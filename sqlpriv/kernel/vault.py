@@ -80,12 +80,15 @@ class Kernel:
         constant = {c.name.lower() for c in compress(contract.columns, declared)}
         return {"bounded": bool(bounded), "constant": sorted(constant | ({named} - {""}))}
 
-    def sealed_release(self, measurement: Measurement, contract: TableContract) -> Release | None:
-        """Returns the answer that a measurement is replayed with at no cost; None for none."""
+    def sealed_releases(self, measurement: Measurement, contract: TableContract) -> list[Release]:
+        """Returns the answers that a measurement is replayed with at no cost, dearest first."""
         query = measurement.query
-        name, price = a.fingerprint(query), measurement.price
-        seal = self.ledger.find_seal(contract.snapshot, name, price)
-        return release_of(seal, query, replayed=True) if seal else None
+        seals = self.ledger.find_seals(contract.snapshot, a.fingerprint(query), measurement.price)
+        return [release_of(seal, query, replayed=True) for seal in seals]
+
+    def sealed_release(self, measurement: Measurement, contract: TableContract) -> Release | None:
+        """Returns the dearest of them; None for none."""
+        return next(iter(self.sealed_releases(measurement, contract)), None)
 
     def accounts(
         self, contract: TableContract, who: str, sources: Iterable[a.Relation] = ()

@@ -2,25 +2,67 @@
 
 `measure` puts measurements to the gate; nothing here sees a row, or can spend more than the rounds'
 price: the prices are those of `mean_rounds.rounds`, which EXPLAIN PRIVACY shows beforehand.
+
+**What was released dearer serves again.** Where a round's query is written with answers to earlier
+rounds it depends on their noise, and so on the price, which decides how far to clip: at a lower
+price the queries are others. And once a count was released again at a higher price, by any
+statement, the dearest answer to it is another, too. So a mean is first looked for among the seals
+as it was asked before: with each sealed answer to its counts and its first round, at each price
+that these say was paid (`mean_rounds.prices_paid`). If its last sum follows from one of these and
+is sealed, that is the answer, and nothing is charged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice, product
+from typing import NamedTuple
 
 from sqlpriv.answer.means import Moments
 from sqlpriv.answer.rounds import clipped_mean, coinpress
 from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.release import Measurement, Release
-from sqlpriv.plan.aggregates.mean_rounds import MeanRounds
+from sqlpriv.plan.aggregates.mean_rounds import (
+    MeanRounds,
+    count_query,
+    histogram,
+    prices_paid,
+    rounds_of,
+)
 from sqlpriv.plan.aggregates.rewrites import Recipe
 
 Measure = Callable[[Sequence[Measurement]], tuple[Release, ...]]
-Peek = Callable[[Measurement], Release | None]
+Seals = Callable[[Measurement], Sequence[Release]]
+"""Returns the sealed answers to a measurement that cost as much or more, the dearest first."""
+MOST_COMBINATIONS = 27
+"""Of sealed answers, with which a mean's earlier rounds are looked for: three of three queries."""
+ROUNDING = 200
+"""Prices that are told from others are off by a few nanos divided by a part of the price."""
+RUN = {"quantile": clipped_mean.mean, "coinpress": coinpress.mean}
+
+
+def nothing_sealed(_: Measurement) -> tuple[Release, ...]:
+    """Returns what is sealed where nothing is: for tables that were never asked."""
+    return ()
+
+
+class NotSealed(Exception):
+    """Of a round that is looked for among the seals: it was not asked before."""
+
+
+class SealedRounds(NamedTuple):
+    """A mean's rounds as they were asked before: its moments, and the answers they are made of."""
+
+    moments: Moments
+    answers: tuple[Release, ...]
 
 
 def ask_rounds(
-    rounds_to_ask: Sequence[MeanRounds], released: Sequence[Release], measure: Measure
+    rounds_to_ask: Sequence[MeanRounds],
+    released: Sequence[Release],
+    measure: Measure,
+    seals: Seals = nothing_sealed,
 ) -> dict[Recipe, Moments]:
     """Puts every round to the gate and returns the moments of each recipe.
 
@@ -28,26 +70,94 @@ def ask_rounds(
         rounds_to_ask: The means of a plan that are measured in rounds, in their order.
         released: The answers to the plan's measurements; the counts of the cells are among them.
         measure: Puts the measurements of one round to the gate.
+        seals: Finds what was released before.
 
     Returns:
         Noised moments of shape (strata, key 1, …) for each mean that is measured in rounds.
     """
     answers: dict[Asked, Release] = {release.query: release for release in released}
-    run = {"quantile": clipped_mean.mean, "coinpress": coinpress.mean}
 
     def measure_and_remember(batch: Sequence[Measurement]) -> tuple[Release, ...]:
         batch_answers = measure(batch)
         answers.update({release.query: release for release in batch_answers})
         return batch_answers
 
-    return {
-        one.recipe: run[one.recipe.using](one, answers, measure_and_remember)
-        for one in rounds_to_ask
-    }
+    moments: dict[Recipe, Moments] = {}
+    for one in rounds_to_ask:
+        earlier = find_sealed_rounds(one, released, seals)
+        if earlier is None:
+            moments[one.recipe] = RUN[one.recipe.using](one, answers, measure_and_remember)
+            continue
+        measure([Measurement(r.query, r.price) for r in earlier.answers])  # replayed, and said so
+        answers.update({r.query: r for r in earlier.answers if r.query not in answers})
+        moments[one.recipe] = earlier.moments
+    return moments
+
+
+def find_sealed_rounds(
+    request: MeanRounds, released: Sequence[Release], seals: Seals
+) -> SealedRounds | None:
+    """Returns a mean's rounds that were asked before at its price or a higher one, or None.
+
+    Args:
+        request: The mean, at its price now.
+        released: The answers to the plan's measurements, of which counts may be among what the
+            rounds were written with.
+        seals: Finds what was released before.
+    """
+    free, recipe = type(request.price)(0), request.recipe
+    first = [m.query for m in rounds_of(request)[0].measurements]
+    others = [histogram(recipe)] if request.histogram_shared else []
+    counted = [r for r in released if r.query == count_query(recipe)]
+    sealed = [list(seals(Measurement(query, free))) for query in (*first, *others)]
+    if not all(sealed):
+        return None
+    counts = [*counted, *seals(Measurement(count_query(recipe), free))]
+    counts = list({id(r) if not r.id else r.id: r for r in counts}.values())
+    combinations = islice(product(counts, *sealed), MOST_COMBINATIONS)
+    rounds = (_rounds_with(request, answers, seals) for answers in combinations)
+    return next((one for one in rounds if one is not None), None)
+
+
+def _rounds_with(
+    request: MeanRounds, answers: Sequence[Release], seals: Seals
+) -> SealedRounds | None:
+    """Returns the rounds that follow from some sealed answers, at a price that was paid for them,
+    if they are sealed, too."""
+    by_query = {release.query: release for release in answers}
+    for price in prices_paid(request, {q: r.price for q, r in by_query.items()}):
+        used: list[Release] = []
+
+        def replay(batch: Sequence[Measurement], used: list[Release] = used) -> tuple[Release, ...]:
+            releases = tuple(_sealed_answer(m, by_query, seals) for m in batch)
+            used.extend(releases)
+            return releases
+
+        try:
+            moments = RUN[request.recipe.using](replace(request, price=price), by_query, replay)
+        except NotSealed:
+            continue
+        return SealedRounds(moments, tuple(used))
+    return None
+
+
+def _sealed_answer(m: Measurement, chosen: Mapping[Asked, Release], seals: Seals) -> Release:
+    """Returns the chosen or the dearest answer to a measurement that cost as much.
+
+    Raises:
+        NotSealed: There is none.
+    """
+    least = type(m.price)(max(m.price.nano - ROUNDING, 0))
+    picked = chosen.get(m.query)
+    releases = seals(replace(m, price=least)) if picked is None else (picked,)
+    for release in releases:
+        if release.price.nano >= least.nano:
+            return release
+    raise NotSealed
 
 
 def outstanding_price(
-    rounds_to_ask: Sequence[MeanRounds], released: Sequence[Release | None], peek: Peek
+    rounds_to_ask: Sequence[MeanRounds], released: Sequence[Release | None], seals: Seals
 ) -> int:
     """Returns what the rounds would still cost, in nano: all but those that would be replayed.
 
@@ -56,23 +166,32 @@ def outstanding_price(
 
     Args:
         rounds_to_ask, released: As in `ask_rounds`; None for a measurement that is not sealed.
-        peek: Returns the sealed answer to a measurement, or None.
+        seals: Finds what was released before.
     """
     nano = sum(one.price.nano for one in rounds_to_ask)
     sealed_releases = [release for release in released if release is not None]
 
     def peek_batch(batch: Sequence[Measurement]) -> tuple[Release, ...]:
         nonlocal nano
-        answers = [peek(m) for m in batch]
-        nano -= sum(m.price.nano for m, r in zip(batch, answers, strict=True) if r is not None)
-        sealed_releases.extend(r for r in answers if r is not None)
-        if any(r is None for r in answers):
-            raise LookupError
-        return tuple(r for r in answers if r is not None)
+        replayed = [next(iter(seals(m)), None) for m in batch]
+        nano -= sum(m.price.nano for m, r in zip(batch, replayed, strict=True) if r is not None)
+        sealed_releases.extend(r for r in replayed if r is not None)
+        if any(r is None for r in replayed):
+            raise NotSealed
+        return tuple(r for r in replayed if r is not None)
 
     for one in rounds_to_ask:
+        earlier = find_sealed_rounds(one, sealed_releases, seals)
+        if earlier is not None:
+            nano -= one.price.nano
+            sealed_releases.extend(earlier.answers)
+            continue
+        answers = {r.query: r for r in sealed_releases}
+        needed = [count_query(one.recipe), *[histogram(one.recipe)] * one.histogram_shared]
+        if not all(query in answers for query in needed):
+            continue
         try:
-            ask_rounds([one], sealed_releases, peek_batch)
-        except LookupError:
+            RUN[one.recipe.using](one, answers, peek_batch)
+        except NotSealed:
             continue
     return nano

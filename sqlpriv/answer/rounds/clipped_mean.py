@@ -54,13 +54,16 @@ from sqlpriv.plan.aggregates.mean_rounds import (
 )
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.pricing.statement import half_width
-from sqlpriv.plan.pricing.tuned_constants import HISTOGRAM_SHARE, MOST_HISTOGRAM_SHARE, WIDE
+from sqlpriv.plan.pricing.tuned_constants import HISTOGRAM_SHARE, HISTOGRAM_SHARES, WIDE
 
 if TYPE_CHECKING:
     from sqlpriv.answer.rounds.adaptive_means import Measure
 
 MISFIT = 0.05
 """Relative standard deviation of a cell's clipped mean around its family's at the right rate."""
+NOISE_STEPS = 16
+"""Ends are chosen with a noise that is rounded to so many steps of each doubling: a price that is
+off by little then gives the same ends, and the same query. See `adaptive_means`."""
 DEVIATIONS = np.linspace(-3, 3, 25)
 """Rates that are weighed by the clipped sum, in spreads off the cell's rate."""
 
@@ -97,7 +100,7 @@ def mean(request: MeanRounds, releases: Mapping[Asked, Release], measure: Measur
     lower, upper = float(recipe.lower), float(recipe.upper)
     bins, wide = bins_of(recipe), np.array(bin_grid(recipe, WIDE).edges)
     tails = estimate_tails(counts, first_answers.get(cell_view(recipe)), counted, bins, wide)
-    noise = noise_per_unit(counted, price)
+    noise = _rounded_noise(noise_per_unit(counted, price))
     present = np.maximum(counted.values, 0.0)
     cell_noise = CellNoise(n, present / max(present.sum(), 1.0), noise, counted.sigma)
     centre, half = choose_clipping(tails, cell_noise, lower, upper)
@@ -141,9 +144,9 @@ def histogram_share(request: MeanRounds, counted: Release, measured: bool) -> fl
     if hidden >= 1e6 * max(allowed, 0.0):  # noised counts of few rows may be zero or less
         return None
     needed = HISTOGRAM_SHARE * float((hidden / allowed) ** power)
-    if needed > MOST_HISTOGRAM_SHARE:
+    if needed > HISTOGRAM_SHARES[-1]:
         return None
-    return min(max(needed * 2**power, HISTOGRAM_SHARE), MOST_HISTOGRAM_SHARE)
+    return next((x for x in HISTOGRAM_SHARES if x >= needed * 2**power), HISTOGRAM_SHARES[-1])
 
 
 def plain_mean(request: MeanRounds, counted: Release, measure: Measure) -> Moments:
@@ -164,6 +167,11 @@ def noise_per_unit(counted: Release, price: Price) -> float:
     """
     ratio = counted.price.nano / price.nano
     return float(counted.sigma * (np.sqrt(ratio) if isinstance(price, Rho) else ratio))
+
+
+def _rounded_noise(noise: float) -> float:
+    """Returns a noise rounded to one of `NOISE_STEPS` in each doubling."""
+    return float(2 ** (np.rint(np.log2(noise) * NOISE_STEPS) / NOISE_STEPS))
 
 
 def bins_of(recipe: Recipe) -> BinEnds:

@@ -247,15 +247,17 @@ class Ledger:
             ]
             return [x._replace(id=number) for x, number in zip(new, numbers, strict=True)]
 
-    def find_seal(self, snapshot_id: int, query_hash: str, price: Price) -> Sealed | None:
-        """Returns the dearest answer sealed at that price or a higher one of its kind, or None."""
+    def find_seals(self, snapshot_id: int, query_hash: str, price: Price) -> list[Sealed]:
+        """Returns the answers sealed at that price or a higher one of its kind, dearest first."""
         with self.begin() as db:
-            row = db.execute(
-                "SELECT nano, sigma, payload, id FROM seal WHERE snapshot_id = ? AND query_hash = ?"
-                " AND kind = ? AND nano >= ? ORDER BY nano DESC, id LIMIT 1",
-                (snapshot_id, query_hash, price.kind, price.nano),
-            ).fetchone()
-            return Sealed(query_hash, type(price)(row[0]), *row[1:]) if row else None
+            return [
+                Sealed(query_hash, type(price)(nano), *rest)
+                for nano, *rest in db.execute(
+                    "SELECT nano, sigma, payload, id FROM seal WHERE snapshot_id = ?"
+                    " AND query_hash = ? AND kind = ? AND nano >= ? ORDER BY nano DESC, id",
+                    (snapshot_id, query_hash, price.kind, price.nano),
+                )
+            ]
 
     def replay(self, statement_id: int, seal_ids: Sequence[int]) -> None:
         """Appends that a statement was answered from these seals, at no cost."""

@@ -8,7 +8,7 @@ clamped there. A unit of that sum is worth the cell's half width, and so is its 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from sqlpriv.plan.pricing.tuned_constants import (
     CELL_SHARE,
     COINPRESS_SHARE,
     HISTOGRAM_SHARE,
+    HISTOGRAM_SHARES,
     PARTS,
     SECTIONS,
     WIDE,
@@ -109,6 +110,34 @@ def quantile_rounds(
     return MeanRound(names, early), MeanRound(
         (CLIPPED,), (Measurement(scaled_sum(recipe, None), last),)
     )
+
+
+def prices_paid(mean: MeanRounds, paid: Mapping[a.Asked, Price]) -> tuple[Price, ...]:
+    """Returns what a mean's rounds may have cost in all, by what some of their queries did.
+
+    Which part of the price the histogram takes depends on the noised counts, and is one of a few;
+    the cells' own view always takes the same.
+
+    Args:
+        mean: As it is asked for now; its own price is among those returned.
+        paid: Prices of sealed answers.
+
+    Returns:
+        Prices, to some nanos, of which none is less than the mean's own; the dearest first.
+    """
+    kind, own = type(mean.price), mean.price.nano
+    nanos = {own}
+    if mean.recipe.using == "quantile":
+        parts: list[tuple[a.Asked, tuple[float, ...]]] = [(cell_view(mean.recipe), (CELL_SHARE,))]
+        parts += [(histogram(mean.recipe), HISTOGRAM_SHARES)] * (not mean.histogram_shared)
+        nanos |= {
+            round((paid[query].nano + rounding) / share)
+            for query, shares in parts
+            for share in shares
+            if query in paid
+            for rounding in ((0,) if paid[query].nano > 10_000 else (0, 1, -1))
+        }
+    return tuple(kind(nano) for nano in sorted(nanos, reverse=True) if nano >= own)
 
 
 def order_rounds(means: Iterable[MeanRounds]) -> tuple[MeanRounds, ...]:

@@ -7,7 +7,7 @@ work, and its figure is what the work costs at the limit.
 | constant | what it sets | where it comes from |
 |---|---|---|
 | HISTOGRAM_SHARE, CELL_SHARE | parts of a clipped mean's price for its histograms | measured: [1] |
-| MOST_HISTOGRAM_SHARE | the most that the first of them may take for few rows | chosen |
+| HISTOGRAM_SHARES | what the first of them may take where there are few rows | chosen |
 | COINPRESS_SHARE | part of the price for COINPRESS's rounds but the last | its authors: [2] |
 | AUTO_COST | noise of the population's figure under `population_share = auto` | measured: [1] |
 | UPPER_DECILE, MEDIAN_SPREAD | which spread a mean's error is predicted with | measured: [3] |
@@ -37,8 +37,9 @@ from __future__ import annotations
 
 HISTOGRAM_SHARE, CELL_SHARE = 0.04, 0.06
 """Parts of its price that `quantile` pays for the histogram, and for the cells' own."""
-MOST_HISTOGRAM_SHARE = 0.15
-"""What the histogram may take where its usual part could not show so few rows."""
+HISTOGRAM_SHARES = (HISTOGRAM_SHARE, 0.08, 0.15)
+"""The histogram's parts of the price, ascending: a larger one where the usual could not show so few
+rows. They are few, so that what a mean has paid for can be told from its histogram's price."""
 COINPRESS_SHARE = 0.25
 """The part that COINPRESS pays for all rounds but the last, in equal parts."""
 AUTO_COST = 1.09

@@ -40,11 +40,16 @@ TARGET = "max_relative_error"
 
 
 def release_measurements(
-    planned: Plan, measure: adaptive_means.Measure
+    planned: Plan,
+    measure: adaptive_means.Measure,
+    seals: adaptive_means.Seals = adaptive_means.nothing_sealed,
 ) -> tuple[tuple[Release, ...], Mapping[Recipe, Moments]]:
     """Asks a plan's measurements, then its rounds; returns what `answer.answer` takes.
 
-    `measure` is `Allowance.release`.
+    Args:
+        planned: What is asked.
+        measure: `Allowance.release`.
+        seals: `Kernel.sealed_releases`, of the plan's contract.
 
     Raises:
         sqlpriv.Error: As `Allowance.release`.
@@ -54,7 +59,7 @@ def release_measurements(
     some = [m for m in planned.measurements if math.prod(a.shape(m.query))]
     measured = {release.query: release for release in measure(some)}
     releases = tuple(measured.get(m.query) or _empty_release(m) for m in planned.measurements)
-    return releases, adaptive_means.ask_rounds(planned.rounds, releases, measure)
+    return releases, adaptive_means.ask_rounds(planned.rounds, releases, measure, seals)
 
 
 def zero_releases(measurements: Sequence[Measurement]) -> tuple[Release, ...]:
@@ -93,7 +98,7 @@ def price_now(kernel: Kernel, planned: Plan, contract: TableContract) -> Price:
     fresh = [m for m, old in zip(planned.measurements, sealed, strict=True) if old is None]
     nano = joint_price(fresh, contract, {})[0].nano if fresh else 0
     nano += adaptive_means.outstanding_price(
-        planned.rounds, sealed, lambda m: kernel.sealed_release(m, contract)
+        planned.rounds, sealed, lambda m: kernel.sealed_releases(m, contract)
     )
     return type(planned.price)(nano)
 

@@ -133,7 +133,9 @@ class ProgramRunner:
                     selection.source, selection.exprs, selection.price, selection.yocto
                 )
                 _, planned, _ = self.compiler.plan(select, keys)
-            releases, adapted = gate_requests.release_measurements(planned, allowance.release)
+            releases, adapted = gate_requests.release_measurements(
+                planned, allowance.release, lambda m: access.kernel.sealed_releases(m, contract)
+            )
             spent = allowance.spent
         rows = answer(planned, releases, weights, adapted)
         epsilon = epsilon_shown(spent, budget.delta)

@@ -178,7 +178,7 @@ def test_a_ledger_is_moved_with_all_that_it_holds(file: Path, url: str) -> None:
     assert file.read_text() == url + "\n"
     with closing(Ledger(file)) as after:
         assert (after.declarations(), releases(after), after.snapshot("f")) == records
-        assert after.find_seal(records[2].id, "q", Rho(30)) is not None
+        assert after.find_seals(records[2].id, "q", Rho(30))
         pay(after, 5)
     assert spent(file) == Rho(135)
     with pytest.raises(LedgerError):

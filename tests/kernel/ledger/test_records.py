@@ -189,19 +189,20 @@ def test_a_snapshot_lasts_as_long_as_its_fingerprint(ledger: Ledger) -> None:
     assert ledger.snapshot("a").id > b.id  # the same data again is a new snapshot all the same
 
 
-def test_replay_finds_the_dearest_seal_that_covers_the_price(ledger: Ledger) -> None:
+def test_seals_that_cover_the_price_are_listed_dearest_first(ledger: Ledger) -> None:
     here, there = ledger.snapshot("a").id, ledger.snapshot("b").id
     cheap = sealed(ledger, here, "q", Rho(10))
     dear = sealed(ledger, here, "q", Rho(30))
-    sealed(ledger, here, "q", Rho(20))
+    middle = sealed(ledger, here, "q", Rho(20))
     sealed(ledger, here, "other", Rho(40))
     sealed(ledger, there, "q", Rho(50))
     for asked in (1, 10, 30):
-        found = ledger.find_seal(here, "q", Rho(asked))
-        assert found == Sealed("q", Rho(30), 2.5, b"q", dear)
-    assert ledger.find_seal(here, "q", Rho(31)) is None
-    assert ledger.find_seal(here, "unknown", Rho(1)) is None
-    assert ledger.find_seal(here, "q", Epsilon(1)) is None
+        seals = ledger.find_seals(here, "q", Rho(asked))
+        assert seals[0] == Sealed("q", Rho(30), 2.5, b"q", dear)
+        assert [seal.id for seal in seals] == [dear, middle, cheap][: 4 - max(1, asked // 10)]
+    assert not ledger.find_seals(here, "q", Rho(31))
+    assert not ledger.find_seals(here, "unknown", Rho(1))
+    assert not ledger.find_seals(here, "q", Epsilon(1))
     spent = ledger.account("people").spent
     ledger.replay(ledger.begin_statement("bob", "again"), [dear, cheap])
     ledger.replay(ledger.begin_statement("bob", "again"), [dear])

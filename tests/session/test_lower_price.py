@@ -1,0 +1,98 @@
+"""A mean that is asked in rounds, asked again for less: what was released dearer serves again.
+
+Its rounds are written with noised numbers and with their noise, so a lower price alone would make
+other queries of them (`answer/rounds/adaptive_means`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sqlpriv.session.access.result import Result
+from sqlpriv.session.session import Session
+
+MAKE = """
+CREATE TABLE people (id BIGINT PRIMARY KEY, sex BIGINT, region BIGINT, income DOUBLE);
+INSERT INTO people SELECT range AS id, 1 + range % 2 AS sex, 1 + range % 9 AS region,
+    exp(8 + range % 2 + 2 * sqrt(-2 * ln(random() + 1e-12)) * cos(6.28 * random())) AS income
+    FROM range(40000);
+ALTER TABLE people ADD PRIVACY_KEY (id);
+ALTER TABLE people SET PU;
+ALTER TABLE people ALTER COLUMN sex SET PRIVACY DOMAIN IN (1, 2);
+ALTER TABLE people ALTER COLUMN region SET PRIVACY DOMAIN IN (1, 2, 3, 4, 5, 6, 7, 8, 9);
+ALTER TABLE people ALTER COLUMN income SET PRIVACY DOMAIN BETWEEN (0, 1000000);
+ALTER TABLE people SET PRIVACY BUDGET (epsilon = 1000{})
+"""
+STATEMENTS = {
+    "of all": "AVG(income) AS a FROM people",
+    "by strata": "AVG(income) AS a FROM people STRATIFY BY sex, region",
+    "of few rows": "AVG(income) AS a FROM people WHERE region = 3 AND sex = 1",
+    "beside others": "sex, COUNT(*), AVG(income) AS a, SUM(income) FROM people GROUP BY sex",
+    "in two levels": "sex, AVG(income) AS a FROM people GROUP BY ROLLUP (sex)",
+    "pooled": "AVG(income USING pooled) AS a FROM people STRATIFY BY region",
+    "coinpress": "AVG(income USING coinpress) AS a FROM people STRATIFY BY sex",
+}
+
+
+@pytest.fixture(scope="module", params=["", ", delta = 1e-9"], ids=["pure", "zCDP"])
+def owner(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Session]:
+    vault: Path = tmp_path_factory.mktemp("lower") / "v.duckdb"
+    with Session(vault, role="owner") as session:
+        session.run(MAKE.format(request.param))
+        yield session
+
+
+def ask(session: Session, statement: str, epsilon: float, options: str = "") -> Result:
+    """Returns the answer to a statement of `STATEMENTS` at a price."""
+    price = f"WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {epsilon}{options})"
+    return session.run(f"SELECT {price} {statement}")[-1]
+
+
+def paid(result: Result) -> int:
+    """Returns what an answer cost, in nano."""
+    assert result.price is not None
+    return result.price.nano
+
+
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_a_lower_price_is_free(owner: Session, name: str) -> None:
+    statement, dear = STATEMENTS[name], 0.4
+    first = ask(owner, statement, dear)
+    assert paid(first)
+    for epsilon in (dear, 0.9 * dear, 0.3, 0.1, 0.01):
+        again = ask(owner, statement, epsilon)
+        assert not paid(again), epsilon
+        assert again.table is not None
+        assert again.table.equals(first.table)
+
+
+def test_a_lower_price_is_quoted_as_free(owner: Session) -> None:
+    statement = "AVG(income) AS a FROM people WHERE region > 4"
+    ask(owner, statement, 0.4)
+    text = f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.2) {statement}"
+    (charge,) = owner.quote(text).charges
+    assert not charge.price.nano
+
+
+def test_a_dearer_count_changes_nothing_of_it(owner: Session) -> None:
+    """The dearest count is now another, with which the sums' ends would be chosen differently."""
+    statement = "AVG(income) AS a FROM people WHERE region < 7 STRATIFY BY sex, region"
+    first = ask(owner, statement, 0.2)
+    ask(owner, "COUNT(*) FROM people WHERE region < 7 STRATIFY BY sex, region", 5.0)
+    assert paid(first)
+    for epsilon in (0.2, 0.1):
+        assert not paid(ask(owner, statement, epsilon))
+
+
+def test_what_was_not_released_is_paid_for(owner: Session) -> None:
+    """The twin: a higher price, other rows, another estimator."""
+    statement = "AVG(income) AS a FROM people WHERE region = 8"
+    for epsilon in (0.2, 0.21, 0.4):
+        assert paid(ask(owner, statement, epsilon))
+    assert paid(ask(owner, statement.replace("8", "9"), 0.1))
+    assert paid(ask(owner, statement.replace("income)", "income USING coinpress)"), 0.4))

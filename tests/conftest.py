@@ -9,10 +9,13 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from hypothesis import Phase, settings
+from support import postgres_server
 from support.vaults import Engine, declare, write
 
+from sqlpriv.kernel.ledger.database import NAME
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.aggregates import estimators
 
@@ -45,6 +48,23 @@ def narrow_means_are_plain() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(estimators, "LEAST_GAIN", 12.0)
         yield
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """The URL of a PostgreSQL server of this test run's own."""
+    if postgres_server.FOUND is None:
+        pytest.skip("no PostgreSQL server is installed")
+    with postgres_server.serving() as uri:
+        yield uri.replace("bi:secret@", "bi@")
+
+
+@pytest.fixture
+def url(server: str) -> str:
+    """The URL of a database without a ledger."""
+    with psycopg.connect(server, autocommit=True) as db:
+        db.execute(f"DROP SCHEMA IF EXISTS {NAME} CASCADE")
+    return server
 
 
 MakeKernel = Callable[..., Kernel]

@@ -47,6 +47,7 @@ PUSHDOWN = "tests/kernel/sql/test_pushdown.py"
 READER, SELECTION = "tests/kernel/test_reader.py", "tests/kernel/test_selection.py"
 NOISE, BUDGET = "tests/kernel/proof/test_noise.py", "tests/kernel/test_budget.py"
 DATABASE, SHARED = "tests/kernel/ledger/test_database.py", "tests/session/test_shared_ledger.py"
+MOVE = "tests/session/test_ledger_move.py"
 FILES = "tests/session/test_file_tables.py"
 PERIODS = "tests/kernel/ledger/test_periods.py"
 RENAMES = "tests/attacks/test_renames.py"
@@ -94,10 +95,10 @@ MUTANTS = (
            "if shape_of(self) != SHAPE:", "if False:", DATABASE),
     Mutant("another database is believed", K + "ledger/store.py",
            "if marked and name != ledger:", "if False:", DATABASE),
-    Mutant("a file sells after its move", K + "ledger/moving.py",
-           "old.execute(CLOSING.format(table))", "pass", DATABASE),
-    Mutant("a ledger is moved into another", K + "ledger/moving.py",
-           "!= (there or 0):", "< 0:", DATABASE),
+    Mutant("a file sells after its move", "sqlpriv/session/commands/ledger_place.py",
+           "old.execute(CLOSING.format(table))", "pass", MOVE),
+    Mutant("a ledger is moved into another", "sqlpriv/session/commands/ledger_place.py",
+           "!= (there or 0):", "< 0:", MOVE),
     Mutant("who only reads sees two states", K + "ledger/database.py",
            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN READ ONLY", DATABASE),
     Mutant("files that change while they are read are answered of", K + "reader.py",

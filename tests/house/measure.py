@@ -16,7 +16,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[2] / "sqlpriv"
 LARGEST_ROOM = 12
 """Python files in one folder, `__init__` not counted."""
-ENGINES = {"engine.py", "parquet_files.py", "database.py", "pointer.py", "moving.py"}
+ENGINES = {"engine.py", "parquet_files.py", "database.py", "pointer.py"}
 """What opens the files of one engine, or keeps one kind of ledger: no proof is about them."""
 LOOSE = {"__init__.py", "__main__.py", "errors.py"}
 """What may lie at the package's root."""

@@ -5,17 +5,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
 from click.testing import CliRunner
-from support import postgres_server
 
 import sqlpriv
 from sqlpriv.interfaces.cli.main import main
-from sqlpriv.kernel.ledger.database import NAME
 from sqlpriv.session.commands.backup import back_up
 from sqlpriv.session.session import Session
 
@@ -28,21 +24,6 @@ ALTER TABLE people ALTER COLUMN sex SET PRIVACY DOMAIN IN (0, 1);
 ALTER TABLE people SET PRIVACY BUDGET (epsilon = 1)
 """
 ASK = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {}) sex, count(*) FROM people GROUP BY 1"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    if postgres_server.FOUND is None:
-        pytest.skip("no PostgreSQL server is installed")
-    with postgres_server.serving() as uri:
-        yield uri.replace("bi:secret@", "bi@")
-
-
-@pytest.fixture
-def url(server: str) -> str:
-    with psycopg.connect(server, autocommit=True) as db:
-        db.execute(f"DROP SCHEMA IF EXISTS {NAME} CASCADE")
-    return server
 
 
 @pytest.fixture

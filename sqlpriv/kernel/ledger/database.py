@@ -10,25 +10,21 @@
   anew: their texts stand here.
 * An older copy put back is noticed by every machine that saw a newer one: see `raise_mark`.
 
-A connection that is lost is made again for the next transaction. Where it is lost in a COMMIT, the
-charge may stand and no answer leaves.
+A connection that is lost is made again for the next transaction.
 """
 
 import hashlib
 import re
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import psycopg
-from psycopg import sql as compose
 from psycopg.pq import TransactionStatus
 
 from sqlpriv import errors
-from sqlpriv.kernel.ledger.store import COUNTED, RecordRows, raise_mark
+from sqlpriv.kernel.ledger.store import Store
 
 SCHEMA = resources.files("sqlpriv.kernel.ledger").joinpath("database.sql").read_text("utf-8")
 SHAPE = "14939cd5919a837d148b83b82f1aa9e6586425effb944ad7d84a832cb4ada8c1"
@@ -63,105 +59,64 @@ NAME = "sqlpriv_ledger"
 _LOST = (psycopg.OperationalError, psycopg.InterfaceError)
 
 
-class LedgerDatabase:
+class LedgerDatabase(Store):
     """A ledger in PostgreSQL, made where there is none.
 
     Args:
         url: `postgresql://user@host[,host]/database`; a password comes from the environment or
-            from libpq's own files.
+            from libpq's own files. The server is a primary.
         mark: The file of this machine that says how much was seen.
-
-    Raises:
-        OperationalError: The server cannot be reached, or is no primary.
-        LedgerError: The schema is not as made, or the ledger is older than the mark, or another.
     """
 
+    ERRORS = psycopg.Error
+    NAME_SQL = "SELECT ledger FROM guard"
+
     def __init__(self, url: str, mark: Path) -> None:
-        self._url, self._beside, self.holds_new_charge = url, mark, False
-        self._lock, self._open = threading.RLock(), False
-        self._db: psycopg.Connection[Any] | None = None
-        self._connect()
+        self._url = url
+        super().__init__(mark)
 
-    def close(self) -> None:
-        """Closes the connection."""
-        if self._db is not None:
-            self._db.close()
-
-    @contextmanager
-    def begin(self, mode: str = "") -> Iterator["LedgerDatabase"]:
-        """Runs the block in one transaction, nested ones included: durable at its end, or undone.
-
-        Raises:
-            OperationalError: The server was lost; whether the block's records stand is unknown.
-        """
-        with self._lock:
-            if self._open:
-                yield self
-                return
-            with _translate_errors():
-                if self._db is None or self._db.closed or self._db.broken:
-                    self._connect()
-                self.execute("BEGIN" if mode else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-                if mode:
-                    self.execute("SELECT one FROM guard FOR UPDATE")
-                self._open, self.holds_new_charge = True, False
-                try:
-                    yield self
-                    self.execute("COMMIT")
-                finally:
-                    self._open = False
-                    self._roll_back()
-                if mode:
-                    self._mark()
-
-    def execute(self, sql: str, values: Sequence[Any] = (), /) -> RecordRows:
-        """Runs one statement in the open transaction."""
-        assert self._db is not None
-        text = _VIEW.sub(lambda view: f"FROM ({VIEWS[view[1]]}) AS {view[1]}", sql)
-        return self._db.execute(text.replace("?", "%s").encode(), values or None)
-
-    def _roll_back(self) -> None:
-        db = self._db
-        if db and not db.closed and db.info.transaction_status is not TransactionStatus.IDLE:
-            db.execute("ROLLBACK")
-
-    def _connect(self) -> None:
-        with _translate_errors():
-            self._db = psycopg.connect(
-                self._url, autocommit=True, connect_timeout=10, target_session_attrs="read-write",
-                application_name="sqlpriv",
-            )  # fmt: skip
-            self.execute("SET synchronous_commit = on")
-            self.execute("SET lock_timeout = '30s'")
-            schema = compose.Identifier(NAME)
-            self._db.execute(compose.SQL("SET search_path = {}").format(schema))
-            if not self._is_made():
-                self._make(schema)
-            try:
-                if shape_of(self) != SHAPE:
-                    raise errors.LedgerError("this is no ledger, or its guards are not as made")
-                self._mark()
-            except BaseException:
-                self._db.close()
-                raise
-
-    def _make(self, schema: compose.Identifier) -> None:
-        """Makes an empty ledger in one transaction, unless another server was faster."""
-        assert self._db is not None
-        with self._db.transaction():
+    def connect(self) -> None:
+        """Connects, and makes an empty ledger in one transaction unless there is one."""
+        self.db = psycopg.connect(
+            self._url, autocommit=True, connect_timeout=10, target_session_attrs="read-write",
+            application_name="sqlpriv",
+        )  # fmt: skip
+        self.execute("SET synchronous_commit = on")
+        self.execute(f"SET lock_timeout = '30s'; SET search_path = {NAME}")
+        with self.db.transaction():
             self.execute("SELECT pg_advisory_xact_lock(hashtext(?))", [NAME])
-            if not self._is_made():
-                self._db.execute(compose.SQL("CREATE SCHEMA {}").format(schema))
-                self._db.execute(SCHEMA.encode())
+            # read from the table: what PostgreSQL caches of names may be older than the lock
+            there = self.execute("SELECT FROM pg_namespace WHERE nspname = ?", [NAME])
+            if not there.rowcount:
+                self.execute(f"CREATE SCHEMA {NAME}; {SCHEMA}")
 
-    def _is_made(self) -> bool:
-        # read from the table: what PostgreSQL caches of names may be older than the lock
-        sql = "SELECT count(*) FROM pg_namespace WHERE nspname = ?"
-        return bool(self.execute(sql, [NAME]).fetchone()[0])
+    def check(self) -> None:
+        """Compares all that keeps the claims with what a new ledger has."""
+        if shape_of(self) != SHAPE:
+            raise errors.LedgerError("this is no ledger, or its guards are not as made")
 
-    def _mark(self) -> None:
-        ledger = self.execute("SELECT ledger FROM guard").fetchone()[0]
-        raise_mark(self._beside, lambda: int(self.execute(COUNTED).fetchone()[0]), ledger)
+    def start(self, mode: str) -> None:
+        """Begins a transaction, over a new connection if the last one was lost."""
+        if self.db.closed or self.db.broken:
+            self.open()
+        self.execute("BEGIN" if mode else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        if mode:
+            self.execute("SELECT one FROM guard FOR UPDATE")
+
+    def has_open_transaction(self) -> bool:
+        """Returns whether there is something to undo; a lost connection has nothing."""
+        info, idle = self.db.info, TransactionStatus.IDLE
+        return not self.db.closed and info.transaction_status is not idle
+
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Any:
+        """Runs one statement; a view's name stands for its text."""
+        text = _VIEW.sub(lambda view: f"FROM ({VIEWS[view[1]]}) AS {view[1]}", sql)
+        return self.db.execute(text.replace("?", "%s").encode(), values or None)
+
+    def passing_code(self, error: psycopg.Error) -> tuple[str, bool]:
+        """Returns PostgreSQL's code of an error, and whether it may pass."""
+        state = error.sqlstate or "no connection"
+        return state, isinstance(error, _LOST) or state[:2] in ("08", "40", "53", "55", "57")
 
 
 def shape_of(ledger: LedgerDatabase) -> str:
@@ -171,19 +126,3 @@ def shape_of(ledger: LedgerDatabase) -> str:
     """
     rows = [ledger.execute(sql, [NAME]).fetchall() for sql in _SHAPES]
     return hashlib.sha256(repr(rows).encode()).hexdigest()
-
-
-@contextmanager
-def _translate_errors() -> Iterator[None]:
-    """Turns PostgreSQL's errors into ours, without data."""
-    try:
-        yield
-    except psycopg.Error as error:
-        state = error.sqlstate or "no connection"
-        if isinstance(error, _LOST) or state[:2] in ("08", "40", "53", "55", "57"):
-            raise errors.OperationalError(f"the ledger cannot be used just now ({state})") from None
-        raise errors.LedgerError(f"the ledger is damaged or refused a record ({state})") from None
-    except OSError as error:
-        raise errors.OperationalError(f"the mark cannot be kept: {error.strerror}") from error
-    except (ValueError, errors.DataError) as error:
-        raise errors.LedgerError("the ledger holds a record that cannot be read") from error

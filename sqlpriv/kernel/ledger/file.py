@@ -15,16 +15,14 @@ It is the `Store` of a ledger that one machine uses:
 import os
 import secrets
 import sqlite3
-import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from importlib import resources
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from sqlpriv import errors
-from sqlpriv.kernel.ledger.store import COUNTED, Transaction, raise_mark
+from sqlpriv.kernel.ledger.store import Store
 
 BUSY_SECONDS = 30.0
 SCHEMAS = tuple(
@@ -35,75 +33,45 @@ SCHEMAS = tuple(
 _PASSING = {"PERM", "BUSY", "LOCKED", "NOMEM", "READONLY", "INTERRUPT", "IOERR", "FULL", "CANTOPEN"}
 
 
-class LedgerFile:
-    """An open file, made for its owner alone (0600) where there is none; threads may share it. All
-    raise LedgerError for a file that is damaged or not ours, OperationalError for a busy one."""
+class LedgerFile(Store):
+    """A file, made for its owner alone (0600) where there is none."""
 
-    def __init__(self, path: Path | str) -> None:
-        path = Path(path)
-        with _translate_errors():
-            if not path.exists():
-                _create(path)
-            self._lock, self._db = threading.RLock(), _connect(path)
-            self._beside = path.with_name(path.name + ".mark")
-            self.holds_new_charge = False
-            self._mark()
+    ERRORS = sqlite3.Error
 
-    def close(self) -> None:
-        """Closes the file."""
-        self._db.close()
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        super().__init__(path.with_name(path.name + ".mark"))
 
-    @contextmanager
-    def begin(self, mode: str = "") -> Iterator[Transaction]:
-        """Runs the block in one transaction, nested ones included: synced at its end, or undone."""
-        with _translate_errors(), self._lock:
-            if self._db.in_transaction:
-                yield self._db
-                return
-            self._db.execute(f"BEGIN {mode}")
-            self.holds_new_charge = False
-            try:
-                yield self._db
-                self._db.execute("COMMIT")
-            finally:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
-            if mode:
-                self._mark()
+    def connect(self) -> None:
+        """Opens the file; a new one is made whole before it has its name."""
+        if not self._path.exists():
+            _create(self._path)
+        uri = f"file:{quote(str(self._path.resolve()))}?mode=rw"
+        self.db = sqlite3.connect(uri, BUSY_SECONDS, 0, None, check_same_thread=False, uri=True)
 
-    def _mark(self) -> None:
-        raise_mark(self._beside, lambda: int(self._db.execute(COUNTED).fetchone()[0]))
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    """Opens a file; LedgerError unless it is ours, of this version, and whole where money is."""
-    uri = f"file:{quote(str(path.resolve()))}?mode=rw"
-    db = sqlite3.connect(uri, BUSY_SECONDS, 0, None, check_same_thread=False, uri=True)
-    try:
+    def check(self) -> None:
+        """Brings the file up to this version; it must be ours, and whole where money is."""
         for pragma in ("synchronous = FULL", "fullfsync = ON", "foreign_keys = ON"):
-            db.execute(f"PRAGMA {pragma}")
-        _bring_up(db)
+            self.execute(f"PRAGMA {pragma}")
+        _bring_up(self.db)
         for table in ("declaration", "budget", "charge"):
-            if db.execute(f"PRAGMA quick_check({table})").fetchone() != ("ok",):
+            if self.execute(f"PRAGMA quick_check({table})").fetchone() != ("ok",):
                 raise errors.LedgerError("the ledger is damaged")
-        if db.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
+        if self.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
             raise errors.OperationalError("SQLite cannot keep a write-ahead log beside the ledger")
-    except BaseException:
-        db.close()
-        raise
-    return db
 
+    def start(self, mode: str) -> None:
+        """Begins a transaction; SQLite's own lock is that of whoever writes."""
+        self.execute(f"BEGIN {mode}")
 
-def closed_count(path: Path) -> int | None:
-    """Returns how many records a file holds that `moving` closed; None for any other file."""
-    if not path.exists():
-        return None
-    with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)) as db:
-        sql = "SELECT count(*) FROM sqlite_master WHERE name = 'moved_charge'"
-        with suppress(sqlite3.DatabaseError):  # no SQLite file: who opens it says so
-            if db.execute(sql).fetchone()[0]:
-                return int(db.execute(COUNTED).fetchone()[0])
-    return None
+    def has_open_transaction(self) -> bool:
+        """Returns whether there is something to undo."""
+        return bool(self.db.in_transaction)
+
+    def passing_code(self, error: sqlite3.Error) -> tuple[str, bool]:
+        """Returns SQLite's name of an error, and whether it may pass."""
+        name = getattr(error, "sqlite_errorname", "SQLITE_UNKNOWN")
+        return name, name.split("_")[1] in _PASSING
 
 
 def _bring_up(db: sqlite3.Connection) -> None:
@@ -142,19 +110,3 @@ def _create(path: Path) -> None:
     folder = os.open(path.parent, os.O_RDONLY)
     os.fsync(folder)
     os.close(folder)
-
-
-@contextmanager
-def _translate_errors() -> Iterator[None]:
-    """Turns SQLite's errors, and those of records that cannot be read, into ours, without data."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        name = getattr(error, "sqlite_errorname", "SQLITE_UNKNOWN")
-        if name.split("_")[1] in _PASSING:
-            raise errors.OperationalError(f"the ledger cannot be used just now ({name})") from error
-        raise errors.LedgerError(f"the ledger is damaged or refused a record ({name})") from error
-    except OSError as error:
-        raise errors.OperationalError(f"the ledger cannot be made: {error.strerror}") from error
-    except (ValueError, errors.DataError) as error:
-        raise errors.LedgerError("the ledger holds a record that cannot be read") from error

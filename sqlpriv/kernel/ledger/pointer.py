@@ -3,9 +3,7 @@
 So no session goes on with a file that others no longer look at, or begins with an empty budget.
 """
 
-import os
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from sqlpriv import errors
 
@@ -25,33 +23,10 @@ def pointer_of(path: Path) -> str:
         OperationalError: The file cannot be read.
     """
     try:
-        if not path.exists():
-            return ""
         with open(path, "rb") as file:
-            start = file.read(len(POINTS))
-            return (start + file.read()).decode().strip() if start == POINTS else ""
+            start = file.read(4096)
+    except FileNotFoundError:
+        return ""
     except OSError as error:
         raise errors.OperationalError(f"the ledger cannot be read: {error.strerror}") from error
-
-
-def write_pointer(path: Path, url: str) -> None:
-    """Makes a file that names a ledger in PostgreSQL; whoever opens the vault opens that one.
-
-    Raises:
-        OperationalError: There is a file by that name, or the URL is none of PostgreSQL's, or holds
-            a password, which many may read here.
-    """
-    if not url.encode().startswith(POINTS) or "\n" in url:
-        raise errors.OperationalError("a ledger's URL is postgresql://user@host/database")
-    if urlsplit(url).password or "password=" in url:
-        hint = "put it into the environment (PGPASSWORD) or into ~/.pgpass"
-        raise errors.OperationalError(f"the ledger's URL holds a password: {hint}")
-    try:
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(url + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-    except FileExistsError:
-        raise errors.OperationalError(f"{path.name} is there already") from None
-    except OSError as error:
-        raise errors.OperationalError(f"{path.name} cannot be made: {error.strerror}") from error
+    return start.decode().strip() if start.startswith(POINTS) else ""

@@ -22,7 +22,7 @@ from sqlpriv import errors
 from sqlpriv.kernel.ledger.file import LedgerFile
 from sqlpriv.kernel.ledger.pointer import mark_beside, pointer_of
 from sqlpriv.kernel.ledger.running_sums import RunningSums
-from sqlpriv.kernel.ledger.store import Store, Transaction, insert, now
+from sqlpriv.kernel.ledger.store import Store, insert, now
 from sqlpriv.kernel.proof.charged_units import Strata, most, too_many
 from sqlpriv.kernel.terms.budget import KINDS, MAX_NANO, NANO, Budget, Price, Rho, epsilon_of
 from sqlpriv.kernel.terms.contract import UNDECLARED, Declared
@@ -157,7 +157,7 @@ class Ledger:
                 rest=whole - losses[-1].nano,
             )
 
-    def running_sums(self, db: Transaction) -> RunningSums:
+    def running_sums(self, db: Store) -> RunningSums:
         """Returns the sums of all charges that the transaction sees; see running_sums.py."""
         return self._sums.read_new(db, keep=not self.store.holds_new_charge)
 
@@ -300,7 +300,7 @@ def _open_store(path: Path) -> Store:
     return LedgerDatabase(url, mark_beside(path))
 
 
-def _latest_snapshot(db: Transaction, fingerprint: str) -> Snapshot | None:
+def _latest_snapshot(db: Store, fingerprint: str) -> Snapshot | None:
     sql = "SELECT id, hash_key, facts FROM state WHERE fingerprint = ?"
     if (row := db.execute(sql, (fingerprint,)).fetchone()) is None:
         return None

@@ -18,7 +18,7 @@ import json
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
-from sqlpriv.kernel.ledger.store import Transaction
+from sqlpriv.kernel.ledger.store import Store
 from sqlpriv.kernel.proof.charged_units import Strata
 
 _NEWER = """
@@ -74,7 +74,7 @@ class RunningSums:
         default_factory=lambda: defaultdict(Spending)
     )
 
-    def read_new(self, db: Transaction, keep: bool) -> RunningSums:
+    def read_new(self, db: Store, keep: bool) -> RunningSums:
         """Returns the sums of all charges that a transaction sees; these themselves with `keep`.
 
         Args:

@@ -1,12 +1,18 @@
-"""What a ledger asks of the database that keeps it: SQLite's file, or a schema of PostgreSQL's."""
+"""What keeps a ledger: SQLite's file (file.py), or a schema of PostgreSQL's (database.py).
+
+Both open, begin, commit, undo and mark in one way, which is told here; each says in its own SQL how
+it is connected to, how a transaction begins and what makes it whole.
+"""
 
 import fcntl
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Self
 
 from sqlpriv import errors
 from sqlpriv.kernel.terms.budget import Price
@@ -17,23 +23,7 @@ COUNTED = "SELECT " + " + ".join(
 """How many there are: rows are numbered upwards and never deleted."""
 
 
-class RecordRows(Protocol):
-    """What a statement returned."""
-
-    @property
-    def description(self) -> Any: ...
-    def fetchone(self) -> Any: ...
-    def fetchall(self) -> list[Any]: ...
-    def __iter__(self) -> Iterator[Any]: ...
-
-
-class Transaction(Protocol):
-    """Runs one statement; `?` stands for its values."""
-
-    def execute(self, sql: str, values: Sequence[Any] = (), /) -> RecordRows: ...
-
-
-class Store(Protocol):
+class Store(ABC):
     """Keeps records; threads may share it.
 
     Claim of every store. What a transaction of `begin` wrote is durable when the block has ended,
@@ -42,14 +32,105 @@ class Store(Protocol):
     transactions end; no row is ever changed or removed; a store with fewer rows than were once seen
     is refused.
 
+    Args:
+        mark: The file that says how much was seen; see `raise_mark`.
+
     Attributes:
         holds_new_charge: Whether the open transaction has written a charge, which could be undone.
+
+    Raises:
+        LedgerError: The store is damaged, not ours, not as made, or older than the mark.
+        OperationalError: It cannot be used just now. Both are so of every transaction, too.
     """
 
-    holds_new_charge: bool
+    ERRORS: ClassVar[type[Exception]]
+    NAME_SQL: ClassVar[str] = "SELECT ''"
+    """Asks for the ledger's own name, which a copy of it keeps; '' where the mark lies beside."""
+    db: Any
 
-    def begin(self, mode: str = "") -> AbstractContextManager[Transaction]: ...
-    def close(self) -> None: ...
+    def __init__(self, mark: Path) -> None:
+        self._beside, self._lock, self._in_transaction = mark, threading.RLock(), False
+        self.holds_new_charge = False
+        with self._translate_errors():
+            self.open()
+
+    @abstractmethod
+    def connect(self) -> None:
+        """Sets `db`, in which no transaction is open."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raises LedgerError unless all that keeps the claims is as it was made."""
+
+    @abstractmethod
+    def start(self, mode: str) -> None:
+        """Begins a transaction: with a mode, behind the lock of whoever writes."""
+
+    @abstractmethod
+    def has_open_transaction(self) -> bool:
+        """Returns whether there is something to undo."""
+
+    @abstractmethod
+    def passing_code(self, error: Any) -> tuple[str, bool]:
+        """Returns what an error of the database is called, and whether it may pass."""
+
+    def open(self) -> None:
+        """Connects; what is not as made, or older than its mark, is closed again."""
+        self.connect()
+        try:
+            self.check()
+            raise_mark(self._beside, self)
+        except BaseException:  # whatever it was, also an interrupt: nothing stays open
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Closes the connection."""
+        self.db.close()
+
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Any:
+        """Runs one statement in the open transaction, `?` for its values; returns its cursor."""
+        return self.db.execute(sql, values)
+
+    @contextmanager
+    def begin(self, mode: str = "") -> Iterator[Self]:
+        """Runs the block in one transaction, nested ones included: durable at its end, or undone.
+
+        Where a server is lost in a COMMIT, the block's records may stand, and no answer leaves.
+        """
+        with self._lock, self._translate_errors():
+            if self._in_transaction:
+                yield self
+                return
+            try:
+                self.start(mode)
+                self._in_transaction, self.holds_new_charge = True, False
+                yield self
+                self.execute("COMMIT")
+            finally:
+                self._in_transaction = False
+                if self.has_open_transaction():
+                    self.execute("ROLLBACK")
+            if mode:
+                raise_mark(self._beside, self)
+
+    @contextmanager
+    def _translate_errors(self) -> Iterator[None]:
+        """Turns the database's errors, and those of unreadable records, into ours, without data."""
+        try:
+            yield
+        except self.ERRORS as error:
+            code, may_pass = self.passing_code(error)
+            if may_pass:
+                text = f"the ledger cannot be used just now ({code})"
+                raise errors.OperationalError(text) from None
+            text = f"the ledger is damaged or refused a record ({code})"
+            raise errors.LedgerError(text) from None
+        except OSError as error:
+            text = f"the ledger, or the mark beside it, cannot be made: {error.strerror}"
+            raise errors.OperationalError(text) from error
+        except (ValueError, errors.DataError) as error:
+            raise errors.LedgerError("the ledger holds a record that cannot be read") from error
 
 
 def now() -> datetime:
@@ -57,7 +138,7 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def insert(db: Transaction, table: str, price: Price | None = None, /, **row: Any) -> int:
+def insert(db: Store, table: str, price: Price | None = None, /, **row: Any) -> int:
     """Appends a row, with its price and the time in UTC; returns its number."""
     row["at"] = now().isoformat(timespec="milliseconds")
     if price:
@@ -67,13 +148,14 @@ def insert(db: Transaction, table: str, price: Price | None = None, /, **row: An
     return int(db.execute(sql, tuple(row.values())).fetchall()[0][0])
 
 
-def raise_mark(beside: Path, count: Callable[[], int], ledger: str = "") -> None:
-    """Raises a mark, kept in a file, to what the ledger counts.
+def raise_mark(beside: Path, db: Store) -> None:
+    """Raises a mark, kept in a file, to the number of charges, budgets and declarations.
+
+    The store is asked behind a lock on the file, so that of two who commit none lowers the mark.
 
     Args:
         beside: The file; made, for its owner alone, if there is none.
-        count: Returns how many charges, budgets and declarations there are; called under a lock.
-        ledger: The ledger's own name; '' where the file lies beside it.
+        db: What is counted.
 
     Raises:
         LedgerError: The ledger counts less than the mark, or is another one.
@@ -81,7 +163,8 @@ def raise_mark(beside: Path, count: Callable[[], int], ledger: str = "") -> None
     with open(os.open(beside, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         name, _, number = file.read().rpartition(" ")
-        marked, there = int(number or 0), count()
+        (there,), (ledger,) = (db.execute(sql).fetchone() for sql in (COUNTED, db.NAME_SQL))
+        marked = int(number or 0)
         if marked and name != ledger:
             raise errors.LedgerError(f"this is another ledger than that of {beside.name}")
         if there < marked:
@@ -89,6 +172,6 @@ def raise_mark(beside: Path, count: Callable[[], int], ledger: str = "") -> None
         if there > marked:
             file.seek(0)
             # of one length: no state in between is a number
-            file.write(f"{ledger} {there:020}" if ledger else f"{there:020}")
+            file.write(f"{ledger} {there:020}".lstrip())
             file.flush()
             os.fsync(file.fileno())

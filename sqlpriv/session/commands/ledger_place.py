@@ -1,11 +1,34 @@
-"""Where a vault's ledger is kept: beside it, or in PostgreSQL for servers on many machines."""
+"""Where a vault's ledger is kept: beside it, or in PostgreSQL for servers on many machines.
+
+An owner moves a ledger from its file into PostgreSQL, and a pointer stays where the file was.
+
+**Claim.** At every moment at most one of the two sells. The file is locked while it is copied; the
+copy is whole and committed before the file is closed for good by a trigger, which every process
+that has it open obeys at its next charge; only then the pointer takes the file's name. Who opens
+the vault finds the pointer, a file that sells nothing, or the file as it was before the move.
+"""
 
 from __future__ import annotations
 
+import os
+import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import quote, urlsplit
 
 from sqlpriv.errors import OperationalError
-from sqlpriv.kernel.ledger.pointer import pointer_of, write_pointer
+from sqlpriv.kernel.ledger.file import LedgerFile
+from sqlpriv.kernel.ledger.pointer import POINTS, mark_beside, pointer_of
+from sqlpriv.kernel.ledger.store import COUNTED, Store
+
+if TYPE_CHECKING:
+    from sqlpriv.kernel.ledger.database import LedgerDatabase
+
+TABLES = ("declaration", "budget", "snapshot", "fact", "statement", "charge", "seal", "replay")
+CLOSING = "CREATE TRIGGER moved_{0} BEFORE INSERT ON {0} BEGIN SELECT RAISE(ABORT, 'moved'); END"
+COPY = "INSERT INTO {} ({}) OVERRIDING SYSTEM VALUE VALUES ({})"
+NUMBER_ON = "SELECT setval(pg_get_serial_sequence(?, 'id'), (SELECT max(id) FROM {0}))"
 
 
 def keep_ledger_at(vault: Path, url: str) -> None:
@@ -25,26 +48,6 @@ def keep_ledger_at(vault: Path, url: str) -> None:
         )
 
 
-def move_ledger_to(vault: Path, url: str) -> int:
-    """Moves a vault's ledger from its file into PostgreSQL: see `kernel.ledger.moving`.
-
-    Returns:
-        How many charges, budgets and declarations there are.
-
-    Raises:
-        OperationalError: There is no vault, its ledger was moved before, the database holds another
-            one, or psycopg is not installed.
-    """
-    if not vault.exists():
-        raise OperationalError(f"there is no vault at {vault}")
-    try:
-        from sqlpriv.kernel.ledger.moving import move_ledger
-    except ImportError:
-        needs = "a ledger in PostgreSQL needs pip install 'sqlpriv[postgresql-ledger]'"
-        raise OperationalError(needs) from None
-    return move_ledger(vault.with_suffix(".ledger"), url)
-
-
 def refuse_pointer(vault: Path, doing: str) -> None:
     """Raises OperationalError where a vault's ledger is in PostgreSQL, beyond what files can do."""
     if url := pointer_of(vault.with_suffix(".ledger")):
@@ -52,3 +55,109 @@ def refuse_pointer(vault: Path, doing: str) -> None:
             f"the ledger of {vault.name} is {url}: {doing} it with PostgreSQL's own tools"
             " (pg_dump --schema=sqlpriv_ledger), and copy the vault while nobody writes it"
         )
+
+
+def move_ledger_to(vault: Path, url: str) -> int:
+    """Moves a vault's ledger from its file into PostgreSQL: see `move_ledger`.
+
+    Raises:
+        OperationalError: There is no vault, or psycopg is not installed; and as `move_ledger`.
+    """
+    if not vault.exists():
+        raise OperationalError(f"there is no vault at {vault}")
+    return move_ledger(vault.with_suffix(".ledger"), url)
+
+
+def write_pointer(path: Path, url: str) -> None:
+    """Makes a file that names a ledger in PostgreSQL; whoever opens the vault opens that one.
+
+    Raises:
+        OperationalError: There is a file by that name, or the URL is none of PostgreSQL's, or holds
+            a password, which many may read here.
+    """
+    if not url.encode().startswith(POINTS) or "\n" in url or len(url) > 2048:
+        raise OperationalError("a ledger's URL is postgresql://user@host/database")
+    if urlsplit(url).password or "password=" in url:
+        hint = "put it into the environment (PGPASSWORD) or into ~/.pgpass"
+        raise OperationalError(f"the ledger's URL holds a password: {hint}")
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            file.write(url + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+    except FileExistsError:
+        raise OperationalError(f"{path.name} is there already") from None
+    except OSError as error:
+        raise OperationalError(f"{path.name} cannot be made: {error.strerror}") from error
+
+
+def move_ledger(path: Path, url: str) -> int:
+    """Copies a ledger's records into PostgreSQL and leaves a pointer to them in its place.
+
+    The file stays beside it under a new name (`….moved`), closed for good. A move that was cut off
+    behind the copy is finished by the same call.
+
+    Args:
+        path: The file; an empty ledger is made where there is none.
+        url: See `LedgerDatabase`; the database holds no ledger, or one without records.
+
+    Returns:
+        How many charges, budgets and declarations there are.
+
+    Raises:
+        OperationalError: The ledger was moved before, PostgreSQL's holds other records already, or
+            the URL holds a password.
+        LedgerError: One of the two is damaged or not ours.
+    """
+    try:
+        from sqlpriv.kernel.ledger.database import LedgerDatabase
+    except ImportError:
+        needs = "a ledger in PostgreSQL needs pip install 'sqlpriv[postgresql-ledger]'"
+        raise OperationalError(needs) from None
+    if pointer_of(path):
+        raise OperationalError(f"{path.name} was moved before, to {pointer_of(path)}")
+    draft = path.with_name(path.name + ".pointer")
+    draft.unlink(missing_ok=True)
+    write_pointer(draft, url)
+    there = closed_count(path)
+    with closing(LedgerDatabase(url, mark_beside(path))) as database:
+        with database.begin():
+            if database.execute(COUNTED).fetchone()[0] != (there or 0):
+                raise OperationalError("the database holds another ledger; name another one")
+        if there is None:
+            there = _copy_and_close(path, database)
+    path.with_name(path.name + ".moved").unlink(missing_ok=True)
+    os.link(path, path.with_name(path.name + ".moved"))
+    os.replace(draft, path)
+    return there
+
+
+def closed_count(path: Path) -> int | None:
+    """Returns how many records a file holds that a move closed; None for any other file."""
+    if not path.exists():
+        return None
+    with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)) as db:
+        sql = "SELECT count(*) FROM sqlite_master WHERE name = 'moved_charge'"
+        with suppress(sqlite3.DatabaseError):  # no SQLite file: who opens it says so
+            if db.execute(sql).fetchone()[0]:
+                return int(db.execute(COUNTED).fetchone()[0])
+    return None
+
+
+def _copy_and_close(path: Path, database: LedgerDatabase) -> int:
+    with closing(LedgerFile(path)) as file, file.begin("IMMEDIATE") as old:
+        with database.begin("IMMEDIATE"):
+            for table in TABLES:
+                _copy_table(old, database, table)
+        for table in TABLES:
+            old.execute(CLOSING.format(table))
+        return int(old.execute(COUNTED).fetchone()[0])
+
+
+def _copy_table(old: Store, database: LedgerDatabase, table: str) -> None:
+    rows = old.execute(f"SELECT * FROM {table} ORDER BY id")
+    columns = [column[0] for column in rows.description]
+    copy = COPY.format(table, ", ".join(columns), ", ".join("?" * len(columns)))
+    for record in rows:
+        database.execute(copy, record)
+    database.execute(NUMBER_ON.format(table), [table])  # of an empty table this changes nothing

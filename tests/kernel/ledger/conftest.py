@@ -6,31 +6,11 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-import psycopg
 import pytest
-from support import postgres_server
 
-from sqlpriv.kernel.ledger.database import NAME
-from sqlpriv.kernel.ledger.pointer import write_pointer
 from sqlpriv.kernel.ledger.records import Ledger
 from sqlpriv.kernel.terms.budget import Budget, Rho
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[str]:
-    """The URL of a PostgreSQL server of this test run's own."""
-    if postgres_server.FOUND is None:
-        pytest.skip("no PostgreSQL server is installed")
-    with postgres_server.serving() as uri:
-        yield uri
-
-
-@pytest.fixture
-def url(server: str) -> str:
-    """The URL of a database without a ledger."""
-    with psycopg.connect(server, autocommit=True) as db:
-        db.execute(f"DROP SCHEMA IF EXISTS {NAME} CASCADE")
-    return server.replace("bi:secret@", "bi@")
+from sqlpriv.session.commands.ledger_place import write_pointer
 
 
 @pytest.fixture(params=["file", "postgresql"])

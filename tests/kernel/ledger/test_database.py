@@ -9,16 +9,14 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from support.ledger_rows import releases
-from support.ledgers import pay, python, sealed
+from support.ledgers import pay, python
 
 from sqlpriv.errors import BudgetExhausted, LedgerError, OperationalError
-from sqlpriv.kernel.ledger import database, moving
+from sqlpriv.kernel.ledger import database
 from sqlpriv.kernel.ledger.database import NAME, LedgerDatabase
-from sqlpriv.kernel.ledger.moving import move_ledger
-from sqlpriv.kernel.ledger.pointer import mark_beside, write_pointer
 from sqlpriv.kernel.ledger.records import Ledger
-from sqlpriv.kernel.terms.budget import Budget, Price, Rho
+from sqlpriv.kernel.terms.budget import Budget, Rho
+from sqlpriv.session.commands.ledger_place import write_pointer
 
 TABLES = (
     "declaration", "budget", "snapshot", "fact", "statement", "charge", "seal", "replay", "guard",
@@ -136,98 +134,6 @@ def test_a_server_that_is_not_there_says_so(tmp_path: Path) -> None:
     with pytest.raises(OperationalError, match="cannot be used just now"):
         Ledger(tmp_path / "l")
     assert [p.name for p in tmp_path.iterdir()] == ["l"]
-
-
-@pytest.mark.parametrize(
-    ("url", "words"),
-    [
-        ("postgresql://ann:secret@h/d", "PGPASSWORD"),
-        ("postgresql://h/d?password=secret", "PGPASSWORD"),
-        ("mysql://h/d", "postgresql://user@host"),
-    ],
-)
-def test_a_pointer_holds_no_secret(tmp_path: Path, url: str, words: str) -> None:
-    with pytest.raises(OperationalError, match=words) as refusal:
-        write_pointer(tmp_path / "l", url)
-    assert "secret" not in str(refusal.value)
-    assert not (tmp_path / "l").exists()
-
-
-def spent(path: Path) -> Price:
-    with closing(Ledger(path)) as ledger:
-        account = ledger.account("people")
-        assert account is not None
-        return account.spent
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    """A ledger in a file, with two charges and a seal."""
-    with closing(Ledger(tmp_path / "old.ledger")) as ledger:
-        ledger.declare("people", "owner", key="id")
-        ledger.set_budget(Budget("people", Rho(1000), 1e-9), "owner")
-        pay(ledger, 100)
-        sealed(ledger, ledger.snapshot("f").id, "q", Rho(30))
-    return tmp_path / "old.ledger"
-
-
-def test_a_ledger_is_moved_with_all_that_it_holds(file: Path, url: str) -> None:
-    with closing(Ledger(file)) as before:
-        records = before.declarations(), releases(before), before.snapshot("f")
-    assert move_ledger(file, url) == 4
-    assert file.read_text() == url + "\n"
-    with closing(Ledger(file)) as after:
-        assert (after.declarations(), releases(after), after.snapshot("f")) == records
-        assert after.find_seals(records[2].id, "q", Rho(30))
-        pay(after, 5)
-    assert spent(file) == Rho(135)
-    with pytest.raises(LedgerError):
-        Ledger(file.with_name("old.ledger.moved"))
-    with pytest.raises(OperationalError, match="was moved before"):
-        move_ledger(file, url)
-
-
-def test_who_had_the_file_open_sells_nothing_after_the_move(file: Path, url: str) -> None:
-    with closing(Ledger(file)) as open_before:
-        move_ledger(file, url)
-        with pytest.raises(LedgerError):
-            pay(open_before, 1)
-    assert spent(file) == Rho(130)
-
-
-def test_a_ledger_is_not_moved_into_another(filled: str, file: Path) -> None:
-    with pytest.raises(OperationalError, match="another ledger"):
-        move_ledger(file, filled)
-    assert spent(file) == Rho(130)  # the file is as it was
-
-
-@pytest.mark.parametrize("step", ["_copy_table", "closing", "replace"])
-def test_a_move_that_is_cut_off_is_finished_by_the_next(
-    file: Path, url: str, step: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Cut off in the copy, behind it and before the file is closed, and behind that."""
-
-    def cut_off(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        if step == "closing":
-            patched.setattr(moving, "CLOSING", "{0} is no SQL")
-        else:
-            patched.setattr(moving.os if step == "replace" else moving, step, cut_off)
-        with pytest.raises((KeyboardInterrupt, LedgerError)):
-            move_ledger(file, url)
-    if step == "closing":  # the copy is there and the file open: it must not be sold from twice
-        assert spent(file) == Rho(130)
-        with pytest.raises(OperationalError, match="another ledger"):
-            move_ledger(file, url)
-        run(url, f"DROP SCHEMA {NAME} CASCADE")
-        mark_beside(file).unlink()
-    if step == "replace":
-        with pytest.raises(LedgerError):
-            Ledger(file)
-    assert move_ledger(file, url) == 4
-    assert spent(file) == Rho(130)
 
 
 @pytest.mark.usefixtures("filled")

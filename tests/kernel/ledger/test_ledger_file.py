@@ -188,11 +188,11 @@ def test_few_charges_are_read_however_many_there_are(ledger: Ledger) -> None:
             pay(ledger, 1)
         count = [0]
         with ledger.begin() as db:
-            db.set_progress_handler(lambda: count.__setitem__(0, count[0] + 1), 1)
+            db.db.set_progress_handler(lambda: count.__setitem__(0, count[0] + 1), 1)
         ledger.account("people")
         pay(ledger, 1)
         with ledger.begin() as db:
-            db.set_progress_handler(None, 0)
+            db.db.set_progress_handler(None, 0)
         return count[0]
 
     ledger.set_budget(Budget("People", Rho(10**6), 1e-9), "owner")

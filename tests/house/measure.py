@@ -16,8 +16,6 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parents[2] / "sqlpriv"
 LARGEST_ROOM = 12
 """Python files in one folder, `__init__` not counted."""
-ENGINES = {"engine.py", "parquet_files.py", "database.py", "pointer.py"}
-"""What opens the files of one engine, or keeps one kind of ledger: no proof is about them."""
 LOOSE = {"__init__.py", "__main__.py", "errors.py"}
 """What may lie at the package's root."""
 IRREGULAR = {
@@ -168,11 +166,6 @@ def measure() -> dict[str, list[str] | int]:
             n for path, n in lengths.items() if path.parts[0] == "statements"
         ),
         "statements of the kernel": sum(map(statement_count, of_kernel)),
-        "statements of the kernel without what opens files": sum(
-            statement_count(tree)
-            for path, tree in trees.items()
-            if path.parts[0] == "kernel" and path.name not in ENGINES
-        ),
         "fmt: skip": skips,
         "doctests": sum(map(doctest_count, trees.values())),
         "functions named by a bare participle": participles,

@@ -102,17 +102,18 @@ def _read_off(recipe: Recipe, release: Release, counts: Array, variance: Array |
         return values, [None] * len(values)
     first, last = level_intervals(recipe, counts, variance, half_width(release.price))
     levels = np.array(recipe.values, dtype=np.float64)
-    widths = np.maximum(levels[last] - levels[at], levels[at] - levels[first]) + _half_cell(recipe)
+    widths = np.maximum(levels[last] - levels[at], levels[at] - levels[first])
+    widths += _half_cell(recipe, levels)
     pairs = zip(widths.ravel().tolist(), np.asarray(present).ravel(), strict=True)
     return values, [width if any_row else None for width, any_row in pairs]
 
 
-def _half_cell(recipe: Recipe) -> float:
+def _half_cell(recipe: Recipe, levels: Array) -> float:
     """Returns half the length of a level's cell: 0 where levels are the values themselves."""
     assert recipe.count is not None
-    if recipe.count.keys[-1].values == recipe.values or len(recipe.values) < 2:
+    if recipe.count.keys[-1].values == recipe.values or len(levels) < 2:
         return 0.0
-    return abs(float(recipe.values[1]) - float(recipe.values[0])) / 2  # type: ignore[arg-type]  # numbers, as `_read_off` has seen
+    return float(abs(levels[1] - levels[0])) / 2
 
 
 def _chosen_levels(recipe: Recipe, positions: NDArray[Any], present: NDArray[np.bool_]) -> Figures:

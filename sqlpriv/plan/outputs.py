@@ -204,10 +204,11 @@ class OutputWriter:
         if isinstance(node, t.FunctionCall) and node.name == "error":
             return self._error(node)
         if isinstance(node, t.FunctionCall) and is_aggregate(node):
-            several = _several_quantiles(node)
-            formula = formula_of(self._inside(node), self.binder, self.estimator)
-            if several is not None or formula is not None:
-                return self.write(several or formula)  # type: ignore[arg-type]  # one of them is
+            formula = _several_quantiles(node)
+            if formula is None:
+                formula = formula_of(self._inside(node), self.binder, self.estimator)
+            if formula is not None:
+                return self.write(formula)
             aggregate = read_aggregate(self._inside(node), self.binder)
             number = self.aggregates.setdefault(aggregate, len(self.aggregates))
             return t.Name(f"{AGGREGATE}{number}", pos=node.pos)

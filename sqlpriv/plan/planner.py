@@ -40,7 +40,7 @@ from sqlpriv.plan.pricing.googlesql_options import (
     asks_for_public_groups,
     check_googlesql_options,
 )
-from sqlpriv.plan.pricing.split import split
+from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, statement_price
 from sqlpriv.plan.pricing.tuned_constants import SELECTION_SHARE, SELECTIONS
 from sqlpriv.plan.relations.contribution_bound import bound_contributions
@@ -135,7 +135,7 @@ def _priced_measurements(
     sizes = {recipe: m.cells for m in output.marginals for recipe in (*m.recipes, *m.own) if recipe}
     if not output.own:
         return list(share_price(price, output.recipes, sizes).items())
-    levels = split(price, (1 - options.population_share, options.population_share))  # type: ignore[type-var]  # one kind
+    levels = split_price(price, (1 - options.population_share, options.population_share))
     return [
         pair
         for part, recipes in zip(levels, (output.recipes, output.own), strict=True)

@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price
-from sqlpriv.synth.api.method import Method, Phase, Space, split_price
+from sqlpriv.plan.pricing.split import split_price
+from sqlpriv.synth.api.method import Method, Phase, Space
 from sqlpriv.synth.domain import binning
 from sqlpriv.synth.domain.domain import Domain
 from sqlpriv.synth.domain.level_choice import level_count

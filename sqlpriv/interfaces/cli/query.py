@@ -112,6 +112,6 @@ def _destination(output: Path | None) -> Iterator[IO[bytes]]:
         os.umask(mask)
         os.chmod(draft, 0o666 & ~mask)
         os.replace(draft, output)
-    except BaseException:
+    except BaseException:  # Ctrl-C, too, leaves no draft
         Path(draft).unlink(missing_ok=True)
         raise

@@ -66,18 +66,16 @@ def open_session(
         InterfaceError: The settings do not fit what is connected to.
         OperationalError: The vault cannot be opened, or the server not reached.
     """
-    if "://" in settings.vault:
-        session: SessionLike = _connect_to_server(settings, token)
-        if settings.dialect is not None:
+    is_remote = "://" in settings.vault
+    session: SessionLike = (_connect_to_server if is_remote else _open_file)(settings, token)
+    try:
+        if is_remote and settings.dialect is not None:
             session.execute(f"SET privacy_dialect = {literal(settings.dialect)}")
-    else:
-        session = _open_file(settings, token)
-    if settings.privacy_epsilon is not None:
-        try:
+        if settings.privacy_epsilon is not None:
             session.execute(f"SET privacy_epsilon = {settings.privacy_epsilon!r}")
-        except BaseException:
-            session.close()
-            raise
+    except BaseException:  # Ctrl-C, too, leaves no session open
+        session.close()
+        raise
     return session
 
 

@@ -33,14 +33,14 @@ def call_interruptibly(work: Callable[[], _R], give_up: Callable[[], None]) -> _
     def run() -> None:
         try:
             outcome.set_result(work())
-        except BaseException as error:
+        except BaseException as error:  # the main thread raises whatever it is
             outcome.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
     try:
         return outcome.result()
     except KeyboardInterrupt:
-        with suppress(Exception):
+        with suppress(Exception):  # Ctrl-C is what is raised, whatever ends the work
             give_up()
             outcome.result(_SECONDS)
         raise

@@ -148,7 +148,7 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         try:
             outcome = self._runner.run(client, execute, context.is_cancelled, handle, on_grid=True)
             return outcome
-        except Exception as error:
+        except Exception as error:  # the audit log says which it was
             outcome = error
             raise
         finally:

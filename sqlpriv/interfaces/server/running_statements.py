@@ -162,7 +162,7 @@ class Runner:
                     if job.on_grid:  # with the session's lock, and counted as running
                         taken = time.monotonic() - begun
                         job.stopped.wait(time_on_grid(taken) - taken)
-        except Exception as error:
+        except Exception as error:  # raised to the client that waits for the job
             job.error = error
         finally:
             job.running = False
@@ -203,7 +203,7 @@ def _run_and_settle(session: Session, work: Work[_R], report: Callable[[Progress
     """
     try:
         result = work(session, report)
-    except BaseException:
+    except BaseException:  # Ctrl-C, too, leaves no transaction open
         session.rollback()
         session.settle()
         raise

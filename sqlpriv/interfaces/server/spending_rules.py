@@ -127,6 +127,6 @@ def reserve_for_today(vault: Path, name: str, quote: Quote, ceiling: float) -> N
                     ),
                 )  # fmt: skip
             db.execute("COMMIT")
-        except BaseException:
+        except BaseException:  # Ctrl-C, too, leaves no transaction open
             db.execute("ROLLBACK")
             raise

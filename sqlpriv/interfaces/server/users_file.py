@@ -109,7 +109,7 @@ def connect_users(vault: Path) -> sqlite3.Connection:
         _bring_up(db)
         if db.execute("PRAGMA user_version").fetchone() != (_VERSION,):
             raise OperationalError(f"{path.name} is no file of users of this version")
-    except BaseException:
+    except BaseException:  # Ctrl-C, too, leaves no file open
         db.close()
         raise
     return db
@@ -126,7 +126,7 @@ def _bring_up(db: sqlite3.Connection) -> None:
                 db.execute(statement)
             db.execute(f"PRAGMA user_version = {_VERSION}")
         db.execute("COMMIT")
-    except BaseException:
+    except BaseException:  # Ctrl-C, too, leaves no transaction open
         db.execute("ROLLBACK")
         raise
 

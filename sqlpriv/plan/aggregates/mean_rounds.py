@@ -12,12 +12,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.pricing.split import split
+from sqlpriv.plan.pricing.split import split_statement_price
 from sqlpriv.plan.pricing.tuned_constants import (
     CELL_SHARE,
     COINPRESS_SHARE,
@@ -70,11 +69,11 @@ def rounds_of(mean: MeanRounds) -> tuple[MeanRound, ...]:
     early, squares = mean.steps - 1, mean.sigma is None
     parts = [COINPRESS_SHARE / early] * early + [1 - COINPRESS_SHARE] if early else [1.0]
     steps = []
-    for number, price in enumerate(_split(mean.price, parts), 1):
+    for number, price in enumerate(split_statement_price(mean.price, parts), 1):
         queries: tuple[a.Query, ...] = (scaled_sum(recipe, None),)
         if squares and number <= early:
             queries += (squared_sum(recipe, None),)
-        amounts = _split(price, [1.0] * len(queries))
+        amounts = split_statement_price(price, [1.0] * len(queries))
         measurements = tuple(Measurement(q, p) for q, p in zip(queries, amounts, strict=True))
         steps.append(
             MeanRound(
@@ -104,7 +103,7 @@ def quantile_rounds(
         name = "coarse histogram" if isinstance(view, a.Count) else "place in its range"
         early_queries.append((f"each cell's {name}", view, CELL_SHARE))
     parts = [share for _, _, share in early_queries]
-    *first, last = _split(mean.price, [*parts, 1 - sum(parts)])
+    *first, last = split_statement_price(mean.price, [*parts, 1 - sum(parts)])
     early = tuple(Measurement(q, p) for (_, q, _), p in zip(early_queries, first, strict=True))
     names = tuple(name for name, _, _ in early_queries)
     return MeanRound(names, early), MeanRound(
@@ -296,10 +295,3 @@ def count_query(recipe: Recipe) -> a.Count:
 def _total_query(recipe: Recipe) -> a.Sum:
     assert recipe.total is not None  # a constant x is never asked for in rounds
     return recipe.total
-
-
-def _split(price: Price, weights: Sequence[float]) -> tuple[Price, ...]:
-    try:
-        return split(price, weights)  # type: ignore[type-var]  # one kind goes in and comes out
-    except DataError as error:
-        raise Refused(str(error), hint="give the statement a larger epsilon") from None

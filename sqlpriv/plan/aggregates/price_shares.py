@@ -44,11 +44,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.terms.algebra import Asked, Sum
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.pricing.split import split
+from sqlpriv.plan.pricing.split import split_statement_price
 from sqlpriv.plan.pricing.tuned_constants import EMPTY, FLOOR, LEVEL, SIZE, TURNS
 
 Paid = Asked | Recipe
@@ -142,8 +141,5 @@ def share_price(
     paid, terms = error_terms(recipes, cells)
     groups = [(cells or {}).get(recipe, 1) for recipe in recipes]
     weights = least_error_shares(terms, groups, 1 if isinstance(price, Rho) else 2)
-    try:
-        amounts = split(price, weights.tolist())  # type: ignore[type-var]  # one kind goes in and comes out
-    except DataError as error:
-        raise Refused(str(error), hint="give the statement a larger epsilon") from None
+    amounts = split_statement_price(price, weights.tolist())
     return dict(zip(paid, amounts, strict=True))

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeVar
 
-from sqlpriv.errors import DataError
-from sqlpriv.kernel.terms.budget import Epsilon, Rho
+from sqlpriv.errors import DataError, Refused
+from sqlpriv.kernel.terms.budget import Price
 
-_P = TypeVar("_P", Rho, Epsilon)
+_P = TypeVar("_P", bound=Price)
 
 
-def split(price: _P, weights: Sequence[float]) -> tuple[_P, ...]:
+def split_price(price: _P, weights: Sequence[float]) -> tuple[_P, ...]:
     """Returns positive parts of a price, proportional to `weights`, that add up to it exactly.
 
     Each part gets one nano first. The other nanos are divided in proportion; those that rounding
@@ -30,9 +30,10 @@ def split(price: _P, weights: Sequence[float]) -> tuple[_P, ...]:
     Raises:
         DataError: A weight is not positive and finite, or there are more weights than nanos.
 
-    >>> [part.nano for part in split(Rho(10), (1, 1, 1))]
+    >>> from sqlpriv.kernel.terms.budget import Epsilon, Rho
+    >>> [part.nano for part in split_price(Rho(10), (1, 1, 1))]
     [4, 3, 3]
-    >>> [part.nano for part in split(Epsilon(1_000_000_000), (0.04, 0.06, 0.9))]
+    >>> [part.nano for part in split_price(Epsilon(1_000_000_000), (0.04, 0.06, 0.9))]
     [40000001, 60000001, 899999998]
     """
     if not weights or not all(math.isfinite(w) and w > 0 for w in weights):
@@ -47,3 +48,15 @@ def split(price: _P, weights: Sequence[float]) -> tuple[_P, ...]:
     for i in by_remainder[: price.nano - sum(shares)]:
         shares[i] += 1
     return tuple(type(price)(share) for share in shares)
+
+
+def split_statement_price(price: _P, weights: Sequence[float]) -> tuple[_P, ...]:
+    """Returns parts as `split_price` does.
+
+    Raises:
+        Refused: The statement's price has too few nanos; says what to write.
+    """
+    try:
+        return split_price(price, weights)
+    except DataError as error:
+        raise Refused(str(error), hint="give the statement a larger epsilon") from None

@@ -53,7 +53,10 @@ def keyed_subquery(part: t.Subquery, contracts: Contracts) -> KeyedSubquery | No
     pairs: list[tuple[t.Node, t.Node]] = []
     for node in conjuncts(query.where):
         pair = inner_and_outer(node, query, contracts)
-        (pairs if pair else inside).append(pair or node)  # type: ignore[arg-type]  # each its own
+        if pair is None:
+            inside.append(node)
+        else:
+            pairs.append(pair)
     looking = [*inside, *(item.expr for item in query.items)]
     if any(is_outer_name(name, query, contracts) for node in looking for name in walk(node)):
         return None

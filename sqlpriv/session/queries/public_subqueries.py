@@ -136,8 +136,8 @@ def _lookup(part: t.Subquery, column: t.Name, answers: pa.Table) -> t.Node:
         Refused: They are no numbers.
     """
     keys, values = (answers.column(i).to_pylist() for i in (0, 1))
-    answered = {k: _as_literal(v) for k, v in zip(keys, values, strict=True) if v is not None}
-    numbers = {k: float(v) for k, v in answered.items() if type(v) in (int, float)}  # type: ignore[arg-type]  # a number, just seen
+    answered = {k: v for k, v in zip(keys, values, strict=True) if v is not None}
+    numbers = {k: float(v) for k, v in answered.items() if type(v) in (int, float, Decimal)}
     if len(numbers) < len(answered) or not all(map(math.isfinite, numbers.values())):
         raise Refused.at(
             part.pos,

@@ -42,6 +42,7 @@ from numpy.typing import NDArray
 
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Release
+from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive import pooling_prior
 from sqlpriv.synth.adaptive.pooling_share import apart, share, taking_part
 from sqlpriv.synth.adaptive.rounds import BETWEEN, Rounds, Run, closure, fit_run, scale_sigma, small
@@ -56,7 +57,7 @@ from sqlpriv.synth.adaptive.stratum_model import (
     remaining_clique,
 )
 from sqlpriv.synth.api.ask import Ask, Marginal
-from sqlpriv.synth.api.method import Options, Phase, Space, split_price
+from sqlpriv.synth.api.method import Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.graph.junction_tree import Clique, Graph

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Release
+from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive.strata_sizes import nonnegative
 from sqlpriv.synth.api.ask import Ask, Guess, Marginal, Question
-from sqlpriv.synth.api.method import Fit, Model, Options, Phase, Phases, Space, split_price
+from sqlpriv.synth.api.method import Fit, Model, Options, Phase, Phases, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, count_sigma

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.errors import Refused
-from sqlpriv.kernel.terms.budget import Price, Rho
-from sqlpriv.plan.pricing.split import split
+from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.synth.api.ask import Ask, Marginal
 from sqlpriv.synth.inference.one_way_tables import Merging
 from sqlpriv.synth.models.sampling import Codes, dealt, draw
@@ -205,13 +204,6 @@ def named_columns(space: Space, text: str | None, option: str) -> tuple[int, ...
                 hint=f"{option} = 'label' or 'label, other', of the selected columns",
             )
     return tuple(dict.fromkeys(numbers[part.lower()] for part in named))
-
-
-def split_price(price: Price, weights: Sequence[float]) -> tuple[Price, ...]:
-    """Returns shares of a price of either kind; see `plan.split`."""
-    if isinstance(price, Rho):  # the type checker wants to know which of the two it is
-        return split(price, weights)
-    return (*split(price, weights),)
 
 
 def _unmerge_levels(codes: Codes, merging: Merging | None, rng: np.random.Generator) -> Codes:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sqlpriv.kernel.terms.budget import Price
+from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.api.ask import Marginal
-from sqlpriv.synth.api.method import split_price
 
 
 def modelled_columns(sizes: tuple[int, ...]) -> tuple[int, ...]:

@@ -25,10 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.budget import Price, Rho
+from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.contract import Interval
 from sqlpriv.kernel.terms.release import Measurement, Release
-from sqlpriv.plan.pricing.split import split
+from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.domain import lattice
 from sqlpriv.synth.domain.domain import Attribute, Domain, Within
 from sqlpriv.synth.domain.histogram_rounds import (
@@ -92,9 +92,7 @@ def begin_look(domain: Domain, number: int) -> ColumnLook:
 def round_prices(price: Price, look: ColumnLook) -> tuple[Price, ...]:
     """Returns the prices of a column's ROUNDS histograms and, where it has one, of its grid's."""
     weights = [1 + DEARER * i for i in range(ROUNDS)] + ([GRID] if look.ladder else [])
-    if isinstance(price, Rho):  # the type checker wants to know which of the two it is
-        return (*split(price, weights),)
-    return (*split(price, weights),)
+    return split_price(price, weights)
 
 
 def questions(

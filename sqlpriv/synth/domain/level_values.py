@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from sqlpriv.kernel.terms.contract import Interval, Type
 from sqlpriv.synth.domain.domain import Attribute
+from sqlpriv.synth.domain.lattice import number_of
 
 
 def level_values(attribute: Attribute) -> NDArray[np.float64] | None:
@@ -20,9 +21,11 @@ def level_values(attribute: Attribute) -> NDArray[np.float64] | None:
     column, bounds = attribute.column, attribute.bounds
     if column.type not in (Type.INTEGER, Type.REAL) or not isinstance(column.domain, Interval):
         return None
-    lower = float(column.domain.lower)  # type: ignore[arg-type]
+    lower = float(number_of(column, column.domain.lower))
     if bounds is None:
-        numbers = [lower if v is None else float(v) for v in attribute.key.values]  # type: ignore[arg-type]
+        numbers = [
+            lower if v is None else float(number_of(column, v)) for v in attribute.key.values
+        ]
         return np.stack([numbers, np.zeros(len(numbers))], axis=1)
     ends = np.asarray(bounds, dtype=np.float64)
     low, high = ends[:-1], ends[1:] - (0.0 if column.type is Type.REAL else 1.0)

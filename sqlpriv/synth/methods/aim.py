@@ -17,13 +17,14 @@ from __future__ import annotations
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.budget import Price
+from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive import pooling
 from sqlpriv.synth.adaptive.rounds import TREES, most_cells
 from sqlpriv.synth.adaptive.schedule import AIM
 from sqlpriv.synth.adaptive.separate import separate
 from sqlpriv.synth.adaptive.stratum_model import StratumCliques
 from sqlpriv.synth.api.ask import Ask, Marginal
-from sqlpriv.synth.api.method import Method, Option, Options, Phase, Space, split_price
+from sqlpriv.synth.api.method import Method, Option, Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.methods import independent
 

@@ -14,9 +14,10 @@ import numpy as np
 
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Release
+from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive.borrowing import Measured, borrowed_tables, posterior_sizes
 from sqlpriv.synth.api.ask import Ask
-from sqlpriv.synth.api.method import Phase, split_price
+from sqlpriv.synth.api.method import Phase
 from sqlpriv.synth.api.one_way_marginals import one_ways
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.graph.junction_tree import Clique

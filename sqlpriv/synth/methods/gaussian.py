@@ -29,9 +29,10 @@ from numpy.typing import NDArray
 
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Release
+from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.api.ask import Ask
 from sqlpriv.synth.api.cell_queries import Moment
-from sqlpriv.synth.api.method import Method, Options, Phase, Space, split_price
+from sqlpriv.synth.api.method import Method, Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats, onto_simplex

@@ -26,9 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.kernel.terms.budget import Price
+from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.api.ask import Ask, Marginal
 from sqlpriv.synth.api.cell_queries import Cells
-from sqlpriv.synth.api.method import Method, Option, Options, Phase, Space, split_price
+from sqlpriv.synth.api.method import Method, Option, Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.inference.one_way_tables import Floats, onto_simplex

@@ -21,6 +21,7 @@ import numpy as np
 
 from sqlpriv.errors import DataError
 from sqlpriv.kernel.terms.budget import Price
+from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive import whole_or_strata
 from sqlpriv.synth.adaptive.borrowing import (
     Measured,
@@ -30,16 +31,7 @@ from sqlpriv.synth.adaptive.borrowing import (
     posterior_sizes,
 )
 from sqlpriv.synth.api.ask import Ask, Guess, Marginal
-from sqlpriv.synth.api.method import (
-    Method,
-    Model,
-    Option,
-    Options,
-    Phase,
-    Space,
-    StratumModel,
-    split_price,
-)
+from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space, StratumModel
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.graph.junction_tree import Clique

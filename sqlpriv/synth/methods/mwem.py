@@ -18,6 +18,7 @@ from functools import partial
 import numpy as np
 
 from sqlpriv.kernel.terms.budget import Price
+from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive import whole_or_strata
 from sqlpriv.synth.adaptive.borrowing import Measured, borrowed_tables, following
 from sqlpriv.synth.adaptive.rounds import (
@@ -36,7 +37,7 @@ from sqlpriv.synth.adaptive.rounds import (
 from sqlpriv.synth.adaptive.strata_sizes import nonnegative
 from sqlpriv.synth.adaptive.stratum_model import StratumCliques, knowing_zeros
 from sqlpriv.synth.api.ask import Ask, Marginal
-from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space, split_price
+from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.graph.junction_tree import Clique, Graph

@@ -24,8 +24,9 @@ from sqlpriv.kernel.proof.sensitivity import Candidate
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Measurement
+from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.api.ask import Gate
-from sqlpriv.synth.api.method import Model, split_price
+from sqlpriv.synth.api.method import Model
 from sqlpriv.synth.domain.domain import Domain
 from sqlpriv.synth.models.sampling import strata_rows
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sqlpriv.errors import DataError
 from sqlpriv.kernel.terms.budget import Epsilon, Rho
-from sqlpriv.plan.pricing.split import split
+from sqlpriv.plan.pricing.split import split_price
 
 
 @given(
@@ -20,7 +20,7 @@ from sqlpriv.plan.pricing.split import split
     st.sampled_from([Rho, Epsilon]),
 )
 def test_shares_add_up_and_keep_proportion(nano: int, weights: list[float], kind: type) -> None:
-    shares = split(kind(nano), weights)
+    shares = split_price(kind(nano), weights)
     assert sum(share.nano for share in shares) == nano
     total = sum(map(Fraction, weights))
     for share, weight in zip(shares, weights, strict=True):
@@ -34,4 +34,4 @@ def test_shares_add_up_and_keep_proportion(nano: int, weights: list[float], kind
 )
 def test_shares_that_cannot_be(weights: list[float]) -> None:
     with pytest.raises(DataError):
-        split(Rho(3), weights)
+        split_price(Rho(3), weights)

@@ -58,11 +58,11 @@ def test_the_measured_error_is_the_models_distance_from_the_rows() -> None:
     asked = []
     real = gate.measure_distance
 
-    def watched(candidates, price):  # type: ignore[no-untyped-def]
+    def watched(candidates, price):
         asked.append(candidates)
         return real(candidates, price)
 
-    gate.measure_distance = watched  # type: ignore[method-assign]
+    gate.measure_distance = watched
     line = line_of(synthesize(job, gate))
     rows = np.column_stack([data[name] for name in COLUMNS[:4]])
     (pairs,) = [c for c in asked if len(c[0].query.keys) == 2]
@@ -107,7 +107,7 @@ def test_the_interval_holds_the_true_error(price: Price) -> None:
     assert twin < 15 or price.nano < 10**6
 
 
-def _ask(gate: FakeGate, job):  # type: ignore[no-untyped-def]
+def _ask(gate: FakeGate, job):
     from sqlpriv.synth.api.ask import Ask, Asker
 
     asker = Asker(gate, job.domain, [])

@@ -92,7 +92,7 @@ class Server:
                 tls_certificates=[tls] if tls else None,
                 middleware={"door": Door(self._keeper, self._audit)},
             )
-        except Exception as error:
+        except Exception as error:  # Arrow and gRPC raise many kinds where a port is taken
             self._end()
             raise OperationalError(f"{listen} cannot be listened on: {error}") from None
         self.location = f"{scheme}://{host}:{self._service.port}"
@@ -101,7 +101,7 @@ class Server:
             parts = (self._keeper, self._sessions, self._runner, self._audit)
             try:
                 self.postgresql = PostgreSqlServer(postgresql, tls, *parts, previews or {})
-            except BaseException:
+            except BaseException:  # Ctrl-C, too, leaves no server running
                 self.close()
                 raise
 

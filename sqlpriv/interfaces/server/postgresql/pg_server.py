@@ -127,7 +127,7 @@ class PostgreSqlServer:
                 await self._welcome(reader, writer)
         except asyncio.CancelledError:
             writer.transport.abort()  # the server ends
-        except Exception as error:
+        except Exception as error:  # told to the client, without details if it is a bug of ours
             with suppress(*_LOST):
                 writer.write(error_message(error, severity="FATAL"))
         finally:
@@ -163,7 +163,7 @@ class PostgreSqlServer:
         is_encrypted = False
         while code in (wire.SSL_REQUEST, wire.GSS_REQUEST):
             if code == wire.SSL_REQUEST and self._tls and not is_encrypted:
-                if reader._buffer:  # type: ignore[attr-defined]  # sent before it is encrypted
+                if reader._buffer:  # type: ignore[attr-defined]  # no public way to see early bytes
                     raise wire.ProtocolViolation("something was sent before TLS was agreed on")
                 writer.write(b"S")
                 await writer.start_tls(self._tls)

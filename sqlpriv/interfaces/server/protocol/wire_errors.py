@@ -54,7 +54,7 @@ def guard_handler(handler: _Handler) -> _Handler:
     def safe(*args: Any) -> Any:
         try:
             return handler(*args)
-        except Exception as error:
+        except Exception as error:  # none may leave as it is: its text could quote a row
             fault = to_flight(error)
         raise fault  # out here, with no context
 

@@ -18,9 +18,10 @@ from collections.abc import Sequence
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.budget import Price
+from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive import whole_or_strata
 from sqlpriv.synth.api.ask import Ask, Marginal
-from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space, split_price
+from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.inference.one_way_tables import total_of

@@ -29,9 +29,10 @@ import numpy as np
 
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Release
+from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive.stratum_model import StratumCliques
 from sqlpriv.synth.api.ask import Ask, Marginal, Question
-from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space, split_price
+from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.inference.one_way_tables import Floats
 from sqlpriv.synth.methods import aim

@@ -25,8 +25,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from sqlpriv.kernel.terms.budget import Price
+from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.api.ask import Ask
-from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space, split_price
+from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.inference.one_way_tables import onto_simplex
 from sqlpriv.synth.methods import independent

@@ -27,17 +27,9 @@ import numpy as np
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Release
+from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.api.ask import Ask, Marginal
-from sqlpriv.synth.api.method import (
-    Method,
-    Model,
-    Option,
-    Options,
-    Phase,
-    Space,
-    named_columns,
-    split_price,
-)
+from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space, named_columns
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.methods.nested.nested_projection import Floats, Mask, nearest_block, whole_block
 from sqlpriv.synth.models.row_sample import RowSample

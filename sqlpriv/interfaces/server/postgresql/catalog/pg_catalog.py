@@ -57,7 +57,7 @@ class CatalogDatabase:
         self._previews: set[str] = set()
         try:
             self._fill()
-        except BaseException:
+        except BaseException:  # Ctrl-C, too, leaves no engine open
             self._engine.close()
             raise
 

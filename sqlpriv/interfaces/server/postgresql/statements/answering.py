@@ -151,7 +151,7 @@ class Answerer:
         if self._is_of_catalog(scan):
             return self._query_catalog(text, values).schema
         if self._is_preview(StatementScan(text)):
-            with suppress(ProgrammingError):
+            with suppress(ProgrammingError):  # as in `answer`
                 return self._query_catalog(text, values, of_tables=True).schema
         columns = self.session.describe(text, values or None)
         if not len(columns):
@@ -322,7 +322,7 @@ class Answerer:
         try:
             outcome = run_within_rules(self.session, self.rules, text, list(values) or None, report)
             return outcome
-        except Exception as error:
+        except Exception as error:  # the audit log says which it was
             outcome = error
             raise
         finally:

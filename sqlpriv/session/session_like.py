@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import PurePath
 from typing import Protocol, Self
 
@@ -77,3 +78,21 @@ class SessionLike(Protocol):
 
     def budgets(self) -> tuple[tuple[str, float, float], ...]:
         """Returns (unit's table, epsilon left, epsilon in all) for every declared budget."""
+
+
+@contextmanager
+def reading_duckdb(session: SessionLike) -> Iterator[None]:
+    """Lets statements of our own be read as the DuckDB SQL that they are.
+
+    A user may have set another dialect, in which `"people"` is a text, say; it is set again behind
+    the block.
+    """
+    chosen = session.dialect
+    if chosen == "duckdb":
+        yield
+        return
+    session.execute("SET privacy_dialect = 'duckdb'")
+    try:
+        yield
+    finally:
+        session.execute(f"SET privacy_dialect = {chosen}")

@@ -229,9 +229,22 @@ _CLOCK = {part: _part_of_date(part) for part in ("hour", "minute", "second")}
 _SAMPLE = {"variance": _renamed("var_samp"), "stddev": _renamed("stddev_samp")}
 _SUBSTRING: dict[str, Writer] = {"substring": _substring, "substr": _substring}
 
+_POSTGRESQLS = words(
+    """corr covar_pop covar_samp regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope
+    regr_sxx regr_sxy regr_syy bool_and bool_or sin cos tan cot asin acos atan atan2 degrees radians
+    pi cbrt trunc left right reverse strpos"""
+)
+"""Functions of PostgreSQL's and of DuckDB's that take the same arguments in the same order."""
+_NOT_POSTGRESQLS = words(
+    """median quantile_cont quantile_disc approx_quantile approx_count_distinct count_if skewness
+    kurtosis sem dp_interval_low dp_interval_high"""
+)
+"""Functions that PostgreSQL has none of, so that DuckDB's, or ours, is meant."""
+
 BY_DIALECT: dict[str, dict[str, Writer]] = {
     "postgres": {
         **_SKIPPING, **_SAMPLE, **_SUBSTRING,
+        **{name: _renamed(name) for name in _POSTGRESQLS | _NOT_POSTGRESQLS},
         "round": _round(one=False), "concat": _renamed("concat"), "length": _renamed("length"),
         "char_length": _renamed("length"), "div": _whole_division, "mod": _remainder,
         "date_part": _date_part(_PARTS | {"dow", "doy", "week", "isodow"}),

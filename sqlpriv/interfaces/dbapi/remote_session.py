@@ -19,6 +19,7 @@ from sqlpriv.interfaces.server.protocol import quote_message, results
 from sqlpriv.interfaces.server.protocol.options import CANCEL_RUNNING
 from sqlpriv.interfaces.server.protocol.wire_errors import from_flight
 from sqlpriv.session.session import Catalog, Progress, Quote, Result
+from sqlpriv.session.session_like import reading_duckdb
 
 Parameters = Sequence[Any] | Mapping[str, Any] | None
 _DATA_MEMBERS = ("string_value", "double_value")
@@ -140,7 +141,8 @@ class RemoteSession:
 
     def comments(self) -> dict[str, str]:
         """Returns what each released table says of itself: method, price, strata, when, whence."""
-        table = self.execute("SELECT table_name, comment FROM duckdb_tables()").table
+        with reading_duckdb(self):
+            table = self.execute("SELECT table_name, comment FROM duckdb_tables()").table
         rows = [] if table is None else table.to_pylist()
         released = self.catalog().released
         return {r["table_name"]: r["comment"] for r in rows if r["table_name"] in released}

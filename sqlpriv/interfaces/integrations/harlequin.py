@@ -31,6 +31,7 @@ from sqlpriv.interfaces.configuration.token_sources import read_token
 from sqlpriv.interfaces.display.values import type_name
 from sqlpriv.interfaces.display.vocabulary import KEYWORDS, functions
 from sqlpriv.session.session import Result
+from sqlpriv.session.session_like import reading_duckdb
 
 _COLUMNS = """SELECT database_name, table_name, column_name, data_type FROM duckdb_columns()
 WHERE NOT internal ORDER BY database_name DESC, table_name, column_index"""
@@ -102,7 +103,7 @@ class HarlequinSession(HarlequinConnection):
 
     def get_catalog(self) -> Catalog:
         """Returns the vault's tables and the released ones; asking charges nothing."""
-        with self._lock:
+        with self._lock, reading_duckdb(self._connection.session):
             rows = self._connection.execute(_COLUMNS).fetchall()
         return Catalog([_database(name, list(part)) for name, part in groupby(rows, _first)])
 

@@ -9,8 +9,10 @@ otherwise itself. Other options: `role=owner`, `principal=ada`. A server is reac
 
 or by `user:password@`, whose second half SQLAlchemy hides where it prints a URL (a token `ada.xyz`
 is `ada:xyz`, too); with neither, by the token in $SQLPRIV_TOKEN. `tls=false` speaks to a server of
-this machine without TLS. `sqlpriv:///census` is the connection `census` of sqlpriv.toml. Private
-queries are written as text, or with the two clauses as they stand in SQL::
+this machine without TLS. `sqlpriv:///census` is the connection `census` of sqlpriv.toml.
+`dialect=bigquery` lets texts be written in another SQL dialect, on a file or a server.
+
+Private queries are written as text, or with the two clauses as they stand in SQL::
 
     price = "WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1)"
     select(people.c.sex, func.count()).prefix_with(price).suffix_with("STRATIFY BY sex")
@@ -35,8 +37,10 @@ import sqlpriv
 from sqlpriv.interfaces.integrations.sqlalchemy_reflection import SCHEMA, Reflection
 from sqlpriv.statements.keywords import NO_ALIAS
 
-OPTIONS = ("role", "principal", "privacy_epsilon")
-SERVER_OPTIONS = ("ca", "privacy_epsilon", "tls")
+OPTIONS = ("role", "principal", "privacy_epsilon", "dialect")
+SERVER_OPTIONS = ("ca", "privacy_epsilon", "tls", "dialect")
+_QUOTES = {"mysql": ("`", "`"), "bigquery": ("`", "`"), "spark": ("`", "`"), "tsql": ("[", "]")}
+"""SQL dialect → what stands around a name; elsewhere it is as in PostgreSQL."""
 PORT = 31337
 
 
@@ -138,6 +142,9 @@ class SqlprivDialect(Reflection, pg.PGDialect):
                 f"there is no option {', '.join(sorted(unknown))}; options: {', '.join(options)}"
             )
         query = dict(url.query)
+        if quotes := _QUOTES.get(str(query.get("dialect"))):
+            first, last = quotes
+            self.identifier_preparer = Preparer(self, first, last, escape_quote=last)
         if not url.host:
             return [url.database], query
         scheme = "grpc" if query.pop("tls", "true") == "false" else "grpc+tls"

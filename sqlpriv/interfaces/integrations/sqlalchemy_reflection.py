@@ -14,6 +14,8 @@ from sqlalchemy.engine import Connection
 from sqlalchemy.engine.default import DefaultDialect
 from sqlalchemy.types import TypeEngine
 
+from sqlpriv.session.session_like import reading_duckdb
+
 SCHEMA = "main"
 _TABLES = "SELECT table_name, comment FROM duckdb_tables() WHERE NOT internal ORDER BY ALL"
 _COLUMNS = """SELECT table_name, column_name, data_type, is_nullable, comment
@@ -165,7 +167,9 @@ class Reflection:
         """Returns the rows of a query: an Inspector's `info_cache` keeps them while it lives."""
         cache = {} if info_cache is None else info_cache
         if sql not in cache:
-            cache[sql] = [dict(row) for row in connection.exec_driver_sql(sql).mappings()]
+            raw: Any = connection.connection
+            with reading_duckdb(raw.session):  # the pool's wrapper hands on what it has not
+                cache[sql] = [dict(row) for row in connection.exec_driver_sql(sql).mappings()]
         return list(cache[sql])
 
     def _of(

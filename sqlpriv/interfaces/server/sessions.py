@@ -75,7 +75,9 @@ class Sessions:
         self._open: dict[tuple[int, str], Client] = {}
         self._of_handle: dict[bytes, Client] = {}
 
-    def client(self, user: User, cookie: str | None, fresh: str, peer: str) -> Client:
+    def client(
+        self, user: User, cookie: str | None, fresh: str, peer: str, dialect: str = "duckdb"
+    ) -> Client:
         """Returns the session of a call; a new one where there is none yet.
 
         Args:
@@ -83,6 +85,7 @@ class Sessions:
             cookie: The name of the session, if the client sent one.
             fresh: The name that this call's answer offers.
             peer: The connection's other end.
+            dialect: The SQL dialect that a new session's statements are read in.
         """
         now = time.monotonic()
         with self._lock:
@@ -90,7 +93,7 @@ class Sessions:
             client = self._open.get((user.id, cookie)) if cookie else self._by_peer(user, peer)
             if client is None:
                 self._make_room(user)
-                session = Session(self._vault, user.role, user.name, files=False)
+                session = Session(self._vault, user.role, user.name, files=False, dialect=dialect)
                 if user.rules.epsilon is not None and user.role != "owner":
                     session.execute(f"SET privacy_epsilon = {user.rules.epsilon!r}")
                 client = Client(user, session, peer)

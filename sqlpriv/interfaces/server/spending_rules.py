@@ -69,7 +69,7 @@ def run_within_rules(
     if session.role == "owner" or not rules.concerns_prices:
         return session.execute(sql, values, report)
     result = Result(message="nothing to do")
-    for statement, its_values in dialect.split_with_parameters(sql, values):
+    for statement, its_values in dialect.split_with_parameters(sql, values, session.dialect):
         _check(session, rules, statement, its_values)
         result = session.execute(statement, its_values, report)
     return result

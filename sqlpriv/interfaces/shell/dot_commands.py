@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from sqlpriv.interfaces.display.formats import FORMATS
+from sqlpriv.session.session_like import reading_duckdb
 from sqlpriv.statements import quote_name
 
 if TYPE_CHECKING:
@@ -135,7 +136,8 @@ def _schema(shell: Shell, argument: str) -> None:
     lines = declared.column("declaration").to_pylist() if declared is not None else []
     declarations = shell.session.statements("\n".join(lines))
     for name in wanted_tables:
-        described = shell.session.execute(f"DESCRIBE {quote_name(name)}").table
+        with reading_duckdb(shell.session):
+            described = shell.session.execute(f"DESCRIBE {quote_name(name)}").table
         rows = described.to_pylist() if described is not None else []
         columns = [f"    {quote_name(row['column_name'])} {row['column_type']}" for row in rows]
         shell.say(f"CREATE TABLE {quote_name(name)} (\n" + ",\n".join(columns) + "\n);")

@@ -288,6 +288,30 @@ def test_pandas_writes_for_an_owner(owner):
 # --- The URL ---
 
 
+@pytest.mark.parametrize("dialect", ["postgres", "bigquery", "mysql", "tsql", "spark"])
+def test_texts_in_another_dialect(vault, spent, dialect):
+    engine = sa.create_engine(f"sqlpriv:///{vault}?privacy_epsilon=0.1&dialect={dialect}")
+    before = spent()
+    inspector = sa.inspect(engine)
+    assert inspector.get_table_names() == ["people", "regions", "staff"]
+    assert inspector.get_columns("people")
+    assert spent() == before
+    quoted = sa.table("staff", sa.column(sa.sql.quoted_name("region", quote=True)))
+    with engine.connect() as connection:
+        rows = connection.execute(sa.select(quoted.c.region).distinct()).scalars()
+        assert sorted(rows) == [
+            "isles",
+            "north",
+            "south",
+        ]  # a name, and no text
+        divided = sa.text("SELECT SUM(age) / COUNT(*) AS mean FROM staff")
+        if dialect in ("postgres", "tsql"):
+            with pytest.raises(sa.exc.DBAPIError, match="whole numbers divide"):
+                connection.execute(divided)
+        else:
+            assert 18 < connection.execute(divided).scalar() < 70
+
+
 @pytest.mark.parametrize(
     ("url", "words"),
     [

@@ -25,6 +25,7 @@ from sqlpriv.interfaces.server.postgresql.pg_connection import (
 )
 from sqlpriv.interfaces.server.postgresql.statements.client_settings import (
     REPORTED,
+    default_dialect,
     startup_settings,
 )
 from sqlpriv.interfaces.server.running_statements import Runner
@@ -236,7 +237,10 @@ class PostgreSqlServer:
     ) -> None:
         in_thread = asyncio.get_running_loop().run_in_executor
         fresh, peer = secrets.token_urlsafe(16), _peer(writer)
-        client = await in_thread(self.threads, self._sessions.client, user, None, fresh, peer)
+        dialect = default_dialect(user.role)
+        client = await in_thread(
+            self.threads, self._sessions.client, user, None, fresh, peer, dialect
+        )
         number, secret = secrets.randbits(31), secrets.randbits(32) - 2**31
         key = backend_key(number, secret)
         self._keys[key] = (client, fresh.encode())

@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from sqlpriv.session.session_like import SessionLike
+from sqlpriv.session.session_like import SessionLike, reading_duckdb
 from sqlpriv.statements import quote_name
 
 FREE, PRIVATE = "TABLE", "PRIVATE TABLE"
@@ -125,9 +125,10 @@ def _rows(session: SessionLike, sql: str) -> list[dict[str, Any]]:
 
 def _columns(session: SessionLike, table: str, kind: str) -> pa.Schema:
     """Returns the columns of a table as Arrow's: of its declared types, where it is private."""
-    if kind == FREE:
-        return session.describe(f"SELECT * FROM {quote_name(table)}")
-    described = _rows(session, f"DESCRIBE {quote_name(table)}")
+    with reading_duckdb(session):
+        if kind == FREE:
+            return session.describe(f"SELECT * FROM {quote_name(table)}")
+        described = _rows(session, f"DESCRIBE {quote_name(table)}")
     parts = [
         f"CAST(NULL AS {c['column_type']}) AS {quote_name(c['column_name'])}" for c in described
     ]

@@ -260,3 +260,37 @@ def test_many_connections_at_once(served):
         for thread in threads:
             thread.join(60)
     assert answers == [[(500,)]] * 20
+
+
+def test_an_analysts_sql_is_postgresqls(served, connection):
+    before = served.account()
+    (name,) = connection.execute("SHOW privacy_dialect").fetchone()
+    assert name == "postgres"
+    with pytest.raises(psycopg.Error, match="whole numbers divide to a whole number") as refused:
+        connection.execute("SELECT COUNT(*) / 2 FROM people")  # DuckDB: with digits
+    assert refused.value.diag.statement_position == "8"
+    with pytest.raises(psycopg.Error, match="not known to mean the same") as refused:
+        connection.execute("SELECT list(sex) FROM made")
+    assert "SET privacy_dialect = 'duckdb'" in refused.value.diag.message_hint
+    assert served.account() == before
+    (halves,) = connection.execute("SELECT DIV(COUNT(*), 2) FROM made").fetchone()
+    assert halves == 250
+    assert connection.execute("SELECT MEDIAN(sex) FROM made").fetchone()[0] in (1, 1.5, 2)
+
+
+def test_duckdbs_sql_is_read_after_set_and_postgresqls_after_reset(connection):
+    for reset in ("RESET privacy_dialect", "SET privacy_dialect TO DEFAULT", "RESET ALL"):
+        connection.execute("SET privacy_dialect = 'duckdb'")
+        assert connection.execute("SELECT COUNT(*) / 1000 FROM made").fetchone() == (0.5,)
+        connection.execute(reset)
+        assert connection.execute("SHOW privacy_dialect").fetchone() == ("postgres",)
+    with pytest.raises(psycopg.Error, match="there is no dialect klingon"):
+        connection.execute("SET privacy_dialect = 'klingon'")
+
+
+def test_the_catalog_is_looked_at_in_every_dialect(served):
+    for name in ("duckdb", "mysql", "bigquery", "tsql"):
+        fresh = served.psycopg(options=f"-c privacy_dialect={name}")
+        query = "SELECT relname FROM pg_catalog.pg_class WHERE relkind = 'r' ORDER BY 1"
+        assert fresh.execute(query).fetchall() == [("made",), ("people",)]
+        assert fresh.execute('SELECT * FROM "people" LIMIT 5').fetchall() == []

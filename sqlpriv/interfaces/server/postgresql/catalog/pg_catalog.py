@@ -21,6 +21,7 @@ from sqlpriv.interfaces.server.postgresql.reading.catalog_text import to_duckdb
 from sqlpriv.interfaces.server.protocol.catalog import PRIVATE, tables_with_types
 from sqlpriv.publish.release_file import NO_EXTENSIONS, SEALED
 from sqlpriv.session.session import Session
+from sqlpriv.session.session_like import reading_duckdb
 from sqlpriv.statements import literal, quote_name
 
 _LIMITS: dict[str, str | int] = {"memory_limit": "256MB", "threads": 1, "temp_directory": ""}
@@ -53,10 +54,11 @@ class CatalogDatabase:
         self._engine = duckdb.connect(":memory:", config=config)
         kinds = tables_with_types(session)
         self.private = frozenset(name.lower() for name, kind in kinds if kind == PRIVATE)
-        self.columns = _rows(session, _COLUMNS)
         self._previews: set[str] = set()
         try:
-            self._fill()
+            with reading_duckdb(session):
+                self.columns = _rows(session, _COLUMNS)
+                self._fill()
         except BaseException:  # Ctrl-C, too, leaves no engine open
             self._engine.close()
             raise

@@ -25,6 +25,7 @@ from sqlpriv.interfaces.server.postgresql.statements.client_settings import (
     ERROR_COLUMNS,
     ClientSettings,
     assignment,
+    default_dialect,
 )
 from sqlpriv.interfaces.server.postgresql.statements.cursors import (
     CursorSet,
@@ -38,7 +39,9 @@ from sqlpriv.interfaces.server.postgresql.statements.error_columns import (
     with_error_fields,
 )
 from sqlpriv.interfaces.server.spending_rules import SpendingRules, run_within_rules
+from sqlpriv.session.commands.settings import DIALECT
 from sqlpriv.session.session import Result, Session
+from sqlpriv.session.session_like import reading_duckdb
 from sqlpriv.statements import quote_name
 
 LONGEST = 1_000_000
@@ -229,7 +232,8 @@ class Answerer:
         catalog = self._open_catalog()
         if not catalog.has_preview(table):
             sql = f"SELECT * FROM {quote_name(synthetic)} LIMIT {_PREVIEW_ROWS}"
-            rows = self.session.execute(sql).table
+            with reading_duckdb(self.session):
+                rows = self.session.execute(sql).table
             assert rows is not None
             catalog.fill_preview(table, rows)
         return (
@@ -281,8 +285,8 @@ class Answerer:
         if value is None:
             self.settings.reset("" if name == "all" else name)
             if name == "all":
-                for setting in self.session.settings:
-                    self.session.execute(f"RESET {setting}")
+                for setting in (*self.session.settings, DIALECT):
+                    self.set_privacy(setting, None)
             return StatementAnswer(tag=tag)
         return StatementAnswer(tag=tag, changed=self.settings.set(name, value))
 
@@ -292,6 +296,8 @@ class Answerer:
         Raises:
             Refused: There is none of that name, or the value is none.
         """
+        if value is None and name.lower() == DIALECT:
+            value = default_dialect(self.session.role)
         if value is None:
             self.session.execute(f"RESET {name}")
             return
@@ -306,6 +312,8 @@ class Answerer:
         )
         if name in self.session.settings:
             value = str(self.session.settings[name])
+        elif name == DIALECT:
+            value = self.session.dialect
         elif name.startswith("privacy_") and name != ERROR_COLUMNS:
             value = ""
         else:

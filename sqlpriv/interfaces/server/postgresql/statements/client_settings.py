@@ -38,6 +38,15 @@ _DEFAULTS = {
 _ON = {"on", "true", "1", "yes", "t"}
 
 
+def default_dialect(role: str) -> str:
+    """Returns the SQL dialect that a connection's statements are read in until it sets another.
+
+    An analyst's are PostgreSQL's, as these clients write them. An owner loads rows, makes tables:
+    that is DuckDB's SQL alone.
+    """
+    return "duckdb" if role == "owner" else "postgres"
+
+
 @dataclass
 class ClientSettings:
     """The settings of one connection.

@@ -14,7 +14,7 @@ from sqlpriv.interfaces.cli.failure import fail
 @click.argument("vault", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 def backup(vault: Path, folder: Path) -> None:
-    """Copy VAULT, its ledger, users, releases and audit log into the new FOLDER.
+    """Copy VAULT, its ledger, users, releases, models and audit log into the new FOLDER.
 
     All are of one moment: a vault without its ledger is undeclared, and an older ledger forgets
     what was spent. Analysts may go on asking meanwhile.

@@ -28,6 +28,8 @@ Statements end with a semicolon and may run over lines. What only this shell's S
   EXPLAIN PRIVACY SELECT …;                              price and expected error, for nothing
   SHOW PRIVACY TABLES | BUDGET | RELEASES | DECLARATIONS; what is left, answered, declared
   CREATE SYNTHETIC TABLE s AS SELECT a, b FROM people STRATIFY BY sex USING mst;
+  CREATE SYNTHETIC TABLE more FROM MODEL s ROWS 100000;  more rows of its model, for nothing
+  SHOW SYNTHESIZERS;                                     what may stand after USING: auto, mst, …
 Commands:"""
 WATCH = (
     "There is no \\watch here: the same question gets the same answer from its seal, so there is "

@@ -30,11 +30,13 @@ SQLITE = (LEDGER, ".users")
 """Suffixes of files that SQLite writes; it may hold a part of them in a log."""
 PLAIN = (".release.duckdb", ".audit")
 """Suffixes of files that are whole at any moment, or only grow."""
+MODELS = ".models"
+"""Suffix of the folder of models that CREATE SYNTHETIC TABLE … FROM MODEL draws from."""
 _COUNT = "SELECT coalesce(max(id), 0) FROM {}"
 
 
 def back_up(vault: Path, folder: Path) -> tuple[str, ...]:
-    """Copies a vault, its ledger, users, releases and audit log into a new folder.
+    """Copies a vault, its ledger, users, releases, models and audit log into a new folder.
 
     Nobody can write the vault meanwhile. The ledger is copied last, so that it holds every charge
     for what the copy of the vault was asked.
@@ -60,12 +62,14 @@ def back_up(vault: Path, folder: Path) -> tuple[str, ...]:
             for suffix in PLAIN:
                 if vault.with_suffix(suffix).exists():
                     _copy(vault.with_suffix(suffix), folder / vault.with_suffix(suffix).name)
+            _copy_models(vault.with_suffix(MODELS), folder / vault.with_suffix(MODELS).name)
             for suffix in SQLITE:
                 if vault.with_suffix(suffix).exists():
                     _copy_sqlite(vault.with_suffix(suffix), folder / vault.with_suffix(suffix).name)
         ledger = folder / vault.with_suffix(LEDGER).name
         records = ledger_records(ledger) if ledger.exists() else 0
-        files = {f.name: _checksum(f) for f in sorted(folder.iterdir()) if f.name != MANIFEST}
+        copies = sorted(f for f in folder.rglob("*") if f.is_file() and f.name != MANIFEST)
+        files = {str(f.relative_to(folder)): _checksum(f) for f in copies}
         manifest = {"vault": vault.name, "records": records, "files": files}
         (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
         sync(folder / MANIFEST)
@@ -101,10 +105,14 @@ def restore(folder: Path, vault: Path, older: bool = False) -> tuple[str, ...]:
             with _nobody_writes(vault):
                 pass
         names = []
+        models = vault.with_suffix(MODELS)
+        _remove_models(models)
         for name in sorted(manifest["files"], key=lambda n: n == old.name):  # the vault comes last
-            target = vault.with_name(vault.stem + name.removeprefix(old.stem))
+            target = vault.parent / (vault.stem + name.removeprefix(old.stem))
             if name.startswith(old.name):
                 target = vault.with_name(vault.name + name.removeprefix(old.name))
+            if target.parent == models:
+                models.mkdir(mode=0o700, exist_ok=True)
             draft = target.with_name(f".{target.name}.restored")
             _copy(folder / name, draft)
             for log in ("-wal", "-shm"):
@@ -134,6 +142,8 @@ def _manifest(folder: Path) -> dict[str, Any]:
     try:
         manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
         files: dict[str, str] = manifest["files"]
+        if any(".." in Path(name).parts or Path(name).is_absolute() for name in files):
+            raise ValueError("a name of a file that is elsewhere")
         broken = [name for name, sum_ in files.items() if _checksum(folder / name) != sum_]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise OperationalError(f"{folder} is no whole backup: {type(error).__name__}") from error
@@ -163,6 +173,19 @@ def _copy(source: Path, target: Path) -> None:
     with open(source, "rb") as read, open(os.open(target, _NEW, mode), "wb") as write:
         shutil.copyfileobj(read, write)
     sync(target)
+
+
+def _copy_models(source: Path, target: Path) -> None:
+    """Copies the kept models: each is a file that is whole at any moment."""
+    for model in sorted(source.glob("*.model")):
+        target.mkdir(mode=0o700, exist_ok=True)
+        _copy(model, target / model.name)
+
+
+def _remove_models(folder: Path) -> None:
+    """Removes the models of tables that a backup may not have, before its own are put back."""
+    for model in folder.glob("*.model"):
+        model.unlink(missing_ok=True)
 
 
 def _copy_elsewhere(source: Path, target: Path) -> None:

@@ -1,5 +1,7 @@
 """`sqlpriv backup` and `restore`: together, whole, and never an older ledger by mistake."""
 
+import hashlib
+import json
 from pathlib import Path
 
 import pytest
@@ -104,3 +106,38 @@ def test_a_question_goes_on_while_a_backup_is_made(vault: Path, tmp_path: Path) 
     with sqlpriv.connect(tmp_path / "kept" / "people.duckdb", role="owner") as owner:
         assert owner.execute("SELECT count(*) FROM people").fetchone() == (1000,)
     assert left(vault) == pytest.approx(9)
+
+
+def test_models_come_back_with_their_tables_and_no_others(vault: Path, tmp_path: Path) -> None:
+    """Rows are drawn of the model of the backup; a model that it does not have is gone."""
+    make = "CREATE SYNTHETIC TABLE {} AS SELECT sex FROM people USING independent"
+    more = "CREATE SYNTHETIC TABLE more FROM MODEL {} ROWS 50"
+    with sqlpriv.connect(vault) as analyst:
+        analyst.execute("SET privacy_epsilon = 1")
+        analyst.execute(make.format("kept"))
+    run("backup", vault, tmp_path / "copy")
+    with sqlpriv.connect(vault) as analyst:
+        analyst.execute("SET privacy_epsilon = 1")
+        analyst.execute(make.format("later"))
+    assert run("restore", tmp_path / "copy", vault, "--older").exit_code == 0
+    other = tmp_path / "other.duckdb"
+    assert run("restore", tmp_path / "copy", other).exit_code == 0
+    for place in (vault, other):
+        (model,) = place.with_suffix(".models").glob("*.model")
+        assert place == vault or model.parent.stat().st_mode & 0o077 == 0
+        with sqlpriv.connect(place) as analyst:
+            analyst.execute(more.format("kept"))
+            assert analyst.execute("SELECT count(*) FROM more").fetchone() == (50,)
+            with pytest.raises(sqlpriv.Refused, match="no model"):
+                analyst.execute(more.format("later").replace("more", "again"))
+
+
+def test_a_backup_names_no_file_elsewhere(vault: Path, tmp_path: Path) -> None:
+    run("backup", vault, tmp_path / "copy")
+    manifest = tmp_path / "copy" / "manifest.json"
+    (tmp_path / "outside").write_text("x")
+    known = json.loads(manifest.read_text())
+    known["files"]["../outside"] = hashlib.sha256(b"x").hexdigest()
+    manifest.write_text(json.dumps(known))
+    done = run("restore", tmp_path / "copy", tmp_path / "new.duckdb")
+    assert (done.exit_code, "no whole backup" in done.output) == (1, True)

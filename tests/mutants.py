@@ -489,6 +489,9 @@ MUTANTS = (
            "for text in texts:\n"
            "                exact |= reader.cells(text)\n"
            "            charge = self._charge(measurements)\n", GATE),
+    Mutant("a dearer answer is replayed where one of the price is sealed", K + "gate.py",
+           "key=lambda seal: seal.price != price", "key=lambda seal: 0",
+           "tests/synth/test_asked_again.py"),
     Mutant("a cheap answer is replayed at a higher price", K + "ledger/records.py",
            "nano >= ?", "nano <= ?", LEDGER),
     Mutant("what is fresh is not charged", K + "gate.py",

@@ -247,9 +247,13 @@ class Allowance(AbstractContextManager["Allowance"]):
             return self._charged
 
     def _find(self, named: str, price: Price) -> Sealed | None:
+        """Returns the seal of that price, else the dearest above it. So a statement that asks a
+        query at rising prices is replayed as it went: the dearest seal for its first question would
+        lead it to other queries, and have it pay for them."""
         if self._closed:
             raise KernelError("a closed allowance answers nothing")
-        return next(iter(self._ledger.find_seals(self.contract.snapshot, named, price)), None)
+        seals = self._ledger.find_seals(self.contract.snapshot, named, price)
+        return min(seals, key=lambda seal: seal.price != price, default=None)
 
     def _begun(self) -> int:
         if not self._statement:

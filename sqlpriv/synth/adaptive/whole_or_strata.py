@@ -124,19 +124,24 @@ def _of_everybody(ask: Ask) -> Ask:
 
 @dataclass(eq=False)
 class _Pool:
-    """Rows drawn from one model of everybody, by stratum."""
+    """Rows drawn from one model of everybody, by stratum: with a fixed seed, so that they do not
+    depend on who asks first, and the table's error is a question that can be repeated."""
 
     joint: Model
     space: Space
     drawn: NDArray[np.int64] | None = None
     members: list[NDArray[np.int64]] = field(default_factory=list)
 
-    def rows_of(self, stratum: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    def __getstate__(self) -> dict[str, object]:
+        """Returns what is kept in a file: the rows can be drawn again."""
+        return {"joint": self.joint, "space": self.space, "drawn": None, "members": []}
+
+    def rows_of(self, stratum: int) -> NDArray[np.int64]:
         """Returns the rows of a stratum, shape (rows, columns); of everybody where it has none."""
         if self.drawn is None:
             count = int(min(max(self.joint.size, 1.0) * MARGIN, POOL))
             whole = everybody(self.space)
-            drawn = self.joint.sample(whole.sizes, count, rng)
+            drawn = self.joint.sample(whole.sizes, count, np.random.default_rng(0))
             columns = len(self.space.sizes)
             code = np.ravel_multi_index(tuple(drawn[:, columns:].T), self.space.strata_shape)
             self.members = [np.flatnonzero(code == s) for s in range(self.space.strata)]
@@ -165,7 +170,7 @@ class Share:
     ) -> NDArray[np.int64]:
         """Returns levels; see `method.Model`."""
         assert len(sizes) == len(self.pool.space.sizes)
-        rows_of_stratum = self.pool.rows_of(self.stratum, rng)
+        rows_of_stratum = self.pool.rows_of(self.stratum)
         if rows <= len(rows_of_stratum):
             few: NDArray[np.int64] = rows_of_stratum[
                 rng.choice(len(rows_of_stratum), rows, replace=False)

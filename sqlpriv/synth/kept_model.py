@@ -23,13 +23,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlpriv.errors import OperationalError, Refused
-from sqlpriv.plan.expressions.traverse import walk
 from sqlpriv.statements import sql
-from sqlpriv.statements import tree as t
 from sqlpriv.synth.adaptive.stratum_model import StratumCliques
 from sqlpriv.synth.api.method import Model
 from sqlpriv.synth.domain.domain import Domain
-from sqlpriv.synth.domain.structural_zeros import read_predicate
+from sqlpriv.synth.domain.structural_zeros import check_published, read_predicate
 from sqlpriv.synth.drawing import draw_table
 from sqlpriv.system import whole_files
 from sqlpriv.system.file_modes import as_private_as
@@ -171,13 +169,7 @@ def _draw(kept: KeptModel, rows: int, rng: np.random.Generator) -> pa.Table:
 def _predicate(text: str, domain: Domain) -> str:
     """Returns a predicate over published columns, printed anew from its closed tree."""
     where = read_predicate(text, "synthetic", "WHERE")
-    published = {name.lower() for name in domain.output}
-    for node in walk(where):
-        if isinstance(node, t.Name) and node.name.lower() not in published:
-            raise Refused(
-                f'the model has no column "{node.name}"',
-                hint=f"one of: {', '.join(domain.output)}",
-            )
+    check_published(where, domain, 'the model has no column "{}"')
     return sql(where)
 
 

@@ -70,13 +70,7 @@ def impossible(text: str | None, contract: TableContract, domain: Domain) -> Zer
         return None
     where = read_predicate(text, contract.table, "the option zeros")
     outputs.bind_where(where, Binder.of(contract), {})
-    published = {name.lower() for name in domain.output}
-    for name in walk(where):
-        if isinstance(name, t.Name) and name.name.lower() not in published:
-            raise Refused(
-                f'zeros is about published columns, and "{name.name}" is none',
-                hint=f"one of: {', '.join(domain.output)}",
-            )
+    check_published(where, domain, 'zeros is about published columns, and "{}" is none')
     return Zeros(sql(where), tuple((sql(x), _names(x)) for x in operands("or", where)))
 
 
@@ -95,6 +89,14 @@ def read_predicate(text: str, table: str, what: str) -> t.Node:
         if not any((*others, statement.order_by, statement.limit, statement.offset)):
             return statement.where
     raise Refused(f"{what} is one predicate", hint="'age < 15 AND married'")
+
+
+def check_published(where: t.Node, domain: Domain, message: str) -> None:
+    """Raises Refused with the message, which has a name put in, for another column."""
+    published = {name.lower() for name in domain.output}
+    for node in walk(where):
+        if isinstance(node, t.Name) and node.name.lower() not in published:
+            raise Refused(message.format(node.name), hint=f"one of: {', '.join(domain.output)}")
 
 
 def _names(node: t.Node) -> frozenset[str]:

@@ -21,6 +21,7 @@ Price: sizes and one-way marginals are one batch at FIRST of the price; the rest
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -105,31 +106,26 @@ def _fit(
     return tuple(rows.model(n) for rows, n in zip(strata, totals, strict=True))
 
 
-OPTIONS = (
-    Option("target", None, "columns, in quotes, that all others are to tell of", text=True),
-    Option("tables", 20, "tables and slices measured in each stratum", least=1, most=1_000),
-    Option("points", 0, "relaxed rows of a stratum; 0 for as many as columns need", most=20_000),
-    Option("steps", 60, "of Adam, at each of five temperatures", least=1, most=10_000),
-)
 METHOD = Method(
     name="rap",
     title="relaxed rows, moved by gradients until they agree with chosen tables",
     paper="Aydore et al. 2021 (arXiv:2103.06641)",
-    options=OPTIONS,
+    options=(
+        Option("target", None, "columns, in quotes, that all others are to tell of", text=True),
+        Option("tables", 20, "tables and slices measured in each stratum", least=1, most=1_000),
+        Option("points", 0, "relaxed rows of a stratum; 0: as many as columns need", most=20_000),
+        Option("steps", 60, "of Adam, at each of five temperatures", least=1, most=10_000),
+    ),
     max_strata=30,
     max_cells=200_000,
     arity=1,
     fit=fit_relaxed,
     phases=phases,
 )
-ANNEALED = Method(
+ANNEALED = replace(
+    METHOD,
     name="rap++",
     title='the same with numbers as numbers, and with linear forms of them (USING "rap++")',
     paper="Vietri et al. 2022 (arXiv:2209.07400)",
-    options=OPTIONS,
-    max_strata=30,
-    max_cells=200_000,
-    arity=1,
     fit=fit_annealed,
-    phases=phases,
 )

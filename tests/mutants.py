@@ -36,6 +36,7 @@ class Mutant:
 RELATIONS = "tests/kernel/sql/test_relations.py"
 SENSITIVITY, RENDER = "tests/kernel/proof/test_sensitivity.py", "tests/kernel/sql/test_queries.py"
 GATE, LEDGER = "tests/kernel/test_gate.py", "tests/kernel/ledger/test_records.py"
+LEDGER_FILE = "tests/kernel/ledger/test_ledger_file.py"
 MARK = "tests/attacks/test_put_back.py"
 KEYS = "tests/kernel/test_key_selection.py"
 COLLATIONS = "tests/kernel/sql/test_collations.py"
@@ -43,7 +44,9 @@ STRATA, RANKS = "tests/kernel/proof/test_charged_units.py", "tests/kernel/proof/
 CELLS = "tests/kernel/sql/test_cells.py"
 BOUNDING = "tests/kernel/sql/test_bounding.py"
 UNIT_ROWS = "tests/kernel/proof/test_unit_rows.py"
-PUSHDOWN = "tests/kernel/sql/test_pushdown.py"
+SIDES = "tests/kernel/sql/test_join_sides.py"
+PLACEMENT = "sqlpriv/plan/relations/filter_placement.py"
+PLACED = "tests/plan/relations/test_filter_placement.py"
 READER, SELECTION = "tests/kernel/test_reader.py", "tests/kernel/test_selection.py"
 NOISE, BUDGET = "tests/kernel/proof/test_noise.py", "tests/kernel/test_budget.py"
 DATABASE, SHARED = "tests/kernel/ledger/test_database.py", "tests/session/test_shared_ledger.py"
@@ -203,7 +206,7 @@ MUTANTS = (
            "late = kept == KEEP_ALL and not has_collation(contract)", "late = kept == KEEP_ALL",
            COLLATIONS),
     Mutant("of a unit's equal texts whichever is met first stands for all", K + "sql/relations.py",
-           "arg_min({text}, encode(CAST({text} AS VARCHAR)))", "first({text})", COLLATIONS),
+           "arg_min({text}, {bytes_of(text)})", "first({text})", COLLATIONS),
     Mutant("what a collation calls equal is constant", K + "sql/queries.py",
            'if column.type is Type.TEXT else c  #', 'if False else c  #', COLLATIONS),
     Mutant("any character escapes", K + "terms/operations.py",
@@ -298,40 +301,40 @@ MUTANTS = (
            'pass', BOUNDING),
     # --- the work for one unit is bounded by public numbers ---
     Mutant("rows of a unit multiply as they are stored", K + "sql/relations.py",
-           "({order}) <= {reach.rows}", "({order}) <= 1000000", UNIT_ROWS),
+           "{ranked} <= {reach.rows}", "{ranked} <= 1000000", UNIT_ROWS),
     Mutant("a row of a unit too many meets another table", K + "sql/relations.py",
-           "({order}) <= {reach.rows}", "({order}) <= {reach.rows + 1}", UNIT_ROWS),
+           "{ranked} <= {reach.rows}", "{ranked} <= {reach.rows + 1}", UNIT_ROWS),
     Mutant("parts of a union are not bounded", K + "sql/relations.py",
-           "{s.source()}{s.kept_rows()}", "{s.source()}", UNIT_ROWS),
+           "p.select(x, p.kept_rows())", 'p.select(x, "")', UNIT_ROWS),
     Mutant("rows that meet are kept as they lie", K + "sql/relations.py",
-           "rank_order([self.owner, *texts], self.hash_key)",
+           "rank_order([self.owner, *(texts[n] for n in self.columns)], self.hash_key)",
            "rank_order([self.owner], self.hash_key)", f"{UNIT_ROWS} {RELATIONS}"),
     # --- whether a side of a join has rows decides nothing about the work on the other ---
     Mutant("a right side may be empty", K + "sql/relations.py",
-           "partners = right.never_empty()", "pass", PUSHDOWN),
+           "right.never_empty() if pairwise else partners", "partners", SIDES),
     Mutant("no NULL unit enters the hash table", K + "sql/relations.py",
-           "{LEFT}.{UNIT} IS NOT DISTINCT FROM {RIGHT}.{UNIT}", "{LEFT}.{UNIT} = {RIGHT}.{UNIT}",
-           PUSHDOWN),
+           '"IS NOT DISTINCT FROM" if pairwise else "="', '"="', SIDES),
+    Mutant("what is compared with a literal filters a side", K + "sql/relations.py",
+           "two_sided = all(reads) and", "two_sided =", SIDES),
     Mutant("no NULL value enters the hash table", K + "sql/relations.py",
-           "{mine} IS NOT DISTINCT FROM {theirs} AND", "{mine} = {theirs} AND", PUSHDOWN),
+           "{mine} IS NOT DISTINCT FROM {theirs} AND", "{mine} = {theirs} AND", SIDES),
     Mutant("NULL equals NULL", K + "sql/relations.py",
-           " AND {mine} IS NOT NULL", "", PUSHDOWN),
+           " AND {mine} IS NOT NULL", "", SIDES),
     Mutant("a predicate above a join can be moved into its right side", K + "sql/relations.py",
-           "kept if self.of_one_table else [*map(self.hidden, kept)]", "kept", PUSHDOWN),
+           "kept if self.of_one_table else [*map(self.hidden, kept)]", "kept", SIDES),
     Mutant("a disjunction in ON can be moved into the right side", K + "sql/relations.py",
-           "return self.hidden(self.value(test))", "return self.value(test)", PUSHDOWN),
+           "return self.hidden(self.value(test))", "return self.value(test)", SIDES),
     Mutant("a comparison with a private side keeps its NULLs out", K + "sql/relations.py",
-           "if two_sided and not right.owner:", "if two_sided:", PUSHDOWN),
+           "if two_sided and not right.owner:", "if two_sided:", SIDES),
     Mutant("the engine swaps the sides", K + "engine.py",
-           '"build_side_probe_side", ', "", PUSHDOWN),
+           '"build_side_probe_side", ', "", SIDES),
     Mutant("the engine drops a side by its statistics", K + "engine.py",
-           '"empty_result_pullup", "statistics_propagation",', "", PUSHDOWN),
-    Mutant("a predicate moves into the right side of a left join", K + "sql/pushdown.py",
-           'pairwise = join.kind in ("inner", "semi")',
-           'pairwise = join.kind in ("inner", "semi", "left")', PUSHDOWN),
-    Mutant("a predicate that reads both sides moves into the left one", K + "sql/pushdown.py",
-           "all(name in columns for name in names)", "any(name in columns for name in names)",
-           PUSHDOWN),
+           '"empty_result_pullup", "statistics_propagation",', "", SIDES),
+    Mutant("a predicate moves into the right side of a left join", PLACEMENT,
+           'if kind == "inner" and used <= column_names(right',
+           'if kind in ("inner", "left") and used <= column_names(right', PLACED),
+    Mutant("a predicate that reads both sides moves into the left one", PLACEMENT,
+           "if used <= column_names(left", "if used & column_names(left", PLACED),
     # --- what rows of a unit may multiply to ---
     Mutant("a join adds rows up", K + "proof/unit_rows.py",
            "left.rows * right.rows", "left.rows + right.rows", UNIT_ROWS),
@@ -359,12 +362,15 @@ MUTANTS = (
            "(number := next((n for (_, s), n in _PARTNERS.items() if s == sql), None))", UNIT_ROWS),
     # --- relations are partitioned by unit ---
     Mutant("partners may be another unit's", K + "sql/relations.py",
-           '[f"{LEFT}.{UNIT} IS NOT DISTINCT FROM {RIGHT}.{UNIT}", *tests]', "tests", RELATIONS),
+           "[f\"{LEFT}.{UNIT} {equals} {RIGHT}.{UNIT}\", *tests]",
+           "[f\"{LEFT}.{UNIT} = {RIGHT}.{UNIT}\", *tests][pairwise:]", RELATIONS),
     Mutant("rows of another unit keep a row from an anti join", K + "sql/relations.py",
-           '[f"{LEFT}.{UNIT} = {RIGHT}.{UNIT}", *tests]', "tests", RELATIONS),
+           "[f\"{LEFT}.{UNIT} {equals} {RIGHT}.{UNIT}\", *tests]",
+           "[f\"{LEFT}.{UNIT} {equals} {RIGHT}.{UNIT}\", *tests][not pairwise:]", RELATIONS),
     Mutant("rows are folded over all units", K + "sql/relations.py",
-           'selected, grouped = [f"{inner.owner} AS {UNIT}"], inner.owner',
-           'selected, grouped = [f"min({inner.owner}) AS {UNIT}"], "true"', RELATIONS),
+           "f\" GROUP BY {', '.join(grouped)}\")",
+           "f\" GROUP BY {', '.join(['true', *grouped[1:]])}\").replace("
+           "inner.owner, f'min({inner.owner})', 1)", RELATIONS),
     Mutant("a link may lead to many rows", K + "terms/contract.py",
            "link) if unique else None for w", "link) for w", RELATIONS),
     Mutant("a parent's key is taken on trust", K + "sql/relations.py",
@@ -380,7 +386,7 @@ MUTANTS = (
            "return max(_reach(part, contract, side) for part in (left, right))",
            "return _reach(left, contract, side)", RELATIONS),
     Mutant("a public side may stand left", K + "sql/relations.py",
-           "            self._same(left, right)\n", "            pass\n", RELATIONS),
+           "            left.check_same_unit(right)\n", "            pass\n", RELATIONS),
     # --- the price and the noise ---
     Mutant("L1 forgets the strata", K + "proof/sensitivity.py",
            "l1=m * g * steps", "l1=m * steps", SENSITIVITY),
@@ -452,7 +458,7 @@ MUTANTS = (
     Mutant("a value that no charge names loses nothing", K + "proof/charged_units.py",
            "most(everywhere, inside) if unnamed else 0", "0", STRATA),
     Mutant("the guards of any table are not looked at", K + "ledger/file.py",
-           "tbl_name NOT IN ('login', 'user')", "tbl_name NOT IN ('login', 'charge')", LEDGER),
+           "tbl_name NOT IN ('login', 'user')", "tbl_name NOT IN ('login', 'charge')", LEDGER_FILE),
     Mutant("an earlier version of the ledger is the last", K + "ledger/file.py",
            '("schema_1", "schema_2", "schema_3", "schema_4")',
            '("schema_1", "schema_2", "schema_3")', LEDGER),

@@ -112,7 +112,7 @@ def equated_columns(on: a.Expr) -> list[tuple[str, str]]:
 
 
 def _reach_of_scan(scan: a.Scan, contract: TableContract) -> Reach:
-    table = contract.others.get(scan.table.lower(), contract)
+    table = contract.of(scan.table)
     types = {(scan.prefix + c.name).lower(): c.type for c in table.columns}
     alone = frozenset(
         name for name in ((scan.prefix + column).lower() for column in table.unique)

@@ -16,6 +16,11 @@ KEPT |= {"HUGEINT": "HUGEINT", "UBIGINT": "HUGEINT", "DOUBLE": "DOUBLE"}
 """Types of stored integers that are no BIGINT, to what holds them; a computed one is a DOUBLE."""
 
 
+def bytes_of(text: str) -> str:
+    """Returns a text as its bytes: equal under any collation only where the bytes are."""
+    return f"encode(CAST({text} AS VARCHAR))"
+
+
 class Expressions:
     """The columns of a relation: by lower-case name the column, its text and its type, or what
     Derive makes it of; and the FROM that they are of."""
@@ -33,16 +38,26 @@ class Expressions:
         held = self.held(expr)
         return bool(held) and (held != "DOUBLE" or self.type(expr) is Type.REAL)
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The lower-case names of all columns."""
+        return frozenset({*self.columns, *self.derived})
+
+    def written_out(self, expr: a.Expr) -> a.Expr:
+        """Returns what a column that Derive made stands for; any other expression as it is."""
+        if isinstance(expr, a.Col) and expr.name.lower() in self.derived:
+            return self.written_out(self.derived[expr.name.lower()])
+        return expr
+
     def type(self, expr: a.Expr) -> Type:
         """Returns the checked type of an expression."""
         return check(expr, self.types)
 
     def stored(self, expr: a.Expr) -> str:
         """Returns the expression with a bare column as stored: for comparisons and IS NULL."""
+        expr = self.written_out(expr)
         if not isinstance(expr, a.Col):
             return self.value(expr)
-        if expr.name.lower() in self.derived:
-            return self.stored(self.derived[expr.name.lower()])
         wide, text = self.held(expr), self.texts[expr.name.lower()]
         if self.columns[expr.name.lower()].sql_type.upper() in ZONED:
             return f"make_timestamp(epoch_us({text}))"
@@ -57,9 +72,8 @@ class Expressions:
 
     def value(self, expr: a.Expr) -> str:
         """Returns the expression as a value: columns clamped to their declared interval, no NaN."""
+        expr = self.written_out(expr)
         match expr:
-            case a.Col(n) if n.lower() in self.derived:
-                return self.value(self.derived[n.lower()])
             case a.Col(n):
                 text, domain = self.stored(expr), self.columns[n.lower()].domain
                 text = f"sqlpriv_number({text})" if self.held(expr) == "DOUBLE" else text

@@ -17,11 +17,11 @@ from typing import NamedTuple
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel.sql.cells import listed_cells
 from sqlpriv.kernel.sql.expressions import ROW
-from sqlpriv.kernel.sql.pushdown import columns_read
 from sqlpriv.kernel.sql.quoting import levels, name
 from sqlpriv.kernel.sql.relations import Scope, has_collation, rank_order
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type
+from sqlpriv.kernel.terms.operations import columns_read
 
 KEEP_ALL = "SELECT * FROM rows"
 MACROS = tuple(

@@ -13,19 +13,20 @@ a side or filters one side by the other's values (`engine.CONFIG`). It skips the
 the table that an inner or semi join builds is empty. So a private right side has one row of NULLs
 more. That row meets no left row, whose unit is never NULL; it stays in the table because units and
 equated values are compared by IS NOT DISTINCT FROM; and no filter reaches it, because a predicate
-above a join reads the left side's unit, too (`Scope.hidden`).
+that does not compare the two sides reads the left side's unit, too (`Scope.hidden`). Predicates are
+applied where the algebra has them: whoever plans a query places them before its joins.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel.proof.sensitivity import bound_of, fold_ends, lattice_of
 from sqlpriv.kernel.proof.unit_rows import reach_of
-from sqlpriv.kernel.sql.expressions import COMPUTED, ROW, SQL_TYPES, Expressions
-from sqlpriv.kernel.sql.pushdown import columns_read, conjuncts, push_down
+from sqlpriv.kernel.sql.expressions import COMPUTED, ROW, SQL_TYPES, Expressions, bytes_of
 from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms import operations as ops
 from sqlpriv.kernel.terms.contract import (
     Column,
     Interval,
@@ -34,11 +35,12 @@ from sqlpriv.kernel.terms.contract import (
     TableFacts,
     Type,
 )
-from sqlpriv.kernel.terms.operations import BOOLEANS, MOMENTS, NUMBERS, one
 
 LEFT, RIGHT, UNIT = "sqlpriv_left", "sqlpriv_right", "sqlpriv_unit"
 UNITS = {"integer": (Type.INTEGER, "HUGEINT"), "text": (Type.TEXT, "VARCHAR")}
 KINDS = {"inner": "JOIN", "left": "LEFT JOIN", "semi": "SEMI JOIN", "anti": "ANTI JOIN"}
+Exported = tuple[Column, str]
+"""A column as other relations see it, and its text in this one."""
 
 
 class Scope(Expressions):
@@ -60,12 +62,11 @@ class Scope(Expressions):
         hash_key: int = 0,
     ) -> None:
         super().__init__()
-        self.relation, self.contract, self.facts = relation, contract, TableFacts()
-        self.hash_key = hash_key
+        self.relation, self.contract, self.hash_key = relation, contract, hash_key
+        self.facts, self.of_one_table = TableFacts(), False
         self.predicates: list[a.Expr] = []
         self.owner, self.owner_type = "", ""  # the unit; its type
-        self.of_one_table = False
-        self._enter(relation if part else push_down(relation, contract))
+        self._enter(relation)
         if not part and not self.owner:
             raise Refused(f'the table "{contract.table}" has no privacy unit')
 
@@ -75,49 +76,47 @@ class Scope(Expressions):
         return bound_of(self.relation, self.contract)
 
     def _enter(self, relation: a.Relation) -> None:
+        if isinstance(relation, a.Where | a.Bounded | a.Derive):
+            self._enter(relation.source)
         match relation:
             case a.Scan():
                 self._scan(relation)
-            case a.Where(source, predicate):
-                self._enter(source)
-                one([self.type(predicate)], BOOLEANS, "WHERE")
-                self.predicates.append(predicate)
-            case a.Bounded(source):
-                self._enter(source)
-                kept, held = (bound_of(x, self.contract).rows_per_unit for x in (relation, source))
-                self.facts = replace(self.facts, bounded=self.facts.bounded and kept >= held)
-            case a.Derive(source, new, expr):
-                self._enter(source)
-                self._free(new)
-                self.types[new.lower()] = self.type(expr)
-                self.derived[new.lower()] = expr
             case a.Join():
                 self._join(relation)
             case a.Union():
                 self._union(relation)
             case a.PerUnit():
                 self._per_unit(relation)
+            case a.Where(_, predicate):
+                ops.one([self.type(predicate)], ops.BOOLEANS, "WHERE")
+                self.predicates.append(predicate)
+            case a.Bounded(source):
+                kept, held = (bound_of(x, self.contract).rows_per_unit for x in (relation, source))
+                self.facts = replace(self.facts, bounded=self.facts.bounded and kept >= held)
+            case a.Derive(_, new, expr):
+                self._check_free(new)
+                self.types[new.lower()], self.derived[new.lower()] = self.type(expr), expr
 
-    def _free(self, new: str) -> None:
+    def _check_free(self, new: str) -> None:
         if new.lower() in {*self.columns, *self.types, UNIT}:
             raise Refused(f'the name "{new}" is taken')
 
-    def _add(self, column: Column, text: str) -> None:
-        self._free(column.name)
+    def _add(self, columns: Iterable[Exported], alias: str) -> None:
+        """Names columns that another SELECT, behind an alias, has."""
+        for column, _ in columns:
+            self._add_column(column, f"{alias}.{name(column.name)}")
+
+    def _add_column(self, column: Column, text: str) -> None:
+        self._check_free(column.name)
         self.columns[column.name.lower()], self.texts[column.name.lower()] = column, text
         if column.type is not None:
             self.types[column.name.lower()] = column.type
 
-    def _known(self, table: str) -> TableContract:
-        contracts = {**self.contract.others, self.contract.table.lower(): self.contract}
-        if table.lower() not in contracts:
-            raise Refused("a query reads the tables that its contract knows")
-        return contracts[table.lower()]
-
     def _scan(self, scan: a.Scan) -> None:
-        table = self._known(scan.table)
+        table, row = self.contract.of(scan.table), ROW
         for column in table.columns:
-            self._add(replace(column, name=scan.prefix + column.name), f"{ROW}.{name(column.name)}")
+            prefixed = replace(column, name=scan.prefix + column.name)
+            self._add_column(prefixed, f"{ROW}.{name(column.name)}")
         self.base, self.of_one_table = f"main.{name(table.table)} AS {ROW}", True
         if table.unit is None and table.public:
             return
@@ -127,9 +126,8 @@ class Scope(Expressions):
             raise Refused("one query is about the units of one table, which has their budget")
         steady = frozenset(scan.prefix + c for c in table.facts.constant)
         self.facts = TableFacts(table.facts.bounded, steady)
-        row = ROW
         while link := table.via:  # up to the table that names the unit
-            up, above = self._known(link.table), f"sqlpriv_up{self.base.count(' JOIN ')}"
+            up, above = self.contract.of(link.table), f"sqlpriv_up{self.base.count(' JOIN ')}"
             mine, kind = key_of(table, link.column, row)
             theirs, other = key_of(up, link.parent, above)
             if kind != other or link.parent.lower() not in up.unique:
@@ -143,39 +141,39 @@ class Scope(Expressions):
         return Scope(relation, self.contract, part=True, hash_key=self.hash_key)
 
     def _join(self, join: a.Join) -> None:
-        left, right = (self._part(side) for side in (join.left, join.right))
-        for alias, side in ((LEFT, left), (RIGHT, right)):
-            for n, (column, _) in side.exported().items():
-                self._add(column, f"{alias}.{name(n)}")
-        one([self.type(join.on)], BOOLEANS, "ON")
+        left, right = self._part(join.left), self._part(join.right)
+        self._add(left.exported(), LEFT)
+        self._add(right.exported(), RIGHT)
+        ops.one([self.type(join.on)], ops.BOOLEANS, "ON")
         self.owner, self.owner_type = left.owner and f"{LEFT}.{UNIT}", left.owner_type
+        pairwise = join.kind in ("inner", "semi")
         tests, partners = [self.value(join.on)], right.written()
+        if self.owner and pairwise:
+            tests = [self._join_test(test, left, right) for test in ops.conjuncts(join.on)]
         if right.owner:
-            self._same(left, right)
-        if self.owner and join.kind in ("inner", "semi"):
-            tests = [self._join_test(test, left, right) for test in conjuncts(join.on)]
-        if right.owner and join.kind in ("inner", "semi"):
-            tests = [f"{LEFT}.{UNIT} IS NOT DISTINCT FROM {RIGHT}.{UNIT}", *tests]
-            partners = right.never_empty()
-        elif right.owner:
-            tests = [f"{LEFT}.{UNIT} = {RIGHT}.{UNIT}", *tests]
+            left.check_same_unit(right)
+            equals = "IS NOT DISTINCT FROM" if pairwise else "="
+            tests = [f"{LEFT}.{UNIT} {equals} {RIGHT}.{UNIT}", *tests]
+            partners = right.never_empty() if pairwise else partners
         sides = (f"({left.written()}) AS {LEFT}", f"({partners}) AS {RIGHT}")
         self.base = f" {KINDS[join.kind]} ".join(sides) + f" ON {' AND '.join(tests)}"
         if join.kind in ("semi", "anti"):
-            for n in right.exported():
-                del self.columns[n.lower()]
-                self.types.pop(n.lower(), None)
+            for column, _ in right.exported():
+                del self.columns[column.name.lower()]
+                self.types.pop(column.name.lower(), None)
 
     def _join_test(self, test: a.Expr, left: "Scope", right: "Scope") -> str:
-        """Returns a conjunct of the ON of an inner or semi join: see the claims at the top."""
+        """Returns a conjunct of the ON of an inner or semi join: see the claims at the top.
+
+        Each side of the comparison reads columns, all of them of one side of the join: to compare
+        with a literal is to filter.
+        """
         match test:
             case a.Call("=" | "<" | "<=" | ">" | ">=" as op, (one_side, other_side)):
-                if columns_read(one_side) <= {*right.columns, *right.derived}:
+                if ops.columns_read(one_side) <= right.names:
                     one_side, other_side = other_side, one_side
-                two_sided = columns_read(one_side) <= {
-                    *left.columns,
-                    *left.derived,
-                } and columns_read(other_side) <= {*right.columns, *right.derived}
+                reads = ops.columns_read(one_side), ops.columns_read(other_side)
+                two_sided = all(reads) and reads[0] <= left.names and reads[1] <= right.names
                 if two_sided and not right.owner:
                     return self.value(test)
                 if two_sided and op == "=":
@@ -191,57 +189,53 @@ class Scope(Expressions):
         """
         return f"CASE WHEN {self.owner} IS NOT NULL THEN {test} END"
 
-    def _same(self, left: "Scope", right: "Scope") -> None:
-        if (bool(left.owner), left.owner_type) != (bool(right.owner), right.owner_type):
+    def check_same_unit(self, other: "Scope") -> None:
+        """Raises Refused unless both relations name their units in one way, or neither has any."""
+        if (bool(self.owner), self.owner_type) != (bool(other.owner), other.owner_type):
             raise Refused("relations that meet name their units in one way")
 
     def _union(self, union: a.Union) -> None:
         parts = [(self._part(x), exprs) for x, exprs in union.parts]
-        first = parts[0][0]
-        texts = [[f"{s.owner} AS {UNIT}"] if s.owner else [] for s, _ in parts]
+        selected: list[list[Exported]] = [[] for _ in parts]
         for i, new in enumerate(union.names):
-            column = [(s, exprs[i]) for s, exprs in parts]
-            type_ = one([s.type(x) for s, x in column], frozenset(Type), "UNION")
-            whole = type_ is Type.INTEGER and all(s.plain(x) for s, x in column)
-            sql_type = "HUGEINT" if whole else COMPUTED[type_]
-            for text, (s, x) in zip(texts, column, strict=True):
-                text.append(f"CAST({s.value(x)} AS {sql_type}) AS {name(new)}")
-            self._add(Column(new, type_, sql_type), f"{ROW}.{name(new)}")
-        selects = []
-        for (s, exprs), text in zip(parts, texts, strict=True):
-            self._same(first, s)
+            column = [(part, exprs[i]) for part, exprs in parts]
+            type_ = ops.one([part.type(x) for part, x in column], frozenset(Type), "UNION")
+            whole = type_ is Type.INTEGER and all(part.plain(x) for part, x in column)
+            common = Column(new, type_, "HUGEINT" if whole else COMPUTED[type_])
+            for columns, (part, x) in zip(selected, column, strict=True):
+                columns.append((common, f"CAST({part.value(x)} AS {common.sql_type})"))
+        for part, exprs in parts:
+            parts[0][0].check_same_unit(part)
             if len(exprs) != len(union.names):
                 raise KernelError("a part of a union has one expression for each name")
-            selects.append(f"SELECT {', '.join(text)}{s.source()}{s.kept_rows()}")
-        self.base = f"({' UNION ALL '.join(selects)}) AS {ROW}"
-        self.owner, self.owner_type = first.owner and f"{ROW}.{UNIT}", first.owner_type
+        selects = [p.select(x, p.kept_rows()) for (p, _), x in zip(parts, selected, strict=True)]
+        self._read_rows(" UNION ALL ".join(selects), selected[0], parts[0][0])
 
-    def _per_unit(self, made: a.PerUnit) -> None:
+    def _per_unit(self, grouping: a.PerUnit) -> None:
         """Claim: of equal texts of a unit the one of the least bytes stands for all: which is met
         first would depend on where other units' rows lie, and on threads."""
-        inner = Scope(made.source, self.contract, hash_key=self.hash_key)
-        selected, grouped = [f"{inner.owner} AS {UNIT}"], inner.owner
-        for new, expr in made.keys:
+        inner = Scope(grouping.source, self.contract, hash_key=self.hash_key)
+        selected, grouped = list[Exported](), [inner.owner]
+        for new, expr in grouping.keys:
             column, text = inner.export(new, expr)
-            grouped += f", {text}"
-            if column.type is Type.TEXT and has_collation(self.contract):
-                text = f"arg_min({text}, encode(CAST({text} AS VARCHAR)))"
-            selected.append(f"{text} AS {name(new)}")
-            self._add(column, f"{ROW}.{name(new)}")
-        if made.unit and inner.owner_type in UNITS:
-            self._add(Column(made.unit, *UNITS[inner.owner_type]), f"{ROW}.{name(made.unit)}")
+            grouped.append(text)
+            loose = column.type is Type.TEXT and has_collation(self.contract)
+            selected.append((column, f"arg_min({text}, {bytes_of(text)})" if loose else text))
+        if grouping.unit and inner.owner_type in UNITS:
             text = inner.owner if inner.owner_type != "text" else f"decode({inner.owner})"
-            selected.append(f"{text} AS {name(made.unit)}")
-        for fold in made.folds:
-            column, text = inner.folded(fold)
-            selected.append(f"{text} AS {name(fold.name)}")
-            self._add(column, f"{ROW}.{name(fold.name)}")
-        self.base = f"(SELECT {', '.join(selected)}{inner.source()} GROUP BY {grouped}) AS {ROW}"
-        self.owner, self.owner_type = f"{ROW}.{UNIT}", inner.owner_type
-        if not made.keys:  # one row of a unit: the statement says so, whatever the rows
+            selected.append((Column(grouping.unit, *UNITS[inner.owner_type]), text))
+        selected += map(inner.folded, grouping.folds)
+        self._read_rows(inner.select(selected, f" GROUP BY {', '.join(grouped)}"), selected, inner)
+        if not grouping.keys:  # one row of a unit: the statement says so, whatever the rows
             self.facts = TableFacts(True, frozenset(self.columns))
 
-    def folded(self, fold: a.Fold) -> tuple[Column, str]:
+    def _read_rows(self, sql: str, columns: Iterable[Exported], like: "Scope") -> None:
+        """Reads what a statement selects, whose units are named as those of another relation."""
+        self._add(columns, ROW)
+        self.base = f"({sql}) AS {ROW}"
+        self.owner, self.owner_type = like.owner and f"{ROW}.{UNIT}", like.owner_type
+
+    def folded(self, fold: a.Fold) -> Exported:
         """Returns the column and the text of an aggregate inside a unit; none can overflow."""
         low, high = fold_ends(fold)
         whole = Column(fold.name, Type.INTEGER, "BIGINT", Interval(low, high))
@@ -251,9 +245,9 @@ class Scope(Expressions):
         text = f"sqlpriv_number({text})" if type_ is Type.REAL else text
         if fold.kind in ("count", "distinct"):
             return whole, f"count({'DISTINCT ' if fold.kind == 'distinct' else ''}{text})"
-        if fold.kind in ("min", "max") and type_ in MOMENTS:
+        if fold.kind in ("min", "max") and type_ in ops.MOMENTS:
             return Column(fold.name, type_, SQL_TYPES[type_]), f"{fold.kind}({text})"
-        one([type_], NUMBERS, fold.kind.upper())
+        ops.one([type_], ops.NUMBERS, fold.kind.upper())
         grid = lattice_of(a.Sum(a.Scan(""), fold.of, fold.lower, fold.upper), type_)
         lattice = self.quantised(fold.of, grid, fold.lower, fold.upper)
         aggregate = f"{fold.kind}(CAST({lattice} AS HUGEINT))"
@@ -266,25 +260,28 @@ class Scope(Expressions):
         text = f"(CAST({aggregate} AS DOUBLE) * {step} + {middle} * CAST({n} AS DOUBLE))"
         return Column(fold.name, type_, "DOUBLE", Interval(float(low), float(high))), text
 
-    def exported(self) -> dict[str, tuple[Column, str]]:
-        """Returns every column as other relations see it, by name, and its text in here."""
+    def exported(self) -> list[Exported]:
+        """Returns every column as other relations see it."""
         names = [*(c.name for c in self.columns.values()), *self.derived]
-        return {n: self.export(n, a.Col(n)) for n in names}
+        return [self.export(n, a.Col(n)) for n in names]
 
-    def export(self, new: str, expr: a.Expr) -> tuple[Column, str]:
+    def export(self, new: str, expr: a.Expr) -> Exported:
         """Returns an expression as a column: a stored one keeps its domain, and is not clamped."""
-        if isinstance(expr, a.Col) and expr.name.lower() in self.derived:
-            return self.export(new, self.derived[expr.name.lower()])
+        expr = self.written_out(expr)
         if isinstance(expr, a.Col):
             return replace(self.columns[expr.name.lower()], name=new), self.texts[expr.name.lower()]
         type_ = self.type(expr)
         return Column(new, type_, COMPUTED[type_]), f"CAST({self.value(expr)} AS {COMPUTED[type_]})"
 
     def written(self) -> str:
-        """Returns the whole relation as a SELECT: the unit, if there is one, and every column."""
-        texts = [f"{text} AS {name(n)}" for n, (_, text) in self.exported().items()]
-        texts = [f"{self.owner} AS {UNIT}", *texts] if self.owner else texts
-        return f"SELECT {', '.join(texts)}{self.source()}{self.kept_rows()}"
+        """Returns the whole relation as a SELECT."""
+        return self.select(self.exported(), self.kept_rows())
+
+    def select(self, columns: Iterable[Exported], end: str) -> str:
+        """Returns a SELECT of the unit, if there is one, and columns."""
+        units = [f"{self.owner} AS {UNIT}"] if self.owner else []
+        texts = [*units, *(f"{text} AS {name(column.name)}" for column, text in columns)]
+        return f"SELECT {', '.join(texts)}{self.source()}{end}"
 
     def never_empty(self) -> str:
         """Returns the relation as `written` and one row of NULLs, which has no unit."""
@@ -298,15 +295,11 @@ class Scope(Expressions):
         reach = reach_of(self.relation, self.contract, lambda *_: 1)
         if not self.owner or self.facts.bounded or reach.limited:
             return ""
-        encode = has_collation(self.contract)
-        texts = [
-            f"encode(CAST({self.texts[n]} AS VARCHAR))" if encode and c.type is Type.TEXT else
-            self.texts[n] for n, c in self.columns.items()
-        ]  # fmt: skip
-        order = (
-            f"PARTITION BY {self.owner} ORDER BY {rank_order([self.owner, *texts], self.hash_key)}"
-        )
-        return f" QUALIFY row_number() OVER ({order}) <= {reach.rows}"
+        texts = {n: bytes_of(self.texts[n]) for n, c in self.columns.items() if c.type is Type.TEXT}
+        texts = self.texts | (texts if has_collation(self.contract) else {})
+        order = rank_order([self.owner, *(texts[n] for n in self.columns)], self.hash_key)
+        ranked = f"row_number() OVER (PARTITION BY {self.owner} ORDER BY {order})"
+        return f" QUALIFY {ranked} <= {reach.rows}"
 
     def source(self, *tests: str) -> str:
         """Returns FROM and WHERE: rows that have a unit, if any have, and pass all predicates."""
@@ -341,7 +334,7 @@ def key_of(contract: TableContract, column: str, row: str) -> tuple[str, str]:
     if declared is None or (declared.type in (None, Type.REAL) and declared.sql_type != "UUID"):
         raise Refused(f'"{column}" cannot name a unit: its values have no one equality')
     if declared.type is Type.TEXT:
-        text = f"encode(CAST({text} AS VARCHAR))"
+        text = bytes_of(text)
     return text, declared.type or declared.sql_type
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from sqlpriv.errors import DeclarationError, LedgerError
+from sqlpriv.errors import DeclarationError, LedgerError, Refused
 
 Number = int | float
 Value = Number | str | bool | dt.date | dt.datetime | None
@@ -136,6 +136,14 @@ class TableContract:
         unit = self.unit.table if self.unit else self.table.lower()
         owner = self if unit == self.table.lower() else self.others.get(unit)
         return owner.own_account if owner else unit
+
+    def of(self, table: str) -> "TableContract":
+        """Returns the contract of a table of the same snapshot; Refused for one it knows not."""
+        if table.lower() == self.table.lower():
+            return self
+        if table.lower() not in self.others:
+            raise Refused("a query reads the tables that its contract knows")
+        return self.others[table.lower()]
 
     def column(self, name: str) -> Column | None:
         """Returns the column of that name, found as DuckDB does (case does not matter)."""

@@ -253,3 +253,30 @@ def one(found: Sequence[Type], wanted: AbstractSet[Type], at: str) -> Type:
     if len(kinds) > 1 and kinds != NUMBERS:
         raise Refused(f"{at} mixes the types {' and '.join(sorted(kinds))}")
     return Type.REAL if Type.REAL in kinds else found[0]
+
+
+def conjuncts(predicate: a.Expr) -> list[a.Expr]:
+    """Returns the predicates that are all true exactly where this one is.
+
+    >>> adult = a.Call(">", (a.Col("age"), a.Lit(17, Type.INTEGER)))
+    >>> conjuncts(a.Call("and", (adult, a.Call("and", (a.Col("x"), a.Col("y")))))) == [
+    ...     adult, a.Col("x"), a.Col("y")]
+    True
+    """
+    match predicate:
+        case a.Call("and", args):
+            return [part for arg in args for part in conjuncts(arg)]
+    return [predicate]
+
+
+def columns_read(expr: object) -> frozenset[str]:
+    """Returns the lower-case names of the columns that an expression reads.
+
+    >>> sorted(columns_read(a.Call("+", (a.Col("Age"), a.Col("years")))))
+    ['age', 'years']
+    """
+    if isinstance(expr, a.Col):
+        return frozenset({expr.name.lower()})
+    named = vars(expr) if hasattr(expr, "__dataclass_fields__") else {}  # an enum's lead in circles
+    parts = expr if isinstance(expr, tuple) else named.values()
+    return frozenset().union(*map(columns_read, parts))

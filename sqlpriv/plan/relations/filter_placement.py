@@ -7,11 +7,12 @@ other years are gone before the join. Row expressions cannot fail, so their orde
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
+from sqlpriv.kernel.terms.operations import columns_read, conjuncts
 from sqlpriv.plan.relations.named_rows import YES, conjunction
 
 Contracts = Mapping[str, TableContract]
@@ -39,7 +40,7 @@ def _place_one(relation: a.Relation, predicate: a.Expr, contracts: Contracts) ->
             if kind == "inner" and used <= column_names(right, contracts):
                 return replace(relation, right=_place_one(right, predicate, contracts))
             if kind == "inner":
-                return replace(relation, on=conjunction((*_conjuncts(on), predicate)))
+                return replace(relation, on=conjunction((*_tests(on), predicate)))
         case a.Derive(source, new, _) if new.lower() not in used and _holds_join(source):
             return replace(relation, source=_place_one(source, predicate, contracts))
         case a.Where(source) if _holds_join(source):
@@ -94,14 +95,12 @@ def _shared_conjuncts(predicate: a.Expr) -> list[a.Expr]:
     """Returns what all branches of an OR ask: `(a AND b) OR (a AND c)` is true only where a is."""
     if not (isinstance(predicate, a.Call) and predicate.op == "or"):
         return []
-    first, *others = map(_conjuncts, predicate.args)
+    first, *others = map(conjuncts, predicate.args)
     return [test for test in dict.fromkeys(first) if all(test in other for other in others)]
 
 
-def _conjuncts(on: a.Expr) -> tuple[a.Expr, ...]:
-    if isinstance(on, a.Call) and on.op == "and":
-        return on.args
-    return () if on == YES else (on,)
+def _tests(on: a.Expr) -> list[a.Expr]:
+    return [] if on == YES else conjuncts(on)
 
 
 def column_names(relation: a.Relation, contracts: Contracts) -> frozenset[str]:
@@ -121,22 +120,6 @@ def column_names(relation: a.Relation, contracts: Contracts) -> frozenset[str]:
             columns = (*(key for key, _ in keys), *(fold.name for fold in folds), unit)
             return frozenset(map(str.lower, filter(None, columns)))
     return column_names(relation.source, contracts)
-
-
-def columns_read(expr: a.Expr) -> frozenset[str]:
-    """Returns the lower-case names of the columns that an expression reads."""
-    return frozenset(_columns_read(expr))
-
-
-def _columns_read(part: object) -> Iterator[str]:
-    if isinstance(part, a.Col):
-        yield part.name.lower()
-    elif isinstance(part, tuple):
-        for each in part:
-            yield from _columns_read(each)
-    elif hasattr(part, "__dataclass_fields__"):
-        for each in vars(part).values():
-            yield from _columns_read(each)
 
 
 def _holds_join(relation: a.Relation) -> bool:

@@ -78,6 +78,8 @@ class Moments:
         centre: What S is centred at in each cell, from the interval's middle: m = centre + S / N.
         drift: Variance of a cell's mean that is not noise: what clipping may have left. Cells share
             its cause, so it does not average out over them.
+        clumped: Variance of the mean over all strata because rows of one kind may all be in one of
+            them, which is clipped or is not; of shape (key 1, …), or 0.
         unseen: Rows that may lie far beyond all others and not be told from noise; the half-widths
             hold if there are none. 0 where half-widths rest on nothing but the noise.
         scatter: Variance of the values of all cells, 0 where nothing is known of it.
@@ -92,6 +94,7 @@ class Moments:
     z: float
     centre: Array | float = 0.0
     drift: Array | float = 0.0
+    clumped: Array | float = 0.0
     unseen: float = 0.0
     scatter: float = 0.0
 
@@ -111,7 +114,7 @@ def moments(recipe: Recipe, releases: Mapping[Asked, Release]) -> Moments:
 
 def cells(recipe: Recipe, m: Moments) -> Estimate:
     """Returns the estimate of every cell, of shape (strata, key 1, key 2, …)."""
-    alone = replace(m, n=m.n[None], s=m.s[None], q=m.q[None])
+    alone = replace(m, n=m.n[None], s=m.s[None], q=m.q[None], clumped=0.0)
     return combine_strata(recipe, alone, None)
 
 
@@ -167,7 +170,8 @@ def _mean(recipe: Recipe, m: Moments, weights: Array | None) -> Estimate:
     mean = (share * part).sum(axis=0)
     noise = (share / n) ** 2 * (m.var_s + (part - m.centre) ** 2 * m.var_n)
     drift = (share * np.sqrt(m.drift)).sum(axis=0)
-    return _bounded_mean(recipe, m, present.any(axis=0), mean, noise.sum(axis=0) + drift**2)
+    variance = noise.sum(axis=0) + drift**2 + m.clumped
+    return _bounded_mean(recipe, m, present.any(axis=0), mean, variance)
 
 
 def _pooled_mean(recipe: Recipe, m: Moments) -> Estimate:
@@ -185,7 +189,8 @@ def _pooled_mean(recipe: Recipe, m: Moments) -> Estimate:
     inside = np.clip(mean, -half, half)
     noise = np.broadcast_to(m.var_s + (inside - m.centre) ** 2 * m.var_n, m.n.shape)
     drift = (np.abs(m.n) * np.sqrt(m.drift)).sum(axis=0) / n
-    return _bounded_mean(recipe, m, has_rows, inside, noise.sum(axis=0) / n**2 + drift**2)
+    variance = noise.sum(axis=0) / n**2 + drift**2 + m.clumped
+    return _bounded_mean(recipe, m, has_rows, inside, variance)
 
 
 def _bounded_mean(

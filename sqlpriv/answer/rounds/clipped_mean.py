@@ -37,6 +37,7 @@ from sqlpriv.answer.rounds.clipping import (
     CellNoise,
     Side,
     choose_clipping,
+    clump_weights,
     sides,
 )
 from sqlpriv.answer.rounds.tail_model import FEWEST_BINS, UNSEEN, Tails, estimate_tails
@@ -75,11 +76,13 @@ class Excess(NamedTuple):
         value: E, the mean part of x beyond c ± h.
         variance: Of the part of its error that is the cell's own.
         shared: Variance of the part whose cause the cells share: it does not average out.
+        clumped: See `Moments`.
     """
 
     value: Array
     variance: Array
     shared: Array
+    clumped: Array
 
 
 def mean(request: MeanRounds, releases: Mapping[Asked, Release], measure: Measure) -> Moments:
@@ -114,7 +117,7 @@ def mean(request: MeanRounds, releases: Mapping[Asked, Release], measure: Measur
     return Moments(
         counted.values, kept * half * total.values, np.zeros_like(n), counted.sigma**2,
         (kept * half * total.sigma) ** 2 + counted.values**2 * beyond.variance, 0.0,
-        half_width(price), centre + beyond.value - recipe.middle, beyond.shared,
+        half_width(price), centre + beyond.value - recipe.middle, beyond.shared, beyond.clumped,
         tails.visible if is_clipped.any() else 0.0, tails.variance,
     )  # fmt: skip
 
@@ -230,7 +233,28 @@ def estimate_excess(
         gain = shares * own
         value = value + gain * missing / max(float((shares * gain).sum()), 1e-300)
     shared = (doubt(after, above, below) + sum_over_bins(tails.hidden_shares, beyond)) ** 2
-    return Excess(value, own, shared + histogram_noise)
+    return Excess(value, own, shared + histogram_noise, clumped_variance(after, beyond, n))
+
+
+def clumped_variance(table: Array, beyond: Array, n: Array) -> Array:
+    """Returns what everybody's variance grows by if rows of one bin are in one stratum: `clipping`.
+
+    Args:
+        table: Shares of each cell's bins, of shape (strata, key 1, …, bins).
+        beyond: By how much each bin lies beyond the cell's ends, of the same shape.
+        n: Counts of the cells, of shape (strata, key 1, …).
+
+    >>> apart = np.array([[[0.0, 0.0]], [[0.0, 10.0]]])
+    >>> table, n = np.full((2, 1, 2), [0.999, 0.001]), np.array([[5.0], [5.0]])
+    >>> clumped_variance(table, apart, n).round(7).tolist()
+    [2.27e-05]
+    """
+    rows = n[..., None] * table
+    of_bin = np.maximum(rows.sum(axis=0), 1e-300)
+    usual = (rows * beyond).sum(axis=0) / of_bin
+    apart = (rows * (beyond - usual) ** 2).sum(axis=0) / of_bin
+    pooled = of_bin / n.sum(axis=0)[..., None]
+    return sum_over_bins(clump_weights(pooled) * pooled, apart)
 
 
 def sum_over_bins(table: Array, values: Array) -> Array:

@@ -14,8 +14,16 @@ the mean makes the count's noise matter less. All pairs are compared.
 **Everybody.** Over the cells v averages out and s does not. With a the cells' shares of the rows,
 everybody's error has the variance M = Σ a² v + (Σ a s)². What is minimised is the sum, weighted by
 rows, of the logarithms of the cells' variances, and of everybody's: a part of its error is worth as
-much to everybody as to the average row's cell. The cells' choices depend on each other through M
-and Σ a s alone, so few turns suffice.
+much to everybody as to the average row's cell. The cells' choices depend on each other through M,
+Σ a s and the usual excess alone, so few turns suffice.
+
+**Rows of one kind in one cell.** Where cells are clipped at different ends, what everybody loses
+depends on which cells a bin's rows are in. Each cell may be off by its own rate, which averages
+out; but all rows of a rare bin may be in one (the longest flights are of one carrier, and its
+groups are small). With p the bin's share, q the cells' shares of it, l by how much the bin lies
+beyond a cell's ends, and κ the share of rows that is taken to be in one place, M grows by
+
+    Σ_b p² κ / (κ + p) Σ_i q_i (l_i - Σ_j q_j l_j)²
 
 **Constants.** Errors and intervals: `tests/bench/regret.py --tables`, `coverage.py --tables`.
 
@@ -23,6 +31,7 @@ and Σ a s alone, so few turns suffice.
 |---|---|---|
 | DOUBT | 0.08 | with it 93 to 97 % of census strata lay in their intervals (means_example) |
 | OWN_TAIL | 0.1 | set, not searched |
+| CLUMP | 0.01 | set, not searched: everybody's interval of air times held 0 of 12 without |
 | UNEVEN | 0.096 | derived: see its text |
 """
 
@@ -43,6 +52,8 @@ DOUBT = 0.08
 """θ: relative error of the logarithm of the part of values beyond an end."""
 OWN_TAIL = 0.1
 """Relative standard deviation of what a cell has beyond an end, around its family's."""
+CLUMP = 0.01
+"""κ: the share of all rows that is taken to be in one cell."""
 UNEVEN = 1 / (6 * 3**0.5)
 """Standard deviation of the mean of a bin's values, in widths of the bin: that of a density which
 is a line of any slope that keeps it above 0, each as likely."""
@@ -71,10 +82,19 @@ class CellNoise(NamedTuple):
 
 
 class _Predicted(NamedTuple):
-    """Own and shared variances of each pair of ends, of shape (cells, lows, highs)."""
+    """Own and shared variances of each pair of ends, of shape (cells, lows, highs).
+
+    `clumped` is what everybody's variance grows by with a pair, over the cell's share of the rows.
+    """
 
     own: Array
     shared: Array
+    clumped: Array
+
+
+def clump_weights(pooled: Array) -> Array:
+    """Returns p κ / (κ + p) of every bin, of shape (bins,); see the module's text."""
+    return np.asarray(pooled * CLUMP / (CLUMP + pooled))
 
 
 def choose_clipping(
@@ -97,19 +117,22 @@ def choose_clipping(
     tables = tails.shape.family(rates)
     size = max(1, PAIRS_AT_ONCE // (lows.size * highs.size))
     chosen = np.zeros((2, cells), int)
-    own, shared = np.zeros(cells), np.zeros(cells)
+    own, shared, clumped = np.zeros(cells), np.zeros(cells), np.zeros(cells)
+    usual = np.zeros((2, tails.pooled.size))
     everybody: tuple[float, float] | None = None
     for _ in range(ROUNDS_OF_CHOICE if cells > 1 else 1):
         for first in range(0, cells, size):
             part = slice(first, first + size)
             piece = flat._replace(n=flat.n[part], shares=flat.shares[part])
-            predicted = _predict(tails, tables[:, part], piece, lows, highs)
+            predicted = _predict(tails, tables[:, part], piece, (lows, highs), usual)
             at = _least(predicted, piece.shares, everybody, lows[:, None] < highs)
             index = (np.arange(len(piece.n)), *at)
             chosen[:, part] = at
             own[part], shared[part] = predicted.own[index], predicted.shared[index]
+            clumped[part] = predicted.clumped[index]
         common = float(flat.shares @ np.sqrt(shared))
-        everybody = float(flat.shares**2 @ own) + common**2, common
+        everybody = float(flat.shares**2 @ own + flat.shares @ clumped) + common**2, common
+        usual = _usual_excess(tails, tables, flat.shares, (lows[chosen[0]], highs[chosen[1]]))
     low, high = lows[chosen[0]].reshape(shape), highs[chosen[1]].reshape(shape)
     return (low + high) / 2, (high - low) / 2
 
@@ -137,17 +160,30 @@ def _least(
     score = np.log(predicted.own + predicted.shared + 1e-300)
     if everybody is not None:
         variance, common = everybody
-        score += (
-            shares[:, None, None] * predicted.own + 2 * common * np.sqrt(predicted.shared)
-        ) / max(variance, 1e-300)
+        of_everybody = shares[:, None, None] * predicted.own + predicted.clumped
+        of_everybody += 2 * common * np.sqrt(predicted.shared)
+        score += of_everybody / max(variance, 1e-300)
     score = np.where(is_interval, score, np.inf)
     best = score.reshape(len(score), -1).argmin(axis=1)
     low, high = np.unravel_index(best, score.shape[1:])
     return np.asarray(low), np.asarray(high)
 
 
+def _usual_excess(tails: Tails, tables: Array, shares: Array, ends: tuple[Array, Array]) -> Array:
+    """Returns Σ_j q_j l_j below and above the cells' ends, of shape (2, bins)."""
+    low, high = ends
+    table = shares[:, None] * np.einsum("r,rcb->cb", NODE_WEIGHTS, tables)
+    table = table / np.maximum(table.sum(axis=0), 1e-300)
+    above, below = sides(tails.bins, (low + high) / 2, (high - low) / 2)
+    return np.stack([(table * side.excess).sum(axis=0) for side in (below, above)])
+
+
 def _predict(
-    tails: Tails, tables: Array, noise: CellNoise, lows: Array, highs: Array
+    tails: Tails,
+    tables: Array,
+    noise: CellNoise,
+    ends: tuple[Array, Array],
+    usual: Array,
 ) -> _Predicted:
     """Returns the predicted variances of every pair of ends.
 
@@ -155,10 +191,12 @@ def _predict(
         tails: The estimated distributions.
         tables: Of the cells at `NODES`, of shape (nodes, cells, bins).
         noise: Of these cells, of shape (cells,).
-        lows, highs: Candidates.
+        ends: Candidates of the lower and of the upper end.
+        usual: By how much a bin's rows lie beyond their cells' ends on average, below and above.
     """
-    above = _one_sided(tails, tables, noise.n, highs)
-    below = _one_sided(tails.mirror(), tables[..., ::-1], noise.n, -lows)
+    lows, highs = ends
+    above = _one_sided(tails, tables, noise.n, highs, usual[1])
+    below = _one_sided(tails.mirror(), tables[..., ::-1], noise.n, -lows, usual[0, ::-1])
     mean = tables @ tails.middles  # (nodes, cells)
     centre = (lows[:, None] + highs) / 2
     half = np.maximum((highs - lows[:, None]) / 2, 0.0)
@@ -185,7 +223,7 @@ def _predict(
     own = sum_noise + ((mean_now[:, None, None] - excess - centre) * noise.miscount / n) ** 2
     own += np.maximum(left, 0.0) + pairs(above.own, below.own)
     shared = pairs(above.doubt, below.doubt) ** 2 + pairs(above.histogram, below.histogram)
-    return _Predicted(own, shared)
+    return _Predicted(own, shared, pairs(above.clumped, below.clumped))
 
 
 class _Side(NamedTuple):
@@ -195,9 +233,10 @@ class _Side(NamedTuple):
     own: Array
     doubt: Array
     histogram: Array
+    clumped: Array
 
 
-def _one_sided(tails: Tails, tables: Array, n: Array, ends: Array) -> _Side:
+def _one_sided(tails: Tails, tables: Array, n: Array, ends: Array, usual: Array) -> _Side:
     """Returns what lies above candidates of the upper end."""
     beyond = excess_above(tails.bins, ends)  # (ends, bins) each
     excess = tables @ beyond.excess.T
@@ -210,7 +249,8 @@ def _one_sided(tails: Tails, tables: Array, n: Array, ends: Array) -> _Side:
     beyond_wholly = beyond.part.T == 1.0
     own = table @ squares / n[:, None] + (OWN_TAIL * lost) ** 2
     shared = histogram**2 @ squares + inside**2 @ beyond_wholly
-    return _Side(excess, own, doubt, shared)
+    apart = (beyond.excess.T - usual[:, None]) ** 2
+    return _Side(excess, own, doubt, shared, (clump_weights(tails.pooled) * table) @ apart)
 
 
 class Side(NamedTuple):

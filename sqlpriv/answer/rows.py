@@ -51,6 +51,7 @@ from sqlpriv.plan.plan import GroupingSet, Output, Plan
 from sqlpriv.statements import sql
 from sqlpriv.statements import tree as t
 from sqlpriv.system import arrow
+from sqlpriv.system.quiet_engine import open_engine
 
 POSITION, TABLE = "position", "cells"
 ARROW = {
@@ -273,7 +274,7 @@ def _sandbox(cells: pa.Table) -> duckdb.DuckDBPyConnection:
 
 @cache
 def _engine() -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(":memory:", config=SANDBOX)
+    return open_engine(config=SANDBOX)
 
 
 os.register_at_fork(after_in_child=_engine.cache_clear)  # threads do not survive a fork

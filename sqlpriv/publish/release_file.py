@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from sqlpriv.errors import OperationalError, Refused, VaultBusy
 from sqlpriv.system import whole_files
+from sqlpriv.system.quiet_engine import open_engine
 
 STORAGE_VERSION = "v1.2.0"
 """Old enough for the DuckDB 1.x inside BI tools."""
@@ -34,7 +35,7 @@ SEALED = ("SET enable_external_access = false", "SET lock_configuration = true")
 
 def empty_engine() -> duckdb.DuckDBPyConnection:
     """Returns a DuckDB connection that sees no table, and cannot reach any."""
-    return _seal_engine(duckdb.connect(":memory:", config=NO_EXTENSIONS))
+    return _seal_engine(open_engine(config=NO_EXTENSIONS))
 
 
 def _seal_engine(engine: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
@@ -117,7 +118,7 @@ class ReleaseStore:
         The tables are in its default schema, read-only; files, the network, extensions and settings
         are out of reach. It keeps seeing the file of now, whatever is published later.
         """
-        engine = duckdb.connect(":memory:", config=NO_EXTENSIONS)
+        engine = open_engine(config=NO_EXTENSIONS)
         if self.path.exists():
             engine.execute(f"ATTACH {_text(str(self.path))} AS release (READ_ONLY)")
             engine.execute("USE release")
@@ -170,7 +171,7 @@ class ReleaseStore:
 
 def _apply_change(building: Path, change: Callable[[duckdb.DuckDBPyConnection], bool]) -> bool:
     try:
-        with duckdb.connect(":memory:", config=NO_EXTENSIONS) as engine:
+        with open_engine(config=NO_EXTENSIONS) as engine:
             version = f"(STORAGE_VERSION '{STORAGE_VERSION}')"
             engine.execute(f"ATTACH {_text(str(building))} AS release {version}")
             changed = change(engine)

@@ -25,6 +25,7 @@ from sqlpriv.synth.domain.decode import decode
 from sqlpriv.synth.domain.domain import Domain
 from sqlpriv.synth.models.sampling import strata_rows
 from sqlpriv.system import arrow
+from sqlpriv.system.quiet_engine import open_engine
 
 REDRAWS = 30
 UNASKED_ROWS = 10_000_000
@@ -132,7 +133,7 @@ def _replace_impossible_rows(
 
 def _broken(table: pa.Table, zeros: str) -> NDArray[np.bool_]:
     """Returns for which rows the predicate is true (not NULL)."""
-    with duckdb.connect() as engine:
+    with open_engine() as engine:
         engine.register("synthetic", table)
         try:
             verdicts = engine.execute(f"SELECT coalesce({zeros}, false) AS x FROM synthetic")

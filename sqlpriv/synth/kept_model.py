@@ -31,6 +31,7 @@ from sqlpriv.synth.domain.structural_zeros import check_published, read_predicat
 from sqlpriv.synth.drawing import draw_table
 from sqlpriv.system import whole_files
 from sqlpriv.system.file_modes import as_private_as
+from sqlpriv.system.quiet_engine import open_engine
 
 ATTEMPTS = 40
 """Batches that are drawn at most where only some rows are wanted."""
@@ -174,7 +175,7 @@ def _predicate(text: str, domain: Domain) -> str:
 
 
 def _matching_rows(table: pa.Table, where: str) -> pa.Table:
-    with duckdb.connect(config={"enable_external_access": "false"}) as engine:
+    with open_engine(config={"enable_external_access": "false"}) as engine:
         engine.register("synthetic", table)
         try:
             text = f"SELECT coalesce({where}, false) AS met FROM synthetic"

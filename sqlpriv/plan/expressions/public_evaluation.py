@@ -27,6 +27,7 @@ from sqlpriv.plan.expressions.traverse import walk
 from sqlpriv.plan.expressions.value_facts import Shape
 from sqlpriv.statements import sql
 from sqlpriv.statements import tree as t
+from sqlpriv.system.quiet_engine import open_engine
 
 if TYPE_CHECKING:
     from sqlpriv.plan.expressions.binder import Binder
@@ -244,7 +245,7 @@ def _has_value(column: str, shape: Shape, values: Sequence[Value]) -> a.Expr:
 
 @cache
 def _engine() -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(":memory:", config=SANDBOX)
+    return open_engine(config=SANDBOX)
 
 
 os.register_at_fork(after_in_child=_engine.cache_clear)  # threads do not survive a fork

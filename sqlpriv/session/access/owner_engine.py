@@ -21,6 +21,7 @@ from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.kernel.terms.contract import Categories, Column, Interval, TableContract
 from sqlpriv.session.access.renames import MAY_RENAME, FollowedTables, stored_tables
 from sqlpriv.system.file_modes import as_private_as
+from sqlpriv.system.quiet_engine import open_engine
 
 _TRANSACTION = re.compile(r"\s*(begin|start|commit|end|rollback|abort)\b", re.IGNORECASE)
 Parameters = Sequence[Any] | Mapping[str, Any] | None
@@ -139,7 +140,7 @@ class OwnerEngine:
         if self._duckdb is None:
             try:
                 with as_private_as(self.vault):
-                    self._duckdb = duckdb.connect(str(self.vault))
+                    self._duckdb = open_engine(str(self.vault))
             except duckdb.Error as error:
                 message = str(error).lower()
                 if any(word in message for word in VaultBusy.SIGNS):

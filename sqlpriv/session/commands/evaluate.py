@@ -19,6 +19,7 @@ from sqlpriv.kernel.terms.contract import Categories, Column, TableContract, Val
 from sqlpriv.publish.release_file import NO_EXTENSIONS, SEALED, ReleaseStore
 from sqlpriv.statements import commands as cmd
 from sqlpriv.synth.api.progress import Progress, Report
+from sqlpriv.system.quiet_engine import open_engine
 
 
 def evaluate_synthetic(
@@ -73,7 +74,7 @@ def _both(vault: Path, store: ReleaseStore) -> Iterator[duckdb.DuckDBPyConnectio
     nothing else but, beside the vault, a folder of its own for what does not fit into memory."""
     with (
         TemporaryDirectory(prefix=f"{vault.name}.spill", suffix=".tmp", dir=vault.parent) as spills,
-        duckdb.connect(":memory:", config={**NO_EXTENSIONS, "temp_directory": spills}) as engine,
+        open_engine(config={**NO_EXTENSIONS, "temp_directory": spills}) as engine,
     ):
         for path, alias in ((vault, "vault"), (store.path, "release")):
             quoted = str(path).replace("'", "''")

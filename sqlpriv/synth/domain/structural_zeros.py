@@ -30,6 +30,7 @@ from sqlpriv.synth.domain.decode import MOST_VALUES, values_of
 from sqlpriv.synth.domain.domain import Attribute, Domain
 from sqlpriv.synth.graph.junction_tree import Clique, Graph, mask_of
 from sqlpriv.system import arrow
+from sqlpriv.system.quiet_engine import open_engine
 
 Masks = Mapping[Clique, NDArray[np.bool_]]
 
@@ -136,7 +137,7 @@ def _cells(columns: list[Attribute], sql: str) -> tuple[NDArray[np.bool_], bool]
     if len(listed) < len(values) or math.prod(len(v[0]) for v in listed) > MOST_VALUES:
         return None
     mark = "_" * (1 + max((len(c.column.name) for c in columns), default=0))  # no column's name
-    with duckdb.connect() as engine:
+    with open_engine() as engine:
         for i, (column, (all_of, levels)) in enumerate(zip(columns, listed, strict=True)):
             table = pa.table({column.column.name: all_of, f"{mark}{i}": arrow.numbers(levels)})
             engine.register(f"values{i}", table)

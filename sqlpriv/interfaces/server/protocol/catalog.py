@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 
 from sqlpriv.session.session_like import SessionLike, reading_duckdb
 from sqlpriv.statements import quote_name
+from sqlpriv.system.quiet_engine import open_engine
 
 FREE, PRIVATE = "TABLE", "PRIVATE TABLE"
 _SCHEMA = "main"
@@ -132,7 +132,7 @@ def _columns(session: SessionLike, table: str, kind: str) -> pa.Schema:
     parts = [
         f"CAST(NULL AS {c['column_type']}) AS {quote_name(c['column_name'])}" for c in described
     ]
-    with duckdb.connect(":memory:") as engine:
+    with open_engine() as engine:
         typed: pa.Schema = engine.sql(f"SELECT {', '.join(parts)}").to_arrow_table().schema
     return typed
 

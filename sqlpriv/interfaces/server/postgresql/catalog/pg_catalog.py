@@ -23,6 +23,7 @@ from sqlpriv.publish.release_file import NO_EXTENSIONS, SEALED
 from sqlpriv.session.session import Session
 from sqlpriv.session.session_like import reading_duckdb
 from sqlpriv.statements import literal, quote_name
+from sqlpriv.system.quiet_engine import open_engine
 
 _LIMITS: dict[str, str | int] = {"memory_limit": "256MB", "threads": 1, "temp_directory": ""}
 _FIRST_TABLE = 16_384
@@ -51,7 +52,7 @@ class CatalogDatabase:
     def __init__(self, session: Session) -> None:
         self._session = session
         config: dict[str, Any] = {**NO_EXTENSIONS, **_LIMITS}
-        self._engine = duckdb.connect(":memory:", config=config)
+        self._engine = open_engine(config=config)
         kinds = tables_with_types(session)
         self.private = frozenset(name.lower() for name, kind in kinds if kind == PRIVATE)
         self._previews: set[str] = set()

@@ -12,6 +12,7 @@ from sqlpriv.plan import group_keys
 from sqlpriv.plan.aggregates.estimators import StatementOptions
 from sqlpriv.plan.aggregates.mean_rounds import MeanRounds
 from sqlpriv.plan.aggregates.rewrites import Recipe
+from sqlpriv.plan.existing_combinations import Existing
 from sqlpriv.statements import tree as t
 
 PLAIN = StatementOptions()
@@ -66,7 +67,7 @@ class Output:
     offset: t.Node | None = None
     weights: str = ""
     kept: SelectedKeys | None = None
-    existing: tuple[group_keys.Existing, ...] = ()
+    existing: tuple[Existing, ...] = ()
 
     @property
     def cells(self) -> int:

@@ -31,6 +31,7 @@ from sqlpriv.plan.aggregates.mean_rounds import MeanRounds, order_rounds
 from sqlpriv.plan.aggregates.price_shares import Paid, share_price
 from sqlpriv.plan.aggregates.quantile_method import choose_quantile_methods
 from sqlpriv.plan.aggregates.rewrites import GroupedRows, Recipe, expand_aggregate
+from sqlpriv.plan.existing_combinations import existing_combinations
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.traverse import walk
@@ -211,7 +212,7 @@ def _plan_output(
         offset,
         weights,
         selected if sum(d.selected for d in groups) > 1 else None,
-        group_keys.existing_combinations(groups, binder, contract, combinations, rows),
+        existing_combinations(groups, binder, contract, combinations, rows),
     )
 
 

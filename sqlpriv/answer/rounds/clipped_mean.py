@@ -29,7 +29,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sqlpriv.answer.means import Array, Moments
-from sqlpriv.answer.rounds.cell_shapes import BinEnds
 from sqlpriv.answer.rounds.clipping import (
     DOUBT,
     OWN_TAIL,
@@ -40,6 +39,7 @@ from sqlpriv.answer.rounds.clipping import (
     clump_weights,
     sides,
 )
+from sqlpriv.answer.rounds.pooled_bins import BinEnds
 from sqlpriv.answer.rounds.tail_model import FEWEST_BINS, UNSEEN, Tails, estimate_tails
 from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.budget import Price, Rho

@@ -43,7 +43,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.answer.means import Array
-from sqlpriv.answer.rounds.cell_shapes import BinEnds
+from sqlpriv.answer.rounds.pooled_bins import BinEnds
 from sqlpriv.answer.rounds.tail_model import Tails
 
 BEYOND = (0.25, 0.5, 0.75, 1.0)

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.answer.means import Array
-from sqlpriv.answer.rounds.cell_shapes import Pooled
+from sqlpriv.answer.rounds.pooled_bins import Pooled
 
 SLOWEST, STEPS_BACK = 0.75, 5
 """The slowest fall from bin to bin that is extrapolated, and the bins it is estimated from."""

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 from sqlpriv.answer.means import Array
 from sqlpriv.answer.rounds import cell_shapes
-from sqlpriv.answer.rounds.cell_shapes import BinEnds, CellShapes, Pooled
+from sqlpriv.answer.rounds.cell_shapes import CellShapes
+from sqlpriv.answer.rounds.pooled_bins import BinEnds, Pooled
 from sqlpriv.answer.rounds.pooled_histogram import SLOWEST, smooth_histogram
 from sqlpriv.kernel.terms.algebra import Sum
 from sqlpriv.kernel.terms.budget import Rho

@@ -14,25 +14,30 @@ each value that the row's column is declared to have; the answers are public num
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from sqlpriv.kernel.terms.contract import TableContract, Value
+from sqlpriv.kernel.terms.contract import Value
 from sqlpriv.plan.aggregates.calls import aggregate_calls
-from sqlpriv.plan.expressions.conditions import identities
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.traverse import conjuncts, rebuild, walk
 from sqlpriv.plan.expressions.value_facts import scope_of
+from sqlpriv.plan.relations.outer_names import (
+    Contracts,
+    Pair,
+    _names_unit,
+    from_source,
+    inner_and_outer,
+    is_outer_name,
+    outer_names,
+    tables_of,
+)
 from sqlpriv.plan.relations.subqueries import scalar_subqueries
-from sqlpriv.statements import tables
 from sqlpriv.statements import tree as t
 
-Contracts = Mapping[str, TableContract]
 MOST = 10_000
 """Values for which a subquery over public tables is answered."""
-Pair = tuple[t.Node, t.Node]
-"""An expression over the inner tables, and the one around them that it equals."""
 
 
 class LookedUpColumn(NamedTuple):
@@ -45,7 +50,7 @@ class LookedUpColumn(NamedTuple):
 
 def join_correlated(select: t.Select, contracts: Contracts) -> t.Select:
     """Returns the statement with private subqueries about the row's own unit as joins."""
-    source = _join_inside(_source(select), contracts)
+    source = _join_inside(from_source(select), contracts)
     joins = _Joins(contracts, source)
     items = tuple(_join_in_item(item, joins) for item in select.items)
     where = (
@@ -54,14 +59,9 @@ def join_correlated(select: t.Select, contracts: Contracts) -> t.Select:
         else _conjunction([_condition(node, joins) for node in conjuncts(select.where)])
     )
     stages = tuple((name, _join_in_query(query, contracts)) for name, query in select.stages)
-    if (joins.source, stages) == (_source(select), select.stages):
+    if (joins.source, stages) == (from_source(select), select.stages):
         return select
     return replace(select, items=items, where=where, source=joins.source, stages=stages)
-
-
-def looks_outside(query: t.Query, contracts: Contracts) -> bool:
-    """Returns whether a subquery names columns of what is around it."""
-    return isinstance(query, t.Select) and any(_outer_names(query, contracts))
 
 
 def lookup_of(part: t.Subquery, select: t.Select, contracts: Contracts) -> LookedUpColumn | None:
@@ -70,13 +70,12 @@ def lookup_of(part: t.Subquery, select: t.Select, contracts: Contracts) -> Looke
     Raises:
         Refused: It looks at several columns, or at one without a public list of values.
     """
-    outer_names = (
-        [] if not isinstance(part.query, t.Select) else _outer_names(part.query, contracts)
-    )
-    names = list(dict.fromkeys(outer_names))
+    if not isinstance(part.query, t.Select):
+        return None
+    names = list(dict.fromkeys(outer_names(part.query, contracts)))
     if not names:
         return None
-    for alias, contract in _tables_of(_source(select), contracts):
+    for alias, contract in tables_of(from_source(select), contracts):
         shape = scope_of(contract).get(names[0].name.lower())
         if names[0].table.lower() in ("", alias.lower()) and shape and len(names) == 1:
             if shape.values is None or len(shape.values) > MOST:
@@ -89,16 +88,6 @@ def lookup_of(part: t.Subquery, select: t.Select, contracts: Contracts) -> Looke
         f"{message}: there is no public list of so many",
         "let it look at one column with a declared domain, or join the table",
     )
-
-
-def _tables_of(source: t.Source, contracts: Contracts) -> Iterator[tuple[str, TableContract]]:
-    """Yields the tables of FROM, each with its alias."""
-    match source:
-        case t.Table(name, alias) if name.lower() in contracts:
-            yield alias or name, contracts[name.lower()]
-        case t.Joined(left, right):
-            yield from _tables_of(left, contracts)
-            yield from _tables_of(right, contracts)
 
 
 @dataclass
@@ -182,10 +171,6 @@ class _Joins:
         return rebuild(query.items[0].expr, value)
 
 
-def _source(select: t.Select) -> t.Source:
-    return select.source or t.Table(select.table, select.alias, select.pos)
-
-
 def _join_inside(source: t.Source, contracts: Contracts) -> t.Source:
     """Returns a source whose own queries are rewritten."""
     match source:
@@ -241,65 +226,6 @@ def _parts(query: t.Select, contracts: Contracts) -> tuple[list[Pair] | None, li
     return (
         pairs if any(_names_unit(inner, query, contracts) for inner, _ in pairs) else None
     ), rest
-
-
-def inner_and_outer(node: t.Node, query: t.Select, contracts: Contracts) -> Pair | None:
-    """Returns the sides of an equality of the inner rows with the row around; None of others."""
-    if not (isinstance(node, t.Binary) and node.op == "="):
-        return None
-    sides = [
-        {is_outer_name(n, query, contracts) for n in walk(side) if isinstance(n, t.Name)}
-        for side in (node.left, node.right)
-    ]
-    if sides == [{False}, {True}]:
-        return node.left, node.right
-    return (node.right, node.left) if sides == [{True}, {False}] else None
-
-
-def _names_unit(inner: t.Node, query: t.Select, contracts: Contracts) -> bool:
-    return isinstance(inner, t.Name) and any(
-        inner.name.lower() in identities(contracts[table])
-        for table in tables(_source(query))
-        if table in contracts
-    )
-
-
-def _outer_names(query: t.Select, contracts: Contracts) -> Iterator[t.Name]:
-    nodes = [*(item.expr for item in query.items), *conjuncts(query.where)]
-    for part in (part for node in nodes for part in walk(node)):
-        if is_outer_name(part, query, contracts):
-            assert isinstance(part, t.Name)
-            yield part
-
-
-def is_outer_name(node: t.Node, query: t.Select, contracts: Contracts) -> bool:
-    """Returns whether a name is none of the query's own FROM."""
-    if not isinstance(node, t.Name) or node.name == "*":
-        return False
-    visible = list(_visible_columns(_source(query), contracts))
-    return not any(
-        column in (node.name.lower(), "*") and node.table.lower() in ("", alias)
-        for alias, column in visible
-    )
-
-
-def _visible_columns(source: t.Source, contracts: Contracts) -> Iterator[tuple[str, str]]:
-    """Yields the columns of a source, each behind its alias; * where they are not known."""
-    match source:
-        case t.Table(name, alias):
-            contract = contracts.get(name.lower())
-            columns = [c.name.lower() for c in contract.columns] if contract else ["*"]
-            yield from (((alias or name).lower(), column) for column in columns)
-        case t.Joined(left, right):
-            yield from _visible_columns(left, contracts)
-            yield from _visible_columns(right, contracts)
-        case t.Derived(query, alias):
-            first = query.parts[0] if isinstance(query, t.UnionAll) else query
-            yield from ((alias.lower(), _name(item).lower()) for item in first.items)
-
-
-def _name(item: t.Item) -> str:
-    return item.alias or (item.expr.name if isinstance(item.expr, t.Name) else item.text)
 
 
 def _is_not_one_aggregate(query: t.Select) -> bool:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.expressions.traverse import conjuncts, walk
-from sqlpriv.plan.relations.correlated import inner_and_outer, is_outer_name
+from sqlpriv.plan.relations.outer_names import inner_and_outer, is_outer_name
 from sqlpriv.statements import tree as t
 
 Contracts = Mapping[str, TableContract]

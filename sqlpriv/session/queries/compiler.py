@@ -23,8 +23,8 @@ from sqlpriv.plan.group_keys import SelectedKeys
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
 from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, statement_price
-from sqlpriv.plan.relations.correlated import looks_outside
 from sqlpriv.plan.relations.keyed_subqueries import KeyedSubquery, keyed_subquery
+from sqlpriv.plan.relations.outer_names import looks_outside
 from sqlpriv.plan.relations.subqueries import with_values
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.queries.gate_requests import (

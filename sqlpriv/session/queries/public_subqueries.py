@@ -18,6 +18,7 @@ from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.terms.contract import TableContract, Value
 from sqlpriv.plan.relations import correlated
 from sqlpriv.plan.relations.keyed_subqueries import keyed_subquery
+from sqlpriv.plan.relations.outer_names import looks_outside
 from sqlpriv.plan.relations.subqueries import (
     membership_subqueries,
     scalar_subqueries,
@@ -69,7 +70,7 @@ def private_scalars(select: t.Select, contracts: Contracts) -> list[t.Subquery]:
     parts = dict.fromkeys(scalar_subqueries(select))
     private = [part for part in parts if reads_private(part.query, contracts)]
     for part in private:
-        outside = correlated.looks_outside(part.query, contracts)
+        outside = looks_outside(part.query, contracts)
         if outside and keyed_subquery(part, contracts) is None:
             raise Refused.at(
                 part.pos,
@@ -99,7 +100,7 @@ def _with_lists(select: t.Select, contracts: Contracts, access: Access) -> t.Sel
     """
     lists: dict[t.Node, t.Node] = {}
     for part in membership_subqueries(select):
-        if reads_private(part.query, contracts) or correlated.looks_outside(part.query, contracts):
+        if reads_private(part.query, contracts) or looks_outside(part.query, contracts):
             continue
         rows = None
         with suppress(ProgrammingError, Refused):  # it looks at the row around it, say

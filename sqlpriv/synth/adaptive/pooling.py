@@ -45,7 +45,7 @@ from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive import pooling_prior
 from sqlpriv.synth.adaptive.pooling_share import apart, share, taking_part
-from sqlpriv.synth.adaptive.rounds import BETWEEN, Rounds, Run, closure, fit_run, scale_sigma, small
+from sqlpriv.synth.adaptive.rounds import BETWEEN, Rounds, closure, scale_sigma, small
 from sqlpriv.synth.adaptive.schedule import Schedule, anneal
 from sqlpriv.synth.adaptive.separate import separate
 from sqlpriv.synth.adaptive.strata_sizes import count_strata, nonnegative
@@ -56,6 +56,7 @@ from sqlpriv.synth.adaptive.stratum_model import (
     knowing_zeros,
     remaining_clique,
 )
+from sqlpriv.synth.adaptive.stratum_run import Run, fit_run
 from sqlpriv.synth.api.ask import Ask, Marginal
 from sqlpriv.synth.api.method import Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns

@@ -12,8 +12,8 @@ from functools import reduce
 
 import numpy as np
 
-from sqlpriv.synth.adaptive.rounds import Run
 from sqlpriv.synth.adaptive.strata_sizes import count_strata, nonnegative
+from sqlpriv.synth.adaptive.stratum_run import Run
 from sqlpriv.synth.graph.junction_tree import Clique
 from sqlpriv.synth.inference.shrinkage import shrunk
 from sqlpriv.synth.models.clique_model import CliqueModel

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from sqlpriv.kernel.terms.budget import Rho
-from sqlpriv.synth.adaptive.rounds import BETWEEN, LAST, SELECTING, Chosen, Rounds, fit_run
+from sqlpriv.synth.adaptive.rounds import BETWEEN, LAST, SELECTING, Chosen, Rounds
+from sqlpriv.synth.adaptive.stratum_run import fit_run
 from sqlpriv.synth.api.method import Options
 from sqlpriv.synth.api.progress import Progress
 

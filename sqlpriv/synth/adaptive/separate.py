@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlpriv.synth.adaptive.rounds import BETWEEN, LAST, Rounds, Run, closure, fit_run, small
+from sqlpriv.synth.adaptive.rounds import BETWEEN, LAST, Rounds, closure, small
 from sqlpriv.synth.adaptive.schedule import Schedule, anneal
 from sqlpriv.synth.adaptive.stratum_model import StratumCliques, knowing_zeros
+from sqlpriv.synth.adaptive.stratum_run import Run, fit_run
 from sqlpriv.synth.api.ask import Ask, Marginal
 from sqlpriv.synth.api.method import Options, Space
 from sqlpriv.synth.api.progress import Progress

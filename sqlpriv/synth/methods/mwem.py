@@ -27,15 +27,13 @@ from sqlpriv.synth.adaptive.rounds import (
     SELECTING,
     TREES,
     Rounds,
-    Run,
     closure,
-    fit_run,
     most_cells,
     small,
-    starting_model,
 )
 from sqlpriv.synth.adaptive.strata_sizes import nonnegative
 from sqlpriv.synth.adaptive.stratum_model import StratumCliques, knowing_zeros
+from sqlpriv.synth.adaptive.stratum_run import Run, fit_run, starting_model
 from sqlpriv.synth.api.ask import Ask, Marginal
 from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns

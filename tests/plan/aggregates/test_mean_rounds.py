@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from support.exact_people import BUDGET, PURE, engine, exact, planned
 
 from sqlpriv.answer import means
-from sqlpriv.answer.rounds import cell_shapes, clipped_mean, clipping, tail_model
+from sqlpriv.answer.rounds import cell_shapes, clipped_mean, clipping, pooled_bins, tail_model
 from sqlpriv.answer.rounds.adaptive_means import Measure, ask_rounds
 from sqlpriv.answer.rounds.pooled_histogram import extend_tail, merge_bins, smooth_histogram
 from sqlpriv.errors import DataError
@@ -236,7 +236,7 @@ def test_a_long_tail_is_clipped_and_added_back() -> None:
 def test_a_cell_is_the_pooled_distribution_moved_to_its_place() -> None:
     """Its mean bin is met wherever the bins allow; at its own place it is the pooled one."""
     counts = np.array([1, 5, 20, 60, 90, 50, 18, 6, 2, 1.0])
-    pooled = cell_shapes.Pooled(counts / counts.sum(), 0, 9)
+    pooled = pooled_bins.Pooled(counts / counts.sum(), 0, 9)
     numbers, above = np.arange(10), np.array([[-2.5, 0.0], [1.0, 3.0]])
     table = cell_shapes.tilt(pooled, cell_shapes.tilt_rates(pooled, above))
     np.testing.assert_allclose(table @ numbers - pooled.shares @ numbers, above, atol=1e-6)
@@ -282,7 +282,7 @@ def test_values_are_uniform_inside_a_bin() -> None:
     """Two bins, [0, 4] and [4, 8], clipped to [1, 5]: a quarter of the first lies below, by 1/2 on
     average, three quarters of the second above, by 3/2. Twin: only the wide interval loses nothing.
     """
-    bins, centre = cell_shapes.BinEnds.between(np.array([0.0, 4, 8])), np.array([3.0])
+    bins, centre = pooled_bins.BinEnds.between(np.array([0.0, 4, 8])), np.array([3.0])
     above, below = clipping.sides(bins, centre, np.array([2.0]))
     np.testing.assert_allclose(below.part, [[0.25, 0]])
     np.testing.assert_allclose(below.excess, [[0.25 * 0.5, 0]])
@@ -309,10 +309,10 @@ def test_what_lies_far_out_is_doubted_more() -> None:
 def _tails(rate: float, spread: float, noise: float = 0.0) -> tail_model.Tails:
     """Ten geometric bins of falling shares, tilted."""
     pooled = 0.6 ** np.arange(10) / (0.6 ** np.arange(10)).sum()
-    shape = cell_shapes.pooled_shapes(cell_shapes.Pooled(pooled, 0, 9), (1,))._replace(
+    shape = cell_shapes.pooled_shapes(pooled_bins.Pooled(pooled, 0, 9), (1,))._replace(
         rate=np.array([rate]), spread=np.array([spread])
     )
-    return tail_model.Tails(pooled, cell_shapes.BinEnds.between(2.0 ** np.arange(11)), noise, shape)
+    return tail_model.Tails(pooled, pooled_bins.BinEnds.between(2.0 ** np.arange(11)), noise, shape)
 
 
 @pytest.mark.parametrize("true", [-0.3, 0.3])
@@ -359,10 +359,10 @@ def test_cells_are_told_apart_by_their_own_histograms(scaled: bool) -> None:
     number = np.arange(ends.size - 1)
     pooled = np.exp(-((number - 28) ** 2) / 50) + np.where(number == 0, 2.0, 0.0)
     pooled /= pooled.sum()
-    whole = cell_shapes.Pooled(pooled, 0, number[-1])
+    whole = pooled_bins.Pooled(pooled, 0, number[-1])
     by = np.linspace(-20, 20, 6)
     moved = cell_shapes.interpolate(
-        cell_shapes.scaled_tables(pooled, cell_shapes.BinEnds.between(ends)), by
+        cell_shapes.scaled_tables(pooled, pooled_bins.BinEnds.between(ends)), by
     )
     truth = moved if scaled else cell_shapes.tilt(whole, by / 80)
     wide = np.array(bin_edges(0.0, 2.0**20, WIDE))
@@ -374,7 +374,7 @@ def test_cells_are_told_apart_by_their_own_histograms(scaled: bool) -> None:
     counted = Release(0, count, np.full(6, 20_000.0), 20.0, BUDGET.total)
     own = Release(0, count, 20_000 * truth @ member + noise, 20.0, BUDGET.total)
     found = cell_shapes.shapes_by_histogram(
-        whole, cell_shapes.BinEnds.between(ends), wide, own, counted
+        whole, pooled_bins.BinEnds.between(ends), wide, own, counted
     )
     middles = (ends[:-1] + ends[1:]) / 2
     np.testing.assert_allclose(found.family(found.rate) @ middles / (truth @ middles), 1, atol=0.1)
@@ -387,7 +387,7 @@ def test_scaling_moves_bins_outwards_and_leaves_what_is_nearest_to_zero() -> Non
     """Twelve bins around 0; beyond the last bin nothing goes, and nothing is lost."""
     ends = np.array([-32.0, -16, -8, 0, 8, 16, 32, 64])
     table = cell_shapes.scaled_tables(
-        np.array([1.0, 2, 3, 4, 5, 6, 7]), cell_shapes.BinEnds.between(ends)
+        np.array([1.0, 2, 3, 4, 5, 6, 7]), pooled_bins.BinEnds.between(ends)
     )
     np.testing.assert_array_equal(table[cell_shapes.STEPS == 0][0], [1, 2, 3, 4, 5, 6, 7])
     np.testing.assert_array_equal(table[cell_shapes.STEPS == 1][0], [3, 0, 3, 4, 0, 5, 13])
@@ -451,7 +451,7 @@ def test_bins_that_differ_by_noise_alone_are_made_equal(scale: float) -> None:
 
 def test_cells_together_have_the_pooled_distribution() -> None:
     """Two cells tilted apart, of which one has nine tenths of the rows."""
-    pooled = cell_shapes.Pooled(np.array([0.4, 0.3, 0.2, 0.1]), 0, 3)
+    pooled = pooled_bins.Pooled(np.array([0.4, 0.3, 0.2, 0.1]), 0, 3)
     shape = cell_shapes.pooled_shapes(pooled, (2,))._replace(rate=np.array([0.1, 1.0]))
     shares = np.array([0.9, 0.1])
     raked = tail_model.rake(shape, pooled.shares, shares)

@@ -1,0 +1,95 @@
+"""Names in a subquery that are columns of the row around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from sqlpriv.kernel.terms.contract import TableContract
+from sqlpriv.plan.expressions.conditions import identities
+from sqlpriv.plan.expressions.traverse import conjuncts, walk
+from sqlpriv.statements import tables
+from sqlpriv.statements import tree as t
+
+Contracts = Mapping[str, TableContract]
+Pair = tuple[t.Node, t.Node]
+"""An expression over the inner tables, and the one around them that it equals."""
+
+
+def looks_outside(query: t.Query, contracts: Contracts) -> bool:
+    """Returns whether a subquery names columns of what is around it."""
+    return isinstance(query, t.Select) and any(outer_names(query, contracts))
+
+
+def tables_of(source: t.Source, contracts: Contracts) -> Iterator[tuple[str, TableContract]]:
+    """Yields the tables of FROM, each with its alias."""
+    match source:
+        case t.Table(name, alias) if name.lower() in contracts:
+            yield alias or name, contracts[name.lower()]
+        case t.Joined(left, right):
+            yield from tables_of(left, contracts)
+            yield from tables_of(right, contracts)
+
+
+def inner_and_outer(node: t.Node, query: t.Select, contracts: Contracts) -> Pair | None:
+    """Returns the sides of an equality of the inner rows with the row around; None of others."""
+    if not (isinstance(node, t.Binary) and node.op == "="):
+        return None
+    sides = [
+        {is_outer_name(n, query, contracts) for n in walk(side) if isinstance(n, t.Name)}
+        for side in (node.left, node.right)
+    ]
+    if sides == [{False}, {True}]:
+        return node.left, node.right
+    return (node.right, node.left) if sides == [{True}, {False}] else None
+
+
+def _names_unit(inner: t.Node, query: t.Select, contracts: Contracts) -> bool:
+    return isinstance(inner, t.Name) and any(
+        inner.name.lower() in identities(contracts[table])
+        for table in tables(from_source(query))
+        if table in contracts
+    )
+
+
+def outer_names(query: t.Select, contracts: Contracts) -> Iterator[t.Name]:
+    nodes = [*(item.expr for item in query.items), *conjuncts(query.where)]
+    for part in (part for node in nodes for part in walk(node)):
+        if is_outer_name(part, query, contracts):
+            assert isinstance(part, t.Name)
+            yield part
+
+
+def is_outer_name(node: t.Node, query: t.Select, contracts: Contracts) -> bool:
+    """Returns whether a name is none of the query's own FROM."""
+    if not isinstance(node, t.Name) or node.name == "*":
+        return False
+    visible = list(_visible_columns(from_source(query), contracts))
+    return not any(
+        column in (node.name.lower(), "*") and node.table.lower() in ("", alias)
+        for alias, column in visible
+    )
+
+
+def _visible_columns(source: t.Source, contracts: Contracts) -> Iterator[tuple[str, str]]:
+    """Yields the columns of a source, each behind its alias; * where they are not known."""
+    match source:
+        case t.Table(name, alias):
+            contract = contracts.get(name.lower())
+            columns = [c.name.lower() for c in contract.columns] if contract else ["*"]
+            yield from (((alias or name).lower(), column) for column in columns)
+        case t.Joined(left, right):
+            yield from _visible_columns(left, contracts)
+            yield from _visible_columns(right, contracts)
+        case t.Derived(query, alias):
+            first = query.parts[0] if isinstance(query, t.UnionAll) else query
+            yield from ((alias.lower(), output_name(item).lower()) for item in first.items)
+
+
+def from_source(select: t.Select) -> t.Source:
+    """Returns FROM: of one table it stands in two fields of its own."""
+    return select.source or t.Table(select.table, select.alias, select.pos)
+
+
+def output_name(item: t.Item) -> str:
+    """Returns the name that an output has, as DuckDB gives it."""
+    return item.alias or (item.expr.name if isinstance(item.expr, t.Name) else item.text)

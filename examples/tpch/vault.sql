@@ -9,10 +9,10 @@ ALTER TABLE partsupp SET PUBLIC;
 
 ALTER TABLE customer ADD PRIVACY_KEY (c_custkey);
 ALTER TABLE customer SET PU;
-ALTER TABLE orders ADD PRIVACY_LINK (o_custkey) REFERENCES customer(c_custkey);
 ALTER TABLE orders SET PRIVACY BOUND (rows_per_unit = 40);
-ALTER TABLE lineitem ADD PRIVACY_LINK (l_orderkey) REFERENCES orders(o_orderkey);
+ALTER TABLE orders ADD PRIVACY_LINK (o_custkey) REFERENCES customer(c_custkey);
 ALTER TABLE lineitem SET PRIVACY BOUND (rows_per_unit = 160);
+ALTER TABLE lineitem ADD PRIVACY_LINK (l_orderkey) REFERENCES orders(o_orderkey);
 ALTER TABLE customer SET PRIVACY BUDGET (rho = 1000000, delta = 1e-9);
 
 -- Domains as the specification of the benchmark states them (clauses 4.2.2 and 4.2.3).

@@ -86,13 +86,13 @@ def share_right(both: Both, tries: int, copies: int, joins: int) -> float:
 def test_copies_joined_are_refused_before_the_charge(both: Both) -> None:
     for kernel in both:
         before = kernel.ledger.account("people").charges
-        with pytest.raises(Refused, match="multiply 219960-fold") as refusal:
+        with pytest.raises(Refused, match=r"multiply 219960-fold .* over 180 scans") as refusal:
             ask(kernel, Measurement(attack(60, 3), TINY))
         assert kernel.ledger.account("people").charges == before
     print("said to both:", refusal.value)
 
 
-ALLOWED = [(20, 2), (6, 3), (200, 1)]
+ALLOWED = [(4, 2), (2, 4), (8, 1), (1, 8)]
 """Copies and joins that come closest to what is still read."""
 
 
@@ -119,7 +119,7 @@ def test_two_hundred_guesses_are_no_better_than_a_coin(both: Both, copies: int, 
 @pytest.mark.usefixtures("unbounded")
 def test_twin_the_time_told_who_was_there(both: Both) -> None:
     """n = 16. Threshold 0.85: luck alone reaches it with probability 0.002."""
-    right = share_right(both, 16, 25, 5)
+    right = share_right(both, 16, 30, 5)
     print(f"unbounded: {right:.2f} of 16 guesses right")
     assert right >= 0.85
 
@@ -141,10 +141,10 @@ def outcomes(both: Both, tries: int, copies: int, joins: int) -> float:
 @pytest.mark.slow
 def test_the_time_limit_tells_no_more(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
     """n = 200, as above; the limit lies where half of the statements without the target end."""
-    took = sorted(seconds(both[False], 20, 2) for _ in range(40))
+    took = sorted(seconds(both[False], 4, 2) for _ in range(40))
     reading = took[len(took) // 2] / 3  # the rest is planning and the ledger's charge
     monkeypatch.setattr(reader, "TIMEOUT_SECONDS", reading)
-    right = outcomes(both, 200, 20, 2)
+    right = outcomes(both, 200, 4, 2)
     print(f"a limit of {reading:.3f} s: {right:.3f} of 200 guesses right")
     assert right <= 0.60
 

@@ -127,6 +127,9 @@ def test_a_schema_is_taken_as_declarations_of_what_is_not_declared_yet(tmp_path:
         owner.execute(TABLES)
         owner.execute("ALTER TABLE people SET PRIVACY (KEY (id), COLUMN age BETWEEN (18, 65))")
         owner.execute("ALTER TABLE people SET PRIVACY FROM SCHEMA")
+        with pytest.raises(DeclarationError, match="say how many rows of one unit count in visits"):
+            owner.execute("ALTER TABLE visits SET PRIVACY FROM SCHEMA")
+        owner.execute("ALTER TABLE visits SET PRIVACY BOUND (rows_per_unit = 4)")
         owner.execute("ALTER TABLE visits SET PRIVACY FROM SCHEMA")
         shown = [row["declaration"] for row in rows(owner.execute("SHOW PRIVACY DECLARATIONS"))]
         assert shown == [
@@ -139,7 +142,7 @@ def test_a_schema_is_taken_as_declarations_of_what_is_not_declared_yet(tmp_path:
             ");",
             "ALTER TABLE visits SET PRIVACY (",
             "    LINK (pid) REFERENCES people(id),",
-            "    BOUND (rows_per_unit = 1, groups_per_unit = 1)",
+            "    BOUND (rows_per_unit = 4, groups_per_unit = 1)",
             ");",
         ]
         for nothing_new in ("people", "codes"):

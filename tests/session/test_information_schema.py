@@ -16,8 +16,8 @@ INSERT INTO orders VALUES (1, 1, 'open', ['a']), (2, 1, 'done', NULL), (3, 2, 'd
 ALTER TABLE customer ADD PRIVACY_KEY (c_custkey);
 ALTER TABLE customer SET PU;
 ALTER TABLE customer SET PRIVACY BUDGET (epsilon = 2, delta = 1e-9);
-ALTER TABLE orders ADD PRIVACY_LINK (o_custkey) REFERENCES customer(c_custkey);
 ALTER TABLE orders SET PRIVACY BOUND (rows_per_unit = 5);
+ALTER TABLE orders ADD PRIVACY_LINK (o_custkey) REFERENCES customer(c_custkey);
 ALTER TABLE orders ALTER COLUMN state SET PRIVACY DOMAIN IN ('open', 'it''s');
 ALTER TABLE nation SET PUBLIC;
 CREATE SYNTHETIC TABLE made AS SELECT state FROM orders USING independent OPTIONS (epsilon = 1);

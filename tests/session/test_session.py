@@ -283,8 +283,8 @@ def test_rows_linked_to_a_unit_are_charged_to_it(tmp_path: Path) -> None:
             CREATE PU TABLE customer (id INTEGER PRIMARY KEY, name VARCHAR, PRIVACY_KEY (id));
             CREATE TABLE orders AS SELECT range AS o, range % 100 AS c FROM range(300);
             INSERT INTO customer SELECT range, 'x' FROM range(100);
-            ALTER TABLE orders ADD PRIVACY_LINK (c) REFERENCES customer(id);
             ALTER TABLE orders SET PRIVACY BOUND (rows_per_unit = 3);
+            ALTER TABLE orders ADD PRIVACY_LINK (c) REFERENCES customer(id);
             ALTER TABLE customer SET PRIVACY BUDGET (epsilon = 8)""")
         answer = owner.execute(
             "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 4) COUNT(*) AS n FROM orders"
@@ -534,9 +534,12 @@ def test_a_link_asks_how_many_rows_of_a_unit_count(tmp_path):
         owner.execute("CREATE TABLE orders AS SELECT range % 1000 AS customer FROM range(5000)")
         owner.execute("ALTER TABLE customers ADD PRIVACY_KEY (id); ALTER TABLE customers SET PU")
         link = "ALTER TABLE orders ADD PRIVACY_LINK (customer) REFERENCES customers(id)"
+        with pytest.raises(DeclarationError, match=r"SET PRIVACY BOUND \(rows_per_unit = …\)"):
+            owner.execute(link)
+        assert "LINK" not in str(rows(owner.execute("SHOW PRIVACY DECLARATIONS")))
+        bound = "ALTER TABLE orders SET PRIVACY BOUND (rows_per_unit = {})"
+        owner.execute(bound.format(1))
         message = owner.execute(link).message
         assert "4000 row(s) beyond one row of a unit are left out" in message
-        assert "ALTER TABLE orders SET PRIVACY BOUND (rows_per_unit = …)" in message
-        bound = "ALTER TABLE orders SET PRIVACY BOUND (rows_per_unit = {})"
         assert "2000 row(s) beyond 3 row(s) of a unit" in owner.execute(bound.format(3)).message
         assert "left out" not in owner.execute(bound.format(5)).message

@@ -89,8 +89,8 @@ def _declare_all(actions: Sequence[cmd.Action], table: str, access: Access) -> l
         for action in actions:
             messages.append(declare(access.kernel, action, contract, access.principal))
             contract = access.kernel.contracts()[table]
-        if len(actions) > 1 and any(isinstance(a, cmd.AddPrivacyLink) for a in actions):
-            _ask_for_bound(access, contract)
+        for link in (action for action in actions if isinstance(action, cmd.AddPrivacyLink)):
+            _ask_for_bound(access, contract, link)
     last_bound = next((a for a in reversed(actions) if isinstance(a, _BOUNDS)), None)
     tells = [a is last_bound or isinstance(a, _DOMAINS) for a in actions]
     protects = any(action == cmd.SetUnit(True) for action in actions)  # which tells of the key
@@ -101,13 +101,15 @@ def _declare_all(actions: Sequence[cmd.Action], table: str, access: Access) -> l
     ]
 
 
-def _ask_for_bound(access: Access, contract: TableContract) -> None:
+def _ask_for_bound(access: Access, contract: TableContract, link: cmd.AddPrivacyLink) -> None:
     """Refuses a link of many rows to one unit where nobody said how many of them count."""
-    unit, body = contract.unit, access.kernel.ledger.declarations()[1][contract.table.lower()]
-    if unit is not None and body["bound"] is None and unit.column not in contract.unique:
+    column = contract.unit.column if contract.unit is not None else link.column.lower()
+    body = access.kernel.ledger.declarations()[1][contract.table.lower()]
+    if body["bound"] is None and column not in contract.unique:
         raise DeclarationError(
-            f"say how many rows of one unit count in {contract.table}: write"
-            " BOUND (rows_per_unit = …), or SET PRIVACY BOUND (…) first"
+            f"say how many rows of one unit count in {contract.table}, before its link:"
+            f" ALTER TABLE {contract.table} SET PRIVACY BOUND (rows_per_unit = …); in a list, write"
+            " BOUND (rows_per_unit = …)"
         )
 
 
@@ -117,11 +119,6 @@ def _rows_left_out(action: cmd.Action, contract: TableContract, access: Access) 
     words = ""
     if isinstance(action, _BOUNDS):
         words = beyond_bound(access.owner, contract)
-        if isinstance(action, cmd.AddPrivacyLink) and words:
-            table = contract.table
-            words += (
-                f"; say how many count: ALTER TABLE {table} SET PRIVACY BOUND (rows_per_unit = …)"
-            )
     elif isinstance(action, _DOMAINS) and (column := contract.column(action.column)):
         words = outside(access.owner, contract, column)
     access.tables.settle()

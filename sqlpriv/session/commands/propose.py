@@ -196,9 +196,7 @@ def _table_lines(
     if link is not None:
         target = f"{name(link.parent)}({name(link.parent_column)})"
         lines += _bound_lines(fetch, profile, link.column)
-        lines.insert(
-            1, f"ALTER TABLE {t} ADD PRIVACY_LINK ({name(link.column)}) REFERENCES {target};"
-        )
+        lines.append(f"ALTER TABLE {t} ADD PRIVACY_LINK ({name(link.column)}) REFERENCES {target};")
         skipped = link.column
     elif unit is None:
         return [

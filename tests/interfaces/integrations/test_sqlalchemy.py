@@ -90,6 +90,7 @@ def test_links_and_unique_columns(tmp_path):
             "CREATE TABLE customer (key BIGINT PRIMARY KEY, mail VARCHAR UNIQUE);"
             "CREATE TABLE orders (who BIGINT, items INTEGER[]);"
             "ALTER TABLE customer ADD PRIVACY_KEY (key); ALTER TABLE customer SET PU;"
+            "ALTER TABLE orders SET PRIVACY BOUND (rows_per_unit = 3);"
             "ALTER TABLE orders ADD PRIVACY_LINK (who) REFERENCES customer(key)"
         )
     tables = sa.MetaData()

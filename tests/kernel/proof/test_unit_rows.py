@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.vaults import EXACT, Engine, ask, declare, write
 
 from sqlpriv.errors import KernelError, Refused
-from sqlpriv.kernel.proof.unit_rows import check_work, reach_of
+from sqlpriv.kernel.proof.unit_rows import MAX_SCANS, check_work, reach_of
 from sqlpriv.kernel.sql.relations import Scope, partner_count
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import (
@@ -216,21 +216,47 @@ def test_which_rows_are_kept_of_a_unit_is_its_own_matter(
     ("bound", "factor"), [((1, 1), 512), ((16, 8), 512), ((64, 4), 256), ((20_000, 1), 8)]
 )
 def test_work_is_refused_above_its_limit(bound: tuple[int, int], factor: int) -> None:
-    """A union of n parts has every row handled twice: n stands for 2 n times the bound."""
-    made = contracts(bound)["orders"]
+    """Every row and its n public partners are handled: n + 1 times the bound."""
+    made, joined = contracts(bound)["orders"], a.Join(ORDERS, SHOPS, same("o.shop", "s.shop"))
+    check_work(joined, made, lambda *_: factor - 1)
+    with pytest.raises(Refused, match=f"multiply {factor + 1}-fold .*at most {factor}-fold"):
+        check_work(joined, made, lambda *_: factor)
 
-    def parts(number: int) -> a.Union:
-        return a.Union(("c",), ((a.Scan("orders"), (a.Col("num"),)),) * number)
 
-    check_work(parts(factor // 2), made, lambda *_: 1)
-    with pytest.raises(Refused, match=f"multiply {factor + 2}-fold .*at most {factor}-fold"):
-        check_work(parts(factor // 2 + 1), made, lambda *_: 1)
+def chain(sides: int) -> a.Relation:
+    """The person of `id = 42`, met by herself in one join after another: one row, or none."""
+    relation: a.Relation = where(PEOPLE, "id", 42)
+    for i in range(1, sides):
+        other = where(a.Scan("people", f"t{i}."), f"t{i}.id", 42)
+        relation = a.Join(relation, other, same("id", f"t{i}.id"), "semi" if i % 2 else "inner")
+    return relation
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        lambda n: copies(n, "c"),
+        chain,
+        lambda n: a.PerUnit(a.Derive(chain(n), "d", a.Col("id")), (), ()),
+        lambda n: a.Union(
+            ("c",), ((copies(n - 4, "d"), (a.Col("d"),)), (chain(4), (a.Col("id"),)))
+        ),
+        lambda n: a.Join(copies(n, "c"), a.Join(SHOPS, a.Scan("shops", "t."), YES), YES, "left"),
+    ],
+    ids=["a union", "joins", "inside a unit", "a union of joins", "public tables are not counted"],
+)
+def test_scans_of_private_tables_are_counted(of: Callable[[int], a.Relation]) -> None:
+    """Each sets up memory for its first row, which shows in the time, whatever rows follow."""
+    check_work(of(MAX_SCANS), MADE["people"], lambda *_: 1)
+    with pytest.raises(Refused, match=f"over {MAX_SCANS + 1} scans"):
+        check_work(of(MAX_SCANS + 1), MADE["people"], lambda *_: 1)
 
 
 def test_a_bound_of_a_table_that_is_not_read_allows_nothing() -> None:
     wide = contracts((1000, 1))
+    joined = a.Join(PEOPLE, SHOPS, YES)
     with pytest.raises(Refused, match="514-fold"):
-        check_work(copies(257, "c"), wide["people"], lambda *_: 1)
+        check_work(joined, wide["people"], lambda *_: 513)
 
 
 def test_partners_are_counted_in_public_tables_alone(engine: Engine) -> None:

@@ -15,8 +15,8 @@ ALTER TABLE people ADD PRIMARY KEY (id);
 CREATE TABLE visits AS SELECT range % 1000 AS id, (range // 1000) % 3 AS ward FROM range(6000);
 ALTER TABLE people ADD PRIVACY_KEY (id);
 ALTER TABLE people SET PU;
-ALTER TABLE visits ADD PRIVACY_LINK (id) REFERENCES people(id);
 ALTER TABLE visits SET PRIVACY BOUND (rows_per_unit = 8, groups_per_unit = 3);
+ALTER TABLE visits ADD PRIVACY_LINK (id) REFERENCES people(id);
 ALTER TABLE visits ALTER COLUMN ward SET PRIVACY DOMAIN IN (0, 1, 2);
 ALTER TABLE people SET PRIVACY BUDGET (rho = 1e9);
 """

@@ -28,13 +28,19 @@ def shrink(own: Array, noise: Array, effects: Array, most: float = np.inf) -> tu
     >>> shrink(own, noise, main_effects((2, 2)))[0].round(1).tolist()
     [4.0, 4.0, -4.0, -0.4]
     """
-    spread = min(_beyond_noise(own, noise), most) + 1e-12
+    unnoticed = _noise_of_spread(noise)
+
+    def within(variance: float) -> float:
+        """Returns a variance of at most `most`, or the least that noise does not explain."""
+        return max(min(variance, most), variance - 2 * unnoticed)
+
+    spread = within(_beyond_noise(own, noise)) + 1e-12
     weighted = effects.T / (noise + spread)
     inner = weighted @ effects + np.eye(effects.shape[1]) / spread
     fitted = effects @ np.linalg.solve(inner, weighted @ own)
     of_fit = (effects * np.linalg.solve(inner, effects.T).T).sum(axis=1)
-    signal = _beyond_noise(own - fitted, noise) + _noise_of_spread(noise)
-    kept = min(signal, most) / (min(signal, most) + noise)
+    signal = within(_beyond_noise(own - fitted, noise) + unnoticed)
+    kept = signal / (signal + noise)
     left = kept * noise + (1 - kept) ** 2 * of_fit
     return np.asarray(fitted + (own - fitted) * kept), np.asarray(left)
 

@@ -70,7 +70,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         charged where this raises BudgetExhausted (of the allowance or the budget), Refused (a query
         is not total, or too large), VaultBusy or OperationalError; a ReadFailed leaves its charge.
         """
-        named_queries = [(a.fingerprint(m.query), m) for m in measurements]
+        named_queries = [(a.query_hash(m.query), m) for m in measurements]
         seals = [self._find(named, m.price) for named, m in named_queries]
         fresh = [x for x, seal in zip(named_queries, seals, strict=True) if seal is None]
         fresh_seals: list[Sealed] = []
@@ -181,7 +181,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         of the budget's delta for keys. Raises as `release` does.
         """
         pick = noise.threshold(Scope(source, self.contract).unit.rows_per_unit, price, yocto)
-        named = a.fingerprint(("keys", source, exprs))
+        named = a.query_hash(("keys", source, exprs))
         if seal := self._find(named, price):
             self._replayed.append(seal.id)
             return tuple(map(tuple, json.loads(seal.payload)))

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlpriv.errors import OperationalError, Refused
 from sqlpriv.kernel.engine import fingerprint
 from sqlpriv.kernel.ledger.records import Account, Booking, Ledger, Sealed, Snapshot
-from sqlpriv.kernel.proof.charged_units import concerned_strata
+from sqlpriv.kernel.proof.charged_units import charged_units
 from sqlpriv.kernel.proof.unit_rows import Partners
 from sqlpriv.kernel.reader import CATALOGS, Catalog, Reader
 from sqlpriv.kernel.sql.queries import verifying
@@ -83,7 +83,7 @@ class Kernel:
     def sealed_releases(self, measurement: Measurement, contract: TableContract) -> list[Release]:
         """Returns the answers that a measurement is replayed with at no cost, dearest first."""
         query = measurement.query
-        seals = self.ledger.find_seals(contract.snapshot, a.fingerprint(query), measurement.price)
+        seals = self.ledger.find_seals(contract.snapshot, a.query_hash(query), measurement.price)
         return [release_of(seal, query, replayed=True) for seal in seals]
 
     def sealed_release(self, measurement: Measurement, contract: TableContract) -> Release | None:
@@ -121,5 +121,5 @@ def release_of(seal: Sealed, query: a.Asked, *, replayed: bool) -> Release:
 
 
 def booking(sources: Iterable[a.Relation], contract: TableContract) -> Booking:
-    """Returns which units a charge for rows of these relations concerns, and when: see strata.py"""
-    return Booking(contract.snapshot, concerned_strata(sources, contract))
+    """Returns which units a charge for rows of these relations concerns, and in which snapshot."""
+    return Booking(contract.snapshot, charged_units(sources, contract))

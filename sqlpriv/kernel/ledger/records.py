@@ -6,7 +6,8 @@
 * Nothing is sold twice. What was spent is read and the charge committed in one transaction of the
   kind IMMEDIATE, of which there is one at a time for all processes.
 * Nothing is guessed. A record of an unknown kind is refused.
-* Nobody outspends the table's budget, nor a ceiling of their own under it, for any unit: strata.py.
+* Nobody outspends the table's budget, nor a ceiling of their own under it, for any unit: see
+  `charged_units`.
 
 Not covered: whoever may write the files can put back both, or delete both (README.md).
 """
@@ -23,16 +24,16 @@ from sqlpriv.kernel.ledger.file import LedgerFile
 from sqlpriv.kernel.ledger.pointer import mark_beside, pointer_of
 from sqlpriv.kernel.ledger.running_sums import RunningSums
 from sqlpriv.kernel.ledger.store import Store, insert, now
-from sqlpriv.kernel.proof.charged_units import Strata, most, too_many
+from sqlpriv.kernel.proof.charged_units import UnitFilter, most, too_many
 from sqlpriv.kernel.terms.budget import KINDS, MAX_NANO, NANO, Budget, Price, Rho, epsilon_of
 from sqlpriv.kernel.terms.contract import UNDECLARED, Declared
 
 
 class Booking(NamedTuple):
-    """What a charge concerns: a snapshot, and in it the units of some strata (see strata.py)."""
+    """What a charge concerns: a snapshot, and in it some units (see `charged_units`)."""
 
     snapshot: int | None = None
-    strata: Strata = MappingProxyType({})
+    units: UnitFilter = MappingProxyType({})
 
 
 EVERYBODY = Booking()
@@ -94,10 +95,8 @@ class Ledger:
             body = {**self.declarations()[1].get(table, UNDECLARED), **changes}
             if body.keys() != UNDECLARED.keys():
                 raise errors.LedgerError("a declaration has no such field")
-            return insert(
-                db, "declaration", None, principal=principal, subject=table, kind="contract",
-                body=json.dumps(body),
-            )  # fmt: skip
+            row = {"principal": principal, "subject": table, "body": json.dumps(body)}
+            return insert(db, "declaration", kind="contract", **row)
 
     def declarations(self) -> tuple[int, dict[str, Declared]]:
         """Returns the last declaration's number and, by lower-case table, the body in force."""
@@ -123,9 +122,9 @@ class Ledger:
                     f"what was charged to {unit}, or its ceilings, is counted in"
                     f" {_KINDS[own.spent.kind]} and cannot be turned into {_KINDS[total.kind]}"
                 )
-            row = {"principal": principal, "unit_table": unit, "delta": budget.delta,
-                   "per": budget.per, "until": budget.until, "whole": budget.whole}  # fmt: skip
-            insert(db, "budget", total, holder=holder, yocto=budget.keys, **row)
+            row = {"principal": principal, "holder": holder, "unit_table": unit}
+            row |= {name: getattr(budget, name) for name in ("delta", "per", "until", "whole")}
+            insert(db, "budget", total, yocto=budget.keys, **row)
 
     def account(
         self, unit_table: str, holder: str = "", at: Booking = EVERYBODY, who: str = ""
@@ -146,7 +145,7 @@ class Ledger:
             kind, today = KINDS[row[0]], max(sums.day, now().date().isoformat())
             budget = Budget(unit, kind(row[1]), *row[2:])
             days = dict.fromkeys((budget.period_start(today), ""))
-            losses = [kind(_most_lost(spending.since(day), sums.strata, at)) for day in days]
+            losses = [kind(_most_lost(spending.since(day), sums.filters, at)) for day in days]
             whole = 0 if "" < budget.until < today else budget.whole or MAX_NANO
             return Account(
                 budget=budget,
@@ -176,14 +175,14 @@ class Ledger:
     def snapshot(self, fingerprint: str) -> Snapshot:
         """Returns the latest snapshot if it is of that fingerprint, else a new one."""
         with self.begin() as db:
-            if (snapshot := _latest_snapshot(db, fingerprint)) is not None:
-                return snapshot
-        with self.begin("IMMEDIATE") as db:
-            if (snapshot := _latest_snapshot(db, fingerprint)) is not None:
-                return snapshot  # another process was faster
-            key = secrets.token_bytes(8)
-            number = insert(db, "snapshot", fingerprint=fingerprint, hash_key=key)
-            return Snapshot(number, int.from_bytes(key), None)
+            row = db.execute(_LATEST_SNAPSHOT, (fingerprint,)).fetchone()
+        if row is None:
+            with self.begin("IMMEDIATE") as db:
+                row = db.execute(_LATEST_SNAPSHOT, (fingerprint,)).fetchone()
+                if row is None:  # no other process was faster
+                    key = secrets.token_bytes(8)
+                    row = insert(db, "snapshot", fingerprint=fingerprint, hash_key=key), key, None
+        return Snapshot(row[0], int.from_bytes(row[1]), json.loads(row[2] or "null"))
 
     def record_facts(self, snapshot_id: int, facts: dict[str, Any]) -> None:
         """Appends what was found true of a snapshot's rows; the latest record counts."""
@@ -196,56 +195,53 @@ class Ledger:
             return insert(db, "statement", principal=principal, text=text)
 
     def charge(
-        self, statement: int, unit: str, price: Price, whole: Price | None = None,
-        at: Booking = EVERYBODY, yocto: int = 0,
-    ) -> int:  # fmt: skip
+        self,
+        statement: int,
+        unit: str,
+        price: Price,
+        whole: Price | None = None,
+        at: Booking = EVERYBODY,
+        yocto: int = 0,
+    ) -> int:
         """Pays a price, durably and for good; returns the charge's number.
 
         Raises BudgetExhausted where less is left, to the table or to who asks, than the `whole`
         statement costs (by default, the price), or than the `yocto` of delta that it selects keys
         with, DeclarationError without a budget, LedgerError for a price of nothing or no sense.
         """
+        unit, due = unit.lower(), whole or price
         with self.begin("IMMEDIATE") as db:
             sql = "SELECT principal FROM statement WHERE id = ?"
             who = next((name for (name,) in db.execute(sql, (statement,))), "")
             if not (accounts := self.accounts(unit, who, at)):
                 raise errors.DeclarationError(f"{unit} has no PRIVACY BUDGET; nothing was read")
-            for account, whose in zip(
-                accounts, ("", *[f" to {who}"] * (len(accounts) - 1)), strict=True
-            ):
-                delta = account.budget.delta
+            for account in accounts:
+                delta, whose = account.budget.delta, "" if account is accounts[0] else f" to {who}"
                 if price.nano <= 0 or price.kind != account.spent.kind:
                     raise errors.LedgerError(f"{account.budget} cannot be charged {price}")
-                if (whole or price).nano > account.left.nano:
-                    raise errors.BudgetExhausted(
-                        f"costs {_price_text(whole or price, delta)} but"
-                        f" {_price_text(account.left, delta)} is left{whose}"
-                        f"{account.budget.per and f' in this {account.budget.per}'};"
-                        " nothing was read"
-                    )
+                if due.nano > account.left.nano:
+                    period = account.budget.per and f" in this {account.budget.per}"
+                    costs, left = _price_text(due, delta), _price_text(account.left, delta)
+                    text = f"costs {costs} but {left} is left{whose}{period}; nothing was read"
+                    raise errors.BudgetExhausted(text)
                 if account.keys_spent + yocto > account.budget.keys:
-                    raise errors.BudgetExhausted(
-                        f"nothing is left of keys_delta{whose}: the selection was not made"
-                    )
-            booked = self.running_sums(db).booked_strata(unit.lower(), at.snapshot)
-            strata = {} if too_many([at.strata, *booked]) else dict(at.strata)
+                    text = f"nothing is left of keys_delta{whose}: the selection was not made"
+                    raise errors.BudgetExhausted(text)
+            booked = self.running_sums(db).booked_units(unit, at.snapshot)
+            units = {} if too_many([at.units, *booked]) else dict(at.units)
+            row = {"unit_table": unit, "snapshot_id": at.snapshot, "strata": json.dumps(units)}
             self.store.holds_new_charge = True  # which could still be undone: see running_sums.py
-            return insert(
-                db, "charge", price, statement_id=statement, strata=json.dumps(strata),
-                unit_table=unit.lower(), snapshot_id=at.snapshot, yocto=yocto,
-            )  # fmt: skip
+            return insert(db, "charge", price, statement_id=statement, yocto=yocto, **row)
 
     def seal(self, charge: int, statement: int, snapshot: int, new: list[Sealed]) -> list[Sealed]:
         """Stores noised answers under their charge, all or none; returns them numbered."""
         of = {"charge_id": charge, "statement_id": statement, "snapshot_id": snapshot}
         with self.begin("IMMEDIATE") as db:
-            rows = [
+            contents = [
                 {"query_hash": x.query_hash, "sigma": x.sigma, "payload": x.payload} for x in new
             ]
-            numbers = [
-                insert(db, "seal", x.price, **of, **r) for x, r in zip(new, rows, strict=True)
-            ]
-            return [x._replace(id=number) for x, number in zip(new, numbers, strict=True)]
+            pairs = zip(new, contents, strict=True)
+            return [x._replace(id=insert(db, "seal", x.price, **of, **row)) for x, row in pairs]
 
     def find_seals(self, snapshot_id: int, query_hash: str, price: Price) -> list[Sealed]:
         """Returns the answers sealed at that price or a higher one of its kind, dearest first."""
@@ -270,23 +266,26 @@ _KINDS = {"zcdp": "zCDP (a budget with a delta, or rho)", "pure": "pure epsilon"
 _HOLDERS = "SELECT holder FROM standing WHERE unit_table = ? ORDER BY holder"
 _IN_FORCE = """SELECT kind, nano, delta, yocto, per, until, whole FROM standing
 WHERE unit_table = ? AND holder = ?"""
+_LATEST_SNAPSHOT = "SELECT id, hash_key, facts FROM state WHERE fingerprint = ?"
 
 
 def _most_lost(
-    amounts: Mapping[int | None, Mapping[str, int]], strata: Mapping[str, Strata], at: Booking
+    amounts: Mapping[int | None, Mapping[str, int]], filters: Mapping[str, UnitFilter], at: Booking
 ) -> int:
     """Returns the most nano that a unit lost, of those that a charge at `at` would concern.
 
     Args:
-        amounts: What was charged, by snapshot and text of the strata.
-        strata: Strata by their text.
+        amounts: What was charged, by snapshot and text of the charged units' filter.
+        filters: Filters by their text.
         at: What a charge would concern.
     """
     return sum(
-        most([(strata[text], nano) for text, nano in paid.items()],
-             at.strata if snapshot == at.snapshot else {})
+        most(
+            [(filters[text], nano) for text, nano in paid.items()],
+            at.units if snapshot == at.snapshot else {},
+        )
         for snapshot, paid in amounts.items()
-    )  # fmt: skip
+    )
 
 
 def _open_store(path: Path) -> Store:
@@ -298,13 +297,6 @@ def _open_store(path: Path) -> Store:
         needs = "a ledger in PostgreSQL needs pip install 'sqlpriv[postgresql-ledger]'"
         raise errors.OperationalError(needs) from None
     return LedgerDatabase(url, mark_beside(path))
-
-
-def _latest_snapshot(db: Store, fingerprint: str) -> Snapshot | None:
-    sql = "SELECT id, hash_key, facts FROM state WHERE fingerprint = ?"
-    if (row := db.execute(sql, (fingerprint,)).fetchone()) is None:
-        return None
-    return Snapshot(row[0], int.from_bytes(row[1]), json.loads(row[2] or "null"))
 
 
 def _price_text(price: Price, delta: float) -> str:

@@ -19,7 +19,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from sqlpriv.kernel.ledger.store import Store
-from sqlpriv.kernel.proof.charged_units import Strata
+from sqlpriv.kernel.proof.charged_units import UnitFilter
 
 _NEWER = """
 SELECT charge.id, charge.unit_table, statement.principal, charge.kind, charge.snapshot_id,
@@ -37,7 +37,7 @@ class Spending:
         kinds: The kinds of the charges; more than one means that the file was tampered with.
         charges: Their number.
         yocto: Their delta for selections of keys, in 1e-24.
-        days: Their amounts in 1e-9, by day, by snapshot and, in that, by the text of the strata.
+        days: Their amounts in 1e-9, by day, by snapshot and, in that, by the filter's text.
     """
 
     kinds: set[str] = field(default_factory=set)
@@ -48,7 +48,7 @@ class Spending:
     )
 
     def since(self, day: str = "") -> dict[int | None, Counter[str]]:
-        """Returns the amounts of a day and all later ones, by snapshot and text of the strata."""
+        """Returns the amounts of a day and all later ones, by snapshot and the filter's text."""
         amounts: dict[int | None, Counter[str]] = defaultdict(Counter)
         for of_day, snapshot in [(d, s) for d, some in self.days.items() if d >= day for s in some]:
             amounts[snapshot].update(self.days[of_day][snapshot])
@@ -63,13 +63,13 @@ class RunningSums:
     before it: a clock that is set back brings no period back.
 
     Attributes:
-        strata: Strata by their text in the ledger (JSON).
+        filters: The filters of charged units by their text in the ledger (JSON).
         day: The day (ISO) of the last charge.
     """
 
     last: int = 0
     day: str = ""
-    strata: dict[str, Strata] = field(default_factory=dict)
+    filters: dict[str, UnitFilter] = field(default_factory=dict)
     _spending: dict[tuple[str, str], Spending] = field(
         default_factory=lambda: defaultdict(Spending)
     )
@@ -83,16 +83,16 @@ class RunningSums:
         """
         rows = db.execute(_NEWER, (self.last,)).fetchall()
         sums = self if keep or not rows else copy.deepcopy(self)
-        for number, unit, principal, kind, snapshot, strata, nano, yocto, day in rows:
+        for number, unit, principal, kind, snapshot, text, nano, yocto, day in rows:
             sums.day = max(sums.day, day)
-            if strata not in sums.strata:
-                sums.strata[strata] = json.loads(strata)
+            if text not in sums.filters:
+                sums.filters[text] = json.loads(text)
             for who in ("", principal.lower()):
                 spending = sums._spending[unit, who]
                 spending.kinds.add(kind)
                 spending.charges += 1
                 spending.yocto += yocto
-                spending.days[sums.day][snapshot][strata] += nano
+                spending.days[sums.day][snapshot][text] += nano
             sums.last = number
         return sums
 
@@ -100,6 +100,6 @@ class RunningSums:
         """Returns what was charged to a unit's table (lower case), in all or by one principal."""
         return self._spending.get((unit, holder.lower())) or Spending()
 
-    def booked_strata(self, unit: str, snapshot: int | None) -> list[Strata]:
-        """Returns the different strata that charges of a snapshot are booked to."""
-        return [self.strata[text] for text in self.of(unit).since().get(snapshot, ())]
+    def booked_units(self, unit: str, snapshot: int | None) -> list[UnitFilter]:
+        """Returns the different filters that charges of a snapshot are booked to."""
+        return [self.filters[text] for text in self.of(unit).since().get(snapshot, ())]

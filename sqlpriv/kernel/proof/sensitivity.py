@@ -274,4 +274,4 @@ def selection_hash(candidates: Sequence[Candidate], allowed: NDArray[np.bool_]) 
         arrays = (np.zeros(0) if x is None else x for x in (c.estimate, c.penalty))
         digests = (hashlib.sha256(x.astype("<f8").tobytes()).hexdigest() for x in arrays)
         parts += [c.query.keys, float(c.weight), *digests]
-    return a.fingerprint(parts)
+    return a.query_hash(parts)

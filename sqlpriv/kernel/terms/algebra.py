@@ -299,7 +299,7 @@ def shape(query: Asked) -> tuple[int, ...]:
     return (len(measured_strata(query)), *(len(key.values) for key in query.keys))
 
 
-def fingerprint(asked: object) -> str:
+def query_hash(asked: object) -> str:
     """Returns the name under which a release is sealed: different queries have different texts.
 
     The repr of a frozen dataclass names its class and fields; that of a float or a date is exact.

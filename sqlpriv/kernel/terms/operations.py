@@ -13,7 +13,7 @@ An operation enters this table with the test that evaluates it over nasty rows.
 import datetime as dt
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
@@ -43,7 +43,7 @@ NEAR = SANE.replace("100000", "90000").replace("200000", "90000")
 
 
 class Operation(NamedTuple):
-    """One function or operator, of `arity` arguments (0: one or more).
+    """One function or operator.
 
     It `takes` arguments of these types, all of one, but integers and reals may mix, and `gives`
     a type: None for that of the arguments (REAL where they mix). `sql` is its text over rendered
@@ -54,103 +54,111 @@ class Operation(NamedTuple):
     takes: AbstractSet[Type]
     gives: Type | None
     sql: str
-    arity: int
     reads: str = "double"
     joiner: str = ", "
 
+    @property
+    def arity(self) -> int:
+        """The number of arguments, 0 for one or more: `sql` names them."""
+        return 0 if "{all}" in self.sql else 1 + ("{1}" in self.sql)
 
+
+def _each(
+    takes: AbstractSet[Type], gives: Type | None, texts: Mapping[str, str], *reads: str
+) -> dict[str, Operation]:
+    return {op: Operation(takes, gives, sql, *reads) for op, sql in texts.items()}
+
+
+def _two(moment: str) -> str:
+    return f"{moment}, {moment.replace('0}', '1}')}"
+
+
+COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
+PARTS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
 OPERATIONS: dict[str, Operation] = {
-    "and": Operation(BOOLEANS, Type.BOOLEAN, "({all})", 0, "value", " AND "),
-    "or": Operation(BOOLEANS, Type.BOOLEAN, "({all})", 0, "value", " OR "),
-    "not": Operation(BOOLEANS, Type.BOOLEAN, "(NOT {0})", 1, "value"),
-    "is null": Operation(ANY, Type.BOOLEAN, "({0} IS NULL)", 1, "stored"),
-    "+": Operation(NUMBERS, None, "({0} + {1})", 2),
-    "-": Operation(NUMBERS, None, "({0} - {1})", 2),
-    "*": Operation(NUMBERS, None, "({0} * {1})", 2),
-    "/": Operation(NUMBERS, Type.REAL, "({0} / nullif({1}, 0))", 2),
-    "//": Operation({Type.INTEGER}, None, "trunc({0} / nullif({1}, 0))", 2),  # towards zero
-    "%": Operation(NUMBERS, None, "({0} % nullif({1}, 0))", 2),  # the dividend's sign
-    "neg": Operation(NUMBERS, None, "(-{0})", 1),
-    "integer": Operation(NUMBERS, Type.INTEGER, "round_even({0}, 0)", 1),
-    "real": Operation(NUMBERS, Type.REAL, "{0}", 1),
-}
-OPERATIONS |= {  # NaN equals itself and is above all else
-    op: Operation(ANY, Type.BOOLEAN, f"({{0}} {op} {{1}})", 2, "stored")
-    for op in ("=", "<>", "<", "<=", ">", ">=")
-}
-OPERATIONS |= {
-    op: Operation(NUMBERS, None, f"{op}({{0}})", 1) for op in ("abs", "floor", "ceil", "round")
-}
-OPERATIONS |= {  # the engine gives NaN or an infinity where there is no number
-    op: Operation(NUMBERS, Type.REAL, f"{op}({{0}})", 1)
-    for op in ("sqrt", "cbrt", "ln", "log10", "log2", "exp")
-}
-OPERATIONS |= {
-    "pow": Operation(NUMBERS, Type.REAL, "pow({0}, {1})", 2),
-    "trunc": Operation(NUMBERS, None, "trunc({0})", 1),
-    "sign": Operation(NUMBERS, Type.INTEGER, "CAST(sign({0}) AS DOUBLE)", 1),
-}
-OPERATIONS |= {  # of what is beyond 64 bits, NULL
-    op: Operation(
+    **_each(BOOLEANS, Type.BOOLEAN, {"and": "({all})"}, "value", " AND "),
+    **_each(BOOLEANS, Type.BOOLEAN, {"or": "({all})"}, "value", " OR "),
+    **_each(BOOLEANS, Type.BOOLEAN, {"not": "(NOT {0})"}, "value"),
+    **_each(ANY, Type.BOOLEAN, {"is null": "({0} IS NULL)"}, "stored"),
+    # NaN equals itself and is above all else
+    **_each(ANY, Type.BOOLEAN, {op: f"({{0}} {op} {{1}})" for op in COMPARISONS}, "stored"),
+    **_each(NUMBERS, None, {op: f"({{0}} {op} {{1}})" for op in ("+", "-", "*")}),
+    **_each(NUMBERS, None, {"neg": "(-{0})", "%": "({0} % nullif({1}, 0))"}),  # dividend's sign
+    **_each({Type.INTEGER}, None, {"//": "trunc({0} / nullif({1}, 0))"}),  # towards zero
+    **_each(NUMBERS, None, {f: f"{f}({{0}})" for f in ("abs", "floor", "ceil", "round", "trunc")}),
+    # the engine gives NaN or an infinity where there is no number
+    **_each(
+        NUMBERS,
+        Type.REAL,
+        {f: f"{f}({{0}})" for f in ("sqrt", "cbrt", "ln", "log10", "log2", "exp")},
+    ),
+    **_each(NUMBERS, Type.REAL, {"pow": "pow({0}, {1})", "/": "({0} / nullif({1}, 0))"}),
+    # an infinity, and what 10**digits times is one, stays
+    **_each(
+        NUMBERS,
+        Type.REAL,
+        {f"scale {d}": f"round({{0}}, {d})" for d in range(-MAX_SCALE, MAX_SCALE + 1)},
+    ),
+    **_each(NUMBERS, Type.REAL, {"real": "{0}"}),
+    **_each(NUMBERS, Type.INTEGER, {"integer": "round_even({0}, 0)"}),
+    **_each(NUMBERS, Type.INTEGER, {"sign": "CAST(sign({0}) AS DOUBLE)"}),
+    # of what is beyond 64 bits, NULL
+    **_each(
         {Type.INTEGER},
         None,
-        f"(TRY_CAST({{0}} AS BIGINT) {op} TRY_CAST({{1}} AS BIGINT))",
-        2,
+        {op: f"(TRY_CAST({{0}} AS BIGINT) {op} TRY_CAST({{1}} AS BIGINT))" for op in ("&", "|")},
         "value",
-    )
-    for op in ("&", "|")
-}
-OPERATIONS |= {  # NULLs are passed over by all three
-    op: Operation(ANY, None, f"{op}({{all}})", 0, "value")
-    for op in ("coalesce", "least", "greatest")
-}
-for op in ("year", "quarter", "month", "week", "day", "dow", "isodow", "doy", "hour", "minute"):
-    of_moments = {Type.TIMESTAMP} if op in ("hour", "minute") else MOMENTS
+    ),
+    # NULLs are passed over by all three
+    **_each(ANY, None, {f: f"{f}({{all}})" for f in ("coalesce", "least", "greatest")}, "value"),
     # NULL for an infinite date; DuckDB raises for the week of the very first days
-    part = f"date_part('{op}', {SANE if op == 'week' else '{0}'})"
-    OPERATIONS[op] = Operation(of_moments, Type.INTEGER, part, 1, "value")
-OPERATIONS |= (
-    {  # the moment at which it began
-        f"trunc {op}": Operation(MOMENTS, Type.TIMESTAMP, f"date_trunc('{op}', {SANE})", 1, "value")
-        for op in (
-            "century",
-            "decade",
-            "year",
-            "quarter",
-            "month",
-            "week",
-            "day",
-            "hour",
-            "minute",
-            "second",
-        )
-    }
-    | {  # how many beginnings of such a part lie between two moments
-        f"diff {op}": Operation(MOMENTS, Type.INTEGER, f"date_diff('{op}', {two})", 2, "value")
-        for two in (f"{SANE}, {SANE.replace('0}', '1}')}",)
-        for op in ("decade", "year", "quarter", "month", "week", "hour", "minute", "second")
-    }
-    | {  # how many whole ones
-        f"sub {op}": Operation(MOMENTS, Type.INTEGER, f"date_sub('{op}', {two})", 2, "value")
-        for two in (f"{NEAR}, {NEAR.replace('0}', '1}')}",)
-        for op in ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
-    }
-    | {  # the day of a moment, and the midnight at which a day begins
-        "date": Operation(MOMENTS, Type.DATE, f"CAST({SANE} AS DATE)", 1, "value"),
-        "midnight": Operation(
-            {Type.DATE}, Type.TIMESTAMP, f"CAST({SANE} AS TIMESTAMP)", 1, "value"
-        ),
-    }
-    | {  # an infinity, and what 10**digits times is one, stays
-        f"scale {digits}": Operation(NUMBERS, Type.REAL, f"round({{0}}, {digits})", 1)
-        for digits in range(-MAX_SCALE, MAX_SCALE + 1)
-    }
-    | {
-        "days": Operation(
-            MOMENTS, Type.INTEGER, f"date_diff('day', DATE '1970-01-01', {SANE})", 1, "value"
-        )
-    }
-)
+    **_each(
+        MOMENTS,
+        Type.INTEGER,
+        {
+            part: f"date_part('{part}', {SANE if part == 'week' else '{0}'})"
+            for part in (*PARTS[:5], "dow", "isodow", "doy")
+        },
+        "value",
+    ),
+    **_each(
+        {Type.TIMESTAMP},
+        Type.INTEGER,
+        {part: f"date_part('{part}', {{0}})" for part in ("hour", "minute")},
+        "value",
+    ),
+    # the moment at which it began
+    **_each(
+        MOMENTS,
+        Type.TIMESTAMP,
+        {f"trunc {p}": f"date_trunc('{p}', {SANE})" for p in ("century", "decade", *PARTS)},
+        "value",
+    ),
+    # how many beginnings of such a part lie between two moments
+    **_each(
+        MOMENTS,
+        Type.INTEGER,
+        {
+            f"diff {part}": f"date_diff('{part}', {_two(SANE)})"
+            for part in ("decade", *PARTS)
+            if part != "day"
+        },
+        "value",
+    ),
+    # how many whole ones
+    **_each(
+        MOMENTS,
+        Type.INTEGER,
+        {f"sub {part}": f"date_sub('{part}', {_two(NEAR)})" for part in PARTS},
+        "value",
+    ),
+    **_each(
+        MOMENTS, Type.INTEGER, {"days": f"date_diff('day', DATE '1970-01-01', {SANE})"}, "value"
+    ),
+    # the day of a moment, and the midnight at which a day begins
+    **_each(MOMENTS, Type.DATE, {"date": f"CAST({SANE} AS DATE)"}, "value"),
+    **_each({Type.DATE}, Type.TIMESTAMP, {"midnight": f"CAST({SANE} AS TIMESTAMP)"}, "value"),
+}
 
 ZONED = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
 """Moments that are stored in UTC, and read so, in whatever zone the engine shows them. Infinite
@@ -183,28 +191,24 @@ def check(expr: a.Expr, types: Mapping[str, Type]) -> Type:
         case a.Lit(value, type_):
             return check_literal(value, type_)
         case a.Call(op, args) if op in OPERATIONS and OPERATIONS[op].arity in (0, len(args)):
-            found = one([check(x, types) for x in args], OPERATIONS[op].takes, op.upper())
-            return OPERATIONS[op].gives or found
+            of_arguments = one([check(x, types) for x in args], OPERATIONS[op].takes, op.upper())
+            return OPERATIONS[op].gives or of_arguments
         case a.In(arg, values) if values and None not in values:
-            found = check(arg, types)
-            for value in values:
-                check_literal(value, Type.REAL if found in NUMBERS else found)
+            _check_listed(values, check(arg, types))
             return Type.BOOLEAN
         case a.Case(whens, otherwise) if whens:
             one([check(p, types) for p, _ in whens], BOOLEANS, "CASE WHEN")
             return one([check(e, types) for e in (*(e for _, e in whens), otherwise)], ANY, "CASE")
         case a.Bin(arg, edges):
-            found = one([check(arg, types)], NUMBERS | MOMENTS, "a bin")
-            for edge in edges:
-                check_literal(edge, Type.REAL if found in NUMBERS else found)
+            _check_listed(edges, one([check(arg, types)], NUMBERS | MOMENTS, "a bin"))
             if list(edges) != sorted(set(edges)):
                 raise Refused("the edges of bins ascend")
             return Type.INTEGER
         case a.Pick(keys, numbers) if len(numbers) == math.prod(len(k.values) for k in keys):
-            listed = [(v, x) for k in keys for x in (check(k.expr, types),) for v in k.values]
-            plain = {*map(type, numbers)} == {float} and all(map(math.isfinite, numbers))
-            for value, of in [*listed, *((n, Type.REAL) for n in numbers if not plain)]:
-                check_literal(value, of)
+            for key in keys:
+                check_key(key, check(key.expr, types))
+            if {*map(type, numbers)} != {float} or not all(map(math.isfinite, numbers)):
+                _check_listed(numbers, Type.REAL)
             return Type.REAL
         case a.Like(arg, pattern, escape, _):
             one([check(arg, types)], {Type.TEXT}, "LIKE")
@@ -219,13 +223,24 @@ def check(expr: a.Expr, types: Mapping[str, Type]) -> Type:
         case a.Substring(arg, start, length) if 0 < start < 2**31 and 0 <= length < 2**31:
             return one([check(arg, types)], {Type.TEXT}, "SUBSTRING")
         case a.Shift(arg, months, days, micros):
-            if any(
-                abs(n) > most for n, most in zip((months, days, micros), a.MAX_SHIFT, strict=True)
-            ):
+            parts = zip((months, days, micros), a.MAX_SHIFT, strict=True)
+            if any(abs(n) > most for n, most in parts):
                 raise Refused("an interval moves a moment by 5000 years at most")
             one([check(arg, types)], MOMENTS, "an interval's moment")
             return Type.TIMESTAMP
     raise Refused(f"{type(expr).__name__} is no row expression of this form")
+
+
+def _check_listed(values: Iterable[Value], type_: Type) -> None:
+    """Refuses literals that cannot be compared with values of a type; numbers are with numbers."""
+    for value in values:
+        check_literal(value, Type.REAL if type_ in NUMBERS else type_)
+
+
+def check_key(key: a.Key, type_: Type) -> None:
+    """Refuses a list that holds a value of another type than its expression's."""
+    for value in key.values:
+        check_literal(value, type_)
 
 
 def check_literal(value: Value, type_: Type) -> Type:
@@ -244,15 +259,19 @@ def check_literal(value: Value, type_: Type) -> Type:
     return type_
 
 
-def one(found: Sequence[Type], wanted: AbstractSet[Type], at: str) -> Type:
-    """Returns the one type of what is found, all of it wanted; integers and reals may mix."""
-    kinds = set(found)
+def one(types: Sequence[Type], wanted: AbstractSet[Type], at: str) -> Type:
+    """Returns the one type of arguments, all of it wanted; integers and reals may mix.
+
+    >>> one([Type.INTEGER, Type.REAL], NUMBERS, "+")
+    <Type.REAL: 'real'>
+    """
+    kinds = set(types)
     if not kinds or not kinds <= wanted:
         names = " or ".join(sorted(wanted))
         raise Refused(f"{at} needs {names}, not {' and '.join(sorted(kinds)) or 'nothing'}")
     if len(kinds) > 1 and kinds != NUMBERS:
         raise Refused(f"{at} mixes the types {' and '.join(sorted(kinds))}")
-    return Type.REAL if Type.REAL in kinds else found[0]
+    return Type.REAL if Type.REAL in kinds else types[0]
 
 
 def conjuncts(predicate: a.Expr) -> list[a.Expr]:

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from sqlpriv.kernel.ledger.records import Ledger
-from sqlpriv.kernel.proof.charged_units import Strata, most
+from sqlpriv.kernel.proof.charged_units import UnitFilter, most
 from sqlpriv.kernel.terms.budget import KINDS, Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.pricing.display import epsilon_shown
@@ -138,20 +138,20 @@ def days_of(
     concern different strata do not add up.
 
     Args:
-        charges: (day, account, kind, snapshot, strata as JSON, nano, statement), oldest first.
+        charges: (day, account, kind, snapshot, its units as JSON, nano, statement), oldest first.
     """
     statements: dict[tuple[str, str], set[int]] = defaultdict(set)
     paid: dict[tuple[str, str], int] = defaultdict(int)
-    booked: dict[str, dict[int | None, list[tuple[Strata, int]]]] = defaultdict(
+    booked: dict[str, dict[int | None, list[tuple[UnitFilter, int]]]] = defaultdict(
         lambda: defaultdict(list)
     )
     last_of_day = {charge[:2]: i for i, charge in enumerate(charges)}
     days: dict[tuple[str, str], tuple[int, Price, Price]] = {}
-    for i, (day, account, kind, snapshot, strata, nano, statement) in enumerate(charges):
+    for i, (day, account, kind, snapshot, units, nano, statement) in enumerate(charges):
         key = (day, account)
         statements[key].add(statement)
         paid[key] += nano
-        booked[account][snapshot].append((json.loads(strata), nano))
+        booked[account][snapshot].append((json.loads(units), nano))
         if last_of_day[key] == i:
             spent = sum(most(some, {}) for some in booked[account].values())
             days[key] = (len(statements[key]), KINDS[kind](paid[key]), KINDS[kind](spent))

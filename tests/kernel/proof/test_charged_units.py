@@ -16,7 +16,7 @@ from support.vaults import allowed, contract, write
 
 from sqlpriv.errors import BudgetExhausted
 from sqlpriv.kernel.ledger.records import Booking, Ledger
-from sqlpriv.kernel.proof.charged_units import MAX_POINTS, concerned_strata, most, too_many
+from sqlpriv.kernel.proof.charged_units import MAX_POINTS, charged_units, most, too_many
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Budget, Rho
 from sqlpriv.kernel.terms.contract import Type
@@ -163,26 +163,26 @@ def test_strata_that_tell_too_many_points_apart_are_booked_to_everybody(tmp_path
     ],
 )  # fmt: skip
 def test_a_predicate_pins_what_its_rows_must_have(source: a.Relation, strata: Any) -> None:
-    assert concerned_strata([source], PEOPLE) == strata
+    assert charged_units([source], PEOPLE) == strata
 
 
 def test_relations_of_one_charge_are_booked_to_all_that_they_concern() -> None:
     one, two = where(a.In(RACE, (1,))), where(a.In(RACE, (2,)), a.In(SEX, ("f",)))
-    assert concerned_strata([one, two], PEOPLE) == {"race": [1, 2]}
-    assert concerned_strata([one, SCAN], PEOPLE) == {}
-    assert concerned_strata([], PEOPLE) == {}
+    assert charged_units([one, two], PEOPLE) == {"race": [1, 2]}
+    assert charged_units([one, SCAN], PEOPLE) == {}
+    assert charged_units([], PEOPLE) == {}
 
 
 def test_only_the_units_own_table_with_a_unique_key_has_strata() -> None:
     pinned = [where(a.In(RACE, (3,)))]
     assert PEOPLE.unit is not None
-    assert concerned_strata(pinned, replace(PEOPLE, unique=frozenset())) == {}
+    assert charged_units(pinned, replace(PEOPLE, unique=frozenset())) == {}
     linked = replace(PEOPLE.unit, table="customers")
-    assert concerned_strata(pinned, replace(PEOPLE, unit=linked)) == {}
-    assert concerned_strata(pinned, replace(PEOPLE, unit=None)) == {}
+    assert charged_units(pinned, replace(PEOPLE, unit=linked)) == {}
+    assert charged_units(pinned, replace(PEOPLE, unit=None)) == {}
     by_text = [where(a.In(SEX, ("f",)))]
-    assert concerned_strata(by_text, PEOPLE) == {"sex": ["f"]}
-    assert concerned_strata(by_text, replace(PEOPLE, collated=True)) == {}
+    assert charged_units(by_text, PEOPLE) == {"sex": ["f"]}
+    assert charged_units(by_text, replace(PEOPLE, collated=True)) == {}
 
 
 # --- through the gate ---

@@ -161,14 +161,39 @@ def test_files_of_other_columns_cost_nothing(
         ("CREATE TABLE t FROM PARQUET 'v.duckdb'", DeclarationError, "cannot be made of these"),
         ("CREATE TABLE people FROM PARQUET 'a.parquet'", ProgrammingError, "already"),
         ("CREATE OR REPLACE TABLE held FROM PARQUET 'a.parquet'", DeclarationError, "of type Tab"),
-        ("DROP TABLE people", ProgrammingError, "DROP VIEW"),
+        ("DROP TABLE seen", ProgrammingError, "is of type View"),
     ],
 )
 def test_what_cannot_be_done_says_what_to_write(
     session: Session, sql: str, kind: type[Error], words: str
 ) -> None:
     session.run("CREATE TABLE people FROM PARQUET 'a.parquet'; CREATE TABLE held (a INTEGER)")
+    session.run("CREATE VIEW seen AS SELECT * FROM held")
     refused(session, sql, kind, words)
+
+
+@pytest.mark.parametrize(
+    "drop", ["DROP TABLE people", 'drop table if exists main."PEOPLE" cascade']
+)
+def test_a_table_of_files_is_dropped_and_its_files_stay(session: Session, drop: str) -> None:
+    made = f"CREATE TABLE people FROM PARQUET '*.parquet'; {DECLARED}"
+    session.run(made)
+    assert counts(session) == [200, 200]
+    paid = charges(session)
+    message = session.run(drop)[0].message
+    assert "its list of 2 file(s)" in message
+    assert "the files stay" in message
+    assert sorted(os.listdir()) >= ["a.parquet", "b's.parquet"]
+    with pytest.raises(ProgrammingError, match="there is no table"):
+        session.run(ASK.format(1))
+    session.run(made)  # what was declared has to be said again, and what was spent stays spent
+    assert charges(session) == paid
+
+
+def test_a_drop_that_is_rolled_back_is_none(session: Session) -> None:
+    session.run(f"CREATE TABLE people FROM PARQUET 'a.parquet'; {DECLARED}")
+    session.run("BEGIN; DROP TABLE people; ROLLBACK")
+    assert counts(session) == [150, 150]
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,31 @@
 """CREATE TABLE … FROM PARQUET | ICEBERG: tables whose rows stay in files, and are read there.
 
 The files are listed once, by whole paths, when the table is made: files that come later are not of
-the table until it is made again. Nothing is copied.
+the table until it is made again. Nothing is copied. DROP TABLE forgets them and leaves them there.
 """
 
 from __future__ import annotations
 
+import re
 from glob import glob
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from sqlpriv.errors import DeclarationError, ProgrammingError, Refused
-from sqlpriv.kernel.parquet_files import LAYOUTS, view_of
+from sqlpriv.kernel.parquet_files import FORM, LAYOUTS, TEXT, view_of
 from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.session.access.context import Access
+from sqlpriv.session.access.owner_engine import OwnerEngine
 from sqlpriv.session.access.result import Result
 from sqlpriv.statements import commands as cmd
+
+_DROP = re.compile(
+    r"""\s*DROP\s+TABLE\s+(?:IF\s+EXISTS\s+)?(?:main\.)?(\w+|"(?:[^"]|"")+")"""
+    r"(?:\s+(?:CASCADE|RESTRICT))?\s*",
+    re.IGNORECASE,
+)
+_FILE_TABLE = """SELECT sql FROM duckdb_views() WHERE lower(view_name) = lower($name)
+AND database_name = current_database() AND schema_name = 'main' AND regexp_full_match(sql, $form)"""
 
 
 def create_file_table(create: cmd.CreateFileTable, access: Access) -> Result:
@@ -58,6 +68,27 @@ def create_file_table(create: cmd.CreateFileTable, access: Access) -> Result:
     access.tables.contracts()
     access.kernel.verify()
     return Result(message=f"{create.table}: {count} row(s) in {len(paths)} file(s), read in place")
+
+
+def drop_file_table(text: str, owner: OwnerEngine) -> str | None:
+    """Drops a table of files, if that is what a statement says; no file is touched.
+
+    Returns:
+        What was removed and what was not, in words for the owner; None for another statement.
+    """
+    if (match := _DROP.fullmatch(text)) is None:
+        return None
+    table = match[1][1:-1].replace('""', '"') if match[1].startswith('"') else match[1]
+    views = owner.run(_FILE_TABLE, {"name": table, "form": FORM})
+    if views is None or not views.num_rows:
+        return None
+    listed = views.column("sql")[0].as_py()
+    count = len(re.findall(TEXT, listed[listed.index("list_value(") :]))
+    owner.run(f"DROP VIEW main.{name(table)}")
+    return (
+        f"dropped {table}: its list of {count} file(s) and what was declared of it; the files stay"
+        " as they are, and what was spent stays spent"
+    )
 
 
 def matching_files(create: cmd.CreateFileTable) -> list[str]:

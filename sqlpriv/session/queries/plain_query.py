@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from sqlpriv.errors import ProgrammingError, Refused
+from sqlpriv.errors import Refused
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands import information_schema
+from sqlpriv.session.commands.file_tables import drop_file_table
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
 
@@ -27,13 +28,9 @@ def answer_plainly(query: cmd.Unanswerable, access: Access) -> Result:
     if access.owner is not None:
         if plain.reads_only:
             return access.sql.run_exactly(plain.text, plain.parameters, plain.tables)
-        try:
-            changed = _changed_rows(access.owner.run(plain.text, plain.parameters))
-        except ProgrammingError as error:
-            if "is of type View, trying to drop type Table" not in str(error):
-                raise
-            hint = "a table whose rows lie in files is dropped, its files are not, by DROP VIEW"
-            raise ProgrammingError(f"{error}\nHint: {hint}") from error
+        if (message := drop_file_table(plain.text, access.owner)) is not None:
+            return Result(message=message)
+        changed = _changed_rows(access.owner.run(plain.text, plain.parameters))
         if access.owner.has_renamed:  # before anything else can happen to this process
             access.tables.settle()
         message = "done" if changed < 0 else f"done: {changed} row(s)"

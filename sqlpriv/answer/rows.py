@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -75,11 +75,14 @@ class Answer:
             interval in every row, None where it is unknown. It is about the noise alone. For an
             expression over several aggregates it is the sum of what each contributes: to first
             order an upper bound.
+        summed: For each output that is a key, by name: the numbers of the rows that are of all the
+            key's values together, where it is NULL.
         notes: Sentences on what the half-widths rest on, and on groups of which nothing is known.
     """
 
     table: pa.Table
     half_widths: dict[str, list[float | None]]
+    summed: dict[str, frozenset[int]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -281,10 +284,12 @@ os.register_at_fork(after_in_child=_engine.cache_clear)  # threads do not surviv
 
 
 def _evaluate(engine: duckdb.DuckDBPyConnection, output: Output, halves: list[int]) -> pa.Table:
-    """Returns columns c0, c1, … of the outputs, then h… of the half-widths asked for."""
+    """Returns columns c0, c1, … of the outputs, h… of the half-widths asked for, then s… of the
+    outputs that are keys: 1 where the row is of all values of the key."""
     selected = [f"{sql(item)} AS c{i}" for i, item in enumerate(output.items)]
     widths = ((i, half_width(output.items[i])) for i in halves)
     selected += [f"{sql(width)} AS h{i}" for i, width in widths if width is not None]
+    selected += [f"{mark} AS s{i}" for i, mark in _marks_of_sums(output)]
     text = f"SELECT {', '.join(selected)} FROM {_shown_cells(output)}"
     if output.having is not None:
         text += f" WHERE {sql(output.having)}"
@@ -300,6 +305,14 @@ def _evaluate(engine: duckdb.DuckDBPyConnection, output: Output, halves: list[in
             hint="DuckDB's scalar functions over keys and aggregates can be used",
         ) from None
     return rows
+
+
+def _marks_of_sums(output: Output) -> list[tuple[int, str]]:
+    """Returns, of each output that is a key, its place and the column that marks rows of all."""
+    names = [item.name if isinstance(item, t.Name) else "" for item in output.items]
+    strata = [(i, POPULATION) for i, name in enumerate(names) if name.startswith(STRATUM)]
+    groups = [(i, name) for i, name in enumerate(names) if name.startswith(GROUP)]
+    return strata + [(i, f"{SUMMED}{name.removeprefix(GROUP)}") for i, name in groups]
 
 
 def _shown_cells(output: Output) -> str:
@@ -323,12 +336,17 @@ def _order(term: t.Order) -> str:
 
 def _answer_of(rows: pa.Table, output: Output, halves: list[int]) -> Answer:
     count = len(output.items)
-    if rows.num_columns != count + len(halves):
+    marks = _marks_of_sums(output)
+    if rows.num_columns != count + len(halves) + len(marks):
         raise DataError("the outputs do not fit the statement")
     table = rows.select(range(count)).rename_columns(list(output.names))
     half_widths = {output.names[i]: rows.column(count + j).to_pylist() for j, i in enumerate(halves)
              if _numeric(table.schema.field(i).type)}  # fmt: skip
-    return Answer(table, half_widths)
+    summed = {
+        output.names[i]: frozenset(np.flatnonzero(rows.column(count + len(halves) + j)).tolist())
+        for j, (i, _) in enumerate(marks)
+    }
+    return Answer(table, half_widths, {name: places for name, places in summed.items() if places})
 
 
 def _numeric(type_: pa.DataType) -> bool:

@@ -77,6 +77,12 @@ def spent(session: Session) -> tuple[float, int]:
 def test_strata_then_the_population_that_they_add_up_to(analyst: Session) -> None:
     answer = rows(analyst.execute(f"{ASKED} FROM people STRATIFY BY sex"))
     assert [row["sex"] for row in answer] == [1, 2, None]
+    summed = analyst.execute(
+        f"{ASKED}, race FROM people GROUP BY race STRATIFY BY sex ORDER BY race DESC, sex"
+    )
+    places = {i for i, row in enumerate(rows(summed)) if row["sex"] is None}
+    assert len(places) == 3
+    assert summed.summed == {"sex": places}
     assert answer[0]["n"] + answer[1]["n"] == answer[2]["n"]
     # sigma of the count is about 14 at epsilon 0.5: 200 is 14 standard deviations
     assert abs(answer[0]["n"] - 15000) < 200

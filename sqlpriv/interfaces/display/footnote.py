@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from sqlpriv.interfaces.display.values import format_value
 from sqlpriv.session.session import Result
+
+ALL = "(all)"
+"""What stands, for people, where programs read NULL: the row is of all values of the key."""
 
 
 def half_width(result: Result, column: str, row: int) -> float | None:
     """Returns the half-width of one cell of a result; None where its value is exact."""
     widths = result.half_widths.get(column)
     return widths[row] if widths else None
+
+
+def cell_text(result: Result, column: str, row: int, value: object) -> str:
+    """Returns a value as people read it: `(all)` where a row is of all values of a key."""
+    if value is None and row in result.summed.get(column, ()):
+        return ALL
+    return format_value(value, half_width(result, column, row))
 
 
 def cost(result: Result) -> str:

@@ -11,11 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from rich.cells import cell_len
 
-from sqlpriv.interfaces.display.footnote import half_width
+from sqlpriv.interfaces.display.footnote import cell_text, half_width
 from sqlpriv.interfaces.display.html import html_table
 from sqlpriv.interfaces.display.values import (
     batches,
-    format_value,
     numeric,
     plain,
     rows,
@@ -120,14 +119,14 @@ def rows_as_text(result: Result, table: pa.Table) -> Iterator[list[str]]:
     for start in range(0, table.num_rows, BATCH):
         for at, row in enumerate(rows(table, start, BATCH), start):
             yield [
-                _with_error(value, half_width(result, name, at))
+                _with_error(cell_text(result, name, at, value), value, half_width(result, name, at))
                 for name, value in zip(names, row, strict=True)
             ]
 
 
-def _with_error(value: object, width: float | None) -> str:
+def _with_error(text: str, value: object, width: float | None) -> str:
     error = shown_half_width(width) if value is not None else ""
-    return f"{format_value(value, width)} {error}".rstrip() if error else format_value(value, width)
+    return f"{text} {error}" if error else text
 
 
 def _write_parquet(table: pa.Table, out: IO[bytes]) -> None:

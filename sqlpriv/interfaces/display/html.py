@@ -9,8 +9,8 @@ from statistics import median
 
 import pyarrow as pa
 
-from sqlpriv.interfaces.display.footnote import footnote, half_width
-from sqlpriv.interfaces.display.values import format_value, numeric, rows, shown_half_width
+from sqlpriv.interfaces.display.footnote import cell_text, footnote, half_width
+from sqlpriv.interfaces.display.values import numeric, rows, shown_half_width
 from sqlpriv.session.session import Result
 
 SHOWN = 60
@@ -41,7 +41,13 @@ def html_table(result: Result, table: pa.Table, limit: int) -> str:
     ]
     lines = (
         "".join(
-            _cell(value, half_width(result, name, at), numeric(kind), axis)
+            _cell(
+                cell_text(result, name, at, value),
+                value,
+                half_width(result, name, at),
+                numeric(kind),
+                axis,
+            )
             for name, kind, value, axis in zip(names, kinds, row, axes, strict=True)
         )
         for at, row in enumerate(part)
@@ -50,14 +56,14 @@ def html_table(result: Result, table: pa.Table, limit: int) -> str:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _cell(value: object, width: float | None, right: bool, axis: Axis | None) -> str:
+def _cell(text: str, value: object, width: float | None, right: bool, axis: Axis | None) -> str:
     style = ' style="text-align: right; white-space: nowrap"' if right else ""
     error = shown_half_width(width) if value is not None else ""
     small = f" <small>{error}</small>" if error else ""
     bar = (
         _error_bar(value, width, axis) if error and axis and isinstance(value, int | float) else ""
     )
-    return f"<td{style}>{escape(format_value(value, width))}{small}{bar}</td>"
+    return f"<td{style}>{escape(text)}{small}{bar}</td>"
 
 
 def _axis(values: Sequence[object], widths: Sequence[float | None] | None) -> Axis | None:

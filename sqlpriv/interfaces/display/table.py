@@ -11,8 +11,8 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
-from sqlpriv.interfaces.display.footnote import half_width
-from sqlpriv.interfaces.display.values import format_value, numeric, rows, shown_half_width
+from sqlpriv.interfaces.display.footnote import cell_text, half_width
+from sqlpriv.interfaces.display.values import numeric, rows, shown_half_width
 from sqlpriv.session.session import Result
 
 PIPE_WIDTH = 100_000
@@ -101,7 +101,9 @@ def _column(result: Result, table: pa.Table, at: int, longest: int) -> TextColum
     name = table.column_names[at]
     values = [value for (value,) in rows(table.select([at]))]
     widths = [half_width(result, name, i) for i in range(len(values))]
-    cells = [_one_line(format_value(v, w), longest) for v, w in zip(values, widths, strict=True)]
+    cells = [
+        _one_line(cell_text(result, name, row, value), longest) for row, value in enumerate(values)
+    ]
     errors = [
         "" if value is None else shown_half_width(width)
         for value, width in zip(values, widths, strict=True)

@@ -22,6 +22,8 @@ class Result:
         epsilon: The same as an epsilon.
         exact: The rows were computed exactly on the vault, for an owner: they are not protected.
         changed: How many rows of the vault an owner's statement changed; -1 if that is not known.
+        summed: For columns of keys, by name: the numbers of the rows, from 0, in which the key is
+            NULL because they are of all its values together.
     """
 
     table: pa.Table | None = None
@@ -31,6 +33,7 @@ class Result:
     epsilon: float | None = None
     exact: bool = False
     changed: int = -1
+    summed: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

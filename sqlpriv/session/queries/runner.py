@@ -140,7 +140,7 @@ class ProgramRunner:
         rows = answer(planned, releases, weights, adapted)
         epsilon = epsilon_shown(spent, budget.delta)
         notes = "; ".join((*rows.notes, *plan_notices(planned, contract)))
-        return Result(rows.table, notes, half_widths=rows.half_widths, price=spent, epsilon=epsilon)
+        return Result(rows.table, notes, rows.half_widths, spent, epsilon, summed=rows.summed)
 
     def _explain_step(self, step: PrivateStep) -> tuple[pa.Table, str]:
         account = self._access.tables.account(step.contract, step.select.pos)

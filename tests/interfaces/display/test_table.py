@@ -5,6 +5,7 @@ import io
 import json
 import re
 import time
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -30,6 +31,18 @@ def test_half_widths_stand_beside_values():
     assert [line.split() for line in lines[2:5]] == [
         ["1", "102.4", "±3.3"], ["2", "98.6", "±3.3"], ["NULL", "201.0", "±4.5"],
     ]  # fmt: skip
+
+
+def test_people_read_all_where_programs_read_null():
+    summed = replace(NOISED, summed={"sex": frozenset({2})})
+    assert printed(summed).splitlines()[4].split() == ["(all)", "201.0", "±4.5"]
+    markdown, plain = io.StringIO(), io.StringIO()
+    formats.write_text(summed, "markdown", markdown)
+    formats.write_text(summed, "csv", plain)
+    assert "| (all) | 201.0 ±4.5 |" in markdown.getvalue()
+    assert "<td" in html.cursor_html(summed)
+    assert ">(all)</td>" in html.cursor_html(summed)
+    assert plain.getvalue().splitlines()[3].startswith(",201")
 
 
 def test_a_pipe_gets_no_colour_no_wrapping_and_no_cut():

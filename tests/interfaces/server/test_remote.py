@@ -1,6 +1,7 @@
 """`sqlpriv.connect("grpc+tls://…")`: on a server it does what it does on the file."""
 
 import datetime as dt
+from dataclasses import replace
 from decimal import Decimal
 
 import pyarrow as pa
@@ -51,6 +52,7 @@ def test_the_same_results(both, sql, parameters):
     for here, there in zip(second, first, strict=True):
         assert there.table == here.table
         assert there.half_widths == here.half_widths
+        assert there.summed == here.summed
         assert (there.message, there.exact, there.changed) == (here.message, here.exact, -1)
         assert (there.price is None) == (here.price is None)
         if here.price is not None:
@@ -154,9 +156,10 @@ def test_many_rows_come_in_many_batches_with_their_half_widths(served):
 def test_a_result_is_the_same_after_its_way_through_a_stream():
     rows = pa.table({"a": range(25_000), "b": ["x"] * 25_000})
     sent = Result(rows, "said", {"a": [None, 2.5] * 12_500}, Epsilon(7), 7e-9, False, 3)
+    sent = replace(sent, summed={"a": frozenset({0, 9_999, 10_000, 24_999})})
     back = results.result(results.schema(sent), results.batches(sent))
     assert back.table == rows
-    for field in ("message", "half_widths", "price", "epsilon", "exact", "changed"):
+    for field in ("message", "half_widths", "price", "epsilon", "exact", "summed", "changed"):
         assert getattr(back, field) == getattr(sent, field), field
 
 

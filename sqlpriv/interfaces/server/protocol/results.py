@@ -2,7 +2,8 @@
 
 The rows travel as they are. What else a result has travels as the batches' app_metadata: an Arrow
 IPC stream that holds, for every noised output, the half-widths of the 95 % intervals of that
-batch's rows, and in its schema's metadata, under `sqlpriv`, a JSON object of price and message.
+batch's rows, and in its schema's metadata, under `sqlpriv`, a JSON object: price, message, and rows
+that are of all values of a key.
 Clients that do not look for it see an ordinary stream.
 """
 
@@ -40,12 +41,15 @@ def schema(result: Result) -> pa.Schema:
 def result(columns: pa.Schema, chunks: Iterable[tuple[pa.RecordBatch | None, bytes | None]]) -> Any:
     """Returns the result that a stream holds; a Flight reader's chunks, as (data, metadata)."""
     rows, facts, widths = [], {}, dict[str, list[float | None]]()
+    summed: dict[str, frozenset[int]] = {}
     for batch, metadata in chunks:
         if batch is not None:
             rows.append(batch)
         if metadata:
             with pa.ipc.open_stream(metadata) as reader:
                 facts = json.loads((reader.schema.metadata or {}).get(_KEY, b"{}"))
+                for column, places in facts.get("summed", {}).items():
+                    summed[column] = summed.get(column, frozenset()) | frozenset(places)
                 for column, values in reader.read_all().to_pydict().items():
                     widths.setdefault(column, []).extend(values)
     price = facts.get("price")
@@ -56,6 +60,7 @@ def result(columns: pa.Schema, chunks: Iterable[tuple[pa.RecordBatch | None, byt
         price=KINDS[price[0]](price[1]) if price else None,
         epsilon=facts.get("epsilon"),
         exact=facts.get("exact", False),
+        summed=summed,
         changed=facts.get("changed", -1),
     )
 
@@ -66,6 +71,10 @@ def _metadata(result: Result, start: int, rows: int) -> bytes:
         "price": result.price and [result.price.kind, result.price.nano],
         "epsilon": result.epsilon,
         "exact": result.exact,
+        "summed": {
+            name: [at for at in sorted(places) if start <= at < start + rows]
+            for name, places in result.summed.items()
+        },
         "changed": result.changed,
     }
     columns = {

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from sqlglot.tokenizer_core import Token as GlotToken
 from sqlglot.tokenizer_core import TokenType as Type
 
-from sqlpriv.dialect.clauses import MARK
+from sqlpriv.dialect.marks import MARK
 from sqlpriv.dialect.token_cursor import TokenCursor
-from sqlpriv.dialect.tokens import Token, replacement_token
+from sqlpriv.dialect.tokens import replacement_token
 from sqlpriv.errors import Refused
 from sqlpriv.statements.keywords import words
 
@@ -108,13 +108,3 @@ def _holds_values(glots: Sequence[GlotToken], i: int, stack: Sequence[_Open]) ->
     if before in ("(", ","):
         return bool(stack) and stack[-1].holds_values
     return before in _OPERATORS
-
-
-def bracket_depth(tokens: Sequence[Token]) -> int:
-    """Returns how many brackets and CASEs are open at once, at most."""
-    depth = deepest = 0
-    for token in tokens:
-        word = token.upper
-        depth += (word in ("(", "[", "{", "CASE")) - (word in (")", "]", "}", "END"))
-        deepest = max(deepest, depth)
-    return deepest

@@ -13,18 +13,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.tokenizer_core import Token as GlotToken
 from sqlglot.tokenizer_core import TokenType as Type
 
 from sqlpriv.dialect.constants import refusal
 from sqlpriv.dialect.constructs import CONSTRUCTS, MISPLACED, PRICED
-from sqlpriv.dialect.token_cursor import TokenCursor, check_number
+from sqlpriv.dialect.marks import MARK
+from sqlpriv.dialect.token_cursor import TokenCursor, number_refusal
 from sqlpriv.dialect.tokens import Kind, Token, replacement_token
+from sqlpriv.errors import Refused
 from sqlpriv.statements.keywords import RESERVED, words
 from sqlpriv.statements.tree import Options
 
-MARK = "\0"
 CLAUSES = "WHERE, GROUP BY, STRATIFY BY, HAVING, ORDER BY, LIMIT or the end of the statement"
 PRICE = ("WITH DIFFERENTIAL_PRIVACY stands in the wrong place",
          "write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) …")  # fmt: skip
@@ -47,23 +49,66 @@ _OF_STAR = words("EXCLUDE EXCEPT REPLACE RENAME LIKE ILIKE")
 
 
 @dataclass
+class Clauses:
+    """Our clauses of one SELECT.
+
+    Args:
+        select: The word SELECT.
+        is_priced: WITH DIFFERENTIAL_PRIVACY stands behind it, with `options`.
+        strata: The word STRATIFY, or None; `weights` is the table's name.
+        by: What stands behind STRATIFY BY, as sqlglot's parser takes it.
+        columns: The same as it reads it.
+    """
+
+    select: Token
+    is_priced: bool = False
+    options: Options = ()
+    strata: Token | None = None
+    by: list[GlotToken] = field(default_factory=list)
+    columns: list[exp.Expr] = field(default_factory=list)
+    weights: str = ""
+
+    @property
+    def mark(self) -> str:
+        """The name that stands for the clauses as the first output of their SELECT."""
+        return f"{MARK}clauses {self.select.start}"
+
+
+@dataclass
 class Cut:
     """A query whose clauses are taken out.
 
     Args:
         glots: What is left, as sqlglot's parser takes it.
-        prices: The options of WITH DIFFERENTIAL_PRIVACY, by the mark in the list of outputs.
-        price_places: By the same mark, the first token of the clause and the one behind its last.
-        strata: STRATIFY and the tokens of its columns, or None; `weights` is the table's name.
-        by: What stands behind STRATIFY BY, as sqlglot's parser takes it.
+        clauses: What was taken out, by mark.
+        refusal: Why the query cannot be answered as a whole; its parts may be.
     """
 
     glots: list[GlotToken] = field(default_factory=list)
-    prices: dict[str, Options] = field(default_factory=dict)
-    price_places: dict[str, tuple[int, int]] = field(default_factory=dict)
-    strata: Token | None = None
-    by: list[GlotToken] = field(default_factory=list)
-    weights: str = ""
+    clauses: dict[str, Clauses] = field(default_factory=dict)
+    refusal: Refused | None = None
+
+    def refuse(self, refusal: Refused) -> None:
+        """Keeps the first reason why the query cannot be answered as a whole."""
+        self.refusal = self.refusal or refusal
+
+
+@dataclass
+class _Level:
+    """A SELECT while its brackets are open.
+
+    Args:
+        called: Where in `glots` the function stands whose bracket this is; None where none does.
+        clauses: Of the SELECT that is read; `behind` is the place in `glots` behind its SELECT.
+        places: Its words, each at its first place.
+        set_word: UNION, INTERSECT or EXCEPT before it.
+    """
+
+    called: int | None = None
+    clauses: Clauses | None = None
+    behind: int = 0
+    places: dict[str, Token] = field(default_factory=dict)
+    set_word: Token | None = None
 
 
 def cut_clauses(c: TokenCursor, *, of_synthetic_table: bool = False) -> Cut:
@@ -76,44 +121,60 @@ def cut_clauses(c: TokenCursor, *, of_synthetic_table: bool = False) -> Cut:
     Raises:
         Refused: A clause stands where it cannot.
     """
-    done = Cut()
-    first_places: dict[str, Token] = {}
-    calls: list[int | None] = []  # open brackets: where in `glots` their function stands
+    cut = Cut()
+    try:
+        _cut_into(cut, c, of_synthetic_table)
+    except Refused as refusal:
+        raise cut.refusal or refusal from None
+    return cut
+
+
+def _cut_into(cut: Cut, c: TokenCursor, of_synthetic_table: bool) -> None:
+    levels = [_Level()]
     first = c.peek()
     while c.peek().kind is not Kind.END:
-        token = c.peek()
-        word = token.upper
+        token, level = c.peek(), levels[-1]
+        word, call = token.upper, level.called
         if c.at("STRATIFY", "BY"):
-            _check_place(c, first, first_places, len(calls))
-            _cut_strata(c, done)
+            _check_place(c, first, levels, cut)
+            _cut_strata(c, level, cut)
             continue
         if c.at("WITH") and c.peek(1).upper in PRICED and c.peek(2).upper not in ("AS", "("):
-            raise c.refuse(*PRICE)
-        if of_synthetic_table and not calls and word == "USING" and c.peek(1).upper != "(":
+            if c.index == 0 or c.peek(-1).upper != "DISTINCT" or level.clauses is None:
+                raise c.refuse(*PRICE)
+            cut.refuse(c.refuse(*PRICE))
+            _cut_price(c, level, cut)
+            continue
+        if of_synthetic_table and len(levels) == 1 and word == "USING" and c.peek(1).upper != "(":
             break
-        if word == "USING" and c.peek(2).upper == ")" and calls and calls[-1] is not None:
+        if word == "USING" and c.peek(2).upper == ")" and call is not None:
             c.next()
-            call = done.glots[calls[-1]]
-            estimator = c.name("the name of an estimator").lower()
-            done.glots[calls[-1]] = replacement_token(call, call.token_type, call.text + estimator)
+            function = cut.glots[call]
+            text = function.text + c.name("the name of an estimator").lower()
+            cut.glots[call] = replacement_token(function, function.token_type, text)
             continue
-        if c.at("CLAMPED", "BETWEEN") and calls and calls[-1] is not None:
-            done.glots += _clamps(c, done.glots[calls[-1]].text)
+        if c.at("CLAMPED", "BETWEEN") and call is not None:
+            cut.glots += _clamps(c, cut, cut.glots[call].text)
             continue
-        if not calls:
-            first_places.setdefault(word, token)
+        if word in _SETS:
+            levels[-1] = level = _Level(call, set_word=level.set_word or token)
+        level.places.setdefault(word, token)
         if word in ("(", "[", "{"):
-            called = word == "(" and done.glots and MARK in done.glots[-1].text
-            calls.append(len(done.glots) - 1 if called else None)
-        elif word in (")", "]", "}") and calls:
-            calls.pop()
-        done.glots += _mark(c)
+            is_call = word == "(" and bool(cut.glots) and MARK in cut.glots[-1].text
+            levels.append(_Level(len(cut.glots) - 1 if is_call else None))
+        elif word in (")", "]", "}") and len(levels) > 1:
+            levels.pop()
+        cut.glots += _mark(c, cut)
+        if word == "DISTINCT" and level.clauses is not None and len(cut.glots) == level.behind + 1:
+            level.behind += 1
         if word == "SELECT":
-            _cut_price(c, token, done)
-    return done
+            level.clauses, level.behind = Clauses(token), len(cut.glots)
+            c.accept("ALL")
+            if c.at("WITH") and c.peek(1).upper in PRICED:
+                _cut_price(c, level, cut)
 
 
-def _clamps(c: TokenCursor, function: str) -> list[GlotToken]:
+def _clamps(c: TokenCursor, cut: Cut, function: str) -> list[GlotToken]:
     """Returns `CLAMPED BETWEEN low AND high` as the argument by name that GoogleSQL has now."""
     glot = c.next().glot
     c.next()
@@ -132,51 +193,64 @@ def _clamps(c: TokenCursor, function: str) -> list[GlotToken]:
             c.next()
             tokens.append(replacement_token(glot, Type.COMMA, ","))
         else:
-            tokens += _mark(c)
+            tokens += _mark(c, cut)
     return [*tokens, replacement_token(glot, Type.R_PAREN, ")")]
 
 
-def _check_place(c: TokenCursor, first: Token, first_places: dict[str, Token], depth: int) -> None:
+def _check_place(c: TokenCursor, first: Token, levels: list[_Level], cut: Cut) -> None:
     """Refuses a STRATIFY BY that stands in the wrong place."""
-    if depth:
-        raise c.refuse("STRATIFY BY … stands inside parentheses",
-                       "write it in the outermost SELECT, which is over one table")  # fmt: skip
+    level = levels[-1]
+    if len(levels) > 1:
+        inside = c.refuse(
+            "STRATIFY BY … stands inside parentheses",
+            "write it in the outermost SELECT, which is over one table",
+        )
+        cut.refuse(inside)
+        if level.clauses is None:
+            raise inside
+        return
     if first.upper in ("FROM", "VALUES", "TABLE"):
         raise begins_with(first)
-    for word in _SETS & first_places.keys():
-        raise refusal(first_places[word], *CONSTRUCTS[word])
-    if _AFTER & first_places.keys():
+    if level.set_word is not None:
+        cut.refuse(refusal(level.set_word, *CONSTRUCTS[level.set_word.upper]))
+    if _AFTER & level.places.keys():
         raise c.refuse("STRATIFY BY comes before HAVING, ORDER BY and LIMIT", MISPLACED[1])
-    if "FROM" not in first_places:
+    if "FROM" not in level.places or level.clauses is None:
         raise c.refuse(*MISPLACED)
 
 
-def begins_with(first: Token) -> Exception:
+def begins_with(first: Token) -> Refused:
     """Returns the refusal of a query that does not begin with SELECT."""
     return refusal(first, f"a query that begins with {first.text} is not answered privately",
                    "begin with SELECT and the aggregates you want")  # fmt: skip
 
 
-def _cut_price(c: TokenCursor, select: Token, done: Cut) -> None:
-    c.accept("ALL")
-    first = c.index
-    if not any(c.accept("WITH", word) for word in PRICED):
-        return
-    options: Options = ()
+def _keep(level: _Level, cut: Cut) -> Clauses:
+    """Returns the clauses of the SELECT that is read; their mark is put behind its word."""
+    clauses = level.clauses
+    assert clauses is not None
+    assert clauses.select.glot is not None
+    if clauses.mark not in cut.clauses:
+        cut.clauses[clauses.mark] = clauses
+        cut.glots[level.behind : level.behind] = [
+            replacement_token(clauses.select.glot, Type.IDENTIFIER, clauses.mark),
+            replacement_token(clauses.select.glot, Type.COMMA, ","),
+        ]
+    return clauses
+
+
+def _cut_price(c: TokenCursor, level: _Level, cut: Cut) -> None:
+    c.index += 2
+    clauses = _keep(level, cut)
+    clauses.is_priced = True
     if c.accept("OPTIONS", "("):
         c.index -= 1  # `options` reads its own parenthesis
-        options = c.options()
-    mark = f"{MARK}price {select.start}"
-    done.prices[mark], done.price_places[mark] = options, (first, c.index)
-    assert select.glot is not None
-    done.glots += [
-        replacement_token(select.glot, Type.IDENTIFIER, mark),
-        replacement_token(select.glot, Type.COMMA, ","),
-    ]
+        clauses.options = c.options()
 
 
-def _cut_strata(c: TokenCursor, done: Cut) -> None:
-    done.strata = c.peek()
+def _cut_strata(c: TokenCursor, level: _Level, cut: Cut) -> None:
+    clauses = _keep(level, cut)
+    clauses.strata = c.peek()
     c.expect("STRATIFY", "BY")
     depth = 0
     while c.peek().kind is not Kind.END:
@@ -185,13 +259,13 @@ def _cut_strata(c: TokenCursor, done: Cut) -> None:
         if depth == 0 and ends and (word != "STRATIFY" or c.at("STRATIFY", "BY")):
             break
         depth += (word in ("(", "[")) - (word in (")", "]"))
-        done.by += _mark(c)
-    if not done.by:
+        clauses.by += _mark(c, cut)
+    if not clauses.by:
         raise c.refuse_unexpected("an expression")
     if c.at("WEIGHTS"):
         if not c.accept("WEIGHTS", "FROM"):
             raise c.refuse_unexpected(CLAUSES)
-        done.weights = c.table()
+        clauses.weights = c.table()
     for clause in (("WHERE",), ("GROUP", "BY")):
         if c.at(*clause):
             raise c.refuse(f"{' '.join(clause)} comes before STRATIFY BY", MISPLACED[1])
@@ -199,7 +273,7 @@ def _cut_strata(c: TokenCursor, done: Cut) -> None:
         raise c.refuse("STRATIFY BY is written twice", "list all strata columns in one")
 
 
-def _mark(c: TokenCursor) -> list[GlotToken]:
+def _mark(c: TokenCursor, cut: Cut) -> list[GlotToken]:
     """Goes past one token, and returns what sqlglot's parser is to see of it."""
     before = c.tokens[c.index - 1] if c.index else c.tokens[-1]
     sets = c.at("GROUPING", "SETS", "(")
@@ -211,22 +285,25 @@ def _mark(c: TokenCursor) -> list[GlotToken]:
         c.next()
         return [replacement_token(glot, Type.VAR, f"grouping sets{MARK}")]
     if token.upper == "," and following.upper == ")":
-        raise c.refuse_unexpected("an expression")
+        cut.refuse(c.refuse_unexpected("an expression"))
     match token.kind:
         case Kind.PARAMETER:
-            return [replacement_token(glot, Type.IDENTIFIER, f"{MARK}parameter")]
+            return [replacement_token(glot, Type.IDENTIFIER, MARK + c.parameter_text(token))]
         case Kind.ESCAPE if c.dialect != "duckdb" and glot.token_type is Type.NATIONAL_STRING:
             return [replacement_token(glot, Type.STRING, glot.text)]
         case Kind.ESCAPE:
-            raise refusal(token, "E'…' strings are not read", "write the text as it is, in '…'")
+            cut.refuse(
+                refusal(token, "E'…' strings are not read", "write the text as it is, in '…'")
+            )
         case Kind.STRING if before.upper == "AS" and token.value:
             return [replacement_token(glot, Type.IDENTIFIER, token.value)]
         case Kind.STRING:
             if before.kind is Kind.STRING:
-                raise refusal(token, f"expected {CLAUSES}, found {token.shown}")
+                cut.refuse(refusal(token, f"expected {CLAUSES}, found {token.shown}"))
             return [replacement_token(glot, Type.STRING, token.value)]
         case Kind.NUMBER:
-            check_number(token, following)
+            if (unread := number_refusal(token, following)) is not None:
+                cut.refuse(unread)
         case Kind.WORD if token.upper in ("NULL", "TRUE", "FALSE"):
             if before.upper not in ("IS", "NOT"):
                 return [replacement_token(glot, Type.IDENTIFIER, f"{MARK}{token.upper}")]

@@ -9,14 +9,13 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.tokenizer_core import Token as GlotToken
-from sqlglot.tokenizer_core import TokenType as Type
 
-from sqlpriv.dialect.bracket_parts import MAX_UNCUT, PART, bracket_depth, nested_parts
-from sqlpriv.dialect.clauses import CLAUSES, MARK
+from sqlpriv.dialect.bracket_parts import PART, nested_parts
+from sqlpriv.dialect.clauses import CLAUSES
 from sqlpriv.dialect.constants import refusal
 from sqlpriv.dialect.constructs import MISPLACED
 from sqlpriv.dialect.token_cursor import TokenCursor
-from sqlpriv.dialect.tokens import Kind, Token, replacement_token
+from sqlpriv.dialect.tokens import Token
 from sqlpriv.errors import Refused
 from sqlpriv.statements.keywords import words
 
@@ -60,24 +59,6 @@ def _parse(glots: Sequence[GlotToken], c: TokenCursor) -> exp.Expr:
     return trees[0]
 
 
-def bare_tree(tokens: Sequence[Token], text: str) -> exp.Expr | None:
-    """Returns what sqlglot's parser makes of a statement that was not cut; None where it fails."""
-    if bracket_depth(tokens) > MAX_UNCUT:
-        return None
-    glots = []
-    for token in tokens:
-        if token.glot is not None:
-            mark = token.kind is Kind.PARAMETER
-            glots.append(
-                replacement_token(token.glot, Type.IDENTIFIER, MARK) if mark else token.glot
-            )
-    try:
-        (one,) = Dialect.get_or_raise("duckdb").parser().parse(glots, text)
-    except _ODD:
-        return None
-    return one
-
-
 def _parse_refusal(error: ParseError, c: TokenCursor) -> Refused:
     first = error.errors[0] if error.errors else {}
     line, column, words = first.get("line"), first.get("col"), first.get("description") or ""
@@ -106,12 +87,8 @@ _CLAUSE_ORDER = {
 _NEW_SELECT = words("SELECT UNION INTERSECT EXCEPT")
 
 
-def check_clause_order(tokens: Sequence[Token]) -> None:
-    """Refuses a clause that stands behind one that comes later, as in `LIMIT 1 WHERE a`.
-
-    Raises:
-        Refused: At the first word of the clause.
-    """
+def misplaced_clause(tokens: Sequence[Token]) -> Refused | None:
+    """Returns the refusal of a clause behind one that comes later, as in `LIMIT 1 WHERE a`."""
     reached = [("", 0)]
     for i, token in enumerate(tokens):
         word = token.upper
@@ -129,8 +106,9 @@ def check_clause_order(tokens: Sequence[Token]) -> None:
                 continue
             last, rank = reached[-1]
             if _CLAUSE_ORDER[word] < rank:
-                raise refusal(token, f"{word} comes before {last}", MISPLACED[1])
+                return refusal(token, f"{word} comes before {last}", MISPLACED[1])
             reached[-1] = (word, _CLAUSE_ORDER[word])
+    return None
 
 
 def check_nesting(tokens: Sequence[Token]) -> None:

@@ -11,8 +11,9 @@ from sqlpriv.dialect.parameters import Binding
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Value
+from sqlpriv.statements import literal, quote_name
 from sqlpriv.statements.keywords import RESERVED
-from sqlpriv.statements.tree import Options
+from sqlpriv.statements.tree import Bound, Options
 
 _WORDS: dict[str, Value] = {"NULL": None, "TRUE": True, "FALSE": False}
 _MOMENTS = {"DATE": "DATE", "TIMESTAMP": "TIMESTAMP", "DATETIME": "TIMESTAMP"}
@@ -46,6 +47,34 @@ class TokenCursor:
     def parameter_text(self, token: Token) -> str:
         """Returns a parameter as DuckDB writes it, with its name or its number."""
         return f"${token.value or self.numbers[token.start]}"
+
+    def share(self, tokens: Sequence[Token]) -> Bound:
+        """Returns what DuckDB is to be given beside the text that those tokens become."""
+        if self.dialect == "duckdb":
+            return self.binding.share(tokens)
+        marks = [token for token in tokens if token.kind is Kind.PARAMETER]
+        return {self.parameter_text(x)[1:]: self.binding.by_start[x.start] for x in marks}
+
+    def runnable(self, tokens: Sequence[Token]) -> str:
+        """Returns tokens as DuckDB takes them; those of other dialects in DuckDB's quotes."""
+        if self.dialect != "duckdb":
+            return " ".join(map(self._in_duckdb, tokens))
+        text = self.text[tokens[0].start : tokens[-1].end]
+        for token in reversed(tokens):  # `:name` is written `$name`
+            if token.kind is Kind.PARAMETER and token.text.startswith(":"):
+                at = token.start - tokens[0].start
+                text = f"{text[:at]}${text[at + 1 :]}"
+        return text
+
+    def _in_duckdb(self, token: Token) -> str:
+        match token.kind:
+            case Kind.STRING:
+                return literal(token.value)
+            case Kind.QUOTED:
+                return quote_name(token.value)
+            case Kind.PARAMETER:
+                return self.parameter_text(token)
+        return token.text
 
     def peek(self, ahead: int = 0) -> Token:
         """Returns the token that many places ahead; beyond the last one, the last one."""
@@ -171,7 +200,9 @@ class TokenCursor:
         if self.peek().kind is not Kind.NUMBER:
             raise self.refuse_unexpected("a number")
         token = self.next()
-        check_number(token, self.peek())
+        unread = number_refusal(token, self.peek())
+        if unread is not None:
+            raise unread
         return number(token.text, token)
 
     def options(self) -> Options:
@@ -204,8 +235,9 @@ class TokenCursor:
         return self.constant()
 
 
-def check_number(token: Token, following: Token) -> None:
-    """Refuses a number that runs into a name, as 0x1F does."""
-    if following.start == token.end and following.kind in (Kind.WORD, Kind.NUMBER, Kind.QUOTED):
-        raise refusal(token, f"the number {token.text[:40]} runs into {following.shown}",
-                      "put a space between them; hexadecimal numbers are not read")  # fmt: skip
+def number_refusal(token: Token, following: Token) -> Refused | None:
+    """Returns the refusal of a number that runs into a name, as 0x1F does; None of any other."""
+    if following.start != token.end or following.kind not in (Kind.WORD, Kind.NUMBER, Kind.QUOTED):
+        return None
+    message = f"the number {token.text[:40]} runs into {following.shown}"
+    return refusal(token, message, "put a space between them; hexadecimal numbers are not read")

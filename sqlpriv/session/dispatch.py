@@ -20,7 +20,6 @@ from sqlpriv.session.commands.owner_tables import alter_table, create_unit_table
 from sqlpriv.session.commands.settings import set_option
 from sqlpriv.session.commands.show import describe_table, show_state
 from sqlpriv.session.queries.query_answers import Queries
-from sqlpriv.session.queries.read_statements import Unreadable
 from sqlpriv.session.synthetic.create_synthetic import (
     create_synthetic,
     explain_synthetic,
@@ -53,16 +52,14 @@ class Statements:
     def _queries(self) -> Queries:
         return Queries(self.access)
 
-    def run(self, statement: cmd.Statement | Unreadable, report: Report) -> Result:
+    def run(self, statement: cmd.Statement, report: Report) -> Result:
         """Does what one statement says.
 
         Raises:
             sqlpriv.Error: As the statement deserves.
         """
         match statement:
-            case Unreadable(explains=True):
-                return self._queries.explain(statement)
-            case t.Select() | cmd.Unanswerable() | Unreadable():
+            case t.Select() | cmd.Unanswerable():
                 return self._queries.answer(statement)
             case cmd.Explain():
                 return self._explain(statement)
@@ -90,31 +87,31 @@ class Statements:
             case cmd.Publish():
                 return self._publish(statement)
 
-    def columns(self, statement: cmd.Statement | Unreadable) -> pa.Schema:
+    def columns(self, statement: cmd.Statement) -> pa.Schema:
         """Returns the columns that a statement would give; nothing is run or charged.
 
         Raises:
             sqlpriv.Error: As running it would, before anything is read or charged.
         """
         match statement:
-            case cmd.Unanswerable(cmd.Plain(reads_only=False)):
+            case cmd.Unanswerable(cmd.Plain(reads_only=False), asks=False):
                 return pa.schema([])
-            case Unreadable(explains=False) | t.Select() | cmd.Unanswerable():
+            case t.Select() | cmd.Unanswerable():
                 return self._queries.columns(statement)
-            case Unreadable() | cmd.Explain() | cmd.Show() | cmd.Describe():
+            case cmd.Explain() | cmd.Show() | cmd.Describe():
                 # free, and they read no private row
                 table = self.run(statement, silent).table
                 return pa.schema([]) if table is None else table.schema
         return pa.schema([])
 
-    def quote(self, statement: cmd.Statement | Unreadable) -> Quote:
+    def quote(self, statement: cmd.Statement) -> Quote:
         """Returns what a statement would cost; nothing is read or charged.
 
         Raises:
             sqlpriv.Error: As running it would, before anything is read or charged.
         """
         match statement:
-            case t.Select() | cmd.Unanswerable() | Unreadable(explains=False):
+            case t.Select() | cmd.Unanswerable():
                 return self._queries.quote(statement)
             case cmd.CreateSynthetic():
                 return quote_synthetic(statement, self.access)

@@ -18,7 +18,7 @@ import duckdb
 import pyarrow as pa
 
 from sqlpriv import dialect as sql_dialect
-from sqlpriv.errors import InterfaceError, OperationalError, Refused
+from sqlpriv.errors import InterfaceError, OperationalError
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.publish.release_file import beside
@@ -26,7 +26,6 @@ from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.owner_engine import OwnerEngine, Parameters
 from sqlpriv.session.access.quote import Charge, Quote
 from sqlpriv.session.access.result import Catalog, Result
-from sqlpriv.session.queries.read_statements import Unreadable, read_statements
 from sqlpriv.statements import commands as cmd
 from sqlpriv.synth.api.progress import Progress, Report, silent
 
@@ -137,11 +136,10 @@ class Session:
         self, sql: str, parameters: Parameters = None, progress: Report | None = None
     ) -> tuple[Result, ...]:
         """Runs every statement as `execute` does; returns the result of each."""
-        with self._in_duckdb(sql) as text:
-            return tuple(
-                self._statements.run(statement, progress or silent)
-                for statement in read_statements(text, parameters)
-            )
+        return tuple(
+            self._statements.run(statement, progress or silent)
+            for statement in sql_dialect.read_parts(sql, parameters, self.dialect)
+        )
 
     def describe(self, sql: str, parameters: Parameters = None) -> pa.Schema:
         """Returns the columns that the text's last statement would give; none where it has no rows.
@@ -220,36 +218,17 @@ class Session:
         return tuple(budgets_of_tables)
 
     @contextmanager
-    def _last_statement(
-        self, sql: str, parameters: Parameters
-    ) -> Iterator[cmd.Statement | Unreadable | None]:
+    def _last_statement(self, sql: str, parameters: Parameters) -> Iterator[cmd.Statement | None]:
         """Yields the last statement of a text, under the settings that it would be run with."""
         settings, dialect = dict(self._access.settings), self._access.dialect
         statement = None
         try:
-            with self._in_duckdb(sql) as text:
-                for statement in read_statements(text, parameters):
-                    if isinstance(statement, cmd.SetOption):
-                        self._statements.set(statement)
-                yield statement
+            for statement in sql_dialect.read_parts(sql, parameters, self.dialect):
+                if isinstance(statement, cmd.SetOption):
+                    self._statements.set(statement)
+            yield statement
         finally:
             self._access.settings, self._access.dialect = settings, dialect
-
-    @contextmanager
-    def _in_duckdb(self, sql: str) -> Iterator[str]:
-        """Yields a text of the session's dialect as DuckDB's SQL.
-
-        Raises:
-            Refused: From the text, or from the block; its place is that in the user's own text.
-        """
-        translation = sql_dialect.translate(sql, self.dialect)
-        try:
-            yield translation.sql
-        except Refused as refusal:
-            located = translation.relocate(refusal)
-            if located is refusal:
-                raise
-            raise located from refusal
 
     @cached_property
     def _statements(self) -> Statements:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Value
-from sqlpriv.statements.tree import Bound, Options, Pos, Select, optional_place
+from sqlpriv.statements.tree import Bound, Options, Origin, Pos, Select, optional_place
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,17 @@ class Unanswerable:
 
     Args:
         statement: What DuckDB can run where nothing private is concerned; or a SELECT of which only
-            the queries of WITH (`stages`) can be answered, and `body` be run over their answers.
+            the queries of WITH (`stages`) can be answered.
         why: Raised when a private table is among the tables, and when an analyst runs a statement
             that is not `reads_only`.
+        asks: A clause of ours in it asks for a private answer: DuckDB cannot run it.
+        origin: The query as it was parsed, whose parts may be answered.
     """
 
     statement: Plain | Select
     why: Refused = field(compare=False)
+    asks: bool = False
+    origin: Origin | None = field(default=None, compare=False, repr=False)
 
     @property
     def text(self) -> str:

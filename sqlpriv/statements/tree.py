@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from sqlpriv.kernel.terms.contract import Value
 
@@ -276,6 +277,13 @@ Bound = tuple[object, ...] | Mapping[str, object]
 tuple for `?`, a mapping without the sign for `$1` and `$name`."""
 
 
+class Origin(Protocol):
+    """A query as it was parsed: only the dialect can divide it into parts."""
+
+    @property
+    def text(self) -> str: ...
+
+
 @dataclass(frozen=True)
 class Select:
     """A SELECT in the form that can be answered privately.
@@ -284,8 +292,7 @@ class Select:
         items: The outputs.
         table, alias: The table of FROM, the first one of several, and its alias or ''.
         source: The whole of FROM where it is more than one table; else None.
-        stages: Queries of WITH by name and `body`, the text of the SELECT behind them, which is not
-            of this form in an `Unanswerable`: it may be run over the answers of `stages`.
+        stages: Queries of WITH by name.
         where: Predicate or None.
         group_by: Grouping expressions (ordinals and aliases not yet resolved).
         group_all: GROUP BY ALL was written.
@@ -296,6 +303,7 @@ class Select:
         text: The user's whole statement.
         start: Where it begins in the user's text.
         parameters: What to bind where `text` is run by DuckDB itself (over released tables, say).
+        origin: The statement as it was parsed; None in a query inside another.
     """
 
     items: tuple[Item, ...]
@@ -317,7 +325,7 @@ class Select:
     parameters: Bound = field(default=(), compare=False)
     source: Source | None = None
     stages: tuple[tuple[str, Query], ...] = field(default=(), compare=False)
-    body: str = field(default="", compare=False)
+    origin: Origin | None = field(default=None, compare=False, repr=False)
     pos: Pos = optional_place()
 
 

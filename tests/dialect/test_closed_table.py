@@ -8,7 +8,6 @@ from sqlglot import exp
 from support.places import ROOT
 
 from sqlpriv.dialect import read
-from sqlpriv.dialect.clauses import Cut
 from sqlpriv.dialect.parameters import bind
 from sqlpriv.dialect.reading.lower import _TABLE
 from sqlpriv.dialect.reading.lower_query import QueryLowering
@@ -26,7 +25,7 @@ def classes(base=exp.Expr):
 def lowering():
     tokens = lex("SELECT a FROM t")
     cursor = TokenCursor(tokens, "SELECT a FROM t", bind(tokens, None))
-    return QueryLowering(cursor, Cut())._lowering
+    return QueryLowering(cursor, {})._lowering
 
 
 ALL = sorted({kind for kind in classes() if kind.__module__.startswith("sqlglot")},

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from sqlpriv.dialect import DIALECTS, read, split, translate
+from sqlpriv.dialect import DIALECTS, read, split
 from sqlpriv.dialect.foreign.function_names import BY_DIALECT
 from sqlpriv.errors import Refused
 from sqlpriv.statements.tree import Item, Literal, Order
@@ -27,7 +27,7 @@ def spellings():
 
 
 def one(text, name="duckdb", parameters=None):
-    (statement,) = read(translate(text, name).sql, parameters)
+    (statement,) = read(text, parameters, name)
     return statement
 
 
@@ -98,7 +98,7 @@ REFUSED = [
 @pytest.mark.parametrize(("name", "text", "message", "place"), REFUSED)
 def test_what_may_mean_something_else_is_refused_where_it_stands(name, text, message, place):
     with pytest.raises(Refused) as caught:
-        translate(text, name)
+        read(text, None, name)
     assert message in caught.value.message
     assert caught.value.line >= 1
     if place:
@@ -108,7 +108,7 @@ def test_what_may_mean_something_else_is_refused_where_it_stands(name, text, mes
 @pytest.mark.parametrize("name", sorted(BY_DIALECT))
 def test_a_function_that_no_table_names_is_refused(name):
     with pytest.raises(Refused, match="the function learnt_tomorrow"):
-        translate("SELECT learnt_tomorrow(a) FROM t", name)
+        read("SELECT learnt_tomorrow(a) FROM t", None, name)
 
 
 def test_quotes_mean_a_name_or_a_text_by_dialect():
@@ -137,7 +137,7 @@ def test_parameters_keep_their_values():
     assert where.right.value == 3
     texts = "SET privacy_dialect = mysql; SELECT COUNT(*) FROM t WHERE `a` = ?; "
     later = texts + "SET privacy_dialect = 'duckdb'; SELECT COUNT(*) FROM t WHERE a = ?"
-    statements = read(translate(later).sql, ["x", "y"])
+    statements = read(later, ["x", "y"])
     assert [s.where.right.value for s in statements if hasattr(s, "where")] == ["x", "y"]
 
 
@@ -145,21 +145,28 @@ def test_a_setting_changes_how_the_statements_behind_it_are_split_and_read():
     text = "SELECT 'a'; SET privacy_dialect = 'mysql'; SELECT 'it\\'s; one'; SELECT `b` FROM t"
     assert split(text)[:2] == ("SELECT 'a'", "SET privacy_dialect = 'mysql'")
     assert split(text)[2:] == ("SELECT 'it\\'s; one'", "SELECT `b` FROM t")
-    assert translate(text).sql.endswith("SELECT 'it''s; one';\nSELECT \"b\" FROM t")
+    assert [statement.text for statement in read(text)[2:]] == [
+        "SELECT 'it''s; one'", 'SELECT "b" FROM t'
+    ]  # fmt: skip
 
 
 def test_duckdb_is_left_as_it_is():
     text = "SELECT [1, 2], a::VARCHAR FROM t -- and so on"
-    assert translate(text).sql is text
+    assert one(text).text == "SELECT [1, 2], a::VARCHAR FROM t"
     assert DIALECTS[0] == "duckdb"
 
 
-def test_a_refusal_about_the_written_text_points_into_the_users_own():
+def test_what_duckdb_is_to_run_is_written_in_its_own_sql():
+    text = "SELECT IF(`a b` > ?, 1, 0) FROM t LIMIT 5, 10"
+    plain = one(text, "mysql", [7])
+    assert plain.text == 'SELECT CASE WHEN "a b" > $1 THEN 1 ELSE 0 END FROM t LIMIT 10 OFFSET 5'
+    assert plain.parameters == {"1": 7}
+
+
+def test_a_tree_has_its_places_in_the_users_own_text():
     text = "SELECT COUNT(*),\n  IF(`a` > 1, 1, 0) AS `b`,\n  SUM(`learnt`)\nFROM `t`"
-    translation = translate(text, "mysql")
-    at = translation.sql.index("learnt") + 1
-    moved = translation.relocate(Refused("no such column", line=1, column=at))
-    assert (moved.line, moved.column, moved.message) == (3, 7, "no such column")
+    (argument,) = one(text, "mysql").items[2].expr.args
+    assert (argument.pos.line, argument.pos.column) == (3, 7)
 
 
 def test_a_query_of_with_may_name_its_columns():

@@ -14,32 +14,22 @@ whole statement.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
+from sqlpriv.dialect.clauses import Clauses
 from sqlpriv.dialect.division.grouped_select import GroupedSelect, NotDivisible, own_nodes
-from sqlpriv.dialect.division.markers import PRICE, STRATA, Marks, is_mark, mark_clauses
-from sqlpriv.dialect.syntax import check_clause_order
-from sqlpriv.dialect.tokens import lex
+from sqlpriv.dialect.marks import clauses_mark, duckdb_text, function_name, marked_name
+from sqlpriv.dialect.reading.parsed_query import ParsedQuery
 from sqlpriv.errors import Refused
+from sqlpriv.statements.tree import Origin, Select
 
 MOST = 100
 """Queries that are tried for one statement."""
-_TABLE_FUNCTIONS = (exp.GenerateSeries, exp.Unnest)
+_TABLE_FUNCTIONS = ("generate_series", "range", "unnest")
 """Table functions that a tail may call: they read nothing."""
-
-
-class Attempt(Protocol):
-    """Says why a query cannot be answered privately; None where it can."""
-
-    def __call__(
-        self, text: str, values: Mapping[str, object], keys_alone: bool
-    ) -> Refused | None: ...
 
 
 @dataclass(frozen=True)
@@ -48,17 +38,19 @@ class PrivateQuery:
 
     Args:
         name: What its answer is called in the tail.
-        text: The query, our clauses in it.
-        parameters: Its values, by name.
+        select: The query.
         price: The mark of the price that is written for it; queries of one mark share that price.
         keys_alone: Nothing but its keys is used.
     """
 
     name: str
-    text: str
-    parameters: Mapping[str, object]
+    select: Select
     price: str
     keys_alone: bool
+
+
+Attempt = Callable[[PrivateQuery], Refused | None]
+"""Says why a query cannot be answered privately; None where it can."""
 
 
 @dataclass(frozen=True)
@@ -79,34 +71,22 @@ class Division:
 
 
 def divide(
-    text: str,
-    parameters: Sequence[object] | Mapping[str, object],
-    is_private: Callable[[str], bool],
-    attempt: Attempt,
+    query: Origin, is_private: Callable[[str], bool], attempt: Attempt
 ) -> Division | Refused | None:
     """Returns a statement in parts.
 
     Args:
-        text: One query, which cannot be answered as a whole.
-        parameters: Values for `?` as a sequence, for `$1` and `$name` as a mapping.
+        query: One query, which cannot be answered as a whole, as it was parsed.
         is_private: Whether a stored table, by its lower-case name, has rows to protect.
         attempt: Tried on every query that might be answered privately.
 
     Returns:
         The parts; why a part of the right form was refused; None where there is no such form.
     """
-    try:
-        check_clause_order(lex(text))
-    except Refused:
-        return None  # what reads the whole statement says so, with the place
-    try:
-        marked, marks = mark_clauses(text, parameters)
-        (tree,) = sqlglot.parse(marked, read="duckdb")
-    except (SqlglotError, RecursionError, ValueError):
+    assert isinstance(query, ParsedQuery)
+    if not isinstance(query.tree, exp.Query | exp.Pivot):
         return None
-    if not isinstance(tree, exp.Query | exp.Pivot):
-        return None
-    divider = _Divider(exp.Subquery(this=tree), marks, is_private, attempt)
+    divider = _Divider(query, is_private, attempt)
     try:
         return divider.division()
     except NotDivisible:
@@ -119,19 +99,19 @@ class _Divider:
     """The work on one statement; `root` holds the query, which becomes the tail.
 
     Args:
-        root: The query in parentheses.
-        marks: Our clauses in it.
+        query: The statement.
         is_private, attempt: See `divide`.
     """
 
     def __init__(
-        self, root: exp.Subquery, marks: Marks, is_private: Callable[[str], bool], attempt: Attempt
+        self, query: ParsedQuery, is_private: Callable[[str], bool], attempt: Attempt
     ) -> None:
-        self.root, self.marks = root, marks
+        self.query, self.clauses = query, dict(query.clauses)
+        self.root = root = exp.Subquery(this=query.tree.copy())
         self.is_private, self.attempt = is_private, attempt
         self.refusal: Refused | None = None
         selects = root.find_all(exp.Select, exp.Pivot)
-        self._prices = {id(select): (select, _price_mark(select)) for select in selects}
+        self._prices = {id(select): (select, self._price_mark(select)) for select in selects}
         self._queries: dict[str, PrivateQuery] = {}  # by text
         self._tried = 0
 
@@ -144,14 +124,16 @@ class _Divider:
         self._process(self.root.this)
         tail = self.root.this
         self._drop_unused(tail)
-        _drop_prices(tail)
+        self._drop_clauses(tail)
         if self._reads_private(tail):
             raise NotDivisible("a private table is outside of every private query")
-        written = tail.sql("duckdb", comments=False)
         queries = tuple(self._queries.values())
         answers = {query.name for query in queries}
         tables = tuple(sorted(set(_stored_tables(tail)) - answers))
-        return Division(queries, written, self.marks.values_of(written), tables)
+        names = {mark[2:] for column in tail.find_all(exp.Column) if (mark := marked_name(column))}
+        values = self.query.values()
+        parameters = {name: value for name, value in values.items() if name in names}
+        return Division(queries, duckdb_text(tail), parameters, tables)
 
     # --- the three ways ---
 
@@ -183,7 +165,7 @@ class _Divider:
 
     def _answer_grouped(self, select: exp.Select) -> bool:
         """Leaves to the tail what is computed of a SELECT's keys and aggregates."""
-        grouped = GroupedSelect(select, self.marks)
+        grouped = GroupedSelect(select, self.clauses)
         try:
             private, tail = grouped.divide()
         except NotDivisible:
@@ -248,35 +230,53 @@ class _Divider:
         self._tried += 1
         if self._tried > MOST:
             raise NotDivisible(f"more than {MOST} queries")
-        text, price = self._text(place, private)
-        if text in self._queries:
-            return self._queries[text].name
-        if any(query.name in text for query in self._queries.values()):
+        written, price = self._written(place, private)
+        key = self._key(written)
+        if key in self._queries:
+            return self._queries[key].name
+        answers = {query.name for query in self._queries.values()}
+        if any(table.name in answers for table in written.find_all(exp.Table)):
             return ""  # it reads an answer: plain SQL does
-        values = self.marks.values_of(text)
-        refusal = self.attempt(text, values, keys_alone)
-        if refusal is not None:
-            if refusal.message:
-                self.refusal = self.refusal or refusal
-            return ""
         name = f"__answer{len(self._queries) + 1}"
-        self._queries[text] = PrivateQuery(name, text, values, price, keys_alone)
+        try:
+            select = self.query.lower_part(written, self.clauses)
+        except Refused:
+            return ""  # what the grammar says of a part helps nobody who wrote the whole
+        query = PrivateQuery(name, select, price, keys_alone)
+        refusal = self.attempt(query)
+        if refusal is not None:
+            self.refusal = self.refusal or refusal
+            return ""
+        self._queries[key] = query
         return name
 
-    def _text(self, place: exp.Expr, private: exp.Select) -> tuple[str, str]:
+    def _written(self, place: exp.Expr, private: exp.Select) -> tuple[exp.Select, str]:
         """Returns a query with the price and the WITH that hold for it, and the price's mark."""
         written = private.copy()
         price = self._price(place)
-        first = written.expressions[0] if written.expressions else None
-        if price and not (isinstance(first, exp.Column) and is_mark(first.name, PRICE)):
-            written.set("expressions", [exp.column(price), *written.expressions])
+        own = self.clauses.get(clauses_mark(written))
+        outputs = written.expressions if own is None else written.expressions[1:]
+        if price and (own is None or not own.is_priced):
+            around = self.clauses[price]
+            both = replace(own or Clauses(around.select), is_priced=True, options=around.options)
+            mark = f"{both.mark} {price}"
+            self.clauses[mark] = both
+            written.set("expressions", [exp.column(mark), *outputs])
         common = _visible_common_tables(place, private)
-        own = private.args.get("with_")
-        tables = [cte.copy() for cte in (*common, *(own.expressions if own else ()))]
+        inner = private.args.get("with_")
+        tables = [cte.copy() for cte in (*common, *(inner.expressions if inner else ()))]
         recursive = any(with_.args.get("recursive") for with_ in self.root.find_all(exp.With))
         with_ = exp.With(expressions=tables, recursive=recursive) if tables else None
         written.set("with_", with_)
-        return self.marks.restore(written.sql("duckdb", comments=False)), price
+        return written, price
+
+    def _key(self, written: exp.Select) -> str:
+        """Returns what two spellings of one query have in common: equal ones are one."""
+        clauses = [
+            self.clauses[mark] for x in written.find_all(exp.Select) if (mark := clauses_mark(x))
+        ]
+        said = [(x.options, list(map(duckdb_text, x.columns)), x.weights) for x in clauses]
+        return f"{duckdb_text(written)} {said}"
 
     def _price(self, place: exp.Expr | None) -> str:
         """Returns the mark of the price that holds at a place; '' where none is written."""
@@ -285,6 +285,38 @@ class _Divider:
                 return self._prices[id(place)][1]
             place = place.parent
         return ""
+
+    def _price_mark(self, place: exp.Expr) -> str:
+        """Returns the mark of the price that holds for a query; '' where none is written.
+
+        It is the query's own, or that of the SELECT around it; the first SELECT of a UNION has the
+        price of all of them.
+        """
+        node: exp.Expr | None = place
+        while node is not None:
+            first = node
+            while isinstance(first, exp.SetOperation):
+                first = first.left
+            first = first.unnest() if isinstance(first, exp.Subquery) else first
+            if isinstance(first, exp.Select) and first.expressions:
+                mark = clauses_mark(first)
+                if mark and self.clauses[mark].is_priced:
+                    return mark
+            node = node.parent
+        return ""
+
+    def _drop_clauses(self, tail: exp.Expr) -> None:
+        """Takes our clauses out of SELECTs that became plain SQL.
+
+        Raises:
+            NotDivisible: STRATIFY BY stands in one.
+        """
+        for column in list(tail.find_all(exp.Column)):
+            clauses = self.clauses.get(clauses_mark(column))
+            if clauses is not None:
+                if clauses.strata is not None:
+                    raise NotDivisible("STRATIFY BY is of private rows")
+                column.pop()
 
     # --- what is read ---
 
@@ -365,39 +397,6 @@ def _visible_common_tables(place: exp.Expr, private: exp.Select) -> list[exp.CTE
     return used
 
 
-def _price_mark(place: exp.Expr) -> str:
-    """Returns the mark of the price that holds for a query; '' where none is written.
-
-    It is the query's own, or that of the SELECT around it; the first SELECT of a UNION has the
-    price of all of them.
-    """
-    node: exp.Expr | None = place
-    while node is not None:
-        first = node
-        while isinstance(first, exp.SetOperation):
-            first = first.left
-        first = first.unnest() if isinstance(first, exp.Subquery) else first
-        if isinstance(first, exp.Select) and first.expressions:
-            item = first.expressions[0]
-            if isinstance(item, exp.Column) and is_mark(item.name, PRICE):
-                return str(item.name)
-        node = node.parent
-    return ""
-
-
-def _drop_prices(tail: exp.Expr) -> None:
-    """Takes the prices out of SELECTs that became plain SQL.
-
-    Raises:
-        NotDivisible: STRATIFY BY stands in one.
-    """
-    for column in list(tail.find_all(exp.Column)):
-        if is_mark(column.name, STRATA):
-            raise NotDivisible("STRATIFY BY is of private rows")
-        if is_mark(column.name, PRICE):
-            column.pop()
-
-
 def _stored_tables(tail: exp.Expr) -> Iterator[str]:
     """Yields the stored tables that plain SQL names.
 
@@ -406,7 +405,9 @@ def _stored_tables(tail: exp.Expr) -> Iterator[str]:
     """
     for table in tail.find_all(exp.Table):
         if not isinstance(table.this, exp.Identifier):
-            if not isinstance(table.this, _TABLE_FUNCTIONS):
+            if not isinstance(table.this, exp.Unnest) and (
+                function_name(table.this) not in _TABLE_FUNCTIONS
+            ):
                 raise NotDivisible("table functions are out of reach")
         elif table.args.get("db") or table.args.get("catalog"):
             raise NotDivisible("a schema of its own")

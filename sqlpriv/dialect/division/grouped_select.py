@@ -11,13 +11,16 @@ becomes the tail's WHERE: it comes before windows in both.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.errors import ErrorLevel, SqlglotError
 
-from sqlpriv.dialect.division.markers import PRICE, STRATA, Marks, is_mark
+from sqlpriv.dialect.clauses import Clauses
+from sqlpriv.dialect.marks import MARK, clauses_mark, duckdb_text, function_name, marked_name
 
 _OURS = ("error",)
 """Functions of our own that stand around an aggregate and belong to the private query."""
@@ -38,14 +41,14 @@ class GroupedSelect:
 
     Args:
         select: The SELECT; `tail` changes it.
-        marks: The clauses of ours in it.
+        clauses: Our clauses of the whole statement, by mark.
         keys: Of each grouping key: the expression, and its column's name in the answer.
         values: The aggregates, each once; in the answer they have the names that DuckDB gives.
         keys_alone: Nothing is asked for but which keys there are; set by `divide`.
     """
 
     select: exp.Select
-    marks: Marks
+    clauses: Mapping[str, Clauses]
     keys: list[tuple[exp.Expr, str]] = field(default_factory=list)
     values: list[exp.Expr] = field(default_factory=list)
     keys_alone: bool = False
@@ -58,7 +61,7 @@ class GroupedSelect:
         """
         select = self.select
         group = self._resolved_group()
-        outputs = [self._output(item) for item in select.expressions if not _is_price(item)]
+        outputs = [self._output(item) for item in select.expressions if not clauses_mark(item)]
         tail = exp.Select(expressions=outputs)
         if (having := select.args.get("having")) is not None:
             tail.set("where", exp.Where(this=self._write(having.this)))
@@ -71,10 +74,12 @@ class GroupedSelect:
             private.set(clause, None)
         if group is not None:
             private.set("group", group)
-        price = [item.copy() for item in select.expressions if _is_price(item)]
+        price = [item.copy() for item in select.expressions if clauses_mark(item)]
         keys = [_with_alias(key, name) for key, name in self.keys]
         values = [_with_alias(value, _duckdb_name(value)) for value in self.values]
-        values = values or [_with_alias(exp.Count(this=exp.Star()), ANY_ROWS)]
+        if not values:
+            any_rows = exp.Anonymous(this="count", expressions=[exp.Star()])
+            values = [_with_alias(any_rows, ANY_ROWS)]
         private.set("expressions", [*price, *keys, *values])
         return private, tail
 
@@ -91,7 +96,7 @@ class GroupedSelect:
         self.keys_alone = True
         if (where := private.args.get("where")) is None:
             return
-        columns = where.find_all(exp.Column)
+        columns = [node for node in where.find_all(exp.Column) if not marked_name(node)]
         nested = where.find(exp.Query) is not None
         if nested or any(self._key_column(column) is None for column in columns):
             return  # it depends on rows which levels there are
@@ -104,6 +109,10 @@ class GroupedSelect:
     def _resolved_group(self) -> exp.Group | None:
         """Finds the keys; returns GROUP BY with numbers and aliases written out."""
         written = self.select.args.get("group")
+        clauses = self.clauses.get(clauses_mark(self.select))
+        strata = clauses.columns if clauses is not None else []
+        if written is None and strata:
+            written = exp.Group(expressions=[])
         if written is None:
             distinct = self.select.args.get("distinct")
             if distinct is None or distinct.args.get("on") is not None:
@@ -115,23 +124,25 @@ class GroupedSelect:
         if group.args.get("all"):
             if group.expressions:
                 raise NotDivisible("GROUP BY ALL with more behind it")
-            items = [item for item in self.select.expressions if not _is_price(item)]
+            items = [item for item in self.select.expressions if not clauses_mark(item)]
             terms = [item.unalias() for item in items if not self._is_computed(item)]
             group = exp.Group(expressions=[self._add_key(term.copy()) for term in terms])
+            self._add_strata(strata)
             return group if terms else None
         for term in list(group.expressions):
-            if isinstance(term, exp.Column) and is_mark(term.name, STRATA):
-                for column in _strata(self.marks.clauses[term.name]):
-                    self._add_key(column)
-            elif isinstance(term, exp.Rollup | exp.Cube | exp.GroupingSets):
-                for column in term.find_all(exp.Column):
-                    self._add_key(column.copy())
+            if function_name(term) in ("rollup", "cube", "grouping sets"):
+                self._add_strata(list(term.find_all(exp.Column)))
             else:
                 term.replace(self._group_term(term))
+        self._add_strata(strata)
         return group
 
+    def _add_strata(self, columns: Sequence[exp.Expr]) -> None:
+        for column in columns:
+            self._add_key(column.copy())
+
     def _group_term(self, term: exp.Expr) -> exp.Expr:
-        items = [item for item in self.select.expressions if not _is_price(item)]
+        items = [item for item in self.select.expressions if not clauses_mark(item)]
         if isinstance(term, exp.Literal) and not term.is_string:
             number = int(term.name) if term.name.isdecimal() else 0
             if not 1 <= number <= len(items):
@@ -202,7 +213,7 @@ class GroupedSelect:
         """Returns an expression over the answer's columns."""
         if (key := self._key_column(node)) is not None:
             return key
-        if isinstance(node, exp.Query):
+        if isinstance(node, exp.Query) or marked_name(node):
             return node.copy()
         if isinstance(node, exp.Window):
             return self._write_window(node)
@@ -268,23 +279,20 @@ _own = own_nodes
 
 
 def _is_aggregate(node: exp.Expr) -> bool:
-    if isinstance(node, exp.Filter | exp.WithinGroup):
-        return True
-    if isinstance(node, exp.Anonymous):
-        return str(node.this).lower() in _OURS
-    return isinstance(node, exp.AggFunc | exp.Grouping)
+    return isinstance(node, exp.Filter | exp.WithinGroup) or _aggregates(function_name(node))
 
 
-def _is_price(item: exp.Expr) -> bool:
-    return isinstance(item, exp.Column) and is_mark(item.name, PRICE)
-
-
-def _strata(clause: str) -> Iterable[exp.Expr]:
-    """Returns the columns of a STRATIFY BY clause."""
-    columns = clause[len("STRATIFY BY") :]
-    end = columns.upper().find("WEIGHTS FROM")
-    text = columns if end < 0 else columns[:end]
-    return list(sqlglot.parse_one(f"SELECT {text.removeprefix(' ')}", read="duckdb").expressions)
+@cache
+def _aggregates(name: str) -> bool:
+    """Returns whether a function of that name takes a group together, as sqlglot knows it."""
+    if name in _OURS or not name.isidentifier():
+        return name in _OURS
+    try:
+        text = f"{name}(x, x)"
+        call = sqlglot.parse_one(text, read="duckdb", error_level=ErrorLevel.IGNORE)
+    except (SqlglotError, LookupError):  # a function that takes other arguments
+        return False
+    return call.find(exp.AggFunc, exp.Grouping) is not None
 
 
 def _with_alias(node: exp.Expr, name: str) -> exp.Expr:
@@ -296,7 +304,16 @@ def _same_name(one: str, other: str) -> bool:
 
 
 def _text(node: exp.Expr) -> str:
-    return node.sql("duckdb", normalize=True, comments=False)
+    """Returns what two spellings of an expression have in common."""
+    return node.transform(_in_lower_case).sql("duckdb", comments=False)
+
+
+def _in_lower_case(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.Identifier) and not node.args.get("quoted"):
+        node.set("this", str(node.this).lower())
+    elif name := function_name(node):
+        node.set("this", name + str(node.this).partition(MARK)[2])
+    return node
 
 
 def _output_name(item: exp.Expr) -> str:
@@ -307,4 +324,4 @@ def _output_name(item: exp.Expr) -> str:
 
 
 def _duckdb_name(node: exp.Expr) -> str:
-    return node.sql("duckdb", comments=False).lower().replace("count(*)", "count_star()")
+    return duckdb_text(node).lower().replace("count(*)", "count_star()")

@@ -12,11 +12,11 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from sqlpriv.dialect.clauses import MARK
 from sqlpriv.dialect.constants import refusal
 from sqlpriv.dialect.foreign import function_names as names
+from sqlpriv.dialect.marks import MARK, function_name, marked_name
 from sqlpriv.dialect.token_cursor import TokenCursor
-from sqlpriv.dialect.tokens import Kind, Token
+from sqlpriv.dialect.tokens import Token
 from sqlpriv.errors import Refused
 from sqlpriv.statements.keywords import NO_ALIAS
 
@@ -79,6 +79,9 @@ class SameMeaning:
         Raises:
             Refused: A node is not known to mean the same, at its place in the user's text.
         """
+        for token in self.cursor.tokens:
+            if token.glot is not None and any(x.startswith("!") for x in token.glot.comments):
+                raise refusal(token, "a comment that is run, /*! … */, is not read", "leave it out")
         root = exp.Subquery(this=tree)
         for node in reversed(list(tree.walk())):  # parts come before what holds them
             replacement = self._rewritten(node)
@@ -161,17 +164,10 @@ def _column(self: SameMeaning, node: exp.Expr) -> exp.Expr:
     name = node.this
     if not isinstance(name, exp.Identifier) or not str(name.this).startswith(MARK):
         return node
-    token = self.token(name)
-    if token.kind is Kind.PARAMETER:
-        return exp.Var(this=self.cursor.parameter_text(token))
-    constants: dict[str, Callable[[], exp.Expr]] = {
-        "NULL": exp.Null,
-        "TRUE": lambda: exp.Boolean(this=True),
-        "FALSE": lambda: exp.Boolean(this=False),
-    }
-    if token.upper in constants:
-        return constants[token.upper]()
-    return exp.Var(this=name.this)  # a clause of ours, which the text gets back
+    constants = {"NULL": exp.Null(), "TRUE": exp.true(), "FALSE": exp.false()}
+    constant = constants.get(marked_name(node).removeprefix(MARK), node)
+    constant.meta.update(name.meta)
+    return constant
 
 
 def _table(self: SameMeaning, node: exp.Expr) -> exp.Expr:
@@ -221,7 +217,7 @@ def _concatenation(self: SameMeaning, node: exp.Expr) -> exp.Expr:
     self.check_arguments(node, "this expression safe")
     for name in ("this", "expression"):
         part = node.args[name]
-        if not isinstance(part, _TIGHT | exp.DPipe | exp.Var | exp.Case):
+        if not isinstance(part, _TIGHT | exp.DPipe | exp.Case):
             raise self.refuse(part, "dialects group || in different ways", "write parentheses")
     node.set("safe", None)
     return node
@@ -272,7 +268,7 @@ def _is_fractional(self: SameMeaning, node: exp.Expr | None) -> bool:
         case exp.Case():
             return any(_is_fractional(self, branch.args["true"]) for branch in node.args["ifs"])
         case exp.Anonymous():
-            name, first = str(node.this).lower(), next(iter(node.expressions), None)
+            name, first = function_name(node), next(iter(node.expressions), None)
             if name in names.FRACTIONAL or (name == "avg" and self.dialect != "tsql"):
                 return True
             keeps = ("sum", "avg", "min", "max", "abs", "floor", "ceil", "ceiling", "round",
@@ -291,7 +287,7 @@ def _is_whole(node: exp.Expr) -> bool:
         case exp.Cast() | exp.TryCast():
             return _dtype(node) in _WHOLE_TYPES
         case exp.Anonymous():
-            name = str(node.this).lower()
+            name = function_name(node)
             whole = ("count", "count_if", "floor", "ceil", "ceiling", "year", "quarter", "month",
                      "day", "date_part", "date_diff")  # fmt: skip
             return name in whole or (name == "round" and len(node.expressions) == 1)
@@ -369,7 +365,7 @@ def _extract(self: SameMeaning, node: exp.Expr) -> exp.Expr:
 
 def _interval(self: SameMeaning, node: exp.Expr) -> exp.Expr:
     self.check_arguments(node, "this unit")
-    if not isinstance(node.this, exp.Literal | exp.Neg | exp.Var):
+    if not isinstance(node.this, exp.Literal | exp.Neg) and not marked_name(node.this):
         raise self.refuse(node, "an interval is a number of units", "write INTERVAL '3' MONTH")
     return node
 
@@ -406,15 +402,17 @@ def _within_group(self: SameMeaning, node: exp.Expr) -> exp.Expr:
     one = isinstance(order, exp.Order) and len(order.expressions) == 1
     if not isinstance(call, exp.Anonymous) or not one or order.expressions[0].args.get("desc"):
         raise self.refuse_unknown(node, "this WITHIN GROUP")
-    name = quantiles.get(str(call.this), str(call.this))
-    return names.call(name, order.expressions[0].this, *call.expressions)
+    name = quantiles.get(function_name(call), function_name(call))
+    quantile = names.call(name, order.expressions[0].this, *call.expressions)
+    quantile.meta.update(call.meta)
+    return quantile
 
 
 def _one_of_quantiles(self: SameMeaning, node: exp.Expr) -> exp.Expr:
     """`APPROX_QUANTILES(x, 4)[OFFSET(1)]` is the quantile 1/4."""
     self.check_arguments(node, "this expressions offset safe")
     call, indexes = node.this, node.expressions
-    is_quantiles = isinstance(call, exp.Anonymous) and call.this == "approx_quantiles"
+    is_quantiles = function_name(call) == "approx_quantiles"
     numbers = [*indexes, *(call.expressions[1:2] if is_quantiles else [])]
     if not is_quantiles or not all(isinstance(n, exp.Literal) and n.is_int for n in numbers):
         raise self.refuse_unknown(node, "an index")
@@ -427,9 +425,8 @@ def _one_of_quantiles(self: SameMeaning, node: exp.Expr) -> exp.Expr:
 def _call(self: SameMeaning, node: exp.Expr) -> exp.Expr:
     """Functions are looked up by the name that the user wrote."""
     self.check_arguments(node, "this expressions")
-    written = node.this.this if isinstance(node.this, exp.Identifier) else node.this
-    name, _, using = str(written).partition(MARK)
-    name, arguments = name.lower(), node.expressions
+    name, arguments = function_name(node), node.expressions
+    using = str(node.this).partition(MARK)[2]
     if name in ("grouping sets", "rollup", "cube"):
         node.set("this", name.upper())
         return node
@@ -447,9 +444,7 @@ def _call(self: SameMeaning, node: exp.Expr) -> exp.Expr:
     else:
         raise self.refuse_unknown(node, f"the function {name}")
     if using:
-        *before, last = replacement.expressions
-        estimator = exp.Var(this=f"{last.sql('duckdb')} USING {using}")
-        replacement.set("expressions", [*before, estimator])
+        replacement.set("this", f"{replacement.this}{MARK}{using}")
     replacement.meta.update(node.meta)
     return replacement
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from sqlpriv.dialect.clauses import MARK
 from sqlpriv.dialect.constants import refusal
+from sqlpriv.dialect.marks import MARK
 from sqlpriv.statements.keywords import words
 from sqlpriv.statements.tree import ContributionBounds, FunctionCall, Literal, Node
 

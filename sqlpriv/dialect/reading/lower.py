@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from sqlpriv.dialect.clauses import MARK
 from sqlpriv.dialect.constants import date_or_time, interval, moved_by_interval, number, refusal
 from sqlpriv.dialect.constructs import CONSTRUCTS, LIST, STAR, SUBQUERY
+from sqlpriv.dialect.marks import MARK, duckdb_text
 from sqlpriv.dialect.reading.googlesql import (
     ANONYMIZED,
     ENDS_OF_INTERVAL,
@@ -215,9 +215,9 @@ class Lowering:
             raise refusal(self.token(node), "a name is empty")
         return name
 
-    def enclosed_text(self, inner: Pos) -> tuple[str, Bound]:
+    def enclosed_text(self, node: Glot, inner: Pos) -> tuple[str, Bound]:
         """Returns the text between the parentheses around a query whose SELECT stands at `inner`,
-        and its share of the parameters."""
+        as DuckDB takes it, and its share of the parameters."""
         depth, first = 0, self.index_of(inner)
         while first and depth >= 0:
             first -= 1
@@ -227,7 +227,10 @@ class Lowering:
             last += 1
             depth += (self.tokens[last].upper == "(") - (self.tokens[last].upper == ")")
         part = self.tokens[first + 1 : last]
-        return self.text[part[0].start : part[-1].end], self.binding.share(part)
+        cursor = self.queries.cursor
+        if cursor.dialect != "duckdb":
+            return duckdb_text(node), cursor.share(part)
+        return self.text[part[0].start : part[-1].end], cursor.share(part)
 
     def query(self, node: Glot) -> Query:
         """Returns a query inside the expression."""
@@ -433,7 +436,7 @@ def _in(self: Lowering, node: Glot) -> Node:
         return InList(left, self.expressions(node.expressions), pos=left.pos)
     self.check_arguments(query, ("this",))
     inner = self.query(query.this)
-    text, bound = self.enclosed_text(inner.pos)
+    text, bound = self.enclosed_text(query.this, inner.pos)
     return InQuery(left, inner, False, text, bound, left.pos)
 
 
@@ -441,7 +444,7 @@ def _is_among(self: Lowering, node: Glot, query: Glot, *, negated: bool) -> Node
     """Reads `x = ANY (SELECT …)`, which is IN, and `x <> ALL (SELECT …)`, which is NOT IN."""
     left = self.expression(node.this)
     inner = self.query(query.this if isinstance(query, exp.Subquery) else query)
-    text, bound = self.enclosed_text(inner.pos)
+    text, bound = self.enclosed_text(query, inner.pos)
     return InQuery(left, inner, negated, text, bound, left.pos)
 
 
@@ -547,7 +550,9 @@ def _call(self: Lowering, node: Glot) -> Node:
     written = node.this.this if isinstance(node.this, exp.Identifier) else node.this
     name, _, using = written.partition(MARK)
     name, token = name.lower(), self.token(node)
-    if "." in token.text or self.tokens[self.index(node) - 1].upper == ".":
+    if (token.kind is not Kind.NUMBER and "." in token.text) or self.tokens[
+        self.index(node) - 1
+    ].upper == ".":
         raise refusal(token, "names of schemas and method calls are not read",
                       "write column or table.column, and function(x)")  # fmt: skip
     if name == "columns":
@@ -617,7 +622,7 @@ def _exists(self: Lowering, node: Glot) -> Node:
 
 def _subquery(self: Lowering, node: Glot) -> Node:
     inner = self.query(node.this)
-    text, bound = self.enclosed_text(inner.pos)
+    text, bound = self.enclosed_text(node.this, inner.pos)
     at = next((i for i in range(self.index_of(inner.pos), -1, -1)
                if self.tokens[i - 1].upper == "("), 0)  # fmt: skip
     return Subquery(inner, text, bound, self.tokens[at].pos)

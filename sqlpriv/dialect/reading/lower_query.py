@@ -11,16 +11,17 @@ set of one with each of the others; in GROUPING SETS they stand beside each othe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
 from sqlglot import exp
 
 from sqlpriv.dialect.bracket_parts import TooManyCopies
-from sqlpriv.dialect.clauses import CLAUSES, MARK, Cut, begins_with
+from sqlpriv.dialect.clauses import CLAUSES, Clauses, begins_with
 from sqlpriv.dialect.constants import refusal
 from sqlpriv.dialect.constructs import CONSTRUCTS, QUERY_HEADS, STAR
+from sqlpriv.dialect.marks import MARK, marked_name
 from sqlpriv.dialect.reading.lower import Glot, Lowering
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token
@@ -33,7 +34,6 @@ from sqlpriv.statements.tree import (
     Literal,
     Name,
     Node,
-    Options,
     Order,
     Query,
     Select,
@@ -62,12 +62,11 @@ class QueryLowering:
 
     Args:
         cursor: The statement's tokens, its text, and the values of its parameters.
-        clauses: What was cut out of it.
-        strata: The columns of STRATIFY BY as sqlglot reads them.
+        clauses: What was cut out of it, by mark.
     """
 
-    def __init__(self, cursor: TokenCursor, clauses: Cut, strata: Sequence[Glot] = ()) -> None:
-        self.cursor, self._clauses, self._strata = cursor, clauses, strata
+    def __init__(self, cursor: TokenCursor, clauses: Mapping[str, Clauses]) -> None:
+        self.cursor, self._clauses, self._first = cursor, clauses, cursor.index
         self._lowering = Lowering(self)
         self._queries: dict[str, Query] = {}  # what WITH introduced, by lower-case name
         self._weights: dict[str, int] = {}  # how many queries a use of one stands for
@@ -142,7 +141,7 @@ class QueryLowering:
         """Returns one SELECT without its WITH; * is an output of queries inside alone."""
         if not isinstance(node, exp.Select):
             raise self._no_select(node)
-        select, expressions, private, options = self._outputs(node)
+        select, expressions, clauses = self._outputs(node)
         for name, value in node.args.items():
             if value and name not in _CLAUSE_ARGS:
                 raise self._refuse_clause(name, select)
@@ -154,12 +153,12 @@ class QueryLowering:
         one = source if isinstance(source, Table) else None
         where = self._clause(node, "where")
         grouping = self._group_by(node.args.get("group"))
-        strata = None if inside else self._stratify()
+        strata = self._stratify(clauses, inside)
         return Select(
             items, one.name if one else _first_table(source), one.alias if one else "",
             where, *grouping, strata, self._clause(node, "having"), self._order(node, len(items)),
             self._limit(node, "limit"), self._limit(node, "offset"),
-            private or strata is not None, options,
+            clauses.is_priced or strata is not None, clauses.options,
             source=None if one else source, pos=select.pos,
         )  # fmt: skip
 
@@ -172,7 +171,7 @@ class QueryLowering:
         while at and tokens[at - 1].upper != "(":
             at -= 1
         if node.args.get("with_") is not None:
-            at = body_index(tokens, self.cursor.index) or at
+            at = body_index(tokens, self._first) or at
         return self._lowering.refuse_unexpected(at, "SELECT")
 
     def _refuse_sign(self, node: Glot, *signs: str) -> Refused:
@@ -189,22 +188,21 @@ class QueryLowering:
                 return refusal(token, *CONSTRUCTS[token.upper])
         return self._lowering.refuse_unexpected(at + 1, CLAUSES)
 
-    def _outputs(self, node: Glot) -> tuple[Token, list[Glot], bool, Options]:
-        """Returns the token SELECT, the outputs, and what WITH DIFFERENTIAL_PRIVACY says."""
+    def _outputs(self, node: Glot) -> tuple[Token, list[Glot], Clauses]:
+        """Returns the token SELECT, the outputs, and our clauses of the query."""
         expressions = list(node.expressions)
         tokens = self.cursor.tokens
         first = expressions[0] if expressions else None
-        name = first.this if isinstance(first, exp.Column) else None
-        if isinstance(name, exp.Identifier) and name.this in self._clauses.prices:
-            select = self._lowering.token(name)
-            return select, expressions[1:], True, self._clauses.prices[name.this]
+        clauses = self._clauses.get(marked_name(first))
+        if clauses is not None:
+            return clauses.select, expressions[1:], clauses
         at = self._lowering.index(first or node)
         if isinstance(first, exp.Star) and tokens[at].upper != "*":  # FROM t, without SELECT
             raise begins_with(tokens[at])
         depth = 0  # of the parentheses that are closed between SELECT and the first known token
-        while at and not (tokens[at].upper == "SELECT" and depth <= 0):
+        while at > self._first and not (tokens[at].upper == "SELECT" and depth <= 0):
             at -= 1
-        return tokens[at], expressions, False, ()
+        return tokens[at], expressions, Clauses(tokens[at])
 
     # --- outputs ---
 
@@ -412,16 +410,19 @@ class QueryLowering:
         self._lowering.check_arguments(clause, ("this",))
         return self._lowering.expression(clause.this)
 
-    def _stratify(self) -> Stratify | None:
-        token = self._clauses.strata
+    def _stratify(self, clauses: Clauses, inside: bool) -> Stratify | None:
+        token = clauses.strata
         if token is None:
             return None
-        for node in self._strata:
+        if inside:
+            raise refusal(token, "STRATIFY BY … stands inside parentheses",
+                          "write it in the outermost SELECT, which is over one table")  # fmt: skip
+        for node in clauses.columns:
             if isinstance(node, exp.Alias):
                 at = self._lowering.index(node.args["alias"])
                 raise self._lowering.refuse_unexpected(at, CLAUSES)
-        by = self._lowering.expressions(self._strata)
-        return Stratify(by, self._clauses.weights, token.pos)
+        by = self._lowering.expressions(clauses.columns)
+        return Stratify(by, clauses.weights, token.pos)
 
     def _order(self, node: Glot, count: int) -> tuple[Order, ...]:
         """Returns the terms of ORDER BY; ALL are the outputs, so many."""

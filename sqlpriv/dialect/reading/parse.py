@@ -1,26 +1,20 @@
-"""SQL text → statements: cut into statements, told apart by their first words, read."""
+"""SQL text → statements: told apart by their first words, and read."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from sqlglot import exp
-from sqlglot.tokenizer_core import Token as GlotToken
-from sqlglot.tokenizer_core import TokenType as Type
-
-from sqlpriv.dialect import syntax
 from sqlpriv.dialect.bracket_parts import TooDeep
-from sqlpriv.dialect.clauses import Cut, cut_clauses
 from sqlpriv.dialect.constants import refusal
 from sqlpriv.dialect.constructs import PRICED, QUERY_HEADS
-from sqlpriv.dialect.foreign.translate import split_tokens, statement_parts
 from sqlpriv.dialect.parameters import Parameters, bind
 from sqlpriv.dialect.reading import ddl, plain
-from sqlpriv.dialect.reading.lower_query import QueryLowering, body_index
+from sqlpriv.dialect.reading.parsed_query import ParsedQuery, parse_query
+from sqlpriv.dialect.reading.statement_texts import check_text, statement_parts
+from sqlpriv.dialect.syntax import check_nesting, misplaced_clause
 from sqlpriv.dialect.token_cursor import TokenCursor
-from sqlpriv.dialect.tokens import Kind, Token, lex, replacement_token
+from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.errors import Refused
 from sqlpriv.statements.commands import (
     CreateSynthetic,
@@ -31,16 +25,21 @@ from sqlpriv.statements.commands import (
 )
 from sqlpriv.statements.tree import Name, Select
 
-MAX_BYTES = 1_000_000
 _ALONE = "write the SELECT alone, or EXPLAIN PRIVACY or CREATE SYNTHETIC TABLE"
+_ANYWHERE = {"BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SHOW", "DESCRIBE", "DESC",
+             "EVALUATE", "PUBLISH", "SET", "RESET", "("} | QUERY_HEADS  # fmt: skip
+"""First words of statements that are read alike in every dialect."""
+_OURS = {"PRIVACY", "PRIVACY_KEY", "PRIVACY_LINK", "PU", "PUBLIC", "SYNTHETIC"}
+"""Words that make statements ours whose first word is DuckDB's."""
 
 
-def read(sql: str, parameters: Parameters = None) -> tuple[Statement, ...]:
+def read(sql: str, parameters: Parameters = None, dialect: str = "duckdb") -> tuple[Statement, ...]:
     """Returns every statement of the text, in order; none for blanks and comments.
 
     Args:
         sql: One or more statements, separated by semicolons.
         parameters: Values of `?` and `$1` as a sequence, of `$name` and `:name` as a mapping.
+        dialect: The dialect in which the text begins, one of DIALECTS.
 
     Raises:
         Refused: A statement is private and cannot be answered, or cannot be read at all; the
@@ -48,75 +47,48 @@ def read(sql: str, parameters: Parameters = None) -> tuple[Statement, ...]:
         ProgrammingError: The parameters do not fit the text.
         DataError: A parameter's type is none that literals have.
     """
-    _check_text(sql)
-    tokens = lex(sql)
+    statements = []
+    for statement in _statements(sql, parameters, dialect):
+        query = statement.statement if isinstance(statement, Explain) else statement
+        if isinstance(query, Unanswerable) and query.asks:
+            raise query.why
+        statements.append(statement)
+    return tuple(statements)
+
+
+def read_parts(
+    sql: str, parameters: Parameters = None, dialect: str = "duckdb"
+) -> tuple[Statement, ...]:
+    """Returns every statement as `read` does, those that are private and cannot be answered as a
+    whole, too: `divide` may find parts of them that can."""
+    return tuple(_statements(sql, parameters, dialect))
+
+
+def _statements(sql: str, parameters: Parameters, dialect: str) -> Iterator[Statement]:
+    check_text(sql)
+    parts = list(statement_parts(sql, dialect))
+    tokens = [token for part, _ in parts for token in part]
     for token in tokens:
         if token.kind is Kind.BAD:
             raise refusal(token, f"a {token.value} is opened here and never closed")
     binding = bind(tokens, parameters)
+    marks = [token.start for token in tokens if token.kind is Kind.PARAMETER]
+    numbers = {start: number for number, start in enumerate(marks, 1)}
     try:
-        return tuple(_statement(TokenCursor(part, sql, binding)) for part in split_tokens(tokens))
+        for part, name in parts:
+            yield _statement(TokenCursor(part, sql, binding, name, numbers))
     except RecursionError:  # Only where the caller's own stack was nearly full.
         raise Refused("the text nests too deeply to be read here") from None
 
 
-def split(sql: str, dialect: str = "duckdb") -> tuple[str, ...]:
-    """Returns the texts of the statements, without semicolons and the comments around them.
-
-    What is inside quotes, dollar quotes and comments does not separate; an open one reaches to the
-    end of the text.
-    """
-    parts = (part for part, _ in statement_parts(sql, dialect))
-    return tuple(sql[part[0].start : part[-2].end] for part in parts)
-
-
-def split_with_parameters(
-    sql: str, parameters: Parameters = None, dialect: str = "duckdb"
-) -> tuple[tuple[str, Parameters], ...]:
-    """Returns the statements of a text, each with its share of the values, to be read one by one.
-
-    Before each stand as many blank lines and blanks as put it in its own place of the text.
-
-    Raises:
-        Refused, ProgrammingError: The text is too long, or the parameters do not fit it.
-    """
-    _check_text(sql)
-    parts = [part for part, _ in statement_parts(sql, dialect)]
-    values = bind([token for part in parts for token in part], parameters).by_start
-    statements = []
-    for part in parts:
-        pos, text = part[0].pos, sql[part[0].start : part[-2].end]
-        marks = [token for token in part if token.kind is Kind.PARAMETER]
-        share: Parameters = [values[mark.start] for mark in marks if not mark.value]
-        if marks and marks[0].value:
-            numbered = marks[0].value.isdecimal()
-            names = {mark.value: values[mark.start] for mark in marks}
-            share = list(parameters or ())[: max(map(int, names))] if numbered else names
-        statements.append(("\n" * (pos.line - 1) + " " * (pos.column - 1) + text, share or None))
-    return tuple(statements)
-
-
-def complete(sql: str, dialect: str = "duckdb") -> bool:
-    """Whether the text needs no further line: it is empty, or ends with a semicolon (comments may
-    follow) outside all quotes and comments."""
-    tokens = lex(sql, dialect)[:-1]
-    return not tokens or tokens[-1].upper == ";"
-
-
-def _check_text(sql: str) -> None:
-    try:
-        size = len(sql.encode())
-    except UnicodeEncodeError:
-        raise Refused("the text holds half a character (a lone surrogate)") from None
-    if size > MAX_BYTES:
-        raise Refused(f"the text is longer than {MAX_BYTES} bytes",
-                      hint="load data with COPY or INSERT … SELECT, as an owner")  # fmt: skip
-    if "\x00" in sql:
-        raise Refused("the text holds a NUL character")
-
-
 def _statement(c: TokenCursor) -> Statement:
     word = c.peek().upper
+    if c.dialect != "duckdb" and not _is_read_in_other_dialects(c):
+        raise c.refuse(
+            f"{c.peek().shown} is not read in {c.dialect}: "
+            "queries and sqlpriv's own statements are",
+            "write DuckDB's SQL after SET privacy_dialect = 'duckdb'",
+        )
     if c.at("EXPLAIN", "PRIVACY"):
         return _explain(c)
     if word in QUERY_HEADS or c.at("("):
@@ -125,7 +97,10 @@ def _statement(c: TokenCursor) -> Statement:
     if ours is not None:
         return ours
     c.index = 0
-    _refuse_private(c.tokens, c.refuse(f"a private SELECT cannot be a part of {word}", _ALONE))
+    if (at := _private_at(c.tokens)) is not None:
+        raise _private_refusal(
+            c.tokens, at, c.refuse(f"a private SELECT cannot be a part of {word}", _ALONE)
+        )
     if word == "EXPLAIN":
         return plain.explain(c)
     if word in plain.DESCRIBES:
@@ -134,6 +109,13 @@ def _statement(c: TokenCursor) -> Statement:
         return plain.change(c)
     raise c.refuse(f"{c.peek().shown} does not begin a statement",
                    "as SELECT, CREATE, ALTER, SHOW, EXPLAIN and PUBLISH do")  # fmt: skip
+
+
+def _is_read_in_other_dialects(c: TokenCursor) -> bool:
+    if c.at("CREATE"):
+        return (c.peek(3) if c.peek(1).upper == "OR" else c.peek(1)).upper == "SYNTHETIC"
+    ours = c.peek().upper in ("ALTER", "DROP") and any(t.upper in _OURS for t in c.tokens)
+    return ours or c.peek().upper in _ANYWHERE or c.at("EXPLAIN", "PRIVACY")
 
 
 def _ours(c: TokenCursor) -> Statement | None:
@@ -165,57 +147,36 @@ def _ours(c: TokenCursor) -> Statement | None:
 
 def _query(c: TokenCursor) -> Select | Unanswerable:
     """Reads a query: in the form that can be answered, or else as DuckDB's own."""
-    syntax.check_nesting(c.tokens)
-    start, tree, clauses = c.index, None, Cut()
+    check_nesting(c.tokens)
+    start, query, why = c.index, None, misplaced_clause(c.tokens)
+    is_misplaced = why is not None
     try:
-        syntax.check_clause_order(c.tokens)
-        clauses = cut_clauses(c)
-        c.index = start
-        tree = syntax.tree(clauses.glots, c)
-        select = QueryLowering(c, clauses, _strata(clauses, c)).statement(tree)
+        query, other_why = parse_query(c)
+        why = why or other_why
+        if why is not None and c.dialect != "duckdb":
+            raise why
+        if why is None:
+            return query.lower()
     except TooDeep:
         raise
-    except Refused as why:
-        c.index = start
-        if tree is not None and (staged := _select_of_stages(c, clauses, tree)) is not None:
-            return Unanswerable(_add_texts(staged, c, start), why)
-        _refuse_private(c.tokens, why)
-        c.index = start
-        return plain.query(c, why, tree)
-    return _add_texts(select, c, start)
+    except Refused as refused:
+        if c.dialect != "duckdb" and (query is None or why is not None):
+            raise
+        why = why or refused
+    return _unanswerable(c, start, None if is_misplaced else query, why)
 
 
-def _strata(clauses: Cut, c: TokenCursor) -> list[exp.Expr]:
-    """Returns the columns of STRATIFY BY as sqlglot reads them: as outputs of a SELECT."""
-    if clauses.strata is None or clauses.strata.glot is None:
-        return []
-    head: GlotToken = replacement_token(clauses.strata.glot, Type.SELECT, "SELECT")
-    outputs = syntax.tree([head, *clauses.by], c)
-    return list(outputs.expressions)
-
-
-def _select_of_stages(c: TokenCursor, clauses: Cut, tree: exp.Expr) -> Select | None:
-    """Returns a statement whose rest behind WITH cannot be answered; None where WITH asks for
-    nothing private."""
-    first = c.peek()
-    try:
-        stages = QueryLowering(c, clauses).stages(tree)
-    except Refused:
-        return None
-    if not any(isinstance(stage, Select) and stage.private for _, stage in stages):
-        return None
-    return Select((), stages[0][0], stages=stages, pos=first.pos)
-
-
-def _add_texts(select: Select, c: TokenCursor, start: int) -> Select:
-    """Returns the statement with its own text, that behind WITH, and what DuckDB is to be given."""
-    last, body = c.tokens[-2].end, ""
-    if select.stages:
-        body = c.text[c.tokens[body_index(c.tokens, start)].start : last]
-    return replace(
-        select, body=body, text=plain.runnable(c, c.tokens[start]),
-        parameters=c.binding.share(c.tokens), start=c.tokens[start].pos,
-    )  # fmt: skip
+def _unanswerable(
+    c: TokenCursor, start: int, query: ParsedQuery | None, why: Refused
+) -> Unanswerable:
+    """Returns a query, from its first token on, that cannot be answered as a whole."""
+    if query is not None and (staged := query.lower_stages()) is not None:
+        return Unanswerable(staged, why, origin=query)
+    c.index = start
+    private_at = _private_at(c.tokens)
+    if private_at is not None:
+        why = _private_refusal(c.tokens, private_at, why)
+    return plain.unanswerable_query(c, why, query, private_at is not None)
 
 
 def _synthetic(c: TokenCursor) -> CreateSynthetic | DrawFromModel:
@@ -233,24 +194,21 @@ def _synthetic(c: TokenCursor) -> CreateSynthetic | DrawFromModel:
     if c.at("FROM"):
         return _from_model(c, name, or_replace, first)
     c.expect("AS")
-    start, head = c.index, c.peek()
+    head = c.peek()
     if head.upper != "SELECT":
         raise c.refuse_unexpected("SELECT")
-    syntax.check_nesting(c.tokens)
-    clauses = cut_clauses(c, of_synthetic_table=True)
-    end, c.index = c.index, start
-    tree = syntax.tree(clauses.glots, c)
-    select = QueryLowering(c, clauses, _strata(clauses, c)).statement(tree)
-    c.index = end
+    check_nesting(c.tokens)
+    query, why = parse_query(c, of_synthetic_table=True)
+    if why is not None:
+        raise why
+    select, c.index = query.lower(), query.end
     _check_synthetic(c, head, select)
     if not c.accept("USING"):
         raise c.refuse(f"expected USING and a method, found {c.peek().shown}",
                        "write USING mst or USING independent after the SELECT")  # fmt: skip
-    text = c.text[head.start : c.tokens[end - 1].end]
     method = c.name("the name of a method").lower()
     options = c.options() if c.accept("OPTIONS") else ()
     c.end()
-    select = replace(select, text=text, parameters=c.binding.share(c.tokens))
     return CreateSynthetic(name, select, method, options, or_replace, c.since(first), first.pos)
 
 
@@ -264,12 +222,11 @@ def _from_model(c: TokenCursor, name: str, or_replace: bool, first: Token) -> Dr
         raise c.refuse("ROWS is a whole number", "FROM MODEL s ROWS 100000")
     where = None
     if c.accept("WHERE"):
-        begin = c.peek()
-        depth, last = 0, begin
+        begin, depth = c.index, 0
         while c.peek().kind is not Kind.END and not (depth == 0 and c.at("OPTIONS", "(")):
-            last = c.next()
-            depth += (last.text == "(") - (last.text == ")")
-        where = c.text[begin.start : last.end]
+            sign = c.next().text
+            depth += (sign == "(") - (sign == ")")
+        where = c.runnable(c.tokens[begin : c.index]) if c.index > begin else ""
     options = c.options() if c.accept("OPTIONS") else ()
     c.end()
     return DrawFromModel(name, model, rows, where, options, or_replace, c.since(first), first.pos)
@@ -314,20 +271,13 @@ def _private_at(tokens: Sequence[Token]) -> int | None:
     return None
 
 
-def _refuse_private(tokens: Sequence[Token], why: Refused) -> None:
-    """Raises the refusal of a query that asks to be answered privately and cannot be.
-
-    Raises:
-        Refused: For the reason given, or because the clause stands inside parentheses.
-    """
-    at = _private_at(tokens)
-    if at is None:
-        return
-    opened = sum((t.upper == "(") - (t.upper == ")") for t in tokens[:at])
-    if opened > 0:
-        raise refusal(
-            tokens[at],
-            f"{tokens[at].upper} … stands inside parentheses",
-            "write it in the outermost SELECT, which is over one table",
-        ) from why
-    raise why
+def _private_refusal(tokens: Sequence[Token], at: int, why: Refused) -> Refused:
+    """Returns the refusal of a query that asks to be answered privately and cannot be: for the
+    reason given, or because the clause stands inside parentheses."""
+    if sum((t.upper == "(") - (t.upper == ")") for t in tokens[:at]) <= 0:
+        return why
+    return refusal(
+        tokens[at],
+        f"{tokens[at].upper} … stands inside parentheses",
+        "write it in the outermost SELECT, which is over one table",
+    )

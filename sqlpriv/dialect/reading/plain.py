@@ -12,10 +12,11 @@ from itertools import takewhile
 
 from sqlglot import exp
 
-from sqlpriv.dialect.clauses import MARK
 from sqlpriv.dialect.constants import refusal
 from sqlpriv.dialect.constructs import QUERY_HEADS
-from sqlpriv.dialect.syntax import bare_tree
+from sqlpriv.dialect.marks import MARK
+from sqlpriv.dialect.reading.parsed_query import ParsedQuery, parse_query
+from sqlpriv.dialect.syntax import check_nesting
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.errors import PermissionDenied, Refused
@@ -52,15 +53,22 @@ class _Source:
     reads_only: bool
 
 
-def query(c: TokenCursor, why: Refused, tree: exp.Expr | None) -> Unanswerable:
-    """Returns the query that begins at `c` and cannot be answered privately, for that reason.
+def unanswerable_query(
+    c: TokenCursor, why: Refused, query: ParsedQuery | None, asks: bool
+) -> Unanswerable:
+    """Returns the query that begins at `c` and cannot be answered privately as a whole.
 
     Args:
         c: Where it begins.
         why: The reason.
-        tree: The query as sqlglot reads it, where it does.
+        query: The query as it is parsed, where it can be.
+        asks: A clause of ours asks for a private answer.
     """
-    return _plain(c, c.peek(), _query(c, tree), why)
+    source = _Source(names(c.tokens[c.index :]), False) if query is None else _source(query)
+    text = c.runnable(c.tokens[c.index : -1]) if query is None else query.text
+    start, bound = c.peek().pos, c.share(c.tokens)
+    plain = Plain(text, source.tables, source.reads_only, bound, start)
+    return Unanswerable(plain, why, asks, query)
 
 
 def change(c: TokenCursor) -> Unanswerable:
@@ -103,15 +111,21 @@ def explain(c: TokenCursor) -> Unanswerable:
     return _plain(c, first, source, why)
 
 
-def _query(c: TokenCursor, tree: exp.Expr | None = None) -> _Source:
+def _query(c: TokenCursor) -> _Source:
+    """Returns what the query that begins here reads."""
     rest = c.tokens[c.index :]
-    if tree is None:
-        tree = bare_tree(rest, c.text)
-    if tree is None:
+    try:
+        check_nesting(rest)
+        return _source(parse_query(c)[0])
+    except Refused:
         return _Source(names(rest), False)
+
+
+def _source(query: ParsedQuery) -> _Source:
+    tree = query.tree
     reads = isinstance(tree, exp.Query | exp.Pivot | exp.Values | exp.Subquery)
     reads_only = reads and tree.find(*_WRITES) is None
-    return _Source(_distinct_names(_tables(tree, c.text)), reads_only)
+    return _Source(_distinct_names(_tables(tree, query.cursor.text)), reads_only)
 
 
 def _denial(token: Token, message: str) -> PermissionDenied:
@@ -119,19 +133,10 @@ def _denial(token: Token, message: str) -> PermissionDenied:
 
 
 def _plain(c: TokenCursor, first: Token, source: _Source, why: Refused) -> Unanswerable:
-    bound = c.binding.share(c.tokens)
-    plain = Plain(runnable(c, first), source.tables, source.reads_only, bound, first.pos)
+    tokens = c.tokens[c.tokens.index(first) : -1]
+    bound = c.share(c.tokens)
+    plain = Plain(c.runnable(tokens), source.tables, source.reads_only, bound, first.pos)
     return Unanswerable(plain, why)
-
-
-def runnable(c: TokenCursor, first: Token) -> str:
-    """Returns the statement from `first` on as DuckDB takes it: `:name` is written `$name`."""
-    text = c.text[first.start : c.tokens[-2].end]
-    for token in reversed(c.tokens):
-        at = token.start - first.start
-        if at >= 0 and token.text.startswith(":") and token.kind is Kind.PARAMETER:
-            text = f"{text[:at]}${text[at + 1 :]}"
-    return text
 
 
 # --- the tables of a query ---

@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sqlpriv import dialect
 from sqlpriv.answer.rows import answer, rehearse
 from sqlpriv.dialect.bracket_parts import TooManyCopies
-from sqlpriv.dialect.foreign.place_alignment import place_of_part
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract
@@ -42,13 +40,12 @@ from sqlpriv.session.queries.public_subqueries import (
     reads_private,
     settle_public_parts,
 )
-from sqlpriv.session.queries.read_statements import Unreadable
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tables
 from sqlpriv.statements import tree as t
 
 if TYPE_CHECKING:
-    from sqlpriv.dialect.division.divide import Division
+    from sqlpriv.dialect.division.divide import Division, PrivateQuery
 
 KEYS_OF_ROWS = "which of the declared levels have such rows depends on the rows"
 
@@ -65,40 +62,35 @@ class ProgramCompiler:
     access: Access
     contracts: Mapping[str, TableContract]
 
-    def is_noised(self, statement: t.Select | cmd.Unanswerable | Unreadable) -> bool:
+    def is_noised(self, statement: t.Select | cmd.Unanswerable) -> bool:
         """Returns whether a query is answered under the budget, and not exactly by DuckDB."""
-        if isinstance(statement, Unreadable):
-            return True
         analyst = self.access.owner is None
         query = statement.statement if isinstance(statement, cmd.Unanswerable) else statement
         if isinstance(query, cmd.Plain):
             readable = query.reads_only and not any(
                 table.endswith("()") or table.startswith("'") for table in query.tables
             )
-            return (
-                analyst
-                and readable
-                and any(self._is_private(table.lower()) for table in query.tables)
-            )
+            reads = readable and any(self._is_private(table.lower()) for table in query.tables)
+            asks = isinstance(statement, cmd.Unanswerable) and statement.asks
+            return asks or (analyst and reads)
         staged = any(getattr(stage, "private", False) for _, stage in query.stages)
         asked_for = query.private or staged
         return asked_for or (analyst and reads_private(query, self.contracts))
 
-    def compile(self, statement: t.Select | cmd.Unanswerable | Unreadable) -> Program | Refused:
+    def compile(self, statement: t.Select | cmd.Unanswerable) -> Program | Refused:
         """Returns the program of a query about private rows, or why it has none."""
-        unread = _refusal(statement)
-        if unread is None:
-            assert isinstance(statement, t.Select)
+        unread = statement.why if isinstance(statement, cmd.Unanswerable) else None
+        if isinstance(statement, t.Select):
             steps = self._steps(statement)
             if not isinstance(steps, Refused):
                 last = steps[-1].plan
                 return Program(tuple(steps), rehearse(last, self._weights(last)))
             refusal = steps
         else:
-            refusal = unread
-        if isinstance(refusal, TooManyCopies):  # its parts are not fewer
-            return refusal
-        divided = self._divide(statement)
+            refusal = statement.why
+        if isinstance(refusal, TooManyCopies) or statement.origin is None:
+            return refusal  # the parts of a query that is too large are not fewer
+        divided = self._divide(statement.origin)
         if isinstance(divided, Program):
             return divided
         return divided if unread is not None and divided is not None else refusal
@@ -175,52 +167,53 @@ class ProgramCompiler:
 
     # --- a statement in parts ---
 
-    def _divide(
-        self, statement: t.Select | cmd.Unanswerable | Unreadable
-    ) -> Program | Refused | None:
+    def _divide(self, query: t.Origin) -> Program | Refused | None:
         from sqlpriv.dialect.division.divide import Division, divide  # sqlglot, where needed
 
         steps_of: dict[str, list[PrivateStep]] = {}
         levels_of: dict[str, pa.Table] = {}
 
-        def attempt(text: str, values: Mapping[str, object], keys_alone: bool) -> Refused | None:
-            if keys_alone and (levels := self._public_levels(text, values)) is not None:
-                levels_of[text] = levels
+        def attempt(part: PrivateQuery) -> Refused | None:
+            if part.keys_alone and (levels := self._public_levels(part.select)) is not None:
+                levels_of[part.name] = levels
                 return None
-            steps = self._read_steps(text, values)
+            steps = self._steps_of_part(part.select)
             if isinstance(steps, Refused):
-                return _with_place(steps, text, statement)
-            if keys_alone and steps[-1].plan.selection is None:
+                return steps
+            if part.keys_alone and steps[-1].plan.selection is None:
                 return Refused(KEYS_OF_ROWS, hint="add COUNT(*): each level is counted, with noise")
-            steps_of[text] = steps
+            steps_of[part.name] = steps
             return None
 
-        parameters = statement.parameters
-        division = divide(statement.text, parameters, self._is_private, attempt)
+        division = divide(query, self._is_private, attempt)
         if not isinstance(division, Division):
             return division
-        paid = [query for query in division.queries if query.text in steps_of]
+        paid = [part for part in division.queries if part.name in steps_of]
         steps: list[PrivateStep] = []
-        for query in paid:
-            sharers = sum(other.price == query.price for other in paid)
-            inner: list[PrivateStep] | Refused = steps_of[query.text]
+        for part in paid:
+            sharers = sum(other.price == part.price for other in paid)
+            inner: list[PrivateStep] | Refused = steps_of[part.name]
             if sharers > 1:
-                inner = self._read_steps(query.text, query.parameters, sharers)
+                inner = self._steps_of_part(part.select, sharers)
             if isinstance(inner, Refused):
-                return _with_place(inner, query.text, statement)
+                return inner
             steps += [_shift(step, len(steps)) for step in inner]
-            steps[-1] = replace(steps[-1], name=query.name)
-        free = {q.name: levels_of[q.text] for q in division.queries if q.text in levels_of}
-        return self._with_tail(steps, division, free)
+            steps[-1] = replace(steps[-1], name=part.name)
+        return self._with_tail(steps, division, levels_of)
 
-    def _public_levels(self, text: str, values: Mapping[str, object]) -> pa.Table | None:
+    def _steps_of_part(self, select: t.Select, sharers: int = 1) -> list[PrivateStep] | Refused:
+        try:
+            return self._steps(select, sharers)
+        except ProgrammingError as error:  # what DuckDB says of a public subquery in it
+            return Refused(str(error))
+
+    def _public_levels(self, select: t.Select) -> pa.Table | None:
         """Returns the keys of a query, where they are public whatever the rows are.
 
         They are if each has a declared list and every row counts: of one table, without WHERE. The
         query is planned for that at any price, and nothing of it is asked.
         """
-        select = self._read_select(text, values)
-        if select is None or select.where is not None or select.source is not None:
+        if select.where is not None or select.source is not None:
             return None
         try:
             prices = (*KNOWN_OPTIONS, TARGET)
@@ -262,31 +255,6 @@ class ProgramCompiler:
         releases, adapted = release_measurements(planned, zero_releases)
         return answer(planned, releases, weights, adapted).table
 
-    def _read_steps(
-        self, text: str, values: Mapping[str, object], sharers: int = 1
-    ) -> list[PrivateStep] | Refused:
-        """Returns the steps of a query that was cut out of a statement.
-
-        A refusal's place is one of that text. A refusal of the grammar has no words: what it says
-        of a part helps nobody who wrote the whole.
-        """
-        select = self._read_select(text, values)
-        if select is None:
-            return Refused("")
-        try:
-            steps = self._steps(select, sharers)
-        except ProgrammingError as error:  # what DuckDB says of a public subquery in it
-            return Refused(str(error))
-        return steps
-
-    def _read_select(self, text: str, values: Mapping[str, object]) -> t.Select | None:
-        """Returns a query that was cut out of a statement; None where our grammar has it not."""
-        try:
-            (statement,) = dialect.read(text, dict(values) or None)
-        except ProgrammingError:
-            return None
-        return statement if isinstance(statement, t.Select) else None
-
     # --- what is asked of whom ---
 
     def _contract(self, select: t.Select) -> TableContract:
@@ -309,23 +277,6 @@ class ProgramCompiler:
     def _is_private(self, table: str) -> bool:
         contract = self.contracts.get(table)
         return contract is not None and not contract.public
-
-
-def _refusal(statement: t.Select | cmd.Unanswerable | Unreadable) -> Refused | None:
-    """Returns what the grammar says of a statement that it does not read."""
-    if isinstance(statement, cmd.Unanswerable):
-        return statement.why
-    return None if isinstance(statement, t.Select) else statement.refusal
-
-
-def _with_place(
-    refusal: Refused, part: str, statement: t.Select | cmd.Unanswerable | Unreadable
-) -> Refused:
-    """Returns a refusal of a query that was cut out with its place in the user's text."""
-    if not refusal.line:
-        return refusal
-    place = place_of_part(refusal.line, refusal.column, part, statement.text, statement.start)
-    return Refused.at(place, refusal.message, refusal.hint)
 
 
 def _with_share(select: t.Select, price: Price | None, parts: int) -> t.Select:

@@ -14,14 +14,13 @@ from sqlpriv.session.access.result import Result
 from sqlpriv.session.queries.compiler import ProgramCompiler
 from sqlpriv.session.queries.plain_query import answer_plainly
 from sqlpriv.session.queries.program import Program
-from sqlpriv.session.queries.read_statements import Unreadable
 from sqlpriv.session.queries.result_columns import columns
 from sqlpriv.session.queries.runner import ProgramRunner
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tables
 from sqlpriv.statements import tree as t
 
-Query = t.Select | cmd.Unanswerable | Unreadable
+Query = t.Select | cmd.Unanswerable
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,6 @@ class Queries:
         compiler = self._compiler()
         if compiler.is_noised(query):
             return ProgramRunner(compiler).run(_program(compiler, query))
-        assert not isinstance(query, Unreadable)
         return self._answer_exactly(query)
 
     def columns(self, query: Query) -> pa.Schema:
@@ -58,7 +56,6 @@ class Queries:
             compiler = self._compiler()
             if compiler.is_noised(query):
                 return _program(compiler, query).schema
-        assert not isinstance(query, Unreadable)
         if isinstance(query, cmd.Unanswerable):
             plain, why = query.statement, query.why
             return columns(
@@ -84,7 +81,7 @@ class Queries:
         """Returns whether DuckDB runs it on the vault as it is: a transaction may be open."""
         if not isinstance(query, cmd.Unanswerable) or self.access.owner is None:
             return False
-        return isinstance(query.statement, cmd.Plain)
+        return isinstance(query.statement, cmd.Plain) and not query.asks
 
     def _compiler(self) -> ProgramCompiler:
         return ProgramCompiler(self.access, self.access.tables.contracts())

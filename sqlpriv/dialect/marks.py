@@ -1,0 +1,55 @@
+"""Marks: names in sqlglot's trees that stand for what sqlglot does not know.
+
+A mark holds a NUL character, which no text of a user does. It begins with it where it stands for a
+parameter, a constant or our clauses; a function's name ends with it, and with its estimator.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+MARK = "\0"
+
+
+def marked_name(node: object) -> str:
+    """Returns the mark that a column is; '' of anything else."""
+    name = node.this.this if isinstance(node, exp.Column) else ""
+    return name if isinstance(name, str) and name.startswith(MARK) else ""
+
+
+def clauses_mark(node: object) -> str:
+    """Returns the mark of our clauses that a SELECT, or its first output, has; else ''."""
+    first = next(iter(node.expressions), None) if isinstance(node, exp.Select) else node
+    name = marked_name(first)
+    return name if name.startswith(f"{MARK}clauses") else ""
+
+
+def function_name(node: object) -> str:
+    """Returns the lower-case name of a function as the user wrote it; '' of anything else."""
+    if not isinstance(node, exp.Anonymous):
+        return ""
+    written = node.this.this if isinstance(node.this, exp.Identifier) else node.this
+    return str(written).partition(MARK)[0].lower()
+
+
+def duckdb_text(tree: exp.Expr) -> str:
+    """Returns a tree as DuckDB's SQL, without marks and without clauses of ours."""
+    return tree.transform(_without_marks).sql("duckdb", comments=False)
+
+
+def _without_marks(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.Select) and clauses_mark(node):
+        node.set("expressions", node.expressions[1:])
+    elif isinstance(node, exp.WithinGroup):  # sqlglot writes it so for functions that it knows
+        order = duckdb_text(node.args["expression"]).strip()
+        return exp.Var(this=f"{duckdb_text(node.this)} WITHIN GROUP ({order})")
+    elif isinstance(node, exp.IgnoreNulls | exp.RespectNulls):  # … and leaves these words out
+        said = "IGNORE NULLS" if isinstance(node, exp.IgnoreNulls) else "RESPECT NULLS"
+        text = duckdb_text(node.this)
+        inside = f"{text[:-1]} {said})" if function_name(node.this) else f"{text} {said}"
+        return exp.Var(this=inside)
+    elif mark := marked_name(node):
+        return exp.Var(this=mark.removeprefix(MARK))
+    elif isinstance(node, exp.Anonymous | exp.Identifier) and isinstance(node.this, str):
+        node.set("this", node.this.partition(MARK)[0])
+    return node

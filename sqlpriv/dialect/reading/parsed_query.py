@@ -1,0 +1,134 @@
+"""One query as sqlglot reads it: what it is lowered from, divided from, and written from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType as Type
+
+from sqlpriv.dialect import syntax
+from sqlpriv.dialect.clauses import Clauses, Cut, cut_clauses
+from sqlpriv.dialect.foreign.same_meaning import SameMeaning
+from sqlpriv.dialect.marks import duckdb_text
+from sqlpriv.dialect.reading.lower_query import QueryLowering
+from sqlpriv.dialect.token_cursor import TokenCursor
+from sqlpriv.dialect.tokens import Kind, replacement_token
+from sqlpriv.errors import Refused
+from sqlpriv.statements.tree import Bound, Select
+
+
+@dataclass(frozen=True, eq=False)
+class ParsedQuery:
+    """A query without our clauses.
+
+    Args:
+        cursor: The statement's tokens; they begin at `start` and end before `end`.
+        clauses: What was cut out, by mark.
+        tree: The rest as sqlglot reads it, in DuckDB's form.
+        start, end: The query's first token, and the one behind its last.
+    """
+
+    cursor: TokenCursor
+    clauses: Mapping[str, Clauses]
+    tree: exp.Expr
+    start: int
+    end: int
+
+    def lower(self) -> Select:
+        """Returns the query in our own form, with what DuckDB would be given to run it.
+
+        Raises:
+            Refused: It is not of the form that can be answered, at the first place where it is not.
+        """
+        self.cursor.index = self.start
+        return self._with_text(QueryLowering(self.cursor, self.clauses).statement(self.tree))
+
+    def lower_part(self, part: exp.Expr, clauses: Mapping[str, Clauses]) -> Select:
+        """Returns a query that was made of parts of this one, and that has its own clauses.
+
+        Raises:
+            Refused: As `lower`.
+        """
+        self.cursor.index = self.start
+        select = QueryLowering(self.cursor, clauses).statement(part)
+        start = self.cursor.tokens[self.start].pos
+        return replace(select, text=duckdb_text(part), parameters=self.values(), start=start)
+
+    def lower_stages(self) -> Select | None:
+        """Returns a SELECT of which only the queries of WITH are read; None where none of them
+        asks for a private answer."""
+        self.cursor.index = self.start
+        try:
+            stages = QueryLowering(self.cursor, self.clauses).stages(self.tree)
+        except Refused:
+            return None
+        if not any(isinstance(stage, Select) and stage.private for _, stage in stages):
+            return None
+        place = self.cursor.tokens[self.start].pos
+        return self._with_text(Select((), stages[0][0], stages=stages, pos=place), True)
+
+    def _with_text(self, select: Select, asks: bool = False) -> Select:
+        c, tokens = self.cursor, self.cursor.tokens
+        text = c.text[tokens[self.start].start : tokens[self.end - 1].end]
+        return replace(
+            select,
+            text=text if asks or select.private else self.text,
+            parameters=self.parameters,
+            start=tokens[self.start].pos,
+            origin=self,
+        )
+
+    @property
+    def text(self) -> str:
+        """The query as DuckDB takes it."""
+        c = self.cursor
+        if c.dialect == "duckdb":
+            return c.runnable(c.tokens[self.start : self.end])
+        return duckdb_text(self.tree)
+
+    def values(self) -> dict[str, object]:
+        """Returns the values of the parameters by the names that they have in DuckDB's text."""
+        c = self.cursor
+        marks = [x for x in c.tokens[self.start : self.end] if x.kind is Kind.PARAMETER]
+        return {c.parameter_text(mark)[1:]: c.binding.by_start[mark.start] for mark in marks}
+
+    @property
+    def parameters(self) -> Bound:
+        """The values to bind beside `text`."""
+        return self.cursor.share(self.cursor.tokens[self.start : self.end])
+
+
+def parse_query(
+    c: TokenCursor, *, of_synthetic_table: bool = False
+) -> tuple[ParsedQuery, Refused | None]:
+    """Returns the query that begins at `c`, and why it cannot be answered as a whole; the cursor
+    stands behind the query afterwards.
+
+    Raises:
+        Refused: It cannot be read; or it is not known to mean the same in DuckDB.
+    """
+    start = c.index
+    cut = cut_clauses(c, of_synthetic_table=of_synthetic_table)
+    end = c.index if of_synthetic_table else len(c.tokens) - 1
+    c.index = start
+    try:
+        tree = _in_duckdb(syntax.tree(cut.glots, c), c)
+        _read_strata(cut, c)
+    except Refused as refusal:
+        raise cut.refusal or refusal from None
+    c.index = end
+    return ParsedQuery(c, cut.clauses, tree, start, end), cut.refusal
+
+
+def _read_strata(cut: Cut, c: TokenCursor) -> None:
+    for clauses in cut.clauses.values():
+        if clauses.strata is not None and clauses.strata.glot is not None:
+            head = replacement_token(clauses.strata.glot, Type.SELECT, "SELECT")
+            columns = _in_duckdb(syntax.tree([head, *clauses.by], c), c)
+            clauses.columns = list(columns.expressions)
+
+
+def _in_duckdb(tree: exp.Expr, c: TokenCursor) -> exp.Expr:
+    return tree if c.dialect == "duckdb" else SameMeaning(c).rewrite(tree)

@@ -4,7 +4,9 @@
 2. Bins that stand out of the noise are visible; between two of them counts are taken as they are.
 3. Beyond the last visible bin, on either side, the tail is the mean over many that fall, weighted
    by how likely they make the noised counts there (`extrapolate`); their spread is an error that
-   all cells share.
+   all cells share. Away from the grid's middle bins become wider, and counts fall from bin to bin.
+   Towards it they become narrower, and wider again beyond: there densities fall with distance, or
+   stay as they are up to the interval's end.
 
 Bins lie on a geometric grid, so that their numbers are a scale of orders of magnitude.
 
@@ -58,6 +60,7 @@ def smooth_histogram(
     sigma: float,
     levels: tuple[float, float, float],
     special: NDArray[np.bool_] | None = None,
+    starts: Array | None = None,
 ) -> SmoothedHistogram:
     """Returns the distribution that a noised histogram shows; see the module's text.
 
@@ -67,6 +70,7 @@ def smooth_histogram(
         levels: Below these a count is taken for noise: next to visible bins, alone, and an atom.
         special: Which bins are atoms, of shape (bins,), or None. They are no part of a tail: one
             that is clear has its count, and one that is not has none.
+        starts: Where the bins begin, ascending, of shape (bins,); None for bins of one width.
 
     An atom of 300 rows at the upper end is kept, and raises no bin between:
 
@@ -85,9 +89,13 @@ def smooth_histogram(
     root, is_long = np.sqrt(size), size >= STEPS_BACK
     alone = np.where(size > 1, of_run, clear) / root
     ends_at = np.where(is_long, alone, visible / root), alone
-    up = extend_tail(merged, raw, sigma, *ends_at)
-    from_below = (level[::-1] for level in ends_at)
-    down = extend_tail(merged[::-1], raw[::-1], sigma, *from_below).mirror()
+    width = np.ones(raw.size)
+    if starts is not None and raw.size > 1:
+        width = np.diff(starts[~special])
+        width = np.append(width, width[-1])
+    up = extend_tail(merged, raw, sigma, *ends_at, width)
+    near, far = (level[::-1] for level in ends_at)
+    down = extend_tail(merged[::-1], raw[::-1], sigma, near, far, width[::-1]).mirror()
     shares, is_visible = np.zeros(counts.size), special & (counts > levels[2])
     spread = np.zeros(counts.size)
     shares[~special] = np.maximum(up.counts, down.counts)
@@ -152,7 +160,12 @@ class ExtendedTail(NamedTuple):
 
 
 def extend_tail(
-    merged: Array, counts: Array, sigma: float, visible: Array | float, clear: Array | float
+    merged: Array,
+    counts: Array,
+    sigma: float,
+    visible: Array | float,
+    clear: Array | float,
+    width: Array | None = None,
 ) -> ExtendedTail:
     """Returns the bins from the largest on, extrapolated beyond the last visible one.
 
@@ -165,6 +178,7 @@ def extend_tail(
         counts: The noised counts themselves.
         sigma: Standard deviation of their noise.
         visible, clear: See `smooth_histogram`; of merged counts, so one for each bin.
+        width: Of the bins, of shape (bins,); None where they are alike.
 
     >>> counts = np.array([1.0, 800, 400, 200, 100, 50, 20, 15])
     >>> extend_tail(counts, counts, 12.0, 70.0, 90.0).counts.round().tolist()
@@ -179,13 +193,29 @@ def extend_tail(
     if visible_bins.size < 2:
         return ExtendedTail(np.where(is_visible, merged, 0.0), is_visible, spread)
     last, back = visible_bins[-1], visible_bins[max(-STEPS_BACK, -visible_bins.size)]
-    rate = min(float(merged[last] / merged[back]) ** (1 / float(last - back)), SLOWEST)
-    tail, spread[last + 1 :] = extrapolate(counts[last + 1 :], float(merged[last]), rate, sigma)
+    size = np.ones(merged.size) if width is None else width / width[last]
+    slowest = 1.0
+    if last + 1 < merged.size and size[last + 1] >= 1:  # away from the middle: from bin to bin
+        size, slowest = np.ones(merged.size), SLOWEST
+    place = np.cumsum(size) - size / 2
+    density = merged[[last, back]] / size[[last, back]]
+    rate = min(float(density[0] / density[1]) ** (1 / float(place[last] - place[back])), slowest)
+    tail, spread[last + 1 :] = extrapolate(
+        counts[last + 1 :], float(merged[last]), rate, sigma, size[last + 1 :],
+        (place - place[last])[last + 1 :],
+    )  # fmt: skip
     inside = np.where(number >= top, np.maximum(merged, 0.0), 0.0)[: last + 1]
     return ExtendedTail(np.concatenate([inside, tail]), is_visible, spread)
 
 
-def extrapolate(beyond: Array, last: float, rate: float, sigma: float) -> tuple[Array, Array]:
+def extrapolate(
+    beyond: Array,
+    last: float,
+    rate: float,
+    sigma: float,
+    size: Array | None = None,
+    place: Array | None = None,
+) -> tuple[Array, Array]:
     """Returns what is expected in bins beyond the last visible one, and its standard deviations.
 
     The tail of a power law falls by the same factor from bin to bin, and that of a log-normal
@@ -198,14 +228,17 @@ def extrapolate(beyond: Array, last: float, rate: float, sigma: float) -> tuple[
         last: n.
         rate: r.
         sigma: Standard deviation of the noise.
+        size, place: Widths of the bins, and how far they are, in widths of the last visible bin: a
+            bin holds its width times a n (b r)^place. None for 1, and 1, 2, 3, …
 
     Where the noise hides the tail, a part of it is expected; where it does not, there is none:
 
     >>> [extrapolate(np.zeros(3), 64.0, 0.5, sigma)[0].round(1).tolist() for sigma in (1e6, 2.0)]
     [[18.0, 7.9, 3.7], [1.8, 0.3, 0.1]]
     """
-    steps = np.arange(1.0, beyond.size + 1)
+    steps = np.arange(1.0, beyond.size + 1) if place is None else place
     tails = last * DROPS[:, None, None] * (rate * DROPS[:, None]) ** steps
+    tails = tails if size is None else tails * size
     # counts are whole, so that noise of less than a hundredth tells no more
     fit = -((beyond - tails) ** 2).sum(axis=-1) / (2 * max(sigma, 0.01) ** 2)
     weight = BELIEF[:, None] * BELIEF * np.exp(fit - fit.max())

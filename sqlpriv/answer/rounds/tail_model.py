@@ -131,7 +131,7 @@ def estimate_tails(
     visible = noise_level(counts, VISIBLE) if rows > MANY * sigma else clear
     atoms = noise_level(counts, ATOM) if rows > MANY * sigma else clear
     pooled, is_visible, hidden = smooth_histogram(
-        counts.values.ravel(), sigma, (visible, clear, atoms), bins.special
+        counts.values.ravel(), sigma, (visible, clear, atoms), bins.special, bins.lowest
     )
     miscount = float(np.hypot(counted.sigma * counted.values.size**0.5,
                               sigma * np.sqrt(is_visible.sum())))  # fmt: skip

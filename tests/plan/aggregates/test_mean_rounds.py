@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from statistics import NormalDist
 from typing import Any
 
 import duckdb
@@ -432,6 +433,21 @@ def test_a_lone_bin_far_out_is_taken_for_noise() -> None:
     assert shares[10] < 0.01
     assert shares[0] > 0.01
     assert extend_tail(np.zeros(4), np.zeros(4), 1.0, 1.0, 2.0).counts.tolist() == [0, 0, 0, 0]
+
+
+def test_a_tail_goes_on_beyond_the_middle_of_the_grid() -> None:
+    """Counts of a normal distribution around 40 with a deviation of 30, of which a tenth is below
+    0, where bins are narrow and then wider again. Twin: bins taken for equally wide lose it."""
+    near = 200 * 2.0 ** (-np.arange(40) / 4)
+    edges = np.concatenate([-near, near[::-1]])
+    below = [NormalDist(40, 30).cdf(edge) for edge in edges]
+    counts = 10_000 * np.diff(below)
+    levels = (150.0, 200.0, 200.0)
+    shares = smooth_histogram(counts, 60.0, levels, None, edges[:-1]).pooled.shares
+    lost = smooth_histogram(counts, 60.0, levels).pooled.shares
+    beyond = edges[1:] < -1
+    assert 0.5 * below[39] < shares[beyond].sum() < 1.5 * below[39]
+    assert lost[beyond].sum() < 0.1 * below[39]
 
 
 @pytest.mark.parametrize("scale", [1.0, 10.0])

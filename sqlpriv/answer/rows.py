@@ -12,18 +12,21 @@ make every sum over cells too large; whoever wants that writes GREATEST(COUNT(*)
 from __future__ import annotations
 
 import itertools
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any, NamedTuple
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlpriv.answer import means, quantiles
+from sqlpriv.answer.cell_engine import (
+    POSITION,
+    engine_of_cells,
+    evaluate_outputs,
+    marks_of_sums,
+)
 from sqlpriv.answer.interval_notes import interval_notes
 from sqlpriv.answer.marginal_agreement import make_marginals_agree
 from sqlpriv.answer.means import Estimate, Moments
@@ -44,24 +47,15 @@ from sqlpriv.plan.outputs import (
     STRATUM,
     SUMMED,
     aggregates_in,
-    half_width,
     has_half_width,
 )
 from sqlpriv.plan.plan import GroupingSet, Output, Plan
-from sqlpriv.statements import sql
 from sqlpriv.statements import tree as t
 from sqlpriv.system import arrow
-from sqlpriv.system.quiet_engine import open_engine
 
-POSITION, TABLE = "position", "cells"
 ARROW = {
     Type.INTEGER: pa.int64(), Type.REAL: pa.float64(), Type.TEXT: pa.string(),
     Type.BOOLEAN: pa.bool_(), Type.DATE: pa.date32(), Type.TIMESTAMP: pa.timestamp("us"),
-}  # fmt: skip
-SANDBOX: dict[str, str | bool | int | float | list[str]] = {
-    "enable_external_access": "false", "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false", "python_enable_replacements": "false",
-    "memory_limit": "1GB", "threads": "1", "lock_configuration": "true",
 }  # fmt: skip
 
 
@@ -96,8 +90,8 @@ def rehearse(plan: Plan, weights: pa.Table | None) -> pa.Schema:
     """
     if plan.output.weights:
         stratum_weights(plan.output, weights)
-    with _sandbox(_layout(plan.output, NOTHING, None).slice(0, 0)) as engine:
-        rows = _evaluate(engine, plan.output, [])
+    with engine_of_cells(_layout(plan.output, NOTHING, None).slice(0, 0)) as engine:
+        rows = evaluate_outputs(engine, plan.output, [])
     return _answer_of(rows, plan.output, []).table.schema
 
 
@@ -121,13 +115,13 @@ def answer(
     output = plan.output
     figures = _cell_figures(output, releases, adapted or {})
     shares = stratum_weights(output, weights) if output.weights else None
-    with _sandbox(_layout(output, figures, shares)) as engine:
+    with engine_of_cells(_layout(output, figures, shares)) as engine:
         halves = [i for i, item in enumerate(output.items) if has_half_width(item)]
         try:
-            rows = _evaluate(engine, output, halves)
+            rows = evaluate_outputs(engine, output, halves)
         except Refused:
             halves = []  # an error may lie in the interval's ends alone
-            rows = _evaluate(engine, output, halves)
+            rows = evaluate_outputs(engine, output, halves)
     notes = interval_notes(output, figures.moments)
     if _has_empty_cells(output, rows):
         notes = (*notes, *null_rule(output))
@@ -264,79 +258,15 @@ def _estimates(
     return arrow.numbers(column, np.isnan(column)), arrow.numbers(halves, np.isnan(halves))
 
 
-def _sandbox(cells: pa.Table) -> duckdb.DuckDBPyConnection:
-    """Returns a connection to a DuckDB in memory that sees the cells and nothing else.
-
-    What is registered is the connection's own. All share one engine, which takes tens of
-    milliseconds to start and has nothing stored in it.
-    """
-    connection = _engine().cursor()
-    connection.register(TABLE, cells)
-    return connection
-
-
-@cache
-def _engine() -> duckdb.DuckDBPyConnection:
-    return open_engine(config=SANDBOX)
-
-
-os.register_at_fork(after_in_child=_engine.cache_clear)  # threads do not survive a fork
-
-
-def _evaluate(engine: duckdb.DuckDBPyConnection, output: Output, halves: list[int]) -> pa.Table:
-    """Returns columns c0, c1, … of the outputs, h… of the half-widths asked for, then s… of the
-    outputs that are keys: 1 where the row is of all values of the key."""
-    selected = [f"{sql(item)} AS c{i}" for i, item in enumerate(output.items)]
-    widths = ((i, half_width(output.items[i])) for i in halves)
-    selected += [f"{sql(width)} AS h{i}" for i, width in widths if width is not None]
-    selected += [f"{mark} AS s{i}" for i, mark in _marks_of_sums(output)]
-    text = f"SELECT {', '.join(selected)} FROM {_shown_cells(output)}"
-    if output.having is not None:
-        text += f" WHERE {sql(output.having)}"
-    text += f" ORDER BY {', '.join([*map(_order, output.order_by), POSITION])}"
-    text += f" LIMIT {sql(output.limit)}" if output.limit else ""
-    text += f" OFFSET {sql(output.offset)}" if output.offset else ""
-    try:
-        rows: pa.Table = engine.sql(text).to_arrow_table()
-    except duckdb.Error as error:
-        reason = str(error).split("\n", 1)[0]
-        raise Refused(
-            f"the outputs cannot be computed from the released numbers: {reason}",
-            hint="DuckDB's scalar functions over keys and aggregates can be used",
-        ) from None
-    return rows
-
-
-def _marks_of_sums(output: Output) -> list[tuple[int, str]]:
-    """Returns, of each output that is a key, its place and the column that marks rows of all."""
-    names = [item.name if isinstance(item, t.Name) else "" for item in output.items]
-    strata = [(i, POPULATION) for i, name in enumerate(names) if name.startswith(STRATUM)]
-    groups = [(i, name) for i, name in enumerate(names) if name.startswith(GROUP)]
-    return strata + [(i, f"{SUMMED}{name.removeprefix(GROUP)}") for i, name in groups]
-
-
-def _shown_cells(output: Output) -> str:
-    """Returns the table of cells, with keys that are ENUMs or DECIMALs as such: they sort so."""
-    named = [(f"{STRATUM}{i}", d.sql_type) for i, d in enumerate(output.strata)]
-    named += [(f"{GROUP}{i}", d.sql_type) for i, d in enumerate(output.groups)]
-    casts = [f"CAST({name} AS {type_}) AS {name}" for name, type_ in named if type_]
-    return f"(SELECT * REPLACE ({', '.join(casts)}) FROM {TABLE})" if casts else TABLE
-
-
 def _has_empty_cells(output: Output, rows: pa.Table) -> bool:
     """Returns whether an output that is made of aggregates is NULL somewhere."""
     places = [i for i, item in enumerate(output.items) if aggregates_in(item)]
     return any(rows.column(i).null_count for i in places)
 
 
-def _order(term: t.Order) -> str:
-    nulls = "" if term.nulls_first is None else f" NULLS {'FIRST' if term.nulls_first else 'LAST'}"
-    return f"({sql(term.expr)}) {'DESC' if term.descending else 'ASC'}{nulls}"
-
-
 def _answer_of(rows: pa.Table, output: Output, halves: list[int]) -> Answer:
     count = len(output.items)
-    marks = _marks_of_sums(output)
+    marks = marks_of_sums(output)
     if rows.num_columns != count + len(halves) + len(marks):
         raise DataError("the outputs do not fit the statement")
     table = rows.select(range(count)).rename_columns(list(output.names))

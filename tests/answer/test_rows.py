@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from support.exact_people import PEOPLE, engine, exact, noised, planned, rows
 
+from sqlpriv.answer import cell_engine
 from sqlpriv.answer import rows as module
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Categories, Column, Type
@@ -166,7 +167,7 @@ def test_an_unknown_function_is_refused_before_anything_is_released() -> None:
     ],
 )
 def test_the_sandbox_reaches_nothing_outside(sql: str) -> None:
-    with module._sandbox(pa.table({"x": [1]})) as sandbox:
+    with cell_engine.engine_of_cells(pa.table({"x": [1]})) as sandbox:
         assert sandbox.sql("SELECT * FROM cells").fetchall() == [(1,)]
         with pytest.raises(duckdb.Error):
             sandbox.execute(sql)
@@ -221,9 +222,9 @@ def test_quoted_and_odd_column_names(people: duckdb.DuckDBPyConnection) -> None:
 
 
 def test_statements_share_an_engine_and_none_sees_the_cells_of_another() -> None:
-    first, second = (module._sandbox(pa.table({"a": [n]})) for n in (1, 2))
+    first, second = (cell_engine.engine_of_cells(pa.table({"a": [n]})) for n in (1, 2))
     with first, second:
         for sandbox, cell in ((first, 1), (second, 2)):
             assert sandbox.sql("FROM cells").fetchall() == [(cell,)]
-    with module._engine().cursor() as other, pytest.raises(duckdb.Error, match="cells"):
+    with cell_engine._engine().cursor() as other, pytest.raises(duckdb.Error, match="cells"):
         other.sql("FROM cells")

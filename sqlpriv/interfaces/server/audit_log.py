@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -76,3 +77,16 @@ class Audit:
             epsilon=gave.epsilon,
             rows=None if gave.table is None else gave.table.num_rows,
         )
+
+
+def run_audited(
+    work: Callable[[], Result], record: Callable[[Result | BaseException], None]
+) -> Result:
+    """Returns what work gives; it, or the error that work ends in, is recorded."""
+    try:
+        result = work()
+    except BaseException as error:
+        record(error)
+        raise
+    record(result)
+    return result

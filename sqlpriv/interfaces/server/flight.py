@@ -14,7 +14,7 @@ from pyarrow import flight
 
 from sqlpriv import dialect
 from sqlpriv.errors import DataError, InterfaceError, NotSupportedError
-from sqlpriv.interfaces.server.audit_log import Audit
+from sqlpriv.interfaces.server.audit_log import Audit, run_audited
 from sqlpriv.interfaces.server.authentication import Caller
 from sqlpriv.interfaces.server.protocol import catalog, info, prepared, quote_message, results
 from sqlpriv.interfaces.server.protocol import messages as m
@@ -144,16 +144,14 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
             rules = client.user.rules
             return run_within_rules(session, rules, statement.sql, statement.values, report)
 
-        outcome: Result | BaseException = Result()
-        try:
-            outcome = self._runner.run(client, execute, context.is_cancelled, handle, on_grid=True)
-            return outcome
-        except Exception as error:  # the audit log says which it was
-            outcome = error
-            raise
-        finally:
+        def record(outcome: Result | BaseException) -> None:
             count = len(statement.values or ())
             self._audit.statement(client.user, context.peer(), statement.sql, count, outcome)
+
+        stopped = context.is_cancelled
+        return run_audited(
+            lambda: self._runner.run(client, execute, stopped, handle, on_grid=True), record
+        )
 
     @guard_handler
     def do_put(self, context: Context, descriptor: Any, reader: Any, writer: Any) -> None:

@@ -18,10 +18,11 @@ from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
 from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError, error_message
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan, split
 from sqlpriv.interfaces.server.postgresql.statements import portals
-from sqlpriv.interfaces.server.postgresql.statements.answering import Answerer, StatementAnswer
+from sqlpriv.interfaces.server.postgresql.statements.answering import Answerer
 from sqlpriv.interfaces.server.postgresql.statements.client_settings import ERROR_COLUMNS
 from sqlpriv.interfaces.server.postgresql.statements.copy_out import CopyOut, parse_copy
 from sqlpriv.interfaces.server.postgresql.statements.portals import Portal, PreparedStatement
+from sqlpriv.interfaces.server.postgresql.statements.statement_answer import StatementAnswer
 from sqlpriv.interfaces.server.sessions import Client
 from sqlpriv.session.session import Result, Session
 

@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 
 from sqlpriv.errors import ProgrammingError
+from sqlpriv.interfaces.server.postgresql.catalog.type_rows import type_rows
 from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
 from sqlpriv.interfaces.server.postgresql.reading.catalog_text import to_duckdb
 from sqlpriv.interfaces.server.protocol.catalog import PRIVATE, tables_with_types
@@ -131,7 +132,7 @@ class CatalogDatabase:
         run("SET search_path = 'pgcat'")
         self._create_types()
         self._create_keys(oids, _rows(self._session, _KEYS))
-        for name in ("pg_functions", "pg_catalog"):
+        for name in ("pg_tables", "pg_functions", "pg_catalog"):
             run(resources.files(__package__).joinpath(f"{name}.sql").read_text("utf-8"))
         self._tables = self._engine.cursor()
         self._tables.execute("SET search_path = 'public'")
@@ -178,7 +179,6 @@ class CatalogDatabase:
             " attnum SMALLINT, attnotnull BOOLEAN",
             attributes,
         )
-        self._engine.execute(_ATTRIBUTES)
         self._create(
             "classes",
             "oid BIGINT, relname VARCHAR, relnamespace BIGINT, relkind VARCHAR, relnatts SMALLINT",
@@ -187,22 +187,12 @@ class CatalogDatabase:
         return oids
 
     def _create_types(self) -> None:
-        names = {**v.NAMES, v.NAME: "name", v.OID: "oid", v.VARCHAR: "character varying"}
-        rows = [
-            (oid, _TYPE_NAMES.get(oid, name), name, 0, v.SIZES.get(oid, -1), _category(oid))
-            for oid, name in names.items()
-        ]
-        for array, item in v.ARRAYS.items():
-            rows.append(
-                (array, f"_{_TYPE_NAMES.get(item, names[item])}", f"{names[item]}[]", item, -1, "A")
-            )
         self._create(
             "types",
             "oid BIGINT, typname VARCHAR, sql_name VARCHAR, typelem BIGINT,"
             " typlen SMALLINT, typcategory VARCHAR",
-            rows,
+            type_rows(),
         )
-        self._engine.execute(_TYPES)
 
     def _create_keys(self, oids: dict[str, int], keys: Iterable[dict[str, Any]]) -> None:
         """Makes pg_constraint, and pg_index with a relation for each key but the foreign ones."""
@@ -261,7 +251,6 @@ class CatalogDatabase:
         if index_classes:
             marks = "?, ?, ?, ?, ?"
             self._engine.executemany(f"INSERT INTO classes VALUES ({marks})", index_classes)
-        self._engine.execute(_CLASSES)
 
     def _numbered_columns(self) -> Iterable[tuple[int, dict[str, Any]]]:
         table, number = None, 0
@@ -275,71 +264,6 @@ class CatalogDatabase:
         if rows:
             marks = ", ".join("?" * len(rows[0]))
             self._engine.executemany(f"INSERT INTO pgcat.{table} VALUES ({marks})", rows)
-
-
-_TYPE_NAMES = {
-    v.BOOL: "bool",
-    v.INT8: "int8",
-    v.INT2: "int2",
-    v.INT4: "int4",
-    v.FLOAT4: "float4",
-    v.FLOAT8: "float8",
-    v.TIME: "time",
-    v.TIMESTAMP: "timestamp",
-    v.TIMESTAMPTZ: "timestamptz",
-    v.VARCHAR: "varchar",
-}
-_ATTRIBUTES = """
-CREATE VIEW pgcat.pg_attribute AS SELECT attrelid, attname, atttypid, attnum, attnotnull,
-    -1 AS atttypmod, -1 AS attlen, 0 AS attndims, false AS atthasdef, false AS attisdropped,
-    false AS atthasmissing, true AS attislocal, 0 AS attinhcount, 0::BIGINT AS attcollation,
-    '' AS attidentity, '' AS attgenerated, 'p' AS attstorage, '' AS attcompression,
-    -1 AS attstattarget, NULL::VARCHAR[] AS attacl, NULL::VARCHAR[] AS attoptions,
-    NULL::VARCHAR[] AS attfdwoptions
-FROM pgcat.attributes"""
-_CLASSES = """
-CREATE VIEW pgcat.pg_class AS SELECT oid, relname, relnamespace, relkind, relnatts,
-    0::BIGINT AS reltype, 0::BIGINT AS reloftype, 10::BIGINT AS relowner,
-    CASE relkind WHEN 'r' THEN 2 ELSE 403 END::BIGINT AS relam, oid AS relfilenode,
-    0::BIGINT AS reltablespace, 0 AS relpages, -1.0::FLOAT AS reltuples, 0::BIGINT AS reltoastrelid,
-    EXISTS (SELECT 1 FROM pgcat.indexes i WHERE i.indrelid = c.oid) AS relhasindex,
-    false AS relisshared, 'p' AS relpersistence, 0::SMALLINT AS relchecks, false AS relhasrules,
-    false AS relhastriggers, false AS relhassubclass, false AS relrowsecurity,
-    false AS relforcerowsecurity, true AS relispopulated, 'd' AS relreplident,
-    false AS relispartition, NULL::VARCHAR AS relpartbound, NULL::VARCHAR[] AS relacl,
-    NULL::VARCHAR[] AS reloptions, false AS relhasoids
-FROM pgcat.classes c;
-CREATE VIEW pgcat.pg_constraint AS SELECT *, 0::BIGINT AS contypid, 0::BIGINT AS conparentid,
-    false AS condeferrable, false AS condeferred, true AS convalidated, 'a' AS confupdtype,
-    'a' AS confdeltype, 's' AS confmatchtype, true AS conislocal, 0 AS coninhcount,
-    true AS connoinherit
-FROM pgcat.constraints;
-CREATE VIEW pgcat.pg_index AS SELECT *, true AS indisunique, 1::SMALLINT AS indnatts,
-    1::SMALLINT AS indnkeyatts, false AS indisexclusion, true AS indimmediate,
-    false AS indisclustered, true AS indisvalid, true AS indisready, true AS indislive,
-    false AS indisreplident, false AS indnullsnotdistinct, NULL::VARCHAR AS indexprs,
-    NULL::VARCHAR AS indpred, '0' AS indoption, '0' AS indclass, '0' AS indcollation
-FROM pgcat.indexes"""
-_TYPES = """
-CREATE VIEW pgcat.pg_type AS SELECT oid, typname, sql_name, typelem, typlen, typcategory,
-    11::BIGINT AS typnamespace, 10::BIGINT AS typowner, typlen > 0 AND typlen <= 8 AS typbyval,
-    'b' AS typtype, false AS typispreferred, true AS typisdefined, ',' AS typdelim,
-    0::BIGINT AS typrelid, 0::BIGINT AS typbasetype, -1 AS typtypmod, 0 AS typndims,
-    false AS typnotnull, 0::BIGINT AS typcollation, NULL::VARCHAR AS typdefault,
-    coalesce((SELECT min(a.oid) FROM pgcat.types a WHERE a.typelem = t.oid), 0) AS typarray,
-    concat(stem, 'in') AS typinput, concat(stem, 'out') AS typoutput,
-    concat(stem, 'recv') AS typreceive, concat(stem, 'send') AS typsend
-FROM (SELECT *, CASE WHEN typelem <> 0 THEN 'array_' WHEN typname IN ('date', 'time', 'timestamp',
-    'timestamptz', 'interval', 'uuid', 'numeric', 'json') THEN typname || '_' ELSE typname END
-    AS stem FROM pgcat.types) t"""
-
-
-def _category(oid: int) -> str:
-    if oid in v.NUMBERS or oid == v.OID:
-        return "N"
-    if oid in (v.DATE, v.TIME, v.TIMESTAMP, v.TIMESTAMPTZ):
-        return "D"
-    return {v.BOOL: "B", v.INTERVAL: "T", v.UUID: "U", v.BYTEA: "U"}.get(oid, "S")
 
 
 def _known_type(name: str) -> str:

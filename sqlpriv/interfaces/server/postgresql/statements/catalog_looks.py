@@ -1,0 +1,117 @@
+"""Queries over the catalog, and previews of private tables: free, and without a private row."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from sqlpriv.interfaces.server.postgresql.catalog.pg_catalog import CatalogDatabase
+from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
+from sqlpriv.session.session import Session
+from sqlpriv.session.session_like import reading_duckdb
+from sqlpriv.statements import quote_name
+
+_CATALOG_SECONDS = 10.0
+"""How long a catalog is kept: another connection may have declared something meanwhile."""
+_PREVIEW_ROWS = 1_000
+"""Rows of a synthetic table that previews of a private one may show."""
+
+
+@dataclass
+class CatalogLooks:
+    """The catalog that one connection sees.
+
+    Args:
+        session: Whose.
+        previews: Private table in lower case → the synthetic table that previews of it show.
+    """
+
+    session: Session
+    previews: Mapping[str, str]
+    _catalog: CatalogDatabase | None = None
+    _read_at: float = 0.0
+
+    def close(self) -> None:
+        """Closes the catalog."""
+        if self._catalog is not None:
+            self._catalog.close()
+            self._catalog = None
+
+    def forget(self) -> None:
+        """Has the catalog read anew at the next look: a statement may have changed it."""
+        self._read_at = 0.0
+
+    def is_preview(self, scan: StatementScan) -> bool:
+        """Tells whether an analyst asks for the rows of a private table as they are."""
+        if self.session.role == "owner" or not scan.is_listing:
+            return False
+        return scan.sources[0][-1].lower() in self.catalog().private
+
+    def prepare_preview(self, scan: StatementScan) -> str:
+        """Fills what is previewed with synthetic rows where the owner says so; returns the notice.
+
+        The catalog's table is empty otherwise: no row of the vault is ever in it.
+        """
+        table = scan.sources[0][-1]
+        synthetic = self.previews.get(table.lower(), "")
+        released = {name.lower() for name in self.session.catalog().released}
+        if synthetic.lower() not in released:
+            return (
+                f"the rows of {table} are private: none is shown, nothing was charged; ask for"
+                " figures, as in SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1) COUNT(*)"
+                f" FROM {table}"
+            )
+        catalog = self.catalog()
+        if not catalog.has_preview(table):
+            sql = f"SELECT * FROM {quote_name(synthetic)} LIMIT {_PREVIEW_ROWS}"
+            with reading_duckdb(self.session):
+                rows = self.session.execute(sql).table
+            assert rows is not None
+            catalog.fill_preview(table, rows)
+        return (
+            f"the rows of {table} are private: these are of the synthetic table {synthetic}"
+            f" ({_PREVIEW_ROWS} at most); nothing was charged"
+        )
+
+    def query(self, text: str, values: Sequence[Any], of_tables: bool = False) -> pa.Table:
+        """Returns the rows of a query over the catalog; see `CatalogDatabase.query`."""
+        table = self.catalog().query(text, values, of_tables=of_tables)
+        return table.rename_columns([_column_name(name) for name in table.column_names])
+
+    def catalog(self) -> CatalogDatabase:
+        """Returns the catalog, read anew after _CATALOG_SECONDS."""
+        now = time.monotonic()
+        if self._catalog is None or now - self._read_at > _CATALOG_SECONDS:
+            fresh = CatalogDatabase(self.session)
+            self.close()
+            self._catalog, self._read_at = fresh, now
+        return self._catalog
+
+
+def is_of_catalog(scan: StatementScan) -> bool:
+    """Tells whether a query is of the catalog: of its tables, or of none at all."""
+    if not scan.words or scan.words[0] not in ("SELECT", "WITH", "VALUES", "("):
+        return False
+    if "DIFFERENTIAL_PRIVACY" in scan.words:
+        return False
+    there = {name for name in scan.sources if _is_catalog_name(name)}
+    return bool(there) or not scan.sources
+
+
+def _is_catalog_name(name: Sequence[str]) -> bool:
+    schema, table = ("", *name)[-2:]
+    return schema in ("pg_catalog", "information_schema") or (
+        schema in ("", "public") and table.startswith("pg_")
+    )
+
+
+def _column_name(name: str) -> str:
+    """Returns what PostgreSQL would call a column: a call by its function."""
+    if call := re.match(r'"?([a-z_][a-z0-9_]*)"?\(', name):
+        return call[1]
+    return name

@@ -97,14 +97,15 @@ def explain(
         )
         for (label, m), e in zip(measurements, (*explained, *later), strict=True)
     ]
-    sigmas = query_noises(plan, explained, later)
-    rows += output_rows(plan.output, sigmas, half_width(plan.price), sizes)
+    if measurements:
+        sigmas = query_noises(plan, explained, later)
+        rows += output_rows(plan.output, sigmas, half_width(plan.price), sizes)
     rows += total_rows(due, left, delta)
     if isinstance(other, Rho):
         rows.append(
             price_row(f"the same noise under zCDP, delta = {OTHER_DELTA:g}", OTHER_DELTA, other)
         )
-    elif other is not None:
+    elif other is not None and measurements:
         rows.append(price_row("the same noise under pure epsilon", 0.0, other))
     return arrow.table(rows, SCHEMA)
 

@@ -15,6 +15,7 @@ from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.traverse import as_literal, with_aliases
 from sqlpriv.plan.expressions.value_facts import MAX_LEVELS, Shape
+from sqlpriv.plan.pricing.googlesql_options import asks_for_threshold
 from sqlpriv.plan.pricing.tuned_constants import MAX_CELLS
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
@@ -38,6 +39,7 @@ class Dimension:
         sql_type: DuckDB's type in which they are shown: of an ENUM or a DECIMAL; '' for `type`'s.
         selected: No list is declared: the values are selected first (`plan.Selection`).
         complete: By the owner's word every row has one of the values.
+        one_unit: Each value belongs to one unit: no group of it is ever shown.
     """
 
     node: t.Node
@@ -46,6 +48,7 @@ class Dimension:
     selected: bool = False
     complete: bool = False
     sql_type: str = ""
+    one_unit: bool = False
 
     @property
     def title(self) -> str:
@@ -107,10 +110,12 @@ def bind_groups(
     """
     nodes = _group_by_nodes(select, strata, binder)
     dimensions: list[Dimension] = []
-    for node in nodes:
-        resolved = _resolve_alias(node, select, binder, aliases)
-        for call in aggregate_calls(resolved):
-            raise refuse(call, "GROUP BY cannot hold an aggregate", "use HAVING to filter groups")
+    keys = [_resolve_alias(node, select, binder, aliases) for node in nodes]
+    for call in (call for key in keys for call in aggregate_calls(key)):
+        raise refuse(call, "GROUP BY cannot hold an aggregate", "use HAVING to filter groups")
+    if asks_for_threshold(select.options) and any(_is_one_units(key, binder) for key in keys):
+        return _groups_of_one_unit(keys, binder)
+    for node, resolved in zip(nodes, keys, strict=True):
         before = list(dict.fromkeys(d.node for d in dimensions if d.selected))
         normal = binder.normal_form(resolved)
         place = before.index(normal) if normal in before else len(before)
@@ -168,7 +173,7 @@ def _bind_dimension(
     """Returns the key; refusals point at the place where it was written."""
     expr = binder.bind(node)
     shape = binder.shape(place, expr)
-    if isinstance(expr, a.Col) and binder.named.get(expr.name.lower()) and shape.values is None:
+    if shape.values is None and _is_one_units(node, binder):
         raise refuse(
             place,
             "each value of this key belongs to one unit: a group would show it",
@@ -205,6 +210,31 @@ def _bind_dimension(
         complete=complete,
         sql_type=_shown_type(shape, values),
     )
+
+
+def _is_one_units(key: t.Node, binder: Binder) -> bool:
+    """Returns whether each value of a key belongs to one unit, as a customer's number does."""
+    column = binder.column_of(key).lower() if isinstance(key, t.Name) else ""
+    return bool(binder.named.get(column)) and binder.scope[column].values is None
+
+
+def _groups_of_one_unit(keys: Sequence[t.Node], binder: Binder) -> GroupBy:
+    """Returns keys without values, one of which tells units apart.
+
+    A threshold lets a group pass that enough units have. These groups have one unit each, whatever
+    the rows are, so that the list of those that pass is empty in public: nothing has to be asked.
+    """
+    dimensions = [
+        Dimension(
+            binder.normal_form(key),
+            a.Key(expr := binder.bind(key), ()),
+            binder.shape(key, expr).type,
+            one_unit=_is_one_units(key, binder),
+        )
+        for key in keys
+    ]
+    unique = tuple(dict.fromkeys(dimensions))
+    return GroupBy(unique, (tuple(range(len(unique))),))
 
 
 def _shown_type(shape: Shape, values: Sequence[Value]) -> str:

@@ -26,6 +26,11 @@ def plan_notices(plan: Plan, contract: TableContract) -> tuple[str, ...]:
         plan: Of the statement.
         contract: Of the table whose unit is protected, with those of the others in it.
     """
+    if own := [d.title for d in plan.output.groups if d.one_unit]:
+        return (
+            f"no group is shown, and nothing is charged: each value of {_listing(own)} belongs to "
+            "one unit, and a threshold lets no group of one unit pass",
+        )
     return (*_quantile_notices(plan, contract), *_uncovered_parts(plan, contract), *_left_out(plan))
 
 

@@ -98,6 +98,8 @@ def plan(
             "an expression of this statement is nested too deeply",
             "write x IN (…) for a long chain of OR",
         ) from None
+    if any(d.one_unit for d in output.groups):  # no group passes, whatever the rows are
+        return Plan((), budget.unit_table, type(price)(0), output, options=options)
     chosen_keys = tuple(d.key.expr for d in output.groups if d.selected)
     if chosen_keys and asks_for_public_groups(select.options):
         raise refuse(

@@ -62,3 +62,29 @@ def test_a_key_that_can_be_neither_listed_nor_selected_is_refused(analyst: Sessi
         analyst.execute("SELECT town, COUNT(*) FROM people GROUP BY town, k / 2")
     (budget,) = analyst.execute("SHOW PRIVACY BUDGET").table.to_pylist()
     assert budget["charges"] == 0
+
+
+def test_groups_of_one_unit_are_none_and_cost_nothing(tmp_path: Path) -> None:
+    """A threshold lets no group of one unit pass, whatever the rows are: nothing is asked."""
+    with Session(tmp_path / "one.duckdb", role="owner") as owner:
+        owner.execute(
+            "CREATE TABLE people AS SELECT range AS id, 'n' || range AS name, range / 7.0 AS x"
+            " FROM range(100); ALTER TABLE people ADD PRIMARY KEY (id);"
+            " ALTER TABLE people ADD PRIVACY_KEY (id); ALTER TABLE people SET PU;"
+            " ALTER TABLE people SET PRIVACY BUDGET (rho = 1, delta = 1e-9)"
+        )
+        asked = (
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 0.1{}) name, id, x, COUNT(*) AS n"
+            " FROM people GROUP BY ALL ORDER BY n DESC LIMIT 3"
+        )
+        with pytest.raises(Refused, match="GROUP BY needs a public list"):
+            owner.execute(asked.format(""))
+        threshold = asked.format(", group_selection_strategy = LAPLACE_THRESHOLD")
+        explained = owner.execute(f"EXPLAIN PRIVACY {threshold}")
+        assert "nothing is charged: each value of id belongs to one unit" in explained.message
+        answer = owner.execute(threshold)
+        assert answer.table is not None
+        assert (answer.table.column_names, answer.table.num_rows) == (["name", "id", "x", "n"], 0)
+        assert "no group is shown, and nothing is charged" in answer.message
+        (budget,) = owner.execute("SHOW PRIVACY BUDGET").table.to_pylist()
+        assert (budget["rho_spent"], budget["charges"]) == (0.0, 0)

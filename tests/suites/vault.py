@@ -25,6 +25,22 @@ CREATE TABLE stays AS SELECT i AS id, 1 + i % 400 AS person, (i // 5 % 4)::INTEG
     DATE '2023-01-01' + (i * 37 % 90)::INTEGER AS day,
     TIMESTAMP '2023-01-01 06:00:00' + to_minutes(i * 7919 % 129600) AS arrived
 FROM range(1200) AS t(i);
+CREATE TYPE step AS ENUM ('seen', 'basket', 'paid');
+CREATE TABLE events AS SELECT i AS id, 1 + i % 300 AS person,
+    (['seen', 'basket', 'paid'])[1 + (i * 7 % 13) % 3]::step AS step,
+    CASE WHEN i % 17 = 0 THEN NULL ELSE ((i * 37 % 2001) - 1000)::DECIMAL(9, 2) / 4 END AS amount,
+    CASE i % 19 WHEN 0 THEN NULL WHEN 1 THEN 'NaN'::DOUBLE ELSE (i * 31 % 101) / 8.0 - 4 END AS score,
+    CASE WHEN i % 23 = 0 THEN NULL WHEN i % 11 = 0 THEN '' ELSE ['web', 'app', 'shop'][1 + i % 3] END
+        AS source,
+    TIMESTAMP '2024-02-27 23:00:00' + to_minutes(i * 7919 % 11520) AS seen_at,
+    (i * 13 % 7 - 3)::HUGEINT AS change,
+    TIME '00:00:00' + to_minutes(i * 61 % 1440) AS clock,
+    CASE WHEN i % 13 = 0 THEN NULL ELSE i % 4 = 0 END AS mobile
+FROM range(1500) AS t(i);
+CREATE TABLE sources AS SELECT * FROM (VALUES
+    ('web', 'online', 3, DATE '2020-05-01'), ('app', 'online', 5, DATE '2021-01-15'),
+    ('shop', 'street', 2, DATE '2019-12-31'), ('mail', 'street', 7, NULL)
+) AS v (source, channel, fee, since);
 CREATE TABLE regions AS
 SELECT * FROM (VALUES ('north', 900), ('south', 700), ('west', 400)) AS v (region, inhabitants);
 """
@@ -53,6 +69,18 @@ ALTER TABLE stays ALTER COLUMN arrived SET PRIVACY DOMAIN
 ALTER TABLE stays SET PRIVACY BOUND (rows_per_unit = 3, groups_per_unit = 3);
 ALTER TABLE stays SET PU;
 ALTER TABLE stays SET PRIVACY BUDGET (epsilon = 100000, delta = 1e-9);
+ALTER TABLE events ADD PRIVACY_KEY (person);
+ALTER TABLE events ALTER COLUMN step SET PRIVACY DOMAIN IN ('seen', 'basket', 'paid');
+ALTER TABLE events ALTER COLUMN amount SET PRIVACY DOMAIN BETWEEN (-250, 250);
+ALTER TABLE events ALTER COLUMN score SET PRIVACY DOMAIN BETWEEN (-4, 9);
+ALTER TABLE events ALTER COLUMN source SET PRIVACY DOMAIN IN ('web', 'app', 'shop', '', NULL);
+ALTER TABLE events ALTER COLUMN seen_at SET PRIVACY DOMAIN
+    BETWEEN ('2024-02-27', '2024-03-08') NOT NULL;
+ALTER TABLE events ALTER COLUMN change SET PRIVACY DOMAIN BETWEEN (-3, 3);
+ALTER TABLE events SET PRIVACY BOUND (rows_per_unit = 5, groups_per_unit = 5);
+ALTER TABLE events SET PU;
+ALTER TABLE events SET PRIVACY BUDGET (epsilon = 100000, delta = 1e-9);
+ALTER TABLE sources SET PUBLIC;
 ALTER TABLE regions SET PUBLIC;
 """
 

@@ -65,6 +65,12 @@ def asks_for_public_groups(options: Options) -> bool:
     return dict(options).get("group_selection_strategy") == "public_groups"
 
 
+def asks_for_threshold(options: Options) -> bool:
+    """Returns whether groups are to be those that pass: `group_selection_strategy =
+    LAPLACE_THRESHOLD`."""
+    return dict(options).get("group_selection_strategy") == "laplace_threshold"
+
+
 def _delta_refusal(value: Value, budget: Budget) -> tuple[str, str] | None:
     """A statement is (epsilon, delta)-DP at the budget's delta, so for every larger one too."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1:

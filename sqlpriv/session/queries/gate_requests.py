@@ -192,7 +192,7 @@ def _price_of_other_kind(kernel: Kernel, planned: Plan, contract: TableContract)
         if isinstance(m.query, a.Level):
             price = math.sqrt(8 * m.price.value) if pure else m.price.value**2 / 8
         same.append(Measurement(m.query, type(unit)(max(1, math.ceil(price * NANO)))))
-    return joint_price(same, contract, {})[0]
+    return joint_price(same, contract, {})[0] if same else type(unit)(0)
 
 
 def _selection_threshold(planned: Plan, contract: TableContract) -> tuple[float, int] | None:

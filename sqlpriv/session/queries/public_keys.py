@@ -1,11 +1,31 @@
-"""Keys of public tables: their values, and which of them stand in one row, are the table's own."""
+"""Columns of public tables without a declared domain: what they hold is the table's own affair.
+
+A key has the values of its column, and several keys the combinations that stand in one row. What is
+summed lies between the least and the largest value of its column.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
 
-from sqlpriv.kernel.terms.contract import Categories, Column, TableContract, Type, Value
+import pyarrow.compute as pc
+
+from sqlpriv.kernel.terms.contract import (
+    MAX_INTEGER,
+    Categories,
+    Column,
+    Interval,
+    Number,
+    TableContract,
+    Type,
+    Value,
+)
+from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.traverse import walk
 from sqlpriv.session.access.context import Access
 from sqlpriv.statements import tables
@@ -13,6 +33,7 @@ from sqlpriv.statements import tree as t
 
 MOST = 10_000
 """Values of a column, or combinations of several, that are listed for keys."""
+_ORDERED = (Type.INTEGER, Type.REAL, Type.DATE, Type.TIMESTAMP)
 _LISTED = (Type.INTEGER, Type.TEXT, Type.BOOLEAN, Type.DATE)
 
 
@@ -29,23 +50,28 @@ class PublicKeys:
     contracts: Mapping[str, TableContract]
 
     def with_lists(self, select: t.Select, contract: TableContract) -> TableContract:
-        """Returns a contract in which keys of public tables without a domain have their values.
+        """Returns a contract in which columns of public tables without a domain have one: the keys
+        their values, and what is aggregated its ends.
 
         It is for planning alone: the kernel asks for no domain of a public table.
         """
         names = {name.lower() for name in _key_names(select)}
-        if not names:
+        measured = {name.lower() for name in _aggregated_names(select)}
+        if not names and not measured:
             return contract
         others = dict(contract.others)
         for table in tables(select):
             public = self.contracts.get(table)
             if public is None or not public.public:
                 continue
-            columns = tuple(
-                self._with_values(public.table, column) if column.name.lower() in names else column
-                for column in public.columns
-            )
-            others[table] = replace(public, columns=columns)
+            columns = []
+            for column in public.columns:
+                if column.name.lower() in names:
+                    column = self._with_values(public.table, column)
+                if column.name.lower() in measured:
+                    column = self._with_ends(public.table, column)
+                columns.append(column)
+            others[table] = replace(public, columns=tuple(columns))
         return replace(contract, others=others)
 
     def combinations(self, table: str, columns: tuple[str, ...]) -> frozenset[tuple[Value, ...]]:
@@ -55,6 +81,18 @@ class PublicKeys:
         values = (pairs.column(name).to_pylist() for name in columns)
         return frozenset(zip(*values, strict=True))
 
+    def _with_ends(self, table: str, column: Column) -> Column:
+        """Returns a column of numbers or moments with its least and its largest value as its ends."""
+        if column.domain is not None or column.type not in _ORDERED:
+            return column
+        rows = self.access.sql.public_rows([table], self.contracts)[table]
+        ends = pc.min_max(rows.column(column.name)).as_py()
+        low, high = (_as_end(ends[side]) for side in ("min", "max"))
+        if low is None or high is None:
+            return column
+        nullable = bool(rows.column(column.name).null_count)
+        return replace(column, domain=Interval(low, high, nullable), required=not nullable)
+
     def _with_values(self, table: str, column: Column) -> Column:
         if column.domain is not None or column.type not in _LISTED:
             return column
@@ -63,6 +101,42 @@ class PublicKeys:
             return column
         ordered = sorted(values, key=lambda value: (value is None, value))
         return replace(column, domain=Categories(tuple(ordered)))
+
+
+def _as_end(value: Any) -> Number | dt.date | None:
+    """Returns an end of an interval as a declaration has it; None of what can be none."""
+    if isinstance(value, Decimal):
+        value = float(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int):
+        return value if abs(value) < MAX_INTEGER else None
+    moment = isinstance(value, dt.date) and getattr(value, "tzinfo", None) is None
+    return value if moment else None
+
+
+def _aggregated_names(select: t.Select) -> Iterator[str]:
+    """Yields the names of columns in aggregates, and in the outputs of queries in FROM."""
+    ordered = (term.expr for term in select.order_by)
+    for node in (*(item.expr for item in select.items), select.having, *ordered):
+        for call in aggregate_calls(node) if node is not None else ():
+            yield from (part.name for part in walk(call) if isinstance(part, t.Name))
+    for query in _queries_in(select.source):
+        for item in query.items:
+            yield from (part.name for part in walk(item.expr) if isinstance(part, t.Name))
+        yield from _aggregated_names(query)
+
+
+def _queries_in(source: t.Source | None) -> Iterator[t.Select]:
+    """Yields the queries that stand in FROM."""
+    match source:
+        case t.Joined(left, right):
+            yield from _queries_in(left)
+            yield from _queries_in(right)
+        case t.Derived(t.UnionAll(parts)):
+            yield from parts
+        case t.Derived(t.Select() as query):
+            yield query
 
 
 def _key_names(select: t.Select) -> Iterator[str]:

@@ -33,7 +33,7 @@ SINGLE = {
     10: "lists single customers with their names and telephone numbers",
     18: "lists single orders and who made them",
 }
-"""Their groups have one customer each: those that pass a threshold are none, and nothing is paid."""
+"""Their groups have one customer each: none passes a threshold, and nothing is paid."""
 NOTES = {
     5: "one row for each declared nation: those outside Asia are noise around 0",
     7: "also the pairs that WHERE leaves out in part (FRANCE and FRANCE): noise around 0",
@@ -190,9 +190,10 @@ TEXT = """# TPC-H, with the customer as the unit of privacy
 `python examples/tpch/report.py` wrote this file. Scale factor 0.01: 1,500 customers, 15,000 orders,
 60,000 lines. [vault.sql](vault.sql) declares the tables: customers, orders and their lines are
 private; parts, suppliers, nations are public. The queries have the validation parameters of the
-specification. **{shown} of 22 are answered with rows.** The other {none} list what is one customer's:
-they are refused, or, asked with `OPTIONS (group_selection_strategy = LAPLACE_THRESHOLD)`, answered
-by the groups that pass the threshold, which are none whatever the rows are: free, and said so.
+specification. **{shown} of 22 are answered with rows.** The other {none} list what is one
+customer's: they are refused, or, asked with `OPTIONS (group_selection_strategy =
+LAPLACE_THRESHOLD)`, answered by the groups that pass the threshold, which are none whatever the
+rows are: free, and said so.
 
 A customer may have up to 160 lines and 40 orders, more than any has, so that no bound cuts: noise
 is for 160 lines of the highest price. 1,500 customers are few for that: `error` is mostly noise,

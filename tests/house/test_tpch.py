@@ -88,11 +88,19 @@ def test_without_noise_a_query_answers_what_duckdb_does(
 
 
 @pytest.mark.parametrize("number", sorted(REFUSED))
-def test_what_is_about_single_customers_is_refused(made: Path, number: int) -> None:
+def test_what_is_about_single_customers_is_refused_or_has_no_group(made: Path, number: int) -> None:
+    text = vault.queries()[number]
+    threshold = (
+        "SELECT WITH DIFFERENTIAL_PRIVACY"
+        " OPTIONS (epsilon = 1, group_selection_strategy = LAPLACE_THRESHOLD)"
+    )
     with sqlpriv.connect(made) as con:
         con.execute("SET privacy_epsilon = 1")
         with pytest.raises(sqlpriv.Refused, match=REFUSED[number]):
-            con.execute(vault.queries()[number])
+            con.execute(text)
+        before = con.execute("SHOW PRIVACY BUDGET").fetchall()
+        assert con.execute(text.replace("SELECT", threshold, 1)).fetchall() == []
+        assert con.execute("SHOW PRIVACY BUDGET").fetchall() == before
 
 
 @pytest.mark.parametrize("number", [4, 13, 14, 15, 22])

@@ -28,10 +28,11 @@ FROM range(1200) AS t(i);
 CREATE TYPE step AS ENUM ('seen', 'basket', 'paid');
 CREATE TABLE events AS SELECT i AS id, 1 + i % 300 AS person,
     (['seen', 'basket', 'paid'])[1 + (i * 7 % 13) % 3]::step AS step,
-    CASE WHEN i % 17 = 0 THEN NULL ELSE ((i * 37 % 2001) - 1000)::DECIMAL(9, 2) / 4 END AS amount,
-    CASE i % 19 WHEN 0 THEN NULL WHEN 1 THEN 'NaN'::DOUBLE ELSE (i * 31 % 101) / 8.0 - 4 END AS score,
-    CASE WHEN i % 23 = 0 THEN NULL WHEN i % 11 = 0 THEN '' ELSE ['web', 'app', 'shop'][1 + i % 3] END
-        AS source,
+    CASE WHEN i % 17 > 0 THEN ((i * 37 % 2001) - 1000)::DECIMAL(9, 2) / 4 END AS amount,
+    CASE i % 19 WHEN 0 THEN NULL WHEN 1 THEN 'NaN'::DOUBLE ELSE (i * 31 % 101) / 8.0 - 4 END
+        AS score,
+    CASE WHEN i % 23 = 0 THEN NULL WHEN i % 11 = 0 THEN ''
+        ELSE ['web', 'app', 'shop'][1 + i % 3] END AS source,
     TIMESTAMP '2024-02-27 23:00:00' + to_minutes(i * 7919 % 11520) AS seen_at,
     (i * 13 % 7 - 3)::HUGEINT AS change,
     TIME '00:00:00' + to_minutes(i * 61 % 1440) AS clock,

@@ -22,6 +22,7 @@ from sqlpriv.plan.expressions.traverse import conjuncts, with_aliases
 from sqlpriv.plan.expressions.value_facts import scope_of
 from sqlpriv.plan.relations.derived_tables import aggregate_per_unit, project, unite
 from sqlpriv.plan.relations.filter_placement import join_rows, place_filter
+from sqlpriv.plan.relations.kept_public_rows import check_kept_rows
 from sqlpriv.plan.relations.named_rows import (
     Naming,
     Rows,
@@ -53,7 +54,12 @@ class FromReader:
             Refused: Joins that SQL answers across units, or what the algebra does not have.
         """
         source = select.source or t.Table(select.table, select.alias, select.pos)
-        rows = self.read_source(source)
+        if isinstance(source, t.Joined):
+            rows = self._read_join(source, outermost=True)
+        else:
+            rows = self.read_source(source)
+        if rows.keeps_public:
+            check_kept_rows(select, rows.binder, rows.leaves, aliases)
         if select.where is not None:
             rows = self.filter_rows(rows, select.where, aliases)
         self._check_connected(rows, source)
@@ -128,7 +134,7 @@ class FromReader:
         mine = {c.lower(): part for c in columns.values()} if contract.unit else {}
         return Rows(a.Scan(contract.table, prefix), binder, mine)
 
-    def _read_join(self, join: t.Joined) -> Rows:
+    def _read_join(self, join: t.Joined, outermost: bool = False) -> Rows:
         place = t.Literal(None, join.pos)
         left, right = self.read_source(join.left), self.read_source(join.right)
         kind = "inner" if join.kind == "cross" else join.kind
@@ -136,12 +142,15 @@ class FromReader:
             left, right, kind = right, left, "left"
         if kind == "inner" and right.private and not left.private:
             left, right = right, left
-        if right.private and not left.private:
+        keeps_public = right.private and not left.private
+        if keeps_public and not (outermost and kind == "left"):
             raise refuse(
                 place,
-                "a join that keeps public rows without private ones is not read",
-                "put the private table on the side that is kept",
+                "a join that keeps public rows without private ones is not read here",
+                "put the private table on the side that is kept, or this join last",
             )
+        if keeps_public:  # see `kept_public_rows`
+            left, right, kind = right, left, "inner"
         both = combine_sides(left, right, kind)
         tests: tuple[a.Expr, ...] = ()
         using = join.using
@@ -151,10 +160,8 @@ class FromReader:
                 raise refuse(place, "these tables share no name of a column", "write JOIN … ON …")
         if using:
             tests = self._using_conditions(left, right, using, place)
-            names = {
-                **both.binder.names,
-                **{u.lower(): left.binder.names[u.lower()] for u in using},
-            }
+            kept = (right if keeps_public else left).binder.names
+            names = {**both.binder.names, **{u.lower(): kept[u.lower()] for u in using}}
             twice = both.binder.twice - {u.lower() for u in using}
             both = replace(both, binder=replace(both.binder, names=names, twice=twice))
         elif join.on is not None:
@@ -168,9 +175,9 @@ class FromReader:
             linked = with_unit_equalities(combine_sides(left, right, "inner"), on)
             self._check_connected(linked, join)
             return replace(left, relation=relation)
-        if kind == "inner":
+        if kind == "inner" and not keeps_public:
             both = replace(both, binder=both.binder.after_where(on))
-        return replace(both, relation=relation)
+        return replace(both, relation=relation, keeps_public=keeps_public)
 
     def _using_conditions(
         self, left: Rows, right: Rows, names: tuple[str, ...], place: t.Node

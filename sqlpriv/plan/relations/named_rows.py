@@ -21,12 +21,14 @@ class Rows:
         binder: What names mean in it.
         leaves: Column, lower case → the number of its private part; none for public columns.
         joined: Pairs of private parts that are known to be of one unit.
+        keeps_public: Whether SQL has public rows without a private one, too.
     """
 
     relation: a.Relation
     binder: Binder
     leaves: Mapping[str, int] = field(default_factory=dict)
     joined: frozenset[tuple[int, int]] = frozenset()
+    keeps_public: bool = False
 
     @property
     def identities(self) -> Mapping[str, frozenset[str]]:

@@ -82,7 +82,7 @@ class PublicKeys:
         return frozenset(zip(*values, strict=True))
 
     def _with_ends(self, table: str, column: Column) -> Column:
-        """Returns a column of numbers or moments with its least and its largest value as its ends."""
+        """Returns a column of numbers or moments with its least and largest value as its ends."""
         if column.domain is not None or column.type not in _ORDERED:
             return column
         rows = self.access.sql.public_rows([table], self.contracts)[table]

@@ -1,0 +1,12 @@
+SELECT s.source, COUNT(e.id) AS n FROM sources s LEFT JOIN events e ON e.source = s.source GROUP BY s.source;
+SELECT s.channel, COUNT(e.id) AS n, SUM(e.change) AS c FROM sources s LEFT JOIN events e USING (source) GROUP BY s.channel;
+SELECT source, COUNT(e.id) AS n, SUM(e.change) AS c FROM sources s LEFT JOIN events e USING (source) GROUP BY source;
+SELECT s.source, coalesce(SUM(e.change), 0) AS c FROM sources s LEFT JOIN events e USING (source) GROUP BY s.source;
+SELECT s.source, COUNT(e.id) AS n FROM events e RIGHT JOIN sources s ON e.source = s.source GROUP BY s.source;
+SELECT s.source, fee, channel, COUNT(e.id) AS n FROM events e RIGHT JOIN sources s ON e.source = s.source AND e.step = 'paid' GROUP BY ALL ORDER BY n DESC;
+SELECT r.region, COUNT(p.id) AS n FROM regions r LEFT JOIN people p ON p.region = r.region AND p.age > 98 AND r.region = 'north' GROUP BY r.region;
+SELECT r.region, r.inhabitants, COUNT(p.id) * 1.0 / r.inhabitants AS share FROM regions r LEFT JOIN people p USING (region) GROUP BY r.region, r.inhabitants;
+SELECT r.region, AVG(p.age) AS a FROM regions r LEFT JOIN people p USING (region) WHERE r.inhabitants > 500 GROUP BY 1 HAVING COUNT(p.id) > 0 ORDER BY 1;
+SELECT r.region, COUNT(*) AS n FROM regions r LEFT JOIN people p USING (region) WHERE p.age > 50 GROUP BY 1 ORDER BY 1;
+SELECT COUNT(p.id) AS n, AVG(p.income) AS a FROM regions r LEFT JOIN people p USING (region);
+SELECT s.source, COUNT(DISTINCT e.person) AS n, MAX(e.change) FILTER (WHERE e.change < 3) AS m FROM sources s LEFT JOIN events e ON e.source = s.source GROUP BY s.source HAVING COUNT(e.id) > 0;

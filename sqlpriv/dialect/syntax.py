@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 
@@ -19,6 +20,8 @@ from sqlpriv.dialect.tokens import Token
 from sqlpriv.errors import Refused
 from sqlpriv.statements.keywords import words
 
+logging.getLogger("sqlglot").addHandler(logging.NullHandler())
+"""sqlglot warns of text that it does not read, which is refused in words of ours: not on stderr."""
 MAX_NESTING = 100
 """How deep brackets, CASE, NOT and signs may nest together."""
 MAX_OPEN_JOINS = 8

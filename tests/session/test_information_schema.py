@@ -4,6 +4,7 @@ import pytest
 
 import sqlpriv
 from sqlpriv.session.commands import information_schema
+from sqlpriv.statements import commands as cmd
 
 VAULT = """
 CREATE TABLE customer (c_custkey BIGINT PRIMARY KEY, name VARCHAR UNIQUE, "odd name" DECIMAL(9,2));
@@ -143,7 +144,49 @@ def test_a_vault_without_tables_and_without_releases(tmp_path):
 @pytest.mark.parametrize(
     ("tables", "answer"),
     [((), False), (("duckdb_tables()",), True), (("duckdb_tables()", "people"), False),
-     (("duckdb_tables",), False)],
+     (("duckdb_tables",), False), (("columns",), False)],
 )  # fmt: skip
 def test_which_queries_are_about_the_schema(tables, answer):
-    assert information_schema.asks_only_this(tables) is answer
+    for text in ("FROM information_schema.tables", "FROM duckdb_tables()"):
+        plain = cmd.Plain(text, tables, reads_only=True)
+        assert information_schema.asks_only_this(plain, of_views=True) is answer
+
+
+ANALYSTS_LINK = """
+SELECT k.table_name, k.column_name, u.table_name, u.column_name
+FROM information_schema.referential_constraints r
+JOIN information_schema.key_column_usage k USING (constraint_name)
+JOIN information_schema.key_column_usage u ON u.constraint_name = r.unique_constraint_name
+"""
+
+
+def test_information_schema_tells_analysts_of_links_as_foreign_keys(vault):
+    with sqlpriv.connect(vault) as analyst:
+        before = analyst.session.budgets()
+        linked = [("orders", "o_custkey", "customer", "c_custkey")]
+        assert analyst.execute(ANALYSTS_LINK).fetchall() == linked
+        names = "SELECT table_name FROM information_schema.tables ORDER BY ALL"
+        assert analyst.execute(names).fetchall() == [
+            ("customer",), ("made",), ("nation",), ("orders",)
+        ]  # fmt: skip
+        for spelling in ("SHOW TABLES", "show all tables;", "PRAGMA show_tables"):
+            assert analyst.execute(spelling).fetchall() == analyst.execute(names).fetchall()
+        assert analyst.session.budgets() == before
+
+
+@pytest.mark.parametrize("name", sorted(information_schema.VIEWS))
+def test_a_private_table_of_a_views_name_stays_private(tmp_path, name):
+    vault = tmp_path / "v.duckdb"
+    with sqlpriv.connect(vault, role="owner") as owner:
+        owner.execute(f"CREATE TABLE {name} AS SELECT 4711 AS secret")
+        owner.execute(f"ALTER TABLE {name} ADD PRIVACY_KEY (secret)")
+    with sqlpriv.connect(vault) as analyst:
+        for sql in (f"SELECT secret FROM {name}",
+                    f"SELECT secret, 'information_schema.{name}' FROM {name}",
+                    f"SELECT t.* FROM information_schema.{name} AS i, {name} AS t",
+                    f"SELECT t.* FROM information_schema.{name}, vault.main.{name} AS t"):  # fmt: skip
+            try:
+                answer = str(analyst.execute(sql).fetchall())
+            except sqlpriv.Error as error:
+                answer = str(error)
+            assert "4711" not in answer

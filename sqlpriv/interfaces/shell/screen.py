@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
@@ -148,4 +148,4 @@ class Screen:
 def _first(result: Result, limit: int | None) -> Result:
     if result.table is None or limit is None:
         return result
-    return Result(result.table.slice(0, limit), half_widths=result.half_widths)
+    return replace(result, table=result.table.slice(0, limit))

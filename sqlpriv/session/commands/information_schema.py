@@ -1,15 +1,17 @@
-"""DuckDB's catalog functions over what is public: which tables and columns there are.
+"""DuckDB's catalog functions, and information_schema, over what is public.
 
-Tools learn of a schema by asking duckdb_tables(), duckdb_columns() and duckdb_constraints(). Here
-they are asked of an engine that holds the released tables and, for each table of the vault, an
-empty one made from its contract: names, types, keys, links and declarations, never a row. So a
-schema is read without opening the vault, charges nothing, and shows the same to everybody; an
-owner's own catalog of the vault lacks only the engine's estimates of size.
+Tools learn of a schema by asking duckdb_tables(), duckdb_columns() and duckdb_constraints(), or the
+views of information_schema, in which privacy links are foreign keys. Here they are asked of an
+engine that holds the released tables and, for each table of the vault, an empty one made from its
+contract: names, types, keys, links and declarations, never a row. So a schema is read without
+opening the vault, charges nothing, and shows the same to everybody; an owner's own catalog of the
+vault lacks only the engine's estimates of size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 
 import duckdb
 import pyarrow as pa
@@ -24,13 +26,40 @@ from sqlpriv.statements import commands as cmd
 FUNCTIONS = frozenset(
     f"duckdb_{what}()" for what in ("columns", "constraints", "schemas", "tables", "views")
 )
+VIEWS = frozenset(
+    {"columns", "key_column_usage", "referential_constraints", "schemata", "table_constraints",
+     "tables"}
+)  # fmt: skip
+"""The views of information_schema."""
+_ANALYSTS = "SELECT table_name AS name FROM duckdb_tables() WHERE NOT internal ORDER BY ALL"
+"""What DuckDB's SHOW TABLES shows to who has no vault of their own: every table's name."""
 VAULT = "vault"
 """The database that those functions say the vault's tables are in; released ones: release."""
 
 
-def asks_only_this(tables: Sequence[str]) -> bool:
-    """Tells whether a query over those tables is one about the schema, and nothing else."""
-    return bool(tables) and FUNCTIONS.issuperset(tables)
+def asks_only_this(plain: cmd.Plain, *, of_views: bool) -> bool:
+    """Tells whether a query is one about the schema, and nothing else.
+
+    Args:
+        plain: The query.
+        of_views: Whether it may be about information_schema, which an owner's engine has itself,
+            with what an open transaction has made.
+    """
+    text = re.sub(r'["\s]', "", plain.text.lower())
+    views = {view for view in VIEWS if of_views and f"information_schema.{view}" in text}
+    asked = frozenset(plain.tables)
+    return plain.reads_only and bool(asked) and asked <= FUNCTIONS | views
+
+
+def lists_tables(plain: cmd.Plain) -> bool:
+    """Tells whether a statement is SHOW TABLES, in one of DuckDB's spellings."""
+    words = " ".join(plain.text.upper().split())
+    return words in ("SHOW TABLES", "SHOW ALL TABLES", "PRAGMA SHOW_TABLES")
+
+
+def table_names(store: ReleaseStore, contracts: Mapping[str, TableContract]) -> pa.Table:
+    """Returns the names of all tables, as SHOW TABLES shows them to an analyst."""
+    return query(store, contracts, cmd.Plain(_ANALYSTS, ("duckdb_tables()",), True))
 
 
 def query(

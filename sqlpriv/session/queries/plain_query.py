@@ -23,7 +23,10 @@ def answer_plainly(query: cmd.Unanswerable, access: Access) -> Result:
     plain = query.statement
     if not isinstance(plain, cmd.Plain):
         raise query.why
-    if plain.reads_only and information_schema.asks_only_this(plain.tables):
+    is_analyst = access.owner is None
+    if is_analyst and information_schema.lists_tables(plain):
+        return Result(information_schema.table_names(access.store, access.tables.contracts()))
+    if information_schema.asks_only_this(plain, of_views=is_analyst):
         return Result(information_schema.query(access.store, access.tables.contracts(), plain))
     if access.owner is not None:
         if plain.reads_only:

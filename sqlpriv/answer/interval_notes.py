@@ -1,24 +1,43 @@
-"""What stands under an answer about its intervals: what they rest on, and what is not known."""
+"""What stands under an answer about its intervals: what they rest on, and what is not known.
+
+The half-width of a mean is cut at the length of its domain, that of a variance at the most that a
+variance can be. Where it is that long the released numbers say nothing, and whatever number stood
+there would be one of the noise's: it is NULL, and the answer says why.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sqlpriv.answer import means
-from sqlpriv.answer.means import Moments
+from sqlpriv.answer.means import Estimate, Moments
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.outputs import aggregates_in
 from sqlpriv.plan.plan import Output
+
+WHAT_TO_WRITE = {
+    "mean": "OPTIONS (smooth = true) and STRATIFY BY draw such groups towards everybody",
+    "variance": "ask for larger groups, or a higher price",
+    "stddev": "ask for larger groups, or a higher price",
+}
+"""Kinds of aggregates whose domain is known, and what to write where noise is as long as that."""
+
+
+def without_unknown(recipe: Recipe, estimate: Estimate) -> Estimate:
+    """Returns an estimate without the values of which nothing is known: NaN stands for NULL."""
+    unknown = _unknown(recipe, estimate)
+    return replace(estimate, values=np.where(unknown, np.nan, estimate.values))
 
 
 def interval_notes(output: Output, moments_by_recipe: Mapping[Recipe, Moments]) -> tuple[str, ...]:
     """Returns what a reader has to know of the intervals; it follows from released numbers alone.
 
     A mean that is clipped rests on its histogram: values too few to stand out of the histogram's
-    noise are clipped off, and no half-width tells. And the half-width of a mean is cut at the
-    length of the domain: where it is that long, the answer says nothing.
+    noise are clipped off, and no half-width tells.
 
     Args:
         output: Of the plan, whose aggregates are numbered as its outputs name them.
@@ -29,34 +48,50 @@ def interval_notes(output: Output, moments_by_recipe: Mapping[Recipe, Moments]) 
         names = [name for name, item in zip(output.names, output.items, strict=True)
                  if number in aggregates_in(item)]  # fmt: skip
         recipes = [marginal.recipes[number] for marginal in output.marginals]
-        moments = [moments_by_recipe.get(r) for r in recipes if r.kind == "mean"]
+        moments = [moments_by_recipe.get(r) for r in recipes if r.kind in WHAT_TO_WRITE]
         pairs = [(r, m) for r, m in zip(recipes, moments, strict=False) if m is not None]
-        if not names or not pairs:
-            continue
-        if any(r.using == "coinpress" for r, _ in pairs):
-            notes.append(f"the interval of {names[0]} does not hold for values with long tails: "
-                         "coinpress clips them, and cannot tell what that loses")  # fmt: skip
-        unseen = max(m.unseen for _, m in pairs)
-        unknown = sum(_unknown_groups(recipe, m) for recipe, m in pairs)
-        if any(r.pooled for r, _ in pairs):
-            notes.append(f"the intervals of {names[0]} hold 95 % on average over groups, "
-                         "not of each group: small groups are drawn towards everybody")  # fmt: skip
-        if unseen:
-            notes.append(
-                f"the interval of {names[0]} does not hold if up to {unseen:,.0f} rows lie far "
-                "beyond all others: its histogram cannot show so few"
-            )
-        if unknown:
-            groups = "1 group" if unknown == 1 else f"{unknown} groups"
-            notes.append(f"nothing is known of {names[0]} in {groups}: "
-                         "the interval is as long as the domain; OPTIONS (smooth = true) and "
-                         "STRATIFY BY draw such groups towards everybody")  # fmt: skip
+        if names and pairs:
+            notes += _notes_of(names[0], pairs)
     return tuple(notes)
 
 
-def _unknown_groups(recipe: Recipe, m: Moments) -> int:
-    """Returns in how many cells the interval of a mean, not cut, is as long as the domain."""
-    if recipe.pooled:
-        return 0
-    estimate = means.cells(recipe, m)
-    return int(np.count_nonzero(~(estimate.half_widths < recipe.width)))
+def _notes_of(name: str, pairs: list[tuple[Recipe, Moments]]) -> list[str]:
+    """Returns the notes on one aggregate, which has a recipe in each marginal."""
+    notes, kind = [], pairs[0][0].kind
+    if any(r.using == "coinpress" for r, _ in pairs):
+        notes.append(f"the interval of {name} does not hold for values with long tails: "
+                     "coinpress clips them, and cannot tell what that loses")  # fmt: skip
+    if any(r.pooled for r, _ in pairs):
+        notes.append(f"the intervals of {name} hold 95 % on average over groups, "
+                     "not of each group: small groups are drawn towards everybody")  # fmt: skip
+    if unseen := max(m.unseen for _, m in pairs):
+        notes.append(f"the interval of {name} does not hold if up to {unseen:,.0f} rows lie far "
+                     "beyond all others: its histogram cannot show so few")  # fmt: skip
+    estimates = [(r, means.cells(r, m)) for r, m in pairs if not r.pooled]
+    unknown = sum(int(_unknown(r, estimate).sum()) for r, estimate in estimates)
+    if unknown:
+        notes.append(f"{name} is NULL in {_groups(unknown)}, of which nothing is known: its "
+                     f"interval would be as long as the domain; {WHAT_TO_WRITE[kind]}")  # fmt: skip
+    drowned = sum(int(_drowned(r, estimate).sum()) for r, estimate in estimates)
+    if drowned and kind != "mean":
+        notes.append(f"{name} is 0 in {_groups(drowned)} because noise hides it: only its "
+                     f"interval's upper end is known; {WHAT_TO_WRITE[kind]}")  # fmt: skip
+    return notes
+
+
+def _groups(number: int) -> str:
+    return "1 group" if number == 1 else f"{number:,} groups"
+
+
+def _drowned(recipe: Recipe, estimate: Estimate) -> NDArray[np.bool_]:
+    """Returns where a variance is 0 and its interval is not."""
+    is_cut = (estimate.values == 0) & (estimate.half_widths > 0)
+    return np.asarray(is_cut & ~_unknown(recipe, estimate))
+
+
+def _unknown(recipe: Recipe, estimate: Estimate) -> NDArray[np.bool_]:
+    """Returns where the interval, not cut, is as long as the domain, or there is no value."""
+    longest = {"mean": recipe.width, "variance": recipe.width**2 / 4, "stddev": recipe.width / 2}
+    if recipe.kind not in longest or not recipe.width:
+        return np.zeros(estimate.values.shape, bool)
+    return np.asarray(~(estimate.half_widths < longest[recipe.kind]))

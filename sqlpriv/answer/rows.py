@@ -14,13 +14,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sqlpriv.answer import means, quantiles
+from sqlpriv.answer.aggregate_columns import (
+    ARROW,
+    NOTHING,
+    CellFigures,
+    aggregate_column,
+    cell_figures,
+)
 from sqlpriv.answer.cell_engine import (
     POSITION,
     engine_of_cells,
@@ -28,13 +33,9 @@ from sqlpriv.answer.cell_engine import (
     marks_of_sums,
 )
 from sqlpriv.answer.interval_notes import interval_notes
-from sqlpriv.answer.marginal_agreement import make_marginals_agree
-from sqlpriv.answer.means import Estimate, Moments
-from sqlpriv.answer.reconcile import round_counts, two_levels
+from sqlpriv.answer.means import Moments
 from sqlpriv.answer.stratum_weights import align_weights
 from sqlpriv.errors import DataError, Refused
-from sqlpriv.kernel.terms.algebra import Asked, Distinct
-from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.group_keys import Dimension
@@ -52,11 +53,6 @@ from sqlpriv.plan.outputs import (
 from sqlpriv.plan.plan import GroupingSet, Output, Plan
 from sqlpriv.statements import tree as t
 from sqlpriv.system import arrow
-
-ARROW = {
-    Type.INTEGER: pa.int64(), Type.REAL: pa.float64(), Type.TEXT: pa.string(),
-    Type.BOOLEAN: pa.bool_(), Type.DATE: pa.date32(), Type.TIMESTAMP: pa.timestamp("us"),
-}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +109,7 @@ def answer(
         Refused: An output cannot be evaluated on these numbers (a failing cast, say).
     """
     output = plan.output
-    figures = _cell_figures(output, releases, adapted or {})
+    figures = cell_figures(output, releases, adapted or {})
     shares = stratum_weights(output, weights) if output.weights else None
     with engine_of_cells(_layout(output, figures, shares)) as engine:
         halves = [i for i, item in enumerate(output.items) if has_half_width(item)]
@@ -137,29 +133,6 @@ def stratum_weights(output: Output, table: pa.Table | None) -> NDArray[np.float6
 def _labels(dimensions: Sequence[Dimension]) -> list[tuple[object, ...]]:
     """Returns the cells of some dimensions, row-major."""
     return list(itertools.product(*(d.values for d in dimensions)))
-
-
-class CellFigures(NamedTuple):
-    """What was released: answers by query, and the moments of every recipe that has them."""
-
-    releases: Mapping[Asked, Release]
-    moments: Mapping[Recipe, Moments]
-
-
-NOTHING = CellFigures({}, {})
-
-
-def _cell_figures(
-    output: Output, releases: Sequence[Release], adapted: Mapping[Recipe, Moments]
-) -> CellFigures:
-    """Returns what was released; `adapted` are the recipes that asked in rounds."""
-    if not releases:  # no key was selected
-        return NOTHING
-    by_query = {release.query: release for release in releases}
-    recipes = (*output.recipes, *output.own)
-    plain = [recipe for recipe in recipes if not recipe.using and recipe.kind != "level"]
-    moments = {r: means.moments(r, by_query) for r in plain}
-    return CellFigures(by_query, make_marginals_agree(output, moments) | dict(adapted))
 
 
 def _layout(output: Output, inputs: CellFigures, weights: NDArray[np.float64] | None) -> pa.Table:
@@ -186,7 +159,7 @@ def _block(
         name = f"{STRATUM}{i}" if inside else f"{GROUP}{i - len(output.strata)}"
         columns[name] = arrow.array([row[i] for row in rows], ARROW[dimension.type])
     for i in range(len(marginal.recipes)):
-        values, halves = _estimates(i, output, marginal, inputs, weights, len(rows))
+        values, halves = aggregate_column(i, output, marginal, inputs, weights, len(rows))
         columns[f"{AGGREGATE}{i}"], columns[f"{HALF}{i}"] = values, halves
     columns[POPULATION] = arrow.numbers((np.arange(len(rows)) >= first).astype(np.int64))
     for i in range(len(output.groups)):
@@ -214,48 +187,6 @@ def _rows_among(
     at = [(n, len(output.strata) + i) for n, i in enumerate(places) if i in marginal.keys]
     kept_keys = {tuple(values[n] for n, _ in at) for values in combinations}
     return [tuple(row[i] for _, i in at) in kept_keys for row in rows]
-
-
-def _estimates(
-    number: int,
-    output: Output,
-    marginal: GroupingSet,
-    inputs: CellFigures,
-    weights: NDArray[np.float64] | None,
-    rows: int,
-) -> tuple[Any, Any]:
-    """Returns the column of an aggregate and that of its half-widths."""
-    recipe = marginal.recipes[number]
-    whole = pa.int64() if recipe.kind == "count" else ARROW[recipe.type]
-    if not inputs.releases:
-        return pa.nulls(rows, whole), pa.nulls(rows, pa.float64())
-    if recipe.kind == "level":
-        values, widths = quantiles.cells(recipe, inputs.releases)
-        if output.strata:
-            of_all, widths_of_all = quantiles.population(recipe, inputs.releases, weights)
-            values, widths = values + of_all, widths + widths_of_all
-        return arrow.array(values, whole), arrow.array(widths, pa.float64())
-    parts: tuple[Estimate, ...] = (means.cells(recipe, inputs.moments[recipe]),)
-    if isinstance(recipe.whole, Distinct):
-        apart = replace(recipe, count=recipe.whole, whole=None)
-        parts += (means.cells(apart, means.moments(apart, inputs.releases)),)
-    elif output.strata:
-        own = marginal.own[number] if marginal.own else None
-        alone = (own, inputs.moments[own]) if own else None
-        parts = two_levels(recipe, inputs.moments[recipe], weights, alone)
-    figures = tuple(part.values for part in parts)
-    if recipe.kind == "count" and len(parts) == 2 and recipe.whole is None:
-        figures = round_counts(*figures)
-    halves = np.concatenate([part.half_widths.ravel() for part in parts])
-    column = np.concatenate([part.ravel() for part in figures])
-    if recipe.kind == "sum" and recipe.count is not None:  # SUM over no rows is NULL, as AVG is
-        counts = inputs.moments[recipe].n
-        levels = [counts] if len(parts) == 1 else [counts, counts.sum(axis=0)]
-        empty = np.concatenate([level.ravel() for level in levels]) <= 0
-        column, halves = np.where(empty, np.nan, column), np.where(empty, np.nan, halves)
-    if recipe.kind == "count":
-        return arrow.numbers(np.rint(column).astype(np.int64)), arrow.numbers(halves)
-    return arrow.numbers(column, np.isnan(column)), arrow.numbers(halves, np.isnan(halves))
 
 
 def _has_empty_cells(output: Output, rows: pa.Table) -> bool:

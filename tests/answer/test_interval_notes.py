@@ -49,4 +49,37 @@ def test_groups_of_which_nothing_is_known_are_counted() -> None:
         n = np.array([100.0, second])
         moments = {output.recipes[0]: Moments(n, zero, zero, 1.0, 100.0, 0.0, 2.0)}
         notes = "; ".join(interval_notes(output, moments))
-        assert ("nothing is known of a in 1 group" in notes) == said
+        assert ("a is NULL in 1 group, of which nothing is known" in notes) == said
+
+
+def test_figures_wider_than_their_domain_are_null(tmp_path: Path) -> None:
+    """20,000 rows of sex 0 and 1, and nobody of 2. At epsilon 1 the noise of a count is about 5 and
+    of a sum about 4 times 500,000: a mean of nobody is always NULL or of an interval as long as the
+    domain. The twin is a group of 10,000, whose interval is a thousandth of that."""
+    with Session(tmp_path / "people.duckdb", role="owner") as owner:
+        owner.execute(ROWS.format(rows=20_000))
+        answer = owner.execute(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1) sex,"
+            " AVG(pay USING laplace) AS p, VARIANCE(pay) AS v, STDDEV(pay) AS s"
+            " FROM people GROUP BY sex ORDER BY sex"
+        )
+    assert answer.table is not None
+    of_sex = answer.table.to_pydict()
+    assert of_sex["p"][2] is None
+    assert of_sex["v"][2] is None
+    assert of_sex["s"][2] is None
+    assert abs(of_sex["p"][0] - 499) < 5_000
+    assert "p is NULL in 1 group, of which nothing is known" in answer.message
+    assert "v is NULL in 1 group, of which nothing is known" in answer.message
+
+
+def test_a_variance_that_noise_hides_says_so() -> None:
+    """100 rows of one value in [0, 100], the noised sums as they are drawn; the twin's is shown."""
+    output = planned("SELECT VARIANCE(age) AS v FROM people").output
+    (recipe,) = output.recipes
+    for square, said in ((-1.0, True), (0.2, False)):
+        bound = recipe.width**2 / 8
+        q = np.array([(square * 100 - bound) * 1000.0])
+        moments = {recipe: Moments(np.array([1000.0]), np.zeros(1), q, 1.0, 1.0, 1e6, 2.0)}
+        notes = "; ".join(interval_notes(output, moments))
+        assert ("v is 0 in 1 group because noise hides it" in notes) == said

@@ -1,0 +1,94 @@
+"""The column of one aggregate over all cells, and that of its half-widths."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sqlpriv.answer import means, quantiles
+from sqlpriv.answer.interval_notes import without_unknown
+from sqlpriv.answer.marginal_agreement import make_marginals_agree
+from sqlpriv.answer.means import Estimate, Moments
+from sqlpriv.answer.reconcile import round_counts, two_levels
+from sqlpriv.kernel.terms.algebra import Asked, Distinct
+from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.kernel.terms.release import Release
+from sqlpriv.plan.aggregates.rewrites import Recipe
+from sqlpriv.plan.plan import GroupingSet, Output
+from sqlpriv.system import arrow
+
+ARROW = {
+    Type.INTEGER: pa.int64(), Type.REAL: pa.float64(), Type.TEXT: pa.string(),
+    Type.BOOLEAN: pa.bool_(), Type.DATE: pa.date32(), Type.TIMESTAMP: pa.timestamp("us"),
+}  # fmt: skip
+
+
+class CellFigures(NamedTuple):
+    """What was released: answers by query, and the moments of every recipe that has them."""
+
+    releases: Mapping[Asked, Release]
+    moments: Mapping[Recipe, Moments]
+
+
+NOTHING = CellFigures({}, {})
+
+
+def cell_figures(
+    output: Output, releases: Sequence[Release], adapted: Mapping[Recipe, Moments]
+) -> CellFigures:
+    """Returns what was released; `adapted` are the recipes that asked in rounds."""
+    if not releases:  # no key was selected
+        return NOTHING
+    by_query = {release.query: release for release in releases}
+    recipes = (*output.recipes, *output.own)
+    plain = [recipe for recipe in recipes if not recipe.using and recipe.kind != "level"]
+    moments = {r: means.moments(r, by_query) for r in plain}
+    return CellFigures(by_query, make_marginals_agree(output, moments) | dict(adapted))
+
+
+def aggregate_column(
+    number: int,
+    output: Output,
+    marginal: GroupingSet,
+    inputs: CellFigures,
+    weights: NDArray[np.float64] | None,
+    rows: int,
+) -> tuple[Any, Any]:
+    """Returns the column of an aggregate and that of its half-widths."""
+    recipe = marginal.recipes[number]
+    whole = pa.int64() if recipe.kind == "count" else ARROW[recipe.type]
+    if not inputs.releases:
+        return pa.nulls(rows, whole), pa.nulls(rows, pa.float64())
+    if recipe.kind == "level":
+        values, widths = quantiles.cells(recipe, inputs.releases)
+        if output.strata:
+            of_all, widths_of_all = quantiles.population(recipe, inputs.releases, weights)
+            values, widths = values + of_all, widths + widths_of_all
+        return arrow.array(values, whole), arrow.array(widths, pa.float64())
+    parts: tuple[Estimate, ...] = (means.cells(recipe, inputs.moments[recipe]),)
+    if isinstance(recipe.whole, Distinct):
+        apart = replace(recipe, count=recipe.whole, whole=None)
+        parts += (means.cells(apart, means.moments(apart, inputs.releases)),)
+    elif output.strata:
+        own = marginal.own[number] if marginal.own else None
+        alone = (own, inputs.moments[own]) if own else None
+        parts = two_levels(recipe, inputs.moments[recipe], weights, alone)
+    parts = tuple(without_unknown(recipe, part) for part in parts)
+    figures = tuple(part.values for part in parts)
+    if recipe.kind == "count" and len(parts) == 2 and recipe.whole is None:
+        figures = round_counts(*figures)
+    halves = np.concatenate([part.half_widths.ravel() for part in parts])
+    column = np.concatenate([part.ravel() for part in figures])
+    if recipe.kind == "sum" and recipe.count is not None:  # SUM over no rows is NULL, as AVG is
+        counts = inputs.moments[recipe].n
+        levels = [counts] if len(parts) == 1 else [counts, counts.sum(axis=0)]
+        empty = np.concatenate([level.ravel() for level in levels]) <= 0
+        column, halves = np.where(empty, np.nan, column), np.where(empty, np.nan, halves)
+    if recipe.kind == "count":
+        return arrow.numbers(np.rint(column).astype(np.int64)), arrow.numbers(halves)
+    return arrow.numbers(column, np.isnan(column)), arrow.numbers(halves, np.isnan(halves))

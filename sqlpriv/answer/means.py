@@ -5,7 +5,7 @@ sum of (x - μ)² - w²/8; m = S / N and q = Q / N. All are noised; noise is ind
 and queries, with standard deviations σ_N, σ_S, σ_Q.
 
     sum       S + μ N                error variance  σ_S² + μ² σ_N²                      (exact)
-    mean      μ + m                  (σ_S² + m² σ_N²) / N²                               (delta)
+    mean      μ + m                  see `_ratio_deviation`; (σ_S² + m² σ_N²) / N² of many rows
     variance  v = w²/8 + q - m²      (σ_Q² + 4 m² σ_S² + (q - 2 m²)² σ_N²) / N²          (delta)
     stddev    √v                     min(error of v / (2 √v), √(error of v))
 
@@ -187,10 +187,40 @@ def _pooled_mean(recipe: Recipe, m: Moments) -> Estimate:
     mean = np.where(has_rows, (m.n * m.centre + m.s).sum(axis=0) / n, 0.0)
     half = recipe.width / 2
     inside = np.clip(mean, -half, half)
-    noise = np.broadcast_to(m.var_s + (inside - m.centre) ** 2 * m.var_n, m.n.shape)
     drift = (np.abs(m.n) * np.sqrt(m.drift)).sum(axis=0) / n
-    variance = noise.sum(axis=0) / n**2 + drift**2 + m.clumped
-    return _bounded_mean(recipe, m, has_rows, inside, variance)
+    noise = _ratio_deviation(recipe, m, n, inside)
+    return _bounded_mean(recipe, m, has_rows, inside, noise**2 + drift**2 + m.clumped)
+
+
+def _ratio_deviation(recipe: Recipe, m: Moments, n: Array, mean: Array) -> Array:
+    """Returns the deviation of Σ S_i / Σ N_i whose half-width reaches the ends of its interval.
+
+    Counts of few rows are noised by much of themselves, and so the ratio errs by more than its
+    Taylor series says. But S - μ N has the variance σ_S² + μ² σ_N² for the true mean μ, from c, so
+    the means for which it is within z deviations hold μ as often as z says (Fieller 1954):
+
+        (N² - z² σ_N²) μ² - 2 S N μ + S² - z² σ_S² <= 0
+
+    Where N itself is within z deviations of 0 any mean is possible.
+
+    Args:
+        recipe, m: Of the strata along axis 0.
+        n: N, positive.
+        mean: The estimate, from the interval's middle, inside the interval.
+    """
+    centre = np.broadcast_to(np.asarray(m.centre, float), m.n.shape)
+    c = centre.mean(axis=0)
+    of_sum = np.broadcast_to(m.var_s + (centre - c) ** 2 * m.var_n, m.n.shape).sum(axis=0)
+    of_count, z2 = len(m.n) * m.var_n, m.z**2
+    s = ((centre - c) * m.n + m.s).sum(axis=0)
+    left = n**2 - z2 * of_count
+    is_bounded = left > 0
+    a = np.where(is_bounded, left, 1.0)
+    reach = np.sqrt(z2 * (a * of_sum + s**2 * of_count)) / a
+    apart = np.abs(c + s * n / a - mean) + reach
+    return np.asarray(
+        np.where(is_bounded, np.minimum(apart, 4 * recipe.width), 4 * recipe.width) / m.z
+    )
 
 
 def _bounded_mean(

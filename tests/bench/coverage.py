@@ -225,8 +225,9 @@ def run(
         halves = np.nan_to_num(cells.half_widths.ravel(), nan=recipe.width)
         errors.append(values - truth)
         covered.append(np.abs(values - truth) <= halves * (1 + 1e-9) + 1e-9)
-        whole_errors.append(float(np.ravel(whole.values)[0]) - rows.x.mean())
-        whole_halves.append(float(np.ravel(whole.half_widths)[0]))
+        of_all = np.nan_to_num(np.ravel(whole.values)[0], nan=recipe.middle)
+        whole_errors.append(float(of_all) - rows.x.mean())
+        whole_halves.append(float(np.nan_to_num(np.ravel(whole.half_widths)[0], nan=recipe.width)))
         doubtful = doubtful or bool(of_strata.unseen)
     held = sizes > 0
     misses, halves = np.array(whole_errors), np.array(whole_halves)

@@ -47,6 +47,12 @@ _pem = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="PostgreSQL's protocol: show rows of the released table SYNTHETIC where a client looks at"
     " the private TABLE; without it such a preview has no rows.",
 )
+@click.option(
+    "--monitor",
+    metavar="HOST:PORT",
+    help="Answer GET /healthz and /metrics (Prometheus) there, as in 127.0.0.1:9464: plain HTTP"
+    " without a login, public facts alone.",
+)
 @click.option("--certificate", type=_pem, help="The certificate chain, in PEM.")
 @click.option("--key", type=_pem, help="Its private key, in PEM.")
 @click.option(
@@ -80,6 +86,7 @@ def serve(
     postgresql: str | None,
     ledger: str | None,
     previews: tuple[str, ...],
+    monitor: str | None,
     certificate: Path | None,
     key: Path | None,
     audit: Path | None,
@@ -107,12 +114,15 @@ def serve(
     try:
         if ledger is not None:
             keep_ledger_at(vault, ledger)
-        with Server(vault, listen, tls, audit, limits, postgresql, pairs) as server:
+        with Server(vault, listen, tls, audit, limits, postgresql, pairs, monitor) as server:
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
             click.echo(f"serving {vault} on {server.location}; Ctrl-C ends it", err=True)
             if server.postgresql is not None:
                 host, port = server.postgresql.address
                 click.echo(f"psql -h {host} -p {port} -U NAME {vault.stem}", err=True)
+            if server.monitor is not None:
+                host, port = server.monitor.address
+                click.echo(f"curl http://{host}:{port}/metrics", err=True)
             server.serve()
     except sqlpriv.Error as error:
         fail(error)

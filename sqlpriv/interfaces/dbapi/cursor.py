@@ -161,6 +161,22 @@ class Cursor:
         assert isinstance(frame, polars.DataFrame)  # from_arrow gives a Series for arrays only
         return frame
 
+    def plot(self, *columns: str) -> Any:
+        """Returns an altair chart: of each noised column the values with their ±, by the keys.
+
+        Args:
+            columns: Which to draw; all that have half-widths by default, else all numbers.
+
+        Raises:
+            DataError: There are no rows, too many, or a column of that name has no numbers.
+            NotSupportedError: altair is not installed (`pip install "sqlpriv[plot]"`).
+        """
+        from sqlpriv.interfaces.display.chart import result_chart
+
+        self._fetching()
+        assert self.result is not None
+        return result_chart(self.result, columns)
+
     def setinputsizes(self, _sizes: Sequence[Any]) -> None:
         """Does nothing: parameters need no sizes (PEP 249)."""
         self._open()

@@ -9,14 +9,19 @@ from __future__ import annotations
 import json
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from sqlpriv.dialect import without_literals
+from sqlpriv.errors import BudgetExhausted, DataError, InterfaceError, ProgrammingError
 from sqlpriv.interfaces.server.users import User
 from sqlpriv.session.session import Result
+
+_REFUSALS = (BudgetExhausted, DataError, InterfaceError, ProgrammingError)
+"""Errors that say that nothing was read."""
 
 
 class Audit:
@@ -24,10 +29,15 @@ class Audit:
 
     Args:
         path: The file; made if there is none, and added to if there is.
+
+    Attributes:
+        outcomes: How many statements were run, and how many refused before anything was read. Which
+            of the run ones failed is not counted: that may depend on private rows.
     """
 
     def __init__(self, path: Path) -> None:
         self._lock = threading.Lock()
+        self.outcomes = Counter[str](run=0, refused=0)
         self._file = os.open(path, os.O_CREAT | os.O_APPEND | os.O_WRONLY, 0o600)
         os.fchmod(self._file, 0o600)
 
@@ -65,6 +75,7 @@ class Audit:
             outcome: Its result, or the error that it ended in.
         """
         gave = Result() if isinstance(outcome, BaseException) else outcome
+        self.outcomes["refused" if isinstance(outcome, _REFUSALS) else "run"] += 1
         self.write(
             "statement",
             who=user.name,

@@ -144,7 +144,7 @@ def serve(declared, certificate, tmp_path):
             copy_vault(directory, tmp_path)
             tls = tuple(path.read_bytes() for path in certificate)
             vault, listen = tmp_path / "people.duckdb", "grpc+tls://127.0.0.1:0"
-            places = {"postgresql": "127.0.0.1:0", "previews": previews}
+            places = {"postgresql": "127.0.0.1:0", "previews": previews, "monitor": "127.0.0.1:0"}
             server = Server(vault, listen, tls, limits=Limits(**limits), **places)
             served = Served(stack.enter_context(server), vault, certificate[0], tokens)
             stack.enter_context(served.opened)

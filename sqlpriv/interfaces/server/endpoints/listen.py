@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from sqlpriv.errors import InterfaceError, OperationalError
 from sqlpriv.interfaces.server.audit_log import Audit
 from sqlpriv.interfaces.server.authentication import Door, NoHandshake
+from sqlpriv.interfaces.server.endpoints.monitor import Monitor
 from sqlpriv.interfaces.server.flight import Service
 from sqlpriv.interfaces.server.postgresql.pg_server import PostgreSqlServer
 from sqlpriv.interfaces.server.running_statements import Runner
@@ -53,6 +54,7 @@ class Server:
         limits: For users without limits of their own.
         postgresql: HOST:PORT where PostgreSQL's protocol is spoken as well; None for nowhere.
         previews: Private table → the synthetic table whose rows previews of it show there.
+        monitor: HOST:PORT where /healthz and /metrics are answered over HTTP; None for nowhere.
 
     Raises:
         InterfaceError: The address is none, or it asks for passwords in clear over a network; or
@@ -69,6 +71,7 @@ class Server:
         limits: Limits | None = None,
         postgresql: str | None = None,
         previews: Mapping[str, str] | None = None,
+        monitor: str | None = None,
     ) -> None:
         scheme, host, port = address(listen)
         if (scheme == ENCRYPTED) != (tls is not None):
@@ -97,13 +100,16 @@ class Server:
             raise OperationalError(f"{listen} cannot be listened on: {error}") from None
         self.location = f"{scheme}://{host}:{self._service.port}"
         self.postgresql: PostgreSqlServer | None = None
-        if postgresql is not None:
-            parts = (self._keeper, self._sessions, self._runner, self._audit)
-            try:
+        self.monitor: Monitor | None = None
+        try:
+            if postgresql is not None:
+                parts = (self._keeper, self._sessions, self._runner, self._audit)
                 self.postgresql = PostgreSqlServer(postgresql, tls, *parts, previews or {})
-            except BaseException:  # Ctrl-C, too, leaves no server running
-                self.close()
-                raise
+            if monitor is not None:
+                self.monitor = Monitor(monitor, vault, self._audit.outcomes)
+        except BaseException:  # Ctrl-C, too, leaves no server running
+            self.close()
+            raise
 
     def serve(self) -> None:
         """Serves until `close` is called elsewhere or the process gets SIGINT or SIGTERM."""
@@ -111,6 +117,8 @@ class Server:
 
     def close(self) -> None:
         """Ends it: no more calls, a moment for the statements under way."""
+        if self.monitor is not None:
+            self.monitor.close()
         if self.postgresql is not None:
             self.postgresql.close()
         self._service.shutdown()

@@ -1,0 +1,35 @@
+"""The examples of services start the command with options that it has."""
+
+import re
+import shlex
+
+import click
+from support.places import ROOT
+
+from sqlpriv.interfaces.cli.serve import serve
+
+DEPLOY = ROOT / "examples" / "deploy"
+
+
+def given(words):
+    """Returns the options that a command line gives `sqlpriv serve`, parsed as it parses them."""
+    words = [word for word in words if not word.endswith(".pem")]
+    words = [word for word in words if word not in ("--certificate", "--key")]
+    return serve.make_context("serve", words, resilient_parsing=False).params
+
+
+def test_the_unit_and_the_image_start_a_server():
+    unit = (DEPLOY / "sqlpriv.service").read_text().replace("\\\n", " ")
+    started = re.search(r"^ExecStart=\S+/sqlpriv serve (.*)$", unit, re.MULTILINE)[1]
+    image = (DEPLOY / "Dockerfile").read_text().replace("\\\n", " ")
+    entry, arguments = (re.search(rf"^{name} (\[.*\])$", image, re.MULTILINE)[1]
+                        for name in ("ENTRYPOINT", "CMD"))  # fmt: skip
+    assert entry == '["sqlpriv", "serve"]'
+    words = shlex.split(arguments.strip("[]").replace(",", " "))
+    for params in (given(shlex.split(started)), given(words)):
+        assert params["listen"] == "grpc+tls://0.0.0.0:31337"
+        assert params["postgresql"] == "0.0.0.0:5432"
+        assert params["monitor"] == "127.0.0.1:9464"
+    assert "UMask=0077" in unit
+    assert "\nUSER sqlpriv" in image
+    assert isinstance(serve, click.Command)

@@ -29,14 +29,20 @@ from sqlpriv.kernel.sql.quoting import literal
 OPTIMIZERS_OFF = (
     "top_n_window_elimination",  # makes lists of units' rows
     # These change the work on one side of a join by what is in the other: see `sql.relations`.
-    "join_order", "build_side_probe_side", "join_filter_pushdown", "outer_join_simplification",
-    "empty_result_pullup", "statistics_propagation",
-)  # fmt: skip
+    "join_order",
+    "build_side_probe_side",
+    "join_filter_pushdown",
+    "outer_join_simplification",
+    "empty_result_pullup",
+    "statistics_propagation",
+)
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
-    "autoinstall_known_extensions": False, "autoload_known_extensions": False,
-    "allow_community_extensions": False, "memory_limit": "50%",
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "allow_community_extensions": False,
+    "memory_limit": "50%",
     "disabled_optimizers": ",".join(OPTIMIZERS_OFF),
-}  # fmt: skip
+}
 SEAL = "SET enable_external_access = false; SET lock_configuration = true; DETACH vault"
 """No files but the vault that was attached before and those of its tables (`parquet_files`), no
 network, no extensions, half of the memory, no way to change that; and no vault until it is read."""

@@ -79,7 +79,7 @@ class Allowance(AbstractContextManager["Allowance"]):
             charge, exact = self._buy([m for _, m in fresh], [r.reads for r in waiting])
             for (named, m), r in zip(fresh, waiting, strict=True):
                 fresh_seals.append(
-                    Sealed(named, m.price, r.sigma, r.noised(exact[r.reads]).tobytes())
+                    Sealed(named, m.price, r.sigma, r.answer(exact[r.reads]).tobytes())
                 )
             fresh_seals = self._ledger.seal(
                 charge, self._begun(), self.contract.snapshot, fresh_seals
@@ -191,8 +191,8 @@ class Allowance(AbstractContextManager["Allowance"]):
             charge = self._charge([Measurement(a.Count(source), price)], yocto)
             groups = reader.groups(text)
         picked = (groups[i][:-1] for i in pick([group[-1] for group in groups]))
-        known = [v for v in picked if all("\0" not in str(x) and len(str(x)) < 10_000 for x in v)]
-        keys = sorted(known, key=lambda v: [(x is None, x) for x in v])
+        usable = [v for v in picked if all("\0" not in str(x) and len(str(x)) < 10_000 for x in v)]
+        keys = sorted(usable, key=lambda v: [(x is None, x) for x in v])
         sealed = Sealed(named, price, 0.0, json.dumps(keys).encode())
         self._ledger.seal(charge, self._begun(), self.contract.snapshot, [sealed])
         return tuple(keys)

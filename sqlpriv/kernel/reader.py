@@ -45,10 +45,10 @@ _R = TypeVar("_R")
 def _silence_errors(text: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]:
     """Replaces the engine's error, whose text may quote rows, by one of fixed text."""
 
-    def decorated(read: Callable[_P, _R]) -> Callable[_P, _R]:
+    def silence(read: Callable[_P, _R]) -> Callable[_P, _R]:
         @wraps(read)
         def silent(*args: _P.args, **named: _P.kwargs) -> _R:
-            with suppress(Exception):
+            with suppress(Exception):  # whatever it was: its text may quote rows
                 return read(*args, **named)
             # Raised when the engine's error is gone: inside a handler, or where a `with` ends, it
             # would stay on as __context__, and a traceback prints that.
@@ -56,7 +56,7 @@ def _silence_errors(text: str) -> Callable[[Callable[_P, _R]], Callable[_P, _R]]
 
         return silent
 
-    return decorated
+    return silence
 
 
 class Reader(AbstractContextManager["Reader"]):
@@ -70,8 +70,8 @@ class Reader(AbstractContextManager["Reader"]):
         self.fingerprint = self._engine.fingerprint
         if self.fingerprint not in _PLAIN and self.truths(MACROS_THERE) != (0,):
             self.__exit__()
-            said = "holds macros, which could stand in for functions; DROP them, then ask again"
-            raise OperationalError(f"the vault {vault.name} {said}")
+            problem = "holds macros, which could stand in for functions; DROP them, then ask again"
+            raise OperationalError(f"the vault {vault.name} {problem}")
         _PLAIN.add(self.fingerprint)
 
     def __exit__(self, *_: object) -> None:

@@ -45,8 +45,8 @@ def unguarded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The engine and the rendering as they were: sides may be swapped, empty and moved into."""
     before = {**engine.CONFIG}
     engine.CONFIG["disabled_optimizers"] = "top_n_window_elimination"
-    monkeypatch.setattr(Scope, "hidden", lambda _, test: test)
-    monkeypatch.setattr(Scope, "never_empty", Scope.written)
+    monkeypatch.setattr(Scope, "hide", lambda _, test: test)
+    monkeypatch.setattr(Scope, "never_empty", Scope.as_select)
     yield
     engine.CONFIG.update(before)
 

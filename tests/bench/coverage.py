@@ -100,7 +100,7 @@ class ExactTable:
             assert not isinstance(query, a.Level)
             exact = np.asarray(self._exact(query), float).reshape(-1)
             steps = [round(value / float(waiting.step)) for value in exact.tolist()]  # type: ignore[union-attr]  # no Level
-            values = waiting.noised(steps).reshape(a.shape(query))
+            values = waiting.answer(steps).reshape(a.shape(query))
             releases.append(Release(0, query, values, waiting.sigma, m.price))
         return tuple(releases)
 

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from psycopg.pq import TransactionStatus
 
 from sqlpriv import errors
 from sqlpriv.kernel.ledger.store import Store
@@ -78,9 +77,12 @@ class LedgerDatabase(Store):
     def connect(self) -> None:
         """Connects, and makes an empty ledger in one transaction unless there is one."""
         self.db = psycopg.connect(
-            self._url, autocommit=True, connect_timeout=10, target_session_attrs="read-write",
+            self._url,
+            autocommit=True,
+            connect_timeout=10,
+            target_session_attrs="read-write",
             application_name="sqlpriv",
-        )  # fmt: skip
+        )
         self.execute("SET synchronous_commit = on")
         self.execute(f"SET lock_timeout = '30s'; SET search_path = {NAME}")
         with self.db.transaction():
@@ -102,11 +104,6 @@ class LedgerDatabase(Store):
         self.execute("BEGIN" if mode else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         if mode:
             self.execute("SELECT one FROM guard FOR UPDATE")
-
-    def has_open_transaction(self) -> bool:
-        """Returns whether there is something to undo; a lost connection has nothing."""
-        info, idle = self.db.info, TransactionStatus.IDLE
-        return not self.db.closed and info.transaction_status is not idle
 
     def execute(self, sql: str, values: Sequence[Any] = (), /) -> Any:
         """Runs one statement; a view's name stands for its text."""

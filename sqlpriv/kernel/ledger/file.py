@@ -64,10 +64,6 @@ class LedgerFile(Store):
         """Begins a transaction; SQLite's own lock is that of whoever writes."""
         self.execute(f"BEGIN {mode}")
 
-    def has_open_transaction(self) -> bool:
-        """Returns whether there is something to undo."""
-        return bool(self.db.in_transaction)
-
     def passing_code(self, error: sqlite3.Error) -> tuple[str, bool]:
         """Returns SQLite's name of an error, and whether it may pass."""
         name = getattr(error, "sqlite_errorname", "SQLITE_UNKNOWN")

@@ -209,7 +209,7 @@ class Ledger:
         statement costs (by default, the price), or than the `yocto` of delta that it selects keys
         with, DeclarationError without a budget, LedgerError for a price of nothing or no sense.
         """
-        unit, due = unit.lower(), whole or price
+        unit, total = unit.lower(), whole or price
         with self.begin("IMMEDIATE") as db:
             sql = "SELECT principal FROM statement WHERE id = ?"
             who = next((name for (name,) in db.execute(sql, (statement,))), "")
@@ -219,9 +219,9 @@ class Ledger:
                 delta, whose = account.budget.delta, "" if account is accounts[0] else f" to {who}"
                 if price.nano <= 0 or price.kind != account.spent.kind:
                     raise errors.LedgerError(f"{account.budget} cannot be charged {price}")
-                if due.nano > account.left.nano:
+                if total.nano > account.left.nano:
                     period = account.budget.per and f" in this {account.budget.per}"
-                    costs, left = _price_text(due, delta), _price_text(account.left, delta)
+                    costs, left = _price_text(total, delta), _price_text(account.left, delta)
                     text = f"costs {costs} but {left} is left{whose}{period}; nothing was read"
                     raise errors.BudgetExhausted(text)
                 if account.keys_spent + yocto > account.budget.keys:

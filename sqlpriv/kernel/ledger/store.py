@@ -9,7 +9,7 @@ import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -67,10 +67,6 @@ class Store(ABC):
         """Begins a transaction: with a mode, behind the lock of whoever writes."""
 
     @abstractmethod
-    def has_open_transaction(self) -> bool:
-        """Returns whether there is something to undo."""
-
-    @abstractmethod
     def passing_code(self, error: Any) -> tuple[str, bool]:
         """Returns what an error of the database is called, and whether it may pass."""
 
@@ -107,10 +103,12 @@ class Store(ABC):
                 self._in_transaction, self.holds_new_charge = True, False
                 yield self
                 self.execute("COMMIT")
+            except BaseException:  # whatever it was, also an interrupt: nothing of it stands
+                with suppress(self.ERRORS):  # of no transaction, or of a lost connection
+                    self.execute("ROLLBACK")
+                raise
             finally:
                 self._in_transaction = False
-                if self.has_open_transaction():
-                    self.execute("ROLLBACK")
             if mode:
                 raise_mark(self._beside, self)
 

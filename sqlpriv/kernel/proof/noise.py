@@ -134,7 +134,11 @@ def threshold_of(groups: int, rho: Rho, yocto: int) -> tuple[float, int]:
 
 
 def root(square: int | Fraction) -> float:
-    """Returns a double whose exact square is at least `square`, at most three above the root's."""
+    """Returns a double whose exact square is at least `square`, at most three above the root's.
+
+    >>> root(2), Fraction(root(2)) ** 2 >= 2
+    (1.4142135623730951, True)
+    """
     upper = math.sqrt(square)
     while Fraction(upper) ** 2 < square:
         upper = math.nextafter(upper, math.inf)
@@ -165,6 +169,6 @@ def _confirm(measurement: Any, distance: float, price: Price) -> Any:
 
 def _run(measurement: Any, exact: list[int] | dict[int, int]) -> Any:
     """Measures; an error of OpenDP, which may quote numbers, is gone before ours is raised."""
-    with suppress(Exception):
+    with suppress(Exception):  # whatever it was: it may quote exact numbers
         return measurement(exact)
     raise KernelError("the noise could not be drawn")

@@ -59,7 +59,11 @@ class Sensitivity(NamedTuple):
 
 
 def lattice_of(query: a.Query, type_: Type | None) -> Lattice:
-    """Returns the integers that the query adds up; `type_` is the type of a sum's argument."""
+    """Returns the integers that the query adds up; `type_` is the type of a sum's argument.
+
+    >>> lattice_of(a.Sum(a.Scan("t"), a.Col("age"), 0, 100), Type.INTEGER)
+    Lattice(middle=Fraction(50, 1), step=Fraction(1, 2), steps=100)
+    """
     if isinstance(query, a.Count):
         return Lattice(Fraction(0), Fraction(1), 1)
     if not -MAX_INTEGER < query.lower <= query.upper < MAX_INTEGER:  # no NaN does
@@ -76,7 +80,11 @@ def lattice_of(query: a.Query, type_: Type | None) -> Lattice:
 
 
 def fold_ends(fold: a.Fold) -> tuple[Number, Number]:
-    """Returns the public ends of what a fold gives: what is beyond is clamped when used."""
+    """Returns the public ends of what a fold gives: what is beyond is clamped when used.
+
+    >>> fold_ends(a.Fold("paid", "sum", a.Col("price"), 0, 50, reach=3))
+    (0, 150)
+    """
     if not (1 <= fold.reach <= 10**6 and fold.kind in ("count", "distinct", "sum", "min", "max")):
         raise KernelError("this is no aggregate inside a unit")
     low, high = fold.lower, fold.upper
@@ -95,8 +103,11 @@ def bound_of(relation: a.Relation, contract: TableContract) -> PrivacyUnit:
     not rest on this choice: what is returned here is what bounding enforces and noise is made for.
     """
     unit = contract.unit or PrivacyUnit(contract.table, "")
-    return replace(unit, rows_per_unit=_reach(relation, contract, 0),
-                   groups_per_unit=_reach(relation, contract, 1))  # fmt: skip
+    return replace(
+        unit,
+        rows_per_unit=_reach(relation, contract, 0),
+        groups_per_unit=_reach(relation, contract, 1),
+    )
 
 
 def _reach(relation: a.Relation, contract: TableContract, side: int) -> int:
@@ -119,7 +130,13 @@ def _reach(relation: a.Relation, contract: TableContract, side: int) -> int:
 
 
 def sensitivity(query: a.Query, unit: PrivacyUnit, steps: int) -> Sensitivity:
-    """Returns how far one unit can move the query's cells, in lattice units; see above."""
+    """Returns how far one unit can move the query's cells, in lattice units; see above.
+
+    A unit of two rows in one stratum counts twice there:
+
+    >>> sensitivity(a.Count(a.Scan("t")), PrivacyUnit("t", "id", rows_per_unit=2), 1)
+    Sensitivity(l1=2, l2_squared=4)
+    """
     m, g = unit.rows_per_unit, min(unit.groups_per_unit, a.strata_count(query))
     return Sensitivity(l1=m * g * steps, l2_squared=m * m * g * steps * steps)
 
@@ -210,18 +227,21 @@ def score(candidate: Candidate, exact: NDArray[np.int64]) -> list[int]:
 
 def check_candidates(candidates: Sequence[Candidate], allowed: NDArray[np.bool_]) -> None:
     """Raises KernelError unless the candidates are one choice: see `Allowance.choose`."""
-    if not candidates:
-        raise KernelError("there is no candidate to choose from")
-    first, strata = candidates[0].query, len(a.measured_strata(candidates[0].query))
+    shared = {(c.query.source, c.query.strata, c.query.within, c.query.of) for c in candidates}
+    if len(shared) != 1 or candidates[0].query.of is not None:
+        raise KernelError("candidates of a choice share relation and strata, and count rows")
+    strata = len(a.measured_strata(candidates[0].query))
     if allowed.shape != (strata, len(candidates)) or not allowed.any(axis=1).all():
         raise KernelError("each stratum chooses among at least one candidate")
     for c in candidates:
-        same = (c.query.source, c.query.strata, c.query.within)
-        if same != (first.source, first.strata, first.within) or c.query.of is not None:
-            raise KernelError("candidates of a choice share relation and strata, and count rows")
-        fits = c.estimate.shape == a.shape(c.query) and np.isfinite(c.estimate).all()
-        penal = c.penalty is None or (c.penalty.shape == (strata,) and np.isfinite(c.penalty).all())
-        if not fits or not penal or not 0 <= c.weight <= 2**20 or np.abs(c.estimate).sum() > 2**45:
+        penalty = np.zeros(strata) if c.penalty is None else c.penalty
+        shapes = c.estimate.shape == a.shape(c.query) and penalty.shape == (strata,)
+        finite = np.isfinite(c.estimate).all() and np.isfinite(penalty).all()
+        if (
+            not (shapes and finite)
+            or not 0 <= c.weight <= 2**20
+            or np.abs(c.estimate).sum() > 2**45
+        ):
             raise KernelError("an estimate, weight or penalty of a candidate is out of shape")
 
 
@@ -256,7 +276,12 @@ def level_scores(query: a.Level, exact: Sequence[int]) -> list[list[int]]:
 
 
 def level_distance(query: a.Level, rows_per_unit: int) -> int:
-    """Returns the bound proved in `level_scores`, or refuses a rank that is none."""
+    """Returns the bound proved in `level_scores`, or refuses a rank that is none.
+
+    >>> median = a.Level(a.Scan("t"), a.Key(a.Col("age"), (1, 2)), rank=(1, 2))
+    >>> level_distance(median, rows_per_unit=3)
+    3
+    """
     if query.rank is None:
         return rows_per_unit
     share, of = query.rank

@@ -122,19 +122,23 @@ def _reach_of_scan(scan: a.Scan, contract: TableContract) -> Reach:
     table = contract.of(scan.table)
     types = {(scan.prefix + c.name).lower(): c.type for c in table.columns}
     alone = frozenset(
-        name for name in ((scan.prefix + column).lower() for column in table.unique)
+        name
+        for name in ((scan.prefix + column).lower() for column in table.unique)
         if not (table.collated and types[name] is Type.TEXT)
-    )  # fmt: skip
+    )
     bound = table.unit.rows_per_unit * table.unit.groups_per_unit if table.unit else 0
     return Reach(bound, bound, int(bound > 0), bound, False, types, alone)
 
 
 def _reach_of_join(join: a.Join, left: Reach, right: Reach, partners: Partners) -> Reach:
     pairs = [
-        (mine, theirs) for mine, theirs in equated_columns(join.on)
-        if mine in left.types and theirs in right.types
-        and left.types[mine] is right.types[theirs] and left.types[mine] not in (None, Type.REAL)
-    ]  # fmt: skip
+        (mine, theirs)
+        for mine, theirs in equated_columns(join.on)
+        if mine in left.types
+        and theirs in right.types
+        and left.types[mine] is right.types[theirs]
+        and left.types[mine] not in (None, Type.REAL)
+    ]
     one_right = any(theirs in right.alone for _, theirs in pairs)
     one_left = any(mine in left.alone for mine, _ in pairs)
     if right.rows or not left.rows:  # of private rows, or of none

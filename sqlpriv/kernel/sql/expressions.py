@@ -35,7 +35,7 @@ class Expressions:
 
     def plain(self, expr: a.Expr) -> bool:
         """Returns whether a number is a column as stored, not computed."""
-        held = self.held(expr)
+        held = self.cast_type(expr)
         return bool(held) and (held != "DOUBLE" or self.type(expr) is Type.REAL)
 
     @property
@@ -53,17 +53,17 @@ class Expressions:
         """Returns the checked type of an expression."""
         return check(expr, self.types)
 
-    def stored(self, expr: a.Expr) -> str:
+    def stored_text(self, expr: a.Expr) -> str:
         """Returns the expression with a bare column as stored: for comparisons and IS NULL."""
         expr = self.written_out(expr)
         if not isinstance(expr, a.Col):
             return self.value(expr)
-        wide, text = self.held(expr), self.texts[expr.name.lower()]
+        wide, text = self.cast_type(expr), self.texts[expr.name.lower()]
         if self.columns[expr.name.lower()].sql_type.upper() in ZONED:
             return f"make_timestamp(epoch_us({text}))"
         return f"CAST({text} AS {wide})" if wide else text
 
-    def held(self, expr: a.Expr) -> str | None:
+    def cast_type(self, expr: a.Expr) -> str | None:
         """Returns the type that a stored column is cast to; None for no cast, or no such column."""
         if not isinstance(expr, a.Col) or expr.name.lower() in self.derived:
             return None
@@ -75,8 +75,8 @@ class Expressions:
         expr = self.written_out(expr)
         match expr:
             case a.Col(n):
-                text, domain = self.stored(expr), self.columns[n.lower()].domain
-                text = f"sqlpriv_number({text})" if self.held(expr) == "DOUBLE" else text
+                text, domain = self.stored_text(expr), self.columns[n.lower()].domain
+                text = f"sqlpriv_number({text})" if self.cast_type(expr) == "DOUBLE" else text
                 if not isinstance(domain, Interval):
                     return text
                 return f"sqlpriv_clamp({text}, {literal(domain.lower)}, {literal(domain.upper)})"
@@ -86,12 +86,12 @@ class Expressions:
                 return f"CAST(NULL AS {SQL_TYPES[type_]})" if value is None else literal(value)
             case a.Call(op, args):
                 sql, reads, joiner = OPERATIONS[op].sql, OPERATIONS[op].reads, OPERATIONS[op].joiner
-                texts = list(map(self.stored if reads == "stored" else self.value, args))
+                texts = list(map(self.stored_text if reads == "stored" else self.value, args))
                 texts = [f"CAST({t} AS DOUBLE)" for t in texts] if reads == "double" else texts
                 return sql.format(*texts, all=joiner.join(texts))
             case a.In(arg, values):
                 listed = ", ".join(map(literal, alike(values, self.type(arg))))
-                return f"({self.stored(arg)} IN ({listed}))"
+                return f"({self.stored_text(arg)} IN ({listed}))"
             case a.Case(whens, otherwise):
                 branches = (f"WHEN {self.value(p)} THEN {self.value(e)}" for p, e in whens)
                 return f"(CASE {' '.join(branches)} ELSE {self.value(otherwise)} END)"
@@ -109,7 +109,7 @@ class Expressions:
                 tests = [f"WHEN {at} >= {literal(e)} THEN {i}" for i, e in enumerate(ends, 1)][::-1]
                 return self._once(f"CASE {' '.join(tests)} WHEN {at} IS NOT NULL THEN 0 END")
             case a.Pick(keys, numbers):  # levels are NULL or within their key: so is the position
-                cell = levels(*((k, self.value(k.expr), self.held(k.expr)) for k in keys))
+                cell = levels(*((k, self.value(k.expr), self.cast_type(k.expr)) for k in keys))
                 table = f"CAST('{[*map(float, numbers)]}' AS DOUBLE[])"  # one token, and folded
                 return self._once(f"list_extract({table}, {self._once(cell)} + 1)")
         raise KernelError("this expression has no rendering")
@@ -125,7 +125,7 @@ class Expressions:
             self.base = f"(SELECT *, {text} AS {alias} FROM {self.base}) AS {ROW}"
         return f"{ROW}.{self.layers[text]}" if text in self.layers else text
 
-    def added(self, query: a.Query) -> tuple[str, str] | None:
+    def summand(self, query: a.Query) -> tuple[str, str] | None:
         """Returns what is added up of a row, an integer, a value or NULL, and how; None for 1.
 
         Claim: a sum of whole numbers is one of `2 x - lower - upper`, as its lattice has it, made
@@ -135,22 +135,22 @@ class Expressions:
             grid = lattice_of(query, type_ := self.type(query.of))
             ends = f"{literal(int(2 * grid.middle))} * CAST(count({{0}}) AS HUGEINT)"
             how = f"2 * sum({{0}}) - {ends}" if type_ is Type.INTEGER else "sum({0})"
-            return self.quantised(query.of, grid, query.lower, query.upper), how
+            return self.lattice_text(query.of, grid, query.lower, query.upper), how
         if query.of is None:
             return None
         distinct = isinstance(query, a.Distinct)  # clamping makes no NULL, nor takes one away
-        text = self.value(query.of) if distinct else self.stored(query.of)
+        text = self.value(query.of) if distinct else self.stored_text(query.of)
         text = f"sqlpriv_number({text})" if self.type(query.of) is Type.REAL else text
         return text, "count(DISTINCT {0})" if distinct else "count({0})"
 
-    def quantised(self, of: a.Expr, grid: Lattice, lower: Number, upper: Number) -> str:
+    def lattice_text(self, of: a.Expr, grid: Lattice, lower: Number, upper: Number) -> str:
         """Returns NULL, or an integer: a whole number, clamped, or a real's step within ±steps."""
         type_, plain = self.type(of), self.plain(of)
         if type_ is Type.INTEGER:
             ends = f"{literal(int(lower))}, {literal(int(upper))}"
             whole = f"CAST(sqlpriv_clamp(sqlpriv_number({self.value(of)}), {ends}) AS BIGINT)"
             # above 2^53 the end that a double was clamped to may have been rounded
-            return f"sqlpriv_clamp({self.stored(of) if plain else whole}, {ends})"
+            return f"sqlpriv_clamp({self.stored_text(of) if plain else whole}, {ends})"
         middle, step = literal(float(grid.middle)), literal(float(grid.step))
-        real = self.stored(of) if plain else self.value(of)
+        real = self.stored_text(of) if plain else self.value(of)
         return f"sqlpriv_quantise({real}, {middle}, {step}, {grid.steps})"

@@ -42,14 +42,14 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     """Returns the statement that answers queries of one relation and one list of strata.
 
     Its columns: the levels of strata and keys (`cells.listed_cells`; what has none has the number
-    after the last), and exact integers: `n`, kept rows (BIGINT), and `a0`, … as `Expressions.added`
-    says.
+    after the last), and exact integers: `n`, kept rows (BIGINT), and `a0`, …, each of a
+    `Expressions.summand`.
     A `Distinct` is alone: different values of joint groups do not add up into larger cells.
     """
     if len(queries) > 1 and any(isinstance(query, a.Distinct) for query in queries):
         raise KernelError("different values are counted by a statement of their own")
     strata, scope = queries[0].strata, Scope(queries[0].source, contract, hash_key=hash_key)
-    added = [scope.added(q) for q in queries]
+    added = [scope.summand(q) for q in queries]
     adds = list(dict.fromkeys(filter(None, added)))
     levelled = listed_cells(queries)
     columns = {c: scope.value(key.expr) for c, key in levelled.items()}
@@ -99,8 +99,9 @@ def render_groups(
     texts = [f"TRY_CAST({x} AS BIGINT)" if of is Type.INTEGER else x for x, of in pairs]
     whole = [
         f"(({x}) IS NULL OR ({text}) IS NOT NULL)"
-        for x, text in zip(map(scope.value, exprs), texts, strict=True) if text != x
-    ]  # fmt: skip
+        for x, text in zip(map(scope.value, exprs), texts, strict=True)
+        if text != x
+    ]
     named = ", ".join(f"{text} AS k{i}" for i, text in enumerate(texts))
     keys = [f"k{i}" for i in range(len(texts))]
     k, order = ", ".join(keys), rank_order(["u", *keys], hash_key)
@@ -115,7 +116,7 @@ def render_groups(
 def _narrow(key: a.Key, text: str, scope: Scope) -> str:
     size = len(key.values)
     width = "UTINYINT" if size < 2**8 else "USMALLINT" if size < 2**16 else "UINTEGER"
-    return f"CAST({levels((key, text, scope.held(key.expr)))} AS {width})"
+    return f"CAST({levels((key, text, scope.cast_type(key.expr)))} AS {width})"
 
 
 def _rows(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], levelled: bool) -> str:

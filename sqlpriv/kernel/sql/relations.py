@@ -13,7 +13,7 @@ a side or filters one side by the other's values (`engine.CONFIG`). It skips the
 the table that an inner or semi join builds is empty. So a private right side has one row of NULLs
 more. That row meets no left row, whose unit is never NULL; it stays in the table because units and
 equated values are compared by IS NOT DISTINCT FROM; and no filter reaches it, because a predicate
-that does not compare the two sides reads the left side's unit, too (`Scope.hidden`). Predicates are
+that does not compare the two sides reads the left side's unit, too (`Scope.hide`). Predicates are
 applied where the algebra has them: whoever plans a query places them before its joins.
 """
 
@@ -142,12 +142,12 @@ class Scope(Expressions):
 
     def _join(self, join: a.Join) -> None:
         left, right = self._part(join.left), self._part(join.right)
-        self._add(left.exported(), LEFT)
-        self._add(right.exported(), RIGHT)
+        self._add(left.exports(), LEFT)
+        self._add(right.exports(), RIGHT)
         ops.one([self.type(join.on)], ops.BOOLEANS, "ON")
         self.owner, self.owner_type = left.owner and f"{LEFT}.{UNIT}", left.owner_type
         pairwise = join.kind in ("inner", "semi")
-        tests, partners = [self.value(join.on)], right.written()
+        tests, partners = [self.value(join.on)], right.as_select()
         if self.owner and pairwise:
             tests = [self._join_test(test, left, right) for test in ops.conjuncts(join.on)]
         if right.owner:
@@ -155,10 +155,10 @@ class Scope(Expressions):
             equals = "IS NOT DISTINCT FROM" if pairwise else "="
             tests = [f"{LEFT}.{UNIT} {equals} {RIGHT}.{UNIT}", *tests]
             partners = right.never_empty() if pairwise else partners
-        sides = (f"({left.written()}) AS {LEFT}", f"({partners}) AS {RIGHT}")
+        sides = (f"({left.as_select()}) AS {LEFT}", f"({partners}) AS {RIGHT}")
         self.base = f" {KINDS[join.kind]} ".join(sides) + f" ON {' AND '.join(tests)}"
         if join.kind in ("semi", "anti"):
-            for column, _ in right.exported():
+            for column, _ in right.exports():
                 del self.columns[column.name.lower()]
                 self.types.pop(column.name.lower(), None)
 
@@ -177,11 +177,11 @@ class Scope(Expressions):
                 if two_sided and not right.owner:
                     return self.value(test)
                 if two_sided and op == "=":
-                    mine, theirs = self.stored(one_side), self.stored(other_side)
+                    mine, theirs = self.stored_text(one_side), self.stored_text(other_side)
                     return f"{mine} IS NOT DISTINCT FROM {theirs} AND {mine} IS NOT NULL"
-        return self.hidden(self.value(test))
+        return self.hide(self.value(test))
 
-    def hidden(self, test: str) -> str:
+    def hide(self, test: str) -> str:
         """Returns the predicate as one that reads the left unit: it stays above all joins.
 
         The unit of a row is never NULL, so that the value is the same. Without it the optimizer
@@ -224,7 +224,7 @@ class Scope(Expressions):
         if grouping.unit and inner.owner_type in UNITS:
             text = inner.owner if inner.owner_type != "text" else f"decode({inner.owner})"
             selected.append((Column(grouping.unit, *UNITS[inner.owner_type]), text))
-        selected += map(inner.folded, grouping.folds)
+        selected += map(inner.aggregate, grouping.folds)
         self._read_rows(inner.select(selected, f" GROUP BY {', '.join(grouped)}"), selected, inner)
         if not grouping.keys:  # one row of a unit: the statement says so, whatever the rows
             self.facts = TableFacts(True, frozenset(self.columns))
@@ -235,7 +235,7 @@ class Scope(Expressions):
         self.base = f"({sql}) AS {ROW}"
         self.owner, self.owner_type = like.owner and f"{ROW}.{UNIT}", like.owner_type
 
-    def folded(self, fold: a.Fold) -> Exported:
+    def aggregate(self, fold: a.Fold) -> Exported:
         """Returns the column and the text of an aggregate inside a unit; none can overflow."""
         low, high = fold_ends(fold)
         whole = Column(fold.name, Type.INTEGER, "BIGINT", Interval(low, high))
@@ -249,18 +249,18 @@ class Scope(Expressions):
             return Column(fold.name, type_, SQL_TYPES[type_]), f"{fold.kind}({text})"
         ops.one([type_], ops.NUMBERS, fold.kind.upper())
         grid = lattice_of(a.Sum(a.Scan(""), fold.of, fold.lower, fold.upper), type_)
-        lattice = self.quantised(fold.of, grid, fold.lower, fold.upper)
+        lattice = self.lattice_text(fold.of, grid, fold.lower, fold.upper)
         aggregate = f"{fold.kind}(CAST({lattice} AS HUGEINT))"
         if type_ is Type.INTEGER:
             ends = f"{literal(int(low))}, {literal(int(high))}"
-            whole = replace(whole, domain=Interval(int(low), int(high)))
-            return whole, f"CAST(sqlpriv_clamp({aggregate}, {ends}) AS BIGINT)"
+            clamped = f"CAST(sqlpriv_clamp({aggregate}, {ends}) AS BIGINT)"
+            return replace(whole, domain=Interval(int(low), int(high))), clamped
         n = f"CAST(count({lattice}) AS HUGEINT)" if fold.kind == "sum" else "1"
         step, middle = literal(float(grid.step)), literal(float(grid.middle))
         text = f"(CAST({aggregate} AS DOUBLE) * {step} + {middle} * CAST({n} AS DOUBLE))"
         return Column(fold.name, type_, "DOUBLE", Interval(float(low), float(high))), text
 
-    def exported(self) -> list[Exported]:
+    def exports(self) -> list[Exported]:
         """Returns every column as other relations see it."""
         names = [*(c.name for c in self.columns.values()), *self.derived]
         return [self.export(n, a.Col(n)) for n in names]
@@ -273,9 +273,9 @@ class Scope(Expressions):
         type_ = self.type(expr)
         return Column(new, type_, COMPUTED[type_]), f"CAST({self.value(expr)} AS {COMPUTED[type_]})"
 
-    def written(self) -> str:
+    def as_select(self) -> str:
         """Returns the whole relation as a SELECT."""
-        return self.select(self.exported(), self.kept_rows())
+        return self.select(self.exports(), self.kept_rows())
 
     def select(self, columns: Iterable[Exported], end: str) -> str:
         """Returns a SELECT of the unit, if there is one, and columns."""
@@ -284,8 +284,8 @@ class Scope(Expressions):
         return f"SELECT {', '.join(texts)}{self.source()}{end}"
 
     def never_empty(self) -> str:
-        """Returns the relation as `written` and one row of NULLs, which has no unit."""
-        return f"{self.written()} UNION ALL SELECT NULL{', NULL' * len(self.exported())}"
+        """Returns the relation as `as_select` and one row of NULLs, which has no unit."""
+        return f"{self.as_select()} UNION ALL SELECT NULL{', NULL' * len(self.exports())}"
 
     def kept_rows(self) -> str:
         """Returns the QUALIFY that bounds a unit's rows where joins and unions could multiply them.
@@ -305,7 +305,7 @@ class Scope(Expressions):
         """Returns FROM and WHERE: rows that have a unit, if any have, and pass all predicates."""
         kept = [*(self.value(p) for p in self.predicates), *tests]
         if self.owner:
-            kept = kept if self.of_one_table else [*map(self.hidden, kept)]
+            kept = kept if self.of_one_table else [*map(self.hide, kept)]
             kept = [f"{self.owner} IS NOT NULL", *kept]
         return f" FROM {self.base}{' WHERE ' if kept else ''}{' AND '.join(kept)}"
 

@@ -285,7 +285,11 @@ Asked = Query | Level
 
 
 def strata_count(query: Asked) -> int:
-    """Returns how many strata the query's domain has (measured or not); 1 without STRATIFY BY."""
+    """Returns how many strata the query's domain has (measured or not); 1 without STRATIFY BY.
+
+    >>> strata_count(Count(Scan("t"), (Key(Col("sex"), ("f", "m")), Key(Col("age"), (1, 2, 3)))))
+    6
+    """
     return math.prod(len(key.values) for key in query.strata)
 
 
@@ -295,7 +299,12 @@ def measured_strata(query: Asked) -> tuple[int, ...]:
 
 
 def shape(query: Asked) -> tuple[int, ...]:
-    """Returns the shape of a release: (measured strata, values of key 1, values of key 2, …)."""
+    """Returns the shape of a release: (measured strata, values of key 1, values of key 2, …).
+
+    >>> sex, age = Key(Col("sex"), ("f", "m")), Key(Col("age"), (1, 2, 3))
+    >>> shape(Count(Scan("t"), strata=(sex,), keys=(age,), within=(1,)))
+    (1, 3)
+    """
     return (len(measured_strata(query)), *(len(key.values) for key in query.keys))
 
 

@@ -47,7 +47,11 @@ class _Amount:
 
     @classmethod
     def at_most(cls, amount: float | Fraction) -> Self:
-        """Returns the amount rounded down to a nano: for what may be spent."""
+        """Returns the amount rounded down to a nano: for what may be spent.
+
+        >>> Rho.at_most(0.3), Rho.at_most(1e-10)
+        (Rho(nano=300000000), Rho(nano=0))
+        """
         if not math.isfinite(amount):
             raise DataError(f"a privacy loss is a finite number, not {amount}")
         return cls(math.floor(Fraction(str(amount)) * NANO))
@@ -128,6 +132,9 @@ def epsilon_of(rho: Rho, delta: float) -> float:
     With u = alpha - 1 it is least where rho u^2 + log(1 + u) = log(1/delta); bisection comes close.
     Added is 2**-45 of the terms' magnitudes: more than the error of a few dozen double operations,
     each within a few 2**-53. Raises DataError unless 0 < delta < 1.
+
+    >>> round(epsilon_of(Rho.at_most(0.02), 1e-6), 6)
+    0.899935
     """
     if not 0 < delta < 1:
         raise DataError(f"delta lies strictly between 0 and 1, not {delta}")
@@ -147,6 +154,9 @@ def rho_of(epsilon: float, delta: float) -> Rho:
     """Returns the most rho, in whole nanos, that is (epsilon, delta)-DP: rounded down.
 
     A bisection returns only a rho that it tried: `epsilon_of(rho_of(e, d), d) <= e` always holds.
+
+    >>> rho_of(1.0, 1e-6)
+    Rho(nano=24355970)
     """
     if not 0 < epsilon < math.inf:
         raise DataError(f"epsilon is a positive finite number, not {epsilon}")

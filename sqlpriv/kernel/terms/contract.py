@@ -138,7 +138,7 @@ class TableContract:
         return owner.own_account if owner else unit
 
     def of(self, table: str) -> "TableContract":
-        """Returns the contract of a table of the same snapshot; Refused for one it knows not."""
+        """Returns the contract of a table of the same snapshot; Refused for any other."""
         if table.lower() == self.table.lower():
             return self
         if table.lower() not in self.others:
@@ -168,23 +168,30 @@ def in_force(
 ) -> dict[str, TableContract]:
     """Returns the contract of every table; all mappings are by lower-case name."""
     tables = {t.table.lower(): (t, declared.get(t.table.lower(), UNDECLARED)) for t in catalog}
-    mine = [(n, b["key"]) for n, (t, b) in tables.items() if b["unit"] and t.column(b["key"] or "")]
-    keys = {n: key.lower() for n, key in mine}
+    keys = {
+        name: body["key"].lower()
+        for name, (table, body) in tables.items()
+        if body["unit"] and table.column(body["key"] or "")
+    }
     contracts: dict[str, TableContract] = {}
     for name, (table, body) in tables.items():
-        links = tuple(Link(*link) for link in body["links"])
         owners = _owners(name, tables, keys, frozenset())
         unit, via = None, None
         if len(owners) == 1 and None not in owners:  # rows of two units would be of neither
             ((owner, column, via),) = owners  # type: ignore[misc]  # none is None
             unit = PrivacyUnit(owner, column, *(body["bound"] or (1, 1)))
-        columns = tuple(_with_domain(c, body["domains"]) for c in table.columns)
-        public = body["public"] and not owners
-        table_facts = facts.get(name, {"bounded": False, "constant": ()})
-        seen = TableFacts(table_facts["bounded"], frozenset(table_facts["constant"]))
-        rest = (links, body["key"], table.unique, table.collated, seen, snapshot, via)
-        contracts[name] = TableContract(
-            table.table, columns, unit, public, *rest, body["account"] or ""
+        of_table = facts.get(name, {"bounded": False, "constant": ()})
+        contracts[name] = replace(
+            table,
+            columns=tuple(_with_domain(c, body["domains"]) for c in table.columns),
+            unit=unit,
+            public=body["public"] and not owners,
+            links=tuple(Link(*link) for link in body["links"]),
+            key=body["key"],
+            facts=TableFacts(of_table["bounded"], frozenset(of_table["constant"])),
+            snapshot=snapshot,
+            via=via,
+            account=body["account"] or "",
         )
     return {name: replace(contract, others=contracts) for name, contract in contracts.items()}
 

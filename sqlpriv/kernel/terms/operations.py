@@ -174,7 +174,11 @@ _LITERALS = dict(zip(Type, (int, int | float, str, bool, dt.date, dt.datetime), 
 
 
 def type_of(sql_type: str) -> Type | None:
-    """Returns how row expressions see a DuckDB type; None when they cannot use it."""
+    """Returns how row expressions see a DuckDB type; None when they cannot use it.
+
+    >>> type_of("DECIMAL(15,2)"), type_of("INTEGER[]")
+    (<Type.REAL: 'real'>, None)
+    """
     name = "" if sql_type.endswith("]") else sql_type.upper().split("(")[0].strip()
     if name in ZONED:
         return Type.TIMESTAMP

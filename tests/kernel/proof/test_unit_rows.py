@@ -141,7 +141,7 @@ def test_equated_columns_say_which_partners_are_counted() -> None:
 
 def rows_of_units(engine: Engine, relation: a.Relation, made: TableContract) -> Counter[Any]:
     """How many rows each unit has in a relation, as an input of a join is written."""
-    written = Scope(relation, made).written()
+    written = Scope(relation, made).as_select()
     found = engine.duckdb.execute(f"SELECT sqlpriv_unit, count(*) FROM ({written}) GROUP BY 1")
     return Counter(dict(found.fetchall()))
 
@@ -189,8 +189,8 @@ def test_nothing_is_left_out_where_the_bound_holds(engine: Engine, which: str, o
     known = {t: replace(c, facts=TableFacts(bounded=True)) for t, c in MADE.items()}
     sure = replace(known["people"], others=known)
     if relation is not BY_SHOP:  # what is grouped by key is bounded all the same
-        assert "QUALIFY" not in Scope(relation, sure).written()
-    texts = [Scope(relation, made).written() for made in (MADE["people"], sure)]
+        assert "QUALIFY" not in Scope(relation, sure).as_select()
+    texts = [Scope(relation, made).as_select() for made in (MADE["people"], sure)]
     first, second = (Counter(engine.duckdb.execute(text).fetchall()) for text in texts)
     assert first == second
 
@@ -206,7 +206,7 @@ def test_which_rows_are_kept_of_a_unit_is_its_own_matter(
     for stored in (rows, more + rows[::-1]):
         engine.fill(MADE["people"], [(1, 30), (2, 40)])
         engine.fill(MADE["orders"], stored)
-        joined = Scope(a.Join(ORDERS, P, YES), MADE["people"], hash_key=9).written()
+        joined = Scope(a.Join(ORDERS, P, YES), MADE["people"], hash_key=9).as_select()
         sql = f"SELECT * FROM ({joined}) WHERE sqlpriv_unit = 1"
         kept.append(Counter(engine.duckdb.execute(sql).fetchall()))
     assert kept[0] == kept[1]

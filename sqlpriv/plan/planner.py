@@ -34,7 +34,7 @@ from sqlpriv.plan.aggregates.rewrites import GroupedRows, Recipe, expand_aggrega
 from sqlpriv.plan.existing_combinations import existing_combinations
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.traverse import walk
+from sqlpriv.plan.expressions.traverse import has_subqueries, walk
 from sqlpriv.plan.plan import GroupingSet, Output, Plan, SelectedKeys, Selection
 from sqlpriv.plan.pricing.googlesql_options import (
     GOOGLESQL_OPTIONS,
@@ -166,7 +166,7 @@ def _plan_output(
     combinations: Combinations | None,
 ) -> Output:
     binder, aliases = Binder.of(contract, select.alias), outputs.output_aliases(select)
-    if select.source is None and not _has_subqueries(select.where):
+    if select.source is None and not has_subqueries(select.where):
         rows, binder = filtered_rows(select.where, binder, aliases)
     else:
         tables = {**contract.others, contract.table.lower(): contract}
@@ -260,13 +260,6 @@ def _wants_report(select: t.Select) -> bool:
     if not isinstance(report, bool):
         raise refuse(t.Literal(None, select.pos), "report is true or false", "write report = true")
     return report
-
-
-def _has_subqueries(where: t.Node | None) -> bool:
-    """Returns whether a condition holds subqueries."""
-    return where is not None and any(
-        isinstance(part, t.Exists | t.InQuery | t.Subquery) for part in walk(where)
-    )
 
 
 def _expand_recipes(

@@ -224,8 +224,7 @@ class CreateFileTable:
 class CreateSynthetic:
     """`CREATE [OR REPLACE] SYNTHETIC TABLE name AS SELECT … USING method [OPTIONS (…)]`.
 
-    `select.items` are bare columns of the table; `select.stratify` may be set; no GROUP BY,
-    HAVING, ORDER BY or LIMIT.
+    `select.stratify` may be set; there is no GROUP BY, HAVING, ORDER BY or LIMIT.
     """
 
     name: str

@@ -23,6 +23,7 @@ from sqlpriv.errors import Refused
 from sqlpriv.synth.api.method import Model
 from sqlpriv.synth.domain.decode import decode
 from sqlpriv.synth.domain.domain import Domain
+from sqlpriv.synth.models.made_up import draw_values
 from sqlpriv.synth.models.sampling import strata_rows
 from sqlpriv.system import arrow
 from sqlpriv.system.quiet_engine import open_engine
@@ -82,6 +83,7 @@ def _decode_table(
     arrays = {s.column.name: decode(s, fixed[i], rng) for i, s in enumerate(domain.strata)}
     for i, attribute in enumerate(domain.attributes):
         arrays[attribute.column.name] = decode(attribute, codes[:, i], rng)
+    arrays |= {column.name: draw_values(column, len(codes), rng) for column in domain.made_up}
     return pa.table({name: arrays[name] for name in domain.output})
 
 

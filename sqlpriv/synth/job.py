@@ -33,6 +33,8 @@ class Job:
         base: All rows that the statement is about, with undeclared values or without; None for
             those of the domain.
         asked_auto: Whether the statement said `USING auto`; `method` is what that took.
+        bounded: Whether a unit may be in more strata than are kept of it.
+        left_out: A remark on columns that * does not stand for, or ''.
     """
 
     domain: Domain
@@ -42,6 +44,8 @@ class Job:
     zeros: Zeros | None = None
     base: a.Relation | None = None
     asked_auto: bool = False
+    bounded: bool = False
+    left_out: str = ""
 
     def phases(self) -> tuple[Phase, ...]:
         """Returns what the price will be spent on, in order."""

@@ -70,6 +70,12 @@ COMMON = (
         ("drop", "null", "other"),
     ),
     Option("zeros", None, "a predicate in quotes: no row has it", text=True),
+    Option(
+        "patterns",
+        None,
+        "text that is made up: 'plate = AA-###; …', # a digit, A and a letters",
+        text=True,
+    ),
     Option("totals", "noised", "of strata: noised, or the weights exactly", ("noised", "weights")),
 )
 """Options of every method. `epsilon` is the statement's price, read before any of these."""

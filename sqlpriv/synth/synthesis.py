@@ -29,6 +29,7 @@ from sqlpriv.synth.explained_steps import steps
 from sqlpriv.synth.job import Job
 from sqlpriv.synth.kept_model import KeptModel
 from sqlpriv.synth.methods import auto
+from sqlpriv.synth.models.made_up import read_patterns
 from sqlpriv.synth.notes import left_out_note, notes_of, zeros_note
 from sqlpriv.synth.quality import measured_error
 from sqlpriv.synth.quality.column_checks import constant_columns, large_pairs, noisy_columns
@@ -63,7 +64,7 @@ def prepare(
     contract: TableContract,
     columns: Sequence[str],
     strata: Sequence[str],
-    where: a.Expr | None,
+    where: a.Expr | a.Relation | None,
     method: str,
     options: Mapping[str, Any],
     price: Price,
@@ -74,7 +75,8 @@ def prepare(
         contract: Of the private table.
         columns: Selected columns, in order.
         strata: Columns of STRATIFY BY; put first where they are not selected.
-        where: The user's predicate, or None.
+        where: The user's predicate, or None; or the rows themselves, of a relation that has the
+            contract's columns.
         method: Name of a synthesizer.
         options: As written; see `registry.options_of`.
         price: Of the whole statement.
@@ -87,14 +89,22 @@ def prepare(
     chosen = options_of(method_asked, options)
     bins = chosen["bins"]
     cut = min(bins, SHORT) if chosen["binning"] == "auto" else bins
-    domain = discretise(contract, columns, strata, where, bins, cut)
+    made_up = read_patterns(chosen["patterns"])
+    domain = discretise(contract, columns, strata, where, bins, cut, made_up)
+    if domain.made_up and not (domain.attributes or domain.strata):
+        raise Refused("all columns are made up", hint="select a declared column beside them")
     domain = keep_rows(domain, chosen["outside"], rows_of(contract, where))
     for attribute in (*domain.strata, *domain.attributes):
         arrow_type(attribute.column.sql_type)
     check_size(method_asked, domain.sizes, domain.strata_count)
     if zeros := impossible(chosen["zeros"], contract, domain):
         check_zeros(domain, zeros.sql)
-    job = Job(domain, method_asked, chosen, price, zeros, rows_of(contract, where))
+    unit = contract.unit
+    bounded = (
+        unit is not None and unit.rows_per_unit > 1 and unit.groups_per_unit < domain.strata_count
+    )
+    base = rows_of(contract, where)
+    job = Job(domain, method_asked, chosen, price, zeros, base, bounded=bounded)
     if method_asked is auto.METHOD:
         taken = auto.choose_method(job.space, job.parts[1])
         job = replace(job, method=taken, options=options_of(taken, options), asked_auto=True)
@@ -141,10 +151,12 @@ def synthesize(
     report(Progress("drawing rows", 1, 1))
     findings = _find_flaws(job, declared, gate, models, asker.releases, table.num_rows)
     types = {x.column.name: x.column.sql_type for x in _all(job.domain)}
+    types |= {column.name: column.sql_type for column in job.domain.made_up}
     types = {name: "VARCHAR" if of == "ENUM" else of for name, of in types.items()}
     ordered = {name: types[name] for name in job.domain.output}
     notes = (
         *([f"USING auto took {job.method.name}"] if job.asked_auto else []),
+        *([job.left_out] if job.left_out else []),
         quality_line(findings),
         *notes_of(job.domain, job.options, table.num_rows, models, shares is not None),
     )
@@ -186,6 +198,7 @@ def _find_flaws(
         constant_columns(domain, declared, measured_error.draw_codes(domain, models, total)),
         large_pairs(domain, job.method, job.options),
         job.options["outside"],
+        job.bounded,
     )
 
 

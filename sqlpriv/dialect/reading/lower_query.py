@@ -63,10 +63,14 @@ class QueryLowering:
     Args:
         cursor: The statement's tokens, its text, and the values of its parameters.
         clauses: What was cut out of it, by mark.
+        of_rows: Whether its outputs are columns of synthetic rows: * may stand among them.
     """
 
-    def __init__(self, cursor: TokenCursor, clauses: Mapping[str, Clauses]) -> None:
+    def __init__(
+        self, cursor: TokenCursor, clauses: Mapping[str, Clauses], *, of_rows: bool = False
+    ) -> None:
         self.cursor, self._clauses, self._first = cursor, clauses, cursor.index
+        self._of_rows = of_rows
         self._lowering = Lowering(self)
         self._queries: dict[str, Query] = {}  # what WITH introduced, by lower-case name
         self._weights: dict[str, int] = {}  # how many queries a use of one stands for
@@ -138,14 +142,14 @@ class QueryLowering:
         return parts + last
 
     def select(self, node: Glot, *, inside: bool = False) -> Select:
-        """Returns one SELECT without its WITH; * is an output of queries inside alone."""
+        """Returns one SELECT without its WITH; * is an output of queries inside and of rows."""
         if not isinstance(node, exp.Select):
             raise self._no_select(node)
         select, expressions, clauses = self._outputs(node)
         for name, value in node.args.items():
             if value and name not in _CLAUSE_ARGS:
                 raise self._refuse_clause(name, select)
-        items = self._items(expressions, inside, select)
+        items = self._items(expressions, inside or self._of_rows, select)
         if node.args.get("from_") is None:
             last = max((self._lowering.index(x, last=True) for x in expressions), default=0)
             raise self._lowering.refuse_unexpected(last + 1, "FROM and the name of a table")
@@ -206,15 +210,15 @@ class QueryLowering:
 
     # --- outputs ---
 
-    def _items(self, nodes: list[Glot], inside: bool, select: Token) -> tuple[Item, ...]:
+    def _items(self, nodes: list[Glot], stars: bool, select: Token) -> tuple[Item, ...]:
         if not nodes:
             raise self._lowering.refuse_unexpected(self._lowering.index_of(select.pos) + 1,
                                             "an expression")  # fmt: skip
-        return tuple(self._star(node) if inside and _is_star(node) else self._item(node)
+        return tuple(self._star(node) if stars and _is_star(node) else self._item(node)
                      for node in nodes)  # fmt: skip
 
     def _star(self, node: Glot) -> Item:
-        """Reads * and t.* among the outputs of a query inside another."""
+        """Reads * and t.* among the outputs of a query inside another, or of rows."""
         star = node if isinstance(node, exp.Star) else node.this
         self._lowering.check_arguments(star, ())
         if star is node:

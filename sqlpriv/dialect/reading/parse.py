@@ -23,7 +23,7 @@ from sqlpriv.statements.commands import (
     Statement,
     Unanswerable,
 )
-from sqlpriv.statements.tree import Name, Select
+from sqlpriv.statements.tree import Select
 
 _ALONE = "write the SELECT alone, or EXPLAIN PRIVACY or CREATE SYNTHETIC TABLE"
 _ANYWHERE = {"BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SHOW", "DESCRIBE", "DESC",
@@ -183,7 +183,7 @@ def _synthetic(c: TokenCursor) -> CreateSynthetic | DrawFromModel:
     """Returns `CREATE [OR REPLACE] SYNTHETIC TABLE name AS SELECT … USING method [OPTIONS (…)]`.
 
     Raises:
-        Refused: Another shape; outputs that are not bare columns; a clause that rows do not have.
+        Refused: Another shape; a clause that rows do not have.
     """
     first = c.next()
     or_replace = c.accept("OR", "REPLACE")
@@ -201,7 +201,7 @@ def _synthetic(c: TokenCursor) -> CreateSynthetic | DrawFromModel:
     query, why = parse_query(c, of_synthetic_table=True)
     if why is not None:
         raise why
-    select, c.index = query.lower(), query.end
+    select, c.index = query.lower(of_rows=True), query.end
     _check_synthetic(c, head, select)
     if not c.accept("USING"):
         raise c.refuse(f"expected USING and a method, found {c.peek().shown}",
@@ -233,10 +233,6 @@ def _from_model(c: TokenCursor, name: str, or_replace: bool, first: Token) -> Dr
 
 
 def _check_synthetic(c: TokenCursor, head: Token, select: Select) -> None:
-    for item in select.items:
-        if not isinstance(item.expr, Name) or item.alias:
-            raise refusal(head, f"a synthetic table has the columns of its table, not {item.text}",
-                          "list bare columns: SELECT sex, race, income FROM …")  # fmt: skip
     grouped = select.group_by or select.group_all or select.sets
     if grouped or select.having or select.order_by or select.limit or select.offset:
         raise c.refuse("a synthetic table is of rows: it has no GROUP BY, HAVING, ORDER BY, LIMIT",

@@ -36,14 +36,15 @@ class ParsedQuery:
     start: int
     end: int
 
-    def lower(self) -> Select:
+    def lower(self, *, of_rows: bool = False) -> Select:
         """Returns the query in our own form, with what DuckDB would be given to run it.
 
         Raises:
             Refused: It is not of the form that can be answered, at the first place where it is not.
         """
         self.cursor.index = self.start
-        return self._with_text(QueryLowering(self.cursor, self.clauses).statement(self.tree))
+        lowering = QueryLowering(self.cursor, self.clauses, of_rows=of_rows)
+        return self._with_text(lowering.statement(self.tree))
 
     def lower_part(self, part: exp.Expr, clauses: Mapping[str, Clauses]) -> Select:
         """Returns a query that was made of parts of this one, and that has its own clauses.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
-from sqlpriv.statements.tree import Binary, Literal, Name, Node, Unary
+from sqlpriv.statements.tree import Binary, Exists, InQuery, Literal, Name, Node, Subquery, Unary
 
 _EXACT = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 Change = Callable[[Node], Node | None]
@@ -123,3 +123,10 @@ def _rebuild_value(value: Any, change: Change) -> Any:
         new = tuple(_rebuild_value(entry, change) for entry in value)
         return value if all(map(operator.is_, value, new)) else new
     return rebuild(value, change) if isinstance(value, Node) else value
+
+
+def has_subqueries(where: Node | None) -> bool:
+    """Returns whether a condition holds subqueries."""
+    return where is not None and any(
+        isinstance(part, Exists | InQuery | Subquery) for part in walk(where)
+    )

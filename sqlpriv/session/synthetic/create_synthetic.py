@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from sqlpriv.errors import Refused
@@ -15,6 +16,7 @@ from sqlpriv.session.access.result import Result
 from sqlpriv.session.synthetic import synthetic_tables
 from sqlpriv.session.synthetic.draw_from_model import model_folder
 from sqlpriv.statements import commands as cmd
+from sqlpriv.statements import tables
 from sqlpriv.synth.api.progress import Report
 from sqlpriv.synth.job import Job
 from sqlpriv.synth.kept_model import write_model
@@ -33,7 +35,7 @@ def create_synthetic(create: cmd.CreateSynthetic, access: Access, report: Report
     if not create.or_replace and create.name.lower() in access.sql.released_names():
         message = f'there is a table "{create.name}" already'
         raise Refused.at(create.pos, message, "CREATE OR REPLACE SYNTHETIC TABLE …")
-    contract = access.tables.private_contract(create.select.table, create.pos, contracts)
+    contract = _contract_of(create, access, contracts)
     budget = access.tables.budget(contract, create.pos)
     job, weights = synthetic_tables.prepare_job(create, contract, budget, access.settings)
     if named := job.options.get("invariants"):
@@ -50,6 +52,16 @@ def create_synthetic(create: cmd.CreateSynthetic, access: Access, report: Report
     message = f"{create.name}: {rows.num_rows} synthetic rows in {store.path.name}"
     epsilon = epsilon_shown(spent, budget.delta)
     return Result(message="; ".join((message, *synthesis.notes)), price=spent, epsilon=epsilon)
+
+
+def _contract_of(
+    create: cmd.CreateSynthetic, access: Access, contracts: Mapping[str, TableContract]
+) -> TableContract:
+    """Returns the contract of the first private table in FROM."""
+    named = [name for name in tables(create.select) if name in contracts]
+    private = [name for name in named if contracts[name].unit is not None]
+    first = next(iter((*private, *named, create.select.table)))
+    return access.tables.private_contract(first, create.pos, contracts)
 
 
 def quote_synthetic(create: cmd.CreateSynthetic, access: Access) -> Quote:
@@ -70,7 +82,7 @@ def explain_synthetic(create: cmd.CreateSynthetic, access: Access) -> Result:
 def _prepare(create: cmd.CreateSynthetic, access: Access) -> tuple[Job, TableContract, Account]:
     """Returns the checked job of a synthetic table, whom it is about, and who pays."""
     contracts = access.tables.contracts()
-    contract = access.tables.private_contract(create.select.table, create.pos, contracts)
+    contract = _contract_of(create, access, contracts)
     account = access.tables.account(contract, create.pos)
     job, _ = synthetic_tables.prepare_job(create, contract, account.budget, access.settings)
     return job, contract, account

@@ -51,11 +51,18 @@ def prepare_job(
         Refused: The statement does not fit; nothing was read or charged.
     """
     planned = plan_synthetic(create, contract, budget, settings.get("privacy_epsilon"))
-    columns = tuple(c.name for c in planned.columns)
-    strata = tuple(c.name for c in planned.strata)
-    options = dict(planned.options)
-    job = prepare(contract, columns, strata, planned.where, planned.method, options, planned.price)
-    return job, planned.weights
+    read, options = planned.read, dict(planned.options)
+    job = prepare(
+        read.contract,
+        read.columns,
+        read.strata,
+        read.rows,
+        planned.method,
+        options,
+        planned.price,
+    )
+    left_out = f"* stands without {', '.join(read.left_out)}" if read.left_out else ""
+    return replace(job, left_out=left_out), planned.weights
 
 
 def synthesize(

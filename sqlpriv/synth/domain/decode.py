@@ -22,6 +22,7 @@ _ARROW = {
     "UBIGINT": pa.uint64(), "HUGEINT": pa.decimal128(38, 0), "FLOAT": pa.float32(),
     "DOUBLE": pa.float64(), "VARCHAR": pa.string(), "ENUM": pa.string(),
     "BOOLEAN": pa.bool_(), "DATE": pa.date32(), "TIMESTAMP": pa.timestamp("us"),
+    "TIMESTAMP WITH TIME ZONE": pa.timestamp("us", "UTC"), "UUID": pa.string(),
 }  # fmt: skip
 MOST_VALUES = 1_000_000
 _DECIMAL = re.compile(r"DECIMAL\((\d+),\s*(\d+)\)")

@@ -10,7 +10,7 @@ and their totals agree.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Categories, Column, Interval, TableContract, Type
 from sqlpriv.synth.domain.lattice import ValueLattice, number_of, value_at
+from sqlpriv.synth.models.made_up import MadeUp, column_of_values
 
 MAX_LEVELS = 100_000
 
@@ -75,12 +76,14 @@ class Domain:
         strata: The columns of STRATIFY BY; the product of their levels are the strata.
         attributes: The other columns: what is modelled inside each stratum.
         output: Names of the published columns, in order.
+        made_up: Columns whose values are made up, of no row's.
     """
 
     source: a.Relation
     strata: tuple[Attribute, ...]
     attributes: tuple[Attribute, ...]
     output: tuple[str, ...]
+    made_up: tuple[MadeUp, ...] = ()
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -114,14 +117,16 @@ def discretise(
     contract: TableContract,
     columns: Sequence[str],
     strata: Sequence[str],
-    where: a.Expr | None = None,
+    where: a.Expr | a.Relation | None = None,
     bins: int = 32,
     short: int | None = None,
+    made_up: Mapping[str, str] | None = None,
 ) -> Domain:
     """Returns the domain of `SELECT columns FROM contract.table WHERE where STRATIFY BY strata`.
 
     Strata columns that are not selected are put before the selected ones. Whole numbers of at most
-    `short` values (without it, of at most `bins`) are their own levels.
+    `short` values (without it, of at most `bins`) are their own levels. `where` may be the rows
+    themselves, of a relation that has the contract's columns.
 
     Raises:
         Refused: A column is unknown, named twice, has no declared domain or too many levels; a
@@ -129,17 +134,20 @@ def discretise(
     """
     fixed = [attribute_of(contract, name, None) for name in strata]
     selected = [_supported_column(contract, name).name for name in columns]
+    patterns = made_up or {}
+    new = [column_of_values(c, patterns) for n in selected if (c := contract.column(n))]
+    invented = tuple(c for c in new if c is not None)
     named = [s.column.name for s in fixed]
     for names in (selected, named):
         if len(set(names)) != len(names):
             raise Refused("a column is named twice in this synthetic table")
-    free = [attribute_of(contract, n, bins, short) for n in selected if n not in named]
+    others = {*named, *(c.name for c in invented)}
+    free = [attribute_of(contract, n, bins, short) for n in selected if n not in others]
     output = (*(n for n in named if n not in selected), *selected)
     if not output:
         raise Refused("a synthetic table needs at least one column")
-    return Domain(
-        source_of(rows_of(contract, where), [*fixed, *free]), tuple(fixed), tuple(free), output
-    )
+    source = source_of(rows_of(contract, where), [*fixed, *free])
+    return Domain(source, tuple(fixed), tuple(free), output, invented)
 
 
 def attribute_of(
@@ -197,8 +205,10 @@ def _real_bounds(low: float, high: float, bins: int) -> tuple[float, ...]:
     return (low, *sorted({edge for edge in inner if low < edge < high}), high)
 
 
-def rows_of(contract: TableContract, where: a.Expr | None) -> a.Relation:
+def rows_of(contract: TableContract, where: a.Expr | a.Relation | None) -> a.Relation:
     """Returns the rows that a statement is about."""
+    if isinstance(where, a.Relation):
+        return where
     scan = a.Scan(contract.table)
     return scan if where is None else a.Where(scan, where)
 

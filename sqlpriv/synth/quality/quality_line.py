@@ -32,6 +32,7 @@ class Findings:
         constant: Columns of one level.
         unseen: Pairs that the method could not look at.
         outside: The option of that name.
+        bounded: Whether rows may be in more strata of a unit than are kept.
     """
 
     drawn: int
@@ -42,6 +43,7 @@ class Findings:
     constant: Sequence[str] = ()
     unseen: Sequence[str] = ()
     outside: str = "drop"
+    bounded: bool = False
 
 
 def grade(two_way: float, drawn: int) -> str:
@@ -117,7 +119,9 @@ def _left_out(findings: Findings) -> list[str]:
     if left <= margin:
         return [f"no rows with undeclared values were seen (± {margin:.0f})"]
     what = f"about {left:.0f} (± {margin:.0f}) of {every.value:.0f} rows have undeclared values"
-    return [f"{what} and take no part; OPTIONS (outside = 'null' | 'other') keeps them"]
+    if findings.bounded:
+        what += ", or are in more strata than groups_per_unit keeps of a unit,"
+    return [f"{what} and take no part; OPTIONS (outside = 'null' | 'other') keeps such values"]
 
 
 def _shortened_list(names: Sequence[str]) -> str:

@@ -1,0 +1,158 @@
+"""CREATE SYNTHETIC TABLE of joins, computed columns, * and columns of every type."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+import uuid
+from collections import Counter
+
+import pytest
+
+from sqlpriv.errors import Refused
+from sqlpriv.session.session import Session
+
+MAKE = """
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+CREATE TABLE people AS SELECT i AS id, i % 2 AS sex, (i / 8)::DECIMAL(9, 2) AS pay,
+    uuid() AS badge, 'AB-' || i AS plate, [i] AS scores, TIME '08:00' AS wakes,
+    DATE '2020-01-01' + (i % 360)::INT AS born,
+    TIMESTAMPTZ '2024-01-01 00:00+00' + to_hours(i % 24) AS seen, i % 3 = 0 AS member,
+    (['sad', 'ok', 'happy'])[1 + i % 3]::mood AS mood
+FROM range(800) t(i);
+ALTER TABLE people ADD PRIMARY KEY (id);
+CREATE TABLE orders AS SELECT i AS number, i // 2 AS person, (i // 2) % 2 * 30 + i % 10 AS amount
+FROM range(1600) t(i);
+CREATE TABLE towns AS SELECT range AS sex, 'town ' || range AS town FROM range(2);
+ALTER TABLE people ADD PRIVACY_KEY (id);
+ALTER TABLE people SET PU;
+ALTER TABLE people SET PRIVACY BUDGET (epsilon = 1000000, delta = 1e-9);
+ALTER TABLE orders SET PRIVACY BOUND (rows_per_unit = 2);
+ALTER TABLE orders ADD PRIVACY_LINK (person) REFERENCES people(id);
+ALTER TABLE towns SET PUBLIC;
+ALTER TABLE towns ALTER COLUMN town SET PRIVACY DOMAIN IN ('town 0', 'town 1');
+ALTER TABLE people ALTER COLUMN sex SET PRIVACY DOMAIN IN (0, 1);
+ALTER TABLE people ALTER COLUMN pay SET PRIVACY DOMAIN BETWEEN (0, 100);
+ALTER TABLE people ALTER COLUMN born
+    SET PRIVACY DOMAIN BETWEEN (DATE '2020-01-01', DATE '2020-12-31');
+ALTER TABLE people ALTER COLUMN seen
+    SET PRIVACY DOMAIN BETWEEN (TIMESTAMP '2024-01-01 00:00:00', TIMESTAMP '2024-01-02 00:00:00');
+ALTER TABLE people ALTER COLUMN member SET PRIVACY DOMAIN IN (true, false);
+ALTER TABLE people ALTER COLUMN mood SET PRIVACY DOMAIN IN ('sad', 'ok', 'happy');
+ALTER TABLE orders ALTER COLUMN amount SET PRIVACY DOMAIN BETWEEN (0, 39);
+"""
+
+
+@pytest.fixture(scope="module")
+def owner(tmp_path_factory):
+    with Session(tmp_path_factory.mktemp("columns") / "v.duckdb", role="owner") as session:
+        session.run(MAKE)
+        yield session
+
+
+def made(owner: Session, query: str, options: str = "", method: str = "mst"):
+    """At epsilon = 3,000 noise is below one row, so that rows can be counted."""
+    statement = f"CREATE OR REPLACE SYNTHETIC TABLE made AS SELECT {query} USING {method}"
+    message = owner.execute(f"{statement} OPTIONS (epsilon = 3000{options})").message
+    return owner.execute("SELECT * FROM made").table, message
+
+
+def test_a_join_has_rows_of_both_tables_as_they_belong_together(owner):
+    rows, _ = made(owner, "p.sex, o.amount FROM people p JOIN orders o ON o.person = p.id")
+    assert rows.num_rows == pytest.approx(1600, abs=3)
+    both = zip(rows["sex"].to_pylist(), rows["amount"].to_pylist(), strict=True)
+    assert sum((sex == 1) == (amount >= 30) for sex, amount in both) > 0.98 * rows.num_rows
+
+
+def test_a_public_table_is_joined_and_a_subquery_picks_rows(owner):
+    rows, _ = made(owner, "town, p.sex FROM people p JOIN towns t ON p.sex = t.sex")
+    pairs = Counter(zip(rows["town"].to_pylist(), rows["sex"].to_pylist(), strict=True))
+    assert pairs == pytest.approx({("town 0", 0): 400, ("town 1", 1): 400}, abs=3)
+    rows, _ = made(
+        owner,
+        "sex, member FROM people WHERE EXISTS"
+        " (SELECT 1 FROM orders o WHERE o.person = people.id AND o.amount > 30)",
+    )
+    assert Counter(rows["sex"].to_pylist()) == pytest.approx({1: 400}, abs=3)
+
+
+def test_computed_columns_have_names_types_and_values(owner):
+    rows, _ = made(
+        owner,
+        "CASE WHEN pay < 50 THEN 'poor' ELSE 'rich' END AS wealth, amount * 2 AS twice,"
+        " month(born) AS month, p.sex + 1 FROM people p JOIN orders o ON o.person = p.id"
+        " WHERE p.sex = 1 STRATIFY BY member",
+    )
+    assert rows.column_names == ["member", "wealth", "twice", "month", "(sex + 1)"]
+    assert set(rows["(sex + 1)"].to_pylist()) == {2}
+    assert {v % 2 for v in rows["twice"].to_pylist()} == {0}
+    assert set(rows["month"].to_pylist()) <= set(range(1, 13))
+    wealth = Counter(rows["wealth"].to_pylist())
+    assert wealth["poor"] == pytest.approx(400, abs=12)
+
+
+def test_a_column_may_take_the_name_of_another(owner):
+    rows, _ = made(owner, "amount // 10 AS number FROM orders")
+    assert set(rows["number"].to_pylist()) == {0, 3}
+
+
+def test_a_star_stands_for_what_can_be_made_and_says_what_cannot(owner):
+    rows, message = made(owner, "* FROM people")
+    assert rows.column_names == ["sex", "pay", "badge", "born", "seen", "member", "mood"]
+    assert "* stands without id, plate, scores, wakes" in message
+    assert all(
+        isinstance(moment, dt.datetime) and moment.tzinfo for moment in rows["seen"].to_pylist()
+    )
+    assert Counter(rows["mood"].to_pylist()) == pytest.approx(
+        {"sad": 267, "ok": 267, "happy": 266}, abs=3
+    )
+
+
+def test_uuids_are_new_and_text_follows_its_pattern(owner):
+    rows, _ = made(owner, "badge, plate, sex FROM people", ", patterns = 'plate = A\\A-##a'")
+    known = {row["badge"] for row in owner.execute("SELECT badge FROM people").table.to_pylist()}
+    drawn = rows["badge"].to_pylist()
+    assert len(set(drawn)) == rows.num_rows
+    assert not set(drawn) & known
+    assert {uuid.UUID(str(one)).version for one in drawn} == {4}
+    for plate in rows["plate"].to_pylist():
+        assert re.fullmatch(r"[A-Z]A-[0-9]{2}[a-z]", plate)
+
+
+@pytest.mark.parametrize(
+    ("query", "told", "hint"),
+    [
+        ("scores FROM people", '"scores" is a BIGINT[]', "a table of their own"),
+        ("wakes FROM people", '"wakes" is a TIME', "number of minutes"),
+        ("plate FROM people", 'column "plate" has no public domain', "patterns = 'plate ="),
+        ("badge FROM people", "all columns are made up", "declared column"),
+        ("id, sex FROM people", "names the privacy unit", "stand for nobody"),
+        ("person, amount FROM orders", "names the privacy unit", "stand for nobody"),
+        ("count(*) FROM people", "no aggregates", "leave it out"),
+        ("sex, pay AS sex FROM people", "selected twice", "once"),
+        ("pay AS sex FROM people STRATIFY BY sex", "and another of SELECT", "with AS"),
+        ("o.amount FROM people p JOIN orders o ON o.amount = p.sex", "different units", "ON"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_made_is_refused_with_what_to_write(owner, query, told, hint):
+    spent = owner.execute("SHOW PRIVACY BUDGET").table.to_pylist()
+    with pytest.raises(Refused) as refused:
+        made(owner, query)
+    assert told in str(refused.value)
+    assert hint in str(refused.value.hint)
+    assert owner.execute("SHOW PRIVACY BUDGET").table.to_pylist() == spent
+
+
+def test_a_pattern_is_for_text_alone(owner):
+    with pytest.raises(Refused, match="a pattern makes text"):
+        made(owner, "sex, badge FROM people", ", patterns = 'badge = ###'")
+    with pytest.raises(Refused, match="list of columns and patterns"):
+        made(owner, "sex FROM people", ", patterns = 'plate'")
+
+
+def test_what_groups_per_unit_leaves_out_is_told(owner):
+    """A unit's two orders are in two strata, of which one is kept."""
+    _, message = made(
+        owner, "amount % 2 AS odd FROM orders STRATIFY BY amount", method="independent"
+    )
+    assert "more strata than groups_per_unit keeps" in message

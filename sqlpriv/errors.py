@@ -46,11 +46,19 @@ class Warning(Exception):  # PEP 249 fixes the name.
 
 
 class Error(Exception):
-    """The root of every error that sqlpriv raises."""
+    """The root of every error that sqlpriv raises.
+
+    Attributes:
+        REMEDY: What to do about it, for the page of errors; '' for kinds that have finer ones.
+    """
+
+    REMEDY = ""
 
 
 class InterfaceError(Error):
     """The programming interface was used wrongly."""
+
+    REMEDY = "as its text says: a closed cursor, no token, a bad address or option"
 
 
 class DatabaseError(Error):
@@ -60,9 +68,13 @@ class DatabaseError(Error):
 class DataError(DatabaseError):
     """A value given by the caller does not fit."""
 
+    REMEDY = "change the value, or CAST it"
+
 
 class OperationalError(DatabaseError):
     """The database could not do its work just now."""
+
+    REMEDY = "as its text says: the vault, the server or a file cannot be reached just now"
 
 
 class IntegrityError(DatabaseError):
@@ -80,25 +92,41 @@ class ProgrammingError(DatabaseError):
 class NotSupportedError(DatabaseError):
     """PEP 249: a method that this database does not have."""
 
+    REMEDY = "use another method, or install what its text names"
+
 
 class LedgerError(IntegrityError):
     """The ledger is damaged, of an unknown version, or holds an unknown record."""
+
+    REMEDY = (
+        "restore a backup (`sqlpriv restore`); a ledger of a newer version needs a newer sqlpriv"
+    )
 
 
 class KernelError(InternalError):
     """An invariant of the kernel did not hold: the answer is withheld, the charge stays."""
 
+    REMEDY = "report it: it is a bug"
+
 
 class BudgetExhausted(OperationalError):
     """The price of a statement exceeds what is left of the budget; nothing was read."""
+
+    REMEDY = (
+        "ask at a lower price, ask what was asked before, or wait where an allowance is of a period"
+    )
 
 
 class ReadFailed(OperationalError):
     """The engine failed while reading private rows; its text is withheld, the charge stays."""
 
+    REMEDY = "ask again; tell the owner"
+
 
 class VaultBusy(OperationalError):
     """The vault file is held by a writer."""
+
+    REMEDY = "try again: somebody writes the vault, or you run as many statements as you may"
 
     SIGNS = ("lock", "different configuration", "already attached")
     """What DuckDB's own error has in it then, in lower case."""
@@ -106,6 +134,8 @@ class VaultBusy(OperationalError):
 
 class DeclarationError(ProgrammingError):
     """The owner's declaration does not fit the table or contradicts another."""
+
+    REMEDY = "change the declaration"
 
 
 class Refused(ProgrammingError):
@@ -117,6 +147,8 @@ class Refused(ProgrammingError):
         line: Line of the offending place in the statement, from 1; 0 when unknown.
         column: Column of it, from 1; 0 when unknown.
     """
+
+    REMEDY = "write what its hint says"
 
     def __init__(
         self, message: str, *, hint: str | None = None, line: int = 0, column: int = 0
@@ -145,3 +177,5 @@ class Refused(ProgrammingError):
 
 class PermissionDenied(Refused):
     """The statement may only be run on an owner's connection."""
+
+    REMEDY = 'ask the owner, or connect with `role="owner"`'

@@ -9,6 +9,8 @@ import pytest
 from support.places import ROOT
 
 import sqlpriv
+from sqlpriv import dialect
+from sqlpriv.statements.commands import Unanswerable
 
 DOCS = ROOT / "docs"
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -35,15 +37,69 @@ def test_a_tutorial_runs_as_it_is_written(page, tmp_path):
         assert done.stdout + done.stderr
 
 
-def test_every_error_has_its_line():
-    text = (DOCS / "errors.md").read_text()
-    named = set(re.findall(r"^\| `(\w+)`", text, re.MULTILINE))
+HEAD = """# Errors and their remedies
+
+Every error says what happened and whether anything was read or charged. In Python each is a class
+of the module `sqlpriv`, in PEP 249's tree. This table is made of `sqlpriv/errors.py`
+(`PYTHONPATH=tests python tests/interfaces/test_pages.py` writes it).
+
+| error | is a | when | what to do |
+|---|---|---|---|
+"""
+TAIL = """
+A refusal (`Refused`) has `message`, `hint`, `line` and `column`: where in the statement, and what
+to write instead. Over PostgreSQL's protocol they are the error's message, hint and position; over
+Flight SQL the same classes are raised again.
+"""
+
+
+def errors_page():
+    """Returns docs/errors.md as it has to be."""
+    lines = []
+    for name in sqlpriv.__all__:
+        kind = getattr(sqlpriv, name)
+        if isinstance(kind, type) and issubclass(kind, sqlpriv.Error) and "REMEDY" in vars(kind):
+            when = kind.__doc__.split("\n\n")[0].strip().rstrip(".").replace("\n    ", " ")
+            if kind.REMEDY:
+                base = kind.__base__.__name__
+                lines.append(f"| `{name}` | `{base}` | {when} | {kind.REMEDY} |\n")
+    return HEAD + "".join(sorted(lines)) + TAIL
+
+
+def test_the_page_of_errors_is_that_of_the_code():
+    assert (DOCS / "errors.md").read_text() == errors_page()
+
+
+def test_every_error_has_a_remedy():
     abstract = {"Error", "DatabaseError", "IntegrityError", "InternalError", "ProgrammingError"}
-    every = {
-        name for name in sqlpriv.__all__
-        if isinstance(kind := getattr(sqlpriv, name), type) and issubclass(kind, sqlpriv.Error)
-    }  # fmt: skip
-    assert named == every - abstract
+    for name in sqlpriv.__all__:
+        kind = getattr(sqlpriv, name)
+        if isinstance(kind, type) and issubclass(kind, sqlpriv.Error):
+            assert bool(vars(kind).get("REMEDY")) == (name not in abstract), name
+
+
+GRAMMAR = (DOCS / "reference" / "grammar.md").read_text()
+
+
+def test_every_example_of_the_grammar_is_read():
+    texts = re.findall(r"^```sql\n(.*?)^```$", GRAMMAR, re.MULTILINE | re.DOTALL)
+    statements = [statement for text in texts for statement in dialect.split(text)]
+    assert len(statements) >= 40
+    for text in statements:
+        try:
+            (statement,) = dialect.read(text)
+        except sqlpriv.Refused as refusal:
+            raise AssertionError(f"{text}: {refusal}") from None
+        assert not isinstance(statement, Unanswerable), text  # DuckDB's own
+
+
+def test_the_grammar_names_every_word_of_ours():
+    rules = "".join(re.findall(r"^```ebnf\n(.*?)^```$", GRAMMAR, re.MULTILINE | re.DOTALL))
+    named = set(re.findall(r"'([A-Z_]+)'", rules))
+    source = "".join(path.read_text() for path in (ROOT / "sqlpriv/dialect/reading").glob("ddl.py"))
+    accepted = re.findall(r"c\.(?:accept|expect|at)\(([^)]*)\)", source)
+    ours = set(re.findall(r'"([A-Z_]{2,})"', " ".join(accepted)))
+    assert ours - named <= {"PRAGMA", "TABLE_INFO"}  # as tools write DESCRIBE
 
 
 @pytest.mark.slow
@@ -55,3 +111,7 @@ def test_the_pages_build_without_a_warning(tmp_path):
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "half_widths" in (tmp_path / "site" / "api" / "index.html").read_text()
+
+
+if __name__ == "__main__":
+    (DOCS / "errors.md").write_text(errors_page())

@@ -6,6 +6,10 @@ import numpy as np
 
 from sqlpriv.answer.means import Array
 
+FAR = 6
+"""Standard deviations by which cells have to be farther apart than noise explains before they are
+taken to be so: squares of Laplace noise vary more than those of normal noise."""
+
 
 def shrink(own: Array, noise: Array, effects: Array, most: float = np.inf) -> tuple[Array, Array]:
     """Returns each cell's number, shrunk towards its fit, and the variance that is left.
@@ -32,7 +36,7 @@ def shrink(own: Array, noise: Array, effects: Array, most: float = np.inf) -> tu
 
     def within(variance: float) -> float:
         """Returns a variance of at most `most`, or the least that noise does not explain."""
-        return max(min(variance, most), variance - 2 * unnoticed)
+        return max(min(variance, most), variance - FAR * unnoticed)
 
     spread = within(_beyond_noise(own, noise)) + 1e-12
     weighted = effects.T / (noise + spread)

@@ -198,10 +198,12 @@ def extend_tail(
     if last + 1 < merged.size and size[last + 1] >= 1:  # away from the middle: from bin to bin
         size, slowest = np.ones(merged.size), SLOWEST
     place = np.cumsum(size) - size / 2
-    density = merged[[last, back]] / size[[last, back]]
-    rate = min(float(density[0] / density[1]) ** (1 / float(place[last] - place[back])), slowest)
+    run = np.cumsum(np.append(True, np.diff(merged) != 0)) - 1  # of bins that were made equal
+    of_run = (np.bincount(run, merged) / np.bincount(run, size))[run]
+    level, before = float(of_run[last]), float(of_run[back])
+    rate = min((level / before) ** (1 / float(place[last] - place[back])), slowest)
     tail, spread[last + 1 :] = extrapolate(
-        counts[last + 1 :], float(merged[last]), rate, sigma, size[last + 1 :],
+        counts[last + 1 :], level, rate, sigma, size[last + 1 :],
         (place - place[last])[last + 1 :],
     )  # fmt: skip
     inside = np.where(number >= top, np.maximum(merged, 0.0), 0.0)[: last + 1]

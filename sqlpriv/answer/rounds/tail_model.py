@@ -55,7 +55,7 @@ class Tails:
         bins: The lowest and highest value of each bin; between them values are uniform.
         noise: Standard deviation of the histogram's noise in a pooled share.
         shape: How the cells differ from the pooled distribution.
-        visible: Rows that a bin may hold and yet not be told from noise.
+        visible: Rows that a bin may hold, or all bins together, and yet not be told from noise.
         hidden: Shares of rows that were counted and are in no visible bin, of shape (bins,): they
             are spread evenly over the bins that are not visible, and may all be in one.
     """
@@ -140,6 +140,8 @@ def estimate_tails(
     else:
         pooled, rest = _with_hidden(pooled, is_visible, bins, counts.values.ravel(), rows, miscount)
         hidden = hidden + rest
+    missing = rows - float(counts.values.ravel()[is_visible].sum())
+    visible = max(visible, missing + 2 * miscount)
     noise = counts.sigma / max(float(counts.values.sum()), 1.0)
     if own is None or not pooled.shares.any():
         shape = cell_shapes.pooled_shapes(pooled, counted.values.shape)

@@ -41,7 +41,8 @@ MARK = "tests/attacks/test_put_back.py"
 KEYS = "tests/kernel/test_key_selection.py"
 COLLATIONS = "tests/kernel/sql/test_collations.py"
 STRATA, RANKS = "tests/kernel/proof/test_charged_units.py", "tests/kernel/proof/test_ranks.py"
-CELLS = "tests/kernel/sql/test_cells.py"
+CELLS, ROOTS = "tests/kernel/sql/test_cells.py", "tests/kernel/sql/test_roots.py"
+CLIPPED = "tests/kernel/proof/test_clipped_sums.py"
 BOUNDING = "tests/kernel/sql/test_bounding.py"
 UNIT_ROWS = "tests/kernel/proof/test_unit_rows.py"
 SIDES = "tests/kernel/sql/test_join_sides.py"
@@ -161,7 +162,7 @@ MUTANTS = (
            "{0}", RENDER),
     Mutant("equal values are counted again", K + "sql/expressions.py",
            '"count(DISTINCT {0})" if', '"count({0})" if', SENSITIVITY),
-    Mutant("different values are counted by all keys of a batch", K + "gate.py",
+    Mutant("different values are counted by all keys of a batch", K + "sql/queries.py",
            "alone = query if isinstance(query, a.Distinct) else None", "alone = None", GATE),
     Mutant("a vault may be swapped while it is opened", K + "engine.py",
            "if fingerprint(vault) == engine.fingerprint:", "if True:", READER),
@@ -204,7 +205,8 @@ MUTANTS = (
     Mutant("labels of an ENUM are public", K + "sql/catalog.sql",
            "'VARCHAR', 'g'", "'\\0', 'g'", READER),
     Mutant("one spelling of a text stands for another", K + "sql/queries.py",
-           "late = kept == KEEP_ALL and not has_collation(contract)", "late = kept == KEEP_ALL",
+           "late = _keeps_all(scope, strata) and not has_collation(contract)",
+           "late = _keeps_all(scope, strata)",
            COLLATIONS),
     Mutant("of a unit's equal texts whichever is met first stands for all", K + "sql/relations.py",
            "arg_min({text}, {bytes_of(text)})", "first({text})", COLLATIONS),
@@ -271,11 +273,11 @@ MUTANTS = (
            'g >= m)',
            'g > m)', BOUNDING),
     Mutant('few strata are enough without a bound on rows', K + "sql/queries.py",
-           'if bounded and (one_stratum or g >= m):',
-           'if one_stratum or (bounded and g >= m):', BOUNDING),
+           'return bounded and (one_stratum or g >= m)',
+           'return one_stratum or (bounded and g >= m)', BOUNDING),
     Mutant('rows that are known to be few need no bound on strata', K + "sql/queries.py",
-           'if bounded and (one_stratum or g >= m):',
-           'if bounded:', BOUNDING),
+           'return bounded and (one_stratum or g >= m)',
+           'return bounded', BOUNDING),
     Mutant('rows are bounded over all strata together', K + "sql/queries.py",
            '*([] if one_stratum else marks)]',
            '*([] if True else marks)]', BOUNDING),
@@ -362,7 +364,8 @@ MUTANTS = (
     Mutant("a large bound multiplies like a small one", K + "proof/unit_rows.py",
            "min(MAX_FACTOR, max(LEAST_FACTOR, MAX_WORK // reach.bound))", "MAX_FACTOR", UNIT_ROWS),
     Mutant("nothing is refused at the gate", K + "gate.py",
-           "            for source, _, _ in groups:\n", "            for source, _, _ in ():\n",
+           "for source in dict.fromkeys(query.source for query, *_ in batches):\n",
+           "for source in ():\n",
            UNIT_ROWS),
     Mutant("partners are counted once for all times", K + "reader.py",
            "(number := _PARTNERS.get((self.fingerprint, sql)))",
@@ -407,11 +410,11 @@ MUTANTS = (
     Mutant("what strata have cost so far is forgotten", K + "gate.py",
            "self.spent, self._losses = joint, losses", "self.spent = joint", GATE),
     Mutant("a selection pays for its first stratum alone", K + "gate.py",
-           "[Measurement(first, price)], everywhere",
-           "[Measurement(replace(first, within=(0,)), price)], everywhere", GATE),
+           "[Measurement(first, price)], missing",
+           "[Measurement(replace(first, within=(0,)), price)], missing", GATE),
     Mutant("a kept marginal is handed out whole", K + "gate.py",
-           "marginals[query.keys][[*a.measured_strata(query)]]",
-           "marginals[query.keys][: len(a.measured_strata(query))]", GATE),
+           "kept[[*a.measured_strata(query)]]",
+           "kept[: len(a.measured_strata(query))]", GATE),
     Mutant("Gaussian noise is halved", K + "proof/noise.py",
            "gaussian(root(l2_squared), price)", "gaussian(root(l2_squared) / 2, price)", GATE),
     Mutant("Laplace noise is for one row", K + "checked.py",
@@ -498,14 +501,57 @@ MUTANTS = (
     # --- charge, read, noise, seal ---
     Mutant("the charge comes after the read", K + "gate.py",
            "charge = self._charge(measurements)\n"
-           "            for text in texts:\n"
-           "                exact |= reader.cells(text)\n",
-           "for text in texts:\n"
-           "                exact |= reader.cells(text)\n"
-           "            charge = self._charge(measurements)\n", GATE),
+           "                exact = {q: cells for text in texts"
+           " for q, cells in reader.cells(text).items()}\n",
+           "exact = {q: cells for text in texts"
+           " for q, cells in reader.cells(text).items()}\n"
+           "                charge = self._charge(measurements)\n", GATE),
     Mutant("a dearer answer is replayed where one of the price is sealed", K + "gate.py",
            "key=lambda seal: seal.price != price", "key=lambda seal: 0",
            "tests/synth/test_asked_again.py"),
+    # --- what is read ahead ---
+    Mutant("what was read ahead is free", K + "gate.py",
+           "charge, exact = self._charge(measurements), {}", "charge, exact = self._charged, {}",
+           GATE),
+    Mutant("what is foreseen is not checked", K + "gate.py",
+           "for part in parts_of(query):\n                check_expressions",
+           "for part in ():\n                check_expressions", GATE),
+    Mutant("what is kept is there when the allowance is closed", K + "gate.py",
+           "self._kept.clear()", "pass", GATE),
+    Mutant("queries whose rows are bounded otherwise are read together", K + "sql/queries.py",
+           "if other:", "if False:", BOUNDING),
+    Mutant("rows of other strata are read with a query's", K + "sql/queries.py",
+           "() if _keeps_all(scopes[query.source], query.strata) else query.strata", "()",
+           BOUNDING),
+    Mutant("what is foreseen multiplies joint groups without limit", K + "sql/queries.py",
+           "<= MOST_GROUPS)", "< 1e99)", BOUNDING),
+    Mutant("any bins tell any others", K + "sql/cells.py",
+           "whole and {*fewer} < {*edges}", "whole", CELLS),
+    Mutant("bins of which some are left out tell others", K + "sql/cells.py",
+           "whole and {*fewer} < {*edges}", "{*fewer} < {*edges}", CELLS),
+    Mutant("bins of another column tell these", K + "sql/cells.py",
+           "if x == y and", "if", CELLS),
+    # --- bins by arithmetic, clipped sums ---
+    Mutant("an edge need not be where a root rises", K + "terms/operations.py",
+           "< math.inf or not all(rises)", "< math.inf", ROOTS),
+    Mutant("a real's edge is compared as a whole number's", K + "terms/operations.py",
+           "(e - 1 if whole else", "(e - 1 if True else", ROOTS),
+    Mutant("what is rooted is not clamped", K + "sql/expressions.py",
+           "if not self._within(expr.arg, expr.start, expr.stop):", "if False:", ROOTS),
+    Mutant("a sum is not clamped again to its own bounds", K + "sql/expressions.py",
+           "if self._within(of, lower, upper):", "if self.plain(of):", SENSITIVITY),
+    Mutant("an interval that reaches further is within", K + "sql/expressions.py",
+           "low <= ends[0] and ends[1] <= high", "low <= ends[0]", f"{ROOTS} {SENSITIVITY}"),
+    Mutant("rows above the upper end count as they are", K + "proof/clipped_sums.py",
+           "high * sum(rows[last:])", "sum(steps[last:])", CLIPPED),
+    Mutant("a real may be clipped one below an edge", K + "proof/clipped_sums.py",
+           "if of is Type.INTEGER else -1)", "if of else -1)", CLIPPED),
+    Mutant("a real end is not rounded as its rows are", K + "proof/clipped_sums.py",
+           "if of is Type.INTEGER or not -grid", "if of or not -grid", CLIPPED),
+    Mutant("an end may be no bin's", K + "proof/clipped_sums.py",
+           "if min(first, last) < 0 or", "if", CLIPPED),
+    Mutant("bins and sums may be of different intervals", K + "checked.py",
+           "if not inside or type_ is None or", "if type_ is None or", CLIPPED),
     Mutant("a cheap answer is replayed at a higher price", K + "ledger/records.py",
            "nano >= ?", "nano <= ?", LEDGER),
     Mutant("what is fresh is not charged", K + "gate.py",

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel.proof import noise, sensitivity
+from sqlpriv.kernel.proof.clipped_sums import Clip, clipped_sums, clips_of
 from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price
@@ -25,12 +26,19 @@ class Ready(NamedTuple):
     Attributes:
         reads: Whose exact integers it is made of.
         sigma: Its noise's standard deviation, in the query's units; 0 where it is a choice.
-        answer: Makes the answer of the exact integers: what leaves the kernel.
+        answer: Makes the answer of the exact integers of each: what leaves the kernel.
     """
 
-    reads: a.Query
+    reads: tuple[a.Query, ...]
     sigma: float
-    answer: Callable[[list[int]], NDArray[np.float64]]
+    answer: Callable[..., NDArray[np.float64]]
+
+
+def parts_of(query: a.Asked) -> tuple[a.Query, ...]:
+    """Returns the queries of whose exact answers a measurement's is made."""
+    if isinstance(query, a.Clipped):
+        return query.by_bin
+    return (query.histogram if isinstance(query, a.Level) else query,)
 
 
 def ready(measurement: Measurement, contract: TableContract) -> Ready:
@@ -42,20 +50,23 @@ def ready(measurement: Measurement, contract: TableContract) -> Ready:
     return _ready_sum(query, price, scope)
 
 
-def _ready_sum(query: a.Query, price: Price, scope: Scope) -> Ready:
+def _ready_sum(query: a.Query | a.Clipped, price: Price, scope: Scope) -> Ready:
     """Returns a count or sum: noise is added to the exact integers, on their lattice."""
-    lattice = sensitivity.lattice_of(query, check_expressions(query, scope))
+    type_ = [check_expressions(part, scope) for part in parts_of(query)][-1]
+    lattice = sensitivity.lattice_of(query, type_)
+    clips = _clips(query, type_, scope) if isinstance(query, a.Clipped) else []
     moved = sensitivity.sensitivity(query, scope.unit, lattice.steps)
     up, down = lattice.step.as_integer_ratio()
     if lattice.steps == 0:  # an interval of one number: all integers are 0, in every database
-        return Ready(query, 0.0, lambda exact: np.zeros(len(exact)))
+        return Ready(parts_of(query), 0.0, lambda exact: np.zeros(len(exact)))
     added = noise.additive(moved.l1, moved.l2_squared, price)
 
-    def add_noise(exact: list[int]) -> NDArray[np.float64]:
+    def add_noise(*parts: list[int]) -> NDArray[np.float64]:
+        exact = clipped_sums(clips, *parts) if clips else parts[0]
         pairs = zip(exact, added.draw(len(exact)), strict=True)
         return np.array([(x + z) * up / down for x, z in pairs], "<f8")
 
-    return Ready(query, float(lattice.step) * added.sigma, add_noise)
+    return Ready(parts_of(query), float(lattice.step) * added.sigma, add_noise)
 
 
 def _ready_level(query: a.Level, price: Price, scope: Scope) -> Ready:
@@ -68,7 +79,17 @@ def _ready_level(query: a.Level, price: Price, scope: Scope) -> Ready:
     def choose_levels(exact: list[int]) -> NDArray[np.float64]:
         return np.array([choose(row) for row in sensitivity.level_scores(query, exact)], "<f8")
 
-    return Ready(query.histogram, 0.0, choose_levels)
+    return Ready(parts_of(query), 0.0, choose_levels)
+
+
+def _clips(query: a.Clipped, type_: Type | None, scope: Scope) -> list[Clip]:
+    """Returns how cells are clipped. The bins' x, clamped to the interval, is the x of the sums: a
+    stored column is summed as it is, and told apart as its declared domain clamps it."""
+    low, high = scope.clamped_to(query.bins.arg) or (query.lower, query.upper)
+    inside = low <= query.lower and query.upper <= high
+    if not inside or type_ is None or len(query.ends) != math.prod(a.shape(query)):
+        raise KernelError("a clipped sum is of one interval inside its column's, and of each cell")
+    return clips_of(query, type_, sensitivity.lattice_of(query.by_bin[1], type_))
 
 
 def check_expressions(query: a.Query, scope: Scope) -> Type | None:

@@ -7,7 +7,6 @@ it did not pay for, or see a number without its noise.
 """
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -18,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.errors import BudgetExhausted, KernelError, OperationalError, Refused
-from sqlpriv.kernel.checked import check_expressions, ready
+from sqlpriv.kernel.checked import check_expressions, parts_of, ready
 from sqlpriv.kernel.ledger.records import Sealed, Snapshot
 from sqlpriv.kernel.proof import noise, sensitivity
 from sqlpriv.kernel.proof.unit_rows import check_work
 from sqlpriv.kernel.reader import Reader
-from sqlpriv.kernel.sql.queries import render, render_groups
+from sqlpriv.kernel.sql.queries import joint_batches, render, render_groups
 from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price, Rho
@@ -38,7 +37,8 @@ SCORES_TO_ROWS = sensitivity.SCORE_UNIT**2
 
 class Allowance(AbstractContextManager["Allowance"]):
     """What one statement may ask and spend: up to `limit`, nothing once closed. Till then the exact
-    marginals of a selection are kept for the next; they leave through noise alone."""
+    marginals of a selection are kept for the next, and what was read ahead; they leave through
+    noise alone, each when it is charged."""
 
     def __init__(
         self, kernel: Kernel, contract: TableContract, limit: Price, principal: str, text: str
@@ -50,17 +50,26 @@ class Allowance(AbstractContextManager["Allowance"]):
         self._principal, self._text, self._statement = principal, text, 0
         self._limit, self.spent = limit, type(limit)(0)
         self._losses: sensitivity.Losses = {}
-        self._marginals: dict[object, dict[tuple[a.Key, ...], NDArray[np.int64]]] = {}
+        self._kept: dict[a.Query, NDArray[Any]] = {}  # of all strata, of shape (strata, …)
+        self._ahead: list[a.Query] = []
         self._charged, self._closed, self._paying = 0, False, Lock()
         self._replayed: list[int] = []
 
     def __exit__(self, *_: object) -> None:
         """Closes the allowance, and records in one transaction which seals were replayed."""
         self._closed = True
-        self._marginals.clear()
+        self._kept.clear()
         if self._replayed:
             with self._ledger.begin("IMMEDIATE"):
                 self._ledger.replay(self._begun(), self._replayed)
+
+    def foresee(self, queries: Sequence[a.Asked]) -> None:
+        """Has the next read of rows read for these queries, too: they are asked later, and charged,
+        noised and sealed then as any others. Raises Refused as `release`."""
+        for query in queries:
+            self._ahead += [replace(part, within=None) for part in parts_of(query)]
+            for part in parts_of(query):
+                check_expressions(part, Scope(part.source, self.contract))
 
     def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
         """Answers a batch of measurements, in order: one charge, one read, noise, seals.
@@ -76,10 +85,12 @@ class Allowance(AbstractContextManager["Allowance"]):
         fresh_seals: list[Sealed] = []
         if fresh:
             waiting = [ready(m, self.contract) for _, m in fresh]
-            charge, exact = self._buy([m for _, m in fresh], [r.reads for r in waiting])
+            charge, exact = self._buy([m for _, m in fresh], [q for r in waiting for q in r.reads])
             for (named, m), r in zip(fresh, waiting, strict=True):
                 fresh_seals.append(
-                    Sealed(named, m.price, r.sigma, r.answer(exact[r.reads]).tobytes())
+                    Sealed(
+                        named, m.price, r.sigma, r.answer(*(exact[q] for q in r.reads)).tobytes()
+                    )
                 )
             fresh_seals = self._ledger.seal(
                 charge, self._begun(), self.contract.snapshot, fresh_seals
@@ -154,19 +165,20 @@ class Allowance(AbstractContextManager["Allowance"]):
         """Returns what was sealed under this name; else pays and reads, and seals what `draw` makes
         of the exact scores, by candidate and measured stratum: a choice, or sums with noise."""
         first = candidates[0].query
-        marginals = self._marginals.setdefault((first.source, first.strata), {})
-        missing = [c.query for c in candidates if c.query.keys not in marginals]
+        whole = [replace(c.query, within=None) for c in candidates]
+        missing: list[a.Query] = [query for query in whole if query not in self._kept]
         for query in (first, *missing):
             check_expressions(query, Scope(first.source, self.contract))
         if seal := self._find(named, price):
             self._replayed.append(seal.id)
             return seal
-        everywhere: list[a.Query] = [replace(query, within=None) for query in missing]
-        charge, read = self._buy([Measurement(first, price)], everywhere)
-        for counted, cells in read.items():
-            marginals[counted.keys] = np.array(cells, np.int64).reshape(a.strata_count(counted), -1)
+        charge, read = self._buy([Measurement(first, price)], missing)
+        self._keep(read)
         at = [*a.measured_strata(first)]
-        scores = [sensitivity.score(c, marginals[c.query.keys][at]) for c in candidates]
+        scores = [
+            sensitivity.score(c, self._kept[query][at])
+            for c, query in zip(candidates, whole, strict=True)
+        ]
         seal = Sealed(named, price, sigma, draw(scores))
         self._ledger.seal(charge, self._begun(), self.contract.snapshot, [seal])
         return seal
@@ -208,26 +220,32 @@ class Allowance(AbstractContextManager["Allowance"]):
 
     def _buy(self, measurements: list[Measurement], queries: list[a.Query]) -> tuple[int, Exact]:
         """Pays; then the queries' exact integers, dense and row-major, kept or read."""
-        groups: dict[tuple[Any, ...], list[a.Query]] = defaultdict(list)
-        exact: Exact = {}
-        for query in dict.fromkeys(queries):
-            marginals = self._marginals.get((query.source, query.strata), {})
-            if isinstance(query, a.Count) and query.of is None and query.keys in marginals:
-                exact[query] = marginals[query.keys][[*a.measured_strata(query)]].ravel().tolist()
-            else:
-                alone = query if isinstance(query, a.Distinct) else None
-                groups[(query.source, query.strata, alone)].append(query)
-        if not groups:
-            return self._charge(measurements), exact
-        with Reader(self._kernel.vault) as reader:
-            key = self._current(reader).hash_key
-            texts = [render(group, self.contract, key) for group in groups.values()]
-            for source, _, _ in groups:
-                check_work(source, self.contract, self._kernel.partner_counter(self.contract))
-            charge = self._charge(measurements)
-            for text in texts:
-                exact |= reader.cells(text)
+        missing = [q for q in dict.fromkeys(queries) if replace(q, within=None) not in self._kept]
+        if missing:
+            ahead = [q for q in dict.fromkeys(self._ahead) if q not in missing]
+            batches = joint_batches(missing, ahead, self.contract)
+            with Reader(self._kernel.vault) as reader:
+                key = self._current(reader).hash_key
+                texts = [render(batch, self.contract, key) for batch in batches]
+                for source in dict.fromkeys(query.source for query, *_ in batches):
+                    check_work(source, self.contract, self._kernel.partner_counter(self.contract))
+                charge = self._charge(measurements)
+                exact = {q: cells for text in texts for q, cells in reader.cells(text).items()}
+            self._keep({query: exact[query] for query in ahead})
+            self._ahead.clear()
+        else:
+            charge, exact = self._charge(measurements), {}
+        for query in queries:
+            if query not in exact:
+                kept = self._kept[replace(query, within=None)]
+                exact[query] = kept[[*a.measured_strata(query)]].ravel().tolist()
         return charge, exact
+
+    def _keep(self, exact: Exact) -> None:
+        for query, cells in exact.items():
+            counted = isinstance(query, a.Count)  # a sum may be above 64 bits
+            kept = np.array(cells, np.int64 if counted else object)
+            self._kept[query] = kept.reshape(a.strata_count(query), -1)
 
     def _charge(self, measurements: Sequence[Measurement], yocto: int = 0) -> int:
         """Pays, durably, what these add to the statement's price; returns the last charge.

@@ -32,6 +32,8 @@ from sqlpriv.answer.reconcile import two_levels
 from sqlpriv.answer.rounds import adaptive_means
 from sqlpriv.dialect import read
 from sqlpriv.kernel.checked import ready
+from sqlpriv.kernel.proof.sensitivity import lattice_of
+from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Budget
 from sqlpriv.kernel.terms.release import Measurement, Release
@@ -98,29 +100,40 @@ class ExactTable:
             query = m.query
             waiting = ready(m, self.contract)
             assert not isinstance(query, a.Level)
-            exact = np.asarray(self._exact(query), float).reshape(-1)
-            steps = [round(value / float(waiting.step)) for value in exact.tolist()]  # type: ignore[union-attr]  # no Level
-            values = waiting.answer(steps).reshape(a.shape(query))
+            parts = [self._steps(part) for part in waiting.reads]
+            values = waiting.answer(*parts).reshape(a.shape(query))
             releases.append(Release(0, query, values, waiting.sigma, m.price))
         return tuple(releases)
+
+    def _steps(self, query: a.Query) -> list[int]:
+        """Returns what the kernel reads: integers, in steps of the query's lattice."""
+        scope = Scope(query.source, self.contract)
+        step = lattice_of(query, None if query.of is None else scope.type(query.of)).step
+        exact = np.asarray(self._exact(query), float).reshape(-1)
+        return [round(value / float(step)) for value in exact.tolist()]
 
     def _exact(self, query: a.Query) -> np.ndarray:
         by_stratum = bool(query.strata)
         if isinstance(query, a.Count):
             if not query.keys:
                 return self._sizes if by_stratum else np.array([len(self.x)])
-            bin_key = query.keys[-1].expr
-            assert isinstance(bin_key, a.Bin)
-            bins = self._binned(bin_key)
-            width = len(bin_key.edges) + 1
-            at = self.stratum * width + bins if by_stratum else bins
-            return np.bincount(at, minlength=width * (self.k if by_stratum else 1))
+            return self._by_bin(query, None)
         value = self._value(query.of, by_stratum)
         middle = (query.lower + query.upper) / 2
         clipped = np.clip(value, query.lower, query.upper) - middle
+        if query.keys:
+            return self._by_bin(query, clipped)
         if not by_stratum:
             return np.array([clipped.sum()])
         return np.bincount(self.stratum, clipped, self.k)
+
+    def _by_bin(self, query: a.Query, values: np.ndarray | None) -> np.ndarray:
+        """Returns counts, or sums of values, in each bin of each stratum."""
+        bin_key = query.keys[-1].expr
+        assert isinstance(bin_key, a.Bin)
+        bins, width = self._binned(bin_key), len(bin_key.edges) + 1
+        at = self.stratum * width + bins if query.strata else bins
+        return np.bincount(at, values, width * (self.k if query.strata else 1))
 
     def _binned(self, expr: a.Bin) -> np.ndarray:
         if expr.edges not in self._remembered:

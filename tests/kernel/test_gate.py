@@ -40,6 +40,7 @@ from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.terms.contract import Categories, Interval, TableFacts, Type
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
+from sqlpriv.plan.aggregates.mean_rounds import bin_edges
 from sqlpriv.plan.pricing.predictions import predict_measurements
 from sqlpriv.session.commands.declare import domain_body
 
@@ -416,6 +417,44 @@ def test_a_choice_reads_each_marginal_once(people: Kernel, monkeypatch: pytest.M
         assert (len(reads), spent(people)) == (1, 30)
         allowance.release([measured(a.Count(SCAN, (BY_SEX,), (BY_AGE,), of=a.Col("age")), Rho(10))])
     assert (len(reads), spent(people)) == (2, 40)
+
+
+BINS = a.Roots(a.Col("x"), bin_edges(0.0, 6.0), 0.0, 6.0)
+
+
+def test_what_is_foreseen_is_read_once_and_charged_when_it_is_asked(
+    people: Kernel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """x is i / 10 of people 0 to 59, females being every third: they have the sum 57, which
+    is 57 - 20 × 3 around 3, in threes; males have 120, which is 120 - 40 × 6 around 6, in sixes."""
+    reads, real = [], Reader.cells
+    monkeypatch.setattr(Reader, "cells", lambda *args: reads.append(1) or real(*args))
+    histogram = a.Count(SCAN, (), (a.Key(BINS, tuple(range(len(BINS.edges) + 1))),))
+    total = a.Clipped(SCAN, BINS, 0.0, 6.0, ((0.0, 6.0),) * 2, (BY_SEX,))
+    later = replace(total, ends=((0.0, 6.0), (0.0, 12.0)))
+    with allowed(people) as allowance:
+        allowance.foresee([histogram, total])
+        assert (len(reads), spent(people)) == (0, 0)
+        allowance.release([measured(COUNT)])
+        assert (len(reads), spent(people)) == (1, EXACT.nano)
+        (counts,) = allowance.release([measured(histogram)])
+        assert (len(reads), spent(people)) == (1, 2 * EXACT.nano)
+        (sums,) = allowance.release([measured(later)])
+        assert (len(reads), spent(people)) == (1, 3 * EXACT.nano)
+    assert np.rint(counts.values).sum() == 60
+    np.testing.assert_allclose(sums.values, [-1, -20], atol=0.01)
+    with pytest.raises(KernelError, match="closed"):
+        allowance.release([measured(total, Rho(EXACT.nano + 1))])
+    assert not allowance._kept
+
+
+@pytest.mark.usefixtures("unread")
+def test_what_is_foreseen_is_checked_before_anything_is_read(people: Kernel) -> None:
+    """A root of a text would make the engine fail, on rows alone."""
+    of_text = a.Roots(a.Col("s"), BINS.edges, 0.0, 6.0)
+    with allowed(people) as allowance, pytest.raises(Refused):
+        allowance.foresee([a.Count(SCAN, (), (a.Key(of_text, (0, 1)),))])
+    assert spent(people) == 0
 
 
 @pytest.mark.parametrize("within", [None, (0,), (1,)])

@@ -54,14 +54,25 @@ def decoded(engine: duckdb.DuckDBPyConnection, asked: Rendered) -> list[np.ndarr
     """The exact integers of rendered queries, of `algebra.shape(query)`, in the plainest way."""
     queries, groups = [*asked.values], engine.execute(asked.sql)
     names = [column[0] for column in groups.description]
-    keys = dict.fromkeys(key for query in queries for key in query.keys)
-    numbers = {key: f"k{i}" for i, key in enumerate(keys)}
+    keys = [*dict.fromkeys(key for query in queries for key in query.keys)]
+    told = {key: fine for key in keys for fine in keys if key != fine and nested(key, fine)}
+    numbers = {key: f"k{i}" for i, key in enumerate(key for key in keys if key not in told)}
+    strata_keys = [*dict.fromkeys(key for query in queries for key in query.strata)]
+
+    def level(key: a.Key, group: Mapping[str, int]) -> int:
+        if key in numbers:
+            return group[numbers[key]]
+        fine, number = told[key], group[numbers[told[key]]]
+        if number == len(fine.values):
+            return len(key.values)
+        return sum(number and edge <= fine.expr.edges[number - 1] for edge in key.expr.edges)
+
     answers = [np.zeros(a.shape(query), dtype=object) for query in queries]
     for group in (dict(zip(names, row, strict=True)) for row in groups.fetchall()):
-        strata = [group[f"s{i}"] for i in range(len(queries[0].strata))]
         for query, answer in zip(queries, answers, strict=True):
+            strata = [group[f"s{strata_keys.index(key)}"] for key in query.strata]
             sizes = [len(key.values) for key in (*query.strata, *query.keys)]
-            at = [*strata, *(group[numbers[key]] for key in query.keys)]
+            at = [*strata, *(level(key, group) for key in query.keys)]
             if any(level == size for level, size in zip(at, sizes, strict=True)):
                 continue  # of no cell
             stratum = int(np.ravel_multi_index(strata, sizes[: len(strata)])) if strata else 0
@@ -69,6 +80,16 @@ def decoded(engine: duckdb.DuckDBPyConnection, asked: Rendered) -> list[np.ndarr
                 row = a.measured_strata(query).index(stratum)
                 answer[(row, *at[len(strata) :])] += group[asked.values[query]]
     return answers
+
+
+def nested(coarse: a.Key, fine: a.Key) -> bool:
+    """Whether bins of one expression are put together of finer ones."""
+    pair = (coarse.expr, fine.expr)
+    if not all(isinstance(expr, a.Bin) for expr in pair) or pair[0].arg != pair[1].arg:
+        return False
+    all_bins = all(len(k.values) == len(k.expr.edges) + 1 and None not in k.values
+                   for k in (coarse, fine))  # fmt: skip
+    return all_bins and set(coarse.expr.edges) < set(fine.expr.edges)
 
 
 class Engine:

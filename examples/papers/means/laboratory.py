@@ -42,15 +42,15 @@ class Laboratory:
 
     def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
         """Returns noised answers, as `Allowance.release` would."""
-        missing = [m.query for m in measurements if m.query not in self._exact]
+        checked = [ready(m, self.contract) for m in measurements]
+        missing = [q for waiting in checked for q in waiting.reads if q not in self._exact]
         groups: dict[object, list[a.Query]] = defaultdict(list)
         for query in dict.fromkeys(missing):
             groups[(query.source, query.strata)].append(query)
         read = {q: x for group in groups.values() for q, x in self._read(group).items()}
         found = []
-        for m in measurements:
-            waiting = ready(m, self.contract)
-            values = waiting.noised(self._exact.get(m.query) or read[m.query])
+        for m, waiting in zip(measurements, checked, strict=True):
+            values = waiting.answer(*(self._exact.get(q) or read[q] for q in waiting.reads))
             found.append(
                 Release(0, m.query, values.reshape(a.shape(m.query)), waiting.sigma, m.price)
             )

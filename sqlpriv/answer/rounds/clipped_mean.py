@@ -48,10 +48,10 @@ from sqlpriv.plan.aggregates.mean_rounds import (
     MeanRounds,
     bin_grid,
     cell_view,
+    clipped_sum,
     count_query,
     histogram,
     quantile_rounds,
-    scaled_sum,
 )
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.pricing.statement import half_width
@@ -106,14 +106,15 @@ def mean(request: MeanRounds, releases: Mapping[Asked, Release], measure: Measur
     noise = _rounded_noise(noise_per_unit(counted, price))
     present = np.maximum(counted.values, 0.0)
     cell_noise = CellNoise(n, present / max(present.sum(), 1.0), noise, counted.sigma)
-    centre, half = choose_clipping(tails, cell_noise, lower, upper)
-    bounds = (tuple(centre.ravel().tolist()), tuple(half.ravel().tolist()))
-    (total,) = measure([Measurement(scaled_sum(recipe, bounds), price)])
+    low, high = choose_clipping(tails, cell_noise, lower, upper)
+    centre, half = (low + high) / 2, (high - low) / 2
+    ends = tuple(zip(low.ravel().tolist(), high.ravel().tolist(), strict=True))
+    (total,) = measure([Measurement(clipped_sum(recipe, ends), price)])
     beyond = estimate_excess(
         tails, centre, half, n, half * total.values / n, half * total.sigma / n, cell_noise.shares
     )
     kept = np.abs(counted.values) / n
-    is_clipped = (centre - half > lower) | (centre + half < upper)
+    is_clipped = (low > lower) | (high < upper)
     return Moments(
         counted.values, kept * half * total.values, np.zeros_like(n), counted.sigma**2,
         (kept * half * total.sigma) ** 2 + counted.values**2 * beyond.variance, 0.0,
@@ -155,7 +156,7 @@ def histogram_share(request: MeanRounds, counted: Release, measured: bool) -> fl
 def plain_mean(request: MeanRounds, counted: Release, measure: Measure) -> Moments:
     """Returns N and the sum over the declared interval, which takes the price of all rounds."""
     half = request.recipe.width / 2
-    (total,) = measure([Measurement(scaled_sum(request.recipe, None), request.price)])
+    (total,) = measure([Measurement(clipped_sum(request.recipe, None), request.price)])
     return Moments(
         counted.values, half * total.values, np.zeros_like(counted.values), counted.sigma**2,
         (half * total.sigma) ** 2, 0.0, half_width(request.price),

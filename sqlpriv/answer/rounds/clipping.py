@@ -100,7 +100,7 @@ def clump_weights(pooled: Array) -> Array:
 def choose_clipping(
     tails: Tails, noise: CellNoise, lower: float, upper: float
 ) -> tuple[Array, Array]:
-    """Returns the middle and half the length of each cell's interval, of the counts' shape.
+    """Returns the lower and the upper end of each cell's interval, of the counts' shape.
 
     Args:
         tails: The estimated distributions of the cells.
@@ -108,9 +108,8 @@ def choose_clipping(
         lower, upper: Of the declared interval; nothing is clipped where nothing is known.
     """
     shape, cells = noise.n.shape, noise.n.size
-    whole = np.full(shape, (lower + upper) / 2), np.full(shape, (upper - lower) / 2)
     if not tails.pooled.any():
-        return whole
+        return np.full(shape, lower), np.full(shape, upper)
     lows, highs = candidate_ends(tails.bins, lower, upper)
     flat = noise._replace(n=noise.n.ravel(), shares=noise.shares.ravel())
     rates = tails.shape.rate.ravel() + NODES[:, None] * tails.shape.spread.ravel()
@@ -133,8 +132,7 @@ def choose_clipping(
         common = float(flat.shares @ np.sqrt(shared))
         everybody = float(flat.shares**2 @ own + flat.shares @ clumped) + common**2, common
         usual = _usual_excess(tails, tables, flat.shares, (lows[chosen[0]], highs[chosen[1]]))
-    low, high = lows[chosen[0]].reshape(shape), highs[chosen[1]].reshape(shape)
-    return (low + high) / 2, (high - low) / 2
+    return lows[chosen[0]].reshape(shape), highs[chosen[1]].reshape(shape)
 
 
 def candidate_ends(bins: BinEnds, lower: float, upper: float) -> tuple[Array, Array]:

@@ -58,12 +58,14 @@ class Sensitivity(NamedTuple):
     l2_squared: int
 
 
-def lattice_of(query: a.Query, type_: Type | None) -> Lattice:
+def lattice_of(query: a.Query | a.Clipped, type_: Type | None) -> Lattice:
     """Returns the integers that the query adds up; `type_` is the type of a sum's argument.
 
     >>> lattice_of(a.Sum(a.Scan("t"), a.Col("age"), 0, 100), Type.INTEGER)
     Lattice(middle=Fraction(50, 1), step=Fraction(1, 2), steps=100)
     """
+    if isinstance(query, a.Clipped):
+        return Lattice(Fraction(0), Fraction(1, REAL_STEPS), REAL_STEPS)  # see clipped_sums.py
     if isinstance(query, a.Count):
         return Lattice(Fraction(0), Fraction(1), 1)
     if not -MAX_INTEGER < query.lower <= query.upper < MAX_INTEGER:  # no NaN does
@@ -129,7 +131,7 @@ def _reach(relation: a.Relation, contract: TableContract, side: int) -> int:
     return _reach(relation.source, contract, side)
 
 
-def sensitivity(query: a.Query, unit: PrivacyUnit, steps: int) -> Sensitivity:
+def sensitivity(query: a.Query | a.Clipped, unit: PrivacyUnit, steps: int) -> Sensitivity:
     """Returns how far one unit can move the query's cells, in lattice units; see above.
 
     A unit of two rows in one stratum counts twice there:

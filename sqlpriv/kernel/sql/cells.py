@@ -3,10 +3,14 @@
 Claim: a cell is the sum over the groups whose levels are its own, and a group with an unlisted
 level of a stratum, or of one of the query's keys, is in no cell of it. So a row is in one cell of a
 query at most, as `sensitivity` has it. Counts are 64-bit integers, sums are Python's own.
+
+Claim: of bins whose edges are some of finer bins' edges, over one expression, a row's number
+follows from its finer one: it has reached the edges up to where its finer bin begins, and no other.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,10 +20,18 @@ from sqlpriv.kernel.terms import algebra as a
 
 
 def listed_cells(queries: Sequence[a.Query]) -> dict[str, a.Key]:
-    """Returns the columns that hold levels, and whose: s0, … of the strata, k0, … of any keys."""
+    """Returns the columns that hold levels, and whose: s0, … of the strata, k0, … of all keys but
+    bins that finer ones tell."""
+    strata = dict.fromkeys(key for query in queries for key in query.strata)
     keys = dict.fromkeys(key for query in queries for key in query.keys)
-    levelled = {f"s{i}": key for i, key in enumerate(queries[0].strata)}
-    return levelled | {f"k{i}": key for i, key in enumerate(keys)}
+    finest = (key for key in keys if _finest(key, keys) is key)
+    levelled = {f"s{i}": key for i, key in enumerate(strata)}
+    return levelled | {f"k{i}": key for i, key in enumerate(finest)}
+
+
+def group_count(queries: Sequence[a.Query]) -> int:
+    """Returns how many joint groups of listed levels there can be."""
+    return math.prod(len(key.values) for key in listed_cells(queries).values())
 
 
 def added_up(
@@ -28,23 +40,51 @@ def added_up(
     """Returns the integers of each query, dense and row-major, over its measured strata.
 
     Args:
-        values: The column that each query adds up; queries of one list of strata.
+        values: The column that each query adds up.
         columns: Those of `queries`, shape (groups,); a level that is not listed is its key's size.
     """
-    named = {key: name for name, key in listed_cells([*values]).items() if name[0] == "k"}
-    first, rows, exact = next(iter(values)), len(next(iter(columns.values()))), {}
-    strata = [(columns[f"s{i}"], len(key.values)) for i, key in enumerate(first.strata)]
-    stratum = _cell_numbers(strata, rows)
+    named = {key: name for name, key in listed_cells([*values]).items()}
+    rows, exact = len(next(iter(columns.values()))), {}
+
+    def levels(keys: Iterable[a.Key]) -> list[tuple[NDArray[Any], int]]:
+        return [(_levels(key, named, columns), len(key.values)) for key in keys]
+
     for query, name in values.items():
+        stratum = _cell_numbers(levels(query.strata), rows)
         measured = np.full(a.strata_count(query) + 1, -1)
         measured[[*a.measured_strata(query)]] = range(a.shape(query)[0])
-        keys = [(columns[named[key]], len(key.values)) for key in query.keys]
-        cell = _cell_numbers([(measured[stratum], a.shape(query)[0]), *keys], rows)
+        cell = _cell_numbers([(measured[stratum], a.shape(query)[0]), *levels(query.keys)], rows)
         inside = cell >= 0
         dense = np.zeros(math.prod(a.shape(query)), columns[name].dtype)
         np.add.at(dense, cell[inside], columns[name][inside])
         exact[query] = dense.tolist()
     return exact
+
+
+def _levels(
+    key: a.Key, named: Mapping[a.Key, str], columns: Mapping[str, NDArray[Any]]
+) -> NDArray[Any]:
+    """Returns the level of each group; of bins, what the finest of their expression says."""
+    if (finest := _finest(key, named)) is key or key in named:
+        return columns[named[key]]
+    ends = [k.expr.edges if isinstance(k.expr, a.Bin) else () for k in (key, finest)]
+    coarse = [0, *(bisect_right(ends[0], edge) for edge in ends[1])]
+    return np.array([*coarse, len(key.values)])[columns[named[finest]].astype(np.int64)]
+
+
+def _finest(key: a.Key, keys: Iterable[a.Key]) -> a.Key:
+    """Returns the key of the most bins that tells the bins of this one; itself, if none does."""
+    return max((other for other in keys if _tells(other, key)), key=lambda x: len(x.values),
+               default=key)  # fmt: skip
+
+
+def _tells(fine: a.Key, coarse: a.Key) -> bool:
+    match fine.expr, coarse.expr:
+        case a.Bin(x, edges), a.Bin(y, fewer) if x == y and len(fewer) < len(edges):
+            lists = ((fine.values, edges), (coarse.values, fewer))
+            whole = all(listed == (*range(len(ends) + 1),) for listed, ends in lists)
+            return whole and {*fewer} < {*edges}
+    return False
 
 
 def _cell_numbers(codes: Sequence[tuple[NDArray[Any], int]], rows: int) -> NDArray[np.int64]:

@@ -1,5 +1,7 @@
 """Row expressions over one relation as SQL text; columns made by Derive are written out."""
 
+from bisect import bisect_right
+
 from sqlpriv.errors import KernelError
 from sqlpriv.kernel.proof.sensitivity import Lattice, lattice_of
 from sqlpriv.kernel.sql.quoting import alike, levels, literal
@@ -19,6 +21,14 @@ KEPT |= {"HUGEINT": "HUGEINT", "UBIGINT": "HUGEINT", "DOUBLE": "DOUBLE"}
 def bytes_of(text: str) -> str:
     """Returns a text as its bytes: equal under any collation only where the bytes are."""
     return f"encode(CAST({text} AS VARCHAR))"
+
+
+def bins_of_root(expr: a.Roots, number: str) -> str:
+    """Returns the text of a bin, from that of its `Roots.number`: the edges up to it. The list has
+    an item for each number, 0 to ROOTS."""
+    reached = [expr.number(edge) for edge in expr.edges if isinstance(edge, int | float)]
+    bins = [bisect_right(reached, number) for number in range(int(a.ROOTS) + 1)]
+    return f"list_extract(CAST('{bins}' AS INTEGER[]), {number} + 1)"
 
 
 class Expressions:
@@ -104,8 +114,9 @@ class Expressions:
                 by = f"to_months({months}) + to_days({days}) + to_microseconds({micros})"
                 return f"({SANE.format(self.value(arg))} + {by})"
             case a.Bin(arg, edges):
-                at, ends = self.value(arg), alike(edges, self.type(arg))
-                at = self._once(f"sqlpriv_number({at})" if self.type(arg) in NUMBERS else at)
+                if isinstance(expr, a.Roots):
+                    return self._once(bins_of_root(expr, self._once(self.root(expr))))
+                at, ends = self._once(self._number(arg)), alike(edges, self.type(arg))
                 tests = [f"WHEN {at} >= {literal(e)} THEN {i}" for i, e in enumerate(ends, 1)][::-1]
                 return self._once(f"CASE {' '.join(tests)} WHEN {at} IS NOT NULL THEN 0 END")
             case a.Pick(keys, numbers):  # levels are NULL or within their key: so is the position
@@ -113,6 +124,31 @@ class Expressions:
                 table = f"CAST('{[*map(float, numbers)]}' AS DOUBLE[])"  # one token, and folded
                 return self._once(f"list_extract({table}, {self._once(cell)} + 1)")
         raise KernelError("this expression has no rendering")
+
+    def root(self, expr: a.Roots) -> str:
+        """Returns the number of `Roots` as text; nothing in it fails: its root is of [0, 1]."""
+        start, stop = literal(expr.start), literal(expr.stop)
+        x = f"CAST({self._once(self._number(expr.arg))} AS DOUBLE)"
+        if not self._within(expr.arg, expr.start, expr.stop):
+            x = f"sqlpriv_clamp({x}, {start}, {stop})"
+        place = f"({x} - {start}) / {literal(expr.stop - expr.start)}"
+        return f"CAST(floor(sqrt(sqrt({place})) * {literal(a.ROOTS)}) AS INTEGER)"
+
+    def _number(self, expr: a.Expr) -> str:
+        """Returns the value; of a number, without NaN: that of a column as stored has none."""
+        plain = self.plain(expr) or self.type(expr) not in NUMBERS
+        return self.value(expr) if plain else f"sqlpriv_number({self.value(expr)})"
+
+    def clamped_to(self, expr: a.Expr) -> tuple[Number, Number] | None:
+        """Returns the interval of a column of numbers to which `value` clamps it, as stored."""
+        column = self.columns.get(expr.name.lower()) if isinstance(expr, a.Col) else None
+        if column is None or not self.plain(expr) or not isinstance(column.domain, Interval):
+            return None
+        return column.domain.lower, column.domain.upper  # type: ignore[return-value]  # numbers
+
+    def _within(self, expr: a.Expr, low: Number, high: Number) -> bool:
+        ends = self.clamped_to(expr)
+        return ends is not None and low <= ends[0] and ends[1] <= high
 
     def _once(self, text: str) -> str:
         """Returns a column of the text's value, made below: the same rows, `SELECT *, text`. Macros
@@ -123,6 +159,9 @@ class Expressions:
                 alias += "_"
             self.layers[text] = alias
             self.base = f"(SELECT *, {text} AS {alias} FROM {self.base}) AS {ROW}"
+        return self._layered(text)
+
+    def _layered(self, text: str) -> str:
         return f"{ROW}.{self.layers[text]}" if text in self.layers else text
 
     def summand(self, query: a.Query) -> tuple[str, str] | None:
@@ -147,6 +186,8 @@ class Expressions:
         """Returns NULL, or an integer: a whole number, clamped, or a real's step within ±steps."""
         type_, plain = self.type(of), self.plain(of)
         if type_ is Type.INTEGER:
+            if self._within(of, lower, upper):
+                return self._layered(self.value(of))
             ends = f"{literal(int(lower))}, {literal(int(upper))}"
             whole = f"CAST(sqlpriv_clamp(sqlpriv_number({self.value(of)}), {ends}) AS BIGINT)"
             # above 2^53 the end that a double was clamped to may have been rounded

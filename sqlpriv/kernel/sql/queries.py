@@ -1,6 +1,6 @@
 """The algebra as the one SQL text that the proofs are about.
 
-A batch of queries over one relation and one list of strata is one statement:
+A batch of queries over one relation is one statement, if the same rows are kept for all of them:
 
 1. `rows`   one line per row of the table: the unit, strata, keys, and what is added up;
 2. `kept`   those rows that bounding keeps (all, where it would change nothing);
@@ -10,13 +10,14 @@ A batch of queries over one relation and one list of strata is one statement:
 What the rows are of, and how expressions are written, is told in `relations`.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from typing import NamedTuple
 
 from sqlpriv.errors import KernelError, Refused
-from sqlpriv.kernel.sql.cells import listed_cells
-from sqlpriv.kernel.sql.expressions import ROW
+from sqlpriv.kernel.sql.cells import group_count, listed_cells
+from sqlpriv.kernel.sql.expressions import ROW, bins_of_root
 from sqlpriv.kernel.sql.quoting import levels, name
 from sqlpriv.kernel.sql.relations import Scope, has_collation, rank_order
 from sqlpriv.kernel.terms import algebra as a
@@ -24,6 +25,8 @@ from sqlpriv.kernel.terms.contract import TableContract, Type
 from sqlpriv.kernel.terms.operations import columns_read
 
 KEEP_ALL = "SELECT * FROM rows"
+MOST_GROUPS = 2**16
+"""Joint groups, at most, of queries that are read together before they are asked."""
 MACROS = tuple(
     (resources.files("sqlpriv._udfs") / f"{name}.sql").read_text("utf-8")
     for name in ("clamp", "number", "quantise")
@@ -39,7 +42,8 @@ class Rendered(NamedTuple):
 
 
 def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -> Rendered:
-    """Returns the statement that answers queries of one relation and one list of strata.
+    """Returns the statement that answers queries of one relation and, where rows are left out, one
+    list of strata.
 
     Its columns: the levels of strata and keys (`cells.listed_cells`; what has none has the number
     after the last), and exact integers: `n`, kept rows (BIGINT), and `a0`, …, each of a
@@ -48,17 +52,24 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     """
     if len(queries) > 1 and any(isinstance(query, a.Distinct) for query in queries):
         raise KernelError("different values are counted by a statement of their own")
-    strata, scope = queries[0].strata, Scope(queries[0].source, contract, hash_key=hash_key)
-    added = [scope.summand(q) for q in queries]
-    adds = list(dict.fromkeys(filter(None, added)))
-    levelled = listed_cells(queries)
-    columns = {c: scope.value(key.expr) for c, key in levelled.items()}
-    columns |= {f"v{i}": text for i, (text, _) in enumerate(adds)}
-    kept = bounding(columns, scope, strata, hash_key)
+    scope = Scope(queries[0].source, contract, hash_key=hash_key)
+    levelled, strata = listed_cells(queries), queries[0].strata
     # windows carry every row: levels, in as few bytes as hold them, are smaller than values
     # and values that a collation calls equal, but a list does not, would share one row's level
-    late = kept == KEEP_ALL and not has_collation(contract)
-    narrow = {c: _narrow(k, c if late else columns[c], scope) for c, k in levelled.items()}
+    late = _keeps_all(scope, strata) and not has_collation(contract)
+    roots = {c: k.expr for c, k in levelled.items() if late and isinstance(k.expr, a.Roots)}
+    columns = {
+        c: scope.root(roots[c]) if c in roots else scope.value(k.expr) for c, k in levelled.items()
+    }
+    added = [scope.summand(q) for q in queries]
+    adds = list(dict.fromkeys(filter(None, added)))
+    columns |= {f"v{i}": text for i, (text, _) in enumerate(adds)}
+    kept, *other = {bounding(columns, scope, q.strata, hash_key): None for q in queries}
+    if other:
+        raise KernelError("queries of one statement are of the same rows")
+    values = {c: bins_of_root(roots[c], c) if c in roots else c for c in levelled}
+    values = values if late else columns
+    narrow = {c: _narrow(k, values[c], scope) for c, k in levelled.items()}
     columns |= {} if late else narrow
     coded = narrow if late else {c: c for c in levelled}
     rows = _rows(columns, scope, strata, kept != KEEP_ALL)
@@ -78,6 +89,30 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     )
     named = (f"a{adds.index(add)}" if add else "n" for add in added)
     return Rendered(sql, dict(zip(queries, named, strict=True)))
+
+
+def joint_batches(
+    queries: Sequence[a.Query], ahead: Sequence[a.Query], contract: TableContract
+) -> list[list[a.Query]]:
+    """Returns which queries are one statement each: those of one relation whose rows are the same.
+
+    Args:
+        queries: Are in as few statements as can be.
+        ahead: Join one where that keeps its joint groups few; they would be too many of several
+            columns' bins. It goes by the lengths of public lists.
+    """
+    scopes = {q.source: Scope(q.source, contract) for q in [*queries, *ahead]}
+    batches: dict[object, list[list[a.Query]]] = defaultdict(list)
+    for number, query in enumerate([*queries, *ahead]):
+        kept_by = () if _keeps_all(scopes[query.source], query.strata) else query.strata
+        alone = query if isinstance(query, a.Distinct) else None
+        like = batches[query.source, kept_by, alone]
+        few = (b for b in like if number < len(queries) or group_count([*b, query]) <= MOST_GROUPS)
+        if batch := next(few, None):
+            batch.append(query)
+        else:
+            like.append([query])
+    return [batch for like in batches.values() for batch in like]
 
 
 def render_groups(
@@ -116,7 +151,8 @@ def render_groups(
 def _narrow(key: a.Key, text: str, scope: Scope) -> str:
     size = len(key.values)
     width = "UTINYINT" if size < 2**8 else "USMALLINT" if size < 2**16 else "UINTEGER"
-    return f"CAST({levels((key, text, scope.cast_type(key.expr)))} AS {width})"
+    held = "INTEGER" if isinstance(key.expr, a.Bin) else scope.cast_type(key.expr)
+    return f"CAST({levels((key, text, held))} AS {width})"
 
 
 def _rows(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], levelled: bool) -> str:
@@ -130,6 +166,13 @@ def _one_stratum(scope: Scope, strata: Sequence[a.Key]) -> bool:
     """Returns whether no unit of this snapshot has rows in more than one stratum."""
     alone = scope.facts.bounded and scope.unit.rows_per_unit == 1
     return alone or all(_columns_of(key.expr, scope) <= scope.facts.constant for key in strata)
+
+
+def _keeps_all(scope: Scope, strata: Sequence[a.Key]) -> bool:
+    """Returns whether bounding would leave out no row of this snapshot: see `bounding`."""
+    bounded, one_stratum = scope.facts.bounded, _one_stratum(scope, strata)
+    m, g = scope.unit.rows_per_unit, scope.unit.groups_per_unit
+    return bounded and (one_stratum or g >= m)
 
 
 def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], key: int) -> str:
@@ -150,7 +193,7 @@ def bounding(columns: Mapping[str, str], scope: Scope, strata: Sequence[a.Key], 
     bounded, one_stratum = scope.facts.bounded, _one_stratum(scope, strata)
     m, g = scope.unit.rows_per_unit, scope.unit.groups_per_unit
     marks = [f"s{i}" for i in range(len(strata))]
-    if bounded and (one_stratum or g >= m):
+    if _keeps_all(scope, strata):
         return KEEP_ALL
     row = rank_order(["u", *columns], key)  # the stratum's, too, found or not: B is one function
     per_stratum = ", ".join(["u", *([] if one_stratum else marks)])

@@ -63,6 +63,24 @@ class Bin:
 
 
 @dataclass(frozen=True)
+class Roots(Bin):
+    """A Bin whose edges are found by arithmetic: `number` rises at each of them.
+
+    Claim: `number` never falls where x rises. Each of its steps is one of IEEE 754, correctly
+    rounded and so monotone, and the engine takes the same ones (`expressions`). So x has reached an
+    edge at which the number rises if and only if x's number is at least the edge's.
+    """
+
+    start: float
+    stop: float
+
+    def number(self, x: Number) -> int:
+        """Returns floor(ROOTS r), r being the fourth root of x's place between start and stop."""
+        place = (min(max(float(x), self.start), self.stop) - self.start) / (self.stop - self.start)
+        return math.floor(math.sqrt(math.sqrt(place)) * ROOTS)
+
+
+@dataclass(frozen=True)
 class Pick:
     """The public number of a row's cell among `keys`, row-major; NULL for a row in none of them."""
 
@@ -208,6 +226,8 @@ class PerUnit:
 
 Relation = Scan | Where | Bounded | Derive | Join | Union | PerUnit
 MAX_PATTERN = 200
+ROOTS = 256.0
+"""How finely `Roots` tells numbers apart: by 1.6 % of the interval next to its end."""
 MAX_SHIFT = (60_000, 1_826_250, 157_788_000_000_000_000)
 """5000 years in months, in days and in microseconds."""
 
@@ -281,7 +301,34 @@ class Level:
         return Count(self.source, self.strata, (*self.keys, self.levels), None, self.within)
 
 
-Asked = Query | Level
+@dataclass(frozen=True)
+class Clipped:
+    """The sum of (x - c) / h, x being clipped to c ± h: to the `ends` (c - h, c + h) of its cell.
+
+    x is `bins.arg`, clamped to [lower, upper]. Ends are where a bin begins or ends, or lie outside
+    the interval: so the sum is made of the counts and sums of the bins (`proof.clipped_sums`).
+    There is one pair of ends for each cell of `shape`, row-major. See `Count`.
+    """
+
+    source: Relation
+    bins: Bin
+    lower: Number
+    upper: Number
+    ends: tuple[tuple[Number, Number], ...]
+    strata: tuple[Key, ...] = ()
+    keys: tuple[Key, ...] = ()
+    within: tuple[int, ...] | None = None
+
+    @property
+    def by_bin(self) -> tuple[Count, Sum]:
+        """How many rows are in each bin of each cell, and the sum of x there."""
+        keys = (*self.keys, Key(self.bins, tuple(range(len(self.bins.edges) + 1))))
+        counts = Count(self.source, self.strata, keys, None, self.within)
+        x, ends = self.bins.arg, (self.lower, self.upper)
+        return counts, Sum(self.source, x, *ends, self.strata, keys, self.within)
+
+
+Asked = Query | Level | Clipped
 
 
 def strata_count(query: Asked) -> int:

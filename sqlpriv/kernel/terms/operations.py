@@ -204,9 +204,18 @@ def check(expr: a.Expr, types: Mapping[str, Type]) -> Type:
             one([check(p, types) for p, _ in whens], BOOLEANS, "CASE WHEN")
             return one([check(e, types) for e in (*(e for _, e in whens), otherwise)], ANY, "CASE")
         case a.Bin(arg, edges):
-            _check_listed(edges, one([check(arg, types)], NUMBERS | MOMENTS, "a bin"))
+            of = one([check(arg, types)], NUMBERS | MOMENTS, "a bin")
+            _check_listed(edges, of)
             if list(edges) != sorted(set(edges)):
                 raise Refused("the edges of bins ascend")
+            if isinstance(expr, a.Roots):
+                one([of], NUMBERS, "a root")
+                at = [float(edge) for edge in edges if isinstance(edge, int | float)]
+                whole = of is Type.INTEGER
+                before = (e - 1 if whole else math.nextafter(e, -math.inf) for e in at)
+                rises = (expr.number(b) < expr.number(e) for b, e in zip(before, at, strict=True))
+                if not -math.inf < expr.start < expr.stop < math.inf or not all(rises):
+                    raise Refused("the edges of roots are where their number rises")
             return Type.INTEGER
         case a.Pick(keys, numbers) if len(numbers) == math.prod(len(k.values) for k in keys):
             for key in keys:

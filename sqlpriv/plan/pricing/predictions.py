@@ -55,7 +55,7 @@ def predict_measurements(
     for m in measurements:
         checked = ready(m, contract)
         mechanism, moved = _sensitivity(m, contract)
-        sql = render([checked.reads], unseen, 0).sql
+        sql = render(checked.reads, unseen, 0).sql
         replayed = kernel.sealed_release(m, contract) is not None
         cells = math.prod(a.shape(m.query))
         predictions.append(
@@ -93,7 +93,8 @@ def _sensitivity(m: Measurement, contract: TableContract) -> tuple[str, float]:
         moves = sensitivity.level_distance(query, scope.unit.rows_per_unit)
         rows = moves / (query.rank or (1, 1))[1]
         return "exponential mechanism", rows * (math.sqrt(g) if gaussian else g)
-    type_ = scope.type(query.of) if query.of is not None else None
+    of = query.bins.arg if isinstance(query, a.Clipped) else query.of
+    type_ = scope.type(of) if of is not None else None
     lattice = sensitivity.lattice_of(query, type_)
     moved = sensitivity.sensitivity(query, scope.unit, lattice.steps)
     distance = math.sqrt(moved.l2_squared) if gaussian else moved.l1

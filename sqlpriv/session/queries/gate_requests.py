@@ -62,6 +62,13 @@ def release_measurements(
     return releases, adaptive_means.ask_rounds(planned.rounds, releases, measure, seals)
 
 
+def foreseen_queries(planned: Plan) -> list[a.Asked]:
+    """Returns what a plan's rounds will ask, whatever is answered: of clipped means, all but the
+    ends, and the exact sums of any ends are made of the same bins."""
+    foreseeable = [one for one in planned.rounds if one.recipe.using == "quantile"]
+    return [m.query for _, m in round_templates(foreseeable)]
+
+
 def zero_releases(measurements: Sequence[Measurement]) -> tuple[Release, ...]:
     """Returns releases of the right shapes that say nothing: every value is 0, nothing was read."""
     return tuple(_empty_release(measurement) for measurement in measurements)

@@ -133,6 +133,7 @@ class ProgramRunner:
                     selection.source, selection.exprs, selection.price, selection.yocto
                 )
                 _, planned, _ = self.compiler.plan(select, keys)
+            allowance.foresee(gate_requests.foreseen_queries(planned))
             releases, adapted = gate_requests.release_measurements(
                 planned, allowance.release, lambda m: access.kernel.sealed_releases(m, contract)
             )

@@ -11,10 +11,11 @@ from typing import Any
 import pytest
 from support.vaults import Engine, contract
 
+from sqlpriv.errors import KernelError
 from sqlpriv.kernel.engine import fingerprint
-from sqlpriv.kernel.sql.queries import KEEP_ALL, render, render_groups
+from sqlpriv.kernel.sql.queries import KEEP_ALL, joint_batches, render, render_groups
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.contract import TableFacts
+from sqlpriv.kernel.terms.contract import TableFacts, Type
 
 COLUMNS = {"id": "INTEGER", "s": "INTEGER", "t": "INTEGER"}
 SCAN, S, T = a.Scan("people"), a.Col("s"), a.Col("t")
@@ -52,6 +53,36 @@ def test_a_pass_is_left_out_only_where_it_changes_nothing(
     facts: TableFacts, m: int, g: int, rows: bool, strata: bool
 ) -> None:
     assert passes(facts, m, g) == (rows, strata)
+
+
+@pytest.mark.parametrize(
+    ("facts", "m", "statements"), [(BOUNDED, 1, 1), (BOUNDED, 2, 2), (BOTH, 2, 1)]
+)
+def test_queries_are_read_together_where_the_same_rows_are_kept(
+    facts: TableFacts, m: int, statements: int
+) -> None:
+    """Of two rows of a unit in two strata one is kept by strata, and both without strata."""
+    made = contract(COLUMNS, m=m, facts=facts)
+    queries = [a.Count(SCAN, STRATA), a.Count(SCAN)]
+    assert len(joint_batches(queries, [], made)) == statements
+    assert len(joint_batches(queries[:1], queries[1:], made)) == statements
+    if statements > 1:
+        with pytest.raises(KernelError, match="same rows"):
+            render(queries, made, 7)
+    else:
+        render(queries, made, 7)
+
+
+def test_what_is_foreseen_does_not_multiply_groups() -> None:
+    """Bins of four columns, 1,000 each, are read with the first query or apart: few joint groups.
+    What is asked now is read together, however many there are."""
+    made = contract(COLUMNS, facts=BOUNDED)
+    keys = [a.Key(a.Call("+", (S, a.Lit(i, Type.INTEGER))), tuple(range(1000))) for i in range(4)]
+    queries = [a.Count(SCAN, (), (key,)) for key in keys]
+    assert [len(batch) for batch in joint_batches([], queries, made)] == [1, 1, 1, 1]
+    assert [len(batch) for batch in joint_batches(queries[:3], queries[3:], made)] == [3, 1]
+    small = a.Count(SCAN, (), STRATA)
+    assert [len(b) for b in joint_batches([small], queries[:2], made)] == [2, 1]
 
 
 def test_every_column_of_the_strata_has_to_be_constant() -> None:

@@ -62,3 +62,30 @@ def test_every_group_is_added_to_its_cell_and_to_no_other(groups: int, kind: str
 def test_one_group_without_strata_or_keys() -> None:
     query = a.Count(SCAN)
     assert added_up({query: "n"}, {"n": np.array([7])}) == {query: [7]}
+
+
+def test_coarse_bins_are_told_by_finer_ones_and_by_no_others() -> None:
+    """Each query's bins, wide or fine, are those of a query alone; edges that are not some of the
+    finer ones, another column, and a list that leaves out a bin have columns of their own."""
+    x, y = a.Col("x"), a.Col("y")
+    fine, wide = a.Key(a.Bin(x, (1, 2, 3, 4)), (0, 1, 2, 3, 4)), a.Key(a.Bin(x, (2, 4)), (0, 1, 2))
+    others = [
+        a.Key(a.Bin(x, (2, 5)), (0, 1, 2)),
+        a.Key(a.Bin(y, (2, 4)), (0, 1, 2)),
+        a.Key(a.Bin(x, (2, 4)), (0, 1)),
+    ]
+    queries = [a.Count(SCAN, (), (key,)) for key in (wide, fine, *others)]
+    names = {key: name for name, key in listed_cells(queries).items()}
+    assert wide not in names
+    assert {fine, *others} == {*names}
+    columns = {name: np.array([0] * 6) for name in names.values()}
+    columns |= {
+        names[fine]: np.array([0, 1, 2, 3, 4, 5]),
+        "n": np.array([1, 10, 100, 1000, 10**4, 7]),
+    }
+    added = added_up(dict.fromkeys(queries, "n"), columns)
+    assert added[queries[0]] == [11, 1100, 10_000]
+    assert added[queries[1]] == [1, 10, 100, 1000, 10_000]
+    assert listed_cells(queries[:1]) == {"k0": wide}
+    partly = a.Key(a.Bin(x, (1, 2, 3, 4)), (0, 1, 2, 3))
+    assert {*listed_cells([queries[0], a.Count(SCAN, (), (partly,))]).values()} == {wide, partly}

@@ -21,7 +21,7 @@ from sqlpriv.answer.rounds import cell_shapes, clipped_mean, clipping, pooled_bi
 from sqlpriv.answer.rounds.adaptive_means import Measure, ask_rounds
 from sqlpriv.answer.rounds.pooled_histogram import extend_tail, merge_bins, smooth_histogram
 from sqlpriv.errors import DataError
-from sqlpriv.kernel.terms.algebra import Bin, Col, Count, Key, Sum
+from sqlpriv.kernel.terms.algebra import Bin, Clipped, Col, Count, Key, Sum
 from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.release import Measurement, Release
@@ -145,6 +145,12 @@ def _measure(values: list[np.ndarray], price: Price, rng: np.random.Generator) -
         inner = bin_edges(-1000.0, 1000.0)
         if isinstance(query, Count):
             return np.bincount(np.digitize(np.concatenate(values), inner), minlength=len(inner) + 1)
+        if isinstance(query, Clipped):
+            pairs = zip(values, query.ends, strict=True)
+            return np.array([
+                ((np.clip(x, low, high) - (low + high) / 2) * 2 / (high - low)).sum()
+                for x, (low, high) in pairs
+            ])  # fmt: skip
         if isinstance(query.of, Bin):
             return np.array([(np.digitize(x, inner) - len(inner) / 2).sum() for x in values])
         square = query.lower == 0
@@ -268,7 +274,8 @@ def test_a_cell_is_clipped_less_where_the_histogram_cannot_tell_what_that_loses(
         for rows in (100, 300, 10**6):
             cell, n = _tails(0.0, 0.0, noise), np.array([float(rows)])
             one = clipping.CellNoise(n, np.ones(1), 10.0, 5.0)
-            centre, found[noise, rows] = clipping.choose_clipping(cell, one, 1.0, 1024.0)
+            low, high = clipping.choose_clipping(cell, one, 1.0, 1024.0)
+            centre, found[noise, rows] = (low + high) / 2, (high - low) / 2
     assert found[0.02, 300] > found[0.0, 300]
     assert found[0.02, 100] < found[0.02, 300] < found[0.02, 10**6]
     assert centre + found[0.02, 10**6] >= 1024

@@ -1,0 +1,116 @@
+"""Clipped sums out of bins: equal to clipping row by row, and never further than the bound."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.vaults import Engine, contract
+
+from sqlpriv.errors import KernelError
+from sqlpriv.kernel.checked import ready
+from sqlpriv.kernel.proof.clipped_sums import clipped_sums, clips_of
+from sqlpriv.kernel.proof.sensitivity import REAL_STEPS, lattice_of
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Rho
+from sqlpriv.kernel.terms.contract import Interval, Type
+from sqlpriv.kernel.terms.release import Measurement
+
+X = a.Col("x")
+WHOLE = a.Bin(X, (1, 5, 20, 100))
+REAL = a.Bin(X, (0.25, 0.5, 3.0, 10.0))
+
+
+def clipped(bins: a.Bin, low: float, high: float, ends: tuple[float, float]) -> a.Clipped:
+    return a.Clipped(a.Scan("people"), bins, low, high, (ends,))
+
+
+def released(query: a.Clipped, type_: Type, rows: list[int], sums: list[int]) -> int:
+    grid = lattice_of(query.by_bin[1], type_)
+    (number,) = clipped_sums(clips_of(query, type_, grid), rows, sums)
+    return number
+
+
+@given(
+    st.lists(st.integers(0, 100), max_size=20), st.integers(0, 100),
+    st.sampled_from([(0, 100), (1, 20), (5, 99), (5, 4.0 + 15), (-25, 125), (-25, 0), (20, 200)]),
+)  # fmt: skip
+def test_whole_numbers_are_clipped_exactly_and_a_row_moves_the_sum_by_k_at_most(
+    values: list[int], one_more: int, ends: tuple[float, float]
+) -> None:
+    query = clipped(WHOLE, 0, 100, ends)
+
+    def number(xs: list[int]) -> int:
+        at = np.searchsorted(WHOLE.edges, xs, side="right")
+        counts = np.bincount(at, minlength=5).tolist()
+        sums = [sum(2 * x - 100 for x, b in zip(xs, at, strict=True) if b == i) for i in range(5)]
+        return released(query, Type.INTEGER, counts, sums)
+
+    low, high = map(Fraction, ends)
+    exact = sum((2 * min(max(Fraction(x), low), high) - low - high) / (high - low) for x in values)
+    assert number(values) == math.floor(exact * REAL_STEPS)
+    assert abs(number([*values, one_more]) - number(values)) <= REAL_STEPS
+
+
+def test_the_bound_is_attained_and_a_looser_clip_breaks_it() -> None:
+    """A row at an end moves the sum by K. Twin: were values up to the bin above u left as they are,
+    a row would move it by more."""
+    query = clipped(WHOLE, 0, 100, (1, 4))
+    assert released(query, Type.INTEGER, [0, 0, 0, 0, 1], [0, 0, 0, 0, 100]) == REAL_STEPS
+    grid = lattice_of(query.by_bin[1], Type.INTEGER)
+    (clip,) = clips_of(query, Type.INTEGER, grid)
+    (loose,) = clipped_sums([clip._replace(last=5)], [0, 0, 0, 0, 1], [0, 0, 0, 0, 100])
+    assert loose > REAL_STEPS
+
+
+@pytest.mark.parametrize("ends", [(0.25, 3.0), (0.5, 10.0), (0.0, 12.5), (-3.0, 0.5), (3.0, 10.0)])
+def test_reals_are_clipped_as_the_engine_rounds_them(ends: tuple[float, float]) -> None:
+    """Rows at every edge, and one unit in the last place beside it, one at a time: each is worth
+    what clipping it is, within a step, and K at most."""
+    engine = Engine()
+    made = contract({"id": "BIGINT", "x": "DOUBLE"}, {"x": Interval(0.0, 10.0)})
+    query = clipped(REAL, 0.0, 10.0, ends)
+    values = [
+        x for e in (0.0, *REAL.edges) for x in (math.nextafter(e, -9), e, math.nextafter(e, 99))
+    ]
+    low, high = ends
+    for x in [*values, -1e300, 1e300, 7.3]:
+        engine.fill(made, [(1, x)])
+        counts, sums = (answer.ravel().tolist() for answer in engine.exact(query.by_bin, made))
+        number = released(query, Type.REAL, counts, sums)
+        worth = (min(max(min(max(x, 0.0), 10.0), low), high) - (low + high) / 2) * 2 / (high - low)
+        assert abs(number) <= REAL_STEPS
+        assert number / REAL_STEPS == pytest.approx(worth, abs=20 / (high - low) / 2**40)
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [(2, 20), (1, 30), (20, 1), (5, 5), (-math.inf, 20), (1, math.inf), (math.nan, 20), (1, 18)],
+)  # fmt: skip
+def test_ends_that_no_bin_has_are_refused(ends: tuple[float, float]) -> None:
+    with pytest.raises((KernelError, ValueError, OverflowError)):
+        released(clipped(WHOLE, 0, 100, ends), Type.INTEGER, [0] * 5, [0] * 5)
+
+
+def test_one_below_an_edge_is_an_end_of_whole_numbers_alone() -> None:
+    """Of reals, 2.5 lies in the bin before 3: it would count as itself and be above the end 2."""
+    with pytest.raises(KernelError, match="ends of bins"):
+        released(clipped(REAL, 0.0, 10.0, (0.25, 2.0)), Type.REAL, [0] * 5, [0] * 5)
+    assert released(clipped(WHOLE, 0, 100, (1, 4)), Type.INTEGER, [0] * 5, [0] * 5) == 0
+
+
+def test_bins_are_of_what_is_summed() -> None:
+    """A column clamped to [0, 10] for its bins is not summed over [-5, 10]: a stored -5 would be in
+    the bin that begins at 0."""
+    made = contract({"id": "BIGINT", "x": "DOUBLE"}, {"x": Interval(0.0, 10.0)})
+    for low, high in ((-5.0, 10.0), (0.0, 11.0)):
+        with pytest.raises(KernelError, match="one interval inside"):
+            ready(Measurement(clipped(REAL, low, high, (0.25, 3.0)), Rho(10**9)), made)
+    twice = a.Clipped(a.Scan("people"), REAL, 0.0, 10.0, ((0.25, 3.0),) * 2)
+    with pytest.raises(KernelError, match="of each cell"):
+        ready(Measurement(twice, Rho(10**9)), made)
+    ready(Measurement(clipped(REAL, 0.0, 10.0, (0.25, 3.0)), Rho(10**9)), made)

@@ -14,38 +14,25 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sqlglot import exp
-from sqlglot.dialects.dialect import Dialect
 from sqlglot.tokenizer_core import Token as GlotToken
 from sqlglot.tokenizer_core import TokenType as Type
 
-from sqlpriv.dialect.constants import refusal
 from sqlpriv.dialect.constructs import CONSTRUCTS, MISPLACED, PRICED
+from sqlpriv.dialect.marked_tokens import CLAUSES, marked_tokens
 from sqlpriv.dialect.marks import MARK
-from sqlpriv.dialect.token_cursor import TokenCursor, number_refusal
+from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token, replacement_token
 from sqlpriv.errors import Refused
-from sqlpriv.statements.keywords import RESERVED, words
+from sqlpriv.statements.keywords import words
 from sqlpriv.statements.tree import Options
 
-CLAUSES = "WHERE, GROUP BY, STRATIFY BY, HAVING, ORDER BY, LIMIT or the end of the statement"
-PRICE = ("WITH DIFFERENTIAL_PRIVACY stands in the wrong place",
-         "write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) …")  # fmt: skip
+PRICE = (
+    "WITH DIFFERENTIAL_PRIVACY stands in the wrong place",
+    "write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) …",
+)
 _AFTER = words("HAVING ORDER LIMIT OFFSET")
 _SETS = words("UNION INTERSECT EXCEPT")
 _END_OF_STRATA = _AFTER | _SETS | words("USING WHERE GROUP STRATIFY QUALIFY WINDOW )")
-_CALLABLE = Dialect.get_or_raise("duckdb").parser_class.FUNC_TOKENS | {Type.ROLLUP, Type.CUBE}
-_OWN_GRAMMAR = RESERVED | words(
-    """CAST TRY_CAST EXTRACT SUBSTRING OVER WITHIN FILTER SETS MATERIALIZED EXCLUDE KEY VALUES
-    RECURSIVE LIKE ILIKE GLOB RLIKE ISNULL XOR INSERT MERGE OFFSET WINDOW EXISTS INTERVAL STRUCT
-    MAP UNNEST ROW BETWEEN"""
-)
-"""Words before a parenthesis that are no function, or one with words among its arguments."""
-_OWN_ELSEWHERE = words(
-    "RLIKE REGEXP MINUS APPLY TOP SAFE_CAST BINARY ORDINAL SAFE_OFFSET SAFE_ORDINAL"
-)
-"""The same in other dialects; DIV and MOD are operators there behind an operand."""
-_OF_STAR = words("EXCLUDE EXCEPT REPLACE RENAME LIKE ILIKE")
-"""Words that change a star before them; any other call behind `*` is a factor."""
 
 
 @dataclass
@@ -164,7 +151,7 @@ def _cut_into(cut: Cut, c: TokenCursor, of_synthetic_table: bool) -> None:
             levels.append(_Level(len(cut.glots) - 1 if is_call else None))
         elif word in (")", "]", "}") and len(levels) > 1:
             levels.pop()
-        cut.glots += _mark(c, cut)
+        cut.glots += marked_tokens(c, cut.refuse)
         if word == "DISTINCT" and level.clauses is not None and len(cut.glots) == level.behind + 1:
             level.behind += 1
         if word == "SELECT":
@@ -193,7 +180,7 @@ def _clamps(c: TokenCursor, cut: Cut, function: str) -> list[GlotToken]:
             c.next()
             tokens.append(replacement_token(glot, Type.COMMA, ","))
         else:
-            tokens += _mark(c, cut)
+            tokens += marked_tokens(c, cut.refuse)
     return [*tokens, replacement_token(glot, Type.R_PAREN, ")")]
 
 
@@ -212,7 +199,7 @@ def _check_place(c: TokenCursor, first: Token, levels: list[_Level], cut: Cut) -
     if first.upper in ("FROM", "VALUES", "TABLE"):
         raise begins_with(first)
     if level.set_word is not None:
-        cut.refuse(refusal(level.set_word, *CONSTRUCTS[level.set_word.upper]))
+        cut.refuse(Refused.at(level.set_word, *CONSTRUCTS[level.set_word.upper]))
     if _AFTER & level.places.keys():
         raise c.refuse("STRATIFY BY comes before HAVING, ORDER BY and LIMIT", MISPLACED[1])
     if "FROM" not in level.places or level.clauses is None:
@@ -221,8 +208,10 @@ def _check_place(c: TokenCursor, first: Token, levels: list[_Level], cut: Cut) -
 
 def begins_with(first: Token) -> Refused:
     """Returns the refusal of a query that does not begin with SELECT."""
-    return refusal(first, f"a query that begins with {first.text} is not answered privately",
-                   "begin with SELECT and the aggregates you want")  # fmt: skip
+    hint = "begin with SELECT and the aggregates you want"
+    return Refused.at(
+        first, f"a query that begins with {first.text} is not answered privately", hint
+    )
 
 
 def _keep(level: _Level, cut: Cut) -> Clauses:
@@ -259,7 +248,7 @@ def _cut_strata(c: TokenCursor, level: _Level, cut: Cut) -> None:
         if depth == 0 and ends and (word != "STRATIFY" or c.at("STRATIFY", "BY")):
             break
         depth += (word in ("(", "[")) - (word in (")", "]"))
-        clauses.by += _mark(c, cut)
+        clauses.by += marked_tokens(c, cut.refuse)
     if not clauses.by:
         raise c.refuse_unexpected("an expression")
     if c.at("WEIGHTS"):
@@ -271,56 +260,3 @@ def _cut_strata(c: TokenCursor, level: _Level, cut: Cut) -> None:
             raise c.refuse(f"{' '.join(clause)} comes before STRATIFY BY", MISPLACED[1])
     if c.at("STRATIFY", "BY"):
         raise c.refuse("STRATIFY BY is written twice", "list all strata columns in one")
-
-
-def _mark(c: TokenCursor, cut: Cut) -> list[GlotToken]:
-    """Goes past one token, and returns what sqlglot's parser is to see of it."""
-    before = c.tokens[c.index - 1] if c.index else c.tokens[-1]
-    sets = c.at("GROUPING", "SETS", "(")
-    token = c.next()
-    glot, following = token.glot, c.peek()
-    if glot is None:
-        return []
-    if sets:
-        c.next()
-        return [replacement_token(glot, Type.VAR, f"grouping sets{MARK}")]
-    if token.upper == "," and following.upper == ")":
-        cut.refuse(c.refuse_unexpected("an expression"))
-    match token.kind:
-        case Kind.PARAMETER:
-            return [replacement_token(glot, Type.IDENTIFIER, MARK + c.parameter_text(token))]
-        case Kind.ESCAPE if c.dialect != "duckdb" and glot.token_type is Type.NATIONAL_STRING:
-            return [replacement_token(glot, Type.STRING, glot.text)]
-        case Kind.ESCAPE:
-            cut.refuse(
-                refusal(token, "E'…' strings are not read", "write the text as it is, in '…'")
-            )
-        case Kind.STRING if before.upper == "AS" and token.value:
-            return [replacement_token(glot, Type.IDENTIFIER, token.value)]
-        case Kind.STRING:
-            if before.kind is Kind.STRING:
-                cut.refuse(refusal(token, f"expected {CLAUSES}, found {token.shown}"))
-            return [replacement_token(glot, Type.STRING, token.value)]
-        case Kind.NUMBER:
-            if (unread := number_refusal(token, following)) is not None:
-                cut.refuse(unread)
-        case Kind.WORD if token.upper in ("NULL", "TRUE", "FALSE"):
-            if before.upper not in ("IS", "NOT"):
-                return [replacement_token(glot, Type.IDENTIFIER, f"{MARK}{token.upper}")]
-        case Kind.WORD | Kind.QUOTED if following.upper == "(":
-            factor = before.upper == "*" and _is_operand(c.peek(-3))
-            of_star = before.upper == "*" and token.upper in _OF_STAR and not factor
-            special = token.upper in _OWN_GRAMMAR or before.upper in ("::", "AS") or of_star
-            if c.dialect != "duckdb":
-                operator = token.upper in ("DIV", "MOD") and _is_operand(before)
-                special = (special and token.upper != "ISNULL") or operator
-                special = special or token.upper in _OWN_ELSEWHERE
-            if glot.token_type in _CALLABLE and not special:
-                return [replacement_token(glot, Type.VAR, token.value + MARK)]
-    return [glot]
-
-
-def _is_operand(token: Token) -> bool:
-    """Returns whether an operator may stand behind a token: it ends a value."""
-    is_name = token.kind is Kind.QUOTED or (token.kind is Kind.WORD and token.upper not in RESERVED)
-    return is_name or token.kind in (Kind.NUMBER, Kind.STRING) or token.upper in (")", "]")

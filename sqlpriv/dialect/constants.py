@@ -20,11 +20,6 @@ _SECONDS = {"week": 604800, "day": 86400, "hour": 3600, "minute": 60, "second": 
 _SPAN = re.compile(r"\s*([+-]?\d+)\s*([a-z]*)\s*", re.IGNORECASE)
 
 
-def refusal(token: Token, message: str, hint: str | None = None) -> Refused:
-    """Returns the refusal that points at the token."""
-    return Refused(message, hint=hint, line=token.pos.line, column=token.pos.column)
-
-
 def number(text: str, token: Token) -> int | float:
     """Returns a number: an exact integer, or a float where it has a point, an exponent, or more
     digits than a HUGEINT holds (as DuckDB reads them).
@@ -37,7 +32,7 @@ def number(text: str, token: Token) -> int | float:
         return int(digits)
     value = float(digits)
     if not math.isfinite(value):
-        raise refusal(token, "the number is too large")
+        raise Refused.at(token, "the number is too large")
     return value
 
 
@@ -66,7 +61,7 @@ def date_or_time(text: str, type_: str, token: Token) -> dt.date | dt.datetime:
     except ValueError:
         example = "DATE '2020-12-31'" if type_ == "DATE" else "TIMESTAMP '2020-12-31 23:59:00'"
         excerpt = text if len(text) <= 40 else text[:40] + "…"
-        raise refusal(token, f"'{excerpt}' is not a {type_}", f"write {example}") from None
+        raise Refused.at(token, f"'{excerpt}' is not a {type_}", f"write {example}") from None
 
 
 def interval(text: str, unit: str, token: Token) -> tuple[int, int, int]:
@@ -83,7 +78,7 @@ def interval(text: str, unit: str, token: Token) -> tuple[int, int, int]:
     span = _SPAN.fullmatch(text)
     unit = (span[2] if span and span[2] else unit).lower().removesuffix("s")
     if span is None or (unit not in _MONTHS and unit not in _SECONDS):
-        raise refusal(token, "this interval is not read", "write INTERVAL '3' MONTH")
+        raise Refused.at(token, "this interval is not read", "write INTERVAL '3' MONTH")
     count = int(span[1])
     if unit in _MONTHS:
         return count * _MONTHS[unit], 0, 0
@@ -109,7 +104,7 @@ def moved_by_interval(moment: dt.date, text: str, unit: str, sign: int, token: T
     span = _SPAN.fullmatch(text)
     unit = (span[2] if span and span[2] else unit).lower().removesuffix("s")
     if span is None or (unit not in _MONTHS and unit not in _SECONDS):
-        raise refusal(token, "this interval is not read", "write INTERVAL '3' MONTH")
+        raise Refused.at(token, "this interval is not read", "write INTERVAL '3' MONTH")
     count = sign * int(span[1])
     try:
         if unit in _SECONDS:
@@ -120,4 +115,4 @@ def moved_by_interval(moment: dt.date, text: str, unit: str, sign: int, token: T
         day = min(moment.day, calendar.monthrange(year, month + 1)[1])
         return moment.replace(year=year, month=month + 1, day=day)
     except (ValueError, OverflowError):
-        raise refusal(token, "the date is beyond the calendar") from None
+        raise Refused.at(token, "the date is beyond the calendar") from None

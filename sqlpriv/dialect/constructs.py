@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sqlpriv.statements.keywords import words
 
 PRICED = ("DIFFERENTIAL_PRIVACY", "ANONYMIZATION")
@@ -9,63 +11,94 @@ PRICED = ("DIFFERENTIAL_PRIVACY", "ANONYMIZATION")
 
 QUERY_HEADS = words("SELECT WITH FROM VALUES TABLE PIVOT UNPIVOT PIVOT_WIDER PIVOT_LONGER")
 
-_JOIN = ("such joins are not answered privately",
-         "write t JOIN u ON …, LEFT JOIN, or FROM t, u WHERE …")  # fmt: skip
-_SET = ("set operations are not answered privately", "ask one SELECT at a time; each has its price")
-_WINDOW = (
-    "window functions are not answered privately",
-    "aggregate with GROUP BY or STRATIFY BY instead of OVER",
-)
-_SAMPLE = (
-    "sampling is not answered privately",
-    "leave it out: the price does not depend on the number of rows",
-)
-_PIVOT = ("PIVOT is not answered privately", "write the columns as keys of GROUP BY or STRATIFY BY")
-LIST = (
-    "lists, structs and maps are not answered privately",
-    "use plain columns and values",
-)
-_ORDER = "the order is SELECT … FROM … WHERE … GROUP BY … STRATIFY BY … HAVING … ORDER BY … LIMIT"
+_CONSTRUCTS = """
+ANTI INNER RIGHT OUTER CROSS ASOF SEMI JOIN LEFT POSITIONAL: such joins are not answered privately
+    write t JOIN u ON …, LEFT JOIN, or FROM t, u WHERE …
+FULL: FULL JOIN keeps rows of both sides, public ones of nobody among them
+    write LEFT JOIN, and UNION ALL what the other private side has alone
+NATURAL: NATURAL JOIN hangs on which names two tables happen to share
+    name the columns: JOIN u USING (column)
+LATERAL: LATERAL subqueries are not answered privately
+    write (SELECT … WHERE inner.unit = outer.unit) where its value stands
+UNION INTERSECT EXCEPT: set operations are not answered privately
+    ask one SELECT at a time; each has its price
+OVER WINDOW: window functions are not answered privately
+    aggregate with GROUP BY or STRATIFY BY instead of OVER
+QUALIFY: QUALIFY filters by window functions, which are not answered privately
+    filter groups with HAVING
+TABLESAMPLE USING: sampling is not answered privately
+    leave it out: the price does not depend on the number of rows
+PIVOT UNPIVOT PIVOT_WIDER PIVOT_LONGER: PIVOT is not answered privately
+    write the columns as keys of GROUP BY or STRATIFY BY
+[ { ARRAY STRUCT MAP: lists, structs and maps are not answered privately
+    use plain columns and values
+EXISTS: a subquery cannot stand here
+    write it in FROM, or in WHERE behind EXISTS or IN
+LAMBDA: lambdas are not answered privately
+    write the expression with CASE
+->: lambdas and JSON arrows are not answered privately
+    use plain columns
+DISTINCT: SELECT DISTINCT is not answered privately
+    list the keys in GROUP BY: they come from the declared domains
+COLUMNS *: * stands for every column, and raw columns never leave a private table
+    name the aggregates you want, e.g. COUNT(*)
+COLLATE: collations are not answered privately
+    compare the values as stored
+GLOB: GLOB is not answered privately
+    compare with = or IN
+SIMILAR: SIMILAR TO is not answered privately
+    compare with = or IN
+FETCH: FETCH is not understood here
+    write LIMIT n
+AT: AT is not answered privately
+    query the table as it is now, without a time zone
+WITHIN: WITHIN GROUP is for PERCENTILE_CONT, PERCENTILE_DISC and MODE
+    write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)
+INTERVAL: intervals are not answered privately
+    compare with a date, as in d >= DATE '2020-01-01'
+WITH: common table expressions (WITH … AS) are not answered privately
+    write WITH at the beginning of the statement
+"""
+"""Words and signs: what they are called, and below what to write instead."""
+_INSIDE_CALLS = """
+,: a row of values (a, b) is not answered privately
+    compare the columns one by one
+:= =>: arguments by name are not read
+    write the arguments in order
+ORDER IGNORE RESPECT: ORDER BY and NULL treatment inside a call are not answered privately
+    write the arguments alone
+SELECT: a subquery cannot stand here
+    write it in FROM, or in WHERE behind EXISTS or IN
+->>: lambdas and JSON arrows are not answered privately
+    use plain columns
+"""
+"""The same of signs that only stand for a construct where sqlglot's tree says so."""
+_NODES = """
+Window=OVER Bracket=[ Array=[|ARRAY Struct={ ToMap=MAP Map=MAP JSONExtract=-> JSONExtractScalar=->>
+Lambda=->|LAMBDA Collate=COLLATE Glob=GLOB SimilarTo=SIMILAR AtTimeZone=AT Interval=INTERVAL Tuple=,
+PropertyEQ=:= Kwarg==> Order=ORDER IgnoreNulls=IGNORE RespectNulls=RESPECT Star=* Select=SELECT
+Columns=COLUMNS TableSample=TABLESAMPLE|USING
+"""
+"""sqlglot's node: the words and signs that it is written with."""
 
-SUBQUERY = ("a subquery cannot stand here", "write it in FROM, or in WHERE behind EXISTS or IN")
-STAR = (
-    "* stands for every column, and raw columns never leave a private table",
-    "name the aggregates you want, e.g. COUNT(*)",
-)
-MISPLACED = ("STRATIFY BY stands in the wrong place", _ORDER)
 
-CONSTRUCTS: dict[str, tuple[str, str]] = {
-    **dict.fromkeys(words("JOIN INNER LEFT RIGHT CROSS ASOF POSITIONAL SEMI ANTI OUTER"), _JOIN),
-    "FULL": ("FULL JOIN keeps rows of both sides, public ones of nobody among them",
-             "write LEFT JOIN, and UNION ALL what the other private side has alone"),
-    "NATURAL": ("NATURAL JOIN hangs on which names two tables happen to share",
-                "name the columns: JOIN u USING (column)"),
-    "LATERAL": ("LATERAL subqueries are not answered privately",
-                "write (SELECT … WHERE inner.unit = outer.unit) where its value stands"),
-    **dict.fromkeys(("UNION", "INTERSECT", "EXCEPT"), _SET),
-    **dict.fromkeys(("OVER", "WINDOW"), _WINDOW),
-    "QUALIFY": ("QUALIFY filters by window functions, which are not answered privately",
-                "filter groups with HAVING"),
-    **dict.fromkeys(("TABLESAMPLE", "USING"), _SAMPLE),
-    **dict.fromkeys(("PIVOT", "UNPIVOT", "PIVOT_WIDER", "PIVOT_LONGER"), _PIVOT),
-    **dict.fromkeys(("[", "{", "ARRAY", "STRUCT", "MAP"), LIST),
-    "EXISTS": SUBQUERY,
-    "LAMBDA": ("lambdas are not answered privately", "write the expression with CASE"),
-    "->": ("lambdas and JSON arrows are not answered privately", "use plain columns"),
-    "DISTINCT": ("SELECT DISTINCT is not answered privately",
-                 "list the keys in GROUP BY: they come from the declared domains"),
-    "COLUMNS": STAR,
-    "*": STAR,
-    "COLLATE": ("collations are not answered privately", "compare the values as stored"),
-    "GLOB": ("GLOB is not answered privately", "compare with = or IN"),
-    "SIMILAR": ("SIMILAR TO is not answered privately", "compare with = or IN"),
-    "FETCH": ("FETCH is not understood here", "write LIMIT n"),
-    "AT": ("AT is not answered privately", "query the table as it is now, without a time zone"),
-    "WITHIN": ("WITHIN GROUP is for PERCENTILE_CONT, PERCENTILE_DISC and MODE",
-               "write PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)"),
-    "INTERVAL": ("intervals are not answered privately",
-                 "compare with a date, as in d >= DATE '2020-01-01'"),
-    "WITH": ("common table expressions (WITH … AS) are not answered privately",
-             "write WITH at the beginning of the statement"),
-}  # fmt: skip
+def _reasons(text: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    lines = text.strip().splitlines()
+    for line, hint in zip(lines[::2], lines[1::2], strict=True):
+        heads, _, message = line.partition(": ")
+        for head in heads.split():
+            yield head, (message, hint.strip())
+
+
+CONSTRUCTS = dict(_reasons(_CONSTRUCTS))
 """Word or sign → what it is called, and what to write instead."""
+NODE_REASONS = {**CONSTRUCTS, **dict(_reasons(_INSIDE_CALLS))}
+REFUSED_NODES = {
+    name: tuple(signs.split("|"))
+    for name, _, signs in (entry.partition("=") for entry in _NODES.split())
+}
+LIST, STAR = CONSTRUCTS["["], CONSTRUCTS["*"]
+MISPLACED = (
+    "STRATIFY BY stands in the wrong place",
+    "the order is SELECT … FROM … WHERE … GROUP BY … STRATIFY BY … HAVING … ORDER BY … LIMIT",
+)

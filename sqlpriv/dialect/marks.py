@@ -44,9 +44,9 @@ def _without_marks(node: exp.Expr) -> exp.Expr:
         order = duckdb_text(node.args["expression"]).strip()
         return exp.Var(this=f"{duckdb_text(node.this)} WITHIN GROUP ({order})")
     elif isinstance(node, exp.IgnoreNulls | exp.RespectNulls):  # … and leaves these words out
-        said = "IGNORE NULLS" if isinstance(node, exp.IgnoreNulls) else "RESPECT NULLS"
+        word = "IGNORE NULLS" if isinstance(node, exp.IgnoreNulls) else "RESPECT NULLS"
         text = duckdb_text(node.this)
-        inside = f"{text[:-1]} {said})" if function_name(node.this) else f"{text} {said}"
+        inside = f"{text[:-1]} {word})" if function_name(node.this) else f"{text} {word}"
         return exp.Var(this=inside)
     elif mark := marked_name(node):
         return exp.Var(this=mark.removeprefix(MARK))

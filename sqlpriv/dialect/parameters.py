@@ -54,15 +54,19 @@ def bind(tokens: Sequence[Token], parameters: Parameters) -> Binding:
         raise ProgrammingError("parameters are given as a list, a tuple or a mapping, not as text")
     values = tuple(parameters or ())
     if any(not name.isdecimal() for name in names if name):
-        raise ProgrammingError(f"the statement names its parameters ({_name_list(names)}): "
-                               "give the values as a mapping")  # fmt: skip
+        raise ProgrammingError(
+            f"the statement names its parameters ({_name_list(names)}): "
+            "give the values as a mapping"
+        )
     numbers = [int(name[:9]) for name in names] if any(names) else list(range(1, len(marks) + 1))
     expected = max(numbers, default=0)
     if min(numbers, default=1) < 1:
         raise ProgrammingError("parameters are numbered from $1")
     if expected != len(values):
-        raise ProgrammingError(f"the statement has {_count_text(expected)}, "
-                               f"{len(values) or 'none'} {_were(len(values))} given")  # fmt: skip
+        raise ProgrammingError(
+            f"the statement has {_count_text(expected)}, "
+            f"{len(values) or 'none'} {_were(len(values))} given"
+        )
     return Binding({mark.start: values[n - 1] for mark, n in zip(marks, numbers, strict=True)})
 
 
@@ -98,11 +102,15 @@ def literal_value(value: object) -> Value:
 def _by_name(marks: Sequence[Token], parameters: Mapping[str, object]) -> Binding:
     names = {mark.value for mark in marks}
     if "" in names:
-        raise ProgrammingError(f"the statement has {_count_text(len(marks))} written ?: "
-                               "give the values as a list or a tuple")  # fmt: skip
+        raise ProgrammingError(
+            f"the statement has {_count_text(len(marks))} written ?: "
+            "give the values as a list or a tuple"
+        )
     if missing := names - set(parameters):
-        raise ProgrammingError(f"the statement has {_count_text(len(names))}; "
-                               f"no value is given for {_name_list(missing)}")  # fmt: skip
+        raise ProgrammingError(
+            f"the statement has {_count_text(len(names))}; "
+            f"no value is given for {_name_list(missing)}"
+        )
     if surplus := {str(name) for name in parameters} - names:
         raise ProgrammingError(f"the statement has no parameter {_name_list(surplus)}")
     return Binding({mark.start: parameters[mark.value] for mark in marks})

@@ -12,9 +12,8 @@ from sqlglot.errors import ParseError, SqlglotError
 from sqlglot.tokenizer_core import Token as GlotToken
 
 from sqlpriv.dialect.bracket_parts import PART, nested_parts
-from sqlpriv.dialect.clauses import CLAUSES
-from sqlpriv.dialect.constants import refusal
 from sqlpriv.dialect.constructs import MISPLACED
+from sqlpriv.dialect.marked_tokens import CLAUSES
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Token
 from sqlpriv.errors import Refused
@@ -82,10 +81,10 @@ def _parse_refusal(error: ParseError, c: TokenCursor) -> Refused:
     return c.refuse_unexpected(expected)
 
 
+_RANKS = "| FROM JOIN | WHERE | GROUP | HAVING | WINDOW QUALIFY | ORDER | LIMIT OFFSET FETCH"
 _CLAUSE_ORDER = {
-    "FROM": 1, "JOIN": 1, "WHERE": 2, "GROUP": 3, "HAVING": 5, "WINDOW": 6,
-    "QUALIFY": 6, "ORDER": 7, "LIMIT": 8, "OFFSET": 8, "FETCH": 8,
-}  # fmt: skip
+    word: rank for rank, clauses in enumerate(_RANKS.split("|")) for word in clauses.split()
+}
 """Word → when its clause comes in a SELECT; sqlglot reads them in any order."""
 _NEW_SELECT = words("SELECT UNION INTERSECT EXCEPT")
 
@@ -109,7 +108,7 @@ def misplaced_clause(tokens: Sequence[Token]) -> Refused | None:
                 continue
             last, rank = reached[-1]
             if _CLAUSE_ORDER[word] < rank:
-                return refusal(token, f"{word} comes before {last}", MISPLACED[1])
+                return Refused.at(token, f"{word} comes before {last}", MISPLACED[1])
             reached[-1] = (word, _CLAUSE_ORDER[word])
     return None
 
@@ -135,6 +134,8 @@ def check_nesting(tokens: Sequence[Token]) -> None:
         joins[-1] += (word == "JOIN") - (word in ("ON", "USING", "CROSS", "NATURAL", "POSITIONAL"))
         joins[-1] = max(joins[-1], -1)
         if brackets + cases + run > MAX_NESTING:
-            raise refusal(token, f"brackets nest deeper than {MAX_NESTING} levels", "simplify it")
+            raise Refused.at(
+                token, f"brackets nest deeper than {MAX_NESTING} levels", "simplify it"
+            )
         if joins[-1] > MAX_OPEN_JOINS:
-            raise refusal(token, "these joins nest too deeply", "write ON behind each JOIN")
+            raise Refused.at(token, "these joins nest too deeply", "write ON behind each JOIN")

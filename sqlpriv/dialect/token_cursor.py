@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from sqlpriv.dialect.constants import date_or_time, number, refusal
+from sqlpriv.dialect.constants import date_or_time, number
 from sqlpriv.dialect.constructs import CONSTRUCTS
 from sqlpriv.dialect.parameters import Binding
 from sqlpriv.dialect.tokens import Kind, Token
@@ -122,7 +122,7 @@ class TokenCursor:
             raise self.refuse_unexpected(what)
         token = self.next()
         if not token.value:
-            raise refusal(token, "a name is empty")
+            raise Refused.at(token, "a name is empty")
         return token.value
 
     def table(self) -> str:
@@ -133,8 +133,8 @@ class TokenCursor:
             return name
         self.next()
         if name.lower() != "main":
-            raise refusal(first, f"{name} is a schema or database of its own",
-                          "name the table alone")  # fmt: skip
+            hint = "name the table alone"
+            raise Refused.at(first, f"{name} is a schema or database of its own", hint)
         return self.name("the name of a table")
 
     def column_in_parentheses(self) -> str:
@@ -157,7 +157,7 @@ class TokenCursor:
 
     def refuse(self, message: str, hint: str | None = None) -> Refused:
         """Returns the refusal that points here."""
-        return refusal(self.peek(), message, hint)
+        return Refused.at(self.peek(), message, hint)
 
     def refuse_unexpected(self, expected: str) -> Refused:
         """Returns the refusal of the token here: by the name of its construct where it has one."""
@@ -165,8 +165,8 @@ class TokenCursor:
         if token.upper in CONSTRUCTS:
             return self.refuse(*CONSTRUCTS[token.upper])
         if self.at("STRATIFY", "BY"):
-            return self.refuse(f"expected {expected}, found STRATIFY BY",
-                               "it comes once, after FROM, WHERE and GROUP BY")  # fmt: skip
+            hint = "it comes once, after FROM, WHERE and GROUP BY"
+            return self.refuse(f"expected {expected}, found STRATIFY BY", hint)
         return self.refuse(f"expected {expected}, found {token.shown}")
 
     # --- constants ---
@@ -217,7 +217,7 @@ class TokenCursor:
             token = self.peek()
             name = self.name("the name of an option").lower()
             if name in values:
-                raise refusal(token, f"the option {name} is written twice")
+                raise Refused.at(token, f"the option {name} is written twice")
             self.expect("=")
             values[name] = self.value()
             if not self.accept(","):
@@ -240,4 +240,4 @@ def number_refusal(token: Token, following: Token) -> Refused | None:
     if following.start != token.end or following.kind not in (Kind.WORD, Kind.NUMBER, Kind.QUOTED):
         return None
     message = f"the number {token.text[:40]} runs into {following.shown}"
-    return refusal(token, message, "put a space between them; hexadecimal numbers are not read")
+    return Refused.at(token, message, "put a space between them; hexadecimal numbers are not read")

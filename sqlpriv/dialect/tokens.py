@@ -18,6 +18,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token as GlotToken
 from sqlglot.tokenizer_core import TokenType as Type
 
+from sqlpriv.dialect.lexical_rules import is_gap, unclosed_opening
 from sqlpriv.statements.keywords import RESERVED
 from sqlpriv.statements.tree import Pos
 
@@ -56,6 +57,14 @@ class Token:
     glot: GlotToken | None = None
 
     @property
+    def line(self) -> int:
+        return self.pos.line
+
+    @property
+    def column(self) -> int:
+        return self.pos.column
+
+    @property
     def end(self) -> int:
         return self.start + len(self.text)
 
@@ -72,13 +81,6 @@ class Token:
         return "the end of the statement" if self.kind is Kind.END else self.text[:40]
 
 
-_OPAQUE = re.compile(
-    r"""--[^\n]* | (?P<comment>/\*) | [eE]'(?:[^'\\]|\\.|'')*' | '(?:[^']|'')*' | "(?:[^"]|"")*"
-    | (?P<dollar>\$(?:[^\W\d]\w*)?\$) | (?P<open>[eE]?['"])
-    | (?:[^\W\d]|[^\x00-\x7f\s])[\w$]* | .""",
-    re.VERBOSE | re.DOTALL,
-)
-_COMMENT = re.compile(r"/\*|\*/")
 _RAW = {
     Kind.STRING: re.compile(r"'(?:[^']|'')*'|(\$\w*\$).*\1", re.DOTALL),
     Kind.ESCAPE: re.compile(r"[eE]'(?:[^'\\]|\\.|'')*'|[xXbBnN]'[^']*'", re.DOTALL),
@@ -86,12 +88,14 @@ _RAW = {
     Kind.NUMBER: re.compile(r"(?:[0-9][0-9_]*(?:\.[0-9_]*)?|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9]+)?"),
 }
 _NAME = re.compile(r"(?:[^\W\d]|[^\x00-\x7f\s])(?:[\w$]|[^\x00-\x7f\s])*")
-_KINDS = {
-    Type.STRING: Kind.STRING, Type.HEREDOC_STRING: Kind.STRING, Type.RAW_STRING: Kind.STRING,
-    Type.IDENTIFIER: Kind.QUOTED, Type.NUMBER: Kind.NUMBER, Type.PLACEHOLDER: Kind.PARAMETER,
-    Type.BYTE_STRING: Kind.ESCAPE, Type.HEX_STRING: Kind.ESCAPE, Type.BIT_STRING: Kind.ESCAPE,
-    Type.NATIONAL_STRING: Kind.ESCAPE, Type.UNICODE_STRING: Kind.ESCAPE,
-}  # fmt: skip
+_KIND_NAMES = {
+    Kind.STRING: "STRING HEREDOC_STRING RAW_STRING",
+    Kind.QUOTED: "IDENTIFIER",
+    Kind.NUMBER: "NUMBER",
+    Kind.PARAMETER: "PLACEHOLDER",
+    Kind.ESCAPE: "BYTE_STRING HEX_STRING BIT_STRING NATIONAL_STRING UNICODE_STRING",
+}
+_KINDS = {Type[name]: kind for kind, names in _KIND_NAMES.items() for name in names.split()}
 _COMMANDS = (Type.COMMAND, Type.EXECUTE, Type.FETCH, Type.RENAME, Type.SHOW)
 _BEFORE_VALUES = RESERVED - {"END", "NULL", "TRUE", "FALSE"} | {"BETWEEN", "LIKE", "ILIKE", "BY"}
 
@@ -110,7 +114,7 @@ def lex(text: str, dialect: str = "duckdb") -> tuple[Token, ...]:
         # sqlglot fails on a `$` that is the text's last character, and reads it before a blank.
         glots = _glots(f"{bare} " if bare.endswith("$") else bare, dialect)
     except (TokenError, ValueError, IndexError):
-        open_at, bad = _unclosed_opening(bare)
+        open_at, bad = unclosed_opening(bare)
         readable = bare[:open_at]
         try:
             glots = _glots(readable, dialect)
@@ -174,7 +178,7 @@ def _pieces(text: str, glots: Sequence[GlotToken], dialect: str) -> Iterator[_Pi
     while i < len(glots):
         glot = glots[i]
         start, end = glot.start, glot.end + 1
-        if check and start > at and text[at:start].strip() and not _is_gap(text, at, start):
+        if check and start > at and text[at:start].strip() and not is_gap(text, at, start):
             yield Kind.BAD, "comment", at, len(text), None
             return
         raw, follower = text[start:end], glots[i + 1] if i + 1 < len(glots) else None
@@ -210,7 +214,7 @@ def _pieces(text: str, glots: Sequence[GlotToken], dialect: str) -> Iterator[_Pi
         if kind is Kind.WORD and raw.upper() in _BEFORE_VALUES:
             last = "("
         at, i = end, i + 1
-    if check and text[at:].strip() and not _is_gap(text, at, len(text)):
+    if check and text[at:].strip() and not is_gap(text, at, len(text)):
         yield Kind.BAD, "comment", at, len(text), None
 
 
@@ -228,53 +232,6 @@ def _binds(sign: str, follower: GlotToken, text: str, last: str) -> bool:
     if sign == "@":
         return _NAME.fullmatch(name) is not None
     return sign == ":" and _NAME.fullmatch(name) is not None and last not in ("name", ")", "]", "}")
-
-
-def _is_gap(text: str, start: int, end: int) -> bool:
-    """Whether text between tokens is blanks and comments only, as DuckDB reads it."""
-    at = start
-    while at < end:
-        if text[at].isspace():
-            at += 1
-        elif text.startswith("--", at):
-            line_end = text.find("\n", at)
-            at = end if line_end < 0 else line_end
-        elif text.startswith("/*", at):
-            at = _comment_end(text, at)
-            if at < 0:
-                return False
-        else:
-            return False
-    return at == end
-
-
-def _comment_end(text: str, start: int) -> int:
-    """Returns where a comment that begins at `start` ends, comments inside it counted; else -1."""
-    depth = 0
-    for mark in _COMMENT.finditer(text, start):
-        depth += 1 if mark.group() == "/*" else -1
-        if depth == 0:
-            return mark.end()
-    return -1
-
-
-def _unclosed_opening(text: str) -> tuple[int, str]:
-    """Returns where a comment or quote opens that never closes, and what it is."""
-    at = 0
-    while at < len(text):
-        mark = _OPAQUE.match(text, at)
-        assert mark  # the last alternative matches any character
-        at = mark.end()
-        if mark["comment"]:
-            at = _comment_end(text, mark.start())
-        elif mark["dollar"]:
-            close = text.find(mark["dollar"], at)
-            at = close if close < 0 else close + len(mark["dollar"])
-        elif mark["open"]:
-            return mark.start(), "quoted name" if mark["open"] == '"' else "string"
-        if at < 0:
-            return mark.start(), "comment" if mark["comment"] else "string"
-    return 0, "text"
 
 
 def _content(kind: Kind, raw: str, glot: GlotToken, is_duckdb: bool) -> str:

@@ -169,11 +169,9 @@ class DeclareFromSchema:
     """`SET PRIVACY FROM SCHEMA`: what constraints and types of the table say is declared."""
 
 
-Action = (
-    AddPrivacyKey | DropPrivacyKey | SetUnit | SetPublic | AddPrivacyLink | DropPrivacyLink
-    | SetDomainIn | SetDomainBetween | SetDomainReferences | DropDomain | SetBound | SetBudget
-    | DeclareMany | DeclareFromSchema
-)  # fmt: skip
+_Unit = AddPrivacyKey | DropPrivacyKey | AddPrivacyLink | DropPrivacyLink | SetUnit | SetPublic
+_Domain = SetDomainIn | SetDomainBetween | SetDomainReferences | DropDomain
+Action = _Unit | _Domain | SetBound | SetBudget | DeclareMany | DeclareFromSchema
 
 
 @dataclass(frozen=True)
@@ -318,7 +316,7 @@ class Publish:
     pos: Pos = optional_place()
 
 
-Statement = (
-    Select | Unanswerable | AlterPrivacy | CreateUnitTable | CreateFileTable | CreateSynthetic
-    | DrawFromModel | DropSynthetic | Show | Describe | SetOption | Explain | Publish | Evaluate
-)  # fmt: skip
+_Query = Select | Unanswerable | Explain
+_Declaration = AlterPrivacy | CreateUnitTable | CreateFileTable
+_OfSynthetic = CreateSynthetic | DrawFromModel | DropSynthetic | Evaluate
+Statement = _Query | _Declaration | _OfSynthetic | Show | Describe | SetOption | Publish

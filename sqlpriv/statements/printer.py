@@ -9,33 +9,15 @@ from collections.abc import Callable
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Value
+from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import RESERVED
-from sqlpriv.statements.tree import (
-    Between,
-    Binary,
-    CaseWhen,
-    Cast,
-    Exists,
-    FunctionCall,
-    InList,
-    InQuery,
-    IsNull,
-    Item,
-    Literal,
-    Lookup,
-    Name,
-    Node,
-    Span,
-    Subquery,
-    Unary,
-)
 
-Rename = Callable[[Node], str | None]
+Rename = Callable[[t.Node], str | None]
 _PLAIN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _SIGNS = {"<>": "!=", "and": "AND", "or": "OR"}
 
 
-def sql(node: Node, rename: Rename | None = None) -> str:
+def sql(node: t.Node, rename: Rename | None = None) -> str:
     """Returns the expression as DuckDB SQL that means the same: every operator in parentheses,
     names quoted, literals escaped, reals written as DOUBLE.
 
@@ -45,7 +27,7 @@ def sql(node: Node, rename: Rename | None = None) -> str:
             in the node's place as it is.
     """
 
-    def write(part: Node) -> str:
+    def write(part: t.Node) -> str:
         replacement = rename(part) if rename else None
         return replacement if replacement is not None else _node_text(part, write)
 
@@ -75,26 +57,26 @@ def literal(value: Value) -> str:
     return f"DATE '{value.isoformat()}'"
 
 
-def default_name(item: Item) -> str:
+def default_name(item: t.Item) -> str:
     """Returns the name of an output's column: its alias, a bare column's own name, else the text
     that DuckDB would make of the expression, such as `count_star()` or `avg(income)`."""
     return item.alias or sql(item.expr, _as_shown)
 
 
-def _as_shown(node: Node) -> str | None:
+def _as_shown(node: t.Node) -> str | None:
     match node:
-        case Name(name=name):
+        case t.Name(name=name):
             return name
-        case FunctionCall(name="count", star=True, filter=None):
+        case t.FunctionCall(name="count", star=True, filter=None):
             return "count_star()"
-        case FunctionCall(name="count", star=True, filter=kept) if kept is not None:
+        case t.FunctionCall(name="count", star=True, filter=kept) if kept is not None:
             return f"count_star() FILTER (WHERE {sql(kept, _as_shown)})"
-        case Literal(value=float(value)) if math.isfinite(value):
+        case t.Literal(value=float(value)) if math.isfinite(value):
             return repr(value)
-        case Literal(value=dt.date() as value):
+        case t.Literal(value=dt.date() as value):
             kind = "TIMESTAMP" if isinstance(value, dt.datetime) else "DATE"
             return f"CAST('{value}' AS {kind})"
-        case Literal(value=bool(value)):
+        case t.Literal(value=bool(value)):
             return str(value).lower()
     return None
 
@@ -106,39 +88,39 @@ def _real(value: float) -> str:
     return text if "e" in text else f"{text}e0"  # Without an exponent it would be a DECIMAL.
 
 
-def _node_text(node: Node, write: Callable[[Node], str]) -> str:
-    def comma_list(nodes: tuple[Node, ...]) -> str:
+def _node_text(node: t.Node, write: Callable[[t.Node], str]) -> str:
+    def comma_list(nodes: tuple[t.Node, ...]) -> str:
         return ", ".join(map(write, nodes))
 
     match node:
-        case Name(name, table):
+        case t.Name(name, table):
             return f"{quote_name(table)}.{quote_name(name)}" if table else quote_name(name)
-        case Literal(value):
+        case t.Literal(value):
             return literal(value)
-        case Unary(op, arg):
+        case t.Unary(op, arg):
             return f"(NOT {write(arg)})" if op == "not" else f"(-({write(arg)}))"
-        case Binary(op, left, right):
+        case t.Binary(op, left, right):
             return f"({write(left)} {_SIGNS.get(op, op)} {write(right)})"
-        case IsNull(arg, negated):
+        case t.IsNull(arg, negated):
             return f"({write(arg)} IS {'NOT ' if negated else ''}NULL)"
-        case InList(arg, items, negated):
+        case t.InList(arg, items, negated):
             return _negate(negated, f"{write(arg)} IN ({comma_list(items)})")
-        case Between(arg, low, high, negated):
+        case t.Between(arg, low, high, negated):
             return _negate(negated, f"{write(arg)} BETWEEN {write(low)} AND {write(high)}")
-        case Cast(arg, type_, try_):
+        case t.Cast(arg, type_, try_):
             return f"{'TRY_' if try_ else ''}CAST({write(arg)} AS {type_})"
-        case CaseWhen():
+        case t.CaseWhen():
             return _case(node, write)
-        case FunctionCall(name, (left, right)) if name in ("like", "ilike"):
+        case t.FunctionCall(name, (left, right)) if name in ("like", "ilike"):
             return f"({write(left)} {name.upper()} {write(right)})"
-        case FunctionCall(name, (left, right, sign)) if name in ("like", "ilike"):
+        case t.FunctionCall(name, (left, right, sign)) if name in ("like", "ilike"):
             return f"({write(left)} {name.upper()} {write(right)} ESCAPE {write(sign)})"
-        case Span(months, days, micros):
+        case t.Span(months, days, micros):
             return f"(to_months({months}) + to_days({days}) + to_microseconds({micros}))"
-        case Lookup(arg, values, numbers):
+        case t.Lookup(arg, values, numbers):
             keys, positions = (", ".join(map(literal, x)) for x in (values, numbers))
             return f"list_extract([{positions}], list_position([{keys}], {write(arg)}))"
-        case Exists() | InQuery() | Subquery():
+        case t.Exists() | t.InQuery() | t.Subquery():
             raise Refused(
                 "a subquery cannot stand here",
                 line=node.pos.line,
@@ -152,14 +134,14 @@ def _negate(negated: bool, text: str) -> str:
     return f"(NOT ({text}))" if negated else f"({text})"
 
 
-def _case(node: CaseWhen, write: Callable[[Node], str]) -> str:
+def _case(node: t.CaseWhen, write: Callable[[t.Node], str]) -> str:
     operand = f" {write(node.operand)}" if node.operand is not None else ""
     whens = "".join(f" WHEN {write(test)} THEN {write(then)}" for test, then in node.whens)
     otherwise = f" ELSE {write(node.otherwise)}" if node.otherwise is not None else ""
     return f"CASE{operand}{whens}{otherwise} END"
 
 
-def _call(node: FunctionCall, write: Callable[[Node], str]) -> str:
+def _call(node: t.FunctionCall, write: Callable[[t.Node], str]) -> str:
     plain = _PLAIN_NAME.fullmatch(node.name) and node.name.upper() not in RESERVED
     name = node.name if plain else quote_name(node.name)
     inner = "*" if node.star else ", ".join(map(write, node.args))

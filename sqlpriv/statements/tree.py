@@ -202,10 +202,8 @@ class Span:
     pos: Pos = optional_place()
 
 
-Node = (
-    Name | Literal | FunctionCall | Unary | Binary | IsNull | InList | Between | CaseWhen | Cast
-    | Exists | InQuery | Subquery | Lookup | Span
-)  # fmt: skip
+_Operator = Unary | Binary | IsNull | InList | Between | CaseWhen | Cast | FunctionCall
+Node = Name | Literal | _Operator | Exists | InQuery | Subquery | Lookup | Span
 
 
 @dataclass(frozen=True)

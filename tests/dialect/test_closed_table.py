@@ -8,9 +8,9 @@ from sqlglot import exp
 from support.places import ROOT
 
 from sqlpriv.dialect import read
+from sqlpriv.dialect.lowering.node_table import TABLE
+from sqlpriv.dialect.lowering.query_lowering import QueryLowering
 from sqlpriv.dialect.parameters import bind
-from sqlpriv.dialect.reading.lower import _TABLE
-from sqlpriv.dialect.reading.lower_query import QueryLowering
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import lex
 from sqlpriv.errors import Refused
@@ -25,7 +25,7 @@ def classes(base=exp.Expr):
 def lowering():
     tokens = lex("SELECT a FROM t")
     cursor = TokenCursor(tokens, "SELECT a FROM t", bind(tokens, None))
-    return QueryLowering(cursor, {})._lowering
+    return QueryLowering(cursor, {}).nodes
 
 
 ALL = sorted({kind for kind in classes() if kind.__module__.startswith("sqlglot")},
@@ -38,19 +38,19 @@ ABSTRACT = {kind for kind in ALL if not issubclass(kind, exp.Expression)}
 
 def test_every_class_of_sqlglot_is_in_the_table_or_refused():
     assert len(ALL) > 900  # sqlglot 30.30 has 1,000 and more; none of them escapes the walk
-    assert set(ALL) >= _TABLE.keys()
-    for kind in set(ALL) - _TABLE.keys() - ABSTRACT:
+    assert set(ALL) >= TABLE.keys()
+    for kind in set(ALL) - TABLE.keys() - ABSTRACT:
         with pytest.raises(Refused):
             lowering().expression(kind())
 
 
 def test_what_is_abstract_is_no_node_of_a_tree():
-    assert not ABSTRACT & _TABLE.keys()
+    assert not ABSTRACT & TABLE.keys()
     for kind in ABSTRACT:
         assert not issubclass(kind, exp.Expression) or kind.__subclasses__()
 
 
-@pytest.mark.parametrize("kind", sorted(_TABLE, key=lambda kind: kind.__name__))
+@pytest.mark.parametrize("kind", sorted(TABLE, key=lambda kind: kind.__name__))
 def test_an_argument_that_nobody_reads_is_refused(kind):
     node = kind()
     node.set("learnt_tomorrow", exp.Column(this=exp.to_identifier("a")))

@@ -14,60 +14,29 @@ whole statement.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 
 from sqlglot import exp
 
 from sqlpriv.dialect.clauses import Clauses
-from sqlpriv.dialect.division.grouped_select import GroupedSelect, NotDivisible, own_nodes
-from sqlpriv.dialect.marks import clauses_mark, duckdb_text, function_name, marked_name
+from sqlpriv.dialect.common_tables import bare_name, common_table, used_common_tables
+from sqlpriv.dialect.division.grouped_select import GroupedSelect, own_nodes
+from sqlpriv.dialect.division.parts import (
+    Attempt,
+    Division,
+    NotDivisible,
+    PrivateQuery,
+    price_mark,
+    stored_tables,
+)
+from sqlpriv.dialect.marks import clauses_mark, duckdb_text, marked_name
 from sqlpriv.dialect.reading.parsed_query import ParsedQuery
 from sqlpriv.errors import Refused
-from sqlpriv.statements.tree import Origin, Select
+from sqlpriv.statements.tree import Origin
 
 MOST = 100
 """Queries that are tried for one statement."""
-_TABLE_FUNCTIONS = ("generate_series", "range", "unnest")
-"""Table functions that a tail may call: they read nothing."""
-
-
-@dataclass(frozen=True)
-class PrivateQuery:
-    """A query that is answered under the budget.
-
-    Args:
-        name: What its answer is called in the tail.
-        select: The query.
-        price: The mark of the price that is written for it; queries of one mark share that price.
-        keys_alone: Nothing but its keys is used.
-    """
-
-    name: str
-    select: Select
-    price: str
-    keys_alone: bool
-
-
-Attempt = Callable[[PrivateQuery], Refused | None]
-"""Says why a query cannot be answered privately; None where it can."""
-
-
-@dataclass(frozen=True)
-class Division:
-    """A statement in parts.
-
-    Args:
-        queries: The private queries, in the order in which the tail was read.
-        tail: Plain SQL over their answers.
-        parameters: Values for the tail, by name.
-        tables: Stored tables that the tail reads besides the answers, in lower case.
-    """
-
-    queries: tuple[PrivateQuery, ...]
-    tail: str
-    parameters: Mapping[str, object]
-    tables: tuple[str, ...]
 
 
 def divide(
@@ -111,7 +80,7 @@ class _Divider:
         self.is_private, self.attempt = is_private, attempt
         self.refusal: Refused | None = None
         selects = root.find_all(exp.Select, exp.Pivot)
-        self._prices = {id(select): (select, self._price_mark(select)) for select in selects}
+        self._prices = {id(x): (x, price_mark(x, self.clauses)) for x in selects}
         self._queries: dict[str, PrivateQuery] = {}  # by text
         self._tried = 0
 
@@ -129,7 +98,7 @@ class _Divider:
             raise NotDivisible("a private table is outside of every private query")
         queries = tuple(self._queries.values())
         answers = {query.name for query in queries}
-        tables = tuple(sorted(set(_stored_tables(tail)) - answers))
+        tables = tuple(sorted(set(stored_tables(tail)) - answers))
         names = {mark[2:] for column in tail.find_all(exp.Column) if (mark := marked_name(column))}
         values = self.query.values()
         parameters = {name: value for name, value in values.items() if name in names}
@@ -184,7 +153,7 @@ class _Divider:
         """Turns what a query reads into answers: the query itself is then plain SQL."""
         for node in own_nodes(query):
             if isinstance(node, exp.Table):
-                cte = _common_table(node)
+                cte = common_table(node)
                 if cte is not None:
                     self._process(cte.this)
                 elif self._reads_private(node):
@@ -196,7 +165,7 @@ class _Divider:
         """Turns PIVOT into one over an answer: its aggregates are asked for first."""
         source, group = pivot.this, pivot.args.get("group")
         if isinstance(source, exp.Subquery) or (
-            isinstance(source, exp.Table) and _common_table(source) is not None
+            isinstance(source, exp.Table) and common_table(source) is not None
         ):
             try:
                 self._descend(pivot)
@@ -230,7 +199,7 @@ class _Divider:
         self._tried += 1
         if self._tried > MOST:
             raise NotDivisible(f"more than {MOST} queries")
-        written, price = self._written(place, private)
+        written, price = self._with_surroundings(place, private)
         key = self._key(written)
         if key in self._queries:
             return self._queries[key].name
@@ -250,7 +219,7 @@ class _Divider:
         self._queries[key] = query
         return name
 
-    def _written(self, place: exp.Expr, private: exp.Select) -> tuple[exp.Select, str]:
+    def _with_surroundings(self, place: exp.Expr, private: exp.Select) -> tuple[exp.Select, str]:
         """Returns a query with the price and the WITH that hold for it, and the price's mark."""
         written = private.copy()
         price = self._price(place)
@@ -262,7 +231,7 @@ class _Divider:
             mark = f"{both.mark} {price}"
             self.clauses[mark] = both
             written.set("expressions", [exp.column(mark), *outputs])
-        common = _visible_common_tables(place, private)
+        common = used_common_tables(place, private)
         inner = private.args.get("with_")
         tables = [cte.copy() for cte in (*common, *(inner.expressions if inner else ()))]
         recursive = any(with_.args.get("recursive") for with_ in self.root.find_all(exp.With))
@@ -272,11 +241,10 @@ class _Divider:
 
     def _key(self, written: exp.Select) -> str:
         """Returns what two spellings of one query have in common: equal ones are one."""
-        clauses = [
-            self.clauses[mark] for x in written.find_all(exp.Select) if (mark := clauses_mark(x))
-        ]
-        said = [(x.options, list(map(duckdb_text, x.columns)), x.weights) for x in clauses]
-        return f"{duckdb_text(written)} {said}"
+        marks = filter(None, map(clauses_mark, written.find_all(exp.Select)))
+        clauses = [self.clauses[mark] for mark in marks]
+        contents = [(x.options, list(map(duckdb_text, x.columns)), x.weights) for x in clauses]
+        return f"{duckdb_text(written)} {contents}"
 
     def _price(self, place: exp.Expr | None) -> str:
         """Returns the mark of the price that holds at a place; '' where none is written."""
@@ -284,25 +252,6 @@ class _Divider:
             if id(place) in self._prices:
                 return self._prices[id(place)][1]
             place = place.parent
-        return ""
-
-    def _price_mark(self, place: exp.Expr) -> str:
-        """Returns the mark of the price that holds for a query; '' where none is written.
-
-        It is the query's own, or that of the SELECT around it; the first SELECT of a UNION has the
-        price of all of them.
-        """
-        node: exp.Expr | None = place
-        while node is not None:
-            first = node
-            while isinstance(first, exp.SetOperation):
-                first = first.left
-            first = first.unnest() if isinstance(first, exp.Subquery) else first
-            if isinstance(first, exp.Select) and first.expressions:
-                mark = clauses_mark(first)
-                if mark and self.clauses[mark].is_priced:
-                    return mark
-            node = node.parent
         return ""
 
     def _drop_clauses(self, tail: exp.Expr) -> None:
@@ -326,9 +275,9 @@ class _Divider:
     def _is_private(self, table: exp.Table, inside: frozenset[int]) -> bool:
         if not isinstance(table.this, exp.Identifier):
             return False
-        cte = _common_table(table)
+        cte = common_table(table)
         if cte is None:
-            return self.is_private(table.name.lower())
+            return self.is_private(bare_name(table))
         if id(cte) in inside:
             return False  # a recursive query reads itself
         return self._reads_private(cte.this, inside | {id(cte)})
@@ -336,7 +285,7 @@ class _Divider:
     def _drop_unused(self, tail: exp.Expr) -> None:
         """Takes queries of WITH out that only private queries used."""
         while True:
-            used = {id(_common_table(table)) for table in tail.find_all(exp.Table)}
+            used = {id(common_table(table)) for table in tail.find_all(exp.Table)}
             unused = [
                 cte
                 for cte in tail.find_all(exp.CTE)
@@ -349,67 +298,3 @@ class _Divider:
                 cte.pop()
                 if isinstance(with_, exp.With) and not with_.expressions:
                     with_.pop()
-
-
-def _common_table(table: exp.Table) -> exp.CTE | None:
-    """Returns the query of WITH that a table's name means where it stands.
-
-    Inside WITH those written before it are in scope, a recursive one in itself too.
-    """
-    if table.args.get("db"):
-        return None
-    inside: exp.Expr = table
-    while (outer := inside.parent) is not None:
-        for cte in _tables_of_with(outer, inside):
-            if cte.alias.lower() == table.name.lower():
-                return cte
-        inside = outer
-    return None
-
-
-def _tables_of_with(outer: exp.Expr, inside: exp.Expr) -> Iterator[exp.CTE]:
-    """Yields the queries of WITH that `outer` brings into the scope of its part `inside`."""
-    if isinstance(outer, exp.With):
-        for cte in outer.expressions:
-            if cte is inside and not outer.args.get("recursive"):
-                return
-            yield cte
-            if cte is inside:
-                return
-    with_ = outer.args.get("with_")
-    if with_ is not None and with_ is not inside:
-        yield from with_.expressions
-
-
-def _visible_common_tables(place: exp.Expr, private: exp.Select) -> list[exp.CTE]:
-    """Returns the queries of WITH around a query that it uses, those that they use before them."""
-    visible: list[exp.CTE] = []
-    inside = place
-    while (outer := inside.parent) is not None:
-        visible = [*_tables_of_with(outer, inside), *visible]
-        inside = outer
-    names = {table.name.lower() for table in private.find_all(exp.Table)}
-    used: list[exp.CTE] = []
-    for cte in reversed(visible):
-        if cte.alias.lower() in names:
-            names |= {table.name.lower() for table in cte.find_all(exp.Table)}
-            used.insert(0, cte)
-    return used
-
-
-def _stored_tables(tail: exp.Expr) -> Iterator[str]:
-    """Yields the stored tables that plain SQL names.
-
-    Raises:
-        NotDivisible: It calls a table function that may read something.
-    """
-    for table in tail.find_all(exp.Table):
-        if not isinstance(table.this, exp.Identifier):
-            if not isinstance(table.this, exp.Unnest) and (
-                function_name(table.this) not in _TABLE_FUNCTIONS
-            ):
-                raise NotDivisible("table functions are out of reach")
-        elif table.args.get("db") or table.args.get("catalog"):
-            raise NotDivisible("a schema of its own")
-        elif _common_table(table) is None:
-            yield table.name.lower()

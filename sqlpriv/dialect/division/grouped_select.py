@@ -13,26 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ErrorLevel, SqlglotError
 
 from sqlpriv.dialect.clauses import Clauses
+from sqlpriv.dialect.division.aggregate_calls import is_aggregate
+from sqlpriv.dialect.division.parts import NotDivisible
 from sqlpriv.dialect.marks import MARK, clauses_mark, duckdb_text, function_name, marked_name
 
-_OURS = ("error",)
-"""Functions of our own that stand around an aggregate and belong to the private query."""
 _TAIL_CLAUSES = ("qualify", "order", "limit", "offset", "distinct", "windows")
 ANY_ROWS = "__any_rows"
 """The column of a private query for keys alone that counts rows, which nobody asked for."""
 _WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 """What may stand between a window and its function."""
-
-
-class NotDivisible(Exception):
-    """A query is not of a form that can be parted; the text says what stands in the way."""
 
 
 @dataclass
@@ -178,7 +171,7 @@ class GroupedSelect:
 
     def _is_computed(self, item: exp.Expr) -> bool:
         """Returns whether an output is no key of GROUP BY ALL."""
-        return any(_is_aggregate(node) or isinstance(node, exp.Window) for node in _own(item))
+        return any(is_aggregate(node) or isinstance(node, exp.Window) for node in own_nodes(item))
 
     def _output(self, item: exp.Expr) -> exp.Expr:
         node = self._write(item.unalias())
@@ -200,9 +193,9 @@ class GroupedSelect:
     def _write_order(self, term: exp.Expr) -> exp.Expr:
         """Returns a term of ORDER BY: a number, ALL and an output's name stay what they are."""
         node = term.this
-        names = [_output_name(item) for item in self.select.expressions]
-        is_output = isinstance(node, exp.Column) and not node.table and any(
-            _same_name(name, node.name) for name in names)  # fmt: skip
+        names = [_output_name(item).lower() for item in self.select.expressions]
+        bare = isinstance(node, exp.Column) and not node.table
+        is_output = bare and node.name.lower() in names
         if is_output or isinstance(node, exp.Literal | exp.Var):
             return term.copy()
         written = term.copy()
@@ -217,7 +210,7 @@ class GroupedSelect:
             return node.copy()
         if isinstance(node, exp.Window):
             return self._write_window(node)
-        if _is_aggregate(node):
+        if is_aggregate(node):
             return self._value_column(node)
         if isinstance(node, exp.Star):
             raise NotDivisible("raw columns never leave")
@@ -264,7 +257,7 @@ class GroupedSelect:
         """Returns what an earlier output's name stands for."""
         for item in self.select.expressions:
             named = isinstance(item, exp.Alias) and _same_name(item.alias, column.name)
-            if named and not column.table and column not in _own(item.this):
+            if named and not column.table and column not in own_nodes(item.this):
                 return exp.paren(self._write(item.this), copy=False)
         raise NotDivisible(f'the column "{column.name}" is neither a key nor in an aggregate')
 
@@ -273,26 +266,6 @@ def own_nodes(select: exp.Expr) -> list[exp.Expr]:
     """Returns the nodes of a query: of a query inside it, its root alone."""
     nested = (exp.Query, exp.With)
     return list(select.walk(prune=lambda node: node is not select and isinstance(node, nested)))
-
-
-_own = own_nodes
-
-
-def _is_aggregate(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Filter | exp.WithinGroup) or _aggregates(function_name(node))
-
-
-@cache
-def _aggregates(name: str) -> bool:
-    """Returns whether a function of that name takes a group together, as sqlglot knows it."""
-    if name in _OURS or not name.isidentifier():
-        return name in _OURS
-    try:
-        text = f"{name}(x, x)"
-        call = sqlglot.parse_one(text, read="duckdb", error_level=ErrorLevel.IGNORE)
-    except (SqlglotError, LookupError):  # a function that takes other arguments
-        return False
-    return call.find(exp.AggFunc, exp.Grouping) is not None
 
 
 def _with_alias(node: exp.Expr, name: str) -> exp.Expr:

@@ -6,34 +6,32 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from sqlpriv.dialect.bracket_parts import TooDeep
-from sqlpriv.dialect.constants import refusal
 from sqlpriv.dialect.constructs import PRICED, QUERY_HEADS
 from sqlpriv.dialect.parameters import Parameters, bind
 from sqlpriv.dialect.reading import ddl, plain
+from sqlpriv.dialect.reading.alter_actions import alter
 from sqlpriv.dialect.reading.parsed_query import ParsedQuery, parse_query
 from sqlpriv.dialect.reading.statement_texts import check_text, statement_parts
 from sqlpriv.dialect.syntax import check_nesting, misplaced_clause
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.errors import Refused
-from sqlpriv.statements.commands import (
-    CreateSynthetic,
-    DrawFromModel,
-    Explain,
-    Statement,
-    Unanswerable,
-)
+from sqlpriv.statements import commands as cmd
+from sqlpriv.statements.keywords import words
 from sqlpriv.statements.tree import Select
 
 _ALONE = "write the SELECT alone, or EXPLAIN PRIVACY or CREATE SYNTHETIC TABLE"
-_ANYWHERE = {"BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SHOW", "DESCRIBE", "DESC",
-             "EVALUATE", "PUBLISH", "SET", "RESET", "("} | QUERY_HEADS  # fmt: skip
+_ANYWHERE = QUERY_HEADS | words(
+    "( BEGIN START COMMIT END ROLLBACK ABORT SHOW DESCRIBE DESC EVALUATE PUBLISH SET RESET"
+)
 """First words of statements that are read alike in every dialect."""
-_OURS = {"PRIVACY", "PRIVACY_KEY", "PRIVACY_LINK", "PU", "PUBLIC", "SYNTHETIC"}
+_OURS = words("PRIVACY PRIVACY_KEY PRIVACY_LINK PU PUBLIC SYNTHETIC")
 """Words that make statements ours whose first word is DuckDB's."""
 
 
-def read(sql: str, parameters: Parameters = None, dialect: str = "duckdb") -> tuple[Statement, ...]:
+def read(
+    sql: str, parameters: Parameters = None, dialect: str = "duckdb"
+) -> tuple[cmd.Statement, ...]:
     """Returns every statement of the text, in order; none for blanks and comments.
 
     Args:
@@ -49,8 +47,8 @@ def read(sql: str, parameters: Parameters = None, dialect: str = "duckdb") -> tu
     """
     statements = []
     for statement in _statements(sql, parameters, dialect):
-        query = statement.statement if isinstance(statement, Explain) else statement
-        if isinstance(query, Unanswerable) and query.asks:
+        query = statement.statement if isinstance(statement, cmd.Explain) else statement
+        if isinstance(query, cmd.Unanswerable) and query.asks:
             raise query.why
         statements.append(statement)
     return tuple(statements)
@@ -58,19 +56,19 @@ def read(sql: str, parameters: Parameters = None, dialect: str = "duckdb") -> tu
 
 def read_parts(
     sql: str, parameters: Parameters = None, dialect: str = "duckdb"
-) -> tuple[Statement, ...]:
+) -> tuple[cmd.Statement, ...]:
     """Returns every statement as `read` does, those that are private and cannot be answered as a
     whole, too: `divide` may find parts of them that can."""
     return tuple(_statements(sql, parameters, dialect))
 
 
-def _statements(sql: str, parameters: Parameters, dialect: str) -> Iterator[Statement]:
+def _statements(sql: str, parameters: Parameters, dialect: str) -> Iterator[cmd.Statement]:
     check_text(sql)
     parts = list(statement_parts(sql, dialect))
     tokens = [token for part, _ in parts for token in part]
     for token in tokens:
         if token.kind is Kind.BAD:
-            raise refusal(token, f"a {token.value} is opened here and never closed")
+            raise Refused.at(token, f"a {token.value} is opened here and never closed")
     binding = bind(tokens, parameters)
     marks = [token.start for token in tokens if token.kind is Kind.PARAMETER]
     numbers = {start: number for number, start in enumerate(marks, 1)}
@@ -81,7 +79,7 @@ def _statements(sql: str, parameters: Parameters, dialect: str) -> Iterator[Stat
         raise Refused("the text nests too deeply to be read here") from None
 
 
-def _statement(c: TokenCursor) -> Statement:
+def _statement(c: TokenCursor) -> cmd.Statement:
     word = c.peek().upper
     if c.dialect != "duckdb" and not _is_read_in_other_dialects(c):
         raise c.refuse(
@@ -107,8 +105,8 @@ def _statement(c: TokenCursor) -> Statement:
         return plain.describe(c)
     if word in plain.CHANGES:
         return plain.change(c)
-    raise c.refuse(f"{c.peek().shown} does not begin a statement",
-                   "as SELECT, CREATE, ALTER, SHOW, EXPLAIN and PUBLISH do")  # fmt: skip
+    hint = "as SELECT, CREATE, ALTER, SHOW, EXPLAIN and PUBLISH do"
+    raise c.refuse(f"{c.peek().shown} does not begin a statement", hint)
 
 
 def _is_read_in_other_dialects(c: TokenCursor) -> bool:
@@ -118,7 +116,7 @@ def _is_read_in_other_dialects(c: TokenCursor) -> bool:
     return ours or c.peek().upper in _ANYWHERE or c.at("EXPLAIN", "PRIVACY")
 
 
-def _ours(c: TokenCursor) -> Statement | None:
+def _ours(c: TokenCursor) -> cmd.Statement | None:
     """Reads the statements that are not DuckDB's; None where it is one of DuckDB's."""
     second = c.peek(1).upper
     if c.at("SHOW", "SYNTHESIZERS") or (c.at("SHOW", "PRIVACY") and c.peek(2).kind is not Kind.END):
@@ -128,7 +126,7 @@ def _ours(c: TokenCursor) -> Statement | None:
     if c.at("EVALUATE"):
         return ddl.evaluate(c)
     if c.at("ALTER", "TABLE"):
-        return ddl.alter(c)
+        return alter(c)
     if c.at("DROP", "SYNTHETIC"):
         return ddl.drop_synthetic(c)
     if c.at("PUBLISH"):
@@ -145,7 +143,7 @@ def _ours(c: TokenCursor) -> Statement | None:
     return None
 
 
-def _query(c: TokenCursor) -> Select | Unanswerable:
+def _query(c: TokenCursor) -> Select | cmd.Unanswerable:
     """Reads a query: in the form that can be answered, or else as DuckDB's own."""
     check_nesting(c.tokens)
     start, query, why = c.index, None, misplaced_clause(c.tokens)
@@ -168,10 +166,10 @@ def _query(c: TokenCursor) -> Select | Unanswerable:
 
 def _unanswerable(
     c: TokenCursor, start: int, query: ParsedQuery | None, why: Refused
-) -> Unanswerable:
+) -> cmd.Unanswerable:
     """Returns a query, from its first token on, that cannot be answered as a whole."""
     if query is not None and (staged := query.lower_stages()) is not None:
-        return Unanswerable(staged, why, origin=query)
+        return cmd.Unanswerable(staged, why, origin=query)
     c.index = start
     private_at = _private_at(c.tokens)
     if private_at is not None:
@@ -179,7 +177,7 @@ def _unanswerable(
     return plain.unanswerable_query(c, why, query, private_at is not None)
 
 
-def _synthetic(c: TokenCursor) -> CreateSynthetic | DrawFromModel:
+def _synthetic(c: TokenCursor) -> cmd.CreateSynthetic | cmd.DrawFromModel:
     """Returns `CREATE [OR REPLACE] SYNTHETIC TABLE name AS SELECT … USING method [OPTIONS (…)]`.
 
     Raises:
@@ -204,15 +202,15 @@ def _synthetic(c: TokenCursor) -> CreateSynthetic | DrawFromModel:
     select, c.index = query.lower(of_rows=True), query.end
     _check_synthetic(c, head, select)
     if not c.accept("USING"):
-        raise c.refuse(f"expected USING and a method, found {c.peek().shown}",
-                       "write USING mst or USING independent after the SELECT")  # fmt: skip
+        hint = "write USING mst or USING independent after the SELECT"
+        raise c.refuse(f"expected USING and a method, found {c.peek().shown}", hint)
     method = c.name("the name of a method").lower()
     options = c.options() if c.accept("OPTIONS") else ()
     c.end()
-    return CreateSynthetic(name, select, method, options, or_replace, c.since(first), first.pos)
+    return cmd.CreateSynthetic(name, select, method, options, or_replace, c.since(first), first.pos)
 
 
-def _from_model(c: TokenCursor, name: str, or_replace: bool, first: Token) -> DrawFromModel:
+def _from_model(c: TokenCursor, name: str, or_replace: bool, first: Token) -> cmd.DrawFromModel:
     """Returns `… FROM MODEL model ROWS rows [WHERE predicate] [OPTIONS (…)]`."""
     c.expect("FROM", "MODEL")
     model = c.name("the name of a synthetic table")
@@ -229,31 +227,37 @@ def _from_model(c: TokenCursor, name: str, or_replace: bool, first: Token) -> Dr
         where = c.runnable(c.tokens[begin : c.index]) if c.index > begin else ""
     options = c.options() if c.accept("OPTIONS") else ()
     c.end()
-    return DrawFromModel(name, model, rows, where, options, or_replace, c.since(first), first.pos)
+    return cmd.DrawFromModel(
+        name, model, rows, where, options, or_replace, c.since(first), first.pos
+    )
 
 
 def _check_synthetic(c: TokenCursor, head: Token, select: Select) -> None:
     grouped = select.group_by or select.group_all or select.sets
     if grouped or select.having or select.order_by or select.limit or select.offset:
-        raise c.refuse("a synthetic table is of rows: it has no GROUP BY, HAVING, ORDER BY, LIMIT",
-                       "WHERE and STRATIFY BY can; OPTIONS (rows = …) sets its size")  # fmt: skip
+        raise c.refuse(
+            "a synthetic table is of rows: it has no GROUP BY, HAVING, ORDER BY, LIMIT",
+            "WHERE and STRATIFY BY can; OPTIONS (rows = …) sets its size",
+        )
     if select.options or (select.private and select.stratify is None):
-        raise refusal(head, "the price of a synthetic table stands at its end",
-                      "write USING mst OPTIONS (epsilon = 1)")  # fmt: skip
+        hint = "write USING mst OPTIONS (epsilon = 1)"
+        raise Refused.at(head, "the price of a synthetic table stands at its end", hint)
 
 
-def _explain(c: TokenCursor) -> Explain:
+def _explain(c: TokenCursor) -> cmd.Explain:
     first = c.peek()
     c.expect("EXPLAIN", "PRIVACY")
     if c.peek().upper in QUERY_HEADS or c.at("("):
-        return Explain(_query(c), first.pos)
+        return cmd.Explain(_query(c), first.pos)
     if c.at("CREATE") and c.peek(3 if c.peek(1).upper == "OR" else 1).upper == "SYNTHETIC":
         statement = _synthetic(c)
-        if isinstance(statement, DrawFromModel):
-            raise refusal(first, "rows of a kept model cost nothing", "leave out EXPLAIN PRIVACY")
-        return Explain(statement, first.pos)
-    raise c.refuse(f"EXPLAIN PRIVACY cannot explain {c.peek().shown}",
-                   "write it before a SELECT or a CREATE SYNTHETIC TABLE")  # fmt: skip
+        if isinstance(statement, cmd.DrawFromModel):
+            raise Refused.at(
+                first, "rows of a kept model cost nothing", "leave out EXPLAIN PRIVACY"
+            )
+        return cmd.Explain(statement, first.pos)
+    hint = "write it before a SELECT or a CREATE SYNTHETIC TABLE"
+    raise c.refuse(f"EXPLAIN PRIVACY cannot explain {c.peek().shown}", hint)
 
 
 def _private_at(tokens: Sequence[Token]) -> int | None:
@@ -272,7 +276,7 @@ def _private_refusal(tokens: Sequence[Token], at: int, why: Refused) -> Refused:
     reason given, or because the clause stands inside parentheses."""
     if sum((t.upper == "(") - (t.upper == ")") for t in tokens[:at]) <= 0:
         return why
-    return refusal(
+    return Refused.at(
         tokens[at],
         f"{tokens[at].upper} … stands inside parentheses",
         "write it in the outermost SELECT, which is over one table",

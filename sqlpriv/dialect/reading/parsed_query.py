@@ -10,9 +10,9 @@ from sqlglot.tokenizer_core import TokenType as Type
 
 from sqlpriv.dialect import syntax
 from sqlpriv.dialect.clauses import Clauses, Cut, cut_clauses
-from sqlpriv.dialect.foreign.same_meaning import SameMeaning
+from sqlpriv.dialect.foreign.same_meaning import in_duckdb
+from sqlpriv.dialect.lowering.query_lowering import QueryLowering
 from sqlpriv.dialect.marks import duckdb_text
-from sqlpriv.dialect.reading.lower_query import QueryLowering
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, replacement_token
 from sqlpriv.errors import Refused
@@ -115,7 +115,7 @@ def parse_query(
     end = c.index if of_synthetic_table else len(c.tokens) - 1
     c.index = start
     try:
-        tree = _in_duckdb(syntax.tree(cut.glots, c), c)
+        tree = _as_duckdb_reads(syntax.tree(cut.glots, c), c)
         _read_strata(cut, c)
     except Refused as refusal:
         raise cut.refusal or refusal from None
@@ -127,9 +127,9 @@ def _read_strata(cut: Cut, c: TokenCursor) -> None:
     for clauses in cut.clauses.values():
         if clauses.strata is not None and clauses.strata.glot is not None:
             head = replacement_token(clauses.strata.glot, Type.SELECT, "SELECT")
-            columns = _in_duckdb(syntax.tree([head, *clauses.by], c), c)
+            columns = _as_duckdb_reads(syntax.tree([head, *clauses.by], c), c)
             clauses.columns = list(columns.expressions)
 
 
-def _in_duckdb(tree: exp.Expr, c: TokenCursor) -> exp.Expr:
-    return tree if c.dialect == "duckdb" else SameMeaning(c).rewrite(tree)
+def _as_duckdb_reads(tree: exp.Expr, c: TokenCursor) -> exp.Expr:
+    return tree if c.dialect == "duckdb" else in_duckdb(tree, c)

@@ -8,38 +8,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import takewhile
 
 from sqlglot import exp
 
-from sqlpriv.dialect.constants import refusal
+from sqlpriv.dialect.common_tables import bare_name, common_table
 from sqlpriv.dialect.constructs import QUERY_HEADS
-from sqlpriv.dialect.marks import MARK
 from sqlpriv.dialect.reading.parsed_query import ParsedQuery, parse_query
 from sqlpriv.dialect.syntax import check_nesting
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.errors import PermissionDenied, Refused
 from sqlpriv.statements.commands import Describe, Plain, Unanswerable
-from sqlpriv.statements.keywords import RESERVED, words
+from sqlpriv.statements.keywords import RESERVED
 
 _ASK = "SELECT … FROM t STRATIFY BY … is what analysts can ask"
-_STORED = words(
-    "INSERT UPDATE DELETE MERGE CREATE DROP ALTER TRUNCATE COMMENT VACUUM ANALYZE ANALYSE "
-    "CHECKPOINT REINDEX FORCE"
-)
-CHANGES: dict[str, str] = {
-    **dict.fromkeys(_STORED, "change what is stored"),
-    **dict.fromkeys(("COPY", "EXPORT", "IMPORT"), "read and write files"),
-    **dict.fromkeys(("ATTACH", "DETACH", "USE"), "attach and change databases"),
-    **dict.fromkeys(("INSTALL", "LOAD"), "load extensions"),
-    **dict.fromkeys(("PRAGMA", "SET", "RESET"), "change settings of the engine"),
-    "CALL": "call table functions",
-    **dict.fromkeys(("PREPARE", "EXECUTE", "DEALLOCATE"), "prepare statements"),
-    **dict.fromkeys(("BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT"),
-                    "begin and end transactions"),
-    **dict.fromkeys(("KILL", "GRANT", "REVOKE"), "administer the database"),
-}  # fmt: skip
+_CHANGES = """
+INSERT UPDATE DELETE MERGE CREATE DROP ALTER TRUNCATE: change what is stored
+COMMENT VACUUM ANALYZE ANALYSE CHECKPOINT REINDEX FORCE: change what is stored
+COPY EXPORT IMPORT: read and write files
+ATTACH DETACH USE: attach and change databases
+INSTALL LOAD: load extensions
+PRAGMA SET RESET: change settings of the engine
+CALL: call table functions
+PREPARE EXECUTE DEALLOCATE: prepare statements
+BEGIN START COMMIT END ROLLBACK ABORT: begin and end transactions
+KILL GRANT REVOKE: administer the database
+"""
+CHANGES = {
+    word: what
+    for heads, _, what in (line.partition(": ") for line in _CHANGES.strip().splitlines())
+    for word in heads.split()
+}
 """First word → what it would do; these are the statements of DuckDB that are no queries."""
 
 DESCRIBES = ("DESCRIBE", "DESC", "SUMMARIZE", "SHOW")
@@ -91,8 +90,8 @@ def describe(c: TokenCursor) -> Unanswerable | Describe:
     if c.peek().upper in QUERY_HEADS or c.at("("):
         source = _query(c)
     does = "reads every row" if word == "SUMMARIZE" else "shows more than is public"
-    why = refusal(first, f"{word} {does}",
-                  "write DESCRIBE t, SHOW PRIVACY TABLES or aggregates of your own")  # fmt: skip
+    hint = "write DESCRIBE t, SHOW PRIVACY TABLES or aggregates of your own"
+    why = Refused.at(first, f"{word} {does}", hint)
     return _plain(c, first, source, why)
 
 
@@ -104,8 +103,8 @@ def explain(c: TokenCursor) -> Unanswerable:
     source = _Source(names(c.tokens[c.index :]), False)
     if c.peek().upper in QUERY_HEADS:
         source = _query(c)
-    why = refusal(first, "EXPLAIN shows the engine's plan, which depends on private rows",
-                  "write EXPLAIN PRIVACY SELECT … for the price")  # fmt: skip
+    message = "EXPLAIN shows the engine's plan, which depends on private rows"
+    why = Refused.at(first, message, "write EXPLAIN PRIVACY SELECT … for the price")
     if not source.reads_only:
         why = _denial(first, "only an owner can explain a statement that may change something")
     return _plain(c, first, source, why)
@@ -129,7 +128,7 @@ def _source(query: ParsedQuery) -> _Source:
 
 
 def _denial(token: Token, message: str) -> PermissionDenied:
-    return PermissionDenied(message, hint=_ASK, line=token.pos.line, column=token.pos.column)
+    return PermissionDenied.at(token, message, _ASK)
 
 
 def _plain(c: TokenCursor, first: Token, source: _Source, why: Refused) -> Unanswerable:
@@ -141,9 +140,11 @@ def _plain(c: TokenCursor, first: Token, source: _Source, why: Refused) -> Unans
 
 # --- the tables of a query ---
 
-_WRITES = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, exp.Copy,
-           exp.Alter, exp.Command, exp.Set, exp.Pragma, exp.Attach, exp.Detach,
-           exp.TruncateTable)  # fmt: skip
+_WRITE_NAMES = (
+    "Insert Update Delete Merge Create Drop Copy Alter Command Set Pragma Attach Detach "
+    "TruncateTable"
+)
+_WRITES = tuple(getattr(exp, name) for name in _WRITE_NAMES.split())
 
 
 def names(tokens: Iterable[Token]) -> tuple[str, ...]:
@@ -160,19 +161,15 @@ def _distinct_names(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _bare(name: str) -> str:
-    return name.split(MARK)[0]
-
-
 def _tables(tree: exp.Expr, text: str) -> Iterable[str]:
     for table in tree.find_all(exp.Table):
         source = table.this
         if not isinstance(source, exp.Identifier):
             yield f"{_function_name(source, text)}()"
         elif text[source.meta.get("start", 0)] == "'":
-            yield f"'{_bare(source.name)}'"
-        elif table.args.get("db") or not _is_common(table, _bare(source.name).lower()):
-            yield _bare(source.name).lower()
+            yield f"'{source.name}'"
+        elif common_table(table) is None:
+            yield bare_name(table)
 
 
 def _function_name(function: exp.Expr, text: str) -> str:
@@ -180,33 +177,3 @@ def _function_name(function: exp.Expr, text: str) -> str:
     if "start" in function.meta:
         return text[function.meta["start"] : function.meta["end"] + 1].lower()
     return function.sql_name().lower() if isinstance(function, exp.Func) else "?"
-
-
-def _is_common(table: exp.Table, name: str) -> bool:
-    """Whether the name means a common table expression that is in scope where it stands.
-
-    Inside the WITH itself those written before are in scope; a recursive one also in the second
-    half of its own UNION. Elsewhere, DuckDB reads the stored table of that name.
-    """
-    inside: exp.Expr = table
-    while (outer := inside.parent) is not None:
-        if any(_bare(cte.alias).lower() == name for cte in _in_scope(outer, inside)):
-            return True
-        if isinstance(outer, exp.SetOperation) and inside is outer.expression:
-            cte = outer.parent
-            if isinstance(cte, exp.CTE) and _bare(cte.alias).lower() == name and _recursive(cte):
-                return True
-        inside = outer
-    return False
-
-
-def _in_scope(outer: exp.Expr, inside: exp.Expr) -> Iterable[exp.Expr]:
-    """Returns the common table expressions that `outer` brings to its part `inside`."""
-    if isinstance(outer, exp.With):
-        return takewhile(lambda cte: cte is not inside, outer.expressions)
-    with_ = outer.args.get("with_")
-    return with_.expressions if with_ is not None and with_ is not inside else ()
-
-
-def _recursive(cte: exp.CTE) -> bool:
-    return isinstance(cte.parent, exp.With) and bool(cte.parent.args.get("recursive"))

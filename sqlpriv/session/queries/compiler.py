@@ -45,7 +45,7 @@ from sqlpriv.statements import tables
 from sqlpriv.statements import tree as t
 
 if TYPE_CHECKING:
-    from sqlpriv.dialect.division.divide import Division, PrivateQuery
+    from sqlpriv.dialect.division.parts import Division, PrivateQuery
 
 KEYS_OF_ROWS = "which of the declared levels have such rows depends on the rows"
 
@@ -168,7 +168,8 @@ class ProgramCompiler:
     # --- a statement in parts ---
 
     def _divide(self, query: t.Origin) -> Program | Refused | None:
-        from sqlpriv.dialect.division.divide import Division, divide  # sqlglot, where needed
+        from sqlpriv.dialect.division.divide import divide  # sqlglot, where needed
+        from sqlpriv.dialect.division.parts import Division
 
         steps_of: dict[str, list[PrivateStep]] = {}
         levels_of: dict[str, pa.Table] = {}

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from sqlpriv.dialect.constants import refusal
 from sqlpriv.dialect.marks import MARK
+from sqlpriv.errors import Refused
 from sqlpriv.statements.keywords import words
 from sqlpriv.statements.tree import ContributionBounds, FunctionCall, Literal, Node
 
 if TYPE_CHECKING:
-    from sqlpriv.dialect.reading.lower import Lowering
+    from sqlpriv.dialect.lowering.node_lowering import NodeLowering
 
 ANONYMIZED = words("anon_count anon_sum anon_avg anon_var_pop anon_stddev_pop anon_percentile_cont")
 """GoogleSQL's older names of private aggregates."""
@@ -23,55 +23,57 @@ ENDS_OF_INTERVAL = {"dp_interval_low": "-", "dp_interval_high": "+"}
 _BOUNDS = {"contribution_bounds_per_row": "row", "contribution_bounds_per_group": "group"}
 
 
-def contribution_bounds(self: Lowering, nodes: Sequence[exp.Expr]) -> ContributionBounds | None:
+def contribution_bounds(
+    lowering: NodeLowering, nodes: Sequence[exp.Expr]
+) -> ContributionBounds | None:
     """Returns what `contribution_bounds_per_row => (0, 10)` says; None where nothing does."""
     bounds: ContributionBounds | None = None
     for node in nodes:
         name = str(node.this.name).lower()
         ends = node.args["expression"]
         if name == "report_format":
-            raise refusal(
-                self.token(node.args["expression"]),
+            raise Refused.at(
+                lowering.token(node.args["expression"]),
                 "report_format is an option here",
                 "write OPTIONS (report = true): each output gets the ends of its interval",
             )
         if name not in _BOUNDS or bounds is not None:
-            raise self.cannot(node)
+            raise lowering.cannot(node)
         parts = ends.expressions if isinstance(ends, exp.Tuple) else []
-        values = [part.value for part in self.expressions(parts) if isinstance(part, Literal)]
+        values = [part.value for part in lowering.expressions(parts) if isinstance(part, Literal)]
         match values:
             case [int() | float() as lower, int() | float() as upper] if lower < upper:
                 bounds = ContributionBounds(_BOUNDS[name], lower, upper)
             case _:
-                raise refusal(
-                    self.token(ends),
+                raise Refused.at(
+                    lowering.token(ends),
                     f"{name} takes two numbers, the lower one first",
                     f"write {name} => (0, 10)",
                 )
     return bounds
 
 
-def one_of_quantiles(self: Lowering, node: exp.Expr) -> Node:
+def one_of_quantiles(lowering: NodeLowering, node: exp.Expr) -> Node:
     """Reads `APPROX_QUANTILES(x, 4)[OFFSET(1)]`, one of the n + 1 ends of n equal parts."""
     call, index = node.this, next(iter(node.expressions), None)
     written = str(call.this).partition(MARK)[0].lower() if isinstance(call, exp.Anonymous) else ""
     if written.removeprefix("anon_") not in ("approx_quantiles", "quantiles"):
-        raise self.cannot(node)
+        raise lowering.cannot(node)
     offset = 0
     if isinstance(index, exp.Anonymous) and len(index.expressions) == 1:
         offsets = {"offset": 0, "safe_offset": 0, "ordinal": 1, "safe_ordinal": 1}
         offset = offsets.get(str(index.this).partition(MARK)[0].lower(), -1)
         index = index.expressions[0]
-    quantiles = self.expression(call)
-    at = self.expression(index) if index is not None and offset >= 0 else None
+    quantiles = lowering.expression(call)
+    at = lowering.expression(index) if index is not None and offset >= 0 else None
     match quantiles, at:
         case FunctionCall(args=(arg, Literal(int(parts)))), Literal(int(place)) if (
             parts > 0 and 0 <= place - offset <= parts
         ):
             share = Literal((place - offset) / parts, quantiles.pos)
             return replace(quantiles, name="quantile_cont", args=(arg, share))
-    raise refusal(
-        self.token(node),
+    raise Refused.at(
+        lowering.token(node),
         "one of the quantiles has a number from 0 on",
         "write APPROX_QUANTILES(x, 4)[OFFSET(2)] for the median",
     )

@@ -1,0 +1,76 @@
+"""Which query of WITH a table's name means where it stands, as DuckDB reads it.
+
+Inside the WITH itself those written before are in scope; a recursive one also in the second half of
+its own UNION. Elsewhere the name is a stored table's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from sqlpriv.dialect.marks import MARK
+
+
+def bare_name(node: exp.Expr) -> str:
+    """Returns the lower-case name of a table, or of a query of WITH, without marks."""
+    name = node.alias if isinstance(node, exp.CTE) else node.name
+    return str(name).partition(MARK)[0].lower()
+
+
+def common_table(table: exp.Table) -> exp.CTE | None:
+    """Returns the query of WITH that a table's name means; None where it is a stored table's."""
+    if table.args.get("db"):
+        return None
+    name = bare_name(table)
+    for outer, inside in _outwards(table):
+        for cte in _tables_in_scope(outer, inside):
+            if bare_name(cte) == name and cte is not inside:
+                return cte
+        own, second = outer.parent, isinstance(outer, exp.SetOperation) and outer.expression
+        in_union = inside is second and isinstance(own, exp.CTE) and _is_recursive(own)
+        if in_union and isinstance(own, exp.CTE) and bare_name(own) == name:
+            return own
+    return None
+
+
+def used_common_tables(place: exp.Expr, query: exp.Expr) -> list[exp.CTE]:
+    """Returns the queries of WITH around a place that a query uses, those that they use before
+    them."""
+    names = set(map(bare_name, query.find_all(exp.Table)))
+    used: list[exp.CTE] = []
+    visible: list[exp.CTE] = []
+    for outer, inside in _outwards(place):
+        visible = [*_tables_in_scope(outer, inside), *visible]
+    for cte in reversed(visible):
+        if bare_name(cte) in names:
+            names |= set(map(bare_name, cte.find_all(exp.Table)))
+            used.insert(0, cte)
+    return used
+
+
+def _tables_in_scope(outer: exp.Expr, inside: exp.Expr) -> Iterator[exp.CTE]:
+    """Yields the queries of WITH that `outer` brings to its part `inside`: that part itself, too,
+    where it is a recursive one of them."""
+    if isinstance(outer, exp.With):
+        for cte in outer.expressions:
+            if cte is inside and not _is_recursive(cte):
+                return
+            yield cte
+            if cte is inside:
+                return
+    with_ = outer.args.get("with_")
+    if with_ is not None and with_ is not inside:
+        yield from with_.expressions
+
+
+def _outwards(node: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
+    inside = node
+    while (outer := inside.parent) is not None:
+        yield outer, inside
+        inside = outer
+
+
+def _is_recursive(cte: exp.Expr) -> bool:
+    return isinstance(cte.parent, exp.With) and bool(cte.parent.args.get("recursive"))

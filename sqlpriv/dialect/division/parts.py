@@ -1,0 +1,97 @@
+"""What a statement in parts is: private queries, and a tail over their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sqlpriv.dialect.clauses import Clauses
+from sqlpriv.dialect.common_tables import bare_name, common_table
+from sqlpriv.dialect.marks import clauses_mark, function_name
+from sqlpriv.errors import Refused
+from sqlpriv.statements.tree import Select
+
+_TABLE_FUNCTIONS = ("generate_series", "range", "unnest")
+"""Table functions that a tail may call: they read nothing."""
+
+
+class NotDivisible(Exception):
+    """A query is not of a form that can be parted; the text says what stands in the way."""
+
+
+@dataclass(frozen=True)
+class PrivateQuery:
+    """A query that is answered under the budget.
+
+    Args:
+        name: What its answer is called in the tail.
+        select: The query.
+        price: The mark of the price that is written for it; queries of one mark share that price.
+        keys_alone: Nothing but its keys is used.
+    """
+
+    name: str
+    select: Select
+    price: str
+    keys_alone: bool
+
+
+Attempt = Callable[[PrivateQuery], Refused | None]
+"""Says why a query cannot be answered privately; None where it can."""
+
+
+@dataclass(frozen=True)
+class Division:
+    """A statement in parts.
+
+    Args:
+        queries: The private queries, in the order in which the tail was read.
+        tail: Plain SQL over their answers.
+        parameters: Values for the tail, by name.
+        tables: Stored tables that the tail reads besides the answers, in lower case.
+    """
+
+    queries: tuple[PrivateQuery, ...]
+    tail: str
+    parameters: Mapping[str, object]
+    tables: tuple[str, ...]
+
+
+def price_mark(place: exp.Expr, clauses: Mapping[str, Clauses]) -> str:
+    """Returns the mark of the price that holds for a query; '' where none is written.
+
+    It is the query's own, or that of the SELECT around it; the first SELECT of a UNION has the
+    price of all of them.
+    """
+    node: exp.Expr | None = place
+    while node is not None:
+        first = node
+        while isinstance(first, exp.SetOperation):
+            first = first.left
+        first = first.unnest() if isinstance(first, exp.Subquery) else first
+        if isinstance(first, exp.Select) and first.expressions:
+            mark = clauses_mark(first)
+            if mark and clauses[mark].is_priced:
+                return mark
+        node = node.parent
+    return ""
+
+
+def stored_tables(tail: exp.Expr) -> Iterator[str]:
+    """Yields the stored tables that plain SQL names.
+
+    Raises:
+        NotDivisible: It calls a table function that may read something.
+    """
+    for table in tail.find_all(exp.Table):
+        if not isinstance(table.this, exp.Identifier):
+            if not isinstance(table.this, exp.Unnest) and (
+                function_name(table.this) not in _TABLE_FUNCTIONS
+            ):
+                raise NotDivisible("table functions are out of reach")
+        elif table.args.get("db") or table.args.get("catalog"):
+            raise NotDivisible("a schema of its own")
+        elif common_table(table) is None:
+            yield bare_name(table)

@@ -1,0 +1,212 @@
+"""How DuckDB writes functions of other dialects whose names, arguments or NULLs differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+Arguments = Sequence[exp.Expr]
+Writer = Callable[[Arguments], exp.Expr | None]
+"""Returns DuckDB's expression for a call with these arguments; None where it is not the same."""
+
+PARTS = frozenset({"year", "quarter", "month", "day", "hour", "minute"})
+"""Parts of dates that every dialect counts alike."""
+UNITS = frozenset({"year", "quarter", "month", "day", "week", "hour", "minute", "second"})
+
+
+def duckdb_call(name: str, *args: exp.Expr) -> exp.Expr:
+    """Returns a call of a function of DuckDB's."""
+    return exp.Anonymous(this=name, expressions=list(args))
+
+
+def parenthesize(node: exp.Expr) -> exp.Expr:
+    """Returns an operand that stays together wherever it is put."""
+    simple = (
+        exp.Column | exp.Literal | exp.Anonymous | exp.Paren | exp.Null | exp.Boolean | exp.Cast
+    )
+    return node if isinstance(node, simple) else exp.Paren(this=node)
+
+
+def rename(name: str) -> Writer:
+    return lambda args: duckdb_call(name, *args)
+
+
+def unit_word(node: exp.Expr) -> str:
+    """Returns the lower-case word of a date part, written bare or as a text."""
+    if isinstance(node, exp.Column) and node.args.get("table") is None:
+        return str(node.name).lower()
+    return str(node.this).lower() if isinstance(node, exp.Literal | exp.Var) else ""
+
+
+def part_of_date(part: str) -> Writer:
+    return lambda args: duckdb_call(part, *args) if len(args) == 1 else None
+
+
+def date_part(parts: frozenset[str]) -> Writer:
+    def write(args: Arguments) -> exp.Expr | None:
+        if len(args) != 2 or unit_word(args[0]) not in parts:
+            return None
+        return duckdb_call("date_part", exp.Literal.string(unit_word(args[0])), args[1])
+
+    return write
+
+
+def date_trunc(parts: frozenset[str], *, unit_last: bool = False) -> Writer:
+    def write(args: Arguments) -> exp.Expr | None:
+        if len(args) != 2:
+            return None
+        moment, unit = args if unit_last else (args[1], args[0])
+        if unit_word(unit) not in parts:
+            return None
+        return duckdb_call("date_trunc", exp.Literal.string(unit_word(unit)), moment)
+
+    return write
+
+
+def date_diff(order: str) -> Writer:
+    """Writes the number of boundaries between two moments.
+
+    Args:
+        order: What the arguments are: `ufl` is (unit, first, last), `lfu` (last, first, unit), `lf`
+            (last, first) in days.
+    """
+
+    def write(args: Arguments) -> exp.Expr | None:
+        if len(args) != len(order):
+            return None
+        by_letter = dict(zip(order, args, strict=True))
+        unit = unit_word(by_letter["u"]) if "u" in by_letter else "day"
+        if unit not in ("day", "month", "quarter", "year"):
+            return None  # weeks begin on different days
+        return duckdb_call("date_diff", exp.Literal.string(unit), by_letter["f"], by_letter["l"])
+
+    return write
+
+
+def move_by_interval(order: str, sign: type[exp.Expr]) -> Writer:
+    """Writes a moment moved by an interval; `order` as in `date_diff`: u, n and m(oment)."""
+
+    def write(args: Arguments) -> exp.Expr | None:
+        if len(args) != len(order):
+            return None
+        by_letter = dict(zip(order, args, strict=True))
+        interval = by_letter.get("i")
+        if interval is None:
+            unit, size = unit_word(by_letter["u"]), by_letter["n"]
+            if unit not in UNITS or not isinstance(size, exp.Literal | exp.Neg):
+                return None
+            text = size.sql("duckdb")
+            interval = exp.Interval(this=exp.Literal.string(text), unit=exp.Var(this=unit))
+        if not isinstance(interval, exp.Interval):
+            return None
+        return exp.Paren(this=sign(this=parenthesize(by_letter["m"]), expression=interval))
+
+    return write
+
+
+def move_by_days(sign: type[exp.Expr]) -> Writer:
+    def write(args: Arguments) -> exp.Expr | None:
+        if len(args) != 2 or not (isinstance(args[1], exp.Literal) and not args[1].is_string):
+            return None
+        return exp.Paren(this=sign(this=parenthesize(args[0]), expression=args[1]))
+
+    return write
+
+
+def if_then(args: Arguments) -> exp.Expr | None:
+    if len(args) not in (2, 3):
+        return None
+    otherwise = args[2] if len(args) == 3 else None
+    return exp.Case(ifs=[exp.If(this=args[0], true=args[1])], default=otherwise)
+
+
+def two_as_coalesce(args: Arguments) -> exp.Expr | None:
+    return duckdb_call("coalesce", *args) if len(args) == 2 else None
+
+
+def safe_divide(args: Arguments) -> exp.Expr | None:
+    if len(args) != 2:
+        return None
+    divisor = duckdb_call("nullif", args[1], exp.Literal.number(0))
+    return exp.Paren(this=exp.Div(this=parenthesize(args[0]), expression=divisor))
+
+
+def div0(args: Arguments) -> exp.Expr | None:
+    """DIV0 gives 0 where the divisor is 0."""
+    if len(args) != 2:
+        return None
+    zero = exp.EQ(this=parenthesize(args[1]), expression=exp.Literal.number(0))
+    divided = exp.Div(this=parenthesize(args[0].copy()), expression=parenthesize(args[1].copy()))
+    return exp.Case(ifs=[exp.If(this=zero, true=exp.Literal.number(0))], default=divided)
+
+
+def operator_writer(operator: type[exp.Expr]) -> Writer:
+    """Writes a function of two arguments as an operator between them."""
+
+    def write(args: Arguments) -> exp.Expr | None:
+        if len(args) != 2:
+            return None
+        left, right = map(parenthesize, args)
+        return exp.Paren(this=operator(this=left, expression=right))
+
+    return write
+
+
+whole_division, remainder = operator_writer(exp.IntDiv), operator_writer(exp.Mod)
+
+
+def null_if_any(name: str) -> Writer:
+    """LEAST and GREATEST that are NULL where one argument is; DuckDB's skip NULL."""
+
+    def write(args: Arguments) -> exp.Expr | None:
+        tests: list[exp.Expr] = [
+            exp.Not(
+                this=exp.Paren(this=exp.Is(this=parenthesize(arg.copy()), expression=exp.Null()))
+            )
+            for arg in args
+            if not isinstance(arg, exp.Literal)
+        ]
+        if not tests:
+            return duckdb_call(name, *args)
+        condition = tests[0]
+        for test in tests[1:]:
+            condition = exp.And(this=condition, expression=test)
+        return exp.Case(ifs=[exp.If(this=condition, true=duckdb_call(name, *args))])
+
+    return write
+
+
+def joined_texts(args: Arguments) -> exp.Expr | None:
+    """CONCAT that is NULL where one argument is, as `||` is in DuckDB."""
+    if not args:
+        return None
+    joined = parenthesize(args[0])
+    for arg in args[1:]:
+        joined = exp.DPipe(this=joined, expression=parenthesize(arg))
+    return exp.Paren(this=joined)
+
+
+def round_writer(*counts: int) -> Writer:
+    """Writes ROUND with so many arguments: halves go away from zero as they do in DuckDB."""
+    return lambda args: duckdb_call("round", *args) if len(args) in counts else None
+
+
+def substring(args: Arguments) -> exp.Expr | None:
+    """A part from a position that is counted from the beginning, in every dialect alike."""
+    starts = len(args) == 3 and isinstance(args[1], exp.Literal) and not args[1].is_string
+    if not starts or str(args[1].this) == "0":
+        return None
+    return duckdb_call("substring", *args)
+
+
+def natural_logarithm(args: Arguments) -> exp.Expr | None:
+    """LOG of one argument."""
+    return duckdb_call("ln", *args) if len(args) == 1 else None
+
+
+def square(args: Arguments) -> exp.Expr | None:
+    if len(args) != 1:
+        return None
+    factors = parenthesize(args[0]), parenthesize(args[0].copy())
+    return exp.Paren(this=exp.Mul(this=factors[0], expression=factors[1]))

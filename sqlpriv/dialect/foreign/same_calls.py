@@ -1,0 +1,128 @@
+"""Calls of other dialects, and what is written like a call: where they mean the same in DuckDB."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sqlpriv.dialect.foreign import function_names as names
+from sqlpriv.dialect.foreign.function_writers import duckdb_call
+from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
+from sqlpriv.dialect.foreign.value_kinds import (
+    is_fractional,
+)
+from sqlpriv.dialect.marks import MARK, function_name, marked_name
+
+
+def write_like(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """In LIKE a backslash escapes in most dialects, and [a-z] is a set in tsql."""
+    rewriter.check_arguments(node, "this expression negate")
+    pattern = node.args["expression"]
+    is_text = isinstance(pattern, exp.Literal) and pattern.is_string
+    if not is_text or "\\" in pattern.this or (rewriter.dialect == "tsql" and "[" in pattern.this):
+        unread = "brackets" if rewriter.dialect == "tsql" else "backslash"
+        message, hint = f"a pattern is a text without {unread}", "write LIKE 'a!%' ESCAPE '!'"
+        raise rewriter.refuse(pattern, message, hint)
+    return node
+
+
+def write_escape(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    rewriter.check_arguments(node, "this expression")
+    return node
+
+
+def write_extract(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    rewriter.check_arguments(node, "this expression")
+    part = str(node.this.name).lower()
+    if part not in names.PARTS_OF_EXTRACT[rewriter.dialect]:
+        raise rewriter.refuse_unknown(node, f"EXTRACT of {part}")
+    return duckdb_call("date_part", exp.Literal.string(part), node.args["expression"])
+
+
+def write_interval(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    rewriter.check_arguments(node, "this unit")
+    if not isinstance(node.this, exp.Literal | exp.Neg) and not marked_name(node.this):
+        raise rewriter.refuse(node, "an interval is a number of units", "write INTERVAL '3' MONTH")
+    return node
+
+
+def write_fetch(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """FETCH FIRST n ROWS ONLY is LIMIT n."""
+    rewriter.check_arguments(node, "direction count limit_options")
+    options = node.args.get("limit_options")
+    extra = options is not None and {k for k, v in options.args.items() if v} - {"rows"}
+    if extra:
+        raise rewriter.refuse(node, "only whole numbers of rows can be fetched", "write LIMIT n")
+    return exp.Limit(expression=node.args.get("count") or exp.Literal.number(1))
+
+
+def write_limit_options(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    rewriter.check_arguments(node, "rows")
+    return node
+
+
+def write_substring(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    rewriter.check_arguments(node, "this start length")
+    args = [node.args.get(name) for name in ("this", "start", "length")]
+    written = names.BY_DIALECT["postgres"]["substring"]([a for a in args if a is not None])
+    if written is None:
+        raise rewriter.refuse_unknown(node, "SUBSTRING without a start from 1 and a length")
+    return written
+
+
+def write_within_group(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """Writes `MODE() WITHIN GROUP (ORDER BY x)` as `MODE(x)`, and quantiles in the same way."""
+    rewriter.check_arguments(node, "this expression")
+    call, order = node.this, node.args["expression"]
+    quantiles = {"percentile_cont": "quantile_cont", "percentile_disc": "quantile_disc"}
+    one = isinstance(order, exp.Order) and len(order.expressions) == 1
+    if not isinstance(call, exp.Anonymous) or not one or order.expressions[0].args.get("desc"):
+        raise rewriter.refuse_unknown(node, "this WITHIN GROUP")
+    name = quantiles.get(function_name(call), function_name(call))
+    quantile = duckdb_call(name, order.expressions[0].this, *call.expressions)
+    quantile.meta.update(call.meta)
+    return quantile
+
+
+def write_one_of_quantiles(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """`APPROX_QUANTILES(x, 4)[OFFSET(1)]` is the quantile 1/4."""
+    rewriter.check_arguments(node, "this expressions offset safe")
+    call, indexes = node.this, node.expressions
+    is_quantiles = function_name(call) == "approx_quantiles"
+    numbers = [*indexes, *(call.expressions[1:2] if is_quantiles else [])]
+    if not is_quantiles or not all(isinstance(n, exp.Literal) and n.is_int for n in numbers):
+        raise rewriter.refuse_unknown(node, "an index")
+    place, parts = (int(number.name) for number in numbers)
+    share = exp.Literal.number(repr((place - node.args.get("offset", 0)) / max(parts, 1)))
+    first, *named = [arg for arg in call.expressions if arg is not numbers[1]]
+    return duckdb_call("quantile_cont", first, share, *named)
+
+
+def write_call(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """Functions are looked up by the name that the user wrote."""
+    rewriter.check_arguments(node, "this expressions")
+    name, arguments = function_name(node), node.expressions
+    using = str(node.this).partition(MARK)[2]
+    if name in ("grouping sets", "rollup", "cube"):
+        node.set("this", name.upper())
+        return node
+    if (
+        name == "avg"
+        and rewriter.dialect == "tsql"
+        and not is_fractional(arguments[0], rewriter.dialect)
+    ):
+        hint = "write AVG(CAST(x AS FLOAT))"
+        raise rewriter.refuse(node, "AVG of whole numbers is a whole number in tsql", hint)
+    if name == "count_if" and "count_if" not in rewriter.functions:
+        raise rewriter.refuse_unknown(node, "the function count_if")
+    if name in rewriter.functions:
+        replacement = rewriter.functions[name](arguments)
+        if replacement is None:
+            raise rewriter.refuse_unknown(node, f"{name} with these arguments")
+    elif name in names.COMMON:
+        replacement = duckdb_call(name, *arguments)
+    else:
+        raise rewriter.refuse_unknown(node, f"the function {name}")
+    if using:
+        replacement.set("this", f"{replacement.this}{MARK}{using}")
+    replacement.meta.update(node.meta)
+    return replacement

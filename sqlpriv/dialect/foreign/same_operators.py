@@ -1,0 +1,185 @@
+"""Names, constants, operators and types of other dialects: where they mean the same in DuckDB."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from sqlpriv.dialect.foreign.function_writers import duckdb_call
+from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
+from sqlpriv.dialect.foreign.value_kinds import (
+    LOOSE,
+    REAL_TYPES,
+    WHOLE_TYPES,
+    dtype,
+    is_fractional,
+    is_nonzero,
+    is_whole,
+)
+from sqlpriv.dialect.marks import MARK, marked_name
+from sqlpriv.statements.keywords import NO_ALIAS
+
+_NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_DEFAULT_SCHEMA = {"postgres": "public", "tsql": "dbo", "snowflake": "public"}
+COMPARISONS = LOOSE[:9]
+"""= <> < <= > >= IS IN BETWEEN"""
+_TIGHT = exp.Column | exp.Literal | exp.Anonymous | exp.Paren | exp.Cast | exp.Subquery | exp.Filter
+_WIDE_FLOAT = ("postgres", "tsql", "snowflake", "bigquery")
+"""Dialects whose FLOAT has eight bytes, as DuckDB's DOUBLE has."""
+_PLAIN_TIMESTAMP = {
+    "postgres": {exp.DType.TIMESTAMP},
+    "bigquery": {exp.DType.DATETIME, exp.DType.TIMESTAMP},
+    "snowflake": {exp.DType.TIMESTAMPNTZ, exp.DType.DATETIME},
+    "mysql": {exp.DType.DATETIME},
+    "tsql": {exp.DType.DATETIME, exp.DType.DATETIME2},
+    "spark": {exp.DType.TIMESTAMPNTZ},
+}
+"""Dialect → sqlglot's types that have neither a time zone nor anything else of their own."""
+_CASTS_ROUND = ("postgres",)
+"""Dialects in which a number becomes a whole one by DuckDB's own rounding."""
+
+
+def write_identifier(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """Names in quotes stay so; a word that DuckDB keeps for itself gets quotes."""
+    rewriter.check_arguments(node, "this quoted")
+    name = str(node.this)
+    if not name.startswith(MARK):
+        name = name.partition(MARK)[0]  # `w (a) AS (…)` of WITH looks like a call
+        node.set("this", name)
+        plain = re.fullmatch(r"[^\W\d]\w*", name) and name.upper() not in NO_ALIAS
+        node.set("quoted", bool(node.args.get("quoted")) or not plain)
+    return node
+
+
+def write_column(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    rewriter.check_arguments(node, "this table")
+    name = node.this
+    if not isinstance(name, exp.Identifier) or not str(name.this).startswith(MARK):
+        return node
+    constants = {"NULL": exp.Null(), "TRUE": exp.true(), "FALSE": exp.false()}
+    constant = constants.get(marked_name(node).removeprefix(MARK), node)
+    constant.meta.update(name.meta)
+    return constant
+
+
+def write_table(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    rewriter.check_arguments(node, "this db alias joins")
+    if not isinstance(node.this, exp.Identifier):
+        raise rewriter.refuse_unknown(node, "a function in FROM")
+    schema = node.args.get("db")
+    if schema is not None and schema.name.lower() == _DEFAULT_SCHEMA.get(rewriter.dialect):
+        node.set("db", None)
+    return node
+
+
+def write_literal(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    if not node.args["is_string"] and _NUMBER.fullmatch(str(node.this)) is None:
+        raise rewriter.refuse_unknown(node, "this number")
+    return node
+
+
+def write_comparison(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """Comparisons, IS, IN, BETWEEN and LIKE bind in another order in some dialects."""
+    rewriter.check_arguments(node, "this expression expressions query low high")
+    for name in ("this", "expression", "low", "high"):
+        part = node.args.get(name)
+        is_constant = isinstance(node, exp.Is) and name == "expression"
+        if isinstance(part, exp.Expr) and isinstance(part, LOOSE) and not is_constant:
+            raise rewriter.refuse(
+                part, "dialects group these operators in different ways", "write parentheses"
+            )
+    constant = (exp.Null, exp.Boolean)
+    if isinstance(node, exp.Is) and not isinstance(node.args["expression"], constant):
+        raise rewriter.refuse_unknown(node.args["expression"], "IS with this behind it")
+    return node
+
+
+def write_sum(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    rewriter.check_arguments(node, "this expression")
+    for name in ("this", "expression"):
+        part = node.args[name]
+        if isinstance(part, exp.Literal) and part.args["is_string"]:
+            hint = "write CONCAT(a, b), or a number"
+            raise rewriter.refuse(
+                part, f"a text beside + or - is not read in {rewriter.dialect}", hint
+            )
+    return node
+
+
+def write_concatenation(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    rewriter.check_arguments(node, "this expression safe")
+    for name in ("this", "expression"):
+        part = node.args[name]
+        if not isinstance(part, _TIGHT | exp.DPipe | exp.Case):
+            raise rewriter.refuse(part, "dialects group || in different ways", "write parentheses")
+    node.set("safe", None)
+    return node
+
+
+def write_power(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    rewriter.check_arguments(node, "this expression")
+    base, exponent = node.args["this"], node.args["expression"]
+    if not isinstance(base, _TIGHT) or not isinstance(exponent, _TIGHT):
+        raise rewriter.refuse(node, "dialects group ^ in different ways", "write parentheses")
+    return duckdb_call("pow", base, exponent)
+
+
+def write_division(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    rewriter.check_arguments(node, "this expression typed safe")
+    left, right = node.args["this"], node.args["expression"]
+    if node.args.get("typed") and not (
+        is_fractional(left, rewriter.dialect) or is_fractional(right, rewriter.dialect)
+    ):
+        raise rewriter.refuse(
+            node,
+            f"whole numbers divide to a whole number in {rewriter.dialect}, and these may be whole",
+            "write a / CAST(b AS DOUBLE PRECISION), or DIV(a, b) for the whole number"
+            if rewriter.dialect == "postgres"
+            else "write a / CAST(b AS FLOAT)",
+        )
+    if node.args.get("safe") and not is_nonzero(right):
+        zero = exp.Literal.number(0)
+        node.set("expression", duckdb_call("nullif", right.copy(), zero))
+    node.set("typed", None)
+    node.set("safe", None)
+    return node
+
+
+def write_cast(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    rewriter.check_arguments(node, "this to safe")
+    kind, arg = dtype(node), node.this
+    if kind in WHOLE_TYPES and rewriter.dialect not in _CASTS_ROUND and not is_whole(arg):
+        raise rewriter.refuse(
+            node,
+            f"{rewriter.dialect} makes a whole number of a fraction in another way than DuckDB",
+            "write FLOOR(x), CEIL(x) or ROUND(x) inside the CAST",
+        )
+    if kind is exp.DType.TEXT and not (isinstance(arg, exp.Literal) and arg.is_string):
+        raise rewriter.refuse(
+            node, "dialects write numbers and dates as texts in different ways", "leave it out"
+        )
+    return node
+
+
+def write_data_type(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """Types by a table: FLOAT has four or eight bytes, DECIMAL alone another number of digits."""
+    rewriter.check_arguments(node, "this expressions nested")
+    kind, sizes = node.this, node.expressions
+    if kind is exp.DType.FLOAT and rewriter.dialect in _WIDE_FLOAT:
+        node.set("this", exp.DType.DOUBLE)
+    elif kind in (exp.DType.VARCHAR, exp.DType.TEXT, exp.DType.CHAR, exp.DType.NVARCHAR):
+        if sizes:
+            raise rewriter.refuse(
+                node, "a text type with a length cuts texts off", "write SUBSTRING"
+            )
+        node.set("this", exp.DType.TEXT)
+    elif kind in _PLAIN_TIMESTAMP[rewriter.dialect]:
+        node.set("this", exp.DType.TIMESTAMP)
+    elif kind is exp.DType.DECIMAL and len(sizes) != 2:
+        raise rewriter.refuse(
+            node, f"DECIMAL alone has other digits in {rewriter.dialect}", "write DECIMAL(18, 3)"
+        )
+    elif kind not in WHOLE_TYPES | REAL_TYPES | {exp.DType.BOOLEAN, exp.DType.DATE}:
+        raise rewriter.refuse_unknown(node, f"the type {getattr(kind, 'value', kind)}")
+    return node

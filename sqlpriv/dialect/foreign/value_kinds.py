@@ -1,0 +1,67 @@
+"""What is surely known of a value's type from the expression alone."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from sqlpriv.dialect.foreign.function_names import FRACTIONAL
+from sqlpriv.dialect.marks import function_name
+from sqlpriv.statements.keywords import words
+
+LOOSE = (
+    *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE),
+    *(exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.Not, exp.And, exp.Or),
+)
+"""Operators that bind loosely, and not in the same order in every dialect."""
+WHOLE_TYPES = {exp.DType.INT, exp.DType.BIGINT, exp.DType.SMALLINT, exp.DType.TINYINT}
+REAL_TYPES = {exp.DType.DOUBLE, exp.DType.FLOAT, exp.DType.DECIMAL}
+_KEEPS = words(
+    "sum avg min max abs floor ceil ceiling round coalesce nullif lag lead first_value last_value"
+)
+"""Functions whose value is of their argument's type."""
+_WHOLE = words("count count_if floor ceil ceiling year quarter month day date_part date_diff")
+
+
+def is_nonzero(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Literal) and not node.is_string and float(node.this) != 0
+
+
+def is_fractional(node: exp.Expr | None, dialect: str) -> bool:
+    """Returns whether a value is surely of a type with digits behind the point."""
+    match node:
+        case exp.Literal():
+            return not node.is_string and not str(node.this).isdecimal()
+        case exp.Cast() | exp.TryCast():
+            return dtype(node) in REAL_TYPES
+        case exp.Paren() | exp.Neg() | exp.Filter() | exp.Window() | exp.WithinGroup():
+            return is_fractional(node.this, dialect)
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.Div() | exp.Mod():
+            return is_fractional(node.this, dialect) or is_fractional(node.expression, dialect)
+        case exp.Case():
+            return any(is_fractional(branch.args["true"], dialect) for branch in node.args["ifs"])
+        case exp.Anonymous():
+            name, first = function_name(node), next(iter(node.expressions), None)
+            if name in FRACTIONAL or (name == "avg" and dialect != "tsql"):
+                return True
+            return name in _KEEPS and is_fractional(first, dialect)
+    return False
+
+
+def is_whole(node: exp.Expr) -> bool:
+    """Returns whether a value is surely a whole number, or true or false."""
+    match node:
+        case exp.Literal():
+            return str(node.this).lstrip("-").isdecimal()
+        case exp.Paren() | exp.Neg():
+            return is_whole(node.this)
+        case exp.Cast() | exp.TryCast():
+            return dtype(node) in WHOLE_TYPES
+        case exp.Anonymous():
+            name = function_name(node)
+            return name in _WHOLE or (name == "round" and len(node.expressions) == 1)
+    return isinstance(node, (*LOOSE, exp.Boolean))
+
+
+def dtype(node: exp.Expr) -> exp.DType | None:
+    type_ = node.args.get("to")
+    return type_.this if isinstance(type_, exp.DataType) else None

@@ -1,0 +1,227 @@
+"""Columns, constants, calls, casts and subqueries of sqlglot's tree in ours."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from sqlpriv.dialect.constants import date_or_time, number
+from sqlpriv.dialect.constructs import CONSTRUCTS, LIST, STAR
+from sqlpriv.dialect.lowering.googlesql import ANONYMIZED, ENDS_OF_INTERVAL, contribution_bounds
+from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering
+from sqlpriv.dialect.marks import MARK
+from sqlpriv.dialect.tokens import Kind
+from sqlpriv.errors import Refused
+from sqlpriv.statements import tree as t
+from sqlpriv.statements.keywords import RESERVED, words
+
+_TYPES = {
+    "INT": "INTEGER",
+    "TEXT": "VARCHAR",
+    "CHAR": "VARCHAR",
+    "REAL": "FLOAT",
+    "INT128": "HUGEINT",
+    "LOGICAL": "BOOLEAN",
+    "DEC": "DECIMAL",
+    "NUMERIC": "DECIMAL",
+}
+"""sqlglot's name of a type → DuckDB's."""
+
+
+def lower_column(lowering: NodeLowering, node: Glot) -> t.Node:
+    identifier = node.this
+    if isinstance(identifier, exp.Star):
+        raise lowering.cannot(identifier)
+    if node.args.get("db") is not None:
+        hint = "write column or table.column, and function(x)"
+        raise Refused.at(
+            lowering.token(node), "names of schemas and method calls are not read", hint
+        )
+    text = identifier.this
+    if text.startswith(MARK):
+        token = lowering.token(identifier)
+        if token.kind is Kind.PARAMETER:
+            return t.Literal(lowering.binding.value(token), token.pos)
+        return t.Literal({"NULL": None, "TRUE": True, "FALSE": False}[token.upper], token.pos)
+    table = node.args.get("table")
+    return t.Name(
+        lowering.name(identifier), lowering.name(table), lowering.token(table or identifier).pos
+    )
+
+
+def lower_literal(lowering: NodeLowering, node: Glot) -> t.Node:
+    token = lowering.token(node)
+    if node.args["is_string"]:
+        return t.Literal(node.this, token.pos)
+    return t.Literal(number(node.this, token), token.pos, "e" in node.this.lower())
+
+
+def lower_constant(lowering: NodeLowering, node: Glot) -> t.Node:
+    return t.Literal(None if isinstance(node, exp.Null) else node.this, lowering.token(node).pos)
+
+
+def lower_case(lowering: NodeLowering, node: Glot) -> t.Node:
+    operand = lowering.expression(node.this) if node.this is not None else None
+    whens = []
+    for branch in node.args["ifs"]:
+        lowering.check_arguments(branch, ("this", "true"))
+        whens.append((lowering.expression(branch.this), lowering.expression(branch.args["true"])))
+    default = node.args.get("default")
+    otherwise = lowering.expression(default) if default is not None else None
+    first = operand or whens[0][0]
+    return t.CaseWhen(tuple(whens), otherwise, operand, lowering.before(first.pos, "CASE"))
+
+
+def _type_name(lowering: NodeLowering, type_: Glot, near: Glot) -> str:
+    """Returns DuckDB's own name of a type, as in DECIMAL(10, 2)."""
+    if not isinstance(type_, exp.DataType):
+        raise lowering.cannot(type_)
+    if type_.args.get("nested") or type_.this in (exp.DType.ARRAY, exp.DType.LIST):
+        ahead = range(lowering.index(near), len(lowering.tokens))
+        at = next(
+            (i for i in ahead if lowering.tokens[i].upper in ("[", "STRUCT", "MAP")), ahead[0]
+        )
+        raise Refused.at(lowering.tokens[at], *LIST)
+    lowering.check_arguments(type_, ("this", "expressions", "nested", "kind"))
+    sizes = []
+    for part in type_.expressions:
+        size = part.this if isinstance(part, exp.DataTypeParam) else part
+        if not isinstance(size, exp.Literal) or size.args["is_string"]:
+            raise Refused.at(
+                lowering.token(part), f"expected a number, found {lowering.token(part).shown}"
+            )
+        sizes.append(str(size.this))
+    bare = type_.copy()
+    bare.set("expressions", None)
+    name = bare.sql("duckdb").upper()
+    name = _TYPES.get(name, name)
+    return f"{name}({', '.join(sizes)})" if sizes and name != "VARCHAR" else name
+
+
+def lower_cast(lowering: NodeLowering, node: Glot) -> t.Node:
+    type_ = _type_name(lowering, node.args["to"], node.this)
+    arg = lowering.expression(node.this)
+    i = lowering.index_of(arg.pos)
+    before = lowering.tokens[i - 1]
+    is_string = isinstance(node.this, exp.Literal) and lowering.tokens[i].kind is Kind.STRING
+    if is_string and before.kind is Kind.WORD and before.upper not in _BEFORE_STRINGS:
+        if type_ not in ("DATE", "TIMESTAMP"):
+            hint = "DATE '2020-12-31' and TIMESTAMP '2020-12-31 23:59:00' are"
+            raise Refused.at(before, f"literals of type {before.shown} are not read", hint)
+        return t.Literal(date_or_time(node.this.this, type_, lowering.tokens[i]), before.pos)
+    pos = lowering.before(arg.pos, "CAST", "TRY_CAST") if before.upper != "::" else arg.pos
+    if type_ in ("DATE", "TIMESTAMP") and isinstance(arg, t.Literal) and isinstance(arg.value, str):
+        return t.Literal(date_or_time(arg.value, type_, lowering.tokens[i]), pos)
+    return t.Cast(arg, type_, isinstance(node, exp.TryCast), pos)
+
+
+_BEFORE_STRINGS = RESERVED | words("AND OR NOT BETWEEN LIKE ILIKE BY IS ESCAPE")
+"""Words that may stand before a string and are not the name of its type."""
+
+
+def lower_extract(lowering: NodeLowering, node: Glot) -> t.Node:
+    """EXTRACT(part FROM x) is date_part('part', x)."""
+    arg = lowering.expression(node.args["expression"])
+    pos, part = lowering.before(arg.pos, "EXTRACT"), node.this
+    if not isinstance(part, exp.Var | exp.Literal | exp.Column):
+        raise lowering.cannot(part)
+    i = lowering.index_of(arg.pos)
+    while i and lowering.tokens[i].upper != "EXTRACT":
+        i -= 1
+    pos = lowering.tokens[i].pos
+    return t.FunctionCall(
+        "date_part", (t.Literal(part.name.lower(), lowering.tokens[i + 2].pos), arg), pos=pos
+    )
+
+
+def lower_substring(lowering: NodeLowering, node: Glot) -> t.Node:
+    parts = [node.args.get(name) for name in ("this", "start", "length")]
+    args = lowering.expressions(part for part in parts if part is not None)
+    return t.FunctionCall("substring", args, pos=lowering.before(args[0].pos, "SUBSTRING"))
+
+
+def lower_call(lowering: NodeLowering, node: Glot) -> t.Node:
+    written = node.this.this if isinstance(node.this, exp.Identifier) else node.this
+    name, _, using = written.partition(MARK)
+    name, token = name.lower(), lowering.token(node)
+    if (token.kind is not Kind.NUMBER and "." in token.text) or lowering.tokens[
+        lowering.index(node) - 1
+    ].upper == ".":
+        hint = "write column or table.column, and function(x)"
+        raise Refused.at(token, "names of schemas and method calls are not read", hint)
+    if name == "columns":
+        raise Refused.at(token, *STAR)
+    named = [arg for arg in node.expressions if isinstance(arg, exp.Kwarg)]
+    bounds = contribution_bounds(lowering, named)
+    args = [arg for arg in node.expressions if not isinstance(arg, exp.Kwarg)]
+    distinct, star = False, False
+    if len(args) == 1 and isinstance(args[0], exp.Star):
+        lowering.check_arguments(args[0], ())
+        args, star = [], True
+    elif args and isinstance(args[0], exp.Distinct):
+        lowering.check_arguments(args[0], ("expressions",))
+        args, distinct = [*args[0].expressions, *args[1:]], True
+    for arg in args:
+        if isinstance(arg, exp.Select | exp.SetOperation):
+            raise lowering.cannot(arg)
+    if name in ("count", "count_star") and not args and not distinct:
+        name, star = "count", True
+    if name in _QUANTILES and len(args) == 2 and isinstance(args[1], exp.Array):
+        lowering.check_arguments(args[1], ("expressions", "bracket_notation"))
+        shares = t.FunctionCall(
+            "list_value", lowering.expressions(args[1].expressions), pos=token.pos
+        )
+        return t.FunctionCall(name, (lowering.expression(args[0]), shares), pos=token.pos)
+    name = name.removeprefix("anon_") if name in ANONYMIZED else name
+    if name in ENDS_OF_INTERVAL and len(args) == 1:
+        (arg,) = lowering.expressions(args)
+        width = t.FunctionCall("error", (arg,), pos=token.pos)
+        return t.Binary(ENDS_OF_INTERVAL[name], arg, width, token.pos)
+    lowered = lowering.expressions(args)
+    return t.FunctionCall(name, lowered, star, distinct, None, using, token.pos, bounds)
+
+
+_QUANTILES = words(
+    "percentile_cont percentile_disc quantile_cont quantile_disc mode quantile approx_quantile"
+)
+
+
+def lower_within_group(lowering: NodeLowering, node: Glot) -> t.Node:
+    """Reads `WITHIN GROUP (ORDER BY x)` behind PERCENTILE_CONT(0.5): x is its first argument."""
+    call, order = lowering.expression(node.this), node.args["expression"]
+    ahead = range(lowering.index(node), len(lowering.tokens))
+    at = next((i for i in ahead if lowering.tokens[i].upper == "WITHIN"), ahead[0])
+    if not isinstance(call, t.FunctionCall) or call.name not in _QUANTILES:
+        raise Refused.at(lowering.tokens[at], *CONSTRUCTS["WITHIN"])
+    if not isinstance(order, exp.Order) or len(order.expressions) != 1:
+        raise Refused.at(lowering.tokens[at], *CONSTRUCTS["WITHIN"])
+    lowering.check_arguments(order, ("expressions",))
+    ordered = order.expressions[0]
+    lowering.check_arguments(ordered, ("this", "nulls_first"))
+    return replace(call, args=(lowering.expression(ordered.this), *call.args))
+
+
+def lower_filter(lowering: NodeLowering, node: Glot) -> t.Node:
+    call, where = lowering.expression(node.this), node.args["expression"]
+    if not isinstance(call, t.FunctionCall) or not isinstance(where, exp.Where):
+        raise lowering.cannot(node)
+    lowering.check_arguments(where, ("this",))
+    return replace(call, filter=lowering.expression(where.this))
+
+
+def lower_exists(lowering: NodeLowering, node: Glot) -> t.Node:
+    inner = lowering.query(node.this)
+    i = lowering.index_of(inner.pos)
+    while i and lowering.tokens[i].upper != "EXISTS":
+        i -= 1
+    return t.Exists(inner, lowering.tokens[i].pos)
+
+
+def lower_subquery(lowering: NodeLowering, node: Glot) -> t.Node:
+    inner = lowering.query(node.this)
+    text, bound = lowering.enclosed_text(node.this, inner.pos)
+    at = lowering.index_of(inner.pos)
+    while at and lowering.tokens[at - 1].upper != "(":
+        at -= 1
+    return t.Subquery(inner, text, bound, lowering.tokens[at].pos)

@@ -1,0 +1,263 @@
+"""Operators, connectives and comparisons of sqlglot's tree in ours.
+
+sqlglot groups operators by its own precedence. `check_grouping` compares the shape of the tree with
+DuckDB's precedence and refuses where the two differ, so that no statement is read otherwise than
+DuckDB reads it.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+
+from sqlglot import exp
+
+from sqlpriv.dialect.constants import interval, moved_by_interval
+from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering
+from sqlpriv.dialect.tokens import Kind
+from sqlpriv.errors import Refused
+from sqlpriv.statements import tree as t
+
+OR, AND, NOT, IS, COMPARE, RANGE, OTHER, ADD, MULTIPLY, POWER, SIGN = range(1, 12)
+_SIGNS = {
+    COMPARE: "EQ = NEQ <> LT < LTE <= GT > GTE >=",
+    OTHER: "DPipe || BitwiseAnd & BitwiseOr |",
+    ADD: "Add + Sub -",
+    MULTIPLY: "Mul * Div / IntDiv // Mod %",
+    POWER: "Pow ^",
+}
+"""Level → sqlglot's nodes of two operands, each with its sign."""
+BINARY: dict[type[Glot], tuple[str, int]] = {
+    getattr(exp, name): (sign, level)
+    for level, text in _SIGNS.items()
+    for name, sign in zip(text.split()[::2], text.split()[1::2], strict=True)
+}
+_OTHERS = {
+    OR: "Or",
+    AND: "And",
+    NOT: "Not",
+    IS: "Is NullSafeEQ NullSafeNEQ",
+    RANGE: "Between In Like ILike Escape",
+    SIGN: "Neg",
+}
+_LEVELS: dict[type[Glot], int] = {
+    **{getattr(exp, name): level for level, text in _OTHERS.items() for name in text.split()},
+    **{type_: level for type_, (_, level) in BINARY.items()},
+}
+"""How tightly each operator binds."""
+_LONG_CHAIN = 16
+
+
+def _check_grouping(lowering: NodeLowering, node: Glot, level: int) -> None:
+    """Refuses operands that DuckDB would group otherwise, as sqlglot's tree has no parentheses."""
+    is_prefix = type(node) in (exp.Not, exp.Neg)
+    for name in ("this", "expression", "low", "high"):
+        part = node.args.get(name)
+        inner = _level(lowering, part)
+        if (
+            part is None
+            or inner is None
+            or inner > level
+            or (inner == level and name == "this" and (is_prefix or level != COMPARE))
+        ):
+            continue
+        at = lowering.index(part)
+        if inner == level == COMPARE:
+            right = node.args["expression"] if name == "this" else part.args["expression"]
+            sign = lowering.before(lowering.expression(right).pos, *_COMPARISONS)
+            hint = "use AND, as in a < b AND b < c"
+            raise Refused.at(
+                lowering.tokens[lowering.index_of(sign)], "comparisons cannot be chained", hint
+            )
+        if type(part) is exp.Not:
+            raise lowering.refuse_unexpected(at - 1, "an expression")
+        hint = "write parentheses around what belongs together"
+        raise Refused.at(
+            lowering.tokens[at], "these operators are grouped in more than one way", hint
+        )
+
+
+def _level(lowering: NodeLowering, part: Glot | None) -> int | None:
+    """Returns how tightly the outermost operator of a part binds; None where it has none."""
+    if part is None:
+        return None
+    level = _LEVELS.get(type(part))
+    if type(part) is not exp.Not or type(part.this) not in _NEGATED:
+        return level
+    infix = lowering.tokens[lowering.index(part) - 1].upper != "NOT"  # as in `a NOT IN (1)`
+    return _LEVELS[type(part.this)] if infix else level
+
+
+_NEGATED = (exp.In, exp.Like, exp.ILike, exp.Between, exp.Is)
+_COMPARISONS = ("=", "==", "<>", "!=", "<", "<=", ">", ">=")
+
+
+def lower_paren(lowering: NodeLowering, node: Glot) -> t.Node:
+    return lowering.expression(node.this)
+
+
+def lower_unary(lowering: NodeLowering, node: Glot) -> t.Node:
+    is_minus = isinstance(node, exp.Neg)
+    _check_grouping(lowering, node, SIGN if is_minus else NOT)
+    arg = lowering.expression(node.this)
+    if is_minus:
+        pos = lowering.before(arg.pos, "-")
+        if isinstance(arg, t.Literal) and type(arg.value) in (int, float):
+            minus = -arg.value  # type: ignore[operator]  # a number, just seen
+            return replace(arg, value=minus, pos=pos)
+        return t.Unary("-", arg, pos)
+    if isinstance(arg, t.IsNull | t.InList | t.InQuery | t.Between) and not arg.negated:
+        before = lowering.tokens[lowering.index_of(arg.pos) - 1].upper
+        if isinstance(node.this, exp.Paren) or before == "NOT":
+            return t.Unary("not", arg, lowering.before(arg.pos, "NOT"))
+        return replace(arg, negated=True)
+    return t.Unary("not", arg, lowering.before(arg.pos, "NOT"))
+
+
+def lower_binary(lowering: NodeLowering, node: Glot) -> t.Node:
+    op, level = BINARY[type(node)]
+    right = node.args["expression"]
+    every = isinstance(right, exp.All) and op == "<>"
+    some = isinstance(right, exp.Any) and op == "="
+    if (every or some) and isinstance(right.this, exp.Subquery | exp.Select):
+        return _is_among(lowering, node, right.this, negated=every)
+    _check_grouping(lowering, node, level)
+    left = lowering.expression(node.this)
+    if op in "+-" and isinstance(right, exp.Interval):
+        return _shift_by_interval(lowering, left, right, -1 if op == "-" else 1)
+    if op == "^":
+        return t.FunctionCall("pow", (left, lowering.expression(right)), pos=left.pos)
+    return t.Binary(op, left, lowering.expression(right), left.pos)
+
+
+def _shift_by_interval(lowering: NodeLowering, left: t.Node, node: Glot, sign: int) -> t.Node:
+    lowering.check_arguments(node, ("this", "unit"))
+    at = lowering.index(node)
+    if lowering.tokens[at].kind is Kind.END or lowering.tokens[at].upper == "INTERVAL":
+        starts = range(lowering.index_of(left.pos), len(lowering.tokens))
+        at = next((i for i in starts if lowering.tokens[i].upper == "INTERVAL"), at - 1) + 1
+    token, size, unit = lowering.tokens[at], node.this, node.args.get("unit")
+    if isinstance(size, exp.Column):
+        bound = lowering.expression(size)
+        text = str(bound.value) if isinstance(bound, t.Literal) else ""
+    else:
+        text = size.this if isinstance(size, exp.Literal) else ""
+    if not isinstance(left, t.Literal) or not isinstance(left.value, dt.date):
+        named = unit.name if unit else ""
+        span = t.Span(*interval(text, named, token), pos=token.pos)
+        return t.Binary("-" if sign < 0 else "+", left, span, left.pos)
+    return t.Literal(
+        moved_by_interval(left.value, text, unit.name if unit else "", sign, token), left.pos
+    )
+
+
+def lower_connective(lowering: NodeLowering, node: Glot) -> t.Node:
+    """Reads all operands of one run of AND or OR; long runs become balanced trees."""
+    level = _LEVELS[type(node)]
+    terms, rest = [], node
+    while type(rest) is type(node):
+        lowering.check_arguments(rest, ("this", "expression"))
+        right = rest.args["expression"]
+        if _LEVELS.get(type(right), SIGN) <= level:
+            raise lowering.cannot(right)
+        terms.append(right)
+        rest = rest.this
+    if _LEVELS.get(type(rest), SIGN) < level:
+        raise lowering.cannot(rest)
+    return _join_terms(
+        "or" if level == OR else "and", lowering.expressions([rest, *reversed(terms)])
+    )
+
+
+def _join_terms(op: str, terms: tuple[t.Node, ...]) -> t.Node:
+    if len(terms) > _LONG_CHAIN:  # Both connectives are associative, NULLs included.
+        half = len(terms) // 2
+        return t.Binary(
+            op, _join_terms(op, terms[:half]), _join_terms(op, terms[half:]), terms[0].pos
+        )
+    node = terms[0]
+    for term in terms[1:]:
+        node = t.Binary(op, node, term, terms[0].pos)
+    return node
+
+
+def lower_is(lowering: NodeLowering, node: Glot) -> t.Node:
+    _check_grouping(lowering, node, IS)
+    left, right = lowering.expression(node.this), node.args["expression"]
+    if isinstance(right, exp.Null):
+        return t.IsNull(left, pos=left.pos)
+    if not isinstance(right, exp.Boolean):
+        raise lowering.cannot(right)
+    truth: t.Node = t.Cast(left, "BOOLEAN", pos=left.pos)
+    truth = truth if right.this else t.Unary("not", truth, left.pos)
+    return t.FunctionCall("coalesce", (truth, t.Literal(False, left.pos)), pos=left.pos)
+
+
+def lower_distinct_from(lowering: NodeLowering, node: Glot) -> t.Node:
+    _check_grouping(lowering, node, IS)
+    left, right = lowering.expression(node.this), lowering.expression(node.args["expression"])
+    same = _same_value(left, right)
+    return same if isinstance(node, exp.NullSafeEQ) else t.Unary("not", same, left.pos)
+
+
+def _same_value(left: t.Node, right: t.Node) -> t.Node:
+    """Returns IS NOT DISTINCT FROM: as =, but NULL is a value that equals itself alone."""
+    both = t.Binary("and", t.IsNull(left, pos=left.pos), t.IsNull(right, pos=left.pos), left.pos)
+    equal = t.Binary("=", left, right, left.pos)
+    return t.FunctionCall("coalesce", (equal, both), pos=left.pos)
+
+
+def _same_rows(lowering: NodeLowering, left: Glot, right: Glot) -> t.Node:
+    """Returns `(a, b) = (c, d)`: rows are compared field by field, NULL as a value."""
+    if not isinstance(right, exp.Tuple) or len(left.expressions) != len(right.expressions):
+        raise lowering.cannot(right)
+    sides = (lowering.expressions(row.expressions) for row in (left, right))
+    pairs = zip(*sides, strict=True)
+    return _join_terms("and", tuple(_same_value(one, other) for one, other in pairs))
+
+
+def lower_in(lowering: NodeLowering, node: Glot) -> t.Node:
+    _check_grouping(lowering, node, RANGE)
+    if isinstance(node.this, exp.Tuple) and node.args.get("query") is None:
+        rows = [_same_rows(lowering, node.this, row) for row in node.expressions]
+        return _join_terms("or", tuple(rows))
+    left, query = lowering.expression(node.this), node.args.get("query")
+    if query is None:
+        return t.InList(left, lowering.expressions(node.expressions), pos=left.pos)
+    lowering.check_arguments(query, ("this",))
+    inner = lowering.query(query.this)
+    text, bound = lowering.enclosed_text(query.this, inner.pos)
+    return t.InQuery(left, inner, False, text, bound, left.pos)
+
+
+def _is_among(lowering: NodeLowering, node: Glot, query: Glot, *, negated: bool) -> t.Node:
+    """Reads `x = ANY (SELECT …)`, which is IN, and `x <> ALL (SELECT …)`, which is NOT IN."""
+    left = lowering.expression(node.this)
+    inner = lowering.query(query.this if isinstance(query, exp.Subquery) else query)
+    text, bound = lowering.enclosed_text(query, inner.pos)
+    return t.InQuery(left, inner, negated, text, bound, left.pos)
+
+
+def lower_between(lowering: NodeLowering, node: Glot) -> t.Node:
+    _check_grouping(lowering, node, RANGE)
+    left = lowering.expression(node.this)
+    low, high = lowering.expression(node.args["low"]), lowering.expression(node.args["high"])
+    return t.Between(left, low, high, pos=left.pos)
+
+
+def lower_like(lowering: NodeLowering, node: Glot) -> t.Node:
+    escape: tuple[t.Node, ...] = ()
+    if isinstance(node, exp.Escape):
+        escape, node = (lowering.expression(node.args["expression"]),), node.this
+        if not isinstance(node, exp.Like | exp.ILike):
+            raise lowering.cannot(node)
+        lowering.check_arguments(node, ("this", "expression", "negate"))
+    _check_grouping(lowering, node, RANGE)
+    left, right = lowering.expression(node.this), lowering.expression(node.args["expression"])
+    word = "LIKE" if isinstance(node, exp.Like) else "ILIKE"
+    ahead = range(lowering.index_of(left.pos), len(lowering.tokens))
+    pos = next(
+        (lowering.tokens[i].pos for i in ahead if lowering.tokens[i].upper == word), left.pos
+    )
+    call = t.FunctionCall(word.lower(), (left, right, *escape), pos=pos)
+    return t.Unary("not", call, left.pos) if node.args.get("negate") else call

@@ -1,0 +1,76 @@
+"""The outputs of a SELECT, each with the user's own text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from sqlpriv.dialect.constructs import STAR
+from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering
+from sqlpriv.dialect.tokens import Kind, Token
+from sqlpriv.errors import Refused
+from sqlpriv.statements.tree import Item, Name, Node
+
+
+def lower_outputs(
+    nodes: NodeLowering, outputs: Sequence[Glot], stars: bool, select: Token
+) -> tuple[Item, ...]:
+    """Returns what stands behind SELECT; * stands among outputs where `stars` may."""
+    if not outputs:
+        raise nodes.refuse_unexpected(nodes.index_of(select.pos) + 1, "an expression")
+    return tuple(
+        _star(nodes, node) if stars and _is_star(node) else _item(nodes, node) for node in outputs
+    )
+
+
+def _star(nodes: NodeLowering, node: Glot) -> Item:
+    """Reads * and t.* among the outputs of a query inside another, or of rows."""
+    star = node if isinstance(node, exp.Star) else node.this
+    nodes.check_arguments(star, ())
+    if star is node:
+        return Item(Name("*"))
+    nodes.check_arguments(node, ("this", "table"))
+    table = node.args["table"]
+    return Item(Name("*", nodes.name(table), nodes.token(table).pos))
+
+
+def _item(nodes: NodeLowering, node: Glot) -> Item:
+    if isinstance(node, exp.Star):
+        raise Refused.at(nodes.token(node), *STAR)
+    if not isinstance(node, exp.Alias):
+        expr = nodes.expression(node)
+        return Item(expr, "", _item_text(nodes, expr, None))
+    nodes.check_arguments(node, ("this", "alias"))
+    expr = nodes.expression(node.this)
+    alias = node.args["alias"]
+    return Item(expr, nodes.name(alias), _item_text(nodes, expr, alias))
+
+
+def _item_text(nodes: NodeLowering, expr: Node, alias: Glot | None) -> str:
+    """Returns the user's own text of an output, without its alias."""
+    tokens = nodes.tokens
+    first = nodes.index_of(expr.pos)
+    while first and tokens[first - 1].upper in ("(", "-", "+", "NOT"):
+        first -= 1
+    if alias is not None:
+        last = nodes.index(alias) - 1
+        last -= tokens[last].upper == "AS"
+    else:
+        last, depth = first, 0
+        for i in range(first, len(tokens)):
+            word = tokens[i].upper
+            depth += (word in ("(", "[", "{")) - (word in (")", "]", "}"))
+            if depth < 0 or (depth == 0 and word in (",", "FROM")):
+                break
+            if tokens[i].kind is Kind.END:
+                break
+            last = i
+    return nodes.text[tokens[first].start : tokens[max(first, last)].end]
+
+
+def _is_star(node: Glot) -> bool:
+    """Returns whether an output is * or t.*."""
+    return isinstance(node, exp.Star) or (
+        isinstance(node, exp.Column) and isinstance(node.this, exp.Star)
+    )

@@ -1,0 +1,182 @@
+"""ALTER TABLE with one of our actions: what an owner declares of a table."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from sqlpriv.dialect.token_cursor import TokenCursor
+from sqlpriv.dialect.tokens import Token
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.terms.contract import Value
+from sqlpriv.statements import commands as cmd
+from sqlpriv.statements.tree import Options
+
+
+def alter(c: TokenCursor) -> cmd.AlterPrivacy | None:
+    """Returns `ALTER TABLE t <one of our actions>`; None where the action is not ours."""
+    first = c.peek()
+    c.expect("ALTER", "TABLE")
+    if c.at("IF", "EXISTS") or not c.at_name():
+        return None
+    table = c.name("the name of a table")
+    if c.accept("."):
+        if table.lower() != "main":
+            return None
+        table = c.name("the name of a table")
+    action = _action(c)
+    if action is None:
+        return None
+    c.end()
+    return cmd.AlterPrivacy(table, action, c.since(first), first.pos)
+
+
+def _action(c: TokenCursor) -> cmd.Action | None:
+    if c.accept("ADD", "PRIVACY_KEY", "("):
+        c.index -= 1
+        return cmd.AddPrivacyKey(c.column_in_parentheses())
+    if c.accept("ADD", "PRIVACY_LINK", "("):
+        c.index -= 1
+        return privacy_link(c)
+    if c.accept("DROP", "PRIVACY_KEY"):
+        return cmd.DropPrivacyKey()
+    if c.accept("DROP", "PRIVACY_LINK"):
+        return cmd.DropPrivacyLink(c.column_in_parentheses())
+    for word, on in (("SET", True), ("UNSET", False)):
+        if c.accept(word, "PU"):
+            return cmd.SetUnit(on)
+        if c.accept(word, "PUBLIC"):
+            return cmd.SetPublic(on)
+    if c.accept("SET", "PRIVACY", "FROM", "SCHEMA"):
+        return cmd.DeclareFromSchema()
+    if c.accept("SET", "PRIVACY", "("):
+        return _many(c)
+    if c.accept("SET", "PRIVACY"):
+        return _bound_or_budget(c)
+    return _column_action(c) if c.accept("ALTER") else None
+
+
+def privacy_link(c: TokenCursor) -> cmd.AddPrivacyLink:
+    column = c.column_in_parentheses()
+    c.expect("REFERENCES")
+    return cmd.AddPrivacyLink(column, c.table(), c.column_in_parentheses())
+
+
+def _many(c: TokenCursor) -> cmd.DeclareMany:
+    """Reads what stands in the parentheses of `SET PRIVACY (…)`. A key is protected with it."""
+    actions = [_declaration(c)]
+    while c.accept(","):
+        actions.append(_declaration(c))
+    c.expect(")")
+    protects = any(isinstance(action, cmd.AddPrivacyKey) for action in actions)
+    return cmd.DeclareMany((*actions, cmd.SetUnit(True)) if protects else tuple(actions))
+
+
+def _declaration(c: TokenCursor) -> cmd.Action:
+    if c.accept("KEY"):
+        return cmd.AddPrivacyKey(c.column_in_parentheses())
+    if c.accept("LINK"):
+        return privacy_link(c)
+    if c.accept("PUBLIC"):
+        return cmd.SetPublic(True)
+    if c.accept("COLUMN"):
+        return _domain(c, c.name("the name of a column"))
+    if c.at("BOUND") or c.at("BUDGET"):
+        return _bound_or_budget(c)
+    raise c.refuse_unexpected("KEY, LINK, PUBLIC, BOUND, BUDGET or COLUMN")
+
+
+def _bound_or_budget(c: TokenCursor) -> cmd.SetBound | cmd.SetBudget:
+    token = c.peek()
+    if c.accept("BOUND"):
+        options = _known_options(c, token, ("rows_per_unit", "groups_per_unit"))
+        return cmd.SetBound(**{name: whole_number(value, name, token) for name, value in options})
+    if c.accept("BUDGET"):
+        numbers = ("epsilon", "delta", "rho", "keys_delta", "total")
+        options = _known_options(c, token, (*numbers, "per", "until"))
+        for name, value in options:
+            if name in numbers and (isinstance(value, bool) or not isinstance(value, int | float)):
+                raise Refused.at(token, f"{name} is a number")
+        return cmd.SetBudget(options, _holder(c))
+    if c.at("DOMAIN"):
+        hint = "write ALTER TABLE t ALTER COLUMN c SET PRIVACY DOMAIN …"
+        raise c.refuse("a domain is of a column", hint)
+    raise c.refuse_unexpected("(, FROM SCHEMA, BOUND or BUDGET")
+
+
+def _holder(c: TokenCursor) -> str:
+    """Reads `[FOR 'principal']`; '' where it is not there."""
+    if not c.accept("FOR"):
+        return ""
+    token = c.peek()
+    name = c.constant()
+    if not isinstance(name, str) or not name:
+        raise Refused.at(token, "a ceiling is for a principal", "write … FOR 'team_a'")
+    return name
+
+
+def whole_number(value: Value, name: str, token: Token) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise Refused.at(token, f"{name} is a whole number")
+    return value
+
+
+def _known_options(c: TokenCursor, token: Token, known: tuple[str, ...]) -> Options:
+    options = c.options()
+    check_options(options, token, known)
+    return options
+
+
+def check_options(options: Options, token: Token, known: tuple[str, ...]) -> None:
+    for name, _ in options:
+        if name not in known:
+            raise Refused.at(token, f"there is no option {name}", f"one of: {', '.join(known)}")
+
+
+def _column_action(c: TokenCursor) -> cmd.Action | None:
+    c.accept("COLUMN")
+    if not c.at_name():
+        return None
+    column = c.name("the name of a column")
+    if c.accept("DROP", "PRIVACY", "DOMAIN"):
+        return cmd.DropDomain(column)
+    return _domain(c, column) if c.accept("SET", "PRIVACY", "DOMAIN") else None
+
+
+def _domain(c: TokenCursor, column: str) -> cmd.Action:
+    if c.accept("IN"):
+        return cmd.SetDomainIn(column, constants(c), c.accept("NOT", "NULL"))
+    if c.accept("BETWEEN"):
+        return _between(c, column)
+    if c.accept("REFERENCES"):
+        return cmd.SetDomainReferences(column, c.table(), c.column_in_parentheses())
+    raise c.refuse_unexpected("IN (…), BETWEEN (low, high) or REFERENCES table(column)")
+
+
+def constants(c: TokenCursor) -> tuple[Value, ...]:
+    c.expect("(")
+    values = [c.constant()]
+    while c.accept(","):
+        values.append(c.constant())
+    c.expect(")")
+    return tuple(values)
+
+
+def _between(c: TokenCursor, column: str) -> cmd.SetDomainBetween:
+    """Reads `(low, high)` or `low AND high`, then `[OR NULL | NOT NULL]`."""
+    inside = c.accept("(")
+    lower = _bound(c)
+    c.expect("," if inside else "AND")
+    upper = _bound(c)
+    if inside:
+        c.expect(")")
+    nullable = c.accept("OR", "NULL")
+    return cmd.SetDomainBetween(column, lower, upper, nullable, c.accept("NOT", "NULL"))
+
+
+def _bound(c: TokenCursor) -> Value:
+    token = c.peek()
+    value = c.constant()
+    if isinstance(value, bool) or not isinstance(value, int | float | str | dt.date):
+        hint = "write BETWEEN (0, 100), with OR NULL behind it if NULL counts"
+        raise Refused.at(token, "the end of a privacy domain is a number or a date", hint)
+    return value

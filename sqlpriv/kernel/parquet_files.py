@@ -12,7 +12,6 @@ so a file that changes while it is read is found out only afterwards.
 import hashlib
 import os
 import re
-from collections.abc import Iterable
 
 import duckdb
 
@@ -35,16 +34,6 @@ Files = dict[str, tuple[str, ...]]
 """The paths of each table, by its name."""
 MISSING = "missing"
 _FOOTERS: dict[tuple[str | int, ...], str] = {}
-
-
-def view_of(table: str, paths: Iterable[str]) -> str:
-    """Returns the statement that makes a table of files, for an owner's engine.
-
-    >>> print(view_of("people", ["/a.parquet", "/b's.parquet"]))
-    CREATE VIEW main."people" AS SELECT * FROM read_parquet(['/a.parquet', '/b''s.parquet'])
-    """
-    listed = ", ".join(map(literal, paths))
-    return f"CREATE VIEW main.{name(table)} AS SELECT * FROM read_parquet([{listed}])"
 
 
 def files_of(connection: duckdb.DuckDBPyConnection) -> Files:

@@ -39,7 +39,6 @@ class Noise:
 
     sigma: float
     scale: float
-    mechanism: str
     _measurement: Any = field(repr=False)
 
     def draw(self, n: int) -> list[int]:
@@ -57,7 +56,7 @@ def gaussian(sensitivity_l2: float, rho: Rho) -> Noise:
     """
     scale, distance = _scale(sensitivity_l2, rho), root(Fraction(sensitivity_l2) ** 2)
     gaussian = measurements.make_gaussian(_INTEGERS, metrics.l2_distance(T="f64"), scale)
-    return Noise(scale, scale, "discrete Gaussian", _confirm(gaussian, distance, rho))
+    return Noise(scale, scale, _confirm(gaussian, distance, rho))
 
 
 @lru_cache(1024)
@@ -70,7 +69,7 @@ def laplace(sensitivity_l1: int, epsilon: Epsilon) -> Noise:
     scale = _scale(sensitivity_l1, epsilon)
     measurement = measurements.make_laplace(_INTEGERS, metrics.l1_distance(T="i64"), scale)
     sigma = math.sqrt(0.5) / math.sinh(min(0.5 / scale, 700.0))  # beyond 700 it is below 1e-300
-    return Noise(sigma, scale, "discrete Laplace", _confirm(measurement, sensitivity_l1, epsilon))
+    return Noise(sigma, scale, _confirm(measurement, sensitivity_l1, epsilon))
 
 
 def additive(l1: int, l2_squared: int, price: Price) -> Noise:

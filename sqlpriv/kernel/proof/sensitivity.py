@@ -116,7 +116,7 @@ def _reach(relation: a.Relation, contract: TableContract, side: int) -> int:
     """Returns the bound on rows (side 0) or groups (1); 0 for a public relation."""
     match relation:
         case a.Scan(table):
-            unit = contract.of(table).unit
+            unit = contract.contract_of(table).unit
             return (unit.rows_per_unit, unit.groups_per_unit)[side] if unit else 0
         case a.Join(left, right, _, "inner" | "left"):
             return max(_reach(part, contract, side) for part in (left, right))

@@ -10,7 +10,7 @@ multiple of the largest declared bound.
 
 **Proof**, operator by operator, over the relation as `sql.relations` writes it. Let m g be what is
 declared of a table: m rows in each of g strata. At an input of a join or of a union the renderer
-keeps at most `rows` rows of a unit (`Relations.written`), so a table's rows count as m g there; the
+keeps at most `rows` rows of a unit (`Scope.kept_rows`), so a table's rows count as m g there; the
 rows that are kept depend on that unit's rows alone, so a relation stays unit-partitioned.
 WHERE, derived columns and grouping inside a unit add no row. The parts of a union add up. A join
 inside the unit compares each left row with each right row of the unit: l r pairs. Where the
@@ -109,7 +109,11 @@ def check_work(relation: a.Relation, contract: TableContract, partners: Partners
 
 
 def equated_columns(on: a.Expr) -> list[tuple[str, str]]:
-    """Returns pairs of columns that are equal wherever a condition is true, in lower case."""
+    """Returns pairs of columns that are equal wherever a condition is true, in lower case.
+
+    >>> equated_columns(a.Call("=", (a.Col("ID"), a.Col("r.person"))))
+    [('id', 'r.person'), ('r.person', 'id')]
+    """
     match on:
         case a.Call("and", args):
             return [pair for arg in args for pair in equated_columns(arg)]
@@ -119,7 +123,7 @@ def equated_columns(on: a.Expr) -> list[tuple[str, str]]:
 
 
 def _reach_of_scan(scan: a.Scan, contract: TableContract) -> Reach:
-    table = contract.of(scan.table)
+    table = contract.contract_of(scan.table)
     types = {(scan.prefix + c.name).lower(): c.type for c in table.columns}
     alone = frozenset(
         name

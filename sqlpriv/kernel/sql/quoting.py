@@ -10,7 +10,11 @@ from sqlpriv.kernel.terms.contract import Type, Value
 
 
 def name(identifier: str) -> str:
-    """Returns a quoted identifier."""
+    """Returns a quoted identifier.
+
+    >>> print(name('a "quoted" name'))
+    "a ""quoted"" name"
+    """
     return '"' + identifier.replace('"', '""') + '"'
 
 
@@ -54,6 +58,9 @@ def levels(*keys: tuple[a.Key, str, str | None]) -> str:
 
     Claim: nothing overflows. A difference is taken where all tests hold: it is below the length of
     its list, and there is a cell, or a number, for each of the product of the lengths.
+
+    >>> levels((a.Key(a.Col("sex"), ("f", "m")), "sex", None))
+    "list_position(['f', 'm'], sex) - 1"
 
     Args:
         keys: Each with the text of its value, and the type if that is stored as a number.

@@ -113,7 +113,7 @@ class Scope(Expressions):
             self.types[column.name.lower()] = column.type
 
     def _scan(self, scan: a.Scan) -> None:
-        table, row = self.contract.of(scan.table), ROW
+        table, row = self.contract.contract_of(scan.table), ROW
         for column in table.columns:
             prefixed = replace(column, name=scan.prefix + column.name)
             self._add_column(prefixed, f"{ROW}.{name(column.name)}")
@@ -127,7 +127,10 @@ class Scope(Expressions):
         steady = frozenset(scan.prefix + c for c in table.facts.constant)
         self.facts = TableFacts(table.facts.bounded, steady)
         while link := table.via:  # up to the table that names the unit
-            up, above = self.contract.of(link.table), f"sqlpriv_up{self.base.count(' JOIN ')}"
+            up, above = (
+                self.contract.contract_of(link.table),
+                f"sqlpriv_up{self.base.count(' JOIN ')}",
+            )
             mine, kind = key_of(table, link.column, row)
             theirs, other = key_of(up, link.parent, above)
             if kind != other or link.parent.lower() not in up.unique:

@@ -137,7 +137,7 @@ class TableContract:
         owner = self if unit == self.table.lower() else self.others.get(unit)
         return owner.own_account if owner else unit
 
-    def of(self, table: str) -> "TableContract":
+    def contract_of(self, table: str) -> "TableContract":
         """Returns the contract of a table of the same snapshot; Refused for any other."""
         if table.lower() == self.table.lower():
             return self

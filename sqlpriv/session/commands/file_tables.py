@@ -7,12 +7,13 @@ the table until it is made again. Nothing is copied. DROP TABLE forgets them and
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from glob import glob
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from sqlpriv.errors import DeclarationError, ProgrammingError, Refused
-from sqlpriv.kernel.parquet_files import FORM, LAYOUTS, TEXT, view_of
+from sqlpriv.kernel.parquet_files import FORM, LAYOUTS, TEXT
 from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.owner_engine import OwnerEngine
@@ -140,3 +141,13 @@ def iceberg_files(create: cmd.CreateFileTable) -> list[str]:
     if not places:
         raise DeclarationError("the snapshot has no rows")
     return sorted(str(Path(unquote(place.path)).resolve()) for place in places)
+
+
+def view_of(table: str, paths: Iterable[str]) -> str:
+    """Returns the statement that makes a table of files: of `parquet_files.FORM`, once printed.
+
+    >>> print(view_of("people", ["/a.parquet", "/b's.parquet"]))
+    CREATE VIEW main."people" AS SELECT * FROM read_parquet(['/a.parquet', '/b''s.parquet'])
+    """
+    listed = ", ".join(map(literal, paths))
+    return f"CREATE VIEW main.{name(table)} AS SELECT * FROM read_parquet([{listed}])"

@@ -80,7 +80,12 @@ def explain(
         rows.append(price_row(label, delta, plan.selection.price, **mechanism))
     own, measured = bool(plan.output.strata), plan.measurements
     measurements = [
-        (_measurement_label(m.query, own) + _keys_label(plan.output, m.query.keys), m)
+        (
+            "units by how many rows they have"
+            if m is plan.left_out
+            else _measurement_label(m.query, own) + _keys_label(plan.output, m.query.keys),
+            m,
+        )
         for m in measured
     ] + round_templates(plan.rounds)
     rows += [

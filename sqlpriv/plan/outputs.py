@@ -10,7 +10,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.plan.aggregates.calls import Aggregate, aggregate_calls, is_aggregate, read_aggregate
+from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.plan.aggregates.calls import (
+    KINDS,
+    Aggregate,
+    aggregate_calls,
+    is_aggregate,
+    read_aggregate,
+)
 from sqlpriv.plan.aggregates.moment_formulas import formula_of
 from sqlpriv.plan.aggregates.quantile_levels import RANKED
 from sqlpriv.plan.expressions.binder import Binder
@@ -212,9 +219,36 @@ class OutputWriter:
             aggregate = read_aggregate(self._inside(node), self.binder)
             number = self.aggregates.setdefault(aggregate, len(self.aggregates))
             return t.Name(f"{AGGREGATE}{number}", pos=node.pos)
+        if isinstance(node, t.Binary) and node.op == "//":
+            return self._whole_quotient(node)
         if isinstance(node, t.Name):
             raise self._raw(node)
         return None
+
+    def _whole_quotient(self, node: t.Binary) -> t.Node | None:
+        """Returns x // y of whole numbers, cut: noised ones are computed as doubles, of which
+        DuckDB's `//` cuts none; NULL where y is 0. None where x or y is no whole number."""
+        if not (self._is_whole(node.left) and self._is_whole(node.right)):
+            return None
+        divisor = t.FunctionCall("nullif", (self.write(node.right), t.Literal(0)), pos=node.pos)
+        quotient = t.Binary("/", self.write(node.left), divisor, node.pos)
+        return t.FunctionCall("trunc", (quotient,), pos=node.pos)
+
+    def _is_whole(self, node: t.Node) -> bool:
+        """Returns whether an expression over answers is of whole numbers, as DuckDB types it."""
+        match node:
+            case t.Literal(value):
+                return type(value) is int
+            case t.Unary("-", arg):
+                return self._is_whole(arg)
+            case t.Binary("+" | "-" | "*" | "//" | "%", left, right):
+                return self._is_whole(left) and self._is_whole(right)
+            case t.FunctionCall(name) if KINDS.get(name) in ("count", "sum"):
+                aggregate = read_aggregate(self._inside(node), self.binder)
+                return aggregate.kind != "sum" or aggregate.type is Type.INTEGER
+        normal = self.binder.normal_form(node)
+        keys = (*self.strata, *self.groups)
+        return any(key.node == normal and key.type is Type.INTEGER for key in keys)
 
     def _error(self, call: t.FunctionCall) -> t.Node:
         """ERROR(f): the half-width of the 95 % interval of f, an expression over aggregates."""

@@ -111,6 +111,7 @@ class Plan:
         output: What is made of the releases.
         selection: What has to be selected first; the plan is then made anew with its values.
         options: Those that are not the price.
+        left_out: Which of the measurements counts units by how many rows they have, if one does.
     """
 
     measurements: tuple[Measurement, ...]
@@ -120,3 +121,4 @@ class Plan:
     selection: Selection | None = None
     rounds: tuple[MeanRounds, ...] = ()
     options: StatementOptions = PLAIN
+    left_out: Measurement | None = None

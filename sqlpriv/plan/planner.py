@@ -43,9 +43,10 @@ from sqlpriv.plan.pricing.googlesql_options import (
 )
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, statement_price
-from sqlpriv.plan.pricing.tuned_constants import SELECTION_SHARE, SELECTIONS
+from sqlpriv.plan.pricing.tuned_constants import LEFT_OUT_SHARE, SELECTION_SHARE, SELECTIONS
 from sqlpriv.plan.relations.contribution_bound import bound_contributions
 from sqlpriv.plan.relations.from_clause import FromReader
+from sqlpriv.plan.relations.rows_left_out import units_by_rows
 from sqlpriv.statements import tree as t
 
 Combinations = group_keys.Combinations
@@ -100,6 +101,12 @@ def plan(
         ) from None
     if any(d.one_unit for d in output.groups):  # no group passes, whatever the rows are
         return Plan((), budget.unit_table, type(price)(0), output, options=options)
+    left_out: Measurement | None = None
+    whole_price = price
+    if options.left_out:
+        query = units_by_rows(output.recipes[0].queries[0].source, contract, select.pos)
+        left_out = Measurement(query, type(price)(price.nano // LEFT_OUT_SHARE))
+        price = type(price)(price.nano - left_out.price.nano)
     chosen_keys = tuple(d.key.expr for d in output.groups if d.selected)
     if chosen_keys and asks_for_public_groups(select.options):
         raise refuse(
@@ -107,15 +114,15 @@ def plan(
             "a key of this statement has no public list of its values",
             "leave PUBLIC_GROUPS out, or the owner declares a PRIVACY DOMAIN of the key",
         )
-    if not chosen_keys or not isinstance(price, Rho):
-        return _with_measurements(price, price, output, options, budget)
-    part = Rho(price.nano // SELECTION_SHARE)
-    rows = output.recipes[0].queries[0].source
-    selection = Selection(rows, chosen_keys, part, budget.keys // SELECTIONS)
-    rest_of_it = Rho(price.nano - part.nano)
-    return replace(
-        _with_measurements(price, rest_of_it, output, options, budget), selection=selection
-    )
+    selection, to_share = None, price
+    if chosen_keys and isinstance(price, Rho):
+        part = Rho(price.nano // SELECTION_SHARE)
+        rows = output.recipes[0].queries[0].source
+        selection = Selection(rows, chosen_keys, part, budget.keys // SELECTIONS)
+        to_share = Rho(price.nano - part.nano)
+    made = _with_measurements(whole_price, to_share, output, options, budget)
+    measurements = made.measurements if left_out is None else (*made.measurements, left_out)
+    return replace(made, measurements=measurements, selection=selection, left_out=left_out)
 
 
 def _with_measurements(

@@ -123,6 +123,8 @@ def lower_binary(lowering: NodeLowering, node: Glot) -> t.Node:
         return _is_among(lowering, node, right.this, negated=every)
     _check_grouping(lowering, node, level)
     left = lowering.expression(node.this)
+    if some and isinstance(listed := right.this.unnest(), exp.Array):
+        return t.InList(left, lowering.expressions(listed.expressions), pos=left.pos)
     if op in "+-" and isinstance(right, exp.Interval):
         return _shift_by_interval(lowering, left, right, -1 if op == "-" else 1)
     if op == "^":
@@ -218,16 +220,25 @@ def _same_rows(lowering: NodeLowering, left: Glot, right: Glot) -> t.Node:
 
 def lower_in(lowering: NodeLowering, node: Glot) -> t.Node:
     _check_grouping(lowering, node, RANGE)
+    values = _listed_values(lowering, node.expressions)
     if isinstance(node.this, exp.Tuple) and node.args.get("query") is None:
-        rows = [_same_rows(lowering, node.this, row) for row in node.expressions]
-        return _join_terms("or", tuple(rows))
+        return _join_terms("or", tuple(_same_rows(lowering, node.this, row) for row in values))
     left, query = lowering.expression(node.this), node.args.get("query")
     if query is None:
-        return t.InList(left, lowering.expressions(node.expressions), pos=left.pos)
+        return t.InList(left, lowering.expressions(values), pos=left.pos)
     lowering.check_arguments(query, ("this",))
     inner = lowering.query(query.this)
     text, bound = lowering.enclosed_text(query.this, inner.pos)
     return t.InQuery(left, inner, False, text, bound, left.pos)
+
+
+def _listed_values(lowering: NodeLowering, items: list[Glot]) -> list[Glot]:
+    """Returns what IN lists: `(1, 2)`, or `(VALUES (1), (2))`: rows of one value are values."""
+    if len(items) != 1 or not isinstance(items[0], exp.Values):
+        return items
+    lowering.check_arguments(items[0], ("expressions",))
+    rows: list[Glot] = items[0].expressions
+    return [row.expressions[0] if len(row.expressions) == 1 else row for row in rows]
 
 
 def _is_among(lowering: NodeLowering, node: Glot, query: Glot, *, negated: bool) -> t.Node:

@@ -57,6 +57,7 @@ class StatementOptions(NamedTuple):
         rows, groups: How many rows of a unit count in a stratum, and in how many strata, where that
             is to be fewer than declared.
         smooth: Whether strata's means that name no estimator are drawn together.
+        left_out: Whether the share of the rows beyond the bound is measured.
     """
 
     population_share: float = 0.0
@@ -66,6 +67,7 @@ class StatementOptions(NamedTuple):
     rows: int | None = None
     groups: int | None = None
     smooth: bool = False
+    left_out: bool = False
 
 
 def read_statement_options(options: Options, pos: Pos) -> StatementOptions:
@@ -76,14 +78,14 @@ def read_statement_options(options: Options, pos: Pos) -> StatementOptions:
     """
     fields: dict[str, Any] = {}
     for name, value in options:
-        if name == "smooth":
+        if name in _SWITCHES:
             if not isinstance(value, bool):
-                raise Refused.at(pos, "smooth is true or false", "write smooth = true")
+                raise Refused.at(pos, f"{name} is true or false", f"write {name} = true")
             fields[name] = value
             continue
         if name not in _KNOWN:
             option_names = ", ".join(
-                ("epsilon", "rho", "max_relative_error", "report", "smooth", *_KNOWN)
+                ("epsilon", "rho", "max_relative_error", "report", *_SWITCHES, *_KNOWN)
             )
             raise Refused.at(pos, f"there is no option {name}", f"one of: {option_names}")
         field, least, most, kind = _KNOWN[name]
@@ -103,6 +105,7 @@ def resolve_auto_share(options: StatementOptions, price: type[Price]) -> Stateme
     return options._replace(population_share=own_share(price, AUTO_COST), auto=False)
 
 
+_SWITCHES = ("smooth", "left_out")
 _NUMBER: Any = (int, float)
 _KNOWN: dict[str, tuple[str, float, float, Any]] = {
     "population_share": ("population_share", 0, 0.99, _NUMBER),

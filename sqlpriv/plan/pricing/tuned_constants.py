@@ -22,6 +22,7 @@ work, and its figure is what the work costs at the limit.
 | EXTREME | the ranks of MIN and MAX, in thousandths | chosen: one row in a hundred is told |
 | MAX_PICKED | cells with clipping intervals of their own | a limit: they are part of the SQL |
 | SELECTIONS, SELECTION_SHARE | parts of the keys' delta and of the price | chosen |
+| LEFT_OUT_SHARE | part of the price that tells what a bound leaves out | chosen |
 | MAX_CELLS | cells of a statement | a limit: memory of an answer |
 | WORTH_TELLING | cost of strata from which an option is proposed | chosen |
 
@@ -78,6 +79,8 @@ SELECTIONS = 100
 """A selection of keys takes this part of the delta that the budget keeps for them."""
 SELECTION_SHARE = 4
 """... and this part of the statement's price, which has to find the keys before it counts them."""
+LEFT_OUT_SHARE = 20
+"""`left_out = true` takes this part of the price: units are counted once, at one row each."""
 MAX_CELLS = 100_000
 """Most cells of one statement: strata times groups."""
 WORTH_TELLING = 1.1

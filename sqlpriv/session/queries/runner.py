@@ -14,6 +14,7 @@ from sqlpriv.plan.explain import SCHEMA, total_rows
 from sqlpriv.plan.notices import plan_notices
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.pricing.display import epsilon_shown
+from sqlpriv.plan.relations.rows_left_out import kept_rows, left_out_words
 from sqlpriv.plan.relations.subqueries import with_values
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.quote import Charge, Quote
@@ -140,7 +141,14 @@ class ProgramRunner:
             spent = allowance.spent
         rows = answer(planned, releases, weights, adapted)
         epsilon = epsilon_shown(spent, budget.delta)
-        notes = "; ".join((*rows.notes, *plan_notices(planned, contract)))
+        told = [
+            left_out_words(
+                release, kept_rows(planned.output.recipes[0].queries[0].source, contract)
+            )
+            for release in releases
+            if planned.left_out is not None and release.query == planned.left_out.query
+        ]
+        notes = "; ".join((*told, *rows.notes, *plan_notices(planned, contract)))
         return Result(rows.table, notes, rows.half_widths, spent, epsilon, summed=rows.summed)
 
     def _explain_step(self, step: PrivateStep) -> tuple[pa.Table, str]:

@@ -106,10 +106,10 @@ def find_sealed_rounds(
         seals: Finds what was released before.
     """
     free, recipe = type(request.price)(0), request.recipe
-    first = [m.query for m in rounds_of(request)[0].measurements]
-    others = [histogram(recipe)] if request.histogram_shared else []
+    others = [Measurement(histogram(recipe), free)] if request.histogram_shared else []
     counted = [r for r in released if r.query == count_query(recipe)]
-    sealed = [list(seals(Measurement(query, free))) for query in (*first, *others)]
+    # what was paid for all rounds is no less than now, so neither was any of the first ones
+    sealed = [list(seals(m)) for m in (*rounds_of(request)[0].measurements, *others)]
     if not all(sealed):
         return None
     counts = [*counted, *seals(Measurement(count_query(recipe), free))]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import NamedTuple
 
 from sqlpriv.kernel.terms import algebra as a
@@ -251,9 +252,15 @@ class BinGrid(NamedTuple):
 
 def bin_grid(recipe: Recipe, together: int = 1) -> BinGrid:
     """Returns the bins of a mean's x; see `bin_edges`, which takes the same `together`."""
-    lower, upper = float(recipe.lower), float(recipe.upper)
-    edges = bin_edges(lower, upper, together, whole=recipe.whole_numbers)
-    if recipe.whole_numbers:
+    return _grid_between(
+        float(recipe.lower), float(recipe.upper), together, whole=recipe.whole_numbers
+    )
+
+
+@lru_cache(maxsize=256)
+def _grid_between(lower: float, upper: float, together: int, *, whole: bool) -> BinGrid:
+    edges = bin_edges(lower, upper, together, whole=whole)
+    if whole:
         return BinGrid(edges, (lower, *edges), (*(edge - 1 for edge in edges), upper))
     ends = (*edges, upper)
     atom = _atom_width(lower, upper)

@@ -25,6 +25,7 @@ WHAT_TO_WRITE = {
     "stddev": "ask for larger groups, or a higher price",
 }
 """Kinds of aggregates whose domain is known, and what to write where noise is as long as that."""
+NOTED = (*WHAT_TO_WRITE, "sum")
 
 
 def without_unknown(recipe: Recipe, estimate: Estimate) -> Estimate:
@@ -48,7 +49,7 @@ def interval_notes(output: Output, moments_by_recipe: Mapping[Recipe, Moments]) 
         names = [name for name, item in zip(output.names, output.items, strict=True)
                  if number in aggregates_in(item)]  # fmt: skip
         recipes = [marginal.recipes[number] for marginal in output.marginals]
-        moments = [moments_by_recipe.get(r) for r in recipes if r.kind in WHAT_TO_WRITE]
+        moments = [moments_by_recipe.get(r) for r in recipes if r.kind in NOTED]
         pairs = [(r, m) for r, m in zip(recipes, moments, strict=False) if m is not None]
         if names and pairs:
             notes += _notes_of(names[0], pairs)
@@ -73,7 +74,7 @@ def _notes_of(name: str, pairs: list[tuple[Recipe, Moments]]) -> list[str]:
         notes.append(f"{name} is NULL in {_groups(unknown)}, of which nothing is known: its "
                      f"interval would be as long as the domain; {WHAT_TO_WRITE[kind]}")  # fmt: skip
     drowned = sum(int(_drowned(r, estimate).sum()) for r, estimate in estimates)
-    if drowned and kind != "mean":
+    if drowned and kind in ("variance", "stddev"):
         notes.append(f"{name} is 0 in {_groups(drowned)} because noise hides it: only its "
                      f"interval's upper end is known; {WHAT_TO_WRITE[kind]}")  # fmt: skip
     return notes

@@ -5,6 +5,7 @@ sum of (x - μ)² - w²/8; m = S / N and q = Q / N. All are noised; noise is ind
 and queries, with standard deviations σ_N, σ_S, σ_Q.
 
     sum       S + μ N                error variance  σ_S² + μ² σ_N²                      (exact)
+                                     (of a clipped sum μ is the cell's centre, and drift adds to it)
     mean      μ + m                  see `_ratio_deviation`; (σ_S² + m² σ_N²) / N² of many rows
     variance  v = w²/8 + q - m²      (σ_Q² + 4 m² σ_S² + (q - 2 m²)² σ_N²) / N²          (delta)
     stddev    √v                     min(error of v / (2 √v), √(error of v))
@@ -132,8 +133,11 @@ def combine_strata(recipe: Recipe, m: Moments, weights: Array | None) -> Estimat
             total = m.n.sum(axis=0)
             variance: Array | float = len(m.n) * m.var_n
         case "sum":
-            total = m.s.sum(axis=0) + recipe.middle * m.n.sum(axis=0)
-            variance = len(m.n) * (m.var_s + recipe.middle**2 * m.var_n)
+            centre = recipe.middle + m.centre
+            total = (m.s + centre * m.n).sum(axis=0)
+            own = np.broadcast_to(m.var_s + np.square(centre) * m.var_n, m.n.shape).sum(axis=0)
+            common = np.broadcast_to(np.abs(m.n) * np.sqrt(m.drift), m.n.shape).sum(axis=0)
+            variance = own + common**2 + m.clumped * m.n.sum(axis=0) ** 2
         case "mean":
             return _mean(recipe, m, weights)
         case _:

@@ -28,7 +28,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlpriv.answer.means import Array, Estimate, Moments, main_effects
+from sqlpriv.answer.means import (
+    Array,
+    Estimate,
+    Moments,
+    cells,
+    combine_strata,
+    main_effects,
+)
 from sqlpriv.plan.aggregates.rewrites import Recipe
 
 PARTS = (0.0, 0.25, 0.5, 0.75)
@@ -80,6 +87,23 @@ def pool_strata(recipe: Recipe, m: Moments, strata: Estimate, everybody: Estimat
         deviations[at] = np.sqrt(drawn.variances + from_middle + drift)
     inside = np.clip(values, float(recipe.lower), float(recipe.upper))
     return replace(strata, values=inside, deviations=deviations)
+
+
+def pool_sums(recipe: Recipe, m: Moments) -> Estimate:
+    """Returns the strata's sums: their counts times their means, which are drawn together.
+
+    Counts are as they were noised. The sums do not add up to everybody's.
+
+    Args:
+        recipe: A sum by strata.
+        m: The noised moments of the strata, of shape (strata, key 1, …).
+    """
+    of_mean = replace(recipe, kind="mean")
+    everybody = combine_strata(of_mean, m, None)
+    drawn = pool_strata(of_mean, m, cells(of_mean, m), everybody)
+    n = np.maximum(m.n, 0.0)
+    variance = (n * drawn.deviations) ** 2 + drawn.values**2 * m.var_n
+    return Estimate(n * drawn.values, np.sqrt(variance), m.z)
 
 
 def own_means(recipe: Recipe, m: Moments) -> tuple[Array, Array]:

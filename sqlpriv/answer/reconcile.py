@@ -22,7 +22,7 @@ import numpy as np
 
 from sqlpriv.answer import means
 from sqlpriv.answer.means import Array, Estimate, Moments
-from sqlpriv.answer.pooled_strata import pool_strata
+from sqlpriv.answer.pooled_strata import pool_strata, pool_sums
 from sqlpriv.plan.aggregates.rewrites import Recipe
 
 
@@ -40,7 +40,9 @@ def two_levels(
     if own is not None:
         alone, share = means.combine_strata(*own, None), means.shares(recipe, moments, weights)
         strata, whole = reconcile(strata, whole, alone, share)
-    if recipe.pooled:
+    if recipe.pooled and recipe.kind == "sum":
+        strata = pool_sums(recipe, moments)
+    elif recipe.pooled:
         strata = pool_strata(recipe, moments, strata, whole)
     return strata, whole
 

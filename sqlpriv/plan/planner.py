@@ -288,7 +288,7 @@ def _expand_recipes(
             raise DataError("pooled draws strata together: write STRATIFY BY")
         using = [choose_estimator(x, number, price, options) for x in aggregates]
     except DataError as error:
-        hint = "AVG(x) takes the best that the budget has"
+        hint = "AVG(x) takes the best that the budget has, SUM(x) the plain sum"
         raise refuse(t.Literal(None, select.pos), str(error), hint) from None
     return tuple(
         replace(

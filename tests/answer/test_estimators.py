@@ -142,7 +142,8 @@ def test_the_population_agrees_with_its_strata_and_is_told_to_cost_less(analyst:
     [
         ("{} AVG(hours USING laplace)", "has gaussian noise: write USING gaussian"),
         ("{} AVG(hours USING median)", "AVG has no estimator median"),
-        ("{} SUM(hours USING gaussian)", "SUM has no estimator gaussian"),
+        ("{} SUM(hours USING laplace)", "has gaussian noise: write USING gaussian"),
+        ("{} STDDEV(hours USING gaussian)", "STDDEV has no estimator gaussian"),
         ("{} AVG(hours + AVG(pay USING quantile))", "cannot hold another"),
     ],
 )

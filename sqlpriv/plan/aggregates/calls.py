@@ -31,7 +31,7 @@ KINDS = {
 }  # fmt: skip
 
 ESTIMATORS = ("laplace", "gaussian", "coinpress", "quantile", "pooled")
-"""What `AVG(x USING …)` may name; see `plan.estimators`."""
+"""What `AVG(x USING …)` and `SUM(x USING …)` may name; see `plan.estimators`."""
 
 _HISTOGRAM = "a histogram shows it: SELECT x // 10 AS bin, COUNT(*) FROM t GROUP BY bin"
 _GROUPS = "count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x"
@@ -65,7 +65,7 @@ class Aggregate:
         sample: The variance is the sample's (divided by n - 1), not the population's.
         rank: Of a quantile, a / b; None for a mode.
         values: Of a level: every value that `of` can have, if they are listed.
-        using: The estimator that `AVG(x USING …)` forces, or ''.
+        using: The estimator that `AVG(x USING …)` or `SUM(x USING …)` forces, or ''.
     """
 
     kind: str
@@ -171,11 +171,11 @@ def _check_form(call: t.FunctionCall) -> None:
         )
     if call.distinct and call.name != "count":
         raise refuse(call, f"{call.name.upper()}(DISTINCT …) has no private counterpart", _GROUPS)
-    if call.using and (KINDS[call.name] != "mean" or call.using not in ESTIMATORS):
+    if call.using and (KINDS[call.name] not in ("mean", "sum") or call.using not in ESTIMATORS):
         raise refuse(
             call,
             f"{call.name.upper()} has no estimator {call.using}",
-            f"AVG(x USING …) takes one of: {', '.join(ESTIMATORS)}",
+            f"AVG(x USING …) and SUM(x USING …) take one of: {', '.join(ESTIMATORS)}",
         )
     counts_rows = KINDS[call.name] == "count" and call.name not in ("count_if", "countif")
     most = 2 if call.name in RANKED else 1

@@ -148,7 +148,8 @@ def choose_estimator(
         return "" if aggregate.lower == aggregate.upper else forced
     if forced not in ("", own):
         raise DataError(f"a budget of this kind has {own} noise: write USING {own}")
-    if forced or cells > MAX_PICKED or aggregate.kind != "mean":
+    is_mean = aggregate.kind == "mean" or (aggregate.kind, aggregate.using) == ("sum", "pooled")
+    if forced or cells > MAX_PICKED or not is_mean:
         return ""
     width = float(aggregate.upper - aggregate.lower)
     estimators = ("", "quantile") if options.sigma is None else ("", "quantile", "coinpress")

@@ -72,7 +72,7 @@ class Recipe:
         rank, values, type: Its rank (None: a mode), what its levels stand for, and of which type.
         using: The estimator that asks for the total in rounds (`plan.rounds`), or ''.
         pooled: Whether the strata's means are drawn together once they are released.
-        whole_numbers: Whether x, of which the mean is taken, is a whole number.
+        whole_numbers: Whether x, of which the mean or the sum is taken, is a whole number.
     """
 
     kind: str
@@ -138,7 +138,8 @@ def expand_distinct(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
 def expand_sum(aggregate: Aggregate, cells: GroupedRows) -> Recipe:
     """SUM(x) → Sum(x - middle) + middle · N; the count also tells whether there is any value."""
     total, count = _centred_sum(aggregate, cells), _value_count(aggregate, cells)
-    return Recipe("sum", count, total, None, aggregate.lower, aggregate.upper)
+    whole = aggregate.type is Type.INTEGER
+    return Recipe("sum", count, total, None, aggregate.lower, aggregate.upper, whole_numbers=whole)
 
 
 def expand_mean(aggregate: Aggregate, cells: GroupedRows) -> Recipe:

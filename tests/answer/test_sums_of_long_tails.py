@@ -33,7 +33,7 @@ def owner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 
 
 def _sums(owner: Session, using: str) -> tuple[np.ndarray, np.ndarray]:
-    """Returns both groups' errors at twelve prices, and their half-widths, each of shape (12, 2)."""
+    """Returns both groups' errors at twelve prices, and their half-widths: shape (12, 2)."""
     values, halves = [], []
     for run in range(12):
         select = SELECT.format(1 + run * 1e-3, using)

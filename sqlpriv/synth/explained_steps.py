@@ -9,6 +9,7 @@ from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.synth.domain import binning
 from sqlpriv.synth.job import Job
+from sqlpriv.synth.long_lists import list_questions
 from sqlpriv.synth.quality import measured_error
 
 
@@ -33,6 +34,7 @@ def steps(job: Job) -> tuple[Step, ...]:
     """Returns what the job will spend, in order; touches no row, and neither JAX nor mbi."""
     listed_steps = _look_steps(job)
     moved = set(job.binned) if job.options["binning"] != "width" else set()
+    moved |= {*job.list_price[0]}
     for phase in job.phases():
         rounds = f" ({phase.rounds} rounds)" if phase.rounds > 1 else ""
         if not phase.marginals:
@@ -63,6 +65,10 @@ def _look_steps(job: Job) -> list[Step]:
     """Returns what is spent on the binned columns: the first histogram and the grid's are known
     beforehand, the others depend on what was found."""
     taken: list[Step] = []
+    of_lists = job.list_price[0]
+    for column, question in zip(of_lists, list_questions(job.domain, of_lists), strict=True):
+        name = f"values of the list: {job.domain.attributes[column].column.name}"
+        taken.append(Step(name, "noise", question.price, question))
     for column, price in zip(job.binned, job.parts[0], strict=True):
         name = job.domain.attributes[column].column.name
         look = binning.begin_look(job.domain, column)

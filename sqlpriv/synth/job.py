@@ -16,6 +16,7 @@ from sqlpriv.synth.domain.level_choice import level_count
 from sqlpriv.synth.domain.level_values import level_values
 from sqlpriv.synth.domain.structural_zeros import Zeros
 from sqlpriv.synth.inference.one_way_tables import count_sigma
+from sqlpriv.synth.long_lists import LIST, MOST_GROUPS, long_lists
 from sqlpriv.synth.quality import measured_error
 from sqlpriv.synth.quality.prediction import ExpectedError, expected_error, expected_noise
 
@@ -62,12 +63,22 @@ class Job:
     @property
     def parts(self) -> tuple[tuple[Price, ...], Price]:
         """What the histograms of each binned column cost, and the method's part."""
-        columns, price = self.binned, self.error_price[1]
+        columns, price = self.binned, self.list_price[1]
         if not columns:
             return (), price
         each = binning.SHARE / len(columns)
         *looks, rest = split_price(price, [*[each] * len(columns), 1 - binning.SHARE])
         return tuple(looks), rest
+
+    @property
+    def list_price(self) -> tuple[dict[int, Price], Price]:
+        """What counting the values of each long list costs, by column, and what is left."""
+        price = self.error_price[1]
+        columns = long_lists(self.domain) if self.method.merges_lists else ()
+        if not columns or price.nano < binning.WORTH * len(columns):
+            return {}, price
+        *each, rest = split_price(price, [*[LIST / len(columns)] * len(columns), 1 - LIST])
+        return dict(zip(columns, each, strict=True)), rest
 
     @property
     def error_price(self) -> tuple[Price, Price]:
@@ -89,6 +100,8 @@ class Job:
             for column, price in zip(self.binned, looks, strict=True):
                 first = binning.round_prices(price, binning.begin_look(self.domain, column))[0]
                 sizes[column] = level_count(rows, count_sigma(first), sizes[column])
+        for column, price in self.list_price[0].items():
+            sizes[column] = level_count(rows, count_sigma(price), MOST_GROUPS)
         space = self.space
         noise = expected_noise(tuple(sizes), space.strata, self.phases(), rows)
         return expected_error(noise, self.method.name)

@@ -28,6 +28,7 @@ from sqlpriv.synth.drawing import check_zeros, draw_table
 from sqlpriv.synth.explained_steps import steps
 from sqlpriv.synth.job import Job
 from sqlpriv.synth.kept_model import KeptModel
+from sqlpriv.synth.long_lists import group_lists, list_notes, list_questions
 from sqlpriv.synth.methods import auto
 from sqlpriv.synth.models.made_up import read_patterns
 from sqlpriv.synth.notes import left_out_note, notes_of, zeros_note
@@ -133,11 +134,13 @@ def synthesize(
     """
     shares = None if weights is None else _check_weights(weights, job.domain.strata_count)
     _check_totals(job, shares)
-    method_price = job.parts[1]
+    method_price, list_prices = job.parts[1], job.list_price[0]
     looks, inside = _look_at_columns(job, gate)
     declared = job.domain
     job = replace(job, domain=binning.refine_domain(job.domain, looks, job.options["binning"]))
-    asker = Asker(gate, job.domain, inside)
+    listed = gate.release(list_questions(declared, list_prices)) if list_prices else ()
+    job = replace(job, domain=group_lists(job.domain, tuple(list_prices), listed))
+    asker = Asker(gate, job.domain, [*inside, *listed])
     ask = Ask(asker.measure, asker.select, report)
     zeros = Kept({}, 0)
     if job.zeros and job.method.trees:
@@ -158,6 +161,7 @@ def synthesize(
         *([f"USING auto took {job.method.name}"] if job.asked_auto else []),
         *([job.left_out] if job.left_out else []),
         quality_line(findings),
+        *list_notes(job.domain),
         *notes_of(job.domain, job.options, table.num_rows, models, shares is not None),
     )
     if job.zeros:

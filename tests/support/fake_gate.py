@@ -213,6 +213,10 @@ class FakeGate:
                 for test, then in reversed(tests):
                     found = [t if p else f for p, t, f in zip(test, then, found, strict=True)]
                 return found
+            case a.Pick((key,), numbers):
+                places = {value: i for i, value in enumerate(key.values)}
+                at = [places.get(v) for v in self._value(key.expr)]
+                return [None if i is None else numbers[i] for i in at]
             case a.Call("integer", (arg,)):
                 return self._value(arg)
             case a.Call("coalesce", args):

@@ -170,6 +170,9 @@ class Method:
         arity: How many columns its largest marginals have; None for all of them.
         trees: Whether its models are junction trees, which keep to structural zeros.
         fit, phases: See the module.
+        max_columns: Most columns of several levels; None for any number.
+        merges_lists: Whether the rare levels of long lists are made groups before it begins, see
+            `synth.long_lists`.
         pair_cells: By options and number of strata, the cells of a pair's table above which the
             method does not look at the pair; None where it looks at all of them.
     """
@@ -185,6 +188,8 @@ class Method:
     phases: Phases
     trees: bool = False
     pair_cells: Callable[[Options, int], int] | None = None
+    max_columns: int | None = None
+    merges_lists: bool = False
 
 
 def named_columns(space: Space, text: str | None, option: str) -> tuple[int, ...]:

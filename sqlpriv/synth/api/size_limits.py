@@ -11,7 +11,7 @@ from sqlpriv.synth.api.method import Method
 
 
 def check_size(method: Method, sizes: Sequence[int], strata: int) -> None:
-    """Refuses what the method would take too long for; see `Method.max_strata`, `max_cells`.
+    """Refuses what a method would take too long for: see the limits of `Method`.
 
     Args:
         method: The synthesizer.
@@ -22,6 +22,13 @@ def check_size(method: Method, sizes: Sequence[int], strata: int) -> None:
         raise Refused(
             f"{method.name} takes at most {method.max_strata} strata, not {strata}",
             hint="STRATIFY BY fewer columns",
+        )
+    several = sum(size > 1 for size in sizes)
+    if method.max_columns is not None and several > method.max_columns:
+        raise Refused(
+            f"{method.name} compares all pairs of columns in every round: it takes"
+            f" {method.max_columns} columns at most, not {several}",
+            hint="select fewer columns, or USING mst, which chooses its pairs once",
         )
     arity = len(sizes) if method.arity is None else method.arity
     cells = strata * sum(map(math.prod, itertools.combinations(sizes, arity)))

@@ -47,6 +47,8 @@ def decode(attribute: Attribute, codes: NDArray[np.int64], rng: np.random.Genera
     parts are known.
     """
     target = arrow_type(attribute.column.sql_type)
+    if attribute.grouped is not None:
+        codes = dealt(codes, attribute.grouped.share, rng)
     if attribute.bounds is None:
         return _labels(attribute, target).take(arrow.numbers(codes))
     last = len(attribute.bounds) - 2
@@ -97,6 +99,8 @@ def values_of(attribute: Attribute) -> tuple[Any, NDArray[np.int64]] | None:
     """Returns all values that `decode` may give, and their levels; None where there is no end of
     them, or more than MOST_VALUES."""
     target = arrow_type(attribute.column.sql_type)
+    if attribute.grouped is not None:
+        return _labels(attribute, target), attribute.grouped.share.argmax(axis=0)
     if attribute.bounds is None:
         return _labels(attribute, target), np.arange(attribute.size)
     first, last = attribute.bounds[0], attribute.bounds[-1]
@@ -113,7 +117,8 @@ def values_of(attribute: Attribute) -> tuple[Any, NDArray[np.int64]] | None:
 
 
 def _labels(attribute: Attribute, target: Any) -> Any:
-    values: tuple[Any, ...] = attribute.key.values
+    grouped = attribute.grouped
+    values: tuple[Any, ...] = attribute.key.values if grouped is None else grouped.values
     if pa.types.is_decimal(target):
         quantum = Decimal(1).scaleb(-target.scale)
         values = tuple(None if v is None else Decimal(str(v)).quantize(quantum) for v in values)

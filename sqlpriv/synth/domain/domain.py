@@ -43,6 +43,19 @@ class Within:
     share: NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False)
+class GroupedLevels:
+    """The values of a column whose levels are groups of values.
+
+    Args:
+        values: All of them.
+        share: Of the values in each group, shape (groups, values).
+    """
+
+    values: tuple[Any, ...]
+    share: NDArray[np.float64]
+
+
 @dataclass(frozen=True)
 class Attribute:
     """One column and its levels.
@@ -54,12 +67,14 @@ class Attribute:
             for reals. Integers, days since 1970 or microseconds since 1970; floats for reals.
             None where a level is a value.
         within: How values lie inside bins; None for evenly.
+        grouped: The values of levels that are groups; None where a level is a value or a bin.
     """
 
     column: Column
     key: a.Key
     bounds: tuple[int, ...] | tuple[float, ...] | None = None
     within: Within | None = None
+    grouped: GroupedLevels | None = None
 
     @property
     def size(self) -> int:

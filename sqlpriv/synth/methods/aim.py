@@ -15,7 +15,6 @@ composition allows.
 
 from __future__ import annotations
 
-from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive import pooling
@@ -34,18 +33,8 @@ gate, two busy cores): 13 for 24 columns, 49 for 36; 48 did not end within 170."
 
 
 def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
-    """Returns what the price is spent on: one-way marginals, then rounds that depend on answers.
-
-    Raises:
-        Refused: There are more than MOST_COLUMNS columns of several levels.
-    """
+    """Returns what the price is spent on: one-way marginals, then rounds that depend on answers."""
     columns = modelled_columns(space.sizes)
-    if len(columns) > MOST_COLUMNS:
-        raise Refused(
-            f"aim compares all pairs of columns in every round: it takes {MOST_COLUMNS} columns"
-            f" at most, not {len(columns)}",
-            hint="select fewer columns, or USING mst, which chooses its pairs once",
-        )
     if len(columns) < 2:
         return independent.phases(space, price, options)
     if _is_pooled(space, options):
@@ -99,4 +88,6 @@ METHOD = Method(
     phases=phases,
     trees=True,
     pair_cells=lambda options, strata: most_cells(options["cells"], strata),
+    max_columns=MOST_COLUMNS,
+    merges_lists=True,
 )

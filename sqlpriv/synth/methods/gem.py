@@ -183,4 +183,5 @@ METHOD = Method(
     arity=2,
     fit=fit,
     phases=phases,
+    merges_lists=True,
 )

@@ -115,4 +115,5 @@ METHOD = Method(
     arity=2,
     fit=fit,
     phases=phases,
+    merges_lists=True,
 )

@@ -184,4 +184,6 @@ METHOD = Method(
     arity=1,
     fit=fit,
     phases=phases,
+    max_columns=aim.MOST_COLUMNS,
+    merges_lists=True,
 )

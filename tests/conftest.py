@@ -38,6 +38,17 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     atexit.register(_close_stderr)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Has workers, children and later runs share what JAX compiles: most of the time of mbi.
+
+    It lies in pytest's own cache, `.pytest_cache`; without one every process compiles for itself.
+    """
+    if "PYTEST_XDIST_WORKER" not in os.environ and (cache := getattr(config, "cache", None)):
+        os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache.mkdir("jax")))
+        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+        os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
+
 @pytest.fixture(scope="module")
 def narrow_means_are_plain() -> Iterator[None]:
     """AVG of a narrow column is one sum again: for tests of the way from SQL to rows.

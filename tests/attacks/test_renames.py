@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.templates import vault_of
 
 from sqlpriv.errors import BudgetExhausted, Refused
 from sqlpriv.session.session import Result, Session
@@ -32,9 +33,8 @@ COUNT = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.8) COUNT(*) AS n 
 @pytest.fixture
 def owner(tmp_path: Path) -> Iterator[Session]:
     """An owner whose budget for people is mostly spent: epsilon 0.8 of 1."""
-    with Session(tmp_path / "people.duckdb", role="owner") as session:
-        session.execute(VAULT)
-        session.execute(COUNT.format("people"))
+    path = vault_of(f"{VAULT};{COUNT.format('people')}", tmp_path / "people.duckdb")
+    with Session(path, role="owner") as session:
         yield session
 
 

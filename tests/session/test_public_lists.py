@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.templates import vault_of
 
 from sqlpriv.errors import Refused
 from sqlpriv.session.session import Session
@@ -31,8 +32,7 @@ PRIVATE = "WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1e6) "
 
 @pytest.fixture
 def owner(tmp_path: Path) -> Iterator[Session]:
-    with Session(tmp_path / "v.duckdb", role="owner") as session:
-        session.run(MAKE)
+    with Session(vault_of(MAKE, tmp_path / "v.duckdb"), role="owner") as session:
         yield session
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from support.templates import vault_of
 
 from sqlpriv.errors import (
     BudgetExhausted,
@@ -52,10 +53,7 @@ STAGED = f"WITH w AS ({ASKED} FROM people GROUP BY sex)"
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Path:
-    path = tmp_path / "people.duckdb"
-    with Session(path, role="owner", principal="olga") as owner:
-        owner.execute(PEOPLE)
-    return path
+    return vault_of(PEOPLE, tmp_path / "people.duckdb")
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support.templates import vault_of
 
 from sqlpriv.errors import BudgetExhausted, DeclarationError
 from sqlpriv.session.session import Result, Session
@@ -21,10 +22,7 @@ MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d")
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Path:
-    path = tmp_path / "people.duckdb"
-    with Session(path, role="owner", principal="olga") as owner:
-        owner.execute(VAULT)
-    return path
+    return vault_of(VAULT, tmp_path / "people.duckdb")
 
 
 def rows(result: Result) -> list[dict[str, object]]:

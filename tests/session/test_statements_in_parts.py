@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from support.templates import vault_of
 
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.proof import noise
@@ -36,10 +37,7 @@ PRICED = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5)"
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Path:
-    path = tmp_path / "people.duckdb"
-    with Session(path, role="owner", principal="olga") as owner:
-        owner.execute(SETUP)
-    return path
+    return vault_of(SETUP, tmp_path / "people.duckdb")
 
 
 @pytest.fixture

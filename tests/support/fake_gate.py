@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -194,9 +195,14 @@ class FakeGate:
             case a.Col(name):
                 return list(self.columns[name])
             case a.Bin(arg, edges):
-                return [None if v is None else sum(e <= v for e in edges) for v in self._value(arg)]
+                # NaN is below all edges, as the kernel's number() has it; edges ascend
+                places = (
+                    None if v is None else v if v == v else -math.inf for v in self._value(arg)
+                )
+                return [None if v is None else bisect_right(edges, v) for v in places]
             case a.In(arg, values):
-                return [None if v is None else v in values for v in self._value(arg)]
+                listed = frozenset(values)
+                return [None if v is None else v in listed for v in self._value(arg)]
             case a.Call("is null", (arg,)):
                 return [v is None for v in self._value(arg)]
             case a.Call("not", (arg,)):

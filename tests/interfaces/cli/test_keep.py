@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from support.templates import vault_of
 
 import sqlpriv
 from sqlpriv.interfaces.cli.main import main
@@ -22,10 +23,7 @@ ALTER TABLE people SET PRIVACY BUDGET (epsilon = 10);
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Path:
-    path = tmp_path / "people.duckdb"
-    with sqlpriv.connect(path, role="owner") as owner:
-        owner.execute(VAULT)
-    return path
+    return vault_of(VAULT, tmp_path / "people.duckdb")
 
 
 def run(*arguments: object):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from functools import cache
 
 import numpy as np
 import pytest
@@ -146,6 +147,7 @@ ODD = contract(
 )
 
 
+@cache
 def odd_people(rows: int, seed: int = 0) -> dict[str, list]:
     """Gains: 0 of nine tenths, 7688 of a twentieth. Hours: 40 of half. Prices in cents, a third of
     them 0. Assets: 0 of a fifth, no grid. Pay in hundreds. Moments in whole seconds."""
@@ -164,7 +166,9 @@ def odd_people(rows: int, seed: int = 0) -> dict[str, list]:
     }  # fmt: skip
 
 
+@cache
 def drawn_odd(price, by="auto", seed=0):
+    """A table of odd people, the same one for every test: who asks for it changes nothing."""
     gate = FakeGate(odd_people(20_000), ODD, price, seed=seed)
     job = prepare(ODD, tuple(odd_people(1)), (), None, "independent", {"binning": by}, price)
     return synthesize(job, gate).table

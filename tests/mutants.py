@@ -98,6 +98,8 @@ MUTANTS = (
            "SET synchronous_commit = on", "SET synchronous_commit = off", DATABASE),
     Mutant("a database whose guards are gone is a ledger", K + "ledger/database.py",
            "if shape_of(self) != SHAPE:", "if False:", DATABASE),
+    Mutant("what failed is not undone", K + "ledger/store.py",
+           'self.execute("ROLLBACK")', "pass", f"{LEDGER} {DATABASE}"),
     Mutant("another database is believed", K + "ledger/store.py",
            "if marked and name != ledger:", "if False:", DATABASE),
     Mutant("a file sells after its move", "sqlpriv/session/commands/ledger_place.py",

@@ -129,6 +129,19 @@ def test_a_lost_connection_is_made_again(filled: str, path: Path) -> None:
         assert ledger.account("people").spent == Rho(602)
 
 
+@pytest.mark.usefixtures("filled")
+def test_who_waited_in_vain_for_the_lock_can_ask_again(path: Path) -> None:
+    with closing(Ledger(path)) as ledger, closing(Ledger(path)) as other:
+        other.store.execute("SET lock_timeout = '50ms'")
+        with (
+            ledger.begin("IMMEDIATE"),
+            pytest.raises(OperationalError, match="cannot be used just now"),
+        ):
+            pay(other, 1)
+        pay(other, 2)
+        assert other.account("people").spent == Rho(602)
+
+
 def test_a_server_that_is_not_there_says_so(tmp_path: Path) -> None:
     write_pointer(tmp_path / "l", "postgresql://nobody@127.0.0.1:1/none")
     with pytest.raises(OperationalError, match="cannot be used just now"):

@@ -79,21 +79,18 @@ class ProgramCompiler:
 
     def compile(self, statement: t.Select | cmd.Unanswerable) -> Program | Refused:
         """Returns the program of a query about private rows, or why it has none."""
-        unread = statement.why if isinstance(statement, cmd.Unanswerable) else None
-        if isinstance(statement, t.Select):
-            steps = self._steps(statement)
-            if not isinstance(steps, Refused):
-                last = steps[-1].plan
-                return Program(tuple(steps), rehearse(last, self._weights(last)))
-            refusal = steps
-        else:
-            refusal = statement.why
+        is_read = isinstance(statement, t.Select)
+        steps = self._steps(statement) if isinstance(statement, t.Select) else statement.why
+        if not isinstance(steps, Refused):
+            last = steps[-1].plan
+            return Program(tuple(steps), rehearse(last, self._weights(last)))
+        refusal = steps
         if isinstance(refusal, TooManyCopies) or statement.origin is None:
             return refusal  # the parts of a query that is too large are not fewer
         divided = self._divide(statement.origin)
         if isinstance(divided, Program):
             return divided
-        return divided if unread is not None and divided is not None else refusal
+        return refusal if is_read or divided is None else divided
 
     def plan(
         self, select: t.Select, keys: SelectedKeys | None = None

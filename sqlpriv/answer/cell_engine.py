@@ -54,7 +54,7 @@ def evaluate_outputs(
     """Returns columns c0, c1, … of the outputs, h… of the half-widths asked for, then s… of the
     outputs that are keys: 1 where the row is of all values of the key."""
     selected = [f"{sql(item)} AS c{i}" for i, item in enumerate(output.items)]
-    widths = ((i, half_width(output.items[i])) for i in halves)
+    widths = ((i, half_width(output.items[i], output.shared)) for i in halves)
     selected += [f"{sql(width)} AS h{i}" for i, width in widths if width is not None]
     selected += [f"{mark} AS s{i}" for i, mark in marks_of_sums(output)]
     text = f"SELECT {', '.join(selected)} FROM {_shown_cells(output)}"

@@ -63,8 +63,7 @@ class Answer:
         table: The result's rows.
         half_widths: For each output made of aggregates, by name: the half-width of its 95 %
             interval in every row, None where it is unknown. It is about the noise alone. For an
-            expression over several aggregates it is the sum of what each contributes: to first
-            order an upper bound.
+            expression over several aggregates see `plan.outputs.half_width`.
         summed: For each output that is a key, by name: the numbers of the rows that are of all the
             key's values together, where it is NULL.
         notes: Sentences on what the half-widths rest on, and on groups of which nothing is known.

@@ -5,7 +5,7 @@ Raw columns are refused here: outside an aggregate only keys are public.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 
@@ -61,17 +61,48 @@ def aggregates_in(node: t.Node) -> list[int]:
     return sorted(int(n.removeprefix(AGGREGATE)) for n in names if n.startswith(AGGREGATE))
 
 
-def half_width(item: t.Node) -> t.Node | None:
-    """Returns Σ_i |f(a_i + h_i) - f(a_i - h_i)| / 2 over the aggregates a_i of the output f.
+def half_width(item: t.Node, shared: Sequence[int] = ()) -> t.Node | None:
+    """Returns how far an output f moves over the aggregates a_i within their half-widths h_i.
+
+    Aggregate i contributes w_i = |f(a_i + h_i) - f(a_i - h_i)| / 2. Errors of aggregates that share
+    no release are independent: the roots of their squares are added. What shares a release adds up
+    as if it erred in one direction, an upper bound whatever the covariance:
+
+        √(Σ_c (Σ_{i in c} w_i)²)    over the sets c of aggregates that share releases
 
     None where there is no aggregate. TRY makes NULL of an end at which f is not defined.
+
+    Args:
+        item: The output.
+        shared: The set of each aggregate: see `sets_of_shared_releases`. Without, all are one.
     """
-    total: t.Node | None = None
+    totals: dict[int, t.Node] = {}
     for i in aggregates_in(item):
         high, low = (_shift_aggregate(item, i, op) for op in "+-")
         width = t.Binary("/", t.FunctionCall("abs", (t.Binary("-", high, low),)), t.Literal(2))
-        total = width if total is None else t.Binary("+", total, width)
-    return total
+        of = shared[i] if shared else 0
+        totals[of] = width if of not in totals else t.Binary("+", totals[of], width)
+    if len(totals) < 2:
+        return next(iter(totals.values()), None)
+    squares: list[t.Node] = [
+        t.FunctionCall("pow", (total, t.Literal(2))) for total in totals.values()
+    ]
+    return t.FunctionCall("sqrt", (reduce(lambda x, y: t.Binary("+", x, y), squares),))
+
+
+def sets_of_shared_releases(aggregates: Iterable[Aggregate]) -> tuple[int, ...]:
+    """Returns the number of each aggregate's set: those of one set may share a release.
+
+    Aggregates over one expression share its count, and all that are there in every row the rows'.
+
+    >>> from sqlpriv.kernel.terms.algebra import Col
+    >>> rows, pay, age = Aggregate("count"), Aggregate("sum", Col("pay")), Col("age")
+    >>> sets_of_shared_releases([rows, pay, Aggregate("mean", age, nullable=True)])
+    (0, 0, 1)
+    """
+    counts = [one.of if one.nullable else None for one in aggregates]
+    number = {of: place for place, of in enumerate(dict.fromkeys(counts))}
+    return tuple(number[of] for of in counts)
 
 
 def _shift_aggregate(item: t.Node, i: int, op: str) -> t.Node:
@@ -89,9 +120,9 @@ def has_half_width(node: t.Node) -> bool:
     return bool(aggregates_in(node)) and not own and not is_list
 
 
-def with_interval_ends(name: str, item: t.Node) -> list[tuple[str, t.Node]]:
+def with_interval_ends(name: str, item: t.Node, shared: Sequence[int]) -> list[tuple[str, t.Node]]:
     """Returns an output and, where it is made of aggregates, the ends of its 95 % interval."""
-    width = half_width(item) if has_half_width(item) else None
+    width = half_width(item, shared) if has_half_width(item) else None
     if width is None:
         return [(name, item)]
     value = t.Cast(item, "DOUBLE", try_=True)
@@ -252,7 +283,9 @@ class OutputWriter:
 
     def _error(self, call: t.FunctionCall) -> t.Node:
         """ERROR(f): the half-width of the 95 % interval of f, an expression over aggregates."""
-        width = half_width(self.write(call.args[0])) if len(call.args) == 1 else None
+        item = self.write(call.args[0]) if len(call.args) == 1 else None
+        shared = sets_of_shared_releases(self.aggregates)
+        width = half_width(item, shared) if item is not None else None
         if width is None:
             raise refuse(call, "ERROR takes one aggregate", "write ERROR(AVG(income))")
         return width

@@ -54,6 +54,8 @@ class Output:
         kept: Combinations of selected keys that have rows; None where all cells have.
         existing: Positions of keys that are columns of one public table, and their values in its
             rows: no other combination can have a row.
+        shared: For each aggregate a number; those of different numbers share no release, so that
+            their errors are independent.
     """
 
     names: tuple[str, ...]
@@ -68,6 +70,7 @@ class Output:
     weights: str = ""
     kept: SelectedKeys | None = None
     existing: tuple[Existing, ...] = ()
+    shared: tuple[int, ...] = ()
 
     @property
     def cells(self) -> int:

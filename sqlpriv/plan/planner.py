@@ -187,10 +187,13 @@ def _plan_output(
     estimator = "gaussian" if isinstance(price, Rho) else "laplace"
     writer = outputs.OutputWriter(select, binder, aliases, strata, groups, estimator)
     items = [writer.write_item(i) for i in range(len(select.items))]
+    shared = outputs.sets_of_shared_releases(writer.aggregates)
     columns = list(zip(outputs.output_names(select), items, strict=True))
     if _wants_report(select):
         columns = [
-            pair for name, item in columns for pair in outputs.with_interval_ends(name, item)
+            pair
+            for name, item in columns
+            for pair in outputs.with_interval_ends(name, item, shared)
         ]
     having = writer.write_having()
     order_by = tuple(writer.write_order(term) for term in select.order_by)
@@ -222,6 +225,7 @@ def _plan_output(
         weights,
         selected if sum(d.selected for d in groups) > 1 else None,
         existing_combinations(groups, binder, contract, combinations, rows),
+        outputs.sets_of_shared_releases(writer.aggregates),
     )
 
 

@@ -64,12 +64,9 @@ class Allowance(AbstractContextManager["Allowance"]):
                 self._ledger.replay(self._begun(), self._replayed)
 
     def foresee(self, queries: Sequence[a.Asked]) -> None:
-        """Has the next read of rows read for these queries, too: they are asked later, and charged,
-        noised and sealed then as any others. Raises Refused as `release`."""
-        for query in queries:
-            self._ahead += [replace(part, within=None) for part in parts_of(query)]
-            for part in parts_of(query):
-                check_expressions(part, Scope(part.source, self.contract))
+        """Has the next read of rows, if there is one, read for these queries, too: they are asked
+        later, and charged, noised and sealed then as any others."""
+        self._ahead += [replace(part, within=None) for q in queries for part in parts_of(q)]
 
     def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
         """Answers a batch of measurements, in order: one charge, one read, noise, seals.
@@ -223,6 +220,8 @@ class Allowance(AbstractContextManager["Allowance"]):
         missing = [q for q in dict.fromkeys(queries) if replace(q, within=None) not in self._kept]
         if missing:
             ahead = [q for q in dict.fromkeys(self._ahead) if q not in missing]
+            for part in ahead:
+                check_expressions(part, Scope(part.source, self.contract))
             batches = joint_batches(missing, ahead, self.contract)
             with Reader(self._kernel.vault) as reader:
                 key = self._current(reader).hash_key

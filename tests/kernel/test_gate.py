@@ -452,8 +452,10 @@ def test_what_is_foreseen_is_read_once_and_charged_when_it_is_asked(
 def test_what_is_foreseen_is_checked_before_anything_is_read(people: Kernel) -> None:
     """A root of a text would make the engine fail, on rows alone."""
     of_text = a.Roots(a.Col("s"), BINS.edges, 0.0, 6.0)
-    with allowed(people) as allowance, pytest.raises(Refused):
+    with allowed(people) as allowance:
         allowance.foresee([a.Count(SCAN, (), (a.Key(of_text, (0, 1)),))])
+        with pytest.raises(Refused):
+            allowance.release([measured()])
     assert spent(people) == 0
 
 

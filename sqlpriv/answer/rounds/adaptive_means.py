@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice, product
+from itertools import chain, islice, product
 from typing import NamedTuple
 
 from sqlpriv.answer.means import Moments
@@ -114,7 +114,12 @@ def find_sealed_rounds(
         return None
     counts = [*counted, *seals(Measurement(count_query(recipe), free))]
     counts = list({id(r) if not r.id else r.id: r for r in counts}.values())
-    combinations = islice(product(counts, *sealed), MOST_COMBINATIONS)
+    # one statement's seals are neighbours in the ledger
+    neighbours = [
+        (count, *(min(some, key=lambda r: abs(r.id - count.id)) for some in sealed))
+        for count in counts
+    ]
+    combinations = islice(chain(neighbours, product(counts, *sealed)), MOST_COMBINATIONS)
     rounds = (_rounds_with(request, answers, seals) for answers in combinations)
     return next((one for one in rounds if one is not None), None)
 

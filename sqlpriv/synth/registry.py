@@ -71,6 +71,12 @@ COMMON = (
     ),
     Option("zeros", None, "a predicate in quotes: no row has it", text=True),
     Option(
+        "grid",
+        None,
+        "what values are multiples of: 'pay = 0.01; hours = 5', in days or seconds",
+        text=True,
+    ),
+    Option(
         "patterns",
         None,
         "text that is made up: 'plate = AA-###; …', # a digit, A and a letters",

@@ -94,6 +94,7 @@ def prepare(
     domain = discretise(contract, columns, strata, where, bins, cut, made_up)
     if domain.made_up and not (domain.attributes or domain.strata):
         raise Refused("all columns are made up", hint="select a declared column beside them")
+    domain = binning.with_grids(domain, chosen["grid"])
     domain = keep_rows(domain, chosen["outside"], rows_of(contract, where))
     for attribute in (*domain.strata, *domain.attributes):
         arrow_type(attribute.column.sql_type)

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.contract import Interval
@@ -42,6 +43,7 @@ from sqlpriv.synth.domain.histogram_rounds import (
 from sqlpriv.synth.domain.lattice import ValueLattice
 from sqlpriv.synth.domain.level_choice import chosen_levels, level_count
 from sqlpriv.synth.domain.tail_shape import taper_tails
+from sqlpriv.synth.models.made_up import read_assignments
 
 SHARE = 0.15
 ROUNDS = 4
@@ -80,13 +82,38 @@ def binned_columns(domain: Domain) -> tuple[int, ...]:
     return tuple(i for i, x in enumerate(domain.attributes) if x.bounds is not None)
 
 
+def with_grids(domain: Domain, text: str | None) -> Domain:
+    """Returns the domain whose binned columns know of their grids, `'pay = 0.01; hours = 5'`.
+
+    Raises:
+        Refused: A column is not made of bins, or has no such multiples.
+    """
+    hint = "grid = 'pay = 0.01; hours = 5': what values are multiples of"
+    grids = read_assignments(text, "grid", hint)
+    attributes = list(domain.attributes)
+    numbers = {attributes[i].column.name.lower(): i for i in binned_columns(domain)}
+    for name, said in grids.items():
+        if name not in numbers:
+            raise Refused(
+                f'"{name}" is no selected number or date of more values than levels', hint=hint
+            )
+        x = attributes[numbers[name]]
+        grid = lattice.read_grid(x.column, _interval(x), said)
+        attributes[numbers[name]] = replace(x, grid=grid)
+    return replace(domain, attributes=tuple(attributes))
+
+
 def begin_look(domain: Domain, number: int) -> ColumnLook:
     """Returns what the declaration says of a column, nothing measured yet."""
     column, interval = domain.attributes[number].column, _interval(domain.attributes[number])
+    said = domain.attributes[number].grid
     grid = lattice.first_lattice(column, interval)
+    steps = lattice.ladder(column, interval)
+    if said is not None:
+        grid, steps = lattice.declared_lattice(column, said), ()
     low = grid.number(lattice.number_of(column, interval.lower))
     high = max(low, grid.last_number(lattice.number_of(column, interval.upper)))
-    return ColumnLook(number, grid, lattice.ladder(column, interval), first_ends(low, high))
+    return ColumnLook(number, grid, steps, first_ends(low, high))
 
 
 def round_prices(price: Price, look: ColumnLook) -> tuple[Price, ...]:

@@ -67,6 +67,7 @@ class Attribute:
             for reals. Integers, days since 1970 or microseconds since 1970; floats for reals.
             None where a level is a value.
         within: How values lie inside bins; None for evenly.
+        grid: What the values of a binned column are multiples of; None where noise is to tell.
         grouped: The values of levels that are groups; None where a level is a value or a bin.
     """
 
@@ -74,6 +75,7 @@ class Attribute:
     key: a.Key
     bounds: tuple[int, ...] | tuple[float, ...] | None = None
     within: Within | None = None
+    grid: float | None = None
     grouped: GroupedLevels | None = None
 
     @property

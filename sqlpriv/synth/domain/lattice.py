@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Column, Interval, Type
 
@@ -94,6 +95,39 @@ class ValueLattice:
             return number
         half = number - 0.5 if self.middle else number
         return half * self.unit if self.unit >= 1 else half / float(round(1 / self.unit))
+
+
+def declared_lattice(column: Column, grid: float) -> ValueLattice:
+    """Returns the lattice of the multiples of a number, of days or of seconds.
+
+    >>> declared_lattice(Column("x", Type.INTEGER, "INTEGER"), 5).edge(7)
+    35
+    """
+    if column.type is Type.REAL:
+        return ValueLattice(grid, middle=True)
+    units = SECOND if column.type is Type.TIMESTAMP else 1
+    return ValueLattice(round(grid * units))
+
+
+def read_grid(column: Column, domain: Interval, text: str) -> float:
+    """Returns the number that a column's values are said to be multiples of.
+
+    Raises:
+        Refused: It is no such number of this column's type and domain.
+    """
+    try:
+        grid = float(text)
+    except ValueError:
+        grid = math.nan
+    seconds = SECOND if column.type is Type.TIMESTAMP else 1
+    width = number_of(column, domain.upper) - number_of(column, domain.lower)
+    fits = math.isfinite(grid) and 0 < grid * seconds <= width and width / grid < 2**BITS
+    if not fits or (column.type is not Type.REAL and grid != round(grid)):
+        raise Refused(
+            f'values of "{column.name}" cannot be multiples of {text}',
+            hint="a number above 0, whole for whole numbers, days and seconds",
+        )
+    return grid
 
 
 def first_lattice(column: Column, domain: Interval) -> ValueLattice:

@@ -48,18 +48,25 @@ def read_patterns(text: str | None) -> dict[str, str]:
     >>> read_patterns("plate = AA-###; Phone = 0## ####")
     {'plate': 'AA-###', 'phone': '0## ####'}
     """
-    patterns: dict[str, str] = {}
+    hint = "patterns = 'plate = AA-###; phone = 0## ####': # is a digit, A and a letters"
+    return read_assignments(text, "patterns", hint)
+
+
+def read_assignments(text: str | None, option: str, hint: str) -> dict[str, str]:
+    """Returns what an option says of each column, `'column = value; …'`, by lower-case name.
+
+    Raises:
+        Refused: It is no such list.
+    """
+    assigned: dict[str, str] = {}
     for part in (text or "").split(";"):
-        name, equal, pattern = part.partition("=")
-        if text is None or (not part.strip() and patterns):
+        name, equal, value = part.partition("=")
+        if text is None or (not part.strip() and assigned):
             continue
-        if not equal or not name.strip() or not 0 < len(pattern.strip()) <= MOST_LENGTH:
-            raise Refused(
-                "the option patterns is a list of columns and patterns",
-                hint="patterns = 'plate = AA-###; phone = 0## ####': # is a digit, A and a letters",
-            )
-        patterns[name.strip().strip('"').lower()] = pattern.strip()
-    return patterns
+        if not equal or not name.strip() or not 0 < len(value.strip()) <= MOST_LENGTH:
+            raise Refused(f"the option {option} is a list of columns and {option}", hint=hint)
+        assigned[name.strip().strip('"').lower()] = value.strip()
+    return assigned
 
 
 def column_of_values(column: Column, patterns: Mapping[str, str]) -> MadeUp | None:

@@ -10,6 +10,7 @@ import pytest
 from support.fake_gate import FakeGate
 from support.synth_tables import contract
 
+from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.budget import Epsilon, Rho, rho_of
 from sqlpriv.kernel.terms.contract import Categories, Interval
 from sqlpriv.synth.domain import binning
@@ -222,3 +223,58 @@ def test_levels_are_as_many_as_the_noise_allows():
         sizes.append(sum(len(m.query.keys[0].values) for m in gate.tables[-3:]))
     assert sizes == sorted(sizes)
     assert sizes[0] < sizes[-1] <= 3 * 32 + 1
+
+
+GRIDDED = contract(
+    {
+        "pay": ("DOUBLE", Interval(0, 1_000)),
+        "hours": ("INTEGER", Interval(0, 2_000)),
+        "seen": (
+            "TIMESTAMP",
+            Interval(dt.datetime(2024, 1, 1), dt.datetime(2024, 3, 1)),
+        ),
+        "sex": ("INTEGER", Categories((0, 1))),
+    }
+)
+
+
+def drawn_on(grid: str | None, epsilon: float):
+    rng = np.random.default_rng(0)
+    data = {
+        "pay": (rng.integers(0, 2_500, 800) * 0.25).tolist(),
+        "hours": (rng.integers(0, 200, 800) * 5).tolist(),
+        "seen": [
+            dt.datetime(2024, 1, 1) + dt.timedelta(hours=int(h))
+            for h in rng.integers(0, 1_400, 800)
+        ],
+        "sex": rng.integers(0, 2, 800).tolist(),
+    }
+    price = rho_of(epsilon, 1e-9)
+    job = prepare(GRIDDED, tuple(data), (), None, "mst", {"grid": grid} if grid else {}, price)
+    gate = FakeGate(data, GRIDDED, price)
+    table = synthesize(job, gate).table
+    assert gate.spent == price.nano
+    return table
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 3.0])
+def test_values_lie_on_the_grid_that_is_said_however_large_the_noise(epsilon):
+    table = drawn_on("pay = 0.25; hours = 5; seen = 3600", epsilon)
+    assert {v % 0.25 for v in table["pay"].to_pylist()} <= {0.0}
+    assert {v % 5 for v in table["hours"].to_pylist()} <= {0}
+    assert {(v.minute, v.second) for v in table["seen"].to_pylist()} <= {(0, 0)}
+
+
+def test_without_a_grid_noise_is_to_tell():
+    """The twin: at epsilon = .05 of 800 rows nothing is seen of a quarter or of five."""
+    table = drawn_on(None, 0.05)
+    assert len({v % 5 for v in table["hours"].to_pylist()}) > 1
+
+
+@pytest.mark.parametrize(
+    "grid", ["pay", "sex = 2", "hours = 2.5", "pay = -1", "pay = nan", "hours = 3000", "no = 1"]
+)
+def test_what_is_no_grid_is_refused(grid):
+    with pytest.raises(Refused) as refused:
+        drawn_on(grid, 1.0)
+    assert refused.value.hint

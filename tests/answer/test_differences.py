@@ -52,14 +52,14 @@ def test_figures_that_share_a_release_add_up_their_errors(owner: Session) -> Non
 
 
 def test_intervals_of_differences_and_ratios_hold_95_percent(owner: Session) -> None:
-    """200 prices. The difference of 2,000 rows each is -1, the ratio 49 / 50: at 95 % fewer than
-    165 of 200 would hold with a chance below 1e-9. The twin, two thirds of the half-widths, holds
-    81 % of normal errors."""
+    """120 prices, ascending, as a lower one would be answered from a dearer. The difference of 2,000
+    rows each is -1, the ratio 49 / 50: at 95 % fewer than 95 of 120 would hold with a chance below
+    1e-9. The twin, a third of the half-widths, holds 49 % of normal errors."""
     gaps, ratios = [], []
-    for run in range(200):
-        row = _row(owner, f"{MAN} - {WOMAN} AS gap, {MAN} / {WOMAN} AS ratio", 0.5 + run * 1e-3)
+    for run in range(120):
+        row = _row(owner, f"{MAN} - {WOMAN} AS gap, {MAN} / {WOMAN} AS ratio", 2 + run * 1e-3)
         gaps.append(abs(row["gap"] + 1) / row["± gap"])
         ratios.append(abs(row["ratio"] - 49 / 50) / row["± ratio"])
     for apart in (np.array(gaps), np.array(ratios)):
-        assert (apart <= 1).sum() >= 165
-        assert (apart <= 1 / 3).sum() < 165
+        assert (apart <= 1).sum() >= 95
+        assert (apart <= 1 / 3).sum() < 95

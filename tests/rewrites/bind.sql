@@ -43,7 +43,7 @@ coded AS (SELECT n, a0, a1, a2, a3, a4 FROM joint)
 SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS a0, CAST(coalesce(sum(a1), 0) AS HUGEINT) AS a1, CAST(coalesce(sum(a2), 0) AS HUGEINT) AS a2, CAST(coalesce(sum(a3), 0) AS BIGINT) AS a3, CAST(coalesce(sum(a4), 0) AS HUGEINT) AS a4 FROM coded;
 
 -- years as a key, and a difference of dates in days
-SELECT WITH DIFFERENTIAL_PRIVACY date_trunc('year', born) AS y, AVG(DATE '2020-01-01' - born USING gaussian) AS days FROM people WHERE born >= DATE '2014-10-05' GROUP BY y;
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 100) date_trunc('year', born) AS y, AVG(DATE '2020-01-01' - born USING gaussian) AS days FROM people WHERE born >= DATE '2014-10-05' GROUP BY y;
 -- plain
 SELECT date_trunc('year', born) AS y, AVG(DATE '2020-01-01' - born) AS days FROM people WHERE born >= DATE '2014-10-05' GROUP BY y;
 -- kernel

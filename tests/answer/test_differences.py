@@ -52,9 +52,9 @@ def test_figures_that_share_a_release_add_up_their_errors(owner: Session) -> Non
 
 
 def test_intervals_of_differences_and_ratios_hold_95_percent(owner: Session) -> None:
-    """120 prices, ascending, as a lower one would be answered from a dearer. The difference of 2,000
-    rows each is -1, the ratio 49 / 50: at 95 % fewer than 95 of 120 would hold with a chance below
-    1e-9. The twin, a third of the half-widths, holds 49 % of normal errors."""
+    """120 prices, ascending, as a lower one is answered from a dearer. The difference of 2,000 rows
+    each is -1, the ratio 49 / 50: at 95 % fewer than 95 of 120 would hold with a chance below 1e-9.
+    The twin, a third of the half-widths, holds 49 % of normal errors."""
     gaps, ratios = [], []
     for run in range(120):
         row = _row(owner, f"{MAN} - {WOMAN} AS gap, {MAN} / {WOMAN} AS ratio", 2 + run * 1e-3)

@@ -1,11 +1,12 @@
-"""A chart by stratum in Apache Superset, over a published table, and a picture of it.
+"""A chart by stratum in Apache Superset, over a published or a private table, and a picture of it.
 
     FOLDER/venv/bin/python examples/superset/chart.py FOLDER \\
-        "duckdb:////absolute/path/bi.duckdb?access_mode=read_only" chart.png
+        "duckdb:////absolute/path/bi.duckdb?access_mode=read_only" chart.png [TABLE]
 
 FOLDER is what setup.sh made. Superset runs on 127.0.0.1 as long as this takes. All goes through
 its REST interface, as a person's clicks would: log in, database, dataset, chart; then Chromium
-opens the chart and takes the picture. Superset asks the table as often as it likes: it is public.
+opens the chart and takes the picture. Superset asks as often as it likes: a published table is
+public, and of a private one the same question is free.
 """
 
 from __future__ import annotations
@@ -31,7 +32,6 @@ from selenium.webdriver.support.ui import WebDriverWait
 HERE = Path(__file__).parent
 PATIENCE = 180
 """Seconds that Superset may take to start, and Chromium to draw."""
-TABLE = "people_synth"
 SEX = "CASE \"SEX\" WHEN 1 THEN 'men' ELSE 'women' END"
 RACE = (
     "CASE \"RAC1P\" WHEN 1 THEN 'White' WHEN 2 THEN 'Black' WHEN 6 THEN 'Asian'"
@@ -44,16 +44,16 @@ FLAGS = (
 )  # fmt: skip
 
 
-def main(folder: Path, uri: str, picture: Path) -> None:
+def main(folder: Path, uri: str, picture: Path, table: str = "people_synth") -> None:
     """Makes the chart and prints its rows."""
     with superset(folder) as url:
         session = logged_in(url, (folder / "password").read_text().strip())
-        forget(session, f"{url}/api/v1/dataset/", TABLE)
+        forget(session, f"{url}/api/v1/dataset/", table)
         database = made(session, f"{url}/api/v1/database/", database_name=str(time.time_ns()),
                         sqlalchemy_uri=uri)  # fmt: skip
         schema = "public" if uri.startswith("postgresql") else "main"
         dataset = made(session, f"{url}/api/v1/dataset/", database=database, schema=schema,
-                       table_name=TABLE)  # fmt: skip
+                       table_name=table)  # fmt: skip
         print(json.dumps(rows(session, url, dataset)))
         chart = made(session, f"{url}/api/v1/chart/", slice_name="Income by stratum",
                      datasource_id=dataset, datasource_type="table",
@@ -190,4 +190,4 @@ def installed(*programs: str) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]))
+    main(Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), *sys.argv[4:])

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import duckdb
@@ -16,6 +17,10 @@ from support.places import ROOT
 
 import sqlpriv
 from sqlpriv.interfaces.cli import demo
+from sqlpriv.interfaces.server import users
+from sqlpriv.interfaces.server.endpoints.listen import Server
+from sqlpriv.interfaces.server.spending_rules import SpendingRules
+from sqlpriv.kernel.ledger.records import Ledger
 
 EXAMPLE = ROOT / "examples" / "superset"
 CREATE = (
@@ -54,9 +59,10 @@ def vault(tmp_path_factory):
     return path
 
 
-def charted(superset, uri, picture):
+def charted(superset, uri, picture, *table):
     """Returns the chart's rows as Superset computed them, and has the picture taken."""
-    command = [superset / "venv" / "bin" / "python", EXAMPLE / "chart.py", superset, uri, picture]
+    python = superset / "venv" / "bin" / "python"
+    command = [python, EXAMPLE / "chart.py", superset, uri, picture, *table]
     clean = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
     done = subprocess.run(command, env=clean, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr
@@ -94,6 +100,31 @@ def test_a_chart_by_stratum_over_postgresql(superset, vault, postgresql, tmp_pat
     found = charted(superset, uri, tmp_path / "chart.png")
     assert found == pytest.approx(expected(vault.with_suffix(".release.duckdb")))
     drawn_in_two_colours(superset, tmp_path / "chart.png")
+
+
+def test_a_chart_on_a_live_private_table_is_paid_once(superset, vault, tmp_path):
+    """Superset speaks PostgreSQL's protocol to the server: its refresh is free."""
+    rules = SpendingRules(epsilon=0.3)
+    token = users.add_user(vault, "dash", "analyst", "test", rules=rules)
+    with Server(vault, "grpc://127.0.0.1:0", postgresql="127.0.0.1:0") as server:
+        host, port = server.postgresql.address
+        uri = f"postgresql+psycopg2://dash:dash.{token}@{host}:{port}/people"
+        before = account(vault)
+        rows = charted(superset, uri, tmp_path / "chart.png", "people")
+        once = account(vault)
+        assert once > before
+        drawn_in_two_colours(superset, tmp_path / "chart.png")
+        assert charted(superset, uri, tmp_path / "again.png", "people") == rows
+        assert account(vault) == once
+    assert {sex for sex, _ in rows} == {"men", "women"}
+    assert len(rows) >= 4
+
+
+def account(vault):
+    """Returns how many charges the one budget has had, and what they come to."""
+    with closing(Ledger(vault.with_suffix(".ledger"))) as ledger:
+        budget = ledger.account("people")
+        return budget.charges, budget.spent.nano
 
 
 def drawn_in_two_colours(superset, picture):

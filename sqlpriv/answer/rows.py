@@ -202,10 +202,10 @@ def _answer_of(rows: pa.Table, output: Output, halves: list[int]) -> Answer:
     table = rows.select(range(count)).rename_columns(list(output.names))
     half_widths = {output.names[i]: rows.column(count + j).to_pylist() for j, i in enumerate(halves)
              if _numeric(table.schema.field(i).type)}  # fmt: skip
-    summed = {
-        output.names[i]: frozenset(np.flatnonzero(rows.column(count + len(halves) + j)).tolist())
-        for j, (i, _) in enumerate(marks)
-    }
+    summed = {}
+    for j, (i, _) in enumerate(marks):
+        of_all = rows.column(count + len(halves) + j).to_pylist()
+        summed[output.names[i]] = frozenset(at for at, mark in enumerate(of_all) if mark)
     return Answer(table, half_widths, {name: places for name, places in summed.items() if places})
 
 

@@ -31,6 +31,7 @@ from sqlpriv.plan.aggregates.mean_rounds import MeanRounds, order_rounds
 from sqlpriv.plan.aggregates.price_shares import Paid, share_price
 from sqlpriv.plan.aggregates.quantile_method import choose_quantile_methods
 from sqlpriv.plan.aggregates.rewrites import GroupedRows, Recipe, expand_aggregate
+from sqlpriv.plan.aggregates.rows_left_out import units_by_rows
 from sqlpriv.plan.existing_combinations import existing_combinations
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
@@ -46,7 +47,6 @@ from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, statement_price
 from sqlpriv.plan.pricing.tuned_constants import LEFT_OUT_SHARE, SELECTION_SHARE, SELECTIONS
 from sqlpriv.plan.relations.contribution_bound import bound_contributions
 from sqlpriv.plan.relations.from_clause import FromReader
-from sqlpriv.plan.relations.rows_left_out import units_by_rows
 from sqlpriv.statements import tree as t
 
 Combinations = group_keys.Combinations

@@ -31,6 +31,7 @@ from sqlpriv.plan.relations.named_rows import (
     with_unit_equalities,
 )
 from sqlpriv.plan.relations.per_unit import key_aliases
+from sqlpriv.plan.relations.rows_at_extremes import join_extremes
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
 
@@ -293,6 +294,8 @@ class FromReader:
                 "leave it out, or put it in the outermost SELECT",
             )
         aliases = key_aliases(query)
+        ends = self.naming.free_name("sqlpriv_ends")
+        query = join_extremes(query, aliases, ends)
         rows = self.read_select(query, aliases)
         if _aggregates_rows(query):
             return aggregate_per_unit(rows, query, aliases, alias, self.naming, self.contracts)

@@ -125,7 +125,25 @@ class Folding:
         kind = "distinct" if call.distinct else kind
         if kind == "count" and of is not None and self.binder.is_present(of):
             of = None
+        if kind in ("min", "max") and of is not None:
+            shape = self.binder.shape(call, of)
+            if shape.type is Type.TEXT and shape.values is not None:
+                return self._end_of_texts(call, kind, of, shape)
         return t.Name(self._fold(call, kind, of), "", call.pos)
+
+    def _end_of_texts(self, call: t.FunctionCall, kind: str, of: a.Expr, shape: Shape) -> t.Node:
+        """Returns the least or largest of listed texts: that of their places in the list, in the
+        order of their bytes, or of an ENUM's declared one."""
+        texts = [str(value) for value in shape.values or () if value is not None]
+        texts = texts if shape.sql_type else sorted(texts, key=str.encode)
+        places = tuple(
+            (a.In(of, (text,)), a.Lit(place, Type.INTEGER)) for place, text in enumerate(texts)
+        )
+        place = self._fold(call, kind, a.Case(places, a.Lit(None, Type.INTEGER)))
+        whens = tuple(
+            (t.Literal(i, call.pos), t.Literal(text, call.pos)) for i, text in enumerate(texts)
+        )
+        return t.CaseWhen(whens, None, t.Name(place, "", call.pos), call.pos)
 
     def _fold(self, call: t.FunctionCall, kind: str, of: a.Expr | None) -> str:
         if (kind, of) in self.folds:

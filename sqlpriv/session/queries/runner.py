@@ -10,11 +10,11 @@ import pyarrow as pa
 from sqlpriv.answer.rows import answer
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.terms.budget import Price
+from sqlpriv.plan.aggregates.rows_left_out import kept_rows, left_out_words
 from sqlpriv.plan.explain import SCHEMA, total_rows
 from sqlpriv.plan.notices import plan_notices
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.pricing.display import epsilon_shown
-from sqlpriv.plan.relations.rows_left_out import kept_rows, left_out_words
 from sqlpriv.plan.relations.subqueries import with_values
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.quote import Charge, Quote

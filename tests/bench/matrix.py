@@ -1,10 +1,11 @@
-"""`python tests/bench/matrix.py [--rows N …]`: a private statement beside DuckDB's own, by type.
+"""`python tests/bench/matrix.py [--rows N …] [--processor]`: statements beside DuckDB's, by type.
 
 COUNT(*), AVG(income) and SUM(hours) by 18 groups, fresh, pure epsilon, over every combination of
 the keys' type, the values' type, whether NULL is allowed, and how wide the declared interval is.
 Beside each stands plain DuckDB and the same statement by hand: clamped, added up by DuckDB and
 noised by numpy's Laplace, without budget, proof or ledger. All three are of one run on one file, so
-a slow machine slows all. The last line is the worst row, which README shows.
+a slow machine slows all; `--processor` measures processor time, for busy ones. The last line is the
+worst row, which README shows.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import numpy as np
 from sqlpriv.session.session import Session
 
 REPEATS = 5
+Clock = Callable[[], float]
 KEYS = {
     "TINYINT": "(hash(i) % 18)::TINYINT",
     "VARCHAR": "'group ' || (hash(i) % 18)",
@@ -75,13 +77,13 @@ def write_table(vault: Path, shape: Shape) -> None:
             owner.execute(f"ALTER TABLE people {change}")
 
 
-def median_seconds(run: Callable[[int], object]) -> float:
+def median_seconds(run: Callable[[int], object], clock: Clock) -> float:
     """Returns the median of `REPEATS` runs, after one to warm up."""
     times = []
     for turn in range(REPEATS + 1):
-        began = time.perf_counter()
+        began = clock()
         run(turn)
-        times.append(time.perf_counter() - began)
+        times.append(clock() - began)
     return statistics.median(times[1:])
 
 
@@ -100,7 +102,7 @@ def by_hand(engine: duckdb.DuckDBPyConnection, end: int) -> None:
     _ = noised[2] / noised[1]
 
 
-def measure(shape: Shape, estimator: str) -> tuple[float, float, float]:
+def measure(shape: Shape, estimator: str, clock: Clock) -> tuple[float, float, float]:
     """Returns median seconds of ours, of plain DuckDB, and of the statement by hand."""
     plain = "SELECT g, count(*), avg(income), sum(hours) FROM people GROUP BY g"
     using = f" USING {estimator}" if estimator else ""
@@ -108,8 +110,8 @@ def measure(shape: Shape, estimator: str) -> tuple[float, float, float]:
         vault = Path(folder) / "matrix.duckdb"
         write_table(vault, shape)
         with duckdb.connect(str(vault), read_only=True) as engine:
-            of_duckdb = median_seconds(lambda _: engine.execute(plain).fetchall())
-            of_hand = median_seconds(lambda _: by_hand(engine, WIDTHS[shape.width]))
+            of_duckdb = median_seconds(lambda _: engine.execute(plain).fetchall(), clock)
+            of_hand = median_seconds(lambda _: by_hand(engine, WIDTHS[shape.width]), clock)
         with Session(vault) as analyst:
 
             def ask(turn: int) -> None:
@@ -119,17 +121,19 @@ def measure(shape: Shape, estimator: str) -> tuple[float, float, float]:
                     " FROM people GROUP BY g"
                 )
 
-            return median_seconds(ask), of_duckdb, of_hand
+            return median_seconds(ask, clock), of_duckdb, of_hand
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000, 10_000_000])
     parser.add_argument("--using", default="", help="an estimator of AVG; by default auto")
+    parser.add_argument("--processor", action="store_true", help="processor time, not the clock's")
     for option, choices in (("--keys", KEYS), ("--values", VALUES), ("--nulls", NULLS),
                             ("--widths", WIDTHS)):  # fmt: skip
         parser.add_argument(option, nargs="+", default=list(choices), choices=list(choices))
     given = parser.parse_args()
+    clock = time.process_time if given.processor else time.perf_counter
     print(f"{os.cpu_count()} cores, DuckDB {duckdb.__version__}; medians of {REPEATS}, ms")
     print(f"{'rows':>10} {'key':<8}{'value':<8}{'':<9}{'width':<7}"
           f"{'sqlpriv':>9}{'DuckDB':>9}{'by hand':>9}{'ratio':>7}{'/ hand':>7}")  # fmt: skip
@@ -138,7 +142,7 @@ def main() -> None:
         given.rows, given.keys, given.values, given.nulls, given.widths
     )
     for shape in itertools.starmap(Shape, combinations):
-        ours, plain, hand = measure(shape, given.using)
+        ours, plain, hand = measure(shape, given.using, clock)
         line = (f"{shape.rows:>10,} {shape.key:<8}{shape.value:<8}{shape.null:<9}{shape.width:<7}"
                 f"{ours * 1e3:9.1f}{plain * 1e3:9.1f}{hand * 1e3:9.1f}{ours / plain:7.1f}"
                 f"{ours / hand:7.1f}")  # fmt: skip

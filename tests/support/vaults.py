@@ -52,8 +52,20 @@ def contract(
 
 def decoded(engine: duckdb.DuckDBPyConnection, asked: Rendered) -> list[np.ndarray[Any, Any]]:
     """The exact integers of rendered queries, of `algebra.shape(query)`, in the plainest way."""
-    queries, groups = [*asked.values], engine.execute(asked.sql)
-    names = [column[0] for column in groups.description]
+    return decode_groups(asked, *run(engine, asked.sql))
+
+
+def run(engine: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """The names of the columns that SQL gives, and the rows."""
+    groups = engine.execute(sql)
+    return [column[0] for column in groups.description], groups.fetchall()
+
+
+def decode_groups(
+    asked: Rendered, names: Sequence[str], rows: Sequence[tuple[Any, ...]]
+) -> list[np.ndarray[Any, Any]]:
+    """The exact integers of rendered queries in what their SQL gave; see `decoded`."""
+    queries = [*asked.values]
     keys = [*dict.fromkeys(key for query in queries for key in query.keys)]
     told = {key: fine for key in keys for fine in keys if key != fine and nested(key, fine)}
     numbers = {key: f"k{i}" for i, key in enumerate(key for key in keys if key not in told)}
@@ -68,7 +80,7 @@ def decoded(engine: duckdb.DuckDBPyConnection, asked: Rendered) -> list[np.ndarr
         return sum(number and edge <= fine.expr.edges[number - 1] for edge in key.expr.edges)
 
     answers = [np.zeros(a.shape(query), dtype=object) for query in queries]
-    for group in (dict(zip(names, row, strict=True)) for row in groups.fetchall()):
+    for group in (dict(zip(names, row, strict=True)) for row in rows):
         for query, answer in zip(queries, answers, strict=True):
             strata = [group[f"s{strata_keys.index(key)}"] for key in query.strata]
             sizes = [len(key.values) for key in (*query.strata, *query.keys)]
@@ -115,9 +127,8 @@ class Engine:
     ) -> list[np.ndarray[Any, Any]]:
         """The exact integers of each query, of `algebra.shape(query)`, decoded independently."""
         asked = render(queries, made, hash_key)
-        found = decoded(self.duckdb, asked)
-        groups = self.duckdb.execute(asked.sql)
-        names, rows = [column[0] for column in groups.description], groups.fetchall()
+        names, rows = run(self.duckdb, asked.sql)
+        found = decode_groups(asked, names, rows)
         columns = np.array(rows, object).reshape(-1, len(names)).T
         added = added_up(asked.values, dict(zip(names, columns, strict=True)))
         for query, values in zip(queries, found, strict=True):

@@ -14,11 +14,11 @@ SELECT WITH DIFFERENTIAL_PRIVACY SUM(abs(debt)) AS a, SUM(greatest(least(income,
 -- plain
 SELECT SUM(abs(debt)) AS a, SUM(greatest(least(income, 700), 100)) AS c, AVG(coalesce(hours, 0)) AS h, SUM(round(income)) AS r FROM people;
 -- kernel
-WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_quantise(abs(CAST(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."debt" AS DOUBLE)), (-500.0e0), (500.0e0)) AS DOUBLE)), (250.0e0), (2.2737367544323206e-10), 1099511627776) AS v0, sqlpriv_quantise(greatest(least(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)), (700.0e0)), (100.0e0)), (400.0e0), (2.7284841053187847e-10), 1099511627776) AS v1, sqlpriv_quantise(round(CAST(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)) AS DOUBLE)), (500.0e0), (4.547473508864641e-10), 1099511627776) AS v2 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
+WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_quantise(abs(CAST(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."debt" AS DOUBLE)), (-500.0e0), (500.0e0)) AS DOUBLE)), (250.0e0), (2.2737367544323206e-10), 1099511627776) AS v0, sqlpriv_quantise(greatest(least(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)), (700.0e0)), (100.0e0)), (400.0e0), (2.7284841053187847e-10), 1099511627776) AS v1, sqlpriv_clamp(CAST(sqlpriv_clamp(sqlpriv_number(coalesce(sqlpriv_clamp(CAST(sqlpriv_row."hours" AS INTEGER), (0), (80)), (0))), (0), (80)) AS BIGINT), (0), (80)) AS v2, sqlpriv_quantise(round(CAST(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)) AS DOUBLE)), (500.0e0), (4.547473508864641e-10), 1099511627776) AS v3 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
-joint AS (SELECT count(*) AS n, sum(v0) AS a0, sum(v1) AS a1, sum(v2) AS a2 FROM kept),
-coded AS (SELECT n, a0, a1, a2 FROM joint)
-SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS a0, CAST(coalesce(sum(a1), 0) AS HUGEINT) AS a1, CAST(coalesce(sum(a2), 0) AS HUGEINT) AS a2 FROM coded;
+joint AS (SELECT count(*) AS n, sum(v0) AS a0, sum(v1) AS a1, 2 * sum(v2) - (80) * CAST(count(v2) AS HUGEINT) AS a2, sum(v3) AS a3 FROM kept),
+coded AS (SELECT n, a0, a1, a2, a3 FROM joint)
+SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS a0, CAST(coalesce(sum(a1), 0) AS HUGEINT) AS a1, CAST(coalesce(sum(a2), 0) AS HUGEINT) AS a2, CAST(coalesce(sum(a3), 0) AS HUGEINT) AS a3 FROM coded;
 
 -- CASE with an operand, IF, NULLIF, three-valued logic
 SELECT WITH DIFFERENTIAL_PRIVACY COUNT(nullif(race, 2)) AS a, SUM(CASE race WHEN 1 THEN 10 WHEN 2 THEN 20 ELSE 0 END) AS b, SUM(if(employed, 1, 0)) AS c, COUNT(*) FILTER (WHERE NOT (hours > 40 OR region = 'N')) AS d FROM people;
@@ -36,11 +36,11 @@ SELECT WITH DIFFERENTIAL_PRIVACY AVG(income / (age + 1)) AS q, SUM(age * race - 
 -- plain
 SELECT AVG(income / (age + 1)) AS q, SUM(age * race - 7) AS p, AVG(age % 10) AS m, COUNT(1 / nullif(age, 0)) AS n, SUM(-age) AS minus FROM people;
 -- kernel
-WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_clamp(CAST(sqlpriv_clamp(sqlpriv_number((CAST((CAST(sqlpriv_clamp(CAST(sqlpriv_row."age" AS INTEGER), (0), (99)) AS DOUBLE) * CAST(sqlpriv_clamp(CAST(sqlpriv_row."race" AS INTEGER), (1), (3)) AS DOUBLE)) AS DOUBLE) - CAST((7) AS DOUBLE))), (-7), (290)) AS BIGINT), (-7), (290)) AS v0, sqlpriv_number((CAST((1) AS DOUBLE) / nullif(CAST(sqlpriv_clamp(CAST(sqlpriv_row."age" AS INTEGER), (0), (99)) AS DOUBLE), 0))) AS v1, sqlpriv_clamp(CAST(sqlpriv_clamp(sqlpriv_number((-CAST(sqlpriv_clamp(CAST(sqlpriv_row."age" AS INTEGER), (0), (99)) AS DOUBLE))), (-99), (0)) AS BIGINT), (-99), (0)) AS v2 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
+WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_quantise((CAST(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)) AS DOUBLE) / nullif(CAST((CAST(sqlpriv_clamp(CAST(sqlpriv_row."age" AS INTEGER), (0), (99)) AS DOUBLE) + CAST((1) AS DOUBLE)) AS DOUBLE), 0)), (500.0e0), (4.547473508864641e-10), 1099511627776) AS v0, sqlpriv_clamp(CAST(sqlpriv_clamp(sqlpriv_number((CAST((CAST(sqlpriv_clamp(CAST(sqlpriv_row."age" AS INTEGER), (0), (99)) AS DOUBLE) * CAST(sqlpriv_clamp(CAST(sqlpriv_row."race" AS INTEGER), (1), (3)) AS DOUBLE)) AS DOUBLE) - CAST((7) AS DOUBLE))), (-7), (290)) AS BIGINT), (-7), (290)) AS v1, sqlpriv_clamp(CAST(sqlpriv_clamp(sqlpriv_number((CAST(sqlpriv_clamp(CAST(sqlpriv_row."age" AS INTEGER), (0), (99)) AS DOUBLE) % nullif(CAST((10) AS DOUBLE), 0))), (0), (9)) AS BIGINT), (0), (9)) AS v2, sqlpriv_number((CAST((1) AS DOUBLE) / nullif(CAST(sqlpriv_clamp(CAST(sqlpriv_row."age" AS INTEGER), (0), (99)) AS DOUBLE), 0))) AS v3, sqlpriv_clamp(CAST(sqlpriv_clamp(sqlpriv_number((-CAST(sqlpriv_clamp(CAST(sqlpriv_row."age" AS INTEGER), (0), (99)) AS DOUBLE))), (-99), (0)) AS BIGINT), (-99), (0)) AS v4 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
-joint AS (SELECT count(*) AS n, 2 * sum(v0) - (283) * CAST(count(v0) AS HUGEINT) AS a0, count(v1) AS a1, 2 * sum(v2) - (-99) * CAST(count(v2) AS HUGEINT) AS a2 FROM kept),
-coded AS (SELECT n, a0, a1, a2 FROM joint)
-SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS a0, CAST(coalesce(sum(a1), 0) AS BIGINT) AS a1, CAST(coalesce(sum(a2), 0) AS HUGEINT) AS a2 FROM coded;
+joint AS (SELECT count(*) AS n, sum(v0) AS a0, 2 * sum(v1) - (283) * CAST(count(v1) AS HUGEINT) AS a1, 2 * sum(v2) - (9) * CAST(count(v2) AS HUGEINT) AS a2, count(v3) AS a3, 2 * sum(v4) - (-99) * CAST(count(v4) AS HUGEINT) AS a4 FROM kept),
+coded AS (SELECT n, a0, a1, a2, a3, a4 FROM joint)
+SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS a0, CAST(coalesce(sum(a1), 0) AS HUGEINT) AS a1, CAST(coalesce(sum(a2), 0) AS HUGEINT) AS a2, CAST(coalesce(sum(a3), 0) AS BIGINT) AS a3, CAST(coalesce(sum(a4), 0) AS HUGEINT) AS a4 FROM coded;
 
 -- years as a key, and a difference of dates in days
 SELECT WITH DIFFERENTIAL_PRIVACY date_trunc('year', born) AS y, AVG(DATE '2020-01-01' - born USING gaussian) AS days FROM people WHERE born >= DATE '2014-01-05' GROUP BY y;

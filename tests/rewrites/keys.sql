@@ -3,11 +3,11 @@ SELECT sex, region, COUNT(*) AS n, AVG(age) AS age FROM people GROUP BY region S
 -- plain
 SELECT sex, region, COUNT(*) AS n, AVG(age) AS age FROM people GROUP BY GROUPING SETS ((sex, region), (region));
 -- kernel
-WITH rows AS (SELECT sqlpriv_row."id" AS u, CAST(sqlpriv_row."sex" AS VARCHAR) AS s0, CAST(sqlpriv_row."region" AS VARCHAR) AS k0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
+WITH rows AS (SELECT sqlpriv_row."id" AS u, CAST(sqlpriv_row."sex" AS VARCHAR) AS s0, CAST(sqlpriv_row."region" AS VARCHAR) AS k0, sqlpriv_clamp(CAST(sqlpriv_row."age" AS INTEGER), (0), (99)) AS v0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
-joint AS (SELECT s0, k0, count(*) AS n FROM kept GROUP BY s0, k0),
-coded AS (SELECT coalesce(CAST(list_position(['F', 'M'], s0) - 1 AS UTINYINT), 2) AS s0, coalesce(CAST(CASE WHEN k0 IS NULL THEN 2 ELSE list_position(['N', 'S', NULL], k0) - 1 END AS UTINYINT), 3) AS k0, n FROM joint)
-SELECT s0, k0, CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM coded GROUP BY s0, k0;
+joint AS (SELECT s0, k0, count(*) AS n, 2 * sum(v0) - (99) * CAST(count(v0) AS HUGEINT) AS a0 FROM kept GROUP BY s0, k0),
+coded AS (SELECT coalesce(CAST(list_position(['F', 'M'], s0) - 1 AS UTINYINT), 2) AS s0, coalesce(CAST(CASE WHEN k0 IS NULL THEN 2 ELSE list_position(['N', 'S', NULL], k0) - 1 END AS UTINYINT), 3) AS k0, n, a0 FROM joint)
+SELECT s0, k0, CAST(coalesce(sum(n), 0) AS BIGINT) AS n, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS a0 FROM coded GROUP BY s0, k0;
 
 -- a derived key with a finite public range, by ordinal
 SELECT WITH DIFFERENTIAL_PRIVACY age // 10 AS decade, COUNT(*) AS n FROM people GROUP BY 1 ORDER BY decade DESC LIMIT 3;

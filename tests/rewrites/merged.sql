@@ -14,8 +14,8 @@ SELECT WITH DIFFERENTIAL_PRIVACY AVG(p.INCOME) AS a, mean("Income") AS b FROM pe
 -- plain
 SELECT AVG(income) AS a, AVG(income) AS b FROM people;
 -- kernel
-WITH rows AS (SELECT sqlpriv_row."id" AS u FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
+WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_quantise(CAST(sqlpriv_row."income" AS DOUBLE), (500.0e0), (4.547473508864641e-10), 1099511627776) AS v0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
-joint AS (SELECT count(*) AS n FROM kept),
-coded AS (SELECT n FROM joint)
-SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM coded;
+joint AS (SELECT count(*) AS n, sum(v0) AS a0 FROM kept),
+coded AS (SELECT n, a0 FROM joint)
+SELECT CAST(coalesce(sum(n), 0) AS BIGINT) AS n, CAST(coalesce(sum(a0), 0) AS HUGEINT) AS a0 FROM coded;

@@ -63,6 +63,10 @@ def close(x: Any, y: Any) -> bool:
     return math.isclose(float(x or 0), float(y or 0), rel_tol=1e-6, abs_tol=0.51)
 
 
+UNKNOWN = {1: ("N", "F")}
+"""A group of 348 rows, of whose means nothing is known at this price: they are NULL."""
+
+
 @pytest.mark.parametrize("number", sorted(set(range(1, 23)) - set(REFUSED)))
 def test_without_noise_a_query_answers_what_duckdb_does(
     made: Path, plain: duckdb.DuckDBPyConnection, number: int, monkeypatch: pytest.MonkeyPatch
@@ -84,6 +88,9 @@ def test_without_noise_a_query_answers_what_duckdb_does(
         ours, theirs = sorted(ours), sorted(theirs)
     assert len(ours) == len(theirs)
     for mine, its in zip(ours, theirs, strict=True):
+        if number in UNKNOWN and mine[:2] == UNKNOWN[number]:
+            assert mine[6:9] == (None, None, None)
+            mine, its = (row[:6] + row[9:] for row in (mine, its))
         assert all(map(close, mine, its)), (mine, its)
 
 

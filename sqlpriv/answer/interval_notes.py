@@ -73,9 +73,9 @@ def _notes_of(name: str, pairs: list[tuple[Recipe, Moments]]) -> list[str]:
     if unknown:
         notes.append(f"{name} is NULL in {_groups(unknown)}, of which nothing is known: its "
                      f"interval would be as long as the domain; {WHAT_TO_WRITE[kind]}")  # fmt: skip
-    drowned = sum(int(_drowned(r, estimate).sum()) for r, estimate in estimates)
-    if drowned and kind in ("variance", "stddev"):
-        notes.append(f"{name} is 0 in {_groups(drowned)} because noise hides it: only its "
+    zeros = sum(int(_zeros_of_noise(r, estimate).sum()) for r, estimate in estimates)
+    if zeros and kind in ("variance", "stddev"):
+        notes.append(f"{name} is 0 in {_groups(zeros)} because noise hides it: only its "
                      f"interval's upper end is known; {WHAT_TO_WRITE[kind]}")  # fmt: skip
     return notes
 
@@ -84,7 +84,7 @@ def _groups(number: int) -> str:
     return "1 group" if number == 1 else f"{number:,} groups"
 
 
-def _drowned(recipe: Recipe, estimate: Estimate) -> NDArray[np.bool_]:
+def _zeros_of_noise(recipe: Recipe, estimate: Estimate) -> NDArray[np.bool_]:
     """Returns where a variance is 0 and its interval is not."""
     is_cut = (estimate.values == 0) & (estimate.half_widths > 0)
     return np.asarray(is_cut & ~_unknown(recipe, estimate))

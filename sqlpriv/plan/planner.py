@@ -120,9 +120,11 @@ def plan(
         rows = output.recipes[0].queries[0].source
         selection = Selection(rows, chosen_keys, part, budget.keys // SELECTIONS)
         to_share = Rho(price.nano - part.nano)
-    made = _with_measurements(whole_price, to_share, output, options, budget)
-    measurements = made.measurements if left_out is None else (*made.measurements, left_out)
-    return replace(made, measurements=measurements, selection=selection, left_out=left_out)
+    priced_plan = _with_measurements(whole_price, to_share, output, options, budget)
+    measurements = (
+        priced_plan.measurements if left_out is None else (*priced_plan.measurements, left_out)
+    )
+    return replace(priced_plan, measurements=measurements, selection=selection, left_out=left_out)
 
 
 def _with_measurements(

@@ -106,18 +106,18 @@ def read_columns(
     strata = []
     for node in select.stratify.by if select.stratify else ():
         assert isinstance(node, t.Name)
-        known = columns.get(node.name.lower())
+        stratum = columns.get(node.name.lower())
         if rows.binder.names_column(node):
             column, expr = _column_of(node, node.name, rows, tables, frozenset())
-            if known is None:
-                known = columns[node.name.lower()] = column
+            if stratum is None:
+                stratum = columns[node.name.lower()] = column
                 if expr is not None and expr != a.Col(column.name):
                     rows = replace(rows, relation=a.Derive(rows.relation, column.name, expr))
-            elif replace(known, name=column.name) != column:
+            elif replace(stratum, name=column.name) != column:
                 what = f'"{node.name}" is a column of STRATIFY BY and another of SELECT'
                 raise refuse(node, what, "give the selected one another name, with AS")
-        assert known is not None  # a column, or the name of a selected one
-        strata.append(known.name)
+        assert stratum is not None  # a column, or the name of a selected one
+        strata.append(stratum.name)
     return SyntheticColumns(
         replace(contract, columns=tuple(columns.values())),
         selected,

@@ -54,7 +54,7 @@ def result_chart(result: Result, columns: Sequence[str] = ()) -> Any:
     panels = []
     for name in drawn:
         records = _records(result, name, keys)
-        panels.append((_along if by_number else _labelled)(altair, records, name, keys))
+        panels.append((_along if by_number else _row_panel)(altair, records, name, keys))
     return altair.hconcat(*panels).properties(title=footnote(result).splitlines()[-1])
 
 
@@ -112,7 +112,7 @@ def _scale(altair: Any, records: Sequence[Mapping[str, Any]]) -> Any:
     return altair.Scale(domain=[min(values) - beyond, max(values) + beyond], zero=False)
 
 
-def _labelled(altair: Any, records: list[dict[str, Any]], name: str, keys: Sequence[str]) -> Any:
+def _row_panel(altair: Any, records: list[dict[str, Any]], name: str, keys: Sequence[str]) -> Any:
     """Returns a panel with a line of its own for each value of the keys."""
     order = list(dict.fromkeys(record[_ROW_NAME] for record in records))
     colours = altair.Scale(domain=["group", "everybody"], range=[_PLAIN, _WHOLE])

@@ -159,9 +159,9 @@ class Expressions:
                 alias += "_"
             self.layers[text] = alias
             self.base = f"(SELECT *, {text} AS {alias} FROM {self.base}) AS {ROW}"
-        return self._layered(text)
+        return self._layer_column(text)
 
-    def _layered(self, text: str) -> str:
+    def _layer_column(self, text: str) -> str:
         return f"{ROW}.{self.layers[text]}" if text in self.layers else text
 
     def summand(self, query: a.Query) -> tuple[str, str] | None:
@@ -187,7 +187,7 @@ class Expressions:
         type_, plain = self.type(of), self.plain(of)
         if type_ is Type.INTEGER:
             if self._within(of, lower, upper):
-                return self._layered(self.value(of))
+                return self._layer_column(self.value(of))
             ends = f"{literal(int(lower))}, {literal(int(upper))}"
             whole = f"CAST(sqlpriv_clamp(sqlpriv_number({self.value(of)}), {ends}) AS BIGINT)"
             # above 2^53 the end that a double was clamped to may have been rounded

@@ -47,8 +47,8 @@ def asks_only_this(plain: cmd.Plain, *, of_views: bool) -> bool:
     """
     text = re.sub(r'["\s]', "", plain.text.lower())
     views = {view for view in VIEWS if of_views and f"information_schema.{view}" in text}
-    asked = frozenset(plain.tables)
-    return plain.reads_only and bool(asked) and asked <= FUNCTIONS | views
+    names = frozenset(plain.tables)
+    return plain.reads_only and bool(names) and names <= FUNCTIONS | views
 
 
 def lists_tables(plain: cmd.Plain) -> bool:

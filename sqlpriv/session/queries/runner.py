@@ -141,14 +141,14 @@ class ProgramRunner:
             spent = allowance.spent
         rows = answer(planned, releases, weights, adapted)
         epsilon = epsilon_shown(spent, budget.delta)
-        told = [
+        left_out_notes = [
             left_out_words(
                 release, kept_rows(planned.output.recipes[0].queries[0].source, contract)
             )
             for release in releases
             if planned.left_out is not None and release.query == planned.left_out.query
         ]
-        notes = "; ".join((*told, *rows.notes, *plan_notices(planned, contract)))
+        notes = "; ".join((*left_out_notes, *rows.notes, *plan_notices(planned, contract)))
         return Result(rows.table, notes, rows.half_widths, spent, epsilon, summed=rows.summed)
 
     def _explain_step(self, step: PrivateStep) -> tuple[pa.Table, str]:

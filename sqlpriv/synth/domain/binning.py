@@ -92,13 +92,13 @@ def with_grids(domain: Domain, text: str | None) -> Domain:
     grids = read_assignments(text, "grid", hint)
     attributes = list(domain.attributes)
     numbers = {attributes[i].column.name.lower(): i for i in binned_columns(domain)}
-    for name, said in grids.items():
+    for name, multiple in grids.items():
         if name not in numbers:
             raise Refused(
                 f'"{name}" is no selected number or date of more values than levels', hint=hint
             )
         x = attributes[numbers[name]]
-        grid = lattice.read_grid(x.column, _interval(x), said)
+        grid = lattice.read_grid(x.column, _interval(x), multiple)
         attributes[numbers[name]] = replace(x, grid=grid)
     return replace(domain, attributes=tuple(attributes))
 
@@ -106,11 +106,11 @@ def with_grids(domain: Domain, text: str | None) -> Domain:
 def begin_look(domain: Domain, number: int) -> ColumnLook:
     """Returns what the declaration says of a column, nothing measured yet."""
     column, interval = domain.attributes[number].column, _interval(domain.attributes[number])
-    said = domain.attributes[number].grid
+    declared_grid = domain.attributes[number].grid
     grid = lattice.first_lattice(column, interval)
     steps = lattice.ladder(column, interval)
-    if said is not None:
-        grid, steps = lattice.declared_lattice(column, said), ()
+    if declared_grid is not None:
+        grid, steps = lattice.declared_lattice(column, declared_grid), ()
     low = grid.number(lattice.number_of(column, interval.lower))
     high = max(low, grid.last_number(lattice.number_of(column, interval.upper)))
     return ColumnLook(number, grid, steps, first_ends(low, high))

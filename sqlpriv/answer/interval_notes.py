@@ -66,8 +66,10 @@ def _notes_of(name: str, pairs: list[tuple[Recipe, Moments]]) -> list[str]:
         notes.append(f"the intervals of {name} hold 95 % on average over groups, "
                      "not of each group: small groups are drawn towards everybody")  # fmt: skip
     if unseen := max(m.unseen for _, m in pairs):
-        notes.append(f"the interval of {name} does not hold if up to {unseen:,.0f} rows lie far "
-                     "beyond all others: its histogram cannot show so few")  # fmt: skip
+        notes.append(
+            f"the interval of {name} does not hold if most of the up to {unseen:,.0f} rows that no "
+            "bin of its noised histogram shows lie far beyond all others"
+        )
     estimates = [(r, means.cells(r, m)) for r, m in pairs if not r.pooled]
     unknown = sum(int(_unknown(r, estimate).sum()) for r, estimate in estimates)
     if unknown:

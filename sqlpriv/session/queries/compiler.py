@@ -80,17 +80,16 @@ class ProgramCompiler:
     def compile(self, statement: t.Select | cmd.Unanswerable) -> Program | Refused:
         """Returns the program of a query about private rows, or why it has none."""
         is_read = isinstance(statement, t.Select)
-        steps = self._steps(statement) if isinstance(statement, t.Select) else statement.why
-        if not isinstance(steps, Refused):
-            last = steps[-1].plan
-            return Program(tuple(steps), rehearse(last, self._weights(last)))
-        refusal = steps
-        if isinstance(refusal, TooManyCopies) or statement.origin is None:
-            return refusal  # the parts of a query that is too large are not fewer
+        outcome = self._steps(statement) if isinstance(statement, t.Select) else statement.why
+        if not isinstance(outcome, Refused):
+            last = outcome[-1].plan
+            return Program(tuple(outcome), rehearse(last, self._weights(last)))
+        if isinstance(outcome, TooManyCopies) or statement.origin is None:
+            return outcome  # the parts of a query that is too large are not fewer
         divided = self._divide(statement.origin)
         if isinstance(divided, Program):
             return divided
-        return refusal if is_read or divided is None else divided
+        return outcome if is_read or divided is None else divided
 
     def plan(
         self, select: t.Select, keys: SelectedKeys | None = None

@@ -114,6 +114,7 @@ def connect(
     ca: str | Path | None = None,
     dialect: str = "duckdb",
     ledger: str | None = None,
+    engine: str | None = None,
 ) -> Connection:
     """Opens a vault.
 
@@ -134,6 +135,8 @@ def connect(
         ledger: For a vault without a ledger: postgresql://user@host/database, a ledger that servers
             on many machines share. The vault keeps to it from then on. A password comes from
             $PGPASSWORD or ~/.pgpass; `sqlpriv ledger move` moves a ledger that is there.
+        engine: Who reads the vault's tables FROM PARQUET and FROM ICEBERG, from now on:
+            spark://host:15002, a Spark Connect server that sees the same files, or "duckdb".
 
     Raises:
         InterfaceError: The role is neither of the two, or there is no such dialect.
@@ -149,6 +152,7 @@ def connect(
         ca=ca,
         dialect=dialect,
         ledger=ledger,
+        engine=engine,
     )
 
 

@@ -39,11 +39,15 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Has workers, children and later runs share what JAX compiles: most of the time of mbi.
+    """Has workers, children and later runs share what JAX and Python compile.
 
-    It lies in pytest's own cache, `.pytest_cache`; without one every process compiles for itself.
+    JAX compiles for most of mbi's time. Where PYTHONDONTWRITEBYTECODE is set, each of some hundred
+    children would compile the package anew, half a second of processor time. Both lie in pytest's
+    own cache, `.pytest_cache`; without one every process compiles for itself.
     """
     if "PYTEST_XDIST_WORKER" not in os.environ and (cache := getattr(config, "cache", None)):
+        if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+            os.environ.setdefault("PYTHONPYCACHEPREFIX", str(cache.mkdir("bytecode")))
         os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache.mkdir("jax")))
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")

@@ -9,13 +9,8 @@ import duckdb
 import pyarrow as pa
 
 from sqlpriv.errors import Refused
-from sqlpriv.plan.outputs import (
-    GROUP,
-    POPULATION,
-    STRATUM,
-    SUMMED,
-    half_width,
-)
+from sqlpriv.plan.computed_columns import GROUP, POPULATION, STRATUM, SUMMED
+from sqlpriv.plan.output_half_widths import half_width
 from sqlpriv.plan.plan import Output
 from sqlpriv.statements import sql
 from sqlpriv.statements import tree as t

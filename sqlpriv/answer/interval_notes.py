@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sqlpriv.answer import means
 from sqlpriv.answer.means import Estimate, Moments
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.outputs import aggregates_in
+from sqlpriv.plan.computed_columns import aggregates_in
 from sqlpriv.plan.plan import Output
 
 WHAT_TO_WRITE = {

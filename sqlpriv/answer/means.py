@@ -84,6 +84,8 @@ class Moments:
         unseen: Rows that may lie far beyond all others and not be told from noise; the half-widths
             hold if there are none. 0 where half-widths rest on nothing but the noise.
         scatter: Variance of the values of all cells, 0 where nothing is known of it.
+        everybody: The moments of all strata together, as one, whose sum was measured besides; N is
+            that of the strata. None where it was not.
     """
 
     n: Array
@@ -98,6 +100,7 @@ class Moments:
     clumped: Array | float = 0.0
     unseen: float = 0.0
     scatter: float = 0.0
+    everybody: Moments | None = None
 
 
 def moments(recipe: Recipe, releases: Mapping[Asked, Release]) -> Moments:

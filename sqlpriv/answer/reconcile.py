@@ -8,7 +8,15 @@ over this tree of two levels (Hay et al. 2010, for unequal variances) gives
     stratum      m_i + g_i (population - A),           variance v_i - (a_i v_i)² / (V_A + V_B)
                  g_i = a_i v_i / Σ_j a_j² v_j
 
-so that Σ_i a_i m_i is the population's figure again. It is post-processing: free. For counts and
+so that Σ_i a_i m_i is the population's figure again.
+
+**What both err by.** Figures that rest on the same counts, or on one histogram, err together, by
+r_A and r_B of one cause. With the variances V_A and V_B of the rest, A + t (B - A) has the variance
+(1 - t)² V_A + t² V_B + ((1 - t) r_A + t r_B)², which is least at
+
+    t = (V_A + r_A (r_A - r_B)) / (V_A + V_B + (r_A - r_B)²),   within 0 and 1
+
+The strata's own variances are then left as they were. It is post-processing: free. For counts and
 sums a_i = 1 and this is the best linear unbiased estimate; for means the a_i are shares, public
 or noised, taken as known. With public weights it takes them at their word: where they are not the
 table's own shares, A and B are figures of two different populations.
@@ -37,9 +45,16 @@ def two_levels(
         own: The same of the population, one stratum, or None.
     """
     strata, whole = means.cells(recipe, moments), means.combine_strata(recipe, moments, weights)
+    counted_apart = own is not None
+    if own is None and moments.everybody is not None and weights is None:
+        own = recipe, moments.everybody
     if own is not None:
         alone, share = means.combine_strata(*own, None), means.shares(recipe, moments, weights)
-        strata, whole = reconcile(strata, whole, alone, share)
+        common = (
+            _common_deviation(recipe, moments, weights, counted_apart),
+            _common_deviation(*own, None, counted_apart),
+        )
+        strata, whole = reconcile(strata, whole, alone, share, common)
     if recipe.pooled and recipe.kind == "sum":
         strata = pool_sums(recipe, moments)
     elif recipe.pooled:
@@ -47,8 +62,47 @@ def two_levels(
     return strata, whole
 
 
+def _common_deviation(
+    recipe: Recipe, m: Moments, weights: Array | None, counted_apart: bool
+) -> Array:
+    """Returns the deviation of a population's figure but for the noise of its sums.
+
+    Args:
+        recipe, m, weights: See `means.combine_strata`.
+        counted_apart: Whether its counts are no part of the other figure.
+    """
+    without = replace(m, var_s=0.0, var_n=0.0 if counted_apart else m.var_n)
+    return np.nan_to_num(means.combine_strata(recipe, without, weights).deviations)
+
+
+def weigh_levels(
+    var_a: Array, var_b: Array, common: tuple[Array | float, Array | float]
+) -> tuple[Array, Array]:
+    """Returns t, the weight of B, and the variance of A + t (B - A); see the module's text.
+
+    Args:
+        var_a, var_b: V_A and V_B, without what both err by.
+        common: r_A and r_B.
+
+    >>> t, variance = weigh_levels(np.array(3.0), np.array(1.0), (2.0, 2.0))
+    >>> float(t), float(variance)
+    (0.75, 4.75)
+    """
+    r_a, r_b = common
+    apart = np.asarray(r_a) - r_b
+    both = var_a + var_b + apart**2
+    best = (var_a + r_a * apart) / np.where(both > 0, both, 1.0)
+    trust = np.clip(np.where(both > 0, best, 0.5), 0.0, 1.0)  # without noise the two are equal
+    error = (1 - trust) ** 2 * var_a + trust**2 * var_b + ((1 - trust) * r_a + trust * r_b) ** 2
+    return trust, np.asarray(error)
+
+
 def reconcile(
-    strata: Estimate, recombined: Estimate, own: Estimate, shares: Array
+    strata: Estimate,
+    recombined: Estimate,
+    own: Estimate,
+    shares: Array,
+    common: tuple[Array | float, Array | float] = (0.0, 0.0),
 ) -> tuple[Estimate, Estimate]:
     """Returns the strata and the population such that Σ shares · strata = population.
 
@@ -59,22 +113,32 @@ def reconcile(
         recombined: A, of shape (key 1, …).
         own: B, of the same shape.
         shares: The a_i, of the strata's shape; 0 where a stratum has no estimate.
+        common: r_A and r_B, of A's shape: what both err by.
     """
     a, b = np.isfinite(recombined.values), np.isfinite(own.values)
     var_a, var_b = recombined.deviations**2, own.deviations**2
-    both = np.where(a & b, var_a + var_b, np.inf)
-    trust = np.where(both > 0, var_a / both, 0.5)  # without any noise the two are equal
+    r_a, r_b = (np.broadcast_to(np.asarray(r, float), var_a.shape) for r in common)
+    rest_a = np.maximum(np.nan_to_num(var_a) - r_a**2, 0.0)
+    rest_b = np.maximum(np.nan_to_num(var_b) - r_b**2, 0.0)
+    trust, error = weigh_levels(rest_a, rest_b, (r_a, r_b))
+    both = np.where(a & b & (r_a == 0) & (r_b == 0), rest_a + rest_b, np.inf)
     gap = np.where(a & b, own.values - recombined.values, 0.0)
-    values = np.where(a, recombined.values + np.nan_to_num(trust) * gap, own.values)
-    variance = np.where(a, np.nan_to_num(1 - trust, nan=1.0) * var_a, var_b)
+    values = np.where(a, recombined.values + trust * gap, own.values)
+    variance = np.where(a & b, error, np.where(a, var_a, var_b))
     population = replace(recombined, values=values, deviations=np.sqrt(variance))
     by = np.where(a & b, values - recombined.values, 0.0)
     return _move_strata(strata, shares, by, both), population
 
 
 def _move_strata(strata: Estimate, shares: Array, by: Array, both: Array) -> Estimate:
-    """Returns the strata moved so that their recombination moves by `by`, noisy ones farther."""
-    pull = np.nan_to_num(shares * strata.deviations**2)
+    """Returns the strata moved so that their recombination moves by `by`, noisy ones farther.
+
+    A mean is inside its interval whatever its noise is, so its variance counts as no more than that
+    of a uniform number there: of a stratum of one row the noise has a hundred times more, and such
+    strata would take all of the move (doctor's visits: 12 times the error).
+    """
+    variance = np.minimum(np.nan_to_num(strata.deviations) ** 2, strata.span**2 / 12)
+    pull = shares * variance
     weight = (shares * pull).sum(axis=0)
     gain = pull / np.where(weight > 0, weight, 1.0)
     left = strata.deviations**2 - pull**2 / np.where(both > 0, both, 1.0)

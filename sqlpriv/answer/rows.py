@@ -12,6 +12,7 @@ make every sum over cells too large; whoever wants that writes GREATEST(COUNT(*)
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -34,13 +35,12 @@ from sqlpriv.answer.cell_engine import (
 )
 from sqlpriv.answer.interval_notes import interval_notes
 from sqlpriv.answer.means import Moments
+from sqlpriv.answer.named_outputs import are_named, named_columns
 from sqlpriv.answer.stratum_weights import align_weights
 from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.group_keys import Dimension
-from sqlpriv.plan.notices import null_rule
-from sqlpriv.plan.outputs import (
+from sqlpriv.plan.computed_columns import (
     AGGREGATE,
     GROUP,
     HALF,
@@ -48,8 +48,10 @@ from sqlpriv.plan.outputs import (
     STRATUM,
     SUMMED,
     aggregates_in,
-    has_half_width,
 )
+from sqlpriv.plan.group_keys import Dimension
+from sqlpriv.plan.notices import null_rule
+from sqlpriv.plan.output_half_widths import has_half_width
 from sqlpriv.plan.plan import GroupingSet, Output, Plan
 from sqlpriv.statements import tree as t
 from sqlpriv.system import arrow
@@ -63,7 +65,7 @@ class Answer:
         table: The result's rows.
         half_widths: For each output made of aggregates, by name: the half-width of its 95 %
             interval in every row, None where it is unknown. It is about the noise alone. For an
-            expression over several aggregates see `plan.outputs.half_width`.
+            expression over several aggregates see `plan.output_half_widths.half_width`.
         summed: For each output that is a key, by name: the numbers of the rows that are of all the
             key's values together, where it is NULL.
         notes: Sentences on what the half-widths rest on, and on groups of which nothing is known.
@@ -85,9 +87,9 @@ def rehearse(plan: Plan, weights: pa.Table | None) -> pa.Schema:
     """
     if plan.output.weights:
         stratum_weights(plan.output, weights)
-    with engine_of_cells(_layout(plan.output, NOTHING, None).slice(0, 0)) as engine:
-        rows = evaluate_outputs(engine, plan.output, [])
-    return _answer_of(rows, plan.output, []).table.schema
+    cells = _layout(_without_cells(plan.output), NOTHING, None).slice(0, 0)
+    rows, halves = _evaluate_with_halves(cells, plan.output, [])
+    return _answer_of(rows, plan.output, halves).table.schema
 
 
 def answer(
@@ -110,17 +112,27 @@ def answer(
     output = plan.output
     figures = cell_figures(output, releases, adapted or {})
     shares = stratum_weights(output, weights) if output.weights else None
-    with engine_of_cells(_layout(output, figures, shares)) as engine:
-        halves = [i for i, item in enumerate(output.items) if has_half_width(item)]
-        try:
-            rows = evaluate_outputs(engine, output, halves)
-        except Refused:
-            halves = []  # an error may lie in the interval's ends alone
-            rows = evaluate_outputs(engine, output, halves)
+    halves = [i for i, item in enumerate(output.items) if has_half_width(item)]
+    rows, halves = _evaluate_with_halves(_layout(output, figures, shares), output, halves)
     notes = interval_notes(output, figures.moments)
     if _has_empty_cells(output, rows):
         notes = (*notes, *null_rule(output))
     return replace(_answer_of(rows, output, halves), notes=notes)
+
+
+def _evaluate_with_halves(
+    cells: pa.Table, output: Output, halves: list[int]
+) -> tuple[pa.Table, list[int]]:
+    """Returns the outputs' columns over the cells, and the outputs whose half-widths are there."""
+    if are_named(output):
+        return named_columns(cells, output, halves, marks_of_sums(output)), halves
+    with engine_of_cells(cells) as engine:
+        try:
+            return evaluate_outputs(engine, output, halves), halves
+        except Refused:
+            if not halves:
+                raise
+        return evaluate_outputs(engine, output, []), []  # the error lies in the interval's ends
 
 
 def stratum_weights(output: Output, table: pa.Table | None) -> NDArray[np.float64]:
@@ -144,48 +156,79 @@ def _block(
     output: Output, marginal: GroupingSet, inputs: CellFigures, weights: NDArray[np.float64] | None
 ) -> pa.Table:
     """Returns the rows of one marginal; keys that it is summed over are NULL."""
-    kept = dict(zip(marginal.keys, range(len(marginal.keys)), strict=True))
-    groups = [
-        tuple(cell[kept[i]] if i in kept else None for i in range(len(output.groups)))
-        for cell in _labels([output.groups[i] for i in marginal.keys])
-    ]
-    rows = [(*s, *g) for s in _labels(output.strata) for g in groups]
-    first = len(rows)
-    rows += [(*(None for _ in output.strata), *g) for g in groups] if output.strata else []
+    dimensions = [*output.strata, *output.groups]
+    inside = [*range(len(output.strata)), *(len(output.strata) + i for i in marginal.keys)]
+    numbers = _value_numbers([d if i in inside else None for i, d in enumerate(dimensions)])
+    first = numbers.shape[1]
+    if output.strata:
+        numbers = np.hstack([numbers, numbers[:, : first // _cell_count(output.strata)]])
+        numbers[: len(output.strata), first:] = -1
+    rows = numbers.shape[1]
     columns = {}
-    for i, dimension in enumerate((*output.strata, *output.groups)):
-        inside = i < len(output.strata)
-        name = f"{STRATUM}{i}" if inside else f"{GROUP}{i - len(output.strata)}"
-        columns[name] = arrow.array([row[i] for row in rows], ARROW[dimension.type])
+    for i, dimension in enumerate(dimensions):
+        is_stratum = i < len(output.strata)
+        name = f"{STRATUM}{i}" if is_stratum else f"{GROUP}{i - len(output.strata)}"
+        values = arrow.array(dimension.values, ARROW[dimension.type])
+        columns[name] = values.take(arrow.numbers(numbers[i], numbers[i] < 0))
     for i in range(len(marginal.recipes)):
-        values, halves = aggregate_column(i, output, marginal, inputs, weights, len(rows))
+        values, halves = aggregate_column(i, output, marginal, inputs, weights, rows)
         columns[f"{AGGREGATE}{i}"], columns[f"{HALF}{i}"] = values, halves
-    columns[POPULATION] = arrow.numbers((np.arange(len(rows)) >= first).astype(np.int64))
+    columns[POPULATION] = arrow.numbers((np.arange(rows) >= first).astype(np.int64))
     for i in range(len(output.groups)):
-        columns[f"{SUMMED}{i}"] = arrow.numbers(np.full(len(rows), int(i not in kept)))
+        columns[f"{SUMMED}{i}"] = arrow.numbers(np.full(rows, int(i not in marginal.keys)))
     table = pa.table(columns)
-    is_shown = [True] * len(rows)
+    is_shown = [True] * rows
     if output.kept is not None:
         chosen = [i for i, dimension in enumerate(output.groups) if dimension.selected]
-        is_shown = _rows_among(output, marginal, rows, chosen, output.kept)
+        is_shown = _rows_among(marginal, table, chosen, output.kept)
     for places, existing in output.existing:  # all NULL: of a left join without a partner
         partner = [*existing, (None,) * len(places)]
-        among = _rows_among(output, marginal, rows, places, partner)
+        among = _rows_among(marginal, table, places, partner)
         is_shown = [one and other for one, other in zip(is_shown, among, strict=True)]
     return table if all(is_shown) else table.filter(arrow.array(is_shown, pa.bool_()))
 
 
+def _without_cells(output: Output) -> Output:
+    """Returns an output of the same columns whose keys have no values."""
+
+    def without_values(dimensions: Sequence[Dimension]) -> tuple[Dimension, ...]:
+        return tuple(replace(d, key=replace(d.key, values=())) for d in dimensions)
+
+    return replace(
+        output, strata=without_values(output.strata), groups=without_values(output.groups)
+    )
+
+
+def _cell_count(dimensions: Sequence[Dimension]) -> int:
+    return math.prod(len(d.values) for d in dimensions) or 1
+
+
+def _value_numbers(dimensions: Sequence[Dimension | None]) -> NDArray[np.int64]:
+    """Returns the numbers of each dimension's values in the cells, of shape (dimensions, cells).
+
+    Cells are row-major; a dimension that is summed over, None, has -1 in all of them.
+    """
+    sizes = [1 if d is None else len(d.values) for d in dimensions]
+    numbers = np.indices(sizes).reshape(len(sizes), math.prod(sizes))
+    for i, dimension in enumerate(dimensions):
+        if dimension is None:
+            numbers[i] = -1
+    return numbers
+
+
 def _rows_among(
-    output: Output,
     marginal: GroupingSet,
-    rows: Sequence[tuple[object, ...]],
+    table: pa.Table,
     places: Sequence[int],
     combinations: Iterable[tuple[object, ...]],
 ) -> list[bool]:
     """Returns which rows have one of some combinations of values in the keys at these places."""
-    at = [(n, len(output.strata) + i) for n, i in enumerate(places) if i in marginal.keys]
+    at = [(n, i) for n, i in enumerate(places) if i in marginal.keys]
     kept_keys = {tuple(values[n] for n, _ in at) for values in combinations}
-    return [tuple(row[i] for _, i in at) in kept_keys for row in rows]
+    if not at:
+        return [bool(kept_keys)] * table.num_rows
+    columns = [table.column(f"{GROUP}{i}").to_pylist() for _, i in at]
+    return [row in kept_keys for row in zip(*columns, strict=True)]
 
 
 def _has_empty_cells(output: Output, rows: pa.Table) -> bool:

@@ -36,14 +36,27 @@ def common_table(table: exp.Table) -> exp.CTE | None:
 
 
 def used_common_tables(place: exp.Expr, query: exp.Expr) -> list[exp.CTE]:
-    """Returns the queries of WITH around a place that a query uses, those that they use before
-    them."""
+    """Returns the queries of WITH around a place, and of the query's own, that it uses, those that
+    they use before them."""
     names = set(map(bare_name, query.find_all(exp.Table)))
     used: list[exp.CTE] = []
     visible: list[exp.CTE] = []
     for outer, inside in _outwards(place):
         visible = [*_tables_in_scope(outer, inside), *visible]
     for cte in reversed(visible):
+        if bare_name(cte) in names:
+            names |= set(map(bare_name, cte.find_all(exp.Table)))
+            used.insert(0, cte)
+    return [*used, *_own_common_tables(query)]
+
+
+def _own_common_tables(query: exp.Expr) -> list[exp.CTE]:
+    with_ = query.args.get("with_")
+    if with_ is None:
+        return []
+    tables = (x for x in query.find_all(exp.Table) if x.find_ancestor(exp.With) is not with_)
+    names, used = set(map(bare_name, tables)), list[exp.CTE]()
+    for cte in reversed(with_.expressions):
         if bare_name(cte) in names:
             names |= set(map(bare_name, cte.find_all(exp.Table)))
             used.insert(0, cte)

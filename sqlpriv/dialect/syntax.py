@@ -86,6 +86,7 @@ _CLAUSE_ORDER = {
     word: rank for rank, clauses in enumerate(_RANKS.split("|")) for word in clauses.split()
 }
 """Word → when its clause comes in a SELECT; sqlglot reads them in any order."""
+PRICE_PLACE = "write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) … FROM …"
 _NEW_SELECT = words("SELECT UNION INTERSECT EXCEPT")
 
 
@@ -100,6 +101,9 @@ def misplaced_clause(tokens: Sequence[Token]) -> Refused | None:
             reached = reached[:-1] or [("", 0)]
         elif word in _NEW_SELECT:
             reached[-1] = ("", 0)
+        elif reached[-1][1] and (word == "WITH" or word == "OPTIONS") and i + 1 < len(tokens):
+            if tokens[i + 1].upper == ("PRIVACY" if word == "WITH" else "("):
+                return Refused.at(token, "the price stands behind SELECT", PRICE_PLACE)
         elif word in _CLAUSE_ORDER:
             before, after = tokens[i - 1].upper, tokens[i + 1].upper if i + 1 < len(tokens) else ""
             two_words = word in ("GROUP", "ORDER")

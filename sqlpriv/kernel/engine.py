@@ -24,6 +24,7 @@ import duckdb
 
 from sqlpriv.errors import OperationalError, VaultBusy
 from sqlpriv.kernel.parquet_files import Files, files_of, state_of
+from sqlpriv.kernel.spark.spark_session import spark_of
 from sqlpriv.kernel.sql.quoting import literal
 
 OPTIMIZERS_OFF = (
@@ -87,7 +88,7 @@ def attach(vault: Path, macros: str = "") -> tuple[Engine, duckdb.DuckDBPyConnec
                 if _PARQUET[contents] != engine.files:
                     engine = _engine(vault, _PARQUET[contents])
                     engine.main.execute(_attaching(vault))
-                engine.fingerprint = _with_files(contents)
+                engine.fingerprint = _with_files(contents, vault)
                 rmtree(engine.spills, ignore_errors=True)  # of who was interrupted
                 # where we may make no folder, DuckDB may not either
                 if os.path.lexists(engine.spills) or os.access(engine.spills.parent, os.W_OK):
@@ -147,13 +148,15 @@ def _engine(vault: Path, files: Files | None = None) -> Engine:
 
 def fingerprint(vault: Path) -> str:
     """Returns a name of the vault's contents and of its tables' files: equal only while nothing was
-    written to either. Files that no reader has seen yet are not in it, and no answer is of them."""
-    return _with_files(_contents(vault))
+    written to either, and one engine reads the files. Files that no reader has seen yet are not in
+    it, and no answer is of them."""
+    return _with_files(_contents(vault), vault)
 
 
-def _with_files(contents: str) -> str:
+def _with_files(contents: str, vault: Path) -> str:
     listed = _PARQUET.get(contents, {})
     states = "".join(state_of(path) for paths in listed.values() for path in paths)
+    states += "spark" if spark_of(vault) else ""
     return hashlib.sha256(f"{contents} {states}".encode()).hexdigest() if states else contents
 
 

@@ -20,6 +20,7 @@ from sqlpriv.errors import BudgetExhausted, KernelError, OperationalError, Refus
 from sqlpriv.kernel.checked import check_expressions, parts_of, ready
 from sqlpriv.kernel.ledger.records import Sealed, Snapshot
 from sqlpriv.kernel.proof import noise, sensitivity
+from sqlpriv.kernel.proof.delay import Delay
 from sqlpriv.kernel.proof.unit_rows import check_work
 from sqlpriv.kernel.reader import Reader
 from sqlpriv.kernel.sql.queries import joint_batches, render, render_groups
@@ -93,11 +94,10 @@ class Allowance(AbstractContextManager["Allowance"]):
                 charge, self._begun(), self.contract.snapshot, fresh_seals
             )
         self._replayed += [seal.id for seal in seals if seal]
-        released = []
-        for m, old in zip(measurements, seals, strict=True):
-            seal = old or fresh_seals.pop(0)
-            released.append(release_of(seal, m.query, replayed=bool(old)))
-        return tuple(released)
+        return tuple(
+            release_of(old or fresh_seals.pop(0), m.query, replayed=bool(old))
+            for m, old in zip(measurements, seals, strict=True)
+        )
 
     def choose(
         self, candidates: Sequence[sensitivity.Candidate], price: Price, allowed: NDArray[np.bool_]
@@ -194,11 +194,12 @@ class Allowance(AbstractContextManager["Allowance"]):
         if seal := self._find(named, price):
             self._replayed.append(seal.id)
             return tuple(map(tuple, json.loads(seal.payload)))
-        with Reader(self._kernel.vault) as reader:
+        with Delay() as delay, Reader(self._kernel.vault) as reader:
             text = render_groups(source, exprs, self.contract, self._current(reader).hash_key)
-            check_work(source, self.contract, self._kernel.partner_counter(self.contract))
+            delay.scans = self._scans(source)
+            reader.prepare(text, self.contract.engine)
             charge = self._charge([Measurement(a.Count(source), price)], yocto)
-            groups = reader.groups(text)
+            groups = reader.groups(text, self.contract.engine)
         picked = (groups[i][:-1] for i in pick([group[-1] for group in groups]))
         usable = [v for v in picked if all("\0" not in str(x) and len(str(x)) < 10_000 for x in v)]
         keys = sorted(usable, key=lambda v: [(x is None, x) for x in v])
@@ -210,8 +211,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         """Returns the snapshot, if the vault and its declarations are those of the plan."""
         reader.check_files()
         contracts, snapshot = self._kernel.in_force(reader.fingerprint, reader.catalog())
-        planned = {**self.contract.others, self.contract.table.lower(): self.contract}
-        if contracts != planned:  # `others` are compared here alone
+        if contracts != {**self.contract.others, self.contract.table.lower(): self.contract}:
             raise OperationalError(STALE)
         return snapshot
 
@@ -223,11 +223,14 @@ class Allowance(AbstractContextManager["Allowance"]):
             for part in ahead:
                 check_expressions(part, Scope(part.source, self.contract))
             batches = joint_batches(missing, ahead, self.contract)
-            with Reader(self._kernel.vault) as reader:
+            with Delay() as delay, Reader(self._kernel.vault) as reader:
                 key = self._current(reader).hash_key
                 texts = [render(batch, self.contract, key) for batch in batches]
-                for source in dict.fromkeys(query.source for query, *_ in batches):
-                    check_work(source, self.contract, self._kernel.partner_counter(self.contract))
+                sources = [query.source for query, *_ in batches]
+                scans = {source: self._scans(source) for source in dict.fromkeys(sources)}
+                delay.scans = sum(scans[source] for source in sources)
+                for text in texts:
+                    reader.prepare(text.sql, text.engine)
                 charge = self._charge(measurements)
                 exact = {q: cells for text in texts for q, cells in reader.cells(text).items()}
             self._keep({query: exact[query] for query in ahead})
@@ -239,6 +242,10 @@ class Allowance(AbstractContextManager["Allowance"]):
                 kept = self._kept[replace(query, within=None)]
                 exact[query] = kept[[*a.measured_strata(query)]].ravel().tolist()
         return charge, exact
+
+    def _scans(self, source: a.Relation) -> int:
+        """Returns how often a read scans private tables; see `check_work` for what is refused."""
+        return check_work(source, self.contract, self._kernel.partner_counter(self.contract))
 
     def _keep(self, exact: Exact) -> None:
         for query, cells in exact.items():
@@ -255,10 +262,14 @@ class Allowance(AbstractContextManager["Allowance"]):
                 raise BudgetExhausted("the statement asks for more than its allowance")
             if joint != self.spent:  # else strata that cost less so far have caught up
                 price = type(joint)(joint.nano - self.spent.nano)
-                whole = price if self.spent.nano else self._limit
                 concerned = booking([m.query.source for m in measurements], self.contract)
                 self._charged = self._ledger.charge(
-                    self._begun(), self.contract.payer, price, whole, concerned, yocto
+                    self._begun(),
+                    self.contract.payer,
+                    price,
+                    price if self.spent.nano else self._limit,
+                    concerned,
+                    yocto,
                 )
             self.spent, self._losses = joint, losses
             return self._charged

@@ -14,14 +14,15 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
 from sqlpriv.errors import OperationalError, ReadFailed
 from sqlpriv.kernel.engine import attach, detach, fingerprint
 from sqlpriv.kernel.parquet_files import FORM, check_files
+from sqlpriv.kernel.spark.spark_session import Spark, spark_of, type_in_spark
 from sqlpriv.kernel.sql.cells import added_up
+from sqlpriv.kernel.sql.dialect import DUCKDB, SPARK
 from sqlpriv.kernel.sql.queries import MACROS, Rendered
 from sqlpriv.kernel.sql.quoting import name
 from sqlpriv.kernel.terms import algebra as a
@@ -66,6 +67,7 @@ class Reader(AbstractContextManager["Reader"]):
         if not vault.exists():
             raise OperationalError(f"there is no vault {vault.name}; an owner's session makes one")
         self._vault = vault
+        self._spark: Spark | None = None
         self._engine, self._duckdb = attach(vault, "".join(MACROS))
         self.fingerprint = self._engine.fingerprint
         if self.fingerprint not in _PLAIN and self.truths(MACROS_THERE) != (0,):
@@ -78,6 +80,8 @@ class Reader(AbstractContextManager["Reader"]):
         """Raises ReadFailed, so that no answer leaves, where a file was written meanwhile."""
         same = not self._engine.files or fingerprint(self._vault) == self.fingerprint
         detach(self._engine, self._duckdb)
+        if self._spark is not None:
+            self._spark.close()
         if not same:
             raise ReadFailed("a file of a table changed while it was read; what was paid is spent")
 
@@ -96,6 +100,12 @@ class Reader(AbstractContextManager["Reader"]):
                 columns = (*contract.columns, Column(column, type_, sql_type, None, required))
                 alone = contract.unique | ({column.lower()} if unique else set())
                 tables[table] = replace(contract, columns=columns, unique=alone, collated=collated)
+            for table in self._engine.files if spark_of(self._vault) else ():
+                columns = tuple(
+                    c if type_in_spark(c.sql_type) else replace(c, type=None, sql_type="")
+                    for c in tables[table].columns
+                )
+                tables[table] = replace(tables[table], columns=columns, engine=SPARK.name)
             if len(CATALOGS) >= 64:
                 CATALOGS.clear()
             CATALOGS[self.fingerprint] = tuple(tables.values())
@@ -104,18 +114,29 @@ class Reader(AbstractContextManager["Reader"]):
     @_silence_errors("the engine could not finish reading; the charge stays")
     def cells(self, asked: Rendered) -> dict[a.Query, list[int]]:
         """Returns the exact integers of each rendered query, in all its measured cells."""
-        result = self._run_within_limit(asked.sql)
+        result = self._run_within_limit(asked.sql, asked.engine)
         names = [column[0] for column in result.description]
-        if duckdb.sqltypes.HUGEINT not in {column[1] for column in result.description}:
+        if not any(
+            str(column[1]).startswith(("HUGEINT", "DECIMAL")) for column in result.description
+        ):
             columns = [np.asarray(column) for column in result.fetchnumpy().values()]
-        else:  # numpy would make doubles of HUGEINT
-            columns = [*np.array(result.fetchall(), object).reshape(-1, len(names)).T]
+        else:  # numpy would make doubles of HUGEINT; Spark's sums are decimals without a fraction
+            rows = [[*map(int, row)] for row in result.fetchall()]
+            columns = [*np.array(rows, object).reshape(-1, len(names)).T]
         return added_up(asked.values, dict(zip(names, columns, strict=True)))
 
     @_silence_errors("the engine could not finish reading; the charge stays")
-    def groups(self, sql: str) -> list[tuple[Any, ...]]:
+    def groups(self, sql: str, engine: str) -> Any:
         """Returns the values and, last, the exact counts of a rendered grouping."""
-        return self._run_within_limit(sql).fetchall()
+        return self._run_within_limit(sql, engine).fetchall()
+
+    def prepare(self, sql: str, engine: str) -> None:
+        """Has the engine ready for a statement, as far as no row is read: see `Spark.prepare`."""
+        if engine == SPARK.name:
+            self._spark = self._spark or Spark(spark_of(self._vault))
+            usable = {t.table: {c.name.lower(): c.sql_type for c in t.columns if c.type}
+                      for t in self.catalog() if t.engine == engine}  # fmt: skip
+            self._spark.prepare(sql, self._engine.files, usable)
 
     def check_files(self) -> None:
         """Refuses to go on where files of a table are missing or differ: see `parquet_files`."""
@@ -123,25 +144,31 @@ class Reader(AbstractContextManager["Reader"]):
             check_files(self._duckdb, self._engine.files)
             _WHOLE.add(self.fingerprint)
 
-    def _run_within_limit(self, sql: str) -> duckdb.DuckDBPyConnection:
-        """Runs a statement, which is interrupted after the time limit."""
-        clock = threading.Timer(TIMEOUT_SECONDS, self._duckdb.interrupt)
+    def _run_within_limit(self, sql: str, engine: str) -> Any:
+        """Runs a statement, which is interrupted after the time limit; returns DuckDB's result."""
+        opened = self._spark if self._spark and engine == SPARK.name else self._duckdb
+        clock = threading.Timer(TIMEOUT_SECONDS, opened.interrupt)
         clock.start()
         try:
-            return self._duckdb.execute(sql)
+            result = opened.execute(sql)
+            return result if opened is self._duckdb else self._duckdb.from_arrow(result)
         finally:
             clock.cancel()
 
     @_silence_errors("the declaration could not be verified")
-    def truths(self, sql: str) -> tuple[Any, ...]:
+    def truths(self, sql: str, engine: str = DUCKDB.name) -> Any:
         """Returns the one row of a verifying query (owner's declarations only)."""
-        return self._duckdb.execute(sql).fetchall()[0]
+        self.prepare(sql, engine)
+        return self._run_within_limit(sql, engine).fetchall()[0]
 
     @_silence_errors("the public table could not be read")
-    def most_partners(self, sql: str) -> int:
+    def most_partners(self, sql: str, engine: str) -> int:
         """Returns the number of a `partner_count`, asked once for a state of the vault."""
         if (number := _PARTNERS.get((self.fingerprint, sql))) is None:
-            number = _PARTNERS[self.fingerprint, sql] = self._run_within_limit(sql).fetchall()[0][0]
+            self.prepare(sql, engine)
+            number = _PARTNERS[self.fingerprint, sql] = self._run_within_limit(
+                sql, engine
+            ).fetchall()[0][0]
         return number
 
     @_silence_errors("the public table could not be read")

@@ -33,9 +33,13 @@ class Kernel:
         """Closes the ledger."""
         self.ledger.close()
 
+    def fingerprint(self) -> str:
+        """Returns a name of what the vault holds, '' where there is none: `engine.fingerprint`."""
+        return fingerprint(self.vault) if self.vault.exists() else ""
+
     def contracts(self) -> dict[str, TableContract]:
         """Returns the contract of every table, by lower-case name. Reads no row."""
-        named = fingerprint(self.vault) if self.vault.exists() else ""
+        named = self.fingerprint()
         if catalog := CATALOGS.get(named):  # nothing was written since it was asked for
             return self.in_force(named, catalog)[0]
         with Reader(self.vault) as reader:
@@ -72,7 +76,7 @@ class Kernel:
         key = reader.fingerprint, verifying(contract)
         if key not in self._verified:
             self._verified = {k: v for k, v in self._verified.items() if k[0] == key[0]}
-            self._verified[key] = reader.truths(key[1])
+            self._verified[key] = reader.truths(key[1], contract.engine)
         bounded, *steady = self._verified[key]
         declared = (
             c.domain is not None and same for c, same in zip(contract.columns, steady, strict=True)
@@ -101,7 +105,9 @@ class Kernel:
 
         def count(relation: a.Relation, columns: tuple[str, ...]) -> int:
             with Reader(self.vault) as reader:
-                return reader.most_partners(partner_count(relation, columns, contract))
+                return reader.most_partners(
+                    partner_count(relation, columns, contract), contract.engine
+                )
 
         return count
 

@@ -19,7 +19,7 @@ from sqlpriv.plan.aggregates.mean_rounds import round_templates
 from sqlpriv.plan.aggregates.price_shares import Paid, coefficients
 from sqlpriv.plan.aggregates.quantile_method import rank_error
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.outputs import AGGREGATE
+from sqlpriv.plan.computed_columns import AGGREGATE
 from sqlpriv.plan.plan import GroupingSet, Output, Plan
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.plan.pricing.statement import half_width
@@ -125,7 +125,8 @@ def strata_cost_line(
 
     Arguments as in `explain`. Empty for a statement without strata.
     """
-    output, price, share = plan.output, type(plan.price), plan.options.population_share
+    output, price = plan.output, type(plan.price)
+    share = plan.options.population_share or 0.0
     k = math.prod(len(d.values) for d in output.strata)
     if k < 2:
         return ""
@@ -139,6 +140,8 @@ def strata_cost_line(
     line = f"stratifying costs the population's figures ×{cost:.2f} in noise"
     if gains:
         line += f" and gives each stratum {gains}"
+    if any(one.both_levels for one in plan.rounds):
+        line += "; a clipped AVG's less, where that costs no stratum's ± more than a tenth"
     if share or cost <= WORTH_TELLING:
         return line
     share = share_for(k, price, WORTH_TELLING)

@@ -13,12 +13,12 @@ from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions import dates
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.traverse import as_literal, with_aliases
 from sqlpriv.plan.expressions.value_facts import MAX_LEVELS, Shape
 from sqlpriv.plan.pricing.googlesql_options import asks_for_threshold
 from sqlpriv.plan.pricing.tuned_constants import MAX_CELLS
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import as_literal, with_aliases
 
 SelectedKeys = tuple[tuple[Value, ...], ...]
 """Selected values: of each undeclared key of a statement, in the order of GROUP BY."""

@@ -12,7 +12,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.aggregates.quantile_method import rank_error, rank_weight
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.outputs import aggregates_in
+from sqlpriv.plan.computed_columns import aggregates_in
 from sqlpriv.plan.plan import Output, Plan
 from sqlpriv.plan.pricing.tuned_constants import EXTREME
 

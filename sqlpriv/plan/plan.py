@@ -44,9 +44,8 @@ class Output:
 
     Args:
         names: Of the result's columns.
-        items: One expression per column, over the columns `outputs.STRATUM + i`,
-            `outputs.GROUP + i`, `outputs.AGGREGATE + i`, `outputs.SUMMED + i` and
-            `outputs.POPULATION`.
+        items: One expression per column, over those that `computed_columns` names: `STRATUM + i`,
+            `GROUP + i`, `AGGREGATE + i`, `SUMMED + i` and `POPULATION`.
         strata, groups: The dimensions of the cells.
         marginals: The tables that the answer has, in the order of their rows.
         having, order_by, limit, offset: As in SELECT, over the same columns.

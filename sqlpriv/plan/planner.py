@@ -8,7 +8,7 @@ those columns from releases and evaluates the rest.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 
@@ -18,7 +18,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Budget, Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.terms.release import Measurement
-from sqlpriv.plan import group_keys, outputs
+from sqlpriv.plan import computed_columns, group_keys, output_half_widths, outputs
 from sqlpriv.plan.aggregates.calls import Aggregate
 from sqlpriv.plan.aggregates.contribution_clamps import clamp_contributions
 from sqlpriv.plan.aggregates.estimators import (
@@ -35,7 +35,6 @@ from sqlpriv.plan.aggregates.rows_left_out import units_by_rows
 from sqlpriv.plan.existing_combinations import existing_combinations
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.traverse import has_subqueries, walk
 from sqlpriv.plan.plan import GroupingSet, Output, Plan, SelectedKeys, Selection
 from sqlpriv.plan.pricing.googlesql_options import (
     GOOGLESQL_OPTIONS,
@@ -48,6 +47,7 @@ from sqlpriv.plan.pricing.tuned_constants import LEFT_OUT_SHARE, SELECTION_SHARE
 from sqlpriv.plan.relations.contribution_bound import bound_contributions
 from sqlpriv.plan.relations.from_clause import FromReader
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import has_subqueries
 
 Combinations = group_keys.Combinations
 LEVELLED = ("count", "sum", "mean")
@@ -92,7 +92,7 @@ def plan(
         selected: SelectedKeys | None = (
             () if selected_keys is None and budget.keys >= SELECTIONS else selected_keys
         )
-        output = _plan_output(select, contract, price, options, selected, combinations)
+        output, rows = _plan_output(select, contract, price, options, selected, combinations)
     except RecursionError:
         raise refuse(
             t.Literal(None, select.pos),
@@ -104,7 +104,7 @@ def plan(
     left_out: Measurement | None = None
     whole_price = price
     if options.left_out:
-        query = units_by_rows(output.recipes[0].queries[0].source, contract, select.pos)
+        query = units_by_rows(rows, contract, select.pos)
         left_out = Measurement(query, type(price)(price.nano // LEFT_OUT_SHARE))
         price = type(price)(price.nano - left_out.price.nano)
     chosen_keys = tuple(d.key.expr for d in output.groups if d.selected)
@@ -117,7 +117,6 @@ def plan(
     selection, to_share = None, price
     if chosen_keys and isinstance(price, Rho):
         part = Rho(price.nano // SELECTION_SHARE)
-        rows = output.recipes[0].queries[0].source
         selection = Selection(rows, chosen_keys, part, budget.keys // SELECTIONS)
         to_share = Rho(price.nano - part.nano)
     priced_plan = _with_measurements(whole_price, to_share, output, options, budget)
@@ -134,10 +133,30 @@ def _with_measurements(
     priced = _priced_measurements(left, output, options)
     measurements = tuple(Measurement(q, p) for q, p in priced if not isinstance(q, Recipe))
     later = (
-        MeanRounds(r, p, options.steps, options.sigma) for r, p in priced if isinstance(r, Recipe)
+        MeanRounds(
+            r, p, options.steps, options.sigma, both_levels=_has_both_levels(r, output, options)
+        )
+        for r, p in priced
+        if isinstance(r, Recipe)
     )
     table = budget.unit_table
     return Plan(measurements, table, price, output, rounds=order_rounds(later), options=options)
+
+
+def _has_both_levels(recipe: Recipe, output: Output, options: StatementOptions) -> bool:
+    """Returns whether everybody's own sum may be measured beside the strata's.
+
+    Public weights may be others than the table's own shares: then both are of two populations.
+    """
+    counted = recipe.count
+    return (
+        options.population_share is None
+        and not output.weights
+        and (recipe.kind, recipe.using) == ("mean", "quantile")
+        and counted is not None
+        and bool(counted.strata)
+        and not counted.keys
+    )
 
 
 def _priced_measurements(
@@ -147,7 +166,8 @@ def _priced_measurements(
     sizes = {recipe: m.cells for m in output.marginals for recipe in (*m.recipes, *m.own) if recipe}
     if not output.own:
         return list(share_price(price, output.recipes, sizes).items())
-    levels = split_price(price, (1 - options.population_share, options.population_share))
+    share = options.population_share or 0.0
+    levels = split_price(price, (1 - share, share))
     return [
         pair
         for part, recipes in zip(levels, (output.recipes, output.own), strict=True)
@@ -173,7 +193,8 @@ def _plan_output(
     options: StatementOptions,
     selected: SelectedKeys | None,
     combinations: Combinations | None,
-) -> Output:
+) -> tuple[Output, a.Relation]:
+    """Returns what is made of the releases, and the rows that they are of."""
     binder, aliases = Binder.of(contract, select.alias), outputs.output_aliases(select)
     if select.source is None and not has_subqueries(select.where):
         rows, binder = filtered_rows(select.where, binder, aliases)
@@ -189,13 +210,13 @@ def _plan_output(
     estimator = "gaussian" if isinstance(price, Rho) else "laplace"
     writer = outputs.OutputWriter(select, binder, aliases, strata, groups, estimator)
     items = [writer.write_item(i) for i in range(len(select.items))]
-    shared = outputs.sets_of_shared_releases(writer.aggregates)
+    shared = output_half_widths.sets_of_shared_releases(writer.aggregates)
     columns = list(zip(outputs.output_names(select), items, strict=True))
     if _wants_report(select):
         columns = [
             pair
             for name, item in columns
-            for pair in outputs.with_interval_ends(name, item, shared)
+            for pair in output_half_widths.with_interval_ends(name, item, shared)
         ]
     having = writer.write_having()
     order_by = tuple(writer.write_order(term) for term in select.order_by)
@@ -214,12 +235,17 @@ def _plan_output(
         for one in sets
     ]
     weights = select.stratify.weights if select.stratify else ""
-    return Output(
+    output = Output(
         tuple(name for name, _ in columns),
         tuple(item for _, item in columns),
         strata,
         groups,
-        _with_quantile_methods(marginals, price, bool(weights), _with_errors(columns)),
+        _with_quantile_methods(
+            marginals,
+            price,
+            bool(weights),
+            computed_columns.half_widths_in(node for _, node in columns),
+        ),
         having,
         order_by,
         limit,
@@ -227,8 +253,9 @@ def _plan_output(
         weights,
         selected if sum(d.selected for d in groups) > 1 else None,
         existing_combinations(groups, binder, contract, combinations, rows),
-        outputs.sets_of_shared_releases(writer.aggregates),
+        output_half_widths.sets_of_shared_releases(writer.aggregates),
     )
+    return output, rows
 
 
 def _grouping_set(
@@ -258,13 +285,6 @@ def _with_quantile_methods(
     with_errors = {place for place, (number, _) in enumerate(every) if number in measured}
     recipes = iter(choose_quantile_methods([r for _, r in every], price, weighted, with_errors))
     return tuple(replace(m, recipes=tuple(islice(recipes, len(m.recipes)))) for m in marginals)
-
-
-def _with_errors(columns: Sequence[tuple[str, t.Node]]) -> frozenset[int]:
-    """Returns the numbers of the aggregates whose half-widths outputs are made of."""
-    names = {p.name for _, node in columns for p in walk(node) if isinstance(p, t.Name)}
-    half = (name.removeprefix(outputs.HALF) for name in names if name.startswith(outputs.HALF))
-    return frozenset(map(int, half))
 
 
 def _wants_report(select: t.Select) -> bool:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlpriv.kernel.terms.budget import Budget, Price
 from sqlpriv.kernel.terms.contract import TableContract, Value
+from sqlpriv.plan.aggregates.estimators import read_statement_options
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, statement_price
+from sqlpriv.plan.relations.contribution_bound import bound_contributions
 from sqlpriv.plan.synthetic_columns import SyntheticColumns, read_columns
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
+
+BOUNDS = ("max_rows_contributed", "max_groups_contributed")
+"""Options by which fewer rows of a unit count than its owner allows."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,7 @@ def plan_synthetic(
     contract: TableContract,
     budget: Budget,
     session_epsilon: float | None,
+    price: Price | None = None,
 ) -> SyntheticPlan:
     """Returns the validated request.
 
@@ -48,9 +54,10 @@ def plan_synthetic(
         contract: Of its table.
         budget: Of the table's privacy unit.
         session_epsilon: `SET privacy_epsilon`, or None.
+        price: What it may spend; None where the statement or the session says it.
 
     Raises:
-        Refused: A column without a domain, or no price.
+        Refused: A column without a domain, no price, or more rows of a unit than its owner allows.
     """
     select = statement.select
     if contract.unit is None:
@@ -61,10 +68,15 @@ def plan_synthetic(
             f"then ALTER TABLE {contract.table} SET PU",
         )
     options = (*select.options, *statement.options)
-    price = statement_price(options, budget, session_epsilon, statement.pos)
+    price = price or statement_price(options, budget, session_epsilon, statement.pos)
     made_up = made_up_columns(dict(options).get("patterns"))
     read = read_columns(select, contract, made_up)
-    options = tuple((name, value) for name, value in options if name not in KNOWN_OPTIONS)
+    bounds = read_statement_options(
+        tuple((name, value) for name, value in options if name in BOUNDS), statement.pos
+    )
+    rows = bound_contributions(read.rows, contract, bounds, statement.pos)
+    read = replace(read, rows=rows)
+    options = tuple((n, value) for n, value in options if n not in (*KNOWN_OPTIONS, *BOUNDS))
     weights = select.stratify.weights if select.stratify else ""
     return SyntheticPlan(statement.name, statement.method, read, price, options, weights)
 

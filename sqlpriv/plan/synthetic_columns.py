@@ -23,12 +23,12 @@ from sqlpriv.plan import group_keys, outputs
 from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.traverse import has_subqueries
 from sqlpriv.plan.expressions.value_facts import Shape
 from sqlpriv.plan.relations.from_clause import FromReader
 from sqlpriv.plan.relations.named_rows import Naming, Rows
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import has_subqueries
 
 _SQL_TYPES = {
     Type.INTEGER: "BIGINT", Type.REAL: "DOUBLE", Type.TEXT: "VARCHAR", Type.BOOLEAN: "BOOLEAN",

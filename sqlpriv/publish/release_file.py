@@ -112,6 +112,14 @@ class ReleaseStore:
         with self.connect_read_only() as engine:
             return _tables(engine)
 
+    def state(self) -> tuple[int, ...]:
+        """Returns what tells the file from one that is published later; () where there is none."""
+        try:
+            at = self.path.stat()
+        except FileNotFoundError:
+            return ()
+        return at.st_dev, at.st_ino, at.st_mtime_ns, at.st_size
+
     def connect_read_only(self) -> duckdb.DuckDBPyConnection:
         """Returns a DuckDB connection that sees the released tables and nothing else.
 

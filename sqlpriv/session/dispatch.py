@@ -5,6 +5,7 @@ role of who asks; anything else is refused before it is read.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
@@ -16,10 +17,12 @@ from sqlpriv.session.access.quote import Quote
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands.evaluate import evaluate_synthetic
 from sqlpriv.session.commands.file_tables import create_file_table
-from sqlpriv.session.commands.owner_tables import alter_table, create_unit_table
+from sqlpriv.session.commands.owner_tables import alter_table, create_unit_table, quote_alter
 from sqlpriv.session.commands.settings import set_option
 from sqlpriv.session.commands.show import describe_table, show_state
+from sqlpriv.session.declarations.grants import grant_tables
 from sqlpriv.session.queries.query_answers import Queries
+from sqlpriv.session.synthetic.create_schema import create_schema, explain_schema, quote_schema
 from sqlpriv.session.synthetic.create_synthetic import (
     create_synthetic,
     explain_synthetic,
@@ -48,7 +51,7 @@ class Statements:
     def _vault(self) -> Path:
         return self.access.kernel.vault
 
-    @property
+    @cached_property
     def _queries(self) -> Queries:
         return Queries(self.access)
 
@@ -65,6 +68,8 @@ class Statements:
                 return self._explain(statement)
             case cmd.CreateSynthetic():
                 return create_synthetic(statement, self.access, report)
+            case cmd.CreateSyntheticSchema():
+                return create_schema(statement, self.access, report)
             case cmd.DrawFromModel():
                 return draw_from_model(statement, self.access)
             case cmd.Evaluate():
@@ -72,7 +77,11 @@ class Statements:
             case cmd.DropSynthetic():
                 return self._drop_synthetic(statement)
             case cmd.AlterPrivacy():
+                is_file = isinstance(statement.action, cmd.DeclareFromFile)
+                self._needs_files(is_file, statement.pos)
                 return alter_table(statement, self.access)
+            case cmd.GrantSelect():
+                return grant_tables(statement, self.access)
             case cmd.CreateUnitTable():
                 return create_unit_table(statement, self.access)
             case cmd.CreateFileTable():
@@ -115,6 +124,10 @@ class Statements:
                 return self._queries.quote(statement)
             case cmd.CreateSynthetic():
                 return quote_synthetic(statement, self.access)
+            case cmd.CreateSyntheticSchema():
+                return quote_schema(statement, self.access)
+            case cmd.AlterPrivacy():
+                return quote_alter(statement, self.access)
         return Quote()
 
     def set(self, option: cmd.SetOption) -> Result:
@@ -124,6 +137,8 @@ class Statements:
     def _explain(self, explain: cmd.Explain) -> Result:
         if isinstance(explain.statement, cmd.CreateSynthetic):
             return explain_synthetic(explain.statement, self.access)
+        if isinstance(explain.statement, cmd.CreateSyntheticSchema):
+            return explain_schema(explain.statement, self.access)
         return self._queries.explain(explain.statement)
 
     def _evaluate(self, evaluation: cmd.Evaluate, report: Report) -> Result:

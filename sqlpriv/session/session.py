@@ -23,9 +23,11 @@ from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.publish.release_file import beside
 from sqlpriv.session.access.context import Access
+from sqlpriv.session.access.kept_statements import KeptStatements
 from sqlpriv.session.access.owner_engine import OwnerEngine, Parameters
 from sqlpriv.session.access.quote import Charge, Quote
 from sqlpriv.session.access.result import Catalog, Result
+from sqlpriv.session.access.table_grants import paying_contracts
 from sqlpriv.statements import commands as cmd
 from sqlpriv.synth.api.progress import Progress, Report, silent
 
@@ -75,6 +77,7 @@ class Session:
         store = beside(self.vault)
         self._access = Access(Kernel(self.vault), store, owner, self.principal)
         self._access.dialect = dialect
+        self._kept_statements = KeptStatements()
         self._access.tables.settle()
 
     def __enter__(self) -> Self:
@@ -138,7 +141,7 @@ class Session:
         """Runs every statement as `execute` does; returns the result of each."""
         return tuple(
             self._statements.run(statement, progress or silent)
-            for statement in sql_dialect.read_parts(sql, parameters, self.dialect)
+            for statement in self._kept_statements.read(sql, parameters, self.dialect)
         )
 
     def describe(self, sql: str, parameters: Parameters = None) -> pa.Schema:
@@ -200,7 +203,7 @@ class Session:
 
     def comments(self) -> dict[str, str]:
         """Returns what each released table says of itself: method, price, strata, when, whence."""
-        return self._access.store.comments()
+        return self._access.comments()
 
     def budgets(self) -> tuple[tuple[str, float, float], ...]:
         """Returns (unit's table, epsilon left, epsilon in all) for every declared budget.
@@ -209,7 +212,7 @@ class Session:
         """
         budgets_of_tables = []
         ledger = self._access.kernel.ledger
-        for contract in self._access.tables.contracts().values():
+        for contract in paying_contracts(self._access.tables.contracts()):
             if accounts := ledger.accounts(contract.own_account, self.principal):
                 account = min(accounts, key=lambda a: a.left.nano)
                 budget, left = account.budget, account.left
@@ -223,7 +226,7 @@ class Session:
         settings, dialect = dict(self._access.settings), self._access.dialect
         statement = None
         try:
-            for statement in sql_dialect.read_parts(sql, parameters, self.dialect):
+            for statement in self._kept_statements.read(sql, parameters, self.dialect):
                 if isinstance(statement, cmd.SetOption):
                     self._statements.set(statement)
             yield statement

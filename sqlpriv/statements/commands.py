@@ -134,6 +134,14 @@ class SetDomainReferences:
 
 
 @dataclass(frozen=True)
+class SetDomainAuto:
+    """`… SET PRIVACY DOMAIN AUTO (epsilon = 0.1)`: an interval by noised counts, for that price."""
+
+    column: str
+    price: Options
+
+
+@dataclass(frozen=True)
 class DropDomain:
     column: str
 
@@ -144,6 +152,13 @@ class SetBound:
 
     rows_per_unit: int | None = None
     groups_per_unit: int | None = None
+
+
+@dataclass(frozen=True)
+class SetBoundAuto:
+    """`SET PRIVACY BOUND (rows_per_unit = auto, epsilon = 0.1)`: a bound by noised counts."""
+
+    price: Options
 
 
 @dataclass(frozen=True)
@@ -169,9 +184,18 @@ class DeclareFromSchema:
     """`SET PRIVACY FROM SCHEMA`: what constraints and types of the table say is declared."""
 
 
+@dataclass(frozen=True)
+class DeclareFromFile:
+    """`SET PRIVACY FROM 'dictionary.csv'`: what a data dictionary says is declared."""
+
+    path: str
+
+
 _Unit = AddPrivacyKey | DropPrivacyKey | AddPrivacyLink | DropPrivacyLink | SetUnit | SetPublic
 _Domain = SetDomainIn | SetDomainBetween | SetDomainReferences | DropDomain
-Action = _Unit | _Domain | SetBound | SetBudget | DeclareMany | DeclareFromSchema
+_Auto = SetDomainAuto | SetBoundAuto
+_Many = DeclareMany | DeclareFromSchema | DeclareFromFile
+Action = _Unit | _Domain | _Auto | SetBound | SetBudget | _Many
 
 
 @dataclass(frozen=True)
@@ -181,6 +205,19 @@ class AlterPrivacy:
     table: str
     action: Action
     text: str = field(default="", compare=False)
+    pos: Pos = optional_place()
+
+
+@dataclass(frozen=True)
+class GrantSelect:
+    """`GRANT SELECT ON t TO 'ada', PUBLIC` (allowed) or `REVOKE SELECT ON t FROM 'ada'`.
+
+    `tables` are as written, none for ALL TABLES; `principals` too, `*` for PUBLIC.
+    """
+
+    tables: tuple[str, ...]
+    principals: tuple[str, ...]
+    allowed: bool
     pos: Pos = optional_place()
 
 
@@ -235,6 +272,28 @@ class CreateSynthetic:
 
 
 @dataclass(frozen=True)
+class TableColumns:
+    """A table, and the columns of it that are named; none for all that can be taken."""
+
+    name: str
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class CreateSyntheticSchema:
+    """`CREATE [OR REPLACE] SYNTHETIC SCHEMA name AS TABLES t [(column, …)], … USING method
+    [OPTIONS (…)]`: linked tables, one price for all."""
+
+    name: str
+    tables: tuple[TableColumns, ...]
+    method: str
+    options: Options = ()
+    or_replace: bool = False
+    text: str = field(default="", compare=False)
+    pos: Pos = optional_place()
+
+
+@dataclass(frozen=True)
 class DrawFromModel:
     """`CREATE [OR REPLACE] SYNTHETIC TABLE name FROM MODEL model ROWS rows [WHERE predicate]
     [OPTIONS (seed = 1)]`. `where` is the predicate's text."""
@@ -272,7 +331,7 @@ class Evaluate:
 
 @dataclass(frozen=True)
 class Show:
-    """`SHOW PRIVACY TABLES | BUDGET | RELEASES | DECLARATIONS`, `SHOW SYNTHESIZERS`.
+    """`SHOW PRIVACY TABLES | BUDGET | RELEASES | DECLARATIONS`, `SHOW GRANTS | SYNTHESIZERS`.
 
     `what` is in lower case.
     """
@@ -303,7 +362,7 @@ class SetOption:
 class Explain:
     """`EXPLAIN PRIVACY <statement>`."""
 
-    statement: Select | CreateSynthetic | Unanswerable
+    statement: Select | CreateSynthetic | CreateSyntheticSchema | Unanswerable
     pos: Pos = optional_place()
 
 
@@ -317,6 +376,6 @@ class Publish:
 
 
 _Query = Select | Unanswerable | Explain
-_Declaration = AlterPrivacy | CreateUnitTable | CreateFileTable
-_OfSynthetic = CreateSynthetic | DrawFromModel | DropSynthetic | Evaluate
+_Declaration = AlterPrivacy | GrantSelect | CreateUnitTable | CreateFileTable
+_OfSynthetic = CreateSynthetic | CreateSyntheticSchema | DrawFromModel | DropSynthetic | Evaluate
 Statement = _Query | _Declaration | _OfSynthetic | Show | Describe | SetOption | Publish

@@ -81,6 +81,10 @@ def _as_shown(node: t.Node) -> str | None:
     return None
 
 
+INFIX = ("like", "ilike", "~", "similar to", "glob")
+"""Functions of two arguments that are written between them."""
+
+
 def _real(value: float) -> str:
     if not math.isfinite(value):
         return f"CAST('{value}' AS DOUBLE)"
@@ -111,7 +115,7 @@ def _node_text(node: t.Node, write: Callable[[t.Node], str]) -> str:
             return f"{'TRY_' if try_ else ''}CAST({write(arg)} AS {type_})"
         case t.CaseWhen():
             return _case(node, write)
-        case t.FunctionCall(name, (left, right)) if name in ("like", "ilike"):
+        case t.FunctionCall(name, (left, right)) if name in INFIX:
             return f"({write(left)} {name.upper()} {write(right)})"
         case t.FunctionCall(name, (left, right, sign)) if name in ("like", "ilike"):
             return f"({write(left)} {name.upper()} {write(right)} ESCAPE {write(sign)})"

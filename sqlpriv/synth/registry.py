@@ -20,6 +20,7 @@ from sqlpriv.synth.methods import (
     privbayes,
 )
 from sqlpriv.synth.methods.batches import hdmm, privsyn
+from sqlpriv.synth.methods.graphs import privmrf
 from sqlpriv.synth.methods.mixed import gsd, rap
 from sqlpriv.synth.methods.nested import topdown
 
@@ -38,6 +39,7 @@ REGISTRY: Mapping[str, Method] = {
         gem.METHOD,
         hdmm.METHOD,
         privsyn.METHOD,
+        privmrf.METHOD,
         gsd.METHOD,
         rap.METHOD,
         rap.ANNEALED,

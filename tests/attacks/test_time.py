@@ -11,12 +11,15 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from support.vaults import ask
 
 from sqlpriv.errors import ReadFailed, Refused
 from sqlpriv.kernel import gate, reader
+from sqlpriv.kernel.proof import delay
+from sqlpriv.kernel.sql import queries
 from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Rho
@@ -39,13 +42,19 @@ def both(make_kernel: MakeKernel) -> Both:
 
 
 @pytest.fixture
+def undelayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers as soon as they are there."""
+    monkeypatch.setattr(delay, "WIDTH", 0.0)
+
+
+@pytest.fixture
 def unbounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rendering as it was: only what comes out of all joins is bounded."""
     monkeypatch.setattr(Scope, "kept_rows", lambda _: "")
-    monkeypatch.setattr(gate, "check_work", lambda *_: None)
+    monkeypatch.setattr(gate, "check_work", lambda *_: 0)
 
 
-def attack(copies: int, joins: int) -> a.Count:
+def attack(copies: int, joins: int, keys: tuple[a.Key, ...] = ()) -> a.Count:
     """A query that nobody asked before."""
 
     def copied(name: str) -> a.Union:
@@ -56,30 +65,30 @@ def attack(copies: int, joins: int) -> a.Count:
     for i in range(1, joins):
         relation = a.Join(relation, copied(f"c{i}"), a.Lit(True, Type.BOOLEAN))
     never = a.Call("<>", (a.Col("c0"), a.Lit(-1 - next(_FRESH), Type.INTEGER)))
-    return a.Count(a.Where(relation, never))
+    return a.Count(a.Where(relation, never), (), keys)
 
 
-def seconds(kernel: Kernel, copies: int, joins: int) -> float:
-    query = attack(copies, joins)
+def seconds(kernel: Kernel, *planted: Any) -> float:
+    query = attack(*planted)
     begun = time.process_time()
     ask(kernel, Measurement(query, TINY))
     return time.process_time() - begun
 
 
-def timings(both: Both, tries: int, copies: int, joins: int) -> Iterator[tuple[bool, float]]:
+def timings(both: Both, tries: int, *planted: Any) -> Iterator[tuple[bool, float]]:
     """Whether the target was there, by a coin, and how long the answer took."""
     coin = random.Random(tries)
     for _ in range(tries):
         present = coin.random() < 0.5
-        yield present, seconds(both[present], copies, joins)
+        yield present, seconds(both[present], *planted)
 
 
-def share_right(both: Both, tries: int, copies: int, joins: int) -> float:
+def share_right(both: Both, tries: int, *planted: Any) -> float:
     """The share of guesses that are right, by the best limit for as many timings taken before."""
-    seen = [*timings(both, tries, copies, joins)]
+    seen = [*timings(both, tries, *planted)]
     limits = sorted(took for _, took in seen)
     limit = max(limits, key=lambda limit: sum((took > limit) == there for there, took in seen))
-    fresh = [*timings(both, tries + 1, copies, joins)][:tries]
+    fresh = [*timings(both, tries + 1, *planted)][:tries]
     return sum((took > limit) == there for there, took in fresh) / tries
 
 
@@ -115,8 +124,37 @@ def test_two_hundred_guesses_are_no_better_than_a_coin(both: Both, copies: int, 
     assert right <= 0.60
 
 
+ODD = a.Call("%", (a.Col("c0"), a.Lit(2, Type.INTEGER)))
+KEYED = (a.Key(a.Col("c0"), tuple(range(40, 50))), a.Key(ODD, (0, 1)))
+
+
+def test_groups_of_eight_parts_tell_little(both: Both) -> None:
+    """n = 40, as above. Each part of the union set up a hash table for its first row."""
+    right = share_right(both, 40, 8, 1, KEYED)
+    print(f"eight parts, grouped: {right:.2f} of 40 guesses right")
+    assert right < 0.80
+
+
 @pytest.mark.slow
-@pytest.mark.usefixtures("unbounded")
+def test_two_hundred_guesses_of_groups(both: Both) -> None:
+    """n = 200. Threshold 0.60, as above."""
+    right = share_right(both, 200, 8, 1, KEYED)
+    print(f"eight parts, grouped: {right:.3f} of 200 guesses right")
+    assert right <= 0.60
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("undelayed")
+def test_twin_groups_told_who_was_there(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    """n = 200. Threshold 0.60, which luck alone exceeds with probability 0.002."""
+    monkeypatch.setattr(queries, "_byte", lambda *_: "")
+    right = share_right(both, 200, 8, 1, KEYED)
+    print(f"eight parts, hashed, answered at once: {right:.3f} of 200 guesses right")
+    assert right > 0.60
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("unbounded", "undelayed")
 def test_twin_the_time_told_who_was_there(both: Both) -> None:
     """n = 16. Threshold 0.85: luck alone reaches it with probability 0.002."""
     right = share_right(both, 16, 30, 5)
@@ -149,7 +187,8 @@ def test_the_time_limit_tells_no_more(both: Both, monkeypatch: pytest.MonkeyPatc
     assert right <= 0.60
 
 
-@pytest.mark.usefixtures("unbounded")
+@pytest.mark.slow  # as the test whose twin it is
+@pytest.mark.usefixtures("unbounded", "undelayed")
 def test_twin_the_time_limit_told_who_was_there(
     both: Both, monkeypatch: pytest.MonkeyPatch
 ) -> None:

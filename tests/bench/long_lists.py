@@ -3,7 +3,7 @@
 Generated rows: a code, most of few rows; its area, of ten, in nine rows of ten; an amount by area;
 two columns of two and three levels. Side by side, codes of one area are neighbours in the declared
 list; apart, every tenth code is of one area. Printed: the share of rows whose code and area belong
-together, and CPU seconds of the statement; with `--wide` CPU seconds for 100 columns of six levels.
+together, and CPU seconds of the statement; with `--wide N` CPU seconds for N columns of six levels.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ ALTER TABLE people SET PRIVACY BUDGET (epsilon = 100000, delta = 1e-9);
 """
 
 
-def build(folder: Path, order: str) -> tuple[Path, list[str]]:
-    """Returns a vault and the columns to be made; `order` '' for the one of 100 columns."""
+def build(folder: Path, order: str, wide: int) -> tuple[Path, list[str]]:
+    """Returns a vault and the columns to be made; `order` '' for the one of `wide` columns."""
     vault = folder / "people.duckdb"
     if order:
         make = LISTED.format(area=AREA[order], areas=AREAS, codes=CODES, rows=ROWS)
@@ -48,8 +48,8 @@ def build(folder: Path, order: str) -> tuple[Path, list[str]]:
         domains |= {"amount": "BETWEEN (0, 130)", "kind": "IN (0, 1, 2)"}
     else:
         each = "((hash(i, {c} // 4) % 6 + hash(i, {c} + 1000) % 2) % 6)::INT AS c{c}"
-        make = WIDE.format(columns=", ".join(each.format(c=c) for c in range(100)), rows=ROWS)
-        domains = {f"c{c}": "BETWEEN (0, 5)" for c in range(100)}
+        make = WIDE.format(columns=", ".join(each.format(c=c) for c in range(wide)), rows=ROWS)
+        domains = {f"c{c}": "BETWEEN (0, 5)" for c in range(wide)}
     alter = "ALTER TABLE people ALTER COLUMN {} SET PRIVACY DOMAIN {};"
     declare = [alter.format(name, domain) for name, domain in domains.items()]
     with Session(vault, role="owner") as owner:
@@ -69,11 +69,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("epsilon", type=float)
     parser.add_argument("methods", nargs="+")
-    parser.add_argument("--wide", action="store_true")
+    parser.add_argument("--wide", type=int, default=0, help="columns of six levels")
     given = parser.parse_args()
     for order in [""] if given.wide else AREA:
         with tempfile.TemporaryDirectory() as folder:
-            vault, columns = build(Path(folder), order)
+            vault, columns = build(Path(folder), order, given.wide)
             if order:
                 print(f"{order}: real rows {kept(vault, 'people', order):.3f}", flush=True)
             for method in given.methods:

@@ -1,8 +1,9 @@
 """`python tests/bench/strata.py`: what STRATIFY BY costs or gains each method, beside no strata.
 
-Each row: a table, strata, a method and an epsilon; then the errors without STRATIFY BY (`none`, the
-strata's columns among the others), with it (`strata`), and the ratio. Two errors, each a mean over
-the strata that hold at least LEAST rows, each stratum counted once:
+Each row: a table, strata, a method and an epsilon; then, for each of two errors, that without
+STRATIFY BY (`none`, the strata's columns among the others), that of every stratum synthesized as a
+table of its own (`alone`), that with STRATIFY BY (`strata`), and the last by the better of the
+first two. The errors are means over the strata that hold at least LEAST rows, each counted once:
 
 - `means`: distance of a column's mean from the true one inside the stratum, in standard deviations
   of the column over the whole table; the mean over columns.
@@ -105,6 +106,19 @@ def made(data: Coded, strata: bool, method: str, epsilon: float, seed: int) -> p
     return out.table.to_pandas()
 
 
+def alone(data: Coded, method: str, epsilon: float, seed: int) -> pd.DataFrame:
+    """Returns the rows of one statement for each stratum, each at the whole price."""
+    price = rho_of(epsilon, 1e-9)
+    parts = []
+    for stratum, rows in data.rows.groupby(list(data.strata)):
+        job = prepare(data.contract, data.columns, (), None, method, QUICK.get(method, {}), price)
+        real = {name: rows[name].tolist() for name in rows}
+        gate = FakeGate(real, data.contract, price, seed=seed)
+        part = synthesize(job, gate).table.to_pandas()
+        parts.append(part.assign(**dict(zip(data.strata, stratum, strict=True))))
+    return pd.concat(parts)
+
+
 def errors(data: Coded, rows: pd.DataFrame) -> tuple[float, float]:
     """Returns `means` and `inside`."""
     spread = data.rows.std().clip(lower=1e-9)
@@ -137,20 +151,32 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=ROWS)
     parser.add_argument("--runs", type=int, default=2)
     given = parser.parse_args()
-    heads = ("means", "strata", "ratio", "inside", "strata", "ratio", "s")
-    print(f"{'table':<11}{'strata':<16}{'method':<10}{'eps':>5}", *(f"{h:>7}" for h in heads))
+    heads = ("none", "alone", "strata", "ratio")
+    shown = " ".join(f"{h:>7}" for h in (*heads, *heads, "s"))
+    print(f"{'':<40}{'means':<32}inside")
+    print(f"{'table':<11}{'strata':<16}{'method':<10}{'eps':>5} {shown}")
     for table in given.tables:
         for strata in STRATA[table]:
             data = coded(table, strata, given.rows)
             for method, epsilon in itertools.product(given.methods, given.epsilons):
-                found, began = [], time.perf_counter()
-                for seed, by in itertools.product(range(given.runs), (False, True)):
-                    found.append(errors(data, made(data, by, method, epsilon, seed)))
-                seconds = (time.perf_counter() - began) / len(found)
-                none, apart = np.mean(found[::2], axis=0), np.mean(found[1::2], axis=0)
-                shown = [x for pair in zip(none, apart, apart / none, strict=True) for x in pair]
-                line = " ".join(f"{x:7.3f}" for x in (*shown, seconds))
-                print(f"{table:<11}{strata:<16}{method:<10}{epsilon:>5g} {line}", flush=True)
+                print_row(data, f"{table:<11}{strata:<16}", method, epsilon, given.runs)
+
+
+def print_row(data: Coded, name: str, method: str, epsilon: float, runs: int) -> None:
+    """Prints the errors of one table, strata, method and epsilon; means over the runs."""
+    of_runs, seconds = [], 0.0
+    for seed in range(runs):
+        began = time.process_time()
+        stratified = made(data, True, method, epsilon, seed)
+        seconds += (time.process_time() - began) / runs
+        whole, apart = made(data, False, method, epsilon, seed), alone(data, method, epsilon, seed)
+        of_runs.append([errors(data, rows) for rows in (whole, apart, stratified)])
+    shares = np.mean(of_runs, axis=0)
+    shown = []
+    for none, by_itself, strata in shares.T:
+        shown += [none, by_itself, strata, strata / min(none, by_itself)]
+    line = " ".join(f"{x:7.3f}" for x in (*shown, seconds))
+    print(f"{name}{method:<10}{epsilon:>5g} {line}", flush=True)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import re
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "sqlpriv"
@@ -31,10 +32,21 @@ CATCH_ALL = {"asked", "due", "found", "given", "known", "made", "said", "seen", 
 """Locals that do not say what they hold."""
 
 
+def source_paths() -> list[Path]:
+    """Returns the path inside the package of each of its files."""
+    files = (path for path in sorted(PACKAGE.rglob("*.py")) if "_udfs" not in path.parts)
+    return [path.relative_to(PACKAGE) for path in files]
+
+
 def sources() -> dict[Path, ast.Module]:
     """Returns the syntax tree of every file of the package, by its path inside the package."""
-    files = (path for path in sorted(PACKAGE.rglob("*.py")) if "_udfs" not in path.parts)
-    return {path.relative_to(PACKAGE): ast.parse(path.read_text()) for path in files}
+    return {path: ast.parse((PACKAGE / path).read_text()) for path in source_paths()}
+
+
+@cache
+def nodes_of(tree: ast.AST) -> tuple[ast.AST, ...]:
+    """Returns all nodes of a tree: walking it takes most of the time, and much is counted."""
+    return tuple(ast.walk(tree))
 
 
 def statement_count(tree: ast.AST) -> int:
@@ -43,7 +55,7 @@ def statement_count(tree: ast.AST) -> int:
     >>> statement_count(ast.parse("'a docstring'\\nif a:\\n    b = 1; c = 2"))
     3
     """
-    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
+    nodes = [node for node in nodes_of(tree) if isinstance(node, ast.stmt)]
     strings = [n for n in nodes if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)]
     return len(nodes) - len(strings)
 
@@ -60,7 +72,7 @@ def is_bare_participle(name: str) -> bool:
 
 def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Yields every function and method; properties are not among them: they are read as nouns."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             decorators = {ast.unparse(decorator) for decorator in node.decorator_list}
             if not decorators & {"property", "cached_property"}:
@@ -69,7 +81,7 @@ def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]
 
 def catch_all_locals(tree: ast.AST) -> Iterator[str]:
     """Yields the names that functions bind and that say nothing of what they hold."""
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in CATCH_ALL:
             yield f"{node.id}:{node.lineno}"
 
@@ -77,7 +89,7 @@ def catch_all_locals(tree: ast.AST) -> Iterator[str]:
 def imported_folders(path: Path, tree: ast.AST) -> set[str]:
     """Returns the folders of the package that a file imports from, but its own."""
     names = set()
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("sqlpriv."):
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
         elif isinstance(node, ast.Import):
@@ -90,6 +102,7 @@ def room(path: Path) -> str:
     return path.parent.as_posix() if len(path.parts) > 1 else path.stem
 
 
+@cache
 def folder_of(name: str) -> str:
     """Returns the folder of the package in which a dotted name of a module, or in one, lies."""
     parts = name.split(".")[1:]
@@ -123,7 +136,7 @@ def circles(arrows: dict[str, set[str]]) -> set[str]:
 def doctest_count(tree: ast.AST) -> int:
     """Returns how many docstrings of a file show an example that runs."""
     kinds = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
-    nodes = (node for node in ast.walk(tree) if isinstance(node, kinds))
+    nodes = (node for node in nodes_of(tree) if isinstance(node, kinds))
     return sum(">>> " in (ast.get_docstring(node) or "") for node in nodes)
 
 
@@ -132,6 +145,7 @@ def repeated(names: dict[str, list[str]]) -> list[str]:
     return [f"{name}: {', '.join(places)}" for name, places in names.items() if len(places) > 1]
 
 
+@cache
 def measure() -> dict[str, list[str] | int]:
     """Returns every number by its title; a list where the number should be 0 and has names."""
     trees = sources()
@@ -142,7 +156,7 @@ def measure() -> dict[str, list[str] | int]:
         if path.name != "__init__.py":
             files[path.name].append(str(path.parent))
             arrows[room(path)] |= imported_folders(path, tree)
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 classes[node.name].append(str(path))
         participles += [f"{path}:{f.lineno} {f.name}" for f in functions(tree)

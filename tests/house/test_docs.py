@@ -13,8 +13,6 @@ README = (ROOT / "README.md").read_text()
 TOUR = (ROOT / "docs" / "tour.md").read_text()
 SQL = (ROOT / "docs" / "reference" / "sql.md").read_text()
 DATA = ROOT.parent / "shared" / "data" / "acs2018_ny_income.parquet"
-SMALLER = " --rows 3000"
-"""The demo is run on fewer people than README shows, to be done in time."""
 
 needs_data = pytest.mark.skipif(
     not DATA.exists(), reason="the census rows lie in ../shared/data, which is not here"
@@ -42,14 +40,14 @@ def parted(lines):
 
 
 def shape(line):
-    """A line without what noise, the clock and the size of the demo change."""
+    """A line without what noise and the clock change."""
     line = re.sub(r"-?\b\d[\d.,]*(e-?\d+)?|NULL", "#", line)
     line = line.replace("±#", "")  # a mean of nobody is NULL and has no half-width
     return re.sub(r"[─━]+", "─", " ".join(line.split()))
 
 
 def run(command, cwd, stdin=""):
-    words = shlex.split(command.replace("sqlpriv demo", "sqlpriv demo" + SMALLER))
+    words = shlex.split(command)
     assert words[0] == "sqlpriv", f"a page shows a command that this test cannot run: {command}"
     return subprocess.run(
         [sys.executable, "-m", *words], cwd=cwd, input=stdin, capture_output=True, text=True,

@@ -9,7 +9,7 @@ from house import measure
 
 MODULES = sorted(
     ".".join(("sqlpriv", *path.with_suffix("").parts))
-    for path in measure.sources()
+    for path in measure.source_paths()
     if ">>> " in (measure.PACKAGE / path).read_text() and path.name != "__init__.py"
 )
 

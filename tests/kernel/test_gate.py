@@ -35,12 +35,13 @@ from sqlpriv.kernel.ledger.records import Ledger
 from sqlpriv.kernel.proof.noise import Noise
 from sqlpriv.kernel.proof.sensitivity import Candidate
 from sqlpriv.kernel.reader import Reader
+from sqlpriv.kernel.sql.queries import Rendered
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.terms.contract import Categories, Interval, TableFacts, Type
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
-from sqlpriv.plan.aggregates.mean_rounds import bin_edges
+from sqlpriv.plan.aggregates.mean_bins import bin_edges
 from sqlpriv.plan.pricing.predictions import predict_measurements
 from sqlpriv.session.commands.declare import domain_body
 
@@ -568,7 +569,7 @@ def test_the_engines_words_never_leave(
         pytest.raises(duckdb.Error, match="secret-"),
     ):
         plain.execute(failing)
-    monkeypatch.setattr(gate, "render", lambda *_: failing)
+    monkeypatch.setattr(gate, "render", lambda *_: Rendered(failing, {}))
     allowance = allowed(people)
     asking = {
         "release": lambda: allowance.release([measured(price=Rho(7))]),
@@ -708,9 +709,9 @@ def test_a_declaration_reads_only_the_tables_that_it_is_about(
     counted: list[str] = []
     truths = Reader.truths
 
-    def counting(reader: Reader, sql: str) -> tuple[Any, ...]:
+    def counting(reader: Reader, sql: str, engine: str) -> tuple[Any, ...]:
         counted.append(sql)
-        return truths(reader, sql)
+        return truths(reader, sql, engine)
 
     monkeypatch.setattr(Reader, "truths", counting)
     kernel.verify()

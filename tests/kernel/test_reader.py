@@ -303,7 +303,7 @@ def broken(opened: Reader) -> None:
     ends = pa.py_buffer(struct.pack("<ii", 0, len(text)))
     rows = pa.Array.from_buffers(pa.string(), 1, [None, ends, pa.py_buffer(text)])
     opened._duckdb.register("rows", pa.table({"s": rows}))
-    opened.groups("SELECT count(*) FROM rows WHERE s ILIKE 'A%'")
+    opened.groups("SELECT count(*) FROM rows WHERE s ILIKE 'A%'", "duckdb")
 
 
 def test_an_engine_that_broke_says_nothing_and_is_not_asked_again(vault: Path) -> None:

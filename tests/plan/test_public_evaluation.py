@@ -45,7 +45,7 @@ def test_values_beyond_an_interval_are_clamped_to_it_first() -> None:
     [
         "random() < age",  # not the same for the same
         "hash(sex) = 7",  # tells how a value is stored
-        "upper(note) = 'N1'",  # no list
+        "reverse(note) = 'N1'",  # no list
         "count(sex) = 'a'",
         "lower(sex || note) = 'a'",
         "repeat(sex, 100000) = 'a'",  # a text that is too long

@@ -88,3 +88,12 @@ def test_groups_of_one_unit_are_none_and_cost_nothing(tmp_path: Path) -> None:
         assert "no group is shown, and nothing is charged" in answer.message
         (budget,) = owner.execute("SHOW PRIVACY BUDGET").table.to_pylist()
         assert (budget["rho_spent"], budget["charges"]) == (0.0, 0)
+
+
+def test_units_are_counted_by_selected_keys(analyst: Session) -> None:
+    """The keys were looked for in the rows that COUNT(DISTINCT id) counts, which have none."""
+    rows = analyst.execute(
+        "SELECT upper(town) AS t, COUNT(DISTINCT id) AS n FROM people GROUP BY t"
+    ).table.to_pylist()
+    assert {row["t"] for row in rows} == {f"TOWN {i}" for i in range(5)}
+    assert all(row["n"] == pytest.approx(1200, abs=40) for row in rows)

@@ -36,11 +36,11 @@ SELECT WITH DIFFERENTIAL_PRIVACY month(born) AS m, CAST(floor(income / 500) AS I
 -- plain
 SELECT month(born) AS m, CAST(floor(income / 500) AS INTEGER) AS bin, COUNT(*) AS n FROM people WHERE income < 900 GROUP BY ALL;
 -- kernel
-WITH rows AS (SELECT sqlpriv_row."id" AS u, date_part('month', sqlpriv_clamp(sqlpriv_row."born", DATE '1920-01-01', DATE '2019-12-31')) AS k0, round_even(CAST(floor(CAST((CAST(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)) AS DOUBLE) / nullif(CAST((500) AS DOUBLE), 0)) AS DOUBLE)) AS DOUBLE), 0) AS k1 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL AND (CAST(sqlpriv_row."income" AS DOUBLE) < (900.0e0))),
+WITH rows AS (SELECT sqlpriv_row."id" AS u, CAST(CASE WHEN TRY_CAST(date_part('month', sqlpriv_clamp(sqlpriv_row."born", DATE '1920-01-01', DATE '2019-12-31')) AS BIGINT) BETWEEN (1) AND (12) AND TRY_CAST(date_part('month', sqlpriv_clamp(sqlpriv_row."born", DATE '1920-01-01', DATE '2019-12-31')) AS BIGINT) = date_part('month', sqlpriv_clamp(sqlpriv_row."born", DATE '1920-01-01', DATE '2019-12-31')) THEN TRY_CAST(date_part('month', sqlpriv_clamp(sqlpriv_row."born", DATE '1920-01-01', DATE '2019-12-31')) AS BIGINT) - (1) END AS UTINYINT) AS k0, CAST(CASE WHEN TRY_CAST(round_even(CAST(floor(CAST((CAST(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)) AS DOUBLE) / nullif(CAST((500) AS DOUBLE), 0)) AS DOUBLE)) AS DOUBLE), 0) AS BIGINT) BETWEEN (0) AND (2) AND TRY_CAST(round_even(CAST(floor(CAST((CAST(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)) AS DOUBLE) / nullif(CAST((500) AS DOUBLE), 0)) AS DOUBLE)) AS DOUBLE), 0) AS BIGINT) = round_even(CAST(floor(CAST((CAST(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)) AS DOUBLE) / nullif(CAST((500) AS DOUBLE), 0)) AS DOUBLE)) AS DOUBLE), 0) THEN TRY_CAST(round_even(CAST(floor(CAST((CAST(sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)) AS DOUBLE) / nullif(CAST((500) AS DOUBLE), 0)) AS DOUBLE)) AS DOUBLE), 0) AS BIGINT) - (0) END AS UTINYINT) AS k1 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL AND (CAST(sqlpriv_row."income" AS DOUBLE) < (900.0e0))),
 kept AS (SELECT * FROM rows),
-joint AS (SELECT k0, k1, count(*) AS n FROM kept GROUP BY k0, k1),
-coded AS (SELECT coalesce(CAST(CASE WHEN TRY_CAST(k0 AS BIGINT) BETWEEN (1) AND (12) AND TRY_CAST(k0 AS BIGINT) = k0 THEN TRY_CAST(k0 AS BIGINT) - (1) END AS UTINYINT), 12) AS k0, coalesce(CAST(CASE WHEN TRY_CAST(k1 AS BIGINT) BETWEEN (0) AND (2) AND TRY_CAST(k1 AS BIGINT) = k1 THEN TRY_CAST(k1 AS BIGINT) - (0) END AS UTINYINT), 3) AS k1, n FROM joint)
-SELECT k0, k1, CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM coded GROUP BY k0, k1;
+joint AS (SELECT min(k0) AS k0, min(k1) AS k1, count(*) AS n FROM kept GROUP BY CAST(coalesce(k0, 12) * 4 + coalesce(k1, 3) * 1 AS UTINYINT)),
+coded AS (SELECT coalesce(k0, 12) AS k0, coalesce(k1, 3) AS k1, n FROM joint)
+SELECT k0, k1, CAST(coalesce(n, 0) AS BIGINT) AS n FROM coded;
 
 -- GROUPING tells a stratum's row from the population's
 SELECT race, GROUPING(race) AS g, COUNT(*) AS n FROM people STRATIFY BY race ORDER BY g, race;
@@ -58,8 +58,8 @@ SELECT born, COUNT(*) AS n FROM people WHERE born BETWEEN DATE '1970-02-27' AND 
 -- plain
 SELECT d AS born, count(born) AS n FROM (SELECT unnest(generate_series(DATE '1970-02-27', DATE '1970-03-02', INTERVAL 1 DAY))::DATE AS d) LEFT JOIN people ON born = d GROUP BY d;
 -- kernel
-WITH rows AS (SELECT sqlpriv_row."id" AS u, sqlpriv_clamp(sqlpriv_row."born", DATE '1920-01-01', DATE '2019-12-31') AS k0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL AND ((sqlpriv_row."born" >= DATE '1970-02-27') AND (sqlpriv_row."born" <= DATE '1970-03-02'))),
+WITH rows AS (SELECT sqlpriv_row."id" AS u, CAST(list_position([DATE '1970-02-27', DATE '1970-02-28', DATE '1970-03-01', DATE '1970-03-02'], sqlpriv_clamp(sqlpriv_row."born", DATE '1920-01-01', DATE '2019-12-31')) - 1 AS UTINYINT) AS k0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL AND ((sqlpriv_row."born" >= DATE '1970-02-27') AND (sqlpriv_row."born" <= DATE '1970-03-02'))),
 kept AS (SELECT * FROM rows),
-joint AS (SELECT k0, count(*) AS n FROM kept GROUP BY k0),
-coded AS (SELECT coalesce(CAST(list_position([DATE '1970-02-27', DATE '1970-02-28', DATE '1970-03-01', DATE '1970-03-02'], k0) - 1 AS UTINYINT), 4) AS k0, n FROM joint)
-SELECT k0, CAST(coalesce(sum(n), 0) AS BIGINT) AS n FROM coded GROUP BY k0;
+joint AS (SELECT min(k0) AS k0, count(*) AS n FROM kept GROUP BY CAST(coalesce(k0, 4) * 1 AS UTINYINT)),
+coded AS (SELECT coalesce(k0, 4) AS k0, n FROM joint)
+SELECT k0, CAST(coalesce(n, 0) AS BIGINT) AS n FROM coded;

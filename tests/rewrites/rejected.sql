@@ -233,10 +233,10 @@ SELECT COUNT(*) AS n FROM people WHERE sex + 1 > 2 STRATIFY BY sex;
 --   Hint: arithmetic is for numbers; dates have parts: year(d), month(d)
 
 -- a function that has no total form
-SELECT COUNT(*) AS n FROM people WHERE lower(note) = 'x' STRATIFY BY sex;
+SELECT COUNT(*) AS n FROM people WHERE reverse(note) = 'x' STRATIFY BY sex;
 -- error
---   line 1, column 40: the function lower cannot be used on private rows
---   Hint: compare whole values: region IN ('north', 'south'), or CASE region WHEN 'north' THEN …
+--   line 1, column 40: the function reverse cannot be used on private rows
+--   Hint: row expressions know + - * / // %, comparisons, AND/OR/NOT, IN, BETWEEN, IS NULL, CASE, IF, COALESCE, NULLIF, LEAST, GREATEST, abs, floor, ceil, round, sqrt, ln, exp, pow, date parts; any function of columns with declared lists of values
 
 -- a function that raises on some row
 SELECT AVG(ln(income)) AS a FROM people STRATIFY BY sex;

@@ -25,6 +25,16 @@ WORDS = """WITH PRIVACY ( ) , STRATIFY BY GROUP ORDER HAVING QUALIFY LIMIT 1 'x'
     PIVOT LATERAL TABLESAMPLE WINDOW ROLLUP CUBE GROUPING SETS""".split()  # noqa: SIM905  # reads better
 
 
+@pytest.mark.parametrize("price", ["WITH PRIVACY (epsilon = 0.3)", "OPTIONS (epsilon = 0.3)"])
+@pytest.mark.parametrize("behind", ["FROM people", "FROM people GROUP BY sex", "WHERE age > 3"])
+def test_a_price_at_the_end_is_told_its_place(session: Session, behind: str, price: str) -> None:
+    with pytest.raises(Error, match="the price stands behind SELECT") as refusal:
+        session.execute(
+            f"SELECT COUNT(*) FROM people p {behind.removeprefix('FROM people')} {price}"
+        )
+    assert "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5)" in str(refusal.value)
+
+
 @pytest.fixture(scope="module")
 def session(tmp_path_factory: pytest.TempPathFactory):
     with Session(make_vault(tmp_path_factory.mktemp("broken") / "v.duckdb")) as opened:

@@ -103,8 +103,8 @@ def test_a_file_that_changes_while_it_is_read_is_never_answered_of(
     session.run(f"CREATE TABLE people FROM PARQUET 'a.parquet'; {DECLARED}")
     run = Reader._run_within_limit
 
-    def write_meanwhile(self: Reader, sql: str) -> duckdb.DuckDBPyConnection:
-        result = run(self, sql)
+    def write_meanwhile(self: Reader, sql: str, engine: str) -> duckdb.DuckDBPyConnection:
+        result = run(self, sql, engine)
         people(tmp_path / "a.parquet", 298)
         return result
 

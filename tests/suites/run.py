@@ -119,7 +119,7 @@ def sorted_rows(rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 
 def _records(table: Any) -> list[dict[int, Any]]:
-    columns = [column.to_pylist() for column in table.columns]
+    columns = [column.to_pylist(maps_as_pydicts="strict") for column in table.columns]
     return [dict(enumerate(row)) for row in zip(*columns, strict=True)]
 
 

@@ -32,6 +32,18 @@ UNARY = {
     "trunc day": lambda moment: moment.replace(hour=0, minute=0, second=0, microsecond=0),
 }
 
+_Values = dict[a.Expr, list[Any]]
+_RECENT: list[tuple[Mapping[str, Sequence[Any]], _Values]] = []
+
+
+def _values_of(columns: Mapping[str, Sequence[Any]]) -> _Values:
+    """The values of expressions over these very columns, shared by all gates over them."""
+    for known, values in _RECENT:
+        if known is columns:
+            return values
+    _RECENT[:] = [*_RECENT[-3:], (columns, {})]
+    return _RECENT[-1][1]
+
 
 @dataclass
 class FakeGate:
@@ -60,6 +72,7 @@ class FakeGate:
     def __post_init__(self) -> None:
         self.rng = np.random.default_rng(self.seed)
         self.unit = self.contract.unit or PrivacyUnit("people", "id")
+        self._values = _values_of(self.columns)
 
     @property
     def tables(self) -> list[Measurement]:
@@ -191,15 +204,19 @@ class FakeGate:
         return self._levels[key]
 
     def _value(self, expr: a.Expr) -> list[Any]:
+        """One value for each row; nobody changes the list."""
+        if isinstance(expr, a.Bin | a.Pick):  # each is asked once, and has a long hash
+            return self._computed(expr)
+        if expr not in self._values:
+            self._values[expr] = self._computed(expr)
+        return self._values[expr]
+
+    def _computed(self, expr: a.Expr) -> list[Any]:
         match expr:
             case a.Col(name):
                 return list(self.columns[name])
             case a.Bin(arg, edges):
-                # NaN is below all edges, as the kernel's number() has it; edges ascend
-                places = (
-                    None if v is None else v if v == v else -math.inf for v in self._value(arg)
-                )
-                return [None if v is None else bisect_right(edges, v) for v in places]
+                return _bins(self._value(arg), edges)
             case a.In(arg, values):
                 listed = frozenset(values)
                 return [None if v is None else v in listed for v in self._value(arg)]
@@ -234,6 +251,15 @@ class FakeGate:
             case a.Call(op, (arg,)) if op in UNARY:
                 return [None if v is None else UNARY[op](v) for v in self._value(arg)]
         raise AssertionError(f"the fake gate has no {type(expr).__name__}")
+
+
+def _bins(values: list[Any], edges: Sequence[Any]) -> list[Any]:
+    """How many of the edges, which ascend, each value has reached; NaN none, as in the kernel."""
+    if not all(isinstance(edge, int | float) for edge in edges):
+        return [None if v is None else bisect_right(edges, v) for v in values]
+    numbers = np.array([-math.inf if v is None or v != v else v for v in values])
+    bins = np.searchsorted(np.array(edges), numbers, side="right").tolist()
+    return [None if v is None else b for v, b in zip(values, bins, strict=True)]
 
 
 def _penalty(candidate: Candidate) -> np.ndarray:

@@ -68,6 +68,7 @@ def sql_texts() -> dict[str, tuple[str, ...]]:
         "days": "date_diff('day', x, y)", "week": "weekofyear(x)",
         "dow": "dayofweek(x)", "doy": "dayofyear(x)",
         "date": "CAST(x AS DATE)", "midnight": "CAST(x AS TIMESTAMP)", "pow": "pow(abs(x), 2)",
+        "micros": "epoch_us(x)",
     }  # fmt: skip
     texts: dict[str, tuple[str, ...]] = {}
     for name, operation in OPERATIONS.items():
@@ -109,6 +110,9 @@ def sql_texts() -> dict[str, tuple[str, ...]]:
     texts["IN"] = ("x IN ({literal})",)
     texts["BETWEEN"] = ("x BETWEEN {literal} AND y",)
     texts["CASE"] = ("CASE WHEN x = y THEN x ELSE y END",)
+    texts["seconds"] = ("epoch(x)", "second(x)")
+    texts["duration"] = ("x - y < INTERVAL 3 DAY", "INTERVAL 1 MONTH >= x - y")
+    texts["finite"] = ("isnan(x)", "isinf(x)", "isfinite(x)")
     texts["LIKE"] = ("x LIKE 'a%'",)
     texts["substring"] = ("substring(x, 1, 1)",)
     return texts

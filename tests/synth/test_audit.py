@@ -69,7 +69,19 @@ def bound(without: np.ndarray, with_canary: np.ndarray, delta: float) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "method", ["mst", "aim", "privbayes", "histogram", "gaussian", "gsd", "topdown"]
+    "method",
+    [
+        "mst",
+        "aim",
+        "privbayes",
+        "histogram",
+        "gaussian",
+        "gsd",
+        "topdown",
+        "hdmm",
+        "privsyn",
+        "privmrf",
+    ],
 )
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 def test_the_measured_epsilon_is_below_the_paid_one(method, epsilon):

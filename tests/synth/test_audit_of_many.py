@@ -79,7 +79,7 @@ def bound(right: int, guesses: int, canaries: int) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["mst", "aim"])
+@pytest.mark.parametrize("method", ["mst", "aim", "hdmm", "privsyn", "privmrf"])
 @pytest.mark.parametrize("epsilon", [1.0, 4.0, 8.0])
 def test_the_measured_epsilon_is_below_the_paid_one_and_says_something(method, epsilon):
     found = measured(method, epsilon)

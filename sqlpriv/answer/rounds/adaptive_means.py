@@ -47,6 +47,9 @@ def nothing_sealed(_: Measurement) -> tuple[Release, ...]:
     return ()
 
 
+SearchKey = tuple[int, tuple[int, ...]]
+
+
 class NotSealed(Exception):
     """Of a round that is looked for among the seals: it was not asked before."""
 
@@ -58,11 +61,15 @@ class SealedRounds(NamedTuple):
     answers: tuple[Release, ...]
 
 
+Remembered = dict[SearchKey, SealedRounds]
+
+
 def ask_rounds(
     rounds_to_ask: Sequence[MeanRounds],
     released: Sequence[Release],
     measure: Measure,
     seals: Seals = nothing_sealed,
+    remembered: Remembered | None = None,
 ) -> dict[Recipe, Moments]:
     """Puts every round to the gate and returns the moments of each recipe.
 
@@ -71,6 +78,7 @@ def ask_rounds(
         released: The answers to the plan's measurements; the counts of the cells are among them.
         measure: Puts the measurements of one round to the gate.
         seals: Finds what was released before.
+        remembered: What `outstanding_price` found.
 
     Returns:
         Noised moments of shape (strata, key 1, …) for each mean that is measured in rounds.
@@ -84,7 +92,8 @@ def ask_rounds(
 
     moments: dict[Recipe, Moments] = {}
     for one in rounds_to_ask:
-        earlier = find_sealed_rounds(one, released, seals)
+        earlier = (remembered or {}).get(_search_key(one, released))
+        earlier = earlier or find_sealed_rounds(one, released, seals)
         if earlier is None:
             moments[one.recipe] = RUN[one.recipe.using](one, answers, measure_and_remember)
             continue
@@ -92,6 +101,12 @@ def ask_rounds(
         answers.update({r.query: r for r in earlier.answers if r.query not in answers})
         moments[one.recipe] = earlier.moments
     return moments
+
+
+def _search_key(request: MeanRounds, released: Sequence[Release]) -> SearchKey:
+    """Returns what a mean's rounds are looked for with, beside the seals."""
+    counted = count_query(request.recipe)
+    return id(request), tuple(r.id for r in released if r.query == counted)
 
 
 def find_sealed_rounds(
@@ -162,7 +177,10 @@ def _sealed_answer(m: Measurement, chosen: Mapping[Asked, Release], seals: Seals
 
 
 def outstanding_price(
-    rounds_to_ask: Sequence[MeanRounds], released: Sequence[Release | None], seals: Seals
+    rounds_to_ask: Sequence[MeanRounds],
+    released: Sequence[Release | None],
+    seals: Seals,
+    remembered: Remembered | None = None,
 ) -> int:
     """Returns what the rounds would still cost, in nano: all but those that would be replayed.
 
@@ -172,6 +190,7 @@ def outstanding_price(
     Args:
         rounds_to_ask, released: As in `ask_rounds`; None for a measurement that is not sealed.
         seals: Finds what was released before.
+        remembered: Gets the rounds that were found, which stay sealed.
     """
     nano = sum(one.price.nano for one in rounds_to_ask)
     sealed_releases = [release for release in released if release is not None]
@@ -188,6 +207,8 @@ def outstanding_price(
     for one in rounds_to_ask:
         earlier = find_sealed_rounds(one, sealed_releases, seals)
         if earlier is not None:
+            if remembered is not None:
+                remembered[_search_key(one, sealed_releases)] = earlier
             nano -= one.price.nano
             sealed_releases.extend(earlier.answers)
             continue

@@ -81,15 +81,27 @@ class CellNoise(NamedTuple):
     miscount: float
 
 
-class _Predicted(NamedTuple):
-    """Own and shared variances of each pair of ends, of shape (cells, lows, highs).
+class Clipping(NamedTuple):
+    """Where cells are clipped, and the error that is predicted for them.
 
-    `clumped` is what everybody's variance grows by with a pair, over the cell's share of the rows.
+    Args:
+        low, high: The ends of each cell's interval, of the counts' shape.
+        variance: v + s² of each cell, of the same shape.
+        scattered, common: Of everybody: the variance that averages out, and Σ a s, which does not.
     """
+
+    low: Array
+    high: Array
+    variance: Array
+    scattered: float = 0.0
+    common: float = 0.0
+
+
+class _Predicted(NamedTuple):
+    """Own and shared variances of each pair of ends, of shape (cells, lows, highs)."""
 
     own: Array
     shared: Array
-    clumped: Array
 
 
 def clump_weights(pooled: Array) -> Array:
@@ -97,10 +109,8 @@ def clump_weights(pooled: Array) -> Array:
     return np.asarray(pooled * CLUMP / (CLUMP + pooled))
 
 
-def choose_clipping(
-    tails: Tails, noise: CellNoise, lower: float, upper: float
-) -> tuple[Array, Array]:
-    """Returns the lower and the upper end of each cell's interval, of the counts' shape.
+def choose_clipping(tails: Tails, noise: CellNoise, lower: float, upper: float) -> Clipping:
+    """Returns the ends of each cell's interval.
 
     Args:
         tails: The estimated distributions of the cells.
@@ -109,7 +119,7 @@ def choose_clipping(
     """
     shape, cells = noise.n.shape, noise.n.size
     if not tails.pooled.any():
-        return np.full(shape, lower), np.full(shape, upper)
+        return Clipping(np.full(shape, lower), np.full(shape, upper), np.zeros(shape))
     lows, highs = candidate_ends(tails.bins, lower, upper)
     flat = noise._replace(n=noise.n.ravel(), shares=noise.shares.ravel())
     rates = tails.shape.rate.ravel() + NODES[:, None] * tails.shape.spread.ravel()
@@ -119,20 +129,26 @@ def choose_clipping(
     own, shared, clumped = np.zeros(cells), np.zeros(cells), np.zeros(cells)
     usual = np.zeros((2, tails.pooled.size))
     everybody: tuple[float, float] | None = None
+    alone: dict[int, _Predicted] = {}  # of one piece: it does not follow from the others' ends
     for _ in range(ROUNDS_OF_CHOICE if cells > 1 else 1):
         for first in range(0, cells, size):
             part = slice(first, first + size)
             piece = flat._replace(n=flat.n[part], shares=flat.shares[part])
-            predicted = _predict(tails, tables[:, part], piece, (lows, highs), usual)
-            at = _least(predicted, piece.shares, everybody, lows[:, None] < highs)
+            predicted = alone.get(first) or _predict(tails, tables[:, part], piece, (lows, highs))
+            if size >= cells:
+                alone[first] = predicted
+            grown = _predict_clumped(tails, tables[:, part], (lows, highs), usual)
+            at = _least(predicted, grown, piece.shares, everybody, lows[:, None] < highs)
             index = (np.arange(len(piece.n)), *at)
             chosen[:, part] = at
             own[part], shared[part] = predicted.own[index], predicted.shared[index]
-            clumped[part] = predicted.clumped[index]
+            clumped[part] = grown[index]
         common = float(flat.shares @ np.sqrt(shared))
         everybody = float(flat.shares**2 @ own + flat.shares @ clumped) + common**2, common
         usual = _usual_excess(tails, tables, flat.shares, (lows[chosen[0]], highs[chosen[1]]))
-    return lows[chosen[0]].reshape(shape), highs[chosen[1]].reshape(shape)
+    low, high = lows[chosen[0]].reshape(shape), highs[chosen[1]].reshape(shape)
+    variance, common = everybody or (0.0, 0.0)
+    return Clipping(low, high, (own + shared).reshape(shape), variance - common**2, common)
 
 
 def candidate_ends(bins: BinEnds, lower: float, upper: float) -> tuple[Array, Array]:
@@ -150,6 +166,7 @@ def candidate_ends(bins: BinEnds, lower: float, upper: float) -> tuple[Array, Ar
 
 def _least(
     predicted: _Predicted,
+    clumped: Array,
     shares: Array,
     everybody: tuple[float, float] | None,
     is_interval: NDArray[np.bool_],
@@ -158,7 +175,7 @@ def _least(
     score = np.log(predicted.own + predicted.shared + 1e-300)
     if everybody is not None:
         variance, common = everybody
-        of_everybody = shares[:, None, None] * predicted.own + predicted.clumped
+        of_everybody = shares[:, None, None] * predicted.own + clumped
         of_everybody += 2 * common * np.sqrt(predicted.shared)
         score += of_everybody / max(variance, 1e-300)
     score = np.where(is_interval, score, np.inf)
@@ -181,7 +198,6 @@ def _predict(
     tables: Array,
     noise: CellNoise,
     ends: tuple[Array, Array],
-    usual: Array,
 ) -> _Predicted:
     """Returns the predicted variances of every pair of ends.
 
@@ -190,11 +206,10 @@ def _predict(
         tables: Of the cells at `NODES`, of shape (nodes, cells, bins).
         noise: Of these cells, of shape (cells,).
         ends: Candidates of the lower and of the upper end.
-        usual: By how much a bin's rows lie beyond their cells' ends on average, below and above.
     """
     lows, highs = ends
-    above = _one_sided(tails, tables, noise.n, highs, usual[1])
-    below = _one_sided(tails.mirror(), tables[..., ::-1], noise.n, -lows, usual[0, ::-1])
+    above = _one_sided(tails, tables, noise.n, highs)
+    below = _one_sided(tails.mirror(), tables[..., ::-1], noise.n, -lows)
     mean = tables @ tails.middles  # (nodes, cells)
     centre = (lows[:, None] + highs) / 2
     half = np.maximum((highs - lows[:, None]) / 2, 0.0)
@@ -221,7 +236,27 @@ def _predict(
     own = sum_noise + ((mean_now[:, None, None] - excess - centre) * noise.miscount / n) ** 2
     own += np.maximum(left, 0.0) + pairs(above.own, below.own)
     shared = pairs(above.doubt, below.doubt) ** 2 + pairs(above.histogram, below.histogram)
-    return _Predicted(own, shared, pairs(above.clumped, below.clumped))
+    return _Predicted(own, shared)
+
+
+def _predict_clumped(tails: Tails, tables: Array, ends: tuple[Array, Array], usual: Array) -> Array:
+    """Returns what everybody's variance grows by with each pair of ends, over the cell's share of
+    the rows, of shape (cells, lows, highs).
+
+    Args:
+        tails, tables, ends: As `_predict`'s.
+        usual: By how much a bin's rows lie beyond their cells' ends on average, below and above.
+    """
+    lows, highs = ends
+    table = np.einsum("r,rcb->cb", NODE_WEIGHTS, tables)
+
+    def variance_beyond(tails: Tails, table: Array, ends: Array, usual: Array) -> Array:
+        apart = (excess_above(tails.bins, ends).excess.T - usual[:, None]) ** 2
+        return np.asarray((clump_weights(tails.pooled) * table) @ apart)
+
+    above = variance_beyond(tails, table, highs, usual[1])
+    below = variance_beyond(tails.mirror(), table[:, ::-1], -lows, usual[0, ::-1])
+    return np.asarray(above[:, None, :] + below[:, :, None])
 
 
 class _Side(NamedTuple):
@@ -231,10 +266,9 @@ class _Side(NamedTuple):
     own: Array
     doubt: Array
     histogram: Array
-    clumped: Array
 
 
-def _one_sided(tails: Tails, tables: Array, n: Array, ends: Array, usual: Array) -> _Side:
+def _one_sided(tails: Tails, tables: Array, n: Array, ends: Array) -> _Side:
     """Returns what lies above candidates of the upper end."""
     beyond = excess_above(tails.bins, ends)  # (ends, bins) each
     excess = tables @ beyond.excess.T
@@ -247,8 +281,7 @@ def _one_sided(tails: Tails, tables: Array, n: Array, ends: Array, usual: Array)
     beyond_wholly = beyond.part.T == 1.0
     own = table @ squares / n[:, None] + (OWN_TAIL * lost) ** 2
     shared = histogram**2 @ squares + inside**2 @ beyond_wholly
-    apart = (beyond.excess.T - usual[:, None]) ** 2
-    return _Side(excess, own, doubt, shared, (clump_weights(tails.pooled) * table) @ apart)
+    return _Side(excess, own, doubt, shared)
 
 
 class Side(NamedTuple):

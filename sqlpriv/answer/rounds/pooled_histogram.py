@@ -33,6 +33,9 @@ from sqlpriv.answer.rounds.pooled_bins import Pooled
 
 SLOWEST, STEPS_BACK = 0.75, 5
 """The slowest fall from bin to bin that is extrapolated, and the bins it is estimated from."""
+A_DOUBLING = 4
+"""So many bins on, a width away from the middle has doubled. One bin on it may be less: the edges
+of bins are rounded by up to 6 % (`mean_bins.bin_edges`)."""
 RUN = 4.75
 """What a run of bins has to have, in standard deviations of its noise, to be no noise."""
 DROPS = np.arange(1, 17) / 16
@@ -195,7 +198,7 @@ def extend_tail(
     last, back = visible_bins[-1], visible_bins[max(-STEPS_BACK, -visible_bins.size)]
     size = np.ones(merged.size) if width is None else width / width[last]
     slowest = 1.0
-    if last + 1 < merged.size and size[last + 1] >= 1:  # away from the middle: from bin to bin
+    if size[min(last + A_DOUBLING, merged.size - 1)] >= 1:  # away from the middle: from bin to bin
         size, slowest = np.ones(merged.size), SLOWEST
     place = np.cumsum(size) - size / 2
     run = np.cumsum(np.append(True, np.diff(merged) != 0)) - 1  # of bins that were made equal

@@ -8,10 +8,12 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, SqlglotError
 
+from sqlpriv.dialect.division.value_frequencies import NAMES
 from sqlpriv.dialect.marks import function_name
 
 _OURS = ("error",)
 """Functions of our own that stand around an aggregate and belong to the private query."""
+_KNOWN = frozenset(_OURS) | NAMES
 
 
 def is_aggregate(node: exp.Expr) -> bool:
@@ -22,8 +24,8 @@ def is_aggregate(node: exp.Expr) -> bool:
 @cache
 def _aggregates(name: str) -> bool:
     """Returns whether a function of that name takes a group together, as sqlglot knows it."""
-    if name in _OURS or not name.isidentifier():
-        return name in _OURS
+    if name in _KNOWN or not name.isidentifier():
+        return name in _KNOWN
     try:
         text = f"{name}(x, x)"
         call = sqlglot.parse_one(text, read="duckdb", error_level=ErrorLevel.IGNORE)

@@ -21,15 +21,20 @@ from sqlglot import exp
 
 from sqlpriv.dialect.clauses import Clauses
 from sqlpriv.dialect.common_tables import bare_name, common_table, used_common_tables
-from sqlpriv.dialect.division.grouped_select import GroupedSelect, own_nodes
+from sqlpriv.dialect.division.grouped_select import GroupedSelect
 from sqlpriv.dialect.division.parts import (
     Attempt,
     Division,
     NotDivisible,
     PrivateQuery,
+    own_nodes,
+    pivot_parts,
     price_mark,
+    query_key,
     stored_tables,
 )
+from sqlpriv.dialect.division.unit_windows import UniqueColumn, with_windows_joined
+from sqlpriv.dialect.division.written_rows import with_written_rows
 from sqlpriv.dialect.marks import clauses_mark, duckdb_text, marked_name
 from sqlpriv.dialect.reading.parsed_query import ParsedQuery
 from sqlpriv.errors import Refused
@@ -40,7 +45,10 @@ MOST = 100
 
 
 def divide(
-    query: Origin, is_private: Callable[[str], bool], attempt: Attempt
+    query: Origin,
+    is_private: Callable[[str], bool],
+    attempt: Attempt,
+    unique_column: UniqueColumn = lambda _: "",
 ) -> Division | Refused | None:
     """Returns a statement in parts.
 
@@ -48,6 +56,7 @@ def divide(
         query: One query, which cannot be answered as a whole, as it was parsed.
         is_private: Whether a stored table, by its lower-case name, has rows to protect.
         attempt: Tried on every query that might be answered privately.
+        unique_column: What tells the rows of a stored table apart, by its lower-case name.
 
     Returns:
         The parts; why a part of the right form was refused; None where there is no such form.
@@ -56,6 +65,10 @@ def divide(
     if not isinstance(query.tree, exp.Query | exp.Pivot):
         return None
     divider = _Divider(query, is_private, attempt)
+    overlapping = with_written_rows(divider.root, divider.reads_private)
+    divider.refusal = overlapping or with_windows_joined(
+        divider.root, unique_column, divider.reads_private
+    )
     try:
         return divider.division()
     except NotDivisible:
@@ -94,7 +107,7 @@ class _Divider:
         tail = self.root.this
         self._drop_unused(tail)
         self._drop_clauses(tail)
-        if self._reads_private(tail):
+        if self.reads_private(tail):
             raise NotDivisible("a private table is outside of every private query")
         queries = tuple(self._queries.values())
         answers = {query.name for query in queries}
@@ -108,11 +121,12 @@ class _Divider:
 
     def _process(self, query: exp.Expr) -> None:
         """Turns a query into plain SQL over answers, in its place."""
-        if not self._reads_private(query):
+        if not self.reads_private(query):
             return
         match query:
             case exp.Select():
-                if not self._answer(query, query) and not self._answer_grouped(query):
+                answered = self._answer(query, query) or self._answer_grouped(query)
+                if not answered and not self._answer_grouped(query, ends=True):
                     self._descend(query)
             case exp.Pivot():
                 self._process_pivot(query)
@@ -132,17 +146,23 @@ class _Divider:
             place.replace(exp.select("*").from_(exp.to_table(name)))
         return bool(name)
 
-    def _answer_grouped(self, select: exp.Select) -> bool:
+    def _answer_grouped(self, select: exp.Select, *, ends: bool = False) -> bool:
         """Leaves to the tail what is computed of a SELECT's keys and aggregates."""
-        grouped = GroupedSelect(select, self.clauses)
+        grouped = GroupedSelect(select, self.clauses, ends)
         try:
             private, tail = grouped.divide()
         except NotDivisible:
             return False
-        name = self._answer_name(select, private, grouped.keys_alone)
-        if not name:
+        before = dict(self._queries)
+        names = [self._answer_name(select, counts) for counts in grouped.counts]
+        if grouped.asks_for_rows:
+            names.append(self._answer_name(select, private, grouped.keys_alone))
+            tail = tail.from_(exp.to_table(names[-1]), copy=False) if names[-1] else tail
+        if not all(names):
+            self._queries = before  # what was answered for this alone is not asked
             return False
-        tail = tail.from_(exp.to_table(name))
+        for counts, name in zip(grouped.counts, names, strict=False):
+            counts.replace(exp.select("*").from_(exp.to_table(name)))
         tail.set("with_", select.args.get("with_"))
         self._prices[id(tail)] = (tail, self._price(select))
         select.replace(tail)
@@ -156,14 +176,14 @@ class _Divider:
                 cte = common_table(node)
                 if cte is not None:
                     self._process(cte.this)
-                elif self._reads_private(node):
+                elif self.reads_private(node):
                     raise NotDivisible("raw columns never leave")
             elif isinstance(node, exp.Query) and node is not query:
                 self._process(node)
 
     def _process_pivot(self, pivot: exp.Pivot) -> None:
         """Turns PIVOT into one over an answer: its aggregates are asked for first."""
-        source, group = pivot.this, pivot.args.get("group")
+        source = pivot.this
         if isinstance(source, exp.Subquery) or (
             isinstance(source, exp.Table) and common_table(source) is not None
         ):
@@ -172,24 +192,12 @@ class _Divider:
                 return
             except NotDivisible:
                 pass
-        using = pivot.args.get("using") or []
-        if group is None or not using or not isinstance(source, exp.Table | exp.Subquery):
-            raise NotDivisible("PIVOT over private rows without GROUP BY")
-        keys = [*group.expressions, *pivot.expressions]
-        values = [item.unalias() for item in using]
-        outputs = [exp.alias_(v.copy(), f"value{i}", quoted=True) for i, v in enumerate(values)]
-        select = exp.select(*[key.copy() for key in keys], *outputs).from_(source.copy())
-        private = select.group_by(*[key.copy() for key in keys])
+        private, firsts = pivot_parts(pivot)
         pivot.set("this", exp.Subquery(this=private))
         name = self._answer_name(private, private)
         if not name:
             raise NotDivisible("the aggregates of a PIVOT are refused")
         pivot.set("this", exp.to_table(name))
-        firsts = []
-        for i, item in enumerate(using):
-            column = exp.Anonymous(this="first", expressions=[exp.column(f"value{i}")])
-            title = item.alias if isinstance(item, exp.Alias) else ""
-            firsts.append(exp.alias_(column, title, quoted=True) if title else column)
         pivot.set("using", firsts)
 
     # --- one private query ---
@@ -200,7 +208,7 @@ class _Divider:
         if self._tried > MOST:
             raise NotDivisible(f"more than {MOST} queries")
         written, price = self._with_surroundings(place, private)
-        key = self._key(written)
+        key = query_key(written, self.clauses)
         if key in self._queries:
             return self._queries[key].name
         answers = {query.name for query in self._queries.values()}
@@ -231,20 +239,11 @@ class _Divider:
             mark = f"{both.mark} {price}"
             self.clauses[mark] = both
             written.set("expressions", [exp.column(mark), *outputs])
-        common = used_common_tables(place, private)
-        inner = private.args.get("with_")
-        tables = [cte.copy() for cte in (*common, *(inner.expressions if inner else ()))]
+        tables = [cte.copy() for cte in used_common_tables(place, private)]
         recursive = any(with_.args.get("recursive") for with_ in self.root.find_all(exp.With))
         with_ = exp.With(expressions=tables, recursive=recursive) if tables else None
         written.set("with_", with_)
         return written, price
-
-    def _key(self, written: exp.Select) -> str:
-        """Returns what two spellings of one query have in common: equal ones are one."""
-        marks = filter(None, map(clauses_mark, written.find_all(exp.Select)))
-        clauses = [self.clauses[mark] for mark in marks]
-        contents = [(x.options, list(map(duckdb_text, x.columns)), x.weights) for x in clauses]
-        return f"{duckdb_text(written)} {contents}"
 
     def _price(self, place: exp.Expr | None) -> str:
         """Returns the mark of the price that holds at a place; '' where none is written."""
@@ -269,7 +268,7 @@ class _Divider:
 
     # --- what is read ---
 
-    def _reads_private(self, query: exp.Expr, inside: frozenset[int] = frozenset()) -> bool:
+    def reads_private(self, query: exp.Expr, inside: frozenset[int] = frozenset()) -> bool:
         return any(self._is_private(table, inside) for table in query.find_all(exp.Table))
 
     def _is_private(self, table: exp.Table, inside: frozenset[int]) -> bool:
@@ -280,7 +279,7 @@ class _Divider:
             return self.is_private(bare_name(table))
         if id(cte) in inside:
             return False  # a recursive query reads itself
-        return self._reads_private(cte.this, inside | {id(cte)})
+        return self.reads_private(cte.this, inside | {id(cte)})
 
     def _drop_unused(self, tail: exp.Expr) -> None:
         """Takes queries of WITH out that only private queries used."""
@@ -289,7 +288,7 @@ class _Divider:
             unused = [
                 cte
                 for cte in tail.find_all(exp.CTE)
-                if id(cte) not in used and self._reads_private(cte.this)
+                if id(cte) not in used and self.reads_private(cte.this)
             ]
             if not unused:
                 return

@@ -18,8 +18,22 @@ from sqlglot import exp
 
 from sqlpriv.dialect.clauses import Clauses
 from sqlpriv.dialect.division.aggregate_calls import is_aggregate
-from sqlpriv.dialect.division.parts import NotDivisible
-from sqlpriv.dialect.marks import MARK, clauses_mark, duckdb_text, function_name, marked_name
+from sqlpriv.dialect.division.column_names import (
+    common_text,
+    duckdb_name,
+    is_same_name,
+    output_name,
+    with_alias,
+)
+from sqlpriv.dialect.division.outer_keys import look_up, without_outer_equalities
+from sqlpriv.dialect.division.parts import NotDivisible, has_distinct_rows, own_nodes
+from sqlpriv.dialect.division.value_frequencies import (
+    SEVERAL_SETS,
+    is_of_frequencies,
+    key_that_is_given,
+    over_frequencies,
+)
+from sqlpriv.dialect.marks import clauses_mark, function_name, marked_name
 
 _TAIL_CLAUSES = ("qualify", "order", "limit", "offset", "distinct", "windows")
 ANY_ROWS = "__any_rows"
@@ -38,13 +52,19 @@ class GroupedSelect:
         keys: Of each grouping key: the expression, and its column's name in the answer.
         values: The aggregates, each once; in the answer they have the names that DuckDB gives.
         keys_alone: Nothing is asked for but which keys there are; set by `divide`.
+        ends: MIN and MAX are made of how often each value occurs (`value_frequencies`).
+        asks_for_rows: The tail reads the private query's answer; set by `divide`.
+        counts: Queries in the tail that are private by themselves; filled by `divide`.
     """
 
     select: exp.Select
     clauses: Mapping[str, Clauses]
+    ends: bool = False
     keys: list[tuple[exp.Expr, str]] = field(default_factory=list)
     values: list[exp.Expr] = field(default_factory=list)
     keys_alone: bool = False
+    asks_for_rows: bool = True
+    counts: list[exp.Select] = field(default_factory=list)
 
     def divide(self) -> tuple[exp.Select, exp.Select]:
         """Returns the private query, and the tail without its FROM.
@@ -52,27 +72,37 @@ class GroupedSelect:
         Raises:
             NotDivisible: It has neither keys nor aggregates, or raw columns outside of them.
         """
+        self.select, pairs = without_outer_equalities(self.select)
         select = self.select
         group = self._resolved_group()
+        grouped = group is not None
+        if pairs:
+            group = group or exp.Group(expressions=[])
+            group.set("expressions", [*group.expressions, *(self._add_key(x) for x, _ in pairs)])
         outputs = [self._output(item) for item in select.expressions if not clauses_mark(item)]
         tail = exp.Select(expressions=outputs)
         if (having := select.args.get("having")) is not None:
             tail.set("where", exp.Where(this=self._write(having.this)))
         for clause in _TAIL_CLAUSES:
             self._write_clause(tail, clause)
+        if pairs:
+            columns = [(self._key_column(inner), outer) for inner, outer in pairs]
+            look_up(tail, columns, () if grouped else self.values)
         private = select.copy()
-        if not self.values:
+        if self.counts and not self.values and not self.keys:
+            self.asks_for_rows = False
+        elif not self.values and not self.counts:
             self._ask_for_keys(private, tail)
-        for clause in (*_TAIL_CLAUSES, "having", "with_"):
+        for clause in (*_TAIL_CLAUSES, "having"):
             private.set(clause, None)
         if group is not None:
             private.set("group", group)
         price = [item.copy() for item in select.expressions if clauses_mark(item)]
-        keys = [_with_alias(key, name) for key, name in self.keys]
-        values = [_with_alias(value, _duckdb_name(value)) for value in self.values]
+        keys = [with_alias(key, name) for key, name in self.keys]
+        values = [with_alias(value, duckdb_name(value)) for value in self.values]
         if not values:
             any_rows = exp.Anonymous(this="count", expressions=[exp.Star()])
-            values = [_with_alias(any_rows, ANY_ROWS)]
+            values = [with_alias(any_rows, ANY_ROWS)]
         private.set("expressions", [*price, *keys, *values])
         return private, tail
 
@@ -107,10 +137,9 @@ class GroupedSelect:
         if written is None and strata:
             written = exp.Group(expressions=[])
         if written is None:
-            distinct = self.select.args.get("distinct")
-            if distinct is None or distinct.args.get("on") is not None:
-                return None
-            if any(map(self._is_computed, self.select.expressions)):
+            if not has_distinct_rows(self.select) or any(
+                map(self._is_computed, self.select.expressions)
+            ):
                 return None
             written = exp.Group(all=True)  # SELECT DISTINCT a, b: the keys are all outputs
         group: exp.Group = written.copy()
@@ -123,7 +152,7 @@ class GroupedSelect:
             self._add_strata(strata)
             return group if terms else None
         for term in list(group.expressions):
-            if function_name(term) in ("rollup", "cube", "grouping sets"):
+            if function_name(term) in SEVERAL_SETS:
                 self._add_strata(list(term.find_all(exp.Column)))
             else:
                 term.replace(self._group_term(term))
@@ -143,7 +172,7 @@ class GroupedSelect:
             return self._add_key(items[number - 1].unalias().copy())
         if isinstance(term, exp.Column) and not term.table:
             for item in items:
-                if isinstance(item, exp.Alias) and _same_name(item.alias, term.name):
+                if isinstance(item, exp.Alias) and is_same_name(item.alias, term.name):
                     if isinstance(item.this, exp.Column):
                         return self._add_key(item.this.copy())
                     self.keys.append((item.this.copy(), item.alias))
@@ -158,10 +187,10 @@ class GroupedSelect:
     def _key_column(self, node: exp.Expr) -> exp.Column | None:
         """Returns the answer's column of a key; None where the expression is none."""
         for key, name in self.keys:
-            if _text(key) == _text(node) or (
+            if common_text(key) == common_text(node) or (
                 isinstance(key, exp.Column)
                 and isinstance(node, exp.Column)
-                and _same_name(key.name, node.name)
+                and is_same_name(key.name, node.name)
                 and not (key.table and node.table)
             ):
                 return exp.column(name)
@@ -175,7 +204,7 @@ class GroupedSelect:
 
     def _output(self, item: exp.Expr) -> exp.Expr:
         node = self._write(item.unalias())
-        return exp.alias_(node, _output_name(item), quoted=True, copy=False)
+        return exp.alias_(node, output_name(item), quoted=True, copy=False)
 
     def _write_clause(self, tail: exp.Select, clause: str) -> None:
         parts = self.select.args.get(clause)
@@ -193,7 +222,7 @@ class GroupedSelect:
     def _write_order(self, term: exp.Expr) -> exp.Expr:
         """Returns a term of ORDER BY: a number, ALL and an output's name stay what they are."""
         node = term.this
-        names = [_output_name(item).lower() for item in self.select.expressions]
+        names = [output_name(item).lower() for item in self.select.expressions]
         bare = isinstance(node, exp.Column) and not node.table
         is_output = bare and node.name.lower() in names
         if is_output or isinstance(node, exp.Literal | exp.Var):
@@ -210,6 +239,10 @@ class GroupedSelect:
             return node.copy()
         if isinstance(node, exp.Window):
             return self._write_window(node)
+        if (arg := key_that_is_given(node)) is not None and self._key_column(arg):
+            return self._write(arg)
+        if is_of_frequencies(node, ends=self.ends):
+            return self._over_frequencies(node)
         if is_aggregate(node):
             return self._value_column(node)
         if isinstance(node, exp.Star):
@@ -247,54 +280,26 @@ class GroupedSelect:
         written.set("this", self._write_window_function(function.this))
         return written
 
+    def _over_frequencies(self, node: exp.Expr) -> exp.Expr:
+        """Returns an aggregate over the counts of its values, a query that is divided in turn."""
+        clauses = self.clauses.get(clauses_mark(self.select))
+        if clauses is not None and clauses.strata is not None:
+            raise NotDivisible("counts of values are for groups without strata")
+        keys = [(key, exp.column(name)) for key, name in self.keys]
+        value, counts = over_frequencies(node, self.select, keys)
+        self.counts.append(counts)
+        return value
+
     def _value_column(self, node: exp.Expr) -> exp.Column:
-        texts = [_text(value) for value in self.values]
-        if _text(node) not in texts:
+        texts = [common_text(value) for value in self.values]
+        if common_text(node) not in texts:
             self.values.append(node.copy())
-        return exp.column(_duckdb_name(node), quoted=True)
+        return exp.column(duckdb_name(node), quoted=True)
 
     def _output_by_name(self, column: exp.Column) -> exp.Expr:
         """Returns what an earlier output's name stands for."""
         for item in self.select.expressions:
-            named = isinstance(item, exp.Alias) and _same_name(item.alias, column.name)
+            named = isinstance(item, exp.Alias) and is_same_name(item.alias, column.name)
             if named and not column.table and column not in own_nodes(item.this):
                 return exp.paren(self._write(item.this), copy=False)
         raise NotDivisible(f'the column "{column.name}" is neither a key nor in an aggregate')
-
-
-def own_nodes(select: exp.Expr) -> list[exp.Expr]:
-    """Returns the nodes of a query: of a query inside it, its root alone."""
-    nested = (exp.Query, exp.With)
-    return list(select.walk(prune=lambda node: node is not select and isinstance(node, nested)))
-
-
-def _with_alias(node: exp.Expr, name: str) -> exp.Expr:
-    return exp.alias_(node.copy(), name, quoted=True)
-
-
-def _same_name(one: str, other: str) -> bool:
-    return one.lower() == other.lower()
-
-
-def _text(node: exp.Expr) -> str:
-    """Returns what two spellings of an expression have in common."""
-    return node.transform(_in_lower_case).sql("duckdb", comments=False)
-
-
-def _in_lower_case(node: exp.Expr) -> exp.Expr:
-    if isinstance(node, exp.Identifier) and not node.args.get("quoted"):
-        node.set("this", str(node.this).lower())
-    elif name := function_name(node):
-        node.set("this", name + str(node.this).partition(MARK)[2])
-    return node
-
-
-def _output_name(item: exp.Expr) -> str:
-    """Returns the name of an output's column; without an alias what DuckDB would make of it."""
-    if isinstance(item, exp.Alias | exp.Column):
-        return item.alias_or_name
-    return _duckdb_name(item)
-
-
-def _duckdb_name(node: exp.Expr) -> str:
-    return duckdb_text(node).lower().replace("count(*)", "count_star()")

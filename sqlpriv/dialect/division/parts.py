@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from sqlpriv.dialect.clauses import Clauses
 from sqlpriv.dialect.common_tables import bare_name, common_table
-from sqlpriv.dialect.marks import clauses_mark, function_name
+from sqlpriv.dialect.marks import clauses_mark, duckdb_text, function_name
 from sqlpriv.errors import Refused
 from sqlpriv.statements.tree import Select
 
@@ -79,6 +79,36 @@ def price_mark(place: exp.Expr, clauses: Mapping[str, Clauses]) -> str:
     return ""
 
 
+def query_key(written: exp.Select, clauses: Mapping[str, Clauses]) -> str:
+    """Returns what two spellings of one query have in common: equal ones are one."""
+    marks = filter(None, map(clauses_mark, written.find_all(exp.Select)))
+    own = [clauses[mark] for mark in marks]
+    contents = [(x.options, list(map(duckdb_text, x.columns)), x.weights) for x in own]
+    return f"{duckdb_text(written)} {contents}"
+
+
+def pivot_parts(pivot: exp.Pivot) -> tuple[exp.Select, list[exp.Expr]]:
+    """Returns the query for the aggregates of a PIVOT, and what stands for each over its answer.
+
+    Raises:
+        NotDivisible: It has no GROUP BY or no aggregates.
+    """
+    source, group = pivot.this, pivot.args.get("group")
+    using = pivot.args.get("using") or []
+    if group is None or not using or not isinstance(source, exp.Table | exp.Subquery):
+        raise NotDivisible("PIVOT over private rows without GROUP BY")
+    keys = [*group.expressions, *pivot.expressions]
+    values = [item.unalias() for item in using]
+    outputs = [exp.alias_(v.copy(), f"value{i}", quoted=True) for i, v in enumerate(values)]
+    select = exp.select(*[key.copy() for key in keys], *outputs).from_(source.copy())
+    firsts: list[exp.Expr] = []
+    for i, item in enumerate(using):
+        column = exp.Anonymous(this="first", expressions=[exp.column(f"value{i}")])
+        title = item.alias if isinstance(item, exp.Alias) else ""
+        firsts.append(exp.alias_(column, title, quoted=True) if title else column)
+    return select.group_by(*[key.copy() for key in keys]), firsts
+
+
 def stored_tables(tail: exp.Expr) -> Iterator[str]:
     """Yields the stored tables that plain SQL names.
 
@@ -95,3 +125,15 @@ def stored_tables(tail: exp.Expr) -> Iterator[str]:
             raise NotDivisible("a schema of its own")
         elif common_table(table) is None:
             yield bare_name(table)
+
+
+def own_nodes(select: exp.Expr) -> list[exp.Expr]:
+    """Returns the nodes of a query: of a query inside it, its root alone."""
+    nested = (exp.Query, exp.With)
+    return list(select.walk(prune=lambda node: node is not select and isinstance(node, nested)))
+
+
+def has_distinct_rows(select: exp.Select) -> bool:
+    """Returns whether SELECT DISTINCT was written, and not DISTINCT ON."""
+    distinct = select.args.get("distinct")
+    return distinct is not None and distinct.args.get("on") is None

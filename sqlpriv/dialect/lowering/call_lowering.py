@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import replace
 
 from sqlglot import exp
@@ -178,10 +179,22 @@ def lower_call(lowering: NodeLowering, node: Glot) -> t.Node:
         (arg,) = lowering.expressions(args)
         width = t.FunctionCall("error", (arg,), pos=token.pos)
         return t.Binary(ENDS_OF_INTERVAL[name], arg, width, token.pos)
+    if name in _LIST_TESTS and len(args) == 2 and isinstance(args[0], exp.Array):
+        items = lowering.expressions(args[0].expressions)
+        present = tuple(x for x in items if not (isinstance(x, t.Literal) and x.value is None))
+        return t.InList(lowering.expression(args[1]), present or items, pos=token.pos)
+    if name == "today" and not args:
+        return t.Literal(dt.date.today(), token.pos)
     lowered = lowering.expressions(args)
     return t.FunctionCall(name, lowered, star, distinct, None, using, token.pos, bounds)
 
 
+def lower_current_date(lowering: NodeLowering, node: Glot) -> t.Node:
+    """Reads CURRENT_DATE as the day on which the statement is read, where this program runs."""
+    return t.Literal(dt.date.today(), lowering.token(node).pos)
+
+
+_LIST_TESTS = words("list_contains list_has array_contains array_has")
 _QUANTILES = words(
     "percentile_cont percentile_disc quantile_cont quantile_disc mode quantile approx_quantile"
 )

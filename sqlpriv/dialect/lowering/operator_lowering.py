@@ -37,7 +37,8 @@ _OTHERS = {
     AND: "And",
     NOT: "Not",
     IS: "Is NullSafeEQ NullSafeNEQ",
-    RANGE: "Between In Like ILike Escape",
+    RANGE: "Between In Like ILike Escape SimilarTo Glob",
+    OTHER: "RegexpLike",
     SIGN: "Neg",
 }
 _LEVELS: dict[type[Glot], int] = {
@@ -151,6 +152,30 @@ def _shift_by_interval(lowering: NodeLowering, left: t.Node, node: Glot, sign: i
     return t.Literal(
         moved_by_interval(left.value, text, unit.name if unit else "", sign, token), left.pos
     )
+
+
+def lower_interval(lowering: NodeLowering, node: Glot) -> t.Node:
+    """Reads INTERVAL 3 DAY where it is compared, or a function's argument."""
+    at = lowering.index(node)
+    if lowering.tokens[at].kind is Kind.END:
+        words = (i for i, token in enumerate(lowering.tokens) if token.upper == "INTERVAL")
+        at = next(words, at)
+    size, unit = node.this, node.args.get("unit")
+    text = str(size.this) if isinstance(size, exp.Literal) else ""
+    token = lowering.tokens[at]
+    return t.Span(*interval(text, unit.name if unit else "", token), pos=token.pos)
+
+
+PATTERNS: dict[type[Glot], str] = {
+    exp.RegexpLike: "~", exp.SimilarTo: "similar to", exp.Glob: "glob"
+}  # fmt: skip
+"""sqlglot's nodes of what DuckDB matches a text with."""
+
+
+def lower_pattern(lowering: NodeLowering, node: Glot) -> t.Node:
+    _check_grouping(lowering, node, _LEVELS[type(node)])
+    args = lowering.expressions((node.this, node.args["expression"]))
+    return t.FunctionCall(PATTERNS[type(node)], args, pos=args[0].pos)
 
 
 def lower_connective(lowering: NodeLowering, node: Glot) -> t.Node:

@@ -39,7 +39,7 @@ def lower_source(queries: QueryLowering, node: Glot) -> t.Source:
             join, ("this", "side", "kind", "method", "on", "using", "pivots")
         )
         at = _join_at(queries, join)
-        if queries.cursor.tokens[at].upper == ",":
+        if queries.cursor.tokens[at].upper == "," and not join.args.get("on"):
             chains.append(_primary(queries, join.this))
         else:
             chains[-1] = _join(queries, chains[-1], join, at)

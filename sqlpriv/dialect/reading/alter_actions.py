@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 
 from sqlpriv.dialect.token_cursor import TokenCursor
-from sqlpriv.dialect.tokens import Token
+from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Value
 from sqlpriv.statements import commands as cmd
@@ -48,11 +48,21 @@ def _action(c: TokenCursor) -> cmd.Action | None:
             return cmd.SetPublic(on)
     if c.accept("SET", "PRIVACY", "FROM", "SCHEMA"):
         return cmd.DeclareFromSchema()
+    if c.at("SET", "PRIVACY", "FROM"):
+        return _from_file(c)
     if c.accept("SET", "PRIVACY", "("):
         return _many(c)
     if c.accept("SET", "PRIVACY"):
         return _bound_or_budget(c)
     return _column_action(c) if c.accept("ALTER") else None
+
+
+def _from_file(c: TokenCursor) -> cmd.DeclareFromFile:
+    c.expect("SET", "PRIVACY", "FROM")
+    token = c.peek()
+    if token.kind is not Kind.STRING:
+        raise c.refuse_unexpected("SCHEMA or the name of a file, such as 'dictionary.csv'")
+    return cmd.DeclareFromFile(str(c.constant()))
 
 
 def privacy_link(c: TokenCursor) -> cmd.AddPrivacyLink:
@@ -85,10 +95,14 @@ def _declaration(c: TokenCursor) -> cmd.Action:
     raise c.refuse_unexpected("KEY, LINK, PUBLIC, BOUND, BUDGET or COLUMN")
 
 
-def _bound_or_budget(c: TokenCursor) -> cmd.SetBound | cmd.SetBudget:
+def _bound_or_budget(c: TokenCursor) -> cmd.SetBound | cmd.SetBoundAuto | cmd.SetBudget:
     token = c.peek()
     if c.accept("BOUND"):
-        options = _known_options(c, token, ("rows_per_unit", "groups_per_unit"))
+        options = c.options()
+        if ("rows_per_unit", "auto") in options:
+            price = tuple(x for x in options if x != ("rows_per_unit", "auto"))
+            return cmd.SetBoundAuto(_one_price(price, token))
+        check_options(options, token, ("rows_per_unit", "groups_per_unit"))
         return cmd.SetBound(**{name: whole_number(value, name, token) for name, value in options})
     if c.accept("BUDGET"):
         numbers = ("epsilon", "delta", "rho", "keys_delta", "total")
@@ -100,7 +114,7 @@ def _bound_or_budget(c: TokenCursor) -> cmd.SetBound | cmd.SetBudget:
     if c.at("DOMAIN"):
         hint = "write ALTER TABLE t ALTER COLUMN c SET PRIVACY DOMAIN …"
         raise c.refuse("a domain is of a column", hint)
-    raise c.refuse_unexpected("(, FROM SCHEMA, BOUND or BUDGET")
+    raise c.refuse_unexpected("(, FROM, BOUND or BUDGET")
 
 
 def _holder(c: TokenCursor) -> str:
@@ -149,7 +163,21 @@ def _domain(c: TokenCursor, column: str) -> cmd.Action:
         return _between(c, column)
     if c.accept("REFERENCES"):
         return cmd.SetDomainReferences(column, c.table(), c.column_in_parentheses())
-    raise c.refuse_unexpected("IN (…), BETWEEN (low, high) or REFERENCES table(column)")
+    token = c.peek()
+    if c.accept("AUTO"):
+        return cmd.SetDomainAuto(column, _one_price(c.options(), token))
+    raise c.refuse_unexpected(
+        "IN (…), BETWEEN (low, high), REFERENCES table(column) or AUTO (epsilon = …)"
+    )
+
+
+def _one_price(options: Options, token: Token) -> Options:
+    """Returns the price of a declaration that is measured: `epsilon` or `rho`, one of them."""
+    check_options(options, token, ("epsilon", "rho"))
+    if len(options) != 1:
+        hint = "write epsilon = 0.1"
+        raise Refused.at(token, "what is found by noised counts has one price", hint)
+    return options
 
 
 def constants(c: TokenCursor) -> tuple[Value, ...]:

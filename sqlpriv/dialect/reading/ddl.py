@@ -17,11 +17,12 @@ from sqlpriv.statements import commands as cmd
 
 def show(c: TokenCursor) -> cmd.Show:
     """Returns `SHOW PRIVACY TABLES | BUDGET [HISTORY] | RELEASES [DETAILS] | DECLARATIONS`, or
-    `SHOW SYNTHESIZERS`."""
+    `SHOW GRANTS | SYNTHESIZERS`."""
     first = c.peek()
-    if c.accept("SHOW", "SYNTHESIZERS"):
-        c.end()
-        return cmd.Show("synthesizers", first.pos)
+    for what in ("grants", "synthesizers"):
+        if c.accept("SHOW", what.upper()):
+            c.end()
+            return cmd.Show(what, first.pos)
     c.expect("SHOW", "PRIVACY")
     if c.peek().upper not in ("TABLES", "BUDGET", "RELEASES", "DECLARATIONS"):
         raise c.refuse_unexpected("DECLARATIONS, TABLES, BUDGET or RELEASES")
@@ -72,6 +73,41 @@ def set_option(c: TokenCursor) -> cmd.SetOption:
         value = c.value()
     c.end()
     return cmd.SetOption(name, value, first.pos)
+
+
+def create_synthetic_schema(c: TokenCursor) -> cmd.CreateSyntheticSchema:
+    """Returns `CREATE [OR REPLACE] SYNTHETIC SCHEMA s AS TABLES t [(a, b)], u USING method …`.
+
+    Raises:
+        Refused: Another shape.
+    """
+    first = c.next()
+    or_replace = c.accept("OR", "REPLACE")
+    c.expect("SYNTHETIC", "SCHEMA")
+    name = c.name("the name of the new schema")
+    c.expect("AS", "TABLES")
+    tables = [_table_columns(c)]
+    while c.accept(","):
+        tables.append(_table_columns(c))
+    if not c.accept("USING"):
+        hint = "write USING aim OPTIONS (epsilon = 1) after the tables"
+        raise c.refuse(f"expected USING and a method, found {c.peek().shown}", hint)
+    method = c.name("the name of a method").lower()
+    options = c.options() if c.accept("OPTIONS") else ()
+    c.end()
+    return cmd.CreateSyntheticSchema(
+        name, tuple(tables), method, options, or_replace, c.since(first), first.pos
+    )
+
+
+def _table_columns(c: TokenCursor) -> cmd.TableColumns:
+    table, columns = c.table(), []
+    if c.accept("("):
+        columns.append(c.name("the name of a column"))
+        while c.accept(","):
+            columns.append(c.name("the name of a column"))
+        c.expect(")")
+    return cmd.TableColumns(table, tuple(columns))
 
 
 def drop_synthetic(c: TokenCursor) -> cmd.DropSynthetic:

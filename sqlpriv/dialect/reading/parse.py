@@ -10,6 +10,7 @@ from sqlpriv.dialect.constructs import PRICED, QUERY_HEADS
 from sqlpriv.dialect.parameters import Parameters, bind
 from sqlpriv.dialect.reading import ddl, plain
 from sqlpriv.dialect.reading.alter_actions import alter
+from sqlpriv.dialect.reading.grant import grant_select
 from sqlpriv.dialect.reading.parsed_query import ParsedQuery, parse_query
 from sqlpriv.dialect.reading.statement_texts import check_text, statement_parts
 from sqlpriv.dialect.syntax import check_nesting, misplaced_clause
@@ -22,7 +23,8 @@ from sqlpriv.statements.tree import Select
 
 _ALONE = "write the SELECT alone, or EXPLAIN PRIVACY or CREATE SYNTHETIC TABLE"
 _ANYWHERE = QUERY_HEADS | words(
-    "( BEGIN START COMMIT END ROLLBACK ABORT SHOW DESCRIBE DESC EVALUATE PUBLISH SET RESET"
+    "( BEGIN START COMMIT END ROLLBACK ABORT SHOW DESCRIBE DESC EVALUATE PUBLISH SET RESET GRANT"
+    " REVOKE"
 )
 """First words of statements that are read alike in every dialect."""
 _OURS = words("PRIVACY PRIVACY_KEY PRIVACY_LINK PU PUBLIC SYNTHETIC")
@@ -119,8 +121,12 @@ def _is_read_in_other_dialects(c: TokenCursor) -> bool:
 def _ours(c: TokenCursor) -> cmd.Statement | None:
     """Reads the statements that are not DuckDB's; None where it is one of DuckDB's."""
     second = c.peek(1).upper
-    if c.at("SHOW", "SYNTHESIZERS") or (c.at("SHOW", "PRIVACY") and c.peek(2).kind is not Kind.END):
+    if c.at("SHOW", "SYNTHESIZERS") or c.at("SHOW", "GRANTS"):
         return ddl.show(c)
+    if c.at("SHOW", "PRIVACY") and c.peek(2).kind is not Kind.END:
+        return ddl.show(c)
+    if c.at("GRANT") or c.at("REVOKE"):
+        return grant_select(c)
     if c.at("PRAGMA", "TABLE_INFO"):
         return ddl.table_info(c)
     if c.at("EVALUATE"):
@@ -134,13 +140,17 @@ def _ours(c: TokenCursor) -> cmd.Statement | None:
     if c.at("CREATE"):
         kind = c.peek(3).upper if second == "OR" else second
         if kind == "SYNTHETIC":
-            return _synthetic(c)
+            return ddl.create_synthetic_schema(c) if _of_schema(c) else _synthetic(c)
         return ddl.create_unit_table(c) if kind == "PU" else ddl.create_file_table(c)
     if c.peek().upper in ("SET", "RESET"):
         scoped = second in ("SESSION", "GLOBAL", "LOCAL")
         name = c.peek(2).upper if scoped else second
         return ddl.set_option(c) if name.startswith("PRIVACY_") else None
     return None
+
+
+def _of_schema(c: TokenCursor) -> bool:
+    return c.peek(4 if c.peek(1).upper == "OR" else 2).upper == "SCHEMA"
 
 
 def _query(c: TokenCursor) -> Select | cmd.Unanswerable:
@@ -250,6 +260,8 @@ def _explain(c: TokenCursor) -> cmd.Explain:
     if c.peek().upper in QUERY_HEADS or c.at("("):
         return cmd.Explain(_query(c), first.pos)
     if c.at("CREATE") and c.peek(3 if c.peek(1).upper == "OR" else 1).upper == "SYNTHETIC":
+        if _of_schema(c):
+            return cmd.Explain(ddl.create_synthetic_schema(c), first.pos)
         statement = _synthetic(c)
         if isinstance(statement, cmd.DrawFromModel):
             raise Refused.at(

@@ -32,7 +32,7 @@ PRAGMA SET RESET: change settings of the engine
 CALL: call table functions
 PREPARE EXECUTE DEALLOCATE: prepare statements
 BEGIN START COMMIT END ROLLBACK ABORT: begin and end transactions
-KILL GRANT REVOKE: administer the database
+KILL: administer the database
 """
 CHANGES = {
     word: what

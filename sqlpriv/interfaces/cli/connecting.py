@@ -23,6 +23,14 @@ SQL_DIALECTS = ("duckdb", "postgres", "bigquery", "snowflake", "mysql", "tsql", 
 _file = click.Path(dir_okay=False, path_type=Path)
 
 
+priced = click.option(
+    "--epsilon",
+    type=float,
+    help="What a private statement costs, unless it says so itself (SET privacy_epsilon).",
+)
+"""The option of commands that run statements."""
+
+
 @dataclass(frozen=True)
 class ChosenVault:
     """What a command line says of the vault, with sqlpriv.toml's defaults.
@@ -35,8 +43,15 @@ class ChosenVault:
     settings: ConnectionSettings
     form: str
 
-    def open(self) -> SessionLike:
-        """Opens a session, or ends the program with what is wrong; an owner's file may be new."""
+    def open(self, epsilon: float | None = None) -> SessionLike:
+        """Opens a session, or ends the program with what is wrong; an owner's file may be new.
+
+        Args:
+            epsilon: What a private statement costs, unless it says so itself; None for what
+                sqlpriv.toml says.
+        """
+        from dataclasses import replace
+
         from sqlpriv.interfaces.dbapi.connection import open_session
 
         vault = self.settings.vault
@@ -47,8 +62,11 @@ class ChosenVault:
                 f" `sqlpriv demo` makes one to try; `sqlpriv shell {vault} --role owner` starts"
                 " a new one of yours."
             )
+        settings = self.settings
+        if epsilon is not None:
+            settings = replace(settings, privacy_epsilon=epsilon)
         try:
-            return open_session(self.settings)
+            return open_session(settings)
         except sqlpriv.Error as error:
             fail(error)
 

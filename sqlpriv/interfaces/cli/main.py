@@ -13,7 +13,7 @@ import click
 
 import sqlpriv
 from sqlpriv.interfaces.cli import init, keep, serve, vault_report
-from sqlpriv.interfaces.cli.connecting import ChosenVault, connecting
+from sqlpriv.interfaces.cli.connecting import ChosenVault, connecting, priced
 from sqlpriv.interfaces.cli.failure import fail
 
 FORMS = ("table", "csv", "tsv", "json", "jsonl", "markdown", "vertical", "html", "arrow", "parquet")
@@ -49,6 +49,7 @@ main.add_command(serve.user)
 
 @main.command()
 @connecting
+@priced
 @click.argument("sql", required=False)
 @click.option(
     "-f",
@@ -72,6 +73,7 @@ main.add_command(serve.user)
 )
 def query(
     vault: ChosenVault,
+    epsilon: float | None,
     sql: str | None,
     script: Path | None,
     form: str | None,
@@ -80,7 +82,7 @@ def query(
     """Run SQL, given as an argument, in a file, or on stdin.
 
     \b
-    sqlpriv query people.duckdb "SELECT COUNT(*) FROM people STRATIFY BY sex"
+    sqlpriv query people.duckdb --epsilon 0.1 "SELECT COUNT(*) FROM people STRATIFY BY sex"
     sqlpriv query people.duckdb -f report.sql --format csv -o report.csv
     """
     if sql is not None and script is not None:
@@ -91,7 +93,7 @@ def query(
     text = _text(sql, script)
     from sqlpriv.interfaces.cli.query import run_text
 
-    session = vault.open()
+    session = vault.open(epsilon)
     try:
         run_text(session, text, form, output, name=str(script) if script else "")
     except sqlpriv.Error as error:
@@ -102,6 +104,7 @@ def query(
 
 @main.command()
 @connecting
+@priced
 @click.option(
     "-c",
     "--command",
@@ -119,6 +122,7 @@ def query(
 )
 def shell(
     vault: ChosenVault,
+    epsilon: float | None,
     entries: tuple[str, ...],
     files: tuple[TextIO, ...],
 ) -> None:
@@ -128,7 +132,7 @@ def shell(
     also read from a pipe: sqlpriv shell people.duckdb < questions.sql
     """
     form = _form(vault.form, FORMS)
-    session = vault.open()
+    session = vault.open(epsilon)
     from sqlpriv.interfaces.shell.shell import Shell
 
     asker = Shell(session, sys.stdout, sys.stderr)

@@ -14,6 +14,7 @@ import click
 
 import sqlpriv
 from sqlpriv.interfaces.cli.failure import fail
+from sqlpriv.session.commands.engine_place import keep_engine_at
 from sqlpriv.session.commands.ledger_place import keep_ledger_at
 
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -38,6 +39,12 @@ _pem = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--ledger",
     metavar="postgresql://…",
     help="The ledger that this server shares with others; kept in mind beside the vault.",
+)
+@click.option(
+    "--engine",
+    metavar="spark://HOST:PORT",
+    help="Who reads the tables FROM PARQUET and FROM ICEBERG; 'duckdb' is the default. Kept in mind"
+    " beside the vault.",
 )
 @click.option(
     "--preview",
@@ -85,6 +92,7 @@ def serve(
     listen: str,
     postgresql: str | None,
     ledger: str | None,
+    engine: str | None,
     previews: tuple[str, ...],
     monitor: str | None,
     certificate: Path | None,
@@ -114,6 +122,8 @@ def serve(
     try:
         if ledger is not None:
             keep_ledger_at(vault, ledger)
+        if engine is not None:
+            keep_engine_at(vault, engine)
         with Server(vault, listen, tls, audit, limits, postgresql, pairs, monitor) as server:
             signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
             click.echo(f"serving {vault} on {server.location}; Ctrl-C ends it", err=True)

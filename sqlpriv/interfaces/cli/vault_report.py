@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def report_facts(session: SessionLike) -> ReportFacts:
-    """Returns what a report tells, asked as anybody may ask it; nothing is charged."""
+    """Returns what a report tells, asked with a session's rights; nothing is charged."""
     from sqlpriv.interfaces.display.report_page import ReportFacts
     from sqlpriv.statements import quote_name
 
@@ -49,12 +50,16 @@ def report_facts(session: SessionLike) -> ReportFacts:
 def report(vault: ChosenVault, page: Path) -> None:
     """Write one page on VAULT: what is protected and how, who asked what, what is left.
 
-    The page holds what SHOW PRIVACY tells every analyst, in plain words and pictures. It needs no
-    network, follows the reader's choice of light or dark, and can be printed.
+    The page holds what SHOW PRIVACY tells an owner, or with --role analyst somebody who may not use
+    every table, in plain words and pictures. It needs no network, follows the reader's choice of
+    light or dark, and can be printed.
     """
     from sqlpriv.interfaces.display.report_page import report_page
     from sqlpriv.system.whole_files import building, into_place
 
+    settings = vault.settings
+    if settings.role is None and Path(settings.vault).exists():  # a file, not a server
+        vault = replace(vault, settings=replace(settings, role="owner"))
     try:
         with vault.open() as session:
             text = report_page(report_facts(session), dt.datetime.now(dt.UTC).date())

@@ -19,6 +19,7 @@ from sqlpriv.interfaces.configuration.config_file import (
 )
 from sqlpriv.interfaces.configuration.token_sources import find_token
 from sqlpriv.interfaces.dbapi.cursor import Cursor, Parameters
+from sqlpriv.session.commands.engine_place import keep_engine_at
 from sqlpriv.session.commands.ledger_place import keep_ledger_at
 from sqlpriv.session.session import Session
 from sqlpriv.session.session_like import SessionLike
@@ -39,12 +40,17 @@ def connect(
     ca: str | Path | None = None,
     dialect: str = "duckdb",
     ledger: str | None = None,
+    engine: str | None = None,
 ) -> Connection:
     """Opens a vault; see `sqlpriv.connect`."""
     if ledger is not None:
         if "://" in str(vault):
             raise errors.InterfaceError("a server knows its vault's ledger: leave ledger out")
         keep_ledger_at(Path(vault), ledger)
+    if engine is not None:
+        if "://" in str(vault):
+            raise errors.InterfaceError("a server knows its vault's engine: leave engine out")
+        keep_engine_at(Path(vault), engine)
     settings = ConnectionSettings(str(vault), role, principal, ca=Path(ca) if ca else None)
     if dialect != "duckdb":
         settings = replace(settings, dialect=dialect)

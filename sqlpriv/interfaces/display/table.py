@@ -20,7 +20,7 @@ PIPE_WIDTH = 100_000
 SHOWN = 100
 """Rows that a table shows on a terminal; every other form, and a pipe, has them all."""
 TEXT_WIDTH = 80
-"""Where a table cuts long text, with an ellipsis."""
+"""Where a table on a terminal cuts long text, with an ellipsis."""
 NARROWEST = 12
 """Text is not cut shorter than that to make room for further columns."""
 _GAP = 2
@@ -76,8 +76,9 @@ def print_table(result: Result, console: Console, limit: int | None = None) -> N
     """
     if result.table is None:
         return
-    # No text takes more than a third of a terminal, so that the numbers beside it have room.
-    longest = min(TEXT_WIDTH, max(NARROWEST, console.width // 3))
+    longest = console.width
+    if console.is_terminal:  # no text takes more than a third: numbers beside it need room
+        longest = min(TEXT_WIDTH, max(NARROWEST, console.width // 3))
     table = result.table.slice(0, limit)
     columns = [_column(result, table, i, longest) for i in range(table.num_columns)]
     fitting = _fit_columns(columns, console.width)

@@ -16,7 +16,7 @@ def mark_beside(path: Path) -> Path:
     return path.with_name(path.name + ".postgresql.mark")
 
 
-def pointer_of(path: Path) -> str:
+def pointer_of(path: Path, points: bytes = POINTS) -> str:
     """Returns the URL that the file at a ledger's place names; '' for a ledger or no file.
 
     Raises:
@@ -29,4 +29,4 @@ def pointer_of(path: Path) -> str:
         return ""
     except OSError as error:
         raise errors.OperationalError(f"the ledger cannot be read: {error.strerror}") from error
-    return start.decode().strip() if start.startswith(POINTS) else ""
+    return start.decode().strip() if start.startswith(points) else ""

@@ -89,22 +89,30 @@ class Ledger:
         self._sums = RunningSums()
 
     def declare(self, table: str, principal: str, **changes: Any) -> int:
-        """Appends a table's latest declaration with some fields (see `UNDECLARED`) changed."""
+        """Appends a table's latest declaration with some fields (see `UNDECLARED`) changed.
+
+        No answer depends on the field `grants`. A record that changes nothing else stands under the
+        number that counted before it (`as_of`), so what was sealed stays good."""
         table = table.lower()
         with self.begin("IMMEDIATE") as db:
-            body = {**self.declarations()[1].get(table, UNDECLARED), **changes}
+            last, bodies = self.declarations()
+            body = {**bodies.get(table, UNDECLARED), **changes}
             if body.keys() != UNDECLARED.keys():
                 raise errors.LedgerError("a declaration has no such field")
-            row = {"principal": principal, "subject": table, "body": json.dumps(body)}
-            return insert(db, "declaration", kind="contract", **row)
+            text = json.dumps(body | ({"as_of": last} if changes.keys() == {"grants"} else {}))
+            return insert(
+                db, "declaration", principal=principal, subject=table, kind="contract", body=text
+            )
 
     def declarations(self) -> tuple[int, dict[str, Declared]]:
-        """Returns the last declaration's number and, by lower-case table, the body in force."""
+        """Returns the number of the last declaration that answers can depend on, and the bodies in
+        force by lower-case table."""
         with self.begin() as db:
             last, bodies = 0, dict[str, Declared]()
             for number, subject, kind, text in db.execute("SELECT * FROM declared"):
-                last, bodies[subject] = number, {**UNDECLARED, **json.loads(text)}
-                if kind != "contract" or bodies[subject].keys() != UNDECLARED.keys():
+                bodies[subject] = body = {**UNDECLARED, **json.loads(text)}
+                last = max(last, body.pop("as_of", number))
+                if kind != "contract" or body.keys() != UNDECLARED.keys():
                     raise errors.LedgerError("the ledger holds a declaration of an unknown kind")
             return last, bodies
 
@@ -122,8 +130,8 @@ class Ledger:
                     f"what was charged to {unit}, or its ceilings, is counted in"
                     f" {_KINDS[own.spent.kind]} and cannot be turned into {_KINDS[total.kind]}"
                 )
-            row = {"principal": principal, "holder": holder, "unit_table": unit}
-            row |= {name: getattr(budget, name) for name in ("delta", "per", "until", "whole")}
+            row = {name: getattr(budget, name) for name in ("delta", "per", "until", "whole")}
+            row |= {"principal": principal, "holder": holder, "unit_table": unit}
             insert(db, "budget", total, yocto=budget.keys, **row)
 
     def account(
@@ -222,11 +230,13 @@ class Ledger:
                 if total.nano > account.left.nano:
                     period = account.budget.per and f" in this {account.budget.per}"
                     costs, left = _price_text(total, delta), _price_text(account.left, delta)
-                    text = f"costs {costs} but {left} is left{whose}{period}; nothing was read"
-                    raise errors.BudgetExhausted(text)
+                    raise errors.BudgetExhausted(
+                        f"costs {costs} but {left} is left{whose}{period}; nothing was read"
+                    )
                 if account.keys_spent + yocto > account.budget.keys:
-                    text = f"nothing is left of keys_delta{whose}: the selection was not made"
-                    raise errors.BudgetExhausted(text)
+                    raise errors.BudgetExhausted(
+                        f"nothing is left of keys_delta{whose}: the selection was not made"
+                    )
             booked = self.running_sums(db).booked_units(unit, at.snapshot)
             units = {} if too_many([at.units, *booked]) else dict(at.units)
             row = {"unit_table": unit, "snapshot_id": at.snapshot, "strata": json.dumps(units)}
@@ -237,11 +247,13 @@ class Ledger:
         """Stores noised answers under their charge, all or none; returns them numbered."""
         of = {"charge_id": charge, "statement_id": statement, "snapshot_id": snapshot}
         with self.begin("IMMEDIATE") as db:
-            contents = [
-                {"query_hash": x.query_hash, "sigma": x.sigma, "payload": x.payload} for x in new
+            columns = ("query_hash", "sigma", "payload")
+            return [
+                x._replace(
+                    id=insert(db, "seal", x.price, **of, **{c: getattr(x, c) for c in columns})
+                )
+                for x in new
             ]
-            pairs = zip(new, contents, strict=True)
-            return [x._replace(id=insert(db, "seal", x.price, **of, **row)) for x, row in pairs]
 
     def find_seals(self, snapshot_id: int, query_hash: str, price: Price) -> list[Sealed]:
         """Returns the answers sealed at that price or a higher one of its kind, dearest first."""

@@ -50,7 +50,7 @@ class Store(ABC):
 
     def __init__(self, mark: Path) -> None:
         self._beside, self._lock, self._in_transaction = mark, threading.RLock(), False
-        self.holds_new_charge = False
+        self.holds_new_charge, self._counted = False, -1
         with self._translate_errors():
             self.open()
 
@@ -109,8 +109,8 @@ class Store(ABC):
                 raise
             finally:
                 self._in_transaction = False
-            if mode:
-                raise_mark(self._beside, self)
+            if mode and self.execute(COUNTED).fetchone()[0] != self._counted:
+                self._counted = raise_mark(self._beside, self)
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
@@ -146,8 +146,10 @@ def insert(db: Store, table: str, price: Price | None = None, /, **row: Any) -> 
     return int(db.execute(sql, tuple(row.values())).fetchall()[0][0])
 
 
-def raise_mark(beside: Path, db: Store) -> None:
+def raise_mark(beside: Path, db: Store) -> int:
     """Raises a mark, kept in a file, to the number of charges, budgets and declarations.
+
+    Returns the number.
 
     The store is asked behind a lock on the file, so that of two who commit none lowers the mark.
 
@@ -173,3 +175,4 @@ def raise_mark(beside: Path, db: Store) -> None:
             file.write(f"{ledger} {there:020}".lstrip())
             file.flush()
             os.fsync(file.fileno())
+    return int(there)

@@ -17,6 +17,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 # Not `opendp.prelude`: it loads scikit-learn, scipy, polars and pandas wherever they are installed.
 from opendp import domains, measurements, measures, metrics
 from opendp.mod import enable_features
@@ -43,7 +46,7 @@ class Noise:
 
     def draw(self, n: int) -> list[int]:
         """Returns n independent draws, to be added to exact integers (see the module's claim)."""
-        return list(_run(self._measurement, [0] * n)) if n else []
+        return list(_run(self._measurement, np.zeros(n, np.int64))) if n else []
 
 
 @lru_cache(1024)
@@ -166,7 +169,7 @@ def _confirm(measurement: Any, distance: float, price: Price) -> Any:
     return measurement
 
 
-def _run(measurement: Any, exact: list[int] | dict[int, int]) -> Any:
+def _run(measurement: Any, exact: NDArray[np.int64] | list[int] | dict[int, int]) -> Any:
     """Measures; an error of OpenDP, which may quote numbers, is gone before ours is raised."""
     with suppress(Exception):  # whatever it was: it may quote exact numbers
         return measurement(exact)

@@ -94,8 +94,9 @@ def reach_of(relation: a.Relation, contract: TableContract, partners: Partners) 
     return reach_of(relation.source, contract, partners)
 
 
-def check_work(relation: a.Relation, contract: TableContract, partners: Partners) -> None:
-    """Raises Refused where rows of one unit may multiply further than is read."""
+def check_work(relation: a.Relation, contract: TableContract, partners: Partners) -> int:
+    """Returns the number of scans of private tables; raises Refused where rows of one unit may
+    multiply further than is read."""
     reach = reach_of(relation, contract, partners)
     allowed = min(MAX_FACTOR, max(LEAST_FACTOR, MAX_WORK // reach.bound))
     factor = -(-reach.work // reach.bound)
@@ -106,6 +107,7 @@ def check_work(relation: a.Relation, contract: TableContract, partners: Partners
             " nothing was read",
             hint="join on a PRIMARY KEY or UNIQUE column, or aggregate inside the unit first",
         )
+    return reach.scans
 
 
 def equated_columns(on: a.Expr) -> list[tuple[str, str]]:

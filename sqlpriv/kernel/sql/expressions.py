@@ -4,10 +4,11 @@ from bisect import bisect_right
 
 from sqlpriv.errors import KernelError
 from sqlpriv.kernel.proof.sensitivity import Lattice, lattice_of
-from sqlpriv.kernel.sql.quoting import alike, levels, literal
+from sqlpriv.kernel.sql.dialect import Dialect
+from sqlpriv.kernel.sql.quoting import alike, levels
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.contract import Column, Interval, Number, Type
-from sqlpriv.kernel.terms.operations import NUMBERS, OPERATIONS, SANE, ZONED, check
+from sqlpriv.kernel.terms.contract import Column, Interval, Number, Type, Value
+from sqlpriv.kernel.terms.operations import NUMBERS, OPERATIONS, ZONED, check
 
 ROW = "sqlpriv_row"
 WIDENED = {Type.INTEGER: "BIGINT", Type.REAL: "DOUBLE", Type.TEXT: "VARCHAR"}
@@ -18,24 +19,12 @@ KEPT |= {"HUGEINT": "HUGEINT", "UBIGINT": "HUGEINT", "DOUBLE": "DOUBLE"}
 """Types of stored integers that are no BIGINT, to what holds them; a computed one is a DOUBLE."""
 
 
-def bytes_of(text: str) -> str:
-    """Returns a text as its bytes: equal under any collation only where the bytes are."""
-    return f"encode(CAST({text} AS VARCHAR))"
-
-
-def bins_of_root(expr: a.Roots, number: str) -> str:
-    """Returns the text of a bin, from that of its `Roots.number`: the edges up to it. The list has
-    an item for each number, 0 to ROOTS."""
-    reached = [expr.number(edge) for edge in expr.edges if isinstance(edge, int | float)]
-    bins = [bisect_right(reached, number) for number in range(int(a.ROOTS) + 1)]
-    return f"list_extract(CAST('{bins}' AS INTEGER[]), {number} + 1)"
-
-
 class Expressions:
     """The columns of a relation: by lower-case name the column, its text and its type, or what
     Derive makes it of; and the FROM that they are of."""
 
-    def __init__(self) -> None:
+    def __init__(self, dialect: Dialect) -> None:
+        self.dialect = dialect
         self.columns: dict[str, Column] = {}
         self.texts: dict[str, str] = {}
         self.types: dict[str, Type] = {}
@@ -70,8 +59,8 @@ class Expressions:
             return self.value(expr)
         wide, text = self.cast_type(expr), self.texts[expr.name.lower()]
         if self.columns[expr.name.lower()].sql_type.upper() in ZONED:
-            return f"make_timestamp(epoch_us({text}))"
-        return f"CAST({text} AS {wide})" if wide else text
+            return self.dialect.form("zoned", text)
+        return self.dialect.cast(text, wide) if wide else text
 
     def cast_type(self, expr: a.Expr) -> str | None:
         """Returns the type that a stored column is cast to; None for no cast, or no such column."""
@@ -86,58 +75,75 @@ class Expressions:
         match expr:
             case a.Col(n):
                 text, domain = self.stored_text(expr), self.columns[n.lower()].domain
-                text = f"sqlpriv_number({text})" if self.cast_type(expr) == "DOUBLE" else text
+                text = self.number(text) if self.cast_type(expr) == "DOUBLE" else text
                 if not isinstance(domain, Interval):
                     return text
-                return f"sqlpriv_clamp({text}, {literal(domain.lower)}, {literal(domain.upper)})"
+                return self.clamp(text, domain.lower, domain.upper)
             case a.Lit(int(value), Type.REAL):
-                return literal(float(value))
+                return self.dialect.literal(float(value))
             case a.Lit(value, type_):
-                return f"CAST(NULL AS {SQL_TYPES[type_]})" if value is None else literal(value)
+                null = self.dialect.cast("NULL", SQL_TYPES[type_])
+                return null if value is None else self.dialect.literal(value)
             case a.Call(op, args):
-                sql, reads, joiner = OPERATIONS[op].sql, OPERATIONS[op].reads, OPERATIONS[op].joiner
-                texts = list(map(self.stored_text if reads == "stored" else self.value, args))
-                texts = [f"CAST({t} AS DOUBLE)" for t in texts] if reads == "double" else texts
-                return sql.format(*texts, all=joiner.join(texts))
+                sql, how = self.dialect.operation(op), OPERATIONS[op]
+                texts = list(map(self.stored_text if how.reads == "stored" else self.value, args))
+                if how.reads == "double":
+                    texts = [self.dialect.cast(text, "DOUBLE") for text in texts]
+                return sql.format(*texts, all=how.joiner.join(texts))
             case a.In(arg, values):
-                listed = ", ".join(map(literal, alike(values, self.type(arg))))
+                listed = ", ".join(map(self.dialect.literal, alike(values, self.type(arg))))
                 return f"({self.stored_text(arg)} IN ({listed}))"
             case a.Case(whens, otherwise):
                 branches = (f"WHEN {self.value(p)} THEN {self.value(e)}" for p, e in whens)
                 return f"(CASE {' '.join(branches)} ELSE {self.value(otherwise)} END)"
             case a.Like(arg, pattern, escape, fold):
-                text = f"{self.value(arg)} {'I' if fold else ''}LIKE {literal(pattern)}"
-                return f"({text} ESCAPE {literal(escape)})" if escape else f"({text})"
+                return self.dialect.like(self.value(arg), pattern, escape, fold)
             case a.Substring(arg, start, length):
                 return f"substring({self.value(arg)}, {start}, {length})"
             case a.Shift(arg, months, days, micros):
-                by = f"to_months({months}) + to_days({days}) + to_microseconds({micros})"
-                return f"({SANE.format(self.value(arg))} + {by})"
+                moment = self.dialect.form("sane", self.value(arg))
+                return f"({self.dialect.form('shift', moment, months, days, micros)})"
             case a.Bin(arg, edges):
                 if isinstance(expr, a.Roots):
-                    return self._once(bins_of_root(expr, self._once(self.root(expr))))
+                    return self._once(self.bins_of_root(expr, self._once(self.root(expr))))
                 at, ends = self._once(self._number(arg)), alike(edges, self.type(arg))
-                tests = [f"WHEN {at} >= {literal(e)} THEN {i}" for i, e in enumerate(ends, 1)][::-1]
+                reached = enumerate(map(self.dialect.literal, ends), 1)
+                tests = [f"WHEN {at} >= {end} THEN {i}" for i, end in reached][::-1]
                 return self._once(f"CASE {' '.join(tests)} WHEN {at} IS NOT NULL THEN 0 END")
             case a.Pick(keys, numbers):  # levels are NULL or within their key: so is the position
-                cell = levels(*((k, self.value(k.expr), self.cast_type(k.expr)) for k in keys))
-                table = f"CAST('{[*map(float, numbers)]}' AS DOUBLE[])"  # one token, and folded
-                return self._once(f"list_extract({table}, {self._once(cell)} + 1)")
+                parts = ((k, self.value(k.expr), self.cast_type(k.expr)) for k in keys)
+                cell = self._once(levels(*parts, dialect=self.dialect))
+                return self._once(self.dialect.item(map(float, numbers), cell, "DOUBLE"))
         raise KernelError("this expression has no rendering")
 
     def root(self, expr: a.Roots) -> str:
         """Returns the number of `Roots` as text; nothing in it fails: its root is of [0, 1]."""
-        start, stop = literal(expr.start), literal(expr.stop)
-        x = f"CAST({self._once(self._number(expr.arg))} AS DOUBLE)"
+        literal = self.dialect.literal
+        x = self.dialect.cast(self._once(self._number(expr.arg)), "DOUBLE")
         if not self._within(expr.arg, expr.start, expr.stop):
-            x = f"sqlpriv_clamp({x}, {start}, {stop})"
-        place = f"({x} - {start}) / {literal(expr.stop - expr.start)}"
-        return f"CAST(floor(sqrt(sqrt({place})) * {literal(a.ROOTS)}) AS INTEGER)"
+            x = self.clamp(x, expr.start, expr.stop)
+        place = f"({x} - {literal(expr.start)}) / {literal(expr.stop - expr.start)}"
+        return self.dialect.form("below", f"sqrt(sqrt({place})) * {literal(a.ROOTS)}")
+
+    def bins_of_root(self, expr: a.Roots, number: str) -> str:
+        """Returns the text of a bin, from that of its `Roots.number`: the edges up to it. The list
+        has an item for each number, 0 to ROOTS."""
+        reached = [expr.number(edge) for edge in expr.edges if isinstance(edge, int | float)]
+        bins = [bisect_right(reached, number) for number in range(int(a.ROOTS) + 1)]
+        return self.dialect.item(bins, number, "INTEGER")
+
+    def number(self, text: str) -> str:
+        """Returns a double without NaN."""
+        return self.dialect.form("number", text)
+
+    def clamp(self, text: str, low: Value, high: Value) -> str:
+        """Returns a value, no NaN, within two ends."""
+        return self.dialect.form("clamp", text, *map(self.dialect.literal, (low, high)))
 
     def _number(self, expr: a.Expr) -> str:
         """Returns the value; of a number, without NaN: that of a column as stored has none."""
         plain = self.plain(expr) or self.type(expr) not in NUMBERS
-        return self.value(expr) if plain else f"sqlpriv_number({self.value(expr)})"
+        return self.value(expr) if plain else self.number(self.value(expr))
 
     def clamped_to(self, expr: a.Expr) -> tuple[Number, Number] | None:
         """Returns the interval of a column of numbers to which `value` clamps it, as stored."""
@@ -155,7 +161,7 @@ class Expressions:
         write an argument up to six times, and the engine plans each. Joins have no one row."""
         if text not in self.layers and self.base.endswith(f" AS {ROW}"):
             alias, taken = f"sqlpriv_once{len(self.layers)}", " ".join(self.texts.values()).lower()
-            while f'"{alias}"' in taken:  # a column of the table may have any name
+            while self.dialect.identifier(alias) in taken:  # of any name
                 alias += "_"
             self.layers[text] = alias
             self.base = f"(SELECT *, {text} AS {alias} FROM {self.base}) AS {ROW}"
@@ -172,14 +178,18 @@ class Expressions:
         """
         if isinstance(query, a.Sum):
             grid = lattice_of(query, type_ := self.type(query.of))
-            ends = f"{literal(int(2 * grid.middle))} * CAST(count({{0}}) AS HUGEINT)"
-            how = f"2 * sum({{0}}) - {ends}" if type_ is Type.INTEGER else "sum({0})"
+            whole = type_ is Type.INTEGER
+            most = max(abs(query.lower), abs(query.upper)) if whole else grid.steps
+            total = self.dialect.forms["sum" if most <= 2**40 else "wide sum"]
+            n = self.dialect.cast("count({0})", "HUGEINT")
+            how = f"2 * {total} - {self.dialect.literal(int(2 * grid.middle))} * {n}"
+            how = how if whole else total
             return self.lattice_text(query.of, grid, query.lower, query.upper), how
         if query.of is None:
             return None
         distinct = isinstance(query, a.Distinct)  # clamping makes no NULL, nor takes one away
         text = self.value(query.of) if distinct else self.stored_text(query.of)
-        text = f"sqlpriv_number({text})" if self.type(query.of) is Type.REAL else text
+        text = self.number(text) if self.type(query.of) is Type.REAL else text
         return text, "count(DISTINCT {0})" if distinct else "count({0})"
 
     def lattice_text(self, of: a.Expr, grid: Lattice, lower: Number, upper: Number) -> str:
@@ -188,10 +198,10 @@ class Expressions:
         if type_ is Type.INTEGER:
             if self._within(of, lower, upper):
                 return self._layer_column(self.value(of))
-            ends = f"{literal(int(lower))}, {literal(int(upper))}"
-            whole = f"CAST(sqlpriv_clamp(sqlpriv_number({self.value(of)}), {ends}) AS BIGINT)"
+            ends = int(lower), int(upper)
+            whole = self.dialect.cast(self.clamp(self.number(self.value(of)), *ends), "BIGINT")
             # above 2^53 the end that a double was clamped to may have been rounded
-            return f"sqlpriv_clamp({self.stored_text(of) if plain else whole}, {ends})"
-        middle, step = literal(float(grid.middle)), literal(float(grid.step))
+            return self.clamp(self.stored_text(of) if plain else whole, *ends)
+        middle, step = map(self.dialect.literal, (float(grid.middle), float(grid.step)))
         real = self.stored_text(of) if plain else self.value(of)
-        return f"sqlpriv_quantise({real}, {middle}, {step}, {grid.steps})"
+        return self.dialect.form("quantise", real, middle, step, grid.steps)

@@ -1,41 +1,13 @@
 """Names, literals and levels as SQL text, quoted: no text from outside can end where it stands."""
 
-import datetime as dt
-import math
 from collections.abc import Sequence
 
-from sqlpriv.errors import KernelError
+from sqlpriv.kernel.sql.dialect import DUCKDB, Dialect
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type, Value
 
-
-def name(identifier: str) -> str:
-    """Returns a quoted identifier.
-
-    >>> print(name('a "quoted" name'))
-    "a ""quoted"" name"
-    """
-    return '"' + identifier.replace('"', '""') + '"'
-
-
-def literal(value: Value) -> str:
-    """Returns a literal whose type DuckDB reads as the algebra does."""
-    match value:
-        case None:
-            return "NULL"
-        case bool():
-            return "true" if value else "false"
-        case int():
-            return f"({value})" if abs(value) < 2**63 else f"({value})::HUGEINT"
-        case float() if math.isfinite(value):
-            return f"({value!r}{'' if 'e' in repr(value) else 'e0'})"
-        case str() if "\0" not in value:
-            return "'" + value.replace("'", "''") + "'"
-        case dt.datetime():
-            return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
-        case dt.date():
-            return f"DATE '{value.isoformat()}'"
-    raise KernelError("this value has no literal")
+name, literal = DUCKDB.identifier, DUCKDB.literal
+"""For texts of DuckDB alone: what reads tables of any engine asks its `Dialect`."""
 
 
 def alike(values: Sequence[Value], type_: Type) -> Sequence[Value]:
@@ -52,7 +24,7 @@ def alike(values: Sequence[Value], type_: Type) -> Sequence[Value]:
     ]
 
 
-def levels(*keys: tuple[a.Key, str, str | None]) -> str:
+def levels(*keys: tuple[a.Key, str, str | None], dialect: Dialect = DUCKDB) -> str:
     """Returns the 0-based row-major number of keys' values in their lists; NULL if one is unlisted.
     Of no keys, it is 0 in every row.
 
@@ -68,12 +40,14 @@ def levels(*keys: tuple[a.Key, str, str | None]) -> str:
     tests, number = [], ""
     for key, text, held in keys:
         values = key.values[:-1] if key.values[-1:] == (None,) else key.values
-        code, test = f"list_position([{', '.join(map(literal, key.values))}], {text}) - 1", ""
+        code = test = ""
         if values and type(low := values[0]) is int and values == (*range(low, low + len(values)),):
-            at = text if held in ("INTEGER", "BIGINT") else f"TRY_CAST({text} AS BIGINT)"
-            code = f"{at} - {literal(low)}"  # no rounding: 0.3 is not 0
-            test = f"{at} BETWEEN {literal(low)} AND {literal(values[-1])}"
+            at = text if held in ("INTEGER", "BIGINT") else dialect.form("whole", text)
+            code = f"{at} - {dialect.literal(low)}"  # no rounding: 0.3 is not 0
+            test = f"{at} BETWEEN {dialect.literal(low)} AND {dialect.literal(values[-1])}"
             test += f" AND {at} = {text}" if at != text else ""
+        else:
+            code = dialect.form("position", ", ".join(map(dialect.literal, key.values)), text)
         if None in key.values:
             other = f"WHEN {test} THEN {code}" if test else f"ELSE {code}"
             code, test = f"CASE WHEN {text} IS NULL THEN {key.values.index(None)} {other} END", ""

@@ -7,6 +7,11 @@ Claim: at each input of a join and of a union at most `unit_rows.Reach.rows` row
 kept, which of them depending on that unit's rows and the snapshot's key alone (`rank_order`). Where
 the snapshot was found to satisfy the declared bound, this changes no row and is left out.
 
+Claim: so no unit has more than `Reach.rows` rows in a join or union, whatever the tables hold.
+Where that is no more than the bound of the query keeps, bounding the result would change no row:
+the relation is bounded as it is written. Rows that one unit has of a public table are not counted
+here, unless the equated column is unique there.
+
 Claim: whether a side of a join has rows decides nothing about the work on the other side. The
 engine builds a hash table of the right side and then reads the left one: it never swaps them, drops
 a side or filters one side by the other's values (`engine.CONFIG`). It skips the left side only if
@@ -23,8 +28,8 @@ from dataclasses import replace
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel.proof.sensitivity import bound_of, fold_ends, lattice_of
 from sqlpriv.kernel.proof.unit_rows import reach_of
-from sqlpriv.kernel.sql.expressions import COMPUTED, ROW, SQL_TYPES, Expressions, bytes_of
-from sqlpriv.kernel.sql.quoting import literal, name
+from sqlpriv.kernel.sql.dialect import DIALECTS, Dialect
+from sqlpriv.kernel.sql.expressions import COMPUTED, ROW, SQL_TYPES, Expressions
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms import operations as ops
 from sqlpriv.kernel.terms.contract import (
@@ -38,7 +43,6 @@ from sqlpriv.kernel.terms.contract import (
 
 LEFT, RIGHT, UNIT = "sqlpriv_left", "sqlpriv_right", "sqlpriv_unit"
 UNITS = {"integer": (Type.INTEGER, "HUGEINT"), "text": (Type.TEXT, "VARCHAR")}
-KINDS = {"inner": "JOIN", "left": "LEFT JOIN", "semi": "SEMI JOIN", "anti": "ANTI JOIN"}
 Exported = tuple[Column, str]
 """A column as other relations see it, and its text in this one."""
 
@@ -61,11 +65,17 @@ class Scope(Expressions):
         part: bool = False,
         hash_key: int = 0,
     ) -> None:
-        super().__init__()
+        super().__init__(DIALECTS[contract.engine])
         self.relation, self.contract, self.hash_key = relation, contract, hash_key
-        self.facts, self.of_one_table = TableFacts(), False
+        # nobody counts partners in a public table here: they are more than any bound
+        self.reach = reach_of(relation, contract, lambda *_: 10**9)
+        self.facts, self.of_one_table = (
+            TableFacts(0 < self.reach.rows <= self.unit.rows_per_unit),
+            False,
+        )
         self.predicates: list[a.Expr] = []
         self.owner, self.owner_type = "", ""  # the unit; its type
+        self.row_names: tuple[str, ...] = ()  # columns, each UNIQUE in its table
         self._enter(relation)
         if not part and not self.owner:
             raise Refused(f'the table "{contract.table}" has no privacy unit')
@@ -104,7 +114,7 @@ class Scope(Expressions):
     def _add(self, columns: Iterable[Exported], alias: str) -> None:
         """Names columns that another SELECT, behind an alias, has."""
         for column, _ in columns:
-            self._add_column(column, f"{alias}.{name(column.name)}")
+            self._add_column(column, f"{alias}.{self.dialect.identifier(column.name)}")
 
     def _add_column(self, column: Column, text: str) -> None:
         self._check_free(column.name)
@@ -116,29 +126,39 @@ class Scope(Expressions):
         table, row = self.contract.contract_of(scan.table), ROW
         for column in table.columns:
             prefixed = replace(column, name=scan.prefix + column.name)
-            self._add_column(prefixed, f"{ROW}.{name(column.name)}")
-        self.base, self.of_one_table = f"main.{name(table.table)} AS {ROW}", True
+            self._add_column(prefixed, f"{ROW}.{self.dialect.identifier(column.name)}")
+        self.base, self.of_one_table = self._table(table, ROW), True
         if table.unit is None and table.public:
             return
         if table.unit is None:
             raise Refused(f'the table "{table.table}" has no privacy unit')
         if self.contract.unit is None or table.unit.table != self.contract.unit.table:
             raise Refused("one query is about the units of one table, which has their budget")
+        self.row_names = tuple((scan.prefix + c).lower() for c in sorted(table.unique))
         steady = frozenset(scan.prefix + c for c in table.facts.constant)
         self.facts = TableFacts(table.facts.bounded, steady)
         while link := table.via:  # up to the table that names the unit
             up, above = (
-                self.contract.contract_of(link.table),
+                self.contract.contract_of(link.table, on_the_way=True),
                 f"sqlpriv_up{self.base.count(' JOIN ')}",
             )
-            mine, kind = key_of(table, link.column, row)
-            theirs, other = key_of(up, link.parent, above)
+            mine, kind = key_of(table, link.column, row, self.dialect)
+            theirs, other = key_of(up, link.parent, above, self.dialect)
             if kind != other or link.parent.lower() not in up.unique:
                 raise Refused(f'"{link.column}" does not lead to one row of "{link.table}"')
-            self.base += f" JOIN main.{name(up.table)} AS {above} ON {mine} = {theirs}"
+            self.base += f" JOIN {self._table(up, above)} ON {mine} = {theirs}"
             table, row = up, above
         assert table.unit is not None  # `contract.in_force` found the way
-        self.owner, self.owner_type = key_of(table, table.unit.column, row)
+        self.owner, self.owner_type = key_of(table, table.unit.column, row, self.dialect)
+
+    def _table(self, table: TableContract, alias: str) -> str:
+        """Returns a table behind an alias; Refused where another engine reads its rows."""
+        if table.engine != self.dialect.name:
+            raise Refused(
+                f"{table.table} is read by {table.engine}, {self.contract.table} by"
+                f" {self.dialect.name}: one query is of one engine"
+            )
+        return f"{self.dialect.table(table.table)} AS {alias}"
 
     def _part(self, relation: a.Relation) -> "Scope":
         return Scope(relation, self.contract, part=True, hash_key=self.hash_key)
@@ -159,11 +179,18 @@ class Scope(Expressions):
             tests = [f"{LEFT}.{UNIT} {equals} {RIGHT}.{UNIT}", *tests]
             partners = right.never_empty() if pairwise else partners
         sides = (f"({left.as_select()}) AS {LEFT}", f"({partners}) AS {RIGHT}")
-        self.base = f" {KINDS[join.kind]} ".join(sides) + f" ON {' AND '.join(tests)}"
+        self.base = f" {self.dialect.forms[join.kind]} ".join(sides) + f" ON {' AND '.join(tests)}"
+        self.row_names = left.row_names + (() if join.kind in ("semi", "anti") else right.row_names)
         if join.kind in ("semi", "anti"):
             for column, _ in right.exports():
                 del self.columns[column.name.lower()]
                 self.types.pop(column.name.lower(), None)
+        # of a left row without a partner the right columns are NULL
+        self.facts = replace(
+            self.facts,
+            constant=left.facts.constant
+            | (right.facts.constant if join.kind == "inner" else frozenset()),
+        )
 
     def _join_test(self, test: a.Expr, left: "Scope", right: "Scope") -> str:
         """Returns a conjunct of the ON of an inner or semi join: see the claims at the top.
@@ -206,7 +233,7 @@ class Scope(Expressions):
             whole = type_ is Type.INTEGER and all(part.plain(x) for part, x in column)
             common = Column(new, type_, "HUGEINT" if whole else COMPUTED[type_])
             for columns, (part, x) in zip(selected, column, strict=True):
-                columns.append((common, f"CAST({part.value(x)} AS {common.sql_type})"))
+                columns.append((common, self.dialect.cast(part.value(x), common.sql_type)))
         for part, exprs in parts:
             parts[0][0].check_same_unit(part)
             if len(exprs) != len(union.names):
@@ -223,14 +250,18 @@ class Scope(Expressions):
             column, text = inner.export(new, expr)
             grouped.append(text)
             loose = column.type is Type.TEXT and has_collation(self.contract)
-            selected.append((column, f"arg_min({text}, {bytes_of(text)})" if loose else text))
+            selected.append((column, f"arg_min({text}, {self.bytes_of(text)})" if loose else text))
         if grouping.unit and inner.owner_type in UNITS:
-            text = inner.owner if inner.owner_type != "text" else f"decode({inner.owner})"
+            textual, text = inner.owner_type == "text", inner.owner
+            text = self.dialect.form("of bytes", text) if textual else text
             selected.append((Column(grouping.unit, *UNITS[inner.owner_type]), text))
         selected += map(inner.aggregate, grouping.folds)
         self._read_rows(inner.select(selected, f" GROUP BY {', '.join(grouped)}"), selected, inner)
-        if not grouping.keys:  # one row of a unit: the statement says so, whatever the rows
-            self.facts = TableFacts(True, frozenset(self.columns))
+        # without keys one row of a unit: the statement says so, whatever the rows
+        self.facts = TableFacts(
+            inner.facts.bounded or not grouping.keys,
+            frozenset(() if grouping.keys else self.columns),
+        )
 
     def _read_rows(self, sql: str, columns: Iterable[Exported], like: "Scope") -> None:
         """Reads what a statement selects, whose units are named as those of another relation."""
@@ -245,7 +276,7 @@ class Scope(Expressions):
         if fold.of is None:
             return whole, "count(*)"
         type_, text = self.type(fold.of), self.value(fold.of)
-        text = f"sqlpriv_number({text})" if type_ is Type.REAL else text
+        text = self.number(text) if type_ is Type.REAL else text
         if fold.kind in ("count", "distinct"):
             return whole, f"count({'DISTINCT ' if fold.kind == 'distinct' else ''}{text})"
         if fold.kind in ("min", "max") and type_ in ops.MOMENTS:
@@ -253,14 +284,14 @@ class Scope(Expressions):
         ops.one([type_], ops.NUMBERS, fold.kind.upper())
         grid = lattice_of(a.Sum(a.Scan(""), fold.of, fold.lower, fold.upper), type_)
         lattice = self.lattice_text(fold.of, grid, fold.lower, fold.upper)
-        aggregate = f"{fold.kind}(CAST({lattice} AS HUGEINT))"
+        cast, literal = self.dialect.cast, self.dialect.literal
+        aggregate = f"{fold.kind}({cast(lattice, 'HUGEINT')})"
         if type_ is Type.INTEGER:
-            ends = f"{literal(int(low))}, {literal(int(high))}"
-            clamped = f"CAST(sqlpriv_clamp({aggregate}, {ends}) AS BIGINT)"
+            clamped = cast(self.clamp(aggregate, int(low), int(high)), "BIGINT")
             return replace(whole, domain=Interval(int(low), int(high))), clamped
-        n = f"CAST(count({lattice}) AS HUGEINT)" if fold.kind == "sum" else "1"
+        n = cast(f"count({lattice})", "HUGEINT") if fold.kind == "sum" else "1"
         step, middle = literal(float(grid.step)), literal(float(grid.middle))
-        text = f"(CAST({aggregate} AS DOUBLE) * {step} + {middle} * CAST({n} AS DOUBLE))"
+        text = f"({cast(aggregate, 'DOUBLE')} * {step} + {middle} * {cast(n, 'DOUBLE')})"
         return Column(fold.name, type_, "DOUBLE", Interval(float(low), float(high))), text
 
     def exports(self) -> list[Exported]:
@@ -274,7 +305,8 @@ class Scope(Expressions):
         if isinstance(expr, a.Col):
             return replace(self.columns[expr.name.lower()], name=new), self.texts[expr.name.lower()]
         type_ = self.type(expr)
-        return Column(new, type_, COMPUTED[type_]), f"CAST({self.value(expr)} AS {COMPUTED[type_]})"
+        computed = self.dialect.cast(self.value(expr), COMPUTED[type_])
+        return Column(new, type_, COMPUTED[type_]), computed
 
     def as_select(self) -> str:
         """Returns the whole relation as a SELECT."""
@@ -283,7 +315,8 @@ class Scope(Expressions):
     def select(self, columns: Iterable[Exported], end: str) -> str:
         """Returns a SELECT of the unit, if there is one, and columns."""
         units = [f"{self.owner} AS {UNIT}"] if self.owner else []
-        texts = [*units, *(f"{text} AS {name(column.name)}" for column, text in columns)]
+        quoted = self.dialect.identifier
+        texts = [*units, *(f"{text} AS {quoted(column.name)}" for column, text in columns)]
         return f"SELECT {', '.join(texts)}{self.source()}{end}"
 
     def never_empty(self) -> str:
@@ -295,14 +328,30 @@ class Scope(Expressions):
 
         Rows are ranked by all stored columns: derived columns are functions of these.
         """
-        reach = reach_of(self.relation, self.contract, lambda *_: 1)
-        if not self.owner or self.facts.bounded or reach.limited:
+        if not self.owner or self.facts.bounded or self.reach.limited:
             return ""
-        texts = {n: bytes_of(self.texts[n]) for n, c in self.columns.items() if c.type is Type.TEXT}
+        textual = [n for n, column in self.columns.items() if column.type is Type.TEXT]
+        texts = {n: self.bytes_of(self.texts[n]) for n in textual}
         texts = self.texts | (texts if has_collation(self.contract) else {})
-        order = rank_order([self.owner, *(texts[n] for n in self.columns)], self.hash_key)
+        order = self.rank_order([self.owner, *(texts[n] for n in self.columns)])
         ranked = f"row_number() OVER (PARTITION BY {self.owner} ORDER BY {order})"
-        return f" QUALIFY {ranked} <= {reach.rows}"
+        return f" QUALIFY {ranked} <= {self.reach.rows}"
+
+    def bytes_of(self, text: str) -> str:
+        """Returns a text as its bytes: equal under any collation only where the bytes are."""
+        return self.dialect.form("bytes", text)
+
+    def rank_order(self, columns: Sequence[str]) -> str:
+        """Returns the order in which a unit's rows, or strata, are kept: see `queries.bounding`.
+
+        DuckDB joins the hashes of several columns by XOR, which alone would rank by a fixed tree,
+        unevenly: so the joint hash is hashed once more.
+
+        Args:
+            columns: The unit first, then all that tells its rows, or strata, apart.
+        """
+        hashed = self.dialect.form("hash", self.hash_key, ", ".join(columns))
+        return ", ".join(self.dialect.form("ascending", text) for text in (hashed, *columns[1:]))
 
     def source(self, *tests: str) -> str:
         """Returns FROM and WHERE: rows that have a unit, if any have, and pass all predicates."""
@@ -313,31 +362,18 @@ class Scope(Expressions):
         return f" FROM {self.base}{' WHERE ' if kept else ''}{' AND '.join(kept)}"
 
 
-def rank_order(columns: Sequence[str], key: int) -> str:
-    """Returns the order in which a unit's rows, or strata, are kept: see `queries.bounding`.
-
-    DuckDB joins the hashes of several columns by XOR, which alone would rank by a fixed tree,
-    unevenly: so the joint hash is hashed once more.
-
-    Args:
-        columns: The unit first, then all that tells its rows, or strata, apart.
-        key: The snapshot's.
-    """
-    return ", ".join([f"hash(hash({key}::UBIGINT, {', '.join(columns)}))", *columns[1:]])
-
-
 def has_collation(contract: TableContract) -> bool:
     """Returns whether text of any table may equal other text."""
     return any(table.collated for table in (contract, *contract.others.values()))
 
 
-def key_of(contract: TableContract, column: str, row: str) -> tuple[str, str]:
+def key_of(contract: TableContract, column: str, row: str, dialect: Dialect) -> tuple[str, str]:
     """Returns what names a row's unit, or its parent, and how: text byte by byte, any collation."""
-    declared, text = contract.column(column), f"{row}.{name(column)}"
+    declared, text = contract.column(column), f"{row}.{dialect.identifier(column)}"
     if declared is None or (declared.type in (None, Type.REAL) and declared.sql_type != "UUID"):
         raise Refused(f'"{column}" cannot name a unit: its values have no one equality')
     if declared.type is Type.TEXT:
-        text = bytes_of(text)
+        text = dialect.form("bytes", text)
     return text, declared.type or declared.sql_type
 
 

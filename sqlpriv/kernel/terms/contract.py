@@ -108,7 +108,10 @@ class TableContract:
     `collated`: its text may equal other text. `via` is the link that leads to the unit where it is
     named in another table; `others` are all contracts of the same snapshot, by lower-case name.
     `account` is the name that its own budget goes by in the ledger, '' where that is the table's:
-    a table that was renamed keeps its account.
+    a table that was renamed keeps its account. `engine` is the one that reads its rows. `grants`
+    are the principals (lower case, `*` for all others) that were told whether they may use it. A
+    `hidden` one is not for who asks: a query cannot name it, but the way from a table to its unit
+    may lead through it.
     """
 
     table: str
@@ -123,6 +126,9 @@ class TableContract:
     snapshot: int = 0
     via: Link | None = None
     account: str = ""
+    engine: str = "duckdb"
+    grants: tuple[tuple[str, bool], ...] = ()
+    hidden: bool = field(default=False, compare=False)
     others: Mapping[str, "TableContract"] = field(default_factory=dict, compare=False, repr=False)
 
     @property
@@ -137,13 +143,13 @@ class TableContract:
         owner = self if unit == self.table.lower() else self.others.get(unit)
         return owner.own_account if owner else unit
 
-    def contract_of(self, table: str) -> "TableContract":
-        """Returns the contract of a table of the same snapshot; Refused for any other."""
-        if table.lower() == self.table.lower():
-            return self
-        if table.lower() not in self.others:
+    def contract_of(self, table: str, on_the_way: bool = False) -> "TableContract":
+        """Returns the contract of a table of the same snapshot; Refused for any other, and for a
+        hidden one unless it stands on the way from a table to its unit."""
+        other = self if table.lower() == self.table.lower() else self.others.get(table.lower())
+        if other is None or (other.hidden and not on_the_way):
             raise Refused("a query reads the tables that its contract knows")
-        return self.others[table.lower()]
+        return other
 
     def column(self, name: str) -> Column | None:
         """Returns the column of that name, found as DuckDB does (case does not matter)."""
@@ -159,6 +165,7 @@ UNDECLARED: Declared = {
     "links": [],  # [column, table, parent], each
     "domains": {},  # lower-case column: {required, and labels or lower, upper, nullable}
     "account": None,  # whose budget it is, where the table was called otherwise; else its own
+    "grants": {},  # lower-case principal, or * for all others: may use it; else everybody may
 }
 """The body of a declaration: all that is in force of one table. Its latest one counts."""
 
@@ -192,6 +199,7 @@ def in_force(
             snapshot=snapshot,
             via=via,
             account=body["account"] or "",
+            grants=tuple(sorted(body["grants"].items())),
         )
     return {name: replace(contract, others=contracts) for name, contract in contracts.items()}
 

@@ -155,6 +155,16 @@ OPERATIONS: dict[str, Operation] = {
     **_each(
         MOMENTS, Type.INTEGER, {"days": f"date_diff('day', DATE '1970-01-01', {SANE})"}, "value"
     ),
+    # the microseconds from 1970 to a moment
+    **_each(
+        MOMENTS,
+        Type.INTEGER,
+        {"micros": f"date_diff('microsecond', TIMESTAMP '1970-01-01', {NEAR})"},
+        "value",
+    ),
+    # characters, and bytes; letters of either case
+    **_each({Type.TEXT}, Type.INTEGER, {f: f"{f}({{0}})" for f in ("length", "strlen")}, "value"),
+    **_each({Type.TEXT}, Type.TEXT, {f: f"{f}({{0}})" for f in ("lower", "upper")}, "value"),
     # the day of a moment, and the midnight at which a day begins
     **_each(MOMENTS, Type.DATE, {"date": f"CAST({SANE} AS DATE)"}, "value"),
     **_each({Type.DATE}, Type.TIMESTAMP, {"midnight": f"CAST({SANE} AS TIMESTAMP)"}, "value"),
@@ -258,7 +268,11 @@ def check_key(key: a.Key, type_: Type) -> None:
 
 def check_literal(value: Value, type_: Type) -> Type:
     """Returns the type, or refuses a value that is not of it, not finite or not writable."""
-    if value is None or (type(value) is float and type_ is Type.REAL and math.isfinite(value)):
+    if (
+        value is None
+        or (type(value) is float and type_ is Type.REAL and math.isfinite(value))
+        or (type(value) is int and type_ is Type.INTEGER and abs(value) <= 2**126)
+    ):
         return type_  # as most of many are
     wrong = (
         (isinstance(value, bool) and type_ is not Type.BOOLEAN)

@@ -18,9 +18,9 @@ from sqlpriv.plan.aggregates.moment_formulas import FORMULAS, SAME_AS
 from sqlpriv.plan.aggregates.quantile_levels import RANKED, requested_rank
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.traverse import walk
 from sqlpriv.plan.expressions.value_facts import Shape
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import walk
 
 KINDS = {
     "count": "count", "count_star": "count", "count_if": "count", "countif": "count",

@@ -13,9 +13,9 @@ from sqlpriv.kernel.terms.contract import PrivacyUnit
 from sqlpriv.plan.aggregates.calls import KINDS
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.traverse import rebuild, walk
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import rebuild, walk
 
 _PER_ROW = "write contribution_bounds_per_row => (low, high), which clamps each value"
 

@@ -51,7 +51,8 @@ class StatementOptions(NamedTuple):
     """The options of a statement that are not its price.
 
     Args:
-        population_share: The part of the price for a population figure of its own.
+        population_share: The part of the price for a population figure of its own; None leaves it
+            to the means that are measured in rounds (`mean_rounds.MeanRounds.both_levels`).
         steps, sigma: COINPRESS's rounds, and the standard deviation of x, None if not declared.
         auto: The share is such that the population costs at most `AUTO_COST`.
         rows, groups: How many rows of a unit count in a stratum, and in how many strata, where that
@@ -60,7 +61,7 @@ class StatementOptions(NamedTuple):
         left_out: Whether the share of the rows beyond the bound is measured.
     """
 
-    population_share: float = 0.0
+    population_share: float | None = None
     steps: int = 3
     sigma: float | None = None
     auto: bool = False

@@ -15,9 +15,9 @@ from sqlpriv.kernel.proof.sensitivity import MAX_RANK
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type, Value
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.traverse import as_literal
 from sqlpriv.plan.pricing.tuned_constants import EXTREME, LEVELS_OF_ALL_CELLS, STEPS
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import as_literal
 
 RANKED = (
     "quantile",

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.proof.sensitivity import bound_of
+from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.terms.release import Release
@@ -37,7 +38,7 @@ def units_by_rows(source: a.Relation, contract: TableContract, pos: Pos) -> a.Co
     """
     most = kept_rows(source, contract)
     inner = source.source if isinstance(source, a.Bounded) else source
-    if not _is_of_one_table(inner):
+    if not Scope(inner, contract).of_one_table:
         raise Refused.at(
             pos,
             "left_out is told of the rows of one table",
@@ -93,10 +94,3 @@ def left_out_words(release: Release, most: int) -> str:
 def _shares(beyond: Sequence[float], kept: float) -> list[int]:
     """Returns parts of all rows, in percent."""
     return [round(100 * rows / max(1.0, kept + rows)) for rows in beyond]
-
-
-def _is_of_one_table(relation: a.Relation) -> bool:
-    match relation:
-        case a.Where(source) | a.Derive(source):
-            return _is_of_one_table(source)
-    return isinstance(relation, a.Scan)

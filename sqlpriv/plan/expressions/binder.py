@@ -25,10 +25,11 @@ from sqlpriv.plan.expressions.conditions import (
 from sqlpriv.plan.expressions.dates import DATE_PARTS
 from sqlpriv.plan.expressions.inference import infer_shape
 from sqlpriv.plan.expressions.literal_types import coerce_literal, coerce_uuid, natural_type, refuse
+from sqlpriv.plan.expressions.moment_functions import bind_duration, days_between
 from sqlpriv.plan.expressions.public_evaluation import evaluate_over_lists
-from sqlpriv.plan.expressions.traverse import fold_constant, rebuild
 from sqlpriv.plan.expressions.value_facts import Shape, scope_of
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import fold_constant, rebuild
 
 ORDERING = ("<", "<=", ">", ">=", "least", "greatest")
 """Operations that go by the order of their arguments' values."""
@@ -272,6 +273,8 @@ class Binder:
                 sides = [self.bind_predicate(side, op.upper()) for side in (left, right)]
                 return a.Call(op, tuple(x for side in sides for x in flatten(op, side)))
             case t.Binary("=" | "<>" | "<" | "<=" | ">" | ">=" as op, left, right):
+                if (comparison := bind_duration(self, node)) is not None:
+                    return comparison
                 return a.Call(op, self.bind_together((left, right)))
             case t.Binary("&" | "|" as op, left, right):
                 return a.Call(op, (self.bind(left), self.bind(right)))
@@ -290,7 +293,7 @@ class Binder:
         sides = (self.bind(nodes[0]), self.bind(nodes[1]))
         shapes = [self.shape(side, expr) for side, expr in zip(nodes, sides, strict=True)]
         if op == "-" and all(shape.type is Type.DATE for shape in shapes):
-            return functions.days_between(sides[1], sides[0])
+            return days_between(sides[1], sides[0])
         if op == "//" and Type.REAL in {shape.type for shape in shapes}:
             return a.Call("/", sides)  # as DuckDB has it: `//` cuts whole numbers alone
         if op in "+-" and shapes[0].type is Type.DATE and isinstance(sides[1], a.Lit):

@@ -50,6 +50,15 @@ def day_number_shape(arg: Shape) -> Shape:
     )
 
 
+def micros_shape(arg: Shape) -> Shape:
+    """Returns the shape of the microseconds from 1970 to a moment."""
+    if arg.lower is None or arg.upper is None:
+        return Shape(Type.INTEGER, nullable=arg.nullable)
+    ends = (_moment(end) - _moment(EPOCH) for end in (arg.lower, arg.upper))
+    low, high = (end // dt.timedelta(microseconds=1) for end in ends)
+    return Shape(Type.INTEGER, low, high, arg.nullable)
+
+
 def days_of_interval(shape: Shape) -> tuple[Value, ...] | None:
     """Returns the days of a date with ends, NULL last; None for more than ten years of them."""
     if shape.lower is None or shape.upper is None or shape.upper - shape.lower >= MAX_SPAN:
@@ -123,7 +132,15 @@ def shifted_shape(arg: Shape, months: int, days: int, micros: int) -> Shape:
         low, high = (shift_moment(_moment(e), months, days, micros) for e in (arg.lower, arg.upper))
     except (ValueError, OverflowError):
         return Shape(Type.TIMESTAMP, nullable=arg.nullable)
-    return Shape(Type.TIMESTAMP, low, high, arg.nullable)
+    shape = Shape(Type.TIMESTAMP, low, high, arg.nullable)
+    values = arg.values or (days_of_interval(arg) if arg.type is Type.DATE else None)
+    if values is None:
+        return shape
+    moved = (
+        shift_moment(_moment(value), months, days, micros) if isinstance(value, dt.date) else None
+        for value in values
+    )
+    return replace(shape, values=tuple(dict.fromkeys(moved)))
 
 
 def shift_moment(moment: dt.datetime, months: int, days: int, micros: int) -> dt.datetime:

@@ -6,18 +6,19 @@ be told from its arguments' bounds.
 
 from __future__ import annotations
 
-import calendar
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.operations import MAX_SCALE
-from sqlpriv.plan.expressions.dates import DATE_PARTS, DISTANCES, UNITS
+from sqlpriv.plan.expressions import moment_functions
+from sqlpriv.plan.expressions.dates import UNITS
 from sqlpriv.plan.expressions.literal_types import coerce_literal, refuse
-from sqlpriv.plan.expressions.traverse import as_literal
 from sqlpriv.plan.expressions.value_facts import column_scale
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import as_literal
 
 if TYPE_CHECKING:
     from sqlpriv.plan.expressions.binder import Binder
@@ -29,11 +30,6 @@ ONE_NUMBER = {
     "@": "abs", "ceiling": "ceil", "log": "log10",
 }  # fmt: skip
 OPERATORS = {"mod": "%", "fmod": "%", "divide": "//", "add": "+", "subtract": "-", "multiply": "*"}
-PART_NAMES = {
-    **{name: name for name in DATE_PARTS},
-    "dayofmonth": "day", "dayofweek": "dow", "dayofyear": "doy", "weekofyear": "week",
-    "weekday": "dow", "years": "year", "months": "month", "days": "day",
-}  # fmt: skip
 
 _PATTERN = "the pattern is a literal, as in name LIKE 'a%'"
 _TEXT = "compare whole values: region IN ('north', 'south'), or CASE region WHEN 'north' THEN …"
@@ -45,6 +41,8 @@ HINTS = {
     **dict.fromkeys(("substring", "substr"), "write SUBSTRING(x, start, length) with numbers"),
     "date_trunc": "write date_trunc('month', d)",
     **dict.fromkeys(("date_diff", "datediff"), "write date_diff('day', first, last)"),
+    **dict.fromkeys(("now", "current_timestamp", "get_current_timestamp"),
+        "write current_date: with now() every asking is a new question, and paid anew"),
     "random": "noise is added by the kernel, never by the statement",
 }  # fmt: skip
 _KNOWN = (
@@ -66,6 +64,19 @@ def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
         Refused: The function is not one of the total ones, or its arguments do not fit.
     """
     match node.name, node.args:
+        case "length" | "len" | "strlen" | "lower" | "lcase" | "upper" | "ucase" as name, (arg,):
+            return _text_function(binder, node, name, arg)
+        case "isnan" | "isinf" | "isfinite", (arg,):
+            return _test_of_number(binder, node, arg)
+        case "strftime", (arg, t.Literal(str(pattern))) | (t.Literal(str(pattern)), arg):
+            return moment_functions.bind_strftime(binder, node, arg, pattern)
+        case "time_bucket", (_, _, *_):
+            return moment_functions.bind_time_bucket(binder, node)
+        case "epoch" | "epoch_ms" | "epoch_us", (arg,):
+            return moment_functions.bind_epoch(binder, node.name, arg)
+        case "date_add" | "date_sub", (arg, t.Span() as span):
+            op = "+" if node.name == "date_add" else "-"
+            return binder.bind(t.Binary(op, arg, span, node.pos))
         case name, (arg,) if name in ONE_NUMBER:
             return a.Call(ONE_NUMBER[name], (binder.bind(arg),))
         case "round", (arg,) | (arg, t.Literal(0)):
@@ -99,26 +110,64 @@ def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
             t.Literal(str(part)),
             t.FunctionCall("age", (last, first)),
         ) if part.lower().removesuffix("s") == "year":
-            return _distance(binder, node, "year", (first, last), whole=True)
+            return moment_functions.bind_distance(binder, node, "year", (first, last), whole=True)
+        case "date_part" | "datepart" | "extract", (t.Literal("epoch"), arg):
+            return moment_functions.bind_epoch(binder, "epoch", arg)
+        case "date_part" | "datepart" | "extract", (t.Literal("second" | "seconds"), arg):
+            return moment_functions.bind_second(binder, arg)
+        case "second", (arg,):
+            return moment_functions.bind_second(binder, arg)
         case "date_part" | "datepart" | "extract", (t.Literal(str(part)), arg):
-            return _date_part(binder, node, part.lower(), arg)
+            return moment_functions.bind_part(binder, node, part.lower(), arg)
         case "date_trunc" | "datetrunc", (t.Literal(str(unit)), arg) if unit.lower() in UNITS:
             return a.Call(f"trunc {unit.lower()}", (binder.bind(arg),))
         case ("date_diff" | "datediff", (t.Literal("day" | "days"), first, last)):
-            return days_between(binder.bind(first), binder.bind(last))
+            return moment_functions.days_between(binder.bind(first), binder.bind(last))
         case "date_diff" | "datediff" | "date_sub" | "datesub", (t.Literal(str(unit)), first, last):
-            return _distance(binder, node, unit.lower().removesuffix("s"), (first, last))
+            distance = unit.lower().removesuffix("s")
+            return moment_functions.bind_distance(binder, node, distance, (first, last))
         case "last_day", (arg,):
             return a.Call("date", (a.Shift(a.Call("trunc month", (binder.bind(arg),)), 1, -1, 0),))
         case "dayname" | "monthname", (arg,):
-            return _name_of(binder, node.name, arg)
+            return moment_functions.bind_name(binder, node.name, arg)
         case "decade", (arg,):
             return a.Call("//", (a.Call("year", (binder.bind(arg),)), a.Lit(10, Type.INTEGER)))
-        case part, (arg,) if part in PART_NAMES:
-            return _date_part(binder, node, part, arg)
+        case part, (arg,) if part in moment_functions.PART_NAMES:
+            return moment_functions.bind_part(binder, node, part, arg)
     raise refuse(
         node, f"the function {node.name} cannot be used on private rows", function_hint(node.name)
     )
+
+
+_TEXTS = {"len": "length", "lcase": "lower", "ucase": "upper"}
+_LARGEST = sys.float_info.max
+
+
+def _text_function(binder: Binder, node: t.Node, name: str, arg: t.Node) -> a.Expr:
+    """Returns a function of a text without a list; of one with a list it is evaluated over it."""
+    expr = binder.bind(arg)
+    if binder.shape(arg, expr).values is not None:
+        raise refuse(node, f"{name} is evaluated over the list", _TEXT)
+    return a.Call(_TEXTS.get(name, name), (expr,))
+
+
+def _test_of_number(binder: Binder, node: t.FunctionCall, arg: t.Node) -> a.Expr:
+    """Returns isnan(x), isinf(x) or isfinite(x), NULL of NULL: a comparison reads what is stored,
+    a value has no NaN."""
+    expr = binder.bind(arg)
+    type_ = binder.shape(arg, expr).type
+    if type_ is Type.INTEGER:
+        return a.Call("=" if node.name == "isfinite" else "<>", (expr, expr))
+    if type_ is not Type.REAL or not isinstance(expr, a.Col):
+        raise refuse(node, f"{node.name} takes a column of numbers", "write isnan(x)")
+    ends = (a.Lit(-_LARGEST, Type.REAL), a.Lit(_LARGEST, Type.REAL))
+    if node.name == "isfinite":
+        return a.Call("and", (a.Call(">=", (expr, ends[0])), a.Call("<=", (expr, ends[1]))))
+    is_nan = a.Call("is null", (a.Call("coalesce", (expr,)),))
+    if node.name == "isinf":
+        above = a.Call("and", (a.Call(">", (expr, ends[1])), a.Call("not", (is_nan,))))
+        return a.Call("or", (a.Call("<", (expr, ends[0])), above))
+    return a.Case(((a.Call("is null", (expr,)), a.Lit(None, Type.BOOLEAN)),), is_nan)
 
 
 def _whole_number(node: t.Node) -> int | None:
@@ -139,40 +188,6 @@ def _round_to(binder: Binder, node: t.Node, arg: t.Node, places: int) -> a.Expr:
         return expr
     rounded = a.Call(f"scale {places}", (expr,))
     return rounded if shape.scale is not None else a.Call("real", (rounded,))
-
-
-def _distance(
-    binder: Binder,
-    node: t.FunctionCall,
-    unit: str,
-    ends: tuple[t.Node, t.Node],
-    *,
-    whole: bool = False,
-) -> a.Expr:
-    """date_diff(unit, first, last), which counts beginnings of units between two moments; date_sub
-    counts whole units."""
-    whole = whole or node.name in ("date_sub", "datesub")
-    units = (*DISTANCES[1:], "day") if whole else DISTANCES
-    if unit not in units:
-        raise refuse(node, f"there is no distance in {unit}", f"one of: {', '.join(units)}")
-    first, last = binder.bind_together(ends)
-    return a.Call(f"{'sub' if whole else 'diff'} {unit}", (first, last))
-
-
-def _name_of(binder: Binder, function: str, arg: t.Node) -> a.Expr:
-    """dayname(d) and monthname(d): English, as the engine has them, whatever the locale."""
-    names = calendar.day_name if function == "dayname" else calendar.month_name
-    part = a.Call("isodow" if function == "dayname" else "month", (binder.bind(arg),))
-    first = 1 if function == "dayname" else 0
-    tests = tuple(
-        (a.Call("=", (part, a.Lit(number + first, Type.INTEGER))), a.Lit(str(name), Type.TEXT))
-        for number, name in enumerate(names)
-        if name
-    )
-    name = a.Case(tests, a.Lit(None, Type.TEXT))
-    if not binder.shape(arg, part).nullable:
-        binder.evaluated.add(name)
-    return name
 
 
 def bind_cast(binder: Binder, node: t.Cast) -> a.Expr:
@@ -258,16 +273,3 @@ def _bucket(binder: Binder, node: t.FunctionCall, arg: t.Node, ends: Sequence[t.
             return a.Bin(binder.bind(arg), tuple(map(float, edges)))
     message = f"width_bucket takes numbers low < high and from 1 to {MAX_BUCKETS} buckets"
     raise refuse(node, message, "write width_bucket(age, 0, 100, 10)")
-
-
-def days_between(first: a.Expr, last: a.Expr) -> a.Expr:
-    """Returns how many midnights lie between two moments."""
-    return a.Call("-", (a.Call("days", (last,)), a.Call("days", (first,))))
-
-
-def _date_part(binder: Binder, node: t.FunctionCall, part: str, arg: t.Node) -> a.Expr:
-    if part not in PART_NAMES:
-        raise refuse(
-            node, f"there is no date part {part}", f"one of: {', '.join(sorted(DATE_PARTS))}"
-        )
-    return a.Call(PART_NAMES[part], (binder.bind(arg),))

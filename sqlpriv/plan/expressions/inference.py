@@ -118,6 +118,12 @@ def _call(op: str, args: list[Shape]) -> Shape:
             return with_values_listed(dates.distance_shape(op, *args))
         case "date" | "midnight":
             return dates.converted_shape(op, args[0])
+        case "micros":
+            return dates.micros_shape(args[0])
+        case "length" | "strlen":
+            return Shape(Type.INTEGER, nullable=nullable)
+        case "lower" | "upper":
+            return Shape(Type.TEXT, nullable=nullable)
         case "days":
             return dates.day_number_shape(args[0])
         case part if part in DATE_PARTS:

@@ -22,11 +22,13 @@ import duckdb
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import MAX_INTEGER, Type, Value
+from sqlpriv.plan.expressions.columns import bind_column
 from sqlpriv.plan.expressions.literal_types import natural_type
-from sqlpriv.plan.expressions.traverse import walk
 from sqlpriv.plan.expressions.value_facts import Shape
 from sqlpriv.statements import sql
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.printer import INFIX
+from sqlpriv.statements.traverse import walk
 from sqlpriv.system.quiet_engine import open_engine
 
 if TYPE_CHECKING:
@@ -64,9 +66,10 @@ def evaluate_over_lists(binder: Binder, node: t.Node) -> tuple[a.Expr, bool] | N
         return None
     columns: dict[str, t.Name] = {}
     for name in names:
-        if not (column := binder.column_of(name)) or column.lower() not in binder.scope:
+        try:
+            columns.setdefault(bind_column(binder, name).name, name)
+        except Refused:  # no such column here, whatever another table's of that name is
             return None
-        columns.setdefault(column, name)
     shapes = [binder.scope[column.lower()] for column in columns]
     lists = [
         _values_of(shape, binder.listed.get(a.Col(c)))
@@ -88,6 +91,45 @@ def evaluate_over_lists(binder: Binder, node: t.Node) -> tuple[a.Expr, bool] | N
         return None
     nullable = any(result.value is None for result in results)
     return _as_case(list(columns), shapes, rows, results), nullable
+
+
+def case_over_values(arg: a.Expr, shape: Shape, function: str) -> a.Expr | None:
+    """Returns a function of an expression whose values are listed, as a CASE over them.
+
+    Args:
+        arg: The expression; a value that is not listed has NULL.
+        shape: What is known of it.
+        function: DuckDB's text of the function, over `x`.
+
+    Returns:
+        None where the values are too many, or one has no literal.
+    """
+    values = [value for value in shape.values or () if value is not None]
+    if not values or len(values) > MOST_ROWS:
+        return None
+    marks = ", ".join(["(?)"] * len(values))
+    listed = f"(SELECT CAST(c AS {_sql_type(shape)}) AS x FROM (VALUES {marks}) AS v (c))"
+    try:
+        answer = _engine().cursor().execute(f"SELECT {function} FROM {listed}", values)
+        results = _as_literals([value for (value,) in answer.fetchall()])
+    except duckdb.Error:
+        return None
+    if results is None:
+        return None
+    alike: dict[a.Lit, list[Value]] = {}
+    for value, result in zip(values, results, strict=True):
+        alike.setdefault(result, []).append(value)
+    whens = tuple((a.In(arg, tuple(of)), result) for result, of in alike.items())
+    return a.Case(whens, a.Lit(None, results[0].type))
+
+
+def public_value(text: str) -> Any:
+    """Returns the value of an expression of literals; None where DuckDB has none."""
+    try:
+        rows = _engine().cursor().execute(f"SELECT {text}").fetchall()
+    except duckdb.Error:
+        return None
+    return rows[0][0]
 
 
 def _values_of(shape: Shape, demanded: tuple[Value, ...] | None) -> tuple[Value, ...] | None:
@@ -119,7 +161,7 @@ def _is_scalar(node: t.Node) -> bool:
     match node:
         case t.FunctionCall(name, star=star, distinct=distinct, filter=kept, using=using):
             plain = not (star or distinct or kept or using)
-            return plain and (name in _scalar_functions() or name in ("like", "ilike", "coalesce"))
+            return plain and (name in _scalar_functions() or name in (*INFIX, "coalesce"))
         case t.Exists() | t.InQuery() | t.Subquery() | t.Lookup():
             return False
     return True

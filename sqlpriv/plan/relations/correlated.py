@@ -21,7 +21,6 @@ from typing import NamedTuple
 from sqlpriv.kernel.terms.contract import Value
 from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.traverse import conjuncts, rebuild, walk
 from sqlpriv.plan.expressions.value_facts import scope_of
 from sqlpriv.plan.relations.outer_names import (
     Contracts,
@@ -35,6 +34,7 @@ from sqlpriv.plan.relations.outer_names import (
 )
 from sqlpriv.plan.relations.subqueries import scalar_subqueries
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import conjuncts, rebuild, walk
 
 MOST = 10_000
 """Values for which a subquery over public tables is answered."""

@@ -18,7 +18,6 @@ from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.conditions import identities
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.traverse import conjuncts, with_aliases
 from sqlpriv.plan.expressions.value_facts import scope_of
 from sqlpriv.plan.relations.derived_tables import aggregate_per_unit, project, unite
 from sqlpriv.plan.relations.filter_placement import join_rows, place_filter
@@ -34,6 +33,7 @@ from sqlpriv.plan.relations.per_unit import key_aliases
 from sqlpriv.plan.relations.rows_at_extremes import join_extremes
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import conjuncts, with_aliases
 
 
 @dataclass
@@ -100,7 +100,7 @@ class FromReader:
     def _read_table(self, table: t.Table) -> Rows:
         place = t.Literal(None, table.pos)
         contract = self.contracts.get(table.name.lower())
-        if contract is None:
+        if contract is None or contract.hidden:
             raise refuse(
                 place,
                 f'there is no table "{table.name}" in this vault',

@@ -14,8 +14,8 @@ from collections.abc import Collection, Iterable, Mapping
 from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.traverse import as_literal, conjuncts, walk, with_aliases
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import as_literal, conjuncts, walk, with_aliases
 
 _NULL_IF_ANY_IS = ("+", "-", "*", "/", "//", "%")
 _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")

@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sqlpriv.kernel.terms.contract import TableContract
-from sqlpriv.plan.expressions.traverse import conjuncts, walk
 from sqlpriv.plan.relations.outer_names import inner_and_outer, is_outer_name
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import conjuncts, walk
 
 Contracts = Mapping[str, TableContract]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.expressions.conditions import identities
-from sqlpriv.plan.expressions.traverse import conjuncts, walk
 from sqlpriv.statements import tables
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import conjuncts, walk
 
 Contracts = Mapping[str, TableContract]
 Pair = tuple[t.Node, t.Node]

@@ -11,10 +11,10 @@ from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.plan.aggregates.calls import aggregate_calls, is_aggregate
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.traverse import as_literal, rebuild, with_aliases
 from sqlpriv.plan.expressions.value_facts import Shape, with_values_listed
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import as_literal, rebuild, with_aliases
 
 KINDS = {"count": "count", "sum": "sum", "min": "min", "max": "max", "avg": "avg", "mean": "avg"}
 

@@ -16,9 +16,9 @@ from dataclasses import replace
 
 from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.traverse import as_literal, rebuild, with_aliases
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import as_literal, rebuild, with_aliases
 
 _EXTREMES = {"arg_min": "min", "argmin": "min", "min_by": "min",
              "arg_max": "max", "argmax": "max", "max_by": "max"}  # fmt: skip

@@ -33,6 +33,8 @@ def _outermost(part: object, kind: type[_Kind]) -> Iterator[_Kind]:
 
 def with_values(part: Any, values: Mapping[t.Node, t.Node]) -> Any:
     """Returns the statement with other nodes in the place of these, such as a subquery's value."""
+    if not values:
+        return part
     if isinstance(part, t.Subquery | t.InQuery) and part in values:
         return values[part]
     if isinstance(part, tuple):

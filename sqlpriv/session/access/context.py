@@ -39,6 +39,16 @@ class Access:
         self.kernel.close()
         self.sql.close()
 
+    def comments(self) -> dict[str, str]:
+        """Returns what each released table says of itself: method, price, strata, when, whence.
+
+        The statement that made it is left out for whom some tables are hidden.
+        """
+        comments = self.store.comments()
+        if not self.tables.hides_tables():
+            return comments
+        return {table: text.partition(" Statement: ")[0] for table, text in comments.items()}
+
     def needs_owner(self, doing: str, pos: t.Pos) -> None:
         """Raises PermissionDenied unless it is an owner who asks."""
         if self.owner is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
@@ -14,8 +14,10 @@ from sqlpriv.kernel.terms.budget import Budget, Price
 from sqlpriv.kernel.terms.contract import UNDECLARED, TableContract
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.publish.release_file import ReleaseStore
+from sqlpriv.session.access.kept_contracts import KeptContracts
 from sqlpriv.session.access.owner_engine import OwnerEngine
 from sqlpriv.session.access.renames import carry_over
+from sqlpriv.session.access.table_grants import may_use
 from sqlpriv.statements import tree as t
 
 
@@ -28,16 +30,26 @@ class PrivateTables:
         store: The released tables: a name of theirs is none of a private table.
         owner: The vault, open for plain SQL, if it is an owner who asks; else None.
         principal: Who asks, for the ledger.
+        kept: What `contracts` returned last, and of which state.
     """
 
     kernel: Kernel
     store: ReleaseStore
     owner: OwnerEngine | None
     principal: str
+    kept: KeptContracts = field(default_factory=KeptContracts)
 
     def is_released(self, table: str) -> bool:
         """Returns whether a table of that name was released."""
         return table.lower() in {name.lower() for name in self.store.tables()}
+
+    def check_name(self, table: str, pos: t.Pos) -> None:
+        """Refuses a name for a released table that is one of the vault's; of a hidden table, too,
+        because the two would be mixed up by those who may use it."""
+        if table.lower() in self.all_contracts():
+            is_hidden = table.lower() not in self.contracts()
+            message = "this name is taken" if is_hidden else f'"{table}" is a table of the vault'
+            raise Refused.at(pos, message, "take another name")
 
     def private_contract(
         self, table: str, pos: t.Pos, contracts: Mapping[str, TableContract]
@@ -82,19 +94,39 @@ class PrivateTables:
 
     def weights_of(self, table: str) -> pa.Table | None:
         """Returns the rows of a public table of weights; None where none is named."""
+        if table and table.lower() not in self.contracts():
+            raise Refused(f'the table "{table}" is not public')
         return self.kernel.public(table) if table else None
 
     def contracts(self) -> dict[str, TableContract]:
-        """Returns what is declared of every table, by lower-case name, as the vault is now."""
+        """Returns what is declared of every table that may be used, by lower-case name, as the
+        vault is now: of all tables for an owner, else of those that `table_grants` leaves.
+
+        It is the same object until the vault is written, or a declaration, budget or fact is added.
+        """
         self.settle()
-        return self.kernel.contracts()
+        if self.owner is not None:
+            return self.kept.contracts_of(self.kernel)
+        return self.kept.usable_contracts_of(self.kernel, self.principal)
+
+    def all_contracts(self) -> dict[str, TableContract]:
+        """Returns what is declared of every table, whoever asks."""
+        self.settle()
+        return self.kept.contracts_of(self.kernel)
+
+    def hides_tables(self) -> bool:
+        """Returns whether there are tables, or were, that who asks may not use."""
+        if self.owner is not None:
+            return False
+        declared = self.kernel.ledger.declarations()[1].values()
+        return not all(may_use(body["grants"], self.principal) for body in declared)
 
     def settle(self) -> None:
         """Lets the vault go after an owner's writing, and verifies what was declared anew.
 
-        A table that was dropped takes its declarations with it: another one of its name is nobody's
-        until its owner says whose. CREATE OR REPLACE keeps them, and a table or a column that is
-        renamed takes them along (see `renames`). What was spent stays spent.
+        A table that was dropped takes its declarations with it, all but its grants: another one of
+        its name is nobody's until its owner says whose. CREATE OR REPLACE keeps them, and a table
+        or a column that is renamed takes them along (see `renames`). What was spent stays spent.
         """
         if self.owner is None or (followed := self.owner.release()) is None:
             return
@@ -105,7 +137,11 @@ class PrivateTables:
                 accounts = frozenset(name for name in followed.first_names if ledger.holders(name))
                 changed = carry_over(followed, there, declared, accounts)
             else:  # the statements led to another database: nothing was followed
-                changed = {table: UNDECLARED for table in declared if table not in there}
+                changed = {
+                    table: {**UNDECLARED, "grants": body["grants"]}
+                    for table, body in declared.items()
+                    if table not in there
+                }
             for table, body in changed.items():
                 if body != declared.get(table, UNDECLARED):
                     ledger.declare(table, self.principal, **body)

@@ -148,7 +148,7 @@ def carry_over(
         bodies[table.name] = {**body, "links": links}
     for name, body in declared.items():  # what was dropped is nobody's; its account stays its own
         if name not in bodies:
-            bodies[name] = {**UNDECLARED, "account": body["account"]}
+            bodies[name] = {**UNDECLARED, "account": body["account"], "grants": body["grants"]}
     return {n: body for n, body in bodies.items() if body != declared.get(n, UNDECLARED)}
 
 

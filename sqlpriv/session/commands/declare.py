@@ -90,6 +90,12 @@ def _contract_change(
     raise DeclarationError("this is no declaration of a table")
 
 
+def check_domain(kernel: Kernel, column: Column, action: cmd.Action) -> None:
+    """Raises DeclarationError of a domain that does not fit its column."""
+    assert isinstance(action, cmd.SetDomainIn | cmd.SetDomainBetween | cmd.SetDomainReferences)
+    _domain(kernel, column, action)
+
+
 def domain_body(domain: ColumnDomain, required: bool = False) -> dict[str, Any]:
     """Returns a domain as a declaration's body holds it; `contract.in_force` reads it back."""
     match domain:

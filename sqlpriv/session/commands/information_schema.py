@@ -19,7 +19,7 @@ import pyarrow as pa
 from sqlpriv.errors import ProgrammingError
 from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.kernel.terms.contract import Categories, Column, TableContract
-from sqlpriv.publish.release_file import ReleaseStore
+from sqlpriv.session.access.context import Access
 from sqlpriv.session.commands import show
 from sqlpriv.statements import commands as cmd
 
@@ -57,21 +57,23 @@ def lists_tables(plain: cmd.Plain) -> bool:
     return words in ("SHOW TABLES", "SHOW ALL TABLES", "PRAGMA SHOW_TABLES")
 
 
-def table_names(store: ReleaseStore, contracts: Mapping[str, TableContract]) -> pa.Table:
+def table_names(access: Access) -> pa.Table:
     """Returns the names of all tables, as SHOW TABLES shows them to an analyst."""
-    return query(store, contracts, cmd.Plain(_ANALYSTS, ("duckdb_tables()",), True))
+    return query(access, cmd.Plain(_ANALYSTS, ("duckdb_tables()",), True))
 
 
-def query(
-    store: ReleaseStore, contracts: Mapping[str, TableContract], plain: cmd.Plain
-) -> pa.Table:
-    """Runs a query over the catalog functions; see `asks_only_this`.
+def query(access: Access, plain: cmd.Plain) -> pa.Table:
+    """Runs a query over the catalog functions, as if there were no tables that may not be used; see
+    `asks_only_this`.
 
     Raises:
         ProgrammingError: DuckDB's own message: there is nothing private in this engine.
     """
-    with store.connect_read_only() as engine:
+    contracts = access.tables.contracts()
+    with access.store.connect_read_only() as engine:
         try:
+            if access.tables.hides_tables():
+                _empty_released_tables(engine, access.comments())
             engine.execute(f"ATTACH ':memory:' AS {VAULT}")
             for statement in _definitions(contracts):
                 engine.execute(statement)
@@ -80,6 +82,28 @@ def query(
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from None
     return rows
+
+
+def _empty_released_tables(engine: duckdb.DuckDBPyConnection, comments: Mapping[str, str]) -> None:
+    """Puts empty tables with other comments in the place of the released ones.
+
+    Args:
+        engine: Has the released tables attached as `release`.
+        comments: What they say of themselves; those in the file tell which statement made them.
+    """
+    if not comments:
+        return
+    engine.execute("ATTACH ':memory:' AS empty_tables")
+    for there, here in (("release", "empty_tables"), ("empty_tables", "release")):
+        for table in comments:
+            source = f"{there}.main.{name(table)}"
+            engine.execute(f"CREATE TABLE {here}.main.{name(table)} AS FROM {source} LIMIT 0")
+        engine.execute(f"USE {here}")
+        engine.execute(f"DETACH {there}")
+        if here == "empty_tables":
+            engine.execute("ATTACH ':memory:' AS release")
+    for table, comment in comments.items():
+        engine.execute(f"COMMENT ON TABLE release.main.{name(table)} IS {literal(comment)}")
 
 
 def _definitions(contracts: Mapping[str, TableContract]) -> list[str]:

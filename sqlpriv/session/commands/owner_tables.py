@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 
 from sqlpriv.errors import DeclarationError, Refused
 from sqlpriv.kernel.sql.quoting import name
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.owner_engine import beyond_bound, outside
+from sqlpriv.session.access.quote import Quote
 from sqlpriv.session.access.result import Result
-from sqlpriv.session.commands.declare import declare
+from sqlpriv.session.commands.declare import check_domain, declare
+from sqlpriv.session.declarations.auto_declarations import measure_declaration, quote_declaration
+from sqlpriv.session.declarations.dictionary_declarations import declarations_of_dictionary
 from sqlpriv.session.declarations.schema_declarations import declarations_of_schema
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
@@ -38,9 +43,18 @@ def alter_table(alter: cmd.AlterPrivacy, access: Access) -> Result:
         raise Refused.at(alter.pos, message, access.sql.tables_hint())
     actions: Sequence[cmd.Action] = (alter.action,)
     if isinstance(alter.action, cmd.DeclareMany):
+        _refuse_measured(alter.action.actions, alter.table)
         actions = sorted(alter.action.actions, key=_rank)
     if isinstance(alter.action, cmd.DeclareFromSchema):
         actions = declarations_of_schema(access, contract)
+    notes: Sequence[str] = ()
+    if isinstance(alter.action, cmd.DeclareFromFile):
+        read, notes = declarations_of_dictionary(
+            Path(alter.action.path).expanduser(), contract, partial(check_domain, access.kernel)
+        )
+        actions = sorted(read, key=_rank)
+    if isinstance(alter.action, cmd.SetDomainAuto | cmd.SetBoundAuto):
+        actions = (measure_declaration(alter.action, contract, access, alter.text),)
     try:
         messages = _declare_all(actions, alter.table.lower(), access)
     except DeclarationError as error:
@@ -48,7 +62,7 @@ def alter_table(alter: cmd.AlterPrivacy, access: Access) -> Result:
             raise
         raise DeclarationError(f"{error}; of all {len(actions)} nothing was declared") from None
     access.kernel.verify()
-    return Result(message="\n".join(messages))
+    return Result(message="\n".join((*messages, *notes)))
 
 
 def create_unit_table(create: cmd.CreateUnitTable, access: Access) -> Result:
@@ -62,6 +76,7 @@ def create_unit_table(create: cmd.CreateUnitTable, access: Access) -> Result:
     assert access.owner is not None
     table = create.table.lower()
     existed = table in access.tables.contracts()
+    _refuse_measured(create.actions, create.table)
     access.owner.run(create.create)
     try:
         _declare_all(create.actions, table, access)
@@ -71,6 +86,23 @@ def create_unit_table(create: cmd.CreateUnitTable, access: Access) -> Result:
         raise
     access.kernel.verify()
     return Result(message=f"created {create.table}; each of its units is protected")
+
+
+def quote_alter(alter: cmd.AlterPrivacy, access: Access) -> Quote:
+    """Returns what a declaration would cost: nothing, but where it is found by noised counts."""
+    contract = access.tables.contracts().get(alter.table.lower())
+    if contract is None or not isinstance(alter.action, cmd.SetDomainAuto | cmd.SetBoundAuto):
+        return Quote()
+    access.needs_owner("declare what protects a table", alter.pos)
+    return quote_declaration(alter.action, contract, access)
+
+
+def _refuse_measured(actions: Sequence[cmd.Action], table: str) -> None:
+    """Refuses declarations by noised counts in a list, which is made all or not at all."""
+    if any(isinstance(one, cmd.SetDomainAuto | cmd.SetBoundAuto) for one in actions):
+        raise DeclarationError(
+            f"what is found by noised counts is charged, so it stands alone: ALTER TABLE {table} …"
+        )
 
 
 def _rank(action: cmd.Action) -> tuple[int, bool]:

@@ -23,6 +23,7 @@ from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.result import Result
+from sqlpriv.session.access.table_grants import PUBLIC, paying_contracts
 from sqlpriv.session.commands.spending import (
     budget_history,
     noised_answers,
@@ -78,7 +79,7 @@ def budget(kernel: Kernel, contracts: Mapping[str, TableContract]) -> pa.Table:
     """
     rows = [
         {"unit_table": contract.table, "principal": holder or None, **_account(account)}
-        for contract in contracts.values()
+        for contract in paying_contracts(contracts)
         for holder in kernel.ledger.holders(contract.own_account)
         if (account := kernel.ledger.account(contract.own_account, holder))
     ]
@@ -136,6 +137,22 @@ def _option(option: Option) -> str:
     return f"{option.name} = {default} ({option.meaning})"
 
 
+def grants(contracts: Mapping[str, TableContract], access: Access) -> pa.Table:
+    """SHOW GRANTS: who may use which tables. Analysts see what is said of them, and of PUBLIC."""
+    rows = [
+        {
+            "table": contract.table,
+            "principal": "PUBLIC" if principal == PUBLIC else principal,
+            "may_use": allowed,
+        }
+        for contract in contracts.values()
+        for principal, allowed in contract.grants or ((PUBLIC, True),)
+        if access.owner or principal in (PUBLIC, access.principal.lower())
+    ]
+    texts = [(name, pa.string()) for name in ("table", "principal")]
+    return _table(rows, [*texts, ("may_use", pa.bool_())])
+
+
 def describe(contract: TableContract) -> pa.Table:
     """DESCRIBE t: the columns, what protects them, and the SQL of their declared domains."""
     rows = [
@@ -179,22 +196,26 @@ def show_state(show: cmd.Show, access: Access) -> Result:
     Raises:
         Refused: There is no such SHOW.
     """
-    contracts = access.tables.contracts()
+    contracts, ledger = access.tables.contracts(), access.kernel.ledger
+    viewer = access.principal if access.tables.hides_tables() else None
+    names = table_names(paying_contracts(contracts))
     match show.what:
         case "tables":
             return Result(tables(contracts))
         case "budget":
             return Result(budget(access.kernel, contracts))
         case "budget history":
-            return Result(budget_history(access.kernel.ledger, table_names(contracts)))
+            return Result(budget_history(ledger, names, viewer is not None))
         case "releases":
-            return Result(statements_paid(access.kernel.ledger, table_names(contracts)))
+            return Result(statements_paid(ledger, names, viewer))
         case "releases details":
-            return Result(noised_answers(access.kernel.ledger, table_names(contracts)))
+            return Result(noised_answers(ledger, names, viewer))
         case "synthesizers":
             return Result(synthesizers())
+        case "grants":
+            return Result(grants(contracts, access))
         case "declarations":
-            lines = declaration_script(access.kernel, contracts)
+            lines = declaration_script(access.kernel, contracts, access.owner is not None)
             return Result(
                 _table([{"declaration": line} for line in lines], [("declaration", pa.string())])
             )

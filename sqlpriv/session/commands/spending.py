@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -65,7 +65,9 @@ def minute_of(at: str) -> str:
     return at[:16].replace("T", " ")
 
 
-def statements_paid(ledger: Ledger, names: Mapping[str, str]) -> pa.Table:
+def statements_paid(
+    ledger: Ledger, names: Mapping[str, str], viewer: str | None = None
+) -> pa.Table:
     """SHOW PRIVACY RELEASES: every statement that was charged, oldest first.
 
     `measurements` are its noised answers, `replays` the later statements that were answered from
@@ -74,38 +76,50 @@ def statements_paid(ledger: Ledger, names: Mapping[str, str]) -> pa.Table:
     Args:
         ledger: Where it is recorded.
         names: Accounts in the ledger → what their tables are called now.
+        viewer: Who asks, where some tables are hidden from them: of others' statements they see
+            no text, and none at all that was charged to a table that is not in `names`.
     """
     deltas = _deltas(ledger)
     with ledger.begin() as db:
         records = db.execute(_STATEMENTS).fetchall()
     rows = []
     for number, at, who, text, account, kind, nano, measurements, replays in records:
+        if viewer is not None and account not in names:
+            continue
         price = KINDS[kind](int(nano))
-        row = {"id": number, "at": minute_of(at), "principal": who, "statement": text}
+        row = {"id": number, "at": minute_of(at), "principal": who}
+        row |= {"statement": text if viewer in (None, who) else None}
         row |= {"unit_table": names.get(account, account), **_amounts(price, deltas.get(account))}
         rows.append({**row, "measurements": measurements, "replays": replays})
     counts = [("measurements", pa.int64()), ("replays", pa.int64())]
     return arrow.table(rows, pa.schema([("id", pa.int64()), *_WHEN, *counts]))
 
 
-def noised_answers(ledger: Ledger, names: Mapping[str, str]) -> pa.Table:
-    """SHOW PRIVACY RELEASES DETAILS: every noised answer that was given, oldest first."""
+def noised_answers(ledger: Ledger, names: Mapping[str, str], viewer: str | None = None) -> pa.Table:
+    """SHOW PRIVACY RELEASES DETAILS: every noised answer that was given, oldest first.
+
+    Its arguments are those of `statements_paid`.
+    """
     deltas = _deltas(ledger)
     with ledger.begin() as db:
         records = db.execute(_SEALS).fetchall()
     rows = []
     for number, at, who, text, account, kind, nano, replays in records:
-        row = {"id": number, "at": minute_of(at), "principal": who, "statement": text}
+        if viewer is not None and account not in names:
+            continue
+        row = {"id": number, "at": minute_of(at), "principal": who}
+        row |= {"statement": text if viewer in (None, who) else None}
         row |= {"unit_table": names.get(account, account)}
         row |= _amounts(KINDS[kind](nano), deltas.get(account))
         rows.append({**row, "replays": replays})
     return arrow.table(rows, pa.schema([("id", pa.int64()), *_WHEN, ("replays", pa.int64())]))
 
 
-def budget_history(ledger: Ledger, names: Mapping[str, str]) -> pa.Table:
+def budget_history(ledger: Ledger, names: Mapping[str, str], named_alone: bool = False) -> pa.Table:
     """SHOW PRIVACY BUDGET HISTORY: day by day, what was charged, and every budget that was set.
 
     `spent` is the most that any one unit had lost at the end of the day, over all days so far.
+    Where `named_alone`, tables that are not in `names` are left out.
     """
     with ledger.begin() as db:
         budgets, charges = db.execute(_BUDGETS).fetchall(), db.execute(_CHARGES).fetchall()
@@ -122,6 +136,8 @@ def budget_history(ledger: Ledger, names: Mapping[str, str]) -> pa.Table:
         row |= {"statements": statements, **_amounts(paid, delta)}
         row |= {f"{name}_spent": amount for name, amount in _amounts(spent, delta).items()}
         rows.append(row)
+    if named_alone:
+        rows = [row for row in rows if row["unit_table"] in names.values()]
     rows.sort(key=lambda row: str(row["day"]))
     texts = [(name, pa.string()) for name in ("day", "unit_table", "event", "principal")]
     names_of_numbers = ("rho", "epsilon", "rho_spent", "epsilon_spent")
@@ -169,6 +185,6 @@ def _amounts(price: Price, delta: float | None) -> dict[str, float | None]:
     return {"rho": price.value if isinstance(price, Rho) else None, "epsilon": epsilon}
 
 
-def table_names(contracts: Mapping[str, TableContract]) -> dict[str, str]:
+def table_names(contracts: Iterable[TableContract]) -> dict[str, str]:
     """Returns accounts in the ledger → what their tables are called now."""
-    return {contract.own_account: contract.table for contract in contracts.values()}
+    return {contract.own_account: contract.table for contract in contracts}

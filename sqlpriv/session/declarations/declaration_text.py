@@ -17,6 +17,7 @@ from sqlpriv.kernel.terms.budget import YOCTO, Budget, Epsilon, Price, rho_of
 from sqlpriv.kernel.terms.contract import UNDECLARED, Declared, TableContract
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.pricing.display import epsilon_shown
+from sqlpriv.session.access.table_grants import grant_lines
 from sqlpriv.session.declarations.budgets import budget_at
 from sqlpriv.statements import literal, quote_name
 from sqlpriv.statements.keywords import RESERVED
@@ -24,10 +25,17 @@ from sqlpriv.statements.keywords import RESERVED
 _WORD = re.compile(r"[a-z_][a-z0-9_]*")
 
 
-def declaration_script(kernel: Kernel, contracts: Mapping[str, TableContract]) -> list[str]:
+def declaration_script(
+    kernel: Kernel, contracts: Mapping[str, TableContract], with_grants: bool = True
+) -> list[str]:
     """Returns the lines of a script that declares what is in force of all tables.
 
     Tables that others link to come first, so that a link always finds its table declared.
+
+    Args:
+        kernel: Of the vault.
+        contracts: Of its tables, by lower-case name.
+        with_grants: Whether who may use a table is told, too.
     """
     bodies = kernel.ledger.declarations()[1]
     lines: list[str] = []
@@ -38,6 +46,9 @@ def declaration_script(kernel: Kernel, contracts: Mapping[str, TableContract]) -
             if (account := kernel.ledger.account(contracts[table].own_account, holder))
         }
         lines += declaration_lines(contracts[table], bodies.get(table, UNDECLARED), budgets)
+        if with_grants:
+            contract = contracts[table]
+            lines += grant_lines(written_name(contract.table), dict(contract.grants))
     return lines
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from sqlpriv.answer.rows import answer, rehearse
 from sqlpriv.dialect.bracket_parts import TooManyCopies
 from sqlpriv.errors import ProgrammingError, Refused
-from sqlpriv.kernel.terms.budget import Price, Rho
+from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.group_keys import SelectedKeys
 from sqlpriv.plan.plan import Plan
@@ -39,6 +39,12 @@ from sqlpriv.session.queries.public_subqueries import (
     private_scalars,
     reads_private,
     settle_public_parts,
+)
+from sqlpriv.session.queries.step_statements import (
+    scalar_as_statement,
+    shift_awaited,
+    with_output_names,
+    with_price_share,
 )
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tables
@@ -82,8 +88,7 @@ class ProgramCompiler:
         is_read = isinstance(statement, t.Select)
         outcome = self._steps(statement) if isinstance(statement, t.Select) else statement.why
         if not isinstance(outcome, Refused):
-            last = outcome[-1].plan
-            return Program(tuple(outcome), rehearse(last, self._weights(last)))
+            return Program(tuple(outcome), outcome[-1].schema)
         if isinstance(outcome, TooManyCopies) or statement.origin is None:
             return outcome  # the parts of a query that is too large are not fewer
         divided = self._divide(statement.origin)
@@ -134,22 +139,22 @@ class ProgramCompiler:
         placeholders: dict[t.Node, t.Node] = {}
         for scalar in scalars:
             keyed = self._keyed_subquery(scalar)
-            statement = _as_statement(scalar) if keyed is None else keyed.select
-            inner = self._planned_steps(_with_share(statement, price, parts), 1)
-            steps += [_shift(step, len(steps)) for step in inner]
+            statement = scalar_as_statement(scalar) if keyed is None else keyed.select
+            inner = self._planned_steps(with_price_share(statement, price, parts), 1)
+            steps += [shift_awaited(step, len(steps)) for step in inner]
             awaits[scalar] = len(steps) - 1
-            answers = rehearse(inner[-1].plan, self._weights(inner[-1].plan))
-            number = 1 if pa.types.is_integer(answers.field(0).type) else 1.0
+            number = 1 if pa.types.is_integer(inner[-1].schema.field(0).type) else 1.0
             placeholders[scalar] = t.Literal(number, scalar.pos)
             if keyed is not None:
                 keys = [k for k in inner[-1].plan.output.groups[0].values if k is not None]
                 ones = (1.0,) * len(keys)
                 placeholders[scalar] = t.Lookup(keyed.column, tuple(keys), ones, scalar.pos)
-        outer = _with_share(_with_names(select) if scalars else select, price, parts)
+        outer = with_price_share(with_output_names(select) if scalars else select, price, parts)
         any_number: t.Select = with_values(outer, placeholders)
         priced, planned, contract = self.plan(any_number)
-        rehearse(planned, self._weights(planned))
-        return [*steps, PrivateStep(outer if scalars else priced, planned, contract, awaits)]
+        schema = rehearse(planned, self._weights(planned))
+        query = outer if scalars else priced
+        return [*steps, PrivateStep(query, planned, contract, schema, awaits)]
 
     def _keyed_subquery(self, part: t.Subquery) -> KeyedSubquery | None:
         """Returns a subquery about rows of other units by a key; None of one that looks nowhere.
@@ -182,7 +187,7 @@ class ProgramCompiler:
             steps_of[part.name] = steps
             return None
 
-        division = divide(query, self._is_private, attempt)
+        division = divide(query, self._is_private, attempt, self._row_column)
         if not isinstance(division, Division):
             return division
         paid = [part for part in division.queries if part.name in steps_of]
@@ -194,7 +199,7 @@ class ProgramCompiler:
                 inner = self._steps_of_part(part.select, sharers)
             if isinstance(inner, Refused):
                 return inner
-            steps += [_shift(step, len(steps)) for step in inner]
+            steps += [shift_awaited(step, len(steps)) for step in inner]
             steps[-1] = replace(steps[-1], name=part.name)
         return self._with_tail(steps, division, levels_of)
 
@@ -221,7 +226,7 @@ class ProgramCompiler:
             return None
         if planned.selection is not None:
             return None
-        return self._foreseen_rows(planned, pivots=True)
+        return self._foreseen_rows(planned, pa.schema([]), with_keys=True)
 
     def _with_tail(
         self, steps: list[PrivateStep], division: Division, levels: Mapping[str, pa.Table]
@@ -237,20 +242,34 @@ class ProgramCompiler:
             [c.table for c in named if c is not None], self.contracts
         )
         public |= levels
-        pivots = "PIVOT" in division.tail.upper()
-        empty = {step.name: self._foreseen_rows(step.plan, pivots) for step in steps if step.name}
         tail = Tail(division.tail, division.parameters, public)
-        nothing = self.access.sql.run({**public, **empty}, tail.text, dict(tail.parameters) or None)
-        return Program(tuple(steps), nothing.schema, tail)
 
-    def _foreseen_rows(self, planned: Plan, pivots: bool) -> pa.Table:
+        def run_over_foreseen_rows(with_keys: bool) -> pa.Table:
+            foreseen = {
+                step.name: self._foreseen_rows(step.plan, step.schema, with_keys)
+                for step in steps
+                if step.name
+            }
+            parameters = dict(tail.parameters) or None
+            return self.access.sql.run({**public, **foreseen}, tail.text, parameters)
+
+        pivots = "PIVOT" in division.tail.upper()
+        if "(SELECT" in division.tail.upper() and not pivots:
+            try:
+                run_over_foreseen_rows(with_keys=True)
+            except ProgrammingError as error:
+                # anything else may come of the zeros: what fails of them says nothing of answers
+                if "More than one row" in str(error):
+                    return Refused(ONE_VALUE, hint=ONE_AGGREGATE)
+        return Program(tuple(steps), run_over_foreseen_rows(pivots).schema, tail)
+
+    def _foreseen_rows(self, planned: Plan, schema: pa.Schema, with_keys: bool) -> pa.Table:
         """Returns a table like a step's answer: of no rows, or of its keys beside zeros where the
         tail makes columns of their values, as PIVOT does."""
-        weights = self._weights(planned)
-        if not pivots or planned.selection is not None:
-            return pa.Table.from_pylist([], rehearse(planned, weights))
+        if not with_keys or planned.selection is not None:
+            return schema.empty_table()
         releases, adapted = release_measurements(planned, zero_releases)
-        return answer(planned, releases, weights, adapted).table
+        return answer(planned, releases, self._weights(planned), adapted).table
 
     # --- what is asked of whom ---
 
@@ -271,40 +290,13 @@ class ProgramCompiler:
     def _weights(self, planned: Plan) -> pa.Table | None:
         return self.access.tables.weights_of(planned.output.weights)
 
+    def _row_column(self, table: str) -> str:
+        """Returns a column that tells the rows of a table apart, and is never NULL; '' for none."""
+        if (contract := self.contracts.get(table)) is None:
+            return ""
+        required = {c.name.lower() for c in contract.columns if c.required}
+        return next(iter(sorted(contract.unique & required)), "")
+
     def _is_private(self, table: str) -> bool:
         contract = self.contracts.get(table)
         return contract is not None and not contract.public
-
-
-def _with_share(select: t.Select, price: Price | None, parts: int) -> t.Select:
-    """Returns the statement with one of so many equal parts of a price; None leaves it as it is."""
-    if price is None:
-        return select
-    name = "rho" if isinstance(price, Rho) else "epsilon"
-    share = type(price)(price.nano // parts)
-    rest = tuple(option for option in select.options if option[0] not in ("epsilon", "rho"))
-    return replace(select, options=(*rest, (name, share.value)), private=True)
-
-
-def _with_names(select: t.Select) -> t.Select:
-    """Returns the statement with a name for every output: values are put into them later."""
-    items = [replace(item, alias=item.alias or item.text) for item in select.items]
-    return replace(select, items=tuple(items))
-
-
-def _shift(step: PrivateStep, by: int) -> PrivateStep:
-    """Returns a step that stands that many places further on."""
-    return replace(step, awaits={part: at + by for part, at in step.awaits.items()})
-
-
-def _as_statement(part: t.Subquery) -> t.Select:
-    """Returns a private scalar subquery as a statement.
-
-    Raises:
-        Refused: It is no SELECT of one value.
-    """
-    query = part.query
-    grouped = isinstance(query, t.Select) and (query.group_by or query.group_all or query.sets)
-    if not isinstance(query, t.Select) or len(query.items) != 1 or grouped:
-        raise Refused.at(part.pos, ONE_VALUE, ONE_AGGREGATE)
-    return replace(query, text=part.text)

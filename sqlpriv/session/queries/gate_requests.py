@@ -19,7 +19,7 @@ from sqlpriv.kernel.terms.budget import NANO, Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.kernel.vault import Kernel
-from sqlpriv.plan.aggregates.mean_rounds import round_templates
+from sqlpriv.plan.aggregates.mean_rounds import clipped_sum_of_all, round_templates
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.explain import (
     expected_error_of,
@@ -43,6 +43,7 @@ def release_measurements(
     planned: Plan,
     measure: adaptive_means.Measure,
     seals: adaptive_means.Seals = adaptive_means.nothing_sealed,
+    remembered: adaptive_means.Remembered | None = None,
 ) -> tuple[tuple[Release, ...], Mapping[Recipe, Moments]]:
     """Asks a plan's measurements, then its rounds; returns what `answer.answer` takes.
 
@@ -50,6 +51,7 @@ def release_measurements(
         planned: What is asked.
         measure: `Allowance.release`.
         seals: `Kernel.sealed_releases`, of the plan's contract.
+        remembered: What `price_now` found among the seals.
 
     Raises:
         sqlpriv.Error: As `Allowance.release`.
@@ -59,14 +61,15 @@ def release_measurements(
     some = [m for m in planned.measurements if math.prod(a.shape(m.query))]
     measured = {release.query: release for release in measure(some)}
     releases = tuple(measured.get(m.query) or _empty_release(m) for m in planned.measurements)
-    return releases, adaptive_means.ask_rounds(planned.rounds, releases, measure, seals)
+    return releases, adaptive_means.ask_rounds(planned.rounds, releases, measure, seals, remembered)
 
 
 def foreseen_queries(planned: Plan) -> list[a.Asked]:
     """Returns what a plan's rounds will ask, whatever is answered: of clipped means, all but the
     ends, and the exact sums of any ends are made of the same bins."""
     foreseeable = [one for one in planned.rounds if one.recipe.using == "quantile"]
-    return [m.query for _, m in round_templates(foreseeable)]
+    of_all = [clipped_sum_of_all(one.recipe, None) for one in foreseeable if one.both_levels]
+    return [*(m.query for _, m in round_templates(foreseeable)), *of_all]
 
 
 def zero_releases(measurements: Sequence[Measurement]) -> tuple[Release, ...]:
@@ -97,17 +100,30 @@ def explain_plan(
     return table, "; ".join(filter(None, (line, *notices)))
 
 
-def price_now(kernel: Kernel, planned: Plan, contract: TableContract) -> Price:
-    """Returns what a plan would be charged now: less than its price where answers are sealed."""
+def price_now(
+    kernel: Kernel,
+    planned: Plan,
+    contract: TableContract,
+    remembered: adaptive_means.Remembered | None = None,
+    seals: adaptive_means.Seals | None = None,
+) -> Price:
+    """Returns what a plan would be charged now: less than its price where answers are sealed.
+
+    `remembered` gets the rounds that were found among the seals, `seals` is what finds those.
+    """
+    find_seals = seals or (lambda m: kernel.sealed_releases(m, contract))
     if planned.selection is not None:
         return planned.price  # what of it is sealed depends on the keys
-    sealed = [kernel.sealed_release(m, contract) for m in planned.measurements]
+    sealed = [_first_replayed(find_seals(m), m.price) for m in planned.measurements]
     fresh = [m for m, old in zip(planned.measurements, sealed, strict=True) if old is None]
     nano = joint_price(fresh, contract, {})[0].nano if fresh else 0
-    nano += adaptive_means.outstanding_price(
-        planned.rounds, sealed, lambda m: kernel.sealed_releases(m, contract)
-    )
+    nano += adaptive_means.outstanding_price(planned.rounds, sealed, find_seals, remembered)
     return type(planned.price)(nano)
+
+
+def _first_replayed(sealed: Sequence[Release], price: Price) -> Release | None:
+    """Returns the answer that the gate replays: that of the very price, else the dearest."""
+    return min(sealed, key=lambda release: release.price != price, default=None)
 
 
 def with_price_for_target(

@@ -25,9 +25,9 @@ def answer_plainly(query: cmd.Unanswerable, access: Access) -> Result:
         raise query.why
     is_analyst = access.owner is None
     if is_analyst and information_schema.lists_tables(plain):
-        return Result(information_schema.table_names(access.store, access.tables.contracts()))
+        return Result(information_schema.table_names(access))
     if information_schema.asks_only_this(plain, of_views=is_analyst):
-        return Result(information_schema.query(access.store, access.tables.contracts(), plain))
+        return Result(information_schema.query(access, plain))
     if access.owner is not None:
         if plain.reads_only:
             return access.sql.run_exactly(plain.text, plain.parameters, plain.tables)

@@ -37,6 +37,7 @@ class PrivateStep:
         select: The query, at its own price.
         plan: How it is answered; made with any number in the place of what it awaits.
         contract: Of the table whose unit pays.
+        schema: The columns of its answer.
         awaits: Subqueries in it that stand for a value → the number of the step that gives it.
         name: What the tail calls its answer; '' where no tail reads it.
     """
@@ -44,6 +45,7 @@ class PrivateStep:
     select: t.Select
     plan: Plan
     contract: TableContract
+    schema: pa.Schema
     awaits: Mapping[t.Subquery, int] = field(default_factory=dict)
     name: str = ""
 

@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-import pyarrow.compute as pc
-
 from sqlpriv.kernel.terms.contract import (
     MAX_INTEGER,
     Categories,
@@ -26,10 +24,10 @@ from sqlpriv.kernel.terms.contract import (
     Value,
 )
 from sqlpriv.plan.aggregates.calls import aggregate_calls
-from sqlpriv.plan.expressions.traverse import walk
 from sqlpriv.session.access.context import Access
 from sqlpriv.statements import tables
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import walk
 
 MOST = 10_000
 """Values of a column, or combinations of several, that are listed for keys."""
@@ -85,6 +83,8 @@ class PublicKeys:
         """Returns a column of numbers or moments with its least and largest value as its ends."""
         if column.domain is not None or column.type not in _ORDERED:
             return column
+        import pyarrow.compute as pc  # a tenth of a second, which most sessions need not wait
+
         rows = self.access.sql.public_rows([table], self.contracts)[table]
         ends = pc.min_max(rows.column(column.name)).as_py()
         low, high = (_as_end(ends[side]) for side in ("min", "max"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeGuard
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.quote import Quote
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.queries.compiler import ProgramCompiler
+from sqlpriv.session.queries.kept_programs import KeptProgram, KeptPrograms
 from sqlpriv.session.queries.plain_query import answer_plainly
 from sqlpriv.session.queries.program import Program
 from sqlpriv.session.queries.result_columns import columns
@@ -29,9 +30,11 @@ class Queries:
 
     Args:
         access: What the session holds.
+        kept: The programs that were compiled last.
     """
 
     access: Access
+    kept: KeptPrograms = field(default_factory=KeptPrograms)
 
     def answer(self, query: Query) -> Result:
         """Answers a query.
@@ -43,7 +46,8 @@ class Queries:
             return answer_plainly(query, self.access)
         compiler = self._compiler()
         if compiler.is_noised(query):
-            return ProgramRunner(compiler).run(_program(compiler, query))
+            kept = self._program(compiler, query)
+            return ProgramRunner(compiler, kept.answers).run(kept.program)
         return self._answer_exactly(query)
 
     def columns(self, query: Query) -> pa.Schema:
@@ -55,7 +59,7 @@ class Queries:
         if not self._is_owners_plain(query):
             compiler = self._compiler()
             if compiler.is_noised(query):
-                return _program(compiler, query).schema
+                return self._program(compiler, query).program.schema
         if isinstance(query, cmd.Unanswerable):
             plain, why = query.statement, query.why
             return columns(
@@ -66,7 +70,7 @@ class Queries:
     def explain(self, query: Query) -> Result:
         """Returns what a query would do and cost. Nothing private is read, nothing charged."""
         compiler = self._compiler()
-        return ProgramRunner(compiler).explain(_program(compiler, query))
+        return ProgramRunner(compiler).explain(self._program(compiler, query).program)
 
     def quote(self, query: Query) -> Quote:
         """Returns what a query would cost; nothing where it is answered exactly."""
@@ -75,7 +79,7 @@ class Queries:
         compiler = self._compiler()
         if not compiler.is_noised(query):
             return Quote()
-        return ProgramRunner(compiler).quote(_program(compiler, query))
+        return ProgramRunner(compiler).quote(self._program(compiler, query).program)
 
     def _is_owners_plain(self, query: Query) -> TypeGuard[cmd.Unanswerable]:
         """Returns whether DuckDB runs it on the vault as it is: a transaction may be open."""
@@ -94,9 +98,14 @@ class Queries:
         contracts = self.access.tables.contracts()
         return self.access.sql.run_released(query.text, tables(query), contracts, query.parameters)
 
+    def _program(self, compiler: ProgramCompiler, query: Query) -> KeptProgram:
+        def compile_program() -> Program:
+            program = compiler.compile(query)
+            if isinstance(program, Refused):
+                raise program
+            return program
 
-def _program(compiler: ProgramCompiler, query: Query) -> Program:
-    program = compiler.compile(query)
-    if isinstance(program, Refused):
-        raise program
-    return program
+        if isinstance(query, cmd.Unanswerable):
+            return KeptProgram(compile_program())
+        circumstances = (tuple(self.access.settings.items()), self.access.store.state())
+        return self.kept.program_of(query, compiler.contracts, circumstances, compile_program)

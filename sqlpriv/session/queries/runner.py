@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from sqlpriv.answer.means import Moments
+from sqlpriv.answer.rounds.adaptive_means import Remembered
 from sqlpriv.answer.rows import answer
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.terms.budget import Price
+from sqlpriv.kernel.terms.release import Measurement, Release
+from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.aggregates.rows_left_out import kept_rows, left_out_words
 from sqlpriv.plan.explain import SCHEMA, total_rows
 from sqlpriv.plan.notices import plan_notices
@@ -21,6 +25,7 @@ from sqlpriv.session.access.quote import Charge, Quote
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.queries import gate_requests
 from sqlpriv.session.queries.compiler import ProgramCompiler
+from sqlpriv.session.queries.kept_programs import Lookups, ReplayedAnswers, last_seal
 from sqlpriv.session.queries.program import PrivateStep, Program
 from sqlpriv.session.queries.public_subqueries import value_of
 from sqlpriv.statements import tree as t
@@ -38,9 +43,11 @@ class ProgramRunner:
 
     Args:
         compiler: Made them; plans steps anew that awaited answers.
+        kept: Answers to the program's steps, by number, that were replayed before.
     """
 
     compiler: ProgramCompiler
+    kept: dict[int, ReplayedAnswers] = field(default_factory=dict)
 
     @property
     def _access(self) -> Access:
@@ -53,9 +60,18 @@ class ProgramRunner:
             sqlpriv.Error: As it deserves; after the charge only where reading fails.
         """
         results: list[Result] = []
-        for step in program.steps:
+        for number, step in enumerate(program.steps):
             select, planned = self._with_answers(step, results)
-            results.append(self._answer(step, select, planned))
+            kept = self.kept.get(number)
+            if kept is None or not kept.replay(
+                self._access.kernel.ledger, self._access.principal, select.text
+            ):
+                results.append(self._answer(step, select, planned, number))
+            else:
+                weights = self._access.tables.weights_of(planned.output.weights)
+                price = type(planned.price)(0)
+                sealed = (kept.releases, kept.adapted)
+                results.append(self._result(step, planned, sealed, weights, price))
         tail = program.tail
         if tail is None and len(results) == 1:
             return results[0]
@@ -123,11 +139,19 @@ class ProgramRunner:
         select, planned, _ = self.compiler.plan(with_values(step.select, values))
         return select, planned
 
-    def _answer(self, step: PrivateStep, select: t.Select, planned: Plan) -> Result:
+    def _answer(
+        self, step: PrivateStep, select: t.Select, planned: Plan, number: int = -1
+    ) -> Result:
         access, contract = self._access, step.contract
-        weights = access.tables.weights_of(planned.output.weights)
-        price = gate_requests.price_now(access.kernel, planned, contract)
-        budget = access.tables.budget(contract, select.pos)
+        ledger, lookups = access.kernel.ledger, Lookups()
+        before, weights = last_seal(ledger), access.tables.weights_of(planned.output.weights)
+        remembered: Remembered = {}
+
+        def find_seals(m: Measurement) -> Sequence[Release]:
+            lookups.note([m])
+            return access.kernel.sealed_releases(m, contract)
+
+        price = gate_requests.price_now(access.kernel, planned, contract, remembered, find_seals)
         with Allowance(access.kernel, contract, price, access.principal, select.text) as allowance:
             if (selection := planned.selection) is not None:
                 keys = allowance.select_keys(
@@ -136,9 +160,27 @@ class ProgramRunner:
                 _, planned, _ = self.compiler.plan(select, keys)
             allowance.foresee(gate_requests.foreseen_queries(planned))
             releases, adapted = gate_requests.release_measurements(
-                planned, allowance.release, lambda m: access.kernel.sealed_releases(m, contract)
+                planned, lookups.through(allowance.release), find_seals, remembered
             )
             spent = allowance.spent
+        if selection is None and not step.awaits and number >= 0:
+            kept = ReplayedAnswers.keep(
+                releases, adapted, lookups, ledger, contract.snapshot, before
+            )
+            if kept is not None:
+                self.kept[number] = kept
+        return self._result(step, planned, (releases, adapted), weights, spent)
+
+    def _result(
+        self,
+        step: PrivateStep,
+        planned: Plan,
+        answers: tuple[tuple[Release, ...], Mapping[Recipe, Moments]],
+        weights: pa.Table | None,
+        spent: Price,
+    ) -> Result:
+        (releases, adapted), contract = answers, step.contract
+        budget = self._access.tables.budget(contract, step.select.pos)
         rows = answer(planned, releases, weights, adapted)
         epsilon = epsilon_shown(spent, budget.delta)
         left_out_notes = [

@@ -29,9 +29,7 @@ def create_synthetic(create: cmd.CreateSynthetic, access: Access, report: Report
         sqlpriv.Error: As it deserves; after the charge only where reading fails.
     """
     contracts = access.tables.contracts()
-    if create.name.lower() in contracts:
-        message = f'"{create.name}" is a table of the vault'
-        raise Refused.at(create.pos, message, "take another name")
+    access.tables.check_name(create.name, create.pos)
     if not create.or_replace and create.name.lower() in access.sql.released_names():
         message = f'there is a table "{create.name}" already'
         raise Refused.at(create.pos, message, "CREATE OR REPLACE SYNTHETIC TABLE …")

@@ -23,8 +23,7 @@ def draw_from_model(draw: cmd.DrawFromModel, access: Access) -> Result:
     Raises:
         Refused: There is no such model, or the statement does not fit it.
     """
-    if draw.name.lower() in access.tables.contracts():
-        raise Refused.at(draw.pos, f'"{draw.name}" is a table of the vault', "take another name")
+    access.tables.check_name(draw.name, draw.pos)
     if not draw.or_replace and draw.name.lower() in access.sql.released_names():
         hint = "CREATE OR REPLACE SYNTHETIC TABLE …"
         raise Refused.at(draw.pos, f'there is a table "{draw.name}" already', hint)

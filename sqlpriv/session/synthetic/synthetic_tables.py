@@ -44,13 +44,16 @@ def prepare_job(
     contract: TableContract,
     budget: Budget,
     settings: Mapping[str, float],
+    price: Price | None = None,
 ) -> tuple[Job, str]:
     """Returns the checked job and the public table of its weights ('' without one).
+
+    `price` is what it may spend where the statement does not say it itself.
 
     Raises:
         Refused: The statement does not fit; nothing was read or charged.
     """
-    planned = plan_synthetic(create, contract, budget, settings.get("privacy_epsilon"))
+    planned = plan_synthetic(create, contract, budget, settings.get("privacy_epsilon"), price)
     read, options = planned.read, dict(planned.options)
     job = prepare(
         read.contract,

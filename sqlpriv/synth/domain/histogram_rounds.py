@@ -11,12 +11,13 @@ Everything but the counts themselves is post-processing.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from sqlpriv.synth.domain.tail_fit import fit_upper_tail
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -139,9 +140,9 @@ def estimate(histograms: Sequence[Histogram]) -> Density:
 
     Weighted least squares with a weak prior: inside a part of the first histogram, rows lie evenly
     to within as many as there are. Estimates below 0 are left out one group at a time (an active
-    set). Runs of neighbours in which no part stands out of the noise are shrunk towards 0 together
-    (positive-part James-Stein of their sum): kept as they are, noise that is cut off at 0 would
-    put rows into empty tails.
+    set). Kept as they are, noise that is cut off at 0 would put rows into empty parts. So tails
+    are fitted (tail_fit.py), and runs of neighbours between them in which no part stands out of
+    the noise are shrunk towards 0 together (positive-part James-Stein of their sum).
 
     >>> h = Histogram(np.array([0, 1, 9]), np.array([90.0, -3.0]), 1.0)
     >>> estimate([h]).rows.round().tolist()
@@ -162,93 +163,81 @@ def estimate(histograms: Sequence[Histogram]) -> Density:
         right += within @ (h.counts / max(h.sigma, 1e-6))
     free = np.linalg.solve(precision, right)
     sigma = max(first.sigma, 1e-6)
-    rows = _positive(precision, right)
-    cleaned = _without_noise(free, rows, precision, widths)
+    rows = _positive(precision, right, free)
+    cleaned = _without_noise(free, rows, precision, ends)
     if cleaned.sum() < rows.sum() / 2:  # all of it is noise, more or less: keep what there is
         cleaned = rows if rows.sum() > 0 else widths / widths.sum()
     return Density(ends, cleaned, sigma)
 
 
-def _positive(precision: Floats, right: Floats) -> Floats:
-    """Returns the estimate in which those that come out below 0 are 0."""
-    kept = np.ones(len(right), dtype=np.bool_)
-    rows = np.zeros(len(right))
-    for _ in range(len(right)):
+def _positive(precision: Floats, right: Floats, free: Floats) -> Floats:
+    """Returns the estimate in which those that come out below 0 are 0.
+
+    Args:
+        precision: Of the parts together, shape (parts, parts).
+        right: The precision times the estimate, shape (parts,).
+        free: The estimate where all may be below 0, shape (parts,).
+    """
+    kept, rows = np.ones(len(right), dtype=np.bool_), free.copy()
+    while (below := rows < 0).any():
+        kept &= ~below
         rows[:] = 0.0
         rows[kept] = np.linalg.solve(precision[np.ix_(kept, kept)], right[kept])
-        below = rows < 0
-        if not below.any():
-            break
-        kept &= ~below
-        if not kept.any():
-            return np.zeros(len(right))
-    return np.maximum(rows, 0.0)
+    return rows
 
 
-def _without_noise(free: Floats, rows: Floats, precision: Floats, widths: Floats) -> Floats:
-    """Returns the estimates with runs that cannot be told from noise shrunk; see `estimate`.
+def _without_noise(free: Floats, rows: Floats, precision: Floats, ends: Ints) -> Floats:
+    """Returns the estimates with tails fitted, and what lies between them shrunk; see `estimate`.
 
-    A run at either end of the column is a tail: its density falls towards the end. So a part that
-    noise made large far out is evened out with those before it.
+    Parts of one value at an end are no tail: clamped and top-coded values lie there.
     """
-    covariance = np.linalg.inv(precision)
+    covariance = np.asarray(np.linalg.inv(precision), dtype=np.float64)
+    widths = np.diff(ends)
     spread = np.sqrt(np.diag(covariance))
-    needed = np.full(len(rows), STANDS_OUT)
-    needed[[0, -1]] = np.where(widths[[0, -1]] == 1, RARE, STANDS_OUT)
-    rare = rows < needed * spread
-    cleaned = rows.copy()
-    for begin, end in _rare_runs(rare, widths):
-        run = slice(begin, end)
-        total, variance = float(free[run].sum()), float(covariance[run, run].sum())
-        keep = max(0.0, total - variance / total) if total > 0 else 0.0
-        shape = rows[run]
-        is_low, is_high = begin <= int(widths[0] == 1), end >= len(rows) - int(widths[-1] == 1)
-        if end - begin == 1 and widths[begin] == 1 and (begin == 0 or end == len(rows)):
-            keep = 0.0
-        if is_low != is_high and end - begin > 1:
-            outwards = slice(None, None, -1) if is_low else slice(None)
-            density, weight = free[run] / widths[run], (widths[run] / spread[run]) ** 2
-            falling = non_increasing(density[outwards], weight[outwards])[outwards]
-            shape = np.maximum(falling, 0.0) * widths[run]
-        whole = float(shape.sum())
-        cleaned[run] = shape * (keep / whole) if whole > 0 else 0.0
+    low, high = int(widths[0] == 1), len(rows) - int(widths[-1] == 1)
+    cleaned = np.where(rows >= RARE * spread, rows, 0.0)
+    if high - low < 2:
+        return rows
+    inner = slice(low, high)
+    noise, of_parts = covariance[inner, inner], ends[low : high + 1].astype(np.float64)
+    begin, upper = fit_upper_tail(of_parts, free[inner], noise)
+    _, lower = fit_upper_tail(-of_parts[::-1], free[inner][::-1], noise[::-1, ::-1])
+    first, last = low + len(lower), low + begin
+    if first > last:  # one tail is all there is
+        first = low
+    else:
+        cleaned[low:first] = lower[::-1]
+    cleaned[last:high] = upper
+    cleaned[first:last] = _shrunk_runs(
+        free[first:last], rows[first:last], covariance[first:last, first:last]
+    )
     return cleaned
 
 
-def _rare_runs(rare: NDArray[np.bool_], widths: Floats) -> list[tuple[int, int]]:
-    """Returns first and last + 1 of each run of rare parts. A part of one value at an end of the
-    column is a run of its own: clamped and top-coded values lie there, whatever the tail does.
+def _shrunk_runs(free: Floats, rows: Floats, covariance: Floats) -> Floats:
+    """Returns the estimates with runs that cannot be told from noise shrunk towards 0.
 
-    >>> _rare_runs(np.array([False, True, True, True]), np.array([5.0, 9.0, 9.0, 1.0]))
-    [(1, 3), (3, 4)]
+    Shrinking takes from runs that are there as from those that are not: what is left of all runs
+    together is scaled to their sum before 0 was made the least, which has no bias.
     """
-    runs = []
-    for begin in np.flatnonzero(rare & ~np.append(False, rare[:-1])).tolist():
-        end = begin + int(np.argmin(np.append(rare[begin:], False)))
-        cuts = {begin, end}
-        cuts |= {1} if begin == 0 and widths[0] == 1 else set()
-        cuts |= {end - 1} if end == len(rare) and widths[-1] == 1 else set()
-        runs += list(itertools.pairwise(sorted(cuts)))
-    return runs
+    rare = rows < STANDS_OUT * np.sqrt(np.diag(covariance))
+    cleaned = rows.copy()
+    for begin, end in _rare_runs(rare):
+        run = slice(begin, end)
+        total, variance = float(free[run].sum()), float(covariance[run, run].sum())
+        keep = max(0.0, total - variance / total) if total > 0 else 0.0
+        whole = float(rows[run].sum())
+        cleaned[run] = rows[run] * (keep / whole) if whole > 0 else 0.0
+    kept, unbiased = float(cleaned[rare].sum()), max(float(free[rare].sum()), 0.0)
+    cleaned[rare] *= unbiased / kept if kept > 0 else 0.0
+    return cleaned
 
 
-def non_increasing(values: Floats, weights: Floats) -> Floats:
-    """Returns the nearest values that never rise, in weighted squares: neighbours that rise are
-    pooled (pool adjacent violators; Ayer and others 1955).
+def _rare_runs(rare: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Returns first and last + 1 of each run of rare parts.
 
-    Args:
-        values, weights: Of one shape (parts,); weights above 0.
-
-    >>> non_increasing(np.array([5.0, 1, 3, 0]), np.ones(4)).tolist()
-    [5.0, 2.0, 2.0, 0.0]
+    >>> _rare_runs(np.array([False, True, True, False, True]))
+    [(1, 3), (4, 5)]
     """
-    pools: list[tuple[float, float, int]] = []
-    for value, weight in zip(values.tolist(), weights.tolist(), strict=True):
-        pool = (value, weight, 1)
-        while pools and pools[-1][0] < pool[0]:
-            before = pools.pop()
-            both = before[1] + pool[1]
-            mean = (before[0] * before[1] + pool[0] * pool[1]) / both
-            pool = (mean, both, before[2] + pool[2])
-        pools.append(pool)
-    return np.repeat([mean for mean, _, _ in pools], [count for _, _, count in pools])
+    ends = np.flatnonzero(np.diff(np.concatenate([[False], rare, [False]]).astype(np.int8)))
+    return [(int(a), int(b)) for a, b in ends.reshape(-1, 2)]

@@ -23,9 +23,9 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan import outputs
 from sqlpriv.plan.expressions.binder import Binder
-from sqlpriv.plan.expressions.traverse import operands, walk
 from sqlpriv.statements import quote_name, sql
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import operands, walk
 from sqlpriv.synth.domain.decode import MOST_VALUES, values_of
 from sqlpriv.synth.domain.domain import Attribute, Domain
 from sqlpriv.synth.graph.junction_tree import Clique, Graph, mask_of

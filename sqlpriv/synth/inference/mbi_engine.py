@@ -1,8 +1,9 @@
 """The same inference by mbi (private-pgm 2): the reference engine.
 
-Importing this module imports JAX. Double precision and no persistent compilation cache are set
-before mbi is imported, which otherwise warns about both (and is wrong above 100,000 rows in single
-precision).
+Importing this module imports JAX. Double precision is set before mbi is imported, which is wrong
+above 100,000 rows in single precision. JAX's persistent compilation cache is off while mbi is
+imported, which would warn of it; then it is as before: JAX has one only where the environment names
+its folder.
 """
 
 from __future__ import annotations
@@ -11,10 +12,14 @@ from collections.abc import Mapping
 
 import jax
 
+CACHED = jax.config.jax_enable_compilation_cache  # type: ignore[attr-defined]  # JAX makes it at run time
 for setting, value in (("jax_enable_x64", True), ("jax_enable_compilation_cache", False)):
-    jax.config.update(setting, value)  # type: ignore[no-untyped-call]  # JAX types it not
+    jax.config.update(setting, value)  # type: ignore[no-untyped-call]  # JAX has no types for it
 
 import mbi
+
+jax.config.update("jax_enable_compilation_cache", CACHED)  # type: ignore[no-untyped-call]  # as above
+
 import numpy as np
 
 from sqlpriv.synth.graph.junction_tree import Clique, Graph

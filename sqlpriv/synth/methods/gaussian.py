@@ -248,7 +248,7 @@ METHOD = Method(
     max_strata=2_000,
     max_cells=2_000_000,
     arity=1,
-    max_columns=60,  # 40 took 19.5 CPU s (20,000 rows of six levels), which grows as the square
+    max_columns=48,  # which took 51 CPU s (20,000 rows of six levels, epsilon 1)
     fit=fit,
     phases=phases,
 )

@@ -37,6 +37,18 @@ def test_stdout_holds_the_rows_and_stderr_the_rest(vault):
     assert result.stderr.splitlines()[-1] == "3 rows · ± 95 % · ε 0.5 spent"
 
 
+def test_a_price_on_the_command_line(vault):
+    unpriced = "SELECT SEX, COUNT(*) AS n FROM people GROUP BY SEX"
+    assert "privacy_epsilon" in run("query", vault, unpriced).stderr
+    assert "ε 0.25 spent" in run("query", vault, "--epsilon", "0.25", unpriced).stderr
+    priced = unpriced.replace("SELECT", "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.3)")
+    assert "ε 0.3 spent" in run("query", vault, "--epsilon", "0.25", priced).stderr
+    shell = run("shell", vault, "--epsilon", "0.35", "-c", unpriced + ";")
+    assert "ε 0.35 spent" in shell.stdout + shell.stderr
+    refused = run("query", vault, "--epsilon", "-1", unpriced)
+    assert (refused.exit_code, "is a positive number" in refused.stderr) == (1, True)
+
+
 def test_formats(vault, tmp_path):
     rows = json.loads(run("query", vault, BY_SEX, "--format", "json").stdout)
     assert [row["SEX"] for row in rows] == [1, 2, None]

@@ -109,3 +109,14 @@ def test_a_vault_that_nobody_asked_has_a_page_too(tmp_path: Path) -> None:
     text = Page((tmp_path / "r.html").read_text("utf-8")).text
     assert "Nobody has paid for an answer yet." in text
     assert "No budget is declared" in text
+
+
+def test_an_owner_s_page_tells_of_tables_that_few_may_use(tmp_path: Path) -> None:
+    vault = tmp_path / "people.duckdb"
+    with Session(vault, role="owner") as owner:
+        owner.execute(VAULT)
+        owner.execute("REVOKE SELECT ON people, visits FROM PUBLIC")
+    for role, number in (([], 1), (["--role", "analyst"], 0)):
+        done = CliRunner().invoke(main, ["report", str(vault), "--to", str(tmp_path / "r"), *role])
+        assert done.exit_code == 0, done.stderr
+        assert (tmp_path / "r").read_text().count("<h3>people</h3>") == number

@@ -4,6 +4,7 @@ import re
 import threading
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import flight
@@ -45,3 +46,38 @@ def test_the_server_answers_others_while_somebody_asks_with_many_wildcards(serve
     thread.join(30)
     assert not thread.is_alive()
     assert time.perf_counter() - start < 30
+
+
+def test_a_table_that_was_not_granted_is_in_no_catalog(serve):
+    """Flight's tables and keys, PostgreSQL's catalog and previews, prepared statements."""
+    psycopg = pytest.importorskip("psycopg")
+    served = serve()
+    prepared, question = served.psycopg(), "SELECT sex, COUNT(*) FROM people GROUP BY sex"
+    prepared.execute("SET privacy_epsilon = 0.1")
+    for _ in range(2):
+        assert prepared.execute(question, prepare=True).rowcount == 2
+    served.connect("olga").execute("GRANT SELECT ON people TO 'bob'")
+    for name, tables in (("bob", {"people", "made"}), ("ada", {"made"})):
+        client, call = served.flight(name)
+        for message in ("CommandGetTables", "CommandGetPrimaryKeys", "CommandGetImportedKeys"):
+            known = (
+                {"include_schema": True} if message == "CommandGetTables" else {"table": "people"}
+            )
+            answer = client.do_get(flight.Ticket(m.wrap(message, **known)), call).read_all()
+            if message == "CommandGetTables":
+                assert set(answer["table_name"].to_pylist()) == tables
+                schemas = b"".join(answer["table_schema"].to_pylist())
+                assert (b"secret" in schemas) == (name == "bob")
+        connection = served.psycopg(name)
+        rows = connection.execute("SELECT relname FROM pg_class WHERE relkind = 'r'").fetchall()
+        assert {relname for (relname,) in rows} == tables
+        columns = connection.execute("SELECT attname FROM pg_attribute").fetchall()
+        assert (("secret",) in columns) == (name == "bob")
+        comments = connection.execute("SELECT description FROM pg_description").fetchall()
+        assert ("FROM people" in str(comments)) == (name == "bob")
+    for statement in ("SELECT * FROM people LIMIT 5", "SELECT COUNT(*) FROM people",
+                      "DECLARE c CURSOR WITH HOLD FOR SELECT COUNT(*) FROM people"):  # fmt: skip
+        with pytest.raises(psycopg.Error, match='no released or public table "people"'):
+            served.psycopg("ada").execute(statement)
+    with pytest.raises(psycopg.Error, match='no released or public table "people"'):
+        prepared.execute(question, prepare=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ from support.vaults import Engine, contract
 
 from sqlpriv.errors import KernelError
 from sqlpriv.kernel.engine import fingerprint
-from sqlpriv.kernel.sql.queries import KEEP_ALL, joint_batches, render, render_groups
+from sqlpriv.kernel.sql.queries import KEEP_ALL, bounding, joint_batches, render, render_groups
+from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.contract import TableFacts, Type
+from sqlpriv.kernel.terms.contract import TableContract, TableFacts, Type
 
 COLUMNS = {"id": "INTEGER", "s": "INTEGER", "t": "INTEGER"}
 SCAN, S, T = a.Scan("people"), a.Col("s"), a.Col("t")
@@ -119,9 +121,113 @@ def test_rows_of_every_stratum_are_bounded_for_themselves(engine: Engine) -> Non
     assert engine.exact([a.Count(SCAN, STRATA)], made)[0].tolist() == [4, 4, 4, 0]
 
 
+def named_rows(m: int = 1, *, named: bool = True) -> TableContract:
+    """Rows with a number of their own, which their table says is UNIQUE, or does not say."""
+    made = contract(COLUMNS | {"row": "BIGINT"}, m=m)
+    return replace(made, unique=frozenset({"row"} if named else ()))
+
+
+@pytest.mark.parametrize(("named", "low", "high"), [(True, 0.06, 0.14), (False, 0.42, 0.58)])
+def test_each_of_a_unit_s_rows_is_as_likely_to_be_kept(
+    engine: Engine, named: bool, low: float, high: float
+) -> None:
+    """n = 2,000 units of nine rows in level 0 and one in level 1: a tenth keep level 1, within six
+    standard deviations. Where nothing tells the nine apart, half of the units do."""
+    made, units = named_rows(named=named), 2_000
+    rows = [(u, int(i == 9), 0, 10 * u + i) for u in range(units) for i in range(10)]
+    engine.fill(made, rows)
+    kept = engine.exact([a.Count(SCAN, (), STRATA)], made)[0][0]
+    assert kept.sum() == units
+    assert low < kept[1] / units < high
+
+
+def test_what_is_kept_of_a_unit_depends_on_its_own_rows_alone(engine: Engine) -> None:
+    """For each of forty units: its rows alone, before others' and after others' keep the same."""
+    made, query = named_rows(), a.Count(SCAN, (), STRATA)
+    others = [(1_000 + i, i % 4, 0, 10**6 + i) for i in range(50)]
+    engine.fill(made, others)
+    of_others = engine.exact([query], made)[0]
+    for unit in range(40):
+        mine = [(unit, i % 4, 0, 100 * unit + i) for i in range(12)]
+        answers = []
+        for rows in (mine, mine + others, others + mine[::-1]):
+            engine.fill(made, rows)
+            answers.append(engine.exact([query], made)[0])
+        alone, first, last = answers
+        assert (first - of_others).tolist() == alone.tolist() == (last - of_others).tolist()
+
+
 def test_nothing_is_ranked_where_all_is_kept() -> None:
     made = contract(COLUMNS, m=1, facts=BOUNDED)
     assert f"kept AS ({KEEP_ALL})" in render([a.Count(SCAN)], made, 7).sql
+
+
+# --- relations of which no unit has more rows than are kept ---
+
+Q = a.Scan("people", "q.")
+ROWS, PARTNERS, YES = a.Col("row"), a.Col("q.row"), a.Lit(True, Type.BOOLEAN)
+BY_ROW = a.Call("=", (ROWS, PARTNERS))
+TWO = a.Union(("u",), ((SCAN, (S,)), (Q, (a.Col("q.s"),))))
+BY_KEY = a.PerUnit(SCAN, (("k", S),), (a.Fold("n", "count"),))
+WRITTEN: dict[str, tuple[a.Relation, bool]] = {
+    "rows that meet by their number": (a.Join(SCAN, Q, BY_ROW), True),
+    "kept without a partner": (a.Join(SCAN, Q, BY_ROW, "left"), True),
+    "one row of each unit on the left": (
+        a.Join(Q, SCAN, a.Call("=", (a.Col("q.s"), ROWS))), True
+    ),
+    "with a partner": (a.Join(SCAN, Q, YES, "semi"), True),
+    "filtered, and a column more": (
+        a.Derive(a.Where(a.Join(SCAN, Q, BY_ROW), a.Call("<", (S, T))), "d", S), True
+    ),
+    "a join of joins": (
+        a.Join(a.Join(SCAN, Q, BY_ROW), a.Scan("people", "r."),
+               a.Call("=", (S, a.Col("r.row")))), True
+    ),
+    "the parts of a union add up": (TWO, True),
+    "inside the unit, one row": (a.PerUnit(SCAN, (), (a.Fold("n", "count"),)), True),
+    "inside the unit, by key": (BY_KEY, False),
+    "by key, met by number": (a.Join(BY_KEY, Q, a.Call("=", (a.Col("k"), PARTNERS))), False),
+    "a table alone": (SCAN, False),
+    "all pairs": (a.Join(SCAN, Q, YES), False),
+    "pairs of equal values": (a.Join(SCAN, Q, a.Call("=", (S, a.Col("q.t")))), False),
+    "numbers of one side": (a.Join(SCAN, Q, a.Call("=", (S, ROWS))), False),
+    "public rows, as many as there are": (
+        a.Join(SCAN, a.Scan("pub", "p."), a.Call("=", (S, a.Col("p.s")))), False
+    ),
+    "public rows by number": (
+        a.Join(SCAN, a.Scan("pub", "p."), a.Call("=", (S, a.Col("p.row")))), True
+    ),
+    "fewer kept than met": (a.Bounded(a.Join(SCAN, Q, BY_ROW), 1, 1), False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", WRITTEN)
+def test_what_joins_and_unions_bound_as_written(engine: Engine, which: str) -> None:
+    """Of each of three units 3 rows count, and nine are stored: where no pass follows, it would
+    leave out none of what was written."""
+    relation, whole = WRITTEN[which]
+    made = named_rows(3)
+    pub = replace(made, table="pub", unit=None, public=True)
+    made = replace(made, others={"pub": pub, "people": made})
+    rows = [(u, i, i % 2, 9 * u + i) for u in range(3) for i in range(9)]
+    engine.fill(made, rows)
+    engine.fill(pub, [(None, i % 3, 0, i) for i in range(12)])
+    scope = Scope(relation, made, hash_key=7)
+    assert scope.facts.bounded is whole
+    assert ("row_number()" in bounding({}, scope, ())) is not whole
+    written = scope.select(scope.exports(), "")
+    counted_rows = f"SELECT count(*) FROM ({written}) GROUP BY sqlpriv_unit"
+    of_units = [n for (n,) in engine.duckdb.execute(counted_rows).fetchall()]
+    assert not whole or max(of_units, default=0) <= scope.unit.rows_per_unit
+
+
+def test_columns_that_stay_constant_in_a_join() -> None:
+    """A right one does not where a left row has no partner: it is NULL there."""
+    made = replace(named_rows(3), facts=BOTH)
+    kept = {kind: Scope(a.Join(SCAN, Q, BY_ROW, kind), made).facts.constant
+            for kind in ("inner", "left", "semi", "anti")}  # fmt: skip
+    assert kept == {"inner": {"s", "q.s"}, "left": {"s"}, "semi": {"s"}, "anti": {"s"}}
+    assert Scope(a.PerUnit(SCAN, (("s", T),), ()), made).facts == BOUNDED
 
 
 # --- the keyed selection ---

@@ -489,6 +489,16 @@ def test_a_distance_between_the_ends_of_time_is_total(op: str) -> None:
     engine.exact([a.Count(a.Scan(made.table), of=value) for value in values], made)
 
 
+@pytest.mark.parametrize("column", ["a", "day"])
+def test_microseconds_to_the_ends_of_time_are_total(column: str) -> None:
+    """300,000 years are more microseconds than 64 bits hold."""
+    engine = Engine()
+    made = contract({"id": "INTEGER", "a": "TIMESTAMP", "day": "DATE"})
+    ends = [("99999-01-01 (BC)", "5000000-01-01"), ("199999-12-31", "5000000-01-01 (BC)")]
+    engine.fill(made, [(i, *pair) for i, pair in enumerate([*ends, ("infinity", "-infinity")])])
+    engine.exact([a.Count(a.Scan(made.table), of=call("micros", col(column)))], made)
+
+
 def expressions(wanted: Type, depth: int) -> st.SearchStrategy[a.Expr]:
     """Random expressions of one type, `depth` operations deep."""
     leaves: list[a.Expr] = [col(c) for c, t in TYPES.items() if t is wanted]

@@ -17,7 +17,13 @@ from hypothesis import strategies as st
 from support.exact_people import BUDGET, PURE, engine, exact, planned
 
 from sqlpriv.answer import means
-from sqlpriv.answer.rounds import cell_shapes, clipped_mean, clipping, pooled_bins, tail_model
+from sqlpriv.answer.rounds import (
+    cell_shapes,
+    clipping,
+    clipping_loss,
+    pooled_bins,
+    tail_model,
+)
 from sqlpriv.answer.rounds.adaptive_means import Measure, ask_rounds
 from sqlpriv.answer.rounds.pooled_histogram import extend_tail, merge_bins, smooth_histogram
 from sqlpriv.errors import DataError
@@ -31,14 +37,8 @@ from sqlpriv.plan.aggregates.estimators import (
     StatementOptions,
     choose_estimator,
 )
-from sqlpriv.plan.aggregates.mean_rounds import (
-    bin_edges,
-    bin_grid,
-    cell_view,
-    histogram,
-    rounds_of,
-    scaled_sum,
-)
+from sqlpriv.plan.aggregates.mean_bins import bin_edges, bin_grid
+from sqlpriv.plan.aggregates.mean_rounds import cell_view, histogram, rounds_of, scaled_sum
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.pricing.tuned_constants import AUTO_COST, WIDE
 
@@ -146,7 +146,8 @@ def _measure(values: list[np.ndarray], price: Price, rng: np.random.Generator) -
         if isinstance(query, Count):
             return np.bincount(np.digitize(np.concatenate(values), inner), minlength=len(inner) + 1)
         if isinstance(query, Clipped):
-            pairs = zip(values, query.ends, strict=True)
+            cells = values if query.strata else [np.concatenate(values)]
+            pairs = zip(cells, query.ends, strict=True)
             return np.array([
                 ((np.clip(x, low, high) - (low + high) / 2) * 2 / (high - low)).sum()
                 for x, (low, high) in pairs
@@ -274,13 +275,13 @@ def test_a_cell_is_clipped_less_where_the_histogram_cannot_tell_what_that_loses(
         for rows in (100, 300, 10**6):
             cell, n = _tails(0.0, 0.0, noise), np.array([float(rows)])
             one = clipping.CellNoise(n, np.ones(1), 10.0, 5.0)
-            low, high = clipping.choose_clipping(cell, one, 1.0, 1024.0)
+            low, high, *_ = clipping.choose_clipping(cell, one, 1.0, 1024.0)
             centre, found[noise, rows] = (low + high) / 2, (high - low) / 2
     assert found[0.02, 300] > found[0.0, 300]
     assert found[0.02, 100] < found[0.02, 300] < found[0.02, 10**6]
     assert centre + found[0.02, 10**6] >= 1024
     assert centre - found[0.02, 10**6] <= 1
-    beyond = clipped_mean.estimate_excess(
+    beyond = clipping_loss.estimate_excess(
         cell, centre, found[0.02, 10**6], n, np.zeros(1), np.ones(1), np.ones(1)
     )
     assert beyond.value == beyond.shared == 0
@@ -309,7 +310,7 @@ def test_what_lies_far_out_is_doubted_more() -> None:
         above, below = clipping.sides(cell.bins, centre, np.array([half]))
         lost = (cell.shares() * above.excess).sum()
         part = (cell.shares() * above.part).sum()
-        relative.append((clipped_mean.doubt(cell.shares(), above, below) / lost)[0])
+        relative.append((clipping_loss.doubt(cell.shares(), above, below) / lost)[0])
         assert relative[-1] == pytest.approx(clipping.DOUBT * -math.log(part))
     assert relative == sorted(relative)
 
@@ -334,14 +335,14 @@ def test_the_clipped_sum_tells_more_of_what_lies_beyond(true: float) -> None:
     above, below = clipping.sides(own.bins, centre, half)
     beyond = (own.shares() * (above.excess - below.excess)).sum(axis=-1)
     inside = own.shares() @ own.middles - centre - beyond
-    before = clipped_mean.estimate_excess(
+    before = clipping_loss.estimate_excess(
         belief, centre, half, n, inside, np.array([1e9]), whole
     ).value
-    after = clipped_mean.estimate_excess(
+    after = clipping_loss.estimate_excess(
         belief, centre, half, n, inside, np.array([1e-3]), whole
     ).value
     assert abs(after - beyond) < 0.5 * abs(before - beyond)
-    sure = clipped_mean.estimate_excess(
+    sure = clipping_loss.estimate_excess(
         _tails(0.0, 0.0), centre, half, n, inside, np.array([1e-3]), whole
     )
     assert sure.value == pytest.approx(

@@ -6,11 +6,11 @@ import pytest
 
 from sqlpriv import dialect
 from sqlpriv.errors import Refused
-from sqlpriv.plan.expressions.traverse import conjuncts, walk
 from sqlpriv.plan.relations.per_unit import key_aliases
 from sqlpriv.plan.relations.rows_at_extremes import join_extremes
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.printer import sql
+from sqlpriv.statements.traverse import conjuncts, walk
 
 
 def rewritten(text: str) -> t.Select:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import coo_array
 
 from sqlpriv.errors import Refused
 
@@ -85,6 +83,10 @@ def whole_block(
         if ((missing >= 0) & (missing <= possible.sum(axis=0))).all():
             rounded: NDArray[np.int64] = low + (rank < missing)
             return rounded
+    # Every session lists the methods, and scipy.optimize takes a third of a second to load.
+    from scipy.optimize import Bounds, LinearConstraint, milp
+    from scipy.sparse import coo_array
+
     children, cells = values.shape
     at = np.flatnonzero(possible.ravel())
     child, cell = at // cells, at % cells

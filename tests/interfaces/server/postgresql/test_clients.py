@@ -62,7 +62,9 @@ def test_psycopg_2_and_its_named_cursors(served, dash):
 
 
 def test_odbc_with_cursors_and_without(served, dash):
-    pyodbc = pytest.importorskip("pyodbc", reason="apt-get install unixodbc; pip install pyodbc")
+    pyodbc = pytest.importorskip(
+        "pyodbc", reason="apt-get install unixodbc; pip install pyodbc", exc_type=ImportError
+    )
     pyodbc.pooling = False
     drivers = [name for name in pyodbc.drivers() if "PostgreSQL Unicode" in name]
     if not drivers:

@@ -294,3 +294,36 @@ def test_the_catalog_is_looked_at_in_every_dialect(served):
         query = "SELECT relname FROM pg_catalog.pg_class WHERE relkind = 'r' ORDER BY 1"
         assert fresh.execute(query).fetchall() == [("made",), ("people",)]
         assert fresh.execute('SELECT * FROM "people" LIMIT 5').fetchall() == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "names", "row"),
+    [
+        ("SELECT 7/2, 7/2.0, -7/2 AS third", ["?column?", "?column?", "third"], (3, 3.5, -3)),
+        ("SELECT COUNT(*), MIN(sex) FROM made", ["count", "min"], (500, 1)),
+        ("SELECT COUNT(*) + 1, 'a' FROM made", ["?column?", "?column?"], (501, "a")),
+    ],
+)
+def test_unnamed_outputs_and_division_are_those_of_postgresql(served, statement, names, row):
+    answer = served.psycopg().execute(statement)
+    assert [column.name for column in answer.description] == names
+    assert answer.fetchone() == row
+
+
+def test_unnamed_outputs_of_private_questions(served):
+    connection = served.psycopg()
+    connection.execute("SET privacy_epsilon = 0.01")
+    question = "SELECT sex, COUNT(*), AVG(income) FROM people GROUP BY sex"
+    for _ in range(2):
+        answer = connection.execute(question, prepare=True)
+        assert [column.name for column in answer.description] == ["sex", "count", "avg"]
+    connection.execute("SET privacy_error_columns = on")
+    answer = connection.execute(question)
+    names = ["sex", "sex_error", "count", "count_error", "avg", "avg_error"]
+    assert [column.name for column in answer.description] == names
+
+
+def test_lists_of_the_session_are_no_settings(served):
+    connection = served.psycopg()
+    for statement in ("SHOW GRANTS", "SHOW SYNTHESIZERS", "SHOW TABLES", "SHOW PRIVACY TABLES"):
+        assert connection.execute(statement).rowcount > 0, statement

@@ -126,6 +126,7 @@ class CatalogDatabase:
     def _fill(self) -> None:
         run = self._engine.execute
         run("CREATE SCHEMA pgcat; CREATE SCHEMA infoschema; CREATE SCHEMA public")
+        run("SET integer_division = true")  # as PostgreSQL divides: 7/2 is 3
         run(f"SET VARIABLE principal = {literal(self._session.principal)}")
         run(f"SET VARIABLE database = {literal(self._session.vault.stem)}")
         oids = self._create_tables()

@@ -41,6 +41,7 @@ from sqlpriv.interfaces.server.postgresql.statements.error_columns import (
     with_error_columns,
     with_error_fields,
 )
+from sqlpriv.interfaces.server.postgresql.statements.output_names import output_names
 from sqlpriv.interfaces.server.postgresql.statements.statement_answer import (
     StatementAnswer,
     command_tag,
@@ -57,6 +58,7 @@ _TRANSACTION = {
 }  # fmt: skip
 _NOTHING = {"DISCARD": "DISCARD ALL", "DEALLOCATE": "DEALLOCATE", "UNLISTEN": "UNLISTEN",
             "LISTEN": "LISTEN"}  # fmt: skip
+_SESSION_SHOWS = ("PRIVACY", "SYNTHESIZERS", "GRANTS", "TABLES")
 _ENDS = ("COMMIT", "END", "ROLLBACK", "ABORT")
 _NO_TRANSACTION = (
     "there are no transactions here: every statement stands by itself, and a charge is never undone"
@@ -128,7 +130,7 @@ class Answerer:
         """
         scan = _scan(sql)
         text = self._session_text(sql)
-        if scan.starts("SHOW") and not scan.starts("SHOW", "PRIVACY"):
+        if _shows_setting(scan):
             return self._show(scan).schema
         if move := parse_move(scan):
             return self.cursors.find(move.name).table.schema if move.takes_rows else None
@@ -142,7 +144,10 @@ class Answerer:
         columns = self.session.describe(text, values or None)
         if not len(columns):
             return None
-        return with_error_fields(columns) if self._has_errors(scan) else columns
+        if self._has_errors(scan):
+            columns = with_error_fields(columns)
+        names = output_names(columns.names)
+        return pa.schema([x.with_name(name) for x, name in zip(columns, names, strict=True)])
 
     def parameter_types(self, sql: str, count: int) -> list[int]:
         """Returns a type for each parameter: of the column that it is compared to, or text.
@@ -171,8 +176,7 @@ class Answerer:
             return StatementAnswer(tag=_TRANSACTION[first], notices=notices)
         if first in _NOTHING:
             return StatementAnswer(tag=_NOTHING[first])
-        if first == "SHOW" and not scan.starts("SHOW", "PRIVACY") \
-                and not scan.starts("SHOW", "SYNTHESIZERS"):  # fmt: skip
+        if _shows_setting(scan):
             return StatementAnswer(self._show(scan), tag="SHOW")
         if first in ("SET", "RESET"):
             return self._set(scan)
@@ -272,7 +276,8 @@ class Answerer:
         notices = [line for line in result.message.split("\n") if line]
         if is_private:
             notices.append(summarise_errors(result))
-        return StatementAnswer(table, notices=notices)
+        named = table.rename_columns(output_names(table.column_names))
+        return StatementAnswer(named, notices=notices)
 
     def _has_errors(self, scan: StatementScan) -> bool:
         """Tells whether columns of errors stand in an answer: of private tables, where SET."""
@@ -280,6 +285,11 @@ class Answerer:
             return False
         names = {name[-1].lower() for name in scan.sources}
         return bool(names & self._looks.catalog().private)
+
+
+def _shows_setting(scan: StatementScan) -> bool:
+    """Tells whether a SHOW is about a setting, and not one of the session's own."""
+    return scan.starts("SHOW") and not any(scan.starts("SHOW", word) for word in _SESSION_SHOWS)
 
 
 def _scan(sql: str) -> StatementScan:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import pyarrow as pa
 
 from sqlpriv.interfaces.server.postgresql.catalog.pg_catalog import CatalogDatabase
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
+from sqlpriv.interfaces.server.postgresql.statements.output_names import output_names
 from sqlpriv.session.session import Session
 from sqlpriv.session.session_like import reading_duckdb
 from sqlpriv.statements import quote_name
@@ -81,7 +81,7 @@ class CatalogLooks:
     def query(self, text: str, values: Sequence[Any], of_tables: bool = False) -> pa.Table:
         """Returns the rows of a query over the catalog; see `CatalogDatabase.query`."""
         table = self.catalog().query(text, values, of_tables=of_tables)
-        return table.rename_columns([_column_name(name) for name in table.column_names])
+        return table.rename_columns(output_names(table.column_names))
 
     def catalog(self) -> CatalogDatabase:
         """Returns the catalog, read anew after _CATALOG_SECONDS."""
@@ -108,10 +108,3 @@ def _is_catalog_name(name: Sequence[str]) -> bool:
     return schema in ("pg_catalog", "information_schema") or (
         schema in ("", "public") and table.startswith("pg_")
     )
-
-
-def _column_name(name: str) -> str:
-    """Returns what PostgreSQL would call a column: a call by its function."""
-    if call := re.match(r'"?([a-z_][a-z0-9_]*)"?\(', name):
-        return call[1]
-    return name

@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from sqlpriv.interfaces.display.footnote import cost
 from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
+from sqlpriv.interfaces.server.postgresql.statements.output_names import output_name
 from sqlpriv.session.session import Result
 
 
@@ -38,5 +39,5 @@ def summarise_errors(result: Result) -> str:
         if finite:
             low, high = finite[0], finite[-1]
             span = f"{low:.3g}" if low == high else f"{low:.3g} to {high:.3g}"
-            parts.append(f"{name} ± {span} (95 %)")
+            parts.append(f"{output_name(name)} ± {span} (95 %)")
     return "; ".join(parts)

@@ -1,0 +1,118 @@
+"""Everybody's own clipped sum, beside the strata's: for a part of the last round's price.
+
+Everybody's figure that is put together from k strata has the noise of k sums, each with the whole
+price: √k times that of asking for everybody alone. No noise of the strata is both as small and
+adds up to less, since a row may be in any stratum. So everybody's own sum is measured, too, and
+takes the part f of the price that leaves no stratum's predicted error more than `STRATA_LOSE`
+times as large: with p = 1 for ρ and p = 2 for ε, where v is a stratum's variance, of which s is
+the noise of its sum,
+
+    v - s + s / (1 - f)^p <= STRATA_LOSE² v
+
+It is measured only where that makes everybody's predicted error `LEAST_GAIN` times smaller. Under
+pure ε noise alone asks for more than about twenty strata: f² + (1 - f)² / k > 1 / k. Both figures
+rest on one histogram and on the same counts, so what these err by they err by together
+(`reconcile`). Which f it is follows from noised numbers that are paid for.
+
+| name | value | chosen by |
+|---|---|---|
+| STRATA_LOSE | 1.1 | set: what everybody's figure may err more than alone, a stratum may, too |
+| LEAST_GAIN | 1.1 | set, not searched |
+| MOST | 0.8 | a limit: more of ρ makes everybody's figure better by 12 % at most |
+
+What both levels gain and lose: `python tests/bench/levels.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from sqlpriv.answer.means import Array
+from sqlpriv.answer.reconcile import weigh_levels
+from sqlpriv.answer.rounds.cell_shapes import CellShapes
+from sqlpriv.answer.rounds.clipping import CellNoise, Clipping, choose_clipping
+from sqlpriv.answer.rounds.tail_model import Tails
+
+STRATA_LOSE, LEAST_GAIN, MOST = 1.1, 1.1, 0.8
+
+
+class OwnSum(NamedTuple):
+    """How everybody's own sum is measured.
+
+    Args:
+        part: f, in whole hundredths.
+        tails: The distribution of all rows, as one cell.
+        noise: What the sum will be measured with.
+        clipping: Where it is clipped.
+    """
+
+    part: float
+    tails: Tails
+    noise: CellNoise
+    clipping: Clipping
+
+
+def choose_own_sum(
+    tails: Tails, noise: CellNoise, strata: Clipping, power: int, rows: float
+) -> OwnSum | None:
+    """Returns how everybody's own sum is measured, or None where the strata's serve as well.
+
+    Args:
+        tails: The estimated distributions of the strata.
+        noise: What their sums would be measured with for the whole price.
+        strata: How they are clipped then.
+        power: Of a part of the price that a variance falls with: 1 for ρ, 2 for ε.
+        rows: Noised count of all.
+    """
+    k = noise.n.size
+    of_count = noise.miscount * k**0.5
+    if k < 2 or rows < 4 * of_count or not tails.pooled.any():
+        return None
+    half = (strata.high - strata.low) / 2
+    of_sums = (half * noise.unit / noise.n) ** 2
+    part = largest_part(of_sums, strata.variance, power)
+    if part <= 0:
+        return None
+    unit = noise.unit * part ** (-power / 2)
+    own_noise = CellNoise(np.array([rows]), np.ones(1), unit, of_count)
+    everybody = as_one_cell(tails)
+    own = choose_clipping(everybody, own_noise, float(tails.bins.lowest[0]),
+                          float(tails.bins.highest[-1]))  # fmt: skip
+    grown = (1 - part) ** -power - 1
+    scattered = strata.scattered + float((noise.shares**2 * of_sums).sum()) * grown
+    own_scattered = float(own.variance[0]) - own.common**2
+    _, together = weigh_levels(
+        np.array(scattered), np.array(own_scattered), (strata.common, own.common)
+    )
+    alone = strata.scattered + strata.common**2
+    if LEAST_GAIN**2 * float(together) > alone:
+        return None
+    return OwnSum(part, everybody, own_noise, own)
+
+
+def largest_part(of_sums: Array, variance: Array, power: int) -> float:
+    """Returns f in whole hundredths, rounded down; see the module's text.
+
+    Args:
+        of_sums: s of each stratum.
+        variance: v, of the same shape.
+        power: p.
+
+    >>> [largest_part(np.array([1.0]), np.array([v]), p) for v, p in ((1.0, 1), (1.0, 2), (9.0, 1))]
+    [0.17, 0.09, 0.65]
+    """
+    allowed = STRATA_LOSE**2 * variance - (variance - of_sums)
+    kept = float((of_sums / np.maximum(allowed, 1e-300)).max()) ** (1 / power)
+    return min(int(100 * (1 - kept)) / 100, MOST)
+
+
+def as_one_cell(tails: Tails) -> Tails:
+    """Returns the distribution of all rows together, which is known but for the histogram."""
+
+    def pooled_shares(rate: Array) -> Array:
+        return np.broadcast_to(tails.pooled, (*rate.shape, tails.pooled.size))
+
+    return replace(tails, shape=CellShapes(pooled_shares, np.zeros(1), np.zeros(1)))

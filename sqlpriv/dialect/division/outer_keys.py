@@ -1,0 +1,100 @@
+"""A query inside another that looks at the row around it, by equalities with its columns.
+
+    SELECT r.region, (SELECT COUNT(*) FROM people p WHERE p.region = r.region) AS n FROM regions r
+    ──► private: SELECT p.region AS key0, COUNT(*) AS "count_star()" FROM people p GROUP BY p.region
+        in the tail: (SELECT coalesce(any_value("count_star()"), 0) FROM __answer1
+                      WHERE key0 = r.region)
+
+One private query answers for every row around, at one price.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from sqlpriv.dialect.division.column_names import duckdb_name
+from sqlpriv.dialect.division.parts import NotDivisible
+from sqlpriv.dialect.marks import MARK, function_name
+
+_BEHIND = ("where", "qualify", "order", "limit", "offset", "distinct", "windows")
+_COUNTS = ("count", "count_if", "countif")
+Pairs = list[tuple[exp.Expr, exp.Expr]]
+"""An expression over the inner rows, and the column around them that it equals."""
+
+
+def without_outer_equalities(select: exp.Select) -> tuple[exp.Select, Pairs]:
+    """Returns a SELECT without the conditions that equate it with the row around, and their sides.
+
+    A column is one of the row around where its table is one of a query around it, and none of the
+    query's own.
+    """
+    where, around, own = select.args.get("where"), set[str](), _names_in_from(select)
+    place = select.parent
+    while place is not None:
+        around |= _names_in_from(place) - own
+        place = place.parent
+    if where is None or not around:
+        return select, []
+
+    def is_outer(side: exp.Expr) -> bool:
+        return any(column.table.lower() in around for column in side.find_all(exp.Column))
+
+    pairs, rest = Pairs(), list[exp.Expr]()
+    for part in where.this.flatten() if isinstance(where.this, exp.And) else [where.this]:
+        sides = [part.this, part.expression] if isinstance(part, exp.EQ) else []
+        outer = [side for side in sides if is_outer(side)]
+        if len(outer) == 1 and isinstance(outer[0], exp.Column):
+            inner = next(side for side in sides if side is not outer[0])
+            pairs.append((inner.copy(), outer[0].copy()))
+        else:
+            rest.append(part.copy())
+    if pairs:
+        select = select.copy()
+        select.set("where", exp.Where(this=exp.and_(*rest)) if rest else None)
+    return select, pairs
+
+
+def _names_in_from(query: exp.Expr) -> set[str]:
+    """Returns the lower-case names of what a SELECT reads."""
+    source = query.args.get("from_") if isinstance(query, exp.Select) else None
+    if source is None:
+        return set()
+    sources = [source.this, *(join.this for join in query.args.get("joins") or ())]
+    sources += query.args.get("laterals") or ()
+    return {one.alias_or_name.partition(MARK)[0].lower() for one in sources}
+
+
+def look_up(
+    tail: exp.Select,
+    columns: Sequence[tuple[exp.Expr | None, exp.Expr]],
+    aggregates: Sequence[exp.Expr],
+) -> None:
+    """Restricts a tail to the keys of the row around it.
+
+    Args:
+        tail: Over the answer.
+        columns: The answer's column of each key, and the column around that it equals.
+        aggregates: Those of a query without GROUP BY. It has one row whatever the key is: counts
+            of 0 where the answer has no such key, else NULLs.
+
+    Raises:
+        NotDivisible: Clauses stand behind that one row.
+    """
+    if aggregates:
+        if any(tail.args.get(clause) for clause in _BEHIND):
+            raise NotDivisible("clauses behind one row of aggregates")
+        zeros = {duckdb_name(one): _is_count(one) for one in aggregates}
+        for column in list(tail.find_all(exp.Column)):
+            if column.name in zeros:
+                value = exp.Anonymous(this="any_value", expressions=[column.copy()])
+                filled = [value, exp.Literal.number(0)]
+                zero = exp.Anonymous(this="coalesce", expressions=filled)
+                column.replace(zero if zeros[column.name] else value)
+    tests = [exp.EQ(this=column, expression=outer) for column, outer in columns]
+    tail.where(*tests, copy=False)
+
+
+def _is_count(node: exp.Expr) -> bool:
+    return function_name(node.this if isinstance(node, exp.Filter) else node) in _COUNTS

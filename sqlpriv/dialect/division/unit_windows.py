@@ -1,0 +1,170 @@
+"""Windows inside a unit: a subquery's windows over rows become joins of these rows with themselves.
+
+    SELECT ward, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS i FROM stays
+    ──► SELECT ward, __window0.__value0 AS i
+        FROM stays JOIN (
+            SELECT r.person AS __key0, r.id AS __row, COUNT(*) FILTER (WHERE s ≤ r) AS __value0
+            FROM stays AS r JOIN stays AS s ON r.person = s.person GROUP BY r.person, r.id
+        ) AS __window0 ON stays.person = __window0.__key0 AND stays.id = __window0.__row
+
+Rows are told apart by a PRIMARY KEY or UNIQUE column, `id`. It also decides between rows that ORDER
+BY does not tell apart, where DuckDB takes them in any order. Whoever plans the join checks that it
+is one inside a unit. NULLs come last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+from sqlpriv.dialect.common_tables import bare_name, common_table
+from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
+from sqlpriv.dialect.division.window_values import OrderedRows, column_of, of_row, text_of
+from sqlpriv.errors import Refused
+
+ROW = "__row"
+NO_ROW = Refused(
+    "nothing tells the rows of a unit apart that this window puts in order",
+    hint="the owner runs ALTER TABLE t ADD PRIMARY KEY (id), and declares t again; it is read of a "
+    "table, not of a subquery",
+)
+_OTHER = ("group", "having", "distinct", "limit", "offset", "windows", "joins", "laterals")
+UniqueColumn = Callable[[str], str]
+"""Gives a PRIMARY KEY or UNIQUE column of a stored table by the table's name; '' for none."""
+
+
+def with_windows_joined(
+    root: exp.Expr, unique_column: UniqueColumn, reads_private: Callable[[exp.Expr], bool]
+) -> Refused | None:
+    """Rewrites the subqueries below a query that have windows over private rows.
+
+    Args:
+        root: The query; its own windows are over groups.
+        unique_column: Tells rows of a table apart.
+        reads_private: Whether a part reads private rows.
+
+    Returns:
+        Why a window was left as it is; None where nothing can be done about it.
+    """
+    refusal = None
+    for select in list(root.find_all(exp.Select)):
+        _write_named_windows(select)
+        source = select.args.get("from_")
+        table = source.this if source is not None else None
+        has_windows = any(isinstance(node, exp.Window) for node in own_nodes(select))
+        if not has_windows or not isinstance(table, exp.Table) or not reads_private(table):
+            continue
+        if select.find_ancestor(exp.Select, exp.Pivot) is None:
+            continue
+        if any(select.args.get(name) for name in _OTHER) or table.args.get("joins"):
+            continue
+        row = "" if common_table(table) is not None else unique_column(bare_name(table))
+        try:
+            select.replace(_with_joins(select, table, row))
+        except NotDivisible:
+            continue
+        except Refused as reason:
+            refusal = reason
+    return refusal
+
+
+def _write_named_windows(select: exp.Select) -> None:
+    """Writes the windows of WINDOW w AS (…) out where they are named."""
+    named = {one.name.lower(): one for one in select.args.get("windows") or ()}
+    for window in [node for node in own_nodes(select) if isinstance(node, exp.Window)]:
+        definition = named.get(str(window.args.get("alias") or "").lower())
+        if definition is None or window.args.get("partition_by") or window.args.get("order"):
+            continue
+        window.set("alias", None)
+        for part in ("partition_by", "order", "spec"):
+            value = definition.args.get(part)
+            copied = [x.copy() for x in value] if isinstance(value, list) else value
+            window.set(part, copied.copy() if isinstance(copied, exp.Expr) else copied)
+    if named and not any(w.args.get("alias") for w in select.find_all(exp.Window)):
+        select.set("windows", None)
+
+
+def _with_joins(select: exp.Select, table: exp.Table, row: str) -> exp.Select:
+    """Returns a query with columns of joined subqueries in the places of its windows."""
+    written = select.copy()
+    alias = table.alias_or_name
+    groups: dict[str, tuple[OrderedRows, list[exp.Window]]] = {}
+    for window in (node for node in own_nodes(written) if isinstance(node, exp.Window)):
+        group = _group_of(window, row)
+        key = " ".join(text_of(x) for x in group.keys) + str(
+            [(text_of(x), d) for x, d in group.order]
+        )
+        groups.setdefault(key, (group, []))[1].append(window)
+    joins = []
+    for number, (group, members) in enumerate(groups.values()):
+        name = f"__window{number}"
+        values = [group.value(window) for window in members]
+        joins.append(_join(written, table, alias, group, values, name))
+        for i, window in enumerate(members):
+            window.replace(exp.column(f"__value{i}", table=name))
+    outputs = [
+        exp.Column(this=exp.Star(), table=exp.to_identifier(alias))
+        if isinstance(x, exp.Star)
+        else x
+        for x in written.expressions
+    ]
+    written.set("expressions", outputs)
+    written.set("joins", joins)
+    if (qualify := written.args.get("qualify")) is not None:
+        written.set("qualify", None)
+        written = written.where(qualify.this, copy=False)
+    return written
+
+
+def _join(
+    select: exp.Select,
+    table: exp.Table,
+    alias: str,
+    group: OrderedRows,
+    values: Sequence[exp.Expr],
+    name: str,
+) -> exp.Join:
+    """Returns the JOIN of the subquery that has a group's values."""
+    rows = ("r", "s") if group.order else ("s",)
+    titles = [f"__key{i}" for i in range(len(group.keys))]
+    keys = [of_row(key, rows[0]) for key in group.keys]
+    if group.order:
+        titles, keys = [*titles, ROW], [*keys, column_of("r", group.row)]
+    named = zip([*titles, *(f"__value{i}" for i in range(len(values)))], [*keys, *values],
+                strict=True)  # fmt: skip
+    inner = exp.Select(expressions=[exp.alias_(x.copy(), n, quoted=True) for n, x in named])
+    inner = inner.from_(_as(table, rows[0]), copy=False)
+    if group.order:
+        same = [exp.EQ(this=of_row(k, "r"), expression=of_row(k, "s")) for k in group.keys]
+        inner.set("joins", [exp.Join(this=_as(table, "s"), on=exp.and_(*same))])
+    if (where := select.args.get("where")) is not None:
+        for one in rows:
+            inner = inner.where(of_row(where.this, one), copy=False)
+    inner.set("group", exp.Group(expressions=[key.copy() for key in keys]))
+    mine = [*group.keys, *([exp.column(group.row, quoted=True)] if group.order else [])]
+    equal = [
+        exp.EQ(this=of_row(key, alias), expression=exp.column(title, table=name, quoted=True))
+        for key, title in zip(mine, titles, strict=True)
+    ]
+    subquery = exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier(name)))
+    return exp.Join(this=subquery, on=exp.and_(*equal))
+
+
+def _group_of(window: exp.Window, row: str) -> OrderedRows:
+    keys, order = window.args.get("partition_by") or [], window.args.get("order")
+    if not keys or window.args.get("over") not in (None, "OVER"):
+        raise NotDivisible("a window over all rows")
+    terms = order.expressions if order is not None else []
+    spec = window.args.get("spec")
+    if any(term.args.get("nulls_first") for term in terms) or (spec is not None and not terms):
+        raise NotDivisible("an order with NULLs first, or a frame without an order")
+    if terms and not row:
+        raise NO_ROW
+    return OrderedRows(keys, [(term.this, bool(term.args.get("desc"))) for term in terms], row)
+
+
+def _as(table: exp.Table, alias: str) -> exp.Table:
+    written = table.copy()
+    written.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
+    return written

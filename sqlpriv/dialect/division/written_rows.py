@@ -1,0 +1,219 @@
+"""Rows that a statement writes itself, joined to private ones: VALUES become CASE.
+
+    SELECT v.label, COUNT(*) FROM people p JOIN (VALUES ('F', 'woman'), ('M', 'man')) v (sex, label)
+    ON v.sex = p.sex GROUP BY v.label
+    ──► SELECT CASE WHEN 'F' = p.sex THEN 'woman' ELSE 'man' END AS label, COUNT(*)
+        FROM people p WHERE ('F' = p.sex) OR ('M' = p.sex) GROUP BY CASE …
+
+That is the join where a private row meets one written row at most: where ON holds an equality with
+values that differ, or a range between ends that do not overlap.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from sqlpriv.dialect.common_tables import common_table
+from sqlpriv.dialect.division.parts import NotDivisible, own_nodes
+from sqlpriv.dialect.marks import MARK, marked_name
+from sqlpriv.errors import Refused
+
+_HIDDEN = "__using_"
+MOST = 200
+"""Written rows that a CASE is made of."""
+OVERLAPPING = Refused(
+    "a row may meet several of the rows that are written here",
+    hint="join them by an equality with values that differ, or by ranges of numbers that do not "
+    "overlap: x BETWEEN v.low AND v.high",
+)
+_LESS = {exp.LT: True, exp.LTE: False}
+_MORE = {exp.GT: True, exp.GTE: False}
+
+
+def with_written_rows(root: exp.Expr, reads_private: Callable[[exp.Expr], bool]) -> Refused | None:
+    """Rewrites joins of private tables with rows that the statement writes.
+
+    Returns:
+        Why such a join was left as it is; None where there is none.
+    """
+    refusal = None
+    for select in list(root.find_all(exp.Select)):
+        source = select.args.get("from_")
+        if source is None or not isinstance(source.this, exp.Table):
+            continue
+        if not reads_private(source.this):
+            continue
+        for join in list(select.args.get("joins") or ()):
+            try:
+                if (rows := _rows_of(join.this)) is not None:
+                    _replace(select, join, rows)
+            except NotDivisible:
+                refusal = OVERLAPPING
+    return refusal
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Written rows, behind an alias: the names of their columns, and their values."""
+
+    alias: str
+    columns: list[str]
+    rows: list[list[exp.Expr]]
+
+    def column(self, node: exp.Expr) -> int | None:
+        """Returns which of the columns an expression is; None of any other."""
+        if not isinstance(node, exp.Column) or marked_name(node):
+            return None
+        if node.table.lower() not in ("", self.alias) or node.name.lower() not in self.columns:
+            return None
+        return self.columns.index(node.name.lower())
+
+    def at(self, node: exp.Expr, row: list[exp.Expr]) -> exp.Expr:
+        """Returns an expression with the values of one row in the places of its columns."""
+
+        def value(part: exp.Expr) -> exp.Expr:
+            place = self.column(part)
+            return part if place is None else row[place].copy()
+
+        return node.copy().transform(value)
+
+
+def _replace(select: exp.Select, join: exp.Join, rows: _Rows) -> None:
+    """Takes a join out of a query, with CASE where columns of the written rows stand."""
+    side, kind = (str(join.args.get(name) or "").upper() for name in ("side", "kind"))
+    on, using = join.args.get("on"), join.args.get("using") or []
+    if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER") or join.args.get("method"):
+        raise NotDivisible("another join")
+    own = set(rows.columns) - {name.name.lower() for name in using}
+    if using:
+        names = [name.name for name in using]
+        on = exp.and_(
+            *(exp.EQ(this=exp.column(n), expression=exp.column(n, table=rows.alias)) for n in names)
+        )
+        visible = rows
+        rows = _Rows(
+            rows.alias, [c if c in own else f"{_HIDDEN}{c}" for c in rows.columns], rows.rows
+        )
+        on = on.transform(lambda x: _under_hidden_name(x, visible.alias))
+    if on is None or len(rows.rows) > MOST or not _is_apart(on, rows):
+        raise NotDivisible("rows that may meet one row")
+    tests = [rows.at(on, row) for row in rows.rows]
+
+    def case(part: exp.Expr) -> exp.Expr:
+        place = rows.column(part)
+        if place is None:
+            return part
+        values = [row[place].copy() for row in rows.rows]
+        last = None if side == "LEFT" else values.pop()  # whoever passes meets one of the rows
+        ifs = [exp.If(this=test.copy(), true=x) for test, x in zip(tests, values, strict=False)]
+        return exp.Case(ifs=ifs, default=last) if ifs else last or part
+
+    joins = [other for other in select.args["joins"] if other is not join]
+    select.set("joins", joins or None)
+    outputs = []
+    for item in select.expressions:
+        bare = isinstance(item, exp.Column) and rows.column(item) is not None
+        written = item.transform(case)
+        outputs.append(exp.alias_(written, item.name, quoted=True) if bare else written)
+    select.set("expressions", outputs)
+    for clause in ("where", "group", "having", "qualify", "order"):
+        if (part := select.args.get(clause)) is not None:
+            select.set(clause, part.transform(case))
+    if side != "LEFT":
+        select.where(exp.paren(exp.or_(*(test.copy() for test in tests))), copy=False)
+
+
+def _under_hidden_name(node: exp.Expr, alias: str) -> exp.Expr:
+    """Returns a column of USING under a name that no column of the query has."""
+    if isinstance(node, exp.Column) and node.table.lower() == alias:
+        return exp.column(f"{_HIDDEN}{node.name.lower()}")
+    return node
+
+
+def _is_apart(on: exp.Expr, rows: _Rows) -> bool:
+    """Returns whether at most one of the rows passes ON, whatever else it is about."""
+    ends: dict[str, dict[bool, tuple[int, bool]]] = {}
+    for test in on.flatten() if isinstance(on, exp.And) else [on]:
+        for side, other in _sides(test):
+            place = rows.column(other)
+            if place is None or any(rows.column(c) is not None for c in side.find_all(exp.Column)):
+                continue
+            values = [_comparable(row[place]) for row in rows.rows]
+            one_type = len({*map(type, values)}) == 1 and None not in values
+            if isinstance(test, exp.EQ) and one_type and len({*values}) == len(values):
+                return True
+            above = type(test) in (_MORE if side is test.this else _LESS)
+            below = type(test) in (_LESS if side is test.this else _MORE)
+            if above or below:
+                strict = isinstance(test, exp.LT | exp.GT)
+                ends.setdefault(side.sql("duckdb").lower(), {})[above] = (place, strict)
+        if isinstance(test, exp.Between):
+            low, high = rows.column(test.args["low"]), rows.column(test.args["high"])
+            if low is not None and high is not None:
+                key = test.this.sql("duckdb").lower()
+                ends[key] = {True: (low, False), False: (high, False)}
+    return any(_do_not_overlap(pair, rows) for pair in ends.values() if len(pair) == 2)
+
+
+def _do_not_overlap(pair: dict[bool, tuple[int, bool]], rows: _Rows) -> bool:
+    (low, open_low), (high, open_high) = pair[True], pair[False]
+    spans = []
+    for row in rows.rows:
+        try:
+            spans.append((float(row[low].sql("duckdb")), float(row[high].sql("duckdb"))))
+        except ValueError:
+            return False
+    spans.sort()
+    strict = open_low or open_high
+    pairs = itertools.pairwise(spans)
+    return all(a[1] <= b[0] if strict else a[1] < b[0] for a, b in pairs)
+
+
+def _sides(test: exp.Expr) -> Iterator[tuple[exp.Expr, exp.Expr]]:
+    if type(test) in (exp.EQ, *_LESS, *_MORE):
+        yield test.this, test.expression
+        yield test.expression, test.this
+
+
+def _comparable(value: exp.Expr) -> int | str | None:
+    """Returns a whole number, or a text as any collation may see it; None of all other values: what
+    is equal to them is not told by how they are written."""
+    sign, literal = (-1, value.this) if isinstance(value, exp.Neg) else (1, value)
+    if not isinstance(literal, exp.Literal):
+        return None
+    if literal.is_string:
+        return literal.name.casefold()
+    return sign * int(literal.name) if literal.name.isdecimal() else None
+
+
+def _rows_of(source: exp.Expr) -> _Rows | None:
+    """Returns the rows that a part of FROM writes; None where it does something else."""
+    alias = source.alias_or_name.partition(MARK)[0].lower()
+    names = source.args["alias"].columns if source.args.get("alias") else []
+    if isinstance(source, exp.Table) and (cte := common_table(source)) is not None:
+        names = names or cte.args["alias"].columns
+        source = cte.this
+    if isinstance(source, exp.Subquery):
+        source = source.this
+    if isinstance(source, exp.Select) and isinstance(source.expressions[0], exp.Star):
+        inner = source.args.get("from_")
+        clauses = [name for name, value in source.args.items() if value]
+        if inner is None or {*clauses} - {"expressions", "from_", "kind"}:
+            return None
+        names = names or (inner.this.args["alias"].columns if inner.this.args.get("alias") else [])
+        source = inner.this
+    if not isinstance(source, exp.Values) or not alias:
+        return None
+    rows = [list(row.expressions) for row in source.expressions if isinstance(row, exp.Tuple)]
+    columns = [name.name.partition(MARK)[0].lower() for name in names]
+    width = len(rows[0]) if rows else 0
+    columns += [f"col{i}" for i in range(len(columns), width)]
+    plain = all(not own_nodes(x)[1:] or isinstance(x, exp.Neg | exp.Cast | exp.Column)
+                for row in rows for x in row)  # fmt: skip
+    if not rows or any(len(row) != width for row in rows) or not plain:
+        return None
+    return _Rows(alias, columns, rows)

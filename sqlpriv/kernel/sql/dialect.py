@@ -1,0 +1,290 @@
+"""The SQL of each engine as data: quotes, types and forms of one text that the proofs are about.
+
+Claim: both values of `Dialect` write the same functions of a row, so a query has the same exact
+cells in either engine (`tests/engines`). Where an engine's own function differs (Spark's `floor`
+gives a BIGINT and saturates), its form is put together of ones that do not.
+
+Claim: no text from outside can end where it stands. Identifiers are quoted, the quote doubled. Text
+literals of DuckDB are quoted so, too; those of Spark, where a backslash escapes a quote, are
+hexadecimal digits, and so are the names of tables, so that none is that of a part of the statement.
+
+Claim: no row makes Spark's text fail with `spark.sql.ansi.enabled` off, as it is (`SETTINGS`).
+
+Two functions are not the same in all engines, and no bound rests on them: the hash by which a
+unit's rows are ranked, and the last bit of `exp`, `ln`, `log2`, `log10`, `cbrt` and `pow`.
+"""
+
+import datetime as dt
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from sqlpriv.errors import KernelError, Refused
+from sqlpriv.kernel.terms.contract import Number, Value
+from sqlpriv.kernel.terms.operations import MAX_SCALE, OPERATIONS, SANE
+
+
+@dataclass(frozen=True, eq=False)
+class Dialect:
+    """How one engine writes names, literals, types and what is computed of a row.
+
+    Attributes:
+        name: That of the engine, as `TableContract.engine` has it.
+        quote: Stands around identifiers, doubled inside.
+        hexed: Text and the names of tables are written as hexadecimal digits.
+        forms: Texts over rendered parts, by name: {0}, {1}, ….
+        types: What the engine calls DuckDB's types, where it has other names.
+        operations: Texts in place of those in `operations.OPERATIONS`; '' for none in this engine.
+    """
+
+    name: str
+    quote: str
+    hexed: bool
+    forms: Mapping[str, str]
+    types: Mapping[str, str] = field(default_factory=dict)
+    operations: Mapping[str, str] = field(default_factory=dict)
+
+    def identifier(self, name: str) -> str:
+        """Returns a quoted identifier.
+
+        >>> print(DUCKDB.identifier('a "quoted" name'), SPARK.identifier("a `quoted` name"))
+        "a ""quoted"" name" `a ``quoted`` name`
+        """
+        return self.quote + name.replace(self.quote, 2 * self.quote) + self.quote
+
+    def table(self, table: str) -> str:
+        """Returns the name of a table of the vault, which no part of a statement has.
+
+        >>> print(DUCKDB.table("rows"), SPARK.table("Rows"))
+        main."rows" sqlpriv_table_726f7773
+        """
+        named = table.lower().encode().hex() if self.hexed else self.identifier(table)
+        return self.form("table", named)
+
+    def form(self, name: str, *texts: object) -> str:
+        """Returns a form with these texts in it."""
+        return self.forms[name].format(*texts)
+
+    def operation(self, op: str) -> str:
+        """Returns the text of an operation; Refused where the engine has none."""
+        if not (text := self.operations.get(op, OPERATIONS[op].sql)):
+            raise Refused(f"tables that {self.name} reads cannot use {op.upper()}")
+        return text
+
+    def cast(self, text: str, sql_type: str) -> str:
+        """Returns a text as a value of a type, which goes by DuckDB's name."""
+        return f"CAST({text} AS {self.types.get(sql_type, sql_type)})"
+
+    def literal(self, value: Value) -> str:
+        """Returns a literal whose type the engine reads as the algebra does.
+
+        >>> print(DUCKDB.literal("it's"), SPARK.literal("it's"), SPARK.literal(0.5))
+        'it''s' CAST(X'69742773' AS STRING) (0.5D)
+        """
+        match value:
+            case None:
+                return "NULL"
+            case bool():
+                return "true" if value else "false"
+            case int():
+                return f"({value})" if abs(value) < 2**63 else self.form("wide", value)
+            case float() if math.isfinite(value):
+                end = "" if self.hexed or "e" in repr(value) else "e0"
+                return f"({self.form('double', value)}{end})"
+            case str() if "\0" not in value and self.hexed:
+                return self.form("text", value.encode().hex())
+            case str() if "\0" not in value:
+                return "'" + value.replace("'", "''") + "'"
+            case dt.datetime():
+                return self.form("moment", value.isoformat(sep=" "))
+            case dt.date():
+                return f"DATE '{value.isoformat()}'"
+        raise KernelError("this value has no literal")
+
+    def like(self, text: str, pattern: str, escape: str, fold: bool) -> str:
+        """Returns whether a text is LIKE a pattern. Without ESCAPE a backslash is a character like
+        others: in Spark one escapes that the pattern does not have."""
+        text = self.form("ilike" if fold else "like", text, self.literal(pattern))
+        if self.hexed and not escape:
+            taken = {*"%_'", *pattern, *pattern.lower()}
+            escape = next(c for c in map(chr, range(33, 700)) if c not in taken)
+        mark = escape.replace("\\", "\\\\") if self.hexed else escape
+        return f"({text} ESCAPE '{mark}')" if escape else f"({text})"
+
+    def item(self, values: Iterable[Number], place: str, sql_type: str) -> str:
+        """Returns the text of the value at a 0-based place of a list, NULL where there is none."""
+        digits = (self.form("double" if isinstance(v, float) else "digits", v) for v in values)
+        return self.form("item", ", ".join(digits), place, sql_type)
+
+
+_DUCKDB_FORMS = {
+    "table": "main.{0}",
+    "digits": "{0}",
+    "double": "{0!r}",
+    "wide": "({0})::HUGEINT",
+    "moment": "TIMESTAMP '{0}'",
+    # of a row
+    "number": "sqlpriv_number({0})",
+    "clamp": "sqlpriv_clamp({0}, {1}, {2})",
+    "quantise": "sqlpriv_quantise({0}, {1}, {2}, {3})",
+    "whole": "TRY_CAST({0} AS BIGINT)",
+    "below": "CAST(floor({0}) AS INTEGER)",
+    "position": "list_position([{0}], {1}) - 1",
+    "item": "list_extract(CAST('[{0}]' AS {2}[]), {1} + 1)",
+    "bytes": "encode(CAST({0} AS VARCHAR))",
+    "of bytes": "decode({0})",
+    "sane": SANE,
+    "zoned": "make_timestamp(epoch_us({0}))",
+    "shift": "{0} + to_months({1}) + to_days({2}) + to_microseconds({3})",
+    "like": "{0} LIKE {1}",
+    "ilike": "{0} ILIKE {1}",
+    # of rows
+    "sum": "sum({0})",
+    "wide sum": "sum({0})",
+    "hash": "hash(hash({0}::UBIGINT, {1}))",
+    "ascending": "{0}",
+    "inner": "JOIN",
+    "left": "LEFT JOIN",
+    "semi": "SEMI JOIN",
+    "anti": "ANTI JOIN",
+}
+DUCKDB = Dialect("duckdb", '"', False, _DUCKDB_FORMS)
+
+_SANE = "CASE WHEN {0} BETWEEN DATE '-99999-01-01' AND DATE '+200000-01-01' THEN {0} END"
+_LATER = _SANE.replace("{0}", "{1}")
+_MICROS = "unix_micros(CAST({0} AS TIMESTAMP))"
+# to the nearest, of two the one away from zero: `rint` takes the even one
+_ROUND = (
+    "(rint({0}) + CASE WHEN {0} > 0 AND {0} - rint({0}) = 0.5D THEN 1D"
+    " WHEN {0} < 0 AND {0} - rint({0}) = -0.5D THEN -1D ELSE 0D END)"
+)
+_TRUNC = (
+    "(rint({0}) + CASE WHEN {0} > 0 AND rint({0}) > {0} THEN -1D"
+    " WHEN {0} < 0 AND rint({0}) < {0} THEN 1D ELSE 0D END)"
+)
+_SPARK_FORMS = _DUCKDB_FORMS | {
+    "table": "sqlpriv_table_{0}",
+    "double": "{0!r}D",
+    "wide": "CAST({0} AS DECIMAL(38,0))",
+    "text": "CAST(X'{0}' AS STRING)",
+    "moment": "TIMESTAMP_NTZ '{0}'",
+    "number": "nanvl({0}, CAST(NULL AS DOUBLE))",
+    "clamp": "CASE WHEN {0} IS NOT NULL THEN least(greatest({0}, {1}), {2}) END",
+    "quantise": "CAST("
+    + _ROUND.replace(
+        "{0}",
+        "CASE WHEN nanvl({0}, CAST(NULL AS DOUBLE)) IS NOT NULL THEN"
+        " least(greatest(({0} - {1}) / {2}, CAST(-{3} AS DOUBLE)), CAST({3} AS DOUBLE)) END",
+    )
+    + " AS BIGINT)",
+    # Spark's own cast of 2^63, a double, gives 2^63 - 1
+    "whole": "CASE WHEN {0} < CAST(9223372036854775808 AS DECIMAL(38,0))"
+    " THEN try_cast({0} AS BIGINT) END",
+    "below": "CAST({0} AS INT)",  # of what is not negative
+    "position": "nullif(array_position(array({0}), {1}), 0) - 1",
+    "item": "get(CAST(array({0}) AS ARRAY<{2}>), {1})",
+    "bytes": "CAST({0} AS STRING)",
+    "of bytes": "{0}",
+    "sane": _SANE,
+    "zoned": "CAST({0} AS TIMESTAMP_NTZ)",
+    "shift": "CAST({0} AS TIMESTAMP_NTZ) + make_ym_interval(0, {1})"
+    " + make_dt_interval({2}, 0, 0, CAST({3} AS DECIMAL(38,0)) / 1000000)",
+    # per character, as DuckDB folds; "Σ" and "İ" are folded by what is next to them, or to two
+    "ilike": "lower(translate({0}, 'Σİ', 'σi')) LIKE lower(translate({1}, 'Σİ', 'σi'))",
+    # of up to 2^43 rows, each within ±2^40; Spark's BIGINT wraps around
+    "sum": "(CAST(sum(shiftright(CAST({0} AS BIGINT), 20)) AS DECIMAL(20,0)) * 1048576"
+    " + sum(CAST({0} AS BIGINT) & 1048575))",
+    "wide sum": "sum(CAST({0} AS DECIMAL(28,0)))",
+    "hash": "xxhash64(CAST({0} AS DECIMAL(20,0)), {1})",
+    "ascending": "{0} NULLS LAST",
+    "semi": "LEFT SEMI JOIN",
+    "anti": "LEFT ANTI JOIN",
+}
+_SPARK_TYPES = {
+    "HUGEINT": "DECIMAL(38,0)",
+    "VARCHAR": "STRING",
+    "TIMESTAMP": "TIMESTAMP_NTZ",
+    "UTINYINT": "SMALLINT",
+    "USMALLINT": "INT",
+    "UINTEGER": "BIGINT",
+}
+_SPARK_OPERATIONS = {
+    **{part: f"{part}(CAST({{0}} AS DATE))" for part in ("year", "quarter", "month", "day")},
+    **{part: f"{part}({{0}})" for part in ("hour", "minute")},
+    "week": f"weekofyear(CAST({_SANE} AS DATE))",
+    "dow": "(dayofweek(CAST({0} AS DATE)) - 1)",
+    "isodow": "(weekday(CAST({0} AS DATE)) + 1)",
+    "doy": "dayofyear(CAST({0} AS DATE))",
+    "date": f"CAST({_SANE} AS DATE)",
+    "midnight": f"CAST({_SANE} AS TIMESTAMP_NTZ)",
+    "days": f"datediff(CAST({_SANE} AS DATE), DATE '1970-01-01')",
+    **{
+        f"trunc {part}": f"CAST(date_trunc('{part}', {_SANE}) AS TIMESTAMP_NTZ)"
+        for part in ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
+    },
+    **{
+        f"trunc {part}": f"CAST(make_date(year(CAST({_SANE} AS DATE)) div {years} * {years}, 1, 1)"
+        " AS TIMESTAMP_NTZ)"
+        for part, years in (("century", 100), ("decade", 10))
+    },
+    **{
+        f"diff {part}": f"({number.format(_LATER)} - {number.format(_SANE)})"
+        for part, number in (
+            ("decade", "(year(CAST({0} AS DATE)) div 10)"),
+            ("year", "year(CAST({0} AS DATE))"),
+            ("quarter", "((12 * year(CAST({0} AS DATE)) + month(CAST({0} AS DATE)) - 1) div 3)"),
+            ("month", "(12 * year(CAST({0} AS DATE)) + month(CAST({0} AS DATE)))"),
+            *(
+                (unit, f"(({_MICROS} - pmod({_MICROS}, {n}000000)) div {n}000000)")
+                for unit, n in (("hour", 3600), ("minute", 60), ("second", 1))
+            ),
+        )
+    },
+    "diff week": f"(datediff(CAST({_LATER} AS DATE), CAST({_SANE} AS DATE)) div 7)",
+    **{f"sub {part}": "" for part in ("year", "quarter", "month")},  # months have many lengths
+    # folded otherwise, or counted so
+    **dict.fromkeys(("micros", "length", "strlen", "lower", "upper"), ""),
+    **{
+        f"sub {unit}": "(({} - {}) div {}000000)".format(
+            _MICROS.format(_LATER).replace("-99999", "-89999").replace("200000", "90000"),
+            _MICROS.format(_SANE).replace("-99999", "-89999").replace("200000", "90000"),
+            seconds,
+        )
+        for unit, seconds in (
+            ("week", 604800),
+            ("day", 86400),
+            ("hour", 3600),
+            ("minute", 60),
+            ("second", 1),
+        )
+    },
+    "floor": "(rint({0}) - CASE WHEN rint({0}) > {0} THEN 1D ELSE 0D END)",
+    "ceil": "(rint({0}) + CASE WHEN rint({0}) < {0} THEN 1D ELSE 0D END)",
+    "round": _ROUND,
+    "trunc": _TRUNC,
+    "integer": "rint({0})",
+    "//": _TRUNC.replace("{0}", "({0} / nullif({1}, 0))"),
+    "sign": "CASE WHEN isnan({0}) THEN 0D ELSE sign({0}) END",
+    **{  # Spark's own are NULL where there is no number
+        f: f"CASE WHEN {{0}} > 0 THEN {f}({{0}}) WHEN {{0}} = 0 THEN CAST('-Infinity' AS DOUBLE)"
+        " WHEN {0} < 0 THEN CAST('NaN' AS DOUBLE) END"
+        for f in ("ln", "log2", "log10")
+    },
+    "pow": "CASE WHEN {0} = 1 AND {1} IS NOT NULL OR {0} = -1 AND abs({1}) = "
+    "CAST('Infinity' AS DOUBLE) THEN 1D ELSE pow({0}, {1}) END",
+    **{  # in doubles, as DuckDB does it
+        f"scale {d}": f"CASE WHEN abs({rounded}) < CAST('Infinity' AS DOUBLE) THEN {rounded}"
+        " ELSE {0} END"
+        for d in range(-MAX_SCALE, MAX_SCALE + 1)
+        for up, down in [("*", "/") if d >= 0 else ("/", "*")]
+        for power in [f"{10.0 ** abs(d)!r}D"]
+        for rounded in [f"({_ROUND.replace('{0}', f'({{0}} {up} {power})')} {down} {power})"]
+    },
+    **{
+        op: f"({_SPARK_FORMS['whole']} {op} {_SPARK_FORMS['whole'].replace('{0}', '{1}')})"
+        for op in ("&", "|")
+    },
+    **{f: f"{f}({{all}}, {{0}})" for f in ("least", "greatest")},  # Spark's take two or more
+}
+SPARK = Dialect("spark", "`", True, _SPARK_FORMS, _SPARK_TYPES, _SPARK_OPERATIONS)
+DIALECTS = {dialect.name: dialect for dialect in (DUCKDB, SPARK)}

@@ -1,0 +1,109 @@
+"""The bins of the histogram that a mean's rounds begin with: a geometric grid, known beforehand.
+
+Where they begin depends on the declared interval alone, so that EXPLAIN PRIVACY can tell them.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.plan.aggregates.rewrites import Recipe
+from sqlpriv.plan.pricing.tuned_constants import PARTS, SECTIONS
+
+
+class BinGrid(NamedTuple):
+    """The histogram's bins: bin i holds the values from lowest[i] to highest[i], ascending.
+
+    A bin of which both are equal holds one value, an atom.
+
+    Args:
+        edges: Where the next bin begins, as `algebra.Bin` has them; one less than bins.
+        lowest, highest: In units of x, one of each for each bin.
+    """
+
+    edges: tuple[float, ...]
+    lowest: tuple[float, ...]
+    highest: tuple[float, ...]
+
+
+def bin_grid(recipe: Recipe, together: int = 1) -> BinGrid:
+    """Returns the bins of a mean's x; see `bin_edges`, which takes the same `together`."""
+    return _grid_between(
+        float(recipe.lower), float(recipe.upper), together, whole=recipe.whole_numbers
+    )
+
+
+@lru_cache(maxsize=256)
+def _grid_between(lower: float, upper: float, together: int, *, whole: bool) -> BinGrid:
+    edges = bin_edges(lower, upper, together, whole=whole)
+    if whole:
+        return BinGrid(edges, (lower, *edges), (*(edge - 1 for edge in edges), upper))
+    ends = (*edges, upper)
+    atom = _atom_width(lower, upper)
+    highest = (e if e - at > 2 * atom else at for at, e in zip((lower, *edges), ends, strict=True))
+    return BinGrid(edges, (lower, *edges), tuple(highest))
+
+
+def bin_edges(
+    lower: float, upper: float, together: int = 1, *, whole: bool = False
+) -> tuple[float, ...]:
+    """Returns the inner edges of the histogram's bins, ascending.
+
+    A geometric grid, of ratio 2^(together / PARTS), on both sides of 0, or of the end nearest to
+    it: those of more bins together are some of the others. Both ends and that middle are bins of
+    their own, because values pile up there: whoever is beyond an end is clamped to it, and many
+    columns have a tenth or more of zeros. A bin more costs nothing, as a row lies in one bin.
+
+    Args:
+        lower, upper: The declared interval, in units of x.
+        together: How many bins of the finest grid are one bin.
+        whole: Whether x is a whole number: edges are rounded up, which moves no value.
+
+    >>> bin_edges(0.0, 5.0, whole=True)
+    (1.0, 2.0, 3.0, 4.0, 5.0)
+    >>> [round(edge, 6) for edge in bin_edges(0.0, 1024.0, 16)]
+    [0.0, 0.25, 4.0, 64.0, 1024.0]
+    """
+    anchor = min(max(0.0, lower), upper)
+    reach = max(upper - anchor, anchor - lower)
+    numbers = range(together, PARTS * SECTIONS + 1, together)
+    steps = [reach * 2 ** (-i / PARTS) for i in numbers]
+    edges = {anchor, *(anchor + step for step in steps), *(anchor - step for step in steps)}
+    atom = 1.0 if whole else _atom_width(lower, upper)
+    edges |= {lower + atom, anchor + atom, upper}
+    if whole:
+        edges = {float(math.ceil(edge)) for edge in edges}
+    if lower >= 0:
+        edges = {_rise_near(edge, lower, upper, whole) for edge in edges if lower < edge <= upper}
+    return tuple(sorted(edge for edge in edges if lower < edge <= upper))
+
+
+def _rise_near(edge: float, lower: float, upper: float, whole: bool) -> float:
+    """Returns the value next to an edge at which `algebra.Roots` rises: by 1.6 to 12 % of x - lower
+    apart in the histogram's grid, the edges are off by half of that at most."""
+    roots = a.Roots(a.Lit(None, Type.REAL), (), lower, upper)
+    if whole and roots.number(edge - 1) < roots.number(edge):
+        return edge
+    number = max(1, round(((edge - lower) / (upper - lower)) ** 0.25 * a.ROOTS))
+    at: float = lower + (upper - lower) * (number / a.ROOTS) ** 4
+    at = float(math.ceil(at)) if whole else at
+
+    def next_to(x: float, towards: float) -> float:
+        return x + math.copysign(1.0, towards) if whole else float(math.nextafter(x, towards))
+
+    while roots.number(at) >= number:
+        at = next_to(at, -math.inf)
+    while roots.number(at) < number:
+        at = next_to(at, math.inf)
+    return at
+
+
+def _atom_width(lower: float, upper: float) -> float:
+    """Returns the width of the bin that stands for one value: the least that `Roots` tells apart,
+    or, of an interval that reaches below 0, a step of a sum's own lattice."""
+    least = a.ROOTS**-4 if lower >= 0 else 2.0**-40
+    return max((upper - lower) * least, math.ulp(lower), math.ulp(upper))

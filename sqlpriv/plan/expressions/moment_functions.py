@@ -1,0 +1,216 @@
+"""Functions of moments: their parts and distances, texts, buckets, seconds and durations.
+
+A text or a bucket is a CASE over a public list: of the hours, days or months between the declared
+ends, whichever the text tells apart, or of the buckets' beginnings. A duration is only compared,
+and its comparison is one of moments: x - y < INTERVAL 3 DAY where x < y + INTERVAL 3 DAY.
+"""
+
+from __future__ import annotations
+
+import calendar
+import datetime as dt
+import itertools
+import re
+from typing import TYPE_CHECKING
+
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.plan.expressions.dates import DATE_PARTS, DISTANCES, MAX_SPAN, shift_moment
+from sqlpriv.plan.expressions.literal_types import refuse
+from sqlpriv.plan.expressions.public_evaluation import case_over_values, public_value
+from sqlpriv.statements import tree as t
+from sqlpriv.statements.printer import literal, sql
+from sqlpriv.statements.traverse import as_literal
+
+if TYPE_CHECKING:
+    from sqlpriv.plan.expressions.binder import Binder
+
+PART_NAMES = {
+    **{name: name for name in DATE_PARTS},
+    "dayofmonth": "day", "dayofweek": "dow", "dayofyear": "doy", "weekofyear": "week",
+    "weekday": "dow", "years": "year", "months": "month", "days": "day",
+}  # fmt: skip
+MOST_BUCKETS = 1000
+DAYS_IN_MONTH = 30
+"""As intervals are compared in DuckDB."""
+_DIRECTIVES = {
+    "year": "YyC", "month": "mbB", "day": "djaAwuUWVGxD", "hour": "HIp", "minute": "M",
+    "second": "SXcT", "": "%Zz",
+}  # fmt: skip
+"""What the directives of a format tell of a moment."""
+_PARTS = (
+    ("hour", "HIp", "TIMESTAMP '2000-01-01' + to_hours(x)"),
+    ("isodow", "aAwu", "DATE '2023-12-31' + CAST(x AS INTEGER)"),
+    ("month", "mbB", "make_date(2000, x, 1)"),
+)
+"""A part of a moment, the directives that tell nothing else, and some moment with that part."""
+_COMPARISONS = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_MILLION = a.Lit(1_000_000, Type.INTEGER)
+
+
+def bind_strftime(binder: Binder, node: t.FunctionCall, arg: t.Node, pattern: str) -> a.Expr:
+    """Returns strftime(x, pattern) of a moment with declared ends.
+
+    Raises:
+        Refused: Too many texts, or a DATE whose days can be listed: `evaluate_over_lists` does.
+    """
+    expr = binder.bind(arg)
+    shape = binder.shape(arg, expr)
+    letters = {letter for letter in re.findall(r"%-?(.)", pattern) if letter != "%"}
+    units = [unit for unit, of in _DIRECTIVES.items() if letters & set(of)]
+    all_read = letters <= set("".join(_DIRECTIVES.values()))
+    few_days = shape.type is Type.DATE and shape.lower and shape.upper - shape.lower < MAX_SPAN
+    if all_read and units and not few_days and shape.type in (Type.DATE, Type.TIMESTAMP):
+        whole: a.Expr = a.Call(f"trunc {[*filter(None, units)][-1]}", (expr,))
+        text = "x"
+        for part, only, moment in _PARTS:
+            if letters <= set(only) and (part != "hour" or shape.type is Type.TIMESTAMP):
+                whole, text = a.Call(part, (expr,)), moment
+        listed = binder.shape(arg, whole)
+        case = case_over_values(whole, listed, f"strftime({text}, {literal(pattern)})")
+        if case is not None:
+            if not listed.nullable:
+                binder.evaluated.add(case)
+            return case
+    raise refuse(
+        node,
+        "there is no short public list of these texts",
+        "declare the ends of the column, or write a coarser format: strftime(d, '%Y-%m')",
+    )
+
+
+def bind_time_bucket(binder: Binder, node: t.FunctionCall) -> a.Expr:
+    """Returns time_bucket(INTERVAL …, x [, origin]): the beginning of the bucket that x is in.
+
+    Raises:
+        Refused: x has no public ends, or more than `MOST_BUCKETS` buckets lie between them.
+    """
+    width, arg, *origin = node.args
+    expr = binder.bind(arg)
+    shape = binder.shape(arg, expr)
+    moment = shape.type in (Type.DATE, Type.TIMESTAMP)
+    fixed = all(isinstance(as_literal(one), t.Literal) for one in origin)
+    if not isinstance(width, t.Span) or not moment or len(origin) > 1 or not fixed:
+        raise refuse(node, "time_bucket takes an interval and a moment", _BUCKETS)
+    if width.micros and shape.type is Type.DATE:
+        raise refuse(node, "a date has no part of a day", "write INTERVAL 1 DAY")
+    if shape.lower is None:
+        raise refuse(node, "time_bucket needs public ends of its argument", _BUCKETS)
+    of = sql(t.FunctionCall("time_bucket", (width, t.Literal(shape.lower), *origin)))
+    start = public_value(of)
+    if not isinstance(start, dt.date):
+        raise refuse(node, "DuckDB has no such bucket", _BUCKETS)
+    starts = [start]
+    while starts[-1] <= shape.upper:
+        if len(starts) > MOST_BUCKETS:
+            raise refuse(node, f"there are more than {MOST_BUCKETS} buckets", "use wider buckets")
+        starts.append(_bucket_after(start, width, len(starts)))
+    type_ = shape.type
+    whens = [
+        (a.Call("<", (expr, a.Lit(end, type_))), a.Lit(begin, type_))
+        for begin, end in itertools.pairwise(starts[:-1])
+    ]
+    last = a.Lit(starts[-2], type_)
+    return a.Case((*whens, (a.Call("not", (a.Call("is null", (expr,)),)), last)),
+                  a.Lit(None, type_))  # fmt: skip
+
+
+_BUCKETS = "write time_bucket(INTERVAL 7 DAY, day) of a column with declared ends"
+
+
+def _bucket_after(start: dt.date, width: t.Span, number: int) -> dt.date:
+    midnight = dt.datetime(start.year, start.month, start.day)
+    moment = start if isinstance(start, dt.datetime) else midnight
+    parts = (number * part for part in (width.months, width.days, width.micros))
+    moved = shift_moment(moment, *parts)
+    return moved if isinstance(start, dt.datetime) else moved.date()
+
+
+def bind_epoch(binder: Binder, name: str, arg: t.Node) -> a.Expr:
+    """Returns epoch(x), in seconds, epoch_ms(x) or epoch_us(x); of a duration x - y, too."""
+    ends = [arg.left, arg.right] if isinstance(arg, t.Binary) and arg.op == "-" else [arg]
+    micros = [a.Call("micros", (bound,)) for bound in map(binder.bind, ends)]
+    number: a.Expr = micros[0] if len(micros) == 1 else a.Call("-", tuple(micros))
+    if name == "epoch_us":
+        return number
+    if name == "epoch_ms":
+        thousandth = a.Call("/", (number, a.Lit(1000, Type.INTEGER)))
+        return a.Call("integer", (a.Call("floor", (thousandth,)),))
+    return a.Call("/", (number, _MILLION))
+
+
+def bind_second(binder: Binder, arg: t.Node) -> a.Expr:
+    """Returns the whole seconds of a moment's minute."""
+    expr = binder.bind(arg)
+    seconds = a.Call("diff second", (a.Call("trunc minute", (expr,)), expr))
+    low, high = a.Lit(0, Type.INTEGER), a.Lit(59, Type.INTEGER)
+    clamped = a.Call("least", (a.Call("greatest", (seconds, low)), high))
+    return a.Case(((a.Call("is null", (seconds,)), a.Lit(None, Type.INTEGER)),), clamped)
+
+
+def bind_duration(binder: Binder, node: t.Binary) -> a.Expr | None:
+    """Returns a comparison of a duration, x - y < INTERVAL 3 DAY; None of other comparisons.
+
+    Raises:
+        Refused: What is compared with the interval is no difference of moments.
+    """
+    op, left, right = node.op, node.left, node.right
+    if isinstance(left, t.Span):
+        op, left, right = _COMPARISONS[op], right, left
+    if not isinstance(right, t.Span):
+        return None
+    hint = "compare a difference of timestamps: left_at - came_at < INTERVAL 3 DAY"
+    if not (isinstance(left, t.Binary) and left.op == "-"):
+        raise refuse(node, "intervals are not answered privately", hint)
+    last, first = binder.bind_together((left.left, left.right))
+    if binder.shape(left, last).type is not Type.TIMESTAMP:
+        raise refuse(node, "a difference of dates is a number of days", "write last - first < 3")
+    days = right.days + DAYS_IN_MONTH * right.months
+    return a.Call(op, (last, a.Shift(first, 0, days, right.micros)))
+
+
+def bind_distance(
+    binder: Binder,
+    node: t.FunctionCall,
+    unit: str,
+    ends: tuple[t.Node, t.Node],
+    *,
+    whole: bool = False,
+) -> a.Expr:
+    """date_diff(unit, first, last), which counts beginnings of units between two moments; date_sub
+    counts whole units."""
+    whole = whole or node.name in ("date_sub", "datesub")
+    units = (*DISTANCES[1:], "day") if whole else DISTANCES
+    if unit not in units:
+        raise refuse(node, f"there is no distance in {unit}", f"one of: {', '.join(units)}")
+    first, last = binder.bind_together(ends)
+    return a.Call(f"{'sub' if whole else 'diff'} {unit}", (first, last))
+
+
+def bind_name(binder: Binder, function: str, arg: t.Node) -> a.Expr:
+    """dayname(d) and monthname(d): English, as the engine has them, whatever the locale."""
+    names = calendar.day_name if function == "dayname" else calendar.month_name
+    part = a.Call("isodow" if function == "dayname" else "month", (binder.bind(arg),))
+    first = 1 if function == "dayname" else 0
+    tests = tuple(
+        (a.Call("=", (part, a.Lit(number + first, Type.INTEGER))), a.Lit(str(name), Type.TEXT))
+        for number, name in enumerate(names)
+        if name
+    )
+    name = a.Case(tests, a.Lit(None, Type.TEXT))
+    if not binder.shape(arg, part).nullable:
+        binder.evaluated.add(name)
+    return name
+
+
+def days_between(first: a.Expr, last: a.Expr) -> a.Expr:
+    """Returns how many midnights lie between two moments."""
+    return a.Call("-", (a.Call("days", (last,)), a.Call("days", (first,))))
+
+
+def bind_part(binder: Binder, node: t.FunctionCall, part: str, arg: t.Node) -> a.Expr:
+    if part not in PART_NAMES:
+        raise refuse(
+            node, f"there is no date part {part}", f"one of: {', '.join(sorted(DATE_PARTS))}"
+        )
+    return a.Call(PART_NAMES[part], (binder.bind(arg),))

@@ -1,0 +1,184 @@
+"""Programs and sealed answers that a session keeps, for whoever asks the same again and again.
+
+What is kept is public: statements, plans, and releases that were replayed from their seals.
+
+* A program is used again for the very statement that it was made of, with the same settings, while
+  `PrivateTables.contracts` returns the same object and the release file is the same: whatever is
+  declared, budgeted or written makes others. What a subquery was answered with is not kept,
+  because it may be of the moment, nor a price that follows from what was released.
+* Replayed releases are used again while no answer was sealed to any query that was looked for among
+  the seals: the same look-ups would find the same seals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+from sqlpriv.answer.means import Moments
+from sqlpriv.kernel.ledger.records import Ledger
+from sqlpriv.kernel.terms.algebra import query_hash
+from sqlpriv.kernel.terms.release import Measurement, Release
+from sqlpriv.plan.aggregates.rewrites import Recipe
+from sqlpriv.plan.relations.subqueries import membership_subqueries, scalar_subqueries
+from sqlpriv.session.access.kept_statements import Latest
+from sqlpriv.session.queries.gate_requests import TARGET
+from sqlpriv.session.queries.program import Program
+from sqlpriv.statements import tree as t
+
+MOST_HASHES, MOST_VALUES = 500, 100_000
+"""Queries that answers are kept of, and their numbers."""
+LookUp = Callable[[Sequence[Measurement]], tuple[Release, ...]]
+
+
+def last_seal(ledger: Ledger, snapshot: int = 0, query_hashes: Sequence[str] = ()) -> int:
+    """Returns the number of the last answer that was sealed to one of these queries, or to any; 0
+    for none. `Ledger.find_seals` returns the same of all of them while it is the same."""
+    marks = ", ".join("?" * len(query_hashes))
+    some = f" WHERE snapshot_id = ? AND query_hash IN ({marks})" if query_hashes else ""
+    values = (snapshot, *query_hashes) if query_hashes else ()
+    with ledger.begin() as db:
+        return db.execute(f"SELECT max(id) FROM seal{some}", values).fetchone()[0] or 0
+
+
+@dataclass
+class Lookups:
+    """What was looked for among a snapshot's seals, and what was found there.
+
+    Attributes:
+        hashes: Of the queries, each once.
+        seal_ids: The seals that were replayed.
+    """
+
+    hashes: dict[str, None] = field(default_factory=dict)
+    seal_ids: dict[int, None] = field(default_factory=dict)
+
+    def through(self, measure: LookUp) -> LookUp:
+        """Returns `measure`, whose look-ups are noted."""
+
+        def measure_and_note(measurements: Sequence[Measurement]) -> tuple[Release, ...]:
+            self.note(measurements)
+            releases = measure(measurements)
+            self.seal_ids.update(dict.fromkeys(release.id for release in releases))
+            return releases
+
+        return measure_and_note
+
+    def note(self, measurements: Sequence[Measurement]) -> None:
+        """Notes that answers to these were looked for."""
+        self.hashes.update(dict.fromkeys(query_hash(m.query) for m in measurements))
+
+
+@dataclass(frozen=True)
+class ReplayedAnswers:
+    """A step's answers, all replayed.
+
+    Args:
+        releases, adapted: What `answer.answer` takes, beside the plan.
+        lookups: What was looked for.
+        snapshot: In which state of the vault.
+        last_seal: The last seal of these queries.
+    """
+
+    releases: tuple[Release, ...]
+    adapted: Mapping[Recipe, Moments]
+    lookups: Lookups
+    snapshot: int
+    last_seal: int
+
+    @classmethod
+    def keep(
+        cls,
+        releases: tuple[Release, ...],
+        adapted: Mapping[Recipe, Moments],
+        lookups: Lookups,
+        ledger: Ledger,
+        snapshot: int,
+        before: int,
+    ) -> ReplayedAnswers | None:
+        """Returns replayed answers to be kept; None of many, or where one was sealed meanwhile, by
+        this statement (it paid) or another.
+
+        Args:
+            ledger: Where they were sealed.
+            before: The last seal of all when the first of them was looked for.
+        """
+        size = sum(release.values.size for release in releases)
+        if size > MOST_VALUES or not 0 < len(lookups.hashes) <= MOST_HASHES:
+            return None
+        last = last_seal(ledger, snapshot, tuple(lookups.hashes))
+        return None if last > before else cls(releases, adapted, lookups, snapshot, last)
+
+    def replay(self, ledger: Ledger, principal: str, text: str) -> bool:
+        """Records that the seals are replayed; returns whether they still are what is found."""
+        hashes = tuple(self.lookups.hashes)
+        if last_seal(ledger, self.snapshot, hashes) != self.last_seal:
+            return False
+        with ledger.begin("IMMEDIATE"):
+            ledger.replay(ledger.begin_statement(principal, text), [*self.lookups.seal_ids])
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class KeptProgram:
+    """A program, and what it depends on.
+
+    Args:
+        program: The program.
+        statement: The very object that it was made of.
+        contracts: The very object of `PrivateTables.contracts`.
+        circumstances: Settings, and the state of the release file.
+        answers: Of its steps by number, if they were replayed.
+    """
+
+    program: Program
+    statement: t.Select | None = None
+    contracts: Mapping[str, Any] | None = None
+    circumstances: object = None
+    answers: dict[int, ReplayedAnswers] = field(default_factory=dict)
+
+
+class KeptPrograms:
+    """The programs of a session that were compiled last."""
+
+    def __init__(self) -> None:
+        self._programs: Latest[int, KeptProgram] = Latest()
+
+    def program_of(
+        self,
+        statement: t.Select,
+        contracts: Mapping[str, Any],
+        circumstances: object,
+        compile_program: Callable[[], Program],
+    ) -> KeptProgram:
+        """Returns the program that was kept of a statement, or one that is compiled now.
+
+        Args:
+            statement: The query.
+            contracts: What is declared now.
+            circumstances: Settings, and the state of the release file.
+            compile_program: Makes the program.
+        """
+        kept = self._programs.get(id(statement))
+        if kept is not None and (
+            kept.statement is statement
+            and kept.contracts is contracts
+            and kept.circumstances == circumstances
+        ):
+            return kept
+        compiled = KeptProgram(compile_program(), statement, contracts, circumstances)
+        if is_lasting(statement):
+            self._programs[id(statement)] = compiled
+        return compiled
+
+
+def is_lasting(select: t.Select) -> bool:
+    """Returns whether a query has one program while nothing is written or declared.
+
+    >>> is_lasting(t.Select((), "people")), is_lasting(t.Select((), "p", options=((TARGET, 0.1),)))
+    (True, False)
+    """
+    parts = next(chain(scalar_subqueries(select), membership_subqueries(select)), None)
+    return parts is None and TARGET not in dict(select.options)

@@ -1,0 +1,1 @@
+"""Strata as parts of one model of everybody."""

@@ -1,0 +1,1 @@
+"""Synthesizers that choose a graph of columns before they measure its cliques."""

@@ -1,0 +1,119 @@
+"""Every private read ends later by a random time, as long as its scans say, failed or not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from statistics import fmean
+
+import pytest
+from support.vaults import allowed, ask
+
+from sqlpriv.errors import ReadFailed, Refused
+from sqlpriv.kernel import gate, reader
+from sqlpriv.kernel.proof import delay
+from sqlpriv.kernel.proof.delay import WIDTH, Delay
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import YOCTO, Budget, Rho
+from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.kernel.terms.release import Measurement
+from sqlpriv.kernel.vault import Kernel
+
+MakeKernel = Callable[..., Kernel]
+PEOPLE = "CREATE TABLE people AS SELECT i AS id FROM range(100) r(i)"
+DELTA, RHO = YOCTO // 10**7, Rho(10**7)
+KEYS = Budget("people", Rho(10**18), 1e-9, DELTA)
+N = 1000
+FAR = 0.075
+"""n = 1000. Of uniform times, the share below a quarter, a half and three quarters of the longest
+is further off than this with probability below 1e-6 (sd 0.016). A time that is always the same is
+off by a quarter at least."""
+
+
+def delays(scans: int) -> list[float]:
+    took = []
+    for _ in range(N):
+        begun = time.thread_time()
+        with Delay() as waiting:
+            waiting.scans = scans
+        took.append(time.thread_time() - begun)
+    return took
+
+
+def furthest(took: Sequence[float], longest: float) -> float:
+    """How far the times are from uniform ones, at three places."""
+    return max(abs(fmean(t < share * longest for t in took) - share) for share in (0.25, 0.5, 0.75))
+
+
+def test_a_delay_is_uniform_up_to_its_scans() -> None:
+    assert furthest(delays(1), WIDTH) < FAR
+    assert furthest(delays(3), 3 * WIDTH) < FAR
+    assert fmean(delays(0)) < WIDTH / 20
+
+
+def test_twin_a_fixed_delay_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Fixed:
+        def uniform(self, low: float, high: float) -> float:
+            return (low + high) / 2
+
+    monkeypatch.setattr(delay, "SystemRandom", Fixed)
+    assert furthest(delays(1), WIDTH) > FAR
+
+
+def fail_within_a_delay() -> None:
+    with Delay() as waiting:
+        waiting.scans = 1
+        raise ReadFailed("as a read does")
+
+
+def test_what_fails_is_delayed_too() -> None:
+    begun = time.thread_time()
+    for _ in range(100):
+        with pytest.raises(ReadFailed):
+            fail_within_a_delay()
+    assert time.thread_time() - begun > 100 * WIDTH / 4  # half is the mean: sd 0.03 of the whole
+
+
+def union(parts: int) -> a.Union:
+    target = a.Call("=", (a.Col("id"), a.Lit(42, Type.INTEGER)))
+    return a.Union(("x",), ((a.Where(a.Scan("people"), target), (a.Col("id"),)),) * parts)
+
+
+@pytest.fixture
+def owed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The scans for which each `with` block of the gate was delayed."""
+    seen: list[int] = []
+
+    class Seen(Delay):
+        def __exit__(self, *_: object) -> None:
+            seen.append(self.scans)
+
+    monkeypatch.setattr(gate, "Delay", Seen)
+    return seen
+
+
+def test_the_gate_delays_every_read_by_its_scans(make_kernel: MakeKernel, owed: list[int]) -> None:
+    kernel = make_kernel(PEOPLE, budget=KEYS)
+    counted = [Measurement(a.Count(union(n)), Rho(1)) for n in (1, 4, 8)]
+    for each in counted:
+        ask(kernel, each)
+    assert owed == [1, 4, 8]
+    ask(kernel, counted[0])  # a replay reads nothing
+    ask(kernel, *(Measurement(each.query, Rho(2)) for each in counted))
+    assert owed == [1, 4, 8, 13]  # three statements of one read
+    with allowed(kernel) as allowance:
+        allowance.select_keys(union(3), (a.Col("x"),), RHO, DELTA)
+    assert owed == [1, 4, 8, 13, 3]
+
+
+def test_a_read_that_fails_is_delayed_and_a_refused_one_is_not(
+    make_kernel: MakeKernel, owed: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = make_kernel(PEOPLE)
+    with pytest.raises(Refused):
+        ask(kernel, Measurement(a.Count(union(9)), Rho(1)))
+    assert owed == [0]
+    monkeypatch.setattr(reader.Reader, "_run_within_limit", lambda *_: 1 // 0)
+    with pytest.raises(ReadFailed):
+        ask(kernel, Measurement(a.Count(union(5)), Rho(1)))
+    assert owed == [0, 5]

@@ -1,0 +1,84 @@
+"""The dialects as data: no text from outside leaves its place, and each has a form for all."""
+
+from __future__ import annotations
+
+import re
+
+import duckdb
+import pytest
+
+from sqlpriv.errors import KernelError, Refused
+from sqlpriv.kernel.sql.dialect import DUCKDB, SPARK
+from sqlpriv.kernel.sql.queries import render
+from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import Categories, Column, PrivacyUnit, TableContract, Type
+from sqlpriv.kernel.terms.operations import OPERATIONS
+
+HOSTILE = "it's \\' \\\\ `\"; DROP TABLE x; -- \n\U0001f600\x1a"
+
+
+def contract_of(*labels: str, engine: str = "spark") -> TableContract:
+    text = Column("it's `text`", Type.TEXT, "VARCHAR", Categories(labels))
+    unit = PrivacyUnit("people", "id")
+    key = Column("id", Type.INTEGER, "BIGINT")
+    return TableContract('peo"ple`', (key, text), unit, key="id", engine=engine)
+
+
+def test_a_label_leaves_nothing_of_itself_in_sparks_text() -> None:
+    def shape(*labels: str) -> str:
+        table = contract_of(*labels)
+        key = a.Key(a.Col("it's `text`"), labels)
+        where = a.In(a.Col("it's `text`"), labels)
+        like = a.Like(a.Col("it's `text`"), labels[0].replace("\\", ""))
+        rows = a.Where(a.Where(a.Scan('peo"ple`'), where), like)
+        sql = render([a.Count(rows, keys=(key,))], table, 7).sql
+        assert HOSTILE not in sql
+        return re.sub(r"X'[0-9a-f]*'", "X", sql)
+
+    assert shape(HOSTILE, "b") == shape("a", "b")
+
+
+def test_every_form_of_one_dialect_is_one_of_the_other() -> None:
+    assert {*SPARK.forms} - {*DUCKDB.forms} == {"text"}
+    assert {*DUCKDB.forms} <= {*SPARK.forms}
+    assert {*SPARK.operations} <= {*OPERATIONS}
+    for op, operation in OPERATIONS.items():
+        if op.startswith("sub ") and op.split()[1] in ("year", "quarter", "month"):
+            with pytest.raises(Refused, match="spark reads cannot use SUB"):
+                SPARK.operation(op)
+        elif operation.arity == 2:
+            assert "{1}" in SPARK.operation(op)
+
+
+def test_a_text_is_what_it_was() -> None:
+    with duckdb.connect() as engine:
+        assert engine.execute(f"SELECT {DUCKDB.literal(HOSTILE)}").fetchall() == [(HOSTILE,)]
+    digits = re.fullmatch(r"CAST\(X'([0-9a-f]*)' AS STRING\)", SPARK.literal(HOSTILE))
+    assert digits is not None
+    assert bytes.fromhex(digits[1]).decode() == HOSTILE
+    for dialect in (DUCKDB, SPARK):
+        with pytest.raises(KernelError):
+            dialect.literal("a\0b")
+
+
+def test_the_escape_of_a_pattern_is_none_of_its_characters() -> None:
+    every = "".join(map(chr, range(33, 127)))
+    for fold in (False, True):
+        text = SPARK.like("x", every, "", fold)
+        mark = re.search(r" ESCAPE '(.)'\)$", text)
+        assert mark is not None
+        assert mark[1] not in every
+    assert SPARK.like("x", "a", "\\", False).endswith(r" ESCAPE '\\')")
+    assert DUCKDB.like("x", "a", "\\", False) == r"(x LIKE 'a' ESCAPE '\')"
+    assert DUCKDB.like("x", "a", "", True) == "(x ILIKE 'a')"
+
+
+def test_one_statement_is_of_one_engine() -> None:
+    mine, other = contract_of("a"), contract_of("a", engine="duckdb")
+    public = TableContract("shops", other.columns, public=True)
+    both = TableContract(
+        mine.table, mine.columns, mine.unit, engine="spark", others={"shops": public}
+    )
+    joined = a.Join(a.Scan(mine.table), a.Scan("shops", "s_"), a.Lit(True, Type.BOOLEAN))
+    with pytest.raises(Refused, match="shops is read by duckdb"):
+        render([a.Count(joined)], both, 7)

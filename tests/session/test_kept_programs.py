@@ -1,0 +1,228 @@
+"""What a session keeps of statements that are asked again: nothing that another would miss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from sqlpriv.session.access.kept_statements import MOST, KeptStatements
+from sqlpriv.session.queries import compiler, kept_programs, runner
+from sqlpriv.session.session import Session
+
+MAKE = """
+CREATE TABLE people (id BIGINT PRIMARY KEY, sex VARCHAR, income BIGINT);
+INSERT INTO people SELECT range, ['f', 'm'][1 + range % 2], range % 100 FROM range(1000);
+CREATE TABLE places (name VARCHAR, size BIGINT);
+INSERT INTO places VALUES ('f', 400), ('m', 600);
+ALTER TABLE places SET PUBLIC;
+ALTER TABLE people ADD PRIVACY_KEY (id);
+ALTER TABLE people SET PU;
+ALTER TABLE people ALTER COLUMN sex SET PRIVACY DOMAIN IN ('f', 'm');
+ALTER TABLE people ALTER COLUMN income SET PRIVACY DOMAIN BETWEEN (0, 99) NOT NULL;
+ALTER TABLE people SET PRIVACY BUDGET (epsilon = 1000)
+"""
+GROUPED = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {}) {} FROM people GROUP BY sex"
+COUNTED = "sex, COUNT(*) AS n, AVG(income) AS a"
+Counter = Callable[[], int]
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    with Session(tmp_path / "v.duckdb", role="owner") as owner:
+        owner.run(MAKE)
+    return tmp_path / "v.duckdb"
+
+
+@pytest.fixture
+def analyst(vault: Path):
+    with Session(vault) as session:
+        yield session
+
+
+@pytest.fixture
+def plans(monkeypatch: pytest.MonkeyPatch) -> Counter:
+    """How often a statement was planned."""
+    made: list[object] = []
+    plan = compiler.plan
+    monkeypatch.setattr(compiler, "plan", lambda *args: made.append(args) or plan(*args))
+    return lambda: len(made)
+
+
+@pytest.fixture
+def released(monkeypatch: pytest.MonkeyPatch) -> Counter:
+    """How often an allowance was opened: never for kept answers."""
+    opened: list[object] = []
+
+    def open_allowance(*args: object) -> object:
+        opened.append(args)
+        return allowance(*args)
+
+    allowance = runner.Allowance
+    monkeypatch.setattr(runner, "Allowance", open_allowance)
+    return lambda: len(opened)
+
+
+def rows(session: Session, text: str) -> list[dict[str, object]]:
+    table = session.execute(text).table
+    assert isinstance(table, pa.Table)
+    return table.to_pylist()
+
+
+def test_a_replay_is_planned_and_looked_up_once(
+    analyst: Session, plans: Counter, released: Counter
+) -> None:
+    text = GROUPED.format(1, COUNTED)
+    first = analyst.execute(text)
+    again = [analyst.execute(text) for _ in range(4)]
+    assert plans() == 1
+    assert released() == 2  # the fresh one, and the first replay
+    assert first.price is not None
+    assert first.price.nano == 10**9
+    for result in again:
+        assert result.table.to_pylist() == first.table.to_pylist()
+        assert (result.price, result.epsilon) == (type(first.price)(0), 0.0)
+        assert (result.half_widths, result.message) == (again[0].half_widths, again[0].message)
+
+
+def test_each_replay_is_recorded(analyst: Session) -> None:
+    text = GROUPED.format(1, "sex, COUNT(*) AS n")
+    for _ in range(5):
+        analyst.execute(text)
+    db = analyst._access.kernel.ledger.store.db
+    assert db.execute("SELECT count(*) FROM replay").fetchone() == (4,)
+    assert db.execute("SELECT count(*) FROM statement").fetchone() == (5,)
+    assert db.execute("SELECT count(*) FROM charge").fetchone() == (1,)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE people ALTER COLUMN sex SET PRIVACY DOMAIN IN ('f', 'm', 'x')",
+        "INSERT INTO people VALUES (5000, 'f', 3)",
+        "ALTER TABLE people SET PRIVACY BOUND (rows_per_unit = 2)",
+    ],
+)
+def test_what_another_session_declares_or_writes_counts(
+    vault: Path, analyst: Session, change: str
+) -> None:
+    text = GROUPED.format(1, COUNTED)
+    for _ in range(3):
+        analyst.execute(text)
+    with Session(vault, role="owner") as owner:
+        owner.execute(change)
+    anew = analyst.execute(text)
+    assert anew.price is not None
+    assert anew.price.nano == 10**9
+    assert anew.table.num_rows == 2 + ("'x'" in change)
+
+
+def test_another_budget_is_planned_for(vault: Path, analyst: Session, plans: Counter) -> None:
+    text = GROUPED.format(1, COUNTED)
+    for _ in range(3):
+        analyst.execute(text)
+    with Session(vault, role="owner") as owner:
+        owner.execute("ALTER TABLE people SET PRIVACY BUDGET (epsilon = 2000)")
+    analyst.execute(text)
+    assert plans() == 2
+
+
+def test_settings_count(analyst: Session) -> None:
+    text = "SELECT sex, COUNT(*) AS n FROM people GROUP BY sex"
+    prices = []
+    for epsilon in (1, 2, 2, 3):
+        analyst.execute(f"SET privacy_epsilon = {epsilon}")
+        prices.append(analyst.execute(text).price.nano)
+    assert prices == [10**9, 2 * 10**9, 0, 3 * 10**9]
+
+
+def test_an_answer_that_another_session_bought_dearer_is_taken(
+    vault: Path, analyst: Session
+) -> None:
+    """At a lower price the dearest seal is replayed: the one that is dearest now."""
+    cheap = GROUPED.format(0.01, "sex, COUNT(*) AS n")
+    analyst.execute(GROUPED.format(0.02, "sex, COUNT(*) AS n"))
+    earlier = [rows(analyst, cheap) for _ in range(3)][-1]
+    with Session(vault) as other:
+        dearest = rows(other, GROUPED.format(500, "sex, COUNT(*) AS n"))
+        assert rows(other, cheap) == dearest
+    assert rows(analyst, cheap) == dearest != earlier
+
+
+def test_an_answer_that_is_sealed_meanwhile_is_not_kept(analyst: Session) -> None:
+    ledger = analyst._access.kernel.ledger
+    analyst.execute(GROUPED.format(1, "sex, COUNT(*) AS n"))
+    snapshot = ledger.store.db.execute("SELECT max(id) FROM snapshot").fetchone()[0]
+    hashes = [name for (name,) in ledger.store.db.execute("SELECT query_hash FROM seal")]
+    lookups = kept_programs.Lookups(dict.fromkeys(hashes))
+    last = kept_programs.last_seal(ledger)
+    for before, is_kept in ((last, True), (last - 1, False)):
+        kept = kept_programs.ReplayedAnswers.keep((), {}, lookups, ledger, snapshot, before)
+        assert (kept is not None) is is_kept
+
+
+def test_outputs_of_the_moment_are_computed_each_time(analyst: Session) -> None:
+    text = GROUPED.format(1, "sex, COUNT(*) AS n, random() AS r")
+    numbers = {row["r"] for _ in range(5) for row in rows(analyst, text)}
+    assert len(numbers) == 10
+
+
+def test_subqueries_are_answered_each_time(analyst: Session) -> None:
+    inside = "income < (SELECT max(size) * random() FROM places)"
+    priced = "WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1)"
+    text = f"SELECT {priced} COUNT(*) FROM people WHERE {inside}"
+    prices = [analyst.execute(text).price.nano for _ in range(3)]
+    assert prices == [10**9] * 3
+
+
+def test_a_target_is_priced_each_time() -> None:
+    text = GROUPED.format(1, "sex, COUNT(*) AS n")
+    priced, target = (
+        KeptStatements().read(sql, None, "duckdb")[0]
+        for sql in (text, text.replace("epsilon = 1", "max_relative_error = .1"))
+    )
+    assert kept_programs.is_lasting(priced)
+    assert not kept_programs.is_lasting(target)
+
+
+def test_few_statements_are_kept(analyst: Session) -> None:
+    for number in range(2 * MOST):
+        rows(analyst, f"SELECT {number} AS n")
+        analyst.quote(GROUPED.format(1 + number / 1000, "sex, COUNT(*) AS n"))
+    assert len(analyst._kept_statements._queries) == MOST
+    assert len(analyst._statements._queries.kept._programs) == MOST
+
+
+def test_texts_are_told_apart_by_parameters_and_dialect() -> None:
+    kept = KeptStatements()
+    text = "SELECT WITH DIFFERENTIAL_PRIVACY COUNT(*) FROM people WHERE income < ?"
+    read = [kept.read(text, [value], "duckdb")[0].where for value in (1, 1.0, True, "1")]
+    assert len({repr(where) for where in read}) == 4
+    assert kept.read(text, [1], "duckdb") is kept.read(text, [1], "duckdb")
+    assert kept.read(text, [1], "postgres") is not kept.read(text, [1], "duckdb")
+    named = text.replace("?", "$a + $b")
+    one, other = (kept.read(named, {"a": a, "b": b}, "duckdb") for a, b in ((1, 2), (2, 1)))
+    assert one != other
+
+
+def test_a_declaration_in_between_is_not_lost(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that comes after the contracts were read, and before they are kept."""
+    with Session(vault) as analyst:
+        tables = analyst._access.tables
+        read = tables.kernel.contracts
+
+        def read_then_declare() -> object:
+            monkeypatch.undo()
+            read_first = read()
+            with Session(vault, role="owner") as owner:
+                owner.execute("ALTER TABLE people ALTER COLUMN sex SET PRIVACY DOMAIN IN ('f')")
+            return read_first
+
+        monkeypatch.setattr(tables.kernel, "contracts", read_then_declare)
+        tables.kept._kept = None
+        for _ in range(2):
+            contracts = tables.contracts()
+        labels = {c.name: c.domain for c in contracts["people"].columns}["sex"].labels
+    assert labels == ("f",)

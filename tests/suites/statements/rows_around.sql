@@ -1,0 +1,13 @@
+SELECT r.region, (SELECT COUNT(*) FROM people p WHERE p.region = r.region) AS n FROM regions r;
+SELECT r.region, (SELECT AVG(age) FROM people p WHERE p.region = r.region AND p.sex = 'F') AS a FROM regions r WHERE inhabitants > 500;
+SELECT r.region, x.n FROM regions r, LATERAL (SELECT COUNT(*) AS n FROM people p WHERE p.region = r.region) x;
+SELECT r.region, x.sex, x.n FROM regions r, LATERAL (SELECT p.sex, COUNT(*) AS n FROM people p WHERE p.region = r.region GROUP BY p.sex) x;
+SELECT region FROM regions r WHERE (SELECT COUNT(*) FROM people p WHERE p.region = r.region) > 600;
+SELECT region FROM regions r WHERE EXISTS (SELECT 1 FROM people p WHERE p.region = r.region GROUP BY p.region HAVING COUNT(*) > 600);
+SELECT s.source, (SELECT COUNT(*) FROM events e WHERE s.source = e.source) AS n, (SELECT SUM(change) FROM events e WHERE e.source = s.source) AS c FROM sources s;
+SELECT r.region, (SELECT COUNT(*) FROM people p WHERE p.region = r.region) * 100.0 / r.inhabitants AS share FROM regions r;
+SELECT r.region, (SELECT histogram(sex) FROM people p WHERE p.region = r.region) AS h FROM regions r;
+SELECT r.region FROM regions r ORDER BY (SELECT AVG(p.income) FROM people p WHERE p.region = r.region) DESC;
+SELECT r.region, (SELECT MAX(n) FROM (SELECT p.sex, COUNT(*) AS n FROM people p WHERE p.region = r.region GROUP BY p.sex)) AS most FROM regions r;
+WITH f AS (SELECT * FROM people WHERE sex = 'F') SELECT educ, COUNT(*) AS n, SUM(COUNT(*)) OVER () AS t FROM f GROUP BY educ;
+WITH f AS (SELECT * FROM people WHERE sex = 'F'), g AS (SELECT * FROM f WHERE age > 20) SELECT educ, RANK() OVER (ORDER BY COUNT(*), educ) AS place FROM g GROUP BY educ;

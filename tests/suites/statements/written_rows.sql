@@ -1,0 +1,11 @@
+SELECT v.label, COUNT(*) AS n FROM people p JOIN (VALUES ('F', 'woman'), ('M', 'man')) AS v (sex, label) ON v.sex = p.sex GROUP BY v.label;
+WITH v (sex, label) AS (VALUES ('F', 'woman'), ('M', 'man')) SELECT label, COUNT(*) AS n FROM people JOIN v USING (sex) GROUP BY label;
+SELECT b.lo, COUNT(*) AS n FROM people p JOIN (VALUES (0, 19), (20, 64), (65, 99)) AS b (lo, hi) ON p.age BETWEEN b.lo AND b.hi GROUP BY b.lo;
+SELECT b.name, AVG(p.income) AS n FROM people p JOIN (VALUES (0, 20, 'young'), (20, 65, 'middle')) AS b (lo, hi, name) ON p.age >= b.lo AND p.age < b.hi GROUP BY b.name ORDER BY b.name;
+SELECT v.label, COUNT(*) AS n FROM people p LEFT JOIN (VALUES ('north', 'up'), ('south', 'down')) AS v (region, label) ON v.region = p.region GROUP BY v.label;
+SELECT SUM(v.weight) AS s FROM people p JOIN (VALUES ('F', 2), ('M', 3)) AS v (sex, weight) ON v.sex = p.sex WHERE v.weight > 0;
+SELECT p.sex, COUNT(*) AS n FROM people p JOIN (VALUES ('F'), ('M')) AS v (sex) ON v.sex = p.sex GROUP BY p.sex;
+SELECT sex, COUNT(*) AS n FROM people JOIN (SELECT * FROM (VALUES ('F')) AS t (sex)) AS v USING (sex) GROUP BY sex HAVING n > 0;
+SELECT v.label, COUNT(*) AS n FROM people p JOIN (VALUES ('F', 'woman'), ('M', NULL)) AS v (sex, label) ON v.sex = p.sex GROUP BY v.label;
+SELECT v.l, a.n FROM (SELECT region, COUNT(*) AS n FROM people GROUP BY region) a JOIN (VALUES ('north', 'N'), ('south', 'S')) v (r, l) ON v.r = a.region;
+SELECT v.label, COUNT(*) AS n, SUM(COUNT(*)) OVER () AS t FROM people p JOIN (VALUES ('F', 'woman'), ('M', 'man')) AS v (sex, label) ON v.sex = p.sex GROUP BY v.label;

@@ -245,7 +245,7 @@ class Allowance(AbstractContextManager["Allowance"]):
 
     def _scans(self, source: a.Relation) -> int:
         """Returns how often a read scans private tables; see `check_work` for what is refused."""
-        return check_work(source, self.contract, self._kernel.partner_counter(self.contract))
+        return check_work(source, self.contract, self._kernel.most_partners)
 
     def _keep(self, exact: Exact) -> None:
         for query, cells in exact.items():

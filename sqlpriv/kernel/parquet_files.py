@@ -12,6 +12,7 @@ so a file that changes while it is read is found out only afterwards.
 import hashlib
 import os
 import re
+from contextlib import suppress
 
 import duckdb
 
@@ -75,16 +76,16 @@ def check_files(connection: duckdb.DuckDBPyConnection, files: Files) -> None:
         OperationalError: It names the table and what to do; nothing was charged.
     """
     for table, paths in files.items():
-        problem = next((f"cannot read {p}" for p in paths if state_of(p) == MISSING), "")
-        try:
+        why = "finds files whose columns differ from each other or from the table's"
+        if missing := [path for path in paths if state_of(path) == MISSING]:
+            why = f"cannot read {missing[0]}"
+        with suppress(duckdb.Error):
             listed = f"[{', '.join(map(literal, paths))}]"
-            alike = problem or connection.execute(LAYOUTS.format(listed)).fetchall() == [(1,)]
+            alike = connection.execute(LAYOUTS.format(listed)).fetchall() == [(1,)]
             connection.execute(f"SELECT * FROM vault.main.{name(table)} LIMIT 0").fetchall()
-        except duckdb.Error:
-            alike = False
-        if problem or not alike:
-            why = problem or "finds files whose columns differ from each other or from the table's"
-            raise OperationalError(
-                f"the table {table} {why}; nothing was charged; put the files right, or make the"
-                f" table again: CREATE OR REPLACE TABLE {table} FROM PARQUET '…'"
-            )
+            if alike and not missing:
+                continue
+        raise OperationalError(
+            f"the table {table} {why}; nothing was charged; put the files right, or make the"
+            f" table again: CREATE OR REPLACE TABLE {table} FROM PARQUET '…'"
+        )

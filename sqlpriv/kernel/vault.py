@@ -10,15 +10,14 @@ import pyarrow as pa
 
 from sqlpriv.errors import OperationalError, Refused
 from sqlpriv.kernel.engine import fingerprint
-from sqlpriv.kernel.ledger.records import Account, Booking, Ledger, Sealed, Snapshot
+from sqlpriv.kernel.ledger.records import Booking, Ledger, Sealed, Snapshot
 from sqlpriv.kernel.proof.charged_units import charged_units
-from sqlpriv.kernel.proof.unit_rows import Partners
 from sqlpriv.kernel.reader import CATALOGS, Catalog, Reader
 from sqlpriv.kernel.sql.queries import verifying
 from sqlpriv.kernel.sql.relations import partner_count
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, in_force
-from sqlpriv.kernel.terms.release import Measurement, Release
+from sqlpriv.kernel.terms.release import Release
 
 
 class Kernel:
@@ -84,32 +83,12 @@ class Kernel:
         constant = {c.name.lower() for c in compress(contract.columns, declared)}
         return {"bounded": bool(bounded), "constant": sorted(constant | ({named} - {""}))}
 
-    def sealed_releases(self, measurement: Measurement, contract: TableContract) -> list[Release]:
-        """Returns the answers that a measurement is replayed with at no cost, dearest first."""
-        query = measurement.query
-        seals = self.ledger.find_seals(contract.snapshot, a.query_hash(query), measurement.price)
-        return [release_of(seal, query, replayed=True) for seal in seals]
-
-    def sealed_release(self, measurement: Measurement, contract: TableContract) -> Release | None:
-        """Returns the dearest of them; None for none."""
-        return next(iter(self.sealed_releases(measurement, contract)), None)
-
-    def accounts(
-        self, contract: TableContract, who: str, sources: Iterable[a.Relation] = ()
-    ) -> list[Account]:
-        """Returns what a charge for rows of these relations has to fit: see `Ledger.accounts`."""
-        return self.ledger.accounts(contract.payer, who, booking(sources, contract))
-
-    def partner_counter(self, contract: TableContract) -> Partners:
-        """Returns what counts the rows of public tables that a row can meet: see `Partners`."""
-
-        def count(relation: a.Relation, columns: tuple[str, ...]) -> int:
-            with Reader(self.vault) as reader:
-                return reader.most_partners(
-                    partner_count(relation, columns, contract), contract.engine
-                )
-
-        return count
+    def most_partners(
+        self, contract: TableContract, relation: a.Relation, columns: tuple[str, ...]
+    ) -> int:
+        """Returns how many rows of a public relation a row can meet: see `unit_rows.Partners`."""
+        with Reader(self.vault) as reader:
+            return reader.most_partners(partner_count(relation, columns, contract), contract.engine)
 
     def public(self, table: str) -> pa.Table:
         """Returns the rows of a table that was declared public, exactly."""

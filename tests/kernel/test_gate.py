@@ -17,7 +17,7 @@ import duckdb
 import numpy as np
 import pytest
 from support.ledger_rows import releases
-from support.vaults import EXACT, allowed, ask, batch_price, left, write
+from support.vaults import EXACT, allowed, ask, batch_price, is_sealed, left, write
 
 from sqlpriv.errors import (
     BudgetExhausted,
@@ -177,14 +177,14 @@ def test_a_replay_is_free_and_the_same(people: Kernel) -> None:
         assert again.replayed
         assert (again.id, again.price, again.sigma) == (first.id, first.price, first.sigma)
         assert (again.values == first.values).all()
-        assert people.sealed_release(measured(price=Rho(nano)), people.contracts()["people"])
+        assert is_sealed(people, measured(price=Rho(nano)))
     assert spent(people) == 500
     assert releases(people.ledger)[0]["replays"] == 3
 
 
 def test_a_higher_price_is_paid_again(people: Kernel) -> None:
     first = ask(people, measured(price=Rho(500)))[0]
-    assert not people.sealed_release(measured(price=Rho(501)), people.contracts()["people"])
+    assert not is_sealed(people, measured(price=Rho(501)))
     dearer = ask(people, measured(price=Rho(501)))[0]
     assert not dearer.replayed
     assert (dearer.values != first.values).any()  # sigma is 31,623: equal with odds below 1e-8
@@ -218,7 +218,7 @@ def test_nothing_is_replayed_across_a_change(people: Kernel, change: str) -> Non
         people.ledger.declare("people", "owner", domains={})
     else:
         people.ledger.declare("people", "owner", bound=[2, 1])
-    assert not people.sealed_release(measured(price=Rho(500)), people.contracts()["people"])
+    assert not is_sealed(people, measured(price=Rho(500)))
     again = ask(people, measured(price=Rho(500)))[0]
     assert not again.replayed
     assert (again.values != first.values).any()

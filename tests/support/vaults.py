@@ -184,6 +184,12 @@ def allowed(kernel: Kernel, limit: Price | None = None, table: str = "people") -
     return Allowance(kernel, found, allowance, "ann", "SELECT …")
 
 
+def is_sealed(kernel: Kernel, measurement: Measurement) -> bool:
+    """Whether a measurement of the people would be replayed at no cost."""
+    snapshot, named = kernel.contracts()["people"].snapshot, a.query_hash(measurement.query)
+    return bool(kernel.ledger.find_seals(snapshot, named, measurement.price))
+
+
 def batch_price(asked: Sequence[Measurement], made: TableContract) -> Price:
     """What a batch costs that is all of a statement."""
     return joint_price(asked, made, {})[0]

@@ -117,22 +117,13 @@ class Ledger:
             return last, bodies
 
     def set_budget(self, budget: Budget, principal: str, holder: str = "") -> None:
-        """Replaces the budget of a unit table, or somebody's ceiling under it. What was spent stays
-        spent, and of one kind, which is that of the ceilings, too."""
-        unit, total = budget.unit_table.lower(), budget.total
-        with self.begin("IMMEDIATE") as db:
-            own, holders = self.account(unit), {*self.holders(unit)}
-            holder = next((h for h in holders if h.lower() == holder.lower()), holder)
-            if holder and own is None:
-                raise errors.DeclarationError(f"{unit} has no PRIVACY BUDGET yet")
-            if own and (own.charges or holders - {holder}) and own.spent.kind != total.kind:
-                raise errors.DeclarationError(
-                    f"what was charged to {unit}, or its ceilings, is counted in"
-                    f" {_KINDS[own.spent.kind]} and cannot be turned into {_KINDS[total.kind]}"
-                )
-            row = {name: getattr(budget, name) for name in ("delta", "per", "until", "whole")}
-            row |= {"principal": principal, "holder": holder, "unit_table": unit}
-            insert(db, "budget", total, yocto=budget.keys, **row)
+        """Appends the budget of a unit table, or somebody's ceiling under it: the latest counts.
+
+        What was spent stays spent. Charges of another kind than the budget's are refused whenever
+        the account is read, and prices of another kind whenever one is charged."""
+        row = {name: getattr(budget, name) for name in ("delta", "per", "until", "whole")}
+        row |= {"principal": principal, "holder": holder, "unit_table": budget.unit_table.lower()}
+        insert(self.store, "budget", budget.total, yocto=budget.keys, **row)
 
     def account(
         self, unit_table: str, holder: str = "", at: Booking = EVERYBODY, who: str = ""
@@ -194,13 +185,11 @@ class Ledger:
 
     def record_facts(self, snapshot_id: int, facts: dict[str, Any]) -> None:
         """Appends what was found true of a snapshot's rows; the latest record counts."""
-        with self.begin("IMMEDIATE") as db:
-            insert(db, "fact", snapshot_id=snapshot_id, body=json.dumps(facts))
+        insert(self.store, "fact", snapshot_id=snapshot_id, body=json.dumps(facts))
 
     def begin_statement(self, principal: str, text: str) -> int:
         """Appends a statement that is to be charged or replayed; returns its number."""
-        with self.begin("IMMEDIATE") as db:
-            return insert(db, "statement", principal=principal, text=text)
+        return insert(self.store, "statement", principal=principal, text=text)
 
     def charge(
         self,
@@ -274,7 +263,6 @@ class Ledger:
                 insert(db, "replay", seal_id=seal_id, statement_id=statement_id)
 
 
-_KINDS = {"zcdp": "zCDP (a budget with a delta, or rho)", "pure": "pure epsilon"}
 _HOLDERS = "SELECT holder FROM standing WHERE unit_table = ? ORDER BY holder"
 _IN_FORCE = """SELECT kind, nano, delta, yocto, per, until, whole FROM standing
 WHERE unit_table = ? AND holder = ?"""

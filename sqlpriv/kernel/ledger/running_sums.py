@@ -11,8 +11,6 @@ charge: sums that hold such a charge are of that transaction alone (`keep=False`
 leaves these sums as they are).
 """
 
-from __future__ import annotations
-
 import copy
 import json
 from collections import Counter, defaultdict
@@ -74,7 +72,7 @@ class RunningSums:
         default_factory=lambda: defaultdict(Spending)
     )
 
-    def read_new(self, db: Store, keep: bool) -> RunningSums:
+    def read_new(self, db: Store, keep: bool) -> "RunningSums":
         """Returns the sums of all charges that a transaction sees; these themselves with `keep`.
 
         Args:

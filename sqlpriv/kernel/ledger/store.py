@@ -62,9 +62,9 @@ class Store(ABC):
     def check(self) -> None:
         """Raises LedgerError unless all that keeps the claims is as it was made."""
 
-    @abstractmethod
     def start(self, mode: str) -> None:
-        """Begins a transaction: with a mode, behind the lock of whoever writes."""
+        """Begins a transaction: with a mode, behind the lock of whoever writes; SQLite's own."""
+        self.execute(f"BEGIN {mode}")
 
     @abstractmethod
     def passing_code(self, error: Any) -> tuple[str, bool]:
@@ -136,14 +136,16 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def insert(db: Store, table: str, price: Price | None = None, /, **row: Any) -> int:
-    """Appends a row, with its price and the time in UTC; returns its number."""
+def insert(store: Store, table: str, price: Price | None = None, /, **row: Any) -> int:
+    """Appends a row, with its price and the time in UTC, durably or as a part of the transaction
+    that is open; returns its number."""
     row["at"] = now().isoformat(timespec="milliseconds")
     if price:
         row |= {"kind": price.kind, "nano": price.nano}
     columns, marks = ", ".join(row), ", ".join("?" * len(row))
     sql = f"INSERT INTO {table} ({columns}) VALUES ({marks}) RETURNING id"
-    return int(db.execute(sql, tuple(row.values())).fetchall()[0][0])
+    with store.begin("IMMEDIATE") as db:
+        return int(db.execute(sql, tuple(row.values())).fetchall()[0][0])
 
 
 def raise_mark(beside: Path, db: Store) -> int:

@@ -38,10 +38,9 @@ _INTEGERS = domains.vector_domain(domains.atom_domain(T="i64"))
 @dataclass(frozen=True, eq=False)
 class Noise:
     """A mechanism whose price has been checked; a draw's standard deviation is `sigma`: that of the
-    discrete Gaussian is `scale`, a bound, tight within 1e-6 above 1 (arXiv:2004.00010)."""
+    discrete Gaussian is its scale, a bound, tight within 1e-6 above 1 (arXiv:2004.00010)."""
 
     sigma: float
-    scale: float
     _measurement: Any = field(repr=False)
 
     def draw(self, n: int) -> list[int]:
@@ -59,7 +58,7 @@ def gaussian(sensitivity_l2: float, rho: Rho) -> Noise:
     """
     scale, distance = _scale(sensitivity_l2, rho), root(Fraction(sensitivity_l2) ** 2)
     gaussian = measurements.make_gaussian(_INTEGERS, metrics.l2_distance(T="f64"), scale)
-    return Noise(scale, scale, _confirm(gaussian, distance, rho))
+    return Noise(scale, _confirm(gaussian, distance, rho))
 
 
 @lru_cache(1024)
@@ -72,7 +71,7 @@ def laplace(sensitivity_l1: int, epsilon: Epsilon) -> Noise:
     scale = _scale(sensitivity_l1, epsilon)
     measurement = measurements.make_laplace(_INTEGERS, metrics.l1_distance(T="i64"), scale)
     sigma = math.sqrt(0.5) / math.sinh(min(0.5 / scale, 700.0))  # beyond 700 it is below 1e-300
-    return Noise(sigma, scale, _confirm(measurement, sensitivity_l1, epsilon))
+    return Noise(sigma, _confirm(measurement, sensitivity_l1, epsilon))
 
 
 def additive(l1: int, l2_squared: int, price: Price) -> Noise:
@@ -91,18 +90,15 @@ def chooser(sensitivity: int, price: Price) -> Callable[[Sequence[int]], int]:
     arXiv:2010.12603). Clamping to ±2^62, against overflow, moves no two scores apart.
     """
     scale = _scale(sensitivity, price, 2)
-    zero = measures.zero_concentrated_divergence()
-    measure = zero if isinstance(price, Rho) else measures.max_divergence()
+    zcdp, pure = measures.zero_concentrated_divergence(), measures.max_divergence()
+    measure = zcdp if isinstance(price, Rho) else pure
     metric = metrics.linf_distance(T="i64", monotonic=False)
     noisy_max = measurements.make_noisy_max(_INTEGERS, metric, measure, scale)
     confirmed_max = _confirm(noisy_max, sensitivity, price)
 
     def choose(scores: Sequence[int]) -> int:
-        if not scores:
-            raise KernelError("there is no candidate to choose from")
-        return int(
-            _run(confirmed_max, [max(-MAX_SCORE, min(MAX_SCORE, score)) for score in scores])
-        )
+        clamped = [max(-MAX_SCORE, min(MAX_SCORE, score)) for score in scores]
+        return int(_run(confirmed_max, clamped))
 
     return choose
 

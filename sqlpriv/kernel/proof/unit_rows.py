@@ -40,8 +40,9 @@ MAX_WORK, LEAST_FACTOR, MAX_SCANS = 2**16, 8, 8
 2^16 rows take about 2 ms (`tests/attacks/test_time.py` measures both). Eight scans take about
 0.3 ms more if each gives a first row."""
 
-Partners = Callable[[a.Relation, tuple[str, ...]], int]
-"""Most rows of a public relation that agree in these columns (all its rows if there are none)."""
+Partners = Callable[[TableContract, a.Relation, tuple[str, ...]], int]
+"""Most rows of a public relation that agree in these columns (all its rows if there are none). The
+contract is that of `reach_of`."""
 
 
 class Reach(NamedTuple):
@@ -79,7 +80,7 @@ def reach_of(relation: a.Relation, contract: TableContract, partners: Partners) 
             return below._replace(types={**below.types, new.lower(): None})
         case a.Join(left, right):
             first, second = (reach_of(side, contract, partners) for side in (left, right))
-            return _reach_of_join(relation, first, second, partners)
+            return _reach_of_join(relation, first, second, contract, partners)
         case a.Union(names, parts):
             each = [reach_of(part, contract, partners) for part, _ in parts]
             rows, work, scans = map(sum, zip(*(part[:3] for part in each), strict=True))
@@ -136,7 +137,9 @@ def _reach_of_scan(scan: a.Scan, contract: TableContract) -> Reach:
     return Reach(bound, bound, int(bound > 0), bound, False, types, alone)
 
 
-def _reach_of_join(join: a.Join, left: Reach, right: Reach, partners: Partners) -> Reach:
+def _reach_of_join(
+    join: a.Join, left: Reach, right: Reach, contract: TableContract, partners: Partners
+) -> Reach:
     pairs = [
         (mine, theirs)
         for mine, theirs in equated_columns(join.on)
@@ -151,7 +154,7 @@ def _reach_of_join(join: a.Join, left: Reach, right: Reach, partners: Partners) 
         met = left.rows if one_right else right.rows if one_left else left.rows * right.rows
     else:
         same = tuple(sorted({theirs for _, theirs in pairs}))
-        met = left.rows * (1 if one_right else partners(join.right, same))
+        met = left.rows * (1 if one_right else partners(contract, join.right, same))
     work, scans = left.work + right.work + met, left.scans + right.scans
     bound = max(left.bound, right.bound)
     if join.kind in ("semi", "anti"):

@@ -50,16 +50,16 @@ def predict_measurements(
     others = {t: replace(c, facts=TableFacts()) for t, c in contract.others.items()}
     unseen = replace(contract, facts=TableFacts(), others=others)
     for source in dict.fromkeys(m.query.source for m in measurements):
-        check_work(source, contract, kernel.partner_counter(contract))
+        check_work(source, contract, kernel.most_partners)
     predictions = []
     for m in measurements:
         checked = ready(m, contract)
         mechanism, moved = _sensitivity(m, contract)
         sql = render(checked.reads, unseen, 0).sql
-        replayed = kernel.sealed_release(m, contract) is not None
+        seals = kernel.ledger.find_seals(contract.snapshot, a.query_hash(m.query), m.price)
         cells = math.prod(a.shape(m.query))
         predictions.append(
-            Prediction(mechanism, cells, moved, checked.sigma, m.price, sql, replayed)
+            Prediction(mechanism, cells, moved, checked.sigma, m.price, sql, bool(seals))
         )
     return predictions
 

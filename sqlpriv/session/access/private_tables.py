@@ -12,7 +12,7 @@ from sqlpriv.kernel.ledger.records import Account
 from sqlpriv.kernel.terms.algebra import Relation
 from sqlpriv.kernel.terms.budget import Budget, Price
 from sqlpriv.kernel.terms.contract import UNDECLARED, TableContract
-from sqlpriv.kernel.vault import Kernel
+from sqlpriv.kernel.vault import Kernel, booking
 from sqlpriv.publish.release_file import ReleaseStore
 from sqlpriv.session.access.kept_contracts import KeptContracts
 from sqlpriv.session.access.owner_engine import OwnerEngine
@@ -89,7 +89,8 @@ class PrivateTables:
 
     def amount_left(self, contract: TableContract, sources: Iterable[Relation]) -> Price:
         """Returns what may still be charged for such rows: to the table, and to who asks."""
-        accounts = self.kernel.accounts(contract, self.principal, sources)
+        concerned = booking(sources, contract)
+        accounts = self.kernel.ledger.accounts(contract.payer, self.principal, concerned)
         return min((account.left for account in accounts), key=lambda price: price.nano)
 
     def weights_of(self, table: str) -> pa.Table | None:

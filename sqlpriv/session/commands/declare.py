@@ -27,7 +27,12 @@ from sqlpriv.kernel.terms.contract import (
     Value,
 )
 from sqlpriv.kernel.vault import Kernel
-from sqlpriv.session.declarations.budgets import amount_text, budget_of, claim_over_time
+from sqlpriv.session.declarations.budgets import (
+    amount_text,
+    budget_of,
+    claim_over_time,
+    set_budget,
+)
 from sqlpriv.statements import commands as cmd
 
 Change = tuple[dict[str, Any], str]
@@ -119,7 +124,7 @@ def _set_budget(
     table, budget = contract.table, budget_of(contract.own_account, action.options)
     if contract.key is None:
         raise DeclarationError(f"a budget is for a unit's table: give {table} a PRIVACY_KEY")
-    kernel.ledger.set_budget(budget, principal, action.holder)
+    set_budget(kernel.ledger, budget, principal, action.holder)
     holder = "everybody without a ceiling of their own" if action.holder == "*" else action.holder
     what = f"what {holder} may spend of {table}" if holder else f"the budget of {table}"
     return f"{what} is {amount_text(budget)}{claim_over_time(budget)}"

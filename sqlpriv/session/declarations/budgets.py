@@ -8,10 +8,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 from sqlpriv.errors import DataError, DeclarationError
+from sqlpriv.kernel.ledger.records import Ledger
 from sqlpriv.kernel.terms.budget import PERIODS, YOCTO, Budget, Epsilon, Rho, rho_of
 from sqlpriv.kernel.terms.contract import Value
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.statements import tree as t
+
+KIND_NAMES = {"zcdp": "zCDP (a budget with a delta, or rho)", "pure": "pure epsilon"}
 
 
 def amount_text(budget: Budget) -> str:
@@ -100,3 +103,33 @@ def budget_at(table: str, epsilon: float, delta: float = 0.0, keys: int = 0) -> 
     """Returns the budget that is (epsilon, delta)-DP as a whole: pure where delta = 0."""
     total = rho_of(epsilon, delta) if delta != 0 else Epsilon.at_most(epsilon)
     return Budget(table, total, float(delta), keys)
+
+
+def set_budget(ledger: Ledger, budget: Budget, principal: str, holder: str = "") -> None:
+    """Replaces the budget of a unit's table, or somebody's ceiling under it.
+
+    What was spent stays spent, and of one kind, which is that of the ceilings, too. A holder whose
+    name was written in another case before keeps that name.
+
+    Args:
+        ledger: Where it is recorded.
+        budget: Of the table's account.
+        principal: The owner who says so.
+        holder: Whose ceiling it is; '' for the table's own budget.
+
+    Raises:
+        DeclarationError: It is of another kind than what was charged, or than the ceilings; or it
+            is a ceiling of a table that has no budget yet.
+    """
+    unit, kind = budget.unit_table.lower(), budget.total.kind
+    with ledger.begin("IMMEDIATE"):
+        own, holders = ledger.account(unit), {*ledger.holders(unit)}
+        holder = next((h for h in holders if h.lower() == holder.lower()), holder)
+        if holder and own is None:
+            raise DeclarationError(f"{unit} has no PRIVACY BUDGET yet")
+        if own and (own.charges or holders - {holder}) and own.spent.kind != kind:
+            raise DeclarationError(
+                f"what was charged to {unit}, or its ceilings, is counted in"
+                f" {KIND_NAMES[own.spent.kind]} and cannot be turned into {KIND_NAMES[kind]}"
+            )
+        ledger.set_budget(budget, principal, holder)

@@ -18,7 +18,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import NANO, Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.terms.release import Measurement, Release
-from sqlpriv.kernel.vault import Kernel
+from sqlpriv.kernel.vault import Kernel, release_of
 from sqlpriv.plan.aggregates.mean_rounds import clipped_sum_of_all, round_templates
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.explain import (
@@ -39,6 +39,15 @@ from sqlpriv.statements import tree as t
 TARGET = "max_relative_error"
 
 
+def sealed_releases(
+    kernel: Kernel, measurement: Measurement, contract: TableContract
+) -> list[Release]:
+    """Returns the answers that a measurement is replayed with at no cost, dearest first."""
+    query, ledger = measurement.query, kernel.ledger
+    seals = ledger.find_seals(contract.snapshot, a.query_hash(query), measurement.price)
+    return [release_of(seal, query, replayed=True) for seal in seals]
+
+
 def release_measurements(
     planned: Plan,
     measure: adaptive_means.Measure,
@@ -50,7 +59,7 @@ def release_measurements(
     Args:
         planned: What is asked.
         measure: `Allowance.release`.
-        seals: `Kernel.sealed_releases`, of the plan's contract.
+        seals: `sealed_releases`, of the plan's contract.
         remembered: What `price_now` found among the seals.
 
     Raises:
@@ -111,7 +120,7 @@ def price_now(
 
     `remembered` gets the rounds that were found among the seals, `seals` is what finds those.
     """
-    find_seals = seals or (lambda m: kernel.sealed_releases(m, contract))
+    find_seals = seals or (lambda m: sealed_releases(kernel, m, contract))
     if planned.selection is not None:
         return planned.price  # what of it is sealed depends on the keys
     sealed = [_first_replayed(find_seals(m), m.price) for m in planned.measurements]
@@ -232,5 +241,6 @@ def _cell_sizes(
     output = planned.output
     strata, groups = (tuple(d.key for d in x) for x in (output.strata, output.groups))
     count = a.Count(output.recipes[0].queries[0].source, strata, groups)
-    release = kernel.sealed_release(Measurement(count, type(planned.price)(0)), contract)
-    return None if release is None else release.values
+    measurement = Measurement(count, type(planned.price)(0))
+    sealed = sealed_releases(kernel, measurement, contract)
+    return sealed[0].values if sealed else None

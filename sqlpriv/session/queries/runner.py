@@ -149,7 +149,7 @@ class ProgramRunner:
 
         def find_seals(m: Measurement) -> Sequence[Release]:
             lookups.note([m])
-            return access.kernel.sealed_releases(m, contract)
+            return gate_requests.sealed_releases(access.kernel, m, contract)
 
         price = gate_requests.price_now(access.kernel, planned, contract, remembered, find_seals)
         with Allowance(access.kernel, contract, price, access.principal, select.text) as allowance:

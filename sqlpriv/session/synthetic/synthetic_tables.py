@@ -26,6 +26,7 @@ from sqlpriv.plan.pricing.predictions import predict_measurements
 from sqlpriv.plan.pricing.statement import half_width
 from sqlpriv.plan.synthetic import plan_synthetic
 from sqlpriv.publish.release_file import MARK
+from sqlpriv.session.queries.gate_requests import sealed_releases
 from sqlpriv.statements import commands as cmd
 from sqlpriv.synth.api.progress import Report
 from sqlpriv.synth.domain.public_counts import align_counts
@@ -138,8 +139,8 @@ def known_rows(kernel: Kernel, job: Job, contract: TableContract) -> float | Non
     kind = type(job.price)
     for source in (job.domain.source, job.every_row, a.Scan(contract.table)):
         question = Measurement(a.Count(source), kind(0))
-        if (release := kernel.sealed_release(question, contract)) is not None:
-            return max(float(release.values.sum()), 1.0)
+        if counts := sealed_releases(kernel, question, contract):
+            return max(float(counts[0].values.sum()), 1.0)
     return None
 
 

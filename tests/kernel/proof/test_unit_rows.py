@@ -130,7 +130,7 @@ def test_reach_of_every_operator(which: str) -> None:
 def test_equated_columns_say_which_partners_are_counted() -> None:
     met: list[tuple[str, ...]] = []
 
-    def partners(_: a.Relation, columns: tuple[str, ...]) -> int:
+    def partners(_: TableContract, __: a.Relation, columns: tuple[str, ...]) -> int:
         met.append(columns)
         return 1
 

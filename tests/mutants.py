@@ -382,7 +382,7 @@ MUTANTS = (
     Mutant("what a join handles is not counted", K + "proof/unit_rows.py",
            "left.work + right.work + met", "left.work + right.work", UNIT_ROWS),
     Mutant("public rows multiply nothing", K + "proof/unit_rows.py",
-           "(1 if one_right else partners(join.right, same))", "1", UNIT_ROWS),
+           "(1 if one_right else partners(contract, join.right, same))", "1", UNIT_ROWS),
     Mutant("a double is as unique as a whole number", K + "proof/unit_rows.py",
            "left.types[mine] not in (None, Type.REAL)", "left.types[mine] is not None", UNIT_ROWS),
     Mutant("what is unique of one side is so of a product", K + "proof/unit_rows.py",

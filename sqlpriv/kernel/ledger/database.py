@@ -93,8 +93,11 @@ class LedgerDatabase(Store):
                 self.execute(f"CREATE SCHEMA {NAME}; {SCHEMA}")
 
     def check(self) -> None:
-        """Compares all that keeps the claims with what a new ledger has."""
-        if shape_of(self) != SHAPE:
+        """Compares all that keeps the claims, as PostgreSQL's catalog tells it, with what a new
+        ledger has. Sequences' names and the like differ from server to server, and keep nothing:
+        they are left out."""
+        catalog = [self.execute(sql, [NAME]).fetchall() for sql in _SHAPES]
+        if hashlib.sha256(repr(catalog).encode()).hexdigest() != SHAPE:
             raise errors.LedgerError("this is no ledger, or its guards are not as made")
 
     def start(self, mode: str) -> None:
@@ -110,16 +113,7 @@ class LedgerDatabase(Store):
         text = _VIEW.sub(lambda view: f"FROM ({VIEWS[view[1]]}) AS {view[1]}", sql)
         return self.db.execute(text.replace("?", "%s").encode(), values or None)
 
-    def passing_code(self, error: psycopg.Error) -> tuple[str, bool]:
+    def describe_error(self, error: psycopg.Error) -> tuple[str, bool]:
         """Returns PostgreSQL's code of an error, and whether it may pass."""
         state = error.sqlstate or "no connection"
         return state, isinstance(error, _LOST) or state[:2] in ("08", "40", "53", "55", "57")
-
-
-def shape_of(ledger: LedgerDatabase) -> str:
-    """Returns the SHA-256 of all that keeps the ledger's claims, as PostgreSQL's catalog tells it.
-
-    Sequences' names and the like differ from server to server, and keep nothing: they are left out.
-    """
-    rows = [ledger.execute(sql, [NAME]).fetchall() for sql in _SHAPES]
-    return hashlib.sha256(repr(rows).encode()).hexdigest()

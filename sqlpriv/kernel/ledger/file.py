@@ -60,7 +60,7 @@ class LedgerFile(Store):
         if self.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
             raise errors.OperationalError("SQLite cannot keep a write-ahead log beside the ledger")
 
-    def passing_code(self, error: sqlite3.Error) -> tuple[str, bool]:
+    def describe_error(self, error: sqlite3.Error) -> tuple[str, bool]:
         """Returns SQLite's name of an error, and whether it may pass."""
         name = getattr(error, "sqlite_errorname", "SQLITE_UNKNOWN")
         return name, name.split("_")[1] in _PASSING

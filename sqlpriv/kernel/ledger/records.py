@@ -24,7 +24,7 @@ from sqlpriv.kernel.ledger.file import LedgerFile
 from sqlpriv.kernel.ledger.pointer import mark_beside, pointer_of
 from sqlpriv.kernel.ledger.running_sums import RunningSums
 from sqlpriv.kernel.ledger.store import Store, insert, now
-from sqlpriv.kernel.proof.charged_units import UnitFilter, most, too_many
+from sqlpriv.kernel.proof.charged_units import UnitFilter, largest_sum, tell_too_many_points
 from sqlpriv.kernel.terms.budget import KINDS, MAX_NANO, NANO, Budget, Price, Rho, epsilon_of
 from sqlpriv.kernel.terms.contract import UNDECLARED, Declared
 
@@ -227,7 +227,7 @@ class Ledger:
                         f"nothing is left of keys_delta{whose}: the selection was not made"
                     )
             booked = self.running_sums(db).booked_units(unit, at.snapshot)
-            units = {} if too_many([at.units, *booked]) else dict(at.units)
+            units = {} if tell_too_many_points([at.units, *booked]) else dict(at.units)
             row = {"unit_table": unit, "snapshot_id": at.snapshot, "strata": json.dumps(units)}
             self.store.holds_new_charge = True  # which could still be undone: see running_sums.py
             return insert(db, "charge", price, statement_id=statement, yocto=yocto, **row)
@@ -236,12 +236,19 @@ class Ledger:
         """Stores noised answers under their charge, all or none; returns them numbered."""
         of = {"charge_id": charge, "statement_id": statement, "snapshot_id": snapshot}
         with self.begin("IMMEDIATE") as db:
-            columns = ("query_hash", "sigma", "payload")
             return [
-                x._replace(
-                    id=insert(db, "seal", x.price, **of, **{c: getattr(x, c) for c in columns})
+                seal._replace(
+                    id=insert(
+                        db,
+                        "seal",
+                        seal.price,
+                        query_hash=seal.query_hash,
+                        sigma=seal.sigma,
+                        payload=seal.payload,
+                        **of,
+                    )
                 )
-                for x in new
+                for seal in new
             ]
 
     def find_seals(self, snapshot_id: int, query_hash: str, price: Price) -> list[Sealed]:
@@ -280,7 +287,7 @@ def _most_lost(
         at: What a charge would concern.
     """
     return sum(
-        most(
+        largest_sum(
             [(filters[text], nano) for text, nano in paid.items()],
             at.units if snapshot == at.snapshot else {},
         )

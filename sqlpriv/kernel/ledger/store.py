@@ -67,7 +67,7 @@ class Store(ABC):
         self.execute(f"BEGIN {mode}")
 
     @abstractmethod
-    def passing_code(self, error: Any) -> tuple[str, bool]:
+    def describe_error(self, error: Any) -> tuple[str, bool]:
         """Returns what an error of the database is called, and whether it may pass."""
 
     def open(self) -> None:
@@ -118,7 +118,7 @@ class Store(ABC):
         try:
             yield
         except self.ERRORS as error:
-            code, may_pass = self.passing_code(error)
+            code, may_pass = self.describe_error(error)
             if may_pass:
                 text = f"the ledger cannot be used just now ({code})"
                 raise errors.OperationalError(text) from None

@@ -5,7 +5,7 @@ row must have one of to be read. {} concerns everybody.
 
 **Claim.** Group the charges by the state of the vault (snapshot) that they were made in. What one
 unit has lost, over all of them, is at most the sum over snapshots of the most that any one point (a
-value for each column) has been charged there: `most` of each.
+value for each column) has been charged there: `largest_sum` of each.
 
 **Proof.** Histories of the vault are neighbours if they differ in the presence of one unit u, with
 all its rows. Inside a snapshot the contents do not change, and `charged_units` names columns only
@@ -43,16 +43,17 @@ def charged_units(sources: Iterable[a.Relation], contract: TableContract) -> Uni
     unit = contract.unit
     if unit is None or unit.table != contract.table.lower() or unit.column not in contract.unique:
         return {}
-    boxes = [_box(source, contract) for source in dict.fromkeys(sources)]
-    columns = set.intersection(*map(set, boxes)) if boxes else set()
-    return {c: sorted(set().union(*(box[c] for box in boxes)), key=repr) for c in sorted(columns)}
+    pinned = [_pinned_values(source, contract) for source in dict.fromkeys(sources)]
+    columns = set.intersection(*map(set, pinned)) if pinned else set()
+    return {c: sorted(set().union(*(of[c] for of in pinned)), key=repr) for c in sorted(columns)}
 
 
-def most(charges: Sequence[tuple[UnitFilter, int]], inside: UnitFilter) -> int:
+def largest_sum(charges: Sequence[tuple[UnitFilter, int]], inside: UnitFilter) -> int:
     """Returns the largest sum of the amounts whose filters hold one point of `inside`.
 
     >>> women, men = {"sex": ["f"]}, {"sex": ["m"]}
-    >>> most([(women, 5), (men, 3), ({}, 1)], {}), most([(women, 5), (men, 3), ({}, 1)], men)
+    >>> charges = [(women, 5), (men, 3), ({}, 1)]
+    >>> largest_sum(charges, {}), largest_sum(charges, men)
     (6, 4)
     """
     column = next((c for units, _ in charges for c in units), None)
@@ -70,12 +71,12 @@ def most(charges: Sequence[tuple[UnitFilter, int]], inside: UnitFilter) -> int:
     unnamed = column not in inside or len(points) < len(inside[column])
     if not any(units for units, _ in everywhere):
         everywhere = [({}, sum(amount for _, amount in everywhere))]
-    sums = [most([*everywhere, *by_value[point]], inside) for point in points]
-    return max([*sums, most(everywhere, inside) if unnamed else 0])
+    sums = [largest_sum([*everywhere, *by_value[point]], inside) for point in points]
+    return max([*sums, largest_sum(everywhere, inside) if unnamed else 0])
 
 
-def too_many(booked: Iterable[UnitFilter]) -> bool:
-    """Returns whether filters tell more than MAX_POINTS points apart: `most` would take long."""
+def tell_too_many_points(booked: Iterable[UnitFilter]) -> bool:
+    """Returns whether filters tell more than MAX_POINTS points apart: sums would take long."""
     named: dict[str, set[Value]] = defaultdict(set)
     for units in booked:
         for column, values in units.items():
@@ -83,19 +84,19 @@ def too_many(booked: Iterable[UnitFilter]) -> bool:
     return math.prod(1 + len(values) for values in named.values()) > MAX_POINTS
 
 
-def _box(relation: a.Relation, contract: TableContract) -> dict[str, set[Value]]:
+def _pinned_values(relation: a.Relation, contract: TableContract) -> dict[str, set[Value]]:
     """Returns values of which each row of a relation has one, by column: of the unit's own table
     alone, filtered; {} for any other relation."""
     tests: list[a.Expr] = []
     while isinstance(relation, a.Where | a.Derive | a.Bounded):
         tests = [*conjuncts(relation.predicate), *tests] if isinstance(relation, a.Where) else tests
         relation = relation.source
-    box: dict[str, set[Value]] = {}
+    values_of: dict[str, set[Value]] = {}
     if isinstance(relation, a.Scan) and relation == a.Scan(relation.table):
         own = relation.table.lower() == contract.table.lower()
         for column, values in (_pinned_column(test, contract) for test in tests if own):
-            box[column] = box.get(column, values) & values or values
-    return {column: values for column, values in box.items() if values}
+            values_of[column] = values_of.get(column, values) & values or values
+    return {column: values for column, values in values_of.items() if values}
 
 
 def _pinned_column(test: a.Expr, contract: TableContract) -> tuple[str, set[Value]]:

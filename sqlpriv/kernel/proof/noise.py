@@ -45,7 +45,7 @@ class Noise:
 
     def draw(self, n: int) -> list[int]:
         """Returns n independent draws, to be added to exact integers (see the module's claim)."""
-        return list(_run(self._measurement, np.zeros(n, np.int64))) if n else []
+        return list(_measure(self._measurement, np.zeros(n, np.int64))) if n else []
 
 
 @lru_cache(1024)
@@ -56,9 +56,9 @@ def gaussian(sensitivity_l2: float, rho: Rho) -> Noise:
     (arXiv:2004.00010, Theorem 14). Raises Refused where the scale is above 2^55, KernelError where
     OpenDP's map disagrees, as do the next two.
     """
-    scale, distance = _scale(sensitivity_l2, rho), root(Fraction(sensitivity_l2) ** 2)
+    scale, distance = _noise_scale(sensitivity_l2, rho), root_above(Fraction(sensitivity_l2) ** 2)
     gaussian = measurements.make_gaussian(_INTEGERS, metrics.l2_distance(T="f64"), scale)
-    return Noise(scale, _confirm(gaussian, distance, rho))
+    return Noise(scale, _confirm_price(gaussian, distance, rho))
 
 
 @lru_cache(1024)
@@ -68,16 +68,16 @@ def laplace(sensitivity_l1: int, epsilon: Epsilon) -> Noise:
     Where one unit moves a vector of integers by at most D (L1), its price is D / scale (Ghosh,
     Roughgarden and Sundararajan 2009); its variance is 1 / (2 sinh(1 / (2 scale))^2).
     """
-    scale = _scale(sensitivity_l1, epsilon)
+    scale = _noise_scale(sensitivity_l1, epsilon)
     measurement = measurements.make_laplace(_INTEGERS, metrics.l1_distance(T="i64"), scale)
     sigma = math.sqrt(0.5) / math.sinh(min(0.5 / scale, 700.0))  # beyond 700 it is below 1e-300
-    return Noise(sigma, _confirm(measurement, sensitivity_l1, epsilon))
+    return Noise(sigma, _confirm_price(measurement, sensitivity_l1, epsilon))
 
 
 def additive(l1: int, l2_squared: int, price: Price) -> Noise:
     """Returns the price's noise for a vector of integers that one unit moves by at most this."""
     if isinstance(price, Rho):
-        return gaussian(root(l2_squared), price)
+        return gaussian(root_above(l2_squared), price)
     return laplace(l1, price)
 
 
@@ -89,16 +89,16 @@ def chooser(sensitivity: int, price: Price) -> Callable[[Sequence[int]], int]:
     arXiv:2004.07223); epsilon buys permute-and-flip, which is 2D/s-DP (McKenna and Sheldon 2020,
     arXiv:2010.12603). Clamping to ±2^62, against overflow, moves no two scores apart.
     """
-    scale = _scale(sensitivity, price, 2)
+    scale = _noise_scale(sensitivity, price, 2)
     zcdp, pure = measures.zero_concentrated_divergence(), measures.max_divergence()
     measure = zcdp if isinstance(price, Rho) else pure
     metric = metrics.linf_distance(T="i64", monotonic=False)
     noisy_max = measurements.make_noisy_max(_INTEGERS, metric, measure, scale)
-    confirmed_max = _confirm(noisy_max, sensitivity, price)
+    confirmed_max = _confirm_price(noisy_max, sensitivity, price)
 
     def choose(scores: Sequence[int]) -> int:
         clamped = [max(-MAX_SCORE, min(MAX_SCORE, score)) for score in scores]
-        return int(_run(confirmed_max, clamped))
+        return int(_measure(confirmed_max, clamped))
 
     return choose
 
@@ -120,21 +120,21 @@ def threshold(groups: int, rho: Rho, yocto: int) -> Callable[[Sequence[int]], li
     loss, delta = measurement.map((groups, math.isqrt(groups - 1) + 1, 1))
     if Fraction(loss) > Fraction(rho.nano, NANO) or Fraction(delta) > Fraction(yocto, YOCTO):
         raise KernelError("the threshold does not meet its price")
-    return lambda exact: sorted(_run(measurement, dict(enumerate(exact))))
+    return lambda exact: sorted(_measure(measurement, dict(enumerate(exact))))
 
 
 def threshold_of(groups: int, rho: Rho, yocto: int) -> tuple[float, int]:
     """Returns the scale of the noise on a count of units, and the threshold that it has to pass."""
     if yocto <= 0:
         raise KernelError("a selection of keys has a delta above zero")
-    scale = _scale(root(groups), rho)
+    scale = _noise_scale(root_above(groups), rho)
     return scale, 1 + math.ceil(scale * math.sqrt(2 * math.log(groups * YOCTO / yocto)) + 1e-6)
 
 
-def root(square: int | Fraction) -> float:
+def root_above(square: int | Fraction) -> float:
     """Returns a double whose exact square is at least `square`, at most three above the root's.
 
-    >>> root(2), Fraction(root(2)) ** 2 >= 2
+    >>> root_above(2), Fraction(root_above(2)) ** 2 >= 2
     (1.4142135623730951, True)
     """
     upper = math.sqrt(square)
@@ -143,7 +143,7 @@ def root(square: int | Fraction) -> float:
     return upper
 
 
-def _scale(distance: float, price: Price, factor: int = 1) -> float:
+def _noise_scale(distance: float, price: Price, factor: int = 1) -> float:
     """Returns D / sqrt(2 rho) or factor * D / epsilon, a little above the exact one."""
     if distance <= 0 or price.nano == 0:
         raise KernelError("a sensitivity and a price are above zero")
@@ -155,17 +155,17 @@ def _scale(distance: float, price: Price, factor: int = 1) -> float:
             "the noise would be larger than 2^55 steps of its lattice; nothing was read",
             hint="declare a narrower PRIVACY DOMAIN or pay a larger epsilon",
         )
-    return root(square)
+    return root_above(square)
 
 
-def _confirm(measurement: Any, distance: float, price: Price) -> Any:
+def _confirm_price(measurement: Any, distance: float, price: Price) -> Any:
     """Compares OpenDP's loss, a double that it rounded up, with the exact price."""
     if not Fraction(measurement.map(distance)) <= Fraction(price.nano, NANO):
         raise KernelError("the noise does not meet its price")
     return measurement
 
 
-def _run(measurement: Any, exact: NDArray[np.int64] | list[int] | dict[int, int]) -> Any:
+def _measure(measurement: Any, exact: NDArray[np.int64] | list[int] | dict[int, int]) -> Any:
     """Measures; an error of OpenDP, which may quote numbers, is gone before ours is raised."""
     with suppress(Exception):  # whatever it was: it may quote exact numbers
         return measurement(exact)

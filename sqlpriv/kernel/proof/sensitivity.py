@@ -107,28 +107,28 @@ def bound_of(relation: a.Relation, contract: TableContract) -> PrivacyUnit:
     unit = contract.unit or PrivacyUnit(contract.table, "")
     return replace(
         unit,
-        rows_per_unit=_reach(relation, contract, 0),
-        groups_per_unit=_reach(relation, contract, 1),
+        rows_per_unit=_declared_bound(relation, contract, 0),
+        groups_per_unit=_declared_bound(relation, contract, 1),
     )
 
 
-def _reach(relation: a.Relation, contract: TableContract, side: int) -> int:
+def _declared_bound(relation: a.Relation, contract: TableContract, side: int) -> int:
     """Returns the bound on rows (side 0) or groups (1); 0 for a public relation."""
     match relation:
         case a.Scan(table):
             unit = contract.contract_of(table).unit
             return (unit.rows_per_unit, unit.groups_per_unit)[side] if unit else 0
         case a.Join(left, right, _, "inner" | "left"):
-            return max(_reach(part, contract, side) for part in (left, right))
+            return max(_declared_bound(part, contract, side) for part in (left, right))
         case a.Join(left):
-            return _reach(left, contract, side)
+            return _declared_bound(left, contract, side)
         case a.Union(_, parts):
-            return min(10**6, sum(_reach(part, contract, side) for part, _ in parts))
+            return min(10**6, sum(_declared_bound(part, contract, side) for part, _ in parts))
         case a.PerUnit(source, keys):
-            return _reach(source, contract, side) if keys else 1
+            return _declared_bound(source, contract, side) if keys else 1
         case a.Bounded(source, rows, groups):
-            return min(_reach(source, contract, side), max(1, (rows, groups)[side]))
-    return _reach(relation.source, contract, side)
+            return min(_declared_bound(source, contract, side), max(1, (rows, groups)[side]))
+    return _declared_bound(relation.source, contract, side)
 
 
 def sensitivity(query: a.Query | a.Clipped, unit: PrivacyUnit, steps: int) -> Sensitivity:

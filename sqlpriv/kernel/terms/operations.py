@@ -63,56 +63,62 @@ class Operation(NamedTuple):
         return 0 if "{all}" in self.sql else 1 + ("{1}" in self.sql)
 
 
-def _each(
+def _operations(
     takes: AbstractSet[Type], gives: Type | None, texts: Mapping[str, str], *reads: str
 ) -> dict[str, Operation]:
     return {op: Operation(takes, gives, sql, *reads) for op, sql in texts.items()}
 
 
-def _two(moment: str) -> str:
+def _of_two_moments(moment: str) -> str:
     return f"{moment}, {moment.replace('0}', '1}')}"
 
 
 COMPARISONS = ("=", "<>", "<", "<=", ">", ">=")
 PARTS = ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
 OPERATIONS: dict[str, Operation] = {
-    **_each(BOOLEANS, Type.BOOLEAN, {"and": "({all})"}, "value", " AND "),
-    **_each(BOOLEANS, Type.BOOLEAN, {"or": "({all})"}, "value", " OR "),
-    **_each(BOOLEANS, Type.BOOLEAN, {"not": "(NOT {0})"}, "value"),
-    **_each(ANY, Type.BOOLEAN, {"is null": "({0} IS NULL)"}, "stored"),
+    **_operations(BOOLEANS, Type.BOOLEAN, {"and": "({all})"}, "value", " AND "),
+    **_operations(BOOLEANS, Type.BOOLEAN, {"or": "({all})"}, "value", " OR "),
+    **_operations(BOOLEANS, Type.BOOLEAN, {"not": "(NOT {0})"}, "value"),
+    **_operations(ANY, Type.BOOLEAN, {"is null": "({0} IS NULL)"}, "stored"),
     # NaN equals itself and is above all else
-    **_each(ANY, Type.BOOLEAN, {op: f"({{0}} {op} {{1}})" for op in COMPARISONS}, "stored"),
-    **_each(NUMBERS, None, {op: f"({{0}} {op} {{1}})" for op in ("+", "-", "*")}),
-    **_each(NUMBERS, None, {"neg": "(-{0})", "%": "({0} % nullif({1}, 0))"}),  # dividend's sign
-    **_each({Type.INTEGER}, None, {"//": "trunc({0} / nullif({1}, 0))"}),  # towards zero
-    **_each(NUMBERS, None, {f: f"{f}({{0}})" for f in ("abs", "floor", "ceil", "round", "trunc")}),
+    **_operations(ANY, Type.BOOLEAN, {op: f"({{0}} {op} {{1}})" for op in COMPARISONS}, "stored"),
+    **_operations(NUMBERS, None, {op: f"({{0}} {op} {{1}})" for op in ("+", "-", "*")}),
+    **_operations(
+        NUMBERS, None, {"neg": "(-{0})", "%": "({0} % nullif({1}, 0))"}
+    ),  # dividend's sign
+    **_operations({Type.INTEGER}, None, {"//": "trunc({0} / nullif({1}, 0))"}),  # towards zero
+    **_operations(
+        NUMBERS, None, {f: f"{f}({{0}})" for f in ("abs", "floor", "ceil", "round", "trunc")}
+    ),
     # the engine gives NaN or an infinity where there is no number
-    **_each(
+    **_operations(
         NUMBERS,
         Type.REAL,
         {f: f"{f}({{0}})" for f in ("sqrt", "cbrt", "ln", "log10", "log2", "exp")},
     ),
-    **_each(NUMBERS, Type.REAL, {"pow": "pow({0}, {1})", "/": "({0} / nullif({1}, 0))"}),
+    **_operations(NUMBERS, Type.REAL, {"pow": "pow({0}, {1})", "/": "({0} / nullif({1}, 0))"}),
     # an infinity, and what 10**digits times is one, stays
-    **_each(
+    **_operations(
         NUMBERS,
         Type.REAL,
         {f"scale {d}": f"round({{0}}, {d})" for d in range(-MAX_SCALE, MAX_SCALE + 1)},
     ),
-    **_each(NUMBERS, Type.REAL, {"real": "{0}"}),
-    **_each(NUMBERS, Type.INTEGER, {"integer": "round_even({0}, 0)"}),
-    **_each(NUMBERS, Type.INTEGER, {"sign": "CAST(sign({0}) AS DOUBLE)"}),
+    **_operations(NUMBERS, Type.REAL, {"real": "{0}"}),
+    **_operations(NUMBERS, Type.INTEGER, {"integer": "round_even({0}, 0)"}),
+    **_operations(NUMBERS, Type.INTEGER, {"sign": "CAST(sign({0}) AS DOUBLE)"}),
     # of what is beyond 64 bits, NULL
-    **_each(
+    **_operations(
         {Type.INTEGER},
         None,
         {op: f"(TRY_CAST({{0}} AS BIGINT) {op} TRY_CAST({{1}} AS BIGINT))" for op in ("&", "|")},
         "value",
     ),
     # NULLs are passed over by all three
-    **_each(ANY, None, {f: f"{f}({{all}})" for f in ("coalesce", "least", "greatest")}, "value"),
+    **_operations(
+        ANY, None, {f: f"{f}({{all}})" for f in ("coalesce", "least", "greatest")}, "value"
+    ),
     # NULL for an infinite date; DuckDB raises for the week of the very first days
-    **_each(
+    **_operations(
         MOMENTS,
         Type.INTEGER,
         {
@@ -121,53 +127,55 @@ OPERATIONS: dict[str, Operation] = {
         },
         "value",
     ),
-    **_each(
+    **_operations(
         {Type.TIMESTAMP},
         Type.INTEGER,
         {part: f"date_part('{part}', {{0}})" for part in ("hour", "minute")},
         "value",
     ),
     # the moment at which it began
-    **_each(
+    **_operations(
         MOMENTS,
         Type.TIMESTAMP,
         {f"trunc {p}": f"date_trunc('{p}', {SANE})" for p in ("century", "decade", *PARTS)},
         "value",
     ),
     # how many beginnings of such a part lie between two moments
-    **_each(
+    **_operations(
         MOMENTS,
         Type.INTEGER,
         {
-            f"diff {part}": f"date_diff('{part}', {_two(SANE)})"
+            f"diff {part}": f"date_diff('{part}', {_of_two_moments(SANE)})"
             for part in ("decade", *PARTS)
             if part != "day"
         },
         "value",
     ),
     # how many whole ones
-    **_each(
+    **_operations(
         MOMENTS,
         Type.INTEGER,
-        {f"sub {part}": f"date_sub('{part}', {_two(NEAR)})" for part in PARTS},
+        {f"sub {part}": f"date_sub('{part}', {_of_two_moments(NEAR)})" for part in PARTS},
         "value",
     ),
-    **_each(
+    **_operations(
         MOMENTS, Type.INTEGER, {"days": f"date_diff('day', DATE '1970-01-01', {SANE})"}, "value"
     ),
     # the microseconds from 1970 to a moment
-    **_each(
+    **_operations(
         MOMENTS,
         Type.INTEGER,
         {"micros": f"date_diff('microsecond', TIMESTAMP '1970-01-01', {NEAR})"},
         "value",
     ),
     # characters, and bytes; letters of either case
-    **_each({Type.TEXT}, Type.INTEGER, {f: f"{f}({{0}})" for f in ("length", "strlen")}, "value"),
-    **_each({Type.TEXT}, Type.TEXT, {f: f"{f}({{0}})" for f in ("lower", "upper")}, "value"),
+    **_operations(
+        {Type.TEXT}, Type.INTEGER, {f: f"{f}({{0}})" for f in ("length", "strlen")}, "value"
+    ),
+    **_operations({Type.TEXT}, Type.TEXT, {f: f"{f}({{0}})" for f in ("lower", "upper")}, "value"),
     # the day of a moment, and the midnight at which a day begins
-    **_each(MOMENTS, Type.DATE, {"date": f"CAST({SANE} AS DATE)"}, "value"),
-    **_each({Type.DATE}, Type.TIMESTAMP, {"midnight": f"CAST({SANE} AS TIMESTAMP)"}, "value"),
+    **_operations(MOMENTS, Type.DATE, {"date": f"CAST({SANE} AS DATE)"}, "value"),
+    **_operations({Type.DATE}, Type.TIMESTAMP, {"midnight": f"CAST({SANE} AS TIMESTAMP)"}, "value"),
 }
 
 ZONED = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from sqlpriv.kernel.ledger.records import Ledger
-from sqlpriv.kernel.proof.charged_units import UnitFilter, most
+from sqlpriv.kernel.proof.charged_units import UnitFilter, largest_sum
 from sqlpriv.kernel.terms.budget import KINDS, Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.pricing.display import epsilon_shown
@@ -169,7 +169,7 @@ def days_of(
         paid[key] += nano
         booked[account][snapshot].append((json.loads(units), nano))
         if last_of_day[key] == i:
-            spent = sum(most(some, {}) for some in booked[account].values())
+            spent = sum(largest_sum(some, {}) for some in booked[account].values())
             days[key] = (len(statements[key]), KINDS[kind](paid[key]), KINDS[kind](spent))
     return days
 

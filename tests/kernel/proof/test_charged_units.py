@@ -16,7 +16,12 @@ from support.vaults import allowed, contract, write
 
 from sqlpriv.errors import BudgetExhausted
 from sqlpriv.kernel.ledger.records import Booking, Ledger
-from sqlpriv.kernel.proof.charged_units import MAX_POINTS, charged_units, most, too_many
+from sqlpriv.kernel.proof.charged_units import (
+    MAX_POINTS,
+    charged_units,
+    largest_sum,
+    tell_too_many_points,
+)
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Budget, Rho
 from sqlpriv.kernel.terms.contract import Type
@@ -64,7 +69,7 @@ def test_most_is_what_brute_force_finds(
     """Points are tried one by one."""
     points = [p for p in POINTS if holds(inside, p)]
     worst = max(sum(n for box, n in charges if holds(box, p)) for p in points)
-    assert most(charges, inside) == worst
+    assert largest_sum(charges, inside) == worst
 
 
 prices = st.lists(
@@ -108,18 +113,18 @@ def test_no_unit_ever_loses_more_than_the_budget(
 
 
 def test_disjoint_strata_are_told_apart_inside_one_snapshot_alone() -> None:
-    assert most([({"race": [1]}, 5), ({"race": [2]}, 7)], {}) == 7
-    assert most([({"race": [1]}, 5), ({"race": [2]}, 7), ({}, 1)], {"race": [1]}) == 6
-    assert most([({"race": [1]}, 5), ({"sex": ["f"]}, 7)], {}) == 12  # they may share a unit
-    assert most([({"race": [1]}, 5)], {"race": [3]}) == 0
-    assert most([], {}) == 0
+    assert largest_sum([({"race": [1]}, 5), ({"race": [2]}, 7)], {}) == 7
+    assert largest_sum([({"race": [1]}, 5), ({"race": [2]}, 7), ({}, 1)], {"race": [1]}) == 6
+    assert largest_sum([({"race": [1]}, 5), ({"sex": ["f"]}, 7)], {}) == 12  # they may share a unit
+    assert largest_sum([({"race": [1]}, 5)], {"race": [3]}) == 0
+    assert largest_sum([], {}) == 0
 
 
 def test_strata_that_tell_too_many_points_apart_are_booked_to_everybody(tmp_path: Path) -> None:
     many = list(range(MAX_POINTS))
-    assert too_many([{"race": many}])
-    assert not too_many([{"race": many[:-1]}])
-    assert too_many([{"race": many[:64]}, {"sex": ["f"]}, {"age": many[:32]}])
+    assert tell_too_many_points([{"race": many}])
+    assert not tell_too_many_points([{"race": many[:-1]}])
+    assert tell_too_many_points([{"race": many[:64]}, {"sex": ["f"]}, {"age": many[:32]}])
     with closing(Ledger(tmp_path / "l")) as ledger:
         ledger.set_budget(Budget("people", Rho(100), 1e-9), "owner")
         here = ledger.snapshot("a").id

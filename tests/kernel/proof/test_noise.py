@@ -25,7 +25,7 @@ from scipy import stats
 
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel.proof import noise
-from sqlpriv.kernel.proof.noise import MAX_SCALE, Noise, chooser, gaussian, laplace, root
+from sqlpriv.kernel.proof.noise import MAX_SCALE, Noise, chooser, gaussian, laplace, root_above
 from sqlpriv.kernel.terms.budget import Epsilon, Price, Rho
 
 ALPHA = 1e-6
@@ -146,10 +146,10 @@ def test_the_scale_meets_the_price_and_wastes_nothing(nano: int, square: int) ->
     """In exact arithmetic, independent of OpenDP's map (which `gaussian` has asked by then)."""
     price = Fraction(nano, 10**9)
     try:
-        scale = Fraction(gaussian(root(square), Rho(nano)).sigma)
+        scale = Fraction(gaussian(root_above(square), Rho(nano)).sigma)
         assert (1 - Fraction(1, 10**11)) * price <= square / (2 * scale**2) <= price
         laplace(square, Epsilon(nano))
-        scale = Fraction(noise._scale(square, Epsilon(nano)))
+        scale = Fraction(noise._noise_scale(square, Epsilon(nano)))
         assert (1 - Fraction(1, 10**11)) * price <= square / scale <= price
     except Refused:
         assert square / price > MAX_SCALE / 2
@@ -268,14 +268,14 @@ def test_no_draws() -> None:
 
 @given(st.integers(0, 2**200) | st.fractions(0, 10**30))
 def test_a_root_is_the_next_double_above(square: int | Fraction) -> None:
-    above = root(square)
+    above = root_above(square)
     assert Fraction(above) ** 2 >= square
     assert Fraction(max(0.0, above * (1 - 2**-50))) ** 2 < square or square == 0
 
 
 def test_roots_of_squares_are_exact() -> None:
-    assert [root(n * n) for n in range(100)] == list(range(100))
-    assert all(a < b for a, b in pairwise(map(root, range(100))))
+    assert [root_above(n * n) for n in range(100)] == list(range(100))
+    assert all(a < b for a, b in pairwise(map(root_above, range(100))))
 
 
 def test_an_error_of_opendp_leaves_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,7 +284,7 @@ def test_an_error_of_opendp_leaves_no_text(monkeypatch: pytest.MonkeyPatch) -> N
 
     with pytest.raises(KernelError) as drawing:
         Noise(1.0, failing).draw(3)
-    monkeypatch.setattr(noise, "_confirm", lambda *_: failing)
+    monkeypatch.setattr(noise, "_confirm_price", lambda *_: failing)
     with pytest.raises(KernelError) as selecting:
         select([4711, 0], 1, Rho(10**9))
     for caught in (drawing.value, selecting.value):

@@ -13,7 +13,7 @@ from sqlpriv.kernel.proof.clipped_sums import Clip, clipped_sums, clips_of
 from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price
-from sqlpriv.kernel.terms.contract import TableContract, Type
+from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.operations import NUMBERS, check_key
 from sqlpriv.kernel.terms.release import Measurement
 
@@ -41,10 +41,10 @@ def parts_of(query: a.Asked) -> tuple[a.Query, ...]:
     return (query.histogram if isinstance(query, a.Level) else query,)
 
 
-def ready(measurement: Measurement, contract: TableContract) -> Ready:
-    """Returns what draws the noise of a measurement; raises as `Allowance.release` does."""
+def ready(measurement: Measurement, scope: Scope) -> Ready:
+    """Returns what draws the noise of a measurement, whose relation is the scope's; raises as
+    `Allowance.release` does."""
     query, price = measurement.query, measurement.price
-    scope = Scope(query.source, contract)
     if isinstance(query, a.Level):
         return _ready_level(query, price, scope)
     return _ready_sum(query, price, scope)

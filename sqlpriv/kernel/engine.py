@@ -57,13 +57,16 @@ _PARQUET: dict[str, Files] = {}  # by `_contents`
 @dataclass(eq=False)
 class Engine:
     """One vault's. The fingerprint is that of the file that is attached while there are readers:
-    a reader that was interrupted, and is gone, is none. `spills` is there while it is attached."""
+    a reader that was interrupted, and is gone, is none. `spills` is there while it is attached.
+    `idle` are connections of readers that have ended, with the macros that were made in them; to
+    close `main` closes them."""
 
     main: duckdb.DuckDBPyConnection
     spills: Path
     files: Files
     fingerprint: str = ""
     readers: WeakSet[duckdb.DuckDBPyConnection] = field(default_factory=WeakSet)
+    idle: list[tuple[str, duckdb.DuckDBPyConnection]] = field(default_factory=list)
 
 
 _ENGINES: dict[Path, Engine] = {}  # by `spills`, of this process: threads do not outlive a fork
@@ -71,7 +74,7 @@ _ENGINES: dict[Path, Engine] = {}  # by `spills`, of this process: threads do no
 
 def attach(vault: Path, macros: str = "") -> tuple[Engine, duckdb.DuckDBPyConnection]:
     """Returns a connection to the vault, read-only, and its engine; `detach` takes them back.
-    `macros` are made in it, for it alone.
+    `macros` are made in it, for it alone; a connection that `detach` kept has them already.
 
     Raises VaultBusy where somebody writes or swaps the file, OperationalError where it is no vault.
     """
@@ -93,7 +96,10 @@ def attach(vault: Path, macros: str = "") -> tuple[Engine, duckdb.DuckDBPyConnec
                 # where we may make no folder, DuckDB may not either
                 if os.path.lexists(engine.spills) or os.access(engine.spills.parent, os.W_OK):
                     engine.spills.mkdir(0o700)
-            connection = engine.main.cursor().execute(f"USE vault; {macros}")
+            if engine.idle and engine.idle[-1][0] == macros:
+                connection = engine.idle.pop()[1].execute("USE vault")
+            else:
+                connection = engine.main.cursor().execute(f"USE vault; {macros}")
             engine.readers.add(connection)
             if fingerprint(vault) == engine.fingerprint:  # else another file has its name now
                 return engine, connection
@@ -108,13 +114,22 @@ def attach(vault: Path, macros: str = "") -> tuple[Engine, duckdb.DuckDBPyConnec
     raise OperationalError(f"the vault {vault.name} cannot be opened; nothing was read or charged")
 
 
-def detach(engine: Engine, connection: duckdb.DuckDBPyConnection) -> None:
+def detach(engine: Engine, connection: duckdb.DuckDBPyConnection, macros: str = "") -> None:
     """Ends a connection; the last of a vault lets go of the file. No error of DuckDB's leaves: an
     engine that broke says to all why it did. It is closed then, as where it keeps a file to spill.
+
+    With its `macros` a connection is kept for the next reader: to make them takes longer than most
+    reads. Claim: it keeps nothing else of its reader. Whatever runs next on a connection drops the
+    result before; no reader makes a table, prepares a statement or sets anything, and the engine's
+    settings are locked.
     """
-    connection.close()
     with _USING:
         engine.readers.discard(connection)
+        with suppress(duckdb.Error):
+            if macros and len(engine.idle) < KEPT:
+                engine.idle.append((macros, connection.execute("USE memory")))
+            else:
+                connection.close()
         if not engine.readers:
             with suppress(duckdb.Error, OSError):
                 engine.main.execute("DETACH DATABASE IF EXISTS vault")

@@ -55,6 +55,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         self._ahead: list[a.Query] = []
         self._charged, self._closed, self._paying = 0, False, Lock()
         self._replayed: list[int] = []
+        self._scopes: dict[int, Scope] = {}  # by the relation's id; each keeps its relation
 
     def __exit__(self, *_: object) -> None:
         """Closes the allowance, and records in one transaction which seals were replayed."""
@@ -62,7 +63,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         self._kept.clear()
         if self._replayed:
             with self._ledger.begin("IMMEDIATE"):
-                self._ledger.replay(self._begun(), self._replayed)
+                self._ledger.replay(self._statement or self._begin(), self._replayed)
 
     def foresee(self, queries: Sequence[a.Asked]) -> None:
         """Has the next read of rows, if there is one, read for these queries, too: they are asked
@@ -78,11 +79,12 @@ class Allowance(AbstractContextManager["Allowance"]):
         is not total, or too large), VaultBusy or OperationalError; a ReadFailed leaves its charge.
         """
         named_queries = [(a.query_hash(m.query), m) for m in measurements]
-        seals = [self._find(named, m.price) for named, m in named_queries]
+        with self._ledger.begin():
+            seals = [self._find(named, m.price) for named, m in named_queries]
         fresh = [x for x, seal in zip(named_queries, seals, strict=True) if seal is None]
         fresh_seals: list[Sealed] = []
         if fresh:
-            waiting = [ready(m, self.contract) for _, m in fresh]
+            waiting = [ready(m, self._scope(m.query.source)) for _, m in fresh]
             charge, exact = self._buy([m for _, m in fresh], [q for r in waiting for q in r.reads])
             for (named, m), r in zip(fresh, waiting, strict=True):
                 fresh_seals.append(
@@ -91,7 +93,7 @@ class Allowance(AbstractContextManager["Allowance"]):
                     )
                 )
             fresh_seals = self._ledger.seal(
-                charge, self._begun(), self.contract.snapshot, fresh_seals
+                charge, self._statement, self.contract.snapshot, fresh_seals
             )
         self._replayed += [seal.id for seal in seals if seal]
         return tuple(
@@ -148,7 +150,7 @@ class Allowance(AbstractContextManager["Allowance"]):
     def _bounds(self, candidates: Sequence[sensitivity.Candidate]) -> PrivacyUnit:
         """Returns in how many rows of how many strata of the candidates' a unit can be."""
         query = candidates[0].query
-        unit = Scope(query.source, self.contract).unit
+        unit = self._scope(query.source).unit
         return replace(unit, groups_per_unit=min(unit.groups_per_unit, a.strata_count(query)))
 
     def _of_scores(
@@ -165,7 +167,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         whole = [replace(c.query, within=None) for c in candidates]
         missing: list[a.Query] = [query for query in whole if query not in self._kept]
         for query in (first, *missing):
-            check_expressions(query, Scope(first.source, self.contract))
+            check_expressions(query, self._scope(first.source))
         if seal := self._find(named, price):
             self._replayed.append(seal.id)
             return seal
@@ -177,7 +179,7 @@ class Allowance(AbstractContextManager["Allowance"]):
             for c, query in zip(candidates, whole, strict=True)
         ]
         seal = Sealed(named, price, sigma, draw(scores))
-        self._ledger.seal(charge, self._begun(), self.contract.snapshot, [seal])
+        self._ledger.seal(charge, self._statement, self.contract.snapshot, [seal])
         return seal
 
     def select_keys(
@@ -189,7 +191,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         They are keys for later questions. Price: as of a measurement without strata, and `yocto`
         of the budget's delta for keys. Raises as `release` does.
         """
-        pick = noise.threshold(Scope(source, self.contract).unit.rows_per_unit, price, yocto)
+        pick = noise.threshold(self._scope(source).unit.rows_per_unit, price, yocto)
         named = a.query_hash(("keys", source, exprs))
         if seal := self._find(named, price):
             self._replayed.append(seal.id)
@@ -204,7 +206,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         usable = [v for v in picked if all("\0" not in str(x) and len(str(x)) < 10_000 for x in v)]
         keys = sorted(usable, key=lambda v: [(x is None, x) for x in v])
         sealed = Sealed(named, price, 0.0, json.dumps(keys).encode())
-        self._ledger.seal(charge, self._begun(), self.contract.snapshot, [sealed])
+        self._ledger.seal(charge, self._statement, self.contract.snapshot, [sealed])
         return tuple(keys)
 
     def _current(self, reader: Reader) -> Snapshot:
@@ -221,7 +223,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         if missing:
             ahead = [q for q in dict.fromkeys(self._ahead) if q not in missing]
             for part in ahead:
-                check_expressions(part, Scope(part.source, self.contract))
+                check_expressions(part, self._scope(part.source))
             batches = joint_batches(missing, ahead, self.contract)
             with Delay() as delay, Reader(self._kernel.vault) as reader:
                 key = self._current(reader).hash_key
@@ -243,6 +245,11 @@ class Allowance(AbstractContextManager["Allowance"]):
                 exact[query] = kept[[*a.measured_strata(query)]].ravel().tolist()
         return charge, exact
 
+    def _scope(self, relation: a.Relation) -> Scope:
+        if id(relation) not in self._scopes:
+            self._scopes[id(relation)] = Scope(relation, self.contract)
+        return self._scopes[id(relation)]
+
     def _scans(self, source: a.Relation) -> int:
         """Returns how often a read scans private tables; see `check_work` for what is refused."""
         return check_work(source, self.contract, self._kernel.most_partners)
@@ -263,14 +270,13 @@ class Allowance(AbstractContextManager["Allowance"]):
             if joint != self.spent:  # else strata that cost less so far have caught up
                 price = type(joint)(joint.nano - self.spent.nano)
                 concerned = booking([m.query.source for m in measurements], self.contract)
-                self._charged = self._ledger.charge(
-                    self._begun(),
-                    self.contract.payer,
-                    price,
-                    price if self.spent.nano else self._limit,
-                    concerned,
-                    yocto,
-                )
+                whole = price if self.spent.nano else self._limit
+                with self._ledger.begin("IMMEDIATE"):  # the statement and its first charge, or none
+                    begun = self._statement or self._begin()
+                    paid = self._ledger.charge(
+                        begun, self.contract.payer, price, whole, concerned, yocto
+                    )
+                self._statement, self._charged = begun, paid
             self.spent, self._losses = joint, losses
             return self._charged
 
@@ -283,7 +289,5 @@ class Allowance(AbstractContextManager["Allowance"]):
         seals = self._ledger.find_seals(self.contract.snapshot, named, price)
         return min(seals, key=lambda seal: seal.price != price, default=None)
 
-    def _begun(self) -> int:
-        if not self._statement:
-            self._statement = self._ledger.begin_statement(self._principal, self._text)
-        return self._statement
+    def _begin(self) -> int:
+        return self._ledger.begin_statement(self._principal, self._text)

@@ -33,6 +33,7 @@ TIMEOUT_SECONDS = 600.0
 """A read takes no longer. As the limit of memory, it is one for all: it says nothing else."""
 MACROS_THERE = """SELECT count(*) FROM duckdb_functions()
 WHERE NOT internal AND database_name = current_database()"""
+_MACROS = "".join(MACROS)
 _PLAIN: set[str] = set()  # fingerprints of vaults that were seen to hold no macros
 _WHOLE: set[str] = set()  # fingerprints of vaults whose tables' files were seen to be right
 Catalog = tuple[TableContract, ...]
@@ -68,7 +69,7 @@ class Reader(AbstractContextManager["Reader"]):
             raise OperationalError(f"there is no vault {vault.name}; an owner's session makes one")
         self._vault = vault
         self._spark: Spark | None = None
-        self._engine, self._duckdb = attach(vault, "".join(MACROS))
+        self._engine, self._duckdb = attach(vault, _MACROS)
         self.fingerprint = self._engine.fingerprint
         if self.fingerprint not in _PLAIN and self.truths(MACROS_THERE) != (0,):
             self.__exit__()
@@ -76,10 +77,10 @@ class Reader(AbstractContextManager["Reader"]):
             raise OperationalError(f"the vault {vault.name} {problem}")
         _PLAIN.add(self.fingerprint)
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, failure: object = None, *_: object) -> None:
         """Raises ReadFailed, so that no answer leaves, where a file was written meanwhile."""
         same = not self._engine.files or fingerprint(self._vault) == self.fingerprint
-        detach(self._engine, self._duckdb)
+        detach(self._engine, self._duckdb, "" if failure else _MACROS)
         if self._spark is not None:
             self._spark.close()
         if not same:
@@ -115,15 +116,18 @@ class Reader(AbstractContextManager["Reader"]):
     def cells(self, asked: Rendered) -> dict[a.Query, list[int]]:
         """Returns the exact integers of each rendered query, in all its measured cells."""
         result = self._run_within_limit(asked.sql, asked.engine)
-        names = [column[0] for column in result.description]
-        if not any(
-            str(column[1]).startswith(("HUGEINT", "DECIMAL")) for column in result.description
-        ):
-            columns = [np.asarray(column) for column in result.fetchnumpy().values()]
-        else:  # numpy would make doubles of HUGEINT; Spark's sums are decimals without a fraction
-            rows = [[*map(int, row)] for row in result.fetchall()]
-            columns = [*np.array(rows, object).reshape(-1, len(names)).T]
-        return added_up(asked.values, dict(zip(names, columns, strict=True)))
+        wide = {c: str(of).startswith(("HUGEINT", "DECIMAL")) for c, of, *_ in result.description}
+        if not any(wide.values()):
+            return added_up(
+                asked.values, {c: np.asarray(x) for c, x in result.fetchnumpy().items()}
+            )
+        # numpy would make doubles of HUGEINT; Spark's sums are decimals without a fraction
+        rows = result.fetchall()
+        columns = {
+            column: np.array([int(row[i]) for row in rows], object if of_any_size else np.int64)
+            for i, (column, of_any_size) in enumerate(wide.items())
+        }
+        return added_up(asked.values, columns)
 
     @_silence_errors("the engine could not finish reading; the charge stays")
     def groups(self, sql: str, engine: str) -> Any:

@@ -37,13 +37,14 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from test_killed import BATCH
 from support.vaults import ask
+from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.kernel.ledger.records import Ledger
 from sqlpriv.kernel.proof.noise import Noise
 from sqlpriv.kernel.reader import Reader
 
 _, _, vault, when, step = sys.argv
-owner = {"charge": Ledger, "cells": Reader, "draw": Noise, "seal": Ledger}[step]
+owner = {"_charge": Allowance, "cells": Reader, "draw": Noise, "seal": Ledger}[step]
 real = getattr(owner, step)
 
 def die():
@@ -60,7 +61,7 @@ def deadly(*args):
 setattr(owner, step, deadly)
 ask(Kernel(Path(vault)), *BATCH)
 """
-STEPS = ["charge", "cells", "draw", "seal"]
+STEPS = ["_charge", "cells", "draw", "seal"]
 
 
 def run_child(vault: Path, when: str, step: str) -> int:
@@ -81,7 +82,7 @@ def test_a_killed_statement_forgets_nothing(
     )
     kernel.close()
     assert run_child(kernel.vault, when, step) == -signal.SIGKILL
-    charged = (when, step) != ("before", "charge")
+    charged = (when, step) != ("before", "_charge")
     sealed = (when, step) == ("after", "seal")
     kernel = Kernel(kernel.vault)
     try:

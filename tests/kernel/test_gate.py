@@ -290,6 +290,25 @@ def test_an_allowance_is_kept(people: Kernel) -> None:
     assert spent(people) == 100
 
 
+def test_a_statement_is_recorded_with_its_first_charge_or_not_at_all(small: Kernel) -> None:
+    """What was refused leaves no statement, and what is paid then is of one that is there."""
+    with small.ledger.begin() as db:
+        count = db.execute("SELECT count(*) FROM statement").fetchone()[0]
+    with allowed(small, Rho(5000)) as allowance:
+        with pytest.raises(BudgetExhausted):
+            allowance.release([measured(price=Rho(1001))])
+        with allowed(small, Rho(10)) as another:
+            another.release([measured(a.Count(SCAN), Rho(10))])
+        object.__setattr__(allowance, "_limit", Rho(900))
+        allowance.release([measured(price=Rho(900))])
+    with small.ledger.begin() as db:
+        statements = db.execute("SELECT count(*) FROM statement").fetchone()[0]
+        charges = db.execute("SELECT statement_id, nano FROM charge ORDER BY id").fetchall()
+    assert statements == count + 2
+    assert [nano for _, nano in charges] == [10, 900]
+    assert len({number for number, _ in charges}) == 2
+
+
 def test_two_threads_of_one_allowance_pay_twice(
     people: Kernel, monkeypatch: pytest.MonkeyPatch
 ) -> None:

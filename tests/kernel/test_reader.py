@@ -174,6 +174,38 @@ def test_an_engine_stays_and_its_vault_does_not(vault: Path) -> None:
         assert opened._engine is kept
 
 
+def test_a_connection_is_kept_for_the_next_reader_and_nothing_with_it(vault: Path) -> None:
+    with Reader(vault) as opened:
+        first = opened._duckdb
+        assert opened.truths("SELECT id FROM main.t") == (1,)
+        with Reader(vault) as beside:
+            assert beside._duckdb is not first
+        first.execute("SELECT id FROM main.t")
+    assert first.fetchall() == []
+    with pytest.raises(duckdb.Error):
+        first.execute("SELECT id FROM main.t")
+    with Reader(vault) as opened:
+        assert opened._duckdb in {first, beside._duckdb}
+        assert opened.truths("SELECT sqlpriv_clamp(7, 1, 5)") == (5,)
+
+
+def test_the_connection_of_a_failed_read_is_closed(vault: Path) -> None:
+    with pytest.raises(ReadFailed), Reader(vault) as opened:
+        opened.truths("SELECT error('of one row: 4711')")
+    with pytest.raises(duckdb.Error, match="closed"):
+        opened._duckdb.execute("SELECT 1")
+
+
+def test_an_engine_that_is_given_up_lets_go_of_what_it_kept(vault: Path) -> None:
+    with Reader(vault) as opened:
+        kept = opened._engine
+    assert kept.idle
+    engine._ENGINES.pop(kept.spills).main.close()
+    for connection in (kept.main, *(connection for _, connection in kept.idle)):
+        with pytest.raises(duckdb.Error, match="closed"):
+            connection.execute("SELECT 1")
+
+
 def test_who_is_interrupted_leaves_nothing_behind(vault: Path) -> None:
     """Ctrl-C while the vault is opened: nobody has the connection; the next one has the file."""
     Reader(vault).__exit__()

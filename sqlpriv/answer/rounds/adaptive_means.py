@@ -124,9 +124,14 @@ def find_sealed_rounds(
     others = [Measurement(histogram(recipe), free)] if request.histogram_shared else []
     counted = [r for r in released if r.query == count_query(recipe)]
     # what was paid for all rounds is no less than now, so neither was any of the first ones
-    sealed = [list(seals(m)) for m in (*rounds_of(request)[0].measurements, *others)]
-    if not all(sealed):
-        return None
+    first = (*rounds_of(request)[0].measurements, *others)
+    sealed_answers: dict[Asked, list[Release]] = {}
+    # dearest first: where it is not sealed, the many sealed answers to cheaper ones are not read
+    for m in sorted(first, key=lambda m: m.price.nano, reverse=True):
+        if not (answers_to_one := list(seals(m))):
+            return None
+        sealed_answers[m.query] = answers_to_one
+    sealed = [sealed_answers[m.query] for m in first]
     counts = [*counted, *seals(Measurement(count_query(recipe), free))]
     counts = list({id(r) if not r.id else r.id: r for r in counts}.values())
     # one statement's seals are neighbours in the ledger

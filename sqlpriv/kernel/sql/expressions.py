@@ -31,6 +31,7 @@ class Expressions:
         self.derived: dict[str, a.Expr] = {}
         self.layers: dict[str, str] = {}
         self.base = ""
+        self.checked: dict[int, tuple[a.Expr, Type]] = {}
 
     def plain(self, expr: a.Expr) -> bool:
         """Returns whether a number is a column as stored, not computed."""
@@ -49,8 +50,13 @@ class Expressions:
         return expr
 
     def type(self, expr: a.Expr) -> Type:
-        """Returns the checked type of an expression."""
-        return check(expr, self.types)
+        """Returns the checked type of an expression; each is checked once in a whole relation.
+
+        They are told apart as objects: Lit(True) equals Lit(1), and only one of them is a number.
+        """
+        if id(expr) not in self.checked:
+            self.checked[id(expr)] = expr, check(expr, self.types)
+        return self.checked[id(expr)][1]
 
     def stored_text(self, expr: a.Expr) -> str:
         """Returns the expression with a bare column as stored: for comparisons and IS NULL."""

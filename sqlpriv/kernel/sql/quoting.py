@@ -29,7 +29,8 @@ def levels(*keys: tuple[a.Key, str, str | None], dialect: Dialect = DUCKDB) -> s
     Of no keys, it is 0 in every row.
 
     Claim: nothing overflows. A difference is taken where all tests hold: it is below the length of
-    its list, and there is a cell, or a number, for each of the product of the lengths.
+    its list, and there is a cell, or a number, for each of the product of the lengths. A bin's
+    number is NULL or one of all its bins: where all are listed, it is the place in the list.
 
     >>> levels((a.Key(a.Col("sex"), ("f", "m")), "sex", None))
     "list_position(['f', 'm'], sex) - 1"
@@ -41,7 +42,11 @@ def levels(*keys: tuple[a.Key, str, str | None], dialect: Dialect = DUCKDB) -> s
     for key, text, held in keys:
         values = key.values[:-1] if key.values[-1:] == (None,) else key.values
         code = test = ""
-        if values and type(low := values[0]) is int and values == (*range(low, low + len(values)),):
+        if isinstance(key.expr, a.Bin) and values == (*range(len(key.expr.edges) + 1),):
+            code = text  # written once: that of many bins is long, and the engine plans each
+        elif (
+            values and type(low := values[0]) is int and values == (*range(low, low + len(values)),)
+        ):
             at = text if held in ("INTEGER", "BIGINT") else dialect.form("whole", text)
             code = f"{at} - {dialect.literal(low)}"  # no rounding: 0.3 is not 0
             test = f"{at} BETWEEN {dialect.literal(low)} AND {dialect.literal(values[-1])}"

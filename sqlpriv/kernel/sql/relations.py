@@ -77,6 +77,7 @@ class Scope(Expressions):
         self.owner, self.owner_type = "", ""  # the unit; its type
         self.row_names: tuple[str, ...] = ()  # columns, each UNIQUE in its table
         self._enter(relation)
+        self.checked.clear()  # a join may have taken columns away that its own test reads
         if not part and not self.owner:
             raise Refused(f'the table "{contract.table}" has no privacy unit')
 

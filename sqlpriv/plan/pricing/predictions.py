@@ -53,7 +53,7 @@ def predict_measurements(
         check_work(source, contract, kernel.most_partners)
     predictions = []
     for m in measurements:
-        checked = ready(m, contract)
+        checked = ready(m, Scope(m.query.source, contract))
         mechanism, moved = _sensitivity(m, contract)
         sql = render(checked.reads, unseen, 0).sql
         seals = kernel.ledger.find_seals(contract.snapshot, a.query_hash(m.query), m.price)

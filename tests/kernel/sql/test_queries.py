@@ -365,6 +365,27 @@ def test_a_cell_of_several_keys_is_none_unless_all_are_listed(
     assert expected > 0 < alone
 
 
+@pytest.mark.parametrize("listed", [(0, 1, 2, 3), (1, 2), (0, 1, 2), (3, 2, 1, 0), (1, None, 0)])
+def test_bins_are_the_levels_that_are_listed(nasty: Engine, listed: tuple[int | None, ...]) -> None:
+    """All bins in order are their own levels; of others a level is the place in the list."""
+    key = a.Key(a.Bin(col("i"), (-1, 1, 3)), listed)
+    of_nobody = a.Pick((key,), tuple(float(10**n) for n in range(len(listed))))
+    bins = nasty.duckdb.execute(
+        f"SELECT CASE WHEN v >= 3 THEN 3 WHEN v >= 1 THEN 2 WHEN v >= -1 THEN 1 WHEN v < -1 THEN 0"
+        f" END FROM (SELECT {CLAMPED_I} AS v FROM nasty WHERE id IS NOT NULL)"
+    ).fetchall()
+    known = [sum(number == level for (number,) in bins) for level in listed]
+    (counts,) = nasty.exact([a.Count(a.Scan("nasty"), (), (key,))], NASTY)
+    assert counts.tolist() == [known]
+    total = a.Sum(a.Scan("nasty"), of_nobody, 0.0, 1000.0)
+    lattice = lattice_of(total, Type.REAL)
+    picked = sum(n * number for n, number in zip(known, of_nobody.numbers, strict=True))
+    rows = sum(known)
+    found = nasty.exact([total], NASTY)[0].item() * lattice.step + rows * lattice.middle
+    assert float(found) == pytest.approx(picked, abs=rows * float(lattice.step))
+    assert sum(known) > 0
+
+
 def test_without_keys_there_is_one_cell_and_one_number(nasty: Engine) -> None:
     times = call("*", col("i"), a.Pick((), (0.5,)))
     half, whole = nasty.exact([

@@ -285,6 +285,22 @@ def test_relations_of_one_batch_add_up() -> None:
     assert batch_price([one, other], MADE["people"]) == Rho(20)
 
 
+def test_what_a_join_compared_is_no_column_after_it() -> None:
+    """A semi join has no column of its right side, though its own test was read with them."""
+    semi = RELATIONS["semi"]
+    assert isinstance(semi, a.Join)
+    with pytest.raises(Refused, match=r"no usable column .p\.num"):
+        Scope(semi, MADE["people"]).type(semi.on)
+
+
+def test_of_equal_expressions_each_is_checked() -> None:
+    """Python calls 1 and True equal."""
+    scope = Scope(PEOPLE, MADE["people"])
+    assert scope.type(a.Lit(1, Type.INTEGER)) is Type.INTEGER
+    with pytest.raises(Refused, match="does not fit"):
+        scope.type(a.Lit(True, Type.INTEGER))
+
+
 def test_equal_queries_have_one_text() -> None:
     """Losses of equal relations add up as one, so they read the same rows, beyond 2^53 too."""
     for one, other in (

@@ -53,7 +53,7 @@ def interval_notes(output: Output, moments_by_recipe: Mapping[Recipe, Moments]) 
         pairs = [(r, m) for r, m in zip(recipes, moments, strict=False) if m is not None]
         if names and pairs:
             notes += _notes_of(names[0], pairs)
-    return tuple(notes)
+    return tuple(dict.fromkeys(notes))  # an output may hold several of one kind
 
 
 def _notes_of(name: str, pairs: list[tuple[Recipe, Moments]]) -> list[str]:

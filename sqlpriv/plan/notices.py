@@ -88,8 +88,8 @@ def _uncovered_parts(plan: Plan, contract: TableContract) -> Iterator[str]:
         if _has_one_row(source, contract):
             continue
         bound = bound_of(source, contract)
-        tables = dict.fromkeys(_private_tables(source, contract))
-        where = f"the join of {_listing(list(tables))}" if len(tables) > 1 else next(iter(tables))
+        tables = list(_multiplying_tables(source))
+        where = f"the join of {_listing(tables)}" if len(tables) > 1 else tables[0]
         strata = any(m.query.strata for m in plan.measurements if m.query.source == source)
         groups = f" in each of {bound.groups_per_unit:,} strata" if strata else ""
         parts.append(f"rows of a unit beyond {bound.rows_per_unit:,}{groups} in {where}")
@@ -120,20 +120,20 @@ def _has_one_row(relation: a.Relation, contract: TableContract) -> bool:
     return _has_one_row(relation.source, contract)
 
 
-def _private_tables(relation: a.Relation, contract: TableContract) -> Iterator[str]:
-    """Yields the private tables of a relation, as the user named them."""
+def _multiplying_tables(relation: a.Relation) -> Iterator[str]:
+    """Yields the tables whose rows stand in a relation, as the user named them: those of a join can
+    meet several of the other side each. What was aggregated inside a unit is met once."""
     match relation:
         case a.Scan(table):
-            if contract.others.get(table.lower(), contract).unit is not None:
-                yield table
-        case a.Join(left, right):
-            yield from _private_tables(left, contract)
-            yield from _private_tables(right, contract)
+            yield table
+        case a.Join(left, right, _, kind):
+            yield from _multiplying_tables(left)
+            if kind not in ("semi", "anti") and not isinstance(right, a.PerUnit):
+                yield from _multiplying_tables(right)
         case a.Union(_, parts):
-            for part, _ in parts:
-                yield from _private_tables(part, contract)
+            yield from dict.fromkeys(x for part, _ in parts for x in _multiplying_tables(part))
         case _:
-            yield from _private_tables(relation.source, contract)
+            yield from _multiplying_tables(relation.source)
 
 
 def _left_out(plan: Plan) -> Iterator[str]:

@@ -12,6 +12,7 @@ from sqlpriv.plan import group_keys
 from sqlpriv.plan.aggregates.estimators import StatementOptions
 from sqlpriv.plan.aggregates.mean_rounds import MeanRounds
 from sqlpriv.plan.aggregates.rewrites import Recipe
+from sqlpriv.plan.computed_columns import GROUP, STRATUM
 from sqlpriv.plan.existing_combinations import Existing
 from sqlpriv.statements import tree as t
 
@@ -76,6 +77,15 @@ class Output:
         """How many cells there are: none where no key was selected."""
         inside = sum(marginal.cells for marginal in self.marginals)
         return inside * math.prod(len(d.values) for d in self.strata)
+
+    @property
+    def enum_types(self) -> dict[str, str]:
+        """DuckDB's type of each output that is a key with an ENUM's values."""
+        keys = {f"{STRATUM}{i}": d.sql_type for i, d in enumerate(self.strata)}
+        keys |= {f"{GROUP}{i}": d.sql_type for i, d in enumerate(self.groups)}
+        named = zip(self.names, self.items, strict=True)
+        types = {n: keys.get(item.name, "") for n, item in named if isinstance(item, t.Name)}
+        return {name: type_ for name, type_ in types.items() if type_.startswith("ENUM")}
 
     @property
     def recipes(self) -> tuple[Recipe, ...]:

@@ -47,6 +47,20 @@ def test_the_half_width_says_what_it_does_not_cover() -> None:
     )
 
 
+def test_a_join_that_can_multiply_rows_is_named() -> None:
+    joined = planned(
+        "SELECT WITH DIFFERENTIAL_PRIVACY COUNT(*) AS n FROM people p JOIN people q ON p.id = q.id",
+        contract=OFTEN,
+    )
+    assert "in the join of people and people" in "; ".join(plan_notices(joined, OFTEN))
+    looked_up = planned(
+        "SELECT WITH DIFFERENTIAL_PRIVACY COUNT(*) AS n FROM people WHERE id IN "
+        "(SELECT id FROM people q WHERE q.age > 3)",
+        contract=OFTEN,
+    )
+    assert "beyond 5 in people" in "; ".join(plan_notices(looked_up, OFTEN))
+
+
 def test_rows_of_no_group_are_named() -> None:
     text = notices("COUNT(*) AS n", KEYED, " GROUP BY ROLLUP (hours, sex)")
     assert "hours" not in text  # NULL is one of its levels

@@ -70,6 +70,29 @@ def test_keys_that_only_the_rows_know_are_refused(
     assert session.budgets() == before
 
 
+def test_any_and_all_of_a_query_say_what_to_write(session: Session) -> None:
+    before = session.budgets()
+    with pytest.raises(Refused, match="= ANY or <> ALL") as refused:
+        session.execute(
+            "SELECT COUNT(*) AS n FROM people WHERE age > ANY (SELECT fee FROM sources)"
+        )
+    assert "MAX(y)" in str(refused.value)
+    assert session.budgets() == before
+
+
+def test_a_setting_says_its_limit(session: Session) -> None:
+    with pytest.raises(Refused, match="below 1,000,000"):
+        session.execute("SET privacy_epsilon = 1000000")
+
+
+def test_an_enum_is_one_before_it_is_asked(session: Session) -> None:
+    """What a client is told of the columns beforehand is what it gets."""
+    statement = "SELECT MAX(step) AS s FROM (SELECT step, COUNT(*) AS n FROM events GROUP BY step)"
+    foreseen = session.describe(statement)
+    assert session.execute(statement).table.schema == foreseen
+    assert str(foreseen.field("s").type).startswith("dictionary")
+
+
 def test_a_column_of_another_table_is_none_of_this_one(session: Session) -> None:
     """`r.region` was once read as the table's own region, which equals itself in every row."""
     with pytest.raises(Refused, match='"r" is not the table of FROM'):

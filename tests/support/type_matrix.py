@@ -229,7 +229,10 @@ or charged; an empty cell: DuckDB has no such operation, either. Made by
 - A NaN is read as NULL, and so is an infinite TIMESTAMPTZ.
 - A TIMESTAMPTZ is read in UTC, and shown as a TIMESTAMP.
 - A UUID is compared as its text, an ENUM by its labels; keys of an ENUM are shown as
-  one, and sort in the order in which their domain lists them: its own labels are private.
+  one, and sort in the order in which their domain lists them: its own labels are private. MIN, MAX
+  and windows over such keys take the same order.
+- Inside a unit a SUM of DECIMALs is exact; sums of doubles are exact where they are multiples
+  of 2^-40 of the largest power of two that their domain reaches (whole numbers, halves, eighths).
 - TIME, lists, structs and maps cannot be used in expressions: no bounds of theirs can be declared.
   Take their parts in a column of their own.
 """

@@ -89,6 +89,7 @@ def _level(lowering: NodeLowering, part: Glot | None) -> int | None:
     return _LEVELS[type(part.this)] if infix else level
 
 
+_ENDS = "compare with its largest or smallest value: x > (SELECT MAX(y) FROM t)"
 _NEGATED = (exp.In, exp.Like, exp.ILike, exp.Between, exp.Is)
 _COMPARISONS = ("=", "==", "<>", "!=", "<", "<=", ">", ">=")
 
@@ -120,17 +121,36 @@ def lower_binary(lowering: NodeLowering, node: Glot) -> t.Node:
     right = node.args["expression"]
     every = isinstance(right, exp.All) and op == "<>"
     some = isinstance(right, exp.Any) and op == "="
-    if (every or some) and isinstance(right.this, exp.Subquery | exp.Select):
+    listed = _quantified_values(lowering, right) if op in _COMPARISONS else None
+    is_query = isinstance(right.this, exp.Subquery | exp.Select)
+    if (every or some) and is_query and listed is None:
         return _is_among(lowering, node, right.this, negated=every)
     _check_grouping(lowering, node, level)
     left = lowering.expression(node.this)
-    if some and isinstance(listed := right.this.unnest(), exp.Array):
-        return t.InList(left, lowering.expressions(listed.expressions), pos=left.pos)
+    if listed is not None:
+        connective = "or" if isinstance(right, exp.Any) else "and"
+        return _join_terms(connective, tuple(t.Binary(op, left, x, left.pos) for x in listed))
     if op in "+-" and isinstance(right, exp.Interval):
         return _shift_by_interval(lowering, left, right, -1 if op == "-" else 1)
     if op == "^":
         return t.FunctionCall("pow", (left, lowering.expression(right)), pos=left.pos)
     return t.Binary(op, left, lowering.expression(right), left.pos)
+
+
+def _quantified_values(lowering: NodeLowering, right: Glot) -> tuple[t.Node, ...] | None:
+    """Returns the values that ANY or ALL compare with, `[1, 2]` or `(VALUES (1), (2))`; None of a
+    query, which `= ANY` and `<> ALL` alone may have, and of anything else."""
+    is_all = isinstance(right, exp.Anonymous) and right.name.upper() == "ALL"
+    if not is_all and not isinstance(right, exp.Any | exp.All):
+        return None
+    inside = right.expressions[0] if is_all else right.this.unnest()
+    if isinstance(inside, exp.Array | exp.Values):
+        items = inside.expressions if isinstance(inside, exp.Array) else [inside]
+        return lowering.expressions(_listed_values(lowering, items))
+    if not isinstance(right.parent, exp.NEQ if isinstance(right, exp.All) else exp.EQ):
+        place = lowering.token(inside)
+        raise Refused.at(place, "a query behind ANY or ALL is compared by = ANY or <> ALL", _ENDS)
+    return None
 
 
 def _shift_by_interval(lowering: NodeLowering, left: t.Node, node: Glot, sign: int) -> t.Node:

@@ -142,7 +142,8 @@ def _correlation(pairs: _Pairs) -> t.Node:
     spread = _call("sqrt", _call("greatest", _op("*", pairs.variance(x), pairs.variance(y)),
                                  _number(0.0)))  # fmt: skip
     ratio = _ratio(pairs.covariance(), spread)
-    return _call("greatest", _number(-1.0), _call("least", _number(1.0), ratio))
+    # LEAST and GREATEST would make a 1 of NULL
+    return _op("/", ratio, _call("greatest", _number(1.0), _call("abs", ratio)))
 
 
 def _slope(pairs: _Pairs) -> t.Node:

@@ -38,6 +38,8 @@ from sqlpriv.statements.traverse import conjuncts, rebuild, walk
 
 MOST = 10_000
 """Values for which a subquery over public tables is answered."""
+_KEY, _VALUE = "sqlpriv_key", "sqlpriv_value"
+"""Columns of a joined subquery, under names that no alias of the statement has."""
 
 
 class LookedUpColumn(NamedTuple):
@@ -142,8 +144,8 @@ class _Joins:
         """Joins the subquery, aggregated by the inner sides of its equalities."""
         if query not in self.aliases:
             self.aliases[query] = alias = f"sqlpriv_sub{len(self.aliases) + 1}"
-            keys = [t.Item(inner, f"k{i}") for i, (inner, _) in enumerate(pairs)]
-            values = [t.Item(call, f"v{i}") for i, call in enumerate(_aggregates(query))]
+            keys = [t.Item(inner, f"{_KEY}{i}") for i, (inner, _) in enumerate(pairs)]
+            values = [t.Item(call, f"{_VALUE}{i}") for i, call in enumerate(_aggregates(query))]
             grouped_query = replace(
                 query,
                 items=(*keys, *values),
@@ -152,7 +154,7 @@ class _Joins:
                 pos=pos,
             )
             on = [
-                t.Binary("=", t.Name(f"k{i}", alias, pos), outer, pos)
+                t.Binary("=", t.Name(f"{_KEY}{i}", alias, pos), outer, pos)
                 for i, (_, outer) in enumerate(pairs)
             ]
             sub = t.Derived(grouped_query, alias, pos)
@@ -162,7 +164,7 @@ class _Joins:
         def value(part: t.Node) -> t.Node | None:
             if not (isinstance(part, t.FunctionCall) and part in aggregates):
                 return None
-            name = t.Name(f"v{aggregates.index(part)}", alias, part.pos)
+            name = t.Name(f"{_VALUE}{aggregates.index(part)}", alias, part.pos)
             none = t.Literal(0, part.pos)  # no row: COUNT is 0, all else NULL
             if not _is_count(part):
                 return name

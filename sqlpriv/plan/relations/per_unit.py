@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -105,6 +106,7 @@ class Folding:
         return None
 
     def _aggregate(self, call: t.FunctionCall) -> t.Node:
+        call = _as_count(call)
         kind = KINDS.get(call.name, "")
         if not kind or call.using or len(call.args) > 1 or (call.distinct and kind != "count"):
             raise refuse(
@@ -129,7 +131,14 @@ class Folding:
             shape = self.binder.shape(call, of)
             if shape.type is Type.TEXT and shape.values is not None:
                 return self._end_of_texts(call, kind, of, shape)
-        return t.Name(self._fold(call, kind, of), "", call.pos)
+        column = t.Name(self._fold(call, kind, of), "", call.pos)
+        scale = None if of is None or kind in ("count", "distinct") else self._scale(call, of)
+        return column if scale is None else t.Cast(column, f"DECIMAL(38,{scale})", pos=call.pos)
+
+    def _scale(self, call: t.FunctionCall, of: a.Expr) -> int | None:
+        """Returns the digits behind the point of a DECIMAL, which its sums have, too."""
+        shape = self.binder.shape(call, of)
+        return shape.scale if shape.type is Type.REAL else None
 
     def _end_of_texts(self, call: t.FunctionCall, kind: str, of: a.Expr, shape: Shape) -> t.Node:
         """Returns the least or largest of listed texts: that of their places in the list, in the
@@ -169,8 +178,33 @@ class Folding:
                 )
             fold = a.Fold(name, kind, of, shape.lower, shape.upper, self.reach)
             self.scope[name] = with_values_listed(Shape(shape.type, *fold_ends(fold)))
+            if shape.type is Type.REAL:
+                fold = _on_binary_lattice(fold)
         self.folds[kind, of] = fold
         return name
+
+
+def _as_count(call: t.FunctionCall) -> t.FunctionCall:
+    """Returns `count_if(test)` as `count(*) FILTER (WHERE test)`, and any other call as it is."""
+    if call.name not in ("count_if", "countif") or len(call.args) != 1:
+        return call
+    (test,) = call.args
+    kept = test if call.filter is None else t.Binary("and", call.filter, test, call.pos)
+    return replace(call, name="count", args=(), star=True, filter=kept)
+
+
+def _on_binary_lattice(fold: a.Fold) -> a.Fold:
+    """Returns a fold of reals on a lattice whose steps are a power of two.
+
+    The kernel adds steps of the interval's 2^41-th part. Between -2^k and 2^k that is a power of
+    two, of which whole numbers, halves, eighths and so on are multiples: their sums are exact, so
+    that `SUM(x) = 3` holds where it does in DuckDB. The argument is clamped to its own ends by
+    being computed.
+    """
+    size = max(abs(float(fold.lower)), abs(float(fold.upper)))
+    power = 2.0 ** math.ceil(math.log2(size)) if size > 0 else 1.0
+    assert fold.of is not None
+    return replace(fold, of=a.Call("real", (fold.of,)), lower=-power, upper=power)
 
 
 def default(item: t.Item) -> str:

@@ -8,6 +8,7 @@ import duckdb
 import pyarrow as pa
 
 from sqlpriv.errors import ProgrammingError
+from sqlpriv.publish.release_file import quote_identifier as quoted
 from sqlpriv.session.access.owner_engine import Parameters
 
 
@@ -32,7 +33,7 @@ def query(
     """
     with engine:
         for name, rows in public.items():
-            engine.register(name, rows)
+            _register(engine, name, rows)
         running.add(engine)
         try:
             relation = engine.sql(text, params=parameters or None)
@@ -44,3 +45,28 @@ def query(
     if table is None:
         raise ProgrammingError("this statement gives no rows")
     return table
+
+
+def _register(engine: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
+    """Lets an engine see rows under a name; texts with a list of labels are an ENUM of them.
+
+    DuckDB gives its ENUMs to Arrow as dictionaries, and reads these as plain texts, which sort and
+    compare otherwise.
+    """
+    labels = {
+        field.name: rows.column(number).chunk(0).dictionary.to_pylist()
+        for number, field in enumerate(rows.schema)
+        if pa.types.is_dictionary(field.type) and rows.column(number).num_chunks
+    }
+    if not labels:
+        engine.register(name, rows)
+        return
+    engine.register(hidden := f"__texts_of_{name}", rows)
+    casts = []
+    for column, texts in labels.items():
+        listed = ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
+        casts.append(f"CAST({quoted(column)} AS ENUM({listed})) AS {quoted(column)}")
+    engine.execute(
+        f"CREATE TEMP VIEW {quoted(name)} AS "
+        f"SELECT * REPLACE ({', '.join(casts)}) FROM {quoted(hidden)}"
+    )

@@ -29,7 +29,9 @@ def set_option(option: cmd.SetOption, access: Access) -> Result:
         return Result(message=f"{option.name} is not set")
     value = option.value
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e6:
-        raise Refused.at(option.pos, f"{option.name} is a positive number", "as in 0.5")
+        raise Refused.at(
+            option.pos, f"{option.name} is a positive number below 1,000,000", "as in 0.5"
+        )
     access.settings[option.name] = float(value)
     return Result(message=f"{option.name} = {value}")
 

@@ -267,9 +267,20 @@ class ProgramCompiler:
         """Returns a table like a step's answer: of no rows, or of its keys beside zeros where the
         tail makes columns of their values, as PIVOT does."""
         if not with_keys or planned.selection is not None:
-            return schema.empty_table()
+            return self._no_rows(planned, schema)
         releases, adapted = release_measurements(planned, zero_releases)
         return answer(planned, releases, self._weights(planned), adapted).table
+
+    def _no_rows(self, planned: Plan, schema: pa.Schema) -> pa.Table:
+        """Returns an answer without rows; a key that is an ENUM has its labels all the same."""
+        rows = schema.empty_table()
+        types = planned.output.enum_types
+        for number, field in enumerate(schema):
+            if pa.types.is_dictionary(field.type) and (enum := types.get(field.name)):
+                text = f"SELECT CAST(NULL AS {enum}) AS label"
+                labels = self.access.sql.run_alone({}, text, None).column(0)
+                rows = rows.set_column(number, field.name, labels.slice(0, 0))
+        return rows
 
     # --- what is asked of whom ---
 

@@ -14,3 +14,5 @@ SELECT fsum(income) AS s, favg(income) AS a FROM people;
 SELECT var_pop(age) AS v, stddev_samp(hours) AS s FROM people;
 SELECT corr(age, hours) FILTER (WHERE sex = 'F') AS c FROM people;
 SELECT covar_pop(nullif(age, 7), nullif(hours, 9)) AS c FROM people;
+SELECT CORR(age, hours) AS c, REGR_R2(age, hours) AS r, COVAR_POP(age, hours) AS v FROM people WHERE age > 100;
+SELECT SKEWNESS(age) AS s, KURTOSIS(age) AS k FROM people WHERE age > 100;

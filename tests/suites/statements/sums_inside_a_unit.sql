@@ -1,0 +1,11 @@
+SELECT COUNT(*) AS n FROM (SELECT person, SUM(amount) AS t FROM events GROUP BY person) AS x WHERE t = 37.5;
+SELECT COUNT(*) AS n FROM (SELECT person, SUM(amount) AS t FROM events GROUP BY person) AS x WHERE t >= 25.25;
+SELECT COUNT(*) AS n FROM (SELECT person, SUM(amount * 0.1) AS t FROM events GROUP BY person) AS x WHERE t > 2.5;
+SELECT COUNT(*) AS n FROM (SELECT id, SUM(income) AS t FROM people GROUP BY id) AS x WHERE t = 919;
+SELECT COUNT(*) AS n FROM (SELECT id, MAX(income) AS t FROM people GROUP BY id) AS x WHERE t >= 901;
+SELECT COUNT(*) AS n FROM (SELECT id, MIN(income / 8) AS t FROM people GROUP BY id) AS x WHERE t <= 3.125;
+SELECT COUNT(*) AS n FROM events AS p WHERE (SELECT SUM(amount) FROM events AS e WHERE e.person = p.person) = 37.5;
+SELECT c, COUNT(*) AS n FROM (SELECT person, COUNT_IF(step = 'paid') AS c FROM events GROUP BY person) AS x GROUP BY c HAVING n > 0;
+SELECT AVG(c) AS a FROM (SELECT person, COUNT_IF(amount > 0) AS c FROM events GROUP BY person) AS x;
+SELECT ward > 2 AS k0, SUM((SELECT COUNT(*) FROM visits AS v WHERE v.person = p.person)) AS v0 FROM visits AS p GROUP BY k0;
+SELECT ward // 2 AS k0, COUNT(*) AS n FROM visits AS p WHERE NOT EXISTS (SELECT 1 FROM visits AS v WHERE v.person = p.person AND v.ward = 0) OR ward < 2 GROUP BY k0;

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type, Value
 from sqlpriv.plan.aggregates.calls import aggregate_calls
@@ -59,6 +60,10 @@ class Dimension:
     def values(self) -> tuple[Value, ...]:
         """The public list of the key's values, in its declared order."""
         return self.key.values
+
+
+class TooManyCells(Refused):
+    """A query that could be answered but for the number of its groups."""
 
 
 class GroupBy(NamedTuple):
@@ -291,8 +296,8 @@ def _check_cell_count(sets: Sequence[Sequence[Dimension]], select: t.Select) -> 
     cells = sum(math.prod(len(dimension.values) for dimension in one) for one in sets)
     if cells > MAX_CELLS:
         place = t.Literal(None, (select.stratify or select).pos)
-        raise refuse(
-            place,
+        raise TooManyCells.at(
+            place.pos,
             f"the answer would have {cells} cells; {MAX_CELLS} is the most",
             "group by fewer keys or wider bins, as in age // 10",
         )

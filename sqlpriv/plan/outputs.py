@@ -22,6 +22,7 @@ from sqlpriv.plan.aggregates.moment_formulas import formula_of
 from sqlpriv.plan.aggregates.quantile_levels import RANKED
 from sqlpriv.plan.computed_columns import AGGREGATE, GROUP, LIST, POPULATION, STRATUM, SUMMED
 from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.columns import missing_column
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.group_keys import Dimension
 from sqlpriv.plan.output_half_widths import half_width, sets_of_shared_releases
@@ -71,8 +72,16 @@ def whole_number(node: t.Node | None) -> t.Node | None:
 
 
 def _aliases_behind_columns(aliases: Mapping[str, t.Node], binder: Binder) -> dict[str, t.Node]:
-    """Returns the aliases that do not hide behind a column of the same name."""
-    return {name: node for name, node in aliases.items() if name not in binder.names}
+    """Returns the aliases that do not hide behind a column of the same name.
+
+    `AVG(hours) AS hours` hides behind a column `hours`. Where there is no such column, the name
+    inside it is not the alias either, but a column that is missing.
+    """
+    return {
+        name: node
+        for name, node in aliases.items()
+        if name not in binder.names and name not in _aliases_in(node, aliases)
+    }
 
 
 def _several_quantiles(call: t.FunctionCall) -> t.Node | None:
@@ -244,8 +253,4 @@ class OutputWriter:
                 f'the column "{node.name}" is neither a key nor in an aggregate',
                 "put it in GROUP BY or inside an aggregate; raw rows never leave",
             )
-        return refuse(
-            node,
-            f'there is no column "{node.name}" in "{self.binder.table}"',
-            f"its columns are: {', '.join(self.binder.names.values())}",
-        )
+        return missing_column(self.binder, node)

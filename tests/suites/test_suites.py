@@ -80,6 +80,42 @@ def test_any_and_all_of_a_query_say_what_to_write(session: Session) -> None:
     assert session.budgets() == before
 
 
+def test_a_part_that_is_too_large_says_so(session: Session) -> None:
+    """Its own size is what is wrong, whatever else keeps the whole from being answered at once."""
+    before = session.budgets()
+    with pytest.raises(Refused, match="would have 2635200 cells; 100000 is") as refused:
+        session.execute(
+            "WITH few AS (SELECT age, hours, educ, year, employed::INTEGER AS e, COUNT(*) AS n "
+            "FROM people GROUP BY age, hours, educ, year, sex, region, e) "
+            "SELECT region FROM regions WHERE inhabitants IN "
+            "(SELECT fee FROM sources, few WHERE few.hours = fee AND few.n > 2)"
+        )
+    assert "age // 10" in str(refused.value)
+    assert session.budgets() == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT ward, AVG(hour) AS hour FROM visits GROUP BY ward",
+        "SELECT COUNT(*) AS n, SUM(hour + 1) AS hour FROM visits",
+        "SELECT AVG(hour) AS hour FROM visits WHERE hour > 3",
+        "SELECT AVG(hour) AS hour FROM visits HAVING hour > 3",
+    ],
+)
+def test_an_alias_is_not_the_column_that_it_is_made_of(session: Session, statement: str) -> None:
+    """`AVG(hour) AS hour` was refused as an aggregate in an aggregate."""
+    with pytest.raises(Refused, match='there is no column "hour" in "visits"'):
+        session.execute(statement)
+
+
+def test_a_missing_column_names_those_like_it(session: Session) -> None:
+    with pytest.raises(Refused, match=r"did you mean hours.* its columns are: id, sex"):
+        session.execute("SELECT sex, AVG(hour) AS hour FROM people GROUP BY sex")
+    with pytest.raises(Refused, match=r"did you mean v\.ward"):
+        session.execute("SELECT COUNT(*) AS n FROM visits v JOIN visits w USING (id) WHERE wards=1")
+
+
 def test_a_setting_says_its_limit(session: Session) -> None:
     with pytest.raises(Refused, match="below 1,000,000"):
         session.execute("SET privacy_epsilon = 1000000")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from sqlpriv.kernel.terms import algebra as a
@@ -42,11 +44,25 @@ def _qualified_name(binder: Binder, node: t.Name) -> str:
         column = binder.names.get(node.name.lower())
     if column is None:
         written_name = f"{node.table}.{node.name}" if node.table else node.name
-        column_names = ", ".join(f"{q}.{n}" for q, n in list(binder.qualified)[:40])
-        raise refuse(
-            node, f'there is no column "{written_name}" in FROM', f"its columns are: {column_names}"
-        )
+        column_names = [f"{q}.{n}" for q, n in list(binder.qualified)[:40]]
+        message = f'there is no column "{written_name}" in FROM'
+        raise refuse(node, message, _columns_hint(node.name, column_names))
     return column
+
+
+def missing_column(binder: Binder, node: t.Name) -> Exception:
+    """Returns the refusal of a name that no column of the table has, with names like it."""
+    names = list(binder.names.values())
+    message = f'there is no column "{node.name}" in "{binder.table}"'
+    return refuse(node, message, _columns_hint(node.name, names))
+
+
+def _columns_hint(name: str, columns: Sequence[str]) -> str:
+    """Returns the columns that there are, those whose names are like a wrong one first."""
+    bare = {column.rpartition(".")[2].lower(): column for column in columns}
+    near = [bare[match] for match in get_close_matches(name.lower(), bare, 3, 0.6)]
+    meant = f"did you mean {' or '.join(near)}? " if near else ""
+    return f"{meant}its columns are: {', '.join(columns)}"
 
 
 def _single_table_column(binder: Binder, node: t.Name) -> a.Col:
@@ -60,11 +76,7 @@ def _single_table_column(binder: Binder, node: t.Name) -> a.Col:
         )
     name = binder.names.get(node.name.lower())
     if name is None:
-        raise refuse(
-            node,
-            f'there is no column "{node.name}" in "{binder.table}"',
-            f"its columns are: {', '.join(binder.names.values())}",
-        )
+        raise missing_column(binder, node)
     if name.lower() not in binder.scope:
         raise refuse(
             node,

@@ -17,7 +17,7 @@ from sqlpriv.dialect.bracket_parts import TooManyCopies
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.contract import TableContract
-from sqlpriv.plan.group_keys import SelectedKeys
+from sqlpriv.plan.group_keys import SelectedKeys, TooManyCells
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
 from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, statement_price
@@ -92,8 +92,8 @@ class ProgramCompiler:
         if isinstance(outcome, TooManyCopies) or statement.origin is None:
             return outcome  # the parts of a query that is too large are not fewer
         divided = self._divide(statement.origin)
-        if isinstance(divided, Program):
-            return divided
+        if isinstance(divided, Program | TooManyCells):
+            return divided  # of a part that is too large, its size is what is wrong
         return outcome if is_read or divided is None else divided
 
     def plan(
@@ -174,6 +174,7 @@ class ProgramCompiler:
 
         steps_of: dict[str, list[PrivateStep]] = {}
         levels_of: dict[str, pa.Table] = {}
+        too_large: list[TooManyCells] = []
 
         def attempt(part: PrivateQuery) -> Refused | None:
             if part.keys_alone and (levels := self._public_levels(part.select)) is not None:
@@ -181,6 +182,7 @@ class ProgramCompiler:
                 return None
             steps = self._steps_of_part(part.select)
             if isinstance(steps, Refused):
+                too_large.extend([steps] if isinstance(steps, TooManyCells) else [])
                 return steps
             if part.keys_alone and steps[-1].plan.selection is None:
                 return Refused(KEYS_OF_ROWS, hint="add COUNT(*): each level is counted, with noise")
@@ -189,7 +191,7 @@ class ProgramCompiler:
 
         division = divide(query, self._is_private, attempt, self._row_column)
         if not isinstance(division, Division):
-            return division
+            return too_large[0] if too_large else division
         paid = [part for part in division.queries if part.name in steps_of]
         steps: list[PrivateStep] = []
         for part in paid:

@@ -74,6 +74,7 @@ class Sessions:
         self._vault, self._lock = vault, threading.Lock()
         self._open: dict[tuple[int, str], Client] = {}
         self._of_handle: dict[bytes, Client] = {}
+        self._closed = False
 
     def client(
         self, user: User, cookie: str | None, fresh: str, peer: str, dialect: str = "duckdb"
@@ -87,18 +88,23 @@ class Sessions:
             peer: The connection's other end.
             dialect: The SQL dialect that a new session's statements are read in.
         """
-        now = time.monotonic()
         with self._lock:
-            self._end_idle(now)
-            client = self._open.get((user.id, cookie)) if cookie else self._by_peer(user, peer)
+            self._end_idle(time.monotonic())
+            client = self._find(user, cookie, peer)
+        if client is not None:
+            return client
+        # opening a vault and its ledger takes a while, in which others' calls go on
+        session = Session(self._vault, user.role, user.name, files=False, dialect=dialect)
+        if user.rules.epsilon is not None and user.role != "owner":
+            session.execute(f"SET privacy_epsilon = {user.rules.epsilon!r}")
+        with self._lock:
+            if self._closed or (client := self._find(user, cookie, peer)) is not None:
+                session.close()
+            if self._closed:
+                raise InterfaceError("the server is closing: connect again later")
             if client is None:
                 self._make_room(user)
-                session = Session(self._vault, user.role, user.name, files=False, dialect=dialect)
-                if user.rules.epsilon is not None and user.role != "owner":
-                    session.execute(f"SET privacy_epsilon = {user.rules.epsilon!r}")
-                client = Client(user, session, peer)
-                self._open[user.id, cookie or fresh] = client
-            client.last_used = now
+                client = self._open[user.id, cookie or fresh] = Client(user, session, peer)
             return client
 
     def end(self, client: Client) -> None:
@@ -109,6 +115,7 @@ class Sessions:
     def close(self) -> None:
         """Ends all sessions."""
         with self._lock:
+            self._closed = True
             for client in tuple(self._open.values()):
                 self._end(client)
 
@@ -158,9 +165,14 @@ class Sessions:
         client.statements.pop(handle, None)
         self._of_handle.pop(handle, None)
 
-    def _by_peer(self, user: User, peer: str) -> Client | None:
+    def _find(self, user: User, cookie: str | None, peer: str) -> Client | None:
+        """Returns the open session of a call, which is used now."""
         mine = (c for (number, _), c in self._open.items() if number == user.id)
-        return next((client for client in mine if client.peer == peer), None)
+        of_peer = (client for client in mine if client.peer == peer)
+        client = self._open.get((user.id, cookie)) if cookie else next(of_peer, None)
+        if client is not None:
+            client.last_used = time.monotonic()
+        return client
 
     def _end_idle(self, now: float) -> None:
         for client in tuple(self._open.values()):

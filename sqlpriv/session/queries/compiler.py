@@ -109,11 +109,10 @@ class ProgramCompiler:
             Refused: It cannot be answered.
         """
         contract, access = self._contract(select), self.access
-        budget, left = (
-            access.tables.budget(contract, select.pos),
-            access.tables.amount_left(contract, ()),
-        )
-        select = with_price_for_target(access.kernel, select, contract, budget, left)
+        budget = access.tables.budget(contract, select.pos)
+        if TARGET in dict(select.options):
+            left = access.tables.amount_left(contract, ())
+            select = with_price_for_target(access.kernel, select, contract, budget, left)
         epsilon = access.settings.get("privacy_epsilon")
         public = PublicKeys(access, self.contracts)
         listed = public.with_lists(select, contract)

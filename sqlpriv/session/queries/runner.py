@@ -144,14 +144,18 @@ class ProgramRunner:
     ) -> Result:
         access, contract = self._access, step.contract
         ledger, lookups = access.kernel.ledger, Lookups()
-        before, weights = last_seal(ledger), access.tables.weights_of(planned.output.weights)
+        weights = access.tables.weights_of(planned.output.weights)
         remembered: Remembered = {}
 
         def find_seals(m: Measurement) -> Sequence[Release]:
             lookups.note([m])
             return gate_requests.sealed_releases(access.kernel, m, contract)
 
-        price = gate_requests.price_now(access.kernel, planned, contract, remembered, find_seals)
+        with ledger.begin():  # all is looked for in one state of the ledger
+            before = last_seal(ledger)
+            price = gate_requests.price_now(
+                access.kernel, planned, contract, remembered, find_seals
+            )
         with Allowance(access.kernel, contract, price, access.principal, select.text) as allowance:
             if (selection := planned.selection) is not None:
                 keys = allowance.select_keys(

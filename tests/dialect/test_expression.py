@@ -150,7 +150,7 @@ def test_an_exponent_makes_a_double():
         ("[1]", 8, "lists"),
         ("{'a': 1}", 8, "lists"),
         ("(a, b)", 10, "row of values"),
-        ("(SELECT 1)", 17, "expected FROM"),
+        ("(SELECT a)", 17, "expected FROM"),
         ("EXISTS (SELECT 1)", 24, "expected FROM"),
         ("DATE '2020-01-01' + INTERVAL 'x' DAY", 37, "interval"),
         ("DATE '9999-01-01' + INTERVAL 9000 YEAR", 37, "calendar"),

@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlpriv.dialect.constants import date_or_time, number
 from sqlpriv.dialect.constructs import CONSTRUCTS, LIST, STAR
 from sqlpriv.dialect.lowering.googlesql import ANONYMIZED, ENDS_OF_INTERVAL, contribution_bounds
-from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering
+from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering, lone_value
 from sqlpriv.dialect.marks import MARK
 from sqlpriv.dialect.tokens import Kind
 from sqlpriv.errors import Refused
@@ -232,6 +232,8 @@ def lower_exists(lowering: NodeLowering, node: Glot) -> t.Node:
 
 
 def lower_subquery(lowering: NodeLowering, node: Glot) -> t.Node:
+    if (value := lone_value(node.this)) is not None:
+        return lowering.expression(value)
     inner = lowering.query(node.this)
     text, bound = lowering.enclosed_text(node.this, inner.pos)
     at = lowering.index_of(inner.pos)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from sqlpriv.dialect.constants import interval, moved_by_interval
-from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering
+from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering, lone_value
 from sqlpriv.dialect.tokens import Kind
 from sqlpriv.errors import Refused
 from sqlpriv.statements import tree as t
@@ -272,6 +272,8 @@ def lower_in(lowering: NodeLowering, node: Glot) -> t.Node:
     if query is None:
         return t.InList(left, lowering.expressions(values), pos=left.pos)
     lowering.check_arguments(query, ("this",))
+    if (value := lone_value(query.this)) is not None:
+        return t.InList(left, (lowering.expression(value),), pos=left.pos)
     inner = lowering.query(query.this)
     text, bound = lowering.enclosed_text(query.this, inner.pos)
     return t.InQuery(left, inner, False, text, bound, left.pos)

@@ -38,8 +38,8 @@ from sqlpriv.statements.traverse import conjuncts, rebuild, walk
 
 MOST = 10_000
 """Values for which a subquery over public tables is answered."""
-_KEY, _VALUE = "sqlpriv_key", "sqlpriv_value"
-"""Columns of a joined subquery, under names that no alias of the statement has."""
+_KEY, _VALUE, _OWN = "sqlpriv_key", "sqlpriv_value", "sqlpriv_own"
+"""Columns of a joined subquery and its own table, under names that no statement has."""
 
 
 class LookedUpColumn(NamedTuple):
@@ -122,7 +122,28 @@ class _Joins:
 
     def replace_membership(self, node: t.InQuery) -> t.Node | None:
         """Returns the same of `x IN (SELECT y …)`, which may be NULL where this is false."""
-        return self._partner_count(node.query, node.arg, node.pos)
+        query = node.query
+        aliases = {alias.lower() for alias, _ in tables_of(self.source, self.contracts)}
+        if isinstance(query, t.Select) and (query.alias or query.table).lower() in aliases:
+            query = _under_an_alias(query)
+        return self._partner_count(query, self._qualified(node.arg), node.pos)
+
+    def _qualified(self, arg: t.Node) -> t.Node:
+        """Returns what stands before IN with its columns behind their tables: inside the subquery
+        a bare name would be a column of its own table first."""
+        columns = [
+            (column.name.lower(), alias)
+            for alias, contract in tables_of(self.source, self.contracts)
+            for column in contract.columns
+        ]
+
+        def qualify(node: t.Node) -> t.Node | None:
+            if not isinstance(node, t.Name) or node.table:
+                return None
+            aliases = [alias for name, alias in columns if name == node.name.lower()]
+            return replace(node, table=aliases[0]) if len(aliases) == 1 else None
+
+        return rebuild(arg, qualify)
 
     def _partner_count(self, query: t.Query, arg: t.Node | None, pos: t.Pos) -> t.Node | None:
         if not isinstance(query, t.Select) or any(
@@ -173,6 +194,22 @@ class _Joins:
         return rebuild(query.items[0].expr, value)
 
 
+def _under_an_alias(query: t.Select) -> t.Select:
+    """Returns a query of one table under an alias that is no table's around it."""
+    if query.source is not None:
+        return query
+    name = (query.alias or query.table).lower()
+
+    def rename(node: t.Node) -> t.Node | None:
+        if not isinstance(node, t.Name) or node.table.lower() != name:
+            return None
+        return replace(node, table=_OWN)
+
+    items = tuple(replace(item, expr=rebuild(item.expr, rename)) for item in query.items)
+    where = None if query.where is None else rebuild(query.where, rename)
+    return replace(query, alias=_OWN, items=items, where=where)
+
+
 def _join_inside(source: t.Source, contracts: Contracts) -> t.Source:
     """Returns a source whose own queries are rewritten."""
     match source:
@@ -191,8 +228,29 @@ def _join_in_query(query: t.Query, contracts: Contracts) -> t.Query:
 
 
 def _join_in_item(item: t.Item, joins: _Joins) -> t.Item:
-    expr = rebuild(item.expr, joins.change)
+    expr = rebuild(_with_tests(item.expr, joins), joins.change)
     return item if expr == item.expr else replace(item, expr=expr, alias=item.alias or item.text)
+
+
+def _with_tests(node: t.Node, joins: _Joins) -> t.Node:
+    """Returns an output with IN as counts where NULL is as good as false: in FILTER, and in the
+    tests of CASE and COUNT_IF."""
+
+    def change(part: t.Node) -> t.Node | None:
+        match part:
+            case t.FunctionCall("count_if" | "countif", (test,)):
+                kept = None if part.filter is None else _tests(part.filter, joins)
+                return replace(part, args=(_tests(test, joins),), filter=kept)
+            case t.FunctionCall(filter=test) if test is not None:
+                args = tuple(_with_tests(arg, joins) for arg in part.args)
+                return replace(part, args=args, filter=_tests(test, joins))
+            case t.CaseWhen(whens, otherwise, None):
+                pairs = tuple((_tests(w, joins), _with_tests(x, joins)) for w, x in whens)
+                last = None if otherwise is None else _with_tests(otherwise, joins)
+                return replace(part, whens=pairs, otherwise=last)
+        return None
+
+    return rebuild(node, change)
 
 
 def _condition(node: t.Node, joins: _Joins) -> t.Node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -208,3 +209,55 @@ def test_a_link_in_a_list_asks_for_its_bound(tmp_path: Path) -> None:
             str(r["declaration"]) for r in rows(owner.execute("SHOW PRIVACY DECLARATIONS"))
         )
         owner.execute(shown)  # which has a bound where none was said
+
+
+@pytest.mark.parametrize(
+    ("sql_type", "rows_of_table", "labels", "left_out"),
+    [
+        ("TINYINT", "1, 2, 3, NULL", "1, 2", (1, 1)),
+        ("HUGEINT", "1, 2, 3", "1", (2, 0)),
+        ("DOUBLE", "1.5, 2, 3", "1.5, 2", (1, 0)),
+        ("DECIMAL(8, 2)", "1.25, 2", "1.25", (1, 0)),
+        ("BOOLEAN", "true, false, NULL", "true", (1, 1)),
+        ("VARCHAR", "'a', 'it''s'", "'a'", (1, 0)),
+        ("VARCHAR COLLATE NOCASE", "'a', 'A', 'b'", "'a'", (1, 0)),
+        ("mood", "'glad'", "'sad'", (1, 0)),
+        ("DATE", "'2020-01-01', '2020-01-02'", "'2020-01-01'", (1, 0)),
+        ("TIMESTAMPTZ", "'2020-01-01 01:00:00', NULL", "'2020-01-02 00:00:00'", (1, 1)),
+        (
+            "UUID",
+            "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', NULL",
+            "'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'",
+            (0, 1),
+        ),
+        ("VARCHAR", "'a', NULL", "NULL", (0, 0)),
+    ],
+)
+def test_a_list_tells_how_many_rows_of_any_type_it_leaves_out(
+    tmp_path: Path, sql_type: str, rows_of_table: str, labels: str, left_out: tuple[int, int]
+) -> None:
+    with Session(tmp_path / "listed.duckdb", role="owner") as owner:
+        owner.execute("CREATE TYPE mood AS ENUM ('glad', 'sad')")
+        owner.execute(f"CREATE TABLE listed (x {sql_type})")
+        owner.execute(f"INSERT INTO listed SELECT unnest([{rows_of_table}])")
+        declared = owner.execute(
+            f"ALTER TABLE listed ALTER COLUMN x SET PRIVACY DOMAIN IN ({labels})"
+        )
+    unlisted, null = left_out
+    assert (f"{unlisted} row(s) are not listed" in declared.message) == (unlisted > 0)
+    assert (f"{null} row(s) are NULL" in declared.message) == (null > 0)
+
+
+def test_a_long_list_is_not_gone_through_for_each_row(tmp_path: Path) -> None:
+    """100,000 labels and 1,000,000 rows: compared one by one they took 37 s of processor time."""
+    with Session(tmp_path / "long.duckdb", role="owner") as owner:
+        owner.execute("CREATE TABLE codes AS SELECT i AS code FROM range(100000) r(i)")
+        owner.execute("ALTER TABLE codes ADD PRIMARY KEY (code)")
+        owner.execute("ALTER TABLE codes SET PUBLIC")
+        owner.execute("CREATE TABLE t AS SELECT i % 100001 AS code FROM range(1000000) r(i)")
+        began = time.process_time()
+        message = owner.execute(
+            "ALTER TABLE t ALTER COLUMN code SET PRIVACY DOMAIN REFERENCES codes(code)"
+        ).message
+        assert time.process_time() - began < 8
+    assert "; 9 row(s) are not listed" in message

@@ -116,6 +116,38 @@ def test_a_missing_column_names_those_like_it(session: Session) -> None:
         session.execute("SELECT COUNT(*) AS n FROM visits v JOIN visits w USING (id) WHERE wards=1")
 
 
+@pytest.mark.parametrize("function", ["LAG(ward)", "LEAD(ward)", "FIRST_VALUE(ward)"])
+def test_another_column_of_another_row_says_what_to_write(session: Session, function: str) -> None:
+    """The hint's own form is answered: see unit_windows_together.sql."""
+    before = session.budgets()
+    with pytest.raises(Refused, match="gives what ORDER BY begins with") as refused:
+        session.execute(
+            "SELECT COUNT(*) AS n FROM (SELECT ward, "
+            f"{function} OVER (PARTITION BY person ORDER BY day) AS w FROM stays) AS s WHERE w > 1"
+        )
+    assert "FILTER (WHERE i = 1)" in str(refused.value)
+    assert session.budgets() == before
+
+
+def test_a_tile_is_one_of_its_number(session: Session) -> None:
+    """The keys are 1 to 3, and no row of noise stands beside them."""
+    rows = session.execute(
+        "SELECT k, COUNT(*) AS n FROM (SELECT NTILE(3) OVER (PARTITION BY person ORDER BY id) AS k "
+        "FROM stays) AS s GROUP BY k"
+    ).table.to_pylist()
+    assert [row["k"] for row in rows if row["k"] is not None] == [1, 2, 3]
+
+
+def test_a_window_without_the_unit_is_refused(session: Session) -> None:
+    for keys in ("ward", "day", "person % 2"):
+        with pytest.raises(Refused):
+            session.execute(
+                "SELECT COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY person ORDER BY "
+                f"day) AS a, NTILE(2) OVER (PARTITION BY {keys} ORDER BY id) AS b FROM stays) AS s "
+                "WHERE a = b"
+            )
+
+
 def test_a_setting_says_its_limit(session: Session) -> None:
     with pytest.raises(Refused, match="below 1,000,000"):
         session.execute("SET privacy_epsilon = 1000000")
@@ -146,7 +178,7 @@ def test_a_column_of_another_table_is_none_of_this_one(session: Session) -> None
         ("ROW_NUMBER() OVER (PARTITION BY person ORDER BY ward)", "visits", "ADD PRIMARY KEY"),
         ("ROW_NUMBER() OVER (PARTITION BY ward ORDER BY id)", "stays", "units"),
         ("COUNT(*) OVER (PARTITION BY ward)", "stays", "units"),
-        ("NTILE(2) OVER (PARTITION BY person ORDER BY id)", "stays", "window functions"),
+        ("NTILE(ward) OVER (PARTITION BY person ORDER BY id)", "stays", "window functions"),
         ("COUNT(*) OVER (ORDER BY id)", "stays", "window functions"),
     ],
 )

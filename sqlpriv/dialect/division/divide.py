@@ -33,7 +33,7 @@ from sqlpriv.dialect.division.parts import (
     query_key,
     stored_tables,
 )
-from sqlpriv.dialect.division.unit_windows import UniqueColumn, with_windows_joined
+from sqlpriv.dialect.division.unit_windows import RowNames, with_windows_joined
 from sqlpriv.dialect.division.written_rows import with_written_rows
 from sqlpriv.dialect.marks import clauses_mark, duckdb_text, marked_name
 from sqlpriv.dialect.reading.parsed_query import ParsedQuery
@@ -48,7 +48,7 @@ def divide(
     query: Origin,
     is_private: Callable[[str], bool],
     attempt: Attempt,
-    unique_column: UniqueColumn = lambda _: "",
+    row_names: RowNames = lambda _: ("", frozenset()),
 ) -> Division | Refused | None:
     """Returns a statement in parts.
 
@@ -56,7 +56,7 @@ def divide(
         query: One query, which cannot be answered as a whole, as it was parsed.
         is_private: Whether a stored table, by its lower-case name, has rows to protect.
         attempt: Tried on every query that might be answered privately.
-        unique_column: What tells the rows of a stored table apart, by its lower-case name.
+        row_names: What tells the rows of a stored table apart, and units, by its lower-case name.
 
     Returns:
         The parts; why a part of the right form was refused; None where there is no such form.
@@ -67,7 +67,7 @@ def divide(
     divider = _Divider(query, is_private, attempt)
     overlapping = with_written_rows(divider.root, divider.reads_private)
     divider.refusal = overlapping or with_windows_joined(
-        divider.root, unique_column, divider.reads_private
+        divider.root, row_names, divider.reads_private
     )
     try:
         return divider.division()

@@ -9,12 +9,16 @@
 
 Rows are told apart by a PRIMARY KEY or UNIQUE column, `id`. It also decides between rows that ORDER
 BY does not tell apart, where DuckDB takes them in any order. Whoever plans the join checks that it
-is one inside a unit. NULLs come last.
+is one inside a unit. NULLs come last, and are one key of PARTITION BY.
+
+Windows that have a key in common share a join, so that two orders read no more rows than one; what
+else they partition by is compared in their FILTER. A row's value depends on its unit's rows alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -30,18 +34,19 @@ NO_ROW = Refused(
     "table, not of a subquery",
 )
 _OTHER = ("group", "having", "distinct", "limit", "offset", "windows", "joins", "laterals")
-UniqueColumn = Callable[[str], str]
-"""Gives a PRIMARY KEY or UNIQUE column of a stored table by the table's name; '' for none."""
+RowNames = Callable[[str], tuple[str, frozenset[str]]]
+"""Gives, by a stored table's name, a PRIMARY KEY or UNIQUE column, '' for none, and the columns
+that name the unit, in lower case."""
 
 
 def with_windows_joined(
-    root: exp.Expr, unique_column: UniqueColumn, reads_private: Callable[[exp.Expr], bool]
+    root: exp.Expr, row_names: RowNames, reads_private: Callable[[exp.Expr], bool]
 ) -> Refused | None:
     """Rewrites the subqueries below a query that have windows over private rows.
 
     Args:
         root: The query; its own windows are over groups.
-        unique_column: Tells rows of a table apart.
+        row_names: Tells rows of a table apart, and units.
         reads_private: Whether a part reads private rows.
 
     Returns:
@@ -59,9 +64,10 @@ def with_windows_joined(
             continue
         if any(select.args.get(name) for name in _OTHER) or table.args.get("joins"):
             continue
-        row = "" if common_table(table) is not None else unique_column(bare_name(table))
+        stored = common_table(table) is None
+        row, units = row_names(bare_name(table)) if stored else ("", frozenset[str]())
         try:
-            select.replace(_with_joins(select, table, row))
+            select.replace(_with_joins(select, table, row, units))
         except NotDivisible:
             continue
         except Refused as reason:
@@ -85,23 +91,19 @@ def _write_named_windows(select: exp.Select) -> None:
         select.set("windows", None)
 
 
-def _with_joins(select: exp.Select, table: exp.Table, row: str) -> exp.Select:
+def _with_joins(
+    select: exp.Select, table: exp.Table, row: str, units: frozenset[str]
+) -> exp.Select:
     """Returns a query with columns of joined subqueries in the places of its windows."""
     written = select.copy()
     alias = table.alias_or_name
-    groups: dict[str, tuple[OrderedRows, list[exp.Window]]] = {}
-    for window in (node for node in own_nodes(written) if isinstance(node, exp.Window)):
-        group = _group_of(window, row)
-        key = " ".join(text_of(x) for x in group.keys) + str(
-            [(text_of(x), d) for x, d in group.order]
-        )
-        groups.setdefault(key, (group, []))[1].append(window)
+    windows = [node for node in own_nodes(written) if isinstance(node, exp.Window)]
     joins = []
-    for number, (group, members) in enumerate(groups.values()):
+    for number, (keys, members) in enumerate(_joined_together(windows, row)):
         name = f"__window{number}"
-        values = [group.value(window) for window in members]
-        joins.append(_join(written, table, alias, group, values, name))
-        for i, window in enumerate(members):
+        values = [rows.value(window) for window, rows in members]
+        joins.append(_join(written, table, keys, members, values, name, units))
+        for i, (window, _) in enumerate(members):
             window.replace(exp.column(f"__value{i}", table=name))
     outputs = [
         exp.Column(this=exp.Star(), table=exp.to_identifier(alias))
@@ -117,41 +119,79 @@ def _with_joins(select: exp.Select, table: exp.Table, row: str) -> exp.Select:
     return written
 
 
+_Members = list[tuple[exp.Window, OrderedRows]]
+
+
+def _joined_together(
+    windows: Sequence[exp.Window], row: str
+) -> list[tuple[Sequence[exp.Expr], _Members]]:
+    """Returns the keys of each join, and the windows whose values it gives.
+
+    Each join reads the table twice where rows are told apart, so that one serves all windows that
+    have a key in common: what else they partition by is compared in FILTER.
+    """
+    members = [(window, _rows_of(window, row)) for window in windows]
+    texts = [{text_of(key) for key in rows.keys} for _, rows in members]
+    common = set.intersection(*texts)
+    if row and common and any(rows.order for _, rows in members):
+        keys = [key for key in members[0][1].keys if text_of(key) in common]
+        together = []
+        for window, rows in members:
+            others = [key for key in rows.keys if text_of(key) not in common]
+            together.append((window, replace(rows, row=row, compared=others)))
+        return [(keys, together)]
+    groups: dict[str, _Members] = {}
+    for window, rows in members:
+        groups.setdefault(str(sorted(map(text_of, rows.keys))), []).append((window, rows))
+    return [(found[0][1].keys, found) for found in groups.values()]
+
+
 def _join(
     select: exp.Select,
     table: exp.Table,
-    alias: str,
-    group: OrderedRows,
+    keys: Sequence[exp.Expr],
+    members: _Members,
     values: Sequence[exp.Expr],
     name: str,
+    units: frozenset[str],
 ) -> exp.Join:
-    """Returns the JOIN of the subquery that has a group's values."""
-    rows = ("r", "s") if group.order else ("s",)
-    titles = [f"__key{i}" for i in range(len(group.keys))]
-    keys = [of_row(key, rows[0]) for key in group.keys]
-    if group.order:
-        titles, keys = [*titles, ROW], [*keys, column_of("r", group.row)]
-    named = zip([*titles, *(f"__value{i}" for i in range(len(values)))], [*keys, *values],
-                strict=True)  # fmt: skip
+    """Returns the JOIN of the subquery that has the values of some windows."""
+    row = next((rows.row for _, rows in members if rows.order), "")
+    alias = table.alias_or_name
+    rows = ("r", "s") if row else ("s",)
+    titles = [f"__key{i}" for i in range(len(keys))]
+    inner_keys = [of_row(key, rows[0]) for key in keys]
+    if row:
+        titles, inner_keys = [*titles, ROW], [*inner_keys, column_of("r", row)]
+    columns = [*titles, *(f"__value{i}" for i in range(len(values)))]
+    named = zip(columns, [*inner_keys, *values], strict=True)
     inner = exp.Select(expressions=[exp.alias_(x.copy(), n, quoted=True) for n, x in named])
     inner = inner.from_(_as(table, rows[0]), copy=False)
-    if group.order:
-        same = [exp.EQ(this=of_row(k, "r"), expression=of_row(k, "s")) for k in group.keys]
+    if row:
+        same = [_same(k, of_row(k, "r"), of_row(k, "s"), units) for k in keys]
         inner.set("joins", [exp.Join(this=_as(table, "s"), on=exp.and_(*same))])
     if (where := select.args.get("where")) is not None:
         for one in rows:
             inner = inner.where(of_row(where.this, one), copy=False)
-    inner.set("group", exp.Group(expressions=[key.copy() for key in keys]))
-    mine = [*group.keys, *([exp.column(group.row, quoted=True)] if group.order else [])]
+    inner.set("group", exp.Group(expressions=[key.copy() for key in inner_keys]))
     equal = [
-        exp.EQ(this=of_row(key, alias), expression=exp.column(title, table=name, quoted=True))
-        for key, title in zip(mine, titles, strict=True)
+        _same(key, of_row(key, alias), exp.column(title, table=name, quoted=True), units)
+        for key, title in zip(keys, titles, strict=False)
     ]
+    if row:
+        there = exp.column(ROW, table=name, quoted=True)
+        equal.append(exp.EQ(this=column_of(alias, row), expression=there))
     subquery = exp.Subquery(this=inner, alias=exp.TableAlias(this=exp.to_identifier(name)))
     return exp.Join(this=subquery, on=exp.and_(*equal))
 
 
-def _group_of(window: exp.Window, row: str) -> OrderedRows:
+def _same(key: exp.Expr, one: exp.Expr, other: exp.Expr, units: frozenset[str]) -> exp.Expr:
+    """Returns whether two rows have one key: NULL is one, but no unit is NULL."""
+    is_unit = isinstance(key, exp.Column) and (not units or key.name.lower() in units)
+    return (exp.EQ if is_unit else exp.NullSafeEQ)(this=one, expression=other)
+
+
+def _rows_of(window: exp.Window, row: str) -> OrderedRows:
     keys, order = window.args.get("partition_by") or [], window.args.get("order")
     if not keys or window.args.get("over") not in (None, "OVER"):
         raise NotDivisible("a window over all rows")

@@ -9,31 +9,53 @@ from sqlglot import exp
 
 from sqlpriv.dialect.division.parts import NotDivisible
 from sqlpriv.dialect.marks import MARK, function_name
+from sqlpriv.errors import Refused
 
 _AGGREGATES = ("count", "sum", "min", "max", "avg", "mean")
+_OF_OTHER_ROWS = ("lag", "lead", "first_value")
+_RANKS = {
+    "row_number": "",
+    "dense_rank": "",
+    "rank": "before + 1",
+    "percent_rank": 'CASE WHEN "all" > 1 THEN before / ("all" - 1) ELSE 0.0 END',
+    "cume_dist": 'peers / "all"',
+    "ntile": 'CASE WHEN place <= "all" % {n} * ("all" // {n} + 1) '
+    'THEN (place - 1) // ("all" // {n} + 1) + 1 '
+    'ELSE "all" % {n} + (place - 1 - "all" % {n} * ("all" // {n} + 1)) '
+    '// ("all" // {n}) + 1 END',
+}
+"""Window functions of how many rows come before: {n} is an argument, names are of counts."""
+_BY_NUMBER = (
+    "number the rows, and pick by number: SELECT person, MAX(ward) FILTER (WHERE i = 1) AS first, "
+    "MAX(ward) FILTER (WHERE i = 2) AS second FROM (SELECT person, ward, ROW_NUMBER() OVER "
+    "(PARTITION BY person ORDER BY day) AS i FROM stays) GROUP BY person"
+)
 _ENDS = {False: ("max", "min"), True: ("min", "max")}
 """By whether ORDER BY descends: the aggregate that gives the last value before, and the first."""
 
 
 @dataclass(frozen=True)
 class OrderedRows:
-    """Windows of one PARTITION BY and ORDER BY.
+    """A window over the rows s that are joined to a row r.
 
     Args:
         keys: Of PARTITION BY.
         order: Of ORDER BY: each expression, and whether it descends.
         row: The column that tells rows apart; '' where nothing is ordered.
+        compared: Those of the keys that the join does not compare: FILTER does.
     """
 
     keys: Sequence[exp.Expr]
     order: Sequence[tuple[exp.Expr, bool]]
     row: str
+    compared: Sequence[exp.Expr] = ()
 
     def value(self, window: exp.Window) -> exp.Expr:
         """Returns a window's value as an aggregate over the rows s of a row r.
 
         Raises:
             NotDivisible: The function, or its frame, is not of these.
+            Refused: It would give a column that ORDER BY does not begin with.
         """
         call, kept = window.this, None
         if isinstance(call, exp.Filter):
@@ -48,31 +70,64 @@ class OrderedRows:
             tests = [of_row(kept, "s")] if kept is not None else []
             if self.order:
                 tests.append(self.not_after() if by_rows else self.not_behind_peers())
-            return _with_filter(of, *tests)
+            return self._over(of, *tests)
         if not self.order or by_rows:
             raise NotDivisible("a window function without an order")
-        if name == "row_number" and not args:
-            return _with_filter(_count(), self.not_after())
-        if name == "rank" and not args:
-            return exp.Add(this=_with_filter(_count(), self.before()), expression=_number(1))
+        if name in _RANKS and len(args) == (name == "ntile"):
+            return self._rank(name, args)
         first, descends = self.order[0]
-        if name == "dense_rank" and not args and len(self.order) == 1:
-            distinct = exp.Distinct(expressions=[of_row(first, "s")])
-            count = exp.Anonymous(this="count", expressions=[distinct])
-            return exp.Add(this=_with_filter(count, self.before()), expression=_number(1))
-        if len(args) == 1 and _same(args[0], first):
+        if name in _OF_OTHER_ROWS and args and not _same(args[0], first):
+            raise Refused(
+                f"{name.upper()} inside a unit gives what ORDER BY begins with", hint=_BY_NUMBER
+            )
+        if len(args) == 1 and name in _OF_OTHER_ROWS:
             last, least = _ENDS[descends]
             there = of_row(first, "s")
             if name == "lag":
                 null = exp.and_(self.before(whole=True), there.is_(exp.null()))
-                none = exp.EQ(this=_with_filter(_count(), null), expression=_number(0))
-                value = _with_filter(_call(last, there.copy()), self.before(whole=True))
+                none = exp.EQ(this=self._over(_count(), null), expression=_number(0))
+                value = self._over(_call(last, there.copy()), self.before(whole=True))
                 return exp.Case(ifs=[exp.If(this=none, true=value)])
             if name == "lead":
-                return _with_filter(_call(least, there), self.before(turned=True, whole=True))
-            if name == "first_value":
-                return _call(least, there)
+                return self._over(_call(least, there), self.before(turned=True, whole=True))
+            return self._over(_call(least, there))
         raise NotDivisible(f"{name} inside a unit")
+
+    def _rank(self, name: str, args: Sequence[exp.Expr]) -> exp.Expr:
+        """Returns the place of a row r, or one that follows from it and from how many rows there
+        are, as an expression over counts."""
+        if name == "row_number":
+            return self._over(_count(), self.not_after())
+        if name == "dense_rank":
+            if len(self.order) > 1:
+                raise NotDivisible("dense_rank by several columns")
+            distinct = exp.Distinct(expressions=[of_row(self.order[0][0], "s")])
+            count = exp.Anonymous(this="count", expressions=[distinct])
+            return exp.Add(this=self._over(count, self.before()), expression=_number(1))
+        counts = {
+            "place": self._over(_count(), self.not_after()),
+            "before": self._over(_count(), self.before()),
+            "peers": self._over(_count(), self.not_behind_peers()),
+            "all": self._over(_count()),
+        }
+        if name == "ntile" and not (isinstance(args[0], exp.Literal) and args[0].is_int):
+            raise NotDivisible("ntile of no number")
+        number = args[0].name if args else ""
+        written: exp.Expr = exp.maybe_parse(_RANKS[name].format(n=number), dialect="duckdb")
+        value = exp.paren(
+            written.transform(lambda x: counts[x.name].copy() if isinstance(x, exp.Column) else x)
+        )
+        if name != "ntile":
+            return value
+        capped = exp.Anonymous(this="least", expressions=[_number(int(number)), value])
+        return exp.Anonymous(this="greatest", expressions=[_number(1), capped])
+
+    def _over(self, call: exp.Expr, *tests: exp.Expr) -> exp.Expr:
+        """Returns an aggregate over the rows s of the window's own part that pass the tests."""
+        same = [
+            exp.NullSafeEQ(this=of_row(k, "s"), expression=of_row(k, "r")) for k in self.compared
+        ]
+        return _with_filter(call, *same, *tests)
 
     def not_after(self) -> exp.Expr:
         """Returns whether s is r or comes before it."""

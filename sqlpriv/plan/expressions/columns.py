@@ -59,6 +59,7 @@ def missing_column(binder: Binder, node: t.Name) -> Exception:
 
 def _columns_hint(name: str, columns: Sequence[str]) -> str:
     """Returns the columns that there are, those whose names are like a wrong one first."""
+    columns = [column for column in columns if "__" not in column]  # ours have two
     bare = {column.rpartition(".")[2].lower(): column for column in columns}
     near = [bare[match] for match in get_close_matches(name.lower(), bare, 3, 0.6)]
     meant = f"did you mean {' or '.join(near)}? " if near else ""

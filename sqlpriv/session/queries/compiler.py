@@ -17,6 +17,7 @@ from sqlpriv.dialect.bracket_parts import TooManyCopies
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.contract import TableContract
+from sqlpriv.plan.expressions.conditions import identities
 from sqlpriv.plan.group_keys import SelectedKeys, TooManyCells
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
@@ -188,7 +189,7 @@ class ProgramCompiler:
             steps_of[part.name] = steps
             return None
 
-        division = divide(query, self._is_private, attempt, self._row_column)
+        division = divide(query, self._is_private, attempt, self._row_names)
         if not isinstance(division, Division):
             return too_large[0] if too_large else division
         paid = [part for part in division.queries if part.name in steps_of]
@@ -302,12 +303,14 @@ class ProgramCompiler:
     def _weights(self, planned: Plan) -> pa.Table | None:
         return self.access.tables.weights_of(planned.output.weights)
 
-    def _row_column(self, table: str) -> str:
-        """Returns a column that tells the rows of a table apart, and is never NULL; '' for none."""
+    def _row_names(self, table: str) -> tuple[str, frozenset[str]]:
+        """Returns a column that tells the rows of a table apart, and is never NULL, '' for none,
+        and the columns that name a row's unit."""
         if (contract := self.contracts.get(table)) is None:
-            return ""
+            return "", frozenset()
         required = {c.name.lower() for c in contract.columns if c.required}
-        return next(iter(sorted(contract.unique & required)), "")
+        names = frozenset(name.lower() for name in identities(contract))
+        return next(iter(sorted(contract.unique & required)), ""), names
 
     def _is_private(self, table: str) -> bool:
         contract = self.contracts.get(table)

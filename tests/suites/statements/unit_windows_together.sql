@@ -1,0 +1,13 @@
+SELECT COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY person ORDER BY day, id) AS a, ROW_NUMBER() OVER (PARTITION BY person ORDER BY ward, id) AS b FROM stays) AS s WHERE a = b;
+SELECT a, b, COUNT(*) AS n FROM (SELECT RANK() OVER (PARTITION BY person ORDER BY ward) AS a, ROW_NUMBER() OVER (PARTITION BY person ORDER BY arrived DESC, id) AS b FROM stays) AS s GROUP BY a, b HAVING n > 0;
+SELECT COUNT(*) AS n FROM (SELECT ward, date_diff('day', LAG(day) OVER (PARTITION BY person ORDER BY day, id), day) AS gap, SUM(ward) OVER (PARTITION BY person ORDER BY id) AS t FROM stays) AS s WHERE gap > 20 AND t > 1;
+SELECT COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY person ORDER BY day, id) AS a, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day DESC, id DESC) AS z FROM stays) AS s WHERE a = 1 AND z > 1;
+SELECT i, k, COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY person, ward ORDER BY day, id) AS i, RANK() OVER (PARTITION BY person ORDER BY day) AS k FROM stays) AS s GROUP BY i, k HAVING n > 0;
+SELECT COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY person, ward ORDER BY day, id) AS i, COUNT(*) OVER (PARTITION BY ward, person) AS k, SUM(ward) OVER (PARTITION BY person) AS t FROM stays WHERE ward > 0) AS s WHERE i = k AND t > 3;
+SELECT b, COUNT(*) AS n FROM (SELECT NTILE(2) OVER (PARTITION BY person ORDER BY arrived, id) AS b FROM stays) AS s GROUP BY b HAVING n > 0;
+SELECT b, COUNT(*) AS n FROM (SELECT NTILE(5) OVER (PARTITION BY person ORDER BY day DESC, id) AS b FROM stays WHERE ward < 3) AS s GROUP BY b HAVING n > 0;
+SELECT AVG(p) AS p, AVG(c) AS c FROM (SELECT PERCENT_RANK() OVER (PARTITION BY person ORDER BY ward) AS p, CUME_DIST() OVER (PARTITION BY person ORDER BY ward) AS c FROM stays) AS s;
+SELECT COUNT(*) AS n FROM (SELECT person, MAX(ward) FILTER (WHERE i = 1) AS first, MAX(ward) FILTER (WHERE i = 2) AS second FROM (SELECT person, ward, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day, id) AS i FROM stays) AS o GROUP BY person) AS s WHERE first < second;
+SELECT COUNT(*) AS n FROM (SELECT step, COUNT(*) OVER (PARTITION BY person, source) AS b FROM events) AS s WHERE b > 1;
+SELECT COUNT(*) AS n FROM (SELECT step, MAX(change) OVER (PARTITION BY person, mobile) AS b FROM events) AS s WHERE b > 1;
+SELECT COUNT(*) AS n FROM (SELECT ROW_NUMBER() OVER (PARTITION BY person, nullif(ward, 0) ORDER BY id) AS i FROM stays) AS s WHERE i = 1;

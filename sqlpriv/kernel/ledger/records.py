@@ -121,9 +121,19 @@ class Ledger:
 
         What was spent stays spent. Charges of another kind than the budget's are refused whenever
         the account is read, and prices of another kind whenever one is charged."""
-        row = {name: getattr(budget, name) for name in ("delta", "per", "until", "whole")}
-        row |= {"principal": principal, "holder": holder, "unit_table": budget.unit_table.lower()}
-        insert(self.store, "budget", budget.total, yocto=budget.keys, **row)
+        insert(
+            self.store,
+            "budget",
+            budget.total,
+            principal=principal,
+            unit_table=budget.unit_table.lower(),
+            holder=holder,
+            delta=budget.delta,
+            yocto=budget.keys,
+            per=budget.per,
+            until=budget.until,
+            whole=budget.whole,
+        )
 
     def account(
         self, unit_table: str, holder: str = "", at: Booking = EVERYBODY, who: str = ""
@@ -228,13 +238,20 @@ class Ledger:
                     )
             booked = self.running_sums(db).booked_units(unit, at.snapshot)
             units = {} if tell_too_many_points([at.units, *booked]) else dict(at.units)
-            row = {"unit_table": unit, "snapshot_id": at.snapshot, "strata": json.dumps(units)}
             self.store.holds_new_charge = True  # which could still be undone: see running_sums.py
-            return insert(db, "charge", price, statement_id=statement, yocto=yocto, **row)
+            return insert(
+                db,
+                "charge",
+                price,
+                statement_id=statement,
+                unit_table=unit,
+                snapshot_id=at.snapshot,
+                strata=json.dumps(units),
+                yocto=yocto,
+            )
 
     def seal(self, charge: int, statement: int, snapshot: int, new: list[Sealed]) -> list[Sealed]:
         """Stores noised answers under their charge, all or none; returns them numbered."""
-        of = {"charge_id": charge, "statement_id": statement, "snapshot_id": snapshot}
         with self.begin("IMMEDIATE") as db:
             return [
                 seal._replace(
@@ -242,10 +259,12 @@ class Ledger:
                         db,
                         "seal",
                         seal.price,
+                        charge_id=charge,
+                        statement_id=statement,
+                        snapshot_id=snapshot,
                         query_hash=seal.query_hash,
                         sigma=seal.sigma,
                         payload=seal.payload,
-                        **of,
                     )
                 )
                 for seal in new

@@ -224,11 +224,11 @@ def _owners(
             continue
         above = [None] if parent in below else _owners(parent, tables, keys, below | {name})
         if keys.get(parent) == link.parent.lower():
-            alone = len(above) == 1  # a unit that is another's row, too, protects neither
-            ways.append((parent, link.column.lower(), None) if alone else None)
-            continue
-        unique = link.parent.lower() in tables[parent][0].unique
-        ways += [w and (w[0], link.column.lower(), link) if unique else None for w in above]
+            # a unit that is another's row, too, protects neither
+            ways.append((parent, link.column.lower(), None) if len(above) == 1 else None)
+        else:
+            unique = link.parent.lower() in tables[parent][0].unique
+            ways += [w and (w[0], link.column.lower(), link) if unique else None for w in above]
     return ways
 
 

@@ -229,8 +229,7 @@ def check(expr: a.Expr, types: Mapping[str, Type]) -> Type:
             if isinstance(expr, a.Roots):
                 one([of], NUMBERS, "a root")
                 at = [float(edge) for edge in edges if isinstance(edge, int | float)]
-                whole = of is Type.INTEGER
-                before = (e - 1 if whole else math.nextafter(e, -math.inf) for e in at)
+                before = (e - 1 if of is Type.INTEGER else math.nextafter(e, -math.inf) for e in at)
                 rises = (expr.number(b) < expr.number(e) for b, e in zip(before, at, strict=True))
                 if not -math.inf < expr.start < expr.stop < math.inf or not all(rises):
                     raise Refused("the edges of roots are where their number rises")

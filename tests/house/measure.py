@@ -159,8 +159,9 @@ def measure() -> dict[str, list[str] | int]:
         for node in nodes_of(tree):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 classes[node.name].append(str(path))
-        participles += [f"{path}:{f.lineno} {f.name}" for f in functions(tree)
-                        if is_bare_participle(f.name)]  # fmt: skip
+        participles += [
+            f"{path}:{f.lineno} {f.name}" for f in functions(tree) if is_bare_participle(f.name)
+        ]
         catch_alls += [f"{path} {name}" for name in catch_all_locals(tree)]
         lines = (PACKAGE / path).read_text().splitlines()
         skips += [f"{path}:{n}" for n, line in enumerate(lines, 1) if re.search("fmt: *skip", line)]

@@ -45,9 +45,16 @@ def test_rooms_of_modules_are_found():
 
 @pytest.mark.parametrize(
     ("name", "bare"),
-    [("told", True), ("_settled", True), ("noised", True), ("noised_counts", False),
-     ("read_rows", False), ("seed", False), ("price", False)],
-)  # fmt: skip
+    [
+        ("told", True),
+        ("_settled", True),
+        ("noised", True),
+        ("noised_counts", False),
+        ("read_rows", False),
+        ("seed", False),
+        ("price", False),
+    ],
+)
 def test_bare_participles_are_told_from_names(name, bare):
     assert measure.is_bare_participle(name) is bare
 

@@ -115,9 +115,12 @@ def test_charge_read_noise_seal(people: Kernel, monkeypatch: pytest.MonkeyPatch)
 
 def test_exact_answers_where_noise_is_bought_away(people: Kernel) -> None:
     batch = [
-        COUNT, a.Count(SCAN, (BY_SEX,), (BY_AGE,), within=(1,)), a.Count(SCAN, keys=(BY_AGE,)),
-        a.Sum(SCAN, a.Col("age"), 0, 4, (BY_SEX,)), a.Count(SCAN, (BY_SEX,), (BY_AGE,)),
-    ]  # fmt: skip
+        COUNT,
+        a.Count(SCAN, (BY_SEX,), (BY_AGE,), within=(1,)),
+        a.Count(SCAN, keys=(BY_AGE,)),
+        a.Sum(SCAN, a.Col("age"), 0, 4, (BY_SEX,)),
+        a.Count(SCAN, (BY_SEX,), (BY_AGE,)),
+    ]
     counts, males, ages, sums, table = (
         r.values for r in ask(people, *(measured(q, Rho(10**16)) for q in batch))
     )
@@ -368,10 +371,12 @@ def test_without_a_budget_nothing_is_read(make_kernel: MakeKernel) -> None:
         a.Count(SCAN, (a.Key(a.Call("=", (a.Col("s"), a.Lit(1, Type.INTEGER))), (True,)),)),
         a.Count(SCAN, (a.Key(a.Col("age"), ("1 OR 1=1",)),)),
         a.Count(SCAN, keys=(a.Key(a.Col("age"), tuple(range(1500))),) * 2),
-        a.Sum(SCAN, a.Col("s"), 0, 1), a.Sum(SCAN, a.Col("age"), 4, 0),
-        a.Sum(SCAN, a.Col("age"), 0, 2**62), a.Count(a.Scan("other")),
+        a.Sum(SCAN, a.Col("s"), 0, 1),
+        a.Sum(SCAN, a.Col("age"), 4, 0),
+        a.Sum(SCAN, a.Col("age"), 0, 2**62),
+        a.Count(a.Scan("other")),
     ],
-)  # fmt: skip
+)
 def test_queries_that_are_refused_cost_nothing(people: Kernel, query: a.Query) -> None:
     with pytest.raises(Refused):
         ask(people, measured(query))
@@ -514,8 +519,13 @@ def test_a_choice_in_some_strata_scores_those(people: Kernel) -> None:
 def test_strata_catch_up_with_what_was_charged(people: Kernel) -> None:
     """One stratum is asked 100, then 120, the other 50, 60 and 115: the dearer of them counts."""
     with allowed(people) as allowance:
-        for stratum, nano, charged in ((0, 100, 100), (1, 50, 100), (1, 60, 110), (0, 120, 220),
-                                       (1, 115, 225)):  # fmt: skip
+        for stratum, nano, charged in (
+            (0, 100, 100),
+            (1, 50, 100),
+            (1, 60, 110),
+            (0, 120, 220),
+            (1, 115, 225),
+        ):
             query = a.Count(SCAN, (BY_SEX,), within=(stratum,))
             allowance.release([measured(query, Rho(nano))])
             assert spent(people) == charged
@@ -544,7 +554,8 @@ def test_choices_that_make_no_sense_cost_nothing(people: Kernel) -> None:
     text = a.Key(a.Call("+", (a.Col("s"), a.Lit(1, Type.INTEGER))), (1,))
     failing = a.Where(SCAN, a.Call("=", (a.Col("s"), a.Lit(1, Type.INTEGER))))
     bad: list[tuple[list[Candidate], Any]] = [
-        ([], np.ones((2, 0), bool)), (one, np.ones((1, 3), bool)),
+        ([], np.ones((2, 0), bool)),
+        (one, np.ones((1, 3), bool)),
         (one, np.array([[True] * 3, [False] * 3])),
         ([*one[:2], Candidate(COUNT, np.zeros(2))], np.ones((2, 3), bool)[:, :2]),
         ([Candidate(one[0].query, np.zeros((2, 4)))], np.ones((2, 1), bool)),
@@ -553,7 +564,7 @@ def test_choices_that_make_no_sense_cost_nothing(people: Kernel) -> None:
         ([Candidate(a.Count(SCAN, (BY_SEX,), (text,)), np.zeros((2, 1)))], np.ones((2, 1), bool)),
         ([Candidate(a.Count(failing, (BY_SEX,)), np.zeros(2))], np.ones((2, 1), bool)),
         ([Candidate(a.Count(SCAN, (BY_SEX,), within=(5,)), np.zeros(1))], np.ones((1, 1), bool)),
-    ]  # fmt: skip
+    ]
     with allowed(people) as allowance:
         for asked, where in bad:
             with pytest.raises((KernelError, Refused)):
@@ -616,9 +627,11 @@ def test_a_vault_that_is_written_is_busy(people: Kernel, who: str) -> None:
             Allowance(people, contract, EXACT, "ann", "SELECT").release([measured()])
     else:
         holder = subprocess.Popen(
-            [sys.executable, "-c", HOLD, people.vault], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
+            [sys.executable, "-c", HOLD, people.vault],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         with pytest.raises(VaultBusy) as caught:
@@ -693,7 +706,7 @@ MANY = a.Key(a.Col("age"), tuple(range(CELLS)))
         (a.Count(SCAN, (MANY,)), Epsilon.at_most(0.3), 6 / 0.3 * math.sqrt(2)),
         (a.Sum(SCAN, a.Col("age"), -50, 50, (BY_SEX, MANY)), Epsilon(10**8), 3000 * math.sqrt(2)),
     ],
-)  # fmt: skip
+)
 def test_the_noise_is_what_was_paid_for(
     make_kernel: MakeKernel, query: a.Query, price: Price, sigma: float
 ) -> None:

@@ -40,13 +40,22 @@ def reader(vault: Path) -> Iterator[Reader]:
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT * FROM read_csv('{0}/other.csv')", "COPY t TO '{0}/stolen.csv'",
-        "ATTACH '{0}/new.duckdb' AS other", "INSERT INTO t VALUES (2)", "DROP TABLE t",
-        "CREATE TABLE u (a INTEGER)", "INSTALL httpfs", "LOAD httpfs",
-        "SET enable_external_access = true", "SET lock_configuration = false", "SET threads = 1",
-        "RESET enable_external_access", "PRAGMA memory_limit = '1GB'", "EXPORT DATABASE '{0}/all'",
+        "SELECT * FROM read_csv('{0}/other.csv')",
+        "COPY t TO '{0}/stolen.csv'",
+        "ATTACH '{0}/new.duckdb' AS other",
+        "INSERT INTO t VALUES (2)",
+        "DROP TABLE t",
+        "CREATE TABLE u (a INTEGER)",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "SET enable_external_access = true",
+        "SET lock_configuration = false",
+        "SET threads = 1",
+        "RESET enable_external_access",
+        "PRAGMA memory_limit = '1GB'",
+        "EXPORT DATABASE '{0}/all'",
     ],
-)  # fmt: skip
+)
 def test_nothing_gets_out_or_in(reader: Reader, vault: Path, sql: str) -> None:
     before = sorted(p.name for p in vault.parent.iterdir())
     with pytest.raises(duckdb.Error):
@@ -58,10 +67,14 @@ def test_a_fingerprint_changes_with_every_write(vault: Path) -> None:
     quiet = "PRAGMA disable_checkpoint_on_shutdown;"
     seen = [fingerprint(vault)]
     for sql in (
-        "INSERT INTO t VALUES (2)", f"{quiet} INSERT INTO t VALUES (3)",
-        f"{quiet} INSERT INTO t VALUES (3)", "CHECKPOINT", "UPDATE t SET id = id + 1",
-        "DELETE FROM t WHERE id = 3", "ALTER TABLE t ADD COLUMN a INTEGER",
-    ):  # fmt: skip
+        "INSERT INTO t VALUES (2)",
+        f"{quiet} INSERT INTO t VALUES (3)",
+        f"{quiet} INSERT INTO t VALUES (3)",
+        "CHECKPOINT",
+        "UPDATE t SET id = id + 1",
+        "DELETE FROM t WHERE id = 3",
+        "ALTER TABLE t ADD COLUMN a INTEGER",
+    ):
         write(vault, sql)
         assert fingerprint(vault) == fingerprint(vault)
         seen.append(fingerprint(vault))
@@ -168,8 +181,10 @@ def test_an_engine_stays_and_its_vault_does_not(vault: Path) -> None:
     with Reader(vault) as opened:
         kept = opened._engine
     assert kept.main.execute("SELECT database_name FROM duckdb_databases()").fetchall() == [
-        ("memory",), ("system",), ("temp",)
-    ]  # fmt: skip
+        ("memory",),
+        ("system",),
+        ("temp",),
+    ]
     with Reader(vault) as opened:
         assert opened._engine is kept
 
@@ -369,7 +384,13 @@ def test_labels_of_an_enum_are_not_in_the_catalog(tmp_path: Path) -> None:
     with Reader(tmp_path / "v.duckdb") as reader:
         _, made = reader.catalog()
     assert [column.sql_type for column in made.columns] == [
-        "INTEGER", "ENUM", "VARCHAR[]", "STRUCT(p VARCHAR, q INTEGER)", "DECIMAL(9,2)",
-        "MAP(VARCHAR, VARCHAR)", "VARCHAR[3]", "UNION(p VARCHAR, q DATE)",
-    ]  # fmt: skip
+        "INTEGER",
+        "ENUM",
+        "VARCHAR[]",
+        "STRUCT(p VARCHAR, q INTEGER)",
+        "DECIMAL(9,2)",
+        "MAP(VARCHAR, VARCHAR)",
+        "VARCHAR[3]",
+        "UNION(p VARCHAR, q DATE)",
+    ]
     assert made.columns[1].type is Type.TEXT

@@ -36,13 +36,23 @@ def candidate(estimates: list[float], weight: float = 1.0, penalty: Any = None) 
 
 
 @given(
-    counts, st.lists(reals, min_size=6, max_size=6), st.lists(reals, min_size=3, max_size=3),
-    st.floats(0, 9), st.integers(1, 4), st.integers(0, 2), st.integers(0, 4),
-)  # fmt: skip
+    counts,
+    st.lists(reals, min_size=6, max_size=6),
+    st.lists(reals, min_size=3, max_size=3),
+    st.floats(0, 9),
+    st.integers(1, 4),
+    st.integers(0, 2),
+    st.integers(0, 4),
+)
 def test_a_unit_moves_no_score_further_than_said(
-    exact: list[int], estimates: list[float], penalty: list[float], weight: float, m: int,
-    stratum: int, split: int,
-) -> None:  # fmt: skip
+    exact: list[int],
+    estimates: list[float],
+    penalty: list[float],
+    weight: float,
+    m: int,
+    stratum: int,
+    split: int,
+) -> None:
     """It adds up to m rows to the cells of a stratum, and leaves the other strata alone."""
     one = candidate(estimates, weight, penalty)
     far = distance([one, candidate(estimates, 0.5)], m)
@@ -92,9 +102,13 @@ def test_every_stratum_selects_at_its_share(
 
 
 @given(
-    counts, st.lists(reals, min_size=6, max_size=6), st.floats(0, 9), st.integers(1, 4),
-    st.integers(0, 2), st.integers(0, 4),
-)  # fmt: skip
+    counts,
+    st.lists(reals, min_size=6, max_size=6),
+    st.floats(0, 9),
+    st.integers(1, 4),
+    st.integers(0, 2),
+    st.integers(0, 4),
+)
 def test_a_unit_moves_no_sum_of_scores_further_than_said(
     exact: list[int], estimates: list[float], weight: float, m: int, stratum: int, split: int
 ) -> None:

@@ -19,8 +19,16 @@ from sqlpriv.kernel.terms.budget import Budget, Rho
 from sqlpriv.session.commands.ledger_place import write_pointer
 
 TABLES = (
-    "declaration", "budget", "snapshot", "fact", "statement", "charge", "seal", "replay", "guard",
-)  # fmt: skip
+    "declaration",
+    "budget",
+    "snapshot",
+    "fact",
+    "statement",
+    "charge",
+    "seal",
+    "replay",
+    "guard",
+)
 
 
 def run(url: str, *statements: str) -> list[tuple[object, ...]]:

@@ -18,8 +18,15 @@ from sqlpriv.kernel.ledger.records import EVERYBODY, Booking, Ledger
 from sqlpriv.kernel.terms.budget import Budget, Rho
 
 TABLES = (
-    "declaration", "budget", "snapshot", "fact", "statement", "charge", "seal", "replay",
-)  # fmt: skip
+    "declaration",
+    "budget",
+    "snapshot",
+    "fact",
+    "statement",
+    "charge",
+    "seal",
+    "replay",
+)
 
 
 @pytest.fixture

@@ -166,7 +166,7 @@ def test_strata_that_tell_too_many_points_apart_are_booked_to_everybody(tmp_path
         (where(a.In(a.Col("x"), (3,)), source=a.Derive(SCAN, "x", RACE)), {}),
         (where(a.In(RACE, (3,)), source=a.Scan("orders")), {}),
     ],
-)  # fmt: skip
+)
 def test_a_predicate_pins_what_its_rows_must_have(source: a.Relation, strata: Any) -> None:
     assert charged_units([source], PEOPLE) == strata
 

@@ -36,9 +36,10 @@ def released(query: a.Clipped, type_: Type, rows: list[int], sums: list[int]) ->
 
 
 @given(
-    st.lists(st.integers(0, 100), max_size=20), st.integers(0, 100),
+    st.lists(st.integers(0, 100), max_size=20),
+    st.integers(0, 100),
     st.sampled_from([(0, 100), (1, 20), (5, 99), (5, 4.0 + 15), (-25, 125), (-25, 0), (20, 200)]),
-)  # fmt: skip
+)
 def test_whole_numbers_are_clipped_exactly_and_a_row_moves_the_sum_by_k_at_most(
     values: list[int], one_more: int, ends: tuple[float, float]
 ) -> None:
@@ -90,7 +91,7 @@ def test_reals_are_clipped_as_the_engine_rounds_them(ends: tuple[float, float]) 
 @pytest.mark.parametrize(
     "ends",
     [(2, 20), (1, 30), (20, 1), (5, 5), (-math.inf, 20), (1, math.inf), (math.nan, 20), (1, 18)],
-)  # fmt: skip
+)
 def test_ends_that_no_bin_has_are_refused(ends: tuple[float, float]) -> None:
     with pytest.raises((KernelError, ValueError, OverflowError)):
         released(clipped(WHOLE, 0, 100, ends), Type.INTEGER, [0] * 5, [0] * 5)

@@ -89,9 +89,11 @@ DOMAINS = {"s": Categories(("a", "b", "c")), "x": Interval(0, 3)}
 def test_levels_where_the_choice_is_bought_sure(make_kernel: Callable[..., Kernel]) -> None:
     kernel = make_kernel(ROWS, domains=DOMAINS)
     asked = [
-        level((1, 100)), level((99, 100)), level((3, 5), strata=STRATA, keys=()),
+        level((1, 100)),
+        level((99, 100)),
+        level((3, 5), strata=STRATA, keys=()),
         level(None, strata=STRATA, within=(1,)),
-    ]  # fmt: skip
+    ]
     low, high, median, mode = ask(kernel, *(Measurement(q, EXACT) for q in asked))
     assert low.values.tolist() == [[0, 0]]
     assert high.values.tolist() == [[3, 3]]

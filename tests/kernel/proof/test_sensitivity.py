@@ -38,12 +38,21 @@ from sqlpriv.kernel.terms.release import Measurement
 
 Row = tuple[Any, ...]
 SCAN = a.Scan("people")
-COLUMNS = {"id": "INTEGER", "s": "VARCHAR", "t": "DOUBLE", "k": "INTEGER", "x": "DOUBLE",
-           "y": "BIGINT"}  # fmt: skip
+COLUMNS = {
+    "id": "INTEGER",
+    "s": "VARCHAR",
+    "t": "DOUBLE",
+    "k": "INTEGER",
+    "x": "DOUBLE",
+    "y": "BIGINT",
+}
 DOMAINS = {
-    "s": Categories(("a", "b", "c", None)), "t": Categories((0, 1, 2)),
-    "k": Categories((1, 2)), "x": Interval(-1.0, 3.0), "y": Interval(-(2**61), 2**61),
-}  # fmt: skip
+    "s": Categories(("a", "b", "c", None)),
+    "t": Categories((0, 1, 2)),
+    "k": Categories((1, 2)),
+    "x": Interval(-1.0, 3.0),
+    "y": Interval(-(2**61), 2**61),
+}
 BY_S = a.Key(a.Col("s"), ("a", "b", "c", None))
 BY_T = a.Key(a.Col("t"), (0, 1, 2))  # whole labels of a real column: 0.3 is none of them
 BY_K = a.Key(a.Col("k"), (1, 2))
@@ -108,9 +117,14 @@ sources = st.sampled_from([SCAN, POSITIVE, a.Bounded(SCAN, 1, 1), a.Bounded(POSI
 @settings(max_examples=40)
 @given(rows, bounds, bounds, strata_lists, sources, st.data())
 def test_no_unit_moves_an_answer_further_than_claimed(
-    engine: Engine, table: list[Row], m: int, g: int, strata: tuple[a.Key, ...],
-    source: a.Relation, data: st.DataObject,
-) -> None:  # fmt: skip
+    engine: Engine,
+    table: list[Row],
+    m: int,
+    g: int,
+    strata: tuple[a.Key, ...],
+    source: a.Relation,
+    data: st.DataObject,
+) -> None:
     made = contract(COLUMNS, DOMAINS, m=m, g=g)
     total = math.prod(len(k.values) for k in strata)
     measured = data.draw(st.sets(st.integers(0, total - 1), min_size=1))
@@ -295,8 +309,10 @@ def kept(engine: Engine, made: TableContract, table: list[Row], key: int = 7) ->
 @settings(max_examples=30)
 @given(
     st.lists(st.tuples(st.integers(1, 3), st.sampled_from("abcz")), max_size=24),
-    bounds, bounds, st.randoms(use_true_random=False),
-)  # fmt: skip
+    bounds,
+    bounds,
+    st.randoms(use_true_random=False),
+)
 def test_what_is_kept_of_a_unit_depends_on_its_rows_alone(
     engine: Engine, units: list[tuple[int, str]], m: int, g: int, random: Any
 ) -> None:

@@ -93,21 +93,29 @@ REACHES: dict[str, tuple[a.Relation, int, int]] = {
     "an equality on one side alone": (a.Join(ORDERS, P, same("p.num", "p.shop")), 36, 48),
     "an integer and a double": (a.Join(ORDERS, P, same("o.x", "p.num")), 36, 48),
     "either equality": (
-        a.Join(ORDERS, P, a.Call("or", (same("o.num", "p.num"), same("o.shop", "p.shop")))), 36, 48,
+        a.Join(ORDERS, P, a.Call("or", (same("o.num", "p.num"), same("o.shop", "p.shop")))),
+        36,
+        48,
     ),
     "both equalities": (
-        a.Join(ORDERS, P, a.Call("and", (same("o.num", "p.num"), same("o.shop", "p.shop")))), 6, 18,
+        a.Join(ORDERS, P, a.Call("and", (same("o.num", "p.num"), same("o.shop", "p.shop")))),
+        6,
+        18,
     ),
     "unique no more after a union": (
         a.Join(a.Union(("u",), ((P, (a.Col("p.num"),)),) * 2), ORDERS, same("u", "o.shop")),
-        72, 24 + 6 + 72,
+        72,
+        24 + 6 + 72,
     ),
     "unique no more after a join": (
-        a.Join(a.Join(ORDERS, P, YES), Q, same("o.num", "q.shop")), 216, 48 + 6 + 216,
+        a.Join(a.Join(ORDERS, P, YES), Q, same("o.num", "q.shop")),
+        216,
+        48 + 6 + 216,
     ),
     "unique still after a join": (
         a.Join(a.Join(ORDERS, PEOPLE, same("o.person", "id")), Q, same("o.num", "q.shop")),
-        6, 13 + 6 + 6,
+        6,
+        13 + 6 + 6,
     ),
     "parts add up": (copies(5, "c"), 5, 10),
     "one row of a unit": (a.Join(ORDERS, ONE_EACH, YES), 6, 18),
@@ -115,9 +123,11 @@ REACHES: dict[str, tuple[a.Relation, int, int]] = {
     "public, of 7 partners": (a.Join(ORDERS, SHOPS, same("o.shop", "s.shop")), 42, 48),
     "public, kept without": (a.Join(ORDERS, SHOPS, same("o.shop", "s.shop"), "left"), 48, 48),
     "public tables alone": (
-        a.Join(PEOPLE, a.Join(SHOPS, a.Scan("shops", "t."), YES), YES), 7, 8,
+        a.Join(PEOPLE, a.Join(SHOPS, a.Scan("shops", "t."), YES), YES),
+        7,
+        8,
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("which", REACHES)

@@ -31,8 +31,10 @@ class Mutant:
     old: str
     new: str
     tests: str
+    slow: bool = False  # of tests so marked; a server of Spark's is among what they need
 
 
+SPARK_TEXT, SPARK_FORMS = K + "sql/dialect.py", "tests/engines/test_broken_forms.py"
 RELATIONS = "tests/kernel/sql/test_relations.py"
 SENSITIVITY, RENDER = "tests/kernel/proof/test_sensitivity.py", "tests/kernel/sql/test_queries.py"
 GATE, LEDGER = "tests/kernel/test_gate.py", "tests/kernel/ledger/test_records.py"
@@ -681,6 +683,20 @@ MUTANTS = (
            "return self.account or self.table.lower()", "return self.table.lower()", RENAMES),
     Mutant("a renamed table is charged by its name", K + "gate.py",
            "self.contract.payer,", "self.unit.table,", RENAMES),
+    # --- Spark's forms ---
+    Mutant("Spark's sums are not split", SPARK_TEXT,
+           '"sum": "(CAST(sum(shiftright(CAST({0} AS BIGINT), 20)) AS DECIMAL(20,0)) * 1048576"\n'
+           '    " + sum(CAST({0} AS BIGINT) & 1048575))"',
+           '"sum": "sum(CAST({0} AS BIGINT))"', SPARK_FORMS, slow=True),
+    Mutant("Spark's array_position of what is not listed", SPARK_TEXT,
+           "nullif(array_position(array({0}), {1}), 0)", "array_position(array({0}), {1})",
+           SPARK_FORMS, slow=True),
+    Mutant("Spark's own floor", SPARK_TEXT,
+           '"(rint({0}) - CASE WHEN rint({0}) > {0} THEN 1D ELSE 0D END)"', '"floor({0})"',
+           SPARK_FORMS, slow=True),
+    Mutant("Spark's labels stand in quotes", SPARK_TEXT,
+           'case str() if "\\0" not in value and self.hexed:', "case str() if False:",
+           SPARK_FORMS, slow=True),
     # --- what is kept is what would be made anew ---
     Mutant("contracts are kept whatever is declared", ACCESS + "kept_contracts.py",
            "kept is not None and kept[0] == state", "kept is not None", KEPT),
@@ -716,7 +732,7 @@ MUTANTS = (
 
 def copied(into: Path) -> Path:
     """A copy of what the tests need; `_udfs` is found inside it, not in an editable install."""
-    for folder in ("sqlpriv", "udfs", "tests"):
+    for folder in ("sqlpriv", "udfs", "tests", "examples"):
         ignored = shutil.ignore_patterns("__pycache__", "*.pyc", "_udfs")
         shutil.copytree(REPOSITORY / folder, into / folder, ignore=ignored)
     shutil.copy(REPOSITORY / "pyproject.toml", into)
@@ -724,7 +740,7 @@ def copied(into: Path) -> Path:
     return into
 
 
-def run(copy: Path, tests: str) -> subprocess.CompletedProcess[str]:
+def run(copy: Path, tests: str, slow: bool) -> subprocess.CompletedProcess[str]:
     command = [
         sys.executable,
         "-m",
@@ -735,6 +751,8 @@ def run(copy: Path, tests: str) -> subprocess.CompletedProcess[str]:
         "0",
         "-p",
         "no:cacheprovider",
+        "-m",
+        "slow" if slow else "not slow",
         *tests.split(),
     ]
     paths = {
@@ -758,7 +776,7 @@ def attempt(mutant: Mutant, original: Path) -> tuple[Mutant, str, float]:
         if text.count(mutant.old) != 1:
             return mutant, f"LOST: its text occurs {text.count(mutant.old)} times", 0.0
         target.write_text(text.replace(mutant.old, mutant.new))
-        done = run(copy, mutant.tests)
+        done = run(copy, mutant.tests, mutant.slow)
     # 1: a test failed. Anything else (a copy that does not even load, say) catches nothing.
     outcome = {0: "SURVIVED", 1: "caught"}.get(
         done.returncode, f"BROKEN: {(done.stdout + done.stderr)[-800:]}"
@@ -773,10 +791,11 @@ def main(names: list[str]) -> int:
         original = copied(Path(folder))
         found = [m for m in chosen if (original / m.file).read_text().count(m.old) == 1]
         print(f"{len(chosen)} mutants, {len(found)} found in the code", flush=True)
-        tests = sorted({t for m in chosen for t in m.tests.split()})
-        if (done := run(original, " ".join(tests))).returncode:
-            print(f"{done.stdout}{done.stderr}\nthe tests fail on the unbroken code")
-            return 1
+        for slow in sorted({m.slow for m in chosen}):
+            tests = sorted({t for m in chosen if m.slow is slow for t in m.tests.split()})
+            if (done := run(original, " ".join(tests), slow)).returncode:
+                print(f"{done.stdout}{done.stderr}\nthe tests fail on the unbroken code")
+                return 1
         caught = 0
         with ThreadPoolExecutor(WORKERS) as pool:
             for mutant, outcome, seconds in pool.map(partial(attempt, original=original), chosen):

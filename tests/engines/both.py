@@ -32,6 +32,7 @@ class Both:
         self.duckdb = duckdb.connect(config=CONFIG)
         self.duckdb.execute("".join(MACROS))
         self.spark = connection.Spark(url)
+        self.prepared = False
         self.files: dict[str, tuple[str, ...]] = {}
         self.columns: dict[str, dict[str, str]] = {}
 
@@ -44,9 +45,13 @@ class Both:
         types = self.duckdb.execute(f"DESCRIBE {DUCKDB.table(table)}").fetchall()
         self.files[table] = (path,)
         self.columns[table] = {name.lower(): type_ for name, type_, *_ in types}
+        self.prepared = False
 
     def rows_of_spark(self, sql: str) -> list[tuple[Any, ...]]:
-        self.spark.prepare(sql, self.files, self.columns)
+        if not self.prepared:  # views of all tables, made once for all statements over these rows
+            names = ", ".join(map(SPARK.table, self.files))
+            self.spark.prepare(f"SELECT 1 FROM {names}", self.files, self.columns)
+            self.prepared = True
         table = self.spark.execute(sql)
         return [*zip(*(column.to_pylist() for column in table.columns), strict=True)]
 

@@ -81,7 +81,10 @@ def rows_of(rng: random.Random, table: str, labels: list[str]) -> str:
     return f"SELECT * FROM (VALUES {', '.join(rows)}) AS r({names})"
 
 
-def contracts(rng: random.Random, labels: list[str]) -> dict[str, TableContract]:
+def contracts(
+    rng: random.Random, labels: list[str], bound: list[int] | None = None
+) -> dict[str, TableContract]:
+    """The declared tables; `bound` rows and groups of a unit, or random ones."""
     domains: dict[str, dict[str, Any]] = {
         "people": {
             "t": Categories((*labels, None)), "x": Interval(-2.0, 5.0),
@@ -94,7 +97,7 @@ def contracts(rng: random.Random, labels: list[str]) -> dict[str, TableContract]
         },
         "shops": {"town": Categories(tuple(labels[:3]))},
     }  # fmt: skip
-    bound = [rng.randint(1, 5), rng.randint(1, 2)]
+    bound = bound or [rng.randint(1, 5), rng.randint(1, 2)]
     declared = {
         "people": {"key": "id", "unit": True},
         "visits": {

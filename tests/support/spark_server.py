@@ -14,6 +14,12 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
+SMALL = {
+    "CORES": "1",
+    "JDK_JAVA_OPTIONS": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1",
+}
+"""Tests ask many small statements once each: an optimizing compiler and collectors that work beside
+them would take most of the processor's time."""
 SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "spark" / "serve.sh"
 
 
@@ -40,7 +46,7 @@ def spark_server(log: Path, seconds: float = 300) -> Iterator[tuple[str, int]]:
     with log.open("w") as file:
         process = subprocess.Popen(
             [str(SCRIPT), str(port)],
-            env={**os.environ, "PYTHON": sys.executable},
+            env={**os.environ, "PYTHON": sys.executable, **SMALL},
             stdout=file,
             stderr=subprocess.STDOUT,
             cwd=log.parent,

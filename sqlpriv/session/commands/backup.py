@@ -28,7 +28,9 @@ MANIFEST = "manifest.json"
 LEDGER, MARK = ".ledger", ".ledger.mark"
 SQLITE = (LEDGER, ".users")
 """Suffixes of files that SQLite writes; it may hold a part of them in a log."""
-PLAIN = (".release.duckdb", ".audit")
+ENGINE = ".engine"
+"""Suffix of the file that names the engine of the vault's tables of files."""
+PLAIN = (".release.duckdb", ".audit", ENGINE)
 """Suffixes of files that are whole at any moment, or only grow."""
 MODELS = ".models"
 """Suffix of the folder of models that CREATE SYNTHETIC TABLE … FROM MODEL draws from."""
@@ -36,7 +38,8 @@ _COUNT = "SELECT coalesce(max(id), 0) FROM {}"
 
 
 def back_up(vault: Path, folder: Path) -> tuple[str, ...]:
-    """Copies a vault, its ledger, users, releases, models and audit log into a new folder.
+    """Copies a vault, its ledger, users, releases, models, audit log and the name of its engine
+    into a new folder. The files of its tables of files stay where they are.
 
     Nobody can write the vault meanwhile. The ledger is copied last, so that it holds every charge
     for what the copy of the vault was asked.
@@ -107,6 +110,8 @@ def restore(folder: Path, vault: Path, older: bool = False) -> tuple[str, ...]:
         names = []
         models = vault.with_suffix(MODELS)
         _remove_models(models)
+        if old.with_suffix(ENGINE).name not in manifest["files"]:  # DuckDB read it
+            vault.with_suffix(ENGINE).unlink(missing_ok=True)
         for name in sorted(manifest["files"], key=lambda n: n == old.name):  # the vault comes last
             target = vault.parent / (vault.stem + name.removeprefix(old.stem))
             if name.startswith(old.name):

@@ -10,6 +10,7 @@ from support.templates import vault_of
 
 import sqlpriv
 from sqlpriv.interfaces.cli.main import main
+from sqlpriv.kernel.spark.spark_session import spark_of
 
 VAULT = """
 CREATE TABLE people AS SELECT range AS id, range % 2 AS sex FROM range(1000);
@@ -42,6 +43,20 @@ def left(vault: Path) -> float:
     with sqlpriv.connect(vault) as analyst:
         ((_, remaining, _),) = analyst.session.budgets()
         return remaining
+
+
+def test_the_engine_of_its_files_is_backed_up_with_a_vault(vault: Path, tmp_path: Path) -> None:
+    url = "spark://127.0.0.1:9"
+    assert run("backup", vault, tmp_path / "of-duckdb").exit_code == 0
+    with sqlpriv.connect(vault, role="owner", engine=url):
+        pass
+    assert run("backup", vault, tmp_path / "of-spark").exit_code == 0
+    other = tmp_path / "copy.duckdb"
+    for folder, kept in (("of-spark", url), ("of-duckdb", ""), ("of-spark", url)):
+        done = run("restore", tmp_path / folder, other)
+        assert done.exit_code == 0, done.output
+        assert spark_of(other) == kept
+    assert spark_of(vault) == url
 
 
 def test_what_was_backed_up_comes_back_under_another_name(vault: Path, tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ SELECT AVG(note) AS s FROM people STRATIFY BY sex;
 SELECT AVG(born) AS s FROM people STRATIFY BY sex;
 -- error
 --   line 1, column 8: AVG needs numbers, not date values
---   Hint: count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x
+--   Hint: count from a day on: AVG(date_diff('day', DATE '2024-01-01', born))
 
 -- bounds beyond a BIGINT
 SELECT SUM(age * 1000000000 * 1000000000 * 10) AS s FROM people STRATIFY BY sex;

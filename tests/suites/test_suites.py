@@ -148,6 +148,24 @@ def test_a_window_without_the_unit_is_refused(session: Session) -> None:
             )
 
 
+@pytest.mark.parametrize(
+    ("output", "hint"),
+    [
+        ("MIN(seen_at)", "seen_at::DATE"),
+        ("quantile_disc(seen_at, 0.5)", "seen_at::DATE"),
+        ("AVG(seen_at)", "date_diff('day', DATE '2024-01-01', seen_at)"),
+        ("SUM(CASE WHEN amount::VARCHAR = '0.5' THEN 1 END)", "compare it with a number"),
+        ("COUNT(*) FILTER (WHERE change = 'few'::INTEGER)", "without quotes"),
+    ],
+)
+def test_a_refused_value_says_what_to_write(session: Session, output: str, hint: str) -> None:
+    before = session.budgets()
+    with pytest.raises(Refused) as refused:
+        session.execute(f"SELECT {output} AS x FROM events")
+    assert hint in str(refused.value)
+    assert session.budgets() == before
+
+
 def test_a_setting_says_its_limit(session: Session) -> None:
     with pytest.raises(Refused, match="below 1,000,000"):
         session.execute("SET privacy_epsilon = 1000000")

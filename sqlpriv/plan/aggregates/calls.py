@@ -19,6 +19,7 @@ from sqlpriv.plan.aggregates.quantile_levels import RANKED, requested_rank
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.value_facts import Shape
+from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import walk
 
@@ -212,6 +213,14 @@ def _apply_filter(predicate: t.Node, of: a.Expr | None, binder: Binder) -> a.Exp
     return a.Case(((test, value),), a.Lit(None, binder.shape(predicate, value).type))
 
 
+def _hint_of_moments(call: t.FunctionCall, arg: t.Node) -> str:
+    """Returns what to write for an aggregate of dates or timestamps that is not answered."""
+    name = default_name(t.Item(arg))
+    if KINDS.get(call.name) == "level":
+        return f"it is answered of days: write {name}::DATE for {name}"
+    return f"count from a day on: {call.name.upper()}(date_diff('day', DATE '2024-01-01', {name}))"
+
+
 def _public_bounds(
     call: t.FunctionCall, arg: t.Node, of: a.Expr, binder: Binder
 ) -> tuple[Number, Number]:
@@ -224,7 +233,8 @@ def _public_bounds(
             "write COUNT(*) FILTER (WHERE condition)",
         )
     if shape.type not in (Type.INTEGER, Type.REAL):
-        raise refuse(call, f"{name} needs numbers, not {shape.type} values", _GROUPS)
+        hint = _hint_of_moments(call, arg) if shape.type in (Type.DATE, Type.TIMESTAMP) else _GROUPS
+        raise refuse(call, f"{name} needs numbers, not {shape.type} values", hint)
     if shape.lower is None or shape.upper is None:
         raise refuse(
             call, f"{name} needs public bounds of its argument", _declaration_hint(arg, binder)

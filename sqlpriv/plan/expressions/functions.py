@@ -6,8 +6,10 @@ be told from its arguments' bounds.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlpriv.kernel.terms import algebra as a
@@ -201,6 +203,8 @@ def bind_cast(binder: Binder, node: t.Cast) -> a.Expr:
         return coerce_literal(node.arg, target)
     if isinstance(node.arg, t.Literal) and node.arg.value is None and target:
         return a.Lit(None, target)
+    if isinstance(node.arg, t.Literal) and isinstance(node.arg.value, str):
+        node = replace(node, arg=_number_in_text(node, node.arg.value, target))
     arg = binder.bind(node.arg)
     shape = binder.shape(node.arg, arg)
     source, scale = shape.type, column_scale(node.type)
@@ -221,11 +225,28 @@ def bind_cast(binder: Binder, node: t.Cast) -> a.Expr:
     if target is Type.INTEGER and source is Type.BOOLEAN:
         one, none = a.Lit(1, Type.INTEGER), a.Lit(0, Type.INTEGER)
         return a.Case(((arg, one), (a.Call("not", (arg,)), none)), a.Lit(None, Type.INTEGER))
-    raise refuse(
-        node,
-        f"a cast from {source} to {node.type} could fail on some row",
-        "casts between INTEGER or BIGINT and DOUBLE, and from BOOLEAN, can be used",
-    )
+    hint = "casts between INTEGER or BIGINT and DOUBLE, and from BOOLEAN, can be used"
+    if target is Type.TEXT and source is Type.REAL:
+        message = "the digits of a number with a point are not written out for private rows"
+        raise refuse(node, message, "compare it with a number, or group by the number itself")
+    raise refuse(node, f"a cast from {source} to {node.type} could fail on some row", hint)
+
+
+def _number_in_text(node: t.Cast, text: str, target: Type | None) -> t.Node:
+    """Returns the number that a literal text is cast to; the text itself for another type.
+
+    Raises:
+        Refused: It is no number, or no whole one for an integer.
+    """
+    if target not in (Type.INTEGER, Type.REAL) and column_scale(node.type) is None:
+        return node.arg
+    try:
+        value = int(text) if target is Type.INTEGER else float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise refuse(node, f"this text is no number of type {node.type}", "write it without quotes")
+    return t.Literal(value, node.arg.pos)
 
 
 _WHOLE = {"INTEGER", "INT", "BIGINT", "HUGEINT", "INT4", "INT8", "INT32", "INT64"}

@@ -56,3 +56,6 @@ SELECT date_diff('day', DATE '2024-02-27', seen_at::DATE) AS d, COUNT(*) AS n FR
 SELECT COUNT(*) AS n FROM events WHERE seen_at > TIMESTAMP '2024-03-01 00:00:00' - INTERVAL 1 DAY;
 SELECT COUNT(*) AS n FROM events WHERE seen_at + INTERVAL 1 DAY > TIMESTAMP '2024-03-01 00:00:00';
 SELECT COUNT(*) AS n FROM events WHERE date_diff('hour', TIMESTAMP '2024-02-27 23:00:00', seen_at) < 48;
+SELECT COUNT(*) AS n FROM events WHERE amount >= CAST('0.5' AS DECIMAL(9, 2)) AND change < '2'::INTEGER;
+SELECT AVG(date_diff('day', DATE '2024-01-01', seen_at)) AS a FROM events;
+SELECT SUM(amount * '0.1'::DECIMAL(3, 1)) AS s FROM events WHERE score > '-1.5'::DOUBLE;

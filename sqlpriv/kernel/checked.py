@@ -20,7 +20,7 @@ from sqlpriv.kernel.terms.release import Measurement
 MAX_CELLS = 2_000_000
 
 
-class Ready(NamedTuple):
+class PreparedMeasurement(NamedTuple):
     """A measurement, checked: nothing in it comes from a row.
 
     Attributes:
@@ -41,16 +41,16 @@ def parts_of(query: a.Asked) -> tuple[a.Query, ...]:
     return (query.histogram if isinstance(query, a.Level) else query,)
 
 
-def ready(measurement: Measurement, scope: Scope) -> Ready:
+def prepare_measurement(measurement: Measurement, scope: Scope) -> PreparedMeasurement:
     """Returns what draws the noise of a measurement, whose relation is the scope's; raises as
     `Allowance.release` does."""
     query, price = measurement.query, measurement.price
     if isinstance(query, a.Level):
-        return _ready_level(query, price, scope)
-    return _ready_sum(query, price, scope)
+        return _prepare_level(query, price, scope)
+    return _prepare_sum(query, price, scope)
 
 
-def _ready_sum(query: a.Query | a.Clipped, price: Price, scope: Scope) -> Ready:
+def _prepare_sum(query: a.Query | a.Clipped, price: Price, scope: Scope) -> PreparedMeasurement:
     """Returns a count or sum: noise is added to the exact integers, on their lattice."""
     type_ = [check_expressions(part, scope) for part in parts_of(query)][-1]
     lattice = sensitivity.lattice_of(query, type_)
@@ -58,7 +58,7 @@ def _ready_sum(query: a.Query | a.Clipped, price: Price, scope: Scope) -> Ready:
     moved = sensitivity.sensitivity(query, scope.unit, lattice.steps)
     up, down = lattice.step.as_integer_ratio()
     if lattice.steps == 0:  # an interval of one number: all integers are 0, in every database
-        return Ready(parts_of(query), 0.0, lambda exact: np.zeros(len(exact)))
+        return PreparedMeasurement(parts_of(query), 0.0, lambda exact: np.zeros(len(exact)))
     added = noise.additive(moved.l1, moved.l2_squared, price)
 
     def add_noise(*parts: list[int]) -> NDArray[np.float64]:
@@ -66,10 +66,10 @@ def _ready_sum(query: a.Query | a.Clipped, price: Price, scope: Scope) -> Ready:
         pairs = zip(exact, added.draw(len(exact)), strict=True)
         return np.array([(x + z) * up / down for x, z in pairs], "<f8")
 
-    return Ready(parts_of(query), float(lattice.step) * added.sigma, add_noise)
+    return PreparedMeasurement(parts_of(query), float(lattice.step) * added.sigma, add_noise)
 
 
-def _ready_level(query: a.Level, price: Price, scope: Scope) -> Ready:
+def _prepare_level(query: a.Level, price: Price, scope: Scope) -> PreparedMeasurement:
     """Returns a choice of a level in each cell; as in `choose`, a stratum pays price / g."""
     check_expressions(query.histogram, scope)
     g = min(scope.unit.groups_per_unit, a.strata_count(query))
@@ -79,7 +79,7 @@ def _ready_level(query: a.Level, price: Price, scope: Scope) -> Ready:
     def choose_levels(exact: list[int]) -> NDArray[np.float64]:
         return np.array([choose(row) for row in sensitivity.level_scores(query, exact)], "<f8")
 
-    return Ready(parts_of(query), 0.0, choose_levels)
+    return PreparedMeasurement(parts_of(query), 0.0, choose_levels)
 
 
 def _clips(query: a.Clipped, type_: Type | None, scope: Scope) -> list[Clip]:

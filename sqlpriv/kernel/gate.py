@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.errors import BudgetExhausted, KernelError, OperationalError, Refused
-from sqlpriv.kernel.checked import check_expressions, parts_of, ready
+from sqlpriv.kernel.checked import check_expressions, parts_of, prepare_measurement
 from sqlpriv.kernel.ledger.records import Sealed, Snapshot
 from sqlpriv.kernel.proof import noise, sensitivity
 from sqlpriv.kernel.proof.delay import Delay
@@ -84,7 +84,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         fresh = [x for x, seal in zip(named_queries, seals, strict=True) if seal is None]
         fresh_seals: list[Sealed] = []
         if fresh:
-            waiting = [ready(m, self._scope(m.query.source)) for _, m in fresh]
+            waiting = [prepare_measurement(m, self._scope(m.query.source)) for _, m in fresh]
             charge, exact = self._buy([m for _, m in fresh], [q for r in waiting for q in r.reads])
             for (named, m), r in zip(fresh, waiting, strict=True):
                 fresh_seals.append(
@@ -212,7 +212,7 @@ class Allowance(AbstractContextManager["Allowance"]):
     def _current(self, reader: Reader) -> Snapshot:
         """Returns the snapshot, if the vault and its declarations are those of the plan."""
         reader.check_files()
-        contracts, snapshot = self._kernel.in_force(reader.fingerprint, reader.catalog())
+        contracts, snapshot = self._kernel.bind_contracts(reader.fingerprint, reader.catalog())
         if contracts != {**self.contract.others, self.contract.table.lower(): self.contract}:
             raise OperationalError(STALE)
         return snapshot

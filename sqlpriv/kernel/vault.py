@@ -16,7 +16,7 @@ from sqlpriv.kernel.reader import CATALOGS, Catalog, Reader
 from sqlpriv.kernel.sql.queries import verifying
 from sqlpriv.kernel.sql.relations import partner_count
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.contract import TableContract, in_force
+from sqlpriv.kernel.terms.contract import TableContract, contracts_in_force
 from sqlpriv.kernel.terms.release import Release
 
 
@@ -38,17 +38,19 @@ class Kernel:
 
     def contracts(self) -> dict[str, TableContract]:
         """Returns the contract of every table, by lower-case name. Reads no row."""
-        named = self.fingerprint()
-        if catalog := CATALOGS.get(named):  # nothing was written since it was asked for
-            return self.in_force(named, catalog)[0]
+        contents = self.fingerprint()
+        if catalog := CATALOGS.get(contents):  # nothing was written since it was asked for
+            return self.bind_contracts(contents, catalog)[0]
         with Reader(self.vault) as reader:
-            return self.in_force(reader.fingerprint, reader.catalog())[0]
+            return self.bind_contracts(reader.fingerprint, reader.catalog())[0]
 
-    def in_force(self, named: str, catalog: Catalog) -> tuple[dict[str, TableContract], Snapshot]:
+    def bind_contracts(
+        self, fingerprint: str, catalog: Catalog
+    ) -> tuple[dict[str, TableContract], Snapshot]:
         """Returns the contracts and the snapshot: of these contents and these declarations."""
         last, declared = self.ledger.declarations()
-        snapshot = self.ledger.snapshot(f"{named}:{last}")
-        return in_force(catalog, declared, snapshot.facts or {}, snapshot.id), snapshot
+        snapshot = self.ledger.snapshot(f"{fingerprint}:{last}")
+        return contracts_in_force(catalog, declared, snapshot.facts or {}, snapshot.id), snapshot
 
     def verify(self) -> None:
         """Records, for every table with a unit, which bounds this snapshot satisfies.
@@ -63,7 +65,7 @@ class Kernel:
                 reader.check_files()
             except OperationalError:
                 return
-            contracts, snapshot = self.in_force(reader.fingerprint, reader.catalog())
+            contracts, snapshot = self.bind_contracts(reader.fingerprint, reader.catalog())
             facts = {t: self._facts(reader, c) for t, c in contracts.items() if c.unit}
             if facts != (snapshot.facts or {}):
                 self.ledger.record_facts(snapshot.id, facts)
@@ -93,7 +95,9 @@ class Kernel:
     def public(self, table: str) -> pa.Table:
         """Returns the rows of a table that was declared public, exactly."""
         with Reader(self.vault) as reader:
-            contract = self.in_force(reader.fingerprint, reader.catalog())[0].get(table.lower())
+            contract = self.bind_contracts(reader.fingerprint, reader.catalog())[0].get(
+                table.lower()
+            )
             if contract is None or not contract.public:
                 raise Refused(f'the table "{table}" is not public')
             return reader.rows(contract.table)

@@ -16,7 +16,7 @@ from sqlpriv.kernel.terms.contract import (
     Interval,
     TableContract,
     Type,
-    in_force,
+    contracts_in_force,
 )
 from sqlpriv.kernel.terms.operations import COMPARISONS, NUMBERS, OPERATIONS, type_of
 from sqlpriv.session.commands.declare import domain_body
@@ -116,7 +116,7 @@ def contracts(
             **declared[table],
             "domains": {c: domain_body(d, False) for c, d in domains[table].items()},
         }
-    return in_force(catalog, json.loads(json.dumps(bodies)), {}, 1)
+    return contracts_in_force(catalog, json.loads(json.dumps(bodies)), {}, 1)
 
 
 class Plans:

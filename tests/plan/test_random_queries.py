@@ -32,7 +32,7 @@ from sqlpriv.kernel.terms.contract import (
     Column,
     Interval,
     TableContract,
-    in_force,
+    contracts_in_force,
 )
 from sqlpriv.kernel.terms.operations import type_of
 from sqlpriv.kernel.terms.release import Release
@@ -77,7 +77,7 @@ def contracts(m: int, g: int) -> dict[str, TableContract]:
         domains = {c: domain_body(*domain) for c, domain in DOMAINS[table].items()}
         bound = None if table == "people" else [m, g]
         bodies[table] = {**UNDECLARED, **DECLARED[table], "domains": domains, "bound": bound}
-    return in_force(catalog, json.loads(json.dumps(bodies)), {}, 1)
+    return contracts_in_force(catalog, json.loads(json.dumps(bodies)), {}, 1)
 
 
 LOOSE, TIGHT = contracts(40, 1), contracts(2, 2)

@@ -149,7 +149,7 @@ class Scope(Expressions):
                 raise Refused(f'"{link.column}" does not lead to one row of "{link.table}"')
             self.base += f" JOIN {self._table(up, above)} ON {mine} = {theirs}"
             table, row = up, above
-        assert table.unit is not None  # `contract.in_force` found the way
+        assert table.unit is not None  # `contract.contracts_in_force` found the way
         self.owner, self.owner_type = key_of(table, table.unit.column, row, self.dialect)
 
     def _table(self, table: TableContract, alias: str) -> str:

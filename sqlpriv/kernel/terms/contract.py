@@ -170,7 +170,7 @@ UNDECLARED: Declared = {
 """The body of a declaration: all that is in force of one table. Its latest one counts."""
 
 
-def in_force(
+def contracts_in_force(
     catalog: Sequence[TableContract], declared: Declared, facts: Declared, snapshot: int
 ) -> dict[str, TableContract]:
     """Returns the contract of every table; all mappings are by lower-case name."""

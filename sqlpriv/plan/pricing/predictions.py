@@ -45,7 +45,7 @@ def predict_measurements(
     Raises:
         Refused: What the gate would refuse before its charge.
     """
-    from sqlpriv.kernel.checked import ready  # loads OpenDP
+    from sqlpriv.kernel.checked import prepare_measurement  # loads OpenDP
 
     others = {t: replace(c, facts=TableFacts()) for t, c in contract.others.items()}
     unseen = replace(contract, facts=TableFacts(), others=others)
@@ -53,7 +53,7 @@ def predict_measurements(
         check_work(source, contract, kernel.most_partners)
     predictions = []
     for m in measurements:
-        checked = ready(m, Scope(m.query.source, contract))
+        checked = prepare_measurement(m, Scope(m.query.source, contract))
         mechanism, moved = _sensitivity(m, contract)
         sql = render(checked.reads, unseen, 0).sql
         seals = kernel.ledger.find_seals(contract.snapshot, a.query_hash(m.query), m.price)

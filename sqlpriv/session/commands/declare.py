@@ -102,7 +102,7 @@ def check_domain(kernel: Kernel, column: Column, action: cmd.Action) -> None:
 
 
 def domain_body(domain: ColumnDomain, required: bool = False) -> dict[str, Any]:
-    """Returns a domain as a declaration's body holds it; `contract.in_force` reads it back."""
+    """Returns a domain as a declaration's body holds it; `contracts_in_force` reads it back."""
     match domain:
         case Categories(labels):
             return {"labels": [_json_value(v) for v in labels], "required": required}

@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 from support.vaults import Engine, contract
 
 from sqlpriv.errors import KernelError
-from sqlpriv.kernel.checked import ready
+from sqlpriv.kernel.checked import prepare_measurement
 from sqlpriv.kernel.proof.clipped_sums import clipped_sums, clips_of
 from sqlpriv.kernel.proof.sensitivity import REAL_STEPS, lattice_of
+from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Rho
 from sqlpriv.kernel.terms.contract import Interval, Type
@@ -108,10 +109,13 @@ def test_bins_are_of_what_is_summed() -> None:
     """A column clamped to [0, 10] for its bins is not summed over [-5, 10]: a stored -5 would be in
     the bin that begins at 0."""
     made = contract({"id": "BIGINT", "x": "DOUBLE"}, {"x": Interval(0.0, 10.0)})
+    scope = Scope(a.Scan("people"), made)
     for low, high in ((-5.0, 10.0), (0.0, 11.0)):
         with pytest.raises(KernelError, match="one interval inside"):
-            ready(Measurement(clipped(REAL, low, high, (0.25, 3.0)), Rho(10**9)), made)
+            prepare_measurement(
+                Measurement(clipped(REAL, low, high, (0.25, 3.0)), Rho(10**9)), scope
+            )
     twice = a.Clipped(a.Scan("people"), REAL, 0.0, 10.0, ((0.25, 3.0),) * 2)
     with pytest.raises(KernelError, match="of each cell"):
-        ready(Measurement(twice, Rho(10**9)), made)
-    ready(Measurement(clipped(REAL, 0.0, 10.0, (0.25, 3.0)), Rho(10**9)), made)
+        prepare_measurement(Measurement(twice, Rho(10**9)), scope)
+    prepare_measurement(Measurement(clipped(REAL, 0.0, 10.0, (0.25, 3.0)), Rho(10**9)), scope)

@@ -23,7 +23,7 @@ from sqlpriv.kernel.terms.contract import (
     TableContract,
     TableFacts,
     Type,
-    in_force,
+    contracts_in_force,
 )
 from sqlpriv.kernel.terms.operations import type_of
 from sqlpriv.kernel.terms.release import Measurement
@@ -55,7 +55,7 @@ def contracts(orders: tuple[int, int] = (3, 2)) -> dict[str, TableContract]:
     ]
     bodies = {t: {**UNDECLARED, **BODIES[t]} for t in TABLES}
     bodies["orders"]["bound"] = [*orders]
-    return in_force(catalog, json.loads(json.dumps(bodies)), {}, 1)
+    return contracts_in_force(catalog, json.loads(json.dumps(bodies)), {}, 1)
 
 
 MADE = contracts()

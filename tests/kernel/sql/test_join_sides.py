@@ -17,7 +17,13 @@ from sqlpriv.kernel import engine as settings
 from sqlpriv.kernel.sql.queries import render
 from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.contract import UNDECLARED, Column, TableContract, Type, in_force
+from sqlpriv.kernel.terms.contract import (
+    UNDECLARED,
+    Column,
+    TableContract,
+    Type,
+    contracts_in_force,
+)
 from sqlpriv.kernel.terms.operations import type_of
 
 COLUMNS = {"id": "VARCHAR", "x": "INTEGER", "t": "VARCHAR"}
@@ -29,7 +35,7 @@ def contract(**bound: Any) -> TableContract:
     tables = [TableContract(t, columns) for t in ("people", "pub")]
     declared = {"people": {"key": "id", "unit": True, **bound}, "pub": {"public": True}}
     bodies = {t: {**UNDECLARED, **declared[t]} for t in declared}
-    return in_force(tables, json.loads(json.dumps(bodies)), {}, 1)["people"]
+    return contracts_in_force(tables, json.loads(json.dumps(bodies)), {}, 1)["people"]
 
 
 def scan(prefix: str, table: str = "people") -> a.Scan:

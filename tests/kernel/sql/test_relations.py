@@ -24,7 +24,13 @@ from sqlpriv.kernel.sql.queries import verifying
 from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Rho
-from sqlpriv.kernel.terms.contract import UNDECLARED, Column, TableContract, Type, in_force
+from sqlpriv.kernel.terms.contract import (
+    UNDECLARED,
+    Column,
+    TableContract,
+    Type,
+    contracts_in_force,
+)
 from sqlpriv.kernel.terms.operations import type_of
 from sqlpriv.kernel.terms.release import Measurement
 
@@ -57,7 +63,7 @@ def catalog() -> list[TableContract]:
 
 def contracts(**changed: dict[str, Any]) -> dict[str, TableContract]:
     bodies = {t: {**UNDECLARED, **DECLARED[t], **changed.get(t, {})} for t in TABLES}
-    return in_force(catalog(), json.loads(json.dumps(bodies)), {}, 1)
+    return contracts_in_force(catalog(), json.loads(json.dumps(bodies)), {}, 1)
 
 
 MADE = contracts()

@@ -2,7 +2,9 @@
 
 COUNT(*), AVG(income) and SUM(hours) by 18 groups over 2,000 rows, each at a price of its own, so
 that none is replayed; then one of them again and again. Beside it stands plain DuckDB's statement
-on as many threads. `--rows` and `--threads` change the table and who asks.
+on as many threads. `--rows` and `--threads` change the table and who asks; `--clients 1 8` has as
+many processes ask a server, whose answers leave when they are there (`--exact-times`): on the grid
+of times that it has by default, no client is answered more than ten times a second.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -23,6 +26,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import duckdb
 from bench.matrix import Shape, write_table
 
+from sqlpriv.interfaces.server import users
+from sqlpriv.interfaces.server.endpoints.listen import Limits, Server
 from sqlpriv.session.session import Session
 
 PLAIN = "SELECT g, count(*), avg(income), sum(hours) FROM people GROUP BY g"
@@ -30,6 +35,29 @@ PRIVATE = (
     "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {epsilon}) g, COUNT(*) AS n,"
     " AVG(income) AS income, SUM(hours) AS hours FROM people GROUP BY g"
 )
+
+CLIENT = """
+import sys, time
+import sqlpriv
+
+url, token, query, number, clients, seconds = sys.argv[1:]
+with sqlpriv.connect(url, token=token) as connection:
+    turn = int(number)
+
+    def ask():
+        global turn
+        connection.execute(query.format(epsilon=10 + turn / 1000)).fetchall()
+        turn += int(clients)
+
+    ask()
+    print("ready", flush=True)
+    sys.stdin.readline()
+    began, first = time.perf_counter(), turn
+    while time.perf_counter() - began < float(seconds):
+        ask()
+    print((turn - first) // int(clients))
+"""
+"""Asks a server at prices that no other client asks at."""
 
 
 def per_second(ask: Callable[[int], object], threads: int, seconds: float) -> tuple[float, float]:
@@ -72,10 +100,39 @@ def ask_again(sessions: Sequence[Session], number: int) -> None:
     sessions[number].execute(PRIVATE.format(epsilon=1))
 
 
+def per_second_of_server(vault: Path, clients: int, seconds: float) -> tuple[float, float]:
+    """Returns what `per_second` does, of a server in this process and clients in their own."""
+    name = f"bench{clients}"
+    token = f"{name}.{users.add_user(vault, name, 'analyst', 'bench')}"
+    limits = Limits(concurrency=clients, exact_times=True)
+    with Server(vault, "grpc://127.0.0.1:0", limits=limits) as server:
+        asked = [server.location, token, PRIVATE]
+        processes = [
+            subprocess.Popen(
+                [sys.executable, "-c", CLIENT, *asked, str(number), str(clients), str(seconds)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for number in range(clients)
+        ]
+        ready = [process.stdout.readline() for process in processes if process.stdout]
+        assert ready == ["ready\n"] * clients
+        began, used = time.perf_counter(), time.process_time()
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write("\n")
+            process.stdin.flush()
+        done = sum(int(process.communicate()[0]) for process in processes)
+        clock, processor = time.perf_counter() - began, time.process_time() - used
+    return done / clock, done / processor
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=2_000)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 8])
+    parser.add_argument("--clients", type=int, nargs="*", default=[])
     parser.add_argument("--seconds", type=float, default=10.0)
     given = parser.parse_args()
     turns = itertools.count()
@@ -99,6 +156,9 @@ def main() -> None:
                 print(f"{threads} threads  {what:<13}{clock:9.1f}{processor:9.1f}", flush=True)
             for session in sessions:
                 session.close()
+        for clients in given.clients:
+            clock, processor = per_second_of_server(vault, clients, given.seconds)
+            print(f"{clients} clients  {'fresh':<13}{clock:9.1f}{processor:9.1f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -15,9 +15,10 @@ from collections.abc import Sequence
 import duckdb
 import numpy as np
 
-from sqlpriv.kernel.checked import ready
+from sqlpriv.kernel.checked import prepare_measurement
 from sqlpriv.kernel.sql.cells import added_up
 from sqlpriv.kernel.sql.queries import MACROS, render
+from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.terms.release import Measurement, Release
@@ -42,7 +43,8 @@ class Laboratory:
 
     def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
         """Returns noised answers, as `Allowance.release` would."""
-        checked = [ready(m, self.contract) for m in measurements]
+        scopes = (Scope(m.query.source, self.contract) for m in measurements)
+        checked = [prepare_measurement(*pair) for pair in zip(measurements, scopes, strict=True)]
         missing = [q for waiting in checked for q in waiting.reads if q not in self._exact]
         groups: dict[object, list[a.Query]] = defaultdict(list)
         for query in dict.fromkeys(missing):

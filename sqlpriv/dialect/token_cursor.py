@@ -137,12 +137,12 @@ class TokenCursor:
             raise Refused.at(first, f"{name} is a schema or database of its own", hint)
         return self.name("the name of a table")
 
-    def column_in_parentheses(self) -> str:
-        """Returns the column of `(column)`."""
+    def column_in_parentheses(self, several: str = "write (column)") -> str:
+        """Returns the column of `(column)`; `several` is what to write instead of more than one."""
         self.expect("(")
         name = self.name("the name of a column")
         if self.at(","):
-            raise self.refuse("only one column can stand here", "write (column)")
+            raise self.refuse("only one column can stand here", several)
         self.expect(")")
         return name
 

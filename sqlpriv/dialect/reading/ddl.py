@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sqlpriv.dialect.reading.alter_actions import (
+    OF_SEVERAL_COLUMNS,
     check_options,
     constants,
     privacy_link,
@@ -161,7 +162,7 @@ def _elements(c: TokenCursor) -> tuple[list[str], tuple[cmd.Action, ...]]:
     while True:
         if c.accept("PRIVACY_KEY", "("):
             c.index -= 1
-            actions.append(cmd.AddPrivacyKey(c.column_in_parentheses()))
+            actions.append(cmd.AddPrivacyKey(c.column_in_parentheses(OF_SEVERAL_COLUMNS)))
         elif c.accept("PRIVACY_LINK", "("):
             c.index -= 1
             actions.append(privacy_link(c))

@@ -127,7 +127,7 @@ MUTANTS = (
     Mutant("a lost file is found out after the charge", K + "gate.py",
            "        reader.check_files()\n", "", FILES),
     Mutant("files of other columns are read", K + "parquet_files.py",
-           "if alike and not missing:", "if not missing:", FILES),
+           "if layouts == [(1,)] and not missing:", "if not missing:", FILES),
     Mutant("the files of tables are no content", K + "engine.py",
            "engine.fingerprint = _with_files(contents, vault)", "engine.fingerprint = contents",
            FILES),

@@ -81,9 +81,9 @@ def check_files(connection: duckdb.DuckDBPyConnection, files: Files) -> None:
             why = f"cannot read {missing[0]}"
         with suppress(duckdb.Error):
             listed = f"[{', '.join(map(literal, paths))}]"
-            alike = connection.execute(LAYOUTS.format(listed)).fetchall() == [(1,)]
             connection.execute(f"SELECT * FROM vault.main.{name(table)} LIMIT 0").fetchall()
-            if alike and not missing:
+            layouts = connection.execute(LAYOUTS.format(listed)).fetchall()
+            if layouts == [(1,)] and not missing:
                 continue
         raise OperationalError(
             f"the table {table} {why}; nothing was charged; put the files right, or make the"

@@ -88,8 +88,7 @@ class LedgerDatabase(Store):
         with self.db.transaction():
             self.execute("SELECT pg_advisory_xact_lock(hashtext(?))", [NAME])
             # read from the table: what PostgreSQL caches of names may be older than the lock
-            there = self.execute("SELECT FROM pg_namespace WHERE nspname = ?", [NAME])
-            if not there.rowcount:
+            if not self.execute("SELECT FROM pg_namespace WHERE nspname = ?", [NAME]).rowcount:
                 self.execute(f"CREATE SCHEMA {NAME}; {SCHEMA}")
 
     def check(self) -> None:

@@ -7,16 +7,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type, Value
 from sqlpriv.plan.aggregates.calls import aggregate_calls
+from sqlpriv.plan.cell_count import check_cell_count
 from sqlpriv.plan.expressions import dates
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.value_facts import MAX_LEVELS, Shape
 from sqlpriv.plan.pricing.googlesql_options import asks_for_threshold
-from sqlpriv.plan.pricing.tuned_constants import MAX_CELLS
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import as_literal, with_aliases
@@ -60,10 +59,6 @@ class Dimension:
     def values(self) -> tuple[Value, ...]:
         """The public list of the key's values, in its declared order."""
         return self.key.values
-
-
-class TooManyCells(Refused):
-    """A query that could be answered but for the number of its groups."""
 
 
 class GroupBy(NamedTuple):
@@ -135,7 +130,8 @@ def bind_groups(
     if select.sets:
         at = [unique.index(dimension) for dimension in dimensions]
         sets = [tuple(sorted({at[i] for i in one})) for one in select.sets]
-    _check_cell_count([[*strata, *(unique[i] for i in one)] for one in sets], select)
+    lists = [[d.values for d in (*strata, *(unique[i] for i in one))] for one in sets]
+    check_cell_count(lists, select)
     return GroupBy(tuple(unique), tuple(sets))
 
 
@@ -290,14 +286,3 @@ def _refuse_repeated(dimensions: Sequence[Dimension], nodes: Sequence[t.Node]) -
     for i, dimension in enumerate(dimensions):
         if dimension in dimensions[:i]:
             raise refuse(nodes[i], "a stratum column is named twice", "name it once")
-
-
-def _check_cell_count(sets: Sequence[Sequence[Dimension]], select: t.Select) -> None:
-    cells = sum(math.prod(len(dimension.values) for dimension in one) for one in sets)
-    if cells > MAX_CELLS:
-        place = t.Literal(None, (select.stratify or select).pos)
-        raise TooManyCells.at(
-            place.pos,
-            f"the answer would have {cells} cells; {MAX_CELLS} is the most",
-            "group by fewer keys or wider bins, as in age // 10",
-        )

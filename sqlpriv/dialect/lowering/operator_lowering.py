@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from sqlpriv.dialect.constants import interval, moved_by_interval
 from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering, lone_value
+from sqlpriv.dialect.lowering.value_lists import is_among, listed_values, quantified_values
 from sqlpriv.dialect.tokens import Kind
 from sqlpriv.errors import Refused
 from sqlpriv.statements import tree as t
@@ -89,7 +90,6 @@ def _level(lowering: NodeLowering, part: Glot | None) -> int | None:
     return _LEVELS[type(part.this)] if infix else level
 
 
-_ENDS = "compare with its largest or smallest value: x > (SELECT MAX(y) FROM t)"
 _NEGATED = (exp.In, exp.Like, exp.ILike, exp.Between, exp.Is)
 _COMPARISONS = ("=", "==", "<>", "!=", "<", "<=", ">", ">=")
 
@@ -121,10 +121,10 @@ def lower_binary(lowering: NodeLowering, node: Glot) -> t.Node:
     right = node.args["expression"]
     every = isinstance(right, exp.All) and op == "<>"
     some = isinstance(right, exp.Any) and op == "="
-    listed = _quantified_values(lowering, right) if op in _COMPARISONS else None
+    listed = quantified_values(lowering, right) if op in _COMPARISONS else None
     is_query = isinstance(right.this, exp.Subquery | exp.Select)
     if (every or some) and is_query and listed is None:
-        return _is_among(lowering, node, right.this, negated=every)
+        return is_among(lowering, node, right.this, negated=every)
     _check_grouping(lowering, node, level)
     left = lowering.expression(node.this)
     if listed is not None:
@@ -135,22 +135,6 @@ def lower_binary(lowering: NodeLowering, node: Glot) -> t.Node:
     if op == "^":
         return t.FunctionCall("pow", (left, lowering.expression(right)), pos=left.pos)
     return t.Binary(op, left, lowering.expression(right), left.pos)
-
-
-def _quantified_values(lowering: NodeLowering, right: Glot) -> tuple[t.Node, ...] | None:
-    """Returns the values that ANY or ALL compare with, `[1, 2]` or `(VALUES (1), (2))`; None of a
-    query, which `= ANY` and `<> ALL` alone may have, and of anything else."""
-    is_all = isinstance(right, exp.Anonymous) and right.name.upper() == "ALL"
-    if not is_all and not isinstance(right, exp.Any | exp.All):
-        return None
-    inside = right.expressions[0] if is_all else right.this.unnest()
-    if isinstance(inside, exp.Array | exp.Values):
-        items = inside.expressions if isinstance(inside, exp.Array) else [inside]
-        return lowering.expressions(_listed_values(lowering, items))
-    if not isinstance(right.parent, exp.NEQ if isinstance(right, exp.All) else exp.EQ):
-        place = lowering.token(inside)
-        raise Refused.at(place, "a query behind ANY or ALL is compared by = ANY or <> ALL", _ENDS)
-    return None
 
 
 def _shift_by_interval(lowering: NodeLowering, left: t.Node, node: Glot, sign: int) -> t.Node:
@@ -265,7 +249,7 @@ def _same_rows(lowering: NodeLowering, left: Glot, right: Glot) -> t.Node:
 
 def lower_in(lowering: NodeLowering, node: Glot) -> t.Node:
     _check_grouping(lowering, node, RANGE)
-    values = _listed_values(lowering, node.expressions)
+    values = listed_values(lowering, node.expressions)
     if isinstance(node.this, exp.Tuple) and node.args.get("query") is None:
         return _join_terms("or", tuple(_same_rows(lowering, node.this, row) for row in values))
     left, query = lowering.expression(node.this), node.args.get("query")
@@ -277,23 +261,6 @@ def lower_in(lowering: NodeLowering, node: Glot) -> t.Node:
     inner = lowering.query(query.this)
     text, bound = lowering.enclosed_text(query.this, inner.pos)
     return t.InQuery(left, inner, False, text, bound, left.pos)
-
-
-def _listed_values(lowering: NodeLowering, items: list[Glot]) -> list[Glot]:
-    """Returns what IN lists: `(1, 2)`, or `(VALUES (1), (2))`: rows of one value are values."""
-    if len(items) != 1 or not isinstance(items[0], exp.Values):
-        return items
-    lowering.check_arguments(items[0], ("expressions",))
-    rows: list[Glot] = items[0].expressions
-    return [row.expressions[0] if len(row.expressions) == 1 else row for row in rows]
-
-
-def _is_among(lowering: NodeLowering, node: Glot, query: Glot, *, negated: bool) -> t.Node:
-    """Reads `x = ANY (SELECT …)`, which is IN, and `x <> ALL (SELECT …)`, which is NOT IN."""
-    left = lowering.expression(node.this)
-    inner = lowering.query(query.this if isinstance(query, exp.Subquery) else query)
-    text, bound = lowering.enclosed_text(query, inner.pos)
-    return t.InQuery(left, inner, negated, text, bound, left.pos)
 
 
 def lower_between(lowering: NodeLowering, node: Glot) -> t.Node:

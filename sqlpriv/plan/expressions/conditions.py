@@ -50,6 +50,16 @@ def identities(contract: TableContract) -> dict[str, frozenset[str]]:
     return {column: frozenset(ids) for column, ids in identified.items()}
 
 
+def row_names(contract: TableContract | None) -> tuple[str, frozenset[str]]:
+    """Returns a column that tells the rows of a table apart and is never NULL, '' for none, and the
+    columns that name a row's unit, in lower case."""
+    if contract is None:
+        return "", frozenset()
+    required = {c.name.lower() for c in contract.columns if c.required}
+    units = frozenset(name.lower() for name in identities(contract))
+    return next(iter(sorted(contract.unique & required)), ""), units
+
+
 def demanded_values(predicate: a.Expr) -> dict[a.Expr, tuple[Value, ...]]:
     """Returns expressions with the values of which each row that passes has one."""
     match predicate:

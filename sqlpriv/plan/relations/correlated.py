@@ -31,6 +31,7 @@ from sqlpriv.plan.relations.outer_names import (
     is_outer_name,
     outer_names,
     tables_of,
+    under_an_alias,
 )
 from sqlpriv.plan.relations.subqueries import scalar_subqueries
 from sqlpriv.statements import tree as t
@@ -125,7 +126,7 @@ class _Joins:
         query = node.query
         aliases = {alias.lower() for alias, _ in tables_of(self.source, self.contracts)}
         if isinstance(query, t.Select) and (query.alias or query.table).lower() in aliases:
-            query = _under_an_alias(query)
+            query = under_an_alias(query, _OWN)
         return self._partner_count(query, self._qualified(node.arg), node.pos)
 
     def _qualified(self, arg: t.Node) -> t.Node:
@@ -192,22 +193,6 @@ class _Joins:
             return t.FunctionCall("coalesce", (name, none), pos=part.pos)
 
         return rebuild(query.items[0].expr, value)
-
-
-def _under_an_alias(query: t.Select) -> t.Select:
-    """Returns a query of one table under an alias that is no table's around it."""
-    if query.source is not None:
-        return query
-    name = (query.alias or query.table).lower()
-
-    def rename(node: t.Node) -> t.Node | None:
-        if not isinstance(node, t.Name) or node.table.lower() != name:
-            return None
-        return replace(node, table=_OWN)
-
-    items = tuple(replace(item, expr=rebuild(item.expr, rename)) for item in query.items)
-    where = None if query.where is None else rebuild(query.where, rename)
-    return replace(query, alias=_OWN, items=items, where=where)
 
 
 def _join_inside(source: t.Source, contracts: Contracts) -> t.Source:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.expressions.conditions import identities
 from sqlpriv.statements import tables
 from sqlpriv.statements import tree as t
-from sqlpriv.statements.traverse import conjuncts, walk
+from sqlpriv.statements.traverse import conjuncts, rebuild, walk
 
 Contracts = Mapping[str, TableContract]
 Pair = tuple[t.Node, t.Node]
@@ -93,3 +94,19 @@ def from_source(select: t.Select) -> t.Source:
 def output_name(item: t.Item) -> str:
     """Returns the name that an output has, as DuckDB gives it."""
     return item.alias or (item.expr.name if isinstance(item.expr, t.Name) else item.text)
+
+
+def under_an_alias(query: t.Select, alias: str) -> t.Select:
+    """Returns a query of one table under another alias; one of several tables as it is."""
+    if query.source is not None:
+        return query
+    name = (query.alias or query.table).lower()
+
+    def rename(node: t.Node) -> t.Node | None:
+        if not isinstance(node, t.Name) or node.table.lower() != name:
+            return None
+        return replace(node, table=alias)
+
+    items = tuple(replace(item, expr=rebuild(item.expr, rename)) for item in query.items)
+    where = None if query.where is None else rebuild(query.where, rename)
+    return replace(query, alias=alias, items=items, where=where)

@@ -17,8 +17,9 @@ from sqlpriv.dialect.bracket_parts import TooManyCopies
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.contract import TableContract
-from sqlpriv.plan.expressions.conditions import identities
-from sqlpriv.plan.group_keys import SelectedKeys, TooManyCells
+from sqlpriv.plan.cell_count import TooManyCells
+from sqlpriv.plan.expressions.conditions import row_names
+from sqlpriv.plan.group_keys import SelectedKeys
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
 from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, statement_price
@@ -41,6 +42,7 @@ from sqlpriv.session.queries.public_subqueries import (
     reads_private,
     settle_public_parts,
 )
+from sqlpriv.session.queries.result_columns import empty_answer
 from sqlpriv.session.queries.step_statements import (
     scalar_as_statement,
     shift_awaited,
@@ -189,7 +191,9 @@ class ProgramCompiler:
             steps_of[part.name] = steps
             return None
 
-        division = divide(query, self._is_private, attempt, self._row_names)
+        division = divide(
+            query, self._is_private, attempt, lambda table: row_names(self.contracts.get(table))
+        )
         if not isinstance(division, Division):
             return too_large[0] if too_large else division
         paid = [part for part in division.queries if part.name in steps_of]
@@ -269,20 +273,9 @@ class ProgramCompiler:
         """Returns a table like a step's answer: of no rows, or of its keys beside zeros where the
         tail makes columns of their values, as PIVOT does."""
         if not with_keys or planned.selection is not None:
-            return self._no_rows(planned, schema)
+            return empty_answer(planned, schema, self.access.sql)
         releases, adapted = release_measurements(planned, zero_releases)
         return answer(planned, releases, self._weights(planned), adapted).table
-
-    def _no_rows(self, planned: Plan, schema: pa.Schema) -> pa.Table:
-        """Returns an answer without rows; a key that is an ENUM has its labels all the same."""
-        rows = schema.empty_table()
-        types = planned.output.enum_types
-        for number, field in enumerate(schema):
-            if pa.types.is_dictionary(field.type) and (enum := types.get(field.name)):
-                text = f"SELECT CAST(NULL AS {enum}) AS label"
-                labels = self.access.sql.run_alone({}, text, None).column(0)
-                rows = rows.set_column(number, field.name, labels.slice(0, 0))
-        return rows
 
     # --- what is asked of whom ---
 
@@ -302,15 +295,6 @@ class ProgramCompiler:
 
     def _weights(self, planned: Plan) -> pa.Table | None:
         return self.access.tables.weights_of(planned.output.weights)
-
-    def _row_names(self, table: str) -> tuple[str, frozenset[str]]:
-        """Returns a column that tells the rows of a table apart, and is never NULL, '' for none,
-        and the columns that name a row's unit."""
-        if (contract := self.contracts.get(table)) is None:
-            return "", frozenset()
-        required = {c.name.lower() for c in contract.columns if c.required}
-        names = frozenset(name.lower() for name in identities(contract))
-        return next(iter(sorted(contract.unique & required)), ""), names
 
     def _is_private(self, table: str) -> bool:
         contract = self.contracts.get(table)

@@ -1,4 +1,4 @@
-"""What columns plain SQL would give, without running it."""
+"""What columns plain SQL and answers would give, without running anything."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TypeVar
 
 import pyarrow as pa
 
+from sqlpriv.plan.plan import Plan
+from sqlpriv.session.access.plain_sql import PlainSql
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
 
@@ -38,3 +40,20 @@ def columns(statement: _Query, run: Callable[[_Query], pa.Table]) -> pa.Schema:
     typed = run(replace(statement, text=f"SELECT * FROM ({text}\n) LIMIT 0")).schema
     # A subquery renames the second of two columns of one name: DESCRIBE knows them both.
     return pa.schema([x.with_name(name) for x, name in zip(typed, names, strict=True)])
+
+
+def empty_answer(planned: Plan, schema: pa.Schema, sql: PlainSql) -> pa.Table:
+    """Returns an answer without rows; a key that is an ENUM has its labels all the same.
+
+    Args:
+        planned: The plan of the query.
+        schema: The columns of its answer.
+        sql: Runs SQL over nothing: DuckDB reads the labels of an ENUM.
+    """
+    rows = schema.empty_table()
+    types = planned.output.enum_types
+    for number, field in enumerate(schema):
+        if pa.types.is_dictionary(field.type) and (enum := types.get(field.name)):
+            labels = sql.run_alone({}, f"SELECT CAST(NULL AS {enum}) AS label", None).column(0)
+            rows = rows.set_column(number, field.name, labels.slice(0, 0))
+    return rows

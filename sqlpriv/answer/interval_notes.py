@@ -7,7 +7,7 @@ there would be one of the noise's: it is NULL, and the answer says why.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -17,15 +17,34 @@ from sqlpriv.answer import means
 from sqlpriv.answer.means import Estimate, Moments
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.computed_columns import aggregates_in
+from sqlpriv.plan.notices import listing
 from sqlpriv.plan.plan import Output
 
-WHAT_TO_WRITE = {
-    "mean": "OPTIONS (smooth = true) and STRATIFY BY draw such groups towards everybody",
-    "variance": "ask for larger groups, or a higher price",
-    "stddev": "ask for larger groups, or a higher price",
+LONG_TAILS = (
+    "± does not hold for values with long tails of {}: coinpress clips them, and cannot tell what "
+    "that loses"
+)
+UNSEEN = (
+    "± does not hold if most of the rows that no bin of a noised histogram shows lie far beyond "
+    "all others: up to {}"
+)
+ON_AVERAGE = (
+    "± of {} holds 95 % on average over groups, not of each group: small groups are drawn towards "
+    "everybody"
+)
+_MORE = "ask for larger groups, or a higher price"
+_NOTHING = "nothing is known of {}, which is NULL there: ± would be as long as the domain; "
+UNKNOWN = {
+    "mean": f"{_NOTHING}OPTIONS (smooth = true) with STRATIFY BY draws such groups towards "
+    "everybody",
+    "variance": f"{_NOTHING}{_MORE}",
+    "stddev": f"{_NOTHING}{_MORE}",
 }
-"""Kinds of aggregates whose domain is known, and what to write where noise is as long as that."""
-NOTED = (*WHAT_TO_WRITE, "sum")
+"""By kind of aggregate whose domain is known: why it is NULL, and what to write."""
+HIDDEN = f"noise hides {{}}, where 0 stands: only the upper end of an interval is known; {_MORE}"
+RULES = (LONG_TAILS, UNSEEN, *dict.fromkeys(UNKNOWN.values()), HIDDEN, ON_AVERAGE)
+"""What a note says of the aggregates that are listed in it, the worst first."""
+NOTED = (*UNKNOWN, "sum")
 
 
 def without_unknown(recipe: Recipe, estimate: Estimate) -> Estimate:
@@ -44,7 +63,7 @@ def interval_notes(output: Output, moments_by_recipe: Mapping[Recipe, Moments]) 
         output: Of the plan, whose aggregates are numbered as its outputs name them.
         moments_by_recipe: The noised moments of its aggregates.
     """
-    notes = []
+    told: dict[str, list[str]] = {rule: [] for rule in RULES}
     for number in range(len(output.marginals[0].recipes) if output.marginals else 0):
         names = [name for name, item in zip(output.names, output.items, strict=True)
                  if number in aggregates_in(item)]  # fmt: skip
@@ -52,34 +71,32 @@ def interval_notes(output: Output, moments_by_recipe: Mapping[Recipe, Moments]) 
         moments = [moments_by_recipe.get(r) for r in recipes if r.kind in NOTED]
         pairs = [(r, m) for r, m in zip(recipes, moments, strict=False) if m is not None]
         if names and pairs:
-            notes += _notes_of(names[0], pairs)
-    return tuple(dict.fromkeys(notes))  # an output may hold several of one kind
+            for rule, subject in _rules_met(names[0], pairs):
+                told[rule].append(subject)
+    # An output may hold several aggregates of one kind: each subject is listed once.
+    return tuple(
+        rule.format(listing(list(dict.fromkeys(told[rule])))) for rule in RULES if told[rule]
+    )
 
 
-def _notes_of(name: str, pairs: list[tuple[Recipe, Moments]]) -> list[str]:
-    """Returns the notes on one aggregate, which has a recipe in each marginal."""
-    notes, kind = [], pairs[0][0].kind
+def _rules_met(name: str, pairs: list[tuple[Recipe, Moments]]) -> Iterator[tuple[str, str]]:
+    """Yields the rules that one aggregate meets, and how each lists the aggregate.
+
+    The aggregate has a recipe in each marginal."""
+    kind = pairs[0][0].kind
     if any(r.using == "coinpress" for r, _ in pairs):
-        notes.append(f"the interval of {name} does not hold for values with long tails: "
-                     "coinpress clips them, and cannot tell what that loses")  # fmt: skip
+        yield LONG_TAILS, name
     if any(r.pooled for r, _ in pairs):
-        notes.append(f"the intervals of {name} hold 95 % on average over groups, "
-                     "not of each group: small groups are drawn towards everybody")  # fmt: skip
+        yield ON_AVERAGE, name
     if unseen := max(m.unseen for _, m in pairs):
-        notes.append(
-            f"the interval of {name} does not hold if most of the up to {unseen:,.0f} rows that no "
-            "bin of its noised histogram shows lie far beyond all others"
-        )
+        yield UNSEEN, f"{unseen:,.0f} rows of {name}"
     estimates = [(r, means.cells(r, m)) for r, m in pairs if not r.pooled]
     unknown = sum(int(_unknown(r, estimate).sum()) for r, estimate in estimates)
     if unknown:
-        notes.append(f"{name} is NULL in {_groups(unknown)}, of which nothing is known: its "
-                     f"interval would be as long as the domain; {WHAT_TO_WRITE[kind]}")  # fmt: skip
+        yield UNKNOWN[kind], f"{name} in {_groups(unknown)}"
     zeros = sum(int(_zeros_of_noise(r, estimate).sum()) for r, estimate in estimates)
     if zeros and kind in ("variance", "stddev"):
-        notes.append(f"{name} is 0 in {_groups(zeros)} because noise hides it: only its "
-                     f"interval's upper end is known; {WHAT_TO_WRITE[kind]}")  # fmt: skip
-    return notes
+        yield HIDDEN, f"{name} in {_groups(zeros)}"
 
 
 def _groups(number: int) -> str:

@@ -115,13 +115,13 @@ def explain(
     return arrow.table(rows, SCHEMA)
 
 
-def strata_cost_line(
+def strata_cost_notes(
     plan: Plan,
     explained: Sequence[Prediction],
     sizes: NDArray[np.float64] | None = None,
     later: Sequence[Prediction] = (),
-) -> str:
-    """Returns one line: what the strata cost the population's figures, and what each of them gets.
+) -> tuple[str, ...]:
+    """Returns what the strata cost the population's figures, and what each of them gets.
 
     Arguments as in `explain`. Empty for a statement without strata.
     """
@@ -129,25 +129,29 @@ def strata_cost_line(
     share = plan.options.population_share or 0.0
     k = math.prod(len(d.values) for d in output.strata)
     if k < 2:
-        return ""
+        return ()
     gains = ", ".join(
         _stratum_gains(output, query_noises(plan, explained, later), half_width(plan.price), sizes)
     )
     if all(isinstance(recipe.whole, Distinct) for recipe in output.recipes):
         line = "different values of strata do not add up: half of the price is for the population's"
-        return f"{line}, and each stratum has {gains}" if gains else line
+        return (f"{line}, and each stratum has {gains}" if gains else line,)
     cost = population_cost(k, price, share)
-    line = f"stratifying costs the population's figures ×{cost:.2f} in noise"
-    if gains:
-        line += f" and gives each stratum {gains}"
+    noise = f"stratifying costs the population's figures ×{cost:.2f} in noise"
     if any(one.both_levels for one in plan.rounds):
-        line += "; a clipped AVG's less, where that costs no stratum's ± more than a tenth"
-    if share or cost <= WORTH_TELLING:
-        return line
+        noise += " (a clipped AVG's less, where that costs no stratum's ± more than a tenth)"
+    notes = [noise] if share or cost <= WORTH_TELLING else [noise, _cheaper_population(k, price)]
+    return (*notes, f"each stratum gets {gains}") if gains else tuple(notes)
+
+
+def _cheaper_population(k: int, price: type[Price]) -> str:
+    """Returns what to write where k strata cost the population's figures much."""
     share = share_for(k, price, WORTH_TELLING)
     dearer = stratum_cost(price, share)
-    line += f"; population_share = {share:.2f} would make it ×{WORTH_TELLING}"
-    return f"{line}, and each stratum's ± ×{dearer:.1f}"
+    return (
+        f"OPTIONS (population_share = {share:.2f}) would make it ×{WORTH_TELLING}, "
+        f"and each stratum's ± ×{dearer:.1f}"
+    )
 
 
 def _stratum_gains(
@@ -160,7 +164,8 @@ def _stratum_gains(
     for row, alone in zip(output_rows(output, noises, z, at), blind, strict=True):
         per = "" if sizes_known or alone["expected_error"] is not None else " per 1,000 rows"
         name = row["measurement"].removeprefix("output ")
-        phrases.append(f"{name} ±{row['expected_error']:.4g}{per}")
+        if row["expected_error"] is not None:  # that of a quantile is not known beforehand
+            phrases.append(f"{name} ±{row['expected_error']:.4g}{per}")
     return phrases
 
 

@@ -28,7 +28,7 @@ def plan_notices(plan: Plan, contract: TableContract) -> tuple[str, ...]:
     """
     if own := [d.title for d in plan.output.groups if d.one_unit]:
         return (
-            f"no group is shown, and nothing is charged: each value of {_listing(own)} belongs to "
+            f"no group is shown, and nothing is charged: each value of {listing(own)} belongs to "
             "one unit, and a threshold lets no group of one unit pass",
         )
     return (*_quantile_notices(plan, contract), *_uncovered_parts(plan, contract), *_left_out(plan))
@@ -53,6 +53,7 @@ def _named_recipes(output: Output) -> Iterator[tuple[str, Recipe]]:
 def _quantile_notices(plan: Plan, contract: TableContract) -> Iterator[str]:
     """Yields which quantile MIN and MAX are, and how far a chosen quantile's rank may be off."""
     prices = {m.query: m.price for m in plan.measurements}
+    offsets: list[str] = []
     for name, recipe in _named_recipes(plan.output):
         if recipe.kind != "level" or recipe.rank is None:
             continue
@@ -67,11 +68,12 @@ def _quantile_notices(plan: Plan, contract: TableContract) -> Iterator[str]:
             bound = bound_of(recipe.level.source, contract)
             rows = bound.rows_per_unit * math.sqrt(bound.groups_per_unit)
             error = rank_error(recipe.level, rank_weight(recipe.rank) * rows, prices[recipe.level])
-            yield (
-                f"{name} is off by at most {math.ceil(error):,} rows of rank in 95 % of groups; "
-                f"ERROR({name}) or OPTIONS (report = true) tells it in units of {name}, "
-                "from a noised histogram"
-            )
+            offsets.append(f"{name} by at most {math.ceil(error):,}")
+    if offsets:
+        yield (
+            f"quantiles are off by rows of rank, in 95 % of groups {listing(offsets)}; ERROR(…) or "
+            "OPTIONS (report = true) tells that in a quantile's own units, from a noised histogram"
+        )
 
 
 def _end_text(recipe: Recipe, end: object) -> str:
@@ -89,7 +91,7 @@ def _uncovered_parts(plan: Plan, contract: TableContract) -> Iterator[str]:
             continue
         bound = bound_of(source, contract)
         tables = list(_multiplying_tables(source))
-        where = f"the join of {_listing(tables)}" if len(tables) > 1 else tables[0]
+        where = f"the join of {listing(tables)}" if len(tables) > 1 else tables[0]
         strata = any(m.query.strata for m in plan.measurements if m.query.source == source)
         groups = f" in each of {bound.groups_per_unit:,} strata" if strata else ""
         parts.append(f"rows of a unit beyond {bound.rows_per_unit:,}{groups} in {where}")
@@ -100,7 +102,7 @@ def _uncovered_parts(plan: Plan, contract: TableContract) -> Iterator[str]:
         if recipe.kind in ("sum", "mean", "variance", "stddev") and recipe.width
     )
     if parts:
-        yield f"± does not cover {_listing(parts)}"
+        yield f"± does not cover {listing(parts)}"
 
 
 def _has_one_row(relation: a.Relation, contract: TableContract) -> bool:
@@ -144,17 +146,17 @@ def _left_out(plan: Plan) -> Iterator[str]:
         return
     nulls = "" if all(None in d.values for d in open_keys) else " or NULL"
     listed = "selected" if any(d.selected for d in open_keys) else "declared"
-    named = _listing([d.title for d in open_keys])
+    named = listing([d.title for d in open_keys])
     line = f"rows whose {named} is not {listed}{nulls} are in no group"
     if len(output.marginals) > 1:
         line += "; totals over that key count them"
     yield line
 
 
-def _listing(names: list[str]) -> str:
+def listing(names: list[str]) -> str:
     """Returns names as English lists them.
 
-    >>> _listing(["a"]), _listing(["a", "b", "c"])
+    >>> listing(["a"]), listing(["a", "b", "c"])
     ('a', 'a, b and c')
     """
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

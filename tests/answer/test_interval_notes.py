@@ -39,7 +39,7 @@ def test_a_clipped_mean_says_what_its_interval_rests_on(
 ) -> None:
     """20,000 values below 1,000 in [0, 1e6] are clipped; the twin is a plain sum."""
     message = _message(tmp_path, 20_000, f"AVG(pay{using}) AS p FROM people")
-    assert ("the interval of p does not hold if most of the up to" in message) == said
+    assert ("± does not hold if most of the rows that no bin" in message) == said
 
 
 def test_groups_of_which_nothing_is_known_are_counted() -> None:
@@ -50,7 +50,7 @@ def test_groups_of_which_nothing_is_known_are_counted() -> None:
         n = np.array([100.0, second])
         moments = {output.recipes[0]: Moments(n, zero, zero, 1.0, 100.0, 0.0, 2.0)}
         notes = "; ".join(interval_notes(output, moments))
-        assert ("a is NULL in 1 group, of which nothing is known" in notes) == said
+        assert ("nothing is known of a in 1 group" in notes) == said
 
 
 def test_figures_wider_than_their_domain_are_null(
@@ -74,8 +74,8 @@ def test_figures_wider_than_their_domain_are_null(
     assert of_sex["v"][2] is None
     assert of_sex["s"][2] is None
     assert abs(of_sex["p"][0] - 499) < 5_000
-    assert "p is NULL in 1 group, of which nothing is known" in answer.message
-    assert "v is NULL in 1 group, of which nothing is known" in answer.message
+    assert "nothing is known of p in 1 group, which is NULL" in answer.message
+    assert "nothing is known of v in 1 group and s in 1 group, which is NULL" in answer.message
 
 
 def test_a_variance_that_noise_hides_says_so() -> None:
@@ -87,4 +87,4 @@ def test_a_variance_that_noise_hides_says_so() -> None:
         q = np.array([(square * 100 - bound) * 1000.0])
         moments = {recipe: Moments(np.array([1000.0]), np.zeros(1), q, 1.0, 1.0, 1e6, 2.0)}
         notes = "; ".join(interval_notes(output, moments))
-        assert ("v is 0 in 1 group because noise hides it" in notes) == said
+        assert ("noise hides v in 1 group, where 0 stands" in notes) == said

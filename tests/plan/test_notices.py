@@ -30,7 +30,7 @@ def test_min_and_max_say_which_quantile_they_are() -> None:
 
 
 def test_a_chosen_quantile_tells_its_rank_error_and_how_to_get_a_half_width() -> None:
-    assert "m is off by at most" in notices("MEDIAN(age) AS m")
+    assert "in 95 % of groups m by at most" in notices("MEDIAN(age) AS m")
     assert "rows of rank" not in notices("MEDIAN(age) AS m, ERROR(MEDIAN(age)) AS e")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
@@ -16,10 +16,9 @@ from rich.text import Text
 from sqlpriv import errors
 from sqlpriv.interfaces.cli import demo_people
 from sqlpriv.interfaces.dbapi.connection import Connection, connect
-from sqlpriv.interfaces.display.footnote import footnote
+from sqlpriv.interfaces.display.footnote import footnote, text_width
 from sqlpriv.interfaces.display.progress_bar import reporting
 from sqlpriv.interfaces.display.table import console_for, print_table
-from sqlpriv.session.session import Result
 
 MARK = "ABOUT.txt"
 ABOUT = """\
@@ -108,15 +107,8 @@ class _Tour:
         self.console.print(Text("\n".join(f"  {line}" for line in sql.splitlines()), style="cyan"))
         with reporting() as report:
             result = connection.session.execute(sql, progress=report)
-        print_table(_without(result, "sql"), self.console)
-        self.say(footnote(result))
-
-
-def _without(result: Result, column: str) -> Result:
-    """Leaves out the SQL that EXPLAIN PRIVACY shows: it is long, and for auditors."""
-    if result.table is None or column not in result.table.column_names:
-        return result
-    return replace(result, table=result.table.drop_columns([column]))
+        print_table(result, self.console)
+        self.say(footnote(result, width=text_width(sys.stdout)))
 
 
 def run(directory: Path, rows: int = demo_people.PEOPLE) -> None:

@@ -12,7 +12,7 @@ from typing import IO, TextIO
 
 from sqlpriv import errors
 from sqlpriv.interfaces.display.error_caret import explain_error
-from sqlpriv.interfaces.display.footnote import footnote
+from sqlpriv.interfaces.display.footnote import footnote, text_width
 from sqlpriv.interfaces.display.formats import BINARY, write_binary, write_text
 from sqlpriv.interfaces.display.progress_bar import reporting
 from sqlpriv.interfaces.display.statements import StatementFailed, located_statements
@@ -79,7 +79,7 @@ def _results(session: SessionLike, text: str, name: str) -> Iterator[Result]:
 
 
 def _note(result: Result, limit: int | None = None) -> None:
-    print(footnote(result, limit), file=sys.stderr)
+    print(footnote(result, limit, text_width(sys.stderr)), file=sys.stderr)
 
 
 def _text_stream(out: IO[bytes]) -> TextIO:

@@ -26,9 +26,13 @@ def cursor_html(result: Result | None) -> str:
     if result is None:
         return "<em>nothing was executed</em>"
     if result.table is None:
-        return f"<em>{escape(result.message)}</em>"
-    under = escape(footnote(result, SHOWN))
+        return f"<em>{_with_breaks(result.message)}</em>"
+    under = _with_breaks(footnote(result, SHOWN))
     return f"{html_table(result, result.table, SHOWN)}<p><em>{under}</em></p>"
+
+
+def _with_breaks(text: str) -> str:
+    return escape(text).replace("\n", "<br>")
 
 
 def html_table(result: Result, table: pa.Table, limit: int) -> str:

@@ -24,6 +24,11 @@ TEXT_WIDTH = 80
 NARROWEST = 12
 """Text is not cut shorter than that to make room for further columns."""
 _GAP = 2
+MEASUREMENT, FOR_AUDITORS = "measurement", ("sensitivity", "sql")
+"""The first column of EXPLAIN PRIVACY, and those that a table leaves to every other form: the
+engine's SQL is long, and the labels need the room."""
+PLAN_COLUMNS = ["explain_key", "explain_value"]
+"""What DuckDB's own EXPLAIN gives: a picture of several lines, which is printed as it is."""
 Piece = tuple[str, str]
 """A part of a line and its style."""
 
@@ -79,7 +84,12 @@ def print_table(result: Result, console: Console, limit: int | None = None) -> N
     longest = console.width
     if console.is_terminal:  # no text takes more than a third: numbers beside it need room
         longest = min(TEXT_WIDTH, max(NARROWEST, console.width // 3))
+    if result.table.column_names == PLAN_COLUMNS:
+        console.file.write("".join(f"{plan}\n" for _, plan in rows(result.table)))
+        return
     table = result.table.slice(0, limit)
+    if table.column_names[:1] == [MEASUREMENT]:
+        table = table.select([name for name in table.column_names if name not in FOR_AUDITORS])
     columns = [_column(result, table, i, longest) for i in range(table.num_columns)]
     fitting = _fit_columns(columns, console.width)
     for line in _lines(fitting, table.num_rows):

@@ -12,7 +12,7 @@ from typing import TextIO
 import click
 from rich.console import Console
 
-from sqlpriv.interfaces.display.footnote import footnote
+from sqlpriv.interfaces.display.footnote import footnote, text_width
 from sqlpriv.interfaces.display.formats import BINARY, write_binary, write_text
 from sqlpriv.interfaces.display.table import console_for, print_table, row_limit
 from sqlpriv.session.session import Result
@@ -92,7 +92,7 @@ class Screen:
             limit = self._limit()
             self._write_paged(result, limit)
         if mode in (*FOR_PEOPLE, *BINARY) or self._file is not None or result.table is None:
-            self.say(footnote(result, limit))
+            self.say(footnote(result, limit, self.settings.width or text_width(self._out)))
         self._out.flush()
 
     def check(self) -> None:

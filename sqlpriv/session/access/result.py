@@ -16,7 +16,8 @@ class Result:
 
     Args:
         table: Its rows; None for a statement without rows.
-        message: What was done, for a statement without rows; else one line about the rows, or ''.
+        message: What was done, for a statement without rows; else ''. Below it, a line each, what a
+            reader has to know of the numbers, the worst first.
         half_widths: For noised columns, by name: the half-width of a 95 % interval in every row.
         price: What was charged; None where nothing could be.
         epsilon: The same as an epsilon.

@@ -25,7 +25,7 @@ from sqlpriv.plan.explain import (
     expected_error_of,
     explain,
     query_noises,
-    strata_cost_line,
+    strata_cost_notes,
     sum_to_marginal,
 )
 from sqlpriv.plan.notices import null_rule, plan_notices
@@ -94,7 +94,7 @@ def _empty_release(m: Measurement) -> Release:
 def explain_plan(
     kernel: Kernel, planned: Plan, contract: TableContract, left: Price, delta: float
 ) -> tuple[pa.Table, str]:
-    """Returns the rows of EXPLAIN PRIVACY, and its one line on what the strata cost.
+    """Returns the rows of EXPLAIN PRIVACY, and its notes, a line each.
 
     `left` is the budget before, `delta` what epsilon is stated at.
     """
@@ -104,9 +104,9 @@ def explain_plan(
     selected = _selection_threshold(planned, contract)
     other = _price_of_other_kind(kernel, planned, contract)
     table = explain(planned, now, price, left, delta, cell_sizes, selected, other, later)
-    line = strata_cost_line(planned, now, cell_sizes, later)
+    lines = strata_cost_notes(planned, now, cell_sizes, later)
     notices = (*null_rule(planned.output), *plan_notices(planned, contract))
-    return table, "; ".join(filter(None, (line, *notices)))
+    return table, "\n".join((*lines, *notices))
 
 
 def price_now(

@@ -194,7 +194,7 @@ class ProgramRunner:
             for release in releases
             if planned.left_out is not None and release.query == planned.left_out.query
         ]
-        notes = "; ".join((*left_out_notes, *rows.notes, *plan_notices(planned, contract)))
+        notes = "\n".join((*left_out_notes, *rows.notes, *plan_notices(planned, contract)))
         return Result(rows.table, notes, rows.half_widths, spent, epsilon, summed=rows.summed)
 
     def _explain_step(self, step: PrivateStep) -> tuple[pa.Table, str]:

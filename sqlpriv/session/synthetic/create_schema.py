@@ -113,7 +113,7 @@ def create_schema(create: cmd.CreateSyntheticSchema, access: Access, report: Rep
     message = f"{rows} in {access.store.path.name}"
     total = type(price)(spent)
     return Result(
-        message="; ".join((message, *notes)),
+        message="\n".join((message, *notes)),
         price=total,
         epsilon=epsilon_shown(total, account.budget.delta),
     )

@@ -49,7 +49,7 @@ def create_synthetic(create: cmd.CreateSynthetic, access: Access, report: Report
     write_model(kept, model_folder(access), create.name, access.kernel.vault)
     message = f"{create.name}: {rows.num_rows} synthetic rows in {store.path.name}"
     epsilon = epsilon_shown(spent, budget.delta)
-    return Result(message="; ".join((message, *synthesis.notes)), price=spent, epsilon=epsilon)
+    return Result(message="\n".join((message, *synthesis.notes)), price=spent, epsilon=epsilon)
 
 
 def _contract_of(

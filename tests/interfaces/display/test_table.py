@@ -200,3 +200,30 @@ def test_html_escapes_and_shows_error_and_cost():
     assert "102.4 <small>±3.3</small>" in page
     assert "ε 0.5 spent" in page
     assert html.cursor_html(done("table <t> made")) == "<em>table &lt;t&gt; made</em>"
+
+
+def test_notes_stand_on_lines_of_their_own_and_are_wrapped():
+    noted = replace(NOISED, message="± does not cover values outside [0, 9] in n\nno group of 3")
+    lines = ["· ± does not cover values outside [0, 9] in n", "· no group of 3"]
+    assert footnote(noted).splitlines() == [*lines, "3 rows · ± 95 % · ε 0.5 spent"]
+    assert footnote(noted, width=30).splitlines() == [
+        "· ± does not cover values", "  outside [0, 9] in n", "· no group of 3",
+        "3 rows · ± 95 % · ε 0.5 spent",
+    ]  # fmt: skip
+    assert "[0, 9] in n<br>· no group of 3<br>3 rows" in html.cursor_html(noted)
+    made = Result(message="s: 9 rows\nquality: good", price=Rho(5), epsilon=0.5)
+    assert footnote(made).splitlines() == ["s: 9 rows", "· quality: good", "ε 0.5 spent"]
+
+
+def test_an_explained_price_leaves_the_engines_sql_to_the_other_forms():
+    explained = exact(measurement=["count of rows"], sigma=[1.5], sql=["SELECT 1 " * 90])
+    assert printed(explained).splitlines()[0].split() == ["measurement", "sigma"]
+    plain = io.StringIO()
+    formats.write_text(explained, "csv", plain)
+    assert "SELECT 1 SELECT 1" in plain.getvalue()
+    assert "sql" in printed(exact(title=["a"], sql=["SELECT 1"]))
+
+
+def test_a_plan_of_the_engine_keeps_its_lines():
+    plan = exact(explain_key=["physical_plan"], explain_value=["╭──╮\n╰──╯\n"])
+    assert printed(plan).splitlines()[:2] == ["╭──╮", "╰──╯"]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.templates import vault_of
 
 from sqlpriv.errors import Refused
 from sqlpriv.session.session import Result, Session
@@ -29,9 +30,8 @@ OPTIONS = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5{})"
 
 
 def _session(folder: Path, delta: str) -> Session:
-    with Session(folder / "people.duckdb", role="owner", principal="olga") as owner:
-        owner.execute(PEOPLE.format(delta=delta))
-    return Session(folder / "people.duckdb", principal="ann")
+    path = vault_of(PEOPLE.format(delta=delta), folder / "people.duckdb")
+    return Session(path, principal="ann")
 
 
 @pytest.fixture

@@ -6,27 +6,30 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.templates import vault_of
 
 import sqlpriv
 from sqlpriv.errors import DeclarationError, PermissionDenied, Refused
 
 AGE = "ALTER TABLE visits ALTER COLUMN age SET PRIVACY DOMAIN AUTO"
 
+VISITS = """
+CREATE TABLE visits AS SELECT i // 4 AS patient, i % 100 AS age,
+    (i % 1000) * 1.5 - 40.0 AS cost, 'a' AS ward FROM range(8000) AS r(i)
+    WHERE i % 4 <= (i // 4) % 4;
+INSERT INTO visits SELECT 7, 5, 1e9, 'a' FROM range(900);
+ALTER TABLE visits ADD PRIVACY_KEY (patient);
+ALTER TABLE visits SET PRIVACY BOUND (rows_per_unit = 1);
+ALTER TABLE visits SET PU;
+ALTER TABLE visits SET PRIVACY BUDGET (epsilon = 10);
+"""
+
 
 @pytest.fixture
 def owner(tmp_path: Path) -> Iterator[sqlpriv.Connection]:
     """Yields a table of 2,000 patients with 1 to 4 visits, and one of them with 900."""
-    with sqlpriv.connect(str(tmp_path / "v.duckdb"), role="owner") as connection:
-        connection.execute(
-            "CREATE TABLE visits AS SELECT i // 4 AS patient, i % 100 AS age,"
-            " (i % 1000) * 1.5 - 40.0 AS cost, 'a' AS ward FROM range(8000) AS r(i)"
-            " WHERE i % 4 <= (i // 4) % 4"
-        )
-        connection.execute("INSERT INTO visits SELECT 7, 5, 1e9, 'a' FROM range(900)")
-        connection.execute("ALTER TABLE visits ADD PRIVACY_KEY (patient)")
-        connection.execute("ALTER TABLE visits SET PRIVACY BOUND (rows_per_unit = 1)")
-        connection.execute("ALTER TABLE visits SET PU")
-        connection.execute("ALTER TABLE visits SET PRIVACY BUDGET (epsilon = 10)")
+    path = vault_of(VISITS, tmp_path / "v.duckdb")
+    with sqlpriv.connect(str(path), role="owner") as connection:
         yield connection
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from support.templates import vault_of
 
 import sqlpriv
 from sqlpriv import DeclarationError, PermissionDenied
@@ -80,8 +81,8 @@ OF_SMARTNOISE = [
 
 @pytest.fixture
 def owner(tmp_path):
-    with sqlpriv.connect(tmp_path / "people.duckdb", role="owner") as owner:
-        owner.execute(TABLE)
+    path = vault_of(TABLE, tmp_path / "people.duckdb")
+    with sqlpriv.connect(path, role="owner") as owner:
         yield owner
 
 

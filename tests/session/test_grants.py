@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from support.templates import vault_of
 
 import sqlpriv
 from sqlpriv import PermissionDenied, Refused
@@ -241,13 +242,15 @@ def test_a_name_that_is_taken_says_no_more_than_that(bob):
 
 @pytest.fixture
 def owner(tmp_path):
-    with sqlpriv.connect(tmp_path / "own.duckdb", role="owner", principal="owner") as owner:
-        owner.execute(
-            "CREATE TABLE people (id BIGINT PRIMARY KEY, sex INTEGER);"
-            "INSERT INTO people SELECT i, i % 2 FROM range(100) t(i);"
-            "ALTER TABLE people SET PRIVACY (KEY (id), COLUMN sex IN (0, 1),"
-            " BUDGET (epsilon = 10, delta = 1e-9))"
-        )
+    path = vault_of(
+        "CREATE TABLE people (id BIGINT PRIMARY KEY, sex INTEGER);"
+        "INSERT INTO people SELECT i, i % 2 FROM range(100) t(i);"
+        "ALTER TABLE people SET PRIVACY (KEY (id), COLUMN sex IN (0, 1),"
+        " BUDGET (epsilon = 10, delta = 1e-9))",
+        tmp_path / "own.duckdb",
+        "owner",
+    )
+    with sqlpriv.connect(path, role="owner", principal="owner") as owner:
         yield owner
 
 

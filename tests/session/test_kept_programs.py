@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from support.templates import vault_of
 
 from sqlpriv.session.access.kept_statements import MOST, KeptStatements
 from sqlpriv.session.queries import compiler, kept_programs, runner
@@ -31,9 +32,7 @@ Counter = Callable[[], int]
 
 @pytest.fixture
 def vault(tmp_path: Path) -> Path:
-    with Session(tmp_path / "v.duckdb", role="owner") as owner:
-        owner.run(MAKE)
-    return tmp_path / "v.duckdb"
+    return vault_of(MAKE, tmp_path / "v.duckdb")
 
 
 @pytest.fixture

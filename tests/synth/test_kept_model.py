@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.fake_gate import FakeGate
 from support.synth_tables import contract
+from support.templates import vault_of
 
 from sqlpriv.errors import OperationalError, Refused
 from sqlpriv.kernel.terms.budget import rho_of
@@ -27,6 +28,16 @@ TABLE = contract(
         "s": ("INTEGER", Categories((0, 1))),
     }
 )
+MAKE = """
+CREATE TABLE people AS SELECT i AS id, i % 3 AS a, (i % 100)::INT AS age FROM range(900) t(i);
+ALTER TABLE people ADD PRIMARY KEY (id);
+ALTER TABLE people ADD PRIVACY_KEY (id);
+ALTER TABLE people SET PU;
+ALTER TABLE people ALTER COLUMN a SET PRIVACY DOMAIN IN (0, 1, 2);
+ALTER TABLE people ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN (0, 99);
+ALTER TABLE people SET PRIVACY BUDGET (epsilon = 1, delta = 1e-9);
+CREATE SYNTHETIC TABLE s AS SELECT a, age FROM people USING mst OPTIONS (epsilon = 1);
+"""
 QUICK = ("independent", "mst", "aim", "privbayes", "histogram", "gaussian", "gsd", "hdmm", "pmw")
 
 
@@ -118,19 +129,7 @@ def test_a_foreign_file_calls_nothing(tmp_path, monkeypatch):
 
 @pytest.fixture
 def owner(tmp_path):
-    with Session(tmp_path / "v.duckdb", role="owner") as session:
-        for text in (
-            "CREATE TABLE people AS SELECT i AS id, i % 3 AS a, (i % 100)::INT AS age"
-            " FROM range(900) t(i)",
-            "ALTER TABLE people ADD PRIMARY KEY (id)",
-            "ALTER TABLE people ADD PRIVACY_KEY (id)",
-            "ALTER TABLE people SET PU",
-            "ALTER TABLE people ALTER COLUMN a SET PRIVACY DOMAIN IN (0, 1, 2)",
-            "ALTER TABLE people ALTER COLUMN age SET PRIVACY DOMAIN BETWEEN (0, 99)",
-            "ALTER TABLE people SET PRIVACY BUDGET (epsilon = 1, delta = 1e-9)",
-            "CREATE SYNTHETIC TABLE s AS SELECT a, age FROM people USING mst OPTIONS (epsilon = 1)",
-        ):
-            session.execute(text)
+    with Session(vault_of(MAKE, tmp_path / "v.duckdb"), role="owner") as session:
         yield session
 
 

@@ -54,6 +54,7 @@ class ReleaseStore:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._listed: tuple[tuple[int, ...], dict[str, tuple[str, ...]]] | None = None
 
     def publish(
         self, name: str, table: pa.Table, comment: str, types: Mapping[str, str], replace: bool
@@ -106,11 +107,15 @@ class ReleaseStore:
         return self._rebuild(change) if self.path.exists() else False
 
     def tables(self) -> dict[str, tuple[str, ...]]:
-        """Returns the names of the released tables, each with those of its columns."""
-        if not self.path.exists():
+        """Returns the names of the released tables, each with those of its columns; they are read
+        once of one file, which is never changed, only replaced."""
+        state = self.state()
+        if not state:
             return {}
-        with self.connect_read_only() as engine:
-            return _tables(engine)
+        if self._listed is None or self._listed[0] != state:
+            with self.connect_read_only() as engine:
+                self._listed = state, _tables(engine)
+        return dict(self._listed[1])
 
     def state(self) -> tuple[int, ...]:
         """Returns what tells the file from one that is published later; () where there is none."""

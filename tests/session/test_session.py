@@ -499,6 +499,22 @@ def test_an_undeclared_key_is_selected_where_the_budget_keeps_delta_for_it(vault
             ann.execute(f"{asked} FROM people GROUP BY ward, id")
 
 
+@pytest.mark.parametrize("budget", ["epsilon = 1000000, delta = 1e-9", "epsilon = 1000000"])
+def test_a_target_error_costs_the_same_under_a_very_large_budget(vault: Path, budget: str) -> None:
+    asked = "sex, COUNT(*) AS n FROM people STRATIFY BY sex"
+    select = f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_relative_error = 0.02) {asked}"
+    prices = []
+    for declared in (budget.replace("1000000", "3"), budget):
+        with Session(vault, role="owner") as owner:
+            owner.execute(f"ALTER TABLE people SET PRIVACY BUDGET ({declared})")
+        with Session(vault, principal="ann") as ann:
+            ann.execute(f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) {asked}")
+            explained = rows(ann.execute(f"EXPLAIN PRIVACY {select}"))
+        (due,) = [row for row in explained if row["measurement"] == "total"]
+        prices.append(due["rho"] or due["epsilon"])
+    assert prices[1] == pytest.approx(prices[0], rel=0.1)
+
+
 @pytest.mark.parametrize("budget", ["epsilon = 3, delta = 1e-9", "epsilon = 3"])
 def test_a_target_error_finds_the_least_price_that_meets_it(vault: Path, budget: str) -> None:
     """Half the error costs four times the rho, or twice the epsilon; the sizes are known first."""

@@ -26,7 +26,8 @@ _NEXT: tuple[tuple[type[errors.Error], str], ...] = (
 )
 _CLAUSES = ("AS", "BETWEEN", "BY", "FROM", "GROUP", "HAVING", "JOIN", "LIMIT", "OPTIONS", "ORDER",
             "PRIVACY", "REFERENCES", "SELECT", "STRATIFY", "USING", "WEIGHTS", "WHERE")  # fmt: skip
-"""Words that a misspelt one is compared with."""
+"""Words that a misspelt one is compared with, beside those that were expected."""
+_WITH_BY = ("GROUP", "ORDER", "STRATIFY", "PARTITION")
 
 
 def explain_error(error: errors.Error, sql: str = "", first_line: int = 1) -> str:
@@ -41,8 +42,8 @@ def explain_error(error: errors.Error, sql: str = "", first_line: int = 1) -> st
     parts = [f"{_title(error)}: {message}", *_place(error, sql, first_line)]
     hint = getattr(error, "hint", None)
     if not hint and isinstance(error, errors.Refused) and message.startswith("expected "):
-        hint = _misspelt_keyword(error, sql)
-    else:
+        hint = _syntax_hint(error, sql)
+    elif not message.endswith("never closed"):  # it says where, and there is nothing to look up
         hint = hint or _next_step(error)
     if hint and "\nHint:" not in message:
         parts.append(f"Hint: {hint}")
@@ -57,17 +58,25 @@ def _next_step(error: errors.Error) -> str | None:
     return next((step for kind, step in _NEXT if isinstance(error, kind)), None)
 
 
-def _misspelt_keyword(error: errors.Refused, sql: str) -> str | None:
-    """Returns what was probably meant by a word at the place of a syntax error, or before it."""
+def _syntax_hint(error: errors.Refused, sql: str) -> str | None:
+    """Returns what was probably meant at the place of a syntax error, or just before it."""
     lines = sql.splitlines()
     if not 1 <= error.line <= len(lines) or error.column < 1:
         return None
     line = lines[error.line - 1]
     before, after = line[: error.column - 1], line[error.column - 1 :]
-    for word in (*re.findall(r"\w+", before)[-1:], *re.findall(r"^\w+", after)):
-        for keyword in get_close_matches(word.upper(), _CLAUSES, 1, 0.7):
-            if word.upper() not in _CLAUSES:
+    words = re.findall(r"\w+", before)[-2:]
+    if words and words[-1].upper() in _WITH_BY and after[:1].isidentifier():
+        return f"write {words[-1]} BY {after.split()[0]}"
+    keywords = [*_CLAUSES, *re.findall(r"\b[A-Z]{3,}\b", error.message.partition(", found ")[0])]
+    for word in (*words[-1:], *re.findall(r"^\w+", after)):
+        for keyword in get_close_matches(word.upper(), keywords, 1, 0.7):
+            if word.upper() not in keywords:
                 return f"{word} may be meant as {keyword}"
+    if before.count("(") > before.count(")") and "'" not in before:
+        return "a bracket that was opened before this place is not closed"
+    if after.startswith("(") and re.search(r"\w\s+\w+$", before) and words[0].upper() != "SELECT":
+        return f"a comma may be missing before {words[-1]}"
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 import duckdb
 import pyarrow as pa
@@ -62,7 +63,7 @@ class PlainSql:
         if missing := named - self.released_names() - {p.lower() for p in public}:
             table = sorted(missing)[0]
             raise Refused.at(
-                t.Pos(), f'there is no released or public table "{table}"', self.tables_hint()
+                t.Pos(), f'there is no released or public table "{table}"', self.tables_hint(table)
             )
         rows = self.public_rows(public, contracts)
         return Result(self.run(rows, text, parameters))
@@ -97,7 +98,9 @@ class PlainSql:
         rows_of = {}
         for name in names:
             if (contract := contracts.get(name.lower())) is None:
-                raise Refused.at(t.Pos(), f'there is no public table "{name}"', self.tables_hint())
+                raise Refused.at(
+                    t.Pos(), f'there is no public table "{name}"', self.tables_hint(name)
+                )
             key = (contract.snapshot, contract.table)
             rows = self._public.get(key)
             if rows is None:
@@ -118,8 +121,13 @@ class PlainSql:
         table = self.tables.owner.run(text, parameters)
         return Result(table, exact=table is not None)
 
-    def tables_hint(self) -> str:
-        """Says, for a hint, which tables there are."""
-        return "SHOW PRIVACY TABLES lists them; released: " + (
-            ", ".join(self._store.tables()) or "none so far"
-        )
+    def tables_hint(self, wanted: str = "") -> str:
+        """Says, for a hint, which tables there are, those that may be used and whose names are
+        like the wanted one first."""
+        released = self._store.tables()
+        usable = {c.table.lower(): c.table for c in self.tables.contracts().values()}
+        usable |= {name.lower(): name for name in released}
+        near = [usable[match] for match in get_close_matches(wanted.lower(), usable, 3, 0.6)]
+        meant = f"did you mean {' or '.join(near)}? " if near else ""
+        listed = ", ".join(released) or "none so far"
+        return f"{meant}SHOW PRIVACY TABLES lists them; released: {listed}"

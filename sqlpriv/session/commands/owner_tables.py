@@ -40,7 +40,7 @@ def alter_table(alter: cmd.AlterPrivacy, access: Access) -> Result:
     contract = access.tables.contracts().get(alter.table.lower())
     if contract is None:
         message = f'there is no table "{alter.table}"'
-        raise Refused.at(alter.pos, message, access.sql.tables_hint())
+        raise Refused.at(alter.pos, message, access.sql.tables_hint(alter.table))
     actions: Sequence[cmd.Action] = (alter.action,)
     if isinstance(alter.action, cmd.DeclareMany):
         _refuse_measured(alter.action.actions, alter.table)

@@ -234,7 +234,7 @@ def describe_table(statement: cmd.Describe, access: Access) -> Result:
     if statement.table.lower() in access.sql.released_names():
         return Result(access.sql.run({}, statement.text, None))
     message = f'there is no table "{statement.table}"'
-    raise Refused.at(statement.pos, message, access.sql.tables_hint())
+    raise Refused.at(statement.pos, message, access.sql.tables_hint(statement.table))
 
 
 def unknown(show: cmd.Show) -> Refused:

@@ -29,7 +29,7 @@ def grant_tables(statement: cmd.GrantSelect, access: Access) -> Result:
             hint = "DROP SYNTHETIC TABLE takes it away from all"
             raise Refused.at(statement.pos, message, hint)
         message = f'there is no table "{table}"'
-        raise Refused.at(statement.pos, message, access.sql.tables_hint())
+        raise Refused.at(statement.pos, message, access.sql.tables_hint(table))
     tables = dict.fromkeys(map(str.lower, statement.tables)) or contracts
     lines = []
     with access.kernel.ledger.begin("IMMEDIATE"):

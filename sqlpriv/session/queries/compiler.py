@@ -243,7 +243,7 @@ class ProgramCompiler:
         for table, contract in zip(division.tables, named, strict=True):
             if contract is None and table not in released:
                 message = f'there is no released or public table "{table}"'
-                return Refused(message, hint=self.access.sql.tables_hint())
+                return Refused(message, hint=self.access.sql.tables_hint(table))
         public = self.access.sql.public_rows(
             [c.table for c in named if c is not None], self.contracts
         )

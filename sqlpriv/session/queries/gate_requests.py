@@ -37,6 +37,9 @@ from sqlpriv.plan.pricing.statement import half_width
 from sqlpriv.statements import tree as t
 
 TARGET = "max_relative_error"
+SMALLER_STEP = 10.0
+"""How much less precise an answer is tried where the whole budget would leave hardly any noise, of
+which the least price could not be told."""
 
 
 def sealed_releases(
@@ -168,6 +171,8 @@ def with_price_for_target(
         )
 
     nano = float(budget.total.nano)
+    while nano > SMALLER_STEP**power and error(nano) < target / SMALLER_STEP:
+        nano /= SMALLER_STEP**power
     nano *= (error(nano) / float(target)) ** power
     while nano <= left.nano and error(nano) > target:
         nano = 1.01 * nano + 1  # rounding, and discrete noise at small scales

@@ -50,7 +50,7 @@ def answer_plainly(query: cmd.Unanswerable, access: Access) -> Result:
             raise Refused.at(t.Pos(), message, access.sql.tables_hint())
         if contract is None and table.lower() not in released:
             message = f'there is no released or public table "{table}"'
-            raise Refused.at(t.Pos(), message, access.sql.tables_hint())
+            raise Refused.at(t.Pos(), message, access.sql.tables_hint(table))
         if contract is not None and not contract.public:
             raise query.why
     return access.sql.run_released(plain.text, plain.tables, contracts, plain.parameters)

@@ -67,4 +67,18 @@ def test_a_misspelt_keyword_is_named_and_a_syntax_error_has_no_idle_hint():
     assert hint("SELECT COUNT(*) FORM people", 22) == ["Hint: FORM may be meant as FROM"]
     assert hint("SELECT COUNT(*) FROM t WERE a = 3", 29) == ["Hint: WERE may be meant as WHERE"]
     assert hint("SELECT COUNT(*) FROM t GRUOP BY a", 24) == ["Hint: GRUOP may be meant as GROUP"]
-    assert hint("SELECT COUNT(* FROM people", 16) == []
+    bracket = "a bracket that was opened before this place is not closed"
+    assert hint("SELECT COUNT(* FROM people", 16) == [f"Hint: {bracket}"]
+    assert hint("SELECT sex COUNT(*) FROM people", 17) == [
+        "Hint: a comma may be missing before COUNT"
+    ]
+    assert hint("SELECT COUNT(*) FROM t STRATIFY sex", 33) == ["Hint: write STRATIFY BY sex"]
+    assert hint("SELECT COUNT(*) FROM t 42", 24) == []
+    opened = errors.Refused("a string is opened here and never closed", line=1, column=8)
+    assert "Hint" not in explain_error(opened, "SELECT 'abc")
+
+
+def test_a_word_is_compared_with_those_that_were_expected():
+    expected = "expected DECLARATIONS, TABLES, BUDGET or RELEASES, found BUDGTE"
+    text = explain_error(errors.Refused(expected, line=1, column=14), "SHOW PRIVACY BUDGTE")
+    assert text.endswith("Hint: BUDGTE may be meant as BUDGET")

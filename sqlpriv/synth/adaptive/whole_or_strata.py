@@ -5,8 +5,9 @@ stratum: put together, S strata have sqrt(S) times the noise of one table of eve
 have of their own is worth that only if it is more than the noise added. Both follow from the noised
 sizes of the strata and from public numbers, so the choice costs the sizes' price alone.
 
-One-way tables have few cells, so of strata that are one model they are measured all the same: a
-small part of the price tells each stratum's own means (`joint.stratum_share`).
+One-way tables have few cells, so of strata that are one model they are measured inside strata all
+the same, as far as that is worth its price (`joint.shared_one_ways`), and the strata's rows are
+weighted until they have them (`joint.stratum_share`).
 """
 
 from __future__ import annotations
@@ -20,25 +21,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.kernel.terms.budget import Price
-from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.pricing.split import split_price
+from sqlpriv.synth.adaptive.joint.shared_one_ways import SharedOneWays
 from sqlpriv.synth.adaptive.joint.stratum_share import StrataPool, StratumShare
 from sqlpriv.synth.adaptive.strata_sizes import nonnegative
-from sqlpriv.synth.api.ask import Ask, Guess, Marginal, Question
+from sqlpriv.synth.api.ask import Ask, Guess, Marginal
 from sqlpriv.synth.api.method import Fit, Model, Options, Phase, Phases, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, count_sigma
 
-SIZES = 0.03
+SIZES = 0.02
 """Of the price, for the strata's sizes."""
+LOOK = 0.07
+"""Of what is left, for a look at one-way marginals inside strata, where all are one model. With the
+sizes it makes the noise of what everybody is asked 1.05 times as large as without strata."""
 WORTH = 0.03
 """The part of a pair's table, in total variation, that strata have of their own and one model of
 everybody misses. Of mst on six tables (`python tests/bench/strata.py --methods mst --epsilons 0.3 1
 5`): at .02 strata of SEX at epsilon = .3 were made one, where means were .046 off for .020; strata
 that stayed apart at .03 had errors of at most 1.1 times those of one model."""
-OWN = 0.12
-"""Of what is left, for one-way marginals inside strata, where all are one model."""
 
 
 def phases(
@@ -48,8 +50,8 @@ def phases(
     if space.strata == 1:
         return inner(space, price, options)
     size, rest = split_price(price, [SIZES, 1 - SIZES])
-    own, left = split_price(rest, [OWN, 1 - OWN])
-    one_ways(space.sizes, own)
+    look, left = split_price(rest, [LOOK, 1 - LOOK])
+    one_ways(space.sizes, look)
     inner(space, rest, options), inner(everybody(space), left, options)
     sizes = Phase("sizes of strata", "noise", size, 1, (Marginal((), size),))
     return (sizes, Phase(f"{name}, of each stratum or of all", "noise and choices", rest))
@@ -61,18 +63,25 @@ def everybody(space: Space) -> Space:
 
 
 def fit(
-    inner: Fit, ask: Ask, space: Space, price: Price, options: Options, choosing: float
+    inner: Fit,
+    ask: Ask,
+    space: Space,
+    price: Price,
+    options: Options,
+    choosing: float,
+    pairs: int | None = None,
 ) -> Sequence[Model]:
     """Returns one model per stratum; spends exactly `price`.
 
     Price: the sizes are one measurement of the strata; what follows is the method's own statement
-    for the rest in every stratum, or one batch of one-way marginals in every stratum and then the
-    method's own statement for what is left, once for the population.
+    for the rest in every stratum, or a look at one-way marginals in every stratum and then the
+    method's own statement for what is left, once for the population (`joint.shared_one_ways`).
 
     Args:
         inner: The method, which fits every stratum by itself.
         ask, space, price, options: See `api.method`.
         choosing: The part of its price that the method spends on anything but its pairs.
+        pairs: How many it measures; None for those of a tree of the columns.
     """
     if space.strata == 1:
         return inner(ask, space, price, options)
@@ -80,33 +89,33 @@ def fit(
     ask.report(Progress("measuring the sizes of strata", 0, 1))
     (sizes,) = ask.measure([Marginal((), size)])
     values = sizes.values.reshape(space.strata)
-    if not is_better_whole(float(values.sum()), rest, space, choosing):
+    if not is_better_whole(float(values.sum()), rest, space, choosing, pairs):
         return inner(ask, space, rest, options)
-    own, rest = split_price(rest, [OWN, 1 - OWN])
-    questions = one_ways(space.sizes, own)
-    releases = ask.measure(questions)
-    (joint,) = inner(_of_everybody(ask), everybody(space), rest, options)
     rows = nonnegative(values, np.full(values.shape, max(sizes.sigma, LEAST_SIGMA) ** 2))
-    tables = {q.clique[0]: r for q, r in zip(questions, releases, strict=True)}
-    ones = {column: r.values for column, r in tables.items()}
-    sigmas = {column: r.sigma for column, r in tables.items()}
+    look, rest = split_price(rest, [LOOK, 1 - LOOK])
+    shared = SharedOneWays(ask, rows)
+    shared.look(one_ways(space.sizes, look))
+    (joint,) = inner(_of_everybody(ask, shared), everybody(space), rest, options)
+    ones, sigmas = shared.tables, shared.sigmas
     pool = StrataPool(joint, space.sizes, space.strata_shape, rows, ones, sigmas)
     return [StratumShare(pool, s, float(n)) for s, n in enumerate(rows.tolist())]
 
 
-def is_better_whole(rows: float, price: Price, space: Space, choosing: float) -> bool:
+def is_better_whole(
+    rows: float, price: Price, space: Space, choosing: float, pairs: int | None = None
+) -> bool:
     """Returns whether the noise that measuring strata adds is more than strata have of their own.
 
     Args:
         rows: The noised number of all rows.
         price: Of the method.
         space: Columns and strata.
-        choosing: See `fit`.
+        choosing, pairs: See `fit`.
     """
     columns = modelled_columns(space.sizes)
     if len(columns) < 2:
         return False
-    tables = len(columns) - 1
+    tables = max(len(columns) - 1 if pairs is None else pairs, 1)
     each = type(price)(max(int(price.nano * (1 - choosing)) // tables, 1))
     cells = float(
         np.mean(
@@ -117,17 +126,13 @@ def is_better_whole(rows: float, price: Price, space: Space, choosing: float) ->
     return (math.sqrt(space.strata) - 1) * noise > WORTH
 
 
-def _of_everybody(ask: Ask) -> Ask:
-    """Returns a gate that asks all questions of the population, as one stratum."""
-
-    def measure(questions: Sequence[Question]) -> tuple[Release, ...]:
-        marginals = [q for q in questions if isinstance(q, Marginal)]
-        assert len(marginals) == len(questions), "cells and moments are asked of strata alone"
-        return ask.measure([replace(q, within=None, pooled=True) for q in marginals])
+def _of_everybody(ask: Ask, shared: SharedOneWays) -> Ask:
+    """Returns a gate that asks all questions of the population, as one stratum, but for one-way
+    marginals, which are shared with the strata."""
 
     def select(
         guesses: Sequence[Guess], price: Price, allowed: NDArray[np.bool_]
     ) -> tuple[int, ...]:
         return ask.select([replace(g, within=None, pooled=True) for g in guesses], price, allowed)
 
-    return Ask(measure, select, ask.report)
+    return Ask(shared.measure, select, ask.report)

@@ -57,7 +57,8 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
 
 def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Model]:
     """Returns one mixture per stratum. Spends exactly `price`; see the module."""
-    return whole_or_strata.fit(_fit, ask, space, price, options, 1 - WEIGHTS[2])
+    pairs = min(options["rounds"], len(pairs_of(space.sizes)))
+    return whole_or_strata.fit(_fit, ask, space, price, options, 1 - WEIGHTS[2], pairs)
 
 
 def _phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:

@@ -51,7 +51,8 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
 
 def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Model]:
     """Returns one junction-tree model per stratum. Spends exactly `price`; see the module."""
-    return whole_or_strata.fit(_fit, ask, space, price, options, 1 / SELECTING)
+    rounds = len(modelled_columns(space.sizes))
+    return whole_or_strata.fit(_fit, ask, space, price, options, 1 / SELECTING, rounds + 1)
 
 
 def _phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:

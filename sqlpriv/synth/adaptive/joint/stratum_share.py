@@ -25,6 +25,7 @@ MOST_ROWS = 400_000
 MARGIN = 4
 """How many times the noised rows are drawn, where that is fewer."""
 SWEEPS = 12
+BALANCING = 2
 HEAVIEST = 20.0
 """The weight of a row at most, the mean being 1: a level of few drawn rows is not to be met by
 copies of one row."""
@@ -149,11 +150,57 @@ class StratumShare:
         self, sizes: Sequence[int], rows: int, rng: np.random.Generator
     ) -> NDArray[np.int64]:
         """Returns levels; see `method.Model`. Every row of the pool comes as often as its weight
-        says, but for a random rest (systematic sampling, Madow and Madow 1944): rows alike are
-        neighbours, so that what is drawn has few chances of its own."""
+        says, but for a random rest (systematic sampling, Madow and Madow 1944), and each column's
+        levels as often as the pool's weights say, but for the last row (`balance_margins`)."""
         assert len(sizes) == len(self.pool.sizes)
         levels, weights = self.pool.stratum(self.stratum)
         ends = np.cumsum(weights) * rows / weights.sum()
         at = np.searchsorted(ends, np.arange(rows) + rng.random(), side="right")
-        drawn: NDArray[np.int64] = levels[rng.permutation(np.minimum(at, len(levels) - 1))]
+        at = balance_margins(levels, weights, np.minimum(at, len(levels) - 1), rng)
+        drawn: NDArray[np.int64] = levels[rng.permutation(at)]
         return drawn
+
+
+def balance_margins(
+    levels: NDArray[np.int64], weights: Floats, at: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Returns a sample of rows whose one-way tables are nearer to those of all rows by weight.
+
+    Column by column, rows of levels that came too often give way to rows of the pool that have a
+    level that came too seldom (GUM's duplicating: Zhang et al. 2021, arXiv:2012.15128). Whole rows
+    are exchanged, so what columns have to do with one another stays. A sample of n rows has chances
+    of sqrt(n) in every level, which beside the noise of n = 7,000 rows at epsilon = 1 are as large
+    as that; BALANCING sweeps leave about a tenth of them.
+
+    Args:
+        levels: Of all rows, shape (rows, columns).
+        weights: Of all rows; they add up to 1.
+        at: Row numbers of the sample, in any order.
+        rng: For rows of a level.
+    """
+    sample = at.copy()
+    for _ in range(BALANCING if len(sample) else 0):
+        for column in levels.T:
+            length = int(column.max()) + 1
+            wanted = np.bincount(column, weights, minlength=length) * len(sample)
+            excess = np.bincount(column[sample], minlength=length) - wanted
+            order = rng.permutation(len(sample))
+            mine = column[sample[order]]
+            sorted_rows = order[np.argsort(mine, kind="stable")]
+            starts = np.searchsorted(np.sort(mine), np.arange(length))
+            surplus = np.floor(np.maximum(excess, 0.0)).astype(np.int64)
+            leaving = np.concatenate(
+                [
+                    sorted_rows[b : b + n]
+                    for b, n in zip(starts.tolist(), surplus.tolist(), strict=True)
+                ]
+            )
+            scarce = (
+                np.maximum(-excess, 0.0)[column] / np.maximum(wanted / len(sample), 1e-300)[column]
+            )
+            ends = np.cumsum(weights * scarce)
+            if leaving.size and ends[-1] > 0:
+                points = (np.arange(leaving.size) + rng.random()) * (ends[-1] / leaving.size)
+                new = np.searchsorted(ends, points, side="right")
+                sample[leaving] = np.minimum(new, len(column) - 1)
+    return sample

@@ -45,7 +45,8 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
 
 def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Model]:
     """Returns one set of rows per stratum. Spends exactly `price`; see the module."""
-    return whole_or_strata.fit(_fit, ask, space, price, options, ONES)
+    pairs = math.comb(len(modelled_columns(space.sizes)), 2)
+    return whole_or_strata.fit(_fit, ask, space, price, options, ONES, pairs)
 
 
 def measured_marginals(space: Space, price: Price, degree: int) -> list[Marginal]:

@@ -46,7 +46,8 @@ def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
 
 def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Model]:
     """Returns one set of rows per stratum. Spends exactly `price`; see the module."""
-    return whole_or_strata.fit(_fit, ask, space, price, options, 1 - WEIGHTS[2])
+    pairs = _pair_count(space, options)
+    return whole_or_strata.fit(_fit, ask, space, price, options, 1 - WEIGHTS[2], pairs)
 
 
 def _pair_count(space: Space, options: Options) -> int:

@@ -1,0 +1,177 @@
+"""One-way marginals of a model of everybody, measured inside strata as far as that is worth it.
+
+A method's one-way marginals are measured once, not once for everybody and again inside strata: the
+strata's tables of a column add up to everybody's. Their sum has sqrt(S) times the noise of
+everybody's own table, and everybody's table says nothing of how strata differ. So a look tells, in
+every stratum, how far strata are apart; the method's own one-way marginals are then spent where the
+expected error of the strata's tables is less.
+
+Price: the look is one batch in every stratum, which costs what one stratum costs. Each one-way
+marginal of price q that the method asks for becomes up to two that add up to q, one in every
+stratum and one of everybody. That is sequential composition, also where prices depend on earlier
+answers. Everything else is post-processing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from sqlpriv.kernel.terms.budget import Price, Rho
+from sqlpriv.kernel.terms.release import Release
+from sqlpriv.synth.adaptive.rounds import scale_sigma
+from sqlpriv.synth.api.ask import Ask, Marginal, Question
+from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats
+
+LEAST_INSIDE = 0.9
+"""From this part of a price on, all of it is spent inside strata: the rest would say little."""
+TOLERATED = 0.03
+"""The total variation of the noise in everybody's table that strata's tables may add up to: what
+`whole_or_strata` takes strata to have of their own."""
+SPARED = math.sqrt(2)
+"""How many times the noise of everybody's own table that is where it is more: half of the price."""
+
+
+@dataclass(eq=False)
+class SharedOneWays:
+    """What was measured of the columns inside strata, and how it is put to a method.
+
+    Args:
+        ask: The gate.
+        rows: Of each stratum, above 0, shape (strata,).
+        tables: By column, the noised one-way table of each stratum, shape (strata, levels).
+        sigmas: By column, their noise.
+        looks: By column, the look at it, until the method has asked for the column.
+    """
+
+    ask: Ask
+    rows: Floats
+    tables: dict[int, Floats] = field(default_factory=dict)
+    sigmas: dict[int, float] = field(default_factory=dict)
+    looks: dict[int, Release] = field(default_factory=dict)
+
+    def look(self, questions: Sequence[Marginal]) -> None:
+        """Measures one-way marginals in every stratum."""
+        for question, release in zip(questions, self.ask.measure(questions), strict=True):
+            column = question.clique[0]
+            self.looks[column] = release
+            self.tables[column], self.sigmas[column] = release.values, release.sigma
+
+    def measure(self, questions: Sequence[Question]) -> tuple[Release, ...]:
+        """Answers questions of everybody; the first one-way marginal of a column is shared."""
+        marginals = [q for q in questions if isinstance(q, Marginal)]
+        assert len(marginals) == len(questions), "cells and moments are asked of strata alone"
+        columns = [
+            q.clique[0] if len(q.clique) == 1 and q.clique[0] in self.looks else None
+            for q in marginals
+        ]
+        first = {c: q.price for c, q in zip(columns, marginals, strict=True) if c is not None}
+        parts = self._parts_inside(first)
+        asked: list[tuple[int, Marginal]] = []
+        for i, (column, question) in enumerate(zip(columns, marginals, strict=True)):
+            part = 0.0 if column is None else parts[column]
+            inside, of_all = _divide(question.price, part)
+            if inside:
+                asked.append((i, Marginal(question.clique, inside)))
+            if of_all:
+                asked.append((i, replace(question, price=of_all, within=None, pooled=True)))
+        answers: list[list[Release]] = [[] for _ in marginals]
+        for (i, _), release in zip(asked, self.ask.measure([q for _, q in asked]), strict=True):
+            answers[i].append(release)
+        return tuple(
+            of[0] if column is None else self._put_together(column, of)
+            for column, of in zip(columns, answers, strict=True)
+        )
+
+    def _parts_inside(self, prices: Mapping[int, Price]) -> dict[int, float]:
+        """Returns by column which part of its price is spent inside strata: as much as everybody's
+        table can spare, where that gives less error, else nothing.
+
+        Strata are taken to be off everybody's shares by a normal variable of one variance a column,
+        which the looks tell (their squared distance less that of their noise). A table of a
+        stratum is then expected to be off, in the mean square of a cell's share, by the harmonic
+        sum of that variance and of the noise's: what is left when it is moved towards everybody's,
+        as far as is best (James and Stein 1961).
+        """
+        sizes, inside, beside, most = self.rows, 0.0, 0.0, {}
+        strata, whole = len(sizes), float(sizes.sum())
+        for column, price in prices.items():
+            look = self.looks[column]
+            levels, noise = look.values.shape[1], max(look.sigma, LEAST_SIGMA) ** 2
+            shares = look.values.sum(axis=0) / whole
+            distance = float(((look.values - sizes[:, None] * shares) ** 2).sum())
+            apart = max((distance / levels - noise * strata) / float((sizes**2).sum()), 0.0)
+            full = scale_sigma((look.sigma, look.price), price) ** 2 + LEAST_SIGMA**2
+            most[column] = _most_inside(math.sqrt(full) * levels / whole, strata)
+            for part in (0.0, most[column]):
+                of_all = 1 / (strata / noise + ((1 - part) + part / strata) / full)
+                of_each = 1 / (1 / noise + part / full)
+                expected = _expected_errors(apart + of_all / whole**2, of_each / sizes**2)
+                if part:
+                    inside += expected
+                else:
+                    beside += expected
+        return most if inside < beside else dict.fromkeys(prices, 0.0)
+
+    def _put_together(self, column: int, answers: Sequence[Release]) -> Release:
+        """Keeps what strata have of a column, and returns what is known of everybody's table: its
+        price is what everybody's own table of that noise would have cost.
+
+        Args:
+            column: Its number.
+            answers: Of each stratum, shape (strata, levels), and of everybody, shape (1, levels).
+        """
+        by_id = {release.id: release for release in (self.looks.pop(column), *answers)}
+        each = [r for r in by_id.values() if len(r.values) == len(self.rows)]
+        of_all = [r for r in by_id.values() if len(r.values) == 1]
+        inside, sigma = _average([(r.values, r.sigma) for r in each])
+        self.tables[column], self.sigmas[column] = inside, sigma
+        summed = inside.sum(axis=0), sigma * math.sqrt(len(self.rows))
+        values, sigma = _average([summed, *((r.values[0], r.sigma) for r in of_all)])
+        last = answers[-1]
+        power = 2 if isinstance(last.price, Rho) else 1
+        worth = last.price.nano * (max(last.sigma, LEAST_SIGMA) / sigma) ** power
+        price = type(last.price)(max(int(worth), 1))
+        return replace(last, values=values[None], sigma=sigma, price=price)
+
+
+def _most_inside(noise: float, strata: int) -> float:
+    """Returns which part of a one-way marginal's price can be spent inside strata at most.
+
+    Everybody's table then has the noise of TOLERATED, or SPARED times that of its own price.
+
+    Args:
+        noise: Of everybody's table at the whole price: standard deviations of all cells, as a share
+            of the rows.
+        strata: How many.
+
+    >>> _most_inside(0.001, 3), round(_most_inside(0.05, 12), 2)
+    (1.0, 0.55)
+    """
+    tolerated = max(TOLERATED / (noise * math.sqrt(2 / math.pi) / 2), SPARED)
+    part = (1 - tolerated**-2) / (1 - 1 / strata)
+    return 1.0 if part > LEAST_INSIDE else part
+
+
+def _divide(price: Price, part: float) -> tuple[Price | None, Price | None]:
+    """Returns what is spent on tables inside strata, and on everybody's."""
+    each = min(round(price.nano * part), price.nano)
+    kind = type(price)
+    return kind(each) if each else None, kind(price.nano - each) if price.nano > each else None
+
+
+def _expected_errors(apart: float, noise: Floats) -> float:
+    return float(np.sqrt(apart * noise / (apart + noise)).sum())
+
+
+def _average(tables: Sequence[tuple[Floats, float]]) -> tuple[Floats, float]:
+    """Returns the inverse-variance mean of tables of the same, and its noise's sigma."""
+    precisions = [max(sigma, LEAST_SIGMA) ** -2 for _, sigma in tables]
+    summed = sum(
+        (w * table for w, (table, _) in zip(precisions, tables, strict=True)),
+        np.zeros_like(tables[0][0]),
+    )
+    return summed / sum(precisions), sum(precisions) ** -0.5

@@ -1,0 +1,74 @@
+"""One-way marginals of everybody, shared with strata: what they cost and when strata get them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sqlpriv.kernel.terms.budget import Epsilon, Rho
+from sqlpriv.kernel.terms.release import Release
+from sqlpriv.synth.adaptive.joint.shared_one_ways import SharedOneWays
+from sqlpriv.synth.adaptive.joint.stratum_share import balance_margins
+from sqlpriv.synth.api.ask import Ask, Marginal
+
+ROWS = np.array([4_000.0, 1_000.0])
+ALIKE = np.array([[0.4, 0.3, 0.2, 0.1]] * 2)
+APART = np.array([[0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4]])
+
+
+def shared(shares, price):
+    """Returns what was asked, in nano by whether it is of everybody, and the answer."""
+    paid, rng = {True: 0, False: 0}, np.random.default_rng(0)
+
+    def measure(questions):
+        releases = []
+        for i, q in enumerate(questions):
+            paid[q.pooled] += q.price.nano
+            sigma = float(np.sqrt(0.5 / q.price.value))
+            counts = shares * ROWS[:, None]
+            exact = counts.sum(axis=0)[None] if q.pooled else counts
+            noised = exact + rng.normal(0, sigma, exact.shape)
+            releases.append(Release(sum(paid.values()) + i, None, noised, sigma, q.price))
+        return tuple(releases)
+
+    sharing = SharedOneWays(Ask(measure, None, lambda _: None), ROWS)
+    sharing.look([Marginal((0,), type(price)(price.nano // 5))])
+    (answer,) = sharing.measure([Marginal((0,), price)])
+    return paid, answer, sharing
+
+
+@pytest.mark.parametrize("price", [Rho(2_000_000), Epsilon(50_000_001)])
+@pytest.mark.parametrize("shares", [ALIKE, APART])
+def test_both_parts_add_up_to_the_price(shares, price):
+    paid, answer, _ = shared(shares, price)
+    assert sum(paid.values()) == price.nano + price.nano // 5
+    assert answer.values.shape == (1, 4)
+
+
+def test_strata_that_are_apart_get_what_everybody_can_spare():
+    """The twin: strata that are alike leave all of it to everybody."""
+    price = Rho(2_000_000)
+    paid, answer, sharing = shared(APART, price)
+    assert paid[False] > 0.5 * price.nano
+    assert np.abs(sharing.tables[0] - APART * ROWS[:, None]).max() < 5 * sharing.sigmas[0]
+    assert np.abs(answer.values[0] - (APART * ROWS[:, None]).sum(axis=0)).max() < 5 * answer.sigma
+    assert shared(ALIKE, price)[0] == {True: price.nano, False: price.nano // 5}
+
+
+def test_a_sample_is_balanced():
+    """Of 2,000 rows of 8,000, levels of three columns are off by 20 before and by 3 at most."""
+    rng = np.random.default_rng(1)
+    levels = rng.integers(0, 5, (8_000, 3))
+    weights = np.full(8_000, 1 / 8_000)
+    at = rng.integers(0, 8_000, 2_000)
+
+    def off(sample):
+        return np.mean(
+            [
+                np.abs(np.bincount(c[sample], minlength=5) - np.bincount(c, minlength=5) / 4).mean()
+                for c in levels.T
+            ]
+        )
+
+    assert off(at) > 8
+    assert off(balance_margins(levels, weights, at, rng)) < 3

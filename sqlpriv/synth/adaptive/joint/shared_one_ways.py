@@ -124,9 +124,11 @@ class SharedOneWays:
             column: Its number.
             answers: Of each stratum, shape (strata, levels), and of everybody, shape (1, levels).
         """
-        by_id = {release.id: release for release in (self.looks.pop(column), *answers)}
-        each = [r for r in by_id.values() if len(r.values) == len(self.rows)]
-        of_all = [r for r in by_id.values() if len(r.values) == 1]
+        look = self.looks.pop(column)
+        each = [r for r in answers if len(r.values) == len(self.rows)]
+        of_all = [r for r in answers if len(r.values) == 1]
+        if look.id not in [r.id for r in each]:  # one release may answer both, which counts once
+            each.append(look)
         inside, sigma = _average([(r.values, r.sigma) for r in each])
         self.tables[column], self.sigmas[column] = inside, sigma
         summed = inside.sum(axis=0), sigma * math.sqrt(len(self.rows))

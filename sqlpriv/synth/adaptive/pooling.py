@@ -45,7 +45,7 @@ from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive import pooling_prior
 from sqlpriv.synth.adaptive.pooling_share import apart, share, taking_part
-from sqlpriv.synth.adaptive.rounds import BETWEEN, Rounds, closure, scale_sigma, small
+from sqlpriv.synth.adaptive.rounds import BETWEEN, Rounds, closure, small
 from sqlpriv.synth.adaptive.schedule import Schedule, anneal
 from sqlpriv.synth.adaptive.separate import separate
 from sqlpriv.synth.adaptive.strata_sizes import count_strata, nonnegative
@@ -62,7 +62,7 @@ from sqlpriv.synth.api.method import Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.graph.junction_tree import Clique, Graph
-from sqlpriv.synth.inference.one_way_tables import Floats
+from sqlpriv.synth.inference.one_way_tables import Floats, scale_sigma
 from sqlpriv.synth.models.clique_model import CliqueModel
 from sqlpriv.synth.models.tree_model import Noisy
 

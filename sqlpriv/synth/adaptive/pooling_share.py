@@ -7,8 +7,7 @@ import math
 from collections.abc import Sequence
 
 from sqlpriv.kernel.terms.budget import Price
-from sqlpriv.synth.adaptive.rounds import scale_sigma
-from sqlpriv.synth.inference.one_way_tables import Floats
+from sqlpriv.synth.inference.one_way_tables import Floats, scale_sigma
 
 OWN = 0.005
 POWER = 0.7

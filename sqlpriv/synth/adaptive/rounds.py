@@ -25,7 +25,7 @@ from sqlpriv.synth.api.method import Option
 from sqlpriv.synth.graph.junction_tree import Clique, Graph, mask_of
 from sqlpriv.synth.inference import engines
 from sqlpriv.synth.inference.mirror_descent import Effort
-from sqlpriv.synth.inference.one_way_tables import Floats
+from sqlpriv.synth.inference.one_way_tables import Floats, scale_sigma
 
 BETWEEN = Effort(steps=20, gain=1e-2)
 """Between rounds a model need only be good enough to tell which marginal it knows worst."""
@@ -47,14 +47,6 @@ TREES = (
     ),
 )
 """Options of every method whose models are junction trees."""
-
-
-def scale_sigma(known: tuple[float, Price], price: Price) -> float:
-    """Returns the standard deviation that noise has at a price, where it is known at another:
-    Gaussian noise's falls with the root of rho, Laplace noise's with epsilon."""
-    sigma, paid = known
-    less = paid.nano / price.nano
-    return sigma * (math.sqrt(less) if isinstance(price, Rho) else less)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,14 @@ def count_sigma(price: Price) -> float:
     return math.sqrt((0.5 if isinstance(price, Rho) else 2 / price.value) / price.value)
 
 
+def scale_sigma(known: tuple[float, Price], price: Price) -> float:
+    """Returns the standard deviation that noise has at a price, where it is known at another:
+    Gaussian noise's falls with the root of rho, Laplace noise's with epsilon."""
+    sigma, paid = known
+    less = paid.nano / price.nano
+    return sigma * (math.sqrt(less) if isinstance(price, Rho) else less)
+
+
 def total_of(tables: Sequence[Floats], sigmas: Sequence[float]) -> float:
     """Returns the minimum-variance unbiased total of tables that count the same rows.
 

@@ -22,9 +22,8 @@ import numpy as np
 
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Release
-from sqlpriv.synth.adaptive.rounds import scale_sigma
 from sqlpriv.synth.api.ask import Ask, Marginal, Question
-from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats
+from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats, scale_sigma
 
 LEAST_INSIDE = 0.9
 """From this part of a price on, all of it is spent inside strata: the rest would say little."""
@@ -151,7 +150,7 @@ def _most_inside(noise: float, strata: int) -> float:
         strata: How many.
 
     >>> _most_inside(0.001, 3), round(_most_inside(0.05, 12), 2)
-    (1.0, 0.55)
+    (1.0, 0.61)
     """
     tolerated = max(TOLERATED / (noise * math.sqrt(2 / math.pi) / 2), SPARED)
     part = (1 - tolerated**-2) / (1 - 1 / strata)

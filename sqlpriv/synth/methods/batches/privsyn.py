@@ -25,12 +25,11 @@ import numpy as np
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive import whole_or_strata
-from sqlpriv.synth.adaptive.rounds import scale_sigma
 from sqlpriv.synth.api.ask import Ask, Guess, Marginal
 from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
-from sqlpriv.synth.inference.one_way_tables import Floats, onto_simplex
+from sqlpriv.synth.inference.one_way_tables import Floats, onto_simplex, scale_sigma
 from sqlpriv.synth.methods import independent
 from sqlpriv.synth.methods.batches.table_rows import rows_of_tables
 from sqlpriv.synth.methods.choose_and_measure import measured_ones, totals_of

@@ -28,7 +28,7 @@ import numpy as np
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive import whole_or_strata
-from sqlpriv.synth.adaptive.rounds import BETWEEN, LAST, TREES, Rounds, scale_sigma
+from sqlpriv.synth.adaptive.rounds import BETWEEN, LAST, TREES, Rounds
 from sqlpriv.synth.adaptive.stratum_model import StratumCliques, knowing_zeros
 from sqlpriv.synth.adaptive.stratum_run import Run, fit_run
 from sqlpriv.synth.api.ask import Ask, Guess, Marginal
@@ -36,7 +36,7 @@ from sqlpriv.synth.api.method import Method, Model, Option, Options, Phase, Spac
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.graph.junction_tree import Clique, Graph, columns_of, mask_of
-from sqlpriv.synth.inference.one_way_tables import Floats, onto_simplex
+from sqlpriv.synth.inference.one_way_tables import Floats, onto_simplex, scale_sigma
 from sqlpriv.synth.methods import independent
 
 WEIGHTS = (0.1, 0.1, 0.8)

@@ -16,11 +16,10 @@ from typing import Protocol
 import numpy as np
 
 from sqlpriv.kernel.terms.budget import Price, Rho
-from sqlpriv.synth.adaptive.rounds import scale_sigma
 from sqlpriv.synth.api.ask import Ask, Guess
 from sqlpriv.synth.api.grid_queries import AxesTable
 from sqlpriv.synth.api.progress import Progress
-from sqlpriv.synth.inference.one_way_tables import Floats
+from sqlpriv.synth.inference.one_way_tables import Floats, scale_sigma
 from sqlpriv.synth.methods.mixed.candidate_tables import CandidateTable
 from sqlpriv.synth.methods.mixed.edited_rows import FittedTable
 

@@ -697,6 +697,10 @@ MUTANTS = (
     Mutant("Spark's labels stand in quotes", SPARK_TEXT,
            'case str() if "\\0" not in value and self.hexed:', "case str() if False:",
            SPARK_FORMS, slow=True),
+    Mutant("a file that changes while Spark gets ready is paid for", K + "reader.py",
+           "            if fingerprint(self._vault) != self.fingerprint:\n                raise",
+           "            if False:\n                raise",
+           "tests/engines/test_killed_servers.py", slow=True),
     # --- what is kept is what would be made anew ---
     Mutant("contracts are kept whatever is declared", ACCESS + "kept_contracts.py",
            "kept is not None and kept[0] == state", "kept is not None", KEPT),

@@ -78,8 +78,10 @@ class Reader(AbstractContextManager["Reader"]):
         _PLAIN.add(self.fingerprint)
 
     def __exit__(self, failure: object = None, *_: object) -> None:
-        """Raises ReadFailed, so that no answer leaves, where a file was written meanwhile."""
-        same = not self._engine.files or fingerprint(self._vault) == self.fingerprint
+        """Raises ReadFailed, so that no answer leaves, where a file was written meanwhile; not in
+        place of an OperationalError, which says that nothing was charged."""
+        unread = failure is OperationalError or not self._engine.files
+        same = unread or fingerprint(self._vault) == self.fingerprint
         detach(self._engine, self._duckdb, "" if failure else _MACROS)
         if self._spark is not None:
             self._spark.close()
@@ -135,12 +137,17 @@ class Reader(AbstractContextManager["Reader"]):
         return self._run_within_limit(sql, engine).fetchall()
 
     def prepare(self, sql: str, engine: str) -> None:
-        """Has the engine ready for a statement, as far as no row is read: see `Spark.prepare`."""
+        """Has the engine ready for a statement, as far as no row is read: see `Spark.prepare`.
+
+        Claim: a file that changed while Spark, which takes seconds, got ready, costs nothing.
+        """
         if engine == SPARK.name:
             self._spark = self._spark or Spark(spark_of(self._vault))
             usable = {t.table: {c.name.lower(): c.sql_type for c in t.columns if c.type}
                       for t in self.catalog() if t.engine == engine}  # fmt: skip
             self._spark.prepare(sql, self._engine.files, usable)
+            if fingerprint(self._vault) != self.fingerprint:
+                raise OperationalError("a table's file changed; nothing was read or charged")
 
     def check_files(self) -> None:
         """Refuses to go on where files of a table are missing or differ: see `parquet_files`."""

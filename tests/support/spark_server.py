@@ -37,9 +37,10 @@ def free_port() -> int:
 
 
 @contextmanager
-def spark_server(log: Path, seconds: float = 300) -> Iterator[tuple[str, int]]:
-    """Yields a server's URL and process id. SQLPRIV_SPARK names one that runs already."""
-    if url := os.environ.get("SQLPRIV_SPARK"):
+def spark_server(log: Path, seconds: float = 300, own: bool = False) -> Iterator[tuple[str, int]]:
+    """Yields a server's URL and process id. SQLPRIV_SPARK names one that runs already, which is
+    taken where the caller needs no server of its `own`."""
+    if not own and (url := os.environ.get("SQLPRIV_SPARK")):
         yield url, 0
         return
     port = free_port()

@@ -118,7 +118,7 @@ MUTANTS = (
     Mutant("who only reads sees two states", K + "ledger/database.py",
            "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "BEGIN READ ONLY", DATABASE),
     Mutant("files that change while they are read are answered of", K + "reader.py",
-           "same = not self._engine.files or", "same = True or", FILES),
+           "same = unread or", "same = True or", FILES),
     Mutant("a file is known by its size and time", K + "parquet_files.py",
            'return f"{place} {_FOOTERS[place]}"', "return str((path, at.st_size, at.st_mtime_ns))",
            FILES),

@@ -63,7 +63,7 @@ def interval_notes(output: Output, moments_by_recipe: Mapping[Recipe, Moments]) 
         output: Of the plan, whose aggregates are numbered as its outputs name them.
         moments_by_recipe: The noised moments of its aggregates.
     """
-    told: dict[str, list[str]] = {rule: [] for rule in RULES}
+    subjects: dict[str, list[str]] = {rule: [] for rule in RULES}
     for number in range(len(output.marginals[0].recipes) if output.marginals else 0):
         names = [name for name, item in zip(output.names, output.items, strict=True)
                  if number in aggregates_in(item)]  # fmt: skip
@@ -72,10 +72,12 @@ def interval_notes(output: Output, moments_by_recipe: Mapping[Recipe, Moments]) 
         pairs = [(r, m) for r, m in zip(recipes, moments, strict=False) if m is not None]
         if names and pairs:
             for rule, subject in _rules_met(names[0], pairs):
-                told[rule].append(subject)
+                subjects[rule].append(subject)
     # An output may hold several aggregates of one kind: each subject is listed once.
     return tuple(
-        rule.format(listing(list(dict.fromkeys(told[rule])))) for rule in RULES if told[rule]
+        rule.format(listing(list(dict.fromkeys(subjects[rule]))))
+        for rule in RULES
+        if subjects[rule]
     )
 
 

@@ -143,7 +143,7 @@ def _joined_together(
     groups: dict[str, _Members] = {}
     for window, rows in members:
         groups.setdefault(str(sorted(map(text_of, rows.keys))), []).append((window, rows))
-    return [(found[0][1].keys, found) for found in groups.values()]
+    return [(group[0][1].keys, group) for group in groups.values()]
 
 
 def _join(

@@ -127,9 +127,9 @@ class _Joins:
         aliases = {alias.lower() for alias, _ in tables_of(self.source, self.contracts)}
         if isinstance(query, t.Select) and (query.alias or query.table).lower() in aliases:
             query = under_an_alias(query, _OWN)
-        return self._partner_count(query, self._qualified(node.arg), node.pos)
+        return self._partner_count(query, self._with_tables_named(node.arg), node.pos)
 
-    def _qualified(self, arg: t.Node) -> t.Node:
+    def _with_tables_named(self, arg: t.Node) -> t.Node:
         """Returns what stands before IN with its columns behind their tables: inside the subquery
         a bare name would be a column of its own table first."""
         columns = [

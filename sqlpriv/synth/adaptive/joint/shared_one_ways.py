@@ -62,23 +62,29 @@ class SharedOneWays:
     def measure(self, questions: Sequence[Question]) -> tuple[Release, ...]:
         """Answers questions of everybody; the first one-way marginal of a column is shared."""
         marginals = [q for q in questions if isinstance(q, Marginal)]
-        assert len(marginals) == len(questions), "cells and moments are asked of strata alone"
+        assert len(marginals) == len(questions), (
+            "cells and moments are numbered_questions of strata alone"
+        )
         columns = [
             q.clique[0] if len(q.clique) == 1 and q.clique[0] in self.looks else None
             for q in marginals
         ]
         first = {c: q.price for c, q in zip(columns, marginals, strict=True) if c is not None}
         parts = self._parts_inside(first)
-        asked: list[tuple[int, Marginal]] = []
+        numbered_questions: list[tuple[int, Marginal]] = []
         for i, (column, question) in enumerate(zip(columns, marginals, strict=True)):
             part = 0.0 if column is None else parts[column]
             inside, of_all = _divide(question.price, part)
             if inside:
-                asked.append((i, Marginal(question.clique, inside)))
+                numbered_questions.append((i, Marginal(question.clique, inside)))
             if of_all:
-                asked.append((i, replace(question, price=of_all, within=None, pooled=True)))
+                numbered_questions.append(
+                    (i, replace(question, price=of_all, within=None, pooled=True))
+                )
         answers: list[list[Release]] = [[] for _ in marginals]
-        for (i, _), release in zip(asked, self.ask.measure([q for _, q in asked]), strict=True):
+        for (i, _), release in zip(
+            numbered_questions, self.ask.measure([q for _, q in numbered_questions]), strict=True
+        ):
             answers[i].append(release)
         return tuple(
             of[0] if column is None else self._put_together(column, of)

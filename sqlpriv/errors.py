@@ -26,9 +26,11 @@ It never quotes data: literals of the user's own statement are the only values t
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Protocol
 
     class Place(Protocol):
@@ -179,3 +181,19 @@ class PermissionDenied(Refused):
     """The statement may only be run on an owner's connection."""
 
     REMEDY = 'ask the owner, or connect with `role="owner"`'
+
+
+def meant_among(name: str, names: Iterable[str]) -> str:
+    """Returns the question, for the beginning of a hint, whether one of the names that are like a
+    wrong one was meant; '' where none is.
+
+    Args:
+        name: The wrong one.
+        names: Those that there are; a qualifier before the last point is not compared.
+
+    >>> meant_among("peple", ["people", "visits"])
+    'did you mean people? '
+    """
+    bare = {known.rpartition(".")[2].lower(): known for known in names}
+    near = [bare[match] for match in get_close_matches(name.lower(), bare, 3, 0.6)]
+    return f"did you mean {' or '.join(near)}? " if near else ""

@@ -24,12 +24,11 @@ class PreparedMeasurement(NamedTuple):
     """A measurement, checked: nothing in it comes from a row.
 
     Attributes:
-        reads: Whose exact integers it is made of.
         sigma: Its noise's standard deviation, in the query's units; 0 where it is a choice.
-        answer: Makes the answer of the exact integers of each: what leaves the kernel.
+        answer: Makes the answer of the exact integers of each of `parts_of` the query: what leaves
+            the kernel.
     """
 
-    reads: tuple[a.Query, ...]
     sigma: float
     answer: Callable[..., NDArray[np.float64]]
 
@@ -58,7 +57,7 @@ def _prepare_sum(query: a.Query | a.Clipped, price: Price, scope: Scope) -> Prep
     moved = sensitivity.sensitivity(query, scope.unit, lattice.steps)
     up, down = lattice.step.as_integer_ratio()
     if lattice.steps == 0:  # an interval of one number: all integers are 0, in every database
-        return PreparedMeasurement(parts_of(query), 0.0, lambda exact: np.zeros(len(exact)))
+        return PreparedMeasurement(0.0, lambda exact: np.zeros(len(exact)))
     added = noise.additive(moved.l1, moved.l2_squared, price)
 
     def add_noise(*parts: list[int]) -> NDArray[np.float64]:
@@ -66,7 +65,7 @@ def _prepare_sum(query: a.Query | a.Clipped, price: Price, scope: Scope) -> Prep
         pairs = zip(exact, added.draw(len(exact)), strict=True)
         return np.array([(x + z) * up / down for x, z in pairs], "<f8")
 
-    return PreparedMeasurement(parts_of(query), float(lattice.step) * added.sigma, add_noise)
+    return PreparedMeasurement(float(lattice.step) * added.sigma, add_noise)
 
 
 def _prepare_level(query: a.Level, price: Price, scope: Scope) -> PreparedMeasurement:
@@ -79,7 +78,7 @@ def _prepare_level(query: a.Level, price: Price, scope: Scope) -> PreparedMeasur
     def choose_levels(exact: list[int]) -> NDArray[np.float64]:
         return np.array([choose(row) for row in sensitivity.level_scores(query, exact)], "<f8")
 
-    return PreparedMeasurement(parts_of(query), 0.0, choose_levels)
+    return PreparedMeasurement(0.0, choose_levels)
 
 
 def _clips(query: a.Clipped, type_: Type | None, scope: Scope) -> list[Clip]:

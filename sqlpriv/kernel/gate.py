@@ -85,13 +85,11 @@ class Allowance(AbstractContextManager["Allowance"]):
         fresh_seals: list[Sealed] = []
         if fresh:
             waiting = [prepare_measurement(m, self._scope(m.query.source)) for _, m in fresh]
-            charge, exact = self._buy([m for _, m in fresh], [q for r in waiting for q in r.reads])
-            for (named, m), r in zip(fresh, waiting, strict=True):
-                fresh_seals.append(
-                    Sealed(
-                        named, m.price, r.sigma, r.answer(*(exact[q] for q in r.reads)).tobytes()
-                    )
-                )
+            parts = [part for _, m in fresh for part in parts_of(m.query)]
+            charge, exact = self._buy([m for _, m in fresh], parts)
+            for (named, m), prepared in zip(fresh, waiting, strict=True):
+                answer = prepared.answer(*(exact[part] for part in parts_of(m.query)))
+                fresh_seals.append(Sealed(named, m.price, prepared.sigma, answer.tobytes()))
             fresh_seals = self._ledger.seal(
                 charge, self._statement, self.contract.snapshot, fresh_seals
             )

@@ -45,11 +45,11 @@ class Kernel:
             return self.bind_contracts(reader.fingerprint, reader.catalog())[0]
 
     def bind_contracts(
-        self, fingerprint: str, catalog: Catalog
+        self, contents: str, catalog: Catalog
     ) -> tuple[dict[str, TableContract], Snapshot]:
         """Returns the contracts and the snapshot: of these contents and these declarations."""
         last, declared = self.ledger.declarations()
-        snapshot = self.ledger.snapshot(f"{fingerprint}:{last}")
+        snapshot = self.ledger.snapshot(f"{contents}:{last}")
         return contracts_in_force(catalog, declared, snapshot.facts or {}, snapshot.id), snapshot
 
     def verify(self) -> None:

@@ -31,7 +31,7 @@ from sqlpriv.answer import means
 from sqlpriv.answer.reconcile import two_levels
 from sqlpriv.answer.rounds import adaptive_means
 from sqlpriv.dialect import read
-from sqlpriv.kernel.checked import prepare_measurement
+from sqlpriv.kernel.checked import parts_of, prepare_measurement
 from sqlpriv.kernel.proof.sensitivity import lattice_of
 from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
@@ -100,7 +100,7 @@ class ExactTable:
             query = m.query
             waiting = prepare_measurement(m, Scope(query.source, self.contract))
             assert not isinstance(query, a.Level)
-            parts = [self._steps(part) for part in waiting.reads]
+            parts = [self._steps(part) for part in parts_of(query)]
             values = waiting.answer(*parts).reshape(a.shape(query))
             releases.append(Release(0, query, values, waiting.sigma, m.price))
         return tuple(releases)

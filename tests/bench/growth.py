@@ -16,6 +16,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -72,6 +73,15 @@ def make_vault(
                 owner.execute(f"ALTER TABLE {name} {change}")
 
 
+@contextmanager
+def made_vault(rows: int, **shape: int) -> Iterator[Path]:
+    """A vault that is there while it is measured: see `make_vault`."""
+    with tempfile.TemporaryDirectory() as folder:
+        vault = Path(folder) / "v.duckdb"
+        make_vault(vault, rows, **shape)
+        yield vault
+
+
 def add_charges(vault: Path, charges: int, strata: int = 1) -> None:
     """Appends charges that were made before, as the kernel writes them, to strata in turn."""
     with Session(vault) as session:
@@ -112,9 +122,7 @@ def statement_milliseconds(vault: Path, query: str, replayed: bool = False) -> f
 def of_charges(sizes: Sequence[int]) -> Iterator[Point]:
     """Measures a fresh statement and its replay behind earlier charges."""
     for size in sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            vault = Path(folder) / "v.duckdb"
-            make_vault(vault, SMALL)
+        with made_vault(SMALL) as vault:
             add_charges(vault, size)
             yield Point("charges", size, statement_milliseconds(vault, MEAN))
             yield Point("charges, replay", size, statement_milliseconds(vault, MEAN, True))
@@ -123,9 +131,7 @@ def of_charges(sizes: Sequence[int]) -> Iterator[Point]:
 def of_strata(sizes: Sequence[int]) -> Iterator[Point]:
     """Measures a fresh statement behind 10,000 charges of so many distinct strata."""
     for size in sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            vault = Path(folder) / "v.duckdb"
-            make_vault(vault, SMALL, strata=max(sizes))
+        with made_vault(SMALL, strata=max(sizes)) as vault:
             add_charges(vault, 10_000, size)
             query = f"COUNT(*) FROM people WHERE s = {size - 1}"
             yield Point("strata", size, statement_milliseconds(vault, query))
@@ -134,9 +140,7 @@ def of_strata(sizes: Sequence[int]) -> Iterator[Point]:
 def of_groups(sizes: Sequence[int]) -> Iterator[Point]:
     """Measures counts of so many declared groups."""
     for size in sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            vault = Path(folder) / "v.duckdb"
-            make_vault(vault, 100_000, groups=size)
+        with made_vault(100_000, groups=size) as vault:
             query = "g, COUNT(*) AS n FROM people GROUP BY g"
             yield Point("groups", size, statement_milliseconds(vault, query))
 
@@ -145,9 +149,7 @@ def of_rows(sizes: Sequence[int]) -> Iterator[Point]:
     """Measures a count, a mean and a sum by 18 groups; beside them DuckDB's plain statement."""
     plain = MEAN.replace("COUNT(*)", "count(*)")
     for size in sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            vault = Path(folder) / "v.duckdb"
-            make_vault(vault, size)
+        with made_vault(size) as vault:
             yield Point("rows", size, statement_milliseconds(vault, MEAN))
             with duckdb.connect(str(vault), read_only=True) as engine:
                 ask = partial(ask_plainly, engine, f"SELECT {plain}")
@@ -157,9 +159,7 @@ def of_rows(sizes: Sequence[int]) -> Iterator[Point]:
 def of_columns(sizes: Sequence[int]) -> Iterator[Point]:
     """Measures sums of so many columns by 18 groups."""
     for size in sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            vault = Path(folder) / "v.duckdb"
-            make_vault(vault, 100_000, columns=max(sizes))
+        with made_vault(100_000, columns=max(sizes)) as vault:
             sums = ", ".join(f"SUM(x{n}) AS x{n}" for n in range(size))
             query = f"g, {sums} FROM people GROUP BY g"
             yield Point("columns", size, statement_milliseconds(vault, query))
@@ -168,9 +168,7 @@ def of_columns(sizes: Sequence[int]) -> Iterator[Point]:
 def of_tables(sizes: Sequence[int]) -> Iterator[Point]:
     """Measures a statement on one of so many declared tables, and one more declaration."""
     for size in sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            vault = Path(folder) / "v.duckdb"
-            make_vault(vault, SMALL, tables=size)
+        with made_vault(SMALL, tables=size) as vault:
             yield Point("tables", size, statement_milliseconds(vault, MEAN))
             with Session(vault, role="owner") as owner:
                 declare = partial(declare_another_end, owner, count(100))

@@ -8,6 +8,18 @@ import sys
 from sqlpriv.kernel.ledger.records import Ledger, Sealed
 from sqlpriv.kernel.terms.budget import Price, Rho
 
+TABLES = (
+    "declaration",
+    "budget",
+    "snapshot",
+    "fact",
+    "statement",
+    "charge",
+    "seal",
+    "replay",
+)
+"""What is appended to, and never changed."""
+
 
 def pay(ledger: Ledger, nano: int, unit_table: str = "people") -> int:
     return ledger.charge(ledger.begin_statement("ann", "SELECT 1"), unit_table, Rho(nano))

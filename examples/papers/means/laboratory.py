@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import duckdb
 import numpy as np
 
-from sqlpriv.kernel.checked import prepare_measurement
+from sqlpriv.kernel.checked import parts_of, prepare_measurement
 from sqlpriv.kernel.sql.cells import added_up
 from sqlpriv.kernel.sql.queries import MACROS, render
 from sqlpriv.kernel.sql.relations import Scope
@@ -45,14 +45,14 @@ class Laboratory:
         """Returns noised answers, as `Allowance.release` would."""
         scopes = (Scope(m.query.source, self.contract) for m in measurements)
         checked = [prepare_measurement(*pair) for pair in zip(measurements, scopes, strict=True)]
-        missing = [q for waiting in checked for q in waiting.reads if q not in self._exact]
+        missing = [q for m in measurements for q in parts_of(m.query) if q not in self._exact]
         groups: dict[object, list[a.Query]] = defaultdict(list)
         for query in dict.fromkeys(missing):
             groups[(query.source, query.strata)].append(query)
         read = {q: x for group in groups.values() for q, x in self._read(group).items()}
         found = []
         for m, waiting in zip(measurements, checked, strict=True):
-            values = waiting.answer(*(self._exact.get(q) or read[q] for q in waiting.reads))
+            values = waiting.answer(*(self._exact.get(q) or read[q] for q in parts_of(m.query)))
             found.append(
                 Release(0, m.query, values.reshape(a.shape(m.query)), waiting.sigma, m.price)
             )

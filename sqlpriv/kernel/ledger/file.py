@@ -60,6 +60,10 @@ class LedgerFile(Store):
         if self.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
             raise errors.OperationalError("SQLite cannot keep a write-ahead log beside the ledger")
 
+    def start(self, mode: str) -> None:
+        """Begins a transaction; SQLite's own lock is that of whoever writes."""
+        self.execute(f"BEGIN {mode}")
+
     def describe_error(self, error: sqlite3.Error) -> tuple[str, bool]:
         """Returns SQLite's name of an error, and whether it may pass."""
         name = getattr(error, "sqlite_errorname", "SQLITE_UNKNOWN")

@@ -62,9 +62,9 @@ class Store(ABC):
     def check(self) -> None:
         """Raises LedgerError unless all that keeps the claims is as it was made."""
 
+    @abstractmethod
     def start(self, mode: str) -> None:
-        """Begins a transaction: with a mode, behind the lock of whoever writes; SQLite's own."""
-        self.execute(f"BEGIN {mode}")
+        """Begins a transaction: with a mode, behind the lock of whoever writes."""
 
     @abstractmethod
     def describe_error(self, error: Any) -> tuple[str, bool]:

@@ -32,11 +32,9 @@ enable_features("contrib")  # OpenDP's name for proven mechanisms that await a v
 MAX_SCALE = 2**55
 MAX_SCORE = 2**62
 _MARGIN = 1 + Fraction(1, 2**40)  # unseen, yet far more than the rounding in OpenDP's map
-_INTEGERS, _L1, _L2 = (
-    domains.vector_domain(domains.atom_domain(T="i64")),
-    metrics.l1_distance(T="i64"),
-    metrics.l2_distance(T="f64"),
-)
+_INTEGERS = domains.vector_domain(domains.atom_domain(T="i64"))
+_L1 = metrics.l1_distance(T="i64")
+_L2 = metrics.l2_distance(T="f64")
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from sqlpriv.errors import meant_among
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.statements import tree as t
@@ -60,10 +60,7 @@ def missing_column(binder: Binder, node: t.Name) -> Exception:
 def _columns_hint(name: str, columns: Sequence[str]) -> str:
     """Returns the columns that there are, those whose names are like a wrong one first."""
     columns = [column for column in columns if "__" not in column]  # ours have two
-    bare = {column.rpartition(".")[2].lower(): column for column in columns}
-    near = [bare[match] for match in get_close_matches(name.lower(), bare, 3, 0.6)]
-    meant = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"{meant}its columns are: {', '.join(columns)}"
+    return f"{meant_among(name, columns)}its columns are: {', '.join(columns)}"
 
 
 def _single_table_column(binder: Binder, node: t.Name) -> a.Col:

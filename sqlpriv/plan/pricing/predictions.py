@@ -45,7 +45,7 @@ def predict_measurements(
     Raises:
         Refused: What the gate would refuse before its charge.
     """
-    from sqlpriv.kernel.checked import prepare_measurement  # loads OpenDP
+    from sqlpriv.kernel.checked import parts_of, prepare_measurement  # loads OpenDP
 
     others = {t: replace(c, facts=TableFacts()) for t, c in contract.others.items()}
     unseen = replace(contract, facts=TableFacts(), others=others)
@@ -55,7 +55,7 @@ def predict_measurements(
     for m in measurements:
         checked = prepare_measurement(m, Scope(m.query.source, contract))
         mechanism, moved = _sensitivity(m, contract)
-        sql = render(checked.reads, unseen, 0).sql
+        sql = render(parts_of(m.query), unseen, 0).sql
         seals = kernel.ledger.find_seals(contract.snapshot, a.query_hash(m.query), m.price)
         cells = math.prod(a.shape(m.query))
         predictions.append(

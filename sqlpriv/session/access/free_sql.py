@@ -10,6 +10,7 @@ import pyarrow as pa
 from sqlpriv.errors import ProgrammingError
 from sqlpriv.publish.release_file import quote_identifier as quoted
 from sqlpriv.session.access.owner_engine import Parameters
+from sqlpriv.statements.printer import literal
 
 
 def query(
@@ -64,7 +65,7 @@ def _register(engine: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> N
     engine.register(hidden := f"__texts_of_{name}", rows)
     casts = []
     for column, texts in labels.items():
-        listed = ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
+        listed = ", ".join(map(literal, texts))
         casts.append(f"CAST({quoted(column)} AS ENUM({listed})) AS {quoted(column)}")
     engine.execute(
         f"CREATE TEMP VIEW {quoted(name)} AS "

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
 import duckdb
 import pyarrow as pa
 
-from sqlpriv.errors import Refused
+from sqlpriv.errors import Refused, meant_among
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.publish.release_file import ReleaseStore, empty_engine
 from sqlpriv.session.access import free_sql
@@ -125,9 +124,6 @@ class PlainSql:
         """Says, for a hint, which tables there are, those that may be used and whose names are
         like the wanted one first."""
         released = self._store.tables()
-        usable = {c.table.lower(): c.table for c in self.tables.contracts().values()}
-        usable |= {name.lower(): name for name in released}
-        near = [usable[match] for match in get_close_matches(wanted.lower(), usable, 3, 0.6)]
-        meant = f"did you mean {' or '.join(near)}? " if near else ""
+        usable = [*(c.table for c in self.tables.contracts().values()), *released]
         listed = ", ".join(released) or "none so far"
-        return f"{meant}SHOW PRIVACY TABLES lists them; released: {listed}"
+        return f"{meant_among(wanted, usable)}SHOW PRIVACY TABLES lists them; released: {listed}"

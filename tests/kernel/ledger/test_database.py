@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from support.ledgers import pay, python
+from support.ledgers import TABLES, pay, python
 
 from sqlpriv.errors import BudgetExhausted, LedgerError, OperationalError
 from sqlpriv.kernel.ledger import database
@@ -17,18 +17,6 @@ from sqlpriv.kernel.ledger.database import NAME, LedgerDatabase
 from sqlpriv.kernel.ledger.records import Ledger
 from sqlpriv.kernel.terms.budget import Budget, Rho
 from sqlpriv.session.commands.ledger_place import write_pointer
-
-TABLES = (
-    "declaration",
-    "budget",
-    "snapshot",
-    "fact",
-    "statement",
-    "charge",
-    "seal",
-    "replay",
-    "guard",
-)
 
 
 def run(url: str, *statements: str) -> list[tuple[object, ...]]:
@@ -57,7 +45,7 @@ def filled(url: str, path: Path) -> str:
 
 
 def test_every_table_is_append_only(filled: str) -> None:
-    for table in TABLES:
+    for table in (*TABLES, "guard"):
         column = "ledger" if table == "guard" else "at"
         for sql in (
             f"UPDATE {table} SET {column} = 'never'",
@@ -98,7 +86,7 @@ def test_a_schema_of_another_make_is_refused(filled: str, path: Path, change: st
 def test_columns_are_those_of_the_file(url: str, path: Path, tmp_path: Path) -> None:
     """What one of them learns to keep the other has to learn."""
     with closing(Ledger(path)), closing(Ledger(tmp_path / "l")) as file, file.begin() as db:
-        for table in TABLES[:-1]:
+        for table in TABLES:
             of_file = {row[1] for row in db.execute(f"PRAGMA table_info({table})")}
             sql = "SELECT column_name FROM information_schema.columns WHERE table_schema = '{}'"
             rows = run(url, sql.format(NAME) + f" AND table_name = '{table}'")

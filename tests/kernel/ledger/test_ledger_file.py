@@ -9,24 +9,13 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from support.ledgers import pay, python, sealed
+from support.ledgers import TABLES, pay, python, sealed
 from support.old_logins import with_logins
 
 from sqlpriv.errors import BudgetExhausted, LedgerError, OperationalError
 from sqlpriv.kernel.ledger import file as ledger_file
 from sqlpriv.kernel.ledger.records import EVERYBODY, Booking, Ledger
 from sqlpriv.kernel.terms.budget import Budget, Rho
-
-TABLES = (
-    "declaration",
-    "budget",
-    "snapshot",
-    "fact",
-    "statement",
-    "charge",
-    "seal",
-    "replay",
-)
 
 
 @pytest.fixture

@@ -17,7 +17,12 @@ from sqlpriv.session.access.quote import Quote
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands.evaluate import evaluate_synthetic
 from sqlpriv.session.commands.file_tables import create_file_table
-from sqlpriv.session.commands.owner_tables import alter_table, create_unit_table, quote_alter
+from sqlpriv.session.commands.owner_tables import (
+    alter_table,
+    create_unit_table,
+    explain_alter,
+    quote_alter,
+)
 from sqlpriv.session.commands.settings import set_option
 from sqlpriv.session.commands.show import describe_table, show_state
 from sqlpriv.session.declarations.grants import grant_tables
@@ -139,6 +144,8 @@ class Statements:
             return explain_synthetic(explain.statement, self.access)
         if isinstance(explain.statement, cmd.CreateSyntheticSchema):
             return explain_schema(explain.statement, self.access)
+        if isinstance(explain.statement, cmd.AlterPrivacy):
+            return explain_alter(explain.statement, self.access)
         return self._queries.explain(explain.statement)
 
     def _evaluate(self, evaluation: cmd.Evaluate, report: Report) -> Result:

@@ -362,7 +362,7 @@ class SetOption:
 class Explain:
     """`EXPLAIN PRIVACY <statement>`."""
 
-    statement: Select | CreateSynthetic | CreateSyntheticSchema | Unanswerable
+    statement: Select | CreateSynthetic | CreateSyntheticSchema | AlterPrivacy | Unanswerable
     pos: Pos = optional_place()
 
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
+from support import exact_people
 from support.templates import vault_of
 
 import sqlpriv
 from sqlpriv.errors import DeclarationError, PermissionDenied, Refused
+from sqlpriv.kernel.terms.budget import Rho
+from sqlpriv.kernel.terms.contract import Column, PrivacyUnit, TableContract, Type
+from sqlpriv.kernel.terms.release import Measurement
+from sqlpriv.session.declarations.auto_declarations import rows_by_magnitude, units_by_rows
 
 AGE = "ALTER TABLE visits ALTER COLUMN age SET PRIVACY DOMAIN AUTO"
 
@@ -37,6 +44,11 @@ def _left(owner: sqlpriv.Connection) -> float:
     return owner.session.quote(f"{AGE} (epsilon = 0.001)").charges[0].epsilon_left
 
 
+def _declare(owner: sqlpriv.Connection, action: str) -> str:
+    """Returns what the owner is told."""
+    return str(owner.session.run(f"ALTER TABLE visits {action}")[-1].message)
+
+
 def test_the_bound_is_where_few_rows_are_left_out(owner: sqlpriv.Connection) -> None:
     """Epsilon 1 has a noise of 1.4 units; one of 900 rows is hidden by it, and 500 units of 4 rows
     are not."""
@@ -45,10 +57,73 @@ def test_the_bound_is_where_few_rows_are_left_out(owner: sqlpriv.Connection) -> 
     assert "rows_per_unit = 4" in str(declared)
 
 
+def test_it_says_what_it_is_estimated_to_leave_out(owner: sqlpriv.Connection) -> None:
+    """Of 400 of the units with 4 rows each another 26 rows are inserted, so that 5 is too few."""
+    said = _declare(owner, "SET PRIVACY BOUND (rows_per_unit = auto, epsilon = 1)")
+    assert "no rows beyond 4 of a unit were seen" in said
+    said = _declare(owner, "ALTER COLUMN age SET PRIVACY DOMAIN AUTO (epsilon = 1)")
+    assert re.search(r"about [0-9]+ rows lie beyond its ends, give or take [0-9]+", said)
+    owner.execute(
+        "INSERT INTO visits SELECT patient, 1, 2.0, 'a' FROM range(26), (SELECT DISTINCT patient "
+        "FROM visits WHERE patient % 100 < 4)"
+    )
+    said = _declare(owner, "SET PRIVACY BOUND (rows_per_unit = auto, epsilon = 1.5)")
+    assert "keeps 32 row(s)" in said
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        "SET PRIVACY BOUND (rows_per_unit = auto, epsilon = 0.5)",
+        "ALTER COLUMN age SET PRIVACY DOMAIN AUTO (epsilon = 0.5)",
+    ],
+)
+def test_the_price_is_explained_before_it_is_paid(owner: sqlpriv.Connection, bound: str) -> None:
+    def total() -> float:
+        rows = owner.execute(f"EXPLAIN PRIVACY ALTER TABLE visits {bound}").fetchall()
+        return next(float(row[6]) for row in rows if row[0] == "total")
+
+    assert total() == pytest.approx(0.5)
+    assert _left(owner) == pytest.approx(10)
+    _declare(owner, bound)
+    spent = owner.execute("SHOW PRIVACY BUDGET").fetchall()[0][4]
+    assert spent == pytest.approx(0.5)
+
+
+def test_what_is_written_out_has_no_price_to_explain(owner: sqlpriv.Connection) -> None:
+    with pytest.raises(Refused, match="costs nothing"):
+        owner.execute("EXPLAIN PRIVACY ALTER TABLE visits SET PRIVACY BOUND (rows_per_unit = 2)")
+
+
+def test_a_unit_of_many_rows_is_one_unit_of_one_cell() -> None:
+    """Exact counts, without a unit, and with it and so many rows of it. The twin counts rows, of
+    which a unit of a million changes a cell by a million."""
+    contract = TableContract(
+        "visits",
+        (Column("patient", Type.INTEGER, "BIGINT"), Column("age", Type.INTEGER, "BIGINT")),
+        PrivacyUnit("visits", "patient", 10**6),
+    )
+    units, rows = units_by_rows("visits"), rows_by_magnitude("visits", "age", True)
+    counts = {}
+    for number in (0, 1, 1_000_000):
+        with exact_people.engine() as engine:
+            engine.execute(
+                "CREATE TABLE visits AS SELECT i // 3 AS patient, 1 AS age FROM range(300) AS r(i)"
+            )
+            engine.execute(f"INSERT INTO visits SELECT 1000, 1 FROM range({number})")
+            measurements = [Measurement(query, Rho(1)) for query in (units, rows)]
+            counts[number] = [r.values for r in exact_people.exact(engine, measurements, contract)]
+    without = counts.pop(0)
+    for of_units, _ in counts.values():
+        assert np.abs(of_units - without[0]).sum() == 1
+    assert np.abs(counts[1_000_000][1] - without[1]).sum() == 1_000_000
+
+
 def test_the_domain_is_a_power_of_two_around_the_values(owner: sqlpriv.Connection) -> None:
-    """The values of one patient, 1e9, are among 900 rows, of which one counts."""
+    """The values of one patient, 1e9, are among 900 rows, of which one counts. About 12 rows that
+    count are below -32; 4 stand out at this price with a chance of 0.999."""
     owner.execute(f"{AGE} (epsilon = 1)")
-    owner.execute("ALTER TABLE visits ALTER COLUMN cost SET PRIVACY DOMAIN AUTO (epsilon = 1)")
+    owner.execute("ALTER TABLE visits ALTER COLUMN cost SET PRIVACY DOMAIN AUTO (epsilon = 4)")
     declared = str(owner.execute("SHOW PRIVACY DECLARATIONS").fetchall())
     assert "age BETWEEN (0, 127)" in declared
     assert "cost BETWEEN (-64.0, 2048.0)" in declared

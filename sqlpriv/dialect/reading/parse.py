@@ -268,7 +268,9 @@ def _explain(c: TokenCursor) -> cmd.Explain:
                 first, "rows of a kept model cost nothing", "leave out EXPLAIN PRIVACY"
             )
         return cmd.Explain(statement, first.pos)
-    hint = "write it before a SELECT or a CREATE SYNTHETIC TABLE"
+    if c.at("ALTER", "TABLE") and (declaration := alter(c)) is not None:
+        return cmd.Explain(declaration, first.pos)
+    hint = "write it before a SELECT, a CREATE SYNTHETIC TABLE or a declaration with AUTO"
     raise c.refuse(f"EXPLAIN PRIVACY cannot explain {c.peek().shown}", hint)
 
 

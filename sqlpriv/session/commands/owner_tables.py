@@ -14,7 +14,12 @@ from sqlpriv.session.access.owner_engine import beyond_bound, outside
 from sqlpriv.session.access.quote import Quote
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands.declare import check_domain, declare
-from sqlpriv.session.declarations.auto_declarations import measure_declaration, quote_declaration
+from sqlpriv.session.declarations.auto_declarations import (
+    Auto,
+    explain_declaration,
+    measure_declaration,
+    quote_declaration,
+)
 from sqlpriv.session.declarations.dictionary_declarations import declarations_of_dictionary
 from sqlpriv.session.declarations.schema_declarations import declarations_of_schema
 from sqlpriv.statements import commands as cmd
@@ -36,11 +41,7 @@ def alter_table(alter: cmd.AlterPrivacy, access: Access) -> Result:
         PermissionDenied: It is no owner who asks.
         Refused, DeclarationError: There is no such table, or the declaration does not fit it.
     """
-    access.needs_owner("declare what protects a table", alter.pos)
-    contract = access.tables.contracts().get(alter.table.lower())
-    if contract is None:
-        message = f'there is no table "{alter.table}"'
-        raise Refused.at(alter.pos, message, access.sql.tables_hint(alter.table))
+    contract = _owners_table(alter, access)
     actions: Sequence[cmd.Action] = (alter.action,)
     if isinstance(alter.action, cmd.DeclareMany):
         _refuse_measured(alter.action.actions, alter.table)
@@ -54,7 +55,7 @@ def alter_table(alter: cmd.AlterPrivacy, access: Access) -> Result:
         )
         actions = sorted(read, key=_rank)
     if isinstance(alter.action, cmd.SetDomainAuto | cmd.SetBoundAuto):
-        actions = (measure_declaration(alter.action, contract, access, alter.text),)
+        return _declare_measured(alter.action, contract, access, alter.text)
     try:
         messages = _declare_all(actions, alter.table.lower(), access)
     except DeclarationError as error:
@@ -63,6 +64,35 @@ def alter_table(alter: cmd.AlterPrivacy, access: Access) -> Result:
         raise DeclarationError(f"{error}; of all {len(actions)} nothing was declared") from None
     access.kernel.verify()
     return Result(message="\n".join((*messages, *notes)))
+
+
+def _declare_measured(action: Auto, contract: TableContract, access: Access, text: str) -> Result:
+    """Declares what noised counts say. What it leaves out is estimated by them: an exact number
+    would not be for everybody who may see a noised one."""
+    measured = measure_declaration(action, contract, access, text)
+    message = declare(access.kernel, measured.action, contract, access.principal)
+    access.kernel.verify()
+    return Result(message=f"{message}; {measured.left_out}")
+
+
+def explain_alter(alter: cmd.AlterPrivacy, access: Access) -> Result:
+    """Returns what a declaration by noised counts would measure and cost.
+
+    Raises:
+        PermissionDenied: It is no owner who asks.
+        Refused, DeclarationError: As declaring it would.
+    """
+    return explain_declaration(alter.action, _owners_table(alter, access), access)
+
+
+def _owners_table(alter: cmd.AlterPrivacy, access: Access) -> TableContract:
+    """Returns the contract of the table that an owner declares something of."""
+    access.needs_owner("declare what protects a table", alter.pos)
+    contract = access.tables.contracts().get(alter.table.lower())
+    if contract is None:
+        message = f'there is no table "{alter.table}"'
+        raise Refused.at(alter.pos, message, access.sql.tables_hint(alter.table))
+    return contract
 
 
 def create_unit_table(create: cmd.CreateUnitTable, access: Access) -> Result:

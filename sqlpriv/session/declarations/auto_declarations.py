@@ -1,13 +1,14 @@
 """Domains and bounds of which the owner knows nothing: by a charged, noised histogram.
 
 **Domains.** A row of x is in one of the cells between powers of two, on either side of 0; the
-outermost cells that stand out of the noise are the ends (Wilson et al. 2020, "Differentially
-private SQL with bounded user contribution", approximate bounds). What lies beyond is clamped, as
-with any declared domain.
+outermost cells that stand out of the noise, alone or together, are the ends (Wilson et al. 2020,
+"Differentially private SQL with bounded user contribution", approximate bounds). What lies beyond
+is clamped, as with any declared domain.
 
 **Rows of a unit.** A unit is in one cell, by how many rows it has, so the counts move by one a
-unit, whatever it has. The bound is the least power of two beyond which `LEFT_OUT` of the rows lie
-at most, by the cells that stand out of the noise.
+unit, whatever it has. The bound is the least of 1, 2, 3, 4, 6, 8, 12, … beyond which `LEFT_OUT` of
+the rows lie at most, by the cells that stand out of the noise. It is an upper bound for all
+statements: one that wants less noise lowers it by `OPTIONS (max_rows_contributed = auto)`.
 
 Both are queries of the closed algebra at a price that the owner names, charged, noised and sealed
 as any other; what is declared is post-processing, and may be declared again.
@@ -15,32 +16,48 @@ as any other; what is declared is post-processing, and may be declared again.
 
 from __future__ import annotations
 
-from sqlpriv.answer.rounds.tail_model import noise_level
-from sqlpriv.errors import DeclarationError
+from typing import NamedTuple
+
+import numpy as np
+
+from sqlpriv.answer.bounds.rows_per_unit import bound_that_leaves_out, standing_cells
+from sqlpriv.answer.bounds.rows_per_unit import units_by_rows as read_units_by_rows
+from sqlpriv.errors import DeclarationError, Refused
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type
 from sqlpriv.kernel.terms.release import Measurement, Release
-from sqlpriv.plan.pricing.statement import statement_price
+from sqlpriv.plan.aggregates.rows_left_out import left_out_words
+from sqlpriv.plan.explain import SCHEMA, price_row, total_rows
+from sqlpriv.plan.pricing.predictions import predict_measurements
+from sqlpriv.plan.pricing.statement import half_width, statement_price
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.quote import Charge, Quote
+from sqlpriv.session.access.result import Result
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
+from sqlpriv.system import arrow
 
-FALSE_CELL = 0.001
-"""Chance that noise makes any empty cell stand out: an end would be too far out."""
 LEFT_OUT = 0.02
 """The most of all rows that a bound on rows of a unit may leave out."""
 SMALLEST, LARGEST = -20, 62
 """Powers of two: of REAL values from 2**SMALLEST on, of whole numbers from 1 on."""
 MOST_ROWS = 2**19
+"""The largest bound that may be found."""
 _ROWS = "sqlpriv_rows"
 Auto = cmd.SetDomainAuto | cmd.SetBoundAuto
 
 
+class MeasuredDeclaration(NamedTuple):
+    """A declaration that noised counts say, and in words what it is estimated to leave out."""
+
+    action: cmd.SetDomainBetween | cmd.SetBound
+    left_out: str
+
+
 def measure_declaration(
     action: Auto, contract: TableContract, access: Access, text: str
-) -> cmd.SetDomainBetween | cmd.SetBound:
+) -> MeasuredDeclaration:
     """Returns the declaration that noised counts say; they are charged.
 
     Args:
@@ -57,17 +74,52 @@ def measure_declaration(
     with Allowance(access.kernel, contract, measurement.price, access.principal, text) as allowance:
         (release,) = allowance.release([measurement])
     if isinstance(action, cmd.SetBoundAuto):
-        return cmd.SetBound(rows_per_unit=bound_of_counts(release))
-    lower, upper = ends_of_counts(release, _type_of(action, contract) is Type.INTEGER)
-    return cmd.SetDomainBetween(action.column, lower, upper)
+        bound = bound_of_counts(release)
+        return MeasuredDeclaration(
+            cmd.SetBound(rows_per_unit=bound), left_out_words(release, bound)
+        )
+    lower, upper, clamped = ends_of_counts(release, _type_of(action, contract) is Type.INTEGER)
+    return MeasuredDeclaration(cmd.SetDomainBetween(action.column, lower, upper), clamped)
 
 
 def quote_declaration(action: Auto, contract: TableContract, access: Access) -> Quote:
     """Returns what a declaration would cost; nothing is read or charged."""
     measurement = _measurement(action, contract, access)
     account = access.tables.budget(contract, t.Pos())
+    (prediction,) = predict_measurements(access.kernel, [measurement], contract)
+    price = type(measurement.price)(0) if prediction.replayed else measurement.price
     left = access.tables.amount_left(contract, [measurement.query.source])
-    return Quote((Charge(account.unit_table, measurement.price, left, account.delta),))
+    return Quote((Charge(account.unit_table, price, left, account.delta),))
+
+
+def explain_declaration(action: cmd.Action, contract: TableContract, access: Access) -> Result:
+    """Returns the rows of EXPLAIN PRIVACY of a declaration; nothing is read or charged.
+
+    Raises:
+        Refused, DeclarationError: As declaring it would; what is written out costs nothing.
+    """
+    if not isinstance(action, cmd.SetDomainAuto | cmd.SetBoundAuto):
+        hint = "EXPLAIN PRIVACY tells the price of … AUTO (epsilon = 0.1) and rows_per_unit = auto"
+        raise Refused("a declaration that is written out costs nothing", hint=hint)
+    measurement = _measurement(action, contract, access)
+    (prediction,) = predict_measurements(access.kernel, [measurement], contract)
+    (charge,) = quote_declaration(action, contract, access).charges
+    subject = "units by how many rows they have"
+    if isinstance(action, cmd.SetDomainAuto):
+        subject = f"rows by the magnitude of {action.column}"
+    row = price_row(
+        subject,
+        charge.delta,
+        prediction.price,
+        mechanism=prediction.mechanism,
+        cells=prediction.cells,
+        sensitivity=prediction.sensitivity,
+        sigma=prediction.sigma,
+        sql=prediction.sql,
+        expected_error=half_width(prediction.price) * prediction.sigma,
+    )
+    totals = total_rows(charge.price, charge.left, charge.delta)
+    return Result(arrow.table([row, *totals], SCHEMA))
 
 
 def _measurement(action: Auto, contract: TableContract, access: Access) -> Measurement:
@@ -109,67 +161,54 @@ def rows_by_magnitude(table: str, column: str, whole: bool) -> a.Count:
 
 
 def units_by_rows(table: str) -> a.Count:
-    """Returns the counts of units by how many rows they have: 1, 2, 3 to 4, 5 to 8, …"""
-    edges = [2, *(2**k + 1 for k in range(1, 20))]
+    """Returns the counts of units by how many rows they have: 1, 2, 3, 4, 5 to 6, 7 to 8, …"""
+    ends = sorted({*(2**k for k in range(20)), *(3 * 2**k for k in range(18))})
     fold = a.Fold(_ROWS, "count", reach=MOST_ROWS + 1)
     counted = a.PerUnit(a.Scan(table), (), (fold,))
-    key = a.Key(a.Bin(a.Col(_ROWS), tuple(edges)), tuple(range(len(edges) + 1)))
+    edges = tuple(end + 1 for end in ends)
+    key = a.Key(a.Bin(a.Col(_ROWS), edges), tuple(range(len(edges) + 1)))
     return a.Count(counted, keys=(key,))
 
 
-def _cells_that_stand_out(release: Release) -> tuple[list[float], list[int]]:
-    """Returns the noised counts, and which of them are no noise."""
-    counts = release.values.ravel().tolist()
-    level = noise_level(release, FALSE_CELL / len(counts))
-    clear = [i for i, count in enumerate(counts) if count > level]
-    if not clear:
-        raise DeclarationError(
-            f"no cell has the {level:,.0f} rows or units that stand out of the noise; nothing was"
-            " declared, and the price is paid: name a higher epsilon, or what you know"
-        )
-    return counts, clear
+def _refuse_noise(release: Release) -> DeclarationError:
+    return DeclarationError(
+        f"no cell stands out of the noise, which is {release.sigma:,.0f} rows or units; nothing was"
+        " declared, and the price is paid: name a higher epsilon, or what you know"
+    )
 
 
-def ends_of_counts(release: Release, whole: bool) -> tuple[float, float]:
-    """Returns the ends of the outermost cells that stand out of the noise.
+def ends_of_counts(release: Release, whole: bool) -> tuple[float, float, str]:
+    """Returns the ends of the outermost cells that stand out of the noise, and in words about how
+    many rows lie beyond.
 
-    >>> import numpy as np
     >>> from sqlpriv.kernel.terms.budget import Rho
     >>> query = rows_by_magnitude("t", "x", True)
     >>> counts = np.zeros(len(query.keys[0].values))
     >>> counts[[64, 68, 69, 70]] = 900.0, 300.0, 800.0, 20.0  # 0; 8 to 31; 32 to 63
     >>> ends_of_counts(Release(1, query, counts, 10.0, Rho(1)), True)
-    (0, 31)
+    (0, 31, 'about 20 rows lie beyond its ends, give or take 216: they are clamped')
     """
-    _, clear = _cells_that_stand_out(release)
+    counts = release.values.ravel()
+    clear = np.flatnonzero(standing_cells(counts, release))
+    if not clear.size:
+        raise _refuse_noise(release)
     (key,) = release.query.keys
     assert isinstance(key.expr, a.Bin)
     edges = [float(edge) for edge in key.expr.edges if isinstance(edge, int | float)]
     edges = [2 * edges[0], *edges, 2 * edges[-1]]
     lower, upper = edges[clear[0]], edges[clear[-1] + 1]
-    return (int(lower), int(upper) - 1) if whole else (lower, upper)
+    outside = np.delete(counts, np.s_[clear[0] : clear[-1] + 1])
+    off = half_width(release.price) * release.sigma * len(outside) ** 0.5
+    words = (
+        f"about {max(0.0, outside.sum()):,.0f} rows lie beyond its ends, give or take {off:,.0f}:"
+        " they are clamped"
+    )
+    return (int(lower), int(upper) - 1, words) if whole else (lower, upper, words)
 
 
 def bound_of_counts(release: Release) -> int:
-    """Returns the least power of two beyond which few enough rows lie.
-
-    >>> import numpy as np
-    >>> from sqlpriv.kernel.terms.budget import Rho
-    >>> query = units_by_rows("t")
-    >>> counts = np.zeros(len(query.keys[0].values))
-    >>> counts[:5] = 500.0, 300.0, 200.0, 90.0, 20.0  # 1, 2, 3 to 4, 5 to 8, 9 to 16 rows
-    >>> bound_of_counts(Release(1, query, counts, 5.0, Rho(1)))
-    16
-    """
-    counts, clear = _cells_that_stand_out(release)
-    of_cell = [1.0, 2.0, *(1.5 * 2 ** (i - 1) + 0.5 for i in range(2, len(counts)))]
-    rows = {i: counts[i] * of_cell[i] for i in clear}
-
-    def left_out(bound: int) -> float:
-        beyond: float = sum(counts[i] * max(of_cell[i] - bound, 0.0) for i in clear)
-        return beyond
-
-    allowed, bound = LEFT_OUT * sum(rows.values()), 1
-    while left_out(bound) > allowed:
-        bound *= 2
-    return bound
+    """Returns the least bound beyond which few enough rows lie."""
+    cells = read_units_by_rows(release)
+    if not cells.rows:
+        raise _refuse_noise(release)
+    return bound_that_leaves_out(cells, LEFT_OUT)

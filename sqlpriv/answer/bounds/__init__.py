@@ -1,0 +1,1 @@
+"""Bounds and ends that are chosen by noised counts."""

@@ -44,7 +44,8 @@ class OwnerEngine:
         self._duckdb: duckdb.DuckDBPyConnection | None = None
         self._in_transaction = False
         self._database = ""
-        self._followed = self._before_transaction = FollowedTables.begin({})
+        self._followed: FollowedTables | None = None
+        self._before_transaction: FollowedTables | None = None
         if not vault.exists():
             self._open()
 
@@ -56,12 +57,10 @@ class OwnerEngine:
             VaultBusy: Another process reads or writes the vault.
         """
         engine = self._open()
-        try:
-            with as_private_as(self.vault):
-                rows = engine.sql(text, params=parameters or None)
-                table: pa.Table | None = None if rows is None else rows.to_arrow_table()
-        except duckdb.Error as error:
-            raise ProgrammingError(str(error)) from error
+        if self._followed is None:
+            self._followed = FollowedTables.begin(stored_tables(engine, self._database))
+            self._before_transaction = self._followed
+        table = self._query(engine, text, parameters)
         if MAY_RENAME.search(text):
             self._followed = self._followed.note(stored_tables(engine, self._database))
         if match := _TRANSACTION.match(text):
@@ -72,14 +71,33 @@ class OwnerEngine:
             self._before_transaction = self._followed
         return table
 
+    def read(self, select: str, values: Parameters = None) -> list[tuple[Any, ...]]:
+        """Returns the rows of a query of ours: it changes no table, so none has to be followed.
+
+        Raises:
+            ProgrammingError, VaultBusy: As `run`.
+        """
+        table = self._query(self._open(), select, values)
+        return [] if table is None else [tuple(row.values()) for row in table.to_pylist()]
+
+    def _query(
+        self, engine: duckdb.DuckDBPyConnection, text: str, parameters: Parameters
+    ) -> pa.Table | None:
+        try:
+            with as_private_as(self.vault):
+                rows = engine.sql(text, params=parameters or None)
+                return None if rows is None else rows.to_arrow_table()
+        except duckdb.Error as error:
+            raise ProgrammingError(str(error)) from error
+
     @property
     def has_renamed(self) -> bool:
         """Whether a table or a column is called otherwise, for good, than when it was opened."""
         followed = self._followed
-        return not self._in_transaction and followed.now != followed.first
+        return not self._in_transaction and followed is not None and followed.now != followed.first
 
     def release(self) -> FollowedTables | None:
-        """Closes the vault so that it can be read; returns its tables, None if it was closed.
+        """Closes the vault so that it can be read; returns its tables, None where no statement ran.
 
         Raises:
             OperationalError: A transaction is open.
@@ -88,10 +106,12 @@ class OwnerEngine:
             return None
         if self._in_transaction:
             raise OperationalError("a transaction is open on the vault; COMMIT or ROLLBACK first")
-        followed = self._followed.note(stored_tables(self._duckdb, self._database))
+        followed = self._followed
+        if followed is not None:
+            followed = followed.note(stored_tables(self._duckdb, self._database))
         with as_private_as(self.vault):
             self._duckdb.close()
-        self._duckdb = None
+        self._duckdb = self._followed = None
         with suppress(OSError):
             self._spills.rmdir()
         return followed
@@ -150,8 +170,6 @@ class OwnerEngine:
                 raise OperationalError(str(error)) from error
             self._make_spills()
             (self._database,) = self._duckdb.execute("SELECT current_database()").fetchall()[0]
-            self._followed = FollowedTables.begin(stored_tables(self._duckdb, self._database))
-            self._before_transaction = self._followed
             self._duckdb.execute(f"SET temp_directory = {literal(str(self._spills))}")
             if not self._files:
                 self._duckdb.execute("SET enable_external_access = false")
@@ -178,8 +196,7 @@ def outside(engine: OwnerEngine, contract: TableContract, column: Column) -> str
             return ""
     rows = f"SELECT {test} AS is_beyond, {c} IS NULL AS is_null FROM {name(contract.table)}"
     counts = "count(*) FILTER (is_beyond), count(*) FILTER (is_null)"
-    table = engine.run(f"SELECT {counts} FROM ({rows})", values)
-    beyond, null = (column[0].as_py() for column in table.columns) if table is not None else (0, 0)
+    ((beyond, null),) = engine.read(f"SELECT {counts} FROM ({rows})", values)
     words = f"; {beyond} row(s) {consequence}" if beyond else ""
     if null and not nullable:
         how = "list NULL, too" if isinstance(domain, Categories) else "add OR NULL"
@@ -205,7 +222,7 @@ def beyond_bound(engine: OwnerEngine, contract: TableContract) -> str:
     column = f"t{at}.{name(linked.unit.column if linked.unit else unit.column)}"
     most = unit.rows_per_unit * unit.groups_per_unit
     counts = f"SELECT count(*) AS n FROM {source} WHERE {column} IS NOT NULL GROUP BY {column}"
-    rows = engine.run(f"SELECT coalesce(sum(greatest(n - {most}, 0)), 0) FROM ({counts})")
-    beyond = int(rows.column(0)[0].as_py()) if rows is not None else 0
+    beyond = f"coalesce(sum(greatest(n - {most}, 0)), 0)::BIGINT"
+    ((beyond_most,),) = engine.read(f"SELECT {beyond} FROM ({counts})")
     kept = f"{most} row(s)" if most > 1 else "one row"
-    return f"; {beyond} row(s) beyond {kept} of a unit are left out" if beyond else ""
+    return f"; {beyond_most} row(s) beyond {kept} of a unit are left out" if beyond_most else ""

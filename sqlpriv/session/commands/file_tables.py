@@ -51,10 +51,10 @@ def create_file_table(create: cmd.CreateFileTable, access: Access) -> Result:
     paths = iceberg_files(create) if create.form == "ICEBERG" else matching_files(create)
     listed = f"[{', '.join(map(literal, paths))}]"
     try:
-        layouts = access.owner.run(LAYOUTS.format(listed))
+        layouts = access.owner.read(LAYOUTS.format(listed))
     except ProgrammingError as error:
         raise DeclarationError(f"{create.table} cannot be made of these files: {error}") from error
-    if layouts is None or layouts.column(0).to_pylist() != [1]:
+    if layouts != [(1,)]:
         raise DeclarationError(
             f"the files of {create.table} differ in the names or types of their columns; write"
             " those that differ anew: COPY (SELECT … FROM 'old.parquet') TO 'new.parquet'"
@@ -62,10 +62,9 @@ def create_file_table(create: cmd.CreateFileTable, access: Access) -> Result:
     view = view_of(create.table, paths)
     try:
         access.owner.run(view.replace("CREATE", "CREATE OR REPLACE", 1) if existed else view)
-        rows = access.owner.run(f"SELECT count(*) FROM {name(create.table)}")
+        ((count,),) = access.owner.read(f"SELECT count(*) FROM {name(create.table)}")
     except ProgrammingError as error:  # of that name there is a table that holds its rows itself
         raise DeclarationError(f"{create.table} cannot be made of files: {error}") from error
-    count = rows.column(0)[0].as_py() if rows is not None else 0
     access.tables.contracts()
     access.kernel.verify()
     return Result(message=f"{create.table}: {count} row(s) in {len(paths)} file(s), read in place")
@@ -80,10 +79,10 @@ def drop_file_table(text: str, owner: OwnerEngine) -> str | None:
     if (match := _DROP.fullmatch(text)) is None:
         return None
     table = match[1][1:-1].replace('""', '"') if match[1].startswith('"') else match[1]
-    views = owner.run(_FILE_TABLE, {"name": table, "form": FORM})
-    if views is None or not views.num_rows:
+    views = owner.read(_FILE_TABLE, {"name": table, "form": FORM})
+    if not views:
         return None
-    listed = views.column("sql")[0].as_py()
+    ((listed,),) = views
     count = len(re.findall(TEXT, listed[listed.index("list_value(") :]))
     owner.run(f"DROP VIEW main.{name(table)}")
     return (

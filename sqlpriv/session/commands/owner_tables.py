@@ -156,11 +156,13 @@ def _declare_all(actions: Sequence[cmd.Action], table: str, access: Access) -> l
     last_bound = next((a for a in reversed(actions) if isinstance(a, _BOUNDS)), None)
     tells = [a is last_bound or isinstance(a, _DOMAINS) for a in actions]
     protects = any(action == cmd.SetUnit(True) for action in actions)  # which tells of the key
-    return [
+    answers = [
         message + (_rows_left_out(action, contract, access) if tell else "")
         for action, message, tell in zip(actions, messages, tells, strict=True)
         if not (protects and isinstance(action, cmd.AddPrivacyKey))
     ]
+    access.tables.settle()
+    return answers
 
 
 def _ask_for_bound(access: Access, contract: TableContract, link: cmd.AddPrivacyLink) -> None:
@@ -178,10 +180,8 @@ def _ask_for_bound(access: Access, contract: TableContract, link: cmd.AddPrivacy
 def _rows_left_out(action: cmd.Action, contract: TableContract, access: Access) -> str:
     """Returns, in words for the owner, how many rows a domain, a bound or a link leaves out."""
     assert access.owner is not None
-    words = ""
     if isinstance(action, _BOUNDS):
-        words = beyond_bound(access.owner, contract)
-    elif isinstance(action, _DOMAINS) and (column := contract.column(action.column)):
-        words = outside(access.owner, contract, column)
-    access.tables.settle()
-    return words
+        return beyond_bound(access.owner, contract)
+    if isinstance(action, _DOMAINS) and (column := contract.column(action.column)):
+        return outside(access.owner, contract, column)
+    return ""

@@ -196,5 +196,4 @@ def _links(access: Access, contract: TableContract) -> list[cmd.Action]:
 
 def _rows(access: Access, sql: str) -> Sequence[tuple[Any, ...]]:
     assert access.owner is not None
-    table = access.owner.run(sql)
-    return [] if table is None else [tuple(row.values()) for row in table.to_pylist()]
+    return access.owner.read(sql)

@@ -9,11 +9,14 @@ from sqlpriv.kernel.terms.contract import TableContract, Value
 from sqlpriv.plan.aggregates.estimators import read_statement_options
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, statement_price
+from sqlpriv.plan.pricing.tuned_constants import SELECTIONS
 from sqlpriv.plan.relations.contribution_bound import bound_contributions
-from sqlpriv.plan.synthetic_columns import SyntheticColumns, read_columns
+from sqlpriv.plan.synthetic_columns import SyntheticColumns, Undeclared, read_columns
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
 
+BY_THRESHOLD = "stability"
+"""The method that finds values by itself: it takes columns without a public list of them."""
 BOUNDS = ("max_rows_contributed", "max_groups_contributed")
 """Options by which fewer rows of a unit count than its owner allows."""
 
@@ -30,6 +33,8 @@ class SyntheticPlan:
         price: What it may spend.
         options: Those that are not the price; the synthesizer reads and checks them.
         weights: The public table of WEIGHTS FROM, or ''.
+        yocto: Of the budget's delta for keys, in 1e-24: what a threshold may spend; 0 where the
+            method has none.
     """
 
     name: str
@@ -38,6 +43,7 @@ class SyntheticPlan:
     price: Price
     options: tuple[tuple[str, Value], ...]
     weights: str = ""
+    yocto: int = 0
 
 
 def plan_synthetic(
@@ -69,8 +75,9 @@ def plan_synthetic(
         )
     options = (*select.options, *statement.options)
     price = price or statement_price(options, budget, session_epsilon, statement.pos)
+    yocto = _threshold_delta(budget, statement) if statement.method == BY_THRESHOLD else 0
     made_up = made_up_columns(dict(options).get("patterns"))
-    read = read_columns(select, contract, made_up)
+    read = read_columns(select, contract, Undeclared(made_up, yocto > 0))
     bounds = read_statement_options(
         tuple((name, value) for name, value in options if name in BOUNDS), statement.pos
     )
@@ -78,7 +85,19 @@ def plan_synthetic(
     read = replace(read, rows=rows)
     options = tuple((n, value) for n, value in options if n not in (*KNOWN_OPTIONS, *BOUNDS))
     weights = select.stratify.weights if select.stratify else ""
-    return SyntheticPlan(statement.name, statement.method, read, price, options, weights)
+    return SyntheticPlan(statement.name, statement.method, read, price, options, weights, yocto)
+
+
+def _threshold_delta(budget: Budget, statement: cmd.CreateSynthetic) -> int:
+    """Returns what one selection takes of the budget's delta for keys, as of a SELECT's."""
+    if budget.keys >= SELECTIONS:
+        return budget.keys // SELECTIONS
+    table = budget.unit_table
+    raise refuse(
+        t.Literal(None, statement.pos),
+        f"{BY_THRESHOLD} finds values by a threshold, for which the budget has no keys_delta",
+        f"the owner runs ALTER TABLE {table} SET PRIVACY BUDGET (…, keys_delta = 1e-7)",
+    )
 
 
 def made_up_columns(patterns: Value) -> frozenset[str]:

@@ -50,6 +50,27 @@ _INSTEAD = {
 
 
 @dataclass(frozen=True)
+class Undeclared:
+    """Which columns need no public domain.
+
+    Args:
+        made_up: Names, lower case, of those whose values are made up.
+        selected: Whether the method finds whole numbers and text by itself, at a threshold.
+    """
+
+    made_up: frozenset[str] = frozenset()
+    selected: bool = False
+
+    def is_new(self, column: Column) -> bool:
+        """Returns whether a column's values are made up, of nobody's row."""
+        return column.sql_type.upper() == "UUID" or column.name.lower() in self.made_up
+
+    def is_selected(self, kind: Type | None) -> bool:
+        """Returns whether the values of such a column are found by the method."""
+        return self.selected and kind in (Type.INTEGER, Type.TEXT)
+
+
+@dataclass(frozen=True)
 class SyntheticColumns:
     """What a synthetic table is made of.
 
@@ -68,21 +89,19 @@ class SyntheticColumns:
     left_out: tuple[str, ...]
 
 
-def read_columns(
-    select: t.Select, contract: TableContract, made_up: frozenset[str]
-) -> SyntheticColumns:
+def read_columns(select: t.Select, contract: TableContract, free: Undeclared) -> SyntheticColumns:
     """Returns the columns and rows of the SELECT of CREATE SYNTHETIC TABLE.
 
     Args:
         select: The statement's SELECT.
         contract: Of its private table.
-        made_up: Columns, lower case, that need no domain: their values are made up.
+        free: What needs no domain.
 
     Raises:
         Refused: A column without a public domain, the privacy unit, an aggregate; see `FromReader`.
     """
     tables = {**contract.others, contract.table.lower(): contract}
-    items, left_out = _spell_out_stars(select, tables, made_up)
+    items, left_out = _spell_out_stars(select, tables, free)
     names = [item.alias or default_name(item) for item in items]
     aliases = outputs.output_aliases(select)
     if select.source is None and all(map(_is_plain, items)) and not has_subqueries(select.where):
@@ -97,7 +116,7 @@ def read_columns(
     for item, name in zip(items, names, strict=True):
         if name.lower() in columns:
             raise refuse(item.expr, f'the column "{name}" is selected twice', "name it once")
-        column, expr = _column_of(item.expr, name, rows, tables, made_up)
+        column, expr = _column_of(item.expr, name, rows, tables, free)
         columns[name.lower()] = column
         if expr is not None and expr != a.Col(column.name):
             rows = replace(rows, relation=a.Derive(rows.relation, column.name, expr))
@@ -108,7 +127,7 @@ def read_columns(
         assert isinstance(node, t.Name)
         stratum = columns.get(node.name.lower())
         if rows.binder.names_column(node):
-            column, expr = _column_of(node, node.name, rows, tables, frozenset())
+            column, expr = _column_of(node, node.name, rows, tables, Undeclared())
             if stratum is None:
                 stratum = columns[node.name.lower()] = column
                 if expr is not None and expr != a.Col(column.name):
@@ -132,7 +151,7 @@ def _is_plain(item: t.Item) -> bool:
 
 
 def _spell_out_stars(
-    select: t.Select, tables: Mapping[str, TableContract], made_up: frozenset[str]
+    select: t.Select, tables: Mapping[str, TableContract], free: Undeclared
 ) -> tuple[list[t.Item], tuple[str, ...]]:
     """Returns the items, every * as the columns that can be made, and which ones cannot."""
     if not any(isinstance(item.expr, t.Name) and item.expr.name == "*" for item in select.items):
@@ -152,7 +171,7 @@ def _spell_out_stars(
                 continue
             node = t.Name(name, alias if select.source else "", star.pos)
             column = _declared_column(held, binder, tables)
-            if column is None or _flaw(column, held, binder, tables, made_up):
+            if column is None or _flaw(column, held, binder, tables, free):
                 left_out.append(name)
             elif name not in {default_name(x).lower() for x in items if not x.alias}:
                 items.append(t.Item(node, text=name))
@@ -179,7 +198,7 @@ def _flaw(
     held: str,
     binder: Binder,
     tables: Mapping[str, TableContract],
-    made_up: frozenset[str],
+    free: Undeclared,
 ) -> tuple[str, str] | None:
     """Returns why a declared column cannot be one of a synthetic table, and what to do; or None."""
     table, _ = binder.home_of(held)
@@ -193,13 +212,14 @@ def _flaw(
         hint = hint or next((text for of, text in _INSTEAD.items() if kind.startswith(of)), "")
         what = f'"{column.name}" is a {column.sql_type}: no synthetic values are made of it'
         return what, hint or "numbers, text, booleans, dates and timestamps can be made"
-    is_new = column.sql_type.upper() == "UUID" or column.name.lower() in made_up
-    if column.domain is None and not is_new:
+    if column.domain is None and not (free.is_new(column) or free.is_selected(column.type)):
         alter = f"ALTER TABLE {table} ALTER COLUMN {column.name} SET PRIVACY DOMAIN"
         what = f'the column "{column.name}" has no public domain'
         hint = f"the owner runs {alter} BETWEEN (low, high), or … IN ('a', 'b')"
         if column.type is Type.TEXT:
             hint += f"; or make it up: OPTIONS (patterns = '{column.name} = AA-###')"
+        if column.type in (Type.TEXT, Type.INTEGER):
+            hint += "; USING stability finds the values that many units have"
         return what, hint
     return None
 
@@ -209,7 +229,7 @@ def _column_of(
     name: str,
     rows: Rows,
     tables: Mapping[str, TableContract],
-    made_up: frozenset[str],
+    free: Undeclared,
 ) -> tuple[Column, a.Expr | None]:
     """Returns a column of the synthetic table and the expression that it is; None for a column
     whose values are made up."""
@@ -219,9 +239,9 @@ def _column_of(
     column = _declared_column(held, rows.binder, tables) if held else None
     published = column.name if column is not None and column.name.lower() == name.lower() else name
     if column is not None:
-        if flaw := _flaw(column, held, rows.binder, tables, made_up):
+        if flaw := _flaw(column, held, rows.binder, tables, free):
             raise refuse(node, *flaw)
-        if column.domain is None:
+        if column.domain is None and free.is_new(column):
             return replace(column, name=published), None
     expr = rows.binder.bind(node)
     shape = rows.binder.shape(node, expr)
@@ -229,7 +249,7 @@ def _column_of(
         domain = _with_null(column.domain) if shape.nullable else column.domain
         return replace(column, name=published, domain=domain), expr
     domain = _domain_of(shape)
-    if domain is None:
+    if domain is None and not free.is_selected(shape.type):
         what = "there is no public list or interval of the values of this expression"
         raise refuse(
             node, what, "round it, bin it, or put it between two ends with LEAST, GREATEST"

@@ -53,6 +53,8 @@ def _error_steps(job: Job) -> list[Step]:
     price = job.error_price[0]
     if not price.nano:
         return []
+    if job.method.selects:
+        return [Step("error of the table", "noise", price, None)]
     measured = []
     for name, part in measured_error.step_prices(job.domain, job.every_row, price).items():
         is_count = name == measured_error.ALL_ROWS

@@ -36,6 +36,7 @@ class Job:
         asked_auto: Whether the statement said `USING auto`; `method` is what that took.
         bounded: Whether a unit may be in more strata than are kept of it.
         left_out: A remark on columns that * does not stand for, or ''.
+        yocto: Delta, in 1e-24, of a method that selects values; 0 for the others.
     """
 
     domain: Domain
@@ -47,6 +48,7 @@ class Job:
     asked_auto: bool = False
     bounded: bool = False
     left_out: str = ""
+    yocto: int = 0
 
     def phases(self) -> tuple[Phase, ...]:
         """Returns what the price will be spent on, in order."""
@@ -83,7 +85,8 @@ class Job:
     @property
     def error_price(self) -> tuple[Price, Price]:
         """What measuring the table's error costs, and what is left for the table."""
-        if self.every_row == self.domain.source and max(self.space.sizes, default=1) == 1:
+        one_level = max(self.space.sizes, default=1) == 1 and not self.method.selects
+        if self.every_row == self.domain.source and one_level:
             return type(self.price)(0), self.price  # there is nothing to measure
         return measured_error.price_parts(self.price)
 

@@ -19,7 +19,7 @@ from sqlpriv.synth.methods import (
     pmw,
     privbayes,
 )
-from sqlpriv.synth.methods.batches import hdmm, privsyn
+from sqlpriv.synth.methods.batches import hdmm, privsyn, stability
 from sqlpriv.synth.methods.graphs import privmrf
 from sqlpriv.synth.methods.mixed import gsd, rap
 from sqlpriv.synth.methods.nested import topdown
@@ -44,6 +44,7 @@ REGISTRY: Mapping[str, Method] = {
         rap.METHOD,
         rap.ANNEALED,
         topdown.METHOD,
+        stability.METHOD,
     )
 }
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price
-from sqlpriv.kernel.terms.contract import TableContract
+from sqlpriv.kernel.terms.contract import Column, TableContract
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.synth.api.ask import Ask, Asker, Gate
 from sqlpriv.synth.api.method import Model
@@ -25,16 +25,17 @@ from sqlpriv.synth.domain.domain import Domain, discretise, rows_of
 from sqlpriv.synth.domain.outside import keep_rows
 from sqlpriv.synth.domain.structural_zeros import Kept, impossible, zeros_to_keep
 from sqlpriv.synth.drawing import check_zeros, draw_table
+from sqlpriv.synth.existing_cells import check_undeclared, select_cells
 from sqlpriv.synth.explained_steps import steps
 from sqlpriv.synth.job import Job
 from sqlpriv.synth.kept_model import KeptModel
 from sqlpriv.synth.long_lists import group_lists, list_notes, list_questions
 from sqlpriv.synth.methods import auto
-from sqlpriv.synth.models.made_up import read_patterns
+from sqlpriv.synth.models.made_up import column_of_values, read_patterns
 from sqlpriv.synth.notes import left_out_note, notes_of, zeros_note
 from sqlpriv.synth.quality import measured_error
 from sqlpriv.synth.quality.column_checks import constant_columns, large_pairs, noisy_columns
-from sqlpriv.synth.quality.quality_line import Findings, quality_line
+from sqlpriv.synth.quality.quality_line import SELECTED, Findings, quality_line
 from sqlpriv.synth.registry import MAX_ROWS, method_of, options_of
 
 SHORT = 16
@@ -69,6 +70,7 @@ def prepare(
     method: str,
     options: Mapping[str, Any],
     price: Price,
+    yocto: int = 0,
 ) -> Job:
     """Checks a request from public facts alone.
 
@@ -81,6 +83,7 @@ def prepare(
         method: Name of a synthesizer.
         options: As written; see `registry.options_of`.
         price: Of the whole statement.
+        yocto: Delta, in 1e-24, for a method that selects the values of undeclared columns.
 
     Raises:
         Refused: Something does not fit; see `discretise` and `options_of`, and the method's limits.
@@ -91,8 +94,12 @@ def prepare(
     bins = chosen["bins"]
     cut = min(bins, SHORT) if chosen["binning"] == "auto" else bins
     made_up = read_patterns(chosen["patterns"])
-    domain = discretise(contract, columns, strata, where, bins, cut, made_up)
-    if domain.made_up and not (domain.attributes or domain.strata):
+    if method_asked.selects and not yocto:
+        raise Refused(f"{method_asked.name} needs a delta for keys; nothing was read")
+    undeclared = _undeclared(contract, columns, made_up) if method_asked.selects else ()
+    check_undeclared(contract, undeclared)
+    domain = discretise(contract, columns, strata, where, bins, cut, made_up, undeclared)
+    if domain.made_up and not (domain.attributes or domain.strata or undeclared):
         raise Refused("all columns are made up", hint="select a declared column beside them")
     domain = binning.with_grids(domain, chosen["grid"])
     domain = keep_rows(domain, chosen["outside"], rows_of(contract, where))
@@ -106,7 +113,7 @@ def prepare(
         unit is not None and unit.rows_per_unit > 1 and unit.groups_per_unit < domain.strata_count
     )
     base = rows_of(contract, where)
-    job = Job(domain, method_asked, chosen, price, zeros, base, bounded=bounded)
+    job = Job(domain, method_asked, chosen, price, zeros, base, bounded=bounded, yocto=yocto)
     if method_asked is auto.METHOD:
         taken = auto.choose_method(job.space, job.parts[1])
         job = replace(job, method=taken, options=options_of(taken, options), asked_auto=True)
@@ -141,12 +148,18 @@ def synthesize(
     job = replace(job, domain=binning.refine_domain(job.domain, looks, job.options["binning"]))
     listed = gate.release(list_questions(declared, list_prices)) if list_prices else ()
     job = replace(job, domain=group_lists(job.domain, tuple(list_prices), listed))
+    existing = None
+    if job.method.selects:
+        of_cells = job.phases()[0].price
+        whole, existing = select_cells(gate, job.domain, job.every_row, of_cells, job.yocto)
+        job = replace(job, domain=whole)
+        declared = whole
     asker = Asker(gate, job.domain, [*inside, *listed])
     ask = Ask(asker.measure, asker.select, report)
     zeros = Kept({}, 0)
     if job.zeros and job.method.trees:
         zeros = zeros_to_keep(job.domain, job.zeros, job.options["cells"])
-    space = replace(job.space, zeros=zeros.masks)
+    space = replace(job.space, zeros=zeros.masks, existing=existing)
     models = job.method.fit(ask, space, method_price, job.options)
     report(Progress("drawing rows", 0, 1))
     rng = np.random.default_rng()
@@ -169,6 +182,16 @@ def synthesize(
         notes += (zeros_note(job.zeros, zeros), *left_out_note(job.domain, left_out))
     kept = KeptModel(job.domain, models, sql, shares, ordered)
     return Synthesis(table, ordered, tuple(asker.releases), notes, kept)
+
+
+def _undeclared(
+    contract: TableContract, columns: Sequence[str], made_up: Mapping[str, str]
+) -> tuple[Column, ...]:
+    """Returns the columns whose values are to be selected."""
+    found = (contract.column(name) for name in columns)
+    return tuple(
+        c for c in found if c and c.domain is None and column_of_values(c, made_up) is None
+    )
 
 
 def _find_flaws(
@@ -202,7 +225,7 @@ def _find_flaws(
         noisy_columns(domain, releases, total),
         constant_columns(domain, declared, measured_error.draw_codes(domain, models, total)),
         large_pairs(domain, job.method, job.options),
-        job.options["outside"],
+        SELECTED if job.method.selects else job.options["outside"],
         job.bounded,
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from sqlpriv.errors import BudgetExhausted
+from sqlpriv.kernel.proof.noise import threshold_of
 from sqlpriv.kernel.proof.sensitivity import Candidate, check_candidates, joint_price
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price, Rho
@@ -130,6 +132,21 @@ class FakeGate:
             apart = np.abs(self._counts(c.query) - c.estimate).reshape(len(sums), -1).sum(axis=1)
             sums += c.weight * (apart - _penalty(c))
         return sums + self.rng.normal(0, sigma, len(sums)), sigma
+
+    def select_keys(
+        self, source: a.Relation, exprs: tuple[a.Expr, ...], price: Rho, yocto: int
+    ) -> tuple[tuple[Any, ...], ...]:
+        """The kernel's threshold on the number of units of each combination, less one; a row is a
+        unit."""
+        self._charge([Measurement(a.Count(source), price)])
+        inside = self._rows(source)
+        rows = list(zip(*(self._value(e) for e in exprs), strict=True)) if exprs else []
+        found = Counter(row for row, there in zip(rows, inside, strict=True) if there)
+        counts = {row: n - 1 for row, n in found.items() if n > 1}
+        scale, least = threshold_of(self.unit.rows_per_unit, price, yocto)
+        noise = np.zeros(len(counts)) if self.exact else self.rng.normal(0, scale, len(counts))
+        passed = [row for (row, n), z in zip(counts.items(), noise, strict=True) if n + z >= least]
+        return tuple(sorted(passed, key=lambda v: [(x is None, x) for x in v]))
 
     def _next(self) -> int:
         self._sealed += 1

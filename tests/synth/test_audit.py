@@ -20,7 +20,7 @@ from scipy.stats import beta
 from support.fake_gate import FakeGate
 from support.synth_tables import contract
 
-from sqlpriv.kernel.terms.budget import Rho, rho_of
+from sqlpriv.kernel.terms.budget import YOCTO, Rho, rho_of
 from sqlpriv.kernel.terms.contract import Categories
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.synth.registry import REGISTRY
@@ -44,7 +44,8 @@ def scores(method: str, price: Rho, canary: bool, noiseless: bool = False) -> np
     found = []
     for seed in range(RUNS):
         options = {"rows": 200} | ({"hierarchy": "a, b"} if method == "topdown" else {})
-        job = prepare(TABLE, NAMES, (), None, method, options, price)
+        yocto = int(DELTA * YOCTO) if method == "stability" else 0
+        job = prepare(TABLE, NAMES, (), None, method, options, price, yocto)
         gate = FakeGate(people(canary), TABLE, price, exact=noiseless, seed=2 * seed + canary)
         table = synthesize(job, gate).table
         alike = sum((table[n].to_numpy() == CANARY).astype(int) for n in NAMES)
@@ -81,6 +82,7 @@ def bound(without: np.ndarray, with_canary: np.ndarray, delta: float) -> float:
         "hdmm",
         "privsyn",
         "privmrf",
+        "stability",
     ],
 )
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
@@ -118,9 +120,10 @@ COMPILED = ("gem", "rap", "rap++")
 EVERY = tuple(
     pytest.param(m, marks=pytest.mark.slow) if m in COMPILED else m
     for m in REGISTRY
-    if m != "topdown"
+    if m not in ("topdown", "stability")
 )
-"""Those compile: seconds a case. topdown asks what it says beforehand, and takes no strata."""
+"""Those compile: seconds a case. topdown asks what it says beforehand, and takes no strata; what
+stability asks of is what passed, which a neighbour may change."""
 
 
 @dataclass

@@ -16,13 +16,13 @@ from sqlpriv.answer.stratum_weights import align_weights
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.budget import Budget, Price
+from sqlpriv.kernel.terms.budget import Budget, Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.explain import SCHEMA, price_row, total_rows
 from sqlpriv.plan.pricing.display import epsilon_shown
-from sqlpriv.plan.pricing.predictions import predict_measurements
+from sqlpriv.plan.pricing.predictions import predict_measurements, predict_threshold
 from sqlpriv.plan.pricing.statement import half_width
 from sqlpriv.plan.synthetic import plan_synthetic
 from sqlpriv.publish.release_file import MARK
@@ -36,6 +36,7 @@ from sqlpriv.synth.synthesis import Synthesis, prepare
 from sqlpriv.synth.synthesis import synthesize as run_job
 from sqlpriv.system import arrow
 
+THRESHOLD = "Gaussian threshold"
 TYPICAL_ROWS = (10_000, 100_000, 1_000_000)
 """Of which EXPLAIN tells the expected error where nobody has counted the table's rows."""
 
@@ -64,6 +65,7 @@ def prepare_job(
         planned.method,
         options,
         planned.price,
+        planned.yocto,
     )
     left_out = f"* stands without {', '.join(read.left_out)}" if read.left_out else ""
     return replace(job, left_out=left_out), planned.weights
@@ -113,6 +115,11 @@ def explain_job(
                 "sql": e.sql,
             }
             predicted["expected_error"] = half_width(step.price) * e.sigma
+        if job.method.selects and step.mechanism == THRESHOLD and isinstance(step.price, Rho):
+            sigma, least = predict_threshold(job.every_row, contract, step.price, job.yocto)
+            label = f"{step.name} (at least {least})"
+            rows.append(price_row(label, delta, step.price, mechanism=step.mechanism, sigma=sigma))
+            continue
         mechanism = e.mechanism if step.measurement is not None else step.mechanism
         rows.append(price_row(step.name, delta, step.price, mechanism=mechanism, **predicted))
     rows += _expected_errors(kernel, job, contract)
@@ -123,6 +130,8 @@ def explain_job(
 def _expected_errors(kernel: Kernel, job: Job, contract: TableContract) -> list[dict[str, Any]]:
     """Returns the error that is expected of marginals of one and of two columns: of as many rows as
     are known, or else of each of TYPICAL_ROWS."""
+    if job.domain.undeclared:
+        return []  # nothing is known of such columns before they are looked at
     counted_rows = known_rows(kernel, job, contract)
     rows = []
     for count in (counted_rows,) if counted_rows else TYPICAL_ROWS:

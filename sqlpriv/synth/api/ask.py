@@ -15,9 +15,17 @@ from numpy.typing import NDArray
 
 from sqlpriv.kernel.proof.sensitivity import Candidate
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.budget import Price
+from sqlpriv.kernel.terms.budget import Price, Rho
+from sqlpriv.kernel.terms.contract import Value
 from sqlpriv.kernel.terms.release import Measurement, Release
-from sqlpriv.synth.api.cell_queries import Cells, Moment, cells_query, moment_query
+from sqlpriv.synth.api.cell_queries import (
+    Cells,
+    ListedCells,
+    Moment,
+    cells_query,
+    listed_query,
+    moment_query,
+)
 from sqlpriv.synth.api.grid_queries import AxesTable, Axis, grid_query
 from sqlpriv.synth.api.progress import Report, silent
 from sqlpriv.synth.domain.domain import Domain
@@ -83,8 +91,13 @@ class Gate(Protocol):
     ) -> tuple[NDArray[np.float64], float]:
         """Returns in each stratum the noised sum of the candidates' scores, and its sigma."""
 
+    def select_keys(
+        self, source: a.Relation, exprs: tuple[a.Expr, ...], price: Rho, yocto: int
+    ) -> tuple[tuple[Value, ...], ...]:
+        """Returns the combinations of values that pass a threshold, ascending."""
 
-Question = Marginal | Cells | Moment | AxesTable
+
+Question = Marginal | Cells | ListedCells | Moment | AxesTable
 Measure = Callable[[Sequence[Question]], tuple[Release, ...]]
 Select = Callable[[Sequence[Guess], Price, NDArray[np.bool_]], tuple[int, ...]]
 
@@ -145,6 +158,8 @@ class Asker:
                 return self.domain.query(question.clique, question.within, question.pooled)
             case Cells():
                 return cells_query(self.domain, question)
+            case ListedCells():
+                return listed_query(self.domain, question)
             case Moment():
                 return moment_query(self.domain, question)
             case AxesTable():

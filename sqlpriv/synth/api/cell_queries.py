@@ -10,6 +10,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price
@@ -37,6 +40,21 @@ class Cells:
     clique: tuple[int, ...]
     numbers: tuple[int, ...]
     then: tuple[int, ...]
+    price: Price
+
+
+@dataclass(frozen=True, eq=False)
+class ListedCells:
+    """Chosen combinations of levels of all columns, each a cell of the answer, in one stratum.
+
+    Args:
+        levels: Ascending by the first column, then by the next, shape (combinations, columns).
+        within: The number of the stratum, alone.
+        price: Of the measurement.
+    """
+
+    levels: NDArray[np.int64]
+    within: tuple[int, ...]
     price: Price
 
 
@@ -73,6 +91,29 @@ def cells_query(domain: Domain, cells: Cells) -> a.Count:
     return a.Count(domain.source, tuple(s.key for s in domain.strata), keys)
 
 
+def listed_query(domain: Domain, cells: ListedCells) -> a.Count:
+    """Returns the count of the listed combinations. A row's number is that of its first columns
+    among those that are listed, times the levels of the next column, and so on: it stays exact
+    however many columns there are."""
+    code: a.Expr = a.Lit(0, Type.INTEGER)
+    numbers = np.zeros(len(cells.levels), dtype=np.int64)
+    span = 1
+    for column, attribute in enumerate(domain.attributes):
+        if span * attribute.size > MAX_CODE:
+            known, numbers = np.unique(numbers, return_inverse=True)
+            span = len(known)
+            listed = a.Key(a.Call("integer", (code,)), tuple(known.tolist()))
+            code = a.Pick((listed,), tuple(map(float, range(span))))
+        here = position_of(attribute)
+        shifted = a.Call("*", (code, a.Lit(attribute.size, Type.INTEGER)))
+        code = a.Call("+", (shifted, here)) if column else here
+        numbers = numbers * attribute.size + cells.levels[:, column]
+        span *= attribute.size
+    chosen = a.Key(a.Call("integer", (code,)), tuple(numbers.tolist()))
+    strata = tuple(s.key for s in domain.strata)
+    return a.Count(domain.source, strata, (chosen,), within=cells.within)
+
+
 def moment_query(domain: Domain, moment: Moment) -> a.Sum:
     """Returns the sum; its bounds are the largest product of scores, so that nothing is clamped."""
     factors = [
@@ -82,6 +123,16 @@ def moment_query(domain: Domain, moment: Moment) -> a.Sum:
     most = math.prod(max(abs(x) for x in scores) for scores in moment.scores)
     product = factors[0] if len(factors) == 1 else a.Call("*", tuple(factors))
     return a.Sum(domain.source, product, -most, most, tuple(s.key for s in domain.strata))
+
+
+def position_of(attribute: Attribute) -> a.Expr:
+    """Returns the number of a row's level as `level_number` does, of a list by looking it up: lists
+    may have thousands of values. A row of no level has none."""
+    expr = attribute.key.expr
+    if isinstance(expr, a.Bin) or isinstance(attribute.column.domain, Interval):
+        return level_number(attribute)
+    numbers = tuple(map(float, range(attribute.size)))
+    return a.Call("integer", (a.Pick((attribute.key,), numbers),))
 
 
 def level_number(attribute: Attribute) -> a.Expr:

@@ -63,6 +63,8 @@ class Space:
         names: Of the columns, as declared.
         values: By numeric column, the mean of each level's values and their reach to either side,
             shape (levels, 2).
+        existing: By stratum, the combinations of levels that passed a threshold, shape
+            (combinations, columns); None for a method that selects none.
     """
 
     sizes: tuple[int, ...]
@@ -70,6 +72,7 @@ class Space:
     zeros: Mapping[tuple[int, ...], NDArray[np.bool_]] = field(default_factory=dict, compare=False)
     names: tuple[str, ...] = field(default=(), compare=False)
     values: Mapping[int, NDArray[np.float64]] = field(default_factory=dict, compare=False)
+    existing: tuple[NDArray[np.int64], ...] | None = field(default=None, compare=False)
 
     @property
     def strata(self) -> int:
@@ -173,6 +176,8 @@ class Method:
         max_columns: Most columns of several levels; None for any number.
         merges_lists: Whether the rare levels of long lists are made groups before it begins, see
             `synth.long_lists`.
+        selects: Whether the combinations of values that occur are selected before it begins, at the
+            price of its first phase: see `synth.existing_cells`.
         pair_cells: By options and number of strata, the cells of a pair's table above which the
             method does not look at the pair; None where it looks at all of them.
     """
@@ -190,6 +195,7 @@ class Method:
     pair_cells: Callable[[Options, int], int] | None = None
     max_columns: int | None = None
     merges_lists: bool = False
+    selects: bool = False
 
 
 def named_columns(space: Space, text: str | None, option: str) -> tuple[int, ...]:

@@ -94,6 +94,7 @@ class Domain:
         attributes: The other columns: what is modelled inside each stratum.
         output: Names of the published columns, in order.
         made_up: Columns whose values are made up, of no row's.
+        undeclared: Columns without a public domain, whose values are yet to be selected.
     """
 
     source: a.Relation
@@ -101,6 +102,7 @@ class Domain:
     attributes: tuple[Attribute, ...]
     output: tuple[str, ...]
     made_up: tuple[MadeUp, ...] = ()
+    undeclared: tuple[Column, ...] = ()
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -138,12 +140,14 @@ def discretise(
     bins: int = 32,
     short: int | None = None,
     made_up: Mapping[str, str] | None = None,
+    undeclared: tuple[Column, ...] = (),
 ) -> Domain:
     """Returns the domain of `SELECT columns FROM contract.table WHERE where STRATIFY BY strata`.
 
     Strata columns that are not selected are put before the selected ones. Whole numbers of at most
     `short` values (without it, of at most `bins`) are their own levels. `where` may be the rows
-    themselves, of a relation that has the contract's columns.
+    themselves, of a relation that has the contract's columns. Values of `undeclared` columns are
+    selected later.
 
     Raises:
         Refused: A column is unknown, named twice, has no declared domain or too many levels; a
@@ -158,13 +162,13 @@ def discretise(
     for names in (selected, named):
         if len(set(names)) != len(names):
             raise Refused("a column is named twice in this synthetic table")
-    others = {*named, *(c.name for c in invented)}
+    others = {*named, *(c.name for c in invented), *(c.name for c in undeclared)}
     free = [attribute_of(contract, n, bins, short) for n in selected if n not in others]
     output = (*(n for n in named if n not in selected), *selected)
     if not output:
         raise Refused("a synthetic table needs at least one column")
     source = source_of(rows_of(contract, where), [*fixed, *free])
-    return Domain(source, tuple(fixed), tuple(free), output, invented)
+    return Domain(source, tuple(fixed), tuple(free), output, invented, undeclared)
 
 
 def attribute_of(

@@ -14,6 +14,8 @@ of columns has in wrong cells."""
 WORST = "not usable"
 NAMED = 4
 """How many columns, or pairs, are named."""
+SELECTED = "selected"
+"""In the place of the option `outside`: rows take part whose combination of values was selected."""
 PREDICTED, LEAST = 0.5, 0.005
 INTERVAL = 1.96
 """Standard deviations of the 95 % interval of a noised number."""
@@ -31,7 +33,7 @@ class Findings:
         noisy: Columns that are mostly noise.
         constant: Columns of one level.
         unseen: Pairs that the method could not look at.
-        outside: The option of that name.
+        outside: The option of that name, or SELECTED.
         bounded: Whether rows may be in more strata of a unit than are kept.
     """
 
@@ -61,6 +63,8 @@ def quality_line(findings: Findings) -> str:
     """Returns the line."""
     ways, expected = _ways(findings), findings.expected
     worst = ways[2].value if 2 in ways else ways[1].value if 1 in ways else expected.two_way
+    if findings.outside == SELECTED:
+        worst += _share_left_out(findings)
     parts = [_errors(findings, ways)]
     if findings.drawn == 0:
         parts = ["there is no row: the noised number of rows is 0 or below; pay a larger epsilon"]
@@ -111,6 +115,8 @@ def _of_pairs(pairs: Sequence[str]) -> list[str]:
 
 def _left_out(findings: Findings) -> list[str]:
     every = findings.measured.all_rows if findings.measured else None
+    if findings.outside == SELECTED:
+        return _too_rare(findings.total, every)
     if every is None:
         if findings.outside == "drop" and findings.measured is None:
             return ["rows with undeclared values, if there are any, take no part"]
@@ -122,6 +128,22 @@ def _left_out(findings: Findings) -> list[str]:
     if findings.bounded:
         what += ", or are in more strata than groups_per_unit keeps of a unit,"
     return [f"{what} and take no part; OPTIONS (outside = 'null' | 'other') keeps such values"]
+
+
+def _share_left_out(findings: Findings) -> float:
+    """Returns the share of the rows that are not in the table."""
+    every = findings.measured.all_rows if findings.measured else None
+    return 0.0 if every is None else max(1 - findings.total / max(every.value, 1.0), 0.0)
+
+
+def _too_rare(total: float, every: NoisedNumber | None) -> list[str]:
+    """Returns how many rows have a combination of values that too few units have."""
+    if every is None:
+        return ["rows whose values too few units have take no part"]
+    margin = INTERVAL * every.sigma
+    left = max(every.value - total, 0.0)
+    of = f"about {left:.0f} (± {margin:.0f}) of {every.value:.0f} rows"
+    return [f"{of} have values that too few units have together, and take no part"]
 
 
 def _shortened_list(names: Sequence[str]) -> str:

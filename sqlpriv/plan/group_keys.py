@@ -190,6 +190,8 @@ def _bind_dimension(
         values = (False, True, None)[: 3 if shape.nullable else 2]
     if values is None and shape.type is Type.DATE:
         values = dates.days_of_interval(shape)
+    if values is None and isinstance(expr, a.Call) and expr.op == "midnight":
+        values = dates.midnights_of_interval(shape)
     if values is None and shape.type is Type.REAL:
         values = _listed_decimals(shape)
     if values is None and selected is not None and shape.type in (Type.INTEGER, Type.TEXT):

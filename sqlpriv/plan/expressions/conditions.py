@@ -93,10 +93,16 @@ def _comparison_ends(predicate: a.Expr) -> dict[str, tuple[Any, Any]]:
                 lower, upper = _SIDES[op]
                 low = value if lower and (low is None or value > low) else low
                 high = value if upper and (high is None or value < high) else high
-                if op == "<" and type(value) is dt.date and high is value:
-                    high = value - dt.timedelta(days=1) if value > dt.date.min else value
+                if op == "<" and isinstance(value, dt.date) and high is value:
+                    high = _moment_before(value)
                 ends[name.lower()] = (low, high)
     return ends
+
+
+def _moment_before(value: dt.date) -> dt.date:
+    """Returns the last day before a day, the last microsecond before a timestamp."""
+    step = dt.timedelta(microseconds=1) if isinstance(value, dt.datetime) else dt.timedelta(days=1)
+    return value - step if value > type(value).min else value
 
 
 def flatten(op: str, expr: a.Expr) -> tuple[a.Expr, ...]:

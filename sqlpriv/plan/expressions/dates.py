@@ -67,6 +67,16 @@ def days_of_interval(shape: Shape) -> tuple[Value, ...] | None:
     return (*map(date_of_day, span), *((None,) if shape.nullable else ()))
 
 
+def midnights_of_interval(shape: Shape) -> tuple[Value, ...] | None:
+    """Returns the midnights between two, NULL last; None for more than ten years of them."""
+    if shape.lower is None or shape.upper is None:
+        return None
+    days = days_of_interval(replace(shape, lower=_day(shape.lower), upper=_day(shape.upper)))
+    if days is None:
+        return None
+    return tuple(_midnight(day) if isinstance(day, dt.date) else None for day in days)
+
+
 def period_start(unit: str, moment: dt.date) -> dt.date:
     """Returns the day on which the moment's year, quarter, month, week or day began.
 
@@ -116,10 +126,12 @@ def converted_shape(to: str, arg: Shape) -> Shape:
     type_ = Type.DATE if to == "date" else Type.TIMESTAMP
     if arg.lower is None or arg.upper is None:
         return Shape(type_, nullable=arg.nullable)
-    ends = (_day(arg.lower), _day(arg.upper))
-    if to == "midnight":
-        return Shape(type_, _moment(ends[0]), _moment(ends[1]), arg.nullable)
-    return Shape(type_, *ends, arg.nullable)
+    convert = _day if to == "date" else _midnight
+    present = [value for value in arg.values or () if isinstance(value, dt.date)]
+    values = tuple(dict.fromkeys(map(convert, present))) if present else None
+    null = (None,) if arg.nullable else ()
+    ends = (convert(arg.lower), convert(arg.upper))
+    return Shape(type_, *ends, arg.nullable, None if values is None else (*values, *null))
 
 
 def shifted_shape(arg: Shape, months: int, days: int, micros: int) -> Shape:
@@ -191,6 +203,10 @@ def _number_of(unit: str, moment: dt.datetime) -> int:
 def _moment(moment: dt.date) -> dt.datetime:
     if isinstance(moment, dt.datetime):
         return moment
+    return _midnight(moment)
+
+
+def _midnight(moment: dt.date) -> dt.datetime:
     return dt.datetime(moment.year, moment.month, moment.day)
 
 

@@ -59,7 +59,7 @@ class Shape:
         3
         """
         moment = self.type in (Type.DATE, Type.TIMESTAMP)
-        if self.type is Type.TIMESTAMP or (self.lower is None and not (moment and low and high)):
+        if self.lower is None and not (moment and low and high):
             return self
         if self.values is not None and self.type is not Type.INTEGER:
             return self
@@ -69,7 +69,8 @@ class Shape:
         )
         if lower > upper or (self.type is Type.INTEGER and {type(lower), type(upper)} != {int}):
             return self
-        if self.type is Type.DATE and {type(lower), type(upper)} != {dt.date}:
+        kind = dt.date if self.type is Type.DATE else dt.datetime
+        if moment and {type(lower), type(upper)} != {kind}:
             return self
         values = self.values and tuple(v for v in self.values if v is None or lower <= v <= upper)
         return replace(self, lower=lower, upper=upper, values=values)

@@ -1,0 +1,10 @@
+SELECT date_trunc('month', day)::DATE AS m, COUNT(*) AS n FROM stays GROUP BY m;
+SELECT CAST(date_trunc('year', day) AS DATE) AS y, AVG(ward) AS a FROM stays GROUP BY y;
+SELECT date_trunc('week', arrived)::DATE AS w, COUNT(*) AS n FROM stays GROUP BY w HAVING n > 0;
+SELECT day::TIMESTAMP AS d, COUNT(*) AS n FROM stays WHERE day < DATE '2023-01-06' GROUP BY d;
+SELECT CAST(arrived AS DATE) AS d, COUNT(*) AS n FROM stays WHERE arrived >= '2023-01-03' AND arrived < '2023-01-09' GROUP BY d;
+SELECT date_trunc('month', arrived) AS m, COUNT(*) AS n FROM stays WHERE arrived >= '2023-02-01' AND arrived < '2023-04-01' GROUP BY m;
+SELECT date_trunc('minute', arrived) AS m, COUNT(*) AS n FROM stays WHERE arrived >= '2023-02-01' AND arrived <= '2023-02-02' GROUP BY m HAVING n > 0;
+SELECT time_bucket(INTERVAL '6 hours', arrived) AS b, COUNT(*) AS n FROM stays WHERE arrived >= '2023-01-05' AND arrived < '2023-01-07' GROUP BY b HAVING n > 0;
+SELECT strftime(seen_at, '%Y-%m-%d %H') AS h, COUNT(*) AS n FROM events WHERE seen_at > '2024-02-29' AND seen_at < TIMESTAMP '2024-02-29 05:00:00' GROUP BY h;
+SELECT year(seen_at) AS y, month(seen_at) AS m, COUNT(*) AS n FROM events WHERE seen_at >= '2024-03-01' AND seen_at < '2024-03-05' GROUP BY ALL HAVING n > 0;

@@ -73,10 +73,15 @@ class Output:
     shared: tuple[int, ...] = ()
 
     @property
+    def strata_count(self) -> int:
+        """How many strata there are; one without STRATIFY BY."""
+        return math.prod(len(d.values) for d in self.strata)
+
+    @property
     def cells(self) -> int:
         """How many cells there are: none where no key was selected."""
         inside = sum(marginal.cells for marginal in self.marginals)
-        return inside * math.prod(len(d.values) for d in self.strata)
+        return inside * self.strata_count
 
     @property
     def enum_types(self) -> dict[str, str]:
@@ -124,6 +129,7 @@ class Plan:
         selection: What has to be selected first; the plan is then made anew with its values.
         options: Those that are not the price.
         left_out: Which of the measurements counts units by how many rows they have, if one does.
+        rows_choice: The same measurement, where the answer chooses how many rows of a unit count.
     """
 
     measurements: tuple[Measurement, ...]
@@ -134,3 +140,9 @@ class Plan:
     rounds: tuple[MeanRounds, ...] = ()
     options: StatementOptions = PLAIN
     left_out: Measurement | None = None
+    rows_choice: Measurement | None = None
+
+    @property
+    def awaits_rows(self) -> bool:
+        """Whether the plan is for the owner's bound, and is made anew once `rows` is chosen."""
+        return self.rows_choice is not None and self.options.rows is None

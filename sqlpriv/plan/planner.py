@@ -43,7 +43,12 @@ from sqlpriv.plan.pricing.googlesql_options import (
 )
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, statement_price
-from sqlpriv.plan.pricing.tuned_constants import LEFT_OUT_SHARE, SELECTION_SHARE, SELECTIONS
+from sqlpriv.plan.pricing.tuned_constants import (
+    LEFT_OUT_SHARE,
+    ROWS_CHOICE_SHARE,
+    SELECTION_SHARE,
+    SELECTIONS,
+)
 from sqlpriv.plan.relations.contribution_bound import bound_contributions
 from sqlpriv.plan.relations.from_clause import FromReader
 from sqlpriv.statements import tree as t
@@ -61,6 +66,7 @@ def plan(
     session_epsilon: float | None,
     selected_keys: SelectedKeys | None = None,
     combinations: Combinations | None = None,
+    chosen_rows: int | None = None,
 ) -> Plan:
     """Returns the plan of a private SELECT.
 
@@ -72,6 +78,7 @@ def plan(
         selected_keys: What was selected for the plan's `selection`; None before that.
         combinations: Which values of columns stand in one row of a public table; None where no
             public table can be read.
+        chosen_rows: What the plan's `rows_choice` chose; None before that.
 
     Raises:
         Refused: With the place in the text and what to write instead. Nothing is read or charged.
@@ -88,6 +95,7 @@ def plan(
     elsewhere = (*KNOWN_OPTIONS, *GOOGLESQL_OPTIONS, "report")
     rest = tuple(x for x in select.options if x[0] not in elsewhere)
     options = resolve_auto_share(read_statement_options(rest, select.pos), type(price))
+    options = options._replace(rows=options.rows if chosen_rows is None else chosen_rows)
     try:
         selected: SelectedKeys | None = (
             () if selected_keys is None and budget.keys >= SELECTIONS else selected_keys
@@ -101,12 +109,14 @@ def plan(
         ) from None
     if any(d.one_unit for d in output.groups):  # no group passes, whatever the rows are
         return Plan((), budget.unit_table, type(price)(0), output, options=options)
-    left_out: Measurement | None = None
+    of_units: Measurement | None = None
     whole_price = price
-    if options.left_out:
-        query = units_by_rows(rows, contract, select.pos)
-        left_out = Measurement(query, type(price)(price.nano // LEFT_OUT_SHARE))
-        price = type(price)(price.nano - left_out.price.nano)
+    if options.left_out or options.choose_rows:
+        strata = output.strata_count
+        query = units_by_rows(rows, contract, strata, select.pos, options.choose_rows)
+        share = ROWS_CHOICE_SHARE if options.choose_rows else LEFT_OUT_SHARE
+        of_units = Measurement(query, type(price)(price.nano // share))
+        price = type(price)(price.nano - of_units.price.nano)
     chosen_keys = tuple(d.key.expr for d in output.groups if d.selected)
     if chosen_keys and asks_for_public_groups(select.options):
         raise refuse(
@@ -120,10 +130,14 @@ def plan(
         selection = Selection(rows, chosen_keys, part, budget.keys // SELECTIONS)
         to_share = Rho(price.nano - part.nano)
     priced_plan = _with_measurements(whole_price, to_share, output, options, budget)
-    measurements = (
-        priced_plan.measurements if left_out is None else (*priced_plan.measurements, left_out)
+    measurements = (*priced_plan.measurements, *(() if of_units is None else (of_units,)))
+    return replace(
+        priced_plan,
+        measurements=measurements,
+        selection=selection,
+        left_out=of_units,
+        rows_choice=of_units if options.choose_rows else None,
     )
-    return replace(priced_plan, measurements=measurements, selection=selection, left_out=left_out)
 
 
 def _with_measurements(

@@ -81,6 +81,12 @@ def plan_synthetic(
     bounds = read_statement_options(
         tuple((name, value) for name, value in options if name in BOUNDS), statement.pos
     )
+    if bounds.choose_rows:
+        raise refuse(
+            t.Literal(None, statement.pos),
+            "max_rows_contributed = auto is of one SELECT; a synthetic table has a number",
+            "write max_rows_contributed = 5",
+        )
     rows = bound_contributions(read.rows, contract, bounds, statement.pos)
     read = replace(read, rows=rows)
     options = tuple((n, value) for n, value in options if n not in (*KNOWN_OPTIONS, *BOUNDS))

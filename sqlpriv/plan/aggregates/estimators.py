@@ -59,6 +59,7 @@ class StatementOptions(NamedTuple):
             is to be fewer than declared.
         smooth: Whether strata's means that name no estimator are drawn together.
         left_out: Whether the share of the rows beyond the bound is measured.
+        choose_rows: Whether `rows` is chosen by noised counts of the units (`rows_choice`).
     """
 
     population_share: float | None = None
@@ -69,6 +70,7 @@ class StatementOptions(NamedTuple):
     groups: int | None = None
     smooth: bool = False
     left_out: bool = False
+    choose_rows: bool = False
 
 
 def read_statement_options(options: Options, pos: Pos) -> StatementOptions:
@@ -92,6 +94,9 @@ def read_statement_options(options: Options, pos: Pos) -> StatementOptions:
         field, least, most, kind = _KNOWN[name]
         if (name, value) == ("population_share", "auto"):
             fields["auto"] = True
+            continue
+        if (name, value) == ("max_rows_contributed", "auto"):
+            fields["choose_rows"] = True
             continue
         if isinstance(value, bool) or not isinstance(value, kind) or not least <= value <= most:
             raise Refused.at(pos, f"the option {name} is out of range", f"write {_EXAMPLES[name]}")
@@ -119,7 +124,7 @@ _EXAMPLES = {
     "population_share": "population_share = 0.5, from 0 to 0.99, or auto",
     "coinpress_steps": "coinpress_steps = 3: from 1 to 10",
     "coinpress_sigma": "coinpress_sigma = 10: a positive number",
-    "max_rows_contributed": "max_rows_contributed = 5: a whole number of rows of one unit",
+    "max_rows_contributed": "max_rows_contributed = 5, a whole number of rows of one unit, or auto",
     "max_groups_contributed": "max_groups_contributed = 2: a whole number of strata of one unit",
 }
 

@@ -1,4 +1,5 @@
 """`OPTIONS (left_out = true)`: which share of the rows lies beyond the bound, measured and charged.
+The same counts choose the bound under `OPTIONS (max_rows_contributed = auto)`.
 
 Bounding keeps m rows of a unit, and ± knows nothing of the rest. How many rows a unit has is
 private, so it is asked as anything else is: units are counted by how many rows they have, on a grid
@@ -7,6 +8,7 @@ of growing steps. A unit is in one cell of it, whatever it has: the noise is tha
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from sqlpriv.errors import Refused
@@ -25,38 +27,65 @@ one unit of 100,000 rows that noise invents would be most of a table."""
 _ROWS = "sqlpriv_rows"
 
 
-def units_by_rows(source: a.Relation, contract: TableContract, pos: Pos) -> a.Count:
+def units_by_rows(
+    source: a.Relation,
+    contract: TableContract,
+    strata: int,
+    pos: Pos,
+    chooses: bool = False,
+) -> a.Count:
     """Returns the count of units by how many rows of the relation they have.
 
     Args:
         source: What a statement counts, bounded further or not.
         contract: Of any of its private tables, with those of the others in it.
+        strata: How many the statement has.
         pos: Of the statement.
+        chooses: Whether the counts choose how many rows of a unit are kept. They are then the same
+            whatever was chosen: cells are fine up to the owner's bound.
 
     Raises:
-        Refused: The relation joins or unites tables, or has one row of a unit.
+        Refused: The relation joins or unites tables; or it has one row of a unit, of which none
+            need be chosen.
     """
-    most = kept_rows(source, contract)
     inner = source.source if isinstance(source, a.Bounded) else source
+    most = kept_rows(inner if chooses else source, contract, strata)
+    if chooses and most == 1:
+        hint = "leave max_rows_contributed out"
+        raise Refused.at(pos, "one row of a unit counts by the owner's bound", hint)
     if not Scope(inner, contract).of_one_table:
-        raise Refused.at(
-            pos,
-            "left_out is told of the rows of one table",
-            "ask SELECT … OPTIONS (left_out = true) COUNT(*) of each of the joined tables",
-        )
+        hint = "ask SELECT … OPTIONS (left_out = true) COUNT(*) of each of the joined tables"
+        what = "left_out is told"
+        if chooses:
+            what, hint = "max_rows_contributed = auto is chosen", "write a number of rows"
+        raise Refused.at(pos, f"{what} of the rows of one table", hint)
     edges = [2]
     while edges[-1] < min(10**6, _BEYOND * most):
         edges.append(max(edges[-1] + 1, round(edges[-1] * _STEP)))
     edges = sorted({*edges, most + 1})
+    if chooses:
+        edges = few_edges(most)
     counted = a.PerUnit(inner, (), (a.Fold(_ROWS, "count", reach=min(10**6, edges[-1] + 1)),))
     key = a.Key(a.Bin(a.Col(_ROWS), tuple(edges)), tuple(range(len(edges) + 1)))
     return a.Count(counted, keys=(key,))
 
 
-def kept_rows(source: a.Relation, contract: TableContract) -> int:
+def few_edges(most: int) -> list[int]:
+    """Returns where cells begin that noise hides less of, as they are few: 2, 3, 4, 5, 7, 9, 13, …
+    up to the owner's bound, and of four times the rows each beyond.
+
+    >>> few_edges(10)
+    [2, 3, 4, 5, 7, 9, 11, 41, 161, 641, 2561]
+    """
+    inside = [k * 2**i for i in range(20) for k in (2, 3) if k * 2**i < most]
+    beyond = [most * 4**i for i in range(5) if most * 4**i < 10**6]
+    return sorted({end + 1 for end in (1, *inside, *beyond)})
+
+
+def kept_rows(source: a.Relation, contract: TableContract, strata: int) -> int:
     """Returns how many rows of a unit count at most, in all of its strata together."""
     bound = bound_of(source, contract)
-    return bound.rows_per_unit * bound.groups_per_unit
+    return bound.rows_per_unit * min(bound.groups_per_unit, strata)
 
 
 def left_out_words(release: Release, most: int) -> str:
@@ -85,7 +114,10 @@ def left_out_words(release: Release, most: int) -> str:
     ]
     about, least, up_to = _shares(beyond, kept)
     if not large:
-        return f"no rows beyond {most} of a unit were seen: at most few units have more"
+        return (
+            f"no rows beyond {most} of a unit were seen; noise hides up to"
+            f" {math.ceil(_SEEN * sigma):,} units that have more"
+        )
     return (
         f"about {about} % of the rows are left out: beyond {most} of a unit ({least} to {up_to} %)"
     )

@@ -23,6 +23,7 @@ work, and its figure is what the work costs at the limit.
 | MAX_PICKED | cells with clipping intervals of their own | a limit: they are part of the SQL |
 | SELECTIONS, SELECTION_SHARE | parts of the keys' delta and of the price | chosen |
 | LEFT_OUT_SHARE | part of the price that tells what a bound leaves out | chosen |
+| ROWS_CHOICE_SHARE | part of the price that chooses how many rows of a unit count | measured: [6] |
 | MAX_CELLS | cells of a statement | a limit: memory of an answer |
 | WORTH_TELLING | cost of strata from which an option is proposed | chosen |
 
@@ -32,6 +33,7 @@ work, and its figure is what the work costs at the limit.
 4. At ρ = 1 and 95 %, by the formulas of `quantile_method`: a median among 1,000 levels errs by 3.5
    rows of rank, MIN by 6.9, a count by 1.39. The ratios are 2.5 and 5.0; 9 is the square of 3.
 5. `python tests/bench/regret.py`: how far `auto` is from the best estimator, shape by shape.
+6. `python tests/bench/rows_choice.py`: the errors of COUNT(*) by the share, beside the best bound.
 """
 
 from __future__ import annotations
@@ -81,6 +83,9 @@ SELECTION_SHARE = 4
 """... and this part of the statement's price, which has to find the keys before it counts them."""
 LEFT_OUT_SHARE = 20
 """`left_out = true` takes this part of the price: units are counted once, at one row each."""
+ROWS_CHOICE_SHARE = 5
+"""`max_rows_contributed = auto` takes this part: too little hides heavy units, whose rows are then
+left out."""
 MAX_CELLS = 100_000
 """Most cells of one statement: strata times groups."""
 WORTH_TELLING = 1.1

@@ -17,6 +17,7 @@ from sqlpriv.dialect.bracket_parts import TooManyCopies
 from sqlpriv.errors import ProgrammingError, Refused
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.contract import TableContract
+from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.cell_count import TooManyCells
 from sqlpriv.plan.expressions.conditions import row_names
 from sqlpriv.plan.group_keys import SelectedKeys
@@ -29,7 +30,9 @@ from sqlpriv.plan.relations.subqueries import with_values
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.queries.gate_requests import (
     TARGET,
+    first_replayed,
     release_measurements,
+    sealed_releases,
     with_price_for_target,
     zero_releases,
 )
@@ -43,6 +46,7 @@ from sqlpriv.session.queries.public_subqueries import (
     settle_public_parts,
 )
 from sqlpriv.session.queries.result_columns import empty_answer
+from sqlpriv.session.queries.rows_choice import choose_rows
 from sqlpriv.session.queries.step_statements import (
     scalar_as_statement,
     shift_awaited,
@@ -100,13 +104,17 @@ class ProgramCompiler:
         return outcome if is_read or divided is None else divided
 
     def plan(
-        self, select: t.Select, keys: SelectedKeys | None = None
+        self,
+        select: t.Select,
+        keys: SelectedKeys | None = None,
+        of_units: Release | None = None,
     ) -> tuple[t.Select, Plan, TableContract]:
         """Returns the plan of one private query at its price, and the contract of its first table.
 
         Args:
             select: The query.
             keys: What was selected for its keys without a declared list; None before that.
+            of_units: What chooses how many rows of a unit count; None where it is not sealed.
 
         Raises:
             Refused: It cannot be answered.
@@ -120,6 +128,13 @@ class ProgramCompiler:
         public = PublicKeys(access, self.contracts)
         listed = public.with_lists(select, contract)
         planned = plan(select, listed, budget, epsilon, keys, public.combinations)
+        if planned.rows_choice is None:
+            return select, planned, contract
+        sealed = sealed_releases(access.kernel, planned.rows_choice, contract)
+        of_units = of_units or first_replayed(sealed, planned.rows_choice.price)
+        if of_units is not None:
+            rows = choose_rows(access.kernel, planned, of_units, contract)
+            planned = plan(select, listed, budget, epsilon, keys, public.combinations, rows)
         return select, planned, contract
 
     # --- a statement as a whole ---

@@ -108,6 +108,8 @@ def explain_plan(
     other = _price_of_other_kind(kernel, planned, contract)
     table = explain(planned, now, price, left, delta, cell_sizes, selected, other, later)
     lines = strata_cost_notes(planned, now, cell_sizes, later)
+    if planned.awaits_rows:
+        lines = (*lines, "errors are at the owner's bound: fewer rows of a unit may be chosen")
     notices = (*null_rule(planned.output), *plan_notices(planned, contract))
     return table, "\n".join((*lines, *notices))
 
@@ -126,14 +128,16 @@ def price_now(
     find_seals = seals or (lambda m: sealed_releases(kernel, m, contract))
     if planned.selection is not None:
         return planned.price  # what of it is sealed depends on the keys
-    sealed = [_first_replayed(find_seals(m), m.price) for m in planned.measurements]
+    if planned.awaits_rows:
+        return planned.price  # and here on how many rows of a unit will count
+    sealed = [first_replayed(find_seals(m), m.price) for m in planned.measurements]
     fresh = [m for m, old in zip(planned.measurements, sealed, strict=True) if old is None]
     nano = joint_price(fresh, contract, {})[0].nano if fresh else 0
     nano += adaptive_means.outstanding_price(planned.rounds, sealed, find_seals, remembered)
     return type(planned.price)(nano)
 
 
-def _first_replayed(sealed: Sequence[Release], price: Price) -> Release | None:
+def first_replayed(sealed: Sequence[Release], price: Price) -> Release | None:
     """Returns the answer that the gate replays: that of the very price, else the dearest."""
     return min(sealed, key=lambda release: release.price != price, default=None)
 

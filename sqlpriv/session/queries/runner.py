@@ -162,6 +162,11 @@ class ProgramRunner:
                     selection.source, selection.exprs, selection.price, selection.yocto
                 )
                 _, planned, _ = self.compiler.plan(select, keys)
+            else:
+                keys = None
+            if planned.rows_choice is not None and planned.awaits_rows:
+                (of_units,) = allowance.release([planned.rows_choice])
+                _, planned, _ = self.compiler.plan(select, keys, of_units)
             allowance.foresee(gate_requests.foreseen_queries(planned))
             releases, adapted = gate_requests.release_measurements(
                 planned, lookups.through(allowance.release), find_seals, remembered
@@ -189,11 +194,19 @@ class ProgramRunner:
         epsilon = epsilon_shown(spent, budget.delta)
         left_out_notes = [
             left_out_words(
-                release, kept_rows(planned.output.recipes[0].queries[0].source, contract)
+                release,
+                kept_rows(
+                    planned.output.recipes[0].queries[0].source,
+                    contract,
+                    planned.output.strata_count,
+                ),
             )
             for release in releases
             if planned.left_out is not None and release.query == planned.left_out.query
         ]
+        if planned.rows_choice is not None:
+            chosen = f"max_rows_contributed = {planned.options.rows} was chosen"
+            left_out_notes = [f"{chosen}: {words}" for words in left_out_notes]
         notes = "\n".join((*left_out_notes, *rows.notes, *plan_notices(planned, contract)))
         return Result(rows.table, notes, rows.half_widths, spent, epsilon, summed=rows.summed)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from sqlpriv.errors import Refused
+from sqlpriv.session.access.result import Result
 from sqlpriv.session.session import Session
 
 OWNED = """
@@ -55,6 +56,67 @@ def test_the_noise_is_for_so_many_rows(analyst: Session) -> None:
         return float(told["sigma"][0].as_py())
 
     assert sigma("") / sigma(", max_rows_contributed = 2") == pytest.approx(4, rel=1e-6)
+
+
+AUTO = "WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = {}, max_rows_contributed = auto) "
+
+
+def test_how_many_rows_count_is_chosen_once_and_replayed(analyst: Session) -> None:
+    """A fifth of rho = 1000 counts the units with a noise below 0.1; six visits end a cell."""
+    asked = f"SELECT {AUTO.format(1000)} COUNT(*) AS n FROM visits"
+    before = analyst.execute(f"EXPLAIN PRIVACY {asked}")
+    assert _total(before) == pytest.approx(1000)
+    assert "owner's bound" in before.message
+    first, again = analyst.execute(asked), analyst.execute(asked)
+    assert "max_rows_contributed = 6 was chosen: no rows beyond 6 of a unit" in first.message
+    assert first.table is not None
+    assert first.table["n"].to_pylist() == pytest.approx([6000], abs=30)
+    assert first.price is not None
+    assert first.price.value == pytest.approx(1000)
+    assert again.table == first.table
+    assert again.price is not None
+    assert again.price.nano == 0
+    assert _total(analyst.execute(f"EXPLAIN PRIVACY {asked}")) == 0
+
+
+def test_another_figure_of_the_same_rows_pays_for_no_choice(analyst: Session) -> None:
+    asked = f"SELECT {AUTO.format(2000)} {{}} COUNT(*) AS n FROM visits"
+    first = analyst.execute(asked.format("ward,") + " GROUP BY ward")
+    other = analyst.execute(asked.format(""))
+    assert first.price is not None
+    assert other.price is not None
+    assert first.price.value == pytest.approx(2000)
+    assert other.price.value == pytest.approx(1600)
+
+
+def test_what_is_chosen_by_strata_is_of_one_stratum(analyst: Session) -> None:
+    """Each unit has two rows in each of three wards."""
+    asked = f"SELECT {AUTO.format(3000)} ward, COUNT(*) AS n FROM visits STRATIFY BY ward"
+    assert (
+        "max_rows_contributed = 2 was chosen: no rows beyond 6 " in analyst.execute(asked).message
+    )
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("COUNT(*) FROM people", "one row of a unit counts"),
+        ("COUNT(*) FROM visits v JOIN people p ON v.id = p.id", "of one table"),
+    ],
+)
+def test_where_nothing_can_be_chosen_nothing_is_charged(
+    analyst: Session, sql: str, words: str
+) -> None:
+    before = analyst.execute("SHOW PRIVACY BUDGET").table
+    with pytest.raises(Refused, match=words):
+        analyst.execute(f"SELECT {AUTO.format(70)} {sql}")
+    assert analyst.execute("SHOW PRIVACY BUDGET").table == before
+
+
+def _total(explained: Result) -> float:
+    assert explained.table is not None
+    rows = {row["measurement"]: row for row in explained.table.to_pylist()}
+    return float(rows["total"]["rho"])
 
 
 @pytest.mark.parametrize("what", ["max_rows_contributed = 9", "max_groups_contributed = 4"])

@@ -40,10 +40,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sqlpriv.answer.means import Array
-from sqlpriv.answer.rounds.pooled_bins import BinEnds
+from sqlpriv.answer.rounds.pooled_bins import BinEnds, Side, excess_above, excess_below
 from sqlpriv.answer.rounds.tail_model import Tails
 
 BEYOND = (0.25, 0.5, 0.75, 1.0)
@@ -97,11 +96,25 @@ class Clipping(NamedTuple):
     common: float = 0.0
 
 
+class _Ends(NamedTuple):
+    """Candidates of both ends, ascending; `above` and `below` are what lies beyond each of them."""
+
+    lows: Array
+    highs: Array
+    above: Side
+    below: Side
+
+
 class _Predicted(NamedTuple):
-    """Own and shared variances of each pair of ends, of shape (cells, lows, highs)."""
+    """What is predicted for each pair of ends, of shape (cells, lows, highs).
+
+    `shared` is a standard deviation, `own` a variance; `log_variance` is the logarithm of what both
+    make together, infinite where the ends are no interval.
+    """
 
     own: Array
     shared: Array
+    log_variance: Array
 
 
 def clump_weights(pooled: Array) -> Array:
@@ -121,9 +134,11 @@ def choose_clipping(tails: Tails, noise: CellNoise, lower: float, upper: float) 
     if not tails.pooled.any():
         return Clipping(np.full(shape, lower), np.full(shape, upper), np.zeros(shape))
     lows, highs = candidate_ends(tails.bins, lower, upper)
+    ends = _Ends(lows, highs, excess_above(tails.bins, highs), excess_below(tails.bins, -lows))
     flat = noise._replace(n=noise.n.ravel(), shares=noise.shares.ravel())
     rates = tails.shape.rate.ravel() + NODES[:, None] * tails.shape.spread.ravel()
     tables = tails.shape.family(rates)
+    table = np.tensordot(NODE_WEIGHTS, tables, 1)
     size = max(1, PAIRS_AT_ONCE // (lows.size * highs.size))
     chosen = np.zeros((2, cells), int)
     own, shared, clumped = np.zeros(cells), np.zeros(cells), np.zeros(cells)
@@ -131,24 +146,30 @@ def choose_clipping(tails: Tails, noise: CellNoise, lower: float, upper: float) 
     everybody: tuple[float, float] | None = None
     alone: dict[int, _Predicted] = {}  # of one piece: it does not follow from the others' ends
     for _ in range(ROUNDS_OF_CHOICE if cells > 1 else 1):
+        before, variance_before = chosen.copy(), everybody
         for first in range(0, cells, size):
             part = slice(first, first + size)
             piece = flat._replace(n=flat.n[part], shares=flat.shares[part])
-            predicted = alone.get(first) or _predict(tails, tables[:, part], piece, (lows, highs))
+            predicted = alone.get(first) or _predict(
+                tails, tables[:, part], table[part], piece, ends
+            )
             if size >= cells:
                 alone[first] = predicted
-            grown = _predict_clumped(tails, tables[:, part], (lows, highs), usual)
-            at = _least(predicted, grown, piece.shares, everybody, lows[:, None] < highs)
-            index = (np.arange(len(piece.n)), *at)
-            chosen[:, part] = at
-            own[part], shared[part] = predicted.own[index], predicted.shared[index]
-            clumped[part] = grown[index]
-        common = float(flat.shares @ np.sqrt(shared))
+            above, below = _predict_clumped(tails, table[part], ends, usual)
+            low, high = _least(predicted, (above, below), piece.shares, everybody)
+            cell = np.arange(len(piece.n))
+            chosen[:, part] = low, high
+            own[part] = predicted.own[cell, low, high]
+            shared[part] = predicted.shared[cell, low, high]
+            clumped[part] = above[cell, high] + below[cell, low]
+        common = float(flat.shares @ shared)
         everybody = float(flat.shares**2 @ own + flat.shares @ clumped) + common**2, common
-        usual = _usual_excess(tails, tables, flat.shares, (lows[chosen[0]], highs[chosen[1]]))
+        if everybody == variance_before and (chosen == before).all():
+            break  # the next turn would be this one again
+        usual = _usual_excess(table, flat.shares, ends, chosen)
     low, high = lows[chosen[0]].reshape(shape), highs[chosen[1]].reshape(shape)
     variance, common = everybody or (0.0, 0.0)
-    return Clipping(low, high, (own + shared).reshape(shape), variance - common**2, common)
+    return Clipping(low, high, (own + shared**2).reshape(shape), variance - common**2, common)
 
 
 def candidate_ends(bins: BinEnds, lower: float, upper: float) -> tuple[Array, Array]:
@@ -166,97 +187,131 @@ def candidate_ends(bins: BinEnds, lower: float, upper: float) -> tuple[Array, Ar
 
 def _least(
     predicted: _Predicted,
-    clumped: Array,
+    clumped: tuple[Array, Array],
     shares: Array,
     everybody: tuple[float, float] | None,
-    is_interval: NDArray[np.bool_],
 ) -> tuple[Array, Array]:
     """Returns each cell's best low and high, by number; see the module's text on everybody."""
-    score = np.log(predicted.own + predicted.shared + 1e-300)
+    score = predicted.log_variance
     if everybody is not None:
-        variance, common = everybody
-        of_everybody = shares[:, None, None] * predicted.own + clumped
-        of_everybody += 2 * common * np.sqrt(predicted.shared)
-        score += of_everybody / max(variance, 1e-300)
-    score = np.where(is_interval, score, np.inf)
+        variance, common = max(everybody[0], 1e-300), everybody[1]
+        above, below = clumped
+        score = predicted.own * (shares / variance)[:, None, None]
+        score += predicted.shared * (2 * common / variance)
+        score += predicted.log_variance
+        score += _pairs(above / variance, below / variance)
     best = score.reshape(len(score), -1).argmin(axis=1)
     low, high = np.unravel_index(best, score.shape[1:])
     return np.asarray(low), np.asarray(high)
 
 
-def _usual_excess(tails: Tails, tables: Array, shares: Array, ends: tuple[Array, Array]) -> Array:
+def _usual_excess(table: Array, shares: Array, ends: _Ends, chosen: Array) -> Array:
     """Returns Σ_j q_j l_j below and above the cells' ends, of shape (2, bins)."""
-    low, high = ends
-    table = shares[:, None] * np.einsum("r,rcb->cb", NODE_WEIGHTS, tables)
-    table = table / np.maximum(table.sum(axis=0), 1e-300)
-    above, below = sides(tails.bins, (low + high) / 2, (high - low) / 2)
-    return np.stack([(table * side.excess).sum(axis=0) for side in (below, above)])
+    of_cells = shares[:, None] * table
+    of_cells /= np.maximum(of_cells.sum(axis=0), 1e-300)
+    below, above = ends.below.excess[chosen[0]], ends.above.excess[chosen[1]]
+    return np.stack([(of_cells * excess).sum(axis=0) for excess in (below, above)])
 
 
 def _predict(
-    tails: Tails,
-    tables: Array,
-    noise: CellNoise,
-    ends: tuple[Array, Array],
+    tails: Tails, tables: Array, table: Array, noise: CellNoise, ends: _Ends
 ) -> _Predicted:
-    """Returns the predicted variances of every pair of ends.
+    """Returns the predicted errors of every pair of ends.
+
+    All but one part of each is the sum of what the lower end has to do with it and the upper: the
+    two are put together last, as there are as many pairs as candidates of the one times the other.
 
     Args:
         tails: The estimated distributions.
         tables: Of the cells at `NODES`, of shape (nodes, cells, bins).
+        table: Their means over the nodes, of shape (cells, bins).
         noise: Of these cells, of shape (cells,).
         ends: Candidates of the lower and of the upper end.
     """
-    lows, highs = ends
-    above = _one_sided(tails, tables, noise.n, highs)
-    below = _one_sided(tails.mirror(), tables[..., ::-1], noise.n, -lows)
-    mean = tables @ tails.middles  # (nodes, cells)
-    centre = (lows[:, None] + highs) / 2
-    half = np.maximum((highs - lows[:, None]) / 2, 0.0)
-    n = noise.n[:, None, None]
+    above = _one_sided(tails, tables, table, noise.n, ends.above)
+    below = _one_sided(tails, tables, table, noise.n, ends.below)
     node = NODE_WEIGHTS[:, None, None]
-
-    def pairs(high: Array, low: Array) -> Array:
-        return np.asarray(high[:, None, :] + low[:, :, None])
-
-    excess = (node * above.excess).sum(axis=0)[:, None, :] - (node * below.excess).sum(axis=0)[
-        :, :, None
-    ]
+    mean = tables @ tails.middles  # (nodes, cells)
     mean_now = NODE_WEIGHTS @ mean
-    up, down = (side.excess - (node * side.excess).sum(axis=0) for side in (above, below))
-    off = mean - mean_now
-    variance = pairs((node * up**2).sum(axis=0), (node * down**2).sum(axis=0))
-    variance -= 2 * np.einsum("r,rch,rcl->clh", NODE_WEIGHTS, up, down)
-    with_mean = pairs((node * up * off[..., None]).sum(axis=0),
-                      -(node * down * off[..., None]).sum(axis=0))  # fmt: skip
-    of_mean = (NODE_WEIGHTS @ off**2)[:, None, None]
-    sum_noise = (half * noise.unit / n) ** 2
-    released_variance = np.maximum(of_mean + variance - 2 * with_mean, 0.0) + sum_noise
-    left = variance - (with_mean - variance) ** 2 / np.maximum(released_variance, 1e-300)
-    own = sum_noise + ((mean_now[:, None, None] - excess - centre) * noise.miscount / n) ** 2
-    own += np.maximum(left, 0.0) + pairs(above.own, below.own)
-    shared = pairs(above.doubt, below.doubt) ** 2 + pairs(above.histogram, below.histogram)
-    return _Predicted(own, shared)
+    off = (mean - mean_now)[..., None]
+    excess_up, excess_down = (np.tensordot(NODE_WEIGHTS, x.excess, 1) for x in (above, below))
+    up, down = above.excess - excess_up, below.excess - excess_down
+    weighed_up, weighed_down = node * up, node * down
+    # variances over the rates, and covariances with the mean, of what lies beyond each end
+    of_up, of_down = (weighed_up * up).sum(axis=0), (weighed_down * down).sum(axis=0)
+    up_with_mean, down_with_mean = (weighed_up * off).sum(axis=0), -(weighed_down * off).sum(axis=0)
+    of_mean = (node * off**2).sum(axis=0)
+    both = (2 * weighed_up).transpose(1, 0, 2), down.transpose(1, 2, 0)
+    minus_both = -both[0], both[1]
+    half = np.maximum((ends.highs - ends.lows[:, None]) / 2, 0.0)
+    sum_noise = np.multiply.outer(noise.n**-2, (half * noise.unit) ** 2)
+    released = _pairs(of_up - 2 * up_with_mean + of_mean, of_down - 2 * down_with_mean, minus_both)
+    np.maximum(released, 0.0, out=released)
+    released += sum_noise
+    told = _pairs(up_with_mean - of_up, down_with_mean - of_down, both)
+    told *= told
+    told /= np.maximum(released, 1e-300, out=released)
+    del released  # a few large arrays at a time: the system clears each new page
+    own = _pairs(of_up, of_down, minus_both)
+    own -= told
+    del told
+    np.maximum(own, 0.0, out=own)
+    own += sum_noise
+    del sum_noise
+    per_row = (noise.miscount / noise.n)[:, None]
+    miscounted = _pairs(
+        per_row * (mean_now[:, None] - excess_up - ends.highs / 2),
+        per_row * (excess_down - ends.lows / 2),
+    )
+    miscounted *= miscounted
+    own += miscounted
+    del miscounted
+    own += _pairs(above.own, below.own)
+    shared = _pairs(above.doubt, below.doubt)
+    shared *= shared
+    shared += _pairs(above.histogram, below.histogram)
+    log_variance = own + shared
+    np.log(np.maximum(log_variance, 1e-300, out=log_variance), out=log_variance)
+    log_variance += np.where(ends.lows[:, None] < ends.highs, 0.0, np.inf)
+    return _Predicted(own, np.sqrt(shared, out=shared), log_variance)
 
 
-def _predict_clumped(tails: Tails, tables: Array, ends: tuple[Array, Array], usual: Array) -> Array:
-    """Returns what everybody's variance grows by with each pair of ends, over the cell's share of
-    the rows, of shape (cells, lows, highs).
+def _pairs(high: Array, low: Array, factors: tuple[Array, Array] | None = None) -> Array:
+    """Returns high + low of every pair of ends, of shape (cells, lows, highs).
+
+    By a product of matrices: numpy adds rows of fifty numbers four times as slowly.
 
     Args:
-        tails, tables, ends: As `_predict`'s.
+        high, low: Of shape (cells, highs) and (cells, lows).
+        factors: Of shape (cells, k, highs) and (cells, lows, k); their product is added.
+
+    >>> high, low = np.array([[10.0, 20.0, 30.0]]), np.array([[1.0, 2.0]])
+    >>> _pairs(high, low).tolist(), _pairs(high, low, (high[:, None], low[..., None])).tolist()
+    ([[[11.0, 21.0, 31.0], [12.0, 22.0, 32.0]]], [[[21.0, 41.0, 61.0], [32.0, 62.0, 92.0]]])
+    """
+    of_high = [np.ones_like(high)[:, None], high[:, None]]
+    of_low = [low[..., None], np.ones_like(low)[..., None]]
+    if factors is not None:
+        of_high, of_low = [*of_high, factors[0]], [*of_low, factors[1]]
+    return np.asarray(np.matmul(np.concatenate(of_low, 2), np.concatenate(of_high, 1)))
+
+
+def _predict_clumped(tails: Tails, table: Array, ends: _Ends, usual: Array) -> tuple[Array, Array]:
+    """Returns what everybody's variance grows by with each upper and each lower end, over the
+    cell's share of the rows, of shape (cells, highs) and (cells, lows).
+
+    Args:
+        tails: The estimated distributions.
+        table: The cells' shares of the bins, of shape (cells, bins).
+        ends: Candidates.
         usual: By how much a bin's rows lie beyond their cells' ends on average, below and above.
     """
-    lows, highs = ends
-    table = np.einsum("r,rcb->cb", NODE_WEIGHTS, tables)
-
-    def variance_beyond(tails: Tails, table: Array, ends: Array, usual: Array) -> Array:
-        apart = (excess_above(tails.bins, ends).excess.T - usual[:, None]) ** 2
-        return np.asarray((clump_weights(tails.pooled) * table) @ apart)
-
-    above = variance_beyond(tails, table, highs, usual[1])
-    below = variance_beyond(tails.mirror(), table[:, ::-1], -lows, usual[0, ::-1])
-    return np.asarray(above[:, None, :] + below[:, :, None])
+    weighed = clump_weights(tails.pooled) * table
+    below, above = usual
+    return (
+        weighed @ (ends.above.excess - above).T ** 2,
+        weighed @ (ends.below.excess - below).T ** 2,
+    )
 
 
 class _Side(NamedTuple):
@@ -268,50 +323,15 @@ class _Side(NamedTuple):
     histogram: Array
 
 
-def _one_sided(tails: Tails, tables: Array, n: Array, ends: Array) -> _Side:
-    """Returns what lies above candidates of the upper end."""
-    beyond = excess_above(tails.bins, ends)  # (ends, bins) each
+def _one_sided(tails: Tails, tables: Array, table: Array, n: Array, beyond: Side) -> _Side:
+    """Returns what lies beyond candidates of one end, for which `beyond` is (ends, bins)."""
     excess = tables @ beyond.excess.T
-    table = np.einsum("r,rcb->cb", NODE_WEIGHTS, tables)
     squares = beyond.excess.T**2
     lost, part = table @ beyond.excess.T, np.clip(table @ beyond.part.T, 1e-300, 1.0)
     doubt = -DOUBT * lost * np.log(part) + tails.hidden_shares @ beyond.excess.T
     histogram = tails.relative_noise * table
     inside = table * (UNEVEN * (tails.bins.highest - tails.bins.lowest))
-    beyond_wholly = beyond.part.T == 1.0
+    beyond_wholly = (beyond.part.T == 1.0).astype(float)
     own = table @ squares / n[:, None] + (OWN_TAIL * lost) ** 2
     shared = histogram**2 @ squares + inside**2 @ beyond_wholly
     return _Side(excess, own, doubt, shared)
-
-
-class Side(NamedTuple):
-    """By how much each bin's values lie beyond one end, on average, and which part: (…, bins)."""
-
-    excess: Array
-    part: Array
-
-
-def sides(bins: BinEnds, centre: Array, half: Array) -> tuple[Side, Side]:
-    """Returns what lies above c + h, and what below c - h, values being uniform inside a bin.
-
-    Of two bins, [0, 4] and the atom 8, a quarter of the first lies above 3, by 1/2 on average:
-
-    >>> bins = BinEnds(np.array([0.0, 8.0]), np.array([4.0, 8.0]))
-    >>> above, _ = sides(bins, np.array([2.0]), np.array([1.0]))
-    >>> above.part.tolist(), above.excess.tolist()
-    ([[0.25, 1.0]], [[0.125, 5.0]])
-    """
-    above = excess_above(bins, centre + half)
-    below = excess_above(bins.mirror(), half - centre)
-    return above, Side(below.excess[..., ::-1], below.part[..., ::-1])
-
-
-def excess_above(bins: BinEnds, at: Array) -> Side:
-    """Returns what lies above ends of shape (…), of shape (…, bins)."""
-    top = np.maximum(bins.highest - at[..., None], 0.0)
-    bottom = np.maximum(bins.lowest - at[..., None], 0.0)
-    width = np.where(bins.atoms, 1.0, bins.highest - bins.lowest)
-    is_above = bins.lowest >= at[..., None]
-    part = np.where(is_above, np.where(top > 0, 1.0, 0.0), np.where(bins.atoms, 0.0, top / width))
-    whole = np.where(part == 1.0, bins.offset, 0.0)
-    return Side(part * (top + bottom) / 2 + whole, part)

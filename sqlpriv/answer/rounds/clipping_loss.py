@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlpriv.answer.means import Array
-from sqlpriv.answer.rounds.clipping import DOUBT, OWN_TAIL, UNEVEN, Side, clump_weights, sides
+from sqlpriv.answer.rounds.clipping import DOUBT, OWN_TAIL, UNEVEN, clump_weights
+from sqlpriv.answer.rounds.pooled_bins import Side, sides
 from sqlpriv.answer.rounds.tail_model import Tails
 
 MISFIT = 0.05

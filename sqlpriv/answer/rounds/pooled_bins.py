@@ -83,3 +83,40 @@ class Pooled(NamedTuple):
     shares: Array
     first: int
     last: int
+
+
+class Side(NamedTuple):
+    """By how much each bin's values lie beyond one end, on average, and which part: (…, bins)."""
+
+    excess: Array
+    part: Array
+
+
+def sides(bins: BinEnds, centre: Array, half: Array) -> tuple[Side, Side]:
+    """Returns what lies above c + h, and what below c - h, values being uniform inside a bin.
+
+    Of two bins, [0, 4] and the atom 8, a quarter of the first lies above 3, by 1/2 on average:
+
+    >>> bins = BinEnds(np.array([0.0, 8.0]), np.array([4.0, 8.0]))
+    >>> above, _ = sides(bins, np.array([2.0]), np.array([1.0]))
+    >>> above.part.tolist(), above.excess.tolist()
+    ([[0.25, 1.0]], [[0.125, 5.0]])
+    """
+    return excess_above(bins, centre + half), excess_below(bins, half - centre)
+
+
+def excess_above(bins: BinEnds, at: Array) -> Side:
+    """Returns what lies above ends of shape (…), of shape (…, bins)."""
+    top = np.maximum(bins.highest - at[..., None], 0.0)
+    bottom = np.maximum(bins.lowest - at[..., None], 0.0)
+    width = np.where(bins.atoms, 1.0, bins.highest - bins.lowest)
+    is_above = bins.lowest >= at[..., None]
+    part = np.where(is_above, np.where(top > 0, 1.0, 0.0), np.where(bins.atoms, 0.0, top / width))
+    whole = np.where(part == 1.0, bins.offset, 0.0)
+    return Side(part * (top + bottom) / 2 + whole, part)
+
+
+def excess_below(bins: BinEnds, at: Array) -> Side:
+    """Returns what lies below the negatives of `at`, of shape (…), of shape (…, bins)."""
+    below = excess_above(bins.mirror(), at)
+    return Side(below.excess[..., ::-1], below.part[..., ::-1])

@@ -24,7 +24,7 @@ N(rate, spread²); `cell_shapes` estimates in which way it moves, and how far.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
@@ -116,11 +116,6 @@ class Tails:
         """The variance of all cells' values, as far as bins tell; 0 where nothing is known."""
         mean = float(self.pooled @ self.middles)
         return float(self.pooled @ (self.middles - mean) ** 2)
-
-    def mirror(self) -> Tails:
-        """Returns the pooled bins of -x; the cells' shapes stay those of x."""
-        hidden = self.hidden_shares[::-1]
-        return replace(self, pooled=self.pooled[::-1], bins=self.bins.mirror(), hidden=hidden)
 
 
 def estimate_tails(

@@ -292,13 +292,13 @@ def test_values_are_uniform_inside_a_bin() -> None:
     average, three quarters of the second above, by 3/2. Twin: only the wide interval loses nothing.
     """
     bins, centre = pooled_bins.BinEnds.between(np.array([0.0, 4, 8])), np.array([3.0])
-    above, below = clipping.sides(bins, centre, np.array([2.0]))
+    above, below = pooled_bins.sides(bins, centre, np.array([2.0]))
     np.testing.assert_allclose(below.part, [[0.25, 0]])
     np.testing.assert_allclose(below.excess, [[0.25 * 0.5, 0]])
     np.testing.assert_allclose(above.part, [[0, 0.75]])
     np.testing.assert_allclose(above.excess, [[0, 0.75 * 1.5]])
     for half, lost in ((4.9, True), (5.0, False)):
-        sides = clipping.sides(bins, centre, np.array([half]))
+        sides = pooled_bins.sides(bins, centre, np.array([half]))
         assert any(side.part.any() for side in sides) == lost
 
 
@@ -307,7 +307,7 @@ def test_what_lies_far_out_is_doubted_more() -> None:
     cell, centre = _tails(0.0, 0.0), np.array([6.0])
     relative = []
     for half in (6.0, 60.0, 600.0):
-        above, below = clipping.sides(cell.bins, centre, np.array([half]))
+        above, below = pooled_bins.sides(cell.bins, centre, np.array([half]))
         lost = (cell.shares() * above.excess).sum()
         part = (cell.shares() * above.part).sum()
         relative.append((clipping_loss.doubt(cell.shares(), above, below) / lost)[0])
@@ -332,7 +332,7 @@ def test_the_clipped_sum_tells_more_of_what_lies_beyond(true: float) -> None:
     belief, own = _tails(0.0, 0.3), _tails(true, 0.0)
     centre, half, n = np.array([6.0]), np.array([12.0]), np.array([1e9])
     whole = np.ones(1)
-    above, below = clipping.sides(own.bins, centre, half)
+    above, below = pooled_bins.sides(own.bins, centre, half)
     beyond = (own.shares() * (above.excess - below.excess)).sum(axis=-1)
     inside = own.shares() @ own.middles - centre - beyond
     before = clipping_loss.estimate_excess(

@@ -23,7 +23,7 @@ from weakref import WeakSet
 import duckdb
 
 from sqlpriv.errors import OperationalError, VaultBusy
-from sqlpriv.kernel.parquet_files import Files, files_of, state_of
+from sqlpriv.kernel.rows_in_files import Files, contents_of, files_of, states_of
 from sqlpriv.kernel.spark.spark_session import spark_of
 from sqlpriv.kernel.sql.quoting import literal
 
@@ -45,13 +45,12 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "disabled_optimizers": ",".join(OPTIMIZERS_OFF),
 }
 SEAL = "SET enable_external_access = false; SET lock_configuration = true; DETACH vault"
-"""No files but the vault that was attached before and those of its tables (`parquet_files`), no
+"""No files but the vault that was attached before and those of its tables (`rows_in_files`), no
 network, no extensions, half of the memory, no way to change that; and no vault until it is read."""
 KEPT = 4
 """Engines, at most, of vaults that nobody reads."""
 _USING, _TOKEN = threading.RLock(), os.urandom(4).hex()
-_FILES: list[int] = []
-_PARQUET: dict[str, Files] = {}  # by `_contents`
+_LISTED: dict[str, Files] = {}  # by `contents_of`
 
 
 @dataclass(eq=False)
@@ -82,14 +81,14 @@ def attach(vault: Path, macros: str = "") -> tuple[Engine, duckdb.DuckDBPyConnec
         try:
             engine = _engine(vault)
             if not engine.readers:
-                contents = _contents(vault)
+                contents = contents_of(vault)
                 engine.main.execute(f"DETACH DATABASE IF EXISTS vault; {_attaching(vault)}")
-                if contents not in _PARQUET:
-                    for old in [*_PARQUET][:-63]:
-                        del _PARQUET[old]
-                    _PARQUET[contents] = files_of(engine.main)
-                if _PARQUET[contents] != engine.files:
-                    engine = _engine(vault, _PARQUET[contents])
+                if contents not in _LISTED:
+                    for old in [*_LISTED][:-63]:
+                        del _LISTED[old]
+                    _LISTED[contents] = files_of(engine.main)
+                if _LISTED[contents] != engine.files:
+                    engine = _engine(vault, _LISTED[contents])
                     engine.main.execute(_attaching(vault))
                 engine.fingerprint = _with_files(contents, vault)
                 rmtree(engine.spills, ignore_errors=True)  # of who was interrupted
@@ -104,7 +103,7 @@ def attach(vault: Path, macros: str = "") -> tuple[Engine, duckdb.DuckDBPyConnec
             if fingerprint(vault) == engine.fingerprint:  # else another file has its name now
                 return engine, connection
             detach(engine, connection)
-            _PARQUET.clear()  # the files may be those of the other vault
+            _LISTED.clear()  # the files may be those of the other vault
             failure = VaultBusy.SIGNS[0]
         except (duckdb.Error, OSError) as error:
             failure = str(error).lower()
@@ -152,7 +151,8 @@ def _engine(vault: Path, files: Files | None = None) -> Engine:
         for old in [key for key, engine in _ENGINES.items() if not engine.readers][: 1 - KEPT]:
             _ENGINES.pop(old).main.close()
         connection = duckdb.connect(config=CONFIG)
-        paths = ", ".join(literal(path) for listed in (files or {}).values() for path in listed)
+        opened = (path for listed in (files or {}).values() for path in listed.opened)
+        paths = ", ".join(map(literal, opened))
         connection.execute(
             f"SET allowed_paths = [{paths}]; SET temp_directory = {literal(str(at))}"
         )
@@ -165,33 +165,9 @@ def fingerprint(vault: Path) -> str:
     """Returns a name of the vault's contents and of its tables' files: equal only while nothing was
     written to either, and one engine reads the files. Files that no reader has seen yet are not in
     it, and no answer is of them."""
-    return _with_files(_contents(vault), vault)
+    return _with_files(contents_of(vault), vault)
 
 
 def _with_files(contents: str, vault: Path) -> str:
-    listed = _PARQUET.get(contents, {})
-    states = "".join(state_of(path) for paths in listed.values() for path in paths)
-    states += "spark" if spark_of(vault) else ""
+    states = states_of(_LISTED.get(contents, {})) + ("spark" if spark_of(vault) else "")
     return hashlib.sha256(f"{contents} {states}".encode()).hexdigest() if states else contents
-
-
-def _contents(vault: Path) -> str:
-    """Returns a name of what is in the vault itself.
-
-    DuckDB numbers its checkpoints in three headers of 4 KiB; what is newer is in the log beside it.
-    Copies of one file, each changed, may have equal headers: when it was written tells them apart.
-    Claim: who has the vault open keeps its lock: descriptors of the last vaults are kept open.
-    """
-    with _USING:
-        at = vault.stat()
-        if (file := next((f for f in _FILES if os.path.samestat(os.fstat(f), at)), -1)) < 0:
-            for old in [f for f in _FILES if not os.fstat(f).st_nlink] or _FILES[:-63]:
-                _FILES.remove(old)
-                os.close(old)
-            _FILES.append(file := os.open(vault, os.O_RDONLY))
-        head, written = os.pread(file, 3 * 4096, 0), os.fstat(file).st_mtime_ns
-    digest = hashlib.sha256(head + str(written).encode())
-    log = vault.with_name(vault.name + ".wal")
-    if log.exists():
-        digest.update(log.read_bytes())
-    return digest.hexdigest()

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from sqlpriv.errors import OperationalError, ReadFailed
 from sqlpriv.kernel.engine import attach, detach, fingerprint
-from sqlpriv.kernel.parquet_files import FORM, check_files
+from sqlpriv.kernel.rows_in_files import FORM, bind_views, check_files
 from sqlpriv.kernel.spark.spark_session import Spark, spark_of, type_in_spark
 from sqlpriv.kernel.sql.cells import added_up
 from sqlpriv.kernel.sql.dialect import DUCKDB, SPARK
@@ -96,6 +96,7 @@ class Reader(AbstractContextManager["Reader"]):
         """
         if self.fingerprint not in CATALOGS:
             tables: dict[str, TableContract] = {}
+            bind_views(self._duckdb, self._engine.files)
             rows = self._duckdb.execute(CATALOG, {"files": FORM}).fetchall()
             for table, column, sql_type, required, unique, collated in rows:
                 type_, contract = type_of(sql_type), tables.get(table, TableContract(table, ()))
@@ -103,7 +104,7 @@ class Reader(AbstractContextManager["Reader"]):
                 columns = (*contract.columns, Column(column, type_, sql_type, None, required))
                 alone = contract.unique | ({column.lower()} if unique else set())
                 tables[table] = replace(contract, columns=columns, unique=alone, collated=collated)
-            for table in self._engine.files if spark_of(self._vault) else ():
+            for table in self._parquet if spark_of(self._vault) else ():
                 columns = tuple(
                     c if type_in_spark(c.sql_type) else replace(c, type=None, sql_type="")
                     for c in tables[table].columns
@@ -145,15 +146,20 @@ class Reader(AbstractContextManager["Reader"]):
             self._spark = self._spark or Spark(spark_of(self._vault))
             usable = {t.table: {c.name.lower(): c.sql_type for c in t.columns if c.type}
                       for t in self.catalog() if t.engine == engine}  # fmt: skip
-            self._spark.prepare(sql, self._engine.files, usable)
+            self._spark.prepare(sql, self._parquet, usable)
             if fingerprint(self._vault) != self.fingerprint:
                 raise OperationalError("a table's file changed; nothing was read or charged")
 
     def check_files(self) -> None:
-        """Refuses to go on where files of a table are missing or differ: see `parquet_files`."""
-        if self.fingerprint not in _WHOLE:
-            check_files(self._duckdb, self._engine.files)
-            _WHOLE.add(self.fingerprint)
+        """Refuses to go on where files of a table are missing or differ: see `rows_in_files`."""
+        check_files(self._duckdb, self._engine.files, self.fingerprint in _WHOLE)
+        _WHOLE.add(self.fingerprint)
+
+    @property
+    def _parquet(self) -> dict[str, tuple[str, ...]]:
+        """The Parquet files of each table of such: Spark reads these."""
+        files = self._engine.files
+        return {table: listed.paths for table, listed in files.items() if not listed.inside}
 
     def _run_within_limit(self, sql: str, engine: str) -> Any:
         """Runs a statement, which is interrupted after the time limit; returns DuckDB's result."""

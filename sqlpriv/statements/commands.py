@@ -237,15 +237,18 @@ class CreateUnitTable:
 
 @dataclass(frozen=True)
 class CreateFileTable:
-    """`CREATE [OR REPLACE] TABLE [IF NOT EXISTS] t FROM PARQUET 'path' | ('path', …)`, or `… FROM
-    ICEBERG 'metadata.json' [SNAPSHOT n]`: a table whose rows stay in files.
+    """`CREATE [OR REPLACE] TABLE [IF NOT EXISTS] t FROM PARQUET 'path' | ('path', …)`, `… FROM
+    ICEBERG 'metadata.json' [SNAPSHOT n]` or `… FROM DUCKDB 'path' [TABLE name]`: a table whose rows
+    stay in files.
 
-    `form` is PARQUET or ICEBERG; `paths` are as written, with `*` for many files.
+    `form` is PARQUET, ICEBERG or DUCKDB; `paths` are as written, with `*` for many files; `inside`
+    is the table's name in a DuckDB file, '' for another form.
     """
 
     table: str
     form: str
     paths: tuple[str, ...]
+    inside: str = ""
     snapshot: int | None = None
     or_replace: bool = False
     if_not_exists: bool = False

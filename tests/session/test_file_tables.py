@@ -1,9 +1,12 @@
-"""Tables whose rows lie in Parquet files: declared, asked, changed, lost."""
+"""Tables whose rows lie in Parquet or DuckDB files: declared, asked, changed, lost."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import duckdb
@@ -12,6 +15,7 @@ import pytest
 from sqlpriv.errors import DeclarationError, Error, OperationalError, ProgrammingError, ReadFailed
 from sqlpriv.kernel import reader
 from sqlpriv.kernel.reader import Reader
+from sqlpriv.kernel.rows_in_files import Listed
 from sqlpriv.session.session import Session
 
 DECLARED = """
@@ -152,6 +156,29 @@ def test_files_of_other_columns_cost_nothing(
     )
 
 
+@pytest.mark.parametrize("form", ["PARQUET 'a.parquet'", "DUCKDB 'a.duckdb' TABLE people"])
+@pytest.mark.parametrize(
+    ("pay", "total"),
+    [("0.5", 150), ("'nan'", None), ("1e300", 90_000), ("'inf'", 90_000)],
+)
+def test_a_file_written_anew_with_another_type_is_asked_of_that_type(
+    session: Session, tmp_path: Path, form: str, pay: str, total: float | None
+) -> None:
+    """No row may make a statement fail: of the type that it was, NaN and 1e300 would."""
+    ask = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1e5) sum(pay) AS pay FROM people"
+    with duckdb.connect(str(tmp_path / "a.duckdb")) as engine:
+        engine.execute("CREATE TABLE people AS FROM 'a.parquet'")
+    session.run(f"CREATE TABLE people FROM {form}; {DECLARED}")
+    session.run(ask)
+    rows = f"SELECT i AS id, i % 2 AS sex, {pay}::DOUBLE AS pay FROM range(300) t(i)"
+    parquet(tmp_path / "a.parquet", rows)
+    with duckdb.connect(str(tmp_path / "a.duckdb")) as engine:
+        engine.execute(f"CREATE OR REPLACE TABLE people AS {rows}")
+    table = session.run(ask)[-1].table
+    assert table is not None
+    assert table.column("pay")[0].as_py() == pytest.approx(total, abs=0.05)
+
+
 @pytest.mark.parametrize(
     ("sql", "kind", "words"),
     [
@@ -227,6 +254,189 @@ def test_the_sealed_engine_opens_no_other_file(session: Session, tmp_path: Path)
         with pytest.raises(duckdb.Error):
             run(f"COPY (SELECT 1 AS a) TO '{tmp_path}/a.parquet' (FORMAT parquet)")
     assert reader.CATALOGS
+
+
+# --- tables of another DuckDB file ---
+
+
+def census(path: Path, rows: int, *more: str) -> None:
+    with duckdb.connect(str(path)) as engine:
+        engine.execute(f"""CREATE OR REPLACE TABLE residents AS
+            SELECT i AS id, i % 2 AS sex, i % 301 AS pay FROM range({rows}) t(i)""")
+        for statement in more:
+            engine.execute(statement)
+
+
+MADE = f"CREATE TABLE people FROM DUCKDB 'census.duckdb' TABLE residents; {DECLARED}"
+
+
+def test_a_table_of_another_duckdb_file_is_asked_where_it_lies(
+    session: Session, tmp_path: Path
+) -> None:
+    census(tmp_path / "census.duckdb", 400)
+    made = session.run(MADE)[0].message
+    assert made == "people: 400 row(s) in 1 file(s), read in place"
+    assert counts(session) == [200, 200]
+    paid = charges(session)
+    assert counts(session) == [200, 200]
+    assert charges(session) == paid
+    census(tmp_path / "census.duckdb", 300)
+    assert counts(session) == [150, 150]  # written anew: new rows, another snapshot
+    census(tmp_path / "census.duckdb", 300, "CHECKPOINT", "CREATE TABLE other (a INTEGER)")
+    before = charges(session)
+    assert counts(session) == [150, 150]
+    assert charges(session) > before  # the fingerprint is of the whole file
+    assert "the files stay" in session.run("DROP TABLE people")[0].message
+    assert (tmp_path / "census.duckdb").exists()
+
+
+def test_what_is_only_in_the_log_of_a_file_is_read_too(session: Session, tmp_path: Path) -> None:
+    census(tmp_path / "census.duckdb", 400)
+    session.run(MADE)
+    assert counts(session) == [200, 200]
+    write = """import duckdb, os; opened = duckdb.connect('census.duckdb')
+opened.execute('INSERT INTO residents SELECT -i - 1, 0, 1 FROM range(100) t(i)'); os._exit(0)"""
+    subprocess.run([sys.executable, "-c", write], check=True)
+    assert (tmp_path / "census.duckdb.wal").exists()
+    assert counts(session) == [300, 200]
+
+
+def test_a_file_that_another_process_writes_costs_nothing(session: Session, tmp_path: Path) -> None:
+    census(tmp_path / "census.duckdb", 400)
+    session.run(MADE)
+    assert counts(session) == [200, 200]  # so that these contents are known
+    before = spent(session)
+    write = "import duckdb, sys; o = duckdb.connect('census.duckdb'); print(1, flush=True); input()"
+    writer = subprocess.Popen(
+        [sys.executable, "-c", write], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert writer.stdout is not None
+    assert writer.stdout.readline() == "1\n"
+    refused(session, ASK.format(2e4), OperationalError, "locked by a writer.*nothing was charged")
+    assert spent(session) == before
+    writer.communicate("\n", timeout=20)
+    assert counts(session, 2e4) == [200, 200]
+
+
+def test_a_duckdb_file_that_changes_while_it_is_read_is_never_answered_of(
+    session: Session, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    census(tmp_path / "census.duckdb", 400)
+    census(tmp_path / "new.duckdb", 298)
+    session.run(MADE)
+    run = Reader._run_within_limit
+
+    def write_meanwhile(self: Reader, sql: str, engine: str) -> duckdb.DuckDBPyConnection:
+        result = run(self, sql, engine)
+        os.replace(tmp_path / "new.duckdb", tmp_path / "census.duckdb")
+        return result
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Reader, "_run_within_limit", write_meanwhile)
+        with pytest.raises(ReadFailed, match="changed while it was read"):
+            counts(session)
+    assert pytest.approx(spent(session)) == 10_000  # what was paid stays paid
+    assert counts(session) == [149, 149]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DROP TABLE residents",
+        "CREATE OR REPLACE TABLE residents (id BIGINT, sex BIGINT, pay BIGINT AS (sex + 1))",
+        "ALTER TABLE residents ADD COLUMN t TEXT COLLATE nocase",
+    ],
+)
+def test_a_table_that_became_another_costs_nothing(
+    session: Session, tmp_path: Path, change: str
+) -> None:
+    census(tmp_path / "census.duckdb", 400, "CREATE TABLE other (t TEXT COLLATE nocase)")
+    session.run(MADE)
+    assert counts(session) == [200, 200]
+    before = spent(session)
+    census(tmp_path / "census.duckdb", 400, change)
+    refused(session, ASK.format(3), OperationalError, "its table residents changed; nothing was")
+    assert spent(session) == before
+
+
+def test_a_lost_duckdb_file_costs_nothing(session: Session, tmp_path: Path) -> None:
+    census(tmp_path / "census.duckdb", 400)
+    session.run(MADE)
+    (tmp_path / "census.duckdb").unlink()
+    refused(session, ASK.format(3), OperationalError, "cannot read .*census.duckdb; nothing was")
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind", "words"),
+    [
+        ("CREATE TABLE t FROM DUCKDB 'none.duckdb'", ProgrammingError, "no file none"),
+        ("CREATE TABLE t FROM DUCKDB 'census.duckdb'", DeclarationError, "no table t in schema"),
+        (
+            "CREATE TABLE t FROM DUCKDB 'census.duckdb' TABLE seen",
+            DeclarationError,
+            "no table seen",
+        ),
+        ("CREATE TABLE t FROM DUCKDB 'census.duckdb' TABLE loose", DeclarationError, "COLLATE"),
+        ("CREATE TABLE t FROM DUCKDB 'census.duckdb' TABLE made", DeclarationError, "generated"),
+        ("CREATE TABLE t FROM DUCKDB 'census.duckdb' TABLE o.r", ProgrammingError, "of its own"),
+        ("CREATE TABLE t FROM DUCKDB '*.parquet' TABLE r", ProgrammingError, "one file's"),
+        ("CREATE TABLE t FROM DUCKDB 'v.duckdb' TABLE r", ProgrammingError, "is a vault"),
+        ("CREATE TABLE t FROM DUCKDB 'a.parquet' TABLE r", DeclarationError, "cannot be made"),
+        ("CREATE TABLE t FROM POSTGRESQL 'host=a'", ProgrammingError, "write the rows out"),
+    ],
+)
+def test_a_duckdb_table_that_cannot_be_read_says_what_to_write(
+    session: Session, tmp_path: Path, sql: str, kind: type[Error], words: str
+) -> None:
+    census(
+        tmp_path / "census.duckdb",
+        9,
+        "CREATE VIEW seen AS FROM residents",
+        "CREATE TABLE loose (t TEXT COLLATE nocase)",
+        "CREATE TABLE made (a INTEGER, b INTEGER AS (a + 1))",
+    )
+    refused(session, sql, kind, words)
+
+
+def test_the_sealed_engine_opens_no_other_duckdb_file(session: Session, tmp_path: Path) -> None:
+    census(tmp_path / "census.duckdb", 9, "CREATE VIEW seen AS FROM residents")
+    census(tmp_path / "other.duckdb", 9)
+    session.run(f"""CREATE VIEW more AS
+        FROM read_duckdb('{tmp_path}/other.duckdb', table_name = 'residents')""")
+    session.run("CREATE TABLE people FROM DUCKDB 'census.duckdb' TABLE residents")
+    with Reader(tmp_path / "v.duckdb") as opened:
+        run = opened._duckdb.execute
+        assert [table.table for table in opened.catalog()] == ["people"]
+        assert run("SELECT count(*) FROM main.people").fetchall() == [(9,)]
+        for text in (
+            "main.more",
+            f"read_duckdb('{tmp_path}/other.duckdb', table_name='residents')",
+        ):
+            with pytest.raises(duckdb.Error, match="disabled by configuration"):
+                run(f"SELECT * FROM {text}")
+
+
+def test_names_with_quotes_are_read_back(session: Session, tmp_path: Path) -> None:
+    census(tmp_path / "it's.duckdb", 9, """ALTER TABLE residents RENAME TO "it's (a) ""T\"""")
+    table = '"read_duckdb(\'x"'
+    session.run(f"""CREATE TABLE {table} FROM DUCKDB 'it''s.duckdb' TABLE "it's (a) ""T\"""")
+    with Reader(tmp_path / "v.duckdb") as opened:
+        assert opened._engine.files == {
+            "read_duckdb('x": Listed((str(tmp_path / "it's.duckdb"),), "it's (a) \"T")
+        }
+
+
+def test_two_vaults_and_many_threads_read_one_duckdb_file(session: Session, tmp_path: Path) -> None:
+    census(tmp_path / "census.duckdb", 400)
+    session.run(MADE)
+    other = Session(tmp_path / "w.duckdb", role="owner")
+    other.run(MADE)
+    sessions = [session, other, *(Session(tmp_path / f"{v}.duckdb") for v in "vwvw")]
+    with ThreadPoolExecutor(6) as threads:
+        asked = [threads.submit(counts, s, 1e4 + i) for i, s in enumerate(sessions)]
+        assert [answer.result() for answer in asked] == [[200, 200]] * 6
+    for opened in sessions[1:]:
+        opened.close()
 
 
 def test_an_iceberg_snapshot_is_pinned(session: Session, tmp_path: Path) -> None:

@@ -15,6 +15,17 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Value
 from sqlpriv.statements import commands as cmd
 
+_FORMS_OF_FILES = (
+    "write FROM PARQUET 'people/*.parquet' or FROM DUCKDB 'people.duckdb', or copy them in:"
+    " CREATE TABLE t AS FROM …"
+)
+_POSTGRESQL = ("POSTGRES", "POSTGRESQL", "PG")
+_WRITE_THEM_OUT = (
+    "DuckDB's package comes without a reader of PostgreSQL; write the rows out: in psql"
+    " \\copy people TO 'people.csv' CSV HEADER, here COPY (FROM 'people.csv') TO 'people.parquet',"
+    " then FROM PARQUET 'people.parquet'"
+)
+
 
 def show(c: TokenCursor) -> cmd.Show:
     """Returns `SHOW PRIVACY TABLES | BUDGET [HISTORY] | RELEASES [DETAILS] | DECLARATIONS`, or
@@ -185,7 +196,8 @@ def _column_text(c: TokenCursor) -> str:
 
 
 def create_file_table(c: TokenCursor) -> cmd.CreateFileTable | None:
-    """Returns `CREATE TABLE t FROM PARQUET | ICEBERG …`; None where FROM does not follow the name.
+    """Returns `CREATE TABLE t FROM PARQUET | ICEBERG | DUCKDB …`; None where the table's name is
+    not followed by FROM.
 
     Raises:
         Refused: A form of files that is not read in place.
@@ -200,18 +212,21 @@ def create_file_table(c: TokenCursor) -> cmd.CreateFileTable | None:
     table = c.name("the name of a table")
     if not c.accept("FROM"):
         return None
-    form, snapshot = c.next(), None
-    if form.upper not in ("PARQUET", "ICEBERG"):
-        hint = "write FROM PARQUET 'people/*.parquet', or copy them in: CREATE TABLE t AS FROM …"
+    form, inside, snapshot = c.next(), "", None
+    if form.upper not in ("PARQUET", "ICEBERG", "DUCKDB"):
+        hint = _WRITE_THEM_OUT if form.upper in _POSTGRESQL else _FORMS_OF_FILES
         raise Refused.at(form, f"rows are not read in place from {form.shown}", hint)
     paths = constants(c) if c.at("(") else (c.constant(),)
     if not all(isinstance(path, str) and path for path in paths):
         raise Refused.at(form, "files are named by texts", "as in FROM PARQUET 'people/*.parquet'")
     if form.upper == "ICEBERG" and c.accept("SNAPSHOT"):
         snapshot = whole_number(c.constant(), "a snapshot", form)
+    if form.upper == "DUCKDB":
+        inside = c.table() if c.accept("TABLE") else table
     c.end()
+    files = tuple(map(str, paths))
     return cmd.CreateFileTable(
-        table, form.upper, tuple(map(str, paths)), snapshot, or_replace, if_not_exists, first.pos
+        table, form.upper, files, inside, snapshot, or_replace, if_not_exists, first.pos
     )
 
 

@@ -1,4 +1,4 @@
--- The columns of the tables of schema main, those whose rows lie in files (parquet_files.py)
+-- The columns of the tables of schema main, those whose rows lie in files (rows_in_files.py)
 -- among them: names and types, never a row. Of an ENUM
 -- nothing more is told: its labels are often made of the rows (SELECT DISTINCT), and not public.
 SELECT table_name, column_name,

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from sqlpriv.errors import DataError, OperationalError, Refused
 from sqlpriv.evaluate.evaluation import Target, evaluate, rows
-from sqlpriv.kernel.parquet_files import files_of
+from sqlpriv.kernel.rows_in_files import files_of
 from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.kernel.terms.contract import Categories, Column, TableContract, Value
 from sqlpriv.publish.release_file import NO_EXTENSIONS, SEALED, ReleaseStore
@@ -79,7 +79,7 @@ def _both(vault: Path, store: ReleaseStore) -> Iterator[duckdb.DuckDBPyConnectio
         for path, alias in ((vault, "vault"), (store.path, "release")):
             quoted = str(path).replace("'", "''")
             engine.execute(f"ATTACH '{quoted}' AS {alias} (READ_ONLY)")
-        paths = [path for listed in files_of(engine).values() for path in listed]
+        paths = [path for listed in files_of(engine).values() for path in listed.opened]
         engine.execute(f"SET allowed_paths = [{', '.join(map(literal, paths))}]")
         for setting in SEALED:
             engine.execute(setting)

@@ -1,4 +1,4 @@
-"""CREATE TABLE … FROM PARQUET | ICEBERG: tables whose rows stay in files, and are read there.
+"""CREATE TABLE … FROM PARQUET | ICEBERG | DUCKDB: rows that stay in files, and are read there.
 
 The files are listed once, by whole paths, when the table is made: files that come later are not of
 the table until it is made again. Nothing is copied. DROP TABLE forgets them and leaves them there.
@@ -7,13 +7,19 @@ the table until it is made again. Nothing is copied. DROP TABLE forgets them and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from glob import glob
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from sqlpriv.errors import DeclarationError, ProgrammingError, Refused
-from sqlpriv.kernel.parquet_files import FORM, LAYOUTS, TEXT
+from sqlpriv.kernel.rows_in_files import (
+    FORM,
+    LAYOUTS,
+    PLAIN_TABLE,
+    Listed,
+    listed_in,
+)
 from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.owner_engine import OwnerEngine
@@ -49,17 +55,14 @@ def create_file_table(create: cmd.CreateFileTable, access: Access) -> Result:
         hint = "write CREATE OR REPLACE TABLE to list its files anew"
         raise Refused.at(create.pos, f'there is a table "{create.table}" already', hint)
     paths = iceberg_files(create) if create.form == "ICEBERG" else matching_files(create)
-    listed = f"[{', '.join(map(literal, paths))}]"
     try:
-        layouts = access.owner.read(LAYOUTS.format(listed))
+        if create.form == "DUCKDB":
+            check_database(create, paths, access.owner)
+        else:
+            check_layouts(create, paths, access.owner)
     except ProgrammingError as error:
         raise DeclarationError(f"{create.table} cannot be made of these files: {error}") from error
-    if layouts != [(1,)]:
-        raise DeclarationError(
-            f"the files of {create.table} differ in the names or types of their columns; write"
-            " those that differ anew: COPY (SELECT … FROM 'old.parquet') TO 'new.parquet'"
-        )
-    view = view_of(create.table, paths)
+    view = view_of(create.table, Listed(tuple(paths), create.inside))
     try:
         access.owner.run(view.replace("CREATE", "CREATE OR REPLACE", 1) if existed else view)
         ((count,),) = access.owner.read(f"SELECT count(*) FROM {name(create.table)}")
@@ -68,6 +71,40 @@ def create_file_table(create: cmd.CreateFileTable, access: Access) -> Result:
     access.tables.contracts()
     access.kernel.verify()
     return Result(message=f"{create.table}: {count} row(s) in {len(paths)} file(s), read in place")
+
+
+def check_layouts(create: cmd.CreateFileTable, paths: Iterable[str], owner: OwnerEngine) -> None:
+    """Raises DeclarationError where Parquet files differ in the names or types of columns."""
+    if owner.read(LAYOUTS.format(f"[{', '.join(map(literal, paths))}]")) != [(1,)]:
+        raise DeclarationError(
+            f"the files of {create.table} differ in the names or types of their columns; write"
+            " those that differ anew: COPY (SELECT … FROM 'old.parquet') TO 'new.parquet'"
+        )
+
+
+def check_database(create: cmd.CreateFileTable, paths: Sequence[str], owner: OwnerEngine) -> None:
+    """Refuses what cannot be read in place of another DuckDB file.
+
+    Raises:
+        Refused: They are several files, or one that is a vault.
+        DeclarationError: It has no such table, or one with a generated column or a COLLATE.
+    """
+    if len(paths) != 1:
+        raise Refused.at(create.pos, "a table of a DuckDB file is one file's", "name one file")
+    if Path(paths[0]).samefile(owner.vault) or Path(paths[0]).with_suffix(".ledger").exists():
+        hint = "ask it there: its rows have a budget of their own"
+        raise Refused.at(create.pos, f"{paths[0]} is a vault", hint)
+    owner.run(f"ATTACH {literal(paths[0])} AS sqlpriv_seen (READ_ONLY)")
+    try:
+        tables = owner.read(PLAIN_TABLE, {"alias": "sqlpriv_seen", "table": create.inside})
+    finally:
+        owner.run("DETACH sqlpriv_seen")
+    if tables != [(1,)]:
+        raise DeclarationError(
+            f"{paths[0]} has no table {create.inside} in schema main that holds its rows itself,"
+            " without generated columns and COLLATE; write the rows that are meant to Parquet:"
+            f" COPY (SELECT … ) TO '{create.table}.parquet'"
+        )
 
 
 def drop_file_table(text: str, owner: OwnerEngine) -> str | None:
@@ -82,8 +119,7 @@ def drop_file_table(text: str, owner: OwnerEngine) -> str | None:
     views = owner.read(_FILE_TABLE, {"name": table, "form": FORM})
     if not views:
         return None
-    ((listed,),) = views
-    count = len(re.findall(TEXT, listed[listed.index("list_value(") :]))
+    count = len(listed_in(views[0][0]).paths)
     owner.run(f"DROP VIEW main.{name(table)}")
     return (
         f"dropped {table}: its list of {count} file(s) and what was declared of it; the files stay"
@@ -142,11 +178,15 @@ def iceberg_files(create: cmd.CreateFileTable) -> list[str]:
     return sorted(str(Path(unquote(place.path)).resolve()) for place in places)
 
 
-def view_of(table: str, paths: Iterable[str]) -> str:
-    """Returns the statement that makes a table of files: of `parquet_files.FORM`, once printed.
+def view_of(table: str, listed: Listed) -> str:
+    """Returns the statement that makes a table of files: of `rows_in_files.FORM`, once printed.
 
-    >>> print(view_of("people", ["/a.parquet", "/b's.parquet"]))
+    >>> print(view_of("people", Listed(("/a.parquet", "/b's.parquet"))))
     CREATE VIEW main."people" AS SELECT * FROM read_parquet(['/a.parquet', '/b''s.parquet'])
     """
-    listed = ", ".join(map(literal, paths))
-    return f"CREATE VIEW main.{name(table)} AS SELECT * FROM read_parquet([{listed}])"
+    paths = ", ".join(map(literal, listed.paths))
+    called = f"read_parquet([{paths}])"
+    if listed.inside:
+        named = f"schema_name = 'main', table_name = {literal(listed.inside)}"
+        called = f"read_duckdb({paths}, {named})"
+    return f"CREATE VIEW main.{name(table)} AS SELECT * FROM {called}"

@@ -1,0 +1,196 @@
+"""Tables whose rows lie in other files: which files they are, and whether one of them changed.
+
+Such a table is a view of the vault with one of two forms (`FORM`): every row of a fixed list of
+Parquet files, or of one table of schema main of another DuckDB file; no column or row left out,
+named by whole paths. A view of another form is no table, and is never read.
+
+Claim: the sealed engine can open the vault and exactly these files. Their state is a part of the
+fingerprint, which is taken before and after each read: what was read is of the files that were
+planned for, or no answer leaves, and what was charged stays charged. DuckDB locks no Parquet file,
+and gives up its lock on another DuckDB file as soon as any reader of that has ended, so a file that
+changes while it is read is found out only afterwards.
+
+Claim: a table in another DuckDB file has stored columns alone, whose text is equal only where its
+bytes are. A view there is none, and a table with a generated column or a COLLATE is refused.
+"""
+
+import hashlib
+import os
+import re
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import duckdb
+
+from sqlpriv.errors import OperationalError
+from sqlpriv.kernel.sql.quoting import literal, name
+
+TEXT = "'(?:[^']|'')*'"
+FORM = (
+    r'CREATE VIEW (?:main\.)?(?:[a-zA-Z_][a-zA-Z_0-9]*|"(?:[^"]|"")*") AS SELECT \* FROM '
+    rf"(read_parquet\(list_value\({TEXT}(?:, {TEXT})*\)\)"
+    rf"|read_duckdb\({TEXT}, \(schema_name = 'main'\), \(table_name = {TEXT}\)\));"
+)
+"""A view as DuckDB prints it, whole; a pattern that Python and DuckDB read alike."""
+VIEWS = """SELECT view_name, sql FROM duckdb_views()
+WHERE NOT internal AND schema_name = 'main' AND database_name = 'vault'
+    AND regexp_full_match(sql, ?) ORDER BY ALL"""
+LAYOUTS = """SELECT count(DISTINCT columns) FROM (
+SELECT list((name, type, converted_type, logical_type::VARCHAR, num_children)) AS columns
+FROM parquet_schema({}) GROUP BY file_name)"""
+PLAIN_TABLE = """SELECT count(*) FROM duckdb_tables() WHERE database_name = $alias
+AND schema_name = 'main' AND lower(table_name) = lower($table)
+AND NOT regexp_matches(lower(sql), 'collate|generated always')"""
+MISSING = "missing"
+_FOOTERS: dict[tuple[str | int, ...], str] = {}
+_FILES: list[int] = []
+_LOCK = threading.Lock()
+
+
+class Listed(NamedTuple):
+    """Where a table's rows lie: Parquet files, or `inside` a DuckDB file, which has one path."""
+
+    paths: tuple[str, ...]
+    inside: str = ""
+
+    @property
+    def opened(self) -> tuple[str, ...]:
+        """All that is opened to read the rows: a DuckDB file's log, too, which need not be."""
+        return (*self.paths, f"{self.paths[0]}.wal") if self.inside else self.paths
+
+
+Files = dict[str, Listed]
+"""By the table's name."""
+
+
+def files_of(connection: duckdb.DuckDBPyConnection) -> Files:
+    """Returns the files of each table of the attached vault that has any."""
+    views = connection.execute(VIEWS, [FORM]).fetchall()
+    return {view: listed_in(sql) for view, sql in views}
+
+
+def listed_in(view: str) -> Listed:
+    """Returns where the rows of a view of the `FORM` lie."""
+    (called,) = re.findall(rf"\A{FORM}\Z", view)
+    texts = [text[1:-1].replace("''", "'") for text in re.findall(TEXT, called)]
+    return Listed((texts[0],), texts[2]) if called.startswith("read_d") else Listed((*texts,))
+
+
+def states_of(files: Files) -> str:
+    """Returns a name of the contents of all files."""
+    return "".join(
+        (_database_state if listed.inside else state_of)(path)
+        for listed in files.values()
+        for path in listed.paths
+    )
+
+
+def _database_state(path: str) -> str:
+    with suppress(OSError):
+        return contents_of(Path(path))
+    return MISSING
+
+
+def contents_of(database: Path) -> str:
+    """Returns a name of what is in a DuckDB file; raises OSError where there is none.
+
+    DuckDB numbers its checkpoints in three headers of 4 KiB; what is newer is in the log beside it.
+    Copies of one file, each changed, may have equal headers: when it was written tells them apart.
+    Claim: who has the file open keeps its lock: descriptors of the last files are kept open.
+    """
+    with _LOCK:
+        at = database.stat()
+        if (file := next((f for f in _FILES if os.path.samestat(os.fstat(f), at)), -1)) < 0:
+            for old in [f for f in _FILES if not os.fstat(f).st_nlink] or _FILES[:-63]:
+                _FILES.remove(old)
+                os.close(old)
+            _FILES.append(file := os.open(database, os.O_RDONLY))
+        head, written = os.pread(file, 3 * 4096, 0), os.fstat(file).st_mtime_ns
+    digest = hashlib.sha256(head + str(written).encode())
+    log = database.with_name(database.name + ".wal")
+    if log.exists():
+        digest.update(log.read_bytes())
+    return digest.hexdigest()
+
+
+def state_of(path: str) -> str:
+    """Returns a name of a file's contents: its place on the disk, size, time and footer.
+
+    The footer, which holds the statistics of each column of each row group, is read once for a
+    place, size and time. `MISSING` stands for a file that cannot be read.
+    """
+    try:
+        with open(path, "rb") as file:
+            at = os.fstat(file.fileno())
+            place = (path, at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns)
+            if place not in _FOOTERS:
+                for old in [*_FOOTERS][:-99_999]:
+                    del _FOOTERS[old]
+                file.seek(-min(8, at.st_size), os.SEEK_END)
+                length = int.from_bytes(file.read(8)[:4], "little") + 8
+                file.seek(-min(length, at.st_size), os.SEEK_END)
+                _FOOTERS[place] = hashlib.sha256(file.read()).hexdigest()
+    except OSError:
+        return MISSING
+    return f"{place} {_FOOTERS[place]}"
+
+
+def bind_views(connection: duckdb.DuckDBPyConnection, files: Files) -> None:
+    """Has DuckDB read which columns the files have now.
+
+    Claim: a statement is written for the types that its rows have. Till it is bound, a view tells
+    the types of the files that it was made of: a file that was written anew with other types would
+    be read by expressions that are not total for them, and a NaN could make a statement fail.
+    """
+    for table in files:
+        with suppress(duckdb.Error):  # what cannot be read is refused by `check_files`
+            connection.execute(f"SELECT * FROM vault.main.{name(table)} LIMIT 0").fetchall()
+
+
+def check_files(connection: duckdb.DuckDBPyConnection, files: Files, known: bool = False) -> None:
+    """Refuses to go on where a file cannot be read, or has other columns than its table's.
+
+    Args:
+        connection: Of a sealed engine, with the vault attached.
+        files: Of all tables.
+        known: It went on before, of the same contents: what a writer may hold now is opened alone.
+
+    Raises:
+        OperationalError: It names the table and what to do; nothing was charged.
+    """
+    for table, listed in files.items():
+        if known and not listed.inside:
+            continue
+        why = "finds files whose columns differ from each other or from the table's"
+        if listed.inside:
+            why = (
+                f"finds {listed.paths[0]} locked by a writer, or its table {listed.inside} changed"
+            )
+        if missing := [p for p in listed.paths if not os.access(p, os.R_OK)]:
+            why = f"cannot read {missing[0]}"
+        with suppress(duckdb.Error):
+            connection.execute(f"SELECT * FROM vault.main.{name(table)} LIMIT 0").fetchall()
+            if not missing and (known or _is_as_made(connection, listed)):
+                continue
+        form = f"DUCKDB '…' TABLE {name(listed.inside)}" if listed.inside else "PARQUET '…'"
+        raise OperationalError(
+            f"the table {table} {why}; nothing was charged; put the files right, or make the"
+            f" table again: CREATE OR REPLACE TABLE {table} FROM {form}"
+        )
+
+
+def _is_as_made(connection: duckdb.DuckDBPyConnection, listed: Listed) -> bool:
+    """Returns whether Parquet files have one layout, or a DuckDB file a table of stored columns."""
+    if not listed.inside:
+        paths = f"[{', '.join(map(literal, listed.paths))}]"
+        return connection.execute(LAYOUTS.format(paths)).fetchall() == [(1,)]
+    alias = "sqlpriv_seen"
+    with _LOCK:  # an engine attaches a file once
+        connection.execute(f"ATTACH {literal(listed.paths[0])} AS {alias} (READ_ONLY)")
+        try:
+            named = {"alias": alias, "table": listed.inside}
+            return connection.execute(PLAIN_TABLE, named).fetchall() == [(1,)]
+        finally:
+            connection.execute(f"DETACH {alias}")

@@ -8,10 +8,17 @@ by expectation maximisation (Kiefer and Wolfowitz 1956; Efron 2016, "Empirical B
 estimates"; the mixture over scales is what makes shrinkage robust, as in Carvalho, Polson and Scott
 2010). To that comes the noise that m itself was measured with. A cell's estimate is its posterior
 mean. Only noised numbers are looked at.
+
+Cells of one column are not off by themselves alone: where a stratum is older than others, all cells
+of its ages are a little off, each by less than its noise. Moved cell by cell they would all stay
+where the prior has them, and so would the mean. So the mean level of a one-way table is moved
+first, by the same rule: the prior is tilted (p_l to p_l exp(theta l), the least change in relative
+entropy: Csiszar 1975) until its mean level is the posterior mean of the stratum's.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import reduce
 
@@ -31,6 +38,10 @@ EMPTY = 0.2
 KEPT = 0.1
 """What is left at least of a shrunk table's variance, as a share of its noise's."""
 STEPS = 8
+MOST_TILT = 20.0
+"""The logarithm of what a tilt multiplies the outermost level by, at most."""
+TILTS = 50
+"""Halvings."""
 
 
 def shrunk(
@@ -45,6 +56,7 @@ def shrunk(
     """
     if not tables:
         return {}
+    expected = _with_mean_levels(tables, expected, doubt)
     reach = _concatenate([_reach(expected[c]) for c in tables])
     apart = _concatenate([noisy.values - expected[c] for c, noisy in tables.items()])
     noise = _concatenate([noisy.variance for noisy in tables.values()])
@@ -54,6 +66,53 @@ def shrunk(
         c: _move_towards(noisy, expected[c], k.reshape(noisy.values.shape))
         for (c, noisy), k in zip(tables.items(), np.split(keep, ends), strict=True)
     }
+
+
+def _with_mean_levels(
+    tables: Mapping[Clique, Noisy], expected: Mapping[Clique, Floats], doubt: float
+) -> dict[Clique, Floats]:
+    """Returns what is expected, of one-way tables with the posterior mean of their mean level."""
+    ones = [c for c, noisy in tables.items() if len(c) == 1 and expected[c].sum() > 0]
+    if not ones:
+        return dict(expected)
+    centred = [_centred_levels(expected[c]) for c in ones]
+    reach = [
+        math.sqrt(float(expected[c].sum()) * float(expected[c] @ z**2))
+        for c, z in zip(ones, centred, strict=True)
+    ]
+    pairs = list(zip(ones, centred, strict=True))
+    apart = np.array([float((tables[c].values - expected[c]) @ z) for c, z in pairs])
+    noise = np.array([float(tables[c].variance @ z**2) for c, z in pairs])
+    keep = _kept_shares(np.array(reach), apart, noise, doubt)
+    moved = {
+        c: _tilted(expected[c], z, float(share))
+        for (c, z), share in zip(pairs, keep * apart, strict=True)
+    }
+    return dict(expected) | moved
+
+
+def _centred_levels(counts: Floats) -> Floats:
+    levels = np.arange(counts.size, dtype=np.float64)
+    centred: Floats = levels - float(counts @ levels) / float(counts.sum())
+    return centred
+
+
+def _tilted(counts: Floats, levels: Floats, moment: float) -> Floats:
+    """Returns the counts times exp(theta levels), scaled to their sum, with this first moment as
+    nearly as a tilt within MOST_TILT makes it.
+
+    >>> _tilted(np.array([2.0, 2.0]), np.array([-0.5, 0.5]), 1.0).round(6).tolist()
+    [1.0, 3.0]
+    """
+    wide = max(float(np.abs(levels).max()), 1e-300)
+    low, high = -MOST_TILT / wide, MOST_TILT / wide
+    tilted = counts
+    for _ in range(TILTS):
+        theta = (low + high) / 2
+        tilted = counts * np.exp(theta * levels)
+        tilted *= float(counts.sum()) / float(tilted.sum())
+        low, high = (theta, high) if float(tilted @ levels) < moment else (low, theta)
+    return tilted
 
 
 def _reach(expected: Floats) -> Floats:

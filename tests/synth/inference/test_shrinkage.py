@@ -1,0 +1,58 @@
+"""A stratum's mean level survives shrinkage, where every cell by itself would lose it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sqlpriv.synth.inference import shrinkage
+from sqlpriv.synth.inference.shrinkage import shrunk
+from sqlpriv.synth.models.tree_model import Noisy
+
+LEVELS, ROWS, SIGMA, TABLES, DRAWS = 16, 10_000.0, 60.0, 8, 40
+EXPECTED = np.full(LEVELS, ROWS / LEVELS)
+CENTRED = np.arange(LEVELS) - (LEVELS - 1) / 2
+TILT = 0.02
+"""By which a cell is at most 15 % off what is expected: 1.5 standard deviations of its noise. The
+mean level is then .42 off, and its noise is SIGMA sqrt(sum of CENTRED squared) / ROWS = .11."""
+TRUE = EXPECTED * (1 + TILT * CENTRED)
+MEAN = float(TRUE @ CENTRED) / ROWS
+
+
+def mean_errors(true: np.ndarray) -> np.ndarray:
+    """Root mean squared errors of the mean levels, as measured and as shrunk."""
+    rng, squares = np.random.default_rng(0), np.zeros(2)
+    for _ in range(DRAWS):
+        drawn = true + rng.normal(0, SIGMA, (TABLES, LEVELS))
+        variance = np.full(LEVELS, SIGMA**2)
+        tables = {(i,): Noisy(values, variance) for i, values in enumerate(drawn)}
+        moved = shrunk(tables, dict.fromkeys(tables, EXPECTED))
+        for i, values in enumerate(drawn):
+            both = values, moved[(i,)].values
+            squares += [((x - true) @ CENTRED / ROWS) ** 2 for x in both]
+    return np.sqrt(squares / (DRAWS * TABLES))
+
+
+def test_the_mean_level_of_a_stratum_is_kept():
+    """320 tables, so an error is known to 4 %. Shrunk, a mean errs at most 1.15 times as much as
+    measured; cell by cell it errs 2.1 times."""
+    measured, moved = mean_errors(TRUE)
+    assert moved < 1.15 * measured
+
+
+def test_cell_by_cell_it_is_lost(monkeypatch):
+    """The twin that must fail."""
+    monkeypatch.setattr(shrinkage, "_with_mean_levels", lambda _, expected, __: expected)
+    measured, moved = mean_errors(TRUE)
+    assert moved > 1.6 * measured
+
+
+def test_a_stratum_like_everybody_keeps_less_of_the_noise():
+    measured, moved = mean_errors(EXPECTED)
+    assert moved < 0.9 * measured
+
+
+def test_the_rows_of_a_table_stay():
+    noisy = Noisy(TRUE * 0.0, np.full(LEVELS, 1e-12))
+    expected = shrinkage._with_mean_levels({(0,): noisy}, {(0,): EXPECTED}, 0.0)[(0,)]
+    assert np.isclose(expected.sum(), ROWS)
+    assert (expected >= 0).all()

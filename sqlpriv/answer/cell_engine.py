@@ -9,11 +9,12 @@ import duckdb
 import pyarrow as pa
 
 from sqlpriv.errors import Refused
-from sqlpriv.plan.computed_columns import GROUP, POPULATION, STRATUM, SUMMED
+from sqlpriv.plan.computed_columns import GROUP, POPULATION, STRATUM, SUMMED, aggregates_in
 from sqlpriv.plan.output_half_widths import half_width
 from sqlpriv.plan.plan import Output
 from sqlpriv.statements import sql
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import walk
 from sqlpriv.system.quiet_engine import open_engine
 
 POSITION, TABLE = "position", "cells"
@@ -70,11 +71,18 @@ def evaluate_outputs(
 
 
 def marks_of_sums(output: Output) -> list[tuple[int, str]]:
-    """Returns, of each output that is a key, its place and the column that marks rows of all."""
-    names = [item.name if isinstance(item, t.Name) else "" for item in output.items]
-    strata = [(i, POPULATION) for i, name in enumerate(names) if name.startswith(STRATUM)]
-    groups = [(i, name) for i, name in enumerate(names) if name.startswith(GROUP)]
-    return strata + [(i, f"{SUMMED}{name.removeprefix(GROUP)}") for i, name in groups]
+    """Returns, of each output that is made of keys alone, its place and the SQL that marks rows in
+    which one of these keys is of all values: a column, where the output is a key itself."""
+    marks = []
+    for i, item in enumerate(output.items):
+        names = {part.name for part in walk(item) if isinstance(part, t.Name)}
+        groups = sorted(name for name in names if name.startswith(GROUP))
+        summed = [f"{SUMMED}{name.removeprefix(GROUP)}" for name in groups]
+        if any(name.startswith(STRATUM) for name in names):
+            summed.append(POPULATION)
+        if summed and not aggregates_in(item):
+            marks.append((i, summed[0] if len(summed) == 1 else f"greatest({', '.join(summed)})"))
+    return marks
 
 
 def _shown_cells(output: Output) -> str:

@@ -17,6 +17,7 @@ from sqlpriv.session.access.quote import Quote
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands.evaluate import evaluate_synthetic
 from sqlpriv.session.commands.file_tables import create_file_table
+from sqlpriv.session.commands.information_schema import table_info
 from sqlpriv.session.commands.owner_tables import (
     alter_table,
     create_unit_table,
@@ -94,6 +95,8 @@ class Statements:
                 return create_file_table(statement, self.access)
             case cmd.Show():
                 return show_state(statement, self.access)
+            case cmd.Describe(as_pragma=True):
+                return table_info(statement, self.access)
             case cmd.Describe():
                 return describe_table(statement, self.access)
             case cmd.SetOption():

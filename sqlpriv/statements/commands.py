@@ -345,11 +345,19 @@ class Show:
 
 @dataclass(frozen=True)
 class Describe:
-    """`DESCRIBE table`."""
+    """`DESCRIBE table`, or `PRAGMA table_info('table')`.
+
+    Args:
+        table: Its name.
+        text: The statement as it was written.
+        pos: Where it begins.
+        as_pragma: Whether the columns are those of DuckDB's PRAGMA.
+    """
 
     table: str
     text: str = field(default="", compare=False)
     pos: Pos = optional_place()
+    as_pragma: bool = False
 
 
 @dataclass(frozen=True)

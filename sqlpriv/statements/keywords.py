@@ -24,3 +24,8 @@ NO_ALIAS = RESERVED | words(
     SIMILAR STRUCT TABLESAMPLE TRY_CAST TUPLE UNPACK VERBOSE"""
 )
 """Words that cannot be an alias without AS: also those of category 'type_function'."""
+
+NUMBER_SETTINGS = ("privacy_epsilon",)
+"""Settings of a session that are numbers."""
+DIALECT = "privacy_dialect"
+"""The setting that says how statements are read."""

@@ -81,6 +81,10 @@ def test_strata_then_the_population_that_they_add_up_to(analyst: Session) -> Non
     places = {i for i, row in enumerate(rows(summed)) if row["sex"] is None}
     assert len(places) == 3
     assert summed.summed == {"sex": places}
+    computed = (
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) sex + 1 AS s, COUNT(*) AS n"
+    )
+    assert analyst.execute(f"{computed} FROM people STRATIFY BY sex").summed == {"s": {2}}
     assert answer[0]["n"] + answer[1]["n"] == answer[2]["n"]
     # sigma of the count is about 14 at epsilon 0.5: 200 is 14 standard deviations
     assert abs(answer[0]["n"] - 15000) < 200

@@ -180,3 +180,23 @@ def test_a_refusal_of_a_part_has_its_place_in_the_whole_text(analyst: Session) -
     with pytest.raises(Refused, match="nothing") as caught:
         analyst.execute(text)
     assert (caught.value.line, caught.value.column) == (3, 25)
+
+
+OF_STRATA = (
+    f"WITH q AS ({PRICED} sex, race, COUNT(*) AS n FROM people GROUP BY race STRATIFY BY sex)"
+)
+
+
+@pytest.mark.parametrize(("tail", "marked"), [
+    ("SELECT * FROM q", {"sex": {6, 7, 8}}),
+    ("SELECT race, sex FROM q ORDER BY sex DESC, race", {"sex": {6, 7, 8}}),
+    ("SELECT sex AS s FROM q ORDER BY sex NULLS FIRST, race", {"s": {0, 1, 2}}),
+    ("SELECT DISTINCT sex AS s, CAST(NULL AS INTEGER) AS u FROM q ORDER BY s", {"s": {2}}),
+    ("SELECT a.race, b.sex AS s FROM q AS a LEFT JOIN q AS b ON a.race = b.race + 1"
+     " AND a.sex = b.sex + 1 ORDER BY ALL", {}),
+    ("SELECT max(sex) AS s, CAST(NULL AS INTEGER) AS u FROM q", {}),
+])  # fmt: skip
+def test_nulls_that_are_of_all_values_stay_marked(
+    analyst: Session, tail: str, marked: dict[str, set[int]]
+) -> None:
+    assert analyst.execute(f"{OF_STRATA} {tail}").summed == marked

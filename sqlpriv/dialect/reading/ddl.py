@@ -46,14 +46,14 @@ def show(c: TokenCursor) -> cmd.Show:
 
 
 def table_info(c: TokenCursor) -> cmd.Describe:
-    """Returns `PRAGMA table_info('t')`, as tools write it, as DESCRIBE t."""
+    """Returns `PRAGMA table_info('t')`, as tools write it."""
     first = c.peek()
     c.expect("PRAGMA", "TABLE_INFO", "(")
     token = c.peek()
     table = c.constant() if token.kind is Kind.STRING else c.name("the name of a table")
     c.expect(")")
     c.end()
-    return cmd.Describe(str(table), c.since(first), first.pos)
+    return cmd.Describe(str(table), c.since(first), first.pos, as_pragma=True)
 
 
 def publish(c: TokenCursor) -> cmd.Publish:

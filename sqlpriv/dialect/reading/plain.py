@@ -17,9 +17,9 @@ from sqlpriv.dialect.reading.parsed_query import ParsedQuery, parse_query
 from sqlpriv.dialect.syntax import check_nesting
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token
-from sqlpriv.errors import PermissionDenied, Refused
+from sqlpriv.errors import PermissionDenied, Refused, meant_among
 from sqlpriv.statements.commands import Describe, Plain, Unanswerable
-from sqlpriv.statements.keywords import RESERVED
+from sqlpriv.statements.keywords import DIALECT, NUMBER_SETTINGS, RESERVED
 
 _ASK = "SELECT … FROM t STRATIFY BY … is what analysts can ask"
 _CHANGES = """
@@ -73,7 +73,8 @@ def unanswerable_query(
 def change(c: TokenCursor) -> Unanswerable:
     """Returns a statement that is no query: it is an owner's to run."""
     word = c.peek().upper
-    denied = _denial(c.peek(), f"only an owner can run {word}: it may {CHANGES[word]}")
+    hint = meant_among(c.peek(1).value, (*NUMBER_SETTINGS, DIALECT)) + _ASK
+    denied = _denial(c.peek(), f"only an owner can run {word}: it may {CHANGES[word]}", hint)
     return _plain(c, c.peek(), _Source(names(c.tokens[1:]), False), denied)
 
 
@@ -127,8 +128,8 @@ def _source(query: ParsedQuery) -> _Source:
     return _Source(_distinct_names(_tables(tree, query.cursor.text)), reads_only)
 
 
-def _denial(token: Token, message: str) -> PermissionDenied:
-    return PermissionDenied.at(token, message, _ASK)
+def _denial(token: Token, message: str, hint: str = _ASK) -> PermissionDenied:
+    return PermissionDenied.at(token, message, hint)
 
 
 def _plain(c: TokenCursor, first: Token, source: _Source, why: Refused) -> Unanswerable:

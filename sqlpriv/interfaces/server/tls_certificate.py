@@ -40,6 +40,15 @@ def _reason(tls: tuple[bytes, bytes], error: Exception) -> str:
         return "the key's file holds no private key in PEM (-----BEGIN PRIVATE KEY-----)"
     if b"ENCRYPTED" in key:
         return "the private key is encrypted: openssl pkey -in key.pem -out plain.pem"
-    if getattr(error, "reason", "") == "KEY_VALUES_MISMATCH":
+    reason = getattr(error, "reason", None) or ""
+    if reason == "KEY_VALUES_MISMATCH":
         return "the certificate and the key do not belong together"
+    if reason in ("EE_KEY_TOO_SMALL", "CA_KEY_TOO_SMALL"):
+        return (
+            "the key is too short for TLS: openssl req -x509 -newkey rsa:3072 … makes a longer one"
+        )
+    if reason in ("CA_MD_TOO_WEAK", "EE_MD_TOO_WEAK"):
+        return (
+            "the certificate is signed with a weak hash: openssl req -x509 -sha256 makes one anew"
+        )
     return "the certificate or the key cannot be read: their PEM is damaged"

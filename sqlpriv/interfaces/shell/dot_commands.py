@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sqlpriv.interfaces.display.formats import FORMATS
 from sqlpriv.session.session_like import reading_duckdb
-from sqlpriv.statements import quote_name
+from sqlpriv.statements import literal, quote_name
 
 if TYPE_CHECKING:
     from sqlpriv.interfaces.shell.shell import Shell
@@ -139,13 +139,25 @@ def _schema(shell: Shell, argument: str) -> None:
     declarations = shell.session.statements("\n".join(lines))
     for name in wanted_tables:
         with reading_duckdb(shell.session):
-            described = shell.session.execute(f"DESCRIBE {quote_name(name)}").table
+            described = shell.session.execute(
+                f"SELECT * FROM duckdb_columns() WHERE table_name = {literal(name)}"
+            ).table
         rows = described.to_pylist() if described is not None else []
-        columns = [f"    {quote_name(row['column_name'])} {row['column_type']}" for row in rows]
-        shell.say(f"CREATE TABLE {quote_name(name)} (\n" + ",\n".join(columns) + "\n);")
+        lines = [_column_line(row, row is rows[-1]) for row in rows]
+        shell.say("\n".join([f"CREATE TABLE {quote_name(name)} (", *lines, ");"]))
         for declaration in declarations:
             if declaration.startswith((f"ALTER TABLE {name} ", f"ALTER TABLE {quote_name(name)} ")):
                 shell.say(f"{declaration};")
+
+
+def _column_line(column: Mapping[str, Any], is_last: bool) -> str:
+    """Returns a column as CREATE TABLE has it; of an ENUM, whose labels are public only where they
+    are declared, VARCHAR where none is."""
+    kind, remark = column["data_type"], ""
+    if kind == "ENUM()":
+        kind, remark = "VARCHAR", "  -- an ENUM, whose labels are not declared"
+    needed = "" if column["is_nullable"] else " NOT NULL"
+    return f"    {quote_name(column['column_name'])} {kind}{needed}{'' if is_last else ','}{remark}"
 
 
 def _synth(shell: Shell, argument: str) -> None:

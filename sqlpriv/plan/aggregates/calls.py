@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sqlpriv.errors import meant_among
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import MAX_INTEGER, Number, Type, Value
 from sqlpriv.plan.aggregates.moment_formulas import FORMULAS, SAME_AS
@@ -36,6 +37,7 @@ ESTIMATORS = ("laplace", "gaussian", "coinpress", "quantile", "pooled")
 
 _HISTOGRAM = "a histogram shows it: SELECT x // 10 AS bin, COUNT(*) FROM t GROUP BY bin"
 _GROUPS = "count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x"
+_AGGREGATES = "COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, MIN, MAX and MODE can be asked for"
 _RATIO = "build it from SUM and COUNT, as in SUM(x * y) / COUNT(*)"
 REFUSED = {
     **dict.fromkeys(
@@ -47,7 +49,7 @@ REFUSED = {
     **dict.fromkeys(
         ("any_value", "first", "last", "arbitrary", "list", "array_agg", "string_agg",
          "group_concat", "listagg", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"),
-        "COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, MIN, MAX and MODE can be asked for"),
+        _AGGREGATES),
 }  # fmt: skip
 
 
@@ -167,9 +169,8 @@ def _counts_all(call: t.FunctionCall, arg: t.Node) -> bool:
 def _check_form(call: t.FunctionCall) -> None:
     """Refuses what no private aggregate can have."""
     if call.name not in KINDS:
-        raise refuse(
-            call, f"{call.name.upper()} has no private counterpart", REFUSED.get(call.name)
-        )
+        hint = REFUSED.get(call.name) or meant_among(call.name, KINDS) + _AGGREGATES
+        raise refuse(call, f"{call.name.upper()} has no private counterpart", hint)
     if call.distinct and call.name != "count":
         raise refuse(call, f"{call.name.upper()}(DISTINCT …) has no private counterpart", _GROUPS)
     if call.using and (KINDS[call.name] not in ("mean", "sum") or call.using not in ESTIMATORS):

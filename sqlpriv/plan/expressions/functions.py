@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sqlpriv.errors import meant_among
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.operations import MAX_SCALE
@@ -52,11 +53,12 @@ _KNOWN = (
     "COALESCE, NULLIF, LEAST, GREATEST, abs, floor, ceil, round, sqrt, ln, exp, pow, date parts; "
     "any function of columns with declared lists of values"
 )
+_OTHERS = ("coalesce", "round", "pow", "year", "month", "count", "sum", "avg", "median")
 
 
 def function_hint(name: str) -> str:
     """Returns what to write instead of a function or operator that rows cannot have."""
-    return HINTS.get(name, _KNOWN)
+    return HINTS.get(name) or meant_among(name, (*ONE_NUMBER, *_OTHERS)) + _KNOWN
 
 
 def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
@@ -148,7 +150,9 @@ _LARGEST = sys.float_info.max
 def _text_function(binder: Binder, node: t.Node, name: str, arg: t.Node) -> a.Expr:
     """Returns a function of a text without a list; of one with a list it is evaluated over it."""
     expr = binder.bind(arg)
-    if binder.shape(arg, expr).values is not None:
+    if (shape := binder.shape(arg, expr)).type is not Type.TEXT:
+        raise refuse(node, f"{name} takes text, not {shape.type}", "write the value as it is")
+    if shape.values is not None:
         raise refuse(node, f"{name} is evaluated over the list", _TEXT)
     return a.Call(_TEXTS.get(name, name), (expr,))
 

@@ -20,6 +20,7 @@ from sqlpriv.errors import ProgrammingError
 from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.kernel.terms.contract import Categories, Column, TableContract
 from sqlpriv.session.access.context import Access
+from sqlpriv.session.access.result import Result
 from sqlpriv.session.commands import show
 from sqlpriv.statements import commands as cmd
 
@@ -33,6 +34,8 @@ VIEWS = frozenset(
 """The views of information_schema."""
 _ANALYSTS = "SELECT table_name AS name FROM duckdb_tables() WHERE NOT internal ORDER BY ALL"
 """What DuckDB's SHOW TABLES shows to who has no vault of their own: every table's name."""
+UNLISTED = "enum_without_labels"
+"""The type of a column that is an ENUM and has no declared labels: shown as ENUM()."""
 VAULT = "vault"
 """The database that those functions say the vault's tables are in; released ones: release."""
 
@@ -62,6 +65,19 @@ def table_names(access: Access) -> pa.Table:
     return query(access, cmd.Plain(_ANALYSTS, ("duckdb_tables()",), True))
 
 
+def table_info(statement: cmd.Describe, access: Access) -> Result:
+    """Returns what DuckDB's `PRAGMA table_info` gives of a table, as its contract says it is.
+
+    Raises:
+        Refused: There is no such table.
+    """
+    contract = access.tables.contracts().get(statement.table.lower())
+    if contract is None:
+        return show.describe_table(statement, access)
+    table = literal(f"{VAULT}.main.{name(contract.table)}")
+    return Result(query(access, cmd.Plain(f"SELECT * FROM pragma_table_info({table})", (), True)))
+
+
 def query(access: Access, plain: cmd.Plain) -> pa.Table:
     """Runs a query over the catalog functions, as if there were no tables that may not be used; see
     `asks_only_this`.
@@ -75,6 +91,7 @@ def query(access: Access, plain: cmd.Plain) -> pa.Table:
             if access.tables.hides_tables():
                 _empty_released_tables(engine, access.comments())
             engine.execute(f"ATTACH ':memory:' AS {VAULT}")
+            engine.execute(f"CREATE TYPE {VAULT}.main.{UNLISTED} AS ENUM ()")
             for statement in _definitions(contracts):
                 engine.execute(statement)
             answer = engine.sql(plain.text, params=plain.parameters or None)
@@ -133,7 +150,7 @@ def _column(column: Column) -> str:
         domain = column.domain
         labels = domain.labels if isinstance(domain, Categories) else ()
         texts = ", ".join(literal(label) for label in labels if label is not None)
-        sql_type = f"ENUM ({texts})" if texts else "VARCHAR"
+        sql_type = f"ENUM ({texts})" if texts else f"{VAULT}.main.{UNLISTED}"
     return f"{name(column.name)} {sql_type}{' NOT NULL' if column.required else ''}"
 
 

@@ -7,10 +7,7 @@ from sqlpriv.errors import Refused
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.result import Result
 from sqlpriv.statements import commands as cmd
-
-SETTINGS = ("privacy_epsilon",)
-"""Settings that are numbers."""
-DIALECT = "privacy_dialect"
+from sqlpriv.statements.keywords import DIALECT, NUMBER_SETTINGS
 
 
 def set_option(option: cmd.SetOption, access: Access) -> Result:
@@ -21,9 +18,9 @@ def set_option(option: cmd.SetOption, access: Access) -> Result:
     """
     if option.name == DIALECT:
         return _set_dialect(option, access)
-    if option.name not in SETTINGS:
+    if option.name not in NUMBER_SETTINGS:
         message = f"there is no setting {option.name}"
-        raise Refused.at(option.pos, message, f"settings: {', '.join((*SETTINGS, DIALECT))}")
+        raise Refused.at(option.pos, message, f"settings: {', '.join((*NUMBER_SETTINGS, DIALECT))}")
     if option.value is None:
         access.settings.pop(option.name, None)
         return Result(message=f"{option.name} is not set")

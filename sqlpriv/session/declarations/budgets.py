@@ -15,6 +15,8 @@ from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.statements import tree as t
 
 KIND_NAMES = {"zcdp": "zCDP (a budget with a delta, or rho)", "pure": "pure epsilon"}
+KIND_FORMS = {"zcdp": "(epsilon = 1, delta = 1e-9)", "pure": "(epsilon = 1)"}
+"""How a budget of each kind is written."""
 
 
 def amount_text(budget: Budget) -> str:
@@ -130,6 +132,8 @@ def set_budget(ledger: Ledger, budget: Budget, principal: str, holder: str = "")
         if own and (own.charges or holders - {holder}) and own.spent.kind != kind:
             raise DeclarationError(
                 f"what was charged to {unit}, or its ceilings, is counted in"
-                f" {KIND_NAMES[own.spent.kind]} and cannot be turned into {KIND_NAMES[kind]}"
+                f" {KIND_NAMES[own.spent.kind]} and cannot be turned into {KIND_NAMES[kind]}:"
+                f" write SET PRIVACY BUDGET {KIND_FORMS[own.spent.kind]}"
+                f"{f' FOR {holder!r}' if holder else ''} with your amount"
             )
         ledger.set_budget(budget, principal, holder)

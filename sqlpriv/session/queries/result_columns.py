@@ -1,15 +1,18 @@
-"""What columns plain SQL and answers would give, without running anything."""
+"""What columns plain SQL and answers would give, and which of their NULLs stand for all values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import datetime as dt
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from sqlpriv.errors import Error
 from sqlpriv.plan.plan import Plan
 from sqlpriv.session.access.plain_sql import PlainSql
+from sqlpriv.session.access.result import Result
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
 
@@ -57,3 +60,84 @@ def empty_answer(planned: Plan, schema: pa.Schema, sql: PlainSql) -> pa.Table:
             labels = sql.run_alone({}, f"SELECT CAST(NULL AS {enum}) AS label", None).column(0)
             rows = rows.set_column(number, field.name, labels.slice(0, 0))
     return rows
+
+
+def rows_of_all(
+    table: pa.Table,
+    answers: Mapping[str, Result],
+    run: Callable[[Mapping[str, pa.Table]], pa.Table],
+) -> dict[str, frozenset[int]]:
+    """Returns, of plain SQL over answers, the columns and rows whose NULL is a key of all values.
+
+    The SQL is run again with another value in the place of these NULLs: where it gives that value
+    instead of NULL, and nothing else differs, the NULL is one of them. A value above all others
+    keeps the order where NULLs come last, one below all others where they come first.
+
+    Args:
+        table: What the SQL gave.
+        answers: What it reads, by name.
+        run: Runs it, with these tables in the place of answers.
+    """
+    if not any(answer.summed for answer in answers.values()) or not any(
+        column.null_count for column in table.columns
+    ):
+        return {}
+    for step in (1, -1):
+        used: set[Any] = set()
+        try:
+            other = run({n: _with_values_for_all(a, step, used) for n, a in answers.items()})
+        except (Error, pa.ArrowInvalid, OverflowError):  # the SQL, or the type, has no such value
+            continue
+        if (places := _replaced_nulls(table, other, used)) is not None:
+            return places
+    return {}
+
+
+def _with_values_for_all(answer: Result, step: int, used: set[Any]) -> pa.Table:
+    """Returns an answer's rows with a value in the place of each key of all values, which is added
+    to `used`."""
+    rows = answer.table
+    assert rows is not None
+    for name, places in answer.summed.items():
+        at, column = rows.column_names.index(name), rows.column(name)
+        values = column.to_pylist()
+        value = _far_beyond([v for v in values if v is not None], step)
+        if value is not None:
+            used.add(value)
+            filled = [value if i in places and v is None else v for i, v in enumerate(values)]
+            rows = rows.set_column(at, name, pa.array(filled, column.type))
+    return rows
+
+
+def _far_beyond(values: list[Any], step: int) -> Any:
+    """Returns a value above (1) or below (-1) all others of a column; None where there is none.
+
+    It is far from them, so that SQL that adds something to a key does not meet another key.
+    """
+    end = max(values, default=None) if step > 0 else min(values, default=None)
+    match end:
+        case bool() | None:
+            return None
+        case int() | float():
+            return end + step * (100 if abs(end) < 28 else 10_007)  # the first fits a TINYINT
+        case str():
+            return end + "\U0010ffff" if step > 0 else ""
+        case dt.date():
+            return end + dt.timedelta(days=step * 10_007)
+    return None
+
+
+def _replaced_nulls(
+    table: pa.Table, other: pa.Table, used: set[Any]
+) -> dict[str, frozenset[int]] | None:
+    """Returns where one table has NULL and the other a used value; None if more differs."""
+    if (table.num_rows, table.column_names) != (other.num_rows, other.column_names):
+        return None
+    places = {}
+    for name, one, two in zip(table.column_names, table.columns, other.columns, strict=True):
+        pairs = list(zip(one.to_pylist(), two.to_pylist(), strict=True))
+        if among := frozenset(i for i, (a, b) in enumerate(pairs) if a != b):
+            if any(pairs[i][0] is not None or pairs[i][1] not in used for i in among):
+                return None
+            places[name] = among
+    return places

@@ -28,13 +28,14 @@ from sqlpriv.session.queries.compiler import ProgramCompiler
 from sqlpriv.session.queries.kept_programs import Lookups, ReplayedAnswers, last_seal
 from sqlpriv.session.queries.program import PrivateStep, Program
 from sqlpriv.session.queries.public_subqueries import value_of
+from sqlpriv.session.queries.result_columns import rows_of_all
 from sqlpriv.statements import tree as t
 from sqlpriv.system import arrow
 
 TOTALS = ("total", "budget left after", "short of budget by", "the same noise under")
 """How the rows begin that are about a whole statement, and not about one of its steps."""
-PUBLIC_LEVELS = "declared levels: public, and free"
-"""What EXPLAIN PRIVACY says of a statement that asks for keys alone."""
+NOTHING_PRIVATE = "no private row is read: free"
+"""What EXPLAIN PRIVACY says of constants, declared levels, public and released tables."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +80,16 @@ class ProgramRunner:
             last = results[-1]
         else:
             steps = zip(program.steps, results, strict=True)
-            answers = {step.name: result.table for step, result in steps if step.name}
+            steps_by_name = {step.name: result for step, result in steps if step.name}
+            answers = {name: result.table for name, result in steps_by_name.items()}
             rows = {**tail.public, **{k: v for k, v in answers.items() if v is not None}}
-            last = Result(self._access.sql.run(rows, tail.text, dict(tail.parameters) or None))
+            parameters = dict(tail.parameters) or None
+
+            def run_tail(changed: Mapping[str, pa.Table]) -> pa.Table:
+                return self._access.sql.run({**rows, **changed}, tail.text, parameters)
+
+            table = run_tail({})
+            last = Result(table, summed=rows_of_all(table, steps_by_name, run_tail))
         if not results:
             return last
         prices = [result.price for result in results if result.price is not None]
@@ -106,7 +114,7 @@ class ProgramRunner:
         """Returns what each step measures and costs, and what all of them cost together."""
         steps = self._foresee(program)
         if not steps:
-            return Result(arrow.table([{"measurement": PUBLIC_LEVELS}], SCHEMA))
+            return Result(arrow.table([{"measurement": NOTHING_PRIVATE}], SCHEMA))
         if len(steps) == 1:
             table, line = self._explain_step(steps[0])
             return Result(table, line)

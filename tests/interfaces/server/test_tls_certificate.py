@@ -18,7 +18,11 @@ def pems(certificate):
     encrypted = subprocess.run(openssl, capture_output=True, check=True).stdout
     other = ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"]
     other_key = subprocess.run(other, capture_output=True, check=True).stdout
+    weak = ["openssl", "req", "-x509", "-newkey", "rsa:1024", "-nodes", "-subj", "/CN=localhost",
+            "-keyout", "-", "-out", "-"]  # fmt: skip
+    both = subprocess.run(weak, capture_output=True, check=True).stdout
     return {
+        "weak": both,
         "certificate": cert.read_bytes(), "key": key.read_bytes(), "encrypted": encrypted,
         "other key": other_key, "junk": b"junk", "damaged": DAMAGED,
     }  # fmt: skip
@@ -32,6 +36,7 @@ def pems(certificate):
     (("certificate", "other key"), "do not belong together"),
     (("certificate", "encrypted"), "is encrypted"),
     (("damaged", "key"), "is damaged"),
+    (("weak", "weak"), "too short"),
 ])  # fmt: skip
 def test_an_unusable_certificate_says_what_is_wrong(declared, pems, pair, words):
     directory, _ = declared

@@ -188,11 +188,18 @@ def test_schema_synth_and_describe():
     lines = ["ALTER TABLE people SET PRIVACY (", "    COLUMN sex IN (1, 2)", ");",
              "ALTER TABLE peoples SET PRIVACY (PUBLIC);"]  # fmt: skip
     declared = exact(declaration=lines)
-    script = {'DESCRIBE "people"': described, "DESCRIBE people": described,
+    columns = exact(
+        column_name=["sex", "mood"], data_type=["TINYINT", "ENUM()"], is_nullable=[False, True]
+    )
+    of_people = "SELECT * FROM duckdb_columns() WHERE table_name = 'people'"
+    script = {of_people: columns, "DESCRIBE people": described,
               "SHOW PRIVACY DECLARATIONS": declared}  # fmt: skip
     _, out, err, _ = piped(".schema People\n\\d people\n\\d\n.synth\n.synth x", script=script)
     assert err == ""
-    assert 'CREATE TABLE "people" (\n    "sex" TINYINT\n);' in out
+    assert (
+        'CREATE TABLE "people" (\n    "sex" TINYINT NOT NULL,\n    "mood" VARCHAR  -- an ENUM'
+        in out
+    )
     assert "ALTER TABLE people SET PRIVACY (\n    COLUMN sex IN (1, 2)\n);" in out
     assert "peoples" not in out
     assert "column_name" in out

@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlpriv.errors import Error
 from sqlpriv.interfaces.server.protocol import messages as m
-from sqlpriv.session.commands.settings import SETTINGS
 from sqlpriv.session.session_like import SessionLike
+from sqlpriv.statements.keywords import NUMBER_SETTINGS
 
 CANCEL_RUNNING = "sqlpriv.CancelRunning"
 """The action that gives up what runs in the caller's session; its body is empty."""
@@ -22,7 +22,7 @@ def set_options(session: SessionLike, body: bytes) -> bytes:
     """
     failed = m.message("SetSessionOptionsResult", m.FLIGHT)
     for option in m.parse("SetSessionOptionsRequest", body).session_options:
-        if option.key not in SETTINGS:
+        if option.key not in NUMBER_SETTINGS:
             failed.errors.add(key=option.key).value.value = _INVALID_NAME
             continue
         values = [value for _, value in option.value.ListFields()]

@@ -47,8 +47,8 @@ from sqlpriv.interfaces.server.postgresql.statements.statement_answer import (
     command_tag,
 )
 from sqlpriv.interfaces.server.spending_rules import SpendingRules, run_within_rules
-from sqlpriv.session.commands.settings import DIALECT
 from sqlpriv.session.session import Result, Session
+from sqlpriv.statements.keywords import DIALECT
 
 LONGEST = 1_000_000
 """Characters of a statement."""

@@ -36,6 +36,7 @@ from sqlpriv.answer.cell_engine import (
 from sqlpriv.answer.interval_notes import interval_notes
 from sqlpriv.answer.means import Moments
 from sqlpriv.answer.named_outputs import are_named, named_columns
+from sqlpriv.answer.shared_noise import shift_columns, tells_shifts
 from sqlpriv.answer.stratum_weights import align_weights
 from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.terms.release import Release
@@ -170,9 +171,12 @@ def _block(
         name = f"{STRATUM}{i}" if is_stratum else f"{GROUP}{i - len(output.strata)}"
         values = arrow.array(dimension.values, ARROW[dimension.type])
         columns[name] = values.take(arrow.numbers(numbers[i], numbers[i] < 0))
+    told_apart = tells_shifts(output)
     for i in range(len(marginal.recipes)):
         values, halves = aggregate_column(i, output, marginal, inputs, weights, rows)
         columns[f"{AGGREGATE}{i}"], columns[f"{HALF}{i}"] = values, halves
+        if told_apart:
+            columns |= shift_columns(i, output, marginal, inputs, halves, weights is not None)
     columns[POPULATION] = arrow.numbers((np.arange(rows) >= first).astype(np.int64))
     for i in range(len(output.groups)):
         columns[f"{SUMMED}{i}"] = arrow.numbers(np.full(rows, int(i not in marginal.keys)))

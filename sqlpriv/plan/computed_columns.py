@@ -9,6 +9,10 @@ from sqlpriv.statements.traverse import walk
 
 STRATUM, GROUP, AGGREGATE, POPULATION = "stratum_", "group_", "aggregate_", "is_population"
 HALF, SUMMED = "half_", "summed_"
+SHIFTS = {"n": "shift_n_", "s": "shift_s_", "r": "shift_r_", "q": "shift_q_", "rest": "shift_rest_"}
+"""How far an aggregate moves, with its sign, where a release that it is made of errs by the
+half-width of a 95 % interval: the count, the plain sum, the sum of rounds, the sum of squares; and
+what is left of its own half-width."""
 LIST = "list_value"
 """The function that `[a, b]` is: what several quantiles of one call become."""
 
@@ -24,7 +28,13 @@ def aggregates_in(node: t.Node) -> list[int]:
 
 def half_widths_in(nodes: Iterable[t.Node]) -> frozenset[int]:
     """Returns the numbers of the aggregates whose half-widths outputs are made of."""
-    return _numbers_in(nodes, HALF)
+    listed = list(nodes)
+    return _numbers_in(listed, HALF) | _numbers_in(listed, SHIFTS["rest"])
+
+
+def needs_shifts(node: t.Node) -> bool:
+    """Whether the half-width of an output may be made of `SHIFTS`: of several aggregates."""
+    return len(aggregates_in(node)) > 1
 
 
 def _numbers_in(nodes: Iterable[t.Node], prefix: str) -> frozenset[int]:

@@ -2,62 +2,116 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
+from typing import NamedTuple
 
 from sqlpriv.plan.aggregates.calls import Aggregate
-from sqlpriv.plan.computed_columns import AGGREGATE, HALF, LIST, aggregates_in
+from sqlpriv.plan.computed_columns import AGGREGATE, HALF, LIST, SHIFTS, aggregates_in
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import walk, with_aliases
 
 
-def half_width(item: t.Node, shared: Sequence[int] = ()) -> t.Node | None:
-    """Returns how far an output f moves over the aggregates a_i within their half-widths h_i.
+class SharedReleases(NamedTuple):
+    """What of an aggregate's errors may be those of others, too.
 
-    Aggregate i contributes w_i = |f(a_i + h_i) - f(a_i - h_i)| / 2. Errors of aggregates that share
-    no release are independent: the roots of their squares are added. What shares a release adds up
-    as if it erred in one direction, an upper bound whatever the covariance:
+    Args:
+        counts: The number of its set: aggregates of different sets share no release.
+        values: The number of what it is of: those of one set and number may share their sums.
+        parts: Keys of `SHIFTS`: the releases that it may be made of, and "rest".
+    """
 
-        √(Σ_c (Σ_{i in c} w_i)²)    over the sets c of aggregates that share releases
+    counts: int
+    values: int
+    parts: tuple[str, ...]
 
-    None where there is no aggregate. TRY makes NULL of an end at which f is not defined.
+
+def half_width(item: t.Node, shared: Sequence[SharedReleases] = ()) -> t.Node | None:
+    """Returns how far an output f may be off: 95 % half-widths of the noise of all its aggregates.
+
+    Noise of one release moves all aggregates that are made of it at once, with their signs. With
+    d_ri the move of aggregate a_i under the half-width of release r, f's half-width is
+
+        √(Σ_r w_r² + Σ_c (Σ_{i in c} v_i)²),   w_r = |f(… a_i + d_ri …) - f(… a_i - d_ri …)| / 2
+
+    to first order that of the covariance of what f is made of. Releases are independent of each
+    other. v_i is as w_r, by what of a_i's own half-width no release explains: what clipping may
+    have lost, say. Within a set c of aggregates it adds up as if it erred in one direction. An
+    aggregate alone in its set moves by its own half-width. None where there is no aggregate. TRY
+    makes NULL of an end at which f is not defined.
 
     Args:
         item: The output.
-        shared: The set of each aggregate: see `sets_of_shared_releases`. Without, all are one.
+        shared: Of each aggregate: see `shared_releases`. Without, each is alone.
     """
-    totals: dict[int, t.Node] = {}
+    by_set: dict[int, list[int]] = {}
     for i in aggregates_in(item):
-        high, low = (_shift_aggregate(item, i, op) for op in "+-")
-        width = t.Binary("/", t.FunctionCall("abs", (t.Binary("-", high, low),)), t.Literal(2))
-        of = shared[i] if shared else 0
-        totals[of] = width if of not in totals else t.Binary("+", totals[of], width)
-    if len(totals) < 2:
-        return next(iter(totals.values()), None)
-    squares: list[t.Node] = [
-        t.FunctionCall("pow", (total, t.Literal(2))) for total in totals.values()
-    ]
+        by_set.setdefault(shared[i].counts if shared else i, []).append(i)
+    widths: list[t.Node] = []
+    for numbers in by_set.values():
+        if len(numbers) == 1:
+            widths.append(_width(item, {numbers[0]: f"{HALF}{numbers[0]}"}))
+        else:
+            widths += _widths_of_set(item, {i: shared[i] for i in numbers})
+    if len(widths) < 2:
+        return next(iter(widths), None)
+    squares: list[t.Node] = [t.FunctionCall("pow", (w, t.Literal(2))) for w in widths]
     return t.FunctionCall("sqrt", (reduce(lambda x, y: t.Binary("+", x, y), squares),))
 
 
-def sets_of_shared_releases(aggregates: Iterable[Aggregate]) -> tuple[int, ...]:
-    """Returns the number of each aggregate's set: those of one set may share a release.
+def _widths_of_set(item: t.Node, shared: Mapping[int, SharedReleases]) -> list[t.Node]:
+    """Returns w_r of each release of a set of aggregates, and the sum of their v_i."""
+    releases: dict[tuple[str, int], dict[int, str]] = {}
+    for i, of in shared.items():
+        for part in of.parts:
+            if part != "rest":
+                release = (part, 0 if part == "n" else of.values)
+                releases.setdefault(release, {})[i] = f"{SHIFTS[part]}{i}"
+    rests = [_width(item, {i: f"{SHIFTS['rest']}{i}"}) for i in shared]
+    moved = [_width(item, columns) for columns in releases.values()]
+    return [*moved, reduce(lambda x, y: t.Binary("+", x, y), rests)]
+
+
+def shared_releases(aggregates: Iterable[Aggregate]) -> tuple[SharedReleases, ...]:
+    """Returns what each aggregate may share: see `SharedReleases`.
 
     Aggregates over one expression share its count, and all that are there in every row the rows'.
 
     >>> from sqlpriv.kernel.terms.algebra import Col
     >>> rows, pay, age = Aggregate("count"), Aggregate("sum", Col("pay")), Col("age")
-    >>> sets_of_shared_releases([rows, pay, Aggregate("mean", age, nullable=True)])
-    (0, 0, 1)
+    >>> found = shared_releases([rows, pay, Aggregate("mean", age, nullable=True)])
+    >>> [(one.counts, one.values) for one in found], found[0].parts
+    ([(0, 0), (0, 1), (1, 2)], ('n', 'rest'))
     """
-    counts = [one.of if one.nullable else None for one in aggregates]
-    number = {of: place for place, of in enumerate(dict.fromkeys(counts))}
-    return tuple(number[of] for of in counts)
+    listed = list(aggregates)
+    counts = _numbers([one.of if one.nullable else None for one in listed])
+    values = _numbers([one.of for one in listed])
+    parts = [_PARTS.get(one.kind, ("rest",)) for one in listed]
+    return tuple(map(SharedReleases, counts, values, parts))
 
 
-def _shift_aggregate(item: t.Node, i: int, op: str) -> t.Node:
-    moved = t.Binary(op, t.Name(f"{AGGREGATE}{i}"), t.Name(f"{HALF}{i}"))
-    end = t.FunctionCall("try", (with_aliases(item, {f"{AGGREGATE}{i}": moved}),))
+_MEAN, _VARIANCE = ("n", "s", "r", "rest"), ("n", "s", "q", "rest")
+_PARTS = {"count": ("n", "rest"), "sum": _MEAN, "mean": _MEAN, "variance": _VARIANCE,
+          "stddev": _VARIANCE}  # fmt: skip
+
+
+def _numbers(things: Sequence[object]) -> list[int]:
+    number = {thing: place for place, thing in enumerate(dict.fromkeys(things))}
+    return [number[thing] for thing in things]
+
+
+def _width(item: t.Node, shifts: Mapping[int, str]) -> t.Node:
+    """Returns |f(up) - f(down)| / 2, aggregates being moved at once by their columns of shifts."""
+    high, low = (_shift_aggregates(item, shifts, op) for op in "+-")
+    return t.Binary("/", t.FunctionCall("abs", (t.Binary("-", high, low),)), t.Literal(2))
+
+
+def _shift_aggregates(item: t.Node, shifts: Mapping[int, str], op: str) -> t.Node:
+    moved: dict[str, t.Node] = {}
+    for i, column in shifts.items():
+        name = f"{AGGREGATE}{i}"
+        moved[name] = t.Binary(op, t.Name(name), t.Name(column))
+    end = t.FunctionCall("try", (with_aliases(item, moved),))
     number = t.Cast(end, "DOUBLE", try_=True)
     return t.FunctionCall("nullif", (number, t.Cast(t.Literal("NaN"), "DOUBLE")))
 
@@ -66,11 +120,13 @@ def has_half_width(node: t.Node) -> bool:
     """Whether an output has half-widths: it is made of aggregates, and is none itself."""
     names = [part.name for part in walk(node) if isinstance(part, t.Name)]
     is_list = any(isinstance(part, t.FunctionCall) and part.name == LIST for part in walk(node))
-    own = any(name.startswith(HALF) for name in names)
+    own = any(name.startswith((HALF, *SHIFTS.values())) for name in names)
     return bool(aggregates_in(node)) and not own and not is_list
 
 
-def with_interval_ends(name: str, item: t.Node, shared: Sequence[int]) -> list[tuple[str, t.Node]]:
+def with_interval_ends(
+    name: str, item: t.Node, shared: Sequence[SharedReleases]
+) -> list[tuple[str, t.Node]]:
     """Returns an output and, where it is made of aggregates, the ends of its 95 % interval."""
     width = half_width(item, shared) if has_half_width(item) else None
     if width is None:

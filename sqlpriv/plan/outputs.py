@@ -25,7 +25,7 @@ from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.columns import missing_column
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.group_keys import Dimension
-from sqlpriv.plan.output_half_widths import half_width, sets_of_shared_releases
+from sqlpriv.plan.output_half_widths import half_width, shared_releases
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import as_literal, rebuild, walk, with_aliases
@@ -215,7 +215,7 @@ class OutputWriter:
     def _error(self, call: t.FunctionCall) -> t.Node:
         """ERROR(f): the half-width of the 95 % interval of f, an expression over aggregates."""
         item = self.write(call.args[0]) if len(call.args) == 1 else None
-        shared = sets_of_shared_releases(self.aggregates)
+        shared = shared_releases(self.aggregates)
         width = half_width(item, shared) if item is not None else None
         if width is None:
             raise refuse(call, "ERROR takes one aggregate", "write ERROR(AVG(income))")

@@ -14,6 +14,7 @@ from sqlpriv.plan.aggregates.mean_rounds import MeanRounds
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.computed_columns import GROUP, STRATUM
 from sqlpriv.plan.existing_combinations import Existing
+from sqlpriv.plan.output_half_widths import SharedReleases
 from sqlpriv.statements import tree as t
 
 PLAIN = StatementOptions()
@@ -54,8 +55,7 @@ class Output:
         kept: Combinations of selected keys that have rows; None where all cells have.
         existing: Positions of keys that are columns of one public table, and their values in its
             rows: no other combination can have a row.
-        shared: For each aggregate a number; those of different numbers share no release, so that
-            their errors are independent.
+        shared: What each aggregate's errors may share with others'.
     """
 
     names: tuple[str, ...]
@@ -70,7 +70,7 @@ class Output:
     weights: str = ""
     kept: SelectedKeys | None = None
     existing: tuple[Existing, ...] = ()
-    shared: tuple[int, ...] = ()
+    shared: tuple[SharedReleases, ...] = ()
 
     @property
     def strata_count(self) -> int:

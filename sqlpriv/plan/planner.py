@@ -224,7 +224,7 @@ def _plan_output(
     estimator = "gaussian" if isinstance(price, Rho) else "laplace"
     writer = outputs.OutputWriter(select, binder, aliases, strata, groups, estimator)
     items = [writer.write_item(i) for i in range(len(select.items))]
-    shared = output_half_widths.sets_of_shared_releases(writer.aggregates)
+    shared = output_half_widths.shared_releases(writer.aggregates)
     columns = list(zip(outputs.output_names(select), items, strict=True))
     if _wants_report(select):
         columns = [
@@ -267,7 +267,7 @@ def _plan_output(
         weights,
         selected if sum(d.selected for d in groups) > 1 else None,
         existing_combinations(groups, binder, contract, combinations, rows),
-        output_half_widths.sets_of_shared_releases(writer.aggregates),
+        output_half_widths.shared_releases(writer.aggregates),
     )
     return output, rows
 

@@ -44,11 +44,36 @@ def test_the_errors_of_two_groups_add_up_by_their_squares(owner: Session) -> Non
     assert row["e"] == pytest.approx(row["± gap"])
 
 
-def test_figures_that_share_a_release_add_up_their_errors(owner: Session) -> None:
-    """AVG and COUNT(*) of the same rows share the count."""
+def test_noise_of_a_shared_count_moves_both_figures(owner: Session) -> None:
+    """A row more in the count raises a mean that is 50.5 below the middle by 50.5 / 4,000."""
     row = _row(owner, "AVG(pay USING laplace) + COUNT(*) AS both, AVG(pay USING laplace) AS m,"
                       " COUNT(*) AS n")  # fmt: skip
-    assert row["± both"] == pytest.approx(row["± m"] + row["± n"])
+    by_count = 50.5 / 4000 * row["± n"]
+    both = np.hypot(row["± n"] + by_count, np.sqrt(row["± m"] ** 2 - by_count**2))
+    assert row["± both"] == pytest.approx(both, rel=1e-3)
+
+
+@pytest.mark.parametrize("rows", ["", "STRATIFY BY sex"])
+def test_what_figures_are_made_of_has_the_interval_of_what_is_made(
+    owner: Session, rows: str
+) -> None:
+    """SUM / COUNT is AVG, and AVG × COUNT is SUM, half-widths and all; as if each erred in the
+    worst direction they would be twice as long, and more."""
+    outputs = (
+        "SUM(pay) / COUNT(*) AS ratio, AVG(pay USING laplace) AS mean,"
+        " AVG(pay USING laplace) * COUNT(*) AS product, SUM(pay) AS total"
+    )
+    price = "WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1)"
+    answer = owner.run(f"SELECT {price} {outputs} FROM people {rows}")[-1]
+    halves = {name: np.array(half, float) for name, half in answer.half_widths.items()}
+    assert halves["ratio"] == pytest.approx(halves["mean"], rel=0.01)
+    assert halves["product"] == pytest.approx(halves["total"], rel=0.01)
+
+
+def test_error_of_several_figures_is_their_half_width(owner: Session) -> None:
+    of = "SUM(pay) / COUNT(*)"
+    row = _row(owner, f"{of} AS ratio, ERROR({of}) AS e")
+    assert row["e"] == pytest.approx(row["± ratio"])
 
 
 def test_intervals_of_differences_and_ratios_hold_95_percent(owner: Session) -> None:

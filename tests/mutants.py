@@ -606,7 +606,7 @@ MUTANTS = (
            "if x == y and", "if", CELLS),
     # --- bins by arithmetic, clipped sums ---
     Mutant("an edge need not be where a root rises", K + "terms/operations.py",
-           "< math.inf or not all(rises)", "< math.inf", ROOTS),
+           "< math.inf and all(rises)", "< math.inf", ROOTS),
     Mutant("a real's edge is compared as a whole number's", K + "terms/operations.py",
            "(e - 1 if of is Type.INTEGER else", "(e - 1 if True else", ROOTS),
     Mutant("what is rooted is not clamped", K + "sql/expressions.py",

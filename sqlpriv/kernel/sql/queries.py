@@ -122,7 +122,8 @@ def joint_batches(
         ahead: Join one where that keeps its joint groups few; they would be too many of several
             columns' bins. It goes by the lengths of public lists.
     """
-    scopes = {q.source: Scope(q.source, contract) for q in [*queries, *ahead]}
+    sources = dict.fromkeys(query.source for query in [*queries, *ahead])
+    scopes = {source: Scope(source, contract) for source in sources}
     batches: dict[object, list[list[a.Query]]] = defaultdict(list)
     for number, query in enumerate([*queries, *ahead]):
         kept_by = () if _keeps_all(scopes[query.source], query.strata) else query.strata

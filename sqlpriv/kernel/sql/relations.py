@@ -24,6 +24,7 @@ applied where the algebra has them: whoever plans a query places them before its
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel.proof.sensitivity import bound_of, fold_ends, lattice_of
@@ -81,7 +82,7 @@ class Scope(Expressions):
         if not part and not self.owner:
             raise Refused(f'the table "{contract.table}" has no privacy unit')
 
-    @property
+    @cached_property
     def unit(self) -> PrivacyUnit:
         """How far one unit reaches in these rows."""
         return bound_of(self.relation, self.contract)

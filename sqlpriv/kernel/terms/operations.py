@@ -15,6 +15,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from typing import NamedTuple
 
 from sqlpriv.errors import Refused
@@ -228,10 +229,7 @@ def check(expr: a.Expr, types: Mapping[str, Type]) -> Type:
                 raise Refused("the edges of bins ascend")
             if isinstance(expr, a.Roots):
                 one([of], NUMBERS, "a root")
-                at = [float(edge) for edge in edges if isinstance(edge, int | float)]
-                before = (e - 1 if of is Type.INTEGER else math.nextafter(e, -math.inf) for e in at)
-                rises = (expr.number(b) < expr.number(e) for b, e in zip(before, at, strict=True))
-                if not -math.inf < expr.start < expr.stop < math.inf or not all(rises):
+                if not _rises_at_edges(expr, of):
                     raise Refused("the edges of roots are where their number rises")
             return Type.INTEGER
         case a.Pick(keys, numbers) if len(numbers) == math.prod(len(k.values) for k in keys):
@@ -259,6 +257,16 @@ def check(expr: a.Expr, types: Mapping[str, Type]) -> Type:
             one([check(arg, types)], MOMENTS, "an interval's moment")
             return Type.TIMESTAMP
     raise Refused(f"{type(expr).__name__} is no row expression of this form")
+
+
+@lru_cache(256)
+def _rises_at_edges(roots: a.Roots, of: Type) -> bool:
+    """Returns whether the number rises at each edge, from the value before it; x is of that type.
+    It is kept: it follows from the numbers, and equal ones have one answer."""
+    at = [float(edge) for edge in roots.edges if isinstance(edge, int | float)]
+    before = (e - 1 if of is Type.INTEGER else math.nextafter(e, -math.inf) for e in at)
+    rises = (roots.number(b) < roots.number(e) for b, e in zip(before, at, strict=True))
+    return -math.inf < roots.start < roots.stop < math.inf and all(rises)
 
 
 def _check_listed(values: Iterable[Value], type_: Type) -> None:

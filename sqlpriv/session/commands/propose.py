@@ -29,8 +29,12 @@ SMALL_TABLE = 1_000
 """A table that no unit is in and that has at most so many rows may be a public list of codes."""
 _NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
             "UBIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")  # fmt: skip
+_NAMING = ("INTEGER", "BIGINT", "HUGEINT", "VARCHAR", "UUID")
+"""Types of a column that is different in every row because it names the row."""
 _IDENTIFIER = re.compile(
-    r"(^|_)(id|key|no|nr|num|number|code|uuid|ssn)$|(id|key|no)$", re.IGNORECASE
+    r"(^|_)(id|key|no|nr|num|number|code|uuid|ssn|email|person|patient|customer|client|user|member"
+    r"|household|employee|student|subject|participant|respondent)$|(id|key|no)$",
+    re.IGNORECASE,
 )
 
 HEADER = """\
@@ -85,7 +89,9 @@ class TableProfile:
         ]
         constrained = [c for c in self.columns if c.name in self.keys]
         repeated = [c for c in alike if c.distinct > max(MOST_LEVELS, c.rows / MOST_ROWS)]
-        for candidates in (constrained, [c for c in alike if c.is_unique], repeated):
+        unique = [c for c in self.columns if c.is_unique and c.type in _NAMING]
+        unique = unique if self.rows > MOST_LEVELS else []
+        for candidates in (constrained, [c for c in alike if c.is_unique], repeated, unique):
             if candidates:
                 return candidates[0]
         return None
@@ -203,7 +209,8 @@ def _table_lines(
             *lines,
             "-- No column seems to name whom a row is about: every row is taken for a unit.",
             f"-- If nobody is in this table, write instead: ALTER TABLE {t} SET PUBLIC;",
-            f"CREATE OR REPLACE TABLE {t} AS SELECT row_number() OVER () AS row_id, * FROM {t};",
+            f"CREATE OR REPLACE TABLE {t} AS SELECT row_number() OVER () AS row_id,"
+            f" COLUMNS(lambda c: c <> 'row_id') FROM {t};",
             f"ALTER TABLE {t} ADD PRIMARY KEY (row_id);",
             f"ALTER TABLE {t} ADD PRIVACY_KEY (row_id);",
             f"ALTER TABLE {t} SET PRIVACY BOUND (rows_per_unit = 1);",
@@ -249,7 +256,7 @@ def _domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
     nulls = column.present < column.rows
     if not column.distinct or not _is_ordered(column.type):
         return [f"-- {column.name}: {column.type}, no domain"]
-    if column.distinct <= MOST_LEVELS and column.type not in _FLOATS:
+    if column.distinct <= MOST_LEVELS and column.type not in (*_FLOATS, "TIMESTAMP"):
         c = name(column.name)
         levels = fetch(f"SELECT DISTINCT {c} FROM {name(table)} WHERE {c} IS NOT NULL ORDER BY 1")
         values = [_value_literal(row[0]) for row in levels]
@@ -273,7 +280,7 @@ def _value_literal(value: Any) -> str | None:
         case str():
             return literal(value)
         case datetime.datetime():
-            return None
+            return f"TIMESTAMP '{value.isoformat(sep=' ')}'" if value.tzinfo is None else None
         case datetime.date():
             return f"DATE '{value.isoformat()}'"
     return None
@@ -288,6 +295,8 @@ def _outward(column: ColumnProfile) -> tuple[Any, Any] | None:
         return (int(low), int(high)) if whole else (low, high)
     if column.type == "DATE":
         return datetime.date(low.year, 1, 1), datetime.date(high.year, 12, 31)
+    if column.type == "TIMESTAMP" and high.year < datetime.MAXYEAR:
+        return datetime.datetime(low.year, 1, 1), datetime.datetime(high.year + 1, 1, 1)
     return None
 
 

@@ -93,6 +93,8 @@ def test_rows_without_a_name_are_numbered(tmp_path: Path) -> None:
     done = run(file, "--vault", vault, "--yes")
     assert done.exit_code == 0, done.output
     assert "ADD PRIVACY_KEY (row_id)" in done.stdout
+    with sqlpriv.connect(vault, role="owner") as owner:  # a second run numbers the rows anew
+        owner.execute(vault.with_suffix(".privacy.sql").read_text())
     with sqlpriv.connect(vault) as analyst:
         analyst.execute("SET privacy_epsilon = 1")
         assert len(analyst.execute("SELECT sex, COUNT(*) FROM census GROUP BY sex").fetchall()) == 2
@@ -116,3 +118,17 @@ def test_a_source_without_tables_says_what_it_takes(tmp_path: Path) -> None:
     done = run(tmp_path)
     assert done.exit_code == 2
     assert ".csv" in done.output
+
+
+@pytest.mark.parametrize("unit", ["patient", "badge"])
+def test_a_column_that_names_every_row_is_the_unit(tmp_path: Path, unit: str) -> None:
+    """By its name, or because it is different in every row."""
+    file = tmp_path / "stays.csv"
+    file.write_text(
+        f"ward,came,{unit}\n"
+        + "\n".join(f"{i % 3},2024-02-{i % 28 + 1:02} 10:00:00,{i}" for i in range(500))
+    )
+    done = run(file, "--vault", tmp_path / "stays.duckdb", "--yes")
+    assert done.exit_code == 0, done.output
+    assert f'ADD PRIVACY_KEY ("{unit}")' in done.stdout
+    assert "(TIMESTAMP '2024-01-01 00:00:00', TIMESTAMP '2025-01-01 00:00:00')" in done.stdout

@@ -23,6 +23,7 @@ from sqlpriv.errors import Refused
 from sqlpriv.synth.api.method import Model
 from sqlpriv.synth.domain.decode import decode
 from sqlpriv.synth.domain.domain import Domain
+from sqlpriv.synth.models.composed_columns import add_differences, cast_sums
 from sqlpriv.synth.models.made_up import draw_values
 from sqlpriv.synth.models.sampling import strata_rows
 from sqlpriv.system import arrow
@@ -58,7 +59,8 @@ def draw_table(
     table = _decode_table(domain, codes, strata, rng)
     if zeros is None:
         return table, ()
-    return _possible(domain, zeros, models, table, strata, rng)
+    possible, left_out = _possible(domain, zeros, models, table, strata, rng)
+    return cast_sums(possible, domain.composed), left_out
 
 
 def _counts(
@@ -84,7 +86,8 @@ def _decode_table(
     for i, attribute in enumerate(domain.attributes):
         arrays[attribute.column.name] = decode(attribute, codes[:, i], rng)
     arrays |= {column.name: draw_values(column, len(codes), rng) for column in domain.made_up}
-    return pa.table({name: arrays[name] for name in domain.output})
+    drawn = pa.table({name: arrays[name] for name in domain.output})
+    return add_differences(drawn, domain.composed)
 
 
 def _possible(

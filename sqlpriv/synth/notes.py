@@ -50,10 +50,12 @@ def zeros_note(zeros: Zeros, known: Kept) -> str:
 
 
 def left_out_note(domain: Domain, strata: Sequence[int]) -> tuple[str, ...]:
-    """Returns which strata should have rows and have none, because zeros rule all of them out."""
+    """Returns which strata should have rows and have none, because zeros, or constraints, rule all
+    of them out."""
     if not strata:
         return ()
-    what = f"zeros leave no possible row in {len(strata)} of {domain.strata_count} strata"
+    rules = "zeros or constraints" if domain.composed else "zeros"
+    what = f"{rules} leave no possible row in {len(strata)} of {domain.strata_count} strata"
     return (f"{what}, which are left out: {_labels(domain, strata)}",)
 
 

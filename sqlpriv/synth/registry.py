@@ -74,6 +74,12 @@ COMMON = (
     ),
     Option("zeros", None, "a predicate in quotes: no row has it", text=True),
     Option(
+        "constraints",
+        None,
+        "columns that are never below others: 'end_date >= start_date; paid > sent'",
+        text=True,
+    ),
+    Option(
         "grid",
         None,
         "what values are multiples of: 'pay = 0.01; hours = 5', in days or seconds",

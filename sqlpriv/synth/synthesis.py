@@ -31,6 +31,7 @@ from sqlpriv.synth.job import Job
 from sqlpriv.synth.kept_model import KeptModel
 from sqlpriv.synth.long_lists import group_lists, list_notes, list_questions
 from sqlpriv.synth.methods import auto
+from sqlpriv.synth.models.composed_columns import Composed, notes_of_sums, outside_declared
 from sqlpriv.synth.models.made_up import column_of_values, read_patterns
 from sqlpriv.synth.notes import left_out_note, notes_of, zeros_note
 from sqlpriv.synth.quality import measured_error
@@ -71,6 +72,7 @@ def prepare(
     options: Mapping[str, Any],
     price: Price,
     yocto: int = 0,
+    composed: tuple[Composed, ...] = (),
 ) -> Job:
     """Checks a request from public facts alone.
 
@@ -84,6 +86,7 @@ def prepare(
         options: As written; see `registry.options_of`.
         price: Of the whole statement.
         yocto: Delta, in 1e-24, for a method that selects the values of undeclared columns.
+        composed: Columns that are differences in the contract, and are published as sums.
 
     Raises:
         Refused: Something does not fit; see `discretise` and `options_of`, and the method's limits.
@@ -99,6 +102,7 @@ def prepare(
     undeclared = _undeclared(contract, columns, made_up) if method_asked.selects else ()
     check_undeclared(contract, undeclared)
     domain = discretise(contract, columns, strata, where, bins, cut, made_up, undeclared)
+    domain = replace(domain, composed=composed)
     if domain.made_up and not (domain.attributes or domain.strata or undeclared):
         raise Refused("all columns are made up", hint="select a declared column beside them")
     domain = binning.with_grids(domain, chosen["grid"])
@@ -163,12 +167,13 @@ def synthesize(
     models = job.method.fit(ask, space, method_price, job.options)
     report(Progress("drawing rows", 0, 1))
     rng = np.random.default_rng()
-    sql = job.zeros.sql if job.zeros else None
+    sql = _impossible_rows(job)
     table, left_out = draw_table(job.domain, job.options, sql, models, shares, rng)
     report(Progress("drawing rows", 1, 1))
     findings = _find_flaws(job, declared, gate, models, asker.releases, table.num_rows)
     types = {x.column.name: x.column.sql_type for x in _all(job.domain)}
     types |= {column.name: column.sql_type for column in job.domain.made_up}
+    types |= {one.column.name: one.column.sql_type for one in job.domain.composed}
     types = {name: "VARCHAR" if of == "ENUM" else of for name, of in types.items()}
     ordered = {name: types[name] for name in job.domain.output}
     notes = (
@@ -178,10 +183,20 @@ def synthesize(
         *list_notes(job.domain),
         *notes_of(job.domain, job.options, table.num_rows, models, shares is not None),
     )
+    notes += notes_of_sums(job.domain.composed)
     if job.zeros:
-        notes += (zeros_note(job.zeros, zeros), *left_out_note(job.domain, left_out))
+        notes += (zeros_note(job.zeros, zeros),)
+    notes += left_out_note(job.domain, left_out)
     kept = KeptModel(job.domain, models, sql, shares, ordered)
     return Synthesis(table, ordered, tuple(asker.releases), notes, kept)
+
+
+def _impossible_rows(job: Job) -> str | None:
+    """Returns the predicate of rows that are drawn anew; None where there are none."""
+    parts = [job.zeros.sql] if job.zeros else []
+    if outside := outside_declared(job.domain.composed):
+        parts.append(outside)
+    return " OR ".join(f"({part})" for part in parts) or None
 
 
 def _undeclared(

@@ -14,7 +14,7 @@ from sqlpriv.kernel.terms.budget import Price, Rho, epsilon_of
 from sqlpriv.plan.explain import explain
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.pricing.statement import price_of
-from sqlpriv.plan.synthetic import SyntheticPlan, plan_synthetic
+from sqlpriv.plan.synthetic.synthetic_plan import SyntheticPlan, plan_synthetic
 from sqlpriv.statements.commands import CreateSynthetic
 
 pytestmark = pytest.mark.usefixtures("narrow_means_are_plain")

@@ -44,7 +44,16 @@ POOL = 4
 """Rows that are drawn of a child table's model for each that is wanted."""
 POOL_ROWS = (20_000, 2_000_000)
 """The fewest and the most rows of a pool."""
-REFUSED_OPTIONS = ("patterns", "zeros", "totals", "hierarchy", "invariants", "target", "seed")
+REFUSED_OPTIONS = (
+    "patterns",
+    "zeros",
+    "constraints",
+    "totals",
+    "hierarchy",
+    "invariants",
+    "target",
+    "seed",
+)
 """Options that name columns of one table, or rows of one."""
 
 

@@ -24,7 +24,7 @@ from sqlpriv.plan.explain import SCHEMA, price_row, total_rows
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.plan.pricing.predictions import predict_measurements, predict_threshold
 from sqlpriv.plan.pricing.statement import half_width
-from sqlpriv.plan.synthetic import plan_synthetic
+from sqlpriv.plan.synthetic.synthetic_plan import plan_synthetic
 from sqlpriv.publish.release_file import MARK
 from sqlpriv.session.queries.gate_requests import sealed_releases
 from sqlpriv.statements import commands as cmd
@@ -32,6 +32,7 @@ from sqlpriv.synth.api.progress import Report
 from sqlpriv.synth.domain.public_counts import align_counts
 from sqlpriv.synth.explained_steps import steps
 from sqlpriv.synth.job import Job
+from sqlpriv.synth.models.composed_columns import Composed
 from sqlpriv.synth.synthesis import Synthesis, prepare
 from sqlpriv.synth.synthesis import synthesize as run_job
 from sqlpriv.system import arrow
@@ -66,6 +67,7 @@ def prepare_job(
         options,
         planned.price,
         planned.yocto,
+        tuple(Composed(x.column, x.smaller) for x in planned.differences),
     )
     left_out = f"* stands without {', '.join(read.left_out)}" if read.left_out else ""
     return replace(job, left_out=left_out), planned.weights

@@ -21,6 +21,7 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Categories, Column, Interval, TableContract, Type
 from sqlpriv.synth.domain.lattice import ValueLattice, number_of, value_at
+from sqlpriv.synth.models.composed_columns import Composed
 from sqlpriv.synth.models.made_up import MadeUp, column_of_values
 
 MAX_LEVELS = 100_000
@@ -95,6 +96,7 @@ class Domain:
         output: Names of the published columns, in order.
         made_up: Columns whose values are made up, of no row's.
         undeclared: Columns without a public domain, whose values are yet to be selected.
+        composed: Columns that are differences here, and are published as sums.
     """
 
     source: a.Relation
@@ -103,6 +105,7 @@ class Domain:
     output: tuple[str, ...]
     made_up: tuple[MadeUp, ...] = ()
     undeclared: tuple[Column, ...] = ()
+    composed: tuple[Composed, ...] = ()
 
     @property
     def sizes(self) -> tuple[int, ...]:

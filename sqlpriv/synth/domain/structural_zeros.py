@@ -112,9 +112,11 @@ def zeros_to_keep(domain: Domain, zeros: Zeros, cells: int) -> Kept:
     ones = [mask_of([c]) for c in range(len(columns))]
     masks: dict[Clique, NDArray[np.bool_]] = {}
     whole = 0
+    sums = {one.column.name.lower() for one in domain.composed}
     named = [
         (part, tuple(i for i, c in enumerate(columns) if c.column.name.lower() in names))
         for part, names in zeros.parts
+        if not names & sums  # a sum's values are no levels
     ]
     for part, clique in sorted(named, key=lambda x: graph.cells(mask_of(x[1]))):
         if graph.size([*ones, *map(mask_of, (*masks, clique))]) > cells:

@@ -11,7 +11,13 @@ from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, statement_price
 from sqlpriv.plan.pricing.tuned_constants import SELECTIONS
 from sqlpriv.plan.relations.contribution_bound import bound_contributions
-from sqlpriv.plan.synthetic_columns import SyntheticColumns, Undeclared, read_columns
+from sqlpriv.plan.synthetic.difference_columns import (
+    Difference,
+    read_constraints,
+    with_differences,
+    with_domains,
+)
+from sqlpriv.plan.synthetic.synthetic_columns import SyntheticColumns, Undeclared, read_columns
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
 
@@ -35,6 +41,7 @@ class SyntheticPlan:
         weights: The public table of WEIGHTS FROM, or ''.
         yocto: Of the budget's delta for keys, in 1e-24: what a threshold may spend; 0 where the
             method has none.
+        differences: Columns of `read` that are differences; see `difference_columns`.
     """
 
     name: str
@@ -44,6 +51,7 @@ class SyntheticPlan:
     options: tuple[tuple[str, Value], ...]
     weights: str = ""
     yocto: int = 0
+    differences: tuple[Difference, ...] = ()
 
 
 def plan_synthetic(
@@ -77,7 +85,14 @@ def plan_synthetic(
     price = price or statement_price(options, budget, session_epsilon, statement.pos)
     yocto = _threshold_delta(budget, statement) if statement.method == BY_THRESHOLD else 0
     made_up = made_up_columns(dict(options).get("patterns"))
-    read = read_columns(select, contract, Undeclared(made_up, yocto > 0))
+    undeclared = Undeclared(made_up, yocto > 0)
+    read = read_columns(select, contract, undeclared)
+    differences: tuple[Difference, ...] = ()
+    if constraints := read_constraints(dict(options).get("constraints")):
+        rewritten, differences = with_differences(select, read, constraints)
+        left_out = read.left_out
+        read = with_domains(read_columns(rewritten, contract, undeclared), constraints)
+        read = replace(read, left_out=left_out)
     bounds = read_statement_options(
         tuple((name, value) for name, value in options if name in BOUNDS), statement.pos
     )
@@ -91,7 +106,9 @@ def plan_synthetic(
     read = replace(read, rows=rows)
     options = tuple((n, value) for n, value in options if n not in (*KNOWN_OPTIONS, *BOUNDS))
     weights = select.stratify.weights if select.stratify else ""
-    return SyntheticPlan(statement.name, statement.method, read, price, options, weights, yocto)
+    return SyntheticPlan(
+        statement.name, statement.method, read, price, options, weights, yocto, differences
+    )
 
 
 def _threshold_delta(budget: Budget, statement: cmd.CreateSynthetic) -> int:

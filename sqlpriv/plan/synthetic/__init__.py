@@ -1,0 +1,1 @@
+"""What a synthetic table is made of, read from its statement."""

@@ -14,6 +14,9 @@ _DATE = re.compile(r"(\d{1,4})-(\d{1,2})-(\d{1,2})")
 _TIMESTAMP = re.compile(
     _DATE.pattern + r"(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?)?"
 )
+_ZONE = re.compile(r"(.*?)\s*(Z|UTC|[+-]\d{1,2}(?::?\d{2})?)", re.DOTALL)
+MOMENT_TYPES = ("DATE", "TIMESTAMP", "TIMESTAMPTZ")
+"""Types of literals that are moments: one with a time zone is read in UTC."""
 _HUGEINT_DIGITS = 38
 _MONTHS = {"year": 12, "quarter": 3, "month": 1}
 _SECONDS = {"week": 604800, "day": 86400, "hour": 3600, "minute": 60, "second": 1}
@@ -40,15 +43,17 @@ def date_or_time(text: str, type_: str, token: Token) -> dt.date | dt.datetime:
     """Returns the date or timestamp that the text of a literal says.
 
     Args:
-        text: `2020-12-31`, for a TIMESTAMP also `2020-12-31 23:59[:59[.123456]]`.
-        type_: DATE or TIMESTAMP.
+        text: `2020-12-31`, for a TIMESTAMP also `2020-12-31 23:59[:59[.123456]]`, for a
+            TIMESTAMPTZ with `+02`, `+02:00` or `Z` behind it; UTC without.
+        type_: One of `MOMENT_TYPES`.
         token: Where a refusal points.
 
     Raises:
         Refused: It says none.
     """
     pattern = _DATE if type_ == "DATE" else _TIMESTAMP
-    match = pattern.fullmatch(text.strip())
+    zone = _ZONE.fullmatch(text.strip()) if type_ == "TIMESTAMPTZ" and ":" in text else None
+    match = pattern.fullmatch(zone[1] if zone else text.strip())
     try:
         if match is None:
             raise ValueError
@@ -57,11 +62,27 @@ def date_or_time(text: str, type_: str, token: Token) -> dt.date | dt.datetime:
             return dt.date(year, month, day)
         hour, minute, second = clock
         micro = int((match.group(7) or "").ljust(6, "0"))
-        return dt.datetime(year, month, day, hour, minute, second, micro)
-    except ValueError:
+        local = dt.datetime(year, month, day, hour, minute, second, micro)
+        return local - _offset(zone[2]) if zone else local
+    except (ValueError, OverflowError):
         example = "DATE '2020-12-31'" if type_ == "DATE" else "TIMESTAMP '2020-12-31 23:59:00'"
         excerpt = text if len(text) <= 40 else text[:40] + "…"
         raise Refused.at(token, f"'{excerpt}' is not a {type_}", f"write {example}") from None
+
+
+def _offset(zone: str) -> dt.timedelta:
+    """Returns how far a zone's clock is ahead of UTC's.
+
+    >>> str(_offset("+0230")), str(_offset("Z"))
+    ('2:30:00', '0:00:00')
+    """
+    if zone in ("Z", "UTC"):
+        return dt.timedelta()
+    hours, _, minutes = zone[1:].partition(":")
+    if len(hours) > 2:
+        hours, minutes = hours[:2], hours[2:]
+    ahead = dt.timedelta(hours=int(hours), minutes=int(minutes or 0))
+    return -ahead if zone[0] == "-" else ahead
 
 
 def interval(text: str, unit: str, token: Token) -> tuple[int, int, int]:

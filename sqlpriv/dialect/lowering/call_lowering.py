@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
+import uuid
 from dataclasses import replace
 
 from sqlglot import exp
 
-from sqlpriv.dialect.constants import date_or_time, number
+from sqlpriv.dialect.constants import MOMENT_TYPES, date_or_time, number
 from sqlpriv.dialect.constructs import CONSTRUCTS, LIST, STAR
-from sqlpriv.dialect.lowering.googlesql import ANONYMIZED, ENDS_OF_INTERVAL, contribution_bounds
+from sqlpriv.dialect.lowering.googlesql import (
+    ANONYMIZED,
+    ENDS_OF_INTERVAL,
+    contribution_bounds,
+)
 from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering, lone_value
 from sqlpriv.dialect.marks import MARK
-from sqlpriv.dialect.tokens import Kind
+from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.errors import Refused
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import RESERVED, words
@@ -106,15 +111,25 @@ def lower_cast(lowering: NodeLowering, node: Glot) -> t.Node:
     i = lowering.index_of(arg.pos)
     before = lowering.tokens[i - 1]
     is_string = isinstance(node.this, exp.Literal) and lowering.tokens[i].kind is Kind.STRING
+    if is_string and type_ == "UUID":
+        return t.Literal(_canonical_uuid(node.this.this, lowering.tokens[i]), arg.pos)
     if is_string and before.kind is Kind.WORD and before.upper not in _BEFORE_STRINGS:
-        if type_ not in ("DATE", "TIMESTAMP"):
+        if type_ not in MOMENT_TYPES:
             hint = "DATE '2020-12-31' and TIMESTAMP '2020-12-31 23:59:00' are"
             raise Refused.at(before, f"literals of type {before.shown} are not read", hint)
         return t.Literal(date_or_time(node.this.this, type_, lowering.tokens[i]), before.pos)
     pos = lowering.before(arg.pos, "CAST", "TRY_CAST") if before.upper != "::" else arg.pos
-    if type_ in ("DATE", "TIMESTAMP") and isinstance(arg, t.Literal) and isinstance(arg.value, str):
+    if type_ in MOMENT_TYPES and isinstance(arg, t.Literal) and isinstance(arg.value, str):
         return t.Literal(date_or_time(arg.value, type_, lowering.tokens[i]), pos)
     return t.Cast(arg, type_, isinstance(node, exp.TryCast), pos)
+
+
+def _canonical_uuid(text: str, token: Token) -> str:
+    try:
+        return str(uuid.UUID(text))
+    except ValueError:
+        hint = "write '123e4567-e89b-12d3-a456-426614174000'"
+        raise Refused.at(token, "this is not a UUID", hint) from None
 
 
 _BEFORE_STRINGS = RESERVED | words("AND OR NOT BETWEEN LIKE ILIKE BY IS ESCAPE")
@@ -166,6 +181,8 @@ def lower_call(lowering: NodeLowering, node: Glot) -> t.Node:
     for arg in args:
         if isinstance(arg, exp.Select | exp.SetOperation):
             raise lowering.cannot(arg)
+    if name == "position" and len(args) == 1 and isinstance(args[0], exp.In):
+        args, name = [args[0].args.get("field"), args[0].this], "strpos"
     if name in ("count", "count_star") and not args and not distinct:
         name, star = "count", True
     if name in _QUANTILES and len(args) == 2 and isinstance(args[1], exp.Array):
@@ -240,3 +257,14 @@ def lower_subquery(lowering: NodeLowering, node: Glot) -> t.Node:
     while at and lowering.tokens[at - 1].upper != "(":
         at -= 1
     return t.Subquery(inner, text, bound, lowering.tokens[at].pos)
+
+
+def lower_time_zone(lowering: NodeLowering, node: Glot) -> t.Node:
+    """Reads `x AT TIME ZONE 'UTC'` as x: all moments are read in UTC."""
+    zone = node.args["zone"]
+    if not isinstance(zone, exp.Literal) or zone.name.upper() not in ("UTC", "ETC/UTC", "GMT"):
+        place = lowering.token(zone if isinstance(zone, exp.Literal) else node)
+        hint = "write AT TIME ZONE 'UTC', or x + INTERVAL 2 HOUR"
+        raise Refused.at(place, "moments are read in UTC: other zones are not known", hint)
+    moment = lowering.expression(node.this)
+    return t.Cast(moment, "TIMESTAMP", pos=moment.pos)

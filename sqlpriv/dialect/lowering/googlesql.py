@@ -20,6 +20,8 @@ ANONYMIZED = words("anon_count anon_sum anon_avg anon_var_pop anon_stddev_pop an
 """GoogleSQL's older names of private aggregates."""
 ENDS_OF_INTERVAL = {"dp_interval_low": "-", "dp_interval_high": "+"}
 """Snowflake's functions: the aggregate, less or more half its 95 % interval."""
+QUANTILE_LISTS = ("approx_quantiles", "quantiles")
+"""GoogleSQL's functions, also with `anon_` before them, that give a list of quantiles."""
 _BOUNDS = {"contribution_bounds_per_row": "row", "contribution_bounds_per_group": "group"}
 
 
@@ -56,9 +58,6 @@ def contribution_bounds(
 def one_of_quantiles(lowering: NodeLowering, node: exp.Expr) -> Node:
     """Reads `APPROX_QUANTILES(x, 4)[OFFSET(1)]`, one of the n + 1 ends of n equal parts."""
     call, index = node.this, next(iter(node.expressions), None)
-    written = str(call.this).partition(MARK)[0].lower() if isinstance(call, exp.Anonymous) else ""
-    if written.removeprefix("anon_") not in ("approx_quantiles", "quantiles"):
-        raise lowering.cannot(node)
     offset = 0
     if isinstance(index, exp.Anonymous) and len(index.expressions) == 1:
         offsets = {"offset": 0, "safe_offset": 0, "ordinal": 1, "safe_ordinal": 1}

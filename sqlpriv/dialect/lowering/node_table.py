@@ -6,8 +6,8 @@ from sqlglot import exp
 
 from sqlpriv.dialect.lowering import call_lowering as calls
 from sqlpriv.dialect.lowering import operator_lowering as operators
-from sqlpriv.dialect.lowering.googlesql import one_of_quantiles
 from sqlpriv.dialect.lowering.node_lowering import Table
+from sqlpriv.dialect.lowering.value_lists import lower_bracket
 
 _PAIR = frozenset({"this", "expression"})
 TABLE: Table = {
@@ -35,7 +35,9 @@ TABLE: Table = {
     exp.Extract: (calls.lower_extract, _PAIR),
     exp.Substring: (calls.lower_substring, frozenset({"this", "start", "length"})),
     exp.Anonymous: (calls.lower_call, frozenset({"this", "expressions"})),
-    exp.Bracket: (one_of_quantiles, frozenset({"this", "expressions"})),
+    exp.Bracket: (lower_bracket, frozenset({"this", "expressions"})),
+    exp.AtTimeZone: (calls.lower_time_zone, frozenset({"this", "zone"})),
+    exp.BitwiseXor: (operators.lower_xor, _PAIR),
     exp.WithinGroup: (calls.lower_within_group, _PAIR),
     exp.Interval: (operators.lower_interval, frozenset({"this", "unit"})),
     exp.CurrentDate: (calls.lower_current_date, frozenset()),

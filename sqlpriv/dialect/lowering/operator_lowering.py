@@ -22,7 +22,7 @@ from sqlpriv.statements import tree as t
 OR, AND, NOT, IS, COMPARE, RANGE, OTHER, ADD, MULTIPLY, POWER, SIGN = range(1, 12)
 _SIGNS = {
     COMPARE: "EQ = NEQ <> LT < LTE <= GT > GTE >=",
-    OTHER: "DPipe || BitwiseAnd & BitwiseOr |",
+    OTHER: "DPipe || BitwiseAnd & BitwiseOr | BitwiseLeftShift << BitwiseRightShift >>",
     ADD: "Add + Sub -",
     MULTIPLY: "Mul * Div / IntDiv // Mod %",
     POWER: "Pow ^",
@@ -126,6 +126,9 @@ def lower_binary(lowering: NodeLowering, node: Glot) -> t.Node:
     if (every or some) and is_query and listed is None:
         return is_among(lowering, node, right.this, negated=every)
     _check_grouping(lowering, node, level)
+    if isinstance(node.this, exp.Tuple) and op in ("=", "<>"):
+        same = _same_rows(lowering, node.this, right)
+        return same if op == "=" else t.Unary("not", same, same.pos)
     left = lowering.expression(node.this)
     if listed is not None:
         connective = "or" if isinstance(right, exp.Any) else "and"
@@ -135,6 +138,12 @@ def lower_binary(lowering: NodeLowering, node: Glot) -> t.Node:
     if op == "^":
         return t.FunctionCall("pow", (left, lowering.expression(right)), pos=left.pos)
     return t.Binary(op, left, lowering.expression(right), left.pos)
+
+
+def lower_xor(lowering: NodeLowering, node: Glot) -> t.Node:
+    """Reads xor(x, y), which sqlglot takes for an operator."""
+    args = lowering.expressions((node.this, node.args["expression"]))
+    return t.FunctionCall("xor", args, pos=args[0].pos)
 
 
 def _shift_by_interval(lowering: NodeLowering, left: t.Node, node: Glot, sign: int) -> t.Node:

@@ -1,12 +1,15 @@
-"""What IN, ANY and ALL compare with: values that a statement lists, or a query."""
+"""What IN, ANY and ALL compare with, and parts of texts and lists by their place: x[2]."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
+from sqlpriv.dialect.lowering.googlesql import QUANTILE_LISTS, one_of_quantiles
 from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering
+from sqlpriv.dialect.marks import function_name
 from sqlpriv.errors import Refused
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.keywords import words
 
 _ENDS = "compare with its largest or smallest value: x > (SELECT MAX(y) FROM t)"
 
@@ -42,3 +45,48 @@ def is_among(lowering: NodeLowering, node: Glot, query: Glot, *, negated: bool) 
     inner = lowering.query(query.this if isinstance(query, exp.Subquery) else query)
     text, bound = lowering.enclosed_text(query, inner.pos)
     return t.InQuery(left, inner, negated, text, bound, left.pos)
+
+
+def lower_bracket(lowering: NodeLowering, node: Glot) -> t.Node:
+    """Reads `x[2]` and `x[2:4]` of a text as SUBSTRING, `string_split(x, '-')[1]` as an element,
+    and one of the quantiles of APPROX_QUANTILES."""
+    source, index = node.this, next(iter(node.expressions), None)
+    name = function_name(source) if isinstance(source, exp.Anonymous) else ""
+    if name.removeprefix("anon_") in QUANTILE_LISTS:
+        return one_of_quantiles(lowering, node)
+    numbers = [None if index is None else _place(index)]
+    if isinstance(index, exp.Slice):
+        numbers = [_place(index.this, 1), _place(index.args.get("expression"), _TO_THE_END)]
+    if len(node.expressions) != 1 or None in numbers or not isinstance(source, _SLICED):
+        raise lowering.cannot(node)
+    whole = lowering.expression(source)
+    places: list[int] = [number for number in numbers if number is not None]
+    if len(places) == 1:  # sqlglot counts from 0
+        place = t.Literal(places[0] + 1, whole.pos)
+        if name in _SPLIT:
+            return t.FunctionCall("list_extract", (whole, place), pos=whole.pos)
+        return t.FunctionCall("substring", (whole, place, t.Literal(1)), pos=whole.pos)
+    first, last = max(1, places[0]), places[1]
+    if name in _SPLIT or places[0] < 0 or last < 0:
+        raise lowering.cannot(node)
+    start = t.Literal(first, whole.pos)
+    if last == _TO_THE_END:
+        return t.FunctionCall("substring", (whole, start), pos=whole.pos)
+    length = t.Literal(max(0, last - first + 1), whole.pos)
+    return t.FunctionCall("substring", (whole, start, length), pos=whole.pos)
+
+
+_SLICED = exp.Column | exp.Paren | exp.Anonymous | exp.Cast
+_SPLIT = words("string_split str_split split string_to_array regexp_split_to_array")
+_TO_THE_END = 2**31
+
+
+def _place(node: Glot | None, left_out: int | None = None) -> int | None:
+    """Returns the whole number of an index, or what stands for an end that is left out."""
+    if node is None:
+        return left_out
+    if isinstance(node, exp.Neg):
+        below = _place(node.this)
+        return None if below is None else -below
+    is_number = isinstance(node, exp.Literal) and not node.is_string
+    return int(node.name) if is_number and node.name.isdecimal() else None

@@ -132,4 +132,19 @@ def _read_strata(cut: Cut, c: TokenCursor) -> None:
 
 
 def _as_duckdb_reads(tree: exp.Expr, c: TokenCursor) -> exp.Expr:
+    _drop_main_schema(tree)
     return tree if c.dialect == "duckdb" else in_duckdb(tree, c)
+
+
+def _drop_main_schema(tree: exp.Expr) -> None:
+    """Names tables and columns without `main.` and `database.main.`, in which all tables are.
+
+    `main.people` stays where a query of WITH has the name: it is the table beside that query.
+    """
+    common = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    for node in tree.find_all(exp.Table, exp.Column):
+        schema = node.args.get("db")
+        if isinstance(schema, exp.Identifier) and schema.name.lower() == "main":
+            if isinstance(node, exp.Column) or node.name.lower() not in common:
+                node.set("db", None)
+            node.set("catalog", None)

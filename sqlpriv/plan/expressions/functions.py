@@ -46,6 +46,8 @@ HINTS = {
     **dict.fromkeys(("date_diff", "datediff"), "write date_diff('day', first, last)"),
     **dict.fromkeys(("now", "current_timestamp", "get_current_timestamp"),
         "write current_date: with now() every asking is a new question, and paid anew"),
+    "<<": "write x * 2 for x << 1",
+    ">>": "write x // 2 for x >> 1",
     "random": "noise is added by the kernel, never by the statement",
 }  # fmt: skip
 _KNOWN = (
@@ -104,7 +106,9 @@ def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
         case "like" | "ilike", (arg, t.Literal(str(pattern)), *rest) if _is_text(rest):
             sign = str(rest[0].value) if rest and isinstance(rest[0], t.Literal) else ""
             return a.Like(binder.bind(arg), pattern, sign, node.name == "ilike")
-        case "substring" | "substr", (arg, t.Literal(int(start)), t.Literal(int(length))):
+        case "substring" | "substr", (arg, t.Literal(int(start)), t.Literal(int(length))) if (
+            start >= 1 and length >= 0
+        ):
             return a.Substring(binder.bind(arg), start, length)
         case "starts_with" | "prefix", (arg, t.Literal(str(text))):
             return a.Like(binder.bind(arg), escape_pattern(text) + "%", "!")
@@ -134,9 +138,9 @@ def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
             return a.Call("date", (a.Shift(a.Call("trunc month", (binder.bind(arg),)), 1, -1, 0),))
         case "dayname" | "monthname", (arg,):
             return moment_functions.bind_name(binder, node.name, arg)
-        case "decade", (arg,):
-            return a.Call("//", (a.Call("year", (binder.bind(arg),)), a.Lit(10, Type.INTEGER)))
-        case part, (arg,) if part in moment_functions.PART_NAMES:
+        case "date", (arg,):
+            return binder.bind(t.Cast(arg, "DATE", pos=node.pos))
+        case part, (arg,) if part in (*moment_functions.PART_NAMES, *moment_functions.LONG_PARTS):
             return moment_functions.bind_part(binder, node, part, arg)
     raise refuse(
         node, f"the function {node.name} cannot be used on private rows", function_hint(node.name)
@@ -263,7 +267,7 @@ def _cast_type(name: str) -> Type | None:
         **dict.fromkeys(_WHOLE, Type.INTEGER), **dict.fromkeys(("VARCHAR", "TEXT"), Type.TEXT),
         **dict.fromkeys(("DOUBLE", "FLOAT8"), Type.REAL),
         **dict.fromkeys(("BOOLEAN", "BOOL"), Type.BOOLEAN),
-        "DATE": Type.DATE, "TIMESTAMP": Type.TIMESTAMP,
+        "DATE": Type.DATE, **dict.fromkeys(("TIMESTAMP", "TIMESTAMPTZ"), Type.TIMESTAMP),
     }  # fmt: skip
     return types.get(base)
 

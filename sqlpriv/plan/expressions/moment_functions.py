@@ -30,6 +30,8 @@ PART_NAMES = {
     "dayofmonth": "day", "dayofweek": "dow", "dayofyear": "doy", "weekofyear": "week",
     "weekday": "dow", "years": "year", "months": "month", "days": "day",
 }  # fmt: skip
+LONG_PARTS = ("decade", "century", "millennium", "isoyear", "yearweek")
+"""Parts that are computed from the year, and the week."""
 MOST_BUCKETS = 1000
 DAYS_IN_MONTH = 30
 """As intervals are compared in DuckDB."""
@@ -209,8 +211,42 @@ def days_between(first: a.Expr, last: a.Expr) -> a.Expr:
 
 
 def bind_part(binder: Binder, node: t.FunctionCall, part: str, arg: t.Node) -> a.Expr:
+    """Returns a part of a moment: a number."""
+    if part in LONG_PARTS:
+        moment = binder.bind(arg)
+        first = binder.shape(arg, moment).lower
+        return _long_part(part, moment, after_christ=first is not None)
     if part not in PART_NAMES:
         raise refuse(
             node, f"there is no date part {part}", f"one of: {', '.join(sorted(DATE_PARTS))}"
         )
     return a.Call(PART_NAMES[part], (binder.bind(arg),))
+
+
+def _long_part(part: str, moment: a.Expr, *, after_christ: bool) -> a.Expr:
+    """Returns the decade, the century or the millennium of a moment, the year of its ISO week, or
+    that year and the week as one number.
+
+    Centuries begin in years 1, 101, …; before year 1, which Python's dates begin with and so all
+    declared ends lie behind, the last one is century -1.
+    """
+    if part == "decade":
+        return a.Call("//", (a.Call("year", (moment,)), _whole(10)))
+    if part in ("isoyear", "yearweek"):
+        thursday = a.Shift(a.Call("trunc week", (moment,)), 0, 3, 0)
+        year = a.Call("year", (thursday,))
+        if part == "isoyear":
+            return year
+        return a.Call("+", (a.Call("*", (year, _whole(100))), a.Call("week", (moment,))))
+    size = _whole(100 if part == "century" else 1000)
+    year = a.Call("year", (moment,))
+    before = a.Call("-", (year, _whole(1)))
+    later = a.Call("+", (a.Call("//", (before, size)), _whole(1)))
+    if after_christ:
+        return later
+    earlier = a.Call("-", (a.Call("//", (year, size)), _whole(1)))
+    return a.Case(((a.Call(">", (year, _whole(0))), later),), earlier)
+
+
+def _whole(number: int) -> a.Lit:
+    return a.Lit(number, Type.INTEGER)

@@ -62,8 +62,10 @@ def evaluate_over_lists(binder: Binder, node: t.Node) -> tuple[a.Expr, bool] | N
         or a value has no literal.
     """
     names = [part for part in walk(node) if isinstance(part, t.Name)]
-    if not names or not all(map(_is_scalar, walk(node))):
+    if not all(map(_is_scalar, walk(node))):
         return None
+    if not names:
+        return _constant(node)
     columns: dict[str, t.Name] = {}
     for name in names:
         try:
@@ -121,6 +123,18 @@ def case_over_values(arg: a.Expr, shape: Shape, function: str) -> a.Expr | None:
         alike.setdefault(result, []).append(value)
     whens = tuple((a.In(arg, tuple(of)), result) for result, of in alike.items())
     return a.Case(whens, a.Lit(None, results[0].type))
+
+
+def _constant(node: t.Node) -> tuple[a.Expr, bool] | None:
+    """Returns the value of functions of literals, and whether it is NULL; None where it has none.
+
+    A TIMESTAMPTZ is read in UTC.
+    """
+    text = sql(node)
+    if str(public_value(f"typeof({text})")).endswith("WITH TIME ZONE"):
+        text = f"({text}) AT TIME ZONE 'UTC'"
+    results = _as_literals([public_value(text)])
+    return None if results is None else (results[0], False)
 
 
 def public_value(text: str) -> Any:

@@ -11,7 +11,7 @@ from support.exact_people import BUDGET, PEOPLE, PURE, planned, select
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price, Rho, epsilon_of
-from sqlpriv.plan.explain import explain
+from sqlpriv.plan.explanation.explain import explain
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.pricing.statement import price_of
 from sqlpriv.plan.synthetic.synthetic_plan import SyntheticPlan, plan_synthetic
@@ -147,3 +147,24 @@ def test_strata_that_are_not_selected_join_the_table() -> None:
 
 def test_options_other_than_the_price_are_the_synthesizer_s_to_check() -> None:
     assert _synthetic("SELECT sex FROM people", colour=3).options == (("colour", 3),)
+
+
+def test_each_group_of_a_known_size_has_a_row_and_a_price() -> None:
+    """Of 50 men and 400 women; the twin prices make each group's relative error a tenth."""
+    sizes = np.array([400.0, 50.0])
+    rows = _rows(sizes)
+    for output in ("n", "s", "a"):
+        women, men = (rows[f"{output} where sex = {sex}"] for sex in "FM")
+        assert men["relative_error"] == pytest.approx(8 * women["relative_error"])
+        for row in (women, men):
+            assert row["relative_error"] > 0
+            rho = planned(SQL).price.value * (row["relative_error"] / 0.1) ** 2
+            assert row["epsilon_for_10_percent"] == pytest.approx(
+                epsilon_of(Rho.at_most(rho), BUDGET.delta), rel=1e-3
+            )
+
+
+def test_groups_of_unknown_or_no_size_have_no_row() -> None:
+    assert not [row for row in _rows() if " where " in row]
+    rows = _rows(np.array([400.0, 0.0]))
+    assert [row for row in rows if " where " in row] == [f"{o} where sex = F" for o in "nsa"]

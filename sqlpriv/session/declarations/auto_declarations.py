@@ -28,7 +28,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.aggregates.rows_left_out import left_out_words
-from sqlpriv.plan.explain import SCHEMA, price_row, total_rows
+from sqlpriv.plan.explanation.explain import SCHEMA, price_row, total_rows
 from sqlpriv.plan.pricing.predictions import predict_measurements
 from sqlpriv.plan.pricing.statement import half_width, statement_price
 from sqlpriv.session.access.context import Access

@@ -21,11 +21,11 @@ from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.kernel.vault import Kernel, release_of
 from sqlpriv.plan.aggregates.mean_rounds import clipped_sum_of_all, round_templates
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.explain import (
+from sqlpriv.plan.explanation.explain import explain, strata_cost_notes
+from sqlpriv.plan.explanation.output_errors import (
     expected_error_of,
-    explain,
     query_noises,
-    strata_cost_notes,
+    sizes_of_tenth,
     sum_to_marginal,
 )
 from sqlpriv.plan.notices import null_rule, plan_notices
@@ -110,6 +110,9 @@ def explain_plan(
     lines = strata_cost_notes(planned, now, cell_sizes, later)
     if planned.awaits_rows:
         lines = (*lines, "errors are at the owner's bound: fewer rows of a unit may be chosen")
+    if cell_sizes is None:
+        noises = query_noises(planned, now, later)
+        lines = (*lines, *sizes_of_tenth(planned, noises, half_width(planned.price)))
     notices = (*null_rule(planned.output), *plan_notices(planned, contract))
     return table, "\n".join((*lines, *notices))
 

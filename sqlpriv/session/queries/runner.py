@@ -15,7 +15,7 @@ from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.aggregates.rows_left_out import kept_rows, left_out_words
-from sqlpriv.plan.explain import SCHEMA, total_rows
+from sqlpriv.plan.explanation.explain import SCHEMA, total_rows
 from sqlpriv.plan.notices import plan_notices
 from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.pricing.display import epsilon_shown

@@ -20,7 +20,7 @@ from sqlpriv.kernel.terms.budget import Budget, Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.kernel.vault import Kernel
-from sqlpriv.plan.explain import SCHEMA, price_row, total_rows
+from sqlpriv.plan.explanation.explain import SCHEMA, price_row, total_rows
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.plan.pricing.predictions import predict_measurements, predict_threshold
 from sqlpriv.plan.pricing.statement import half_width

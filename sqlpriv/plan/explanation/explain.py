@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sqlpriv.kernel.terms.algebra import Asked, Count, Distinct, Key, Level
+from sqlpriv.kernel.terms.algebra import Asked, Count, Distinct, Level
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.plan.aggregates.cost_of_strata import population_cost, share_for, stratum_cost
-from sqlpriv.plan.aggregates.estimators import half_interval
 from sqlpriv.plan.aggregates.mean_rounds import round_templates
-from sqlpriv.plan.aggregates.price_shares import Paid, coefficients
+from sqlpriv.plan.aggregates.price_shares import Paid
 from sqlpriv.plan.aggregates.quantile_method import rank_error
-from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.computed_columns import AGGREGATE
-from sqlpriv.plan.plan import GroupingSet, Output, Plan
+from sqlpriv.plan.explanation.output_errors import (
+    group_rows,
+    keys_label,
+    output_rows,
+    query_noises,
+)
+from sqlpriv.plan.plan import Output, Plan
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.plan.pricing.statement import half_width
 from sqlpriv.plan.pricing.tuned_constants import WORTH_TELLING
-from sqlpriv.statements import sql
-from sqlpriv.statements.tree import Name
 from sqlpriv.system import arrow
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _COLUMNS: dict[str, pa.DataType] = {
     "measurement": pa.string(), "mechanism": pa.string(), "cells": pa.int64(),
     "sensitivity": pa.float64(), "sigma": pa.float64(), "rho": pa.float64(),
     "epsilon": pa.float64(), "expected_error": pa.float64(), "relative_error": pa.float64(),
-    "sql": pa.string(),
+    "epsilon_for_10_percent": pa.float64(), "sql": pa.string(),
 }  # fmt: skip
 OTHER_DELTA = 1e-9
 """At which EXPLAIN states zCDP as epsilon to those whose budget is of pure epsilon."""
@@ -55,7 +55,9 @@ def explain(
 ) -> pa.Table:
     """Returns the rows of EXPLAIN PRIVACY.
 
-    One row per measurement; one per output that is an aggregate; the total; the budget left after.
+    One row per measurement; one per output that is an aggregate; where sizes are known, one per
+    output and group, with the epsilon at which its error would be a tenth of its typical size;
+    the total; the budget left after.
     `expected_error` is the half-width of a 95 % interval of one cell, in the output's units: known
     for counts and sums, and for means and variances where cell sizes are; of a quantile's choice it
     is in rows of rank. `relative_error` is the
@@ -83,7 +85,7 @@ def explain(
         (
             "units by how many rows they have"
             if m is plan.left_out
-            else _measurement_label(m.query, own) + _keys_label(plan.output, m.query.keys),
+            else _measurement_label(m.query, own) + keys_label(plan.output, m.query.keys),
             m,
         )
         for m in measured
@@ -104,7 +106,9 @@ def explain(
     ]
     if measurements:
         sigmas = query_noises(plan, explained, later)
-        rows += output_rows(plan.output, sigmas, half_width(plan.price), sizes)
+        z = half_width(plan.price)
+        rows += output_rows(plan.output, sigmas, z, sizes)
+        rows += [] if sizes is None else group_rows(plan, sigmas, z, sizes, delta)
     rows += total_rows(due, left, delta)
     if isinstance(other, Rho):
         rows.append(
@@ -167,93 +171,6 @@ def _stratum_gains(
         if row["expected_error"] is not None:  # that of a quantile is not known beforehand
             phrases.append(f"{name} ±{row['expected_error']:.4g}{per}")
     return phrases
-
-
-def query_noises(
-    plan: Plan, explained: Sequence[Prediction], later: Sequence[Prediction]
-) -> dict[Paid, float]:
-    """Returns the noise of every query; of a mean in rounds what its last round is expected to
-    have, in units of x.
-    """
-    pairs = zip(plan.measurements, explained, strict=True)
-    sigmas: dict[Paid, float] = {m.query: e.sigma for m, e in pairs}
-    at = 0
-    for mean in plan.rounds:
-        at += len(round_templates([mean]))
-        sigmas[mean.recipe] = later[at - 1].sigma * half_interval(mean.recipe.width, mean.sigma)
-    return sigmas
-
-
-def output_rows(
-    output: Output, sigmas: Mapping[Paid, float], z: float, sizes: NDArray[np.float64] | None
-) -> list[dict[str, Any]]:
-    """Returns a row for every output that is an aggregate by itself."""
-    rows = []
-    strata = math.prod(len(d.values) for d in output.strata)
-    aggregate_outputs = [
-        (n, int(i.name.removeprefix(AGGREGATE)))
-        for n, i in zip(output.names, output.items, strict=True)
-        if isinstance(i, Name) and i.name.startswith(AGGREGATE)
-    ]
-    for (name, number), marginal in product(aggregate_outputs, output.marginals):
-        marginal_sizes = None if sizes is None else sum_to_marginal(output, marginal, sizes)
-        absolute, relative = expected_error_of(marginal.recipes[number], sigmas, z, marginal_sizes)
-        by = _keys_label(output, [output.groups[i].key for i in marginal.keys])
-        rows.append(
-            {
-                "measurement": f"output {name}{by}",
-                "cells": strata * marginal.cells,
-                "expected_error": absolute,
-                "relative_error": relative,
-            }
-        )
-    return rows
-
-
-def sum_to_marginal(
-    output: Output, marginal: GroupingSet, sizes: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Returns the sizes of a marginal's cells from those of all strata and keys."""
-    return np.asarray(
-        sizes.sum(axis=tuple(i + 1 for i in range(len(output.groups)) if i not in marginal.keys))
-    )
-
-
-def _keys_label(output: Output, keys: Sequence[Key]) -> str:
-    """Returns which set of keys it is, where there are several."""
-    if len(output.marginals) == 1:
-        return ""
-    names = [sql(d.node) for d in output.groups if d.key in keys]
-    return f" by {', '.join(names)}" if names else ", total"
-
-
-def expected_error_of(
-    recipe: Recipe, sigmas: Mapping[Paid, float], z: float, sizes: NDArray[np.float64] | None
-) -> tuple[float | None, float | None]:
-    """Returns the expected 95 % half-width of one cell and its relative size, None if unknown."""
-    if recipe.kind == "level":
-        return None, None
-    of_cell = coefficients(recipe).items()
-    spread = sum(c * sigmas[part] ** 2 for part, c in of_cell if part != recipe.whole)
-    scale = typical_size(recipe)
-    occupied = sizes[sizes >= 1] if sizes is not None else np.empty(0)
-    relative = float(np.median(z * spread**0.5 / occupied)) if occupied.size else None
-    if recipe.kind in ("count", "sum"):
-        return z * scale * spread**0.5, relative
-    return (relative * scale if relative is not None else None), relative
-
-
-def typical_size(recipe: Recipe) -> float:
-    """Returns the typical size of an output per row of its cell: x taken as uniform."""
-    w2 = recipe.width**2 / 12
-    match recipe.kind:
-        case "count":
-            return 1.0
-        case "variance":
-            return float(w2)
-        case "stddev":
-            return float(w2**0.5)
-    return float((recipe.middle**2 + w2) ** 0.5)
 
 
 def total_rows(due: Price, left: Price, delta: float) -> list[dict[str, Any]]:

@@ -1,0 +1,1 @@
+"""EXPLAIN PRIVACY: what a statement would measure, cost, and be worth."""

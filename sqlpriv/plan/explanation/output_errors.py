@@ -1,0 +1,190 @@
+"""How far an output is expected to be off, cell by cell, and what it takes to be within a tenth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sqlpriv.kernel.terms.algebra import Key
+from sqlpriv.kernel.terms.budget import Price, Rho
+from sqlpriv.plan.aggregates.estimators import half_interval
+from sqlpriv.plan.aggregates.mean_rounds import round_templates
+from sqlpriv.plan.aggregates.price_shares import Paid, coefficients
+from sqlpriv.plan.aggregates.rewrites import Recipe
+from sqlpriv.plan.computed_columns import AGGREGATE
+from sqlpriv.plan.plan import GroupingSet, Output, Plan
+from sqlpriv.plan.pricing.display import epsilon_shown
+from sqlpriv.statements import sql
+from sqlpriv.statements.tree import Name
+
+if TYPE_CHECKING:
+    from sqlpriv.plan.pricing.predictions import Prediction
+
+TENTH = 0.1
+"""The relative error whose price EXPLAIN PRIVACY tells."""
+MOST_GROUPS = 100
+"""More groups than this have no rows of their own; the median of all has one."""
+
+
+def query_noises(
+    plan: Plan, explained: Sequence[Prediction], later: Sequence[Prediction]
+) -> dict[Paid, float]:
+    """Returns the noise of every query; of a mean in rounds what its last round is expected to
+    have, in units of x.
+    """
+    pairs = zip(plan.measurements, explained, strict=True)
+    sigmas: dict[Paid, float] = {m.query: e.sigma for m, e in pairs}
+    at = 0
+    for mean in plan.rounds:
+        at += len(round_templates([mean]))
+        sigmas[mean.recipe] = later[at - 1].sigma * half_interval(mean.recipe.width, mean.sigma)
+    return sigmas
+
+
+def output_rows(
+    output: Output, sigmas: Mapping[Paid, float], z: float, sizes: NDArray[np.float64] | None
+) -> list[dict[str, Any]]:
+    """Returns a row for every output that is an aggregate by itself."""
+    rows = []
+    strata = output.strata_count
+    for (name, number), marginal in product(_aggregate_outputs(output), output.marginals):
+        marginal_sizes = None if sizes is None else sum_to_marginal(output, marginal, sizes)
+        absolute, relative = expected_error_of(marginal.recipes[number], sigmas, z, marginal_sizes)
+        by = keys_label(output, [output.groups[i].key for i in marginal.keys])
+        rows.append(
+            {
+                "measurement": f"output {name}{by}",
+                "cells": strata * marginal.cells,
+                "expected_error": absolute,
+                "relative_error": relative,
+            }
+        )
+    return rows
+
+
+def _aggregate_outputs(output: Output) -> list[tuple[str, int]]:
+    """Returns the outputs that are aggregates by themselves: name, and the aggregate's number."""
+    return [
+        (n, int(i.name.removeprefix(AGGREGATE)))
+        for n, i in zip(output.names, output.items, strict=True)
+        if isinstance(i, Name) and i.name.startswith(AGGREGATE)
+    ]
+
+
+def group_rows(
+    plan: Plan, noises: Mapping[Paid, float], z: float, sizes: NDArray[np.float64], delta: float
+) -> list[dict[str, Any]]:
+    """Returns a row for each output in each group of a known size: what it is expected to be off
+    by, and the epsilon of a statement in which that is a tenth of its typical size.
+
+    Args:
+        plan: Of the statement.
+        noises: `query_noises` of it.
+        z: The 95 % half-width in standard deviations.
+        sizes: Rows of the groups, of shape (strata, key 1, …); groups below one row have no row.
+        delta: At which epsilon is stated.
+    """
+    output = plan.output
+    rows: list[dict[str, Any]] = []
+    for (name, number), marginal in product(_aggregate_outputs(output), output.marginals):
+        recipe, of_groups = marginal.recipes[number], sum_to_marginal(output, marginal, sizes)
+        labels = [*_group_labels(output, marginal)]
+        if not 1 < len(labels) <= MOST_GROUPS:
+            continue
+        for label, size in zip(labels, of_groups.ravel().tolist(), strict=True):
+            error, relative = expected_error_of(recipe, noises, z, np.array([size]))
+            if relative is None:
+                continue
+            tenth = epsilon_shown(price_of_tenth(plan.price, relative), delta)
+            rows.append(
+                {
+                    "measurement": f"{name} where {label}",
+                    "expected_error": error,
+                    "relative_error": relative,
+                    "epsilon_for_10_percent": tenth,
+                }
+            )
+    return rows
+
+
+def _group_labels(output: Output, marginal: GroupingSet) -> Iterator[str]:
+    """Yields what a marginal's groups are, in the order of its cells."""
+    dimensions = [*output.strata, *(output.groups[i] for i in marginal.keys)]
+    for values in product(*(d.values for d in dimensions)):
+        pairs = zip(dimensions, values, strict=True)
+        yield ", ".join(f"{d.title} = {'NULL' if v is None else v}" for d, v in pairs)
+
+
+def price_of_tenth(price: Price, relative: float) -> Price:
+    """Returns the price at which a relative error would be a tenth: noise is in proportion to
+    1 / epsilon, or to 1 / √rho.
+
+    >>> price_of_tenth(Rho(1000), 0.2)
+    Rho(nano=4000)
+    """
+    power = 2 if isinstance(price, Rho) else 1
+    return type(price)(math.ceil(price.nano * (relative / TENTH) ** power - 1e-6))
+
+
+def sizes_of_tenth(plan: Plan, noises: Mapping[Paid, float], z: float) -> tuple[str, ...]:
+    """Returns, in words, from how many rows on each output is within a tenth at this price."""
+    output, phrases = plan.output, []
+    for name, number in _aggregate_outputs(output):
+        recipe = output.marginals[0].recipes[number]
+        relative = expected_error_of(recipe, noises, z, np.array([1.0]))[1]
+        if relative is not None:
+            phrases.append(f"{name} of {math.ceil(relative / TENTH):,} rows or more")
+    if not phrases:
+        return ()
+    return (f"± is expected to be within 10 % in groups for {', '.join(phrases)}",)
+
+
+def sum_to_marginal(
+    output: Output, marginal: GroupingSet, sizes: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Returns the sizes of a marginal's cells from those of all strata and keys."""
+    return np.asarray(
+        sizes.sum(axis=tuple(i + 1 for i in range(len(output.groups)) if i not in marginal.keys))
+    )
+
+
+def keys_label(output: Output, keys: Sequence[Key]) -> str:
+    """Returns which set of keys it is, where there are several."""
+    if len(output.marginals) == 1:
+        return ""
+    names = [sql(d.node) for d in output.groups if d.key in keys]
+    return f" by {', '.join(names)}" if names else ", total"
+
+
+def expected_error_of(
+    recipe: Recipe, sigmas: Mapping[Paid, float], z: float, sizes: NDArray[np.float64] | None
+) -> tuple[float | None, float | None]:
+    """Returns the expected 95 % half-width of one cell and its relative size, None if unknown."""
+    if recipe.kind == "level":
+        return None, None
+    of_cell = coefficients(recipe).items()
+    spread = sum(c * sigmas[part] ** 2 for part, c in of_cell if part != recipe.whole)
+    scale = typical_size(recipe)
+    occupied = sizes[sizes >= 1] if sizes is not None else np.empty(0)
+    relative = float(np.median(z * spread**0.5 / occupied)) if occupied.size else None
+    if recipe.kind in ("count", "sum"):
+        return z * scale * spread**0.5, relative
+    return (relative * scale if relative is not None else None), relative
+
+
+def typical_size(recipe: Recipe) -> float:
+    """Returns the typical size of an output per row of its cell: x taken as uniform."""
+    w2 = recipe.width**2 / 12
+    match recipe.kind:
+        case "count":
+            return 1.0
+        case "variance":
+            return float(w2)
+        case "stddev":
+            return float(w2**0.5)
+    return float((recipe.middle**2 + w2) ** 0.5)

@@ -25,9 +25,11 @@ LONG_TAILS = (
     "that loses"
 )
 UNSEEN = (
-    "± does not hold if most of the rows that no bin of a noised histogram shows lie far beyond "
-    "all others: up to {}"
+    "± does not hold if the largest values are as rare and far out as in a tail without a finite "
+    "variance, which noised counts cannot exclude: it may move {}"
 )
+TELLING = 0.5
+"""The part of a half-width that such a tail has to move a figure by, for that to be said."""
 ON_AVERAGE = (
     "± of {} holds 95 % on average over groups, not of each group: small groups are drawn towards "
     "everybody"
@@ -90,8 +92,8 @@ def _rules_met(name: str, pairs: list[tuple[Recipe, Moments]]) -> Iterator[tuple
         yield LONG_TAILS, name
     if any(r.pooled for r, _ in pairs):
         yield ON_AVERAGE, name
-    if unseen := max(m.unseen for _, m in pairs):
-        yield UNSEEN, f"{unseen:,.0f} rows of {name}"
+    if unseen := max(most_unseen(r, m) for r, m in pairs):
+        yield UNSEEN, f"{name} by {unseen:.3g}"
     estimates = [(r, means.cells(r, m)) for r, m in pairs if not r.pooled]
     unknown = sum(int(_unknown(r, estimate).sum()) for r, estimate in estimates)
     if unknown:
@@ -99,6 +101,32 @@ def _rules_met(name: str, pairs: list[tuple[Recipe, Moments]]) -> Iterator[tuple
     zeros = sum(int(_zeros_of_noise(r, estimate).sum()) for r, estimate in estimates)
     if zeros and kind in ("variance", "stddev"):
         yield HIDDEN, f"{name} in {_groups(zeros)}"
+
+
+def most_unseen(recipe: Recipe, m: Moments) -> float:
+    """Returns by how much a tail without a finite variance may move a mean or a sum: the most of
+    those figures that it moves out of the interval by `TELLING` of the half-width, or 0.
+
+    Args:
+        recipe, m: Of the strata. Everybody's figure is looked at, too.
+    """
+    unseen = np.broadcast_to(np.asarray(m.unseen, float), m.n.shape)
+    if recipe.kind not in ("mean", "sum") or not unseen.any():
+        return 0.0
+    rows = np.maximum(m.n, 0.0)
+    of_all = (rows * unseen).sum(axis=0)
+    if recipe.kind == "sum":
+        unseen = rows * unseen
+    else:
+        of_all = of_all / np.maximum(rows.sum(axis=0), 1.0)
+    most = 0.0
+    for estimate, moves in (
+        (means.cells(recipe, m), unseen),
+        (means.combine_strata(recipe, m, None), of_all),
+    ):
+        telling = moves > (1 + TELLING) * np.nan_to_num(estimate.half_widths, nan=np.inf)
+        most = max(most, float(np.max(moves, where=telling, initial=0.0)))
+    return most
 
 
 def _groups(number: int) -> str:

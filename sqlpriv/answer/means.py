@@ -81,8 +81,9 @@ class Moments:
             its cause, so it does not average out over them.
         clumped: Variance of the mean over all strata because rows of one kind may all be in one of
             them, which is clipped or is not; of shape (key 1, …), or 0.
-        unseen: Rows that may lie far beyond all others and not be told from noise; the half-widths
-            hold if there are none. 0 where half-widths rest on nothing but the noise.
+        unseen: By how much tails without a finite variance, which a noised histogram allows, may
+            move each cell's mean, of N's shape; the half-widths hold if there are none. 0 where
+            half-widths rest on nothing but the noise.
         scatter: Variance of the values of all cells, 0 where nothing is known of it.
         everybody: The moments of all strata together, as one, whose sum was measured besides; N is
             that of the strata. None where it was not.
@@ -98,7 +99,7 @@ class Moments:
     centre: Array | float = 0.0
     drift: Array | float = 0.0
     clumped: Array | float = 0.0
-    unseen: float = 0.0
+    unseen: Array | float = 0.0
     scatter: float = 0.0
     everybody: Moments | None = None
 

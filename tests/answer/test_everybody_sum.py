@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bench.coverage import SHAPES, ExactTable, budget_of, rows_of, run
+from bench.coverage import ExactTable, budget_of, rows_of, run
+from bench.value_shapes import SHAPES
 
 from sqlpriv.answer.rounds import adaptive_means, everybody_sum
 from sqlpriv.dialect import read

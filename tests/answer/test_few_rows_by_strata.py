@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bench.coverage import SHAPES, rows_of, run
+from bench.coverage import rows_of, run
 from bench.mean_tables import StratifiedRows
+from bench.value_shapes import SHAPES
 
 from sqlpriv.answer.rounds import cell_shapes, clipping
 

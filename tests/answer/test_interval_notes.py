@@ -33,13 +33,11 @@ def _message(folder: Path, rows: int, select: str) -> str:
         return analyst.execute(f"{options} {select}").message
 
 
-@pytest.mark.parametrize(("using", "said"), [("", True), (" USING laplace", False)])
-def test_a_clipped_mean_says_what_its_interval_rests_on(
-    tmp_path: Path, using: str, said: bool
-) -> None:
-    """20,000 values below 1,000 in [0, 1e6] are clipped; the twin is a plain sum."""
-    message = _message(tmp_path, 20_000, f"AVG(pay{using}) AS p FROM people")
-    assert ("± does not hold if most of the rows that no bin" in message) == said
+def test_a_clipped_mean_of_values_that_end_where_the_counts_do_has_no_note(tmp_path: Path) -> None:
+    """20,000 values of 0 to 999 in [0, 1e6]. What stands under the mean of a long tail, and when:
+    `test_slow_tails`."""
+    message = _message(tmp_path, 20_000, "AVG(pay) AS p FROM people")
+    assert "± does not hold" not in message
 
 
 def test_groups_of_which_nothing_is_known_are_counted() -> None:

@@ -10,7 +10,7 @@ from bench.coverage import run
 from bench.mean_tables import StratifiedRows
 
 from sqlpriv.answer.rounds import tail_model
-from sqlpriv.answer.rounds.pooled_histogram import A_DOUBLING, SLOWEST, smooth_histogram
+from sqlpriv.answer.rounds.histogram.pooled_histogram import A_DOUBLING, SLOWEST, smooth_histogram
 from sqlpriv.plan.aggregates.mean_bins import bin_edges
 
 SIGMA = 55.0

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
 from itertools import product
 from pathlib import Path
 
@@ -26,8 +26,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench import mean_tables
 from bench.mean_tables import StratifiedRows
+from bench.value_shapes import FURTHER, SHAPES, ValueShape
 
 from sqlpriv.answer import means
+from sqlpriv.answer.interval_notes import most_unseen
 from sqlpriv.answer.reconcile import two_levels
 from sqlpriv.answer.rounds import adaptive_means
 from sqlpriv.dialect import read
@@ -40,47 +42,9 @@ from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.planner import plan
 from sqlpriv.session.declarations.budgets import budget_at
 
-Draw = Callable[[np.random.Generator, int], np.ndarray]
-
-
-@dataclass(frozen=True)
-class ValueShape:
-    """A distribution of values, and the interval that is declared for it.
-
-    Args:
-        draw: Takes a generator and a number of rows; returns values of shape (rows,).
-        lower, upper: The declared interval; values are clamped to it.
-        whole: Whether the column is an INTEGER.
-    """
-
-    draw: Draw
-    lower: float
-    upper: float
-    whole: bool = False
-
-
-SHAPES: dict[str, ValueShape] = {
-    "uniform": ValueShape(lambda r, n: r.uniform(0, 1000, n), 0, 1000),
-    "log-normal": ValueShape(lambda r, n: np.exp(r.normal(10, 1, n)), 0, 1e7),
-    "Pareto 1.5": ValueShape(lambda r, n: 1000 * (1 + r.pareto(1.5, n)), 0, 1e7),
-    "zero-inflated": ValueShape(
-        lambda r, n: np.where(r.random(n) < 0.9, 0.0, np.exp(r.normal(7, 1, n))), 0, 1e6
-    ),
-    "two atoms": ValueShape(lambda r, n: np.where(r.random(n) < 0.3, 10.0, 250.0), 0, 1000),
-    "integers 0..5": ValueShape(lambda r, n: r.integers(0, 6, n).astype(float), 0, 5, True),
-    "clamped top": ValueShape(lambda r, n: np.exp(r.normal(10, 1, n)), 0, float(np.exp(12.326))),
-    "clamped bottom": ValueShape(lambda r, n: r.normal(84, 100, n), 0, 10_000),
-    "bimodal": ValueShape(
-        lambda r, n: np.where(r.random(n) < 0.5, r.normal(100, 10, n), r.normal(5000, 200, n)),
-        0, 100_000,
-    ),
-    "constant": ValueShape(lambda _, n: np.full(n, 42.0), 0, 1000),
-    "heavy negative": ValueShape(lambda r, n: -100 * (1 + r.pareto(2, n)) + 300, -1e6, 1e4),
-}  # fmt: skip
-"""The last parts: 1 % of the top's values are clamped (e^12.326 is the 99th percentile of the
-log-normal ones), and 20 % of the bottom's."""
 STRATA = ("1", "18", "200", "Zipf 18")
-HEADING = "shape           rows strata"
+HEADING = "shape               rows strata"
+ALL_SHAPES = {**SHAPES, **FURTHER}
 USING = ("auto", "plain", "quantile", "coinpress", "pooled")
 
 
@@ -188,7 +152,7 @@ class Runs:
         whole_covered, whole_errors, whole_halves: The same of everybody, and the half-widths, of
             shape (runs,).
         sizes: Rows of the groups, of shape (G,).
-        doubtful: Whether the answers say what their intervals rest on.
+        doubtful: Which answers say that their intervals may not hold, of shape (runs,).
     """
 
     covered: np.ndarray
@@ -197,7 +161,7 @@ class Runs:
     whole_errors: np.ndarray
     whole_halves: np.ndarray
     sizes: np.ndarray
-    doubtful: bool
+    doubtful: np.ndarray
 
 
 def rows_of(shape: ValueShape, rows: int, strata: str, seed: int = 7) -> StratifiedRows:
@@ -222,8 +186,7 @@ def run(
     recipe = planned.output.recipes[0]
     sizes = np.bincount(rows.stratum, minlength=k)
     truth = np.bincount(rows.stratum, rows.x, k) / np.maximum(sizes, 1)
-    errors, covered, whole_errors, whole_halves = [], [], [], []
-    doubtful = False
+    errors, covered, whole_errors, whole_halves, doubtful = [], [], [], [], []
     own_recipe = planned.output.own[0] if planned.output.own else None
     for _ in range(runs):
         releases = table.release(planned.measurements)
@@ -241,38 +204,50 @@ def run(
         of_all = np.nan_to_num(np.ravel(whole.values)[0], nan=recipe.middle)
         whole_errors.append(float(of_all) - rows.x.mean())
         whole_halves.append(float(np.nan_to_num(np.ravel(whole.half_widths)[0], nan=recipe.width)))
-        doubtful = doubtful or bool(of_strata.unseen)
+        doubtful.append(most_unseen(recipe, of_strata) > 0)
     held = sizes > 0
     misses, halves = np.array(whole_errors), np.array(whole_halves)
     return Runs(
         np.array(covered)[:, held], np.array(errors)[:, held],
-        np.abs(misses) <= halves + 1e-9, misses, halves, sizes[held], doubtful,
+        np.abs(misses) <= halves + 1e-9, misses, halves, sizes[held],
+        np.array(doubtful),
     )  # fmt: skip
 
 
-def chosen_rows(given: argparse.Namespace) -> Iterator[tuple[str, StratifiedRows, str]]:
+def join_runs(of_tables: Sequence[Runs]) -> Runs:
+    """Returns the runs over several tables whose strata have the same sizes."""
+    names = [field.name for field in fields(Runs) if field.name != "sizes"]
+    joined = {name: np.concatenate([getattr(r, name) for r in of_tables]) for name in names}
+    return Runs(**joined, sizes=of_tables[0].sizes)
+
+
+def chosen_rows(
+    given: argparse.Namespace, seed: int = 7
+) -> Iterator[tuple[str, StratifiedRows, str]]:
     """Yields name, rows and kind of budget of what the options choose.
 
     Files if `--tables` names any, else the suite; strata of less than a row are left out.
     """
     for name, kind in product(given.tables or (), given.kinds):
-        yield f"{name:29}", mean_tables.load(name), kind
+        yield f"{name:33}", mean_tables.load(name), kind
     suite = () if given.tables else product(given.shapes, given.rows, given.strata, given.kinds)
     for shape, rows, strata, kind in suite:
         if int(strata.split()[-1]) <= rows:
-            yield f"{shape:14} {rows:6} {strata:>7}", rows_of(SHAPES[shape], rows, strata), kind
+            drawn = rows_of(ALL_SHAPES[shape], rows, strata, seed)
+            yield f"{shape:18} {rows:6} {strata:>7}", drawn, kind
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:
     """Returns the options that choose parts of the grid."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--shapes", nargs="*", default=list(SHAPES), choices=list(SHAPES))
+    parser.add_argument("--shapes", nargs="*", default=list(SHAPES), choices=list(ALL_SHAPES))
     parser.add_argument("--tables", nargs="*", choices=mean_tables.NAMES)
     parser.add_argument("--rows", nargs="*", type=int, default=[30, 1_000, 100_000])
     parser.add_argument("--strata", nargs="*", default=list(STRATA))
     parser.add_argument("--kinds", nargs="*", default=["pure", "zcdp"])
     parser.add_argument("--using", nargs="*", default=list(USING))
     parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--draws", type=int, default=1, help="tables of a shape, for the runs")
     parser.add_argument("--epsilon", type=float, default=1.0)
     return parser
 
@@ -280,18 +255,27 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
 def main() -> None:
     """Prints one line for each cell of the suite."""
     given = arguments(__doc__).parse_args()
-    print(f"{HEADING}  kind using      groups  everybody  rms groups  everybody")
-    for (name, rows, kind), using in product(chosen_rows(given), given.using):
-        result = run(rows, kind, using, given.runs, given.epsilon)
+    print(
+        f"{HEADING}  kind using      groups  everybody  no note  noted  rms groups  everybody"
+        "  median ±"
+    )
+    tables = zip(*(chosen_rows(given, 7 + seed) for seed in range(given.draws)), strict=True)
+    for drawn, using in product(tables, given.using):
+        name, _, kind = drawn[0]
+        runs = -(-given.runs // given.draws)
+        result = join_runs([run(rows, kind, using, runs, given.epsilon) for _, rows, _ in drawn])
         weights = result.sizes / result.sizes.sum()
         squares = (result.errors**2).mean(axis=0) @ weights
         low, high = result.covered.mean(), result.whole_covered.mean()
+        silent = ~result.doubtful
+        without_note = result.whole_covered[silent].mean() if silent.any() else np.nan
         holds = min(low, high) >= 0.93
-        mark = "" if holds else "  says so" if result.doubtful else "  DOES NOT HOLD"
+        mark = "" if holds else "  says so" if result.doubtful.any() else "  DOES NOT HOLD"
         print(
             f"{name} {kind:>5} {using:10}"
-            f" {low:6.3f} {high:10.3f} {squares**0.5:11.4g}"
-            f" {np.sqrt((result.whole_errors**2).mean()):10.4g}{mark}",
+            f" {low:6.3f} {high:10.3f} {without_note:8.3f} {result.doubtful.mean():6.2f}"
+            f" {squares**0.5:11.4g} {np.sqrt((result.whole_errors**2).mean()):10.4g}"
+            f" {np.median(result.whole_halves):9.4g}{mark}",
             flush=True,
         )
 

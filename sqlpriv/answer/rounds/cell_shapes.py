@@ -34,8 +34,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlpriv.answer.means import Array, main_effects
+from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds, Pooled
 from sqlpriv.answer.rounds.place_shrinkage import shrink
-from sqlpriv.answer.rounds.pooled_bins import BinEnds, Pooled
 from sqlpriv.kernel.terms.release import Release
 
 STEPS = np.arange(-48.0, 49.0)

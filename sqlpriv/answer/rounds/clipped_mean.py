@@ -31,7 +31,7 @@ from sqlpriv.answer.means import Array, Moments
 from sqlpriv.answer.rounds.clipping import CellNoise, Clipping, choose_clipping
 from sqlpriv.answer.rounds.clipping_loss import estimate_excess
 from sqlpriv.answer.rounds.everybody_sum import choose_own_sum
-from sqlpriv.answer.rounds.pooled_bins import BinEnds
+from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds
 from sqlpriv.answer.rounds.tail_model import FEWEST_BINS, UNSEEN, Tails, estimate_tails
 from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.budget import Price, Rho
@@ -118,12 +118,12 @@ def _clipped_moments(
     beyond = estimate_excess(
         tails, centre, half, n, half * total.values / n, half * total.sigma / n, noise.shares
     )
-    is_clipped = (cells.low > float(recipe.lower)) | (cells.high < float(recipe.upper))
+    z = half_width(total.price)
     return Moments(
         counts, kept * half * total.values, np.zeros_like(n), noise.miscount**2,
         (kept * half * total.sigma) ** 2 + counts**2 * beyond.variance, 0.0,
-        half_width(total.price), centre + beyond.value - recipe.middle, beyond.shared,
-        beyond.clumped, tails.visible if is_clipped.any() else 0.0, tails.variance,
+        z, centre + beyond.value - recipe.middle, beyond.shared + (beyond.slow / z) ** 2,
+        beyond.clumped, beyond.unseen, tails.variance,
     )  # fmt: skip
 
 

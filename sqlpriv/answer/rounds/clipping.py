@@ -42,7 +42,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlpriv.answer.means import Array
-from sqlpriv.answer.rounds.pooled_bins import BinEnds, Side, excess_above, excess_below
+from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds, Side, excess_above, excess_below
 from sqlpriv.answer.rounds.tail_model import Tails
 
 BEYOND = (0.25, 0.5, 0.75, 1.0)

@@ -11,7 +11,8 @@ import numpy as np
 
 from sqlpriv.answer.means import Array
 from sqlpriv.answer.rounds.clipping import DOUBT, OWN_TAIL, UNEVEN, clump_weights
-from sqlpriv.answer.rounds.pooled_bins import Side, sides
+from sqlpriv.answer.rounds.histogram.pooled_bins import Side, sides
+from sqlpriv.answer.rounds.histogram.slow_tails import most_beyond
 from sqlpriv.answer.rounds.tail_model import Tails
 
 MISFIT = 0.05
@@ -28,12 +29,16 @@ class Excess(NamedTuple):
         variance: Of the part of its error that is the cell's own.
         shared: Variance of the part whose cause the cells share: it does not average out.
         clumped: See `Moments`.
+        slow: By how much more may be lost by tails of finite variance that the counts allow.
+        unseen: The same by tails of any.
     """
 
     value: Array
     variance: Array
     shared: Array
     clumped: Array
+    slow: Array
+    unseen: Array
 
 
 def estimate_excess(
@@ -86,7 +91,30 @@ def estimate_excess(
         gain = shares * own
         value = value + gain * missing / max(float((shares * gain).sum()), 1e-300)
     shared = (doubt(after, above, below) + sum_over_bins(tails.hidden_shares, beyond)) ** 2
-    return Excess(value, own, shared + histogram_noise, clumped_variance(after, beyond, n))
+    slow, unseen = _lost_by_slow_tails(tails, after, above, below)
+    return Excess(
+        value, own, shared + histogram_noise, clumped_variance(after, beyond, n), slow, unseen
+    )
+
+
+def _lost_by_slow_tails(
+    tails: Tails, table: Array, above: Side, below: Side
+) -> tuple[Array, Array]:
+    """Returns by how much more than the estimated tails the slowest allowed ones hold.
+
+    Args:
+        tails: Among them those that the counts allow.
+        table: Shares of each cell's bins, of shape (…, bins).
+        above, below: What lies beyond the ends.
+    """
+    of_finite, of_every = np.zeros(table.shape[:-1]), np.zeros(table.shape[:-1])
+    if tails.slow is None:
+        return of_finite, of_every
+    for side, allowed in ((above, tails.slow.above), (below, tails.slow.below)):
+        expected = sum_over_bins(table, side.excess)
+        of_finite += np.maximum(most_beyond(allowed.likely, side.excess) - expected, 0.0) ** 2
+        of_every += np.maximum(most_beyond(allowed.every, side.excess) - expected, 0.0) ** 2
+    return np.sqrt(of_finite), np.sqrt(of_every)
 
 
 def clumped_variance(table: Array, beyond: Array, n: Array) -> Array:

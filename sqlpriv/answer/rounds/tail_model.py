@@ -33,8 +33,9 @@ from numpy.typing import NDArray
 from sqlpriv.answer.means import Array
 from sqlpriv.answer.rounds import cell_shapes
 from sqlpriv.answer.rounds.cell_shapes import CellShapes
-from sqlpriv.answer.rounds.pooled_bins import BinEnds, Pooled
-from sqlpriv.answer.rounds.pooled_histogram import SLOWEST, smooth_histogram
+from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds, Pooled
+from sqlpriv.answer.rounds.histogram.pooled_histogram import SLOWEST, smooth_histogram
+from sqlpriv.answer.rounds.histogram.slow_tails import BothSlowTails, slow_tails
 from sqlpriv.kernel.terms.algebra import Sum
 from sqlpriv.kernel.terms.budget import Rho
 from sqlpriv.kernel.terms.release import Release
@@ -65,17 +66,18 @@ class Tails:
         bins: The lowest and highest value of each bin; between them values are uniform.
         noise: Standard deviation of the histogram's noise in a pooled share.
         shape: How the cells differ from the pooled distribution.
-        visible: Rows that a bin may hold, or all bins together, and yet not be told from noise.
         hidden: Shares of rows that were counted and are in no visible bin, of shape (bins,): they
             are spread evenly over the bins that are not visible, and may all be in one.
+        slow: Other tails of the pooled distribution that the counts allow. None where nothing is
+            clipped.
     """
 
     pooled: Array
     bins: BinEnds
     noise: float
     shape: CellShapes
-    visible: float = 0.0
     hidden: Array | float = 0.0
+    slow: BothSlowTails | None = None
 
     def shares(self, deviations: float = 0.0) -> Array:
         """Returns each cell's shares, of shape (…, bins), so many spreads off its rate."""
@@ -135,7 +137,7 @@ def estimate_tails(
     clear = noise_level(counts, CLEAR)
     visible = noise_level(counts, VISIBLE) if rows > MANY * sigma else clear
     atoms = noise_level(counts, ATOM) if rows > MANY * sigma else clear
-    pooled, is_visible, hidden = smooth_histogram(
+    pooled, is_visible, hidden, merged = smooth_histogram(
         counts.values.ravel(), sigma, (visible, clear, atoms), bins.special, bins.lowest
     )
     miscount = float(np.hypot(counted.sigma * counted.values.size**0.5,
@@ -145,8 +147,10 @@ def estimate_tails(
     else:
         pooled, rest = _with_hidden(pooled, is_visible, bins, counts, rows, miscount)
         hidden = hidden + rest
-    missing = rows - float(counts.values.ravel()[is_visible].sum())
-    visible = max(visible, missing + 2 * miscount)
+    of_rows = counted.sigma * counted.values.size**0.5
+    slow = slow_tails(
+        counts.values.ravel(), merged, is_visible, bins, rows, (sigma, float(of_rows))
+    )
     noise = counts.sigma / max(float(counts.values.sum()), 1.0)
     if own is None or not pooled.shares.any():
         shape = cell_shapes.pooled_shapes(pooled, counted.values.shape)
@@ -157,7 +161,7 @@ def estimate_tails(
     present = np.maximum(counted.values, 0.0)
     raked = rake(shape, pooled.shares, present / max(float(present.sum()), 1.0))
     sloped = bins.with_slopes(pooled.shares)
-    return Tails(pooled.shares, sloped, noise, raked, visible, hidden)
+    return Tails(pooled.shares, sloped, noise, raked, hidden, slow)
 
 
 def rake(shape: CellShapes, pooled: Array, shares: Array) -> CellShapes:

@@ -21,11 +21,15 @@ from sqlpriv.answer.rounds import (
     cell_shapes,
     clipping,
     clipping_loss,
-    pooled_bins,
     tail_model,
 )
 from sqlpriv.answer.rounds.adaptive_means import Measure, ask_rounds
-from sqlpriv.answer.rounds.pooled_histogram import extend_tail, merge_bins, smooth_histogram
+from sqlpriv.answer.rounds.histogram import pooled_bins
+from sqlpriv.answer.rounds.histogram.pooled_histogram import (
+    extend_tail,
+    merge_bins,
+    smooth_histogram,
+)
 from sqlpriv.errors import DataError
 from sqlpriv.kernel.terms.algebra import Bin, Clipped, Col, Count, Key, Sum
 from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho

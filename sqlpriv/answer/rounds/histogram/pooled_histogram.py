@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sqlpriv.answer.means import Array
-from sqlpriv.answer.rounds.pooled_bins import Pooled
+from sqlpriv.answer.rounds.histogram.pooled_bins import Pooled
 
 SLOWEST, STEPS_BACK = 0.75, 5
 """The slowest fall from bin to bin that is extrapolated, and the bins it is estimated from."""
@@ -51,11 +51,14 @@ class SmoothedHistogram(NamedTuple):
         is_visible: Which bins stand out of the noise, of shape (bins,).
         doubtful: Standard deviations of the extrapolated shares, of shape (bins,). They are of one
             sign: a tail is heavier everywhere, or lighter.
+        merged: The noised counts, bins that differ by no more than noise made equal; an atom's
+            count is as it was.
     """
 
     pooled: Pooled
     is_visible: NDArray[np.bool_]
     doubtful: Array
+    merged: Array
 
 
 def smooth_histogram(
@@ -110,7 +113,9 @@ def smooth_histogram(
         (int(visible_bins[0]), int(visible_bins[-1])) if visible_bins.size else (0, counts.size - 1)
     )
     total = max(float(shares.sum()), 1e-300)
-    return SmoothedHistogram(Pooled(shares / total, *ends), is_visible, spread / total)
+    of_bins = counts.astype(float)
+    of_bins[~special] = merged
+    return SmoothedHistogram(Pooled(shares / total, *ends), is_visible, spread / total, of_bins)
 
 
 def merge_bins(counts: Array, clear: float) -> tuple[Array, NDArray[np.int_]]:

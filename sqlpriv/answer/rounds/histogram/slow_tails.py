@@ -1,0 +1,212 @@
+"""The slowest tails that a noised histogram allows: what an interval has to count on.
+
+`pooled_histogram` says which tail is likely. Where the noise hides the tail, many others are as
+likely, and a mean's error is as large as what the slowest of them holds beyond the clipping ends.
+Far out, the distances of values from a threshold u are distributed as (Balkema and de Haan 1974,
+Pickands 1975: the generalised Pareto distribution)
+
+    P(x - u > d) = (1 + ξ d / s)^(-1/ξ),       s > 0
+
+for most distributions that have a name: ξ < 0 ends somewhere, 0 is exponential, a power law x^-α
+has ξ = 1/α. Its variance is finite for ξ < 1/2 and its mean for ξ < 1. A tail begins at the last
+bin that holds more rows than the next one inwards, among those that stand out of the noise, so that
+it goes on from what is seen: no tail of few rows begins where the counts have fallen to nothing. Of
+each ξ and s the number of rows is fitted to the noised counts. In its first bin, where it begins
+somewhere inside, a tail may have more rows than there are, but not fewer. At the declared end,
+where values pile up and what lies beyond is clamped, it may have fewer rows, but not more. All
+tails are allowed that fit no worse than the best one by `DROP`.
+
+Tails of finite variance are counted in the interval, and slower ones up to the best fit's ξ. What
+still slower ones could hold is said, where it would move the mean by much (`interval_notes`). Rows
+beyond a gap are no tail: where they are too few to stand out of the noise nothing tells of them.
+
+| name | value | chosen by |
+|---|---|---|
+| DROP | 3.84 | twice the logarithm of a likelihood: 95 % of intervals of one parameter |
+| MISFIT | 0.1 | set, not searched: how far a distribution's bins are off the nearest tail's |
+| FIRST_MISFIT | 0.3 | set, not searched |
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sqlpriv.answer.means import Array
+from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds
+
+DROP, MISFIT, FIRST_MISFIT = 3.84, 0.1, 0.3
+SLOWNESS = np.array([-0.3, -0.1, 1e-6, *(np.arange(1, 19) / 20)])
+"""ξ: a finite variance up to 1/2, and a finite mean up to 1."""
+SCALES, FINITE = 64, 0.5
+OUTLYING = 4.0
+"""By how many standard deviations a count in the noise may speak for or against a tail."""
+
+
+class SlowTails(NamedTuple):
+    """Tails that the counts allow, as parts of all rows in each bin, of shape (tails, bins).
+
+    Args:
+        likely: Those whose variance is finite, or whose ξ is no more than the best fit's.
+        every: All.
+    """
+
+    likely: Array
+    every: Array
+
+
+class BothSlowTails(NamedTuple):
+    """The tails above the bulk of the rows, and below it."""
+
+    above: SlowTails
+    below: SlowTails
+
+
+def no_tails(bins: int) -> BothSlowTails:
+    """Returns that nothing is allowed for, of a number of bins."""
+    none = SlowTails(np.zeros((0, bins)), np.zeros((0, bins)))
+    return BothSlowTails(none, none)
+
+
+def slow_tails(
+    counts: Array,
+    merged: Array,
+    is_visible: NDArray[np.bool_],
+    bins: BinEnds,
+    rows: float,
+    noise: tuple[float, float],
+) -> BothSlowTails:
+    """Returns the tails on both sides; see the module's text.
+
+    Args:
+        counts: Noised, of shape (bins,).
+        merged: The same, bins that differ by no more than noise made equal.
+        is_visible: Which bins stand out of the noise.
+        bins: Their ends.
+        rows: Noised count of all.
+        noise: Standard deviations, of a bin's count and of `rows`.
+    """
+    below = _one_side(counts[::-1], merged[::-1], is_visible[::-1], bins.mirror(), rows, noise)
+    mirrored = SlowTails(below.likely[:, ::-1], below.every[:, ::-1])
+    return BothSlowTails(_one_side(counts, merged, is_visible, bins, rows, noise), mirrored)
+
+
+def _one_side(
+    counts: Array,
+    merged: Array,
+    is_visible: NDArray[np.bool_],
+    bins: BinEnds,
+    rows: float,
+    noise: tuple[float, float],
+) -> SlowTails:
+    """Returns the tails above; the arguments are those of `slow_tails`."""
+    sigma, of_rows = noise
+    is_end = np.arange(counts.size) == counts.size - 1
+    open_bins = np.flatnonzero(~bins.special | is_end)
+    shown = np.flatnonzero(is_visible & ~(is_end & bins.special))
+    if not shown.size or rows <= 0 or open_bins.size < 2:
+        return no_tails(counts.size).above
+    last, part = shown[-1], np.ones(open_bins.size, bool)
+    missing: tuple[float, float] | None = None
+    if bins.special[last]:  # an atom, from which no tail goes on: the rows that it leaves are told
+        part = open_bins > last
+        inside = is_visible[: last + 1]
+        missing = (
+            rows - float(counts[: last + 1][inside].sum()),
+            float(np.hypot(of_rows, sigma * inside.sum() ** 0.5)),
+        )
+    else:
+        first = int(np.searchsorted(open_bins, last))
+        while first > 0 and merged[open_bins[first - 1]] >= merged[open_bins[first]]:
+            first -= 1
+        part = np.arange(open_bins.size) >= first
+    at = open_bins[part]
+    if at.size < 2:
+        return no_tails(counts.size).above
+    fitted, misfits, slowness = _fit(counts[at], merged[at], bins, at, sigma, missing)
+    shares = np.zeros((slowness.size, counts.size))
+    shares[:, at] = fitted / rows
+    is_likely = slowness <= max(FINITE, float(slowness[misfits.argmin()]))
+    is_likely &= misfits <= misfits[is_likely].min() + DROP
+    return SlowTails(shares[is_likely], shares[misfits <= misfits.min() + DROP])
+
+
+def _fit(
+    counts: Array,
+    merged: Array,
+    bins: BinEnds,
+    at: NDArray[np.intp],
+    sigma: float,
+    missing: tuple[float, float] | None,
+) -> tuple[Array, Array, Array]:
+    """Returns rows in each bin for each ξ and s, squared misfits, and ξ, of shape (tails, …).
+
+    Args:
+        counts, merged: Of the tail's bins.
+        bins, at: All bins' ends, and which are the tail's.
+        sigma: Standard deviation of a count's noise.
+        missing: How many rows no bin before shows, and the standard deviation; None where the tail
+            goes on from a bin that is seen.
+    """
+    table, slowness = _tail_parts(bins.lowest[at], bins.highest[at])
+    seen = np.maximum(merged, 0.0)
+    misfit = np.full(at.size, MISFIT)
+    if missing is None:
+        misfit[0] = FIRST_MISFIT
+    weight = 1 / (sigma**2 + seen + (misfit * seen) ** 2 + 1e-300)
+    limit = np.maximum(seen, OUTLYING * sigma)
+    told = np.clip(counts, -OUTLYING * sigma, limit)
+    hidden, of_hidden = missing or (0.0, np.inf)
+
+    def fit_rows(weight: Array) -> Array:
+        weight = np.where(bins.atoms[at], 0.0, weight)
+        along = table @ (weight * told) + hidden / of_hidden**2
+        return np.asarray(
+            np.maximum(along / np.maximum(table**2 @ weight + of_hidden**-2.0, 1e-300), 0.0)
+        )
+
+    rows = fit_rows(weight)
+    if missing is None:
+        of_others = fit_rows(np.append(0.0, weight[1:]))
+        rows = np.where(of_others * table[:, 0] > told[0], of_others, rows)
+    fitted = rows[:, None] * table
+    apart = told - fitted
+    if missing is None:
+        apart[:, 0] = np.maximum(apart[:, 0], 0.0)
+    if bins.atoms[at[-1]]:
+        apart[:, -1] = np.minimum(apart[:, -1], 0.0)
+    misfits = apart**2 @ weight + ((rows - hidden) / of_hidden) ** 2
+    return fitted, misfits, slowness
+
+
+def _tail_parts(lowest: Array, highest: Array) -> tuple[Array, Array]:
+    """Returns which part of a tail is in each bin, of shape (tails, bins), and each tail's ξ.
+
+    What lies beyond the start of the last bin is in it.
+
+    >>> table, slowness = _tail_parts(np.array([0.0, 1.0, 3.0]), np.array([1.0, 3.0, 9.0]))
+    >>> bool(np.allclose(table.sum(axis=1), 1)), table.shape == (slowness.size, 3)
+    (True, True)
+    """
+    near, far = lowest - lowest[0], highest - lowest[0]
+    scale = np.geomspace(far[0] / 4, far[-1], SCALES)
+    slowness, scale = (x.ravel() for x in np.meshgrid(SLOWNESS, scale, indexing="ij"))
+    ends = np.append(near, far[-1])
+    inside = np.maximum(1 + (slowness / scale)[:, None] * ends, 1e-300)
+    beyond = np.exp(-np.log(inside) / slowness[:, None])
+    beyond[:, -1] = 0.0
+    return np.maximum(-np.diff(beyond, axis=1), 0.0), slowness
+
+
+def most_beyond(tails: Array, excess: Array) -> Array:
+    """Returns what the slowest tail holds beyond an end, of shape (…), 0 where no tail is allowed.
+
+    Args:
+        tails: Parts of all rows, of shape (tails, bins).
+        excess: By how much each bin's rows lie beyond the end, of shape (…, bins).
+    """
+    if not len(tails):
+        return np.zeros(excess.shape[:-1])
+    return np.asarray((excess @ tails.T).max(axis=-1))

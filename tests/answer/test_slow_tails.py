@@ -1,0 +1,110 @@
+"""The slowest tails that noised counts allow, and the intervals that count on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from bench.coverage import rows_of, run
+from bench.value_shapes import SHAPES
+from support.exact_people import planned
+
+from sqlpriv.answer.interval_notes import interval_notes
+from sqlpriv.answer.means import Moments
+from sqlpriv.answer.rounds import tail_model
+from sqlpriv.answer.rounds.histogram import slow_tails
+from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds, excess_above
+
+ROWS, SIGMA = 20_000, 40.0
+ENDS = np.concatenate([[0.0], 1e6 * 2.0 ** (np.arange(-48, 1) / 4)])
+
+
+def _beyond_last_visible(below: Callable[[float], float]) -> tuple[float, float, float]:
+    """Returns what a distribution holds beyond the bins that stand out of noise, and the most that
+    its expected counts allow, in units of x: of likely tails, and of every."""
+    bins = BinEnds.between(ENDS)
+    counts = ROWS * np.diff([below(end) for end in ENDS])
+    visible = np.flatnonzero(counts > 3 * SIGMA)
+    tails = slow_tails.slow_tails(
+        counts, counts, np.isin(np.arange(counts.size), visible), bins, ROWS, (SIGMA, 5.0)
+    )
+    excess = excess_above(bins, np.array([bins.highest[visible[-1]]])).excess
+    held = float((counts / ROWS) @ excess[0])
+    likely, every = (float(slow_tails.most_beyond(side, excess)[0]) for side in tails.above)
+    return held, likely, every
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        lambda x: 1 - max(x / 300, 1) ** -1.5,
+        lambda x: 1 - max(x / 300, 1) ** -2.0,
+        lambda x: 1 - np.exp(-x / 700),
+        lambda x: NormalDist(7, 1).cdf(np.log(max(x, 1e-9))),
+    ],
+    ids=["Pareto 1.5", "Pareto 2", "exponential", "log-normal"],
+)
+def test_no_tail_holds_more_than_the_slowest_that_counts_allow(
+    below: Callable[[float], float],
+) -> None:
+    """The counts have no noise, so that the tail itself must be among those that are allowed, up to
+    the grid of ξ. The slowest is not just any: it holds 20 times as much at most."""
+    held, likely, every = _beyond_last_visible(below)
+    assert held <= 1.1 * likely
+    assert held <= every
+    assert likely <= every < max(20 * held, 30.0)
+
+
+def test_no_tail_begins_where_counts_have_fallen_to_nothing() -> None:
+    """20,000 values, uniform up to an end inside [0, 1e6]; 2 σ of noise in each of the bins beyond,
+    spread as a tail may be, would move the mean by 200."""
+    held, _, most = _beyond_last_visible(lambda x: min(x / 1100.0, 1.0))
+    assert held < 1
+    assert most < 20
+
+
+def test_an_interval_holds_where_the_noise_hides_a_tail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1,000 rows of a power law under zCDP: 8 tables, 5 runs of each. Of 160 runs 157 held; fewer
+    than 34 of 40 have a chance of 1e-5 then. Twin: no slow tail is counted on; .26 of 160 held."""
+    tables = [rows_of(SHAPES["heavy negative"], 1_000, "1", seed) for seed in range(8)]
+
+    def held() -> int:
+        return sum(int(run(rows, "zcdp", "auto", 5).whole_covered.sum()) for rows in tables)
+
+    assert held() >= 34
+    monkeypatch.setattr(
+        tail_model, "slow_tails", lambda counts, *_: slow_tails.no_tails(counts.size)
+    )
+    assert held() < 30
+
+
+@pytest.mark.parametrize("shape", ["uniform", "integers 0..5", "clamped top"])
+def test_intervals_of_distributions_that_end_are_as_long_as_before(
+    monkeypatch: pytest.MonkeyPatch, shape: str
+) -> None:
+    """20,000 rows, 15 runs: no note, and the median half-width grows by less than a tenth (by 5 %
+    of 64 runs); `heavy negative` under zCDP is the twin, with three times the half-width."""
+    rows = rows_of(SHAPES[shape], 20_000, "1")
+    heavy = rows_of(SHAPES["heavy negative"], 1_000, "1")
+    now = run(rows, "pure", "auto", 15)
+    of_heavy = np.median(run(heavy, "zcdp", "auto", 15).whole_halves)
+    monkeypatch.setattr(
+        tail_model, "slow_tails", lambda counts, *_: slow_tails.no_tails(counts.size)
+    )
+    before = run(rows, "pure", "auto", 15)
+    assert now.doubtful.sum() <= 1
+    assert np.median(now.whole_halves) < 1.1 * np.median(before.whole_halves)
+    assert of_heavy > 3 * np.median(run(heavy, "zcdp", "auto", 15).whole_halves)
+
+
+@pytest.mark.parametrize(("unseen", "said"), [(40.0, True), (20.0, False)])
+def test_what_a_tail_without_variance_may_move_is_said(unseen: float, said: bool) -> None:
+    """The half-width is 2 x 10,000 / 1,000: what moves the mean by 1.5 times as much is told."""
+    output = planned("SELECT AVG(income) AS a FROM people").output
+    zero = np.zeros(1)
+    n = np.array([1_000.0])
+    moments = Moments(n, zero, zero, 1.0, 1e8, 0.0, 2.0, unseen=np.array([unseen]))
+    notes = "; ".join(interval_notes(output, {output.recipes[0]: moments}))
+    assert ("it may move a by 40" in notes) == said

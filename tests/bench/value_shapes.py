@@ -1,0 +1,66 @@
+"""Distributions of values whose means are measured, each with the interval declared for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+Draw = Callable[[np.random.Generator, int], np.ndarray]
+
+
+@dataclass(frozen=True)
+class ValueShape:
+    """A distribution of values, and the interval that is declared for it.
+
+    Args:
+        draw: Takes a generator and a number of rows; returns values of shape (rows,).
+        lower, upper: The declared interval; values are clamped to it.
+        whole: Whether the column is an INTEGER.
+    """
+
+    draw: Draw
+    lower: float
+    upper: float
+    whole: bool = False
+
+
+SHAPES: dict[str, ValueShape] = {
+    "uniform": ValueShape(lambda r, n: r.uniform(0, 1000, n), 0, 1000),
+    "log-normal": ValueShape(lambda r, n: np.exp(r.normal(10, 1, n)), 0, 1e7),
+    "Pareto 1.5": ValueShape(lambda r, n: 1000 * (1 + r.pareto(1.5, n)), 0, 1e7),
+    "zero-inflated": ValueShape(
+        lambda r, n: np.where(r.random(n) < 0.9, 0.0, np.exp(r.normal(7, 1, n))), 0, 1e6
+    ),
+    "two atoms": ValueShape(lambda r, n: np.where(r.random(n) < 0.3, 10.0, 250.0), 0, 1000),
+    "integers 0..5": ValueShape(lambda r, n: r.integers(0, 6, n).astype(float), 0, 5, True),
+    "clamped top": ValueShape(lambda r, n: np.exp(r.normal(10, 1, n)), 0, float(np.exp(12.326))),
+    "clamped bottom": ValueShape(lambda r, n: r.normal(84, 100, n), 0, 10_000),
+    "bimodal": ValueShape(
+        lambda r, n: np.where(r.random(n) < 0.5, r.normal(100, 10, n), r.normal(5000, 200, n)),
+        0, 100_000,
+    ),
+    "constant": ValueShape(lambda _, n: np.full(n, 42.0), 0, 1000),
+    "heavy negative": ValueShape(lambda r, n: -100 * (1 + r.pareto(2, n)) + 300, -1e6, 1e4),
+}  # fmt: skip
+"""The last parts: 1 % of the top's values are clamped (e^12.326 is the 99th percentile of the
+log-normal ones), and 20 % of the bottom's."""
+FURTHER: dict[str, ValueShape] = {
+    "Pareto 1.2": ValueShape(lambda r, n: 500 * (1 + r.pareto(1.2, n)), 0, 1e7),
+    "heavy negative 1.8": ValueShape(lambda r, n: -50 * (1 + r.pareto(1.8, n)), -1e6, 1e5),
+    "Weibull .5": ValueShape(lambda r, n: 300 * r.weibull(0.5, n), 0, 1e6),
+    "log-normal 2": ValueShape(lambda r, n: np.exp(r.normal(6, 2, n)), 0, 1e7),
+    "Student t 2": ValueShape(lambda r, n: 50 * r.standard_t(2, n) - 200, -1e5, 1e5),
+    "zeros and tail": ValueShape(
+        lambda r, n: np.where(r.random(n) < 0.7, 0.0, 100 * (1 + r.pareto(1.6, n))), 0, 1e6
+    ),
+    "normal": ValueShape(lambda r, n: r.normal(170, 12, n), 0, 10_000),
+    "exponential": ValueShape(lambda r, n: r.exponential(40, n), 0, 1e4),
+    "ages": ValueShape(lambda r, n: np.floor(100 * r.beta(2, 3, n)), 0, 120, True),
+    "two clumps": ValueShape(
+        lambda r, n: np.where(r.random(n) < 0.97, r.normal(50, 5, n), r.normal(3000, 300, n)),
+        0, 1e5,
+    ),
+}  # fmt: skip
+"""Distributions that no estimator was tuned on."""

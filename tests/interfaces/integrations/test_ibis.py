@@ -45,3 +45,35 @@ def test_sql_of_ibis_is_answered_and_priced(vault, spent, written):
     assert sorted(frame["region"]) == ["isles", "north", "south"]
     assert (frame["n"] - 690).abs().max() < 200
     assert spent()[1] == pytest.approx(1, rel=1e-3)
+
+
+OTHERS = {
+    "order and limit": """
+SELECT * FROM (SELECT "t1"."decade", COUNT(*) AS "n" FROM (SELECT "t0"."region", "t0"."age",
+"t0"."income", CAST(FLOOR(("t0"."age") / (10)) AS BIGINT) * 10 AS "decade" FROM "people" AS "t0")
+AS "t1" GROUP BY 1) AS "t2" ORDER BY "t2"."n" DESC LIMIT 3""",
+    "window over an answer": """
+SELECT "t1"."region", "t1"."n", "t1"."n" / SUM("t1"."n") OVER (ROWS BETWEEN UNBOUNDED PRECEDING
+AND UNBOUNDED FOLLOWING) AS "share" FROM (SELECT "t0"."region", COUNT(*) AS "n" FROM "people"
+AS "t0" GROUP BY 1) AS "t1"
+""",
+    "filter of an answer": """
+SELECT * FROM (SELECT "t0"."region", COUNT(*) AS "n", QUANTILE_CONT("t0"."income", 0.5) AS "middle"
+FROM "people" AS "t0" GROUP BY 1) AS "t1" WHERE "t1"."n" > 100""",
+}
+"""What ibis 12.0 writes for `mutate`, `order_by` and `limit`; for `n / n.sum()`; for a filter
+behind `agg` with a median."""
+
+
+@pytest.mark.parametrize("form", OTHERS)
+def test_forms_that_ibis_writes_around_an_answer(vault, spent, form):
+    with sqlpriv.connect(vault) as connection:
+        connection.execute("SET privacy_epsilon = 1")
+        frame = connection.execute(OTHERS[form]).df()
+    assert len(frame) == 3
+    assert (frame["n"] > 100).all()
+    if form == "window over an answer":
+        assert frame["share"].sum() == pytest.approx(1)
+    if form == "filter of an answer":
+        assert frame["middle"].between(24_000, 84_000).all()
+    assert spent()[1] == pytest.approx(1, rel=1e-3)

@@ -8,7 +8,7 @@ and queries, with standard deviations σ_N, σ_S, σ_Q.
                                      (of a clipped sum μ is the cell's centre, and drift adds to it)
     mean      μ + m                  see `_ratio_deviation`; (σ_S² + m² σ_N²) / N² of many rows
     variance  v = w²/8 + q - m²      (σ_Q² + 4 m² σ_S² + (q - 2 m²)² σ_N²) / N²          (delta)
-    stddev    √v                     min(error of v / (2 √v), √(error of v))
+    stddev    √v                     whose interval holds the roots of v's: it holds as often
 
 **Recombination.** The population's m and q are Σ_i a_i m_i and Σ_i a_i q_i over strata i. With
 public weights a_i = w_i (renormalised over strata with N_i > 0); without, a_i = N_i⁺ / Σ N⁺, which
@@ -265,8 +265,8 @@ def _variance(recipe: Recipe, n: Array, raw: Estimate) -> Estimate:
         value, error, span = value * factor, error * factor, float("inf")
     if recipe.kind == "stddev":
         root = np.sqrt(value)
-        slope = error / (2 * np.where(root > 0, root, 1.0))
-        error = np.where(root > 0, np.minimum(slope, np.sqrt(error)), np.sqrt(error))
+        below = root - np.sqrt(np.maximum(value - error, 0.0))
+        error = np.maximum(below, np.sqrt(value + error) - root)
         value, span = root, float("inf")
     return Estimate(
         _blank_unless(defined, value), _blank_unless(defined, error / raw.z), raw.z, span

@@ -14,11 +14,13 @@ from sqlpriv.answer import means, quantiles
 from sqlpriv.answer.interval_notes import without_unknown
 from sqlpriv.answer.marginal_agreement import make_marginals_agree
 from sqlpriv.answer.means import Estimate, Moments
+from sqlpriv.answer.pooled_strata import own_weights
 from sqlpriv.answer.reconcile import round_counts, two_levels
 from sqlpriv.kernel.terms.algebra import Asked, Distinct
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.aggregates.rewrites import Recipe
+from sqlpriv.plan.computed_columns import OWN_WEIGHT, PLAIN
 from sqlpriv.plan.plan import GroupingSet, Output
 from sqlpriv.system import arrow
 
@@ -75,8 +77,7 @@ def aggregate_column(
         apart = replace(recipe, count=recipe.whole, whole=None)
         parts += (means.cells(apart, means.moments(apart, inputs.releases)),)
     elif output.strata:
-        own = marginal.own[number] if marginal.own else None
-        alone = (own, inputs.moments[own]) if own else None
+        alone = _measured_alone(number, marginal, inputs)
         parts = two_levels(recipe, inputs.moments[recipe], weights, alone)
     parts = tuple(without_unknown(recipe, part) for part in parts)
     figures = tuple(part.values for part in parts)
@@ -92,3 +93,40 @@ def aggregate_column(
     if recipe.kind == "count":
         return arrow.numbers(np.rint(column).astype(np.int64)), arrow.numbers(halves)
     return arrow.numbers(column, np.isnan(column)), arrow.numbers(halves, np.isnan(halves))
+
+
+def _measured_alone(
+    number: int, marginal: GroupingSet, inputs: CellFigures
+) -> tuple[Recipe, Moments] | None:
+    """Returns the population's own recipe and moments, where it was measured."""
+    own = marginal.own[number] if marginal.own else None
+    return (own, inputs.moments[own]) if own else None
+
+
+def pooled_columns(
+    number: int,
+    output: Output,
+    marginal: GroupingSet,
+    inputs: CellFigures,
+    weights: NDArray[np.float64] | None,
+    rows: int,
+) -> dict[str, Any]:
+    """Returns, by name, the figures of strata's own rows alone and these rows' weights in what is
+    shown, where strata are drawn together. Everybody's figure is of all rows: its weight is 1."""
+    names = [f"{PLAIN}{number}", f"{OWN_WEIGHT}{number}"]
+    if not inputs.releases or not output.strata:
+        return {name: pa.nulls(rows, pa.float64()) for name in names}
+    recipe, m = marginal.recipes[number], inputs.moments[marginal.recipes[number]]
+    alone = _measured_alone(number, marginal, inputs)
+    parts = two_levels(replace(recipe, pooled=False), m, weights, alone)
+    figures = [without_unknown(recipe, part).values.ravel() for part in parts]
+    of_mean, everybody = recipe, parts[1]
+    if recipe.kind == "sum":
+        of_mean = replace(recipe, kind="mean")
+        everybody = means.combine_strata(of_mean, m, None)
+    own = own_weights(of_mean, m, everybody).ravel().round(6)
+    shown = (np.concatenate(figures), np.append(own, np.ones(rows - len(own))))
+    return {
+        name: arrow.numbers(column, np.isnan(column))
+        for name, column in zip(names, shown, strict=True)
+    }

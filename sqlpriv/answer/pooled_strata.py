@@ -69,6 +69,21 @@ def pool_strata(recipe: Recipe, m: Moments, strata: Estimate, everybody: Estimat
         strata: Their own means, of the same shape.
         everybody: The means over all strata, of shape (key 1, …).
     """
+    values, deviations, _ = _draw_cells(recipe, m, everybody)
+    inside = np.clip(values, float(recipe.lower), float(recipe.upper))
+    return replace(strata, values=inside, deviations=deviations)
+
+
+def own_weights(recipe: Recipe, m: Moments, everybody: Estimate) -> Array:
+    """Returns the weight of each stratum's own rows in its mean, of the counts' shape.
+
+    Arguments as of `pool_strata`.
+    """
+    return _draw_cells(recipe, m, everybody)[2]
+
+
+def _draw_cells(recipe: Recipe, m: Moments, everybody: Estimate) -> tuple[Array, Array, Array]:
+    """Returns means, deviations and weights of their own rows, each of the counts' shape."""
     assert recipe.count is not None  # a mean has one
     sizes = tuple(len(key.values) for key in recipe.count.strata)
     effects = main_effects(sizes) if len(sizes) > 1 and len(m.n) <= MOST_SOLVED else None
@@ -76,17 +91,16 @@ def pool_strata(recipe: Recipe, m: Moments, strata: Estimate, everybody: Estimat
     is_known = np.isfinite(everybody.values)
     middle = np.where(is_known, everybody.values, recipe.middle)
     of_middle = np.where(is_known, np.nan_to_num(everybody.deviations), recipe.width) ** 2
-    values, deviations = np.empty_like(own), np.empty_like(own)
+    values, deviations, weights = (np.empty_like(own) for _ in range(3))
     for cell in np.ndindex(own.shape[1:]):
         at = (slice(None), *cell)
         scatter = m.scatter / np.maximum(m.n[at], 1.0)
         drawn = draw_together(own[at] - middle[cell], noise[at], effects, recipe.width, scatter)
-        values[at] = middle[cell] + drawn.means
+        values[at], weights[at] = middle[cell] + drawn.means, drawn.weights
         from_middle = (1 - drawn.weights) ** 2 * of_middle[cell]
         drift = drawn.weights**2 * np.broadcast_to(np.asarray(m.drift), own.shape)[at]
         deviations[at] = np.sqrt(drawn.variances + from_middle + drift)
-    inside = np.clip(values, float(recipe.lower), float(recipe.upper))
-    return replace(strata, values=inside, deviations=deviations)
+    return values, deviations, weights
 
 
 def pool_sums(recipe: Recipe, m: Moments) -> Estimate:

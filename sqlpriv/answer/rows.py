@@ -26,6 +26,7 @@ from sqlpriv.answer.aggregate_columns import (
     CellFigures,
     aggregate_column,
     cell_figures,
+    pooled_columns,
 )
 from sqlpriv.answer.cell_engine import (
     POSITION,
@@ -172,9 +173,11 @@ def _block(
         values = arrow.array(dimension.values, ARROW[dimension.type])
         columns[name] = values.take(arrow.numbers(numbers[i], numbers[i] < 0))
     told_apart = tells_shifts(output)
-    for i in range(len(marginal.recipes)):
+    for i, recipe in enumerate(marginal.recipes):
         values, halves = aggregate_column(i, output, marginal, inputs, weights, rows)
         columns[f"{AGGREGATE}{i}"], columns[f"{HALF}{i}"] = values, halves
+        if recipe.pooled:
+            columns |= pooled_columns(i, output, marginal, inputs, weights, rows)
         if told_apart:
             columns |= shift_columns(i, output, marginal, inputs, halves, weights is not None)
     columns[POPULATION] = arrow.numbers((np.arange(rows) >= first).astype(np.int64))

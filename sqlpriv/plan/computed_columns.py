@@ -9,6 +9,9 @@ from sqlpriv.statements.traverse import walk
 
 STRATUM, GROUP, AGGREGATE, POPULATION = "stratum_", "group_", "aggregate_", "is_population"
 HALF, SUMMED = "half_", "summed_"
+PLAIN, OWN_WEIGHT = "plain_", "own_weight_"
+"""Of an aggregate whose strata are drawn together: the figure of a stratum's own rows alone, and
+their weight in what is shown."""
 SHIFTS = {"n": "shift_n_", "s": "shift_s_", "r": "shift_r_", "q": "shift_q_", "rest": "shift_rest_"}
 """How far an aggregate moves, with its sign, where a release that it is made of errs by the
 half-width of a 95 % interval: the count, the plain sum, the sum of rounds, the sum of squares; and

@@ -7,7 +7,15 @@ from functools import reduce
 from typing import NamedTuple
 
 from sqlpriv.plan.aggregates.calls import Aggregate
-from sqlpriv.plan.computed_columns import AGGREGATE, HALF, LIST, SHIFTS, aggregates_in
+from sqlpriv.plan.computed_columns import (
+    AGGREGATE,
+    HALF,
+    LIST,
+    OWN_WEIGHT,
+    PLAIN,
+    SHIFTS,
+    aggregates_in,
+)
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import walk, with_aliases
 
@@ -124,13 +132,22 @@ def has_half_width(node: t.Node) -> bool:
     return bool(aggregates_in(node)) and not own and not is_list
 
 
-def with_interval_ends(
-    name: str, item: t.Node, shared: Sequence[SharedReleases]
+def with_report(
+    name: str, item: t.Node, shared: Sequence[SharedReleases], pooled: frozenset[int]
 ) -> list[tuple[str, t.Node]]:
-    """Returns an output and, where it is made of aggregates, the ends of its 95 % interval."""
+    """Returns an output and what `report = true` shows beside it.
+
+    Where it is made of aggregates these are the ends of its 95 % interval; where it is one of those
+    in `pooled`, also the figure of a stratum's own rows alone, and their weight in what is shown.
+    """
     width = half_width(item, shared) if has_half_width(item) else None
     if width is None:
         return [(name, item)]
     value = t.Cast(item, "DOUBLE", try_=True)
     ends = [t.Binary(op, value, width) for op in "-+"]
-    return [(name, item), (f"{name}_lo", ends[0]), (f"{name}_hi", ends[1])]
+    report = [(name, item), (f"{name}_lo", ends[0]), (f"{name}_hi", ends[1])]
+    (number, *others) = aggregates_in(item)
+    if item == t.Name(f"{AGGREGATE}{number}") and number in pooled and not others:
+        report.append((f"{name}_plain", t.Name(f"{PLAIN}{number}")))
+        report.append((f"{name}_own_weight", t.Name(f"{OWN_WEIGHT}{number}")))
+    return report

@@ -227,10 +227,13 @@ def _plan_output(
     shared = output_half_widths.shared_releases(writer.aggregates)
     columns = list(zip(outputs.output_names(select), items, strict=True))
     if _wants_report(select):
+        pooled = frozenset(
+            i for i, one in enumerate(writer.aggregates) if _is_pooled(one, bool(strata), options)
+        )
         columns = [
             pair
             for name, item in columns
-            for pair in output_half_widths.with_interval_ends(name, item, shared)
+            for pair in output_half_widths.with_report(name, item, shared, pooled)
         ]
     having = writer.write_having()
     order_by = tuple(writer.write_order(term) for term in select.order_by)
@@ -334,13 +337,13 @@ def _expand_recipes(
         replace(
             expand_aggregate(aggregate, cells),
             using=name,
-            pooled=aggregate.using == "pooled" or _is_smoothed(aggregate, cells, options),
+            pooled=_is_pooled(aggregate, bool(cells.strata), options),
         )
         for aggregate, name in zip(aggregates, using, strict=True)
     )
 
 
-def _is_smoothed(aggregate: Aggregate, cells: GroupedRows, options: StatementOptions) -> bool:
-    """Returns whether `OPTIONS (smooth = true)` draws an aggregate's strata together."""
-    by_strata = bool(cells.strata) and aggregate.kind == "mean"
-    return options.smooth and by_strata and not aggregate.using
+def _is_pooled(aggregate: Aggregate, stratified: bool, options: StatementOptions) -> bool:
+    """Returns whether an aggregate's strata are drawn together: it or the statement says so."""
+    smoothed = options.smooth and stratified and aggregate.kind == "mean" and not aggregate.using
+    return smoothed or aggregate.using == "pooled"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from support.exact_people import planned
@@ -10,6 +12,7 @@ from sqlpriv.answer.means import Moments, main_effects
 from sqlpriv.answer.pooled_strata import draw_together
 from sqlpriv.answer.reconcile import two_levels
 from sqlpriv.errors import Refused
+from sqlpriv.session.session import Session
 
 
 def _errors(apart: np.ndarray, deviations: np.ndarray, effects: np.ndarray | None) -> np.ndarray:
@@ -81,3 +84,37 @@ def test_smooth_draws_strata_together_and_needs_a_truth_value() -> None:
     assert not planned(select.format("true") + " FROM people").output.recipes[0].pooled
     with pytest.raises(Refused, match="smooth is true or false"):
         planned(stratified.format("1"))
+
+
+PEOPLE = """
+CREATE TABLE people AS SELECT range AS id, CASE WHEN range < 5 THEN 2 ELSE range % 2 END AS side,
+    CASE WHEN range < 5 THEN 90.0 ELSE 20.0 + range % 2 * 10 END AS x FROM range(4000);
+ALTER TABLE people ADD PRIMARY KEY (id);
+ALTER TABLE people SET PRIVACY (KEY (id), COLUMN side IN (0, 1, 2) NOT NULL,
+    COLUMN x BETWEEN (0, 100) NOT NULL, BUDGET (epsilon = 100))
+"""
+
+
+@pytest.mark.parametrize("kind", ["AVG", "SUM"])
+def test_a_report_shows_the_plain_figure_and_the_weight_of_own_rows(
+    tmp_path: Path, kind: str
+) -> None:
+    """Of 1,998 rows a mean's noise is below .4, of 5 rows it is 200 times as large. The plain
+    figures are those that the same releases give without `pooled`."""
+    price = "WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, report = true)"
+    with Session(tmp_path / "v.duckdb", role="owner") as owner:
+        owner.run(PEOPLE)
+        answer = owner.run(
+            f"SELECT {price} side, {kind}(x USING pooled) AS x, {kind}(x) / 1 AS other"
+            " FROM people STRATIFY BY side"
+        )[-1]
+    assert answer.table is not None
+    pooled = ["x", "x_lo", "x_hi", "x_plain", "x_own_weight"]
+    assert answer.table.column_names == ["side", *pooled, "other", "other_lo", "other_hi"]
+    zero, one, few, everybody = answer.table.to_pylist()
+    assert min(zero["x_own_weight"], one["x_own_weight"]) > 0.9
+    assert few["x_own_weight"] < 0.5
+    assert everybody["x_own_weight"] == 1
+    assert zero["x_plain"] == pytest.approx(20 * (1997 if kind == "SUM" else 1), rel=0.05)
+    assert everybody["x_plain"] == pytest.approx(everybody["x"])
+    assert "on average over groups" in answer.message

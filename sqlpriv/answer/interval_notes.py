@@ -119,11 +119,15 @@ def most_unseen(recipe: Recipe, m: Moments) -> float:
         unseen = rows * unseen
     else:
         of_all = of_all / np.maximum(rows.sum(axis=0), 1.0)
-    most = 0.0
-    for estimate, moves in (
+    figures = [
         (means.cells(recipe, m), unseen),
         (means.combine_strata(recipe, m, None), of_all),
-    ):
+    ]
+    if m.everybody is not None:
+        own = means.combine_strata(recipe, m.everybody, None)
+        figures.append((own, np.broadcast_to(m.everybody.unseen, m.everybody.n.shape)[0]))
+    most = 0.0
+    for estimate, moves in figures:
         telling = moves > (1 + TELLING) * np.nan_to_num(estimate.half_widths, nan=np.inf)
         most = max(most, float(np.max(moves, where=telling, initial=0.0)))
     return most

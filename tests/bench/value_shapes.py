@@ -55,6 +55,10 @@ FURTHER: dict[str, ValueShape] = {
     "zeros and tail": ValueShape(
         lambda r, n: np.where(r.random(n) < 0.7, 0.0, 100 * (1 + r.pareto(1.6, n))), 0, 1e6
     ),
+    "log-logistic 1.4": ValueShape(
+        lambda r, n: 800 * (1 / r.uniform(0, 1, n) - 1) ** (1 / 1.4), 0, 5e6
+    ),
+    "gamma .3": ValueShape(lambda r, n: r.gamma(0.3, 2000, n), 0, 1e6),
     "normal": ValueShape(lambda r, n: r.normal(170, 12, n), 0, 10_000),
     "exponential": ValueShape(lambda r, n: r.exponential(40, n), 0, 1e4),
     "ages": ValueShape(lambda r, n: np.floor(100 * r.beta(2, 3, n)), 0, 120, True),

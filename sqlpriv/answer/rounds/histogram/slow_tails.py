@@ -16,15 +16,17 @@ somewhere inside, a tail may have more rows than there are, but not fewer. At th
 where values pile up and what lies beyond is clamped, it may have fewer rows, but not more. All
 tails are allowed that fit no worse than the best one by `DROP`.
 
-Tails of finite variance are counted in the interval, and slower ones up to the best fit's ξ. What
-still slower ones could hold is said, where it would move the mean by much (`interval_notes`). Rows
-beyond a gap are no tail: where they are too few to stand out of the noise nothing tells of them.
+Tails of finite variance are counted in the interval; where the best fit has none, all are. What
+slower ones could hold is said, where it would move the mean by much (`interval_notes`). Rows beyond
+a gap are no tail: where they are too few to stand out of the noise nothing tells of them.
 
 | name | value | chosen by |
 |---|---|---|
 | DROP | 3.84 | twice the logarithm of a likelihood: 95 % of intervals of one parameter |
 | MISFIT | 0.1 | set, not searched: how far a distribution's bins are off the nearest tail's |
 | FIRST_MISFIT | 0.3 | set, not searched |
+| FINE, COARSE | 4, 64 | the smallest s, as a part of the first bin. A power law begins anywhere |
+|  |  | in a bin that reaches to the grid's middle; there, with 4, it was taken for a lighter one |
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ DROP, MISFIT, FIRST_MISFIT = 3.84, 0.1, 0.3
 SLOWNESS = np.array([-0.3, -0.1, 1e-6, *(np.arange(1, 19) / 20)])
 """ξ: a finite variance up to 1/2, and a finite mean up to 1."""
 SCALES, FINITE = 64, 0.5
+FINE, COARSE = 4.0, 64.0
 OUTLYING = 4.0
 """By how many standard deviations a count in the noise may speak for or against a tail."""
 
@@ -49,7 +52,7 @@ class SlowTails(NamedTuple):
     """Tails that the counts allow, as parts of all rows in each bin, of shape (tails, bins).
 
     Args:
-        likely: Those whose variance is finite, or whose ξ is no more than the best fit's.
+        likely: Those whose variance is finite; all where the best fit's is not.
         every: All.
     """
 
@@ -128,7 +131,8 @@ def _one_side(
     fitted, misfits, slowness = _fit(counts[at], merged[at], bins, at, sigma, missing)
     shares = np.zeros((slowness.size, counts.size))
     shares[:, at] = fitted / rows
-    is_likely = slowness <= max(FINITE, float(slowness[misfits.argmin()]))
+    has_variance = float(slowness[misfits.argmin()]) <= FINITE
+    is_likely = slowness <= (FINITE if has_variance else 1.0)
     is_likely &= misfits <= misfits[is_likely].min() + DROP
     return SlowTails(shares[is_likely], shares[misfits <= misfits.min() + DROP])
 
@@ -150,7 +154,10 @@ def _fit(
         missing: How many rows no bin before shows, and the standard deviation; None where the tail
             goes on from a bin that is seen.
     """
-    table, slowness = _tail_parts(bins.lowest[at], bins.highest[at])
+    lowest, highest = bins.lowest[at], bins.highest[at]
+    middle = min(max(0.0, float(bins.lowest[0])), float(bins.highest[-1]))
+    is_coarse = abs(lowest[0] - middle) < highest[0] - lowest[0]
+    table, slowness = _tail_parts(lowest, highest, COARSE if is_coarse else FINE)
     seen = np.maximum(merged, 0.0)
     misfit = np.full(at.size, MISFIT)
     if missing is None:
@@ -181,7 +188,7 @@ def _fit(
     return fitted, misfits, slowness
 
 
-def _tail_parts(lowest: Array, highest: Array) -> tuple[Array, Array]:
+def _tail_parts(lowest: Array, highest: Array, finest: float = 4.0) -> tuple[Array, Array]:
     """Returns which part of a tail is in each bin, of shape (tails, bins), and each tail's ξ.
 
     What lies beyond the start of the last bin is in it.
@@ -191,7 +198,7 @@ def _tail_parts(lowest: Array, highest: Array) -> tuple[Array, Array]:
     (True, True)
     """
     near, far = lowest - lowest[0], highest - lowest[0]
-    scale = np.geomspace(far[0] / 4, far[-1], SCALES)
+    scale = np.geomspace(far[0] / finest, far[-1], SCALES)
     slowness, scale = (x.ravel() for x in np.meshgrid(SLOWNESS, scale, indexing="ij"))
     ends = np.append(near, far[-1])
     inside = np.maximum(1 + (slowness / scale)[:, None] * ends, 1e-300)

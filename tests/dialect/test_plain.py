@@ -212,6 +212,13 @@ def test_what_begins_no_statement_is_refused(text):
     assert (caught.value.line, caught.value.column) == (2, 3)
 
 
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
+def test_a_first_word_that_is_like_another_is_asked_for(dialect):
+    with pytest.raises(Refused) as caught:
+        read("SELCT 1", dialect=dialect)
+    assert caught.value.hint.startswith("did you mean SELECT? ")
+
+
 @pytest.mark.parametrize("open_", ["'", '"', "$$", "/*", "$tag$"])
 def test_an_open_quote_is_refused_where_it_opens(open_):
     with pytest.raises(Refused, match="never closed") as caught:

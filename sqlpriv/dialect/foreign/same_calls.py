@@ -11,6 +11,7 @@ from sqlpriv.dialect.foreign.value_kinds import (
     is_fractional,
 )
 from sqlpriv.dialect.marks import MARK, function_name, marked_name
+from sqlpriv.errors import meant_among
 
 
 def write_like(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
@@ -121,7 +122,8 @@ def write_call(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     elif name in names.COMMON:
         replacement = duckdb_call(name, *arguments)
     else:
-        raise rewriter.refuse_unknown(node, f"the function {name}")
+        meant = meant_among(name, (*names.COMMON, *rewriter.functions))
+        raise rewriter.refuse_unknown(node, f"the function {name}", meant)
     if using:
         replacement.set("this", f"{replacement.this}{MARK}{using}")
     replacement.meta.update(node.meta)

@@ -98,12 +98,12 @@ class TreeRewriter:
         """Returns the refusal that points at a node."""
         return Refused.at(self.token(node), message, hint)
 
-    def refuse_unknown(self, node: exp.Expr, what: str) -> Refused:
-        """Returns the refusal of what no table names."""
+    def refuse_unknown(self, node: exp.Expr, what: str, meant: str = "") -> Refused:
+        """Returns the refusal of what no table names; `meant` asks for what it may stand."""
         return self.refuse(
             node,
             f"{what} is not known to mean the same in DuckDB as in {self.dialect}",
-            "write it as DuckDB does, after SET privacy_dialect = 'duckdb'",
+            f"{meant}write it as DuckDB does, after SET privacy_dialect = 'duckdb'",
         )
 
     # --- nodes ---

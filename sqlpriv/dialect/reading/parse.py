@@ -16,7 +16,7 @@ from sqlpriv.dialect.reading.statement_texts import check_text, statement_parts
 from sqlpriv.dialect.syntax import check_nesting, misplaced_clause
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token
-from sqlpriv.errors import Refused
+from sqlpriv.errors import Refused, meant_among
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements.keywords import words
 from sqlpriv.statements.tree import Select
@@ -27,6 +27,9 @@ _ANYWHERE = QUERY_HEADS | words(
     " REVOKE"
 )
 """First words of statements that are read alike in every dialect."""
+_HEADS = ("SELECT", "WITH", "FROM", "CREATE", "ALTER", "SHOW", "DESCRIBE", "EXPLAIN", "PUBLISH",
+          "GRANT", "REVOKE", "EVALUATE", "SET")  # fmt: skip
+"""First words that a wrong one may have been meant for."""
 _OURS = words("PRIVACY PRIVACY_KEY PRIVACY_LINK PU PUBLIC SYNTHETIC")
 """Words that make statements ours whose first word is DuckDB's."""
 
@@ -87,7 +90,7 @@ def _statement(c: TokenCursor) -> cmd.Statement:
         raise c.refuse(
             f"{c.peek().shown} is not read in {c.dialect}: "
             "queries and sqlpriv's own statements are",
-            "write DuckDB's SQL after SET privacy_dialect = 'duckdb'",
+            meant_among(word, _HEADS) + "write DuckDB's SQL after SET privacy_dialect = 'duckdb'",
         )
     if c.at("EXPLAIN", "PRIVACY"):
         return _explain(c)
@@ -107,7 +110,7 @@ def _statement(c: TokenCursor) -> cmd.Statement:
         return plain.describe(c)
     if word in plain.CHANGES:
         return plain.change(c)
-    hint = "as SELECT, CREATE, ALTER, SHOW, EXPLAIN and PUBLISH do"
+    hint = meant_among(word, _HEADS) + "as SELECT, CREATE, ALTER, SHOW, EXPLAIN and PUBLISH do"
     raise c.refuse(f"{c.peek().shown} does not begin a statement", hint)
 
 

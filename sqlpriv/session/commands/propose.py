@@ -223,6 +223,11 @@ def _table_lines(
         return lines
     else:
         lines.append(f"ALTER TABLE {t} ADD PRIVACY_KEY ({name(unit.name)});")
+        if unit.is_unique and unit.name not in profile.keys:
+            lines += [
+                f"-- Every {unit.name} has one row. If that is so for good, add, too:",
+                f"-- ALTER TABLE {t} ADD PRIMARY KEY ({name(unit.name)});",
+            ]
         lines += _bound_lines(fetch, profile, unit.name)
         lines.append(f"ALTER TABLE {t} SET PU;")
         skipped = unit.name

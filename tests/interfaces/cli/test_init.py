@@ -131,4 +131,5 @@ def test_a_column_that_names_every_row_is_the_unit(tmp_path: Path, unit: str) ->
     done = run(file, "--vault", tmp_path / "stays.duckdb", "--yes")
     assert done.exit_code == 0, done.output
     assert f'ADD PRIVACY_KEY ("{unit}")' in done.stdout
+    assert f'-- ALTER TABLE "stays" ADD PRIMARY KEY ("{unit}");' in done.stdout
     assert "(TIMESTAMP '2024-01-01 00:00:00', TIMESTAMP '2025-01-01 00:00:00')" in done.stdout

@@ -256,6 +256,30 @@ def test_the_sealed_engine_opens_no_other_file(session: Session, tmp_path: Path)
     assert reader.CATALOGS
 
 
+def test_a_link_to_a_key_that_occurs_twice_is_refused_before_any_charge(
+    session: Session, tmp_path: Path
+) -> None:
+    session.run(f"CREATE TABLE people FROM PARQUET 'a.parquet'; {DECLARED}")
+    parquet(tmp_path / "visits.parquet", "SELECT i AS visit, i % 300 AS who FROM range(900) t(i)")
+    session.run("CREATE TABLE visits FROM PARQUET 'visits.parquet'")
+    session.run("ALTER TABLE visits SET PRIVACY BOUND (rows_per_unit = 3)")
+    link = "ALTER TABLE visits ADD PRIVACY_LINK (who) REFERENCES people(id)"
+    doubled = "SELECT i % 299 AS id, i % 2 AS sex, i % 301 AS pay FROM range(300) t(i)"
+    parquet(tmp_path / "a.parquet", doubled)
+    refused(session, link, DeclarationError, "id occurs more than once in people")
+    asked = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1e4) count(*) AS n FROM visits"
+    refused(session, asked, ProgrammingError, "nobody declared whom")
+    assert spent(session) == 0
+    session.run("ALTER TABLE people SET PRIVACY BOUND (rows_per_unit = 2)")
+    session.run(link)  # who says that a unit has two rows may link to it
+    people(tmp_path / "a.parquet", 300)
+    session.run("ALTER TABLE people SET PRIVACY BOUND (rows_per_unit = 1)")
+    session.run(link)
+    table = session.run(asked)[-1].table
+    assert table is not None
+    assert table.column("n")[0].as_py() == 900
+
+
 # --- tables of another DuckDB file ---
 
 

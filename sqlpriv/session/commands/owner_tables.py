@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlpriv.errors import DeclarationError, Refused
 from sqlpriv.kernel.sql.quoting import name
-from sqlpriv.kernel.terms.contract import TableContract
+from sqlpriv.kernel.terms.contract import UNDECLARED, TableContract
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.owner_engine import beyond_bound, outside
 from sqlpriv.session.access.quote import Quote
@@ -145,13 +145,16 @@ def _declare_all(actions: Sequence[cmd.Action], table: str, access: Access) -> l
     Returns:
         Of each, what was declared and how many rows it leaves out, in words for the owner.
     """
+    links = [action for action in actions if isinstance(action, cmd.AddPrivacyLink)]
+    for link in links:
+        _check_parent_key(access, link)
     contract = access.tables.contracts()[table]
     with access.kernel.ledger.begin("IMMEDIATE"):
         messages = []
         for action in actions:
             messages.append(declare(access.kernel, action, contract, access.principal))
             contract = access.kernel.contracts()[table]
-        for link in (action for action in actions if isinstance(action, cmd.AddPrivacyLink)):
+        for link in links:
             _ask_for_bound(access, contract, link)
     last_bound = next((a for a in reversed(actions) if isinstance(a, _BOUNDS)), None)
     tells = [a is last_bound or isinstance(a, _DOMAINS) for a in actions]
@@ -174,6 +177,27 @@ def _ask_for_bound(access: Access, contract: TableContract, link: cmd.AddPrivacy
             f"say how many rows of one unit count in {contract.table}, before its link:"
             f" ALTER TABLE {contract.table} SET PRIVACY BOUND (rows_per_unit = …); in a list, write"
             " BOUND (rows_per_unit = …)"
+        )
+
+
+def _check_parent_key(access: Access, link: cmd.AddPrivacyLink) -> None:
+    """Refuses a link to a key that occurs twice, where the parent keeps one row of a unit: rows
+    would meet more parents than anybody said, and sums over the join be too large. A key of files
+    is no PRIMARY KEY, which would have kept it single."""
+    parent = access.tables.contracts().get(link.table.lower())
+    if parent is None or parent.column(link.parent) is None:
+        return  # `declare` says so
+    body = access.kernel.ledger.declarations()[1].get(link.table.lower(), UNDECLARED)
+    if link.parent.lower() in parent.unique or (body["bound"] or (1, 1))[0] > 1:
+        return
+    assert access.owner is not None
+    key, table = name(link.parent), name(parent.table)
+    twice = f"SELECT 1 FROM {table} WHERE {key} IS NOT NULL GROUP BY {key} HAVING count(*) > 1"
+    if access.owner.read(f"{twice} LIMIT 1"):
+        raise DeclarationError(
+            f"{link.parent} occurs more than once in {parent.table}, so that a link to it leads to"
+            " several rows; take out the rows that are doubled or, if a unit does have several,"
+            f" first ALTER TABLE {parent.table} SET PRIVACY BOUND (rows_per_unit = …)"
         )
 
 

@@ -1,17 +1,21 @@
-"""`python tests/bench/scale.py [--rows N …] [--spark URL] [--picture FILE]`: where rows lie.
+"""`python tests/bench/scale.py [--rows N …] [--spark PORT:PID] [--picture FILE]`: where rows lie.
 
 The same rows are held by a DuckDB vault, read from Parquet where they lie, and read by Spark (left
-out without `--spark`; `examples/spark/serve.sh` starts one). Asked are a stratified count, a sum of
-a real, the same of units with up to four rows of which two are kept, and of rows joined to their
-parents. Beside each stands the engine's own plain aggregate of the same columns. Printed: seconds
-of wall time, the lesser of two, the processor time of this process (Spark's work is not in it), the
-ratio of the two wall times, and the most memory that this process has taken so far.
+out without `--spark`; `examples/spark/serve.sh PORT` starts one on this machine). Asked are a
+stratified count, a sum of a real, the same of units with about two rows of which two are kept, of
+rows joined to their parents, and a synthetic table by AIM. Beside each stands the engine's own
+plain aggregate of the same columns; beside AIM's, that of all its pairs of columns.
+
+Printed: processor seconds of this process and of Spark's, the lesser of two runs, so that other
+work on the machine matters little; seconds of wall time of that run; the ratio of processor
+seconds; the most memory that this process has taken so far, and Spark's.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import os
 import resource
 import tempfile
 import time
@@ -26,8 +30,9 @@ import sqlpriv
 from sqlpriv.kernel.spark.spark_session import Spark
 
 PEOPLE = """SELECT i AS id, (hash(i) % 18)::INTEGER AS g,
+    least(hash(i, 5) % 5, hash(i, 6) % 5)::INTEGER AS h, (hash(i, 7) % 12)::INTEGER AS k,
     (hash(i, 1) % 1000003) / 7.0 AS pay FROM range({}) t(i)"""
-VISITS = """SELECT hash(i, 2) % {} AS who, (hash(i, 3) % 18)::INTEGER AS g,
+VISITS = """SELECT (hash(i, 2) % {})::BIGINT AS who, (hash(i, 3) % 18)::INTEGER AS g,
     (hash(i, 4) % 1000003) / 7.0 AS cost FROM range({}) t(i)"""
 LEVELS = ", ".join(map(str, range(18)))
 PARENTS = f"""ALTER TABLE people ADD PRIVACY_KEY (id);
@@ -35,6 +40,8 @@ ALTER TABLE people SET PRIVACY BOUND (rows_per_unit = 1);
 ALTER TABLE people SET PU;
 ALTER TABLE people SET PRIVACY BUDGET (epsilon = 1e6);
 ALTER TABLE people ALTER COLUMN g SET PRIVACY DOMAIN IN ({LEVELS});
+ALTER TABLE people ALTER COLUMN h SET PRIVACY DOMAIN IN (0, 1, 2, 3, 4);
+ALTER TABLE people ALTER COLUMN k SET PRIVACY DOMAIN BETWEEN (0, 11);
 ALTER TABLE people ALTER COLUMN pay SET PRIVACY DOMAIN BETWEEN (0, 143000);"""
 CHILDREN = f"""ALTER TABLE visits SET PRIVACY BOUND (rows_per_unit = 2);
 ALTER TABLE visits ADD PRIVACY_LINK (who) REFERENCES people(id);
@@ -47,31 +54,68 @@ KINDS = {
     "bounded": ("visits.g, sum(cost) AS total", "visits", "visits.g"),
     "join": ("people.g, sum(cost) AS total", JOINED, "people.g"),
 }
-PRIVATE = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {}) {} FROM {} GROUP BY {}"
-PLAIN = "SELECT {} FROM {} GROUP BY {}"
+AIM = "aim"
+ASKED = {
+    kind: (
+        "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {})"
+        f" {columns} FROM {source} GROUP BY {key}",
+        f"SELECT {columns} FROM {source} GROUP BY {key}",
+    )
+    for kind, (columns, source, key) in KINDS.items()
+} | {
+    AIM: (
+        "CREATE OR REPLACE SYNTHETIC TABLE made AS SELECT g, h, k FROM people USING aim"
+        " OPTIONS (epsilon = {}, rows = 100)",
+        " UNION ALL ".join(
+            f"SELECT count(*) AS n FROM people GROUP BY {pair}" for pair in ("g, h", "g, k", "h, k")
+        ),
+    )
+}
+"""By kind, what is asked of sqlpriv at a price, and of the engine."""
 COLOURS = {"vault": "#1f6feb", "parquet": "#d1651d", "spark": "#2f9e44"}
 
 
 class Point(NamedTuple):
-    """One kind of statement by one engine; seconds, and mebibytes of this process at most."""
+    """One kind of statement by one engine: seconds, and mebibytes of memory at most."""
 
     engine: str
     kind: str
     rows: int
-    wall: float
     processor: float
+    wall: float
     plain: float
     memory: float
 
 
-def quickest(run: Callable[[], object]) -> tuple[float, float]:
-    """Returns the wall and processor seconds of the quicker of two runs."""
-    times = []
-    for _ in range(2):
-        wall, processor = time.perf_counter(), time.process_time()
-        run()
-        times.append((time.perf_counter() - wall, time.process_time() - processor))
-    return min(times)
+class Clock:
+    """Processor seconds of this process and, where there is one, of Spark's."""
+
+    def __init__(self, server: int) -> None:
+        self.server = server
+
+    def seconds(self) -> float:
+        if not self.server:
+            return time.process_time()
+        fields = Path(f"/proc/{self.server}/stat").read_text().rsplit(")", 1)[1].split()
+        ticks = int(fields[11]) + int(fields[12])
+        return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
+
+    def memory(self) -> float:
+        """Mebibytes at most, of both."""
+        here = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        if not self.server:
+            return here
+        lines = Path(f"/proc/{self.server}/status").read_text().splitlines()
+        return here + next(int(x.split()[1]) for x in lines if x.startswith("VmHWM")) / 1024
+
+    def quickest(self, run: Callable[[], object]) -> tuple[float, float]:
+        """Returns the processor and wall seconds of the quicker of two runs."""
+        times = []
+        for _ in range(2):
+            wall, processor = time.perf_counter(), self.seconds()
+            run()
+            times.append((self.seconds() - processor, time.perf_counter() - wall))
+        return min(times)
 
 
 def declared(folder: Path, engine: str, rows: int, url: str) -> sqlpriv.Connection:
@@ -105,20 +149,19 @@ def plain_asker(
     return lambda sql: plain.execute(sql).fetchall(), plain.close
 
 
-def measure(folder: Path, engine: str, rows: int, url: str) -> list[Point]:
+def measure(folder: Path, engine: str, rows: int, url: str, server: int) -> list[Point]:
     """Measures all kinds of statements of one engine over so many rows."""
-    points, epsilon = [], count(2)
+    points, epsilon, clock = [], count(2), Clock(server if engine == "spark" else 0)
     ask_plainly, end = plain_asker(folder, engine, rows, url)
     with declared(folder, engine, rows, url) as vault:
-        for kind, parts in KINDS.items():
-            wall, processor = quickest(
-                lambda parts=parts: vault.cursor().execute(  # a new price: nothing is replayed
-                    PRIVATE.format(next(epsilon) / 64, *parts)
+        for kind, (private, sql) in ASKED.items():
+            processor, wall = clock.quickest(
+                lambda private=private: vault.cursor().execute(  # a new price: nothing is replayed
+                    private.format(next(epsilon) / 64)
                 )
             )
-            plain, _ = quickest(lambda parts=parts: ask_plainly(PLAIN.format(*parts)))
-            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-            points.append(Point(engine, kind, rows, wall, processor, plain, memory))
+            plain, _ = clock.quickest(lambda sql=sql: ask_plainly(sql))
+            points.append(Point(engine, kind, rows, processor, wall, plain, clock.memory()))
             print(line(points[-1]), flush=True)
     end()
     return points
@@ -127,22 +170,22 @@ def measure(folder: Path, engine: str, rows: int, url: str) -> list[Point]:
 def line(point: Point) -> str:
     """Returns a row of the table."""
     return (
-        f"| {point.rows:,} | {point.kind} | {point.engine} | {point.wall:.2f}"
-        f" | {point.processor:.2f} | {point.plain:.2f} | {point.wall / point.plain:.1f}"
+        f"| {point.rows:,} | {point.kind} | {point.engine} | {point.processor:.2f}"
+        f" | {point.wall:.2f} | {point.plain:.2f} | {point.processor / point.plain:.1f}"
         f" | {point.memory:,.0f} |"
     )
 
 
 def draw(points: Sequence[Point], into: Path) -> None:
-    """Draws one panel a kind: wall time by rows, both scales logarithmic."""
-    wide, pad = 190, 40
+    """Draws one panel a kind: processor time by rows, both scales logarithmic."""
+    wide, pad = 170, 40
     low, high = (f(math.log10(p.rows) for p in points) for f in (min, max))
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{len(KINDS) * (wide + pad) + pad}"'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{len(ASKED) * (wide + pad) + pad}"'
         f' height="{wide + 3 * pad}" font-family="sans-serif" font-size="11">',
         '<rect width="100%" height="100%" fill="white"/>',
     ]
-    for place, kind in enumerate(KINDS):
+    for place, kind in enumerate(ASKED):
         left, bottom = pad + place * (wide + pad), wide + pad
         parts.append(f'<text x="{left}" y="{pad - 12}" font-weight="bold">{kind}</text>')
         parts.append(f'<path d="M{left} {pad}V{bottom}H{left + wide}" fill="none" stroke="#888"/>')
@@ -151,14 +194,14 @@ def draw(points: Sequence[Point], into: Path) -> None:
             at = [
                 (
                     left + wide * (math.log10(p.rows) - low) / max(high - low, 1e-9),
-                    bottom - wide * (math.log10(p.wall) + 2) / 4,  # 10 ms to 100 s
+                    bottom - wide * (math.log10(p.processor) + 2) / 4,  # 10 ms to 100 s
                 )
                 for p in some
             ]
             if at:
                 path = "L".join(f"{x:.1f} {y:.1f}" for x, y in at)
                 parts.append(f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-                told = f"{engine}: {some[0].wall:.2f} → {some[-1].wall:.2f} s"
+                told = f"{engine}: {some[0].processor:.2f} → {some[-1].processor:.2f} s"
                 y = bottom + 16 + 14 * row
                 parts.append(f'<text x="{left}" y="{y}" fill="{colour}">{told}</text>')
     into.write_text("\n".join([*parts, "</svg>"]) + "\n", encoding="utf-8")
@@ -168,10 +211,11 @@ def main() -> None:
     """Measures what the command line asks for, and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs="+", default=[10**6, 10**7])
-    parser.add_argument("--spark", default="", help="spark://host:port")
+    parser.add_argument("--spark", default="", help="PORT:PID of a server on this machine")
     parser.add_argument("--picture", type=Path)
     chosen = parser.parse_args()
-    print("| rows | statement | rows are in | seconds | processor | plain | ratio | MiB |")
+    port, _, server = chosen.spark.partition(":")
+    print("| rows | statement | rows are in | processor s | wall s | plain s | ratio | MiB |")
     print("|---|---|---|---|---|---|---|---|")
     points: list[Point] = []
     with tempfile.TemporaryDirectory() as name:
@@ -184,7 +228,8 @@ def main() -> None:
                 visits = VISITS.format(rows // 2, rows)
                 engine.sql(visits).write_parquet(str(folder / f"visits-{rows}.parquet"))
             for where in ("vault", "parquet", *(["spark"] if chosen.spark else [])):
-                points += measure(folder, where, rows, chosen.spark)
+                url = f"spark://127.0.0.1:{port}"
+                points += measure(folder, where, rows, url, int(server or 0))
     if chosen.picture:
         draw(points, chosen.picture)
 

@@ -1,4 +1,5 @@
-"""`python tests/bench/coverage.py [--shapes …] [--rows …] [--strata …] [--kinds …] [--using …]`.
+"""`python tests/bench/coverage.py [--shapes …] [--rows …] [--strata …] [--kinds …] [--using …]
+[--runs …] [--draws …] [--picture FILE]`.
 
 How often the 95 % intervals of AVG hold the truth, and how large its errors are, by the shape of
 the values, the number of rows and strata, the kind of the budget, and the estimator. A statement is
@@ -6,9 +7,10 @@ planned from its SQL and its answers are estimated as in a session. Between the 
 `ExactTable`: exact answers by numpy in the place of DuckDB's, with the kernel's own noise at the
 kernel's own price. It holds generated rows and has no budget: it is for benchmarks alone.
 
-Each line: coverage and root mean square error of the groups (each by its rows), then of everybody,
-and whether the answer says that its interval rests on what the histogram shows. `regret.py` makes
-the table of how far `auto` is from the best.
+Each line: the part of the groups' intervals (each by its rows) and of everybody's that held, of
+everybody's where the answer has no note, and the part of answers with one; root mean square errors
+of groups and everybody, and the median half-width. `--draws` spreads the runs over so many tables.
+`--picture` draws the parts. `regret.py` makes the table of how far `auto` is from the best.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench import mean_tables
+from bench.heat_map import Square, draw
 from bench.mean_tables import StratifiedRows
 from bench.value_shapes import FURTHER, SHAPES, ValueShape
 
@@ -254,7 +257,10 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
 
 def main() -> None:
     """Prints one line for each cell of the suite."""
-    given = arguments(__doc__).parse_args()
+    parser = arguments(__doc__)
+    parser.add_argument("--picture", type=Path, help="an SVG file")
+    given = parser.parse_args()
+    cells: list[Square] = []
     print(
         f"{HEADING}  kind using      groups  everybody  no note  noted  rms groups  everybody"
         "  median ±"
@@ -278,6 +284,14 @@ def main() -> None:
             f" {np.median(result.whole_halves):9.4g}{mark}",
             flush=True,
         )
+        row, column = name[:18].strip(), ", ".join([*name[18:].split(), kind, using])
+        noted = "*" if result.doubtful.mean() > 0.05 else ""
+        cells.append(Square("groups", row, column, float(low), noted))
+        cells.append(Square("everybody", row, column, float(high), noted))
+    if given.picture:
+        title = "Part of 95 % intervals that held; * more than 5 % of answers have a note"
+        colours = ["#b2182b", "#fddbc7", "#d1e5f0", "#4393c3"]
+        draw(cells, title, ([0.5, 0.93, 0.931, 1.0], colours), given.picture)
 
 
 if __name__ == "__main__":

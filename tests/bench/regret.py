@@ -3,13 +3,16 @@
 For every cell of the coverage suite, or table of files: the mean absolute error of AVG(x), weighted
 by rows, and of everybody's figure; then the ratio of auto's to the least of all single estimators.
 For `pooled`, which is no such: the plain mean over strata of its errors, by the lesser of that of
-auto's and that of everybody's released mean for all.
+auto's and that of everybody's released mean for all. `--picture FILE` draws the ratios.
 """
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import coverage
 import numpy as np
+from bench.heat_map import Square, draw
 from coverage import Runs, StratifiedRows
 
 
@@ -32,7 +35,10 @@ def pooled_ratio(rows: StratifiedRows, auto: Runs, pooled: Runs) -> float:
 
 def main() -> None:
     """Prints a line for each cell, then the mean and the largest ratios."""
-    given = coverage.arguments(__doc__).parse_args()
+    parser = coverage.arguments(__doc__)
+    parser.add_argument("--picture", type=Path, help="an SVG file")
+    given = parser.parse_args()
+    squares: list[Square] = []
     names = [name for name in given.using if name != "auto"]
     single = [name for name in names if name != "pooled"]
     print(f"{coverage.HEADING}  kind " + " ".join(f"{n:>10}" for n in ["auto", *names]))
@@ -45,6 +51,10 @@ def main() -> None:
         measured = {using: errors(result) for using, result in runs.items()}
         best = np.min([measured[name] for name in single], axis=0)
         ratios.append(np.array(measured["auto"]) / best)
+        column = " ".join([*label[18:].split(), kind]) if not given.tables else kind
+        row = label.strip() if given.tables else label[:18].strip()
+        for panel, figure in zip(("groups", "everybody"), ratios[-1].tolist(), strict=True):
+            squares.append(Square(panel, row, column, figure))
         shown = " ".join(f"{measured[name][0]:10.4g}" for name in ["auto", *names])
         last = f"regret: groups {ratios[-1][0]:.2f}, everybody {ratios[-1][1]:.2f}"
         if "pooled" in runs:
@@ -55,6 +65,10 @@ def main() -> None:
     table = np.array(ratios)
     for label, column in zip(("groups", "everybody"), table.T, strict=True):
         print(f"{label}: regret {column.mean():.3f} on average, {column.max():.2f} at worst")
+    if given.picture:
+        title = "Error of AVG(x) by that of the best single estimator"
+        colours = ["#4393c3", "#f7f7f7", "#b2182b"]
+        draw(squares, title, ([0.8, 1.1, 1.6], colours), given.picture)
     if of_pooled:
         print(f"pooled: {np.mean(of_pooled):.3f} on average, {max(of_pooled):.2f} at worst")
 

@@ -15,14 +15,19 @@ FOUND = shutil.which("initdb") or next((str(p / "initdb") for p in PROGRAMS), No
 PATIENCE = 30.0
 
 
+def as_other_user(folder):
+    """Returns how a program is run that does not run as root, and has the folder be its user's."""
+    if os.geteuid() != 0:
+        return {}
+    os.chown(folder, pwd.getpwnam("nobody").pw_uid, -1)
+    return {"user": "nobody"}
+
+
 @contextmanager
 def serving():
     """Yields the URI of a server, which is ended afterwards."""
     folder = tempfile.mkdtemp(prefix="sqlpriv-pg-")
-    user = {}
-    if os.geteuid() == 0:  # PostgreSQL does not run as root
-        user = {"user": "nobody"}
-        os.chown(folder, pwd.getpwnam("nobody").pw_uid, -1)
+    user = as_other_user(folder)
     binaries, data = Path(FOUND).parent, f"{folder}/data"
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder, **user}
     make = [binaries / "initdb", "-D", data, "-A", "trust", "-U", "bi", "-E", "UTF8", "--no-sync"]

@@ -68,7 +68,10 @@ def shift_columns(
     known = np.nan_to_num(halves)
     smaller = np.where(explained > known, known / np.where(explained > 0, explained, 1.0), 1.0)
     shifts = {part: shift * smaller for part, shift in shifts.items()}
-    shifts["rest"] = np.sqrt(np.maximum(halves**2 - (explained * smaller) ** 2, 0.0))
+    left = np.maximum(halves**2 - (explained * smaller) ** 2, 0.0)
+    # a count's own half-width is rounded up because its noise is whole; a ratio's is not
+    is_count = recipe.kind == "count" and explained.any()
+    shifts["rest"] = 0.0 * halves if is_count else np.sqrt(left)
     return {
         f"{SHIFTS[part]}{number}": arrow.numbers(shift, np.isnan(shift))
         for part, shift in shifts.items()

@@ -44,15 +44,6 @@ def test_the_errors_of_two_groups_add_up_by_their_squares(owner: Session) -> Non
     assert row["e"] == pytest.approx(row["± gap"])
 
 
-def test_noise_of_a_shared_count_moves_both_figures(owner: Session) -> None:
-    """A row more in the count raises a mean that is 50.5 below the middle by 50.5 / 4,000."""
-    row = _row(owner, "AVG(pay USING laplace) + COUNT(*) AS both, AVG(pay USING laplace) AS m,"
-                      " COUNT(*) AS n")  # fmt: skip
-    by_count = 50.5 / 4000 * row["± n"]
-    both = np.hypot(row["± n"] + by_count, np.sqrt(row["± m"] ** 2 - by_count**2))
-    assert row["± both"] == pytest.approx(both, rel=1e-3)
-
-
 @pytest.mark.parametrize("rows", ["", "STRATIFY BY sex"])
 def test_what_figures_are_made_of_has_the_interval_of_what_is_made(
     owner: Session, rows: str

@@ -181,9 +181,9 @@ def test_half_widths_go_with_the_rows_that_are_returned(people: duckdb.DuckDBPyC
     releases = noised(exact(people, plan.measurements), [5.0], np.random.default_rng(1))
     found = module.answer(plan, releases, None)
     assert _list(found)[0][0] is None
-    one = 1.959964 * 5
-    assert found.half_widths["n"] == pytest.approx([one * 2**0.5, one, one])
-    assert found.half_widths["t"] == pytest.approx([10 * w for w in (one * 2**0.5, one, one)])
+    # 1.96 * 5 * √2 and 1.96 * 5 of whole numbers, rounded up
+    assert found.half_widths["n"] == [14, 10, 10]
+    assert found.half_widths["t"] == pytest.approx([140, 100, 100])
     assert "sex" not in found.half_widths
 
 

@@ -269,3 +269,23 @@ def test_values_within_the_noise_do_not_occur(session: Session) -> None:
         (row,) = session.execute(text).table.to_pylist(maps_as_pydicts="strict")
         seen += "M" in row["h"]
     assert seen <= 8
+
+
+def test_a_list_of_answers_is_a_step_with_its_share_of_the_price(session: Session) -> None:
+    statement = (
+        "SELECT COUNT(*) AS n FROM people WHERE educ IN "
+        "(SELECT educ FROM people GROUP BY educ HAVING COUNT(*) > 123)"
+    )
+    (whole,) = session.quote("SELECT COUNT(*) AS n FROM people WHERE age = 98").charges
+    (both,) = session.quote(statement).charges
+    assert 0.99 * whole.price.nano < both.price.nano <= whole.price.nano
+    names = session.execute(f"EXPLAIN PRIVACY {statement}").table.column("measurement").to_pylist()
+    assert sum(name.startswith("output ") for name in names) == 1
+
+
+def test_a_list_of_rows_of_other_units_is_refused(session: Session) -> None:
+    before = session.budgets()
+    for query in ("SELECT age FROM people WHERE sex = 'F'", "SELECT income FROM people"):
+        with pytest.raises(Refused):
+            session.execute(f"SELECT COUNT(*) AS n FROM people WHERE age IN ({query})")
+    assert session.budgets() == before

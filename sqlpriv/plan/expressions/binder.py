@@ -18,6 +18,7 @@ from sqlpriv.kernel.terms.contract import TableContract, Type, Value
 from sqlpriv.plan.expressions import columns, functions
 from sqlpriv.plan.expressions.conditions import (
     demanded_values,
+    excluded_values,
     facts_after_where,
     flatten,
     identities,
@@ -53,6 +54,7 @@ class Binder:
             `table.column`, which is of one unit, too.
         evaluated: Expressions that were evaluated over lists, and are not NULL in a declared row;
             filled while expressions are bound.
+        excluded: Expressions of text that have none of these values, by WHERE.
     """
 
     table: str
@@ -66,6 +68,7 @@ class Binder:
     listed: Mapping[a.Expr, tuple[Value, ...]] = field(default_factory=dict)
     named: Mapping[str, frozenset[str]] = field(default_factory=dict)
     evaluated: set[a.Expr] = field(default_factory=set, compare=False)
+    excluded: Mapping[a.Expr, tuple[Value, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, contract: TableContract, alias: str = "") -> Binder:
@@ -107,8 +110,13 @@ class Binder:
     def after_where(self, predicate: a.Expr) -> Binder:
         """Returns the binder behind a WHERE: with what it demands of a column (`conditions`)."""
         scope, present = facts_after_where(predicate, self.scope)
-        listed = {**self.listed, **demanded_values(predicate)}
-        return replace(self, scope=scope, required=self.required | present, listed=listed)
+        return replace(
+            self,
+            scope=scope,
+            required=self.required | present,
+            listed={**self.listed, **demanded_values(predicate)},
+            excluded={**self.excluded, **excluded_values(predicate)},
+        )
 
     def is_present(self, expr: a.Expr) -> bool:
         """Returns whether an expression is surely neither NULL nor NaN, whatever the row holds."""

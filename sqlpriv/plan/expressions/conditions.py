@@ -80,6 +80,19 @@ def demanded_values(predicate: a.Expr) -> dict[a.Expr, tuple[Value, ...]]:
     return {}
 
 
+def excluded_values(predicate: a.Expr) -> dict[a.Expr, tuple[Value, ...]]:
+    """Returns expressions of text with values that no row has which passes."""
+    excluded: dict[a.Expr, tuple[Value, ...]] = {}
+    for part in flatten("and", predicate):
+        match part:
+            case a.Call("<>", (expr, a.Lit(str(value)))):
+                excluded[expr] = (*excluded.get(expr, ()), value)
+            case a.Call("not", (a.In(expr, values),)):
+                texts = tuple(value for value in values if isinstance(value, str))
+                excluded[expr] = (*excluded.get(expr, ()), *texts)
+    return excluded
+
+
 _SIDES = {"<": (False, True), "<=": (False, True), ">": (True, False), ">=": (True, False)}
 
 

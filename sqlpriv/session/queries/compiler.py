@@ -6,7 +6,8 @@ refused, `dialect.division` looks for private queries in it that can be answered
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -48,7 +49,9 @@ from sqlpriv.session.queries.public_subqueries import (
 from sqlpriv.session.queries.result_columns import empty_answer
 from sqlpriv.session.queries.rows_choice import choose_rows
 from sqlpriv.session.queries.step_statements import (
-    scalar_as_statement,
+    as_statement,
+    lists_of_answers,
+    placeholder,
     shift_awaited,
     with_output_names,
     with_price_share,
@@ -149,28 +152,43 @@ class ProgramCompiler:
     def _planned_steps(self, select: t.Select, sharers: int) -> list[PrivateStep]:
         select = settle_public_parts(select, self.contracts, self.access)
         scalars = private_scalars(select, self.contracts)
-        parts = sharers * (len(scalars) + 1)
+        try:
+            return self._steps_around(select, scalars, sharers)
+        except Refused as refusal:
+            lists = lists_of_answers(select, self.contracts)
+            if not lists:
+                raise
+            with suppress(Refused):
+                return self._steps_around(select, [*scalars, *lists], sharers)
+            raise refusal
+
+    def _steps_around(
+        self, select: t.Select, subqueries: Sequence[t.Subquery | t.InQuery], sharers: int
+    ) -> list[PrivateStep]:
+        """Returns the steps of subqueries that are answered by themselves, and of what is around
+        them."""
+        parts = sharers * (len(subqueries) + 1)
         price = self._price(select) if parts > 1 else None
         steps: list[PrivateStep] = []
-        awaits: dict[t.Subquery, int] = {}
+        awaits: dict[t.Subquery | t.InQuery, int] = {}
         placeholders: dict[t.Node, t.Node] = {}
-        for scalar in scalars:
-            keyed = self._keyed_subquery(scalar)
-            statement = scalar_as_statement(scalar) if keyed is None else keyed.select
+        for part in subqueries:
+            keyed = None if isinstance(part, t.InQuery) else self._keyed_subquery(part)
+            statement = as_statement(part) if keyed is None else keyed.select
             inner = self._planned_steps(with_price_share(statement, price, parts), 1)
             steps += [shift_awaited(step, len(steps)) for step in inner]
-            awaits[scalar] = len(steps) - 1
-            number = 1 if pa.types.is_integer(inner[-1].schema.field(0).type) else 1.0
-            placeholders[scalar] = t.Literal(number, scalar.pos)
+            awaits[part] = len(steps) - 1
+            placeholders[part] = placeholder(part, inner[-1].schema.field(0).type)
             if keyed is not None:
                 keys = [k for k in inner[-1].plan.output.groups[0].values if k is not None]
                 ones = (1.0,) * len(keys)
-                placeholders[scalar] = t.Lookup(keyed.column, tuple(keys), ones, scalar.pos)
-        outer = with_price_share(with_output_names(select) if scalars else select, price, parts)
+                placeholders[part] = t.Lookup(keyed.column, tuple(keys), ones, part.pos)
+        named = with_output_names(select) if subqueries else select
+        outer = with_price_share(named, price, parts)
         any_number: t.Select = with_values(outer, placeholders)
         priced, planned, contract = self.plan(any_number)
         schema = rehearse(planned, self._weights(planned))
-        query = outer if scalars else priced
+        query = outer if subqueries else priced
         return [*steps, PrivateStep(query, planned, contract, schema, awaits)]
 
     def _keyed_subquery(self, part: t.Subquery) -> KeyedSubquery | None:

@@ -5,6 +5,7 @@ Every form that reads more than one answer is the same thing, a `Program`:
     SELECT COUNT(*) FROM t                      one step, no tail
     … WHERE x > (SELECT AVG(x) FROM t)          the average is a step; its noised answer stands as a
                                                 number in the last step; no tail
+    … WHERE x IN (SELECT x … HAVING …)          the keys that pass are a step, and then a list
     WITH w AS (private query) SELECT … FROM w   a step for w; the rest is the tail
     windows, QUALIFY, UNION ALL, PIVOT, answers side by side or joined: `dialect.division` finds the
                                                 private queries, each a step; the rest is the tail
@@ -38,7 +39,8 @@ class PrivateStep:
         plan: How it is answered; made with any number in the place of what it awaits.
         contract: Of the table whose unit pays.
         schema: The columns of its answer.
-        awaits: Subqueries in it that stand for a value → the number of the step that gives it.
+        awaits: Subqueries in it that stand for a value, or for a list behind IN → the number of the
+            step that gives it.
         name: What the tail calls its answer; '' where no tail reads it.
     """
 
@@ -46,7 +48,7 @@ class PrivateStep:
     plan: Plan
     contract: TableContract
     schema: pa.Schema
-    awaits: Mapping[t.Subquery, int] = field(default_factory=dict)
+    awaits: Mapping[t.Subquery | t.InQuery, int] = field(default_factory=dict)
     name: str = ""
 
 

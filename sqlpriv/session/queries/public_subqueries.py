@@ -81,8 +81,14 @@ def private_scalars(select: t.Select, contracts: Contracts) -> list[t.Subquery]:
     return private
 
 
-def value_of(part: t.Subquery, rows: pa.Table, contracts: Contracts) -> t.Node:
-    """Returns the one value of a subquery's rows, NULL where there is none; or its value by key."""
+def value_of(part: t.Subquery | t.InQuery, rows: pa.Table, contracts: Contracts) -> t.Node:
+    """Returns the one value of a subquery's rows, NULL where there is none; or its value by key; of
+    a subquery behind IN, the condition with its rows as a list."""
+    if isinstance(part, t.InQuery):
+        values = map(_as_literal, dict.fromkeys(rows.column(0).to_pylist()))
+        items = tuple(t.Literal(value, part.pos) for value in values)
+        empty = t.Literal(part.negated, part.pos)
+        return t.InList(part.arg, items, part.negated, part.pos) if items else empty
     keyed = keyed_subquery(part, contracts) if rows.num_columns == 2 else None
     if keyed is not None:
         return _lookup(part, keyed.column, rows)

@@ -1,0 +1,11 @@
+SELECT COUNT(*) AS n FROM people WHERE region IN (SELECT region FROM people GROUP BY region HAVING COUNT(*) > 600);
+SELECT SUM(hours) AS h FROM people WHERE educ IN (SELECT educ FROM people GROUP BY educ ORDER BY COUNT(*) DESC, educ LIMIT 2);
+WITH top AS (SELECT educ, AVG(income) AS m FROM people GROUP BY educ ORDER BY m DESC, educ LIMIT 2) SELECT sex, COUNT(*) AS n FROM people WHERE educ IN (SELECT educ FROM top) GROUP BY sex;
+SELECT educ, AVG(hours) AS h FROM people WHERE educ NOT IN (SELECT educ FROM people GROUP BY educ HAVING AVG(income) > 500) GROUP BY educ;
+SELECT COUNT(*) AS n FROM people WHERE age IN (SELECT age FROM people GROUP BY age HAVING SUM(hours) > 650) AND income > (SELECT AVG(income) FROM people);
+SELECT COUNT(*) AS n FROM people WHERE educ IN (SELECT educ FROM people GROUP BY educ HAVING COUNT(*) > 100000);
+SELECT COUNT(*) AS n FROM people WHERE NOT educ IN (SELECT educ FROM people GROUP BY educ HAVING COUNT(*) > 100000);
+SELECT ward, COUNT(*) AS n FROM visits WHERE ward IN (SELECT ward FROM stays GROUP BY ward HAVING COUNT(*) > 250) GROUP BY ward;
+SELECT educ, COUNT(*) AS n FROM people WHERE educ <> 'none' GROUP BY educ;
+SELECT region, educ, COUNT(*) AS n FROM people WHERE region NOT IN ('north', 'west') AND educ <> 'school' AND educ <> 'none' GROUP BY ALL;
+SELECT upper(sex) AS s, COUNT(*) AS n FROM people WHERE upper(sex) <> 'F' GROUP BY ROLLUP (s);

@@ -18,9 +18,10 @@ entropy: Csiszar 1975) until its mean level is the posterior mean of the stratum
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
-from functools import reduce
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
 
 import numpy as np
 
@@ -40,8 +41,8 @@ KEPT = 0.1
 STEPS = 8
 MOST_TILT = 20.0
 """The logarithm of what a tilt multiplies the outermost level by, at most."""
-TILTS = 50
-"""Halvings."""
+NEWTON = 8
+"""Steps to a tilt."""
 
 
 def shrunk(
@@ -71,48 +72,101 @@ def shrunk(
 def _with_mean_levels(
     tables: Mapping[Clique, Noisy], expected: Mapping[Clique, Floats], doubt: float
 ) -> dict[Clique, Floats]:
-    """Returns what is expected, of one-way tables with the posterior mean of their mean level."""
-    ones = [c for c, noisy in tables.items() if len(c) == 1 and expected[c].sum() > 0]
-    if not ones:
-        return dict(expected)
-    centred = [_centred_levels(expected[c]) for c in ones]
-    reach = [
-        math.sqrt(float(expected[c].sum()) * float(expected[c] @ z**2))
-        for c, z in zip(ones, centred, strict=True)
-    ]
-    pairs = list(zip(ones, centred, strict=True))
-    apart = np.array([float((tables[c].values - expected[c]) @ z) for c, z in pairs])
-    noise = np.array([float(tables[c].variance @ z**2) for c, z in pairs])
-    keep = _kept_shares(np.array(reach), apart, noise, doubt)
-    moved = {
-        c: _tilted(expected[c], z, float(share))
-        for (c, z), share in zip(pairs, keep * apart, strict=True)
-    }
-    return dict(expected) | moved
+    """Returns what is expected, with the posterior means of mean levels: of each column, then of
+    each column inside every combination of the others' levels."""
+    moved = {c: table for c, table in expected.items() if c in tables}
+    widest = max(table.ndim for table in moved.values())
+    for of_lines, axis in itertools.product((False, True), range(widest)):
+        cliques = [c for c, t in moved.items() if t.ndim > max(axis, int(of_lines))]
+        if cliques:
+            every = [_lines(tables[c], moved[c], axis, of_lines) for c in cliques]
+            moved |= dict(zip(cliques, _moved_lines(every, moved, cliques, doubt), strict=True))
+    return moved
 
 
-def _centred_levels(counts: Floats) -> Floats:
-    levels = np.arange(counts.size, dtype=np.float64)
-    centred: Floats = levels - float(counts @ levels) / float(counts.sum())
-    return centred
+@dataclass(frozen=True, eq=False)
+class _Lines:
+    """Tables of one column: parts of a larger table, or its sum.
 
-
-def _tilted(counts: Floats, levels: Floats, moment: float) -> Floats:
-    """Returns the counts times exp(theta levels), scaled to their sum, with this first moment as
-    nearly as a tilt within MOST_TILT makes it.
-
-    >>> _tilted(np.array([2.0, 2.0]), np.array([-0.5, 0.5]), 1.0).round(6).tolist()
-    [1.0, 3.0]
+    Args:
+        axis: Of the column in the larger table.
+        values, variance, expected: Shape (lines, levels).
     """
-    wide = max(float(np.abs(levels).max()), 1e-300)
-    low, high = -MOST_TILT / wide, MOST_TILT / wide
-    tilted = counts
-    for _ in range(TILTS):
-        theta = (low + high) / 2
-        tilted = counts * np.exp(theta * levels)
-        tilted *= float(counts.sum()) / float(tilted.sum())
-        low, high = (theta, high) if float(tilted @ levels) < moment else (low, theta)
-    return tilted
+
+    axis: int
+    values: Floats
+    variance: Floats
+    expected: Floats
+
+    @cached_property
+    def centred(self) -> Floats:
+        """Levels less the mean level that is expected, shape (lines, levels)."""
+        rows = np.maximum(self.expected.sum(axis=1), 1e-9)
+        levels = np.arange(self.expected.shape[1], dtype=np.float64)
+        centred: Floats = levels - (self.expected @ levels / rows)[:, None]
+        return centred
+
+
+def _lines(noisy: Noisy, expected: Floats, axis: int, of_lines: bool) -> _Lines:
+    def cut(table: Floats) -> Floats:
+        last = np.moveaxis(table, axis, -1).reshape(-1, table.shape[axis])
+        return last if of_lines else last.sum(axis=0, keepdims=True)
+
+    return _Lines(axis, cut(noisy.values), cut(noisy.variance), cut(expected))
+
+
+def _moved_lines(
+    every: Sequence[_Lines],
+    expected: Mapping[Clique, Floats],
+    cliques: Sequence[Clique],
+    doubt: float,
+) -> list[Floats]:
+    """Returns the tables of `cliques`, with the mean levels of their lines moved."""
+    reach = [
+        np.sqrt(x.expected.sum(axis=1) * (x.expected * x.centred**2).sum(axis=1)) for x in every
+    ]
+    apart = [((x.values - x.expected) * x.centred).sum(axis=1) for x in every]
+    noise = [(x.variance * x.centred**2).sum(axis=1) for x in every]
+    noise = [np.maximum(variance, 1e-12) for variance in noise]
+    keep = _kept_shares(_concatenate(reach), _concatenate(apart), _concatenate(noise), doubt)
+    ends = np.cumsum([len(x.values) for x in every])[:-1]
+    moved_tables = []
+    for x, clique, moments in zip(
+        every, cliques, np.split(keep * _concatenate(apart), ends), strict=True
+    ):
+        times = tilt(x.expected, x.centred, moments)
+        last = np.moveaxis(expected[clique], x.axis, -1)
+        tilted = last * (times.reshape(last.shape) if len(times) > 1 else times[0])
+        moved_tables.append(np.moveaxis(tilted, -1, x.axis))
+    return moved_tables
+
+
+def tilt(counts: Floats, levels: Floats, moments: Floats) -> Floats:
+    """Returns by how much to multiply cells so that lines have these first moments, as nearly as a
+    tilt within MOST_TILT makes it; sums of lines stay.
+
+    Newton's method on the logarithm of the tilted sum, whose derivatives are the mean and variance.
+
+    Args:
+        counts: At least 0, shape (lines, levels).
+        levels: Of mean 0 by `counts`, shape (lines, levels).
+        moments: Sums of counts times levels, shape (lines,).
+
+    >>> tilt(np.array([[2.0, 2.0]]), np.array([[-0.5, 0.5]]), np.array([1.0])).round(6).tolist()
+    [[0.5, 1.5]]
+    """
+    rows = np.maximum(counts.sum(axis=1), 1e-9)
+    most = MOST_TILT / np.maximum(np.abs(levels).max(axis=1), 1e-9)
+    theta, times = np.zeros(len(counts)), np.ones_like(counts)
+    for _ in range(NEWTON):
+        weighted = counts * times
+        mean = (weighted * levels).sum(axis=1) / rows
+        spread = (weighted * (levels - mean[:, None]) ** 2).sum(axis=1) / rows
+        step = (moments / rows - mean) / np.maximum(spread, 1e-9)
+        theta = np.clip(theta + np.clip(step, -most / 4, most / 4), -most, most)
+        times = np.exp(theta[:, None] * levels)
+        times *= (rows / np.maximum((counts * times).sum(axis=1), 1e-300))[:, None]
+    return np.where(rows[:, None] > 1e-9, times, 1.0)
 
 
 def _reach(expected: Floats) -> Floats:

@@ -309,8 +309,9 @@ def test_a_level_of_hardly_anybody_gets_no_room_from_large_ones(monkeypatch):
 
 def test_what_drowns_in_noise_is_moved_to_what_everybody_is():
     """Two columns, then one of strata: 30,000, 20,000 and 40 rows, noise of 200. Sizes and levels
-    come out above zero; the two large strata, which differ, keep what was measured; the rows of
-    the third are near to its size times what everybody is. Variances stay the noise's."""
+    come out above zero; the two large strata, which differ, err no more than as measured but for a
+    fifth; the rows of the third are near to its size times what everybody is. Variances stay the
+    noise's."""
     rng = np.random.default_rng(9)
     graph, sizes = Graph((4, 2, 3)), np.array([30_000.0, 20_000.0, 40.0])
     within = np.array([[0.7, 0.1, 0.1, 0.1], [0.1, 0.2, 0.3, 0.4], [0.25] * 4]).T
@@ -328,8 +329,9 @@ def test_what_drowns_in_noise_is_moved_to_what_everybody_is():
     found = pooling_prior.shrink_towards_independence((2,), (3,), run)
     assert found[2,].values.min() > 0
     assert found[1,].values.min() > 0
-    kept = np.abs(found[0, 2].values[:, :2] - tables[0, 2].values[:, :2]).mean()
-    assert kept < 40
+    both = tables[0, 2].values, found[0, 2].values
+    measured, moved = (np.sqrt(((x - truth[0, 2])[:, :2] ** 2).mean()) for x in both)
+    assert moved < 1.2 * measured  # alike, they would be off by thousands
     tiny = found[2,].values[2] * run.model.shares((0,))
     assert np.abs(found[0, 2].values[:, 2] - tiny).mean() < 20
     assert np.abs(tables[0, 2].values[:, 2] - tiny).mean() > 50

@@ -39,7 +39,7 @@ CREATE TABLE replay (
     id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, at TEXT NOT NULL, seal_id BIGINT NOT NULL REFERENCES seal,
     statement_id BIGINT NOT NULL REFERENCES statement
 );
-CREATE INDEX seal_query ON seal (snapshot_id, query_hash);
+CREATE INDEX seal_query ON seal (snapshot_id, query_hash, kind, nano DESC);
 CREATE INDEX replay_seal ON replay (seal_id);
 
 -- Whoever writes holds the lock on its one row; `ledger` is the ledger's own name, which a copy of it keeps.

@@ -27,7 +27,7 @@ from sqlpriv.kernel.ledger.store import Store
 BUSY_SECONDS = 30.0
 SCHEMAS = tuple(
     resources.files("sqlpriv.kernel.ledger").joinpath(f"{name}.sql").read_text("utf-8")
-    for name in ("schema_1", "schema_2", "schema_3", "schema_4")
+    for name in ("schema_1", "schema_2", "schema_3", "schema_4", "schema_5")
 )
 """What makes a ledger: the first version, then what each later one adds."""
 _PASSING = {"PERM", "BUSY", "LOCKED", "NOMEM", "READONLY", "INTERRUPT", "IOERR", "FULL", "CANTOPEN"}

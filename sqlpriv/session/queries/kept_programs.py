@@ -33,14 +33,10 @@ MOST_HASHES, MOST_VALUES = 500, 100_000
 LookUp = Callable[[Sequence[Measurement]], tuple[Release, ...]]
 
 
-def last_seal(ledger: Ledger, snapshot: int = 0, query_hashes: Sequence[str] = ()) -> int:
-    """Returns the number of the last answer that was sealed to one of these queries, or to any; 0
-    for none. `Ledger.find_seals` returns the same of all of them while it is the same."""
-    marks = ", ".join("?" * len(query_hashes))
-    some = f" WHERE snapshot_id = ? AND query_hash IN ({marks})" if query_hashes else ""
-    values = (snapshot, *query_hashes) if query_hashes else ()
+def last_seal(ledger: Ledger) -> int:
+    """Returns the number of the last answer that was sealed, 0 for none."""
     with ledger.begin() as db:
-        return db.execute(f"SELECT max(id) FROM seal{some}", values).fetchone()[0] or 0
+        return db.execute("SELECT max(id) FROM seal").fetchone()[0] or 0
 
 
 @dataclass
@@ -71,7 +67,7 @@ class Lookups:
         self.hashes.update(dict.fromkeys(query_hash(m.query) for m in measurements))
 
 
-@dataclass(frozen=True)
+@dataclass
 class ReplayedAnswers:
     """A step's answers, all replayed.
 
@@ -79,7 +75,7 @@ class ReplayedAnswers:
         releases, adapted: What `answer.answer` takes, beside the plan.
         lookups: What was looked for.
         snapshot: In which state of the vault.
-        last_seal: The last seal of these queries.
+        last_seal: No seal up to this one, of these queries, was found but those.
     """
 
     releases: tuple[Release, ...]
@@ -108,17 +104,27 @@ class ReplayedAnswers:
         size = sum(release.values.size for release in releases)
         if size > MOST_VALUES or not 0 < len(lookups.hashes) <= MOST_HASHES:
             return None
-        last = last_seal(ledger, snapshot, tuple(lookups.hashes))
-        return None if last > before else cls(releases, adapted, lookups, snapshot, last)
+        kept = cls(releases, adapted, lookups, snapshot, before)
+        return None if kept.is_outdated(ledger) else kept
 
     def replay(self, ledger: Ledger, principal: str, text: str) -> bool:
         """Records that the seals are replayed; returns whether they still are what is found."""
-        hashes = tuple(self.lookups.hashes)
-        if last_seal(ledger, self.snapshot, hashes) != self.last_seal:
+        if self.is_outdated(ledger):
             return False
         with ledger.begin("IMMEDIATE"):
             ledger.replay(ledger.begin_statement(principal, text), [*self.lookups.seal_ids])
         return True
+
+    def is_outdated(self, ledger: Ledger) -> bool:
+        """Returns whether an answer to one of these queries was sealed after `last_seal`, and moves
+        that on where none was: only seals that are new are read, however many there are."""
+        with ledger.begin() as db:
+            newer = "SELECT id, snapshot_id, query_hash FROM seal WHERE id > ? ORDER BY id"
+            seals = db.execute(newer, (self.last_seal,)).fetchall()
+        if any(at == self.snapshot and named in self.lookups.hashes for _, at, named in seals):
+            return True
+        self.last_seal = seals[-1][0] if seals else self.last_seal
+        return False
 
 
 @dataclass(frozen=True, eq=False)

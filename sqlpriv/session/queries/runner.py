@@ -180,7 +180,7 @@ class ProgramRunner:
                 planned, lookups.through(allowance.release), find_seals, remembered
             )
             spent = allowance.spent
-        if selection is None and not step.awaits and number >= 0:
+        if selection is None and not step.awaits and number >= 0 and not spent.nano:
             kept = ReplayedAnswers.keep(
                 releases, adapted, lookups, ledger, contract.snapshot, before
             )

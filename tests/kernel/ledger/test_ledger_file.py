@@ -62,6 +62,34 @@ def test_every_table_is_append_only(ledger: Ledger, path: Path) -> None:
             assert db.execute(f"SELECT * FROM {table}").fetchall() == before
 
 
+def test_a_look_up_reads_no_seals_that_are_too_cheap(ledger: Ledger) -> None:
+    """Its steps in SQLite's machine are as many after 200 seals as after one; by the index of
+    version 1 (the twin) they grow with every seal of the query."""
+    snapshot, db = ledger.snapshot("f").id, ledger.store.db
+
+    def steps() -> int:
+        taken = 0
+
+        def count_step() -> int:
+            nonlocal taken
+            taken += 1
+            return 0
+
+        db.set_progress_handler(count_step, 1)
+        assert ledger.find_seals(snapshot, "q", Rho(2)) == []
+        db.set_progress_handler(None, 1)
+        return taken
+
+    sealed(ledger, snapshot, "q", Rho(1))
+    few = steps()
+    for _ in range(199):
+        sealed(ledger, snapshot, "q", Rho(1))
+    assert steps() <= few + 5
+    db.execute("DROP INDEX seal_query")
+    db.execute("CREATE INDEX seal_query ON seal (snapshot_id, query_hash)")
+    assert steps() > few + 500
+
+
 def version_1(path: Path) -> None:
     """A ledger as the first version made it, with one charge of 600 nano."""
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
@@ -134,7 +162,7 @@ def logins(path: Path) -> list[tuple[object, ...]]:
 @pytest.mark.parametrize(
     "change",
     [
-        "PRAGMA user_version = 5",
+        "PRAGMA user_version = 6",
         "PRAGMA user_version = 0",
         "DROP TRIGGER charge_delete",
         "CREATE TABLE extra (x)",

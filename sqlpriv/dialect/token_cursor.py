@@ -137,14 +137,27 @@ class TokenCursor:
             raise Refused.at(first, f"{name} is a schema or database of its own", hint)
         return self.name("the name of a table")
 
-    def column_in_parentheses(self, several: str = "write (column)") -> str:
-        """Returns the column of `(column)`; `several` is what to write instead of more than one."""
+    def column_in_parentheses(self) -> str:
+        """Returns the column of `(column)`."""
         self.expect("(")
         name = self.name("the name of a column")
         if self.at(","):
-            raise self.refuse("only one column can stand here", several)
+            raise self.refuse("only one column can stand here", "write (column)")
         self.expect(")")
         return name
+
+    def columns_in_parentheses(self) -> tuple[str, ...]:
+        """Returns the columns of `(column, …)`, of which none is written twice."""
+        self.expect("(")
+        names: list[str] = []
+        while True:
+            place = self.peek()
+            names.append(self.name("the name of a column"))
+            if names[-1].lower() in map(str.lower, names[:-1]):
+                raise Refused.at(place, f"{names[-1]} is in the list already", "write it once")
+            if not self.accept(","):
+                self.expect(")")
+                return tuple(names)
 
     def end(self) -> None:
         """Checks that the statement ends here."""

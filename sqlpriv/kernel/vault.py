@@ -71,8 +71,8 @@ class Kernel:
                 self.ledger.record_facts(snapshot.id, facts)
 
     def _facts(self, reader: Reader, contract: TableContract) -> dict[str, Any]:
-        named = contract.unit.column if contract.unit and not contract.via else ""
-        if named in contract.unique:  # the constraint says it: no unit has two rows
+        named = contract.unit.columns if contract.unit and not contract.via else ()
+        if contract.unique.intersection(named):  # the constraint says it: no unit has two rows
             return {"bounded": True, "constant": sorted(c.name.lower() for c in contract.columns)}
         key = reader.fingerprint, verifying(contract)
         if key not in self._verified:
@@ -83,7 +83,7 @@ class Kernel:
             c.domain is not None and same for c, same in zip(contract.columns, steady, strict=True)
         )
         constant = {c.name.lower() for c in compress(contract.columns, declared)}
-        return {"bounded": bool(bounded), "constant": sorted(constant | ({named} - {""}))}
+        return {"bounded": bool(bounded), "constant": sorted({*constant, *named})}
 
     def most_partners(
         self, contract: TableContract, relation: a.Relation, columns: tuple[str, ...]

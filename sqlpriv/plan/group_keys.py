@@ -13,6 +13,7 @@ from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.cell_count import check_cell_count
 from sqlpriv.plan.expressions import dates
 from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.conditions import whole_identities
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.value_facts import MAX_LEVELS, Shape
 from sqlpriv.plan.pricing.googlesql_options import asks_for_threshold
@@ -221,7 +222,9 @@ def _bind_dimension(
 def _is_one_units(key: t.Node, binder: Binder) -> bool:
     """Returns whether each value of a key belongs to one unit, as a customer's number does."""
     column = binder.column_of(key).lower() if isinstance(key, t.Name) else ""
-    return bool(binder.named.get(column)) and binder.scope[column].values is None
+    return (
+        bool(whole_identities(binder.named.get(column, ()))) and binder.scope[column].values is None
+    )
 
 
 def _groups_of_one_unit(keys: Sequence[t.Node], binder: Binder) -> GroupBy:

@@ -67,7 +67,7 @@ class Unanswerable:
 
 @dataclass(frozen=True)
 class AddPrivacyKey:
-    column: str
+    columns: tuple[str, ...]
 
 
 @dataclass(frozen=True)

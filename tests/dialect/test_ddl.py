@@ -40,8 +40,9 @@ def one(text):
 @pytest.mark.parametrize(
     ("rest", "action"),
     [
-        ("ADD PRIVACY_KEY (id)", AddPrivacyKey("id")),
-        ('add privacy_key ("odd id")', AddPrivacyKey("odd id")),
+        ("ADD PRIVACY_KEY (id)", AddPrivacyKey(("id",))),
+        ("ADD PRIVACY_KEY (bank, card)", AddPrivacyKey(("bank", "card"))),
+        ('add privacy_key ("odd id")', AddPrivacyKey(("odd id",))),
         ("DROP PRIVACY_KEY", DropPrivacyKey()),
         ("SET PU", SetUnit(True)),
         ("UNSET PU", SetUnit(False)),
@@ -55,7 +56,7 @@ def one(text):
         ("SET PRIVACY (PUBLIC)", DeclareMany((SetPublic(True),))),
         ("SET PRIVACY (KEY (id), BOUND (rows_per_unit = 5), COLUMN sex IN (1, 2) NOT NULL,"
          " COLUMN age BETWEEN (0, 99) OR NULL, BUDGET (epsilon = 1) FOR 'ada')",
-         DeclareMany((AddPrivacyKey("id"), SetBound(5), SetDomainIn("sex", (1, 2), True),
+         DeclareMany((AddPrivacyKey(("id",)), SetBound(5), SetDomainIn("sex", (1, 2), True),
                       SetDomainBetween("age", 0, 99, True), SetBudget((("epsilon", 1),), "ada"),
                       SetUnit(True)))),
         ("SET PRIVACY (LINK (k) REFERENCES p(id), COLUMN c REFERENCES codes(c))",
@@ -91,7 +92,8 @@ def test_each_declaration_is_read(rest, action):
 @pytest.mark.parametrize(
     ("rest", "place", "words"),
     [
-        ("ADD PRIVACY_KEY (a, b)", ", b", "only one column"),
+        ("ADD PRIVACY_KEY (a, b, A)", "A)", "in the list already"),
+        ("ADD PRIVACY_KEY (a, )", ")", "the name of a column"),
         ("ADD PRIVACY_KEY (a) x", "x", "expected the end"),
         ("ADD PRIVACY_LINK (a)", "", "expected REFERENCES"),
         ("SET PRIVACY", "", "BOUND or BUDGET"),
@@ -155,7 +157,7 @@ def test_create_pu_table_is_taken_apart():
     found = one(text)
     assert found.table == "people"
     assert found.actions == (
-        AddPrivacyKey("id"),
+        AddPrivacyKey(("id",)),
         AddPrivacyLink("firm", "firms", "key"),
         SetUnit(True),
     )

@@ -119,7 +119,9 @@ def test_operations_are_the_same(both: Both, names: tuple[str, str]) -> None:
     ops = [op for op in ops if SPARK.operations.get(op) != ""]
     answers = []
     for engine in ("duckdb", "spark"):
-        contract = TableContract(table, columns, PrivacyUnit(table, "id"), key="id", engine=engine)
+        contract = TableContract(
+            table, columns, PrivacyUnit(table, "id"), key=("id",), engine=engine
+        )
         scope = Scope(a.Scan(table), contract)
         texts = [scope.value(expressions(OPERATIONS[op], op, names)) for op in ops]
         texts = [cast_of(text, OPERATIONS[op].gives or type_, engine)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import duckdb
 import pytest
@@ -165,23 +164,6 @@ def test_a_refused_value_says_what_to_write(session: Session, output: str, hint:
         session.execute(f"SELECT {output} AS x FROM events")
     assert hint in str(refused.value)
     assert session.budgets() == before
-
-
-def test_a_unit_of_two_columns_is_made_as_the_refusal_says(tmp_path: Path) -> None:
-    """What the hint has to be run makes 77 units of 300 rows, 7 banks by 11 cards."""
-    vault = tmp_path / "cards.duckdb"
-    with Session(vault, role="owner", principal="owner") as owner:
-        owner.execute("CREATE TABLE t AS SELECT i % 7 AS a, i % 11 AS b FROM range(300) AS r(i)")
-        with pytest.raises(Refused, match="only one column") as refused:
-            owner.execute("ALTER TABLE t ADD PRIVACY_KEY (a, b)")
-        owner.execute(str(refused.value).partition("of its own: ")[2])
-        owner.execute("ALTER TABLE t SET PRIVACY BOUND (rows_per_unit = 4); ALTER TABLE t SET PU")
-        owner.execute("ALTER TABLE t SET PRIVACY BUDGET (epsilon = 10, delta = 1e-9)")
-    with Session(vault, principal="suites") as analyst:
-        analyst.execute("SET privacy_epsilon = 8")
-        for _ in without_noise():
-            table = analyst.execute("SELECT COUNT(*) AS n, COUNT(DISTINCT unit) AS u FROM t").table
-    assert table.to_pylist() == [{"n": 300, "u": 77}]
 
 
 def test_a_setting_says_its_limit(session: Session) -> None:

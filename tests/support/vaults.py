@@ -47,7 +47,7 @@ def contract(
     """A table's contract from its columns' SQL types."""
     made = tuple(Column(c, type_of(t), t, (domains or {}).get(c)) for c, t in columns.items())
     owner = PrivacyUnit(table, unit, m, g)
-    return TableContract(table, made, owner, key=unit, facts=facts or TableFacts())
+    return TableContract(table, made, owner, key=(unit,), facts=facts or TableFacts())
 
 
 def decoded(engine: duckdb.DuckDBPyConnection, asked: Rendered) -> list[np.ndarray[Any, Any]]:

@@ -178,6 +178,9 @@ def lower_call(lowering: NodeLowering, node: Glot) -> t.Node:
     elif args and isinstance(args[0], exp.Distinct):
         lowering.check_arguments(args[0], ("expressions",))
         args, distinct = [*args[0].expressions, *args[1:]], True
+        if len(args) == 1 and isinstance(args[0], exp.Tuple):  # COUNT(DISTINCT (a, b))
+            lowering.check_arguments(args[0], ("expressions",))
+            args = args[0].expressions
     for arg in args:
         if isinstance(arg, exp.Select | exp.SetOperation):
             raise lowering.cannot(arg)

@@ -30,17 +30,10 @@ def alter(c: TokenCursor) -> cmd.AlterPrivacy | None:
     return cmd.AlterPrivacy(table, action, c.since(first), first.pos)
 
 
-OF_SEVERAL_COLUMNS = (
-    "name the unit by a column of its own: ALTER TABLE t ADD COLUMN unit VARCHAR; "
-    "UPDATE t SET unit = a::VARCHAR || '/' || b::VARCHAR; ALTER TABLE t ADD PRIVACY_KEY (unit)"
-)
-"""What to write where a unit is told by several columns; rows that are added later need it, too."""
-
-
 def _action(c: TokenCursor) -> cmd.Action | None:
     if c.accept("ADD", "PRIVACY_KEY", "("):
         c.index -= 1
-        return cmd.AddPrivacyKey(c.column_in_parentheses(OF_SEVERAL_COLUMNS))
+        return cmd.AddPrivacyKey(c.columns_in_parentheses())
     if c.accept("ADD", "PRIVACY_LINK", "("):
         c.index -= 1
         return privacy_link(c)
@@ -90,7 +83,7 @@ def _many(c: TokenCursor) -> cmd.DeclareMany:
 
 def _declaration(c: TokenCursor) -> cmd.Action:
     if c.accept("KEY"):
-        return cmd.AddPrivacyKey(c.column_in_parentheses())
+        return cmd.AddPrivacyKey(c.columns_in_parentheses())
     if c.accept("LINK"):
         return privacy_link(c)
     if c.accept("PUBLIC"):

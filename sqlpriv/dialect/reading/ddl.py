@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from sqlpriv.dialect.reading.alter_actions import (
-    OF_SEVERAL_COLUMNS,
     check_options,
     constants,
     privacy_link,
@@ -173,7 +172,7 @@ def _elements(c: TokenCursor) -> tuple[list[str], tuple[cmd.Action, ...]]:
     while True:
         if c.accept("PRIVACY_KEY", "("):
             c.index -= 1
-            actions.append(cmd.AddPrivacyKey(c.column_in_parentheses(OF_SEVERAL_COLUMNS)))
+            actions.append(cmd.AddPrivacyKey(c.columns_in_parentheses()))
         elif c.accept("PRIVACY_LINK", "("):
             c.index -= 1
             actions.append(privacy_link(c))

@@ -133,6 +133,7 @@ _DUCKDB_FORMS = {
     "item": "list_extract(CAST('[{0}]' AS {2}[]), {1} + 1)",
     "bytes": "encode(CAST({0} AS VARCHAR))",
     "of bytes": "decode({0})",
+    "counted": "encode(octet_length({0}) || ':') || {0}",
     "sane": SANE,
     "zoned": "make_timestamp(epoch_us({0}))",
     "shift": "{0} + to_months({1}) + to_days({2}) + to_microseconds({3})",
@@ -185,6 +186,7 @@ _SPARK_FORMS = _DUCKDB_FORMS | {
     "item": "get(CAST(array({0}) AS ARRAY<{2}>), {1})",
     "bytes": "CAST({0} AS STRING)",
     "of bytes": "{0}",
+    "counted": "octet_length({0}) || ':' || {0}",
     "sane": _SANE,
     "zoned": "CAST({0} AS TIMESTAMP_NTZ)",
     "shift": "CAST({0} AS TIMESTAMP_NTZ) + make_ym_interval(0, {1})"

@@ -151,7 +151,7 @@ class Scope(Expressions):
             self.base += f" JOIN {self._table(up, above)} ON {mine} = {theirs}"
             table, row = up, above
         assert table.unit is not None  # `contract.contracts_in_force` found the way
-        self.owner, self.owner_type = key_of(table, table.unit.column, row, self.dialect)
+        self.owner, self.owner_type = unit_of(table, table.unit, row, self.dialect)
 
     def _table(self, table: TableContract, alias: str) -> str:
         """Returns a table behind an alias; Refused where another engine reads its rows."""
@@ -377,6 +377,21 @@ def key_of(contract: TableContract, column: str, row: str, dialect: Dialect) -> 
     if declared.type is Type.TEXT:
         text = dialect.form("bytes", text)
     return text, declared.type or declared.sql_type
+
+
+def unit_of(
+    contract: TableContract, unit: PrivacyUnit, row: str, dialect: Dialect
+) -> tuple[str, str]:
+    """Returns what names a row's unit in a table with its key, and how; NULL where it has none.
+
+    Claim: a key of several columns is one text, which tells any two combinations apart: before the
+    bytes of each stands how many they are. The cast of what is no text loses nothing.
+    """
+    keys = [key_of(contract, column, row, dialect) for column in unit.columns]
+    if len(keys) == 1:
+        return keys[0]
+    texts = (text if kind is Type.TEXT else dialect.form("bytes", text) for text, kind in keys)
+    return " || ".join(dialect.form("counted", text) for text in texts), Type.TEXT
 
 
 def partner_count(relation: a.Relation, columns: Sequence[str], contract: TableContract) -> str:

@@ -69,18 +69,25 @@ class PrivacyUnit:
     `table` is the unit's own, with the budget; `column` names the unit *in the queried table*, or
     the row of the parent that does (`TableContract.via`): where it is NULL, rows are nobody's, and
     never read. At most m = `rows_per_unit` rows of one unit are kept in any one stratum, in at most
-    g = `groups_per_unit` strata of a statement.
+    g = `groups_per_unit` strata of a statement. `further` are the other columns of a key of
+    several: together they name a unit, and where any is NULL rows are nobody's.
     """
 
     table: str
     column: str
     rows_per_unit: int = 1
     groups_per_unit: int = 1
+    further: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for bound in (self.rows_per_unit, self.groups_per_unit):
             if not 1 <= bound <= 10**6:
                 raise DeclarationError(f"a privacy bound is from 1 to 1000000, not {bound}")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns of the key."""
+        return (self.column, *self.further)
 
 
 class Link(NamedTuple):
@@ -103,8 +110,8 @@ class TableFacts:
 class TableContract:
     """Everything that is known about one table of the vault without reading its rows.
 
-    `unit` is None for a public or an undeclared table; `key` is that of ADD PRIVACY_KEY, SET
-    PU or not; `unique` are the columns (lower case) that alone are PRIMARY KEY or UNIQUE;
+    `unit` is None for a public or an undeclared table; `key` are the columns of ADD PRIVACY_KEY,
+    SET PU or not; `unique` are the columns (lower case) that alone are PRIMARY KEY or UNIQUE;
     `collated`: its text may equal other text. `via` is the link that leads to the unit where it is
     named in another table; `others` are all contracts of the same snapshot, by lower-case name.
     `account` is the name that its own budget goes by in the ledger, '' where that is the table's:
@@ -119,7 +126,7 @@ class TableContract:
     unit: PrivacyUnit | None = None
     public: bool = False
     links: tuple[Link, ...] = ()
-    key: str | None = None
+    key: tuple[str, ...] = ()
     unique: frozenset[str] = frozenset()
     collated: bool = False
     facts: TableFacts = TableFacts()
@@ -158,7 +165,7 @@ class TableContract:
 
 Declared = Mapping[str, Any]
 UNDECLARED: Declared = {
-    "key": None,  # a column's name
+    "key": None,  # a column's name, or a list of several
     "unit": False,  # SET PU
     "public": False,
     "bound": None,  # [rows_per_unit, groups_per_unit]
@@ -170,23 +177,30 @@ UNDECLARED: Declared = {
 """The body of a declaration: all that is in force of one table. Its latest one counts."""
 
 
+def key_columns(body: Declared) -> tuple[str, ...]:
+    """Returns the columns of a declared key; () where there is none."""
+    key = body["key"] or ()
+    return (key,) if isinstance(key, str) else tuple(key)
+
+
 def contracts_in_force(
     catalog: Sequence[TableContract], declared: Declared, facts: Declared, snapshot: int
 ) -> dict[str, TableContract]:
     """Returns the contract of every table; all mappings are by lower-case name."""
     tables = {t.table.lower(): (t, declared.get(t.table.lower(), UNDECLARED)) for t in catalog}
     keys = {
-        name: body["key"].lower()
+        name: tuple(column.lower() for column in key)
         for name, (table, body) in tables.items()
-        if body["unit"] and table.column(body["key"] or "")
+        if body["unit"] and (key := key_columns(body)) and all(map(table.column, key))
     }
     contracts: dict[str, TableContract] = {}
     for name, (table, body) in tables.items():
         owners = _owners(name, tables, keys, frozenset())
         unit, via = None, None
         if len(owners) == 1 and None not in owners:  # rows of two units would be of neither
-            ((owner, column, via),) = owners  # type: ignore[misc]  # none is None
-            unit = PrivacyUnit(owner, column, *(body["bound"] or (1, 1)))
+            ((owner, (column, *further), via),) = owners  # type: ignore[misc]  # none is None
+            rows, groups = body["bound"] or (1, 1)
+            unit = PrivacyUnit(owner, column, rows, groups, tuple(further))
         of_table = facts.get(name, {"bounded": False, "constant": ()})
         contracts[name] = replace(
             table,
@@ -194,7 +208,7 @@ def contracts_in_force(
             unit=unit,
             public=body["public"] and not owners,
             links=tuple(Link(*link) for link in body["links"]),
-            key=body["key"],
+            key=key_columns(body),
             facts=TableFacts(of_table["bounded"], frozenset(of_table["constant"])),
             snapshot=snapshot,
             via=via,
@@ -205,16 +219,17 @@ def contracts_in_force(
 
 
 _Declared = Mapping[str, tuple[TableContract, Declared]]
-_Owner = tuple[str, str, Link | None]
+_Owner = tuple[str, tuple[str, ...], Link | None]
 
 
 def _owners(
-    name: str, tables: _Declared, keys: Mapping[str, str], below: frozenset[str]
+    name: str, tables: _Declared, keys: Mapping[str, tuple[str, ...]], below: frozenset[str]
 ) -> list[_Owner | None]:
-    """Returns the ways from a table's rows to a unit: (unit's table, column here, link or None).
+    """Returns the ways from a table's rows to a unit: (unit's table, columns here, link or None).
 
-    A link to a unit's key names the unit itself. Another one leads to a row of its parent, and on
-    from there; None stands for one that does not lead to at most one row, or runs in a circle.
+    A link to a key of one column names the unit itself. Another one leads to a row of its parent,
+    and on from there; None stands for one that does not lead to at most one row, or runs in a
+    circle.
     """
     table, body = tables[name]
     ways: list[_Owner | None] = [(name, keys[name], None)] if name in keys else []
@@ -223,12 +238,13 @@ def _owners(
         if parent not in tables or not table.column(link.column):
             continue
         above = [None] if parent in below else _owners(parent, tables, keys, below | {name})
-        if keys.get(parent) == link.parent.lower():
+        column = (link.column.lower(),)
+        if keys.get(parent) == (link.parent.lower(),):
             # a unit that is another's row, too, protects neither
-            ways.append((parent, link.column.lower(), None) if len(above) == 1 else None)
+            ways.append((parent, column, None) if len(above) == 1 else None)
         else:
             unique = link.parent.lower() in tables[parent][0].unique
-            ways += [w and (w[0], link.column.lower(), link) if unique else None for w in above]
+            ways += [w and (w[0], column, link) if unique else None for w in above]
     return ways
 
 

@@ -9,8 +9,8 @@ there after all, it counts as the middle of the interval (the centred sum adds 0
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from sqlpriv.errors import meant_among
 from sqlpriv.kernel.terms import algebra as a
@@ -18,6 +18,7 @@ from sqlpriv.kernel.terms.contract import MAX_INTEGER, Number, Type, Value
 from sqlpriv.plan.aggregates.moment_formulas import FORMULAS, SAME_AS
 from sqlpriv.plan.aggregates.quantile_levels import RANKED, requested_rank
 from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.conditions import whole_identities
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.value_facts import Shape
 from sqlpriv.statements import default_name
@@ -104,6 +105,9 @@ def read_aggregate(call: t.FunctionCall, binder: Binder) -> Aggregate:
     Raises:
         Refused: No private counterpart, or bounds are needed and not declared.
     """
+    names_unit = call.distinct and whole_identities(_identified(call.args, binder))
+    if names_unit:  # rows without a part of the unit's key are nobody's, and never read
+        call = replace(call, args=call.args[:1])
     _check_form(call)
     kind = KINDS[call.name]
     if call.name in ("count_if", "countif") and len(call.args) == 1:
@@ -121,7 +125,11 @@ def read_aggregate(call: t.FunctionCall, binder: Binder) -> Aggregate:
     if kind in ("sum", "mean", "variance", "stddev") and of is not None:
         of = _without_rounding(of)
     if call.distinct and of is not None:
-        return _read_distinct_count(call, of, call_filter, binder)
+        kind = "count" if names_unit else "distinct"
+        if call_filter is not None:
+            of = _apply_filter(call_filter, of, binder)
+        type_ = binder.shape(call, of).type
+        return Aggregate(kind, of, type_, nullable=True, units=bool(names_unit))
     if call_filter is not None:
         of = _apply_filter(call_filter, of, binder)
     if of is None:
@@ -150,15 +158,13 @@ def _read_level(call: t.FunctionCall, arg: t.Node, of: a.Expr, binder: Binder) -
     )
 
 
-def _read_distinct_count(
-    call: t.FunctionCall, of: a.Expr, call_filter: t.Node | None, binder: Binder
-) -> Aggregate:
-    """COUNT(DISTINCT x): of values that identify a unit, or a row of it, each is one unit's."""
-    units = isinstance(of, a.Col) and bool(binder.named.get(of.name.lower()))
-    if call_filter is not None:
-        of = _apply_filter(call_filter, of, binder)
-    kind = "count" if units else "distinct"
-    return Aggregate(kind, of, binder.shape(call, of).type, nullable=True, units=units)
+def _identified(args: Sequence[t.Node], binder: Binder) -> frozenset[str]:
+    """Returns what columns identify, where all arguments are columns; see `Binder.named`."""
+    exprs = [binder.bind(arg) for arg in args if isinstance(arg, t.Name)]
+    if len(exprs) < len(args) or not all(isinstance(expr, a.Col) for expr in exprs):
+        return frozenset()
+    named = (binder.named.get(e.name.lower(), ()) for e in exprs if isinstance(e, a.Col))
+    return frozenset().union(*named)
 
 
 def _counts_all(call: t.FunctionCall, arg: t.Node) -> bool:

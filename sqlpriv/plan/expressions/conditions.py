@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type, Value
 from sqlpriv.plan.expressions.value_facts import Shape
+
+_PART = "part "
 
 
 def facts_after_where(
@@ -36,7 +38,10 @@ def facts_after_where(
 
 
 def identities(contract: TableContract) -> dict[str, frozenset[str]]:
-    """Returns what the values of a private table's columns identify; see `Binder.named`."""
+    """Returns what the values of a private table's columns identify; see `Binder.named`.
+
+    A column of a key of several identifies a part of the unit: `part 1 of 2`.
+    """
     identified: dict[str, set[str]] = {}
     unit, via = contract.unit, contract.via
     if unit is None:
@@ -44,10 +49,27 @@ def identities(contract: TableContract) -> dict[str, frozenset[str]]:
     for column in contract.unique:
         identified.setdefault(column, set()).add(f"{contract.table.lower()}.{column}")
     if via is None:
-        identified.setdefault(unit.column.lower(), set()).add("")
+        count = len(unit.columns)
+        for number, column in enumerate(unit.columns, 1):
+            part = f"{_PART}{number} of {count}" if count > 1 else ""
+            identified.setdefault(column.lower(), set()).add(part)
     else:
         identified.setdefault(via.column.lower(), set()).add(f"{via.table}.{via.parent}".lower())
     return {column: frozenset(ids) for column, ids in identified.items()}
+
+
+def whole_identities(identified: Iterable[str]) -> frozenset[str]:
+    """Returns what columns identify together: a unit of whose key all parts are there is one.
+
+    >>> sorted(whole_identities({"part 1 of 2", "orders.id"}))
+    ['orders.id']
+    >>> whole_identities({"part 1 of 2", "part 2 of 2"})
+    frozenset({''})
+    """
+    parts = {one for one in identified if one.startswith(_PART)}
+    counts = [int(part.rpartition(" ")[2]) for part in parts]
+    whole = {""} if counts and len(parts) == counts[0] else set()
+    return frozenset({*identified} - parts | whole)
 
 
 def row_names(contract: TableContract | None) -> tuple[str, frozenset[str]]:
@@ -56,7 +78,8 @@ def row_names(contract: TableContract | None) -> tuple[str, frozenset[str]]:
     if contract is None:
         return "", frozenset()
     required = {c.name.lower() for c in contract.columns if c.required}
-    units = frozenset(name.lower() for name in identities(contract))
+    identified = identities(contract).items()
+    units = frozenset(name.lower() for name, what in identified if whole_identities(what))
     return next(iter(sorted(contract.unique & required)), ""), units
 
 

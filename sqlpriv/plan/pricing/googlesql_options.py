@@ -32,7 +32,7 @@ def check_googlesql_options(
     Raises:
         Refused: An option asks for something that the declaration does not give.
     """
-    unit = contract.unit.column if contract.unit else ""
+    unit = ", ".join(contract.unit.columns) if contract.unit else ""
     checks: dict[str, Callable[[Value], tuple[str, str] | None]] = {
         "delta": lambda value: _delta_refusal(value, budget),
         "privacy_unit_column": lambda value: (

@@ -9,6 +9,7 @@ from sqlpriv.kernel.proof.sensitivity import bound_of
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.conditions import whole_identities
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.value_facts import Shape, union_of
 from sqlpriv.plan.relations.named_rows import Naming, Rows, rename_columns
@@ -100,18 +101,21 @@ def aggregate_per_unit(
             at, "a public table is aggregated on its own", "the owner makes a public table of it"
         )
     keys = group_keys_of(query, rows.binder, aliases)
-    identified = [isinstance(e, a.Col) and rows.identities.get(e.name.lower()) for _, e in keys]
-    if not any(identified):
+    identified = [
+        rows.identities.get(e.name.lower(), frozenset()) if isinstance(e, a.Col) else frozenset()
+        for _, e in keys
+    ]
+    if not whole_identities(frozenset().union(*identified)):
         raise refuse(
             at,
             "this subquery aggregates over many units",
-            "GROUP BY the unit's key in it, or name it in WITH name AS (…) and SELECT "
-            "FROM that alone",
+            "GROUP BY the unit's key in it, all its columns, or name it in WITH name AS (…) and "
+            "SELECT FROM that alone",
         )
     anchor = next(c for c in contracts.values() if c.unit)
     bound = bound_of(rows.relation, replace(anchor, others=contracts))
     reach = min(10**6, bound.rows_per_unit * bound.groups_per_unit)
-    unit = next((i for i, ids in enumerate(identified) if ids and "" in ids), None)
+    unit = next((i for i, ids in enumerate(identified) if "" in ids), None)
     folding = Folding(
         rows.binder, aliases, keys, unit, reach, lambda n: naming.free_name(f"{alias.lower()}.{n}")
     )

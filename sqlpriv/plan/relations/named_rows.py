@@ -7,7 +7,9 @@ from dataclasses import dataclass, field, replace
 
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.kernel.terms.operations import conjuncts
 from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.conditions import whole_identities
 
 YES: a.Expr = a.Lit(True, Type.BOOLEAN)
 
@@ -103,19 +105,17 @@ def combine_sides(left: Rows, right: Rows, kind: str, shadow: bool = False) -> R
 
 def with_unit_equalities(rows: Rows, predicate: a.Expr) -> Rows:
     """Returns the rows with what a condition shows to be of one unit."""
-    parts = (
-        predicate.args if isinstance(predicate, a.Call) and predicate.op == "and" else (predicate,)
-    )
-    pairs = set(rows.joined)
-    for part in parts:
+    shared: dict[tuple[int, int], frozenset[str]] = {}
+    for part in conjuncts(predicate):
         match part:
             case a.Call("=", (a.Col(x), a.Col(y))):
                 one, other = (rows.identities.get(n.lower(), frozenset()) for n in (x, y))
                 if one & other:
-                    pairs.add((rows.leaves[x.lower()], rows.leaves[y.lower()]))
-            case a.Call("and"):
-                pairs |= with_unit_equalities(rows, part).joined
-    return replace(rows, joined=frozenset(pairs))
+                    leaves = [rows.leaves[column.lower()] for column in (x, y)]
+                    pair = min(leaves), max(leaves)
+                    shared[pair] = shared.get(pair, frozenset()) | (one & other)
+    pairs = {pair for pair, identified in shared.items() if whole_identities(identified)}
+    return replace(rows, joined=rows.joined | pairs)
 
 
 def rename_columns(binder: Binder, names: Mapping[str, str], alias: str) -> Binder:

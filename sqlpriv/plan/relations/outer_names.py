@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from sqlpriv.kernel.terms.contract import TableContract
-from sqlpriv.plan.expressions.conditions import identities
+from sqlpriv.plan.expressions.conditions import identities, whole_identities
 from sqlpriv.statements import tables
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import conjuncts, rebuild, walk
@@ -46,7 +46,7 @@ def inner_and_outer(node: t.Node, query: t.Select, contracts: Contracts) -> Pair
 
 def _names_unit(inner: t.Node, query: t.Select, contracts: Contracts) -> bool:
     return isinstance(inner, t.Name) and any(
-        inner.name.lower() in identities(contracts[table])
+        whole_identities(identities(contracts[table]).get(inner.name.lower(), ()))
         for table in tables(from_source(query))
         if table in contracts
     )

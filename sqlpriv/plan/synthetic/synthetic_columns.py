@@ -203,7 +203,7 @@ def _flaw(
     """Returns why a declared column cannot be one of a synthetic table, and what to do; or None."""
     table, _ = binder.home_of(held)
     unit = tables[table.lower()].unit
-    if unit is not None and column.name.lower() == unit.column.lower():
+    if unit is not None and column.name.lower() in unit.columns:
         what = f'"{column.name}" names the privacy unit'
         return what, "leave it out: synthetic rows stand for nobody"
     if column.type is None:

@@ -219,9 +219,10 @@ def beyond_bound(engine: OwnerEngine, contract: TableContract) -> str:
         child, at = f"t{at}.{name(link.column)}", at + 1
         source += f" JOIN {name(link.table)} AS t{at} ON {child} = t{at}.{name(link.parent)}"
         linked = contract.others[link.table.lower()]
-    column = f"t{at}.{name(linked.unit.column if linked.unit else unit.column)}"
+    columns = [f"t{at}.{name(column)}" for column in (linked.unit or unit).columns]
+    named = " AND ".join(f"{column} IS NOT NULL" for column in columns)
     most = unit.rows_per_unit * unit.groups_per_unit
-    counts = f"SELECT count(*) AS n FROM {source} WHERE {column} IS NOT NULL GROUP BY {column}"
+    counts = f"SELECT count(*) AS n FROM {source} WHERE {named} GROUP BY {', '.join(columns)}"
     beyond = f"coalesce(sum(greatest(n - {most}, 0)), 0)::BIGINT"
     ((beyond_most,),) = engine.read(f"SELECT {beyond} FROM ({counts})")
     kept = f"{most} row(s)" if most > 1 else "one row"

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 import duckdb
 
-from sqlpriv.kernel.terms.contract import UNDECLARED, Declared
+from sqlpriv.kernel.terms.contract import UNDECLARED, Declared, key_columns
 
 MAY_RENAME = re.compile(r"\b(alter|import)\b", re.IGNORECASE)
 """Words without one of which no statement renames; `EXPLAIN ANALYZE ALTER …` does."""
@@ -155,8 +155,8 @@ def carry_over(
 def _carried_body(body: Declared, past: Past) -> Declared:
     """Returns a declaration with its columns under their new names."""
     now = {old: new for new, old in past.columns.items() if old}
-    key = body["key"]
-    key = None if key is None else _new_name(key, now)
+    columns = [_new_name(column, now) for column in key_columns(body)]
+    key = columns if len(columns) > 1 else next(iter(columns), None)
     domains = {now[column]: domain for column, domain in body["domains"].items() if column in now}
     links = [[_new_name(column, now), *rest] for column, *rest in body["links"]]
     return {**body, "key": key, "domains": domains, "links": links}

@@ -61,11 +61,13 @@ def _contract_change(
 ) -> Change:
     table = contract.table
     match action:
-        case cmd.AddPrivacyKey(column):
+        case cmd.AddPrivacyKey(columns):
+            named = ", ".join(columns)
             message = (
-                f"the privacy key of {table} is {column}; ALTER TABLE {table} SET PU protects it"
+                f"the privacy key of {table} is {named}; ALTER TABLE {table} SET PU protects it"
             )
-            return {"key": _unit_column(contract, column)}, message
+            key = [_unit_column(contract, column) for column in columns]
+            return {"key": key if len(key) > 1 else key[0]}, message
         case cmd.DropPrivacyKey():
             return {"key": None}, f"{table} has no privacy key"
         case cmd.SetUnit(on):
@@ -122,7 +124,7 @@ def _set_budget(
     kernel: Kernel, action: cmd.SetBudget, contract: TableContract, principal: str
 ) -> str:
     table, budget = contract.table, budget_of(contract.own_account, action.options)
-    if contract.key is None:
+    if not contract.key:
         raise DeclarationError(f"a budget is for a unit's table: give {table} a PRIVACY_KEY")
     set_budget(kernel.ledger, budget, principal, action.holder)
     holder = "everybody without a ceiling of their own" if action.holder == "*" else action.holder
@@ -142,16 +144,17 @@ def _unit_said(contract: TableContract, body: Declared, on: bool) -> str:
     table, key = contract.table, contract.key
     if not on:
         return f"{table} is no privacy unit any more: analysts are refused"
-    if key is None:
+    named = ", ".join(key)
+    if not key:
         raise DeclarationError(f"name the unit first: ALTER TABLE {table} ADD PRIVACY_KEY (column)")
     if contract.public:
         raise DeclarationError(f"{table} is public; ALTER TABLE … UNSET PUBLIC first")
-    if key.lower() not in contract.unique and body["bound"] is None:
+    if not contract.unique.intersection(map(str.lower, key)) and body["bound"] is None:
         raise DeclarationError(
-            f"{key} is neither PRIMARY KEY nor UNIQUE: say how many rows of one unit count with"
+            f"{named} is neither PRIMARY KEY nor UNIQUE: say how many rows of one unit count with"
             f" ALTER TABLE {table} SET PRIVACY BOUND (rows_per_unit = …)"
         )
-    return f"each {key} of {table} is protected"
+    return f"each {named} of {table} is protected"
 
 
 def _links_but(body: Declared, column: str) -> list[list[str]]:

@@ -178,7 +178,7 @@ def _about(contract: TableContract) -> str:
         return status
     unit = contract.unit
     bounds = f"rows_per_unit = {unit.rows_per_unit}, groups_per_unit = {unit.groups_per_unit}"
-    return f"{status}: protects each {unit.column} of {unit.table}; {bounds}"
+    return f"{status}: protects each {', '.join(unit.columns)} of {unit.table}; {bounds}"
 
 
 def _about_column(contract: TableContract, column: Column) -> str:

@@ -46,7 +46,7 @@ def tables(contracts: Mapping[str, TableContract]) -> pa.Table:
             "table": c.table,
             "status": status(c),
             "unit_table": c.unit.table if c.unit else None,
-            "privacy_key": c.unit.column if c.unit else c.key,
+            "privacy_key": ", ".join(c.unit.columns if c.unit else c.key) or None,
             "rows_per_unit": c.unit.rows_per_unit if c.unit else None,
             "groups_per_unit": c.unit.groups_per_unit if c.unit else None,
             "columns": len(c.columns),
@@ -184,8 +184,8 @@ def domain_sql(domain: ColumnDomain | None) -> str | None:
 
 def role(contract: TableContract, column: Column) -> str | None:
     """Returns what a column is to the unit: its key, a link to it, or neither."""
-    if contract.key and column.name.lower() == contract.key.lower():
-        return "privacy key"
+    if column.name.lower() in map(str.lower, contract.key):
+        return "privacy key" if len(contract.key) == 1 else "part of the privacy key"
     link = next((x for x in contract.links if x.column.lower() == column.name.lower()), None)
     return f"link to {link.table}.{link.parent}" if link else None
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlpriv.errors import DataError, DeclarationError
 from sqlpriv.kernel.terms.budget import YOCTO, Budget, Epsilon, Price, rho_of
-from sqlpriv.kernel.terms.contract import UNDECLARED, Declared, TableContract
+from sqlpriv.kernel.terms.contract import UNDECLARED, Declared, TableContract, key_columns
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.pricing.display import epsilon_shown
 from sqlpriv.session.access.table_grants import grant_lines
@@ -67,8 +67,7 @@ def declaration_lines(
         items += [_budget_item(contract.table, h, budgets[h]) for h in sorted(budgets)]
     lines = []
     if body["key"] and not body["unit"]:  # a KEY in the list would be protected with it
-        key = written_name(body["key"])
-        lines.append(f"ALTER TABLE {table} ADD PRIVACY_KEY ({key});")
+        lines.append(f"ALTER TABLE {table} ADD PRIVACY_KEY ({_written_key(body)});")
     if items:
         inside = [f"    {item}," for item in items]
         inside[-1] = inside[-1].removesuffix(",")
@@ -102,10 +101,14 @@ def _parents_first(
     return [*ordered]
 
 
+def _written_key(body: Declared) -> str:
+    return ", ".join(map(written_name, key_columns(body)))
+
+
 def _items(contract: TableContract, body: Declared) -> list[str]:
     items = []
     if body["unit"] and body["key"]:
-        items.append(f"KEY ({written_name(body['key'])})")
+        items.append(f"KEY ({_written_key(body)})")
     items += [
         f"LINK ({written_name(column)}) REFERENCES {written_name(parent)}({written_name(key)})"
         for column, parent, key in body["links"]

@@ -71,7 +71,7 @@ def _actions(entry: ColumnEntry, column: Column, is_text: bool) -> Iterator[cmd.
     if role := str(words.get("role", "")).strip():
         link = _LINK.fullmatch(role)
         if role.lower() == "key":
-            yield cmd.AddPrivacyKey(column.name)
+            yield cmd.AddPrivacyKey((column.name,))
         elif link is not None:
             yield cmd.AddPrivacyLink(column.name, link[1], link[2])
         else:

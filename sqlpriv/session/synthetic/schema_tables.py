@@ -133,13 +133,12 @@ def _read_table(
             f"{contract.table} has no PRIMARY KEY that tells its rows apart",
             f"ALTER TABLE {contract.table} ADD PRIMARY KEY (…)",
         )
-    unit = contract.unit.column.lower()
     keys = [
         column.name
         for column in contract.columns
         if column.name.lower() in contract.unique - linking and _makes_keys(column.sql_type)
     ]
-    taken = {*linking, unit, *map(str.lower, keys)}
+    taken = {*linking, *contract.unit.columns, *map(str.lower, keys)}
     free = [column for column in contract.columns if column.name.lower() not in taken]
     if wanted.columns:
         for name in wanted.columns:

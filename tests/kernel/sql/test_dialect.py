@@ -21,7 +21,7 @@ def contract_of(*labels: str, engine: str = "spark") -> TableContract:
     text = Column("it's `text`", Type.TEXT, "VARCHAR", Categories(labels))
     unit = PrivacyUnit("people", "id")
     key = Column("id", Type.INTEGER, "BIGINT")
-    return TableContract('peo"ple`', (key, text), unit, key="id", engine=engine)
+    return TableContract('peo"ple`', (key, text), unit, key=("id",), engine=engine)
 
 
 def test_a_label_leaves_nothing_of_itself_in_sparks_text() -> None:

@@ -11,22 +11,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.vaults import Engine, batch_price
 
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel.checked import check_expressions
 from sqlpriv.kernel.proof.sensitivity import bound_of, lattice_of, sensitivity
+from sqlpriv.kernel.sql.dialect import DUCKDB
 from sqlpriv.kernel.sql.queries import verifying
-from sqlpriv.kernel.sql.relations import Scope
+from sqlpriv.kernel.sql.relations import Scope, unit_of
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Rho
 from sqlpriv.kernel.terms.contract import (
     UNDECLARED,
     Column,
+    PrivacyUnit,
     TableContract,
     Type,
     contracts_in_force,
@@ -328,3 +331,28 @@ def test_facts_are_found_along_links(engine: Engine) -> None:
     assert engine.duckdb.execute(verifying(MADE["items"])).fetchall()[0][0] is False
     wide = contracts(items={"bound": [12, 1]})["items"]
     assert engine.duckdb.execute(verifying(wide)).fetchall()[0][0] is True
+
+
+HOSTILE = ["", "1", "11", "1:", ":1", "1:1", "é", "e\u0301", "a\x00", "\\x61", "a", "A", None]
+
+
+@given(st.lists(st.tuples(*[st.sampled_from(HOSTILE)] * 3, st.sampled_from([1, 11, -1, None]))))
+@example([("1", "11", "", 1), ("11", "1", "", 1)])
+@example([("1:1", "1", "", 1), ("1", "1:1", "", 1), ("1", "1", "1:", 1)])
+@example([("a", "", "", 11), ("", "a", "", 11), ("a", "", "1", 1)])
+@settings(max_examples=50, deadline=None)
+def test_a_key_of_several_columns_tells_combinations_apart(rows: list[tuple[Any, ...]]) -> None:
+    """Two combinations are one unit exactly where all their values are equal; one without a value
+    is nobody. Text is compared byte by byte, whatever a column's collation."""
+    kinds = {"a": "VARCHAR", "b": "VARCHAR COLLATE NOCASE", "c": "VARCHAR", "n": "BIGINT"}
+    columns = tuple(Column(c, type_of(t.split()[0]), t) for c, t in kinds.items())
+    unit = PrivacyUnit("t", "a", further=("b", "c", "n"))
+    text, _ = unit_of(TableContract("t", columns, unit), unit, "t", DUCKDB)
+    with duckdb.connect() as engine:
+        engine.execute(f"CREATE TABLE t ({', '.join(f'{c} {t}' for c, t in kinds.items())})")
+        if rows:
+            engine.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
+        named = engine.execute(f"SELECT {text} FROM t").fetchall()
+    assert [name is None for (name,) in named] == [None in row for row in rows]
+    whole = [(row, name) for row, (name,) in zip(rows, named, strict=True) if name is not None]
+    assert len({row for row, _ in whole}) == len({name for _, name in whole}) == len({*whole})

@@ -91,30 +91,26 @@ def estimate_excess(
         gain = shares * own
         value = value + gain * missing / max(float((shares * gain).sum()), 1e-300)
     shared = (doubt(after, above, below) + sum_over_bins(tails.hidden_shares, beyond)) ** 2
-    slow, unseen = _lost_by_slow_tails(tails, after, above, below)
+    slow, unseen = _lost_by_slow_tails(tails, above, below)
     return Excess(
         value, own, shared + histogram_noise, clumped_variance(after, beyond, n), slow, unseen
     )
 
 
-def _lost_by_slow_tails(
-    tails: Tails, table: Array, above: Side, below: Side
-) -> tuple[Array, Array]:
+def _lost_by_slow_tails(tails: Tails, above: Side, below: Side) -> tuple[Array, Array]:
     """Returns by how much more than the estimated tails the slowest allowed ones hold.
 
     Args:
         tails: Among them those that the counts allow.
-        table: Shares of each cell's bins, of shape (…, bins).
         above, below: What lies beyond the ends.
     """
-    of_finite, of_every = np.zeros(table.shape[:-1]), np.zeros(table.shape[:-1])
+    of_likely, of_every = np.zeros(above.excess.shape[:-1]), np.zeros(above.excess.shape[:-1])
     if tails.slow is None:
-        return of_finite, of_every
+        return of_likely, of_every
     for side, allowed in ((above, tails.slow.above), (below, tails.slow.below)):
-        expected = sum_over_bins(table, side.excess)
-        of_finite += np.maximum(most_beyond(allowed.likely, side.excess) - expected, 0.0) ** 2
-        of_every += np.maximum(most_beyond(allowed.every, side.excess) - expected, 0.0) ** 2
-    return np.sqrt(of_finite), np.sqrt(of_every)
+        of_likely += most_beyond(allowed.likely, side.excess) ** 2
+        of_every += most_beyond(allowed.every, side.excess) ** 2
+    return np.sqrt(of_likely), np.sqrt(of_every)
 
 
 def clumped_variance(table: Array, beyond: Array, n: Array) -> Array:

@@ -149,7 +149,13 @@ def estimate_tails(
         hidden = hidden + rest
     of_rows = counted.sigma * counted.values.size**0.5
     slow = slow_tails(
-        counts.values.ravel(), merged, is_visible, bins, rows, (sigma, float(of_rows))
+        counts.values.ravel(),
+        merged,
+        is_visible,
+        bins,
+        rows,
+        (sigma, float(of_rows)),
+        pooled.shares,
     )
     noise = counts.sigma / max(float(counts.values.sum()), 1.0)
     if own is None or not pooled.shares.any():

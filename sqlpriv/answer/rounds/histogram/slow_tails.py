@@ -49,7 +49,9 @@ OUTLYING = 4.0
 
 
 class SlowTails(NamedTuple):
-    """Tails that the counts allow, as parts of all rows in each bin, of shape (tails, bins).
+    """Tails that the counts allow: by how many more of all rows than estimated lie in each bin.
+
+    Both are of shape (tails, bins), and 0 in visible bins, of which the counts themselves tell.
 
     Args:
         likely: Those whose variance is finite; all where the best fit's is not.
@@ -80,6 +82,7 @@ def slow_tails(
     bins: BinEnds,
     rows: float,
     noise: tuple[float, float],
+    estimated: Array,
 ) -> BothSlowTails:
     """Returns the tails on both sides; see the module's text.
 
@@ -90,10 +93,15 @@ def slow_tails(
         bins: Their ends.
         rows: Noised count of all.
         noise: Standard deviations, of a bin's count and of `rows`.
+        estimated: Which part of all rows is thought to be in each bin.
     """
-    below = _one_side(counts[::-1], merged[::-1], is_visible[::-1], bins.mirror(), rows, noise)
+    below = _one_side(
+        counts[::-1], merged[::-1], is_visible[::-1], bins.mirror(), rows, noise, estimated[::-1]
+    )
     mirrored = SlowTails(below.likely[:, ::-1], below.every[:, ::-1])
-    return BothSlowTails(_one_side(counts, merged, is_visible, bins, rows, noise), mirrored)
+    return BothSlowTails(
+        _one_side(counts, merged, is_visible, bins, rows, noise, estimated), mirrored
+    )
 
 
 def _one_side(
@@ -103,6 +111,7 @@ def _one_side(
     bins: BinEnds,
     rows: float,
     noise: tuple[float, float],
+    estimated: Array,
 ) -> SlowTails:
     """Returns the tails above; the arguments are those of `slow_tails`."""
     sigma, of_rows = noise
@@ -130,7 +139,7 @@ def _one_side(
         return no_tails(counts.size).above
     fitted, misfits, slowness = _fit(counts[at], merged[at], bins, at, sigma, missing)
     shares = np.zeros((slowness.size, counts.size))
-    shares[:, at] = fitted / rows
+    shares[:, at] = np.where(is_visible[at], 0.0, fitted / rows - estimated[at])
     has_variance = float(slowness[misfits.argmin()]) <= FINITE
     is_likely = slowness <= (FINITE if has_variance else 1.0)
     is_likely &= misfits <= misfits[is_likely].min() + DROP
@@ -208,12 +217,14 @@ def _tail_parts(lowest: Array, highest: Array, finest: float = 4.0) -> tuple[Arr
 
 
 def most_beyond(tails: Array, excess: Array) -> Array:
-    """Returns what the slowest tail holds beyond an end, of shape (…), 0 where no tail is allowed.
+    """Returns what the slowest tail holds beyond an end, more than estimated, of shape (…).
+
+    It is 0 where no tail is allowed that holds more.
 
     Args:
-        tails: Parts of all rows, of shape (tails, bins).
+        tails: One of `SlowTails`, of shape (tails, bins).
         excess: By how much each bin's rows lie beyond the end, of shape (…, bins).
     """
     if not len(tails):
         return np.zeros(excess.shape[:-1])
-    return np.asarray((excess @ tails.T).max(axis=-1))
+    return np.asarray(np.maximum((excess @ tails.T).max(axis=-1), 0.0))

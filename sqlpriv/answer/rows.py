@@ -34,6 +34,7 @@ from sqlpriv.answer.cell_engine import (
     evaluate_outputs,
     marks_of_sums,
 )
+from sqlpriv.answer.integers.whole_counts import bias_note, make_counts_whole
 from sqlpriv.answer.interval_notes import interval_notes
 from sqlpriv.answer.means import Moments
 from sqlpriv.answer.named_outputs import are_named, named_columns
@@ -113,13 +114,28 @@ def answer(
     """
     output = plan.output
     figures = cell_figures(output, releases, adapted or {})
+    remarks: tuple[str, ...] = ()
+    if plan.options.integers:
+        figures, remarks = _in_whole_numbers(output, figures)
     shares = stratum_weights(output, weights) if output.weights else None
     halves = [i for i, item in enumerate(output.items) if has_half_width(item)]
     rows, halves = _evaluate_with_halves(_layout(output, figures, shares), output, halves)
-    notes = interval_notes(output, figures.moments)
+    notes = (*remarks, *interval_notes(output, figures.moments))
     if _has_empty_cells(output, rows):
         notes = (*notes, *null_rule(output))
     return replace(_answer_of(rows, output, halves), notes=notes)
+
+
+def _in_whole_numbers(output: Output, figures: CellFigures) -> tuple[CellFigures, tuple[str, ...]]:
+    """Returns the figures with whole counts, and a remark on what that biases."""
+    moments = figures.moments
+    noised = {r: m.n[0] for r, m in moments.items() if r.kind == "count"}
+    whole = make_counts_whole(output, noised)
+    made = {r: replace(moments[r], n=counts[None]) for r, counts in whole.items()}
+    finest = max(output.marginals, key=lambda marginal: len(marginal.keys))
+    recipe = next(r for r in finest.recipes if r.kind == "count")
+    note = bias_note(noised[recipe], whole[recipe], math.sqrt(moments[recipe].var_n))
+    return figures._replace(moments={**moments, **made}), (note,) if note else ()
 
 
 def _evaluate_with_halves(

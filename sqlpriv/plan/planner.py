@@ -51,6 +51,7 @@ from sqlpriv.plan.pricing.tuned_constants import (
 )
 from sqlpriv.plan.relations.contribution_bound import bound_contributions
 from sqlpriv.plan.relations.from_clause import FromReader
+from sqlpriv.plan.whole_numbers import check_whole_numbers
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import has_subqueries
 
@@ -107,6 +108,8 @@ def plan(
             "an expression of this statement is nested too deeply",
             "write x IN (…) for a long chain of OR",
         ) from None
+    if options.integers:
+        check_whole_numbers(output, select.pos)
     if any(d.one_unit for d in output.groups):  # no group passes, whatever the rows are
         return Plan((), budget.unit_table, type(price)(0), output, options=options)
     of_units: Measurement | None = None

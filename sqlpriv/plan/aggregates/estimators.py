@@ -59,6 +59,7 @@ class StatementOptions(NamedTuple):
             is to be fewer than declared.
         smooth: Whether strata's means that name no estimator are drawn together.
         left_out: Whether the share of the rows beyond the bound is measured.
+        integers: Whether counts are to be whole, not negative, and to add up over a ROLLUP.
         choose_rows: Whether `rows` is chosen by noised counts of the units (`rows_choice`).
     """
 
@@ -71,6 +72,7 @@ class StatementOptions(NamedTuple):
     smooth: bool = False
     left_out: bool = False
     choose_rows: bool = False
+    integers: bool = False
 
 
 def read_statement_options(options: Options, pos: Pos) -> StatementOptions:
@@ -111,7 +113,7 @@ def resolve_auto_share(options: StatementOptions, price: type[Price]) -> Stateme
     return options._replace(population_share=own_share(price, AUTO_COST), auto=False)
 
 
-_SWITCHES = ("smooth", "left_out")
+_SWITCHES = ("smooth", "left_out", "integers")
 _NUMBER: Any = (int, float)
 _KNOWN: dict[str, tuple[str, float, float, Any]] = {
     "population_share": ("population_share", 0, 0.99, _NUMBER),

@@ -1,0 +1,1 @@
+"""Answers in whole numbers that are not negative."""

@@ -15,6 +15,7 @@ from sqlpriv.plan.expressions import dates
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.conditions import whole_identities
 from sqlpriv.plan.expressions.literal_types import refuse
+from sqlpriv.plan.expressions.public_evaluation import evaluate_over_lists, results_of
 from sqlpriv.plan.expressions.value_facts import MAX_LEVELS, Shape
 from sqlpriv.plan.pricing.googlesql_options import asks_for_threshold
 from sqlpriv.statements import default_name
@@ -200,6 +201,10 @@ def _bind_dimension(
         values = _listed_decimals(shape)
     if values is None and selected is not None and shape.type in (Type.INTEGER, Type.TEXT):
         return Dimension(binder.normal_form(node), a.Key(expr, selected), shape.type, selected=True)
+    if values is None and (evaluated := evaluate_over_lists(binder, node)) is not None:
+        expr, nullable = evaluated
+        shape = binder.shape(place, expr)
+        values = (*results_of(expr), *((None,) if nullable else ()))
     if values is None:
         raise refuse(
             place,

@@ -97,16 +97,31 @@ def pivot_parts(pivot: exp.Pivot) -> tuple[exp.Select, list[exp.Expr]]:
     using = pivot.args.get("using") or []
     if group is None or not using or not isinstance(source, exp.Table | exp.Subquery):
         raise NotDivisible("PIVOT over private rows without GROUP BY")
-    keys = [*group.expressions, *pivot.expressions]
+    keys = [*group.expressions, *map(_pivoted_key, pivot.expressions)]
+    titles = [key if isinstance(key, exp.Column) else None for key in keys]
     values = [item.unalias() for item in using]
     outputs = [exp.alias_(v.copy(), f"value{i}", quoted=True) for i, v in enumerate(values)]
-    select = exp.select(*[key.copy() for key in keys], *outputs).from_(source.copy())
+    named = [
+        key.copy() if title else exp.alias_(key.copy(), f"key{i}")
+        for i, (key, title) in enumerate(zip(keys, titles, strict=True))
+    ]
+    select = exp.select(*named, *outputs).from_(source.copy())
+    by = [key.copy() for key in keys]
+    for i, key in enumerate(keys):
+        if titles[i] is None and i >= len(group.expressions):
+            key.replace(exp.column(f"key{i}"))
     firsts: list[exp.Expr] = []
     for i, item in enumerate(using):
         column = exp.Anonymous(this="first", expressions=[exp.column(f"value{i}")])
         title = item.alias if isinstance(item, exp.Alias) else ""
         firsts.append(exp.alias_(column, title, quoted=True) if title else column)
-    return select.group_by(*[key.copy() for key in keys]), firsts
+    return select.group_by(*by), firsts
+
+
+def _pivoted_key(on: exp.Expr) -> exp.Expr:
+    """Returns what PIVOT makes columns of: x of `ON x IN ('a', 'b')`."""
+    key: exp.Expr = on.this if isinstance(on, exp.In) else on
+    return key
 
 
 def stored_tables(tail: exp.Expr) -> Iterator[str]:

@@ -16,6 +16,7 @@ from sqlpriv.dialect.lowering.googlesql import (
     contribution_bounds,
 )
 from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering, lone_value
+from sqlpriv.dialect.lowering.value_lists import drop_distinct
 from sqlpriv.dialect.marks import MARK
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.errors import Refused
@@ -244,6 +245,7 @@ def lower_filter(lowering: NodeLowering, node: Glot) -> t.Node:
 
 
 def lower_exists(lowering: NodeLowering, node: Glot) -> t.Node:
+    drop_distinct(node.this)
     inner = lowering.query(node.this)
     i = lowering.index_of(inner.pos)
     while i and lowering.tokens[i].upper != "EXISTS":
@@ -271,3 +273,9 @@ def lower_time_zone(lowering: NodeLowering, node: Glot) -> t.Node:
         raise Refused.at(place, "moments are read in UTC: other zones are not known", hint)
     moment = lowering.expression(node.this)
     return t.Cast(moment, "TIMESTAMP", pos=moment.pos)
+
+
+def lower_xor(lowering: NodeLowering, node: Glot) -> t.Node:
+    """Reads xor(x, y), which sqlglot takes for an operator."""
+    args = lowering.expressions((node.this, node.args["expression"]))
+    return t.FunctionCall("xor", args, pos=args[0].pos)

@@ -21,13 +21,23 @@ MAX_SETS = 128
 _Keys = tuple[Node, ...]
 
 
+def has_plain_distinct(select: Glot) -> bool:
+    """Returns whether SELECT DISTINCT is GROUP BY ALL: of columns by name, without other groups."""
+    distinct = select.args.get("distinct")
+    if distinct is None or distinct.args.get("on") is not None or select.args.get("group"):
+        return False
+    return not any(
+        item.find(exp.Star, exp.Window) for item in select.expressions if isinstance(item, exp.Expr)
+    )
+
+
 def lower_group_by(
-    nodes: NodeLowering, group: Glot | None
+    nodes: NodeLowering, group: Glot | None, *, every: bool = False
 ) -> tuple[_Keys, bool, tuple[tuple[int, ...], ...]]:
     """Returns every key once, whether ALL was written, and the positions of each set's keys;
-    no sets where all keys are the one set."""
+    no sets where all keys are the one set. `every`: each output is a key."""
     if group is None:
-        return (), False, ()
+        return (), every, ()
     nodes.check_arguments(group, ("expressions", "all"))
     if group.args.get("all"):
         return (), True, ()

@@ -37,7 +37,7 @@ TABLE: Table = {
     exp.Anonymous: (calls.lower_call, frozenset({"this", "expressions"})),
     exp.Bracket: (lower_bracket, frozenset({"this", "expressions"})),
     exp.AtTimeZone: (calls.lower_time_zone, frozenset({"this", "zone"})),
-    exp.BitwiseXor: (operators.lower_xor, _PAIR),
+    exp.BitwiseXor: (calls.lower_xor, _PAIR),
     exp.WithinGroup: (calls.lower_within_group, _PAIR),
     exp.Interval: (operators.lower_interval, frozenset({"this", "unit"})),
     exp.CurrentDate: (calls.lower_current_date, frozenset()),

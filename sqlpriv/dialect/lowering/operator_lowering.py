@@ -14,7 +14,12 @@ from sqlglot import exp
 
 from sqlpriv.dialect.constants import interval, moved_by_interval
 from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering, lone_value
-from sqlpriv.dialect.lowering.value_lists import is_among, listed_values, quantified_values
+from sqlpriv.dialect.lowering.value_lists import (
+    drop_distinct,
+    is_among,
+    listed_values,
+    quantified_values,
+)
 from sqlpriv.dialect.tokens import Kind
 from sqlpriv.errors import Refused
 from sqlpriv.statements import tree as t
@@ -140,12 +145,6 @@ def lower_binary(lowering: NodeLowering, node: Glot) -> t.Node:
     return t.Binary(op, left, lowering.expression(right), left.pos)
 
 
-def lower_xor(lowering: NodeLowering, node: Glot) -> t.Node:
-    """Reads xor(x, y), which sqlglot takes for an operator."""
-    args = lowering.expressions((node.this, node.args["expression"]))
-    return t.FunctionCall("xor", args, pos=args[0].pos)
-
-
 def _shift_by_interval(lowering: NodeLowering, left: t.Node, node: Glot, sign: int) -> t.Node:
     lowering.check_arguments(node, ("this", "unit"))
     at = lowering.index(node)
@@ -265,6 +264,7 @@ def lower_in(lowering: NodeLowering, node: Glot) -> t.Node:
     if query is None:
         return t.InList(left, lowering.expressions(values), pos=left.pos)
     lowering.check_arguments(query, ("this",))
+    drop_distinct(query.this)
     if (value := lone_value(query.this)) is not None:
         return t.InList(left, (lowering.expression(value),), pos=left.pos)
     inner = lowering.query(query.this)

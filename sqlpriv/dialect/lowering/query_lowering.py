@@ -17,7 +17,7 @@ from sqlglot import exp
 from sqlpriv.dialect.bracket_parts import TooManyCopies
 from sqlpriv.dialect.clauses import Clauses, begins_with
 from sqlpriv.dialect.constructs import CONSTRUCTS
-from sqlpriv.dialect.lowering.group_lowering import lower_group_by
+from sqlpriv.dialect.lowering.group_lowering import has_plain_distinct, lower_group_by
 from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering
 from sqlpriv.dialect.lowering.node_table import TABLE
 from sqlpriv.dialect.lowering.output_lowering import lower_outputs
@@ -132,8 +132,9 @@ class QueryLowering:
         if not isinstance(node, exp.Select):
             raise self._no_select(node)
         select, expressions, clauses = self._outputs(node)
+        rows_once = inside and has_plain_distinct(node)
         for name, value in node.args.items():
-            if value and name not in _CLAUSE_ARGS:
+            if value and name not in _CLAUSE_ARGS and not (rows_once and name == "distinct"):
                 raise self.refuse_clause(name, select)
         items = lower_outputs(self.nodes, expressions, inside or self._of_rows, select)
         if node.args.get("from_") is None:
@@ -142,7 +143,7 @@ class QueryLowering:
         source = lower_source(self, node)
         one = source if isinstance(source, t.Table) else None
         where = self._clause(node, "where")
-        grouping = lower_group_by(self.nodes, node.args.get("group"))
+        grouping = lower_group_by(self.nodes, node.args.get("group"), every=rows_once)
         strata = self._stratify(clauses, inside)
         return t.Select(
             items,

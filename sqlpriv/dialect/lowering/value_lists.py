@@ -39,6 +39,15 @@ def listed_values(lowering: NodeLowering, items: list[Glot]) -> list[Glot]:
     return [row.expressions[0] if len(row.expressions) == 1 else row for row in rows]
 
 
+def drop_distinct(query: Glot) -> None:
+    """Takes DISTINCT out of a query behind IN or EXISTS, where how often a row occurs is nothing;
+    with LIMIT it would be something."""
+    distinct, ends = query.args.get("distinct"), ("limit", "offset")
+    plain = isinstance(distinct, exp.Distinct) and distinct.args.get("on") is None
+    if isinstance(query, exp.Select) and plain and not any(map(query.args.get, ends)):
+        query.set("distinct", None)
+
+
 def is_among(lowering: NodeLowering, node: Glot, query: Glot, *, negated: bool) -> t.Node:
     """Reads `x = ANY (SELECT …)`, which is IN, and `x <> ALL (SELECT …)`, which is NOT IN."""
     left = lowering.expression(node.this)

@@ -95,6 +95,13 @@ def evaluate_over_lists(binder: Binder, node: t.Node) -> tuple[a.Expr, bool] | N
     return _as_case(list(columns), shapes, rows, results), nullable
 
 
+def results_of(expr: a.Expr) -> tuple[Value, ...]:
+    """Returns the values of an expression that `evaluate_over_lists` gave, each once, no NULL."""
+    case = expr.args[0] if isinstance(expr, a.Call) else expr
+    thens = [then for _, then in case.whens] if isinstance(case, a.Case) else [expr]
+    return tuple(dict.fromkeys(then.value for then in thens if isinstance(then, a.Lit)))
+
+
 def case_over_values(arg: a.Expr, shape: Shape, function: str) -> a.Expr | None:
     """Returns a function of an expression whose values are listed, as a CASE over them.
 

@@ -1,0 +1,16 @@
+SELECT COUNT(*) AS n FROM visits WHERE person IN (SELECT DISTINCT person FROM visits WHERE ward > 2);
+SELECT COUNT(*) AS n FROM visits p WHERE EXISTS (SELECT DISTINCT 1 FROM visits v WHERE v.person = p.person AND ward = 0);
+SELECT COUNT(*) AS n FROM visits WHERE person NOT IN (SELECT DISTINCT person FROM visits WHERE ward = 0);
+SELECT COUNT(*) AS n FROM (SELECT DISTINCT person, ward FROM visits);
+SELECT COUNT(*) AS n FROM (SELECT DISTINCT person FROM visits WHERE ward > 2) AS s;
+SELECT ward, COUNT(*) AS n FROM (SELECT DISTINCT person, ward FROM stays) GROUP BY ward;
+WITH d AS (SELECT DISTINCT person, ward > 2 AS far FROM visits) SELECT far, COUNT(*) AS n FROM d GROUP BY far;
+SELECT m, COUNT(*) AS n FROM (SELECT DISTINCT person, date_trunc('month', day) AS m FROM stays) GROUP BY m;
+SELECT k, COUNT(*) AS n FROM (SELECT person, COUNT(*) AS k FROM (SELECT DISTINCT person, ward FROM visits) GROUP BY person) GROUP BY k HAVING n > 0;
+SELECT COUNT(*) AS n FROM (SELECT DISTINCT sex, region FROM people);
+PIVOT people ON sex IN ('F', 'M') USING COUNT(*) AS n, AVG(hours) AS h GROUP BY educ;
+PIVOT stays ON month(day) IN (1, 2, 3) USING COUNT(*) GROUP BY ward;
+PIVOT people ON sex IN ('F') USING AVG(income) GROUP BY region;
+SELECT log2(1 + age) AS l, COUNT(*) AS n FROM people WHERE age < 9 GROUP BY l HAVING n > 0;
+SELECT sqrt(hours) AS r, COUNT(*) AS n FROM people GROUP BY r;
+SELECT year ** 2 AS y, SUM(hours) AS h FROM people GROUP BY y;

@@ -3,7 +3,8 @@
 How often the 95 % intervals of figures other than a lone mean hold the truth: counts, sums,
 variances, quantiles, counts of different values, and differences and ratios of several. Statements
 run in a session, as anybody's do; the truth is plain DuckDB's. Each run asks at a price that is a
-little higher, because an equal one would be replayed.
+little higher, because an equal one would be replayed; and each statement has a vault of its own,
+because a count that another one has paid more for would be the same in all runs.
 
 Each line: the part of the intervals of groups that held, then of everybody's; how many times the
 error that 95 % of runs stay below the median half-width is (1 is exact, more is too long); and the
@@ -123,18 +124,17 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--epsilon", type=float, default=1.0)
     given = parser.parse_args()
-    for shape, rows, kind in product(given.shapes, given.rows, given.kinds):
+    for shape, rows, kind, name in product(given.shapes, given.rows, given.kinds, given.statements):
+        outputs, runs = STATEMENTS[name], range(given.runs)
         with tempfile.TemporaryDirectory() as folder:
             vault = Vault(Path(folder), shape, rows, kind)
-            for name in given.statements:
-                outputs = STATEMENTS[name]
-                truth, runs = vault.truth(outputs), range(given.runs)
-                asked = [vault.ask(outputs, given.epsilon + 1e-6 * run) for run in runs]
-                values, halves = (np.array(part) for part in zip(*asked, strict=True))
-                for i, output in enumerate(outputs):
-                    line = measure(values[..., i] - truth[:, i], halves[..., i])
-                    print(f"{shape:14} {rows:6} {kind:>5} {line}  {output}", flush=True)
+            truth = vault.truth(outputs)
+            asked = [vault.ask(outputs, given.epsilon + 1e-6 * run) for run in runs]
             vault.session.close()
+        values, halves = (np.array(part) for part in zip(*asked, strict=True))
+        for i, output in enumerate(outputs):
+            line = measure(values[..., i] - truth[:, i], halves[..., i])
+            print(f"{shape:14} {rows:6} {kind:>5} {line}  {output}", flush=True)
 
 
 def measure(errors: np.ndarray, halves: np.ndarray) -> str:

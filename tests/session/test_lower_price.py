@@ -6,11 +6,19 @@ other queries of them (`answer/rounds/adaptive_means`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
+from support.exact_people import planned
 
+from sqlpriv.answer.means import Moments
+from sqlpriv.answer.rounds.adaptive_means import RUN, Measure, find_sealed_rounds
+from sqlpriv.kernel.terms.algebra import Asked, shape
+from sqlpriv.kernel.terms.budget import Epsilon
+from sqlpriv.kernel.terms.release import Release
+from sqlpriv.plan.aggregates.mean_rounds import MeanRounds, count_query, histogram
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.session import Session
 
@@ -97,3 +105,27 @@ def test_what_was_not_released_is_paid_for(owner: Session) -> None:
         assert paid(ask(owner, statement, epsilon))
     assert paid(ask(owner, statement.replace("8", "9"), 0.1))
     assert paid(ask(owner, statement.replace("income)", "income USING coinpress)"), 0.4))
+
+
+def test_the_dearest_of_several_rounds_is_replayed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two statements' rounds rest on one count, whose neighbour in the ledger is the histogram of
+    the cheaper one: a lower price is answered by the dearer one's, where both would do."""
+    (request,) = planned("SELECT AVG(income USING quantile) FROM people").rounds
+    counted, bins = count_query(request.recipe), histogram(request.recipe)
+
+    def sealed(number: int, query: Asked, price: int) -> Release:
+        return Release(number, query, np.full(shape(query), 900.0), 1.0, Epsilon(price), True)
+
+    known: dict[Asked, list[Release]] = {
+        counted: [sealed(1, counted, 10**12)],
+        bins: [sealed(9, bins, 9 * 10**11), sealed(2, bins, 8 * 10**11)],
+    }
+    taken: list[int] = []
+
+    def run(_: MeanRounds, answers: Mapping[Asked, Release], __: Measure) -> Moments:
+        taken.append(answers[bins].id)
+        return Moments(*[np.ones(1)] * 3, 1.0, 1.0, 1.0, 2.0)
+
+    monkeypatch.setitem(RUN, "quantile", run)
+    assert find_sealed_rounds(request, [], lambda m: known.get(m.query, []))
+    assert taken == [9]

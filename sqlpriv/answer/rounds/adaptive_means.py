@@ -134,12 +134,16 @@ def find_sealed_rounds(
     sealed = [sealed_answers[m.query] for m in first]
     counts = [*counted, *seals(Measurement(count_query(recipe), free))]
     counts = list({id(r) if not r.id else r.id: r for r in counts}.values())
-    # one statement's seals are neighbours in the ledger
-    neighbours = [
-        (count, *(min(some, key=lambda r: abs(r.id - count.id)) for some in sealed))
-        for count in counts
-    ]
-    combinations = islice(chain(neighbours, product(counts, *sealed)), MOST_COMBINATIONS)
+    if not counts:
+        return None
+    # The dearest first, lest another statement's cheaper rounds be taken for these; with the counts
+    # of now, or those that are its neighbours in the ledger, as one statement's seals are.
+    likely = (
+        (count, *first_answers)
+        for first_answers in product(*sealed)
+        for count in (*counted, min(counts, key=lambda r: abs(r.id - first_answers[0].id)))
+    )
+    combinations = islice(chain(likely, product(counts, *sealed)), MOST_COMBINATIONS)
     rounds = (_rounds_with(request, answers, seals) for answers in combinations)
     return next((one for one in rounds if one is not None), None)
 

@@ -191,7 +191,7 @@ def _under_one_prior(
     """
     variance, part = prior
     if alike is None or part == 0:
-        total = variance + scatter + noise
+        total = np.maximum(variance + scatter + noise, 1e-300)  # all may be 0, of equal figures
         weight = (variance + scatter) / total
         fit = float(-(apart**2 / total + np.log(total)).sum() / 2)
         return fit, Drawn(weight * apart, weight * noise, weight)

@@ -207,7 +207,7 @@ def _tail_parts(lowest: Array, highest: Array, finest: float = 4.0) -> tuple[Arr
     (True, True)
     """
     near, far = lowest - lowest[0], highest - lowest[0]
-    scale = np.geomspace(far[0] / finest, far[-1], SCALES)
+    scale = np.geomspace(near[1] / finest, far[-1], SCALES)  # a bin may be of one whole number
     slowness, scale = (x.ravel() for x in np.meshgrid(SLOWNESS, scale, indexing="ij"))
     ends = np.append(near, far[-1])
     inside = np.maximum(1 + (slowness / scale)[:, None] * ends, 1e-300)

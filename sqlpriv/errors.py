@@ -194,6 +194,6 @@ def meant_among(name: str, names: Iterable[str]) -> str:
     >>> meant_among("peple", ["people", "visits"])
     'did you mean people? '
     """
-    bare = {known.rpartition(".")[2].lower(): known for known in names}
+    bare = {other.rpartition(".")[2].lower(): other for other in names}
     near = [bare[match] for match in get_close_matches(name.lower(), bare, 3, 0.6)]
     return f"did you mean {' or '.join(near)}? " if near else ""

@@ -25,9 +25,13 @@ from sqlpriv.plan.plan import GroupingSet, Output
 from sqlpriv.system import arrow
 
 ARROW = {
-    Type.INTEGER: pa.int64(), Type.REAL: pa.float64(), Type.TEXT: pa.string(),
-    Type.BOOLEAN: pa.bool_(), Type.DATE: pa.date32(), Type.TIMESTAMP: pa.timestamp("us"),
-}  # fmt: skip
+    Type.INTEGER: pa.int64(),
+    Type.REAL: pa.float64(),
+    Type.TEXT: pa.string(),
+    Type.BOOLEAN: pa.bool_(),
+    Type.DATE: pa.date32(),
+    Type.TIMESTAMP: pa.timestamp("us"),
+}
 
 
 class CellFigures(NamedTuple):
@@ -125,8 +129,8 @@ def pooled_columns(
         of_mean = replace(recipe, kind="mean")
         everybody = means.combine_strata(of_mean, m, None)
     own = own_weights(of_mean, m, everybody).ravel().round(6)
-    shown = (np.concatenate(figures), np.append(own, np.ones(rows - len(own))))
+    columns = (np.concatenate(figures), np.append(own, np.ones(rows - len(own))))
     return {
         name: arrow.numbers(column, np.isnan(column))
-        for name, column in zip(names, shown, strict=True)
+        for name, column in zip(names, columns, strict=True)
     }

@@ -19,10 +19,14 @@ from sqlpriv.system.quiet_engine import open_engine
 
 POSITION, TABLE = "position", "cells"
 SANDBOX: dict[str, str | bool | int | float | list[str]] = {
-    "enable_external_access": "false", "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false", "python_enable_replacements": "false",
-    "memory_limit": "1GB", "threads": "1", "lock_configuration": "true",
-}  # fmt: skip
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "memory_limit": "1GB",
+    "threads": "1",
+    "lock_configuration": "true",
+}
 
 
 def engine_of_cells(cells: pa.Table) -> duckdb.DuckDBPyConnection:

@@ -67,8 +67,11 @@ def interval_notes(output: Output, moments_by_recipe: Mapping[Recipe, Moments]) 
     """
     subjects: dict[str, list[str]] = {rule: [] for rule in RULES}
     for number in range(len(output.marginals[0].recipes) if output.marginals else 0):
-        names = [name for name, item in zip(output.names, output.items, strict=True)
-                 if number in aggregates_in(item)]  # fmt: skip
+        names = [
+            name
+            for name, item in zip(output.names, output.items, strict=True)
+            if number in aggregates_in(item)
+        ]
         recipes = [marginal.recipes[number] for marginal in output.marginals]
         moments = [moments_by_recipe.get(r) for r in recipes if r.kind in NOTED]
         pairs = [(r, m) for r, m in zip(recipes, moments, strict=False) if m is not None]

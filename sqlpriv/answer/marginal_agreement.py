@@ -49,7 +49,8 @@ def make_marginals_agree(
         same = {m.keys: m.recipes[number] for m in output.marginals}
         counts = [r.count for r in same.values() if r.count is not None]
         adds_up = len({count.source for count in counts}) <= 1 and not any(
-            isinstance(count, Distinct) for count in counts)  # fmt: skip
+            isinstance(count, Distinct) for count in counts
+        )
         if len(same) > 1 and adds_up and all(moments.get(r) for r in same.values()):
             each = combine_moments({keys: moments[recipe] for keys, recipe in same.items()}, sizes)
             agreed.update({recipe: each[keys] for keys, recipe in same.items()})
@@ -62,10 +63,17 @@ def combine_moments(moments: Mapping[Keys, Moments], sizes: Sequence[int]) -> di
     s = _combine_where_noisy({keys: (m.s, m.var_s) for keys, m in moments.items()}, sizes)
     q = _combine_where_noisy({keys: (m.q, m.var_q) for keys, m in moments.items()}, sizes)
     return {
-        keys: replace(m, n=n[keys][0], var_n=n[keys][1], s=s[keys][0], var_s=s[keys][1],
-                      q=q[keys][0], var_q=q[keys][1])
+        keys: replace(
+            m,
+            n=n[keys][0],
+            var_n=n[keys][1],
+            s=s[keys][0],
+            var_s=s[keys][1],
+            q=q[keys][0],
+            var_q=q[keys][1],
+        )
         for keys, m in moments.items()
-    }  # fmt: skip
+    }
 
 
 def _combine_where_noisy(

@@ -131,11 +131,11 @@ def _in_whole_numbers(output: Output, figures: CellFigures) -> tuple[CellFigures
     moments = figures.moments
     noised = {r: m.n[0] for r, m in moments.items() if r.kind == "count"}
     whole = make_counts_whole(output, noised)
-    made = {r: replace(moments[r], n=counts[None]) for r, counts in whole.items()}
+    with_whole = {r: replace(moments[r], n=counts[None]) for r, counts in whole.items()}
     finest = max(output.marginals, key=lambda marginal: len(marginal.keys))
     recipe = next(r for r in finest.recipes if r.kind == "count")
     note = bias_note(noised[recipe], whole[recipe], math.sqrt(moments[recipe].var_n))
-    return figures._replace(moments={**moments, **made}), (note,) if note else ()
+    return figures._replace(moments={**moments, **with_whole}), (note,) if note else ()
 
 
 def _evaluate_with_halves(
@@ -266,8 +266,11 @@ def _answer_of(rows: pa.Table, output: Output, halves: list[int]) -> Answer:
     if rows.num_columns != count + len(halves) + len(marks):
         raise DataError("the outputs do not fit the statement")
     table = rows.select(range(count)).rename_columns(list(output.names))
-    half_widths = {output.names[i]: rows.column(count + j).to_pylist() for j, i in enumerate(halves)
-             if _numeric(table.schema.field(i).type)}  # fmt: skip
+    half_widths = {
+        output.names[i]: rows.column(count + j).to_pylist()
+        for j, i in enumerate(halves)
+        if _numeric(table.schema.field(i).type)
+    }
     summed = {}
     for j, (i, _) in enumerate(marks):
         of_all = rows.column(count + len(halves) + j).to_pylist()

@@ -65,8 +65,10 @@ def shift_columns(
             moved = [np.broadcast_to(of[part], level.n.shape).ravel() for of, level in by_level]
             shifts[part] = np.nan_to_num(np.concatenate(moved))
     explained = np.sqrt(np.sum([shift**2 for shift in shifts.values()], axis=0))
-    known = np.nan_to_num(halves)
-    smaller = np.where(explained > known, known / np.where(explained > 0, explained, 1.0), 1.0)
+    half_widths = np.nan_to_num(halves)
+    smaller = np.where(
+        explained > half_widths, half_widths / np.where(explained > 0, explained, 1.0), 1.0
+    )
     shifts = {part: shift * smaller for part, shift in shifts.items()}
     left = np.maximum(halves**2 - (explained * smaller) ** 2, 0.0)
     # a count's own half-width is rounded up because its noise is whole; a ratio's is not

@@ -150,11 +150,15 @@ def means_against_means(evaluation: Evaluation) -> str:
     ]
     frame = _frame(points, ("column", "real", "synthetic", "rows"))
     plain, few = alt.Scale(zero=False, nice=True), alt.Axis(tickCount=4, format="~s")
-    dots = alt.Chart(frame).mark_circle(color=SYNTHETIC, opacity=0.75).encode(
-        x=alt.X("real:Q", title="true mean", scale=plain, axis=few),
-        y=alt.Y("synthetic:Q", title="synthetic mean", scale=plain, axis=few),
-        size=alt.Size("rows:Q", legend=None, scale=alt.Scale(range=[18, 320])),
-    )  # fmt: skip
+    dots = (
+        alt.Chart(frame)
+        .mark_circle(color=SYNTHETIC, opacity=0.75)
+        .encode(
+            x=alt.X("real:Q", title="true mean", scale=plain, axis=few),
+            y=alt.Y("synthetic:Q", title="synthetic mean", scale=plain, axis=few),
+            size=alt.Size("rows:Q", legend=None, scale=alt.Scale(range=[18, 320])),
+        )
+    )
     line = alt.Chart(_frame(ends, ("column", "end"))).mark_line(color=POPULATION, strokeWidth=1)
     line = line.encode(x="end:Q", y="end:Q")
     every = [
@@ -166,9 +170,10 @@ def means_against_means(evaluation: Evaluation) -> str:
     ]
     chart = alt.concat(*every, columns=3).resolve_scale(x="independent", y="independent")
     return svg(
-        chart.configure(font="system-ui, sans-serif").configure_view(stroke="#e7e9ee")
+        chart.configure(font="system-ui, sans-serif")
+        .configure_view(stroke="#e7e9ee")
         .configure_axis(labelFontSize=10, titleFontSize=10, gridColor="#f1f2f5")
-    )  # fmt: skip
+    )
 
 
 def classifier_rates(evaluation: Evaluation) -> str:
@@ -185,22 +190,33 @@ def classifier_rates(evaluation: Evaluation) -> str:
         )
         for s, r in scores.strata.items()
         for measure, value in (
-            ("classified positive", r.selected), ("false positives", r.false_positive),
-            ("false negatives", r.false_negative))
+            ("classified positive", r.selected),
+            ("false positives", r.false_positive),
+            ("false negatives", r.false_negative),
+        )
         if value is not None
-    ]  # fmt: skip
+    ]
     frame = _frame(dots, ("stratum", "trained on", "measure", "share"))
     colour = alt.Color(
-        "trained on:N", scale=alt.Scale(domain=["real", "synthetic"], range=[REAL, SYNTHETIC]),
+        "trained on:N",
+        scale=alt.Scale(domain=["real", "synthetic"], range=[REAL, SYNTHETIC]),
         legend=alt.Legend(title="trained on", orient="bottom"),
-    )  # fmt: skip
+    )
     height = ROW * max(len(evaluation.means.strata), 2)
-    one = alt.Chart(frame).mark_point(filled=True, size=55, opacity=0.85).encode(
-        x=alt.X("share:Q", title=None, axis=alt.Axis(format="%")), y=_axis(evaluation), color=colour
-    ).properties(width=170, height=height)  # fmt: skip
+    one = (
+        alt.Chart(frame)
+        .mark_point(filled=True, size=55, opacity=0.85)
+        .encode(
+            x=alt.X("share:Q", title=None, axis=alt.Axis(format="%")),
+            y=_axis(evaluation),
+            color=colour,
+        )
+        .properties(width=170, height=height)
+    )
     measures = ["classified positive", "false positives", "false negatives"]
     chart = one.facet(column=alt.Column("measure:N", sort=measures, title=None))
     return svg(
-        chart.configure(font="system-ui, sans-serif").configure_view(stroke="#e7e9ee")
+        chart.configure(font="system-ui, sans-serif")
+        .configure_view(stroke="#e7e9ee")
         .configure_axis(labelFontSize=11, gridColor="#e7e9ee")
-    )  # fmt: skip
+    )

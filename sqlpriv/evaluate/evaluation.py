@@ -20,9 +20,14 @@ from sqlpriv.kernel.terms.contract import Column
 
 WAYS = (1, 2, 3)
 SCHEMA = pa.schema(
-    [("measure", pa.string()), ("about", pa.string()), ("stratum", pa.string()),
-     ("value", pa.float64()), ("note", pa.string())]
-)  # fmt: skip
+    [
+        ("measure", pa.string()),
+        ("about", pa.string()),
+        ("stratum", pa.string()),
+        ("value", pa.float64()),
+        ("note", pa.string()),
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -136,10 +141,15 @@ def rows(evaluation: Evaluation) -> pa.Table:
         title = f"{e.ways}-way marginals"
         measures.append(("workload error", title, None, e.population, f"mean of {e.marginals}"))
         measures += [
-            ("workload error", title, label(evaluation.strata, s), v,
-             "" if v is not None else "no real row: nothing to compare with")
+            (
+                "workload error",
+                title,
+                label(evaluation.strata, s),
+                v,
+                "" if v is not None else "no real row: nothing to compare with",
+            )
             for s, v in e.strata.items()
-        ]  # fmt: skip
+        ]
         if e.strata:
             measures.append(("parity error of the marginals", title, None, _parity(e), ""))
     measures += _mean_rows(evaluation)
@@ -217,18 +227,21 @@ def _classifier_rows(
         "" if target.held_out is not None else "tested on rows that the synthesizer was given"
     )
     whole = (
-        ("accuracy", scores.accuracy), ("macro F1", scores.macro_f1),
+        ("accuracy", scores.accuracy),
+        ("macro F1", scores.macro_f1),
         ("demographic parity", scores.demographic_parity),
         ("max FPR difference", scores.fpr_difference),
         ("max FNR difference", scores.fnr_difference),
-    )  # fmt: skip
+    )
     measures: list[tuple[str, str, str | None, float | None, str]] = [
         (measure, about, None, value, tested_on) for measure, value in whole
     ]
     for stratum, r in scores.strata.items():
         title = label(evaluation.strata, stratum)
         for measure, value in (
-            ("selected", r.selected), ("FPR", r.false_positive), ("FNR", r.false_negative)
-        ):  # fmt: skip
+            ("selected", r.selected),
+            ("FPR", r.false_positive),
+            ("FNR", r.false_negative),
+        ):
             measures.append((measure, about, title, value, tested_on))
     return measures

@@ -90,8 +90,10 @@ def _marginal_error(real: MixedTable, synthetic: MixedTable) -> float:
     errors = []
     for target in real.targets:
         for pair in itertools.combinations(real.categories, 2):
-            columns = [(t.categories[pair[0]], t.categories[pair[1]], t.targets[target])
-                       for t in (real, synthetic)]  # fmt: skip
+            columns = [
+                (t.categories[pair[0]], t.categories[pair[1]], t.targets[target])
+                for t in (real, synthetic)
+            ]
             shape = [int(max(a.max(), b.max())) + 1 for a, b in zip(*columns, strict=True)]
             tables = [_shares(np.ravel_multi_index(c, shape), int(np.prod(shape))) for c in columns]
             errors.append(float(np.abs(tables[0] - tables[1]).sum() / 2))
@@ -125,8 +127,9 @@ def _linear_error(real: MixedTable, synthetic: MixedTable, rng: np.random.Genera
         return float("nan")
     standard = []
     for table in (real, synthetic):
-        columns = [(table.numbers[c] - real.numbers[c].mean()) / real.numbers[c].std()
-                   for c in names]  # fmt: skip
+        columns = [
+            (table.numbers[c] - real.numbers[c].mean()) / real.numbers[c].std() for c in names
+        ]
         standard.append(np.stack(columns, axis=1))
     errors = []
     for _ in range(DIRECTIONS):

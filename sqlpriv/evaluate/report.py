@@ -84,9 +84,10 @@ def _sections(evaluation: Evaluation) -> Iterable[str]:
         )
     if evaluation.trained_on_synthetic is not None and evaluation.target is not None:
         tested = (
-            "real rows that no synthesizer saw" if evaluation.target.held_out is not None
+            "real rows that no synthesizer saw"
+            if evaluation.target.held_out is not None
             else "real rows that the synthesizer was given, too: expect worse on new ones"
-        )  # fmt: skip
+        )
         yield _figure(
             f"A classifier of {evaluation.target.column} = {evaluation.target.positive}",
             f"Gradient-boosted trees, tested on {tested}.",

@@ -144,8 +144,11 @@ class Reader(AbstractContextManager["Reader"]):
         """
         if engine == SPARK.name:
             self._spark = self._spark or Spark(spark_of(self._vault))
-            usable = {t.table: {c.name.lower(): c.sql_type for c in t.columns if c.type}
-                      for t in self.catalog() if t.engine == engine}  # fmt: skip
+            usable = {
+                t.table: {c.name.lower(): c.sql_type for c in t.columns if c.type}
+                for t in self.catalog()
+                if t.engine == engine
+            }
             self._spark.prepare(sql, self._parquet, usable)
             if fingerprint(self._vault) != self.fingerprint:
                 raise OperationalError("a table's file changed; nothing was read or charged")

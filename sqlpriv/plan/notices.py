@@ -44,8 +44,11 @@ def _named_recipes(output: Output) -> Iterator[tuple[str, Recipe]]:
     """Yields each aggregate's recipe, of the first marginal, with the first output that has it."""
     recipes = output.marginals[0].recipes if output.marginals else ()
     for number, recipe in enumerate(recipes):
-        names = [name for name, item in zip(output.names, output.items, strict=True)
-                 if number in aggregates_in(item)]  # fmt: skip
+        names = [
+            name
+            for name, item in zip(output.names, output.items, strict=True)
+            if number in aggregates_in(item)
+        ]
         if names:
             yield names[0], recipe
 
@@ -110,9 +113,11 @@ def _has_one_row(relation: a.Relation, contract: TableContract) -> bool:
     match relation:
         case a.Scan(table):
             declared = contract.others.get(table.lower(), contract)
-            return declared.unit is not None and declared.via is None and (
-                declared.unit.column.lower() in declared.unique
-            )  # fmt: skip
+            return (
+                declared.unit is not None
+                and declared.via is None
+                and (declared.unit.column.lower() in declared.unique)
+            )
         case a.PerUnit(_, keys):
             return not keys
         case a.Join(left, _, _, "semi" | "anti"):

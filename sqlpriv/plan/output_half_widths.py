@@ -99,8 +99,13 @@ def shared_releases(aggregates: Iterable[Aggregate]) -> tuple[SharedReleases, ..
 
 
 _MEAN, _VARIANCE = ("n", "s", "r", "rest"), ("n", "s", "q", "rest")
-_PARTS = {"count": ("n", "rest"), "sum": _MEAN, "mean": _MEAN, "variance": _VARIANCE,
-          "stddev": _VARIANCE}  # fmt: skip
+_PARTS = {
+    "count": ("n", "rest"),
+    "sum": _MEAN,
+    "mean": _MEAN,
+    "variance": _VARIANCE,
+    "stddev": _VARIANCE,
+}
 
 
 def _numbers(things: Sequence[object]) -> list[int]:

@@ -67,10 +67,10 @@ def select_cells(
     columns = [a.Col(column.name) for column in domain.undeclared]
     exprs = (*map(position_of, declared), *columns)
     assert isinstance(price, Rho)  # a budget that keeps a delta for keys is of rho
-    found = gate.select_keys(domain.source, exprs, price, yocto)[:MOST_EXISTING]
+    combinations = gate.select_keys(domain.source, exprs, price, yocto)[:MOST_EXISTING]
     attributes = list(domain.attributes)
     for at, column in enumerate(domain.undeclared, len(declared)):
-        distinct = {row[at] for row in found}
+        distinct = {row[at] for row in combinations}
         values = sorted(distinct, key=lambda v: (v is None, v))
         listed = replace(column, domain=Categories(tuple(values)))
         attributes.append(Attribute(listed, a.Key(a.Col(column.name), tuple(values))))
@@ -78,13 +78,18 @@ def select_cells(
     numbered[: len(domain.attributes)] = [{i: i for i in range(x.size)} for x in domain.attributes]
     strata = len(domain.strata)
     codes = np.array(
-        [[number[v] for number, v in zip(numbered, row[strata:], strict=True)] for row in found],
+        [
+            [number[v] for number, v in zip(numbered, row[strata:], strict=True)]
+            for row in combinations
+        ],
         dtype=np.int64,
-    ).reshape(len(found), len(attributes))
-    levels = np.array([row[:strata] for row in found], dtype=np.int64).reshape(len(found), strata)
+    ).reshape(len(combinations), len(attributes))
+    levels = np.array([row[:strata] for row in combinations], dtype=np.int64).reshape(
+        len(combinations), strata
+    )
     strides = [math.prod(domain.strata_shape[i + 1 :]) for i in range(strata)]
     where = levels @ np.array(strides, dtype=np.int64)
-    source = source_of(base, (*domain.strata, *attributes)) if found else _nobody(base)
+    source = source_of(base, (*domain.strata, *attributes)) if combinations else _nobody(base)
     whole = replace(domain, attributes=tuple(attributes), source=source, undeclared=())
     return whole, tuple(_sorted_rows(codes[where == s]) for s in range(domain.strata_count))
 

@@ -99,7 +99,7 @@ def prepare(
     made_up = read_patterns(chosen["patterns"])
     if method_asked.selects and not yocto:
         raise Refused(f"{method_asked.name} needs a delta for keys; nothing was read")
-    undeclared = _undeclared(contract, columns, made_up) if method_asked.selects else ()
+    undeclared = _undeclared_columns(contract, columns, made_up) if method_asked.selects else ()
     check_undeclared(contract, undeclared)
     domain = discretise(contract, columns, strata, where, bins, cut, made_up, undeclared)
     domain = replace(domain, composed=composed)
@@ -199,13 +199,13 @@ def _impossible_rows(job: Job) -> str | None:
     return " OR ".join(f"({part})" for part in parts) or None
 
 
-def _undeclared(
+def _undeclared_columns(
     contract: TableContract, columns: Sequence[str], made_up: Mapping[str, str]
 ) -> tuple[Column, ...]:
     """Returns the columns whose values are to be selected."""
-    found = (contract.column(name) for name in columns)
+    asked_for = (contract.column(name) for name in columns)
     return tuple(
-        c for c in found if c and c.domain is None and column_of_values(c, made_up) is None
+        c for c in asked_for if c and c.domain is None and column_of_values(c, made_up) is None
     )
 
 

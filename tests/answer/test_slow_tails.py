@@ -121,13 +121,13 @@ def test_what_a_tail_without_variance_may_move_is_said(unseen: float, said: bool
 def test_a_slow_tail_is_no_reason_to_doubt_what_bins_show(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cells of 55 rows at 10 or 250, some of which are clipped below 250: what other cells' rows
     are there is visible. While tails were compared with a cell's own rows everybody's half-width
-    was 500 instead of 4; 12 runs. The twin adds what is visible to the tails that are allowed."""
+    was 500 instead of 4; 12 runs. The twin takes ten times what is visible for allowed tails."""
     rows = rows_of(SHAPES["two atoms"], 1_000, "18")
     now = run(rows, "pure", "auto", 12)
     assert np.median(now.whole_halves) < 10
 
     def with_visible(counts: np.ndarray, *_: object) -> slow_tails.BothSlowTails:
-        shares = np.maximum(counts, 0)[None] / counts.sum()
+        shares = 10 * np.maximum(counts, 0)[None] / counts.sum()
         side = slow_tails.SlowTails(shares, shares)
         return slow_tails.BothSlowTails(side, side)
 

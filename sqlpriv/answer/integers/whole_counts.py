@@ -82,10 +82,10 @@ def nearest_parts(values: Array, totals: Array, possible: Mask) -> Array:
     """
     open_values = np.where(possible, values, -np.inf)
     ordered = -np.sort(-open_values, axis=1)
-    known = np.isfinite(ordered)
-    running = np.cumsum(np.where(known, ordered, 0.0), axis=1)
+    is_possible = np.isfinite(ordered)
+    running = np.cumsum(np.where(is_possible, ordered, 0.0), axis=1)
     shifts = (running - totals[:, None]) / np.arange(1, values.shape[1] + 1)
-    above = known & (ordered > shifts)
+    above = is_possible & (ordered > shifts)
     last = values.shape[1] - 1 - np.argmax(above[:, ::-1], axis=1)
     shift = shifts[np.arange(len(values)), last]
     parts: Array = np.where(possible, np.maximum(values - shift[:, None], 0.0), 0.0)

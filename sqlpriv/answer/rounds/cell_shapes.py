@@ -101,8 +101,9 @@ def shapes_by_histogram(
         (1.0, lambda rate: interpolate(outwards, rate)),
         (1 / 80, lambda rate: tilt(pooled, rate)),
     ]
-    fits = [likelihood(family(unit * STEPS) @ member, table, own.sigma, n)
-            for unit, family in families]  # fmt: skip
+    fits = [
+        likelihood(family(unit * STEPS) @ member, table, own.sigma, n) for unit, family in families
+    ]
     best = int(np.argmax([_evidence(fit) for fit in fits]))
     unit, family = families[best]
     weight = np.exp(fits[best] - fits[best].max(axis=1, keepdims=True))

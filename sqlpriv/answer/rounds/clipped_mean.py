@@ -91,9 +91,9 @@ def mean(request: MeanRounds, releases: Mapping[Asked, Release], measure: Measur
         return _clipped_moments(recipe, tails, cells, cell_noise, counted.values, total)
     prices = split_statement_price(price, [1 - own.part, own.part])
     of_all = clipped_sum_of_all(recipe, (float(own.clipping.low[0]), float(own.clipping.high[0])))
-    total, whole = measure([
-        Measurement(clipped_sum(recipe, ends), prices[0]), Measurement(of_all, prices[1])
-    ])  # fmt: skip
+    total, whole = measure(
+        [Measurement(clipped_sum(recipe, ends), prices[0]), Measurement(of_all, prices[1])]
+    )
     rows = counted.values.sum(axis=0, keepdims=True)
     everybody = _clipped_moments(recipe, own.tails, own.clipping, own.noise, rows, whole)
     strata = _clipped_moments(recipe, tails, cells, cell_noise, counted.values, total)
@@ -120,11 +120,19 @@ def _clipped_moments(
     )
     z = half_width(total.price)
     return Moments(
-        counts, kept * half * total.values, np.zeros_like(n), noise.miscount**2,
-        (kept * half * total.sigma) ** 2 + counts**2 * beyond.variance, 0.0,
-        z, centre + beyond.value - recipe.middle, beyond.shared + (beyond.slow / z) ** 2,
-        beyond.clumped, beyond.unseen, tails.variance,
-    )  # fmt: skip
+        counts,
+        kept * half * total.values,
+        np.zeros_like(n),
+        noise.miscount**2,
+        (kept * half * total.sigma) ** 2 + counts**2 * beyond.variance,
+        0.0,
+        z,
+        centre + beyond.value - recipe.middle,
+        beyond.shared + (beyond.slow / z) ** 2,
+        beyond.clumped,
+        beyond.unseen,
+        tails.variance,
+    )
 
 
 def histogram_share(request: MeanRounds, counted: Release, measured: bool) -> float | None:
@@ -162,9 +170,14 @@ def plain_mean(request: MeanRounds, counted: Release, measure: Measure) -> Momen
     half = request.recipe.width / 2
     (total,) = measure([Measurement(clipped_sum(request.recipe, None), request.price)])
     return Moments(
-        counted.values, half * total.values, np.zeros_like(counted.values), counted.sigma**2,
-        (half * total.sigma) ** 2, 0.0, half_width(request.price),
-    )  # fmt: skip
+        counted.values,
+        half * total.values,
+        np.zeros_like(counted.values),
+        counted.sigma**2,
+        (half * total.sigma) ** 2,
+        0.0,
+        half_width(request.price),
+    )
 
 
 def noise_per_unit(counted: Release, price: Price) -> float:

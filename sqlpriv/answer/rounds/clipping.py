@@ -248,13 +248,13 @@ def _predict(
     released = _pairs(of_up - 2 * up_with_mean + of_mean, of_down - 2 * down_with_mean, minus_both)
     np.maximum(released, 0.0, out=released)
     released += sum_noise
-    told = _pairs(up_with_mean - of_up, down_with_mean - of_down, both)
-    told *= told
-    told /= np.maximum(released, 1e-300, out=released)
+    learnt = _pairs(up_with_mean - of_up, down_with_mean - of_down, both)
+    learnt *= learnt
+    learnt /= np.maximum(released, 1e-300, out=released)
     del released  # a few large arrays at a time: the system clears each new page
     own = _pairs(of_up, of_down, minus_both)
-    own -= told
-    del told
+    own -= learnt
+    del learnt
     np.maximum(own, 0.0, out=own)
     own += sum_noise
     del sum_noise

@@ -67,8 +67,11 @@ def mean(request: MeanRounds, releases: Mapping[Asked, Release], measure: Measur
     counted = releases[count_query(recipe)]
     n = np.maximum(counted.values, 1.0)
     start = np.full(n.shape, recipe.width / 2) if request.sigma is None else request.sigma
-    state = CellState(np.full(n.shape, float(recipe.lower)), np.full(n.shape, float(recipe.upper)),
-                  np.broadcast_to(np.asarray(start, float), n.shape))  # fmt: skip
+    state = CellState(
+        np.full(n.shape, float(recipe.lower)),
+        np.full(n.shape, float(recipe.upper)),
+        np.broadcast_to(np.asarray(start, float), n.shape),
+    )
     beta = BETA / (4 * max(len(steps) - 1, 1))
     for number, step in enumerate(steps[:-1]):
         centre, half = interval(state, n, beta, recipe.lower, recipe.upper)
@@ -79,9 +82,15 @@ def mean(request: MeanRounds, releases: Mapping[Asked, Release], measure: Measur
     half = half * (1 + len(steps) * FRESH)
     (total,) = _measure_step(request, steps[-1].measurements, centre, half, measure)
     return Moments(
-        counted.values, half * total.values, np.zeros_like(n), counted.sigma**2,
-        (half * total.sigma) ** 2, 0.0, half_width(total.price), centre - recipe.middle,
-    )  # fmt: skip
+        counted.values,
+        half * total.values,
+        np.zeros_like(n),
+        counted.sigma**2,
+        (half * total.sigma) ** 2,
+        0.0,
+        half_width(total.price),
+        centre - recipe.middle,
+    )
 
 
 def interval(
@@ -100,9 +109,14 @@ def interval(
 
 
 def narrow_interval(
-    state: CellState, n: Array, centre: Array, half: Array, answers: tuple[Release, ...],
-    count_sigma: float, beta: float,
-) -> CellState:  # fmt: skip
+    state: CellState,
+    n: Array,
+    centre: Array,
+    half: Array,
+    answers: tuple[Release, ...],
+    count_sigma: float,
+    beta: float,
+) -> CellState:
     """Returns the cells' bounds after one step, from its sums and, if measured, its squares."""
     total, shift = answers[0], half * answers[0].values / n
     mean_estimate = centre + shift

@@ -79,8 +79,9 @@ def choose_own_sum(
     unit = noise.unit * part ** (-power / 2)
     own_noise = CellNoise(np.array([rows]), np.ones(1), unit, of_count)
     everybody = as_one_cell(tails)
-    own = choose_clipping(everybody, own_noise, float(tails.bins.lowest[0]),
-                          float(tails.bins.highest[-1]))  # fmt: skip
+    own = choose_clipping(
+        everybody, own_noise, float(tails.bins.lowest[0]), float(tails.bins.highest[-1])
+    )
     grown = (1 - part) ** -power - 1
     scattered = strata.scattered + float((noise.shares**2 * of_sums).sum()) * grown
     own_scattered = float(own.variance[0]) - own.common**2

@@ -140,8 +140,9 @@ def estimate_tails(
     pooled, is_visible, hidden, merged = smooth_histogram(
         counts.values.ravel(), sigma, (visible, clear, atoms), bins.special, bins.lowest
     )
-    miscount = float(np.hypot(counted.sigma * counted.values.size**0.5,
-                              sigma * np.sqrt(is_visible.sum())))  # fmt: skip
+    miscount = float(
+        np.hypot(counted.sigma * counted.values.size**0.5, sigma * np.sqrt(is_visible.sum()))
+    )
     if 2 * sigma * FEWEST_BINS**0.5 > UNSEEN * rows:
         pooled = pooled._replace(shares=np.zeros_like(pooled.shares))
     else:

@@ -212,8 +212,11 @@ def _rows_of(source: exp.Expr) -> _Rows | None:
     columns = [name.name.partition(MARK)[0].lower() for name in names]
     width = len(rows[0]) if rows else 0
     columns += [f"col{i}" for i in range(len(columns), width)]
-    plain = all(not own_nodes(x)[1:] or isinstance(x, exp.Neg | exp.Cast | exp.Column)
-                for row in rows for x in row)  # fmt: skip
+    plain = all(
+        not own_nodes(x)[1:] or isinstance(x, exp.Neg | exp.Cast | exp.Column)
+        for row in rows
+        for x in row
+    )
     if not rows or any(len(row) != width for row in rows) or not plain:
         return None
     return _Rows(alias, columns, rows)

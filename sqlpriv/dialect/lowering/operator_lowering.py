@@ -179,8 +179,10 @@ def lower_interval(lowering: NodeLowering, node: Glot) -> t.Node:
 
 
 PATTERNS: dict[type[Glot], str] = {
-    exp.RegexpLike: "~", exp.SimilarTo: "similar to", exp.Glob: "glob"
-}  # fmt: skip
+    exp.RegexpLike: "~",
+    exp.SimilarTo: "similar to",
+    exp.Glob: "glob",
+}
 """sqlglot's nodes of what DuckDB matches a text with."""
 
 

@@ -27,8 +27,20 @@ _ANYWHERE = QUERY_HEADS | words(
     " REVOKE"
 )
 """First words of statements that are read alike in every dialect."""
-_HEADS = ("SELECT", "WITH", "FROM", "CREATE", "ALTER", "SHOW", "DESCRIBE", "EXPLAIN", "PUBLISH",
-          "GRANT", "REVOKE", "EVALUATE")  # fmt: skip
+_HEADS = (
+    "SELECT",
+    "WITH",
+    "FROM",
+    "CREATE",
+    "ALTER",
+    "SHOW",
+    "DESCRIBE",
+    "EXPLAIN",
+    "PUBLISH",
+    "GRANT",
+    "REVOKE",
+    "EVALUATE",
+)
 """First words that a wrong one may have been meant for."""
 _OURS = words("PRIVACY PRIVACY_KEY PRIVACY_LINK PU PUBLIC SYNTHETIC")
 """Words that make statements ours whose first word is DuckDB's."""

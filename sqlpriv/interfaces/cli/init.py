@@ -11,8 +11,13 @@ import sqlpriv
 from sqlpriv.interfaces.cli.failure import fail
 from sqlpriv.kernel.sql.quoting import literal, name
 
-READERS = {".csv": "read_csv", ".tsv": "read_csv", ".parquet": "read_parquet", ".json": "read_json",
-           ".jsonl": "read_json"}  # fmt: skip
+READERS = {
+    ".csv": "read_csv",
+    ".tsv": "read_csv",
+    ".parquet": "read_parquet",
+    ".json": "read_json",
+    ".jsonl": "read_json",
+}
 VAULTS = (".duckdb", ".db")
 
 
@@ -96,10 +101,17 @@ def run(source: Path, vault: Path, script: Path, confirmed: bool) -> None:
 
 @click.command("init")
 @click.argument("source", type=click.Path(exists=True, path_type=Path))
-@click.option("--vault", type=click.Path(dir_okay=False, path_type=Path),
-              help="The vault to make.  [default: SOURCE.duckdb]")  # fmt: skip
-@click.option("--to", "script", type=click.Path(dir_okay=False, path_type=Path),
-              help="Where the statements go.  [default: VAULT.privacy.sql]")  # fmt: skip
+@click.option(
+    "--vault",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The vault to make.  [default: SOURCE.duckdb]",
+)
+@click.option(
+    "--to",
+    "script",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Where the statements go.  [default: VAULT.privacy.sql]",
+)
 @click.option("--yes", is_flag=True, help="Declare what is proposed, without asking.")
 def init(source: Path, vault: Path | None, script: Path | None, yes: bool) -> None:
     """Propose declarations for SOURCE: a CSV, Parquet or JSON file, a folder of them, or a vault.

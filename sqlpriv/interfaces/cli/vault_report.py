@@ -45,8 +45,13 @@ def report_facts(session: SessionLike) -> ReportFacts:
 
 @click.command()
 @connecting
-@click.option("--to", "page", required=True, type=click.Path(dir_okay=False, path_type=Path),
-              help="The HTML file to write.")  # fmt: skip
+@click.option(
+    "--to",
+    "page",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The HTML file to write.",
+)
 def report(vault: ChosenVault, page: Path) -> None:
     """Write one page on VAULT: what is protected and how, who asked what, what is left.
 

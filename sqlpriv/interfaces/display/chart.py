@@ -90,13 +90,17 @@ def _records(result: Result, name: str, keys: Sequence[str]) -> list[dict[str, A
         width = half_width(result, name, at)
         texts = [cell_text(result, key, at, row[places[key]]) for key in keys]
         key = row[places[keys[0]]] if keys else None
-        records.append({
-            "value": float(value), "error": width,
-            "low": float(value) - (width or 0), "high": float(value) + (width or 0),
-            _ROW_NAME: " · ".join(texts) or name,
-            _KIND: "everybody" if ALL in texts else "group",
-            "key": key.isoformat() if isinstance(key, dt.date) else key,
-        })  # fmt: skip
+        records.append(
+            {
+                "value": float(value),
+                "error": width,
+                "low": float(value) - (width or 0),
+                "high": float(value) + (width or 0),
+                _ROW_NAME: " · ".join(texts) or name,
+                _KIND: "everybody" if ALL in texts else "group",
+                "key": key.isoformat() if isinstance(key, dt.date) else key,
+            }
+        )
     return records
 
 
@@ -144,6 +148,7 @@ def _along(altair: Any, records: list[dict[str, Any]], name: str, keys: Sequence
 
 def _tooltip(altair: Any, name: str) -> list[Any]:
     return [
-        altair.Tooltip(f"{_ROW_NAME}:N"), altair.Tooltip("value:Q", title=name),
+        altair.Tooltip(f"{_ROW_NAME}:N"),
+        altair.Tooltip("value:Q", title=name),
         altair.Tooltip("error:Q", title="±"),
-    ]  # fmt: skip
+    ]

@@ -24,8 +24,25 @@ _NEXT: tuple[tuple[type[errors.Error], str], ...] = (
     (errors.DeclarationError, "DESCRIBE <table> shows its columns and what is declared of them."),
     (errors.Refused, "EXPLAIN PRIVACY <statement> checks a statement without any charge."),
 )
-_CLAUSES = ("AS", "BETWEEN", "BY", "FROM", "GROUP", "HAVING", "JOIN", "LIMIT", "OPTIONS", "ORDER",
-            "PRIVACY", "REFERENCES", "SELECT", "STRATIFY", "USING", "WEIGHTS", "WHERE")  # fmt: skip
+_CLAUSES = (
+    "AS",
+    "BETWEEN",
+    "BY",
+    "FROM",
+    "GROUP",
+    "HAVING",
+    "JOIN",
+    "LIMIT",
+    "OPTIONS",
+    "ORDER",
+    "PRIVACY",
+    "REFERENCES",
+    "SELECT",
+    "STRATIFY",
+    "USING",
+    "WEIGHTS",
+    "WHERE",
+)
 """Words that a misspelt one is compared with, beside those that were expected."""
 _WITH_BY = ("GROUP", "ORDER", "STRATIFY", "PARTITION")
 

@@ -123,13 +123,22 @@ def _budgets(facts: ReportFacts, today: dt.date) -> str:
         if budget["principal"] is None:
             cards.append(_budget_card(facts, budget, today))
     ceilings = [
-        (b["unit_table"], "everybody else" if b["principal"] == "*" else b["principal"],
-         _number(b["epsilon"]), _number(b["epsilon_spent"]) if b["principal"] != "*" else "",
-         _number(b["epsilon_left"]) if b["principal"] != "*" else "")
-        for b in facts.budgets if b["principal"] is not None
-    ]  # fmt: skip
-    table = _table(("table", "who", "ceiling (ε)", "spent (ε)", "left (ε)"), ceilings, numbers=2,
-                   caption="Ceilings of single users")  # fmt: skip
+        (
+            b["unit_table"],
+            "everybody else" if b["principal"] == "*" else b["principal"],
+            _number(b["epsilon"]),
+            _number(b["epsilon_spent"]) if b["principal"] != "*" else "",
+            _number(b["epsilon_left"]) if b["principal"] != "*" else "",
+        )
+        for b in facts.budgets
+        if b["principal"] is not None
+    ]
+    table = _table(
+        ("table", "who", "ceiling (ε)", "spent (ε)", "left (ε)"),
+        ceilings,
+        numbers=2,
+        caption="Ceilings of single users",
+    )
     nothing = "" if cards else "<p>No budget is declared: nothing private can be asked.</p>"
     head = "<h2>What was spent, and what is left</h2>"
     return f"<section>{head}{nothing}{''.join(cards)}{table}</section>"
@@ -181,11 +190,15 @@ def _askers(facts: ReportFacts) -> str:
     )
     return (
         f"<section><h2>Who asked what</h2>{nothing}"
-        + _table(("who", "statements", "ε, added up", "answered again for nothing"), people,
-                 numbers=1, caption="By person; added-up ε is an upper bound of what was learned")
+        + _table(
+            ("who", "statements", "ε, added up", "answered again for nothing"),
+            people,
+            numbers=1,
+            caption="By person; added-up ε is an upper bound of what was learned",
+        )
         + _table(("when", "who", "statement", "ε", "again"), latest, numbers=3, caption=caption)
         + "</section>"
-    )  # fmt: skip
+    )
 
 
 def _publications(facts: ReportFacts) -> str:

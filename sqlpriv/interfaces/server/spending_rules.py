@@ -122,10 +122,13 @@ def reserve_for_today(vault: Path, name: str, quote: Quote, ceiling: float) -> N
                     "INSERT INTO day_price (day, name, unit_table, kind, nano)"
                     " VALUES (?, ?, ?, ?, ?)",
                     (
-                        now.date().isoformat(), name, charge.unit_table, kind.kind,
+                        now.date().isoformat(),
+                        name,
+                        charge.unit_table,
+                        kind.kind,
                         charge.price.nano,
                     ),
-                )  # fmt: skip
+                )
             db.execute("COMMIT")
         except BaseException:  # Ctrl-C, too, leaves no transaction open
             db.execute("ROLLBACK")

@@ -74,8 +74,9 @@ def _levels(
 
 def _finest(key: a.Key, keys: Iterable[a.Key]) -> a.Key:
     """Returns the key of the most bins that tells the bins of this one; itself, if none does."""
-    return max((other for other in keys if _tells(other, key)), key=lambda x: len(x.values),
-               default=key)  # fmt: skip
+    return max(
+        (other for other in keys if _tells(other, key)), key=lambda x: len(x.values), default=key
+    )
 
 
 def _tells(fine: a.Key, coarse: a.Key) -> bool:

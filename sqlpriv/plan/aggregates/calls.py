@@ -26,12 +26,21 @@ from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import walk
 
 KINDS = {
-    "count": "count", "count_star": "count", "count_if": "count", "countif": "count",
-    "sum": "sum", "avg": "mean", "mean": "mean",
-    "variance": "variance", "var_samp": "variance", "var_pop": "variance",
-    "stddev": "stddev", "stddev_samp": "stddev", "stddev_pop": "stddev",
+    "count": "count",
+    "count_star": "count",
+    "count_if": "count",
+    "countif": "count",
+    "sum": "sum",
+    "avg": "mean",
+    "mean": "mean",
+    "variance": "variance",
+    "var_samp": "variance",
+    "var_pop": "variance",
+    "stddev": "stddev",
+    "stddev_samp": "stddev",
+    "stddev_pop": "stddev",
     **dict.fromkeys(("median", "min", "max", "mode", *RANKED), "level"),
-}  # fmt: skip
+}
 
 ESTIMATORS = ("laplace", "gaussian", "coinpress", "quantile", "pooled")
 """What `AVG(x USING …)` and `SUM(x USING …)` may name; see `plan.estimators`."""
@@ -41,17 +50,32 @@ _GROUPS = "count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x"
 _AGGREGATES = "COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, MIN, MAX and MODE can be asked for"
 _RATIO = "build it from SUM and COUNT, as in SUM(x * y) / COUNT(*)"
 REFUSED = {
-    **dict.fromkeys(
-        ("mad", "arg_min", "arg_max", "min_by", "max_by", "histogram"), _HISTOGRAM),
+    **dict.fromkeys(("mad", "arg_min", "arg_max", "min_by", "max_by", "histogram"), _HISTOGRAM),
     **dict.fromkeys(("entropy", "approx_top_k"), _GROUPS),
     **dict.fromkeys(
         ("product", "geomean", "geometric_mean", *FORMULAS, *SAME_AS, "approx_count_distinct"),
-        _RATIO),
+        _RATIO,
+    ),
     **dict.fromkeys(
-        ("any_value", "first", "last", "arbitrary", "list", "array_agg", "string_agg",
-         "group_concat", "listagg", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"),
-        _AGGREGATES),
-}  # fmt: skip
+        (
+            "any_value",
+            "first",
+            "last",
+            "arbitrary",
+            "list",
+            "array_agg",
+            "string_agg",
+            "group_concat",
+            "listagg",
+            "bool_and",
+            "bool_or",
+            "bit_and",
+            "bit_or",
+            "bit_xor",
+        ),
+        _AGGREGATES,
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -105,7 +129,7 @@ def read_aggregate(call: t.FunctionCall, binder: Binder) -> Aggregate:
     Raises:
         Refused: No private counterpart, or bounds are needed and not declared.
     """
-    names_unit = call.distinct and whole_identities(_identified(call.args, binder))
+    names_unit = call.distinct and whole_identities(_identified_by(call.args, binder))
     if names_unit:  # rows without a part of the unit's key are nobody's, and never read
         call = replace(call, args=call.args[:1])
     _check_form(call)
@@ -158,7 +182,7 @@ def _read_level(call: t.FunctionCall, arg: t.Node, of: a.Expr, binder: Binder) -
     )
 
 
-def _identified(args: Sequence[t.Node], binder: Binder) -> frozenset[str]:
+def _identified_by(args: Sequence[t.Node], binder: Binder) -> frozenset[str]:
     """Returns what columns identify, where all arguments are columns; see `Binder.named`."""
     exprs = [binder.bind(arg) for arg in args if isinstance(arg, t.Name)]
     if len(exprs) < len(args) or not all(isinstance(expr, a.Col) for expr in exprs):

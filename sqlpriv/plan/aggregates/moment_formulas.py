@@ -22,9 +22,12 @@ from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.statements import tree as t
 
 SAME_AS = {
-    "fsum": "sum", "kahan_sum": "sum", "sumkahan": "sum", "sum_no_overflow": "sum",
+    "fsum": "sum",
+    "kahan_sum": "sum",
+    "sumkahan": "sum",
+    "sum_no_overflow": "sum",
     "favg": "avg",
-}  # fmt: skip
+}
 """Aggregates that are another one, under a name of their own."""
 
 
@@ -139,8 +142,9 @@ class _Pairs:
 
 def _correlation(pairs: _Pairs) -> t.Node:
     y, x = pairs.call.args
-    spread = _call("sqrt", _call("greatest", _op("*", pairs.variance(x), pairs.variance(y)),
-                                 _number(0.0)))  # fmt: skip
+    spread = _call(
+        "sqrt", _call("greatest", _op("*", pairs.variance(x), pairs.variance(y)), _number(0.0))
+    )
     ratio = _ratio(pairs.covariance(), spread)
     # LEAST and GREATEST would make a 1 of NULL
     return _op("/", ratio, _call("greatest", _number(1.0), _call("abs", ratio)))
@@ -176,8 +180,9 @@ def _excess(pairs: _Pairs) -> t.Node:
 def _kurtosis(pairs: _Pairs) -> t.Node:
     n = pairs.count()
     less = [_op("-", n, t.Literal(k)) for k in (1, 2, 3)]
-    inner = _op("-", _op("*", _op("+", n, t.Literal(1)), _excess(pairs)),
-                _op("*", _number(3.0), less[0]))  # fmt: skip
+    inner = _op(
+        "-", _op("*", _op("+", n, t.Literal(1)), _excess(pairs)), _op("*", _number(3.0), less[0])
+    )
     return _op("*", _ratio(less[0], _op("*", less[1], less[2])), inner)
 
 

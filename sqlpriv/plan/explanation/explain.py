@@ -32,11 +32,18 @@ if TYPE_CHECKING:
     from sqlpriv.plan.pricing.predictions import Prediction
 
 _COLUMNS: dict[str, pa.DataType] = {
-    "measurement": pa.string(), "mechanism": pa.string(), "cells": pa.int64(),
-    "sensitivity": pa.float64(), "sigma": pa.float64(), "rho": pa.float64(),
-    "epsilon": pa.float64(), "expected_error": pa.float64(), "relative_error": pa.float64(),
-    "epsilon_for_10_percent": pa.float64(), "sql": pa.string(),
-}  # fmt: skip
+    "measurement": pa.string(),
+    "mechanism": pa.string(),
+    "cells": pa.int64(),
+    "sensitivity": pa.float64(),
+    "sigma": pa.float64(),
+    "rho": pa.float64(),
+    "epsilon": pa.float64(),
+    "expected_error": pa.float64(),
+    "relative_error": pa.float64(),
+    "epsilon_for_10_percent": pa.float64(),
+    "sql": pa.string(),
+}
 OTHER_DELTA = 1e-9
 """At which EXPLAIN states zCDP as epsilon to those whose budget is of pure epsilon."""
 SCHEMA = pa.schema(_COLUMNS)

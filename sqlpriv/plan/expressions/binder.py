@@ -351,9 +351,11 @@ def _are_moments(types: Set[Type]) -> bool:
 
 def _has_clock(literal: t.Literal | None) -> bool:
     """Returns whether a literal is a moment with a time of day."""
-    return literal is not None and isinstance(literal.value, dt.datetime) and (
-        literal.value.time() != dt.time()
-    )  # fmt: skip
+    return (
+        literal is not None
+        and isinstance(literal.value, dt.datetime)
+        and (literal.value.time() != dt.time())
+    )
 
 
 def _arguments(expr: a.Call) -> Iterator[a.Expr]:

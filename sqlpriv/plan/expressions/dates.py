@@ -14,10 +14,17 @@ from sqlpriv.kernel.terms.contract import Type, Value
 from sqlpriv.plan.expressions.value_facts import MAX_LEVELS, Shape, with_values_listed
 
 DATE_PARTS: Mapping[str, tuple[int, int]] = {
-    "year": (-5_877_641, 5_881_580), "quarter": (1, 4), "month": (1, 12), "week": (1, 53),
-    "day": (1, 31), "dow": (0, 6), "isodow": (1, 7), "doy": (1, 366), "hour": (0, 23),
+    "year": (-5_877_641, 5_881_580),
+    "quarter": (1, 4),
+    "month": (1, 12),
+    "week": (1, 53),
+    "day": (1, 31),
+    "dow": (0, 6),
+    "isodow": (1, 7),
+    "doy": (1, 366),
+    "hour": (0, 23),
     "minute": (0, 59),
-}  # fmt: skip
+}
 EPOCH, MAX_SPAN = dt.date(1970, 1, 1), dt.timedelta(days=3660)
 _MONTHS = {"century": 1200, "decade": 120, "year": 12, "quarter": 3, "month": 1}
 _SECONDS = {"hour": 3600, "minute": 60, "second": 1}

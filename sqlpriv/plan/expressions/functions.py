@@ -28,28 +28,62 @@ if TYPE_CHECKING:
 
 MAX_BUCKETS = 1000
 ONE_NUMBER = {
-    **{name: name for name in ("abs", "floor", "ceil", "sqrt", "cbrt", "ln", "log10", "log2", "exp",
-                               "trunc", "sign")},
-    "@": "abs", "ceiling": "ceil", "log": "log10",
-}  # fmt: skip
+    **{
+        name: name
+        for name in (
+            "abs",
+            "floor",
+            "ceil",
+            "sqrt",
+            "cbrt",
+            "ln",
+            "log10",
+            "log2",
+            "exp",
+            "trunc",
+            "sign",
+        )
+    },
+    "@": "abs",
+    "ceiling": "ceil",
+    "log": "log10",
+}
 OPERATORS = {"mod": "%", "fmod": "%", "divide": "//", "add": "+", "subtract": "-", "multiply": "*"}
 
 _PATTERN = "the pattern is a literal, as in name LIKE 'a%'"
 _TEXT = "compare whole values: region IN ('north', 'south'), or CASE region WHEN 'north' THEN …"
 HINTS = {
     **dict.fromkeys(
-        ("||", "concat", "lower", "upper", "regexp_matches", "suffix", "length", "trim", "replace",
-         "left", "right", "~", "similar_to", "glob"), _TEXT),
+        (
+            "||",
+            "concat",
+            "lower",
+            "upper",
+            "regexp_matches",
+            "suffix",
+            "length",
+            "trim",
+            "replace",
+            "left",
+            "right",
+            "~",
+            "similar_to",
+            "glob",
+        ),
+        _TEXT,
+    ),
     **dict.fromkeys(("like", "ilike", "contains", "starts_with", "prefix"), _PATTERN),
     **dict.fromkeys(("substring", "substr"), "write SUBSTRING(x, start, length) with numbers"),
     "date_trunc": "write date_trunc('month', d)",
     **dict.fromkeys(("date_diff", "datediff"), "write date_diff('day', first, last)"),
-    **dict.fromkeys(("now", "current_timestamp", "get_current_timestamp"),
-        "write current_date: with now() every asking is a new question, and paid anew"),
+    **dict.fromkeys(
+        ("now", "current_timestamp", "get_current_timestamp"),
+        "write current_date: with now() every asking is a new question, and paid anew",
+    ),
     "<<": "write x * 2 for x << 1",
     ">>": "write x // 2 for x >> 1",
     "random": "noise is added by the kernel, never by the statement",
-}  # fmt: skip
+}
 _KNOWN = (
     "row expressions know + - * / // %, comparisons, AND/OR/NOT, IN, BETWEEN, IS NULL, CASE, IF, "
     "COALESCE, NULLIF, LEAST, GREATEST, abs, floor, ceil, round, sqrt, ln, exp, pow, date parts; "
@@ -264,11 +298,13 @@ def _cast_type(name: str) -> Type | None:
     """Returns the target's type; narrow integers are left out: a value might not fit them."""
     base = name.upper().split("(")[0].strip()
     types = {
-        **dict.fromkeys(_WHOLE, Type.INTEGER), **dict.fromkeys(("VARCHAR", "TEXT"), Type.TEXT),
+        **dict.fromkeys(_WHOLE, Type.INTEGER),
+        **dict.fromkeys(("VARCHAR", "TEXT"), Type.TEXT),
         **dict.fromkeys(("DOUBLE", "FLOAT8"), Type.REAL),
         **dict.fromkeys(("BOOLEAN", "BOOL"), Type.BOOLEAN),
-        "DATE": Type.DATE, **dict.fromkeys(("TIMESTAMP", "TIMESTAMPTZ"), Type.TIMESTAMP),
-    }  # fmt: skip
+        "DATE": Type.DATE,
+        **dict.fromkeys(("TIMESTAMP", "TIMESTAMPTZ"), Type.TIMESTAMP),
+    }
     return types.get(base)
 
 

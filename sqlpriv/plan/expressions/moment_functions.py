@@ -27,18 +27,29 @@ if TYPE_CHECKING:
 
 PART_NAMES = {
     **{name: name for name in DATE_PARTS},
-    "dayofmonth": "day", "dayofweek": "dow", "dayofyear": "doy", "weekofyear": "week",
-    "weekday": "dow", "years": "year", "months": "month", "days": "day",
-}  # fmt: skip
+    "dayofmonth": "day",
+    "dayofweek": "dow",
+    "dayofyear": "doy",
+    "weekofyear": "week",
+    "weekday": "dow",
+    "years": "year",
+    "months": "month",
+    "days": "day",
+}
 LONG_PARTS = ("decade", "century", "millennium", "isoyear", "yearweek")
 """Parts that are computed from the year, and the week."""
 MOST_BUCKETS = 1000
 DAYS_IN_MONTH = 30
 """As intervals are compared in DuckDB."""
 _DIRECTIVES = {
-    "year": "YyC", "month": "mbB", "day": "djaAwuUWVGxD", "hour": "HIp", "minute": "M",
-    "second": "SXcT", "": "%Zz",
-}  # fmt: skip
+    "year": "YyC",
+    "month": "mbB",
+    "day": "djaAwuUWVGxD",
+    "hour": "HIp",
+    "minute": "M",
+    "second": "SXcT",
+    "": "%Zz",
+}
 """What the directives of a format tell of a moment."""
 _PARTS = (
     ("hour", "HIp", "TIMESTAMP '2000-01-01' + to_hours(x)"),
@@ -113,8 +124,9 @@ def bind_time_bucket(binder: Binder, node: t.FunctionCall) -> a.Expr:
         for begin, end in itertools.pairwise(starts[:-1])
     ]
     last = a.Lit(starts[-2], type_)
-    return a.Case((*whens, (a.Call("not", (a.Call("is null", (expr,)),)), last)),
-                  a.Lit(None, type_))  # fmt: skip
+    return a.Case(
+        (*whens, (a.Call("not", (a.Call("is null", (expr,)),)), last)), a.Lit(None, type_)
+    )
 
 
 _BUCKETS = "write time_bucket(INTERVAL 7 DAY, day) of a column with declared ends"

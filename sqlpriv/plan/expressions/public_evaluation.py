@@ -39,16 +39,37 @@ MOST_ROWS = 5_000
 LONGEST = 1_000
 """Characters of a computed text."""
 SANDBOX: dict[str, str | bool | int | float | list[str]] = {
-    "enable_external_access": "false", "autoinstall_known_extensions": "false",
-    "autoload_known_extensions": "false", "python_enable_replacements": "false",
-    "memory_limit": "256MB", "threads": "1", "lock_configuration": "true",
-}  # fmt: skip
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "memory_limit": "256MB",
+    "threads": "1",
+    "lock_configuration": "true",
+}
 _SQL_TYPES = {
-    Type.INTEGER: "BIGINT", Type.REAL: "DOUBLE", Type.TEXT: "VARCHAR", Type.BOOLEAN: "BOOLEAN",
-    Type.DATE: "DATE", Type.TIMESTAMP: "TIMESTAMP",
-}  # fmt: skip
-_OF_TYPES = frozenset(("typeof", "hash", "hex", "to_hex", "bin", "to_binary", "bit_count", "alias",
-                       "stats", "vector_type", "getvariable"))  # fmt: skip
+    Type.INTEGER: "BIGINT",
+    Type.REAL: "DOUBLE",
+    Type.TEXT: "VARCHAR",
+    Type.BOOLEAN: "BOOLEAN",
+    Type.DATE: "DATE",
+    Type.TIMESTAMP: "TIMESTAMP",
+}
+_OF_TYPES = frozenset(
+    (
+        "typeof",
+        "hash",
+        "hex",
+        "to_hex",
+        "bin",
+        "to_binary",
+        "bit_count",
+        "alias",
+        "stats",
+        "vector_type",
+        "getvariable",
+    )
+)
 """Functions that tell a type, or the bytes of a value, apart: the lists keep neither."""
 _ORDERED = ("least", "greatest", "<", "<=", ">", ">=")
 
@@ -82,12 +103,15 @@ def evaluate_over_lists(binder: Binder, node: t.Node) -> tuple[a.Expr, bool] | N
         return None
     if any(s.sql_type for s in shapes) and any(map(_is_ordered, walk(node))):
         return None  # labels of an ENUM have an order that is not public
-    may_be_null = [shape.nullable and not binder.is_present(a.Col(column))
-                   for column, shape in zip(columns, shapes, strict=True)]  # fmt: skip
+    may_be_null = [
+        shape.nullable and not binder.is_present(a.Col(column))
+        for column, shape in zip(columns, shapes, strict=True)
+    ]
     rows = [
-        row for row in itertools.product(*listed)
+        row
+        for row in itertools.product(*listed)
         if all(value is not None or may for value, may in zip(row, may_be_null, strict=True))
-    ]  # fmt: skip
+    ]
     results = _compute(node, binder, list(columns), shapes, rows)
     if results is None:
         return None
@@ -281,12 +305,14 @@ def _is_one_of(
     for row in rows:
         by_first.setdefault(row[:-1], []).append(row[-1])
     tests = [
-        _all_of([
-            *(_has_value(c, s, [v]) for c, s, v in zip(columns, shapes, first, strict=False)),
-            _has_value(columns[-1], shapes[-1], last),
-        ])
+        _all_of(
+            [
+                *(_has_value(c, s, [v]) for c, s, v in zip(columns, shapes, first, strict=False)),
+                _has_value(columns[-1], shapes[-1], last),
+            ]
+        )
         for first, last in by_first.items()
-    ]  # fmt: skip
+    ]
     return tests[0] if len(tests) == 1 else a.Call("or", tuple(tests))
 
 

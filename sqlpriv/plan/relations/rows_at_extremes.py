@@ -20,8 +20,14 @@ from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import as_literal, rebuild, with_aliases
 
-_EXTREMES = {"arg_min": "min", "argmin": "min", "min_by": "min",
-             "arg_max": "max", "argmax": "max", "max_by": "max"}  # fmt: skip
+_EXTREMES = {
+    "arg_min": "min",
+    "argmin": "min",
+    "min_by": "min",
+    "arg_max": "max",
+    "argmax": "max",
+    "max_by": "max",
+}
 _KEY, _END = "sqlpriv_unit_key", "sqlpriv_extreme"
 
 

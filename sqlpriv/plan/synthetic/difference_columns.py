@@ -103,8 +103,10 @@ def with_differences(
         Refused: A column is none of the table's, or has no interval; see `_check_kinds`.
     """
     items = {(item.alias or default_name(item)).lower(): item for item in select.items}
-    nodes = {name.lower(): items[name.lower()].expr if name.lower() in items else t.Name(name)
-             for name in read.columns}  # fmt: skip
+    nodes = {
+        name.lower(): items[name.lower()].expr if name.lower() in items else t.Name(name)
+        for name in read.columns
+    }
     of_place: dict[str, t.Node] = {}
     differences = []
     for constraint in constraints:

@@ -31,9 +31,13 @@ from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import has_subqueries
 
 _SQL_TYPES = {
-    Type.INTEGER: "BIGINT", Type.REAL: "DOUBLE", Type.TEXT: "VARCHAR", Type.BOOLEAN: "BOOLEAN",
-    Type.DATE: "DATE", Type.TIMESTAMP: "TIMESTAMP",
-}  # fmt: skip
+    Type.INTEGER: "BIGINT",
+    Type.REAL: "DOUBLE",
+    Type.TEXT: "VARCHAR",
+    Type.BOOLEAN: "BOOLEAN",
+    Type.DATE: "DATE",
+    Type.TIMESTAMP: "TIMESTAMP",
+}
 MOST_LISTED = 64
 """Numbers and dates of more values than this are an interval, even where all can be listed."""
 _INSTEAD = {
@@ -156,9 +160,11 @@ def _spell_out_stars(
     """Returns the items, every * as the columns that can be made, and which ones cannot."""
     if not any(isinstance(item.expr, t.Name) and item.expr.name == "*" for item in select.items):
         return list(select.items), ()
-    binder = FromReader(tables, Naming(taken={"*"})).read_source(
-        select.source or t.Table(select.table, select.alias, select.pos)
-    ).binder  # fmt: skip
+    binder = (
+        FromReader(tables, Naming(taken={"*"}))
+        .read_source(select.source or t.Table(select.table, select.alias, select.pos))
+        .binder
+    )
     items: list[t.Item] = []
     left_out: list[str] = []
     for item in select.items:

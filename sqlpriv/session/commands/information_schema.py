@@ -28,9 +28,15 @@ FUNCTIONS = frozenset(
     f"duckdb_{what}()" for what in ("columns", "constraints", "schemas", "tables", "views")
 )
 VIEWS = frozenset(
-    {"columns", "key_column_usage", "referential_constraints", "schemata", "table_constraints",
-     "tables"}
-)  # fmt: skip
+    {
+        "columns",
+        "key_column_usage",
+        "referential_constraints",
+        "schemata",
+        "table_constraints",
+        "tables",
+    }
+)
 """The views of information_schema."""
 _ANALYSTS = "SELECT table_name AS name FROM duckdb_tables() WHERE NOT internal ORDER BY ALL"
 """What DuckDB's SHOW TABLES shows to who has no vault of their own: every table's name."""

@@ -25,9 +25,17 @@ from sqlpriv.session.declarations.schema_declarations import declarations_of_sch
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
 
-_ORDER = (cmd.SetPublic, cmd.AddPrivacyKey, cmd.AddPrivacyLink, cmd.SetBound, cmd.SetUnit,
-          cmd.SetDomainIn, cmd.SetDomainBetween, cmd.SetDomainReferences,
-          cmd.SetBudget)  # fmt: skip
+_ORDER = (
+    cmd.SetPublic,
+    cmd.AddPrivacyKey,
+    cmd.AddPrivacyLink,
+    cmd.SetBound,
+    cmd.SetUnit,
+    cmd.SetDomainIn,
+    cmd.SetDomainBetween,
+    cmd.SetDomainReferences,
+    cmd.SetBudget,
+)
 """Many declarations are made in this order, whatever order they are written in: a unit needs its
 key and its bound, and a budget the key. A table's own budget comes before the ceilings under it."""
 _DOMAINS = cmd.SetDomainIn | cmd.SetDomainBetween | cmd.SetDomainReferences

@@ -27,8 +27,20 @@ ROWS_KEPT = 0.99
 """A bound on a unit's rows is proposed that this share of the units does not exceed."""
 SMALL_TABLE = 1_000
 """A table that no unit is in and that has at most so many rows may be a public list of codes."""
-_NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
-            "UBIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")  # fmt: skip
+_NUMBERS = (
+    "TINYINT",
+    "SMALLINT",
+    "INTEGER",
+    "BIGINT",
+    "UTINYINT",
+    "USMALLINT",
+    "UINTEGER",
+    "UBIGINT",
+    "HUGEINT",
+    "FLOAT",
+    "DOUBLE",
+    "DECIMAL",
+)
 _NAMING = ("INTEGER", "BIGINT", "HUGEINT", "VARCHAR", "UUID")
 """Types of a column that is different in every row because it names the row."""
 _IDENTIFIER = re.compile(
@@ -185,15 +197,20 @@ def _same_name(column: str, key: str, parent: str) -> bool:
     stem = parent.lower().rstrip("s")
     bare = [re.sub(r"^[a-z]{1,2}_", "", part) for part in (left, right)]
     by_name = left == right and right not in ("id", "key", "no", "code")
-    return by_name or (bare[0] == bare[1] and len(bare[0]) > 4) or left in (
-        f"{stem}_{right}", f"{stem}{right}"
-    )  # fmt: skip
+    return (
+        by_name
+        or (bare[0] == bare[1] and len(bare[0]) > 4)
+        or left in (f"{stem}_{right}", f"{stem}{right}")
+    )
 
 
 def _table_lines(
-    fetch: Fetch, profile: TableProfile, link: _Link | None, profiles: Sequence[TableProfile],
+    fetch: Fetch,
+    profile: TableProfile,
+    link: _Link | None,
+    profiles: Sequence[TableProfile],
     links: dict[str, _Link],
-) -> list[str]:  # fmt: skip
+) -> list[str]:
     t = name(profile.table)
     lines = [f"-- {profile.table}: {profile.rows} rows"]
     budget = f"ALTER TABLE {t} SET PRIVACY BUDGET (epsilon = 3, delta = 1e-9);"

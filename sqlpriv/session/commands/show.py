@@ -54,10 +54,16 @@ def tables(contracts: Mapping[str, TableContract]) -> pa.Table:
         }
         for c in contracts.values()
     ]
-    fields = [("table", pa.string()), ("status", pa.string()), ("unit_table", pa.string()),
-              ("privacy_key", pa.string()), ("rows_per_unit", pa.int64()),
-              ("groups_per_unit", pa.int64()), ("columns", pa.int64()),
-              ("domains", pa.int64())]  # fmt: skip
+    fields = [
+        ("table", pa.string()),
+        ("status", pa.string()),
+        ("unit_table", pa.string()),
+        ("privacy_key", pa.string()),
+        ("rows_per_unit", pa.int64()),
+        ("groups_per_unit", pa.int64()),
+        ("columns", pa.int64()),
+        ("domains", pa.int64()),
+    ]
     return _table(rows, fields)
 
 
@@ -84,8 +90,16 @@ def budget(kernel: Kernel, contracts: Mapping[str, TableContract]) -> pa.Table:
         if (account := kernel.ledger.account(contract.own_account, holder))
     ]
     texts = [(n, pa.string()) for n in ("unit_table", "principal")]
-    names = ("epsilon", "delta", "epsilon_spent", "epsilon_left", "rho", "rho_spent", "keys_delta",
-             "keys_delta_spent")  # fmt: skip
+    names = (
+        "epsilon",
+        "delta",
+        "epsilon_spent",
+        "epsilon_left",
+        "rho",
+        "rho_spent",
+        "keys_delta",
+        "keys_delta_spent",
+    )
     numbers = [(n, pa.float64()) for n in names]
     fields = [*texts, *numbers, ("charges", pa.int64())]
     if any(row["per"] or row["until"] for row in rows):

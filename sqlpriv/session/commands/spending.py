@@ -52,8 +52,14 @@ FROM charge ORDER BY charge.id
 _BUDGETS = """
 SELECT substr(at, 1, 10), unit_table, holder, principal, kind, nano, delta FROM budget ORDER BY id
 """
-_WHEN = [("at", pa.string()), ("principal", pa.string()), ("statement", pa.string()),
-         ("unit_table", pa.string()), ("rho", pa.float64()), ("epsilon", pa.float64())]  # fmt: skip
+_WHEN = [
+    ("at", pa.string()),
+    ("principal", pa.string()),
+    ("statement", pa.string()),
+    ("unit_table", pa.string()),
+    ("rho", pa.float64()),
+    ("epsilon", pa.float64()),
+]
 
 
 def minute_of(at: str) -> str:

@@ -21,8 +21,17 @@ FREE_WORDS = ("type", "description", "label", "unit", "notes")
 """What may stand there for people, and declares nothing."""
 LARGEST = 2**22
 """Bytes of a dictionary."""
-_OF_TABLES = ("max_ids", "row_privacy", "rows", "rows_exact", "sample_max_ids", "censor_dims",
-              "clamp_counts", "clamp_columns", "use_dpsu")  # fmt: skip
+_OF_TABLES = (
+    "max_ids",
+    "row_privacy",
+    "rows",
+    "rows_exact",
+    "sample_max_ids",
+    "censor_dims",
+    "clamp_counts",
+    "clamp_columns",
+    "use_dpsu",
+)
 """What SmartNoise says of a table beside its columns."""
 
 

@@ -41,8 +41,11 @@ def declarations_of_schema(access: Access, contract: TableContract) -> list[cmd.
     """
     assert access.owner is not None
     table = literal(contract.table)
-    checks = _rows(access, f"SELECT expression FROM duckdb_constraints() WHERE table_name = {table}"
-                           " AND schema_name = 'main' AND constraint_type = 'CHECK'")  # fmt: skip
+    checks = _rows(
+        access,
+        f"SELECT expression FROM duckdb_constraints() WHERE table_name = {table}"
+        " AND schema_name = 'main' AND constraint_type = 'CHECK'",
+    )
     whole = {c.name.lower() for c in contract.columns if c.type in (Type.INTEGER, Type.DATE)}
     limits = limits_of_checks([str(check) for (check,) in checks], whole)
     actions = _links(access, contract)
@@ -189,9 +192,11 @@ def _links(access: Access, contract: TableContract) -> list[cmd.Action]:
     return [
         cmd.AddPrivacyLink(columns[0], parent, parent_columns[0])
         for columns, parent, parent_columns in keys
-        if len(columns) == 1 and columns[0].lower() not in linked
-        and (target := contract.others.get(parent.lower())) is not None and target.unit is not None
-    ]  # fmt: skip
+        if len(columns) == 1
+        and columns[0].lower() not in linked
+        and (target := contract.others.get(parent.lower())) is not None
+        and target.unit is not None
+    ]
 
 
 def _rows(access: Access, sql: str) -> Sequence[tuple[Any, ...]]:

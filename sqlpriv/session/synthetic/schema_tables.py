@@ -74,9 +74,11 @@ def arrange_tables(
     arranged: dict[str, SchemaTable] = {}
     while len(arranged) < len(named):
         ready = [
-            of for of in named if of not in arranged
+            of
+            for of in named
+            if of not in arranged
             and all(link.table.lower() in arranged for link in _links(of, named, contracts, create))
-        ]  # fmt: skip
+        ]
         if not ready:
             raise Refused.at(create.pos, "the links between these tables run in a circle")
         for of in ready:

@@ -100,9 +100,9 @@ def listed_query(domain: Domain, cells: ListedCells) -> a.Count:
     span = 1
     for column, attribute in enumerate(domain.attributes):
         if span * attribute.size > MAX_CODE:
-            known, numbers = np.unique(numbers, return_inverse=True)
-            span = len(known)
-            listed = a.Key(a.Call("integer", (code,)), tuple(known.tolist()))
+            distinct, numbers = np.unique(numbers, return_inverse=True)
+            span = len(distinct)
+            listed = a.Key(a.Call("integer", (code,)), tuple(distinct.tolist()))
             code = a.Pick((listed,), tuple(map(float, range(span))))
         here = position_of(attribute)
         shifted = a.Call("*", (code, a.Lit(attribute.size, Type.INTEGER)))

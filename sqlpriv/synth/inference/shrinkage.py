@@ -108,11 +108,11 @@ class _Lines:
 
 
 def _lines(noisy: Noisy, expected: Floats, axis: int, of_lines: bool) -> _Lines:
-    def cut(table: Floats) -> Floats:
+    def lines_of(table: Floats) -> Floats:
         last = np.moveaxis(table, axis, -1).reshape(-1, table.shape[axis])
         return last if of_lines else last.sum(axis=0, keepdims=True)
 
-    return _Lines(axis, cut(noisy.values), cut(noisy.variance), cut(expected))
+    return _Lines(axis, lines_of(noisy.values), lines_of(noisy.variance), lines_of(expected))
 
 
 def _moved_lines(

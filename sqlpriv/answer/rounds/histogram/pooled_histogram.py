@@ -211,9 +211,13 @@ def extend_tail(
     level, before = float(of_run[last]), float(of_run[back])
     rate = min((level / before) ** (1 / float(place[last] - place[back])), slowest)
     tail, spread[last + 1 :] = extrapolate(
-        counts[last + 1 :], level, rate, sigma, size[last + 1 :],
+        counts[last + 1 :],
+        level,
+        rate,
+        sigma,
+        size[last + 1 :],
         (place - place[last])[last + 1 :],
-    )  # fmt: skip
+    )
     inside = np.where(number >= top, np.maximum(merged, 0.0), 0.0)[: last + 1]
     return ExtendedTail(np.concatenate([inside, tail]), is_visible, spread)
 

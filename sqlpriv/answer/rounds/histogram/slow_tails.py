@@ -117,10 +117,10 @@ def _one_side(
     sigma, of_rows = noise
     is_end = np.arange(counts.size) == counts.size - 1
     open_bins = np.flatnonzero(~bins.special | is_end)
-    shown = np.flatnonzero(is_visible & ~(is_end & bins.special))
-    if not shown.size or rows <= 0 or open_bins.size < 2:
+    visible_bins = np.flatnonzero(is_visible & ~(is_end & bins.special))
+    if not visible_bins.size or rows <= 0 or open_bins.size < 2:
         return no_tails(counts.size).above
-    last, part = shown[-1], np.ones(open_bins.size, bool)
+    last, part = visible_bins[-1], np.ones(open_bins.size, bool)
     missing: tuple[float, float] | None = None
     if bins.special[last]:  # an atom, from which no tail goes on: the rows that it leaves are told
         part = open_bins > last
@@ -167,18 +167,18 @@ def _fit(
     middle = min(max(0.0, float(bins.lowest[0])), float(bins.highest[-1]))
     is_coarse = abs(lowest[0] - middle) < highest[0] - lowest[0]
     table, slowness = _tail_parts(lowest, highest, COARSE if is_coarse else FINE)
-    seen = np.maximum(merged, 0.0)
+    visible_rows = np.maximum(merged, 0.0)
     misfit = np.full(at.size, MISFIT)
     if missing is None:
         misfit[0] = FIRST_MISFIT
-    weight = 1 / (sigma**2 + seen + (misfit * seen) ** 2 + 1e-300)
-    limit = np.maximum(seen, OUTLYING * sigma)
-    told = np.clip(counts, -OUTLYING * sigma, limit)
+    weight = 1 / (sigma**2 + visible_rows + (misfit * visible_rows) ** 2 + 1e-300)
+    limit = np.maximum(visible_rows, OUTLYING * sigma)
+    cut_counts = np.clip(counts, -OUTLYING * sigma, limit)
     hidden, of_hidden = missing or (0.0, np.inf)
 
     def fit_rows(weight: Array) -> Array:
         weight = np.where(bins.atoms[at], 0.0, weight)
-        along = table @ (weight * told) + hidden / of_hidden**2
+        along = table @ (weight * cut_counts) + hidden / of_hidden**2
         return np.asarray(
             np.maximum(along / np.maximum(table**2 @ weight + of_hidden**-2.0, 1e-300), 0.0)
         )
@@ -186,9 +186,9 @@ def _fit(
     rows = fit_rows(weight)
     if missing is None:
         of_others = fit_rows(np.append(0.0, weight[1:]))
-        rows = np.where(of_others * table[:, 0] > told[0], of_others, rows)
+        rows = np.where(of_others * table[:, 0] > cut_counts[0], of_others, rows)
     fitted = rows[:, None] * table
-    apart = told - fitted
+    apart = cut_counts - fitted
     if missing is None:
         apart[:, 0] = np.maximum(apart[:, 0], 0.0)
     if bins.atoms[at[-1]]:

@@ -95,8 +95,14 @@ class PostgreSqlConnection:
             return
         if self._skips:
             return
-        handlers = {b"P": self._parse, b"B": self._bind, b"D": self._describe, b"E": self._execute,
-                    b"C": self._close, b"H": self._flush}  # fmt: skip
+        handlers = {
+            b"P": self._parse,
+            b"B": self._bind,
+            b"D": self._describe,
+            b"E": self._execute,
+            b"C": self._close,
+            b"H": self._flush,
+        }
         sql = ""
         try:
             if letter in (b"d", b"c", b"f"):  # of a COPY from the client that was refused
@@ -168,8 +174,10 @@ class PostgreSqlConnection:
         if "$" in text or oids:
             inferred = await self._run(infer)
             declared = [*oids, *[0] * (len(inferred) - len(oids))]
-            oids = [own if own not in (0, v.UNKNOWN) else other
-                    for own, other in zip(declared, inferred, strict=True)]  # fmt: skip
+            oids = [
+                own if own not in (0, v.UNKNOWN) else other
+                for own, other in zip(declared, inferred, strict=True)
+            ]
         self._statements[name] = PreparedStatement(text, oids)
         self._send(wire.PARSE_COMPLETE)
 

@@ -35,9 +35,9 @@ in wrong cells were fewest at 3/4, or within a twentieth of that, on Zipf and ge
 
 def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
     """Returns the selection and the counts; prices add up to `price` exactly."""
-    found, counted = split_price(price, [SELECTING, 1 - SELECTING])
+    selected, counted = split_price(price, [SELECTING, 1 - SELECTING])
     return (
-        Phase("combinations of values that many units have", "Gaussian threshold", found),
+        Phase("combinations of values that many units have", "Gaussian threshold", selected),
         Phase("counts of what was found", "noise", counted),
     )
 

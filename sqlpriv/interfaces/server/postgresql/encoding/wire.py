@@ -102,8 +102,9 @@ class Body:
 
     def values(self) -> list[bytes | None]:
         """Returns an array of values, each behind its length; None for NULL."""
-        return [self.take(size) if (size := self.int32()) >= 0 else None
-                for _ in range(self._count())]  # fmt: skip
+        return [
+            self.take(size) if (size := self.int32()) >= 0 else None for _ in range(self._count())
+        ]
 
     def rest(self) -> bytes:
         """Returns what was not read."""

@@ -25,20 +25,56 @@ FLOAT4, FLOAT8, UNKNOWN, BPCHAR, VARCHAR = 700, 701, 705, 1042, 1043
 DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL = 1082, 1083, 1114, 1184, 1186
 NUMERIC, UUID, NAME, JSON, TEXT_ARRAY = 1700, 2950, 19, 114, 1009
 ARRAYS = {
-    1000: BOOL, 1001: BYTEA, 1005: INT2, 1007: INT4, 1016: INT8, TEXT_ARRAY: TEXT, 1021: FLOAT4,
-    1022: FLOAT8, 1182: DATE, 1183: TIME, 1115: TIMESTAMP, 1185: TIMESTAMPTZ, 1187: INTERVAL,
-    1231: NUMERIC, 2951: UUID,
-}  # fmt: skip
+    1000: BOOL,
+    1001: BYTEA,
+    1005: INT2,
+    1007: INT4,
+    1016: INT8,
+    TEXT_ARRAY: TEXT,
+    1021: FLOAT4,
+    1022: FLOAT8,
+    1182: DATE,
+    1183: TIME,
+    1115: TIMESTAMP,
+    1185: TIMESTAMPTZ,
+    1187: INTERVAL,
+    1231: NUMERIC,
+    2951: UUID,
+}
 """The type of an array → that of its items."""
 NAMES = {
-    BOOL: "boolean", BYTEA: "bytea", INT8: "bigint", INT2: "smallint", INT4: "integer",
-    TEXT: "text", FLOAT4: "real", FLOAT8: "double precision", DATE: "date",
-    TIME: "time without time zone", TIMESTAMP: "timestamp without time zone",
-    TIMESTAMPTZ: "timestamp with time zone", INTERVAL: "interval", NUMERIC: "numeric", UUID: "uuid",
-}  # fmt: skip
+    BOOL: "boolean",
+    BYTEA: "bytea",
+    INT8: "bigint",
+    INT2: "smallint",
+    INT4: "integer",
+    TEXT: "text",
+    FLOAT4: "real",
+    FLOAT8: "double precision",
+    DATE: "date",
+    TIME: "time without time zone",
+    TIMESTAMP: "timestamp without time zone",
+    TIMESTAMPTZ: "timestamp with time zone",
+    INTERVAL: "interval",
+    NUMERIC: "numeric",
+    UUID: "uuid",
+}
 """What `format_type` calls them."""
-SIZES = {BOOL: 1, INT8: 8, INT2: 2, INT4: 4, OID: 4, FLOAT4: 4, FLOAT8: 8, DATE: 4, TIME: 8,
-         TIMESTAMP: 8, TIMESTAMPTZ: 8, INTERVAL: 16, UUID: 16}  # fmt: skip
+SIZES = {
+    BOOL: 1,
+    INT8: 8,
+    INT2: 2,
+    INT4: 4,
+    OID: 4,
+    FLOAT4: 4,
+    FLOAT8: 8,
+    DATE: 4,
+    TIME: 8,
+    TIMESTAMP: 8,
+    TIMESTAMPTZ: 8,
+    INTERVAL: 16,
+    UUID: 16,
+}
 NUMBERS = frozenset({INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC})
 _ARRAY_OF = {item: array for array, item in ARRAYS.items()}
 TEXTS = frozenset({TEXT, UNKNOWN, BPCHAR, VARCHAR, NAME, JSON, 0})

@@ -8,13 +8,29 @@ from sqlpriv.interfaces.server.postgresql.reading.sql_scan import SqlToken, toke
 from sqlpriv.statements import literal
 
 _TYPES = {
-    "name": "VARCHAR", "char": "VARCHAR", "oid": "BIGINT", "xid": "BIGINT", "cstring": "VARCHAR",
-    "sql_identifier": "VARCHAR", "cardinal_number": "INTEGER", "yes_or_no": "VARCHAR",
-    "character_data": "VARCHAR", "regnamespace": "BIGINT", "regrole": "BIGINT", "citext": "VARCHAR",
-    "int2vector": "VARCHAR", "oidvector": "VARCHAR", "pg_node_tree": "VARCHAR", "bpchar": "VARCHAR",
-    "_text": "VARCHAR[]", "_oid": "BIGINT[]", "_name": "VARCHAR[]", "_int2": "SMALLINT[]",
-    "_int4": "INTEGER[]", "_int8": "BIGINT[]",
-}  # fmt: skip
+    "name": "VARCHAR",
+    "char": "VARCHAR",
+    "oid": "BIGINT",
+    "xid": "BIGINT",
+    "cstring": "VARCHAR",
+    "sql_identifier": "VARCHAR",
+    "cardinal_number": "INTEGER",
+    "yes_or_no": "VARCHAR",
+    "character_data": "VARCHAR",
+    "regnamespace": "BIGINT",
+    "regrole": "BIGINT",
+    "citext": "VARCHAR",
+    "int2vector": "VARCHAR",
+    "oidvector": "VARCHAR",
+    "pg_node_tree": "VARCHAR",
+    "bpchar": "VARCHAR",
+    "_text": "VARCHAR[]",
+    "_oid": "BIGINT[]",
+    "_name": "VARCHAR[]",
+    "_int2": "SMALLINT[]",
+    "_int4": "INTEGER[]",
+    "_int8": "BIGINT[]",
+}
 _REGISTERED = {
     "regclass": "to_regclass",
     "regtype": "to_regtype",

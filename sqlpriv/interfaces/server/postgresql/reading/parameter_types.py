@@ -8,12 +8,31 @@ from sqlpriv.errors import DataError
 from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
 
-_CASTS = {"INT": v.INT4, "INTEGER": v.INT4, "INT4": v.INT4, "BIGINT": v.INT8, "INT8": v.INT8,
-          "SMALLINT": v.INT2, "INT2": v.INT2, "FLOAT8": v.FLOAT8, "DOUBLE": v.FLOAT8,
-          "FLOAT": v.FLOAT8, "REAL": v.FLOAT4, "NUMERIC": v.NUMERIC, "DECIMAL": v.NUMERIC,
-          "BOOLEAN": v.BOOL, "BOOL": v.BOOL, "DATE": v.DATE, "TIMESTAMP": v.TIMESTAMP,
-          "TIMESTAMPTZ": v.TIMESTAMPTZ, "UUID": v.UUID, "OID": v.OID, "TIME": v.TIME,
-          "VARCHAR": v.TEXT, "TEXT": v.TEXT}  # fmt: skip
+_CASTS = {
+    "INT": v.INT4,
+    "INTEGER": v.INT4,
+    "INT4": v.INT4,
+    "BIGINT": v.INT8,
+    "INT8": v.INT8,
+    "SMALLINT": v.INT2,
+    "INT2": v.INT2,
+    "FLOAT8": v.FLOAT8,
+    "DOUBLE": v.FLOAT8,
+    "FLOAT": v.FLOAT8,
+    "REAL": v.FLOAT4,
+    "NUMERIC": v.NUMERIC,
+    "DECIMAL": v.NUMERIC,
+    "BOOLEAN": v.BOOL,
+    "BOOL": v.BOOL,
+    "DATE": v.DATE,
+    "TIMESTAMP": v.TIMESTAMP,
+    "TIMESTAMPTZ": v.TIMESTAMPTZ,
+    "UUID": v.UUID,
+    "OID": v.OID,
+    "TIME": v.TIME,
+    "VARCHAR": v.TEXT,
+    "TEXT": v.TEXT,
+}
 """Words of a type → its number."""
 _BETWEEN = {
     "AND",

@@ -27,14 +27,30 @@ REPORTED = {
     "in_hot_standby": "off",
 }
 """What ParameterStatus tells at the start."""
-_FIXED = {"server_version", "server_encoding", "integer_datetimes", "standard_conforming_strings",
-          "TimeZone", "DateStyle", "IntervalStyle", "client_encoding"}  # fmt: skip
+_FIXED = {
+    "server_version",
+    "server_encoding",
+    "integer_datetimes",
+    "standard_conforming_strings",
+    "TimeZone",
+    "DateStyle",
+    "IntervalStyle",
+    "client_encoding",
+}
 _DEFAULTS = {
-    "search_path": "public", "transaction_isolation": "read committed", "extra_float_digits": "1",
-    "server_version_num": "150000", "max_identifier_length": "63", "statement_timeout": "0",
-    "default_transaction_isolation": "read committed", "transaction_read_only": "off",
-    "lc_collate": "C", "lc_ctype": "C", "bytea_output": "hex", ERROR_COLUMNS: "off",
-}  # fmt: skip
+    "search_path": "public",
+    "transaction_isolation": "read committed",
+    "extra_float_digits": "1",
+    "server_version_num": "150000",
+    "max_identifier_length": "63",
+    "statement_timeout": "0",
+    "default_transaction_isolation": "read committed",
+    "transaction_read_only": "off",
+    "lc_collate": "C",
+    "lc_ctype": "C",
+    "bytea_output": "hex",
+    ERROR_COLUMNS: "off",
+}
 _ON = {"on", "true", "1", "yes", "t"}
 
 

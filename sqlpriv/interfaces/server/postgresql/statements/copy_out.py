@@ -14,8 +14,9 @@ from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
 
 _BINARY_HEAD = b"PGCOPY\n\xff\r\n\0" + struct.pack("!ii", 0, 0)
-_ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b",
-                          "\f": "\\f", "\v": "\\v"})  # fmt: skip
+_ESCAPES = str.maketrans(
+    {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f", "\v": "\\v"}
+)
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,10 @@ class CopyOut:
                     parts.append(data or b"")
                 yield b"".join(parts)
             else:
-                texts = [None if value is None else v.as_text(value, field.oid)
-                         for value, field in zip(row, fields, strict=True)]  # fmt: skip
+                texts = [
+                    None if value is None else v.as_text(value, field.oid)
+                    for value, field in zip(row, fields, strict=True)
+                ]
                 yield self._line(texts)
 
     def tail(self) -> bytes:
@@ -74,8 +77,11 @@ class CopyOut:
 
     def _cell(self, text: str) -> str:
         if self.form == "text":
-            return text.translate(_ESCAPES).replace(self.delimiter, "\\" + self.delimiter) \
-                if self.delimiter != "\t" else text.translate(_ESCAPES)  # fmt: skip
+            return (
+                text.translate(_ESCAPES).replace(self.delimiter, "\\" + self.delimiter)
+                if self.delimiter != "\t"
+                else text.translate(_ESCAPES)
+            )
         if text == self.null or any(sign in text for sign in (self.delimiter, '"', "\n", "\r")):
             return '"' + text.replace('"', '""') + '"'
         return text
@@ -111,8 +117,10 @@ def parse_copy(scan: StatementScan) -> CopyOut | None:
     options.pop("encoding", "")
     if options or form not in ("text", "csv", "binary") or len(delimiter) != 1:
         wrong = next(iter(options), form)
-        raise SqlStateError("42601", f"COPY takes FORMAT text, csv or binary, HEADER, DELIMITER and"
-                            f" NULL, not {wrong}")  # fmt: skip
+        raise SqlStateError(
+            "42601",
+            f"COPY takes FORMAT text, csv or binary, HEADER, DELIMITER and NULL, not {wrong}",
+        )
     return CopyOut(query, form, header, delimiter, null)
 
 

@@ -172,10 +172,17 @@ def _direction(tokens: Sequence[SqlToken]) -> tuple[int, int | None]:
     words = [token.upper or token.text for token in tokens]
     text = " ".join(words).replace("- ", "-")
     named = {
-        "": (1, None), "NEXT": (1, None), "FORWARD": (1, None), "PRIOR": (-1, None),
-        "BACKWARD": (-1, None), "ALL": (_ALL, None), "FORWARD ALL": (_ALL, None),
-        "BACKWARD ALL": (-_ALL, None), "FIRST": (1, 1), "LAST": (1, -1),
-    }  # fmt: skip
+        "": (1, None),
+        "NEXT": (1, None),
+        "FORWARD": (1, None),
+        "PRIOR": (-1, None),
+        "BACKWARD": (-1, None),
+        "ALL": (_ALL, None),
+        "FORWARD ALL": (_ALL, None),
+        "BACKWARD ALL": (-_ALL, None),
+        "FIRST": (1, 1),
+        "LAST": (1, -1),
+    }
     if text in named:
         return named[text]
     kind, _, number = text.rpartition(" ")
@@ -183,9 +190,12 @@ def _direction(tokens: Sequence[SqlToken]) -> tuple[int, int | None]:
         raise SqlStateError("42601", "write FETCH [FORWARD] 100 FROM name")
     amount = int(number)
     forms = {
-        "": (amount, None), "FORWARD": (amount, None), "BACKWARD": (-amount, None),
-        "ABSOLUTE": (1, amount), "RELATIVE": (amount, None),
-    }  # fmt: skip
+        "": (amount, None),
+        "FORWARD": (amount, None),
+        "BACKWARD": (-amount, None),
+        "ABSOLUTE": (1, amount),
+        "RELATIVE": (amount, None),
+    }
     if kind not in forms:
         raise SqlStateError("42601", f"FETCH {kind} is not known: write FETCH 100 FROM name")
     return forms[kind]

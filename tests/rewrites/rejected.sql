@@ -362,7 +362,7 @@ SELECT COUNT(*) AS n FROM people STRATIFY BY sex LIMIT 1.5;
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (gamma = 1) COUNT(*) AS n FROM people;
 -- error
 --   line 1, column 1: there is no option gamma
---   Hint: one of: epsilon, rho, max_relative_error, report, smooth, left_out, population_share, coinpress_steps, coinpress_sigma, max_rows_contributed, max_groups_contributed
+--   Hint: one of: epsilon, rho, max_relative_error, report, smooth, left_out, integers, population_share, coinpress_steps, coinpress_sigma, max_rows_contributed, max_groups_contributed
 
 -- two prices
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, rho = 1) COUNT(*) AS n FROM people;

@@ -256,7 +256,7 @@ def test_values_within_the_noise_do_not_occur(session: Session) -> None:
 def test_a_list_of_answers_is_a_step_with_its_share_of_the_price(session: Session) -> None:
     statement = (
         "SELECT COUNT(*) AS n FROM people WHERE educ IN "
-        "(SELECT educ FROM people GROUP BY educ HAVING COUNT(*) > 123)"
+        "(SELECT educ FROM people WHERE age < 97 GROUP BY educ HAVING COUNT(*) > 123)"
     )
     (whole,) = session.quote("SELECT COUNT(*) AS n FROM people WHERE age = 98").charges
     (both,) = session.quote(statement).charges

@@ -134,6 +134,8 @@ def price_of_tenth(price: Price, relative: float) -> Price:
 def sizes_of_tenth(plan: Plan, noises: Mapping[Paid, float], z: float) -> tuple[str, ...]:
     """Returns, in words, from how many rows on each output is within a tenth at this price."""
     output, phrases = plan.output, []
+    if not plan.measurements:  # no group can pass: nothing is asked
+        return ()
     for name, number in _aggregate_outputs(output):
         recipe = output.marginals[0].recipes[number]
         relative = expected_error_of(recipe, noises, z, np.array([1.0]))[1]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from sqlpriv.kernel.proof.sensitivity import fold_ends
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.kernel.terms.operations import MAX_SCALE
 from sqlpriv.plan.aggregates.calls import aggregate_calls, is_aggregate
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
@@ -117,6 +118,11 @@ class Folding:
         if kind == "avg":
             total = self._aggregate(replace(call, name="sum"))
             count = self._aggregate(replace(call, name="count"))
+            if isinstance(total, t.Cast) and 0 < (digits := self._digits(call)) <= MAX_SCALE:
+                # of the whole number of hundredths, as DuckDB has it: 37.02 / 3 is not 12.34
+                units = t.Literal(10**digits, call.pos)
+                of_units = t.Binary("/", t.Binary("*", total, units, call.pos), count, call.pos)
+                return t.Binary("/", of_units, units, call.pos)
             return t.Binary("/", total, count, call.pos)
         of = self.binder.bind(call.args[0]) if call.args else None
         if call.filter is not None:
@@ -134,6 +140,10 @@ class Folding:
         column = t.Name(self._fold(call, kind, of), "", call.pos)
         scale = None if of is None or kind in ("count", "distinct") else self._scale(call, of)
         return column if scale is None else t.Cast(column, f"DECIMAL(38,{scale})", pos=call.pos)
+
+    def _digits(self, call: t.FunctionCall) -> int:
+        """Returns the digits behind the point of what an aggregate is of; 0 of no DECIMAL."""
+        return self._scale(call, self.binder.bind(call.args[0])) or 0 if call.args else 0
 
     def _scale(self, call: t.FunctionCall, of: a.Expr) -> int | None:
         """Returns the digits behind the point of a DECIMAL, which its sums have, too."""

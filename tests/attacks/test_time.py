@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -84,10 +85,15 @@ def timings(both: Both, tries: int, *planted: Any) -> Iterator[tuple[bool, float
 
 
 def share_right(both: Both, tries: int, *planted: Any) -> float:
-    """The share of guesses that are right, by the best limit for as many timings taken before."""
+    """The share of guesses that are right, by the best limit for as many timings taken before: of
+    equally good ones in the middle of the widest gap, which tells later timings apart best."""
     seen = [*timings(both, tries, *planted)]
-    limits = sorted(took for _, took in seen)
-    limit = max(limits, key=lambda limit: sum((took > limit) == there for there, took in seen))
+    gaps = [*pairwise(sorted(took for _, took in seen))]
+
+    def rightness(gap: tuple[float, float]) -> tuple[int, float]:
+        return sum((took > gap[0]) == there for there, took in seen), gap[1] - gap[0]
+
+    limit = sum(max(gaps, key=rightness)) / 2
     fresh = [*timings(both, tries + 1, *planted)][:tries]
     return sum((took > limit) == there for there, took in fresh) / tries
 

@@ -42,7 +42,7 @@ from sqlpriv.plan.pricing.googlesql_options import (
     check_googlesql_options,
 )
 from sqlpriv.plan.pricing.split import split_price
-from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, statement_price
+from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, require_unit, statement_price
 from sqlpriv.plan.pricing.tuned_constants import (
     LEFT_OUT_SHARE,
     ROWS_CHOICE_SHARE,
@@ -84,13 +84,7 @@ def plan(
     Raises:
         Refused: With the place in the text and what to write instead. Nothing is read or charged.
     """
-    if contract.unit is None:
-        raise refuse(
-            t.Literal(None, select.pos),
-            f'the table "{contract.table}" has no privacy unit',
-            f"the owner runs ALTER TABLE {contract.table} ADD PRIVACY_KEY (column), "
-            f"then ALTER TABLE {contract.table} SET PU",
-        )
+    require_unit(contract, select.pos)
     price = statement_price(select.options, budget, session_epsilon, select.pos)
     check_googlesql_options(select.options, contract, budget, select.pos)
     elsewhere = (*KNOWN_OPTIONS, *GOOGLESQL_OPTIONS, "report")

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sqlpriv.answer.bounds.rows_per_unit import bound_of_least_error, expected_units_by_rows
+from sqlpriv.answer.bounds.rows_per_unit import bound_of_least_error, expected_units
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Epsilon
 from sqlpriv.kernel.terms.release import Release
@@ -46,7 +46,7 @@ def errors(rows: np.ndarray, epsilon: float, share: int, cells: int, runs: int) 
     for _ in range(runs):
         counts = np.rint(exact + rng.laplace(0, 1 / of_choice, exact.shape))
         release = Release(0, query, counts, 2**0.5 / of_choice, Epsilon(1))
-        bound = bound_of_least_error(expected_units_by_rows(release), cells / left, MOST)
+        bound = bound_of_least_error(expected_units(release), cells / left, MOST)
         found.append(_error(rows, bound, left, cells))
     best = min(_error(rows, b, epsilon, cells) for b in range(1, MOST + 1))
     return np.array([np.mean(found), _error(rows, MOST, epsilon, cells), best])

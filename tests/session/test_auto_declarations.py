@@ -16,7 +16,7 @@ from sqlpriv.errors import DeclarationError, PermissionDenied, Refused
 from sqlpriv.kernel.terms.budget import Rho
 from sqlpriv.kernel.terms.contract import Column, PrivacyUnit, TableContract, Type
 from sqlpriv.kernel.terms.release import Measurement
-from sqlpriv.session.declarations.auto_declarations import rows_by_magnitude, units_by_rows
+from sqlpriv.session.declarations.auto_declarations import all_units_by_rows, rows_by_magnitude
 
 AGE = "ALTER TABLE visits ALTER COLUMN age SET PRIVACY DOMAIN AUTO"
 
@@ -103,7 +103,7 @@ def test_a_unit_of_many_rows_is_one_unit_of_one_cell() -> None:
         (Column("patient", Type.INTEGER, "BIGINT"), Column("age", Type.INTEGER, "BIGINT")),
         PrivacyUnit("visits", "patient", 10**6),
     )
-    units, rows = units_by_rows("visits"), rows_by_magnitude("visits", "age", True)
+    units, rows = all_units_by_rows("visits"), rows_by_magnitude("visits", "age", True)
     counts = {}
     for number in (0, 1, 1_000_000):
         with exact_people.engine() as engine:

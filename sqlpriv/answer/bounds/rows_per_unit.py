@@ -92,7 +92,7 @@ def _trim(counts: NDArray[np.float64], first: int, last: int, level: float) -> t
     return first, last
 
 
-def units_by_rows(release: Release) -> UnitsByRows:
+def standing_units(release: Release) -> UnitsByRows:
     """Returns the noised counts of the cells that stand out, and 0 of the others.
 
     Args:
@@ -102,7 +102,7 @@ def units_by_rows(release: Release) -> UnitsByRows:
     return _of_cells(release, np.where(standing_cells(counts, release), counts, 0.0))
 
 
-def expected_units_by_rows(release: Release) -> UnitsByRows:
+def expected_units(release: Release) -> UnitsByRows:
     """Returns how many units each cell is expected to have, given its noised count.
 
     Before it is seen, a cell is empty with the chance `EMPTY`; else each doubling of its units is
@@ -113,7 +113,7 @@ def expected_units_by_rows(release: Release) -> UnitsByRows:
     >>> key = a.Key(a.Bin(a.Col("n"), (2, 3)), (0, 1, 2))
     >>> counts = np.array([900.0, 3.0, -2.0])
     >>> release = Release(0, a.Count(a.Scan("t"), keys=(key,)), counts, 14.0, Epsilon(10**8))
-    >>> expected_units_by_rows(release).units.round(1).tolist()
+    >>> expected_units(release).units.round(1).tolist()
     [901.0, 0.1, 0.1]
     """
     counts = release.values.ravel()

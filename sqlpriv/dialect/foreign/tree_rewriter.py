@@ -99,7 +99,7 @@ class TreeRewriter:
         return Refused.at(self.token(node), message, hint)
 
     def refuse_unknown(self, node: exp.Expr, what: str, meant: str = "") -> Refused:
-        """Returns the refusal of what no table names; `meant` asks for what it may stand."""
+        """Returns the refusal of what no table names; `meant` asks which name was meant."""
         return self.refuse(
             node,
             f"{what} is not known to mean the same in DuckDB as in {self.dialect}",

@@ -40,8 +40,8 @@ def listed_values(lowering: NodeLowering, items: list[Glot]) -> list[Glot]:
 
 
 def drop_distinct(query: Glot) -> None:
-    """Takes DISTINCT out of a query behind IN or EXISTS, where how often a row occurs is nothing;
-    with LIMIT it would be something."""
+    """Takes DISTINCT out of a query behind IN or EXISTS, which do not depend on how often a row
+    occurs. A query with LIMIT does, so it keeps its DISTINCT."""
     distinct, ends = query.args.get("distinct"), ("limit", "offset")
     plain = isinstance(distinct, exp.Distinct) and distinct.args.get("on") is None
     if isinstance(query, exp.Select) and plain and not any(map(query.args.get, ends)):

@@ -65,9 +65,30 @@ def units_by_rows(
     edges = sorted({*edges, most + 1})
     if chooses:
         edges = few_edges(most)
-    counted = a.PerUnit(inner, (), (a.Fold(_ROWS, "count", reach=min(10**6, edges[-1] + 1)),))
+    return count_units(inner, edges, reach=min(10**6, edges[-1] + 1))
+
+
+def count_units(source: a.Relation, edges: Sequence[int], reach: int) -> a.Count:
+    """Returns the count of units by how many rows of a relation they have.
+
+    Args:
+        source: What has the rows.
+        edges: Numbers of rows at which cells begin, ascending; the first cell is what lies below.
+        reach: The number of rows that a unit of more is counted as: in the last cell.
+    """
+    counted = a.PerUnit(source, (), (a.Fold(_ROWS, "count", reach=reach),))
     key = a.Key(a.Bin(a.Col(_ROWS), tuple(edges)), tuple(range(len(edges) + 1)))
     return a.Count(counted, keys=(key,))
+
+
+def cell_ends(most: int) -> list[int]:
+    """Returns the last numbers of rows of cells that are few and growing.
+
+    >>> cell_ends(16)
+    [1, 2, 3, 4, 6, 8, 12, 16]
+    """
+    powers = range(most.bit_length())
+    return sorted({1, *(end for i in powers for end in (2 << i, 3 << i) if end <= most)})
 
 
 def few_edges(most: int) -> list[int]:
@@ -77,9 +98,8 @@ def few_edges(most: int) -> list[int]:
     >>> few_edges(10)
     [2, 3, 4, 5, 7, 9, 11, 41, 161, 641, 2561]
     """
-    inside = [k * 2**i for i in range(20) for k in (2, 3) if k * 2**i < most]
     beyond = [most * 4**i for i in range(5) if most * 4**i < 10**6]
-    return sorted({end + 1 for end in (1, *inside, *beyond)})
+    return sorted({end + 1 for end in (*cell_ends(most), *beyond)})
 
 
 def kept_rows(source: a.Relation, contract: TableContract, strata: int) -> int:

@@ -98,17 +98,7 @@ def explain(
         for m in measured
     ] + round_templates(plan.rounds)
     rows += [
-        price_row(
-            label,
-            delta,
-            e.price,
-            mechanism=e.mechanism,
-            cells=e.cells,
-            sensitivity=e.sensitivity,
-            sigma=e.sigma,
-            sql=e.sql,
-            expected_error=_measurement_error(m.query, e),
-        )
+        measurement_row(label, delta, e, _measurement_error(m.query, e))
         for (label, m), e in zip(measurements, (*explained, *later), strict=True)
     ]
     if measurements:
@@ -190,6 +180,21 @@ def total_rows(due: Price, left: Price, delta: float) -> list[dict[str, Any]]:
 def price_row(label: str, delta: float, price: Price, **rest: Any) -> dict[str, Any]:
     rho = price.value if isinstance(price, Rho) else None
     return {"measurement": label, "rho": rho, "epsilon": epsilon_shown(price, delta), **rest}
+
+
+def measurement_row(label: str, delta: float, e: Prediction, error: float) -> dict[str, Any]:
+    """Returns the row of a measurement, with the error that is expected of it."""
+    return price_row(
+        label,
+        delta,
+        e.price,
+        mechanism=e.mechanism,
+        cells=e.cells,
+        sensitivity=e.sensitivity,
+        sigma=e.sigma,
+        sql=e.sql,
+        expected_error=error,
+    )
 
 
 def _measurement_error(query: Asked, e: Prediction) -> float:

@@ -27,23 +27,9 @@ if TYPE_CHECKING:
     from sqlpriv.plan.expressions.binder import Binder
 
 MAX_BUCKETS = 1000
+_SAME_NAMES = "abs cbrt ceil exp floor ln log10 log2 sign sqrt trunc"
 ONE_NUMBER = {
-    **{
-        name: name
-        for name in (
-            "abs",
-            "floor",
-            "ceil",
-            "sqrt",
-            "cbrt",
-            "ln",
-            "log10",
-            "log2",
-            "exp",
-            "trunc",
-            "sign",
-        )
-    },
+    **{name: name for name in _SAME_NAMES.split()},
     "@": "abs",
     "ceiling": "ceil",
     "log": "log10",

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from sqlpriv.errors import Refused
+from sqlpriv.kernel.sql.expressions import SQL_TYPES
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import MAX_INTEGER, Type, Value
 from sqlpriv.plan.expressions.columns import bind_column
@@ -46,14 +47,6 @@ SANDBOX: dict[str, str | bool | int | float | list[str]] = {
     "memory_limit": "256MB",
     "threads": "1",
     "lock_configuration": "true",
-}
-_SQL_TYPES = {
-    Type.INTEGER: "BIGINT",
-    Type.REAL: "DOUBLE",
-    Type.TEXT: "VARCHAR",
-    Type.BOOLEAN: "BOOLEAN",
-    Type.DATE: "DATE",
-    Type.TIMESTAMP: "TIMESTAMP",
 }
 _OF_TYPES = frozenset(
     (
@@ -257,7 +250,7 @@ def _names(shapes: Sequence[Shape]) -> str:
 def _sql_type(shape: Shape) -> str:
     if shape.type is Type.REAL and shape.scale is not None:
         return f"DECIMAL(38, {shape.scale})"
-    return _SQL_TYPES[shape.type]
+    return SQL_TYPES[shape.type]
 
 
 def _as_literals(values: Sequence[Any]) -> list[a.Lit] | None:

@@ -6,6 +6,7 @@ import math
 
 from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho, rho_of
+from sqlpriv.kernel.terms.contract import PrivacyUnit, TableContract
 from sqlpriv.statements.tree import Options, Pos
 
 KNOWN_OPTIONS = ("epsilon", "rho")
@@ -55,6 +56,19 @@ def statement_price(
         return _rho(value, budget, pos) if name == "rho" else price_of(budget, value)
     except DataError as error:
         raise Refused.at(pos, str(error), f"write {name} = 0.1") from None
+
+
+def require_unit(contract: TableContract, pos: Pos) -> PrivacyUnit:
+    """Returns whom a table protects.
+
+    Raises:
+        Refused: It protects nobody so far.
+    """
+    if contract.unit is None:
+        hint = f"the owner runs ALTER TABLE {contract.table} ADD PRIVACY_KEY (column), "
+        hint += f"then ALTER TABLE {contract.table} SET PU"
+        raise Refused.at(pos, f'the table "{contract.table}" has no privacy unit', hint)
+    return contract.unit
 
 
 def price_of(budget: Budget, epsilon: float) -> Price:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from sqlpriv.kernel.sql.expressions import SQL_TYPES
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import (
     Categories,
@@ -30,14 +31,6 @@ from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import has_subqueries
 
-_SQL_TYPES = {
-    Type.INTEGER: "BIGINT",
-    Type.REAL: "DOUBLE",
-    Type.TEXT: "VARCHAR",
-    Type.BOOLEAN: "BOOLEAN",
-    Type.DATE: "DATE",
-    Type.TIMESTAMP: "TIMESTAMP",
-}
 MOST_LISTED = 64
 """Numbers and dates of more values than this are an interval, even where all can be listed."""
 _INSTEAD = {
@@ -286,4 +279,4 @@ def _domain_of(shape: Shape) -> ColumnDomain | None:
 def _sql_type(shape: Shape) -> str:
     if shape.type is Type.REAL and shape.scale is not None:
         return f"DECIMAL(18,{shape.scale})"
-    return shape.sql_type or _SQL_TYPES[shape.type]
+    return shape.sql_type or SQL_TYPES[shape.type]

@@ -8,7 +8,7 @@ from sqlpriv.kernel.terms.budget import Budget, Price
 from sqlpriv.kernel.terms.contract import TableContract, Value
 from sqlpriv.plan.aggregates.estimators import read_statement_options
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, statement_price
+from sqlpriv.plan.pricing.statement import KNOWN_OPTIONS, require_unit, statement_price
 from sqlpriv.plan.pricing.tuned_constants import SELECTIONS
 from sqlpriv.plan.relations.contribution_bound import bound_contributions
 from sqlpriv.plan.synthetic.difference_columns import (
@@ -74,13 +74,7 @@ def plan_synthetic(
         Refused: A column without a domain, no price, or more rows of a unit than its owner allows.
     """
     select = statement.select
-    if contract.unit is None:
-        raise refuse(
-            t.Literal(None, statement.pos),
-            f'"{contract.table}" has no privacy unit',
-            f"the owner runs ALTER TABLE {contract.table} ADD PRIVACY_KEY (column), "
-            f"then ALTER TABLE {contract.table} SET PU",
-        )
+    require_unit(contract, statement.pos)
     options = (*select.options, *statement.options)
     price = price or statement_price(options, budget, session_epsilon, statement.pos)
     yocto = _threshold_delta(budget, statement) if statement.method == BY_THRESHOLD else 0

@@ -71,7 +71,7 @@ class OwnerEngine:
             self._before_transaction = self._followed
         return table
 
-    def read(self, select: str, values: Parameters = None) -> list[tuple[Any, ...]]:
+    def read_rows(self, select: str, values: Parameters = None) -> list[tuple[Any, ...]]:
         """Returns the rows of a query of ours: it changes no table, so none has to be followed.
 
         Raises:
@@ -196,7 +196,7 @@ def outside(engine: OwnerEngine, contract: TableContract, column: Column) -> str
             return ""
     rows = f"SELECT {test} AS is_beyond, {c} IS NULL AS is_null FROM {name(contract.table)}"
     counts = "count(*) FILTER (is_beyond), count(*) FILTER (is_null)"
-    ((beyond, null),) = engine.read(f"SELECT {counts} FROM ({rows})", values)
+    ((beyond, null),) = engine.read_rows(f"SELECT {counts} FROM ({rows})", values)
     words = f"; {beyond} row(s) {consequence}" if beyond else ""
     if null and not nullable:
         how = "list NULL, too" if isinstance(domain, Categories) else "add OR NULL"
@@ -224,6 +224,6 @@ def beyond_bound(engine: OwnerEngine, contract: TableContract) -> str:
     most = unit.rows_per_unit * unit.groups_per_unit
     counts = f"SELECT count(*) AS n FROM {source} WHERE {named} GROUP BY {', '.join(columns)}"
     beyond = f"coalesce(sum(greatest(n - {most}, 0)), 0)::BIGINT"
-    ((beyond_most,),) = engine.read(f"SELECT {beyond} FROM ({counts})")
+    ((beyond_most,),) = engine.read_rows(f"SELECT {beyond} FROM ({counts})")
     kept = f"{most} row(s)" if most > 1 else "one row"
     return f"; {beyond_most} row(s) beyond {kept} of a unit are left out" if beyond_most else ""

@@ -65,7 +65,7 @@ def create_file_table(create: cmd.CreateFileTable, access: Access) -> Result:
     view = view_of(create.table, Listed(tuple(paths), create.inside))
     try:
         access.owner.run(view.replace("CREATE", "CREATE OR REPLACE", 1) if existed else view)
-        ((count,),) = access.owner.read(f"SELECT count(*) FROM {name(create.table)}")
+        ((count,),) = access.owner.read_rows(f"SELECT count(*) FROM {name(create.table)}")
     except ProgrammingError as error:  # of that name there is a table that holds its rows itself
         raise DeclarationError(f"{create.table} cannot be made of files: {error}") from error
     access.tables.contracts()
@@ -75,7 +75,7 @@ def create_file_table(create: cmd.CreateFileTable, access: Access) -> Result:
 
 def check_layouts(create: cmd.CreateFileTable, paths: Iterable[str], owner: OwnerEngine) -> None:
     """Raises DeclarationError where Parquet files differ in the names or types of columns."""
-    if owner.read(LAYOUTS.format(f"[{', '.join(map(literal, paths))}]")) != [(1,)]:
+    if owner.read_rows(LAYOUTS.format(f"[{', '.join(map(literal, paths))}]")) != [(1,)]:
         raise DeclarationError(
             f"the files of {create.table} differ in the names or types of their columns; write"
             " those that differ anew: COPY (SELECT … FROM 'old.parquet') TO 'new.parquet'"
@@ -96,7 +96,7 @@ def check_database(create: cmd.CreateFileTable, paths: Sequence[str], owner: Own
         raise Refused.at(create.pos, f"{paths[0]} is a vault", hint)
     owner.run(f"ATTACH {literal(paths[0])} AS sqlpriv_seen (READ_ONLY)")
     try:
-        tables = owner.read(PLAIN_TABLE, {"alias": "sqlpriv_seen", "table": create.inside})
+        tables = owner.read_rows(PLAIN_TABLE, {"alias": "sqlpriv_seen", "table": create.inside})
     finally:
         owner.run("DETACH sqlpriv_seen")
     if tables != [(1,)]:
@@ -116,7 +116,7 @@ def drop_file_table(text: str, owner: OwnerEngine) -> str | None:
     if (match := _DROP.fullmatch(text)) is None:
         return None
     table = match[1][1:-1].replace('""', '"') if match[1].startswith('"') else match[1]
-    views = owner.read(_FILE_TABLE, {"name": table, "form": FORM})
+    views = owner.read_rows(_FILE_TABLE, {"name": table, "form": FORM})
     if not views:
         return None
     count = len(listed_in(views[0][0]).paths)

@@ -201,7 +201,7 @@ def _check_parent_key(access: Access, link: cmd.AddPrivacyLink) -> None:
     assert access.owner is not None
     key, table = name(link.parent), name(parent.table)
     twice = f"SELECT 1 FROM {table} WHERE {key} IS NOT NULL GROUP BY {key} HAVING count(*) > 1"
-    if access.owner.read(f"{twice} LIMIT 1"):
+    if access.owner.read_rows(f"{twice} LIMIT 1"):
         raise DeclarationError(
             f"{link.parent} occurs more than once in {parent.table}, so that a link to it leads to"
             " several rows; take out the rows that are doubled or, if a unit does have several,"

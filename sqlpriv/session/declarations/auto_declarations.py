@@ -20,15 +20,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlpriv.answer.bounds.rows_per_unit import bound_that_leaves_out, standing_cells
-from sqlpriv.answer.bounds.rows_per_unit import units_by_rows as read_units_by_rows
+from sqlpriv.answer.bounds.rows_per_unit import (
+    bound_that_leaves_out,
+    standing_cells,
+    standing_units,
+)
 from sqlpriv.errors import DeclarationError, Refused
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type
 from sqlpriv.kernel.terms.release import Measurement, Release
-from sqlpriv.plan.aggregates.rows_left_out import left_out_words
-from sqlpriv.plan.explanation.explain import SCHEMA, price_row, total_rows
+from sqlpriv.plan.aggregates.rows_left_out import cell_ends, count_units, left_out_words
+from sqlpriv.plan.explanation.explain import SCHEMA, measurement_row, total_rows
 from sqlpriv.plan.pricing.predictions import predict_measurements
 from sqlpriv.plan.pricing.statement import half_width, statement_price
 from sqlpriv.session.access.context import Access
@@ -44,7 +47,6 @@ SMALLEST, LARGEST = -20, 62
 """Powers of two: of REAL values from 2**SMALLEST on, of whole numbers from 1 on."""
 MOST_ROWS = 2**19
 """The largest bound that may be found."""
-_ROWS = "sqlpriv_rows"
 Auto = cmd.SetDomainAuto | cmd.SetBoundAuto
 
 
@@ -107,17 +109,8 @@ def explain_declaration(action: cmd.Action, contract: TableContract, access: Acc
     subject = "units by how many rows they have"
     if isinstance(action, cmd.SetDomainAuto):
         subject = f"rows by the magnitude of {action.column}"
-    row = price_row(
-        subject,
-        charge.delta,
-        prediction.price,
-        mechanism=prediction.mechanism,
-        cells=prediction.cells,
-        sensitivity=prediction.sensitivity,
-        sigma=prediction.sigma,
-        sql=prediction.sql,
-        expected_error=half_width(prediction.price) * prediction.sigma,
-    )
+    error = half_width(prediction.price) * prediction.sigma
+    row = measurement_row(subject, charge.delta, prediction, error)
     totals = total_rows(charge.price, charge.left, charge.delta)
     return Result(arrow.table([row, *totals], SCHEMA))
 
@@ -131,7 +124,7 @@ def _measurement(action: Auto, contract: TableContract, access: Access) -> Measu
     budget = access.tables.budget(contract, t.Pos())
     price = statement_price(action.price, budget, None, t.Pos())
     if isinstance(action, cmd.SetBoundAuto):
-        return Measurement(units_by_rows(contract.table), price)
+        return Measurement(all_units_by_rows(contract.table), price)
     column, whole = action.column.lower(), _type_of(action, contract) is Type.INTEGER
     return Measurement(rows_by_magnitude(contract.table, column, whole), price)
 
@@ -160,14 +153,10 @@ def rows_by_magnitude(table: str, column: str, whole: bool) -> a.Count:
     return a.Count(a.Scan(table), keys=(key,))
 
 
-def units_by_rows(table: str) -> a.Count:
+def all_units_by_rows(table: str) -> a.Count:
     """Returns the counts of units by how many rows they have: 1, 2, 3, 4, 5 to 6, 7 to 8, …"""
-    ends = sorted({*(2**k for k in range(20)), *(3 * 2**k for k in range(18))})
-    fold = a.Fold(_ROWS, "count", reach=MOST_ROWS + 1)
-    counted = a.PerUnit(a.Scan(table), (), (fold,))
-    edges = tuple(end + 1 for end in ends)
-    key = a.Key(a.Bin(a.Col(_ROWS), edges), tuple(range(len(edges) + 1)))
-    return a.Count(counted, keys=(key,))
+    edges = [end + 1 for end in cell_ends(MOST_ROWS)]
+    return count_units(a.Scan(table), edges, reach=MOST_ROWS + 1)
 
 
 def _refuse_noise(release: Release) -> DeclarationError:
@@ -208,7 +197,7 @@ def ends_of_counts(release: Release, whole: bool) -> tuple[float, float, str]:
 
 def bound_of_counts(release: Release) -> int:
     """Returns the least bound beyond which few enough rows lie."""
-    cells = read_units_by_rows(release)
+    cells = standing_units(release)
     if not cells.rows:
         raise _refuse_noise(release)
     return bound_that_leaves_out(cells, LEFT_OUT)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import defaultdict
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from sqlpriv.errors import DeclarationError, ProgrammingError
 from sqlpriv.kernel.sql.quoting import literal
 from sqlpriv.kernel.terms.contract import TableContract, Type, Value
 from sqlpriv.session.access.context import Access
+from sqlpriv.session.access.owner_engine import OwnerEngine
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
 
@@ -39,18 +40,17 @@ def declarations_of_schema(access: Access, contract: TableContract) -> list[cmd.
     Raises:
         DeclarationError: The schema says nothing that could be declared.
     """
-    assert access.owner is not None
+    owner = access.owner
+    assert owner is not None
     table = literal(contract.table)
-    checks = _rows(
-        access,
+    checks = owner.read_rows(
         f"SELECT expression FROM duckdb_constraints() WHERE table_name = {table}"
         " AND schema_name = 'main' AND constraint_type = 'CHECK'",
     )
     whole = {c.name.lower() for c in contract.columns if c.type in (Type.INTEGER, Type.DATE)}
     limits = limits_of_checks([str(check) for (check,) in checks], whole)
-    actions = _links(access, contract)
-    for column, sql_type in _rows(
-        access,
+    actions = _links(owner, contract)
+    for column, sql_type in owner.read_rows(
         f"SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = {table}"
         " AND schema_name = 'main'",
     ):
@@ -59,7 +59,7 @@ def declarations_of_schema(access: Access, contract: TableContract) -> list[cmd.
             continue
         limit = limits.get(column.lower(), ColumnLimits())
         if str(sql_type).startswith("ENUM("):
-            labels = _rows(access, f"SELECT unnest(enum_range(NULL::{sql_type}))")
+            labels = owner.read_rows(f"SELECT unnest(enum_range(NULL::{sql_type}))")
             limit = ColumnLimits(tuple(label for (label,) in labels))
         if (action := _domain(column, limit, stored.required)) is not None:
             actions.append(action)
@@ -180,10 +180,9 @@ def _domain(column: str, limit: ColumnLimits, required: bool) -> cmd.Action | No
     return None
 
 
-def _links(access: Access, contract: TableContract) -> list[cmd.Action]:
+def _links(owner: OwnerEngine, contract: TableContract) -> list[cmd.Action]:
     """Returns links along the foreign keys that lead to tables with a unit."""
-    keys = _rows(
-        access,
+    keys = owner.read_rows(
         "SELECT constraint_column_names, referenced_table, referenced_column_names"
         f" FROM duckdb_constraints() WHERE table_name = {literal(contract.table)}"
         " AND schema_name = 'main' AND constraint_type = 'FOREIGN KEY'",
@@ -197,8 +196,3 @@ def _links(access: Access, contract: TableContract) -> list[cmd.Action]:
         and (target := contract.others.get(parent.lower())) is not None
         and target.unit is not None
     ]
-
-
-def _rows(access: Access, sql: str) -> Sequence[tuple[Any, ...]]:
-    assert access.owner is not None
-    return access.owner.read(sql)

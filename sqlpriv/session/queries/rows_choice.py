@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from sqlpriv.answer.bounds.rows_per_unit import bound_of_least_error, expected_units_by_rows
+from sqlpriv.answer.bounds.rows_per_unit import bound_of_least_error, expected_units
 from sqlpriv.kernel.proof.sensitivity import bound_of
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Rho
@@ -47,7 +47,7 @@ def choose_rows(kernel: Kernel, awaiting: Plan, of_units: Release, contract: Tab
     noise = prediction.sigma * OF_SIGMA[isinstance(most_paid, Rho)] * figures
     groups = min(bound.groups_per_unit, awaiting.output.strata_count)
     kept = bound_of_least_error(
-        expected_units_by_rows(of_units),
+        expected_units(of_units),
         noise / (bound.rows_per_unit * groups),
         bound.rows_per_unit * groups,
     )

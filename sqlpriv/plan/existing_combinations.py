@@ -1,20 +1,41 @@
-"""Combinations of keys that public tables have: GROUP BY over columns of one has no other rows."""
+"""Combinations of keys that can occur: the rows of a public table, and the values of one column.
+
+GROUP BY over columns of one public table has no other rows than that table's. Keys that are made of
+one column, `year(day), month(day)`, have those that its publicly listed values give: the keys are
+computed for each of them, in an engine without private tables.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
+import duckdb
+
 from sqlpriv.kernel.proof.unit_rows import equated_columns
+from sqlpriv.kernel.sql.expressions import ROW, SQL_TYPES
+from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.contract import TableContract, Value
+from sqlpriv.kernel.terms.contract import Column, TableContract, Type, Value
+from sqlpriv.kernel.terms.operations import columns_read
 from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.public_evaluation import public_engine
+from sqlpriv.plan.expressions.value_facts import MAX_LEVELS, Shape
 from sqlpriv.plan.group_keys import Combinations, Dimension
+
+_OF_HOURS = frozenset(
+    f"{kind}{part}"
+    for kind in ("", "trunc ")
+    for part in ("century", "decade", "year", "quarter", "month", "week", "day", "hour")
+) | {"dow", "isodow", "doy", "date", "midnight", "days"}
+"""Operations that are the same of all moments of one hour."""
 
 
 class Existing(NamedTuple):
-    """Keys that are columns of one public table, as positions among the groups, and their values
-    in its rows."""
+    """Keys whose values depend on each other, as positions among the groups, and the combinations
+    that there are."""
 
     places: tuple[int, ...]
     rows: Collection[tuple[Value, ...]]
@@ -27,7 +48,8 @@ def existing_combinations(
     combinations: Combinations | None,
     relation: a.Relation,
 ) -> tuple[Existing, ...]:
-    """Returns, for each public table of FROM that has several keys, the rows that they stand in.
+    """Returns which combinations there are of keys that are made of one column, and of keys that
+    are columns of one public table.
 
     Args:
         groups: The keys of GROUP BY.
@@ -48,15 +70,88 @@ def existing_combinations(
                 prefix = name[: len(name) - len(column)]
                 homes.setdefault((prefix, home.table), []).append((place, column))
     several = {home: keys for home, keys in homes.items() if len(keys) > 1}
+    of_columns = tuple(_combinations_of_columns(groups, binder))
     if combinations is None:
-        return ()
-    return tuple(
+        return of_columns
+    return of_columns + tuple(
         Existing(
             tuple(place for place, _ in keys),
             combinations(table, tuple(column for _, column in keys)),
         )
         for (_, table), keys in several.items()
     )
+
+
+def _combinations_of_columns(groups: Sequence[Dimension], binder: Binder) -> Iterator[Existing]:
+    """Yields, for each column with listed values that keys are made of, what it makes of them."""
+    by_column: dict[str, list[int]] = {}
+    for place, dimension in enumerate(groups):
+        columns = columns_read(dimension.key.expr)
+        if len(columns) == 1 and dimension.type is not Type.REAL and not dimension.selected:
+            by_column.setdefault(next(iter(columns)), []).append(place)
+    for column, places in by_column.items():
+        keys = tuple(groups[place].key.expr for place in places)
+        if all(isinstance(key, a.Col) for key in keys):
+            continue
+        may_be_null = not binder.is_present(a.Col(column))
+        rows = _combinations_of(column, keys, binder.scope[column], may_be_null)
+        lists = [frozenset(groups[place].values) for place in places]
+        listed = [row for row in rows if all(map(frozenset.__contains__, lists, row))]
+        if listed:
+            yield Existing(tuple(places), listed)
+
+
+@lru_cache(maxsize=256)
+def _combinations_of(
+    column: str, keys: tuple[a.Expr, ...], shape: Shape, may_be_null: bool
+) -> tuple[tuple[Value, ...], ...]:
+    """Returns the combinations that the values of a column give; none where they are not listed."""
+    values = _values_of(shape, keys)
+    if values is None:
+        return ()
+    declared = Column(column, shape.type, SQL_TYPES[shape.type])
+    scope = Scope(a.Scan("values"), TableContract("values", (declared,), public=True), part=True)
+    texts = ", ".join(scope.export("key", key)[1] for key in keys)
+    more: list[Value] = [None] if may_be_null else []
+    if shape.type is Type.TEXT:
+        more.append("\x01")  # an undeclared text: what becomes of it is counted, too
+    name = scope.dialect.identifier(column)
+    listed = f"SELECT unnest(?::{SQL_TYPES[shape.type]}[]) AS {name}"
+    sql = f"SELECT DISTINCT {texts} FROM ({listed}) AS {ROW}"
+    try:
+        return tuple(public_engine().cursor().execute(sql, [[*values, *more]]).fetchall())
+    except duckdb.Error:
+        return ()
+
+
+def _values_of(shape: Shape, keys: Sequence[a.Expr]) -> Sequence[Value] | None:
+    """Returns a value of each kind that keys tell apart; None where there is no list of them."""
+    if shape.values is not None:
+        return [value for value in shape.values if value is not None]
+    if shape.type is Type.BOOLEAN:
+        return (False, True)
+    if shape.lower is None or shape.type not in (Type.DATE, Type.TIMESTAMP):
+        return None
+    if shape.type is Type.TIMESTAMP and not all(map(_is_of_hours, keys)):
+        return None
+    step = dt.timedelta(days=1) if shape.type is Type.DATE else dt.timedelta(hours=1)
+    first, last = shape.lower, shape.upper
+    if shape.type is Type.TIMESTAMP:
+        first = first.replace(minute=0, second=0, microsecond=0)
+    count = (last - first) // step + 1
+    return None if count > MAX_LEVELS else [first + n * step for n in range(count)]
+
+
+def _is_of_hours(expr: object) -> bool:
+    """Returns whether an expression is the same of all moments of one hour."""
+    match expr:
+        case a.Col():
+            return False
+        case a.Call(op, (a.Col(),)):
+            return op in _OF_HOURS
+    named = vars(expr) if hasattr(expr, "__dataclass_fields__") else {}
+    parts = expr if isinstance(expr, tuple) else named.values()
+    return all(map(_is_of_hours, parts))
 
 
 def _equated_columns(relation: a.Relation) -> Iterator[tuple[str, str]]:

@@ -53,8 +53,8 @@ class Output:
         having, order_by, limit, offset: As in SELECT, over the same columns.
         weights: The public table of WEIGHTS FROM, or ''.
         kept: Combinations of selected keys that have rows; None where all cells have.
-        existing: Positions of keys that are columns of one public table, and their values in its
-            rows: no other combination can have a row.
+        existing: Positions of keys that are of one public table or made of one column, and the
+            combinations that there are: no other can have a row.
         shared: What each aggregate's errors may share with others'.
     """
 

@@ -136,7 +136,7 @@ def case_over_values(arg: a.Expr, shape: Shape, function: str) -> a.Expr | None:
     marks = ", ".join(["(?)"] * len(values))
     listed = f"(SELECT CAST(c AS {_sql_type(shape)}) AS x FROM (VALUES {marks}) AS v (c))"
     try:
-        answer = _engine().cursor().execute(f"SELECT {function} FROM {listed}", values)
+        answer = public_engine().cursor().execute(f"SELECT {function} FROM {listed}", values)
         results = _as_literals([value for (value,) in answer.fetchall()])
     except duckdb.Error:
         return None
@@ -164,7 +164,7 @@ def _constant(node: t.Node) -> tuple[a.Expr, bool] | None:
 def public_value(text: str) -> Any:
     """Returns the value of an expression of literals; None where DuckDB has none."""
     try:
-        rows = _engine().cursor().execute(f"SELECT {text}").fetchall()
+        rows = public_engine().cursor().execute(f"SELECT {text}").fetchall()
     except duckdb.Error:
         return None
     return rows[0][0]
@@ -192,7 +192,9 @@ def _scalar_functions() -> frozenset[str]:
     """Returns the names of functions that give the same of the same, and are nothing but scalar."""
     text = """SELECT function_name FROM duckdb_functions() GROUP BY function_name
     HAVING bool_and(function_type = 'scalar' AND stability = 'CONSISTENT')"""
-    return frozenset(name.lower() for (name,) in _engine().execute(text).fetchall()) - _OF_TYPES
+    return (
+        frozenset(name.lower() for (name,) in public_engine().execute(text).fetchall()) - _OF_TYPES
+    )
 
 
 def _is_scalar(node: t.Node) -> bool:
@@ -235,7 +237,7 @@ def _compute(
     listed = f"(SELECT {casts} FROM (VALUES {marks}) AS v ({_names(shapes)}))"
     text = f"SELECT ({sql(node, rename)}) FROM {listed}"
     try:
-        engine = _engine().cursor()
+        engine = public_engine().cursor()
         results = engine.execute(text, list(itertools.chain.from_iterable(rows)))
         values = [value for (value,) in results.fetchall()]
     except (duckdb.Error, Refused):
@@ -326,8 +328,9 @@ def _has_value(column: str, shape: Shape, values: Sequence[Value]) -> a.Expr:
 
 
 @cache
-def _engine() -> duckdb.DuckDBPyConnection:
+def public_engine() -> duckdb.DuckDBPyConnection:
+    """Returns the one engine that has no table at all."""
     return open_engine(config=SANDBOX)
 
 
-os.register_at_fork(after_in_child=_engine.cache_clear)  # threads do not survive a fork
+os.register_at_fork(after_in_child=public_engine.cache_clear)  # threads do not survive a fork

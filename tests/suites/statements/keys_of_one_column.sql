@@ -1,0 +1,13 @@
+SELECT year(day), month(day), quarter(day), COUNT(*) FROM stays GROUP BY ALL;
+SELECT month(day), quarter(day), COUNT(*) FROM stays GROUP BY ALL;
+SELECT month(day), COUNT(*) FROM stays GROUP BY ALL;
+SELECT age // 10 AS d, age // 20 AS dd, COUNT(*) FROM people GROUP BY ALL;
+SELECT educ, upper(educ) AS u, length(educ) AS l, COUNT(*) FROM people GROUP BY ALL;
+SELECT source, source = 'web' AS w, coalesce(source, 'none') AS c, COUNT(*) FROM events GROUP BY ALL;
+SELECT age % 7 AS r, COUNT(*) FROM people GROUP BY ALL;
+SELECT day, dayofweek(day) AS w, COUNT(*) FROM stays GROUP BY ALL;
+SELECT month(day) AS m, quarter(day) AS q, COUNT(*) FROM stays WHERE day >= '2023-02-01' GROUP BY ALL;
+SELECT month(day) AS m, quarter(day) AS q, COUNT(*) FROM stays GROUP BY ROLLUP (q, m);
+SELECT sex, age // 50 AS a, CASE WHEN age < 50 THEN 'young' ELSE 'old' END AS g, COUNT(*) FROM people GROUP BY ALL;
+SELECT sex, age // 50 AS a, CASE WHEN age < 50 THEN 'young' ELSE 'old' END AS g, AVG(income) FROM people GROUP BY ALL;
+SELECT change, change > 0 AS up, COUNT(*) FROM events GROUP BY ALL;

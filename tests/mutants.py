@@ -593,8 +593,10 @@ MUTANTS = (
            " for q, cells in reader.cells(text).items()}\n"
            "                charge = self._charge(measurements)\n", GATE),
     Mutant("a dearer answer is replayed where one of the price is sealed", K + "gate.py",
-           "key=lambda seal: seal.price != price", "key=lambda seal: 0",
-           "tests/synth/test_asked_again.py"),
+           "else seal.price != price", "else 0", GATE),
+    Mutant("what was bought later answers a statement that is asked again", K + "gate.py",
+           "seal.price.nano if self.repeatable", "seal.price != price if self.repeatable",
+           f"{GATE} tests/synth/test_asked_again.py"),
     # --- what is read ahead ---
     Mutant("what was read ahead is free", K + "gate.py",
            "charge, exact = self._charge(measurements), {}", "charge, exact = self._charged, {}",

@@ -39,14 +39,20 @@ SCORES_TO_ROWS = sensitivity.SCORE_UNIT**2
 class Allowance(AbstractContextManager["Allowance"]):
     """What one statement may ask and spend: up to `limit`, nothing once closed. Till then the exact
     marginals of a selection are kept for the next, and what was read ahead; they leave through
-    noise alone, each when it is charged."""
+    noise alone, each when it is charged. `repeatable` says which seals answer it; see `_find`."""
 
     def __init__(
-        self, kernel: Kernel, contract: TableContract, limit: Price, principal: str, text: str
+        self,
+        kernel: Kernel,
+        contract: TableContract,
+        limit: Price,
+        principal: str,
+        text: str,
+        repeatable: bool = False,
     ) -> None:
         if contract.unit is None:
             raise Refused(f'the table "{contract.table}" has no privacy unit')
-        self.contract, self.unit = contract, contract.unit
+        self.contract, self.unit, self.repeatable = contract, contract.unit, repeatable
         self._kernel, self._ledger = kernel, kernel.ledger
         self._principal, self._text, self._statement = principal, text, 0
         self._limit, self.spent = limit, type(limit)(0)
@@ -279,13 +285,20 @@ class Allowance(AbstractContextManager["Allowance"]):
             return self._charged
 
     def _find(self, named: str, price: Price) -> Sealed | None:
-        """Returns the seal of that price, else the dearest above it. So a statement that asks a
-        query at rising prices is replayed as it went: the dearest seal for its first question would
-        lead it to other queries, and have it pay for them."""
+        """Returns the seal of that price, else the dearest above it; if `repeatable`, the cheapest.
+
+        A query is bought only where no seal costs enough, so each new seal of it is the dearest.
+        The cheapest that costs enough therefore stays the same, and a statement that asks by what
+        it was told, also one query at rising prices, is replayed as it went. All seals are
+        released: which of them answers moves nothing that a unit could lose."""
         if self._closed:
             raise KernelError("a closed allowance answers nothing")
         seals = self._ledger.find_seals(self.contract.snapshot, named, price)
-        return min(seals, key=lambda seal: seal.price != price, default=None)
+        return min(
+            seals,
+            key=lambda seal: seal.price.nano if self.repeatable else seal.price != price,
+            default=None,
+        )
 
     def _begin(self) -> int:
         return self._ledger.begin_statement(self._principal, self._text)

@@ -194,6 +194,21 @@ def test_a_higher_price_is_paid_again(people: Kernel) -> None:
     assert spent(people) == 1001
 
 
+def test_of_several_seals_the_cheapest_answers_what_is_to_be_repeatable(people: Kernel) -> None:
+    """The twin: another statement is answered by the dearest, which is another after each sale."""
+    sold = [ask(people, measured(price=Rho(nano)))[0].id for nano in (500, 700)]
+
+    def replayed(nano: int, repeatable: bool) -> int:
+        with allowed(people, Rho(nano)) as allowance:
+            allowance.repeatable = repeatable
+            (release,) = allowance.release([measured(price=Rho(nano))])
+            assert release.replayed
+            return release.id
+
+    assert [replayed(nano, True) for nano in (1, 500, 501)] == [sold[0], sold[0], sold[1]]
+    assert [replayed(nano, False) for nano in (1, 500, 501)] == [sold[1], sold[0], sold[1]]
+
+
 def test_of_a_batch_only_what_is_new_is_paid(people: Kernel) -> None:
     first = ask(people, measured(price=Rho(500)))[0]
     other = a.Count(SCAN, (BY_SEX,), (BY_AGE,))

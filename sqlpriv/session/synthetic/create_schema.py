@@ -211,7 +211,9 @@ def _synthesize(
     part: _Prepared, access: Access, create: cmd.CreateSyntheticSchema, report: Report
 ) -> tuple[Synthesis, Price]:
     contract, job = part.table.contract, part.job
-    with Allowance(access.kernel, contract, job.price, access.principal, create.text) as allowance:
+    with Allowance(
+        access.kernel, contract, job.price, access.principal, create.text, repeatable=True
+    ) as allowance:
         synthesis = synthetic_tables.synthesize(job, allowance, None, report)
         return synthesis, allowance.spent
 

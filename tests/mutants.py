@@ -567,6 +567,8 @@ MUTANTS = (
     Mutant("every stratum chooses its level at the whole price", K + "checked.py",
            "noise.chooser(distance, type(price)(price.nano // g))",
            "noise.chooser(distance, price)", RANKS),
+    Mutant("scores of any size are cut to 64 bits", K + "proof/noise.py",
+           "np.clip(exact, -MAX_SCORE, MAX_SCORE)", "exact", NOISE),
     Mutant("the threshold is for one group", K + "proof/noise.py",
            "math.log(groups * YOCTO / yocto)", "math.log(YOCTO / yocto)", KEYS),
     Mutant("OpenDP's map of a threshold is not asked", K + "proof/noise.py",

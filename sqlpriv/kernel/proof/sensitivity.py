@@ -251,8 +251,8 @@ MAX_RANK = 1000
 """The largest denominator of a rank: scores then fit 64 bits, for a table of up to 2^45 rows."""
 
 
-def level_scores(query: a.Level, exact: Sequence[int]) -> list[list[int]]:
-    """Returns, for each cell, the score of each level, from the exact counts of its histogram.
+def level_scores(query: a.Level, exact: Sequence[int]) -> NDArray[np.int64]:
+    """Returns the scores, shape (cells, levels), from the exact counts of the cells' histograms.
 
     Let L, h and U be the rows below, at and above a level, and a / b the rank. The score is
     -max((b - a) L - a (h + U), a U - (b - a)(L + h)): at a level in whose rows the rank lies it is
@@ -268,12 +268,12 @@ def level_scores(query: a.Level, exact: Sequence[int]) -> list[list[int]]:
     """
     h = np.reshape(np.array(exact, dtype=np.int64), (-1, len(query.levels.values)))
     if query.rank is None:
-        return h.tolist()
+        return h
     share, rest = query.rank[0], query.rank[1] - query.rank[0]
     up_to = h.cumsum(axis=1)
     below, above = up_to - h, up_to[:, -1:] - up_to
     few, many = rest * below - share * (h + above), share * above - rest * up_to
-    scores: list[list[int]] = (-np.maximum(few, many)).tolist()
+    scores: NDArray[np.int64] = -np.maximum(few, many)
     return scores
 
 

@@ -286,7 +286,7 @@ def check_literal(value: Value, type_: Type) -> Type:
     if (
         value is None
         or (type(value) is float and type_ is Type.REAL and math.isfinite(value))
-        or (type(value) is int and type_ is Type.INTEGER and abs(value) <= 2**126)
+        or (type(value) is int and type_ in NUMBERS and abs(value) <= 2**126)
     ):
         return type_  # as most of many are
     wrong = (

@@ -90,7 +90,7 @@ def level_grid(
     count = -(-(upper - lower + 1) // width) if whole else steps + 1  # the last: the upper end
     kind = Type.INTEGER if whole else Type.REAL
     shifted = a.Call("-", (of, a.Lit(lower, kind)))
-    position = a.Call("integer", (a.Call("floor", (a.Call("/", (shifted, a.Lit(width, kind))),)),))
+    position = a.Call("floor", (a.Call("/", (shifted, a.Lit(width, kind))),))
     middle = (width - 1) / 2 if whole else width / 2
     stands = tuple(min(float(lower + j * width + middle), float(upper)) for j in range(count))
     return Grid(a.Key(position, tuple(range(count))), stands)

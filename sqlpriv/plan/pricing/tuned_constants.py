@@ -18,7 +18,7 @@ work, and its figure is what the work costs at the limit.
 | SIZE | weight of the count that tells whether a quantile has values | chosen |
 | EMPTY | least weight of the count of a sum, which tells whether there is any value | chosen |
 | FLOOR, TURNS | precision of the price split | derived: shares move by under 1e-6 |
-| STEPS, LEVELS_OF_ALL_CELLS | levels of a quantile's grid | a limit: 0.1 s for 2048 of them |
+| STEPS, LEVELS_OF_ALL_CELLS | levels of a quantile's grid | a limit: 4 ms a cell for 2048 of them |
 | EXTREME | the ranks of MIN and MAX, in thousandths | chosen: one row in a hundred is told |
 | MAX_PICKED | cells with clipping intervals of their own | a limit: they are part of the SQL |
 | SELECTIONS, SELECTION_SHARE | parts of the keys' delta and of the price | chosen |
@@ -72,7 +72,7 @@ TURNS = 25
 """Of w and the shares; the largest of them then changes by less than a millionth."""
 STEPS = 2048
 """Most levels of a grid: the middle of a cell is within 1 / 4096 of the interval's length. Each is
-a candidate of a choice in each cell, which takes time: 0.1 s for these many."""
+a candidate of a choice in each cell, which takes time: 4 ms for these many."""
 LEVELS_OF_ALL_CELLS = 1_000_000
 """Most levels in all cells together; grids of many cells are coarser."""
 EXTREME = 10

@@ -31,7 +31,7 @@ from sqlpriv.kernel.terms.budget import Epsilon, Price, Rho
 ALPHA = 1e-6
 
 
-def select(scores: list[int], sensitivity: int, price: Price) -> int:
+def select(scores: list[int] | NDArray[np.int64], sensitivity: int, price: Price) -> int:
     """One choice among candidates of these scores."""
     return chooser(sensitivity, price)(scores)
 
@@ -229,6 +229,7 @@ def test_choices_have_the_odds_that_were_paid_for() -> None:
 def test_scores_of_any_size_are_ranked(price: Price) -> None:
     assert select([-(2**200), 7, 2**200, 0], 1, price) == 2
     assert select([-(2**200)], 1, price) == 0
+    assert select(np.array([-(2**63), 7, 2**63 - 1, 0]), 1, price) == 2
     with pytest.raises(KernelError):
         select([], 1, price)
 

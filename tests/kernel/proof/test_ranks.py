@@ -66,7 +66,7 @@ def test_the_distance_is_attained(rank: tuple[int, int] | None) -> None:
 def test_the_best_level_holds_the_rank(values: list[int], percent: int) -> None:
     query = level((percent, 100), keys=())
     scores = level_scores(query, [values.count(x) for x in range(4)])[0]
-    best = scores.index(max(scores))
+    best = int(scores.argmax())
     below, up_to = sum(v < best for v in values), sum(v <= best for v in values)
     assert below * 100 <= percent * len(values) <= up_to * 100
 

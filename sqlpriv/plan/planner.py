@@ -14,6 +14,7 @@ from itertools import islice
 
 from sqlpriv.errors import DataError
 from sqlpriv.kernel.proof.sensitivity import bound_of
+from sqlpriv.kernel.proof.unit_rows import Partners
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Budget, Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract
@@ -68,6 +69,7 @@ def plan(
     selected_keys: SelectedKeys | None = None,
     combinations: Combinations | None = None,
     chosen_rows: int | None = None,
+    partners: Partners | None = None,
 ) -> Plan:
     """Returns the plan of a private SELECT.
 
@@ -80,6 +82,7 @@ def plan(
         combinations: Which values of columns stand in one row of a public table; None where no
             public table can be read.
         chosen_rows: What the plan's `rows_choice` chose; None before that.
+        partners: Counts rows of public tables that one row meets; None where none can be read.
 
     Raises:
         Refused: With the place in the text and what to write instead. Nothing is read or charged.
@@ -95,7 +98,9 @@ def plan(
         selected: SelectedKeys | None = (
             () if selected_keys is None and budget.keys >= SELECTIONS else selected_keys
         )
-        output, rows = _plan_output(select, contract, price, options, selected, combinations)
+        output, rows = _plan_output(
+            select, contract, price, options, selected, combinations, partners
+        )
     except RecursionError:
         raise refuse(
             t.Literal(None, select.pos),
@@ -204,6 +209,7 @@ def _plan_output(
     options: StatementOptions,
     selected: SelectedKeys | None,
     combinations: Combinations | None,
+    partners: Partners | None,
 ) -> tuple[Output, a.Relation]:
     """Returns what is made of the releases, and the rows that they are of."""
     binder, aliases = Binder.of(contract, select.alias), outputs.output_aliases(select)
@@ -211,7 +217,7 @@ def _plan_output(
         rows, binder = filtered_rows(select.where, binder, aliases)
     else:
         tables = {**contract.others, contract.table.lower(): contract}
-        from_rows = FromReader(tables).read_select(select, aliases)
+        from_rows = FromReader(tables, partners=partners).read_select(select, aliases)
         rows, binder = from_rows.relation, from_rows.binder
     rows = bound_contributions(rows, contract, options, select.pos)
     select = clamp_contributions(select, binder, bound_of(rows, contract))

@@ -101,8 +101,9 @@ def bound_of(relation: a.Relation, contract: TableContract) -> PrivacyUnit:
     """Returns how many rows of a unit are kept of a relation, in how many strata: public facts.
 
     A table's are declared. A join has the larger ones of its private sides (the finest table's), a
-    union their sums; one row for each unit is one row, and `Bounded` may say fewer. Privacy does
-    not rest on this choice: what is returned here is what bounding enforces and noise is made for.
+    union their sums; one row for each unit is one row, and `Bounded` may say otherwise. Privacy
+    does not rest on this choice: what is returned here is what bounding enforces and noise is made
+    for.
     """
     unit = contract.unit or PrivacyUnit(contract.table, "")
     return replace(
@@ -126,8 +127,8 @@ def _declared_bound(relation: a.Relation, contract: TableContract, side: int) ->
             return min(10**6, sum(_declared_bound(part, contract, side) for part, _ in parts))
         case a.PerUnit(source, keys):
             return _declared_bound(source, contract, side) if keys else 1
-        case a.Bounded(source, rows, groups):
-            return min(_declared_bound(source, contract, side), max(1, (rows, groups)[side]))
+        case a.Bounded(_, rows, groups):
+            return min(10**6, max(1, (rows, groups)[side]))
     return _declared_bound(relation.source, contract, side)
 
 

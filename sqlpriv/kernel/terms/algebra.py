@@ -152,8 +152,9 @@ class Where:
 
 @dataclass(frozen=True)
 class Bounded:
-    """The same rows, of which fewer than declared are to be kept of a unit: in each of `groups`
-    strata `rows`, at least one. It changes no row; what it says bounds the query (`bound_of`)."""
+    """The same rows, of which others than declared are to be kept of a unit: in each of `groups`
+    strata `rows`, at least one; more where each meets several rows of a public table. It changes no
+    row; what it says bounds the query, and noise is made for it (`bound_of`)."""
 
     source: Relation
     rows: int

@@ -43,7 +43,7 @@ def _place_one(relation: a.Relation, predicate: a.Expr, contracts: Contracts) ->
                 return replace(relation, on=conjunction((*_tests(on), predicate)))
         case a.Derive(source, new, _) if new.lower() not in used and _holds_join(source):
             return replace(relation, source=_place_one(source, predicate, contracts))
-        case a.Where(source) if _holds_join(source):
+        case a.Where(source) | a.Bounded(source) if _holds_join(source):
             return replace(relation, source=_place_one(source, predicate, contracts))
     return a.Where(relation, predicate)
 
@@ -126,6 +126,6 @@ def _holds_join(relation: a.Relation) -> bool:
     match relation:
         case a.Join():
             return True
-        case a.Where(source) | a.Derive(source):
+        case a.Where(source) | a.Derive(source) | a.Bounded(source):
             return _holds_join(source)
     return False

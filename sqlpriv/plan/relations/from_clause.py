@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from sqlpriv.kernel.proof.unit_rows import Partners
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.plan.aggregates.calls import aggregate_calls
@@ -19,6 +20,7 @@ from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.conditions import identities
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.value_facts import scope_of
+from sqlpriv.plan.relations.contribution_bound import with_public_partners
 from sqlpriv.plan.relations.derived_tables import aggregate_per_unit, project, unite
 from sqlpriv.plan.relations.filter_placement import join_rows, place_filter
 from sqlpriv.plan.relations.kept_public_rows import check_kept_rows
@@ -43,10 +45,12 @@ class FromReader:
     Args:
         contracts: By lower-case name.
         naming: Names and parts in use.
+        partners: Counts rows of public tables that one row meets; None where none can be read.
     """
 
     contracts: Mapping[str, TableContract]
     naming: Naming = field(default_factory=Naming)
+    partners: Partners | None = None
 
     def read_select(self, select: t.Select, aliases: Mapping[str, t.Node]) -> Rows:
         """Returns the rows that FROM and WHERE give.
@@ -64,7 +68,13 @@ class FromReader:
         if select.where is not None:
             rows = self.filter_rows(rows, select.where, aliases)
         self._check_connected(rows, source)
-        return rows
+        if self.partners is None or not (rows.private and isinstance(source, t.Joined)):
+            return rows
+        anchor = replace(
+            next(c for c in self.contracts.values() if c.unit), others=dict(self.contracts)
+        )
+        bounded = with_public_partners(rows.relation, anchor, self.partners)
+        return replace(rows, relation=bounded)
 
     def read_source(self, source: t.Source) -> Rows:
         """Returns the rows of a source."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -130,14 +131,18 @@ class ProgramCompiler:
         epsilon = access.settings.get("privacy_epsilon")
         public = PublicKeys(access, self.contracts)
         listed = public.with_lists(select, contract)
-        planned = plan(select, listed, budget, epsilon, keys, public.combinations)
+        partners = access.kernel.most_partners
+        read_plan = partial(
+            plan, select, listed, budget, epsilon, keys, public.combinations, partners=partners
+        )
+        planned = read_plan()
         if planned.rows_choice is None:
             return select, planned, contract
         sealed = sealed_releases(access.kernel, planned.rows_choice, contract)
         of_units = of_units or first_replayed(sealed, planned.rows_choice.price)
         if of_units is not None:
             rows = choose_rows(access.kernel, planned, of_units, contract)
-            planned = plan(select, listed, budget, epsilon, keys, public.combinations, rows)
+            planned = read_plan(chosen_rows=rows)
         return select, planned, contract
 
     # --- a statement as a whole ---

@@ -174,7 +174,10 @@ def with_price_for_target(
 
     def error(nano: float) -> float:
         return _worst_relative_error(
-            kernel, plan(priced_select(nano), contract, budget, None), select, contract
+            kernel,
+            plan(priced_select(nano), contract, budget, None, partners=kernel.most_partners),
+            select,
+            contract,
         )
 
     nano = float(budget.total.nano)

@@ -194,6 +194,9 @@ WRITTEN: dict[str, tuple[a.Relation, bool]] = {
     "public rows, as many as there are": (
         a.Join(SCAN, a.Scan("pub", "p."), a.Call("=", (S, a.Col("p.s")))), False
     ),
+    "more kept than declared, fewer than met": (
+        a.Bounded(a.Join(SCAN, a.Scan("pub", "p."), a.Call("=", (S, a.Col("p.s")))), 6, 1), False
+    ),
     "public rows by number": (
         a.Join(SCAN, a.Scan("pub", "p."), a.Call("=", (S, a.Col("p.row")))), True
     ),

@@ -102,6 +102,7 @@ RELATIONS: dict[str, a.Relation] = {
     "child and parent": LINKED,
     "all four": ALL,
     "left, public, of many partners": a.Join(ORDERS, SHOPS, equal("o.shop", "s.shop"), "left"),
+    "public, without a condition, twice the rows": a.Bounded(a.Join(ORDERS, SHOPS, YES), 4, 2),
     "private, without a condition": a.Join(ORDERS, ITEMS, YES),
     "left, private": a.Join(PEOPLE, ORDERS, YES, "left"),
     "semi": a.Join(ORDERS, OLDER, a.Call("<>", (col("o.num"), col("p.num"))), "semi"),

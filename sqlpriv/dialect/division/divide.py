@@ -22,6 +22,7 @@ from sqlglot import exp
 from sqlpriv.dialect.clauses import Clauses
 from sqlpriv.dialect.common_tables import bare_name, common_table, used_common_tables
 from sqlpriv.dialect.division.grouped_select import GroupedSelect
+from sqlpriv.dialect.division.neighbour_rows import with_neighbours_joined
 from sqlpriv.dialect.division.parts import (
     Attempt,
     Division,
@@ -33,6 +34,7 @@ from sqlpriv.dialect.division.parts import (
     query_key,
     stored_tables,
 )
+from sqlpriv.dialect.division.row_sets import with_rows_grouped
 from sqlpriv.dialect.division.unit_windows import RowNames, with_windows_joined
 from sqlpriv.dialect.division.written_rows import with_written_rows
 from sqlpriv.dialect.marks import clauses_mark, duckdb_text, marked_name
@@ -65,6 +67,8 @@ def divide(
     if not isinstance(query.tree, exp.Query | exp.Pivot):
         return None
     divider = _Divider(query, is_private, attempt)
+    with_rows_grouped(divider.root, divider.reads_private)
+    with_neighbours_joined(divider.root, row_names, divider.reads_private)
     overlapping = with_written_rows(divider.root, divider.reads_private)
     divider.refusal = overlapping or with_windows_joined(
         divider.root, row_names, divider.reads_private

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from sqlpriv.dialect.clauses import Clauses
-from sqlpriv.dialect.division.aggregate_calls import is_aggregate
-from sqlpriv.dialect.division.column_names import (
+from sqlpriv.dialect.division.named_terms import (
     common_text,
     duckdb_name,
+    is_aggregate,
     is_same_name,
     output_name,
     with_alias,

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from sqlpriv.dialect.division.column_names import duckdb_name
+from sqlpriv.dialect.division.named_terms import duckdb_name
 from sqlpriv.dialect.division.parts import NotDivisible
 from sqlpriv.dialect.marks import MARK, function_name
 

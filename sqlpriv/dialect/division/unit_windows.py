@@ -54,7 +54,7 @@ def with_windows_joined(
     """
     refusal = None
     for select in list(root.find_all(exp.Select)):
-        _write_named_windows(select)
+        write_named_windows(select)
         source = select.args.get("from_")
         table = source.this if source is not None else None
         has_windows = any(isinstance(node, exp.Window) for node in own_nodes(select))
@@ -75,7 +75,7 @@ def with_windows_joined(
     return refusal
 
 
-def _write_named_windows(select: exp.Select) -> None:
+def write_named_windows(select: exp.Select) -> None:
     """Writes the windows of WINDOW w AS (…) out where they are named."""
     named = {one.name.lower(): one for one in select.args.get("windows") or ()}
     for window in [node for node in own_nodes(select) if isinstance(node, exp.Window)]:
@@ -168,14 +168,14 @@ def _join(
     inner = exp.Select(expressions=[exp.alias_(x.copy(), n, quoted=True) for n, x in named])
     inner = inner.from_(_as(table, rows[0]), copy=False)
     if row:
-        same = [_same(k, of_row(k, "r"), of_row(k, "s"), units) for k in keys]
+        same = [same_key(k, of_row(k, "r"), of_row(k, "s"), units) for k in keys]
         inner.set("joins", [exp.Join(this=_as(table, "s"), on=exp.and_(*same))])
     if (where := select.args.get("where")) is not None:
         for one in rows:
             inner = inner.where(of_row(where.this, one), copy=False)
     inner.set("group", exp.Group(expressions=[key.copy() for key in inner_keys]))
     equal = [
-        _same(key, of_row(key, alias), exp.column(title, table=name, quoted=True), units)
+        same_key(key, of_row(key, alias), exp.column(title, table=name, quoted=True), units)
         for key, title in zip(keys, titles, strict=False)
     ]
     if row:
@@ -185,7 +185,7 @@ def _join(
     return exp.Join(this=subquery, on=exp.and_(*equal))
 
 
-def _same(key: exp.Expr, one: exp.Expr, other: exp.Expr, units: frozenset[str]) -> exp.Expr:
+def same_key(key: exp.Expr, one: exp.Expr, other: exp.Expr, units: frozenset[str]) -> exp.Expr:
     """Returns whether two rows have one key: NULL is one, but no unit is NULL."""
     is_unit = isinstance(key, exp.Column) and (not units or key.name.lower() in units)
     return (exp.EQ if is_unit else exp.NullSafeEQ)(this=one, expression=other)

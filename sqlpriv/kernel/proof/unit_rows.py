@@ -12,7 +12,10 @@ multiple of the largest declared bound.
 declared of a table: m rows in each of g strata. At an input of a join or of a union the renderer
 keeps at most `rows` rows of a unit (`Scope.kept_rows`), so a table's rows count as m g there; the
 rows that are kept depend on that unit's rows alone, so a relation stays unit-partitioned.
-WHERE, derived columns and grouping inside a unit add no row. The parts of a union add up. A join
+WHERE, derived columns and grouping inside a unit add no row. A unit has no more groups than rows
+of a private side of joins that has all columns among the keys (of a left join the left side alone:
+the right one's are NULL, too, where there is no partner); where one of them is unique there, no two
+groups share it. The parts of a union add up. A join
 inside the unit compares each left row with each right row of the unit: l r pairs. Where the
 condition equates a column of which no two rows of a side share a value, a row of the other side
 has one partner at most. A public side has at most as many partners for a row as rows of it share
@@ -51,8 +54,9 @@ class Reach(NamedTuple):
 
     `bound` is the largest that is declared of its tables. `limited`: the renderer sees to `rows`
     below, so that an input of a join need not. `types` are the stored types of its columns by
-    lower-case name, None where they are computed; `alone` are the columns of which no two rows
-    share a value.
+    lower-case name, None where they are computed (a key keeps its column's); `alone` are the
+    columns of which no two rows share a value; `sides` are those of joins, private and public, of
+    which each row of the relation has a row.
     """
 
     rows: int
@@ -62,6 +66,7 @@ class Reach(NamedTuple):
     limited: bool
     types: dict[str, Type | None]
     alone: frozenset[str] = frozenset()
+    sides: tuple["Reach", ...] = ()
 
 
 def reach_of(relation: a.Relation, contract: TableContract, partners: Partners) -> Reach:
@@ -88,10 +93,19 @@ def reach_of(relation: a.Relation, contract: TableContract, partners: Partners) 
             return Reach(rows, rows + work, scans, bound, True, types)
         case a.PerUnit(source, keys, folds, unit):
             below = reach_of(source, contract, partners)
-            columns = (*(key for key, _ in keys), *(fold.name for fold in folds), unit)
-            each_unit = below if keys else below._replace(rows=1, limited=True)
-            types = dict.fromkeys(map(str.lower, columns))
-            return each_unit._replace(types=types, alone=frozenset())
+            read = {key.lower(): x.name.lower() if isinstance(x, a.Col) else "" for key, x in keys}
+            wholes = [x for x in below.sides if x.rows and {*read.values()} <= x.types.keys()]
+            of = min([below, *wholes], key=lambda side: side.rows)
+            aggregated = dict.fromkeys(
+                name.lower() for name in (*(fold.name for fold in folds), unit)
+            )
+            return below._replace(
+                rows=of.rows if keys else 1,
+                limited=below.limited or not keys,
+                types=aggregated | {key: below.types.get(column) for key, column in read.items()},
+                alone=frozenset(key for key, column in read.items() if column in of.alone),
+                sides=(),
+            )
     return reach_of(relation.source, contract, partners)
 
 
@@ -157,8 +171,9 @@ def _reach_of_join(
         met = left.rows * (1 if one_right else partners(contract, join.right, same))
     work, scans = left.work + right.work + met, left.scans + right.scans
     bound = max(left.bound, right.bound)
+    sides = (left, *left.sides, *((right, *right.sides) if join.kind == "inner" else ()))
     if join.kind in ("semi", "anti"):
-        return Reach(left.rows, work, scans, bound, True, left.types, left.alone)
+        return Reach(left.rows, work, scans, bound, True, left.types, left.alone, sides)
     rows = met + (left.rows if join.kind == "left" and not one_right else 0)
     alone = (left.alone if one_right else frozenset()) | (right.alone if one_left else frozenset())
-    return Reach(rows, work, scans, bound, True, {**left.types, **right.types}, alone)
+    return Reach(rows, work, scans, bound, True, {**left.types, **right.types}, alone, sides)

@@ -78,6 +78,14 @@ def copies(number: int, name: str) -> a.Union:
 
 ONE_EACH = a.PerUnit(ORDERS, (), (a.Fold("n", "count", reach=6),))
 BY_SHOP = a.PerUnit(ORDERS, (("k", a.Col("o.shop")),), ())
+
+
+def by(*columns: str, kind: str = "inner") -> a.PerUnit:
+    """Groups of pairs of a unit's orders."""
+    keys = tuple((f"k{i}", a.Col(column)) for i, column in enumerate(columns))
+    return a.PerUnit(a.Join(ORDERS, P, YES, kind), keys)
+
+
 REACHES: dict[str, tuple[a.Relation, int, int]] = {
     "a table, in each of its strata": (ORDERS, 6, 6),
     "a filter adds nothing": (a.Derive(where(ORDERS, "o.shop", 1), "d", a.Col("o.x")), 6, 6),
@@ -120,6 +128,25 @@ REACHES: dict[str, tuple[a.Relation, int, int]] = {
     "parts add up": (copies(5, "c"), 5, 10),
     "one row of a unit": (a.Join(ORDERS, ONE_EACH, YES), 6, 18),
     "rows of a unit by key": (BY_SHOP, 6, 6),
+    "no more groups than rows of a side": (by("o.num", "o.shop"), 6, 48),
+    "a group for each pair of rows": (by("o.num", "p.num"), 36, 48),
+    "a group for a computed key": (
+        a.PerUnit(a.Join(ORDERS, P, YES), (("k", a.Call("abs", (a.Col("o.num"),))),)),
+        36,
+        48,
+    ),
+    "unique among groups": (a.Join(Q, by("o.num", "o.shop"), same("q.shop", "k0")), 6, 6 + 48 + 6),
+    "no more unique among groups": (
+        a.Join(Q, by("o.num", "o.shop"), same("q.shop", "k1")),
+        36,
+        6 + 48 + 36,
+    ),
+    "groups of rows that may be missing": (by("p.num", kind="left"), 42, 48),
+    "groups by public rows": (
+        a.PerUnit(a.Join(ORDERS, SHOPS, same("o.shop", "s.shop")), (("k", a.Col("s.shop")),)),
+        42,
+        48,
+    ),
     "public, of 7 partners": (a.Join(ORDERS, SHOPS, same("o.shop", "s.shop")), 42, 48),
     "public, kept without": (a.Join(ORDERS, SHOPS, same("o.shop", "s.shop"), "left"), 48, 48),
     "public tables alone": (

@@ -186,7 +186,15 @@ WRITTEN: dict[str, tuple[a.Relation, bool]] = {
     "the parts of a union add up": (TWO, True),
     "inside the unit, one row": (a.PerUnit(SCAN, (), (a.Fold("n", "count"),)), True),
     "inside the unit, by key": (BY_KEY, False),
-    "by key, met by number": (a.Join(BY_KEY, Q, a.Call("=", (a.Col("k"), PARTNERS))), False),
+    "by a row of each pair, met by number": (
+        a.Join(
+            a.PerUnit(a.Join(SCAN, Q, YES), (("k", ROWS),)),
+            a.Scan("people", "z."),
+            a.Call("=", (a.Col("k"), a.Col("z.row"))),
+        ),
+        True,
+    ),
+    "by key, met by number": (a.Join(BY_KEY, Q, a.Call("=", (a.Col("k"), PARTNERS))), True),
     "a table alone": (SCAN, False),
     "all pairs": (a.Join(SCAN, Q, YES), False),
     "pairs of equal values": (a.Join(SCAN, Q, a.Call("=", (S, a.Col("q.t")))), False),

@@ -5,3 +5,9 @@ SELECT * FROM (SELECT educ, sex, COUNT(*) AS n FROM people GROUP BY educ, sex) P
 WITH w AS (SELECT year, sex, AVG(income) AS m FROM people GROUP BY year, sex) PIVOT w ON sex USING first(m);
 SELECT educ, SUM(n) FILTER (WHERE sex = 'F') AS f, SUM(n) FILTER (WHERE sex = 'M') AS m FROM (SELECT educ, sex, COUNT(*) AS n FROM people GROUP BY educ, sex) GROUP BY educ;
 UNPIVOT (SELECT COUNT(*) AS n, SUM(hours) AS h FROM people) ON n, h;
+SELECT * FROM (SELECT educ, sex, income FROM people) PIVOT (AVG(income) FOR sex IN ('F', 'M'));
+SELECT * FROM (SELECT educ, sex, income FROM people) PIVOT (AVG(income) AS a, COUNT(*) AS n FOR sex IN ('F', 'M'));
+SELECT * FROM people PIVOT (COUNT(*) FOR sex IN ('F', 'M') GROUP BY educ);
+SELECT p.educ, p.M - p.F AS d FROM (SELECT educ, sex, income FROM people) PIVOT (SUM(income) FOR sex IN ('F', 'M')) AS p ORDER BY 1;
+SELECT * FROM (SELECT sex, age FROM people) PIVOT (AVG(age) FOR sex IN ('F', 'M'));
+SELECT * FROM (SELECT educ, sex, COUNT(*) AS n FROM people GROUP BY ALL) PIVOT (SUM(n) FOR sex IN ('F', 'M'));

@@ -1,0 +1,231 @@
+"""UNION, INTERSECT and EXCEPT of private rows, DISTINCT ON and PIVOT (…) as queries with groups.
+
+    SELECT person FROM a INTERSECT SELECT person FROM b
+    ──► SELECT person FROM (
+            SELECT l.person, 0 AS __side FROM (SELECT person FROM a) AS l (person) UNION ALL
+            SELECT r.person, 1 AS __side FROM (SELECT person FROM b) AS r (person)
+        ) AS __both GROUP BY person
+        HAVING COUNT(*) FILTER (WHERE __side = 0) > 0 AND COUNT(*) FILTER (WHERE __side = 1) > 0
+
+    SELECT DISTINCT ON (person) ward FROM stays ORDER BY person, day
+    ──► SELECT ward FROM stays QUALIFY ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) = 1
+
+    (SELECT educ, sex, age FROM people) PIVOT (AVG(age) FOR sex IN ('F', 'M'))
+    ──► (SELECT educ, AVG(age) FILTER (WHERE sex = 'F') AS "F", … GROUP BY educ)
+
+GROUP BY takes NULLs together as set operations do. Whether the groups are of one unit each, and so
+may be made, is for the planner to tell. Set operations of answers are left to the tail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from sqlpriv.dialect.common_tables import common_table
+from sqlpriv.dialect.division.named_terms import common_text, is_aggregate, output_name
+from sqlpriv.dialect.division.parts import has_distinct_rows, own_nodes
+from sqlpriv.dialect.marks import MARK, clauses_mark
+
+_SIDE = "__side"
+_ENDS = ("limit", "offset", "qualify", "group", "having", "windows")
+
+
+def with_rows_grouped(root: exp.Expr, reads_private: Callable[[exp.Expr], bool]) -> None:
+    """Rewrites what stands below a query: the query itself is over groups.
+
+    Args:
+        root: Holds the query.
+        reads_private: Whether a part reads private rows.
+    """
+    grouped: set[int] = set()
+    for node in reversed(list(root.find_all(exp.SetOperation))):
+        sides = (node.left, node.right)
+        raw = any(_has_raw_rows(side) or id(side) in grouped for side in sides)
+        if _is_outermost(node, root) or not raw or not reads_private(node):
+            continue
+        if (written := _as_groups(node)) is not None:
+            grouped.add(id(written))
+            node.replace(written)
+    for select in list(root.find_all(exp.Select)):
+        if not _is_outermost(select, root) and reads_private(select):
+            _write_distinct_on(select)
+            _write_distinct_windows(select)
+    for pivot in list(root.find_all(exp.Pivot)):
+        source = pivot.parent
+        if isinstance(source, exp.Subquery | exp.Table) and pivot.args.get("fields"):
+            _write_pivot(source, pivot)
+
+
+def _is_outermost(node: exp.Expr, root: exp.Expr) -> bool:
+    """Returns whether a query gives the statement's own rows, alone or as a side of UNION."""
+    while isinstance(node.parent, exp.SetOperation):
+        node = node.parent
+    return node.parent is root or node is root
+
+
+def _has_raw_rows(query: exp.Expr) -> bool:
+    """Returns whether a query gives rows as they are stored, or a side of it does."""
+    query = query.unnest() if isinstance(query, exp.Subquery) else query
+    if isinstance(query, exp.SetOperation):
+        return _has_raw_rows(query.left) or _has_raw_rows(query.right)
+    own = own_nodes(query)
+    return isinstance(query, exp.Select) and not (
+        query.args.get("group") or any(map(is_aggregate, own))
+    )
+
+
+# --- set operations ---
+
+
+def _as_groups(node: exp.SetOperation) -> exp.Select | None:
+    """Returns a set operation as a query with groups; None where it keeps repeated rows."""
+    names = _names_of(node)
+    if names is None or not node.args.get("distinct") or node.args.get("by_name"):
+        return None
+    if any(node.args.get(name) for name in ("order", "limit", "offset", "with_")):
+        return None
+    columns = [exp.column(name, quoted=True) for name in names]
+    if isinstance(node, exp.Union):
+        both = exp.Union(this=node.left.copy(), expression=node.right.copy(), distinct=False)
+        return exp.select(*columns).from_(subquery_of(both, "__both", names)).group_by(*columns)
+    sides = [
+        exp.select(
+            *(exp.column(name, table=alias, quoted=True) for name in names),
+            exp.alias_(exp.Literal.number(number), _SIDE, quoted=True),
+        ).from_(subquery_of(side, alias, names))
+        for number, (alias, side) in enumerate((("__left", node.left), ("__right", node.right)))
+    ]
+    both = exp.Union(this=sides[0], expression=sides[1], distinct=False)
+    in_left, in_right = map(_rows_of_side, (0, 1))
+    second = exp.GT if isinstance(node, exp.Intersect) else exp.EQ
+    having = exp.and_(
+        exp.GT(this=in_left, expression=exp.Literal.number(0)),
+        second(this=in_right, expression=exp.Literal.number(0)),
+    )
+    select = exp.select(*columns).from_(subquery_of(both, "__both"))
+    return select.group_by(*columns).having(having)
+
+
+def _rows_of_side(number: int) -> exp.Expr:
+    here = exp.EQ(this=exp.column(_SIDE, quoted=True), expression=exp.Literal.number(number))
+    return exp.Filter(
+        this=exp.Anonymous(this="count", expressions=[exp.Star()]), expression=exp.Where(this=here)
+    )
+
+
+def subquery_of(query: exp.Expr, alias: str, names: list[str] | None = None) -> exp.Subquery:
+    """Returns a copy of a query as a part of FROM, behind an alias with names for its columns."""
+    inner = query.unnest() if isinstance(query, exp.Subquery) else query
+    columns = [exp.to_identifier(name, quoted=True) for name in names or ()]
+    return exp.Subquery(
+        this=inner.copy(), alias=exp.TableAlias(this=exp.to_identifier(alias), columns=columns)
+    )
+
+
+def _names_of(query: exp.Expr) -> list[str] | None:
+    """Returns the names of a query's columns; None where they cannot be told without the vault."""
+    query = query.unnest() if isinstance(query, exp.Subquery) else query
+    if isinstance(query, exp.SetOperation):
+        return _names_of(query.left)
+    if not isinstance(query, exp.Select):
+        return None
+    items = [item for item in query.expressions if not clauses_mark(item)]
+    if len(items) == 1 and isinstance(items[0], exp.Star) and not query.args.get("joins"):
+        source = query.args["from_"].this if query.args.get("from_") else None
+        if isinstance(source, exp.Table) and (cte := common_table(source)) is not None:
+            return _names_in_alias(cte.args["alias"]) or _names_of(cte.this)
+        if isinstance(source, exp.Subquery):
+            return _names_in_alias(source.args.get("alias")) or _names_of(source.this)
+        return None
+    names = [output_name(item).partition(MARK)[0] for item in items]
+    has_star = any(isinstance(item, exp.Star) or item.is_star for item in items)
+    return names if not has_star and len({*map(str.lower, names)}) == len(names) else None
+
+
+def _names_in_alias(alias: exp.Expr | None) -> list[str]:
+    return (
+        [name.name.partition(MARK)[0] for name in alias.args.get("columns") or ()] if alias else []
+    )
+
+
+# --- DISTINCT ON ---
+
+
+def _write_distinct_on(select: exp.Select) -> None:
+    """Writes DISTINCT ON (keys) … ORDER BY keys, rest as the first row of each key."""
+    distinct, order = select.args.get("distinct"), select.args.get("order")
+    on = distinct.args.get("on") if distinct is not None else None
+    if on is None or order is None or any(select.args.get(name) for name in _ENDS):
+        return
+    keys = list(on.expressions) if isinstance(on, exp.Tuple) else [on.unnest()]
+    first, rest = order.expressions[: len(keys)], order.expressions[len(keys) :]
+    if {common_text(term.this) for term in first} != set(map(common_text, keys)) or not rest:
+        return
+    window = exp.Window(
+        this=exp.Anonymous(this="row_number", expressions=[]),
+        partition_by=[key.copy() for key in keys],
+        order=exp.Order(expressions=[term.copy() for term in rest]),
+        over="OVER",
+    )
+    select.set("distinct", None)
+    select.set("order", None)
+    is_first = exp.EQ(this=window, expression=exp.Literal.number(1))
+    select.set("qualify", exp.Qualify(this=is_first))
+
+
+def _write_distinct_windows(select: exp.Select) -> None:
+    """Writes SELECT DISTINCT with windows as the groups of a query that has the windows."""
+    names = _names_of(select) if has_distinct_rows(select) else None
+    if names is None or not any(isinstance(node, exp.Window) for node in own_nodes(select)):
+        return
+    if not any(select.args.get(name) for name in ("order", "limit", "offset", "with_")):
+        select.set("distinct", None)
+        columns = [exp.column(name, quoted=True) for name in names]
+        rows = subquery_of(select, "__rows", names)
+        select.replace(exp.select(*columns).from_(rows).group_by(*columns))
+
+
+# --- PIVOT (…) behind a table ---
+
+
+def _write_pivot(source: exp.Subquery | exp.Table, pivot: exp.Pivot) -> None:
+    """Writes `source PIVOT (AVG(x) FOR k IN (…))` as a subquery that has the aggregates."""
+    fields, titles = pivot.args["fields"], pivot.args.get("columns") or []
+    if pivot.args.get("unpivot") or len(source.args["pivots"]) != 1 or len(fields) != 1:
+        return
+    field, group = fields[0], pivot.args.get("group")
+    aggregates = [item.unalias() for item in pivot.expressions]
+    read = [field.this, *aggregates]
+    used = {x.name.lower() for part in read for x in part.find_all(exp.Column)}
+    if group is not None:
+        keys = [key.copy() for key in group.expressions]
+    else:
+        star = exp.select("*").from_(source.copy())
+        star.args["from_"].this.set("pivots", None)
+        names = _names_of(star)
+        if names is None:
+            return  # all other columns of a stored table, its unit's key among them
+        keys = [exp.column(n, quoted=True) for n in names if n.lower() not in used]
+    values = [x.this if isinstance(x, exp.PivotAlias) else x for x in field.expressions]
+    cells = [
+        exp.Filter(
+            this=aggregate.copy(),
+            expression=exp.Where(this=exp.EQ(this=field.this.copy(), expression=value.copy())),
+        )
+        for value in values
+        for aggregate in aggregates
+    ]
+    if len(cells) != len(titles) or not all(map(is_aggregate, aggregates)):
+        return
+    outputs = [
+        exp.alias_(cell, title.name.partition(MARK)[0], quoted=True)
+        for cell, title in zip(cells, titles, strict=True)
+    ]
+    alias = pivot.args.get("alias") or exp.TableAlias(this=exp.to_identifier("__pivot"))
+    inner = source.copy()
+    inner.set("pivots", None)
+    select = exp.select(*(key.copy() for key in keys), *outputs).from_(inner)
+    select = select.group_by(*keys) if keys else select
+    source.replace(exp.Subquery(this=select, alias=alias.copy()))

@@ -1,0 +1,10 @@
+SELECT COUNT(*) FROM (SELECT ward, LAG(ward) OVER (PARTITION BY person ORDER BY day, id) AS prev FROM stays) WHERE ward = prev;
+SELECT ward, prev, COUNT(*) FROM (SELECT ward, LAG(ward) OVER (PARTITION BY person ORDER BY day, id) AS prev FROM stays) WHERE prev IS NOT NULL GROUP BY ALL HAVING COUNT(*) > 0;
+SELECT ward, nxt, COUNT(*) FROM (SELECT ward, LEAD(ward) OVER (PARTITION BY person ORDER BY day, id) AS nxt FROM stays) WHERE nxt IS NOT NULL GROUP BY ALL HAVING COUNT(*) > 0;
+SELECT COUNT(*) FROM (SELECT person, FIRST_VALUE(ward) OVER (PARTITION BY person ORDER BY day, id) AS f, ward FROM stays) WHERE f = ward;
+SELECT f, COUNT(*) FROM (SELECT DISTINCT person, FIRST_VALUE(ward) OVER (PARTITION BY person ORDER BY day, id) AS f FROM stays) GROUP BY f;
+SELECT p, COUNT(*) FROM (SELECT LAG(ward, 2) OVER (PARTITION BY person ORDER BY day, id) AS p FROM stays) WHERE p IS NOT NULL GROUP BY p;
+SELECT p, COUNT(*) FROM (SELECT LAG(ward, 1, 3) OVER (PARTITION BY person ORDER BY day, id) AS p FROM stays) GROUP BY p HAVING COUNT(*) > 0;
+SELECT AVG(ward - p) FROM (SELECT ward, LAG(ward) OVER (PARTITION BY person ORDER BY day, id) AS p FROM stays WHERE day > '2023-01-15');
+SELECT i, p, COUNT(*) FROM (SELECT LAG(ward) OVER (PARTITION BY person ORDER BY day, id) AS p, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day, id) AS i FROM stays) WHERE i IN (2, 3) GROUP BY ALL HAVING COUNT(*) > 0;
+SELECT COUNT(*) FROM (SELECT ward FROM stays QUALIFY ward <> LAG(ward) OVER (PARTITION BY person ORDER BY day, id));

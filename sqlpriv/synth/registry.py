@@ -21,7 +21,7 @@ from sqlpriv.synth.methods import (
 )
 from sqlpriv.synth.methods.batches import hdmm, privsyn, stability
 from sqlpriv.synth.methods.graphs import privmrf
-from sqlpriv.synth.methods.mixed import gsd, rap
+from sqlpriv.synth.methods.mixed import dpmerf, gsd, rap
 from sqlpriv.synth.methods.nested import topdown
 
 REGISTRY: Mapping[str, Method] = {
@@ -43,6 +43,7 @@ REGISTRY: Mapping[str, Method] = {
         gsd.METHOD,
         rap.METHOD,
         rap.ANNEALED,
+        dpmerf.METHOD,
         topdown.METHOD,
         stability.METHOD,
     )

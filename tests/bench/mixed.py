@@ -166,7 +166,7 @@ def main() -> None:
                 print(f"{name:<10}{'real':<8}{'':>8}{'':>36}{task.f1(task.real):9.3f}", flush=True)
                 for epsilon in given.epsilons:
                     for method in given.methods:
-                        aimed = method in ("gsd", "rap", "rap++")
+                        aimed = method in ("gsd", "rap", "rap++", "dpmerf")
                         options = f"target = '{task.target}'" if aimed else ""
                         options += f", {given.options}" if aimed and given.options else ""
                         row = task.run(method, epsilon, given.strata, options)

@@ -29,11 +29,12 @@ ALTER TABLE people ALTER COLUMN pay SET PRIVACY DOMAIN BETWEEN (0, 200);
 ALTER TABLE people ALTER COLUMN rent SET PRIVACY DOMAIN BETWEEN (0, 150);
 ALTER TABLE people SET PRIVACY BUDGET (epsilon = 1000, delta = 1e-9);
 """
-COMPILED = ("gem", "rap", "rap++")
+COMPILED = ("gem", "rap", "rap++", "dpmerf")
 FAST = ", tables = 3, steps = 20, points = 60"
 OPTIONS = {
     "topdown": ", hierarchy = 'town, job'",
     "gem": ", rounds = 3, steps = 60, components = 20",
+    "dpmerf": ", features = 12, steps = 20, points = 60",
     "rap": FAST,
     "rap++": FAST,
     "gsd": ", tables = 4",

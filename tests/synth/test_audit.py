@@ -116,7 +116,7 @@ def test_the_bound_is_right_where_it_is_known():
 
 BY_CHOICES = ("independent", "histogram", "mst", "mwem", "privbayes", "pmw")
 """What these ask follows from their choices and from public sizes alone."""
-COMPILED = ("gem", "rap", "rap++")
+COMPILED = ("gem", "rap", "rap++", "dpmerf")
 EVERY = tuple(
     pytest.param(m, marks=pytest.mark.slow) if m in COMPILED else m
     for m in REGISTRY

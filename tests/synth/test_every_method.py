@@ -20,13 +20,14 @@ from sqlpriv.synth.synthesis import prepare, synthesize
 METHODS = tuple(method for method in REGISTRY if method not in ("topdown", "stability"))
 """topdown needs a hierarchy and takes no strata: methods/test_topdown.py. stability needs a delta,
 and leaves out what few have: methods/test_stability.py."""
-COMPILED = ("gem", "rap", "rap++")
+COMPILED = ("gem", "rap", "rap++", "dpmerf")
 """These compile for each domain and number of strata, or for each choice: seconds a case."""
 COMPILES = tuple(pytest.param(m, marks=pytest.mark.slow) if m in COMPILED else m for m in METHODS)
 RELAXED = {"tables": 2, "steps": 30, "points": 100}
 QUICK = {
     "gem": {"rounds": 2, "steps": 200, "components": 20},
     "pmw": {"rounds": 2},
+    "dpmerf": {"features": 30, "steps": 300, "points": 60},
     "rap": RELAXED,
     "rap++": RELAXED,
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +64,7 @@ class Moment:
     """The sum, over the rows of each stratum, of a product of scores of levels.
 
     Args:
-        clique: The columns whose scores are multiplied; one alone, or two.
+        clique: The columns whose scores are multiplied; one or more.
         scores: By column, a finite score for each group of its levels.
         groups: By column, the number of the group that each level is in, ascending.
         price: Of the measurement.
@@ -121,7 +122,7 @@ def moment_query(domain: Domain, moment: Moment) -> a.Sum:
         for column, scores, groups in zip(moment.clique, moment.scores, moment.groups, strict=True)
     ]
     most = math.prod(max(abs(x) for x in scores) for scores in moment.scores)
-    product = factors[0] if len(factors) == 1 else a.Call("*", tuple(factors))
+    product = reduce(lambda left, right: a.Call("*", (left, right)), factors)
     return a.Sum(domain.source, product, -most, most, tuple(s.key for s in domain.strata))
 
 

@@ -35,11 +35,12 @@ from sqlpriv.synth.api.cell_queries import Moment
 from sqlpriv.synth.api.method import Method, Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
+from sqlpriv.synth.inference.normal_scores import LevelScores, normal_scores
 from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats, onto_simplex
+from sqlpriv.synth.inference.shrinkage import shrink_estimates
 from sqlpriv.synth.methods.choose_and_measure import measured_ones, totals_of
 from sqlpriv.synth.models.sampling import round_systematically
 
-GROUPS = 32
 TERMS = 100
 """Of Mehler's series."""
 LARGEST = 0.99
@@ -79,14 +80,6 @@ class GaussianModel:
         return drawn
 
 
-@dataclass(frozen=True, eq=False)
-class _Scale:
-    """A column's groups of levels and their scores; shape (levels,) and (groups,)."""
-
-    group: NDArray[np.int64]
-    score: Floats
-
-
 def phases(
     space: Space,
     price: Price,
@@ -114,7 +107,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Gaussia
         one = np.eye(len(columns))
         return tuple(GaussianModel(p, one, n) for p, n in zip(shares, totals, strict=True))
     ask.report(Progress("measuring covariances", 0, 1))
-    scales = {c: _scale(r.values.sum(axis=0)) for c, r in zip(columns, ones, strict=True)}
+    scales = {c: normal_scores(r.values.sum(axis=0)) for c, r in zip(columns, ones, strict=True)}
     pairs = list(itertools.combinations(columns, 2))
     covariances = [
         Moment((u, v), *_of_both(scales[u], scales[v]), each)
@@ -124,7 +117,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Gaussia
     ask.report(Progress("fitting strata", 0, strata))
     correlations, noise = _correlations(pairs, moments, shares, scales, totals)
     ask.report(Progress("fitting strata", strata, strata))
-    shrunk = _shrunk(correlations, noise, np.maximum(totals, 1.0))
+    shrunk = shrink_estimates(correlations, noise, np.maximum(totals, 1.0), PRIOR)
     return tuple(
         GaussianModel(shares[s], _matrix(columns, pairs, shrunk[s]), totals[s])
         for s in range(strata)
@@ -138,18 +131,8 @@ def _shares(columns: Sequence[int], ones: Sequence[Release], stratum: int) -> di
     }
 
 
-def _scale(counts: Floats) -> _Scale:
-    """Returns groups of levels of about equal mass, at most GROUPS, and their normal scores."""
-    shares = onto_simplex(counts / max(counts.sum(), 1.0), 1.0)
-    middle = np.cumsum(shares) - shares / 2
-    _, group = np.unique(np.floor(middle * GROUPS).clip(0, GROUPS - 1), return_inverse=True)
-    mass = np.bincount(group, shares)
-    centre = (np.cumsum(mass) - mass / 2).clip(1e-3, 1 - 1e-3)
-    return _Scale(group, np.array([_NORMAL.inv_cdf(p) for p in centre]))
-
-
 def _of_both(
-    u: _Scale, v: _Scale
+    u: LevelScores, v: LevelScores
 ) -> tuple[tuple[tuple[float, ...], ...], tuple[tuple[int, ...], ...]]:
     scores = tuple(tuple(x.score.tolist()) for x in (u, v))
     return scores, tuple(tuple(x.group.tolist()) for x in (u, v))
@@ -159,7 +142,7 @@ def _correlations(
     pairs: Sequence[Pair],
     moments: Sequence[Release],
     shares: Sequence[Mapping[int, Floats]],
-    scales: Mapping[int, _Scale],
+    scales: Mapping[int, LevelScores],
     totals: Sequence[float],
 ) -> tuple[Floats, Floats]:
     """Returns correlations and their noise's standard deviations, shape (strata, pairs)."""
@@ -176,7 +159,7 @@ def _correlations(
     return correlations, noise
 
 
-def _series(shares: Floats, scale: _Scale) -> Floats:
+def _series(shares: Floats, scale: LevelScores) -> Floats:
     """Returns E[f(Z) h_k(Z)] for k < TERMS, f stepping through the scores at the cuts of `shares`;
     h_k are the normalised Hermite polynomials He_k / sqrt(k!)."""
     cuts = np.cumsum(shares)[:-1].clip(1e-9, 1 - 1e-9)
@@ -204,27 +187,6 @@ def _solve_series(terms: Floats, mean: float) -> float:
         value = float(np.polynomial.polynomial.polyval(r, terms))
         low, high = (r, high) if value < mean else (low, r)
     return (low + high) / 2
-
-
-def _shrunk(correlations: Floats, noise: Floats, sizes: Floats) -> Floats:
-    """Returns each stratum's correlations, without the share of them that is noise.
-
-    Empirical Bayes, free: those of all strata together are shrunk towards 0, where they are taken
-    to lie with variance PRIOR, and each stratum's towards those. The variance between strata is
-    estimated once for all pairs, as what their spread has beyond their noise.
-    """
-    weights = sizes[:, None] * PRIOR / (PRIOR + noise**2) + 1e-12
-    centre = (weights * correlations).sum(axis=0) / weights.sum(axis=0)
-    centre_noise = ((weights * noise) ** 2).sum(axis=0) / weights.sum(axis=0) ** 2
-    centre = centre * PRIOR / (PRIOR + centre_noise)
-    if len(correlations) == 1:
-        return np.atleast_2d(centre)
-    trust = 1 / (0.1**2 + noise**2)
-    spread = max(
-        float((trust * ((correlations - centre) ** 2 - noise**2)).sum() / trust.sum()), 0.0
-    )
-    shrunk: Floats = centre + spread / (spread + noise**2) * (correlations - centre)
-    return shrunk
 
 
 def _matrix(columns: Sequence[int], pairs: Sequence[Pair], correlations: Floats) -> Floats:

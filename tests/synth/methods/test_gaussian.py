@@ -12,6 +12,8 @@ from support.vaults import allowed, left
 from sqlpriv.kernel.terms.budget import Budget, Epsilon, Rho, rho_of
 from sqlpriv.kernel.terms.contract import Categories, Interval
 from sqlpriv.synth.explained_steps import steps
+from sqlpriv.synth.inference.normal_scores import LevelScores
+from sqlpriv.synth.inference.shrinkage import shrink_estimates
 from sqlpriv.synth.methods import gaussian
 from sqlpriv.synth.synthesis import prepare, synthesize
 
@@ -84,9 +86,10 @@ def test_a_stratum_of_noise_leans_on_the_population():
     found = np.array([[0.8, 0.1], [0.8, 0.1], [-0.9, 0.9]])
     sizes = np.array([3_000.0, 3_000.0, 12.0])
     noisy = np.array([[0.01] * 2, [0.01] * 2, [5.0] * 2])
-    shrunk = gaussian._shrunk(found, noisy, sizes)
+    shrunk = shrink_estimates(found, noisy, sizes, gaussian.PRIOR)
     assert shrunk[2] == pytest.approx([0.8, 0.1], abs=0.02)
-    assert gaussian._shrunk(found, noisy / 1e3, sizes) == pytest.approx(found, abs=0.01)
+    again = shrink_estimates(found, noisy / 1e3, sizes, gaussian.PRIOR)
+    assert again == pytest.approx(found, abs=0.01)
 
 
 @pytest.mark.parametrize("r", [-0.9, -0.3, 0.0, 0.5, 0.95])
@@ -100,8 +103,8 @@ def test_the_series_is_the_bivariate_normals_mean_of_a_product(r, cuts):
     scores = [np.arange(len(c) + 1) - 0.5 for c in cuts]
     mean = float(scores[0] @ cells @ scores[1])
     series = [
-        gaussian._series(cells.sum(axis=1 - i), gaussian._Scale(np.arange(x.size), x))
-        for i, x in enumerate(scores)
+        gaussian._series(shares, LevelScores(np.arange(x.size), x, shares))
+        for x, shares in zip(scores, (cells.sum(axis=1), cells.sum(axis=0)), strict=True)
     ]
     terms = series[0] * series[1]
     assert np.polynomial.polynomial.polyval(r, terms) == pytest.approx(mean, abs=0.02)

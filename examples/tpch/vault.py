@@ -1,4 +1,4 @@
-"""A vault of TPC-H at scale factor 0.01: loads the tables, with their keys, and declares them."""
+"""A vault of TPC-H: loads the tables, with their keys, and declares them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ KEYS = {"customer": "c_custkey", "orders": "o_orderkey", "part": "p_partkey",
         "lineitem": "l_orderkey, l_linenumber", "partsupp": "ps_partkey, ps_suppkey"}  # fmt: skip
 
 
-def make(path: Path, data: Path = DATA) -> Path:
-    """Returns the vault, made anew at that path."""
+def make(path: Path, data: Path = DATA, file_name: str = "tpch_sf001_{}.parquet") -> Path:
+    """Returns the vault, made anew at that path, of the tables' files in a folder."""
     with sqlpriv.connect(path, role="owner") as owner:
         for table, key in KEYS.items():
-            file = data / f"tpch_sf001_{table}.parquet"
+            file = data / file_name.format(table)
             owner.execute(f"CREATE TABLE {table} AS FROM '{file}'")
             owner.execute(f"ALTER TABLE {table} ADD PRIMARY KEY ({key})")
         owner.execute((HERE / "vault.sql").read_text("utf-8"))

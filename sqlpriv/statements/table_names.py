@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from types import NoneType
+
 from sqlpriv.statements.tree import (
     Derived,
     Item,
     Joined,
+    Literal,
+    Name,
     Node,
+    Pos,
     Query,
     Select,
     Source,
@@ -37,6 +42,8 @@ def _tables(part: object) -> list[str]:
 
 
 def _inside(value: object) -> list[str]:
+    if isinstance(value, _LEAVES):
+        return []
     if isinstance(value, tuple):
         return [x for entry in value for x in _inside(entry)]
     if isinstance(value, Table | Select | Derived | Joined | UnionAll):
@@ -44,3 +51,7 @@ def _inside(value: object) -> list[str]:
     if isinstance(value, Item | Node) or hasattr(value, "descending"):
         return [x for part in vars(value).values() for x in _inside(part)]
     return []
+
+
+_LEAVES = (Literal, Name, Pos, str, int, NoneType)
+"""Most parts of a query are these, an IN's thousands of values among them."""

@@ -33,7 +33,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sqlpriv.answer.means import Array, main_effects
+from sqlpriv.answer.means import Array
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds, Pooled
 from sqlpriv.answer.rounds.place_shrinkage import shrink
 from sqlpriv.kernel.terms.release import Release
@@ -112,7 +112,7 @@ def shapes_by_histogram(
     variance = weight @ STEPS**2 - step**2 + RESOLUTION**2 / 12
     middle = float((step / variance).sum() / (1 / variance).sum())
     most = BETWEEN * float(_variance(pooled.shares))
-    shrunk, left = shrink(step - middle, variance, _effects(counted), most)
+    shrunk, left = shrink(step - middle, variance, _key_sizes(counted), most)
     spread = np.sqrt(left + RESOLUTION**2)
     shape = counted.values.shape
     return CellShapes(family, unit * (middle + shrunk).reshape(shape), unit * spread.reshape(shape))
@@ -196,13 +196,12 @@ def place_distances(pooled: Array, place: Release, counted: Release) -> tuple[Ar
     noise = (place.sigma / n) ** 2 + (middle * counted.sigma / n) ** 2 + 1e-12
     scatter = _variance(pooled) / n
     most = BETWEEN * float(_variance(pooled))
-    shrunk = shrink(own.ravel(), (noise + scatter).ravel(), _effects(counted), most)
+    shrunk = shrink(own.ravel(), (noise + scatter).ravel(), _key_sizes(counted), most)
     return shrunk[0].reshape(n.shape), shrunk[1].reshape(n.shape)
 
 
-def _effects(counted: Release) -> Array:
-    keys = (*counted.query.strata, *counted.query.keys)
-    return main_effects(tuple(len(key.values) for key in keys))
+def _key_sizes(counted: Release) -> tuple[int, ...]:
+    return tuple(len(key.values) for key in (*counted.query.strata, *counted.query.keys))
 
 
 def tilt_rates(pooled: Pooled, above: Array) -> Array:

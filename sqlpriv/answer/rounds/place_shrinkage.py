@@ -11,25 +11,26 @@ FAR = 6
 taken to be so: squares of Laplace noise vary more than those of normal noise."""
 
 
-def shrink(own: Array, noise: Array, effects: Array, most: float = np.inf) -> tuple[Array, Array]:
+def shrink(
+    own: Array, noise: Array, sizes: tuple[int, ...], most: float = np.inf
+) -> tuple[Array, Array]:
     """Returns each cell's number, shrunk towards its fit, and the variance that is left.
 
     A number moves towards its fit by the part of its variance that is noise (empirical Bayes). The
-    fit is a ridge regression on the effects; their prior variance is that of the cells' numbers
-    beyond their noise, so that all fits are 0 where noise explains everything. What is left is the
-    variance of both, the number's own and that of its fit.
+    fit is a ridge regression on the keys' levels; the prior variance of these is that of the cells'
+    numbers beyond their noise, so that all fits are 0 where noise explains everything. What is left
+    is the variance of both, the number's own and that of its fit.
 
     Args:
-        own: Noised numbers around 0, of shape (cells,).
+        own: Noised numbers around 0, of shape (cells,): row-major, a cell for each combination.
         noise: Variances of their noise, of shape (cells,).
-        effects: Of shape (cells, effects), as `main_effects` returns.
+        sizes: How many levels each key has.
         most: The largest variance of the cells' numbers where the noise says nothing of it.
 
     A precise number stays, and one that is all noise takes what its keys predict:
 
-    >>> from sqlpriv.answer.means import main_effects
     >>> own, noise = np.array([4.0, 4.0, -4.0, 30.0]), np.array([0.01, 0.01, 0.01, 900.0])
-    >>> shrink(own, noise, main_effects((2, 2)))[0].round(1).tolist()
+    >>> shrink(own, noise, (2, 2))[0].round(1).tolist()
     [4.0, 4.0, -4.0, -0.4]
     """
     unnoticed = _noise_of_spread(noise)
@@ -39,14 +40,58 @@ def shrink(own: Array, noise: Array, effects: Array, most: float = np.inf) -> tu
         return max(min(variance, most), variance - FAR * unnoticed)
 
     spread = within(_beyond_noise(own, noise)) + 1e-12
-    weighted = effects.T / (noise + spread)
-    inner = weighted @ effects + np.eye(effects.shape[1]) / spread
-    fitted = effects @ np.linalg.solve(inner, weighted @ own)
-    of_fit = (effects * np.linalg.solve(inner, effects.T).T).sum(axis=1)
+    fitted, of_fit = fit_main_effects(own, 1 / (noise + spread), sizes, spread)
     signal = within(_beyond_noise(own - fitted, noise) + unnoticed)
     kept = signal / (signal + noise)
     left = kept * noise + (1 - kept) ** 2 * of_fit
     return np.asarray(fitted + (own - fitted) * kept), np.asarray(left)
+
+
+def fit_main_effects(
+    own: Array, weight: Array, sizes: tuple[int, ...], prior: float
+) -> tuple[Array, Array]:
+    """Returns the ridge regression of cells on their keys' levels, and the fit's variances.
+
+    With the levels that a cell has as a row of ones and zeros, X, the fit is X β with
+    (X' W X + I / prior) β = X' W y, and its variances are the diagonal of X (X' W X + I / prior)⁻¹
+    X'. Two levels of one key share no cell: the block of the key with the most levels is diagonal
+    and is eliminated (Schur), so that memory and time grow with the cells and not with the square
+    or cube of a key's levels.
+
+    Args:
+        own: Numbers of shape (cells,), row-major.
+        weight: Of each, of the same shape.
+        sizes: How many levels each key has.
+        prior: Variance of the levels' effects.
+    """
+    shape = sizes or (1,)
+    levels = np.indices(shape).reshape(len(shape), -1)
+    largest = max(range(len(shape)), key=lambda key: shape[key])
+    of_cell = levels[largest]
+    others = [levels[key] for key in range(len(shape)) if key != largest]
+    firsts = np.cumsum([0, *(shape[key] for key in range(len(shape)) if key != largest)])
+    diagonal = np.bincount(of_cell, weight) + 1 / prior
+    cross, inner = np.zeros((shape[largest], firsts[-1])), np.eye(firsts[-1]) / prior
+    toward = np.zeros(firsts[-1])
+    placed = [level + first for level, first in zip(others, firsts, strict=False)]
+    for mine in placed:
+        np.add.at(cross, (of_cell, mine), weight)
+        np.add.at(toward, mine, weight * own)
+        for theirs in placed:
+            np.add.at(inner, (mine, theirs), weight)
+    scaled = cross / diagonal[:, None]
+    inverse = np.linalg.inv(inner - cross.T @ scaled)
+    through = scaled @ inverse
+    alone = np.bincount(of_cell, weight * own) / diagonal
+    beta = inverse @ (toward - cross.T @ alone)
+    fitted = (alone - scaled @ beta)[of_cell]
+    variance = (1 / diagonal + (through * scaled).sum(axis=1))[of_cell]
+    for mine in placed:
+        fitted = fitted + beta[mine]
+        variance = variance - 2 * through[of_cell, mine]
+        for theirs in placed:
+            variance = variance + inverse[mine, theirs]
+    return fitted, variance
 
 
 def _beyond_noise(apart: Array, noise: Array) -> float:

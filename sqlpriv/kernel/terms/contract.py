@@ -253,7 +253,9 @@ def _with_domain(column: Column, domains: Declared) -> Column:
         case None:
             return column
         case {"labels": labels, "required": bool(required)}:
-            domain: ColumnDomain = Categories(tuple(map(_decode, labels)))
+            domain: ColumnDomain = Categories(
+                tuple(labels if {*map(type, labels)} <= {str, int} else map(_decode, labels))
+            )
         case {"lower": low, "upper": high, "nullable": bool(nullable), "required": bool(required)}:
             domain = Interval(_decode(low), _decode(high), nullable)
         case _:

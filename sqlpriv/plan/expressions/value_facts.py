@@ -16,10 +16,12 @@ from decimal import Decimal
 from typing import Any
 
 from sqlpriv.errors import Refused
-from sqlpriv.kernel.terms.contract import Categories, Interval, TableContract, Type, Value
+from sqlpriv.kernel.terms.contract import Categories, Column, Interval, TableContract, Type, Value
 from sqlpriv.kernel.terms.operations import MAX_SCALE, check_literal
 
 MAX_LEVELS = 100_000
+KEPT_SHAPES = 1_024
+_SHAPES: dict[int, tuple[Column, Shape]] = {}  # by the column's id; each keeps its column
 
 
 @dataclass(frozen=True)
@@ -78,24 +80,33 @@ class Shape:
 
 def scope_of(contract: TableContract) -> dict[str, Shape]:
     """Returns the shape of each column that expressions can use, by lower-case name."""
-    scope = {}
-    for column in contract.columns:
-        if column.type is None:
-            continue
-        shape = Shape(column.type)
-        if isinstance(column.domain, Interval):
-            shape = Shape(
-                column.type, column.domain.lower, column.domain.upper, column.domain.nullable
-            )
-        elif isinstance(column.domain, Categories):
-            shape = listed_shape(column.type, column.domain.labels)
-        shape = replace(shape, scale=column_scale(column.sql_type))
-        if column.sql_type.upper() == "UUID":
-            shape = replace(shape, sql_type="UUID")
-        elif column.sql_type.upper().startswith("ENUM"):
-            shape = replace(shape, sql_type=_enum_of(shape.values or ()))
-        scope[column.name.lower()] = with_values_listed(shape)
-    return scope
+    return {c.name.lower(): _shape_of(c, c.type) for c in contract.columns if c.type is not None}
+
+
+def _shape_of(column: Column, type_: Type) -> Shape:
+    """Returns a column's shape, made once: a long list is checked value by value.
+
+    Shapes are kept by object: of equal columns one may list 1 and the other 1.0.
+    """
+    if (kept := _SHAPES.get(id(column))) is None:
+        if len(_SHAPES) >= KEPT_SHAPES:
+            _SHAPES.clear()
+        kept = _SHAPES[id(column)] = column, _declared_shape(column, type_)
+    return kept[1]
+
+
+def _declared_shape(column: Column, type_: Type) -> Shape:
+    shape = Shape(type_)
+    if isinstance(column.domain, Interval):
+        shape = Shape(type_, column.domain.lower, column.domain.upper, column.domain.nullable)
+    elif isinstance(column.domain, Categories):
+        shape = listed_shape(type_, column.domain.labels)
+    shape = replace(shape, scale=column_scale(column.sql_type))
+    if column.sql_type.upper() == "UUID":
+        shape = replace(shape, sql_type="UUID")
+    elif column.sql_type.upper().startswith("ENUM"):
+        shape = replace(shape, sql_type=_enum_of(shape.values or ()))
+    return with_values_listed(shape)
 
 
 def _enum_of(labels: tuple[Value, ...]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho, rho_of
@@ -74,7 +75,7 @@ def require_unit(contract: TableContract, pos: Pos) -> PrivacyUnit:
 def price_of(budget: Budget, epsilon: float) -> Price:
     """Returns what `OPTIONS (epsilon = …)` may spend; DataError where that is under a nano."""
     zcdp = isinstance(budget.total, Rho)
-    price = rho_of(epsilon, budget.delta) if zcdp else Epsilon.at_most(epsilon)
+    price = _rho_of(epsilon, budget.delta) if zcdp else Epsilon.at_most(epsilon)
     if price.nano == 0:
         raise DataError(f"epsilon = {epsilon} is too small to buy anything")
     return price
@@ -87,3 +88,6 @@ def _rho(value: float, budget: Budget, pos: Pos) -> Price:
     if price.nano == 0:
         raise DataError(f"rho = {value} is too small to buy anything")
     return price
+
+
+_rho_of = lru_cache(256)(rho_of)  # two bisections in one another, asked for in each part of a query

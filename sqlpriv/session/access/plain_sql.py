@@ -69,6 +69,8 @@ class PlainSql:
 
     def run(self, rows: Mapping[str, pa.Table], text: str, parameters: Parameters) -> pa.Table:
         """Runs plain SQL on released tables and these rows."""
+        if not self._store.state():  # nothing was released: an engine takes 10 ms to start
+            return self.run_alone(rows, text, parameters)
         engine = self._store.connect_read_only()
         return free_sql.query(engine, rows, text, parameters, self.running)
 
@@ -85,7 +87,7 @@ class PlainSql:
     def run_alone(
         self, rows: Mapping[str, pa.Table], text: str, parameters: Parameters
     ) -> pa.Table:
-        """Runs a query, cut out of a larger one, on these rows alone, in an engine that is kept."""
+        """Runs a query on these rows alone, in an engine that is kept."""
         if not self._empty:
             self._empty.append(empty_engine())
         return free_sql.query(self._empty[0].cursor(), rows, text, parameters, self.running)

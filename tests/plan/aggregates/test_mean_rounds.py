@@ -30,6 +30,7 @@ from sqlpriv.answer.rounds.histogram.pooled_histogram import (
     merge_bins,
     smooth_histogram,
 )
+from sqlpriv.answer.rounds.place_shrinkage import fit_main_effects
 from sqlpriv.errors import DataError
 from sqlpriv.kernel.terms.algebra import Bin, Clipped, Col, Count, Key, Sum
 from sqlpriv.kernel.terms.budget import Budget, Epsilon, Price, Rho
@@ -425,9 +426,27 @@ def test_small_cells_borrow_from_cells_with_the_same_keys() -> None:
     truth = effects @ np.array([-9.0, 0, 9, -4, 0, 0, 4])
     noise = np.where(np.arange(12) % 2, 30.0, 0.1) ** 2
     draws = [truth + rng.normal(0, noise**0.5) for _ in range(200)]
-    errors = np.array([cell_shapes.shrink(own, noise, effects)[0] - truth for own in draws])
+    errors = np.array([cell_shapes.shrink(own, noise, (3, 4))[0] - truth for own in draws])
     assert (_rms(errors)[1::2] < 10).all()
     assert (_rms(errors)[::2] < 0.2).all()
+
+
+@pytest.mark.parametrize("sizes", [(), (7,), (3, 4), (4, 3, 2), (1, 5), (2, 9, 3)])
+def test_main_effects_are_fitted_as_by_the_normal_equations(sizes: tuple[int, ...]) -> None:
+    rng, table, prior = np.random.default_rng(3), means.main_effects(sizes), 0.7
+    own, weight = rng.normal(size=len(table)), 1 / rng.uniform(0.1, 5, len(table))
+    inverse = np.linalg.inv((table.T * weight) @ table + np.eye(table.shape[1]) / prior)
+    fitted, variance = fit_main_effects(own, weight, sizes, prior)
+    np.testing.assert_allclose(fitted, table @ inverse @ table.T @ (weight * own))
+    np.testing.assert_allclose(variance, np.diag(table @ inverse @ table.T))
+
+
+def test_a_key_of_many_levels_is_fitted_in_memory_of_its_cells() -> None:
+    """A square of 100,000 levels would be 80 GB."""
+    own, weight = np.arange(100_000.0), np.full(100_000, 2.0)
+    fitted, variance = fit_main_effects(own, weight, (100_000,), 0.5)
+    np.testing.assert_allclose(fitted, own / 2)
+    np.testing.assert_allclose(variance, 0.25)
 
 
 def test_a_lone_bin_far_out_is_taken_for_noise() -> None:

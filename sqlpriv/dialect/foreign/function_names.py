@@ -10,6 +10,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sqlpriv.dialect.foreign import function_writers as writers
+from sqlpriv.dialect.foreign.function_templates import template_writers
+from sqlpriv.dialect.foreign.moment_formats import moment_format
 from sqlpriv.statements.keywords import words
 
 COMMON = words(
@@ -25,116 +27,104 @@ FRACTIONAL = words(
 """Functions whose value is no whole number's type, whatever their arguments are."""
 _SAME_NAMES = {
     "postgres": """least greatest variance=var_samp stddev=stddev_samp concat length
-        char_length=length log log10 percentile_cont percentile_disc mode replace starts_with corr
-        covar_pop covar_samp regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope
-        regr_sxx regr_sxy regr_syy bool_and bool_or sin cos tan cot asin acos atan atan2 degrees
-        radians pi cbrt trunc left right reverse strpos median quantile_cont quantile_disc
-        approx_quantile approx_count_distinct count_if skewness kurtosis sem dp_interval_low
-        dp_interval_high""",
-    "bigquery": """variance=var_samp stddev=stddev_samp length char_length=length anon_count=count
-        anon_sum=sum anon_avg=avg anon_var_pop=var_pop anon_stddev_pop=stddev_pop
-        anon_percentile_cont=percentile_cont anon_quantiles=approx_quantiles
-        percentile_cont=quantile_cont approx_quantiles countif=count_if log10 starts_with replace
-        approx_count_distinct""",
-    "snowflake": """variance=var_samp stddev=stddev_samp variance_pop=var_pop variance_samp=var_samp
-        length count_if median mode percentile_cont percentile_disc replace startswith=starts_with
-        contains dp_interval_low dp_interval_high""",
+        char_length=length log log10 percentile_cont percentile_disc mode replace starts_with
+        corr covar_pop covar_samp regr_avgx regr_avgy regr_count regr_intercept regr_r2
+        regr_slope regr_sxx regr_sxy regr_syy bool_and bool_or sin cos tan cot asin acos atan
+        atan2 degrees radians pi cbrt trunc left right reverse strpos median quantile_cont
+        quantile_disc approx_quantile approx_count_distinct count_if skewness kurtosis sem
+        dp_interval_low dp_interval_high width_bucket concat_ws""",
+    "bigquery": """variance=var_samp stddev=stddev_samp length char_length=length
+        anon_count=count anon_sum=sum anon_avg=avg anon_var_pop=var_pop
+        anon_stddev_pop=stddev_pop anon_percentile_cont=percentile_cont
+        anon_quantiles=approx_quantiles percentile_cont=quantile_cont approx_quantiles
+        countif=count_if log10 starts_with replace approx_count_distinct logical_and=bool_and
+        logical_or=bool_or regexp_contains=regexp_matches dayofyear isoweek=week isoyear last_day
+        corr covar_pop covar_samp""",
+    "snowflake": """variance=var_samp stddev=stddev_samp variance_pop=var_pop
+        variance_samp=var_samp length count_if median mode percentile_cont percentile_disc
+        replace startswith=starts_with contains dp_interval_low dp_interval_high year quarter
+        month day hour minute second dayofmonth=day dayofyear dayofweekiso=isodow weekiso=week
+        yearofweekiso=isoyear last_day booland_agg=bool_and boolor_agg=bool_or
+        approx_count_distinct approx_percentile=quantile_cont corr covar_pop covar_samp""",
     "mysql": """variance=var_pop std=stddev_pop stddev=stddev_pop char_length=length
-        character_length=length log10 replace""",
-    "tsql": """least greatest var=var_samp varp=var_pop stdev=stddev_samp stdevp=stddev_pop concat
-        log10 count_big=count""",
-    "spark": """least greatest variance=var_samp stddev=stddev_samp std=stddev_samp mean=avg length
-        char_length=length count_if median log10 startswith=starts_with replace mode""",
+        character_length=length log10 replace year quarter month day hour minute second
+        dayofmonth=day dayofyear weekofyear=week dayname monthname last_day concat_ws""",
+    "tsql": """least greatest var=var_samp varp=var_pop stdev=stddev_samp stdevp=stddev_pop
+        concat log10 count_big=count year quarter month day eomonth=last_day""",
+    "spark": """least greatest variance=var_samp stddev=stddev_samp std=stddev_samp mean=avg
+        length char_length=length count_if median log10 startswith=starts_with replace mode year
+        quarter month day hour minute second dayofmonth=day dayofyear weekofyear=week last_day
+        bool_and every=bool_and bool_or some=bool_or approx_count_distinct
+        percentile=quantile_cont percentile_approx=quantile_disc approx_percentile=quantile_disc
+        corr covar_pop covar_samp concat_ws""",
 }
 """Dialect → functions that take the same arguments in the same order, with DuckDB's name behind =
 where it is another; PostgreSQL's last ones are DuckDB's own or ours, of which it has none."""
 _Writers = dict[str, writers.Writer]
 _LEAST: _Writers = {name: writers.null_if_any(name) for name in ("least", "greatest")}
-_SUBSTRING: _Writers = {
-    "substring": writers.substring,
-    "substr": writers.substring,
-}
-_DATES = {part: writers.part_of_date(part) for part in ("year", "quarter", "month", "day")}
-_CLOCK = {part: writers.part_of_date(part) for part in ("hour", "minute", "second")}
-_IF_NULL: _Writers = {
-    "ifnull": writers.two_as_coalesce,
-    "nvl": writers.two_as_coalesce,
-}
+_SUBSTRING: _Writers = {"substring": writers.substring, "substr": writers.substring}
 _WRITTEN: dict[str, _Writers] = {
     "postgres": {
         **_SUBSTRING,
-        "round": writers.round_writer(2),
-        "div": writers.whole_division,
-        "mod": writers.remainder,
         "date_part": writers.date_part(writers.PARTS | {"dow", "doy", "week", "isodow"}),
         "date_trunc": writers.date_trunc(writers.UNITS),
+        "to_char": moment_format("postgres"),
     },
     "bigquery": {
         **(_LEAST | _SUBSTRING),
-        "round": writers.round_writer(1, 2),
         "concat": writers.joined_texts,
-        "if": writers.if_then,
-        "ifnull": writers.two_as_coalesce,
-        "safe_divide": writers.safe_divide,
-        "div": writers.whole_division,
-        "mod": writers.remainder,
-        "date_trunc": writers.date_trunc(writers.UNITS - {"week"}, unit_last=True),
+        **dict.fromkeys(
+            ("date_trunc", "datetime_trunc", "timestamp_trunc"),
+            writers.date_trunc(writers.UNITS - {"week"}, unit_last=True),
+        ),
+        **dict.fromkeys(
+            ("format_date", "format_datetime", "format_timestamp"),
+            moment_format("bigquery", format_first=True),
+        ),
         "date_diff": writers.date_diff("lfu"),
         "date_add": writers.move_by_interval("mi", exp.Add),
         "date_sub": writers.move_by_interval("mi", exp.Sub),
-        "log": writers.natural_logarithm,
     },
     "snowflake": {
-        **(_LEAST | _SUBSTRING | _DATES | _CLOCK | _IF_NULL),
-        "round": writers.round_writer(1, 2),
+        **(_LEAST | _SUBSTRING),
         "concat": writers.joined_texts,
-        "iff": writers.if_then,
-        "div0": writers.div0,
-        "mod": writers.remainder,
+        "decode": writers.decode,
         "date_trunc": writers.date_trunc(writers.UNITS - {"week"}),
         "date_part": writers.date_part(writers.PARTS),
         "datediff": writers.date_diff("ufl"),
         "date_diff": writers.date_diff("ufl"),
         "dateadd": writers.move_by_interval("unm", exp.Add),
+        "to_char": moment_format("snowflake"),
+        "to_varchar": moment_format("snowflake"),
     },
     "mysql": {
-        **(_LEAST | _SUBSTRING | _DATES | _CLOCK),
-        "round": writers.round_writer(1, 2),
+        **(_LEAST | _SUBSTRING),
         "concat": writers.joined_texts,
-        "if": writers.if_then,
-        "ifnull": writers.two_as_coalesce,
-        "mod": writers.remainder,
         "datediff": writers.date_diff("lf"),
         "date_add": writers.move_by_interval("mi", exp.Add),
         "date_sub": writers.move_by_interval("mi", exp.Sub),
-        "dayofmonth": writers.part_of_date("day"),
-        "log": writers.natural_logarithm,
+        "date_format": moment_format("mysql"),
     },
     "tsql": {
-        **_DATES,
-        "round": writers.round_writer(2),
-        "iif": writers.if_then,
-        "isnull": writers.two_as_coalesce,
         "datepart": writers.date_part(writers.PARTS | {"second"}),
         "datediff": writers.date_diff("ufl"),
         "dateadd": writers.move_by_interval("unm", exp.Add),
         "datetrunc": writers.date_trunc(writers.UNITS - {"week"}),
-        "log": writers.natural_logarithm,
-        "square": writers.square,
+        "datename": writers.name_of_part,
+        "format": moment_format("tsql"),
     },
     "spark": {
-        **(_SUBSTRING | _DATES | _CLOCK | _IF_NULL),
-        "round": writers.round_writer(1, 2),
+        **_SUBSTRING,
         "concat": writers.joined_texts,
-        "if": writers.if_then,
-        "mod": writers.remainder,
         "date_trunc": writers.date_trunc(writers.UNITS),
+        "trunc": writers.date_trunc(writers.UNITS, unit_last=True),
         "date_part": writers.date_part(writers.PARTS),
         "datediff": writers.date_diff("lf"),
         "date_diff": writers.date_diff("lf"),
         "date_add": writers.move_by_days(exp.Add),
         "date_sub": writers.move_by_days(exp.Sub),
-        "log": writers.natural_logarithm,
+        "date_format": moment_format("spark"),
+        "decode": writers.decode,
     },
 }
 BY_DIALECT: dict[str, _Writers] = {
@@ -142,6 +132,7 @@ BY_DIALECT: dict[str, _Writers] = {
         name: writers.rename(own or name)
         for name, _, own in (entry.partition("=") for entry in _SAME_NAMES[dialect].split())
     }
+    | template_writers(dialect)
     | written
     for dialect, written in _WRITTEN.items()
 }

@@ -15,6 +15,10 @@ PARTS = frozenset({"year", "quarter", "month", "day", "hour", "minute"})
 UNITS = frozenset({"year", "quarter", "month", "day", "week", "hour", "minute", "second"})
 
 
+_SHORT = {"mm": "month", "mon": "month", "yyyy": "year", "yy": "year"}
+"""Spark's and T-SQL's short words for parts of dates."""
+
+
 def duckdb_call(name: str, *args: exp.Expr) -> exp.Expr:
     """Returns a call of a function of DuckDB's."""
     return exp.Anonymous(this=name, expressions=list(args))
@@ -34,13 +38,8 @@ def rename(name: str) -> Writer:
 
 def unit_word(node: exp.Expr) -> str:
     """Returns the lower-case word of a date part, written bare or as a text."""
-    if isinstance(node, exp.Column) and node.args.get("table") is None:
-        return str(node.name).lower()
-    return str(node.this).lower() if isinstance(node, exp.Literal | exp.Var) else ""
-
-
-def part_of_date(part: str) -> Writer:
-    return lambda args: duckdb_call(part, *args) if len(args) == 1 else None
+    word = node.name if isinstance(node, exp.Column | exp.Literal | exp.Var) else ""
+    return _SHORT.get(word.lower(), word.lower()) if not node.args.get("table") else ""
 
 
 def date_part(parts: frozenset[str]) -> Writer:
@@ -114,48 +113,6 @@ def move_by_days(sign: type[exp.Expr]) -> Writer:
     return write
 
 
-def if_then(args: Arguments) -> exp.Expr | None:
-    if len(args) not in (2, 3):
-        return None
-    otherwise = args[2] if len(args) == 3 else None
-    return exp.Case(ifs=[exp.If(this=args[0], true=args[1])], default=otherwise)
-
-
-def two_as_coalesce(args: Arguments) -> exp.Expr | None:
-    return duckdb_call("coalesce", *args) if len(args) == 2 else None
-
-
-def safe_divide(args: Arguments) -> exp.Expr | None:
-    if len(args) != 2:
-        return None
-    divisor = duckdb_call("nullif", args[1], exp.Literal.number(0))
-    return exp.Paren(this=exp.Div(this=parenthesize(args[0]), expression=divisor))
-
-
-def div0(args: Arguments) -> exp.Expr | None:
-    """DIV0 gives 0 where the divisor is 0."""
-    if len(args) != 2:
-        return None
-    zero = exp.EQ(this=parenthesize(args[1]), expression=exp.Literal.number(0))
-    divided = exp.Div(this=parenthesize(args[0].copy()), expression=parenthesize(args[1].copy()))
-    return exp.Case(ifs=[exp.If(this=zero, true=exp.Literal.number(0))], default=divided)
-
-
-def operator_writer(operator: type[exp.Expr]) -> Writer:
-    """Writes a function of two arguments as an operator between them."""
-
-    def write(args: Arguments) -> exp.Expr | None:
-        if len(args) != 2:
-            return None
-        left, right = map(parenthesize, args)
-        return exp.Paren(this=operator(this=left, expression=right))
-
-    return write
-
-
-whole_division, remainder = operator_writer(exp.IntDiv), operator_writer(exp.Mod)
-
-
 def null_if_any(name: str) -> Writer:
     """LEAST and GREATEST that are NULL where one argument is; DuckDB's skip NULL."""
 
@@ -187,11 +144,6 @@ def joined_texts(args: Arguments) -> exp.Expr | None:
     return exp.Paren(this=joined)
 
 
-def round_writer(*counts: int) -> Writer:
-    """Writes ROUND with so many arguments: halves go away from zero as they do in DuckDB."""
-    return lambda args: duckdb_call("round", *args) if len(args) in counts else None
-
-
 def substring(args: Arguments) -> exp.Expr | None:
     """A part from a position that is counted from the beginning, in every dialect alike."""
     starts = len(args) == 3 and isinstance(args[1], exp.Literal) and not args[1].is_string
@@ -200,13 +152,24 @@ def substring(args: Arguments) -> exp.Expr | None:
     return duckdb_call("substring", *args)
 
 
-def natural_logarithm(args: Arguments) -> exp.Expr | None:
-    """LOG of one argument."""
-    return duckdb_call("ln", *args) if len(args) == 1 else None
-
-
-def square(args: Arguments) -> exp.Expr | None:
-    if len(args) != 1:
+def decode(args: Arguments) -> exp.Expr | None:
+    """DECODE(x, a, 1, b, 2, 0): what belongs to the value that x is, NULL being one."""
+    if len(args) < 3:
         return None
-    factors = parenthesize(args[0]), parenthesize(args[0].copy())
-    return exp.Paren(this=exp.Mul(this=factors[0], expression=factors[1]))
+    pairs = zip(args[1::2], args[2::2], strict=False)
+    ifs = [
+        exp.If(
+            this=exp.NullSafeEQ(this=parenthesize(args[0].copy()), expression=parenthesize(value)),
+            true=result,
+        )
+        for value, result in pairs
+    ]
+    return exp.Case(ifs=ifs, default=args[-1] if len(args) % 2 == 0 else None)
+
+
+def name_of_part(args: Arguments) -> exp.Expr | None:
+    """DATENAME(month, x) and DATENAME(weekday, x)."""
+    names = {"month": "monthname", "weekday": "dayname"}
+    if len(args) != 2 or unit_word(args[0]) not in names:
+        return None
+    return duckdb_call(names[unit_word(args[0])], args[1])

@@ -13,6 +13,9 @@ from sqlpriv.dialect.foreign.value_kinds import (
 from sqlpriv.dialect.marks import MARK, function_name, marked_name
 from sqlpriv.errors import meant_among
 
+_PARTS = ("dayofweek", "dayofyear", "isoweek", "isoyear", "dayofweekiso")
+"""Parts of EXTRACT that are written as the function of that name is."""
+
 
 def write_like(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     """In LIKE a backslash escapes in most dialects, and [a-z] is a set in tsql."""
@@ -26,6 +29,23 @@ def write_like(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     return node
 
 
+def write_pivot(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """PIVOT (AVG(x) FOR k IN ('a', 'b')), whose columns sqlglot names as the dialect does."""
+    named = "columns identify_pivot_strings prefixed_pivot_columns pivot_column_naming"
+    rewriter.check_arguments(node, f"expressions fields group alias {named}")
+    return node
+
+
+def write_regular_expression(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """A part of a text that matches, case as it is: not so in mysql, nor in snowflake."""
+    rewriter.check_arguments(node, "this expression")
+    pattern = node.args["expression"]
+    is_plain = isinstance(pattern, exp.Literal) and "\\" not in str(pattern.this)
+    if rewriter.dialect not in ("postgres", "spark") or not is_plain:
+        raise rewriter.refuse_unknown(node, "this regular expression")
+    return duckdb_call("regexp_matches", node.this, pattern)
+
+
 def write_escape(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     rewriter.check_arguments(node, "this expression")
     return node
@@ -35,7 +55,11 @@ def write_extract(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     rewriter.check_arguments(node, "this expression")
     part = str(node.this.name).lower()
     if part not in names.PARTS_OF_EXTRACT[rewriter.dialect]:
-        raise rewriter.refuse_unknown(node, f"EXTRACT of {part}")
+        function = rewriter.functions.get(part)
+        written = function([node.args["expression"]]) if part in _PARTS and function else None
+        if written is None:
+            raise rewriter.refuse_unknown(node, f"EXTRACT of {part}")
+        return written
     return duckdb_call("date_part", exp.Literal.string(part), node.args["expression"])
 
 

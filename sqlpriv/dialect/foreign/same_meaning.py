@@ -37,6 +37,8 @@ _WRITERS: Writers = {
     exp.DataType: operators.write_data_type,
     exp.Like: calls.write_like,
     exp.ILike: calls.write_like,
+    exp.Pivot: calls.write_pivot,
+    exp.RegexpLike: calls.write_regular_expression,
     exp.Escape: calls.write_escape,
     exp.Extract: calls.write_extract,
     exp.Substring: calls.write_substring,

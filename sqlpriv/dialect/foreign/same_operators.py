@@ -17,7 +17,7 @@ from sqlpriv.dialect.foreign.value_kinds import (
     is_nonzero,
     is_whole,
 )
-from sqlpriv.dialect.marks import MARK, marked_name
+from sqlpriv.dialect.marks import MARK, function_name, marked_name
 from sqlpriv.statements.keywords import NO_ALIAS
 
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
@@ -64,7 +64,7 @@ def write_column(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
 
 
 def write_table(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
-    rewriter.check_arguments(node, "this db alias joins")
+    rewriter.check_arguments(node, "this db alias joins pivots")
     if not isinstance(node.this, exp.Identifier):
         raise rewriter.refuse_unknown(node, "a function in FROM")
     schema = node.args.get("db")
@@ -176,6 +176,8 @@ def write_data_type(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         node.set("this", exp.DType.TEXT)
     elif kind in _PLAIN_TIMESTAMP[rewriter.dialect]:
         node.set("this", exp.DType.TIMESTAMP)
+    elif kind is exp.DType.DECIMAL and not sizes and _is_of_aggregates(node.parent):
+        node.set("this", exp.DType.DOUBLE)  # a noised number has no last digit to keep
     elif kind is exp.DType.DECIMAL and len(sizes) != 2:
         raise rewriter.refuse(
             node, f"DECIMAL alone has other digits in {rewriter.dialect}", "write DECIMAL(18, 3)"
@@ -183,3 +185,8 @@ def write_data_type(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     elif kind not in WHOLE_TYPES | REAL_TYPES | {exp.DType.BOOLEAN, exp.DType.DATE}:
         raise rewriter.refuse_unknown(node, f"the type {getattr(kind, 'value', kind)}")
     return node
+
+
+def _is_of_aggregates(cast: exp.Expr | None) -> bool:
+    calls = cast.this.find_all(exp.Anonymous) if isinstance(cast, exp.Cast) else ()
+    return any(function_name(call) in ("count", "sum", "avg", "min", "max") for call in calls)

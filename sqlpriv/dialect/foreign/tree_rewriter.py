@@ -33,7 +33,10 @@ TableAlias: this columns
 Alias: this alias
 Star Null:
 Join: this side kind on using
-Subquery: this alias with_
+Subquery: this alias with_ pivots
+PivotAlias: this alias
+Array: expressions bracket_notation
+Any: this
 Union Except Intersect: this expression distinct with_ order limit offset
 Or And Mul Mod IntDiv Filter Kwarg DataTypeParam: this expression
 Case: this ifs default

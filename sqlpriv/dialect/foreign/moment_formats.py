@@ -1,0 +1,73 @@
+"""Formats of moments in other dialects as DuckDB's strftime has them: to_char, date_format, …
+
+A format is read word by word from a closed table. What it does not name, a letter in no word or a
+word that pads with blanks, has no format here: its call is refused where it stands.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from sqlpriv.dialect.foreign.function_writers import Arguments, Writer, duckdb_call
+
+_COMMON = "%Y=%Y %y=%y %m=%m %d=%d %H=%H %I=%I %S=%S %p=%p %j=%j %b=%b %a=%a %T=%H:%M:%S %%=%%"
+_WORDS = {
+    "postgres": """YYYY=%Y yyyy=%Y YY=%y yy=%y MM=%m mm=%m DD=%d dd=%d HH24=%H hh24=%H HH12=%I
+        hh12=%I HH=%I hh=%I MI=%M mi=%M SS=%S ss=%S AM=%p PM=%p DDD=%j ddd=%j Mon=%b Dy=%a IW=%V
+        iw=%V IYYY=%G iyyy=%G ID=%u FMMonth=%B FMDay=%A FMDD=%-d FMMM=%-m FMHH24=%-H""",
+    "snowflake": """YYYY=%Y yyyy=%Y YY=%y yy=%y MMMM=%B MM=%m mm=%m MON=%b Mon=%b DD=%d dd=%d DY=%a
+        HH24=%H hh24=%H HH12=%I hh12=%I MI=%M mi=%M SS=%S ss=%S AM=%p PM=%p""",
+    "spark": """yyyy=%Y yy=%y y=%Y MMMM=%B MMM=%b MM=%m M=%-m dd=%d d=%-d DDD=%j D=%-j HH=%H H=%-H
+        hh=%I h=%-I mm=%M m=%-M ss=%S s=%-S a=%p EEEE=%A EEE=%a EE=%a E=%a""",
+    "tsql": """yyyy=%Y yy=%y MMMM=%B MMM=%b MM=%m dddd=%A ddd=%a dd=%d HH=%H hh=%I mm=%M ss=%S
+        tt=%p""",
+    "bigquery": f"{_COMMON} %M=%M %B=%B %A=%A %F=%Y-%m-%d %G=%G %V=%V %u=%u %w=%w %R=%H:%M",
+    "mysql": f"{_COMMON} %M=%B %W=%A %i=%M %s=%S %h=%I %e=%-d %c=%-m %k=%-H %l=%-I %v=%V %x=%G",
+}
+"""Dialect → its words, each with strftime's."""
+_QUOTES = {"postgres": '"', "snowflake": '"', "spark": "'"}
+"""Dialect → what stands around letters that are written as they are."""
+
+
+def strftime_format(dialect: str, text: str) -> str | None:
+    """Returns the format that DuckDB's strftime has for a dialect's; None where one is not known.
+
+    >>> strftime_format("postgres", 'YYYY-MM-DD"T"HH24:MI')
+    '%Y-%m-%dT%H:%M'
+    >>> strftime_format("mysql", "%d %M"), strftime_format("postgres", "Month")
+    ('%d %B', None)
+    """
+    words = dict(entry.split("=", 1) for entry in _WORDS[dialect].split())
+    quote = _QUOTES.get(dialect, "\0")
+    longest = sorted(map(re.escape, words), key=len, reverse=True)
+    pattern = re.compile(f"({'|'.join(longest)})|{quote}([^{quote}%]+){quote}|([^\\w%'\"\\\\])")
+    written, at = "", 0
+    while at < len(text):
+        part = pattern.match(text, at)
+        if part is None:
+            return None
+        word, quoted, sign = part.groups()
+        written, at = written + (words[word] if word else quoted or sign), part.end()
+        repeated = word and word[-1].isalpha() and text[at : at + 1] == word[-1]
+        if repeated and not word.startswith("%"):
+            return None  # MMMMM is another word than MMMM
+    return written
+
+
+def moment_format(dialect: str, *, format_first: bool = False) -> Writer:
+    """Writes a call of a moment and a format as strftime; None where the format is not known."""
+
+    def write(args: Arguments) -> exp.Expr | None:
+        if len(args) != 2:
+            return None
+        moment, text = reversed(args) if format_first else args
+        if not isinstance(text, exp.Literal) or not text.is_string:
+            return None
+        pattern = strftime_format(dialect, str(text.this))
+        if pattern is None:
+            return None
+        return duckdb_call("strftime", moment, exp.Literal.string(pattern))
+
+    return write

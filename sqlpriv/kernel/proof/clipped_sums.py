@@ -64,8 +64,16 @@ def clipped_sums(clips: Sequence[Clip], counts: Sequence[int], sums: Sequence[in
     size, answers = len(counts) // len(clips), []
     for i, (first, last, low, high) in enumerate(clips):
         rows, steps = counts[i * size : (i + 1) * size], sums[i * size : (i + 1) * size]
-        total = sum(steps[first:last]) + low * sum(rows[:first]) + high * sum(rows[last:])
-        answers.append(int((2 * total - sum(rows) * (low + high)) * REAL_STEPS // (high - low)))
+        # whole numbers of parts of a step: fractions take eight times as long
+        lower, upper, parts = (
+            low.numerator * high.denominator,
+            high.numerator * low.denominator,
+            low.denominator * high.denominator,
+        )
+        total = (
+            parts * sum(steps[first:last]) + lower * sum(rows[:first]) + upper * sum(rows[last:])
+        )
+        answers.append((2 * total - sum(rows) * (lower + upper)) * REAL_STEPS // (upper - lower))
     return answers
 
 

@@ -274,8 +274,7 @@ def level_scores(query: a.Level, exact: Sequence[int]) -> NDArray[np.int64]:
     up_to = h.cumsum(axis=1)
     below, above = up_to - h, up_to[:, -1:] - up_to
     few, many = rest * below - share * (h + above), share * above - rest * up_to
-    scores: NDArray[np.int64] = -np.maximum(few, many)
-    return scores
+    return np.asarray(-np.maximum(few, many))
 
 
 def level_distance(query: a.Level, rows_per_unit: int) -> int:

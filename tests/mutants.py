@@ -61,6 +61,8 @@ PERIODS = "tests/kernel/ledger/test_periods.py"
 RENAMES = "tests/attacks/test_renames.py"
 KEPT, NAMED = "tests/session/test_kept_programs.py", "tests/answer/test_named_outputs.py"
 QUERIES, ACCESS = "sqlpriv/session/queries/", "sqlpriv/session/access/"
+TIMES, CLOSED = "sqlpriv/plan/row_times.py", "tests/session/test_closed_rows.py"
+WINDOWS, LATE_ROWS = "tests/session/test_windows.py", "tests/attacks/test_late_rows.py"
 GRANTS = "tests/session/test_grants.py"
 ORACLES, AVERAGING = "tests/attacks/test_oracles.py", "tests/attacks/test_averaging.py"
 
@@ -762,9 +764,44 @@ MUTANTS = (
     Mutant("a program with a subquery's answer is kept", QUERIES + "kept_programs.py",
            "parts is None and TARGET", "TARGET", KEPT),
     Mutant("an answer is kept whatever is sealed", QUERIES + "kept_programs.py",
-           "at == self.snapshot and named in self.lookups.hashes for", "False for", KEPT),
+           "named in self.lookups.hashes for", "False for", KEPT),
     Mutant("an answer is kept that was looked up too early", QUERIES + "kept_programs.py",
            "return None if kept.is_outdated(ledger) else kept", "return kept", KEPT),
+    # --- rows that the owner declared closed ---
+    Mutant("a replay is cheaper than what is asked", K + "vault.py",
+           "find_seals(snapshot, named, price)", "find_seals(snapshot, named, type(price)(0))",
+           f"{GATE} {CLOSED}"),
+    Mutant("a question finds another's answer", K + "gate.py",
+           "self._find(m.query.source, named, m.price) for named, m in named_queries",
+           "self._find(m.query.source, named_queries[0][0], m.price) for named, m in named_queries",
+           GATE),
+    Mutant("a day is closed with the one before it", TIMES,
+           "else dt.timedelta(days=1)", "else dt.timedelta(0)", CLOSED),
+    Mutant("rows of later days are closed", TIMES, 'compared not in ("<", "<=", "=")',
+           'compared not in ("<", "<=", "=", ">")', CLOSED),
+    Mutant("a list is closed with its first day", TIMES, "return max(\n", "return min(\n", CLOSED),
+    Mutant("any time column is the window's", TIMES, "if name.lower() != column or compared",
+           "if compared", CLOSED),
+    Mutant("a join is closed with its left side", TIMES, "parts = (left, right)",
+           "parts = (left,)", CLOSED),
+    Mutant("answers of before the rows were closed serve", ACCESS + "closed_rows.py",
+           "first = max(first, days[at][0])", "pass", CLOSED),
+    Mutant("answers of other declarations serve", ACCESS + "closed_rows.py",
+           "first = max((self.since.get(table, 0) for table in tables), default=0)", "first = 0",
+           CLOSED),
+    Mutant("a unit that is declared otherwise is the same", ACCESS + "closed_rows.py",
+           "history.states_closed(ends, _with_ways(ends, contract))",
+           "history.states_closed(ends, ends)", CLOSED),
+    Mutant("a window that was dropped was always there", ACCESS + "closed_rows.py",
+           "declared[different[-1] + 1 if different else 0 :]",
+           "[x for x, part in zip(declared, lasting_parts) if part == lasting_parts[-1]]", CLOSED),
+    Mutant("closed rows are looked at when they are asked about", ACCESS + "closed_rows.py",
+           "earlier = self.earlier_states(source, contract)",
+           "earlier = []", f"{CLOSED} {LATE_ROWS}"),
+    Mutant("closed days are opened again", "sqlpriv/session/declarations/windows.py",
+           "window.closed_before < before.closed_before", "False", WINDOWS),
+    Mutant("everybody is told whether closed rows changed",
+           "sqlpriv/session/declarations/windows.py", "if access.owner else []", "", WINDOWS),
     Mutant("rows that ORDER BY sorts are as laid out", "sqlpriv/answer/named_outputs.py",
            "not (output.order_by or ", "not (", NAMED),
     Mutant("labels of an ENUM are texts", "sqlpriv/answer/named_outputs.py",

@@ -39,7 +39,8 @@ SCORES_TO_ROWS = sensitivity.SCORE_UNIT**2
 class Allowance(AbstractContextManager["Allowance"]):
     """What one statement may ask and spend: up to `limit`, nothing once closed. Till then the exact
     marginals of a selection are kept for the next, and what was read ahead; they leave through
-    noise alone, each when it is charged. `repeatable` says which seals answer it; see `_find`."""
+    noise alone, each when it is charged. `repeatable` says which seals answer it; see `_find`.
+    `replayed` are the seals that answered at no cost."""
 
     def __init__(
         self,
@@ -60,16 +61,16 @@ class Allowance(AbstractContextManager["Allowance"]):
         self._kept: dict[a.Query, NDArray[Any]] = {}  # of all strata, of shape (strata, …)
         self._ahead: list[a.Query] = []
         self._charged, self._closed, self._paying = 0, False, Lock()
-        self._replayed: list[int] = []
+        self.replayed: list[int] = []
         self._scopes: dict[int, Scope] = {}  # by the relation's id; each keeps its relation
 
     def __exit__(self, *_: object) -> None:
         """Closes the allowance, and records in one transaction which seals were replayed."""
         self._closed = True
         self._kept.clear()
-        if self._replayed:
+        if self.replayed:
             with self._ledger.begin("IMMEDIATE"):
-                self._ledger.replay(self._statement or self._begin(), self._replayed)
+                self._ledger.replay(self._statement or self._begin(), self.replayed)
 
     def foresee(self, queries: Sequence[a.Asked]) -> None:
         """Has the next read of rows, if there is one, read for these queries, too: they are asked
@@ -79,14 +80,15 @@ class Allowance(AbstractContextManager["Allowance"]):
     def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
         """Answers a batch of measurements, in order: one charge, one read, noise, seals.
 
-        A measurement whose query was sealed on this snapshot at the same or a higher price is
-        replayed from its seal; the rest add to the statement's `joint_price`. Nothing is read or
-        charged where this raises BudgetExhausted (of the allowance or the budget), Refused (a query
-        is not total, or too large), VaultBusy or OperationalError; a ReadFailed leaves its charge.
+        A measurement whose query was sealed on this snapshot (or one that `Kernel.serving` names)
+        at the same or a higher price is replayed from its seal; the rest add to the statement's
+        `joint_price`. Nothing is read or charged where this raises BudgetExhausted (of the
+        allowance or the budget), Refused (a query is not total, or too large), VaultBusy or
+        OperationalError; a ReadFailed leaves its charge.
         """
         named_queries = [(a.query_hash(m.query), m) for m in measurements]
         with self._ledger.begin():
-            seals = [self._find(named, m.price) for named, m in named_queries]
+            seals = [self._find(m.query.source, named, m.price) for named, m in named_queries]
         fresh = [x for x, seal in zip(named_queries, seals, strict=True) if seal is None]
         fresh_seals: list[Sealed] = []
         if fresh:
@@ -99,7 +101,7 @@ class Allowance(AbstractContextManager["Allowance"]):
             fresh_seals = self._ledger.seal(
                 charge, self._statement, self.contract.snapshot, fresh_seals
             )
-        self._replayed += [seal.id for seal in seals if seal]
+        self.replayed += [seal.id for seal in seals if seal]
         return tuple(
             release_of(old or fresh_seals.pop(0), m.query, replayed=bool(old))
             for m, old in zip(measurements, seals, strict=True)
@@ -172,8 +174,8 @@ class Allowance(AbstractContextManager["Allowance"]):
         missing: list[a.Query] = [query for query in whole if query not in self._kept]
         for query in (first, *missing):
             check_expressions(query, self._scope(first.source))
-        if seal := self._find(named, price):
-            self._replayed.append(seal.id)
+        if seal := self._find(first.source, named, price):
+            self.replayed.append(seal.id)
             return seal
         charge, read = self._buy([Measurement(first, price)], missing)
         self._keep(read)
@@ -197,8 +199,8 @@ class Allowance(AbstractContextManager["Allowance"]):
         """
         pick = noise.threshold(self._scope(source).unit.rows_per_unit, price, yocto)
         named = a.query_hash(("keys", source, exprs))
-        if seal := self._find(named, price):
-            self._replayed.append(seal.id)
+        if seal := self._find(source, named, price):
+            self.replayed.append(seal.id)
             return tuple(map(tuple, json.loads(seal.payload)))
         with Delay() as delay, Reader(self._kernel.vault) as reader:
             text = render_groups(source, exprs, self.contract, self._current(reader).hash_key)
@@ -284,7 +286,7 @@ class Allowance(AbstractContextManager["Allowance"]):
             self.spent, self._losses = joint, losses
             return self._charged
 
-    def _find(self, named: str, price: Price) -> Sealed | None:
+    def _find(self, source: a.Relation, named: str, price: Price) -> Sealed | None:
         """Returns the seal of that price, else the dearest above it; if `repeatable`, the cheapest.
 
         A query is bought only where no seal costs enough, so each new seal of it is the dearest.
@@ -293,7 +295,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         released: which of them answers moves nothing that a unit could lose."""
         if self._closed:
             raise KernelError("a closed allowance answers nothing")
-        seals = self._ledger.find_seals(self.contract.snapshot, named, price)
+        seals = self._kernel.find_seals(source, self.contract, named, price)
         return min(
             seals,
             key=lambda seal: seal.price.nano if self.repeatable else seal.price != price,

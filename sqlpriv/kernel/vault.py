@@ -1,6 +1,6 @@
 """A vault and its ledger: what is public of them, and the rows of public tables."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,23 @@ from sqlpriv.kernel.reader import CATALOGS, Catalog, Reader
 from sqlpriv.kernel.sql.queries import verifying
 from sqlpriv.kernel.sql.relations import partner_count
 from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.contract import TableContract, contracts_in_force
 from sqlpriv.kernel.terms.release import Release
 
+Serving = Callable[[a.Relation, TableContract, str, Price], int]
+
 
 class Kernel:
-    """A vault, opened for each statement, and the ledger beside it. Threads may share it."""
+    """A vault, opened for each statement, and the ledger beside it. Threads may share it.
+
+    `serving` says of which snapshot the answers to a query over a relation serve, by the query's
+    name and price: of the contract's own, unless a session knows of an earlier one.
+    """
 
     def __init__(self, vault: Path) -> None:
         self.vault = vault
+        self.serving: Serving = lambda _, contract, *__: contract.snapshot
         self.ledger = Ledger(vault.with_suffix(".ledger"))
         self._verified: dict[tuple[str, str], tuple[Any, ...]] = {}
 
@@ -91,6 +99,19 @@ class Kernel:
         """Returns how many rows of a public relation a row can meet: see `unit_rows.Partners`."""
         with Reader(self.vault) as reader:
             return reader.most_partners(partner_count(relation, columns, contract), contract.engine)
+
+    def find_seals(
+        self, source: a.Relation, contract: TableContract, named: str, price: Price
+    ) -> list[Sealed]:
+        """Returns what a query over a relation is replayed from, dearest first.
+
+        Claim: a replay is post-processing, whatever `serving` says. Each of these answers was
+        released under this name, at this price or a higher one, and which are found follows from
+        names, prices and a snapshot's number; no row is looked at. A wrong `serving` makes an
+        answer stale, or sells it again.
+        """
+        snapshot = self.serving(source, contract, named, price)
+        return self.ledger.find_seals(snapshot, named, price)
 
     def public(self, table: str) -> pa.Table:
         """Returns the rows of a table that was declared public, exactly."""

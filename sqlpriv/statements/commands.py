@@ -6,6 +6,7 @@ As in `tree`: frozen values, names not yet looked up, and `pos` takes no part in
 # ruff: noqa: RUF009  # `optional_place()` only writes out the same dataclass field again and again.
 from __future__ import annotations
 
+import datetime as dt
 from dataclasses import dataclass, field
 
 from sqlpriv.errors import Refused
@@ -173,6 +174,24 @@ class SetBudget:
 
 
 @dataclass(frozen=True)
+class SetWindow:
+    """`SET PRIVACY WINDOW (day, closed_before = DATE '2026-11-01')`: rows of days before that are
+    closed. `column` is '' where it is not written: that of the window in force.
+
+    `rows` is what the owner's session saw of these rows: their number, and a sum over their texts.
+    """
+
+    column: str
+    closed_before: dt.date
+    rows: tuple[int, str] | None = None
+
+
+@dataclass(frozen=True)
+class DropWindow:
+    """`DROP PRIVACY WINDOW`."""
+
+
+@dataclass(frozen=True)
 class DeclareMany:
     """`SET PRIVACY (KEY (id), COLUMN sex IN (1, 2), …)`: all of these declarations, or none."""
 
@@ -195,7 +214,8 @@ _Unit = AddPrivacyKey | DropPrivacyKey | AddPrivacyLink | DropPrivacyLink | SetU
 _Domain = SetDomainIn | SetDomainBetween | SetDomainReferences | DropDomain
 _Auto = SetDomainAuto | SetBoundAuto
 _Many = DeclareMany | DeclareFromSchema | DeclareFromFile
-Action = _Unit | _Domain | _Auto | SetBound | SetBudget | _Many
+_Window = SetWindow | DropWindow
+Action = _Unit | _Domain | _Auto | SetBound | SetBudget | _Window | _Many
 
 
 @dataclass(frozen=True)

@@ -153,12 +153,11 @@ def test_an_answer_that_another_session_bought_dearer_is_taken(
 def test_an_answer_that_is_sealed_meanwhile_is_not_kept(analyst: Session) -> None:
     ledger = analyst._access.kernel.ledger
     analyst.execute(GROUPED.format(1, "sex, COUNT(*) AS n"))
-    snapshot = ledger.store.db.execute("SELECT max(id) FROM snapshot").fetchone()[0]
     hashes = [name for (name,) in ledger.store.db.execute("SELECT query_hash FROM seal")]
     lookups = kept_programs.Lookups(dict.fromkeys(hashes))
     last = kept_programs.last_seal(ledger)
     for before, is_kept in ((last, True), (last - 1, False)):
-        kept = kept_programs.ReplayedAnswers.keep((), {}, lookups, ledger, snapshot, before)
+        kept = kept_programs.ReplayedAnswers.keep((), {}, lookups, ledger, before)
         assert (kept is not None) is is_kept
 
 

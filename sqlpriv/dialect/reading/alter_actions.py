@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from contextlib import suppress
 
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token
@@ -41,6 +42,8 @@ def _action(c: TokenCursor) -> cmd.Action | None:
         return cmd.DropPrivacyKey()
     if c.accept("DROP", "PRIVACY_LINK"):
         return cmd.DropPrivacyLink(c.column_in_parentheses())
+    if c.accept("DROP", "PRIVACY", "WINDOW"):
+        return cmd.DropWindow()
     for word, on in (("SET", True), ("UNSET", False)):
         if c.accept(word, "PU"):
             return cmd.SetUnit(on)
@@ -53,7 +56,7 @@ def _action(c: TokenCursor) -> cmd.Action | None:
     if c.accept("SET", "PRIVACY", "("):
         return _many(c)
     if c.accept("SET", "PRIVACY"):
-        return _bound_or_budget(c)
+        return _option_list(c)
     return _column_action(c) if c.accept("ALTER") else None
 
 
@@ -90,13 +93,15 @@ def _declaration(c: TokenCursor) -> cmd.Action:
         return cmd.SetPublic(True)
     if c.accept("COLUMN"):
         return _domain(c, c.name("the name of a column"))
-    if c.at("BOUND") or c.at("BUDGET"):
-        return _bound_or_budget(c)
-    raise c.refuse_unexpected("KEY, LINK, PUBLIC, BOUND, BUDGET or COLUMN")
+    if c.at("BOUND") or c.at("BUDGET") or c.at("WINDOW"):
+        return _option_list(c)
+    raise c.refuse_unexpected("KEY, LINK, PUBLIC, BOUND, BUDGET, WINDOW or COLUMN")
 
 
-def _bound_or_budget(c: TokenCursor) -> cmd.SetBound | cmd.SetBoundAuto | cmd.SetBudget:
+def _option_list(c: TokenCursor) -> cmd.SetBound | cmd.SetBoundAuto | cmd.SetBudget | cmd.SetWindow:
     token = c.peek()
+    if c.accept("WINDOW"):
+        return _window(c)
     if c.accept("BOUND"):
         options = c.options()
         if ("rows_per_unit", "auto") in options:
@@ -114,7 +119,27 @@ def _bound_or_budget(c: TokenCursor) -> cmd.SetBound | cmd.SetBoundAuto | cmd.Se
     if c.at("DOMAIN"):
         hint = "write ALTER TABLE t ALTER COLUMN c SET PRIVACY DOMAIN …"
         raise c.refuse("a domain is of a column", hint)
-    raise c.refuse_unexpected("(, FROM, BOUND or BUDGET")
+    raise c.refuse_unexpected("(, FROM, BOUND, BUDGET or WINDOW")
+
+
+def _window(c: TokenCursor) -> cmd.SetWindow:
+    """Reads `([column,] closed_before = DATE '2026-11-01')`."""
+    c.expect("(")
+    column = ""
+    if not c.at("CLOSED_BEFORE"):
+        column = c.name("the time column of the rows")
+        c.accept(",")
+    if not c.accept("CLOSED_BEFORE", "="):
+        raise c.refuse_unexpected("closed_before = DATE '2026-11-01'")
+    token = c.peek()
+    day = c.constant()
+    with suppress(ValueError):
+        day = dt.date.fromisoformat(day) if isinstance(day, str) else day
+    if not isinstance(day, dt.date) or isinstance(day, dt.datetime):
+        hint = "write closed_before = DATE '2026-11-01'"
+        raise Refused.at(token, "rows are closed before a day", hint)
+    c.expect(")")
+    return cmd.SetWindow(column, day)
 
 
 def _holder(c: TokenCursor) -> str:

@@ -27,16 +27,17 @@ _WRITE_THEM_OUT = (
 
 
 def show(c: TokenCursor) -> cmd.Show:
-    """Returns `SHOW PRIVACY TABLES | BUDGET [HISTORY] | RELEASES [DETAILS] | DECLARATIONS`, or
-    `SHOW GRANTS | SYNTHESIZERS`."""
+    """Returns `SHOW PRIVACY TABLES | BUDGET [HISTORY] | RELEASES [DETAILS] | DECLARATIONS |
+    WINDOWS`, or `SHOW GRANTS | SYNTHESIZERS`."""
     first = c.peek()
     for what in ("grants", "synthesizers"):
         if c.accept("SHOW", what.upper()):
             c.end()
             return cmd.Show(what, first.pos)
     c.expect("SHOW", "PRIVACY")
-    if c.peek().upper not in ("TABLES", "BUDGET", "RELEASES", "DECLARATIONS"):
-        raise c.refuse_unexpected("DECLARATIONS, TABLES, BUDGET or RELEASES")
+    if c.peek().upper not in ("TABLES", "BUDGET", "RELEASES", "DECLARATIONS", "WINDOWS"):
+        names = "DECLARATIONS, TABLES, BUDGET, RELEASES or WINDOWS"
+        raise c.refuse(f"expected {names}, found {c.peek().shown}")
     what = c.next().upper.lower()
     if (what, c.peek().upper) in (("releases", "DETAILS"), ("budget", "HISTORY")):
         what += f" {c.next().upper.lower()}"

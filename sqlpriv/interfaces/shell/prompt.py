@@ -36,6 +36,7 @@ OURS = {
     "SYNTHETIC",
     "SYNTHESIZERS",
     "WEIGHTS",
+    "WINDOWS",
 }
 """Words of our own in SQL."""
 STYLE = Style.from_dict({"pygments.literal.number": "ansicyan", "pygments.operator": ""})

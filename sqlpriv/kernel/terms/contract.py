@@ -171,6 +171,7 @@ UNDECLARED: Declared = {
     "bound": None,  # [rows_per_unit, groups_per_unit]
     "links": [],  # [column, table, parent], each
     "domains": {},  # lower-case column: {required, and labels or lower, upper, nullable}
+    "window": None,  # [time column, rows before this day are closed, what the owner saw of them]
     "account": None,  # whose budget it is, where the table was called otherwise; else its own
     "grants": {},  # lower-case principal, or * for all others: may use it; else everybody may
 }

@@ -56,7 +56,7 @@ def predict_measurements(
         checked = prepare_measurement(m, Scope(m.query.source, contract))
         mechanism, moved = _sensitivity(m, contract)
         sql = render(parts_of(m.query), unseen, 0).sql
-        seals = kernel.ledger.find_seals(contract.snapshot, a.query_hash(m.query), m.price)
+        seals = kernel.find_seals(m.query.source, contract, a.query_hash(m.query), m.price)
         cells = math.prod(a.shape(m.query))
         predictions.append(
             Prediction(mechanism, cells, moved, checked.sigma, m.price, sql, bool(seals))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlpriv.errors import PermissionDenied
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.publish.release_file import ReleaseStore
+from sqlpriv.session.access.closed_rows import ClosedRows
 from sqlpriv.session.access.owner_engine import OwnerEngine
 from sqlpriv.session.access.plain_sql import PlainSql
 from sqlpriv.session.access.private_tables import PrivateTables
@@ -21,6 +22,7 @@ class Access:
         principal: Who asks, for the ledger.
         settings: What was SET.
         dialect: The SQL dialect that statements are read in.
+        closed: Which earlier answers serve questions about closed rows.
         tables: What is declared, who pays, and what is left.
         sql: Plain SQL over what is released and public, and an owner's over the vault.
     """
@@ -31,6 +33,8 @@ class Access:
         self.kernel, self.store, self.owner, self.principal = kernel, store, owner, principal
         self.settings: dict[str, float] = {}
         self.dialect = "duckdb"
+        self.closed = ClosedRows(kernel.ledger)
+        kernel.serving = self.closed.serving
         self.tables = PrivateTables(kernel, store, owner, principal)
         self.sql = PlainSql(self.tables)
 

@@ -159,7 +159,11 @@ def _carried_body(body: Declared, past: Past) -> Declared:
     key = columns if len(columns) > 1 else next(iter(columns), None)
     domains = {now[column]: domain for column, domain in body["domains"].items() if column in now}
     links = [[_new_name(column, now), *rest] for column, *rest in body["links"]]
-    return {**body, "key": key, "domains": domains, "links": links}
+    window = body["window"]
+    if window:  # a time column that was dropped leaves none
+        of = now.get(window[0].lower())
+        window = [_new_name(window[0], now), *window[1:]] if of else None
+    return {**body, "key": key, "domains": domains, "links": links, "window": window}
 
 
 def _new_name(column: str, now: Mapping[str, str]) -> str:

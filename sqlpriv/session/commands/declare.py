@@ -33,10 +33,8 @@ from sqlpriv.session.declarations.budgets import (
     claim_over_time,
     set_budget,
 )
+from sqlpriv.session.declarations.windows import Change, with_window, without_window
 from sqlpriv.statements import commands as cmd
-
-Change = tuple[dict[str, Any], str]
-"""Fields of a declaration with their new values, and what that is in words for the owner."""
 
 
 def declare(kernel: Kernel, action: cmd.Action, contract: TableContract, principal: str) -> str:
@@ -84,6 +82,10 @@ def _contract_change(
             return {"links": _links_but(body, named)}, f"{table}.{column} links to no unit"
         case cmd.SetBound():
             return _bound_change(contract, body, action)
+        case cmd.SetWindow():
+            return with_window(action, contract, body)
+        case cmd.DropWindow():
+            return without_window(contract, body)
         case cmd.DropDomain(column):
             column_name = _column(contract, column).name.lower()
             kept = {c: domain for c, domain in body["domains"].items() if c != column_name}

@@ -22,6 +22,7 @@ from sqlpriv.session.declarations.auto_declarations import (
 )
 from sqlpriv.session.declarations.dictionary_declarations import declarations_of_dictionary
 from sqlpriv.session.declarations.schema_declarations import declarations_of_schema
+from sqlpriv.session.declarations.windows import with_rows_seen
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
 
@@ -34,6 +35,7 @@ _ORDER = (
     cmd.SetDomainIn,
     cmd.SetDomainBetween,
     cmd.SetDomainReferences,
+    cmd.SetWindow,
     cmd.SetBudget,
 )
 """Many declarations are made in this order, whatever order they are written in: a unit needs its
@@ -157,6 +159,12 @@ def _declare_all(actions: Sequence[cmd.Action], table: str, access: Access) -> l
     for link in links:
         _check_parent_key(access, link)
     contract = access.tables.contracts()[table]
+    changes: dict[type[cmd.Action], str] = {}
+    for at, action in enumerate(actions):
+        if isinstance(action, cmd.SetWindow):
+            with_rows, changes[cmd.SetWindow] = with_rows_seen(action, contract, access)
+            actions = [*actions[:at], with_rows, *actions[at + 1 :]]
+    access.tables.settle()
     with access.kernel.ledger.begin("IMMEDIATE"):
         messages = []
         for action in actions:
@@ -168,7 +176,9 @@ def _declare_all(actions: Sequence[cmd.Action], table: str, access: Access) -> l
     tells = [a is last_bound or isinstance(a, _DOMAINS) for a in actions]
     protects = any(action == cmd.SetUnit(True) for action in actions)  # which tells of the key
     answers = [
-        message + (_rows_left_out(action, contract, access) if tell else "")
+        message
+        + (_rows_left_out(action, contract, access) if tell else "")
+        + changes.get(type(action), "")
         for action, message, tell in zip(actions, messages, tells, strict=True)
         if not (protects and isinstance(action, cmd.AddPrivacyKey))
     ]

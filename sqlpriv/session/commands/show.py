@@ -31,6 +31,7 @@ from sqlpriv.session.commands.spending import (
     table_names,
 )
 from sqlpriv.session.declarations.declaration_text import declaration_script
+from sqlpriv.session.declarations.windows import window_table
 from sqlpriv.statements import commands as cmd
 from sqlpriv.synth.api.method import Option
 from sqlpriv.synth.registry import COMMON, REGISTRY
@@ -224,6 +225,8 @@ def show_state(show: cmd.Show, access: Access) -> Result:
             return Result(statements_paid(ledger, names, viewer))
         case "releases details":
             return Result(noised_answers(ledger, names, viewer))
+        case "windows":
+            return Result(window_table(access, contracts))
         case "synthesizers":
             return Result(synthesizers())
         case "grants":
@@ -256,7 +259,7 @@ def unknown(show: cmd.Show) -> Refused:
     return Refused.at(
         show.pos,
         f"there is no SHOW PRIVACY {show.what.upper()}",
-        "SHOW PRIVACY TABLES, BUDGET [HISTORY], RELEASES [DETAILS] or DECLARATIONS",
+        "SHOW PRIVACY TABLES, BUDGET [HISTORY], RELEASES [DETAILS], DECLARATIONS or WINDOWS",
     )
 
 

@@ -17,6 +17,7 @@ from sqlpriv.kernel.terms.budget import YOCTO, Budget, Epsilon, Price, rho_of
 from sqlpriv.kernel.terms.contract import UNDECLARED, Declared, TableContract, key_columns
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.plan.pricing.display import epsilon_shown
+from sqlpriv.session.access.closed_rows import declared_window
 from sqlpriv.session.access.table_grants import grant_lines
 from sqlpriv.session.declarations.budgets import budget_at
 from sqlpriv.statements import literal, quote_name
@@ -121,6 +122,9 @@ def _items(contract: TableContract, body: Declared) -> list[str]:
     for column in contract.columns:
         if domain := body["domains"].get(column.name.lower()):
             items.append(f"COLUMN {written_name(column.name)} {_domain_text(domain)}")
+    if window := declared_window(body):
+        day = literal(window.closed_before)
+        items.append(f"WINDOW ({written_name(window.column)}, closed_before = {day})")
     return items
 
 

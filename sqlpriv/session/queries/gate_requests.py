@@ -46,8 +46,8 @@ def sealed_releases(
     kernel: Kernel, measurement: Measurement, contract: TableContract
 ) -> list[Release]:
     """Returns the answers that a measurement is replayed with at no cost, dearest first."""
-    query, ledger = measurement.query, kernel.ledger
-    seals = ledger.find_seals(contract.snapshot, a.query_hash(query), measurement.price)
+    query = measurement.query
+    seals = kernel.find_seals(query.source, contract, a.query_hash(query), measurement.price)
     return [release_of(seal, query, replayed=True) for seal in seals]
 
 

@@ -41,7 +41,7 @@ def last_seal(ledger: Ledger) -> int:
 
 @dataclass
 class Lookups:
-    """What was looked for among a snapshot's seals, and what was found there.
+    """What was looked for among the seals, and what was found there.
 
     Attributes:
         hashes: Of the queries, each once.
@@ -74,14 +74,12 @@ class ReplayedAnswers:
     Args:
         releases, adapted: What `answer.answer` takes, beside the plan.
         lookups: What was looked for.
-        snapshot: In which state of the vault.
         last_seal: No seal up to this one, of these queries, was found but those.
     """
 
     releases: tuple[Release, ...]
     adapted: Mapping[Recipe, Moments]
     lookups: Lookups
-    snapshot: int
     last_seal: int
 
     @classmethod
@@ -91,7 +89,6 @@ class ReplayedAnswers:
         adapted: Mapping[Recipe, Moments],
         lookups: Lookups,
         ledger: Ledger,
-        snapshot: int,
         before: int,
     ) -> ReplayedAnswers | None:
         """Returns replayed answers to be kept; None of many, or where one was sealed meanwhile, by
@@ -104,7 +101,7 @@ class ReplayedAnswers:
         size = sum(release.values.size for release in releases)
         if size > MOST_VALUES or not 0 < len(lookups.hashes) <= MOST_HASHES:
             return None
-        kept = cls(releases, adapted, lookups, snapshot, before)
+        kept = cls(releases, adapted, lookups, before)
         return None if kept.is_outdated(ledger) else kept
 
     def replay(self, ledger: Ledger, principal: str, text: str) -> bool:
@@ -119,9 +116,9 @@ class ReplayedAnswers:
         """Returns whether an answer to one of these queries was sealed after `last_seal`, and moves
         that on where none was: only seals that are new are read, however many there are."""
         with ledger.begin() as db:
-            newer = "SELECT id, snapshot_id, query_hash FROM seal WHERE id > ? ORDER BY id"
+            newer = "SELECT id, query_hash FROM seal WHERE id > ? ORDER BY id"
             seals = db.execute(newer, (self.last_seal,)).fetchall()
-        if any(at == self.snapshot and named in self.lookups.hashes for _, at, named in seals):
+        if any(named in self.lookups.hashes for _, named in seals):
             return True
         self.last_seal = seals[-1][0] if seals else self.last_seal
         return False

@@ -181,9 +181,7 @@ class ProgramRunner:
             )
             spent = allowance.spent
         if selection is None and not step.awaits and number >= 0 and not spent.nano:
-            kept = ReplayedAnswers.keep(
-                releases, adapted, lookups, ledger, contract.snapshot, before
-            )
+            kept = ReplayedAnswers.keep(releases, adapted, lookups, ledger, before)
             if kept is not None:
                 self.kept[number] = kept
         return self._result(step, planned, (releases, adapted), weights, spent)
@@ -215,16 +213,32 @@ class ProgramRunner:
         if planned.rows_choice is not None:
             chosen = f"max_rows_contributed = {planned.options.rows} was chosen"
             left_out_notes = [f"{chosen}: {words}" for words in left_out_notes]
-        notes = "\n".join((*left_out_notes, *rows.notes, *plan_notices(planned, contract)))
+        replayed = [release.id for release in releases if release.replayed]
+        closed = self._access.closed.notes(replayed, contract)
+        notes = "\n".join((*left_out_notes, *rows.notes, *closed, *plan_notices(planned, contract)))
         return Result(rows.table, notes, rows.half_widths, spent, epsilon, summed=rows.summed)
 
     def _explain_step(self, step: PrivateStep) -> tuple[pa.Table, str]:
         account = self._access.tables.account(step.contract, step.select.pos)
         sources = [m.query.source for m in step.plan.measurements]
         left = self._access.tables.amount_left(step.contract, sources)
-        return gate_requests.explain_plan(
+        table, lines = gate_requests.explain_plan(
             self._access.kernel, step.plan, step.contract, left, account.budget.delta
         )
+        closed = self._closed_rows_lines(step)
+        return table, "\n".join((*closed, lines) if lines else closed)
+
+    def _closed_rows_lines(self, step: PrivateStep) -> list[str]:
+        """Returns what EXPLAIN says of rows that the owner declared closed."""
+        kernel, closed, contract = self._access.kernel, self._access.closed, step.contract
+        replayed = [
+            release.id
+            for m in step.plan.measurements
+            for release in gate_requests.sealed_releases(kernel, m, contract)[:1]
+        ]
+        if replayed:
+            return closed.notes(replayed, contract)
+        return closed.foresight([m.query.source for m in step.plan.measurements], contract)
 
     def _price_now(self, step: PrivateStep) -> Price:
         return gate_requests.price_now(self._access.kernel, step.plan, step.contract)

@@ -51,7 +51,8 @@ def create_synthetic(create: cmd.CreateSynthetic, access: Access, report: Report
     write_model(kept, model_folder(access), create.name, access.kernel.vault)
     message = f"{create.name}: {rows.num_rows} synthetic rows in {store.path.name}"
     epsilon = epsilon_shown(spent, budget.delta)
-    return Result(message="\n".join((message, *synthesis.notes)), price=spent, epsilon=epsilon)
+    lines = (message, *access.closed.notes(allowance.replayed, contract), *synthesis.notes)
+    return Result(message="\n".join(lines), price=spent, epsilon=epsilon)
 
 
 def _contract_of(

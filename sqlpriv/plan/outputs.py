@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 
+from sqlpriv.errors import Refused, meant_among
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.plan.aggregates.calls import (
@@ -24,6 +25,7 @@ from sqlpriv.plan.computed_columns import AGGREGATE, GROUP, LIST, POPULATION, ST
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.columns import missing_column
 from sqlpriv.plan.expressions.literal_types import refuse
+from sqlpriv.plan.expressions.public_evaluation import is_function
 from sqlpriv.plan.group_keys import Dimension
 from sqlpriv.plan.output_half_widths import half_width, shared_releases
 from sqlpriv.statements import default_name
@@ -160,7 +162,10 @@ class OutputWriter:
         Raises:
             Refused: A raw column, or an aggregate without a private counterpart.
         """
-        return rebuild(node, self._column)
+        try:
+            return rebuild(node, self._column)
+        except Refused as refusal:
+            raise _misspelt_aggregate(node) or refusal from None
 
     def _column(self, node: t.Node) -> t.Node | None:
         for prefix, dimensions in ((STRATUM, self.strata), (GROUP, self.groups)):
@@ -254,3 +259,13 @@ class OutputWriter:
                 "put it in GROUP BY or inside an aggregate; raw rows never leave",
             )
         return missing_column(self.binder, node)
+
+
+def _misspelt_aggregate(node: t.Node) -> Refused | None:
+    """Returns the refusal of a function that there is not, where an aggregate has such a name."""
+    for part in walk(node):
+        if isinstance(part, t.FunctionCall) and not is_aggregate(part):
+            meant = meant_among(part.name, KINDS)
+            if meant and not is_function(part.name):
+                return refuse(part, f"there is no function {part.name}", meant.strip())
+    return None

@@ -18,6 +18,7 @@ from sqlpriv.statements.commands import (
     DropPrivacyKey,
     DropPrivacyLink,
     DropSynthetic,
+    DropWindow,
     Plain,
     Publish,
     SetBound,
@@ -28,6 +29,7 @@ from sqlpriv.statements.commands import (
     SetOption,
     SetPublic,
     SetUnit,
+    SetWindow,
     Show,
 )
 
@@ -80,6 +82,13 @@ def one(text):
         ("ALTER COLUMN c SET PRIVACY DOMAIN REFERENCES pub(col)",
          SetDomainReferences("c", "pub", "col")),
         ("ALTER COLUMN c DROP PRIVACY DOMAIN", DropDomain("c")),
+        ("SET PRIVACY WINDOW (day, closed_before = DATE '2026-11-01')",
+         SetWindow("day", dt.date(2026, 11, 1))),
+        ("set privacy window (CLOSED_BEFORE = '2026-11-01')",
+         SetWindow("", dt.date(2026, 11, 1))),
+        ("SET PRIVACY (PUBLIC, WINDOW (\"my day\", closed_before = '2026-11-01'))",
+         DeclareMany((SetPublic(True), SetWindow("my day", dt.date(2026, 11, 1))))),
+        ("DROP PRIVACY WINDOW", DropWindow()),
     ],
 )  # fmt: skip
 def test_each_declaration_is_read(rest, action):
@@ -96,7 +105,7 @@ def test_each_declaration_is_read(rest, action):
         ("ADD PRIVACY_KEY (a, )", ")", "the name of a column"),
         ("ADD PRIVACY_KEY (a) x", "x", "expected the end"),
         ("ADD PRIVACY_LINK (a)", "", "expected REFERENCES"),
-        ("SET PRIVACY", "", "BOUND or BUDGET"),
+        ("SET PRIVACY", "", "BOUND, BUDGET or WINDOW"),
         ("SET PRIVACY (KEY (id), sex IN (1))", "sex IN", "KEY, LINK, PUBLIC"),
         ("SET PRIVACY (KEY (id)", "", r"expected \)"),
         ("SET PRIVACY ()", ")", "KEY, LINK, PUBLIC"),
@@ -216,7 +225,7 @@ def test_the_other_statements_are_read(text, statement):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("SHOW PRIVACY RULES", "TABLES, BUDGET or RELEASES"),
+        ("SHOW PRIVACY RULES", "TABLES, BUDGET, RELEASES or WINDOWS"),
         ("SHOW PRIVACY TABLES x", "expected the end"),
         ("SHOW PRIVACY TABLES DETAILS", "expected the end"),
         ("SHOW SYNTHESIZERS LIKE 'a%'", "expected the end"),

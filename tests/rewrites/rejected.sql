@@ -142,6 +142,12 @@ SELECT LIST(note) AS m FROM people STRATIFY BY sex;
 --   line 1, column 8: LIST has no private counterpart
 --   Hint: COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, MIN, MAX and MODE can be asked for
 
+-- an aggregate misspelt
+SELECT sex, summ(income) + 1 AS m FROM people GROUP BY sex;
+-- error
+--   line 1, column 13: there is no function summ
+--   Hint: did you mean sum?
+
 -- text put together
 SELECT STRING_AGG(note, ',') AS m FROM people STRATIFY BY sex;
 -- error

@@ -200,3 +200,20 @@ def test_nulls_that_are_of_all_values_stay_marked(
     analyst: Session, tail: str, marked: dict[str, set[int]]
 ) -> None:
     assert analyst.execute(f"{OF_STRATA} {tail}").summed == marked
+
+
+@pytest.mark.parametrize(("type_", "labels"), [
+    ("BOOLEAN", "TRUE, FALSE"), ("DECIMAL(3, 2)", "1, 2"), ("DECIMAL(4, 2)", "1.25, 2.5"),
+    ("DECIMAL(18, 0)", "1, 2"),
+])  # fmt: skip
+@pytest.mark.parametrize("tail", ["SELECT key FROM q", "SELECT n, key FROM q ORDER BY key, n"])
+def test_nulls_of_every_type_of_key_stay_marked(
+    vault: Path, type_: str, labels: str, tail: str
+) -> None:
+    with Session(vault, role="owner") as owner:
+        owner.execute("ALTER TABLE people ALTER COLUMN sex DROP PRIVACY DOMAIN")
+        typed = f"TYPE {type_} USING (sex = 1)::INT::{type_}"
+        owner.execute(f"ALTER TABLE people ALTER COLUMN sex {typed}")
+        owner.execute(f"ALTER TABLE people ALTER COLUMN sex SET PRIVACY DOMAIN IN ({labels})")
+        with_q = f"WITH q AS ({PRICED} sex AS key, COUNT(*) AS n FROM people STRATIFY BY sex)"
+        assert owner.execute(f"{with_q} {tail}").summed == {"key": {2}}

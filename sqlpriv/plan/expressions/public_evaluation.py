@@ -187,6 +187,12 @@ def _values_of(shape: Shape, demanded: tuple[Value, ...] | None) -> tuple[Value,
     return (*(value for value in values if value is not None), None)
 
 
+def is_function(name: str) -> bool:
+    """Returns whether DuckDB has a function of that name, of any kind."""
+    text = "SELECT count(*) FROM duckdb_functions() WHERE lower(function_name) = lower(?)"
+    return bool(public_engine().cursor().execute(text, [name]).fetchall()[0][0])
+
+
 @cache
 def _scalar_functions() -> frozenset[str]:
     """Returns the names of functions that give the same of the same, and are nothing but scalar."""

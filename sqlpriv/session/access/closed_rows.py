@@ -26,8 +26,8 @@ is about the rows of the day when it was sealed. The owner alone is told whether
    answer was made with are those in force.
 
 Of these states the first that has an answer serves, each measurement by itself, so that a question
-which was paid for is answered alike ever after, whoever buys a dearer answer later. What a unit loses
-is unchanged: every charge that was made stays, and adds up, as that of a question of its own.
+which was paid for is answered alike ever after, whoever buys a dearer answer later. What a unit
+loses is unchanged: every charge that was made stays, and adds up, as that of a question of its own.
 """
 
 from __future__ import annotations

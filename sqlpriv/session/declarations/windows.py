@@ -154,6 +154,6 @@ def _rows_before(window: Window, contract: TableContract, access: Access) -> tup
         f" FROM {name(contract.table)} AS {row} WHERE {row}.{name(column.name)} < {day}"
     )
     with suppress(ProgrammingError):
-        ((rows, total),) = access.owner.read(select)
+        ((rows, total),) = access.owner.read_rows(select)
         return int(rows), str(total)
     return None

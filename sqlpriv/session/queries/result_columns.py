@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -116,8 +117,12 @@ def _far_beyond(values: list[Any], step: int) -> Any:
     """
     end = max(values, default=None) if step > 0 else min(values, default=None)
     match end:
-        case bool() | None:
+        case None:
             return None
+        case bool():  # the SQL that meets this value among the keys changes more than NULLs
+            return step > 0
+        case Decimal():
+            return _largest_decimal(end) * step
         case int() | float():
             return end + step * (100 if abs(end) < 28 else 10_007)  # the first fits a TINYINT
         case str():
@@ -125,6 +130,18 @@ def _far_beyond(values: list[Any], step: int) -> Any:
         case dt.date():
             return end + dt.timedelta(days=step * 10_007)
     return None
+
+
+def _largest_decimal(of: Decimal) -> Decimal:
+    """Returns the value above all others that has as many digits, one more of them before the
+    point; a column's type may have room for it.
+
+    >>> _largest_decimal(Decimal("12.50"))
+    Decimal('999.99')
+    """
+    _, digits, places = of.as_tuple()
+    assert isinstance(places, int)  # no NaN
+    return Decimal((0, (9,) * (max(len(digits), 1 - places) + 1), places))
 
 
 def _replaced_nulls(

@@ -46,7 +46,9 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> Counter:
     """How often a statement was planned."""
     made: list[object] = []
     plan = compiler.plan
-    monkeypatch.setattr(compiler, "plan", lambda *args: made.append(args) or plan(*args))
+    monkeypatch.setattr(
+        compiler, "plan", lambda *args, **more: made.append(args) or plan(*args, **more)
+    )
     return lambda: len(made)
 
 

@@ -8,10 +8,15 @@ many values are possible.
 Price: `Allowance.select_keys`, whose claim is that of `noise.threshold`: approximate rho-zCDP, with
 a hundredth of the budget's delta for keys. All columns together, strata among them, are one
 selection. What passes is public from then on: levels, and the numbers of cells, are made of it.
+
+The kernel selects whole numbers and text. A date is selected as its number of days since 1970, a
+DECIMAL as how many of its last digit it is: a row expression of the column, whose values stand for
+the column's own one to one.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,11 +27,14 @@ from numpy.typing import NDArray
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price, Rho
-from sqlpriv.kernel.terms.contract import Categories, Column, TableContract, Type
+from sqlpriv.kernel.terms.contract import Categories, Column, TableContract, Type, Value
+from sqlpriv.plan.expressions.value_facts import column_scale
+from sqlpriv.plan.synthetic.synthetic_columns import is_selectable
 from sqlpriv.synth.api.ask import Gate
 from sqlpriv.synth.api.cell_queries import position_of
 from sqlpriv.synth.domain.domain import Attribute, Domain, source_of
 
+EPOCH = dt.date(1970, 1, 1).toordinal()
 MOST_EXISTING = 100_000
 """Combinations, over all strata, that are counted at most: the gate's exact sampler takes 30 to 50
 microseconds for each. The first by value are kept."""
@@ -35,10 +43,11 @@ microseconds for each. The first by value are kept."""
 def check_undeclared(contract: TableContract, columns: Sequence[Column]) -> None:
     """Refuses what no threshold is made for: values of other types, text that a collation folds."""
     for column in columns:
-        if column.type not in (Type.INTEGER, Type.TEXT):
+        if not is_selectable(column.type, column.sql_type):
             raise Refused(
                 f'the column "{column.name}" has no declared domain; nothing was read',
-                hint="a threshold finds whole numbers and text alone: declare a PRIVACY DOMAIN",
+                hint="a threshold finds whole numbers, DECIMALs, dates and text alone: declare a"
+                " PRIVACY DOMAIN",
             )
     collated = any(t.collated for t in (contract, *contract.others.values()))
     if collated and any(column.type is Type.TEXT for column in columns):
@@ -64,12 +73,18 @@ def select_cells(
         The domain, and of each stratum levels of shape (combinations, columns), in ascending order.
     """
     declared = (*domain.strata, *domain.attributes)
-    columns = [a.Col(column.name) for column in domain.undeclared]
+    columns = map(_selected_expression, domain.undeclared)
     exprs = (*map(position_of, declared), *columns)
     assert isinstance(price, Rho)  # a budget that keeps a delta for keys is of rho
-    combinations = gate.select_keys(domain.source, exprs, price, yocto)[:MOST_EXISTING]
+    numbered_rows = gate.select_keys(domain.source, exprs, price, yocto)[:MOST_EXISTING]
+    own = dict(enumerate(domain.undeclared, len(declared)))
+    combinations = [
+        tuple(_value_of(own[at], v) if at in own else v for at, v in enumerate(row))
+        for row in numbered_rows
+        if all(_is_within(column, row[at]) for at, column in own.items())
+    ]
     attributes = list(domain.attributes)
-    for at, column in enumerate(domain.undeclared, len(declared)):
+    for at, column in own.items():
         distinct = {row[at] for row in combinations}
         values = sorted(distinct, key=lambda v: (v is None, v))
         listed = replace(column, domain=Categories(tuple(values)))
@@ -92,6 +107,35 @@ def select_cells(
     source = source_of(base, (*domain.strata, *attributes)) if combinations else _nobody(base)
     whole = replace(domain, attributes=tuple(attributes), source=source, undeclared=())
     return whole, tuple(_sorted_rows(codes[where == s]) for s in range(domain.strata_count))
+
+
+def _selected_expression(column: Column) -> a.Expr:
+    """Returns what is selected of a column: itself, or a whole number that stands for its value."""
+    if column.type is Type.DATE:
+        return a.Call("days", (a.Col(column.name),))
+    if column.type is Type.REAL:
+        times = a.Lit(float(10 ** (column_scale(column.sql_type) or 0)), Type.REAL)
+        return a.Call("integer", (a.Call("*", (a.Col(column.name), times)),))
+    return a.Col(column.name)
+
+
+def _is_within(column: Column, number: Value) -> bool:
+    """Returns whether the number stands for a value: Python's dates end in the year 9999, and
+    doubles of more steps are not exact."""
+    if not isinstance(number, int):
+        return True
+    if column.type is Type.DATE:
+        return dt.date.min.toordinal() <= number + EPOCH <= dt.date.max.toordinal()
+    return column.type is not Type.REAL or abs(number) <= 2**53
+
+
+def _value_of(column: Column, selected: Value) -> Value:
+    """Returns the column's value that a selected one stands for."""
+    if isinstance(selected, int) and column.type is Type.DATE:
+        return dt.date.fromordinal(selected + EPOCH)
+    if isinstance(selected, int) and column.type is Type.REAL:
+        return selected / float(10 ** (column_scale(column.sql_type) or 0))
+    return selected
 
 
 def _nobody(base: a.Relation) -> a.Relation:

@@ -24,7 +24,7 @@ from sqlpriv.plan import group_keys, outputs
 from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.literal_types import refuse
-from sqlpriv.plan.expressions.value_facts import Shape
+from sqlpriv.plan.expressions.value_facts import Shape, column_scale
 from sqlpriv.plan.relations.from_clause import FromReader
 from sqlpriv.plan.relations.named_rows import Naming, Rows
 from sqlpriv.statements import default_name
@@ -52,7 +52,7 @@ class Undeclared:
 
     Args:
         made_up: Names, lower case, of those whose values are made up.
-        selected: Whether the method finds whole numbers and text by itself, at a threshold.
+        selected: Whether the method finds values by itself, at a threshold (`is_selectable`).
     """
 
     made_up: frozenset[str] = frozenset()
@@ -62,9 +62,20 @@ class Undeclared:
         """Returns whether a column's values are made up, of nobody's row."""
         return column.sql_type.upper() == "UUID" or column.name.lower() in self.made_up
 
-    def is_selected(self, kind: Type | None) -> bool:
+    def is_selected(self, kind: Type | None, sql_type: str) -> bool:
         """Returns whether the values of such a column are found by the method."""
-        return self.selected and kind in (Type.INTEGER, Type.TEXT)
+        return self.selected and is_selectable(kind, sql_type)
+
+
+def is_selectable(kind: Type | None, sql_type: str) -> bool:
+    """Returns whether a threshold can find a column's values: whole numbers, text, and what whole
+    numbers stand for.
+
+    >>> is_selectable(Type.REAL, "DECIMAL(9,2)"), is_selectable(Type.REAL, "DOUBLE")
+    (True, False)
+    """
+    decimal = kind is Type.REAL and column_scale(sql_type) is not None
+    return decimal or kind in (Type.INTEGER, Type.TEXT, Type.DATE)
 
 
 @dataclass(frozen=True)
@@ -211,13 +222,15 @@ def _flaw(
         hint = hint or next((text for of, text in _INSTEAD.items() if kind.startswith(of)), "")
         what = f'"{column.name}" is a {column.sql_type}: no synthetic values are made of it'
         return what, hint or "numbers, text, booleans, dates and timestamps can be made"
-    if column.domain is None and not (free.is_new(column) or free.is_selected(column.type)):
+    if column.domain is None and not (
+        free.is_new(column) or free.is_selected(column.type, column.sql_type)
+    ):
         alter = f"ALTER TABLE {table} ALTER COLUMN {column.name} SET PRIVACY DOMAIN"
         what = f'the column "{column.name}" has no public domain'
         hint = f"the owner runs {alter} BETWEEN (low, high), or … IN ('a', 'b')"
         if column.type is Type.TEXT:
             hint += f"; or make it up: OPTIONS (patterns = '{column.name} = AA-###')"
-        if column.type in (Type.TEXT, Type.INTEGER):
+        if is_selectable(column.type, column.sql_type):
             hint += "; USING stability finds the values that many units have"
         return what, hint
     return None
@@ -248,7 +261,7 @@ def _column_of(
         domain = _with_null(column.domain) if shape.nullable else column.domain
         return replace(column, name=published, domain=domain), expr
     domain = _domain_of(shape)
-    if domain is None and not free.is_selected(shape.type):
+    if domain is None and not free.is_selected(shape.type, _sql_type(shape)):
         what = "there is no public list or interval of the values of this expression"
         raise refuse(
             node, what, "round it, bin it, or put it between two ends with LEAST, GREATEST"

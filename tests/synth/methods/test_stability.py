@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import date, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -148,10 +150,12 @@ def test_what_no_threshold_is_made_for_is_refused(columns, yocto, says):
 
 
 ROWS = """
-CREATE TABLE visits (id BIGINT PRIMARY KEY, page VARCHAR, code INTEGER, sex VARCHAR, pay DOUBLE);
+CREATE TABLE visits (id BIGINT PRIMARY KEY, page VARCHAR, code INTEGER, sex VARCHAR, pay DOUBLE,
+    fee DECIMAL(9,2), day DATE);
 INSERT INTO visits SELECT i, CASE WHEN i % 7 = 0 THEN NULL ELSE '/' || (i % 7) END, i % 7,
-    CASE WHEN i % 2 = 0 THEN 'f' ELSE 'm' END, 1.5 FROM range(7000) r(i);
-INSERT INTO visits VALUES (8000, '/secret', 99, 'f', 2);
+    CASE WHEN i % 2 = 0 THEN 'f' ELSE 'm' END, 1.5, nullif(i % 7, 0) * 0.35 - 1,
+    CASE WHEN i % 7 > 0 THEN DATE '1969-12-31' + (i % 7)::INT * 400 END FROM range(7000) r(i);
+INSERT INTO visits VALUES (8000, '/secret', 99, 'f', 2, 7.77, DATE '2020-02-29');
 ALTER TABLE visits ADD PRIVACY_KEY (id);
 ALTER TABLE visits SET PU;
 ALTER TABLE visits ALTER COLUMN sex SET PRIVACY DOMAIN IN ('f', 'm') NOT NULL;
@@ -186,6 +190,20 @@ def test_a_statement_over_undeclared_columns(owner: Session):
     assert spent == pytest.approx(1e-9)  # once: a hundredth of what the budget keeps
     owner.execute("CREATE SYNTHETIC TABLE more FROM MODEL s ROWS 100 WHERE page = '/3'")
     assert owner.execute("SELECT DISTINCT rest FROM more").table["rest"].to_pylist() == [3]
+
+
+def test_dates_and_decimals_are_found(owner: Session):
+    """Each as its own value, NULL too; what one unit has is not among them."""
+    owner.execute(STATEMENT.format("day, fee, code", "STRATIFY BY sex"))
+    types = owner.execute("SELECT typeof(day) AS d, typeof(fee) AS f FROM s LIMIT 1").table
+    assert types.to_pylist() == [{"d": "DATE", "f": "DECIMAL(9,2)"}]
+    rows = owner.execute("SELECT DISTINCT day, fee, code FROM s").table.to_pylist()
+    assert len(rows) == 7
+    first = date(1969, 12, 31)
+    for row in rows:
+        code = row["code"]
+        assert row["day"] == (first + timedelta(days=400 * code) if code else None)
+        assert row["fee"] == (Decimal(35 * code) / 100 - 1 if code else None)
 
 
 def test_every_column_but_the_key_and_numbers_with_fractions(owner: Session):

@@ -123,7 +123,6 @@ def test_no_scope_of_common_tables_hides_a_table_that_duckdb_reads(text):
         ("UNPIVOT t ON a, b INTO NAME n VALUE v", ("t",)),
         ("PIVOT t ON a", ("t",)),
         ("SELECT COLUMNS(lambda c: c LIKE 'a') FROM t", ("t",)),
-        ("SELECT COLUMNS('a') FROM t", ("t",)),
         ("SELECT t.a FROM t FULL JOIN u USING (a)", ("t", "u")),
     ],
 )

@@ -44,6 +44,27 @@ CREATE TABLE sources AS SELECT * FROM (VALUES
 ) AS v (source, channel, fee, since);
 CREATE TABLE regions AS
 SELECT * FROM (VALUES ('north', 900), ('south', 700), ('west', 400)) AS v (region, inhabitants);
+CREATE TYPE mood AS ENUM ('zorn', 'ruhe', 'angst');
+CREATE TABLE odd AS SELECT i AS id, i % 211 AS u,
+    CASE WHEN i % 29 = 0 THEN NULL ELSE (i * 37 % 41) - 20 END AS neg,
+    ((i * 53 % 997) - 498)::DECIMAL(12,3) / 8 AS dec3,
+    CASE WHEN i % 31 = 0 THEN NULL ELSE ((i * 7 % 200) / 100.0 - 1)::DECIMAL(5, 2)
+        END AS rate,
+    ((i * 17 % 301) / 7.0 - 20)::FLOAT AS f4,
+    (i % 255)::UTINYINT AS u1, (i * 3 % 1000)::USMALLINT AS u2,
+    (i * 100003 % 1000003 - 500000)::BIGINT AS big,
+    DATE '1968-12-20' + (i * 97 % 760)::INTEGER AS d,
+    TIMESTAMP '1969-12-30 20:00:00' + to_seconds(i * 7919 % 400000) AS ts,
+    (TIMESTAMP '2024-10-26 20:00:00' + to_minutes(i * 101 % 3000))::TIMESTAMPTZ AS tz,
+    (['zorn', 'ruhe', 'angst', NULL])[1 + i % 4]::mood AS m,
+    (['Ä', 'ä', 'a', 'A', ' a', 'a ', '', NULL, 'ß', '%', '_', 'a''b'])
+        [1 + i * 5 % 12] AS s,
+    CASE i % 3 WHEN 0 THEN NULL WHEN 1 THEN true ELSE false END AS b
+FROM range(1, 1056) t(i);
+CREATE TABLE moods AS SELECT * FROM (VALUES
+    ('zorn'::mood, 1.25::DECIMAL(6, 2), 'Ä'), ('ruhe', 0.10, 'a'), ('angst', 7.00, NULL),
+    (NULL, 3.33, '')
+) AS v (m, p, s);
 """
 DECLARATIONS = """
 ALTER TABLE people ADD PRIMARY KEY (id);
@@ -82,6 +103,28 @@ ALTER TABLE events ALTER COLUMN change SET PRIVACY DOMAIN BETWEEN (-3, 3);
 ALTER TABLE events SET PRIVACY BOUND (rows_per_unit = 5, groups_per_unit = 5);
 ALTER TABLE events SET PU;
 ALTER TABLE events SET PRIVACY BUDGET (epsilon = 100000, delta = 1e-9);
+ALTER TABLE odd ADD PRIMARY KEY (id);
+ALTER TABLE odd ADD PRIVACY_KEY (u);
+ALTER TABLE odd ALTER COLUMN neg SET PRIVACY DOMAIN BETWEEN (-20, 20);
+ALTER TABLE odd ALTER COLUMN dec3 SET PRIVACY DOMAIN BETWEEN (-63, 63);
+ALTER TABLE odd ALTER COLUMN rate SET PRIVACY DOMAIN BETWEEN (-1, 1);
+ALTER TABLE odd ALTER COLUMN f4 SET PRIVACY DOMAIN BETWEEN (-20, 23);
+ALTER TABLE odd ALTER COLUMN u1 SET PRIVACY DOMAIN BETWEEN (0, 255);
+ALTER TABLE odd ALTER COLUMN u2 SET PRIVACY DOMAIN BETWEEN (0, 999);
+ALTER TABLE odd ALTER COLUMN big SET PRIVACY DOMAIN BETWEEN (-500000, 500003);
+ALTER TABLE odd ALTER COLUMN d SET PRIVACY DOMAIN BETWEEN ('1968-12-20', '1971-01-18')
+    NOT NULL;
+ALTER TABLE odd ALTER COLUMN ts SET PRIVACY DOMAIN BETWEEN ('1969-12-30', '1970-01-05')
+    NOT NULL;
+ALTER TABLE odd ALTER COLUMN tz SET PRIVACY DOMAIN BETWEEN ('2024-10-26', '2024-10-29')
+    NOT NULL;
+ALTER TABLE odd ALTER COLUMN m SET PRIVACY DOMAIN IN ('zorn', 'ruhe', 'angst', NULL);
+ALTER TABLE odd ALTER COLUMN s SET PRIVACY DOMAIN IN
+    ('Ä', 'ä', 'a', 'A', ' a', 'a ', '', NULL, 'ß', '%', '_', 'a''b');
+ALTER TABLE odd SET PRIVACY BOUND (rows_per_unit = 5, groups_per_unit = 1);
+ALTER TABLE odd SET PU;
+ALTER TABLE odd SET PRIVACY BUDGET (epsilon = 100000, delta = 1e-9);
+ALTER TABLE moods SET PUBLIC;
 ALTER TABLE sources SET PUBLIC;
 ALTER TABLE regions SET PUBLIC;
 """
@@ -98,5 +141,6 @@ def make_vault(path: Path) -> Path:
 def plain_duckdb() -> duckdb.DuckDBPyConnection:
     """Returns a DuckDB that holds the same tables."""
     connection = duckdb.connect()
+    connection.execute("SET TimeZone = 'UTC'")
     connection.execute(TABLES)
     return connection

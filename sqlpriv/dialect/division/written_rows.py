@@ -30,6 +30,7 @@ OVERLAPPING = Refused(
     hint="join them by an equality with values that differ, or by ranges of numbers that do not "
     "overlap: x BETWEEN v.low AND v.high",
 )
+_BARE = {"expressions", "kind"}
 _LESS = {exp.LT: True, exp.LTE: False}
 _MORE = {exp.GT: True, exp.GTE: False}
 
@@ -206,6 +207,8 @@ def _rows_of(source: exp.Expr) -> _Rows | None:
             return None
         names = names or (inner.this.args["alias"].columns if inner.this.args.get("alias") else [])
         source = inner.this
+    if isinstance(source, exp.SetOperation):
+        names, source = names or _names_of_rows(source), _united_rows(source) or source
     if not isinstance(source, exp.Values) or not alias:
         return None
     rows = [list(row.expressions) for row in source.expressions if isinstance(row, exp.Tuple)]
@@ -220,3 +223,27 @@ def _rows_of(source: exp.Expr) -> _Rows | None:
     if not rows or any(len(row) != width for row in rows) or not plain:
         return None
     return _Rows(alias, columns, rows)
+
+
+def _united_rows(union: exp.SetOperation) -> exp.Values | None:
+    """Returns `SELECT 'a', 1 UNION ALL SELECT 'b', 2` as VALUES; None where a part reads rows."""
+    rows: list[exp.Expr] = []
+    parts: list[exp.Expr] = [union]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, exp.Union) and not part.args.get("distinct"):
+            parts += [part.right, part.left]
+        elif isinstance(part, exp.Select) and {k for k, v in part.args.items() if v} <= _BARE:
+            rows.append(exp.Tuple(expressions=[x.unalias().copy() for x in part.expressions]))
+        else:
+            return None
+    return exp.Values(expressions=rows)
+
+
+def _names_of_rows(union: exp.SetOperation) -> list[exp.Expr]:
+    """Returns the names that the first SELECT of a union gives to columns."""
+    first: exp.Expr = union
+    while isinstance(first, exp.SetOperation):
+        first = first.left
+    names = [item.alias_or_name for item in first.expressions]
+    return [exp.to_identifier(name or f"col{i}") for i, name in enumerate(names)]

@@ -167,8 +167,8 @@ def lower_call(lowering: NodeLowering, node: Glot) -> t.Node:
     ].upper == ".":
         hint = "write column or table.column, and function(x)"
         raise Refused.at(token, "names of schemas and method calls are not read", hint)
-    if name == "columns":
-        raise Refused.at(token, *STAR)
+    if name == "columns" and len(node.expressions) == 1:
+        return t.FunctionCall(name, _columns_pattern(lowering, node.expressions[0]), pos=token.pos)
     named = [arg for arg in node.expressions if isinstance(arg, exp.Kwarg)]
     bounds = contribution_bounds(lowering, named)
     args = [arg for arg in node.expressions if not isinstance(arg, exp.Kwarg)]
@@ -208,6 +208,20 @@ def lower_call(lowering: NodeLowering, node: Glot) -> t.Node:
         return t.Literal(dt.date.today(), token.pos)
     lowered = lowering.expressions(args)
     return t.FunctionCall(name, lowered, star, distinct, None, using, token.pos, bounds)
+
+
+def _columns_pattern(lowering: NodeLowering, arg: Glot) -> tuple[t.Node, ...]:
+    """Returns what COLUMNS(…) means columns by: nothing of *, a text, or a list of names."""
+    if isinstance(arg, exp.Star):
+        lowering.check_arguments(arg, ())
+        return ()
+    if isinstance(arg, exp.Array):
+        lowering.check_arguments(arg, ("expressions", "bracket_notation"))
+        names = lowering.expressions(arg.expressions)
+        return (t.FunctionCall("list_value", names, pos=names[0].pos),)
+    if not isinstance(arg, exp.Literal):
+        raise Refused.at(lowering.token(arg), *STAR)
+    return (lowering.expression(arg),)
 
 
 def lower_current_date(lowering: NodeLowering, node: Glot) -> t.Node:

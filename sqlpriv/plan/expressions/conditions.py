@@ -23,9 +23,8 @@ def facts_after_where(
     numbers, too, within the declared one).
     """
     facts, present = dict(scope), set[str]()
-    for column, (low, high) in _comparison_ends(predicate).items():
-        if column in facts:
-            facts[column] = facts[column].within(low, high)
+    for column, (low, high) in _comparison_ends(predicate, scope).items():
+        facts[column] = facts[column].within(low, high)
     for part in flatten("and", predicate):
         match part:
             case a.Call("not", (a.Call("is null", (a.Col(name),)),)):
@@ -116,29 +115,57 @@ def excluded_values(predicate: a.Expr) -> dict[a.Expr, tuple[Value, ...]]:
     return excluded
 
 
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 _SIDES = {"<": (False, True), "<=": (False, True), ">": (True, False), ">=": (True, False)}
 
 
-def _comparison_ends(predicate: a.Expr) -> dict[str, tuple[Any, Any]]:
-    """Returns columns with the ends (None: open) that a conjunction of comparisons sets."""
+def _comparison_ends(predicate: a.Expr, scope: Mapping[str, Shape]) -> dict[str, tuple[Any, Any]]:
+    """Returns columns of the scope with the ends (None: open) that a conjunction of comparisons
+    sets."""
     ends: dict[str, tuple[Any, Any]] = {}
-    for part in flatten("and", predicate):
+    parts = (pair for part in flatten("and", predicate) for pair in _comparisons_of_columns(part))
+    for part in parts:
         match part:
             case a.Call(op, (a.Col(name), a.Lit(value))) if op in _SIDES and value is not None:
+                if (shape := scope.get(name.lower())) is None:
+                    continue
                 low, high = ends.get(name.lower(), (None, None))
                 lower, upper = _SIDES[op]
+                if op in ("<", ">"):
+                    value = _next_value(value, 1 if lower else -1, shape.type)
                 low = value if lower and (low is None or value > low) else low
                 high = value if upper and (high is None or value < high) else high
-                if op == "<" and isinstance(value, dt.date) and high is value:
-                    high = _moment_before(value)
                 ends[name.lower()] = (low, high)
     return ends
 
 
-def _moment_before(value: dt.date) -> dt.date:
-    """Returns the last day before a day, the last microsecond before a timestamp."""
+def _comparisons_of_columns(part: a.Expr) -> tuple[a.Expr, ...]:
+    """Returns a comparison with a literal with the column first, and a moment's day as the moment;
+    any other condition as it is."""
+    match part:
+        case a.Call(op, (a.Lit() as value, expr)) if op in _TURNED and not isinstance(expr, a.Lit):
+            return _comparisons_of_columns(a.Call(_TURNED[op], (expr, value)))
+        case a.Call(op, (a.Call("date", (a.Col() as moment,)), a.Lit(dt.date() as day))):
+            first = dt.datetime(day.year, day.month, day.day)
+            if day >= dt.date.max:
+                return (part,)
+            begins, ends = (
+                a.Lit(at, Type.TIMESTAMP) for at in (first, first + dt.timedelta(days=1))
+            )
+            same = {"<": ("<", begins), "<=": ("<", ends), ">": (">=", ends), ">=": (">=", begins)}
+            tests = [same[op]] if op in same else [same[">="], same["<="]] if op == "=" else []
+            return tuple(a.Call(test, (moment, at)) for test, at in tests) or (part,)
+    return (part,)
+
+
+def _next_value(value: Any, sign: int, type_: Type) -> Any:
+    """Returns the value of a type next to one, above (1) or below (-1); itself of a REAL."""
+    if type_ is Type.INTEGER and type(value) is int:
+        return value + sign
+    if not isinstance(value, dt.date):
+        return value
     step = dt.timedelta(microseconds=1) if isinstance(value, dt.datetime) else dt.timedelta(days=1)
-    return value - step if value > type(value).min else value
+    return value if value in (type(value).min, type(value).max) else value + sign * step
 
 
 def flatten(op: str, expr: a.Expr) -> tuple[a.Expr, ...]:

@@ -172,7 +172,8 @@ class Folding:
         name, shape = self.free(kind), self.binder.shape(call, of) if of is not None else None
         if kind in ("count", "distinct"):
             fold = a.Fold(name, kind, of, reach=self.reach)
-            self.scope[name] = with_values_listed(Shape(Type.INTEGER, 0, self.reach, False))
+            least = 1 if kind == "count" and of is None else 0  # a group has a row
+            self.scope[name] = with_values_listed(Shape(Type.INTEGER, least, self.reach, False))
             self.required |= {name}
         else:
             assert shape is not None

@@ -21,6 +21,7 @@ from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.cell_count import TooManyCells
+from sqlpriv.plan.columns_by_pattern import spell_out_columns
 from sqlpriv.plan.expressions.conditions import row_names
 from sqlpriv.plan.group_keys import SelectedKeys
 from sqlpriv.plan.plan import Plan
@@ -155,6 +156,7 @@ class ProgramCompiler:
             return refusal
 
     def _planned_steps(self, select: t.Select, sharers: int) -> list[PrivateStep]:
+        select = spell_out_columns(select, self.contracts)
         select = settle_public_parts(select, self.contracts, self.access)
         scalars = private_scalars(select, self.contracts)
         try:

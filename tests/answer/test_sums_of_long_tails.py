@@ -45,21 +45,22 @@ def _sums(owner: Session, using: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_sums_of_long_tails_err_less_than_plain_ones(owner: Session) -> None:
-    """A plain sum's median error is 7e8, that of a clipped one 3e7, with a tenth of outliers: the
-    median of 24 is above 1.4e8 with a chance below 1e-9. Intervals hold 95 %: fewer than 12 of 24
-    would with a chance below 1e-9. The twin: plain sums are not within a clipped one's interval."""
+    """A plain sum's median error is 7e8, that of a clipped one 7e7, because ends are chosen for the
+    slow tails that the noise may hide: the median of 24 is above 2.8e8 with a chance below 1e-6.
+    Intervals hold 95 %: fewer than 12 of 24 would with a chance below 1e-9. The twin: plain sums
+    are not within a clipped one's interval."""
     clipped, halves = _sums(owner, " USING quantile")
     plain, _ = _sums(owner, "")
-    assert np.median(np.abs(clipped)) < np.median(np.abs(plain)) / 5
+    assert np.median(np.abs(clipped)) < np.median(np.abs(plain)) / 2.5
     assert (np.abs(clipped) <= halves).sum() >= 12
     assert (np.abs(plain) <= np.median(halves)).sum() < 18
 
 
 def test_pooled_sums_are_of_the_rounds_that_were_paid_for(owner: Session) -> None:
-    """Like `quantile` they clip; half-widths, 1.2e9 for the slow tails that the counts allow, are
+    """Like `quantile` they clip; half-widths, 8e8 for the slow tails that the counts allow, are
     below half of the plain ones, 4.2e9."""
     errors, halves = _sums(owner, " USING pooled")
-    assert np.median(np.abs(errors)) < 1.4e8
+    assert np.median(np.abs(errors)) < 2.8e8
     assert np.median(halves) < 2.1e9
 
 

@@ -42,6 +42,7 @@ from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Budget
 from sqlpriv.kernel.terms.release import Measurement, Release
+from sqlpriv.plan.plan import Plan
 from sqlpriv.plan.planner import plan
 from sqlpriv.session.declarations.budgets import budget_at
 
@@ -174,18 +175,25 @@ def rows_of(shape: ValueShape, rows: int, strata: str, seed: int = 7) -> Stratif
     return StratifiedRows(x, stratum, (k,), shape.lower, shape.upper, shape.whole)
 
 
+def plan_of(
+    rows: StratifiedRows, kind: str, using: str, epsilon: float = 1.0, options: str = ""
+) -> Plan:
+    """Returns the plan of AVG(x) by an estimator, by strata where there are several."""
+    plain = "laplace" if kind == "pure" else "gaussian"
+    suffix = "" if using == "auto" else f" USING {plain if using == 'plain' else using}"
+    sql = f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {epsilon}{options})"
+    sql += f" AVG(x{suffix}) AS x FROM people"
+    one = rows.strata == 1 and using != "pooled"
+    (statement,) = read(sql + ("" if one else f" STRATIFY BY {', '.join(rows.columns)}"))
+    return plan(statement, rows.contract, budget_of(kind), None)
+
+
 def run(
     rows: StratifiedRows, kind: str, using: str, runs: int, epsilon: float = 1.0, options: str = ""
 ) -> Runs:
     """Asks one statement `runs` times over one table and compares with the truth."""
     table, k = ExactTable(rows), rows.strata
-    plain = "laplace" if kind == "pure" else "gaussian"
-    suffix = "" if using == "auto" else f" USING {plain if using == 'plain' else using}"
-    sql = f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = {epsilon}{options})"
-    sql += f" AVG(x{suffix}) AS x FROM people"
-    by = "" if k == 1 and using != "pooled" else f" STRATIFY BY {', '.join(rows.columns)}"
-    (statement,) = read(sql + by)
-    planned = plan(statement, table.contract, budget_of(kind), None)
+    planned = plan_of(rows, kind, using, epsilon, options)
     recipe = planned.output.recipes[0]
     sizes = np.bincount(rows.stratum, minlength=k)
     truth = np.bincount(rows.stratum, rows.x, k) / np.maximum(sizes, 1)

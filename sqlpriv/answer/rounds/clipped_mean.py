@@ -28,11 +28,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sqlpriv.answer.means import Array, Moments
-from sqlpriv.answer.rounds.clipping import CellNoise, Clipping, choose_clipping
+from sqlpriv.answer.rounds.clipping import Clipping, choose_clipping
+from sqlpriv.answer.rounds.clipping_errors import CellNoise
 from sqlpriv.answer.rounds.clipping_loss import estimate_excess
 from sqlpriv.answer.rounds.everybody_sum import choose_own_sum
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds
-from sqlpriv.answer.rounds.tail_model import FEWEST_BINS, UNSEEN, Tails, estimate_tails
+from sqlpriv.answer.rounds.tail_model import FEWEST_BINS, MOST_UNSEEN, Tails, estimate_tails
 from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Measurement, Release
@@ -49,11 +50,20 @@ from sqlpriv.plan.aggregates.mean_rounds import (
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.pricing.split import split_statement_price
 from sqlpriv.plan.pricing.statement import half_width
-from sqlpriv.plan.pricing.tuned_constants import HISTOGRAM_SHARE, HISTOGRAM_SHARES, WIDE
+from sqlpriv.plan.pricing.tuned_constants import (
+    CELL_SHARE,
+    HISTOGRAM_SHARE,
+    HISTOGRAM_SHARES,
+    MOST_LOST,
+    WIDE,
+)
 
 if TYPE_CHECKING:
     from sqlpriv.answer.rounds.adaptive_means import Measure
 
+UNSEEN, SMALL_LOSS = 0.1, 0.15
+"""The part of the rows that a histogram may leave in the noise where that needs no more than such a
+part of the price, which is a small loss."""
 NOISE_STEPS = 16
 """Ends are chosen with a noise that is rounded to so many steps of each doubling: a price that is
 off by little then gives the same ends, and the same query. See `adaptive_means`."""
@@ -136,12 +146,15 @@ def _clipped_moments(
 
 
 def histogram_share(request: MeanRounds, counted: Release, measured: bool) -> float | None:
-    """Returns the part of the price with which the histogram could show nearly all rows of so many.
+    """Returns the part of the price with which the histogram tells where so many rows are.
 
-    Of the fewest bins that a distribution has, four say, UNSEEN of the rows would have to be more
-    than two standard deviations of their noise; where the usual part of the price is too little for
-    that by half, a larger one is taken. The noised counts are paid for: to look at them costs
-    nothing.
+    Of the fewest bins that a distribution has, four say, `UNSEEN` of the rows should be more than
+    two standard deviations of their noise. Of the parts that are no large loss the first is taken
+    with which twice as many rows would be; where there is none, the first, large or not, that
+    shows so many. Where none does the largest is worth its price as long as `MOST_UNSEEN` of the
+    rows are: of 300 rows a plain sum errs by ten to seventy times as much where the domain is wide
+    and values are not, and by `MOST_LOST` times less where they fill it. The noised counts are
+    paid for: to look at them costs nothing.
 
     Args:
         request: The mean.
@@ -155,14 +168,22 @@ def histogram_share(request: MeanRounds, counted: Release, measured: bool) -> fl
         return HISTOGRAM_SHARE if measured else None
     usual = quantile_rounds(request)[0].measurements[0].price
     hidden = 2 * noise_per_unit(counted, usual) * float(FEWEST_BINS**0.5)
-    allowed = UNSEEN * float(counted.values.sum())
+    rows = float(counted.values.sum())
     power = 2.0 if isinstance(usual, Rho) else 1.0
-    if hidden >= 1e6 * max(allowed, 0.0):  # noised counts of few rows may be zero or less
+    if hidden >= 1e6 * max(rows, 0.0):  # noised counts of few rows may be zero or less
         return None
-    needed = HISTOGRAM_SHARE * float((hidden / allowed) ** power)
-    if needed > HISTOGRAM_SHARES[-1]:
+    most = 1 - CELL_SHARE - MOST_LOST**-power
+    shares = [share for share in HISTOGRAM_SHARES if share <= most]
+    small = [share for share in shares if share <= SMALL_LOSS]
+
+    def share_to_show(part: float) -> float:
+        return HISTOGRAM_SHARE * float((hidden / (part * rows)) ** power)
+
+    if share_to_show(UNSEEN) <= small[-1]:
+        return next((x for x in small if x >= share_to_show(UNSEEN / 2)), small[-1])
+    if share_to_show(MOST_UNSEEN) > shares[-1]:
         return None
-    return next((x for x in HISTOGRAM_SHARES if x >= needed * 2**power), HISTOGRAM_SHARES[-1])
+    return next((x for x in shares if x >= share_to_show(UNSEEN)), shares[-1])
 
 
 def plain_mean(request: MeanRounds, counted: Release, measure: Measure) -> Moments:

@@ -10,9 +10,15 @@ from typing import NamedTuple
 import numpy as np
 
 from sqlpriv.answer.means import Array
-from sqlpriv.answer.rounds.clipping import DOUBT, OWN_TAIL, UNEVEN, clump_weights
-from sqlpriv.answer.rounds.histogram.pooled_bins import Side, sides
-from sqlpriv.answer.rounds.histogram.slow_tails import most_beyond
+from sqlpriv.answer.rounds.clipping import clump_weights
+from sqlpriv.answer.rounds.clipping_errors import DOUBT, OWN_TAIL, UNEVEN
+from sqlpriv.answer.rounds.histogram.pooled_bins import (
+    Side,
+    excess_above,
+    excess_below,
+    sides,
+)
+from sqlpriv.answer.rounds.histogram.slow_tails import COUNTED, HEAVY, SLOWEST, believed_beyond
 from sqlpriv.answer.rounds.tail_model import Tails
 
 MISFIT = 0.05
@@ -29,8 +35,8 @@ class Excess(NamedTuple):
         variance: Of the part of its error that is the cell's own.
         shared: Variance of the part whose cause the cells share: it does not average out.
         clumped: See `Moments`.
-        slow: By how much more may be lost by tails of finite variance that the counts allow.
-        unseen: The same by tails of any.
+        slow: By how much more may be lost by slower tails, as far as an interval counts on them.
+        unseen: The same by slower ones still, where the counts speak for them; else 0.
     """
 
     value: Array
@@ -91,26 +97,27 @@ def estimate_excess(
         gain = shares * own
         value = value + gain * missing / max(float((shares * gain).sum()), 1e-300)
     shared = (doubt(after, above, below) + sum_over_bins(tails.hidden_shares, beyond)) ** 2
-    slow, unseen = _lost_by_slow_tails(tails, above, below)
+    slow, unseen = _lost_by_slow_tails(tails, centre, half)
     return Excess(
         value, own, shared + histogram_noise, clumped_variance(after, beyond, n), slow, unseen
     )
 
 
-def _lost_by_slow_tails(tails: Tails, above: Side, below: Side) -> tuple[Array, Array]:
-    """Returns by how much more than the estimated tails the slowest allowed ones hold.
-
-    Args:
-        tails: Among them those that the counts allow.
-        above, below: What lies beyond the ends.
-    """
-    of_likely, of_every = np.zeros(above.excess.shape[:-1]), np.zeros(above.excess.shape[:-1])
-    if tails.slow is None:
-        return of_likely, of_every
-    for side, allowed in ((above, tails.slow.above), (below, tails.slow.below)):
-        of_likely += most_beyond(allowed.likely, side.excess) ** 2
-        of_every += most_beyond(allowed.every, side.excess) ** 2
-    return np.sqrt(of_likely), np.sqrt(of_every)
+def _lost_by_slow_tails(tails: Tails, centre: Array, half: Array) -> tuple[Array, Array]:
+    """Returns by how much more than estimated slower tails may hold beyond c ± h: `Excess`."""
+    counted, slowest = np.zeros(centre.size), np.zeros(centre.size)
+    if tails.slow is not None:
+        for side, at, excess in (
+            (tails.slow.above, centre + half, excess_above),
+            (tails.slow.below, half - centre, excess_below),
+        ):
+            ends, cell_end = np.unique(at.ravel(), return_inverse=True)  # few, of many cells
+            beyond = excess(tails.bins, ends).excess
+            part = 1 - (1 - COUNTED) * (1 - side.heavy)
+            counted += believed_beyond(side, beyond, part)[cell_end] ** 2
+            if side.heavy >= HEAVY:
+                slowest += believed_beyond(side, beyond, SLOWEST)[cell_end] ** 2
+    return np.sqrt(counted).reshape(centre.shape), np.sqrt(slowest).reshape(centre.shape)
 
 
 def clumped_variance(table: Array, beyond: Array, n: Array) -> Array:

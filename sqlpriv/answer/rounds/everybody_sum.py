@@ -33,7 +33,8 @@ import numpy as np
 from sqlpriv.answer.means import Array
 from sqlpriv.answer.reconcile import weigh_levels
 from sqlpriv.answer.rounds.cell_shapes import CellShapes
-from sqlpriv.answer.rounds.clipping import CellNoise, Clipping, choose_clipping
+from sqlpriv.answer.rounds.clipping import Clipping, choose_clipping
+from sqlpriv.answer.rounds.clipping_errors import CellNoise
 from sqlpriv.answer.rounds.tail_model import Tails
 
 STRATA_LOSE, LEAST_GAIN, MOST = 1.1, 1.1, 0.8

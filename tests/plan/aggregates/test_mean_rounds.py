@@ -20,6 +20,7 @@ from sqlpriv.answer import means
 from sqlpriv.answer.rounds import (
     cell_shapes,
     clipping,
+    clipping_errors,
     clipping_loss,
     tail_model,
 )
@@ -279,7 +280,7 @@ def test_a_cell_is_clipped_less_where_the_histogram_cannot_tell_what_that_loses(
     for noise in (0.0, 0.02):
         for rows in (100, 300, 10**6):
             cell, n = _tails(0.0, 0.0, noise), np.array([float(rows)])
-            one = clipping.CellNoise(n, np.ones(1), 10.0, 5.0)
+            one = clipping_errors.CellNoise(n, np.ones(1), 10.0, 5.0)
             low, high, *_ = clipping.choose_clipping(cell, one, 1.0, 1024.0)
             centre, found[noise, rows] = (low + high) / 2, (high - low) / 2
     assert found[0.02, 300] > found[0.0, 300]
@@ -316,7 +317,7 @@ def test_what_lies_far_out_is_doubted_more() -> None:
         lost = (cell.shares() * above.excess).sum()
         part = (cell.shares() * above.part).sum()
         relative.append((clipping_loss.doubt(cell.shares(), above, below) / lost)[0])
-        assert relative[-1] == pytest.approx(clipping.DOUBT * -math.log(part))
+        assert relative[-1] == pytest.approx(clipping_errors.DOUBT * -math.log(part))
     assert relative == sorted(relative)
 
 

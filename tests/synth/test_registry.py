@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from support.places import ROOT
 
+from sqlpriv.dialect import read
+from sqlpriv.errors import Refused
 from sqlpriv.session.session import Session
 from sqlpriv.synth.registry import COMMON, REGISTRY
 
@@ -38,3 +41,13 @@ def test_defaults_are_values_that_may_be_given():
             assert given is None or fits
             if isinstance(given, int):
                 assert option.least <= given <= option.most
+
+
+def test_every_option_can_be_written():
+    """A word of SQL, such as `order`, is no name of an option. The twin is refused."""
+    text = 'CREATE SYNTHETIC TABLE s AS SELECT a FROM t USING "{}" OPTIONS (epsilon = 1, {} = 2)'
+    for name, method in REGISTRY.items():
+        for option in (*COMMON, *method.options):
+            read(text.format(name, option.name))
+    with pytest.raises(Refused):
+        read(text.format("mst", "order"))

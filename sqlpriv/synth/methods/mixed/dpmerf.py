@@ -9,7 +9,7 @@ a generator is trained until its own embedding is that one.
 Three things differ from the paper. A feature is a product, over some columns, of cosines of random
 frequency and phase: its expectation is the Gaussian kernel of these columns, as that of a cosine of
 their sum is (Rahimi and Recht 2007), and the kernel's algebra can say it, as a sum of products of
-scores of levels. The columns are up to `order` of all, other ones for each feature, and the
+scores of levels. The columns are up to `degree` of all, other ones for each feature, and the
 target's: what few columns have to do with one another is not lost among the others. The generator
 is a mixture of products, whose embedding is known exactly (`mean_embedding`).
 
@@ -76,7 +76,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> Sequence[Mode
         for c, r in zip(columns, ones, strict=True)
     }
     targets = target_columns(space, options["target"])
-    features = random_features(columns, targets, scales, options["order"], options["features"])
+    features = random_features(columns, targets, scales, options["degree"], options["features"])
     ask.report(Progress("measuring random features", 0, 1))
     sums = ask.measure(
         [
@@ -135,17 +135,17 @@ def random_features(
     columns: Sequence[int],
     targets: Sequence[int],
     scales: Mapping[int, LevelScores],
-    order: int,
+    degree: int,
     count: int,
 ) -> list[Feature]:
-    """Returns features of up to `order` columns, and of the targets: as many of each number of
+    """Returns features of up to `degree` columns, and of the targets: as many of each number of
     columns, and each set of that many as often as any other, but for one time.
 
     Args:
         columns: Those that are modelled.
         targets: Columns that are in all features.
         scales: By column.
-        order: How many of the others are in a feature at most.
+        degree: How many of the others are in a feature at most.
         count: How many features.
     """
     rng = np.random.default_rng(SEED)
@@ -153,7 +153,7 @@ def random_features(
     least = max(min(1 if targets else 2, len(free)), 0)
     by_size = [
         _cycle_sets(list(itertools.combinations(free, size)), rng)
-        for size in range(least, max(least, min(order, len(free))) + 1)
+        for size in range(least, max(least, min(degree, len(free))) + 1)
     ]
     features: list[Feature] = []
     for number in range(count):
@@ -188,7 +188,7 @@ METHOD = Method(
     options=(
         Option("target", None, "columns, in quotes, that all others are to tell of", text=True),
         Option("features", 200, "random features, each a sum in each stratum", least=1, most=2_000),
-        Option("order", 2, "columns of a feature, besides the target's", least=1, most=6),
+        Option("degree", 2, "columns of a feature, besides the target's", least=1, most=6),
         Option("points", 300, "products that are mixed", least=1, most=5_000),
         Option("steps", 600, "of Adam", least=1, most=10_000),
     ),

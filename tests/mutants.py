@@ -364,6 +364,8 @@ MUTANTS = (
     Mutant("a column of a left join's right side does not vary", K + "sql/relations.py",
            'if join.kind == "inner" else frozenset()', 'if True else frozenset()', BOUNDING),
     # --- few levels are grouped by a byte, for which memory is set up before a row comes ---
+    Mutant("any column is grouped as it is stored", K + "sql/expressions.py",
+           '.upper().startswith("ENUM")', '.upper().startswith("")', BYTES),
     Mutant("groups under a filter are hashed", K + "sql/queries.py",
            "        and not scope.predicates\n", "", BYTES),
     Mutant("groups of a join or union are hashed", K + "sql/queries.py",

@@ -138,6 +138,19 @@ class Expressions:
         bins = [bisect_right(reached, number) for number in range(int(a.ROOTS) + 1)]
         return self.dialect.item(bins, number, "INTEGER")
 
+    def late_value(self, expr: a.Expr, column: str) -> tuple[str, str]:
+        """Returns what rows are grouped by, and the key's value as a text over the column of that.
+
+        Claim: rows of one group have one value. Bins follow from their root's number, the text of
+        an ENUM from its place in the type's labels, of which no two are one text.
+        """
+        if isinstance(expr, a.Roots):
+            return self.root(expr), self.bins_of_root(expr, column)
+        stored = self.columns.get(expr.name.lower()) if isinstance(expr, a.Col) else None
+        if stored is not None and stored.sql_type.upper().startswith("ENUM"):
+            return self.texts[stored.name.lower()], self.dialect.cast(column, "VARCHAR")
+        return self.value(expr), column
+
     def number(self, text: str) -> str:
         """Returns a double without NaN."""
         return self.dialect.form("number", text)

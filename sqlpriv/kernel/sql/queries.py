@@ -65,10 +65,11 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
         and _keeps_all(scope, strata)
         and not has_collation(contract)
     )
-    roots = {c: k.expr for c, k in levelled.items() if late and isinstance(k.expr, a.Roots)}
-    columns = {
-        c: scope.root(roots[c]) if c in roots else scope.value(k.expr) for c, k in levelled.items()
+    key_texts = {
+        c: scope.late_value(k.expr, c) if late else (scope.value(k.expr), c)
+        for c, k in levelled.items()
     }
+    columns = {c: text for c, (text, _) in key_texts.items()}
     added = [scope.summand(q) for q in queries]
     adds = list(dict.fromkeys(filter(None, added)))
     columns |= {f"v{i}": text for i, (text, _) in enumerate(adds)}
@@ -80,8 +81,9 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
     kept, *other = {bounding(columns, scope, q.strata): None for q in queries}
     if other:
         raise KernelError("queries of one statement are of the same rows")
-    numbers = {c: scope.bins_of_root(roots[c], c) if c in roots else c for c in levelled}
-    narrow = {c: _narrow(k, (numbers if late else columns)[c], scope) for c, k in levelled.items()}
+    narrow = {
+        c: _narrow(k, key_texts[c][1] if late else columns[c], scope) for c, k in levelled.items()
+    }
     columns |= {} if late else narrow
     sizes = {c: len(key.values) for c, key in levelled.items()}
     coded = (f"coalesce({narrow[c] if late else c}, {n}) AS {c}" for c, n in sizes.items())

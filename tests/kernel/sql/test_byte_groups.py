@@ -89,3 +89,20 @@ def test_cells_are_those_of_the_keys(
     assert counted.tolist() == [[[cells[s, t] for t in listed[1]] for s in listed[0]]]
     assert by_letter.tolist() == [[letters_[t] for t in listed[1]]]
     assert sums.tolist() == [[totals[s] for s in listed[0]]]
+
+
+@pytest.mark.parametrize("t", ["VARCHAR", "ENUM('f', 'b', 'c', 'a')"])
+@pytest.mark.parametrize("null", [False, True])
+def test_an_enum_is_grouped_as_it_is_stored(engine: Engine, t: str, null: bool) -> None:
+    """Its labels are in another order than the list and one is not listed; the twin is a VARCHAR.
+    To make text of each row takes longer than to group it."""
+    made = contract({**COLUMNS, "t": t}, facts=TableFacts(bounded=True))
+    texts = ["a", "f", "b", "c", None, "a", "c", "a"]
+    engine.fill(made, [(i, i % 3, text, i) for i, text in enumerate(texts)])
+    query = a.Count(SCAN, (), keys(3, 3, null=null))
+    (cells,) = engine.exact([query], made)
+    counted = Counter((i % 3, text) for i, text in enumerate(texts))
+    by_s, by_t = query.keys
+    assert cells.tolist() == [[[counted[s, text] for text in by_t.values] for s in by_s.values]]
+    inner, _, outer = render([query], made, 7).sql.partition("coded")
+    assert ("AS VARCHAR" in inner, "AS VARCHAR" in outer) == (t == "VARCHAR", t != "VARCHAR")

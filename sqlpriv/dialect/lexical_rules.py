@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _OPAQUE = re.compile(
     r"""--[^\n]* | (?P<comment>/\*) | [eE]'(?:[^'\\]|\\.|'')*' | '(?:[^']|'')*' | "(?:[^"]|"")*"
-    | (?P<dollar>\$(?:[^\W\d]\w*)?\$) | (?P<open>[eE]?['"])
+    | (?P<dollar>\$(?:[^\W\d]\w*)?\$) | (?P<parameter>\$\w+) | (?P<open>[eE]?['"])
     | (?:[^\W\d]|[^\x00-\x7f\s])[\w$]* | .""",
     re.VERBOSE | re.DOTALL,
 )
@@ -41,10 +42,32 @@ def _comment_end(text: str, start: int) -> int:
     return -1
 
 
+def with_other_signs(text: str) -> str:
+    """Returns the text, as long as it was, with `?` for the sign of each parameter `$1` or `$name`.
+
+    sqlglot takes `$1,$` of `($1,$2)` for the beginning of a text.
+
+    >>> with_other_signs("a IN ($1,$low) AND b = '$1' AND c = $$ $2 $$")
+    "a IN (?1,?low) AND b = '$1' AND c = $$ $2 $$"
+    """
+    signs = {mark.start() for mark, _ in _opaque_parts(text) if mark["parameter"]}
+    return "".join("?" if i in signs else sign for i, sign in enumerate(text)) if signs else text
+
+
 def unclosed_opening(text: str) -> tuple[int, str]:
     """Returns where a comment or quote opens that never closes, and what it is."""
+    for mark, end in _opaque_parts(text):
+        if mark["open"]:
+            return mark.start(), "quoted name" if mark["open"] == '"' else "string"
+        if end < 0:
+            return mark.start(), "comment" if mark["comment"] else "string"
+    return 0, "text"
+
+
+def _opaque_parts(text: str) -> Iterator[tuple[re.Match[str], int]]:
+    """Yields what stands in a text, and where it ends; -1, at last, where it never closes."""
     at = 0
-    while at < len(text):
+    while 0 <= at < len(text):
         mark = _OPAQUE.match(text, at)
         assert mark  # the last alternative matches any character
         at = mark.end()
@@ -53,8 +76,4 @@ def unclosed_opening(text: str) -> tuple[int, str]:
         elif mark["dollar"]:
             close = text.find(mark["dollar"], at)
             at = close if close < 0 else close + len(mark["dollar"])
-        elif mark["open"]:
-            return mark.start(), "quoted name" if mark["open"] == '"' else "string"
-        if at < 0:
-            return mark.start(), "comment" if mark["comment"] else "string"
-    return 0, "text"
+        yield mark, at

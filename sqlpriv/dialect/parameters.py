@@ -30,6 +30,15 @@ class Binding:
         """
         return literal_value(self.by_start[token.start])
 
+    def values(self, token: Token) -> tuple[Value, ...] | None:
+        """Returns the values of a list that is bound at that parameter; None where it is no list.
+
+        Raises:
+            DataError: One is of a type that literals do not have.
+        """
+        bound = self.by_start[token.start]
+        return tuple(map(literal_value, bound)) if isinstance(bound, list | tuple) else None
+
     def share(self, tokens: Sequence[Token]) -> Bound:
         """Returns what DuckDB is to be given beside the text of those tokens."""
         marks = [token for token in tokens if token.kind is Kind.PARAMETER]
@@ -80,22 +89,23 @@ def parameter_names(sql: str, dialect: str = "duckdb") -> tuple[str, ...]:
 
 
 def literal_value(value: object) -> Value:
-    """Returns a caller's value as a literal's: a Decimal becomes a float.
+    """Returns a caller's value as a literal's: a Decimal becomes a float, and a datetime with a
+    time zone the same moment in UTC.
 
     Raises:
-        DataError: Another type, NaN, an infinity, or a datetime with a time zone.
+        DataError: Another type, NaN or an infinity.
     """
     if isinstance(value, Decimal):
         value = float(value) if value.is_finite() else math.nan
     if isinstance(value, float) and not math.isfinite(value):
         raise DataError("a parameter is NaN or infinite")
     if isinstance(value, dt.datetime) and value.tzinfo is not None:
-        raise DataError("a datetime parameter has a time zone: give it without one")
+        return value.astimezone(dt.UTC).replace(tzinfo=None)
     if value is None or isinstance(value, bool | int | float | str | dt.date):
         return value
     raise DataError(
         f"a parameter is of type {type(value).__name__}: give None, bool, int, float, str, "
-        "Decimal, date or datetime"
+        "Decimal, date or datetime; a list in x = ANY($1)"
     )
 
 

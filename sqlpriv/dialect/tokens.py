@@ -18,7 +18,7 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token as GlotToken
 from sqlglot.tokenizer_core import TokenType as Type
 
-from sqlpriv.dialect.lexical_rules import is_gap, unclosed_opening
+from sqlpriv.dialect.lexical_rules import is_gap, unclosed_opening, with_other_signs
 from sqlpriv.statements.keywords import RESERVED
 from sqlpriv.statements.tree import Pos
 
@@ -110,14 +110,15 @@ def lex(text: str, dialect: str = "duckdb") -> tuple[Token, ...]:
     """
     bare = text.replace("\r\n", " \n").replace("\r", "\n")  # DuckDB's lines end at each of them
     readable, bad = bare, ""
+    signed = with_other_signs(bare) if bare.count("$") > 1 else bare
     try:
         # sqlglot fails on a `$` that is the text's last character, and reads it before a blank.
-        glots = _glots(f"{bare} " if bare.endswith("$") else bare, dialect)
+        glots = _glots(f"{signed} " if bare.endswith("$") else signed, dialect)
     except (TokenError, ValueError, IndexError):
         open_at, bad = unclosed_opening(bare)
         readable = bare[:open_at]
         try:
-            glots = _glots(readable, dialect)
+            glots = _glots(signed[:open_at], dialect)
         except (TokenError, ValueError, IndexError):
             readable, glots, bad = "", [], "text"
     places = _Places(bare)

@@ -161,3 +161,73 @@ SELECT DIV(age, 10) AS decade, COUNT(*) AS n FROM people WHERE NOT (age IS NULL)
 SELECT age DIV 10 AS decade, COUNT(*) AS n FROM people WHERE NOT (age IS NULL) AND (sex = 'f' || region != 'north') && age MOD 2 = 0 GROUP BY decade;
 -- spark
 SELECT age DIV 10 AS decade, COUNT(*) AS n FROM people WHERE NOT (age IS NULL) AND (sex = 'f' OR region != 'north') AND age % 2 = 0 GROUP BY decade;
+
+-- is not null
+-- duckdb
+SELECT COUNT(*) FROM t WHERE a IS NOT NULL AND (b <> '' OR b IS NULL)
+-- postgres
+SELECT COUNT(*) FROM "public"."t" WHERE a IS NOT NULL AND (b <> '' OR b IS NULL)
+-- bigquery
+SELECT COUNT(*) FROM t WHERE a IS NOT NULL AND (b <> '' OR b IS NULL)
+-- snowflake
+SELECT COUNT(*) FROM t WHERE a IS NOT NULL AND (b <> '' OR b IS NULL)
+
+-- a list
+-- duckdb
+SELECT COUNT(*) FROM t WHERE a IN (1, 2)
+-- postgres
+SELECT COUNT(*) FROM t WHERE a = ANY (ARRAY[1, 2])
+
+-- a quotient of columns
+-- duckdb
+SELECT a // 2, COUNT(*) FROM t GROUP BY 1
+-- postgres
+SELECT a / 2, COUNT(*) FROM t GROUP BY 1
+-- tsql
+SELECT a / 2, COUNT(*) FROM t GROUP BY 1
+
+-- digits of a mean
+-- duckdb
+SELECT ROUND(AVG(a)::DOUBLE, 1) FROM t
+-- postgres
+SELECT ROUND(AVG(a)::numeric, 1) FROM t
+
+-- today
+-- duckdb
+SELECT COUNT(*) FROM t WHERE a >= date_trunc('day', CURRENT_DATE + INTERVAL '-30' DAY)
+-- postgres
+SELECT COUNT(*) FROM t WHERE a >= date_trunc('day', (NOW() + (INTERVAL '-30 day')))
+
+-- this month
+-- duckdb
+SELECT COUNT(*) FROM t WHERE a >= date_trunc('month', CURRENT_DATE) AND a < CURRENT_DATE
+-- postgres
+SELECT COUNT(*) FROM t WHERE a >= date_trunc('month', CURRENT_TIMESTAMP) AND a < now()::date
+
+-- patterns
+-- duckdb
+SELECT COUNT(*) FROM t WHERE regexp_matches(a, '^b[cd]+') OR regexp_matches(a, 'x|y', 'i') OR regexp_matches(a, '^(?:(U|K)[\s\S]*)$')
+-- postgres
+SELECT COUNT(*) FROM t WHERE a ~ '^b[cd]+' OR a ~* 'x|y' OR a SIMILAR TO '(U|K)%'
+
+-- parts of texts and moments
+-- duckdb
+SELECT COUNT(*) FROM t WHERE split_part(a, '-', 2) = 'x' AND epoch(b) > 5 AND date_part('year', age(CURRENT_DATE, c)) > 17
+-- postgres
+SELECT COUNT(*) FROM t WHERE split_part(a, '-', 2) = 'x' AND extract(epoch FROM b) > 5 AND extract(year FROM age(c)) > 17
+
+-- null is a value
+-- duckdb
+SELECT COUNT(*) FROM t WHERE a IS NOT DISTINCT FROM 1
+-- postgres
+SELECT COUNT(*) FROM t WHERE a IS NOT DISTINCT FROM 1
+-- mysql
+SELECT COUNT(*) FROM t WHERE a <=> 1
+-- spark
+SELECT COUNT(*) FROM t WHERE a <=> 1
+
+-- a moment with a zone
+-- duckdb
+SELECT COUNT(*) FROM t WHERE a >= TIMESTAMPTZ '2024-01-01 01:00:00+01:00'
+-- postgres
+SELECT COUNT(*) FROM t WHERE a >= timestamp with time zone '2024-01-01 01:00:00+01:00'

@@ -9,7 +9,7 @@ import pytest
 from sqlpriv.dialect import parameter_names, read
 from sqlpriv.errors import DataError, ProgrammingError, Refused
 from sqlpriv.statements.commands import SetOption
-from sqlpriv.statements.tree import Binary, Literal, Name
+from sqlpriv.statements.tree import Binary, InList, Literal, Name
 
 EVIL = "'; DROP TABLE t; --"
 
@@ -45,11 +45,39 @@ def test_a_decimal_becomes_a_float():
     assert where("a = ?", [Decimal("1.5")]).right == Literal(1.5)
 
 
+def test_a_moment_with_a_zone_is_that_of_utc():
+    zone = dt.timezone(dt.timedelta(hours=2))
+    bound = where("a = ?", [dt.datetime(2020, 1, 1, 1, tzinfo=zone)]).right
+    assert bound == Literal(dt.datetime(2019, 12, 31, 23))
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "listed"),
+    [
+        ("a = ANY($1)", [1, 2], InList(Name("a"), (Literal(1), Literal(2)))),
+        ("a = ANY($1::INTEGER[])", (1,), InList(Name("a"), (Literal(1),))),
+        ("a = ANY($1)", [EVIL], InList(Name("a"), (Literal(EVIL),))),
+        ("a = ANY($1)", [], Literal(False)),
+        ("a <> ALL($1)", [], Literal(True)),
+    ],
+)
+def test_a_list_stands_behind_any_and_all(text, values, listed):
+    assert where(text, [values]) == listed
+
+
+@pytest.mark.parametrize("name", ["duckdb", "postgres"])
+def test_parameters_stand_without_a_blank_between_them(name):
+    texts = ("a IN ($1,$2)", "a IN ($1,$2) AND b = '$1,$2'", "a IN (/* $ */ $1,$2)")
+    for text in texts:
+        (statement,) = read(f"SELECT COUNT(*) FROM t WHERE {text}", [3, 4], name)
+        within = statement.where.left if " AND " in text else statement.where
+        assert within == InList(Name("a"), (Literal(3), Literal(4)))
+
+
 @pytest.mark.parametrize(
     "value",
-    [object(), b"x", [1], float("nan"), float("inf"), Decimal("NaN"), Decimal("sNaN"),
-     dt.datetime(2020, 1, 1, tzinfo=dt.UTC), dt.time(1)],
-)  # fmt: skip
+    [object(), b"x", [1], float("nan"), float("inf"), Decimal("NaN"), Decimal("sNaN"), dt.time(1)],
+)
 def test_a_value_that_is_no_literal_is_refused(value):
     with pytest.raises(DataError, match="parameter"):
         where("a = ?", [value])

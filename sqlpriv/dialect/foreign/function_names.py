@@ -22,7 +22,7 @@ COMMON = words(
 """Functions of the same name and meaning in every dialect; `error` is our own."""
 FRACTIONAL = words(
     """var_pop var_samp stddev_pop stddev_samp stddev variance stdev stdevp var varp std sqrt exp ln
-    log10 percent_rank cume_dist percentile_cont median"""
+    log10 percent_rank cume_dist percentile_cont median epoch"""
 )
 """Functions whose value is no whole number's type, whatever their arguments are."""
 _SAME_NAMES = {
@@ -32,7 +32,8 @@ _SAME_NAMES = {
         regr_slope regr_sxx regr_sxy regr_syy bool_and bool_or sin cos tan cot asin acos atan
         atan2 degrees radians pi cbrt trunc left right reverse strpos median quantile_cont
         quantile_disc approx_quantile approx_count_distinct count_if skewness kurtosis sem
-        dp_interval_low dp_interval_high width_bucket concat_ws""",
+        dp_interval_low dp_interval_high width_bucket concat_ws
+        split_part age now transaction_timestamp=now""",
     "bigquery": """variance=var_samp stddev=stddev_samp length char_length=length
         anon_count=count anon_sum=sum anon_avg=avg anon_var_pop=var_pop
         anon_stddev_pop=stddev_pop anon_percentile_cont=percentile_cont

@@ -36,16 +36,6 @@ def write_pivot(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     return node
 
 
-def write_regular_expression(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
-    """A part of a text that matches, case as it is: not so in mysql, nor in snowflake."""
-    rewriter.check_arguments(node, "this expression")
-    pattern = node.args["expression"]
-    is_plain = isinstance(pattern, exp.Literal) and "\\" not in str(pattern.this)
-    if rewriter.dialect not in ("postgres", "spark") or not is_plain:
-        raise rewriter.refuse_unknown(node, "this regular expression")
-    return duckdb_call("regexp_matches", node.this, pattern)
-
-
 def write_escape(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     rewriter.check_arguments(node, "this expression")
     return node
@@ -54,6 +44,8 @@ def write_escape(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
 def write_extract(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     rewriter.check_arguments(node, "this expression")
     part = str(node.this.name).lower()
+    if part == "epoch" and rewriter.dialect == "postgres":
+        return duckdb_call("epoch", node.args["expression"])
     if part not in names.PARTS_OF_EXTRACT[rewriter.dialect]:
         function = rewriter.functions.get(part)
         written = function([node.args["expression"]]) if part in _PARTS and function else None
@@ -61,6 +53,12 @@ def write_extract(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
             raise rewriter.refuse_unknown(node, f"EXTRACT of {part}")
         return written
     return duckdb_call("date_part", exp.Literal.string(part), node.args["expression"])
+
+
+def write_now(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """CURRENT_TIMESTAMP is now(), whose day alone may be asked (`lowering.current_day`)."""
+    rewriter.check_arguments(node, "")
+    return duckdb_call("now")
 
 
 def write_interval(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
@@ -127,7 +125,7 @@ def write_call(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     rewriter.check_arguments(node, "this expressions")
     name, arguments = function_name(node), node.expressions
     using = str(node.this).partition(MARK)[2]
-    if name in ("grouping sets", "rollup", "cube"):
+    if name in ("grouping sets", "rollup", "cube", "all"):
         node.set("this", name.upper())
         return node
     if (

@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from sqlpriv.dialect.foreign import same_calls as calls
 from sqlpriv.dialect.foreign import same_operators as operators
+from sqlpriv.dialect.foreign import same_patterns as patterns
 from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter, Writers
 from sqlpriv.dialect.token_cursor import TokenCursor
 
@@ -25,7 +26,8 @@ _WRITERS: Writers = {
     exp.Table: operators.write_table,
     exp.Literal: operators.write_literal,
     **dict.fromkeys(
-        (*operators.COMPARISONS, exp.Is, exp.In, exp.Between), operators.write_comparison
+        (*operators.COMPARISONS, exp.Is, exp.In, exp.Between, exp.NullSafeEQ, exp.NullSafeNEQ),
+        operators.write_comparison,
     ),
     exp.Add: operators.write_sum,
     exp.Sub: operators.write_sum,
@@ -38,8 +40,9 @@ _WRITERS: Writers = {
     exp.Like: calls.write_like,
     exp.ILike: calls.write_like,
     exp.Pivot: calls.write_pivot,
-    exp.RegexpLike: calls.write_regular_expression,
     exp.Escape: calls.write_escape,
+    **dict.fromkeys((exp.RegexpLike, exp.RegexpILike, exp.SimilarTo), patterns.write_pattern),
+    **dict.fromkeys((exp.CurrentTimestamp, exp.Localtimestamp), calls.write_now),
     exp.Extract: calls.write_extract,
     exp.Substring: calls.write_substring,
     exp.Interval: calls.write_interval,

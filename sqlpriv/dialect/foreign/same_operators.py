@@ -6,10 +6,11 @@ import re
 
 from sqlglot import exp
 
-from sqlpriv.dialect.foreign.function_writers import duckdb_call
+from sqlpriv.dialect.foreign.function_writers import duckdb_call, whole_division
 from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
 from sqlpriv.dialect.foreign.value_kinds import (
     LOOSE,
+    MAYBE_WHOLE,
     REAL_TYPES,
     WHOLE_TYPES,
     dtype,
@@ -53,6 +54,7 @@ def write_identifier(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
 
 
 def write_column(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    _drop_default_schema(rewriter, node)
     rewriter.check_arguments(node, "this table")
     name = node.this
     if not isinstance(name, exp.Identifier) or not str(name.this).startswith(MARK):
@@ -67,10 +69,15 @@ def write_table(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     rewriter.check_arguments(node, "this db alias joins pivots")
     if not isinstance(node.this, exp.Identifier):
         raise rewriter.refuse_unknown(node, "a function in FROM")
+    _drop_default_schema(rewriter, node)
+    return node
+
+
+def _drop_default_schema(rewriter: TreeRewriter, node: exp.Expr) -> None:
+    """Takes `public` of `public.people` and `public.people.town` away."""
     schema = node.args.get("db")
     if schema is not None and schema.name.lower() == _DEFAULT_SCHEMA.get(rewriter.dialect):
         node.set("db", None)
-    return node
 
 
 def write_literal(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
@@ -81,7 +88,7 @@ def write_literal(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
 
 def write_comparison(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     """Comparisons, IS, IN, BETWEEN and LIKE bind in another order in some dialects."""
-    rewriter.check_arguments(node, "this expression expressions query low high")
+    rewriter.check_arguments(node, "this expression expressions query low high negate")
     for name in ("this", "expression", "low", "high"):
         part = node.args.get(name)
         is_constant = isinstance(node, exp.Is) and name == "expression"
@@ -92,6 +99,10 @@ def write_comparison(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     constant = (exp.Null, exp.Boolean)
     if isinstance(node, exp.Is) and not isinstance(node.args["expression"], constant):
         raise rewriter.refuse_unknown(node.args["expression"], "IS with this behind it")
+    if isinstance(node, exp.Is) and node.args.get("negate"):  # PostgreSQL's IS NOT NULL
+        plain = node.copy()
+        plain.set("negate", None)
+        return exp.Not(this=plain)
     return node
 
 
@@ -128,9 +139,10 @@ def write_power(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
 def write_division(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     rewriter.check_arguments(node, "this expression typed safe")
     left, right = node.args["this"], node.args["expression"]
-    if node.args.get("typed") and not (
-        is_fractional(left, rewriter.dialect) or is_fractional(right, rewriter.dialect)
-    ):
+    fractional = any(is_fractional(side, rewriter.dialect) for side in (left, right))
+    if node.args.get("typed") and not fractional and not any(map(_has_aggregate, (left, right))):
+        return whole_division((left, right)) or node  # DuckDB's // of fractions is its /
+    if node.args.get("typed") and not fractional:
         raise rewriter.refuse(
             node,
             f"whole numbers divide to a whole number in {rewriter.dialect}, and these may be whole",
@@ -144,6 +156,12 @@ def write_division(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     node.set("typed", None)
     node.set("safe", None)
     return node
+
+
+def _has_aggregate(node: exp.Expr) -> bool:
+    """Returns whether a value is made of noised numbers, whose types are not those of columns."""
+    calls = {function_name(call) for call in node.find_all(exp.Anonymous)}
+    return bool(calls & MAYBE_WHOLE) or node.find(exp.Subquery, exp.Window) is not None
 
 
 def write_cast(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
@@ -166,6 +184,10 @@ def write_data_type(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     """Types by a table: FLOAT has four or eight bytes, DECIMAL alone another number of digits."""
     rewriter.check_arguments(node, "this expressions nested")
     kind, sizes = node.this, node.expressions
+    if kind is exp.DType.ARRAY and _is_behind_quantifier(node):
+        return node
+    if kind is exp.DType.TIMESTAMPTZ and rewriter.dialect == "postgres":
+        return node  # moments are read in UTC, and so a server's clients are told
     if kind is exp.DType.FLOAT and rewriter.dialect in _WIDE_FLOAT:
         node.set("this", exp.DType.DOUBLE)
     elif kind in (exp.DType.VARCHAR, exp.DType.TEXT, exp.DType.CHAR, exp.DType.NVARCHAR):
@@ -176,8 +198,8 @@ def write_data_type(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         node.set("this", exp.DType.TEXT)
     elif kind in _PLAIN_TIMESTAMP[rewriter.dialect]:
         node.set("this", exp.DType.TIMESTAMP)
-    elif kind is exp.DType.DECIMAL and not sizes and _is_of_aggregates(node.parent):
-        node.set("this", exp.DType.DOUBLE)  # a noised number has no last digit to keep
+    elif kind is exp.DType.DECIMAL and not sizes and _keeps_all_digits(rewriter, node):
+        node.set("this", exp.DType.DOUBLE)
     elif kind is exp.DType.DECIMAL and len(sizes) != 2:
         raise rewriter.refuse(
             node, f"DECIMAL alone has other digits in {rewriter.dialect}", "write DECIMAL(18, 3)"
@@ -187,6 +209,19 @@ def write_data_type(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _is_of_aggregates(cast: exp.Expr | None) -> bool:
+def _keeps_all_digits(rewriter: TreeRewriter, type_: exp.Expr) -> bool:
+    """Returns whether a DECIMAL without digits has as many as there are: in PostgreSQL, and of a
+    noised number, which has no last digit to keep."""
+    cast = type_.parent
     calls = cast.this.find_all(exp.Anonymous) if isinstance(cast, exp.Cast) else ()
-    return any(function_name(call) in ("count", "sum", "avg", "min", "max") for call in calls)
+    is_noised = any(function_name(x) in ("count", "sum", "avg", "min", "max") for x in calls)
+    return is_noised or rewriter.dialect == "postgres"
+
+
+def _is_behind_quantifier(type_: exp.Expr) -> bool:
+    """Returns whether a type is that of the list of `x = ANY ($1::INTEGER[])`."""
+    cast = type_.parent
+    holder = cast.parent if isinstance(cast, exp.Cast) else None
+    holder = holder.parent if isinstance(holder, exp.Paren) else holder
+    is_all = isinstance(holder, exp.Anonymous) and function_name(holder) == "all"
+    return is_all or isinstance(holder, exp.Any | exp.All)

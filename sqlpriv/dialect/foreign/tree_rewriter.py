@@ -21,8 +21,9 @@ from sqlpriv.statements.keywords import words
 Writers = Mapping[type[exp.Expr], Callable[["TreeRewriter", exp.Expr], exp.Expr]]
 _SAME_TEXT = """
 Select: expressions from_ joins where group having order limit offset with_ distinct qualify windows
-From Where Having Qualify Exists Paren Boolean Not Neg Var: this
+From Where Having Qualify Exists Paren Boolean Not Neg Var Any All: this
 Group: expressions all
+Array: expressions bracket_notation
 Order Distinct Tuple: expressions
 Ordered: this desc nulls_first
 Limit: expression offset
@@ -31,7 +32,7 @@ With: expressions recursive
 CTE: this alias materialized
 TableAlias: this columns
 Alias: this alias
-Star Null:
+Star Null CurrentDate:
 Join: this side kind on using
 Subquery: this alias with_ pivots
 PivotAlias: this alias

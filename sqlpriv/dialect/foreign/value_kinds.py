@@ -11,6 +11,7 @@ from sqlpriv.statements.keywords import words
 LOOSE = (
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE),
     *(exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.Not, exp.And, exp.Or),
+    *(exp.NullSafeEQ, exp.NullSafeNEQ),
 )
 """Operators that bind loosely, and not in the same order in every dialect."""
 WHOLE_TYPES = {exp.DType.INT, exp.DType.BIGINT, exp.DType.SMALLINT, exp.DType.TINYINT}
@@ -20,6 +21,11 @@ _KEEPS = words(
 )
 """Functions whose value is of their argument's type."""
 _WHOLE = words("count count_if floor ceil ceiling year quarter month day date_part date_diff")
+
+
+MAYBE_WHOLE = words("count sum min max mode count_if percentile_disc quantile_disc")
+"""Aggregates whose type in another dialect follows from their argument's; noised numbers have
+types of their own."""
 
 
 def is_nonzero(node: exp.Expr) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import uuid
 from dataclasses import replace
 
@@ -10,13 +9,14 @@ from sqlglot import exp
 
 from sqlpriv.dialect.constants import MOMENT_TYPES, date_or_time, number
 from sqlpriv.dialect.constructs import CONSTRUCTS, LIST, STAR
+from sqlpriv.dialect.lowering.current_day import cut_now, is_now, lower_current_date
 from sqlpriv.dialect.lowering.googlesql import (
     ANONYMIZED,
     ENDS_OF_INTERVAL,
     contribution_bounds,
 )
 from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering, lone_value
-from sqlpriv.dialect.lowering.value_lists import drop_distinct
+from sqlpriv.dialect.lowering.value_lists import drop_distinct, lower_split_part
 from sqlpriv.dialect.marks import MARK
 from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.errors import Refused
@@ -108,6 +108,8 @@ def _type_name(lowering: NodeLowering, type_: Glot, near: Glot) -> str:
 
 def lower_cast(lowering: NodeLowering, node: Glot) -> t.Node:
     type_ = _type_name(lowering, node.args["to"], node.this)
+    if type_ == "DATE" and is_now(node.this):
+        return lower_current_date(lowering, node.this)
     arg = lowering.expression(node.this)
     i = lowering.index_of(arg.pos)
     before = lowering.tokens[i - 1]
@@ -162,9 +164,9 @@ def lower_call(lowering: NodeLowering, node: Glot) -> t.Node:
     written = node.this.this if isinstance(node.this, exp.Identifier) else node.this
     name, _, using = written.partition(MARK)
     name, token = name.lower(), lowering.token(node)
-    if (token.kind is not Kind.NUMBER and "." in token.text) or lowering.tokens[
-        lowering.index(node) - 1
-    ].upper == ".":
+    before = lowering.tokens[lowering.index(node) - 1] if "start" in node.meta else None
+    is_dotted = token.kind is not Kind.NUMBER and "." in token.text
+    if before is not None and (is_dotted or before.upper == "."):
         hint = "write column or table.column, and function(x)"
         raise Refused.at(token, "names of schemas and method calls are not read", hint)
     if name == "columns" and len(node.expressions) == 1:
@@ -205,7 +207,12 @@ def lower_call(lowering: NodeLowering, node: Glot) -> t.Node:
         present = tuple(x for x in items if not (isinstance(x, t.Literal) and x.value is None))
         return t.InList(lowering.expression(args[1]), present or items, pos=token.pos)
     if name == "today" and not args:
-        return t.Literal(dt.date.today(), token.pos)
+        return lower_current_date(lowering, node)
+    if name == "split_part" and len(args) == 3:
+        return lower_split_part(lowering, args)
+    if name == "age" and len(args) == 1:
+        args = [exp.CurrentDate(), *args]  # up to the beginning of today
+    args = cut_now(args) if name in ("date_trunc", "datetrunc") else args
     lowered = lowering.expressions(args)
     return t.FunctionCall(name, lowered, star, distinct, None, using, token.pos, bounds)
 
@@ -222,11 +229,6 @@ def _columns_pattern(lowering: NodeLowering, arg: Glot) -> tuple[t.Node, ...]:
     if not isinstance(arg, exp.Literal):
         raise Refused.at(lowering.token(arg), *STAR)
     return (lowering.expression(arg),)
-
-
-def lower_current_date(lowering: NodeLowering, node: Glot) -> t.Node:
-    """Reads CURRENT_DATE as the day on which the statement is read, where this program runs."""
-    return t.Literal(dt.date.today(), lowering.token(node).pos)
 
 
 _LIST_TESTS = words("list_contains list_has array_contains array_has")

@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from sqlpriv.dialect.lowering import call_lowering as calls
 from sqlpriv.dialect.lowering import operator_lowering as operators
+from sqlpriv.dialect.lowering.current_day import lower_current_date
 from sqlpriv.dialect.lowering.node_lowering import Table
 from sqlpriv.dialect.lowering.value_lists import lower_bracket
 
@@ -40,7 +41,7 @@ TABLE: Table = {
     exp.BitwiseXor: (calls.lower_xor, _PAIR),
     exp.WithinGroup: (calls.lower_within_group, _PAIR),
     exp.Interval: (operators.lower_interval, frozenset({"this", "unit"})),
-    exp.CurrentDate: (calls.lower_current_date, frozenset()),
+    exp.CurrentDate: (lower_current_date, frozenset()),
     **dict.fromkeys(operators.PATTERNS, (operators.lower_pattern, _PAIR)),
     exp.Filter: (calls.lower_filter, _PAIR),
     exp.Exists: (calls.lower_exists, frozenset({"this"})),

@@ -135,6 +135,9 @@ def lower_binary(lowering: NodeLowering, node: Glot) -> t.Node:
         same = _same_rows(lowering, node.this, right)
         return same if op == "=" else t.Unary("not", same, same.pos)
     left = lowering.expression(node.this)
+    if listed is not None and (every or some or not listed):
+        is_all = not isinstance(right, exp.Any)  # of nothing, ALL is true and ANY is not
+        return t.InList(left, listed, every, left.pos) if listed else t.Literal(is_all, left.pos)
     if listed is not None:
         connective = "or" if isinstance(right, exp.Any) else "and"
         return _join_terms(connective, tuple(t.Binary(op, left, x, left.pos) for x in listed))

@@ -6,7 +6,8 @@ from sqlglot import exp
 
 from sqlpriv.dialect.lowering.googlesql import QUANTILE_LISTS, one_of_quantiles
 from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering
-from sqlpriv.dialect.marks import function_name
+from sqlpriv.dialect.marks import function_name, marked_name
+from sqlpriv.dialect.tokens import Kind
 from sqlpriv.errors import Refused
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import words
@@ -15,12 +16,14 @@ _ENDS = "compare with its largest or smallest value: x > (SELECT MAX(y) FROM t)"
 
 
 def quantified_values(lowering: NodeLowering, right: Glot) -> tuple[t.Node, ...] | None:
-    """Returns the values that ANY or ALL compare with, `[1, 2]` or `(VALUES (1), (2))`; None of a
-    query, which `= ANY` and `<> ALL` alone may have, and of anything else."""
+    """Returns the values that ANY or ALL compare with: `[1, 2]`, `(VALUES (1), (2))`, or `$1` bound
+    to a list; None of a query, which `= ANY` and `<> ALL` alone may have, and of anything else."""
     is_all = isinstance(right, exp.Anonymous) and right.name.upper() == "ALL"
     if not is_all and not isinstance(right, exp.Any | exp.All):
         return None
     inside = right.expressions[0] if is_all else right.this.unnest()
+    if (bound := _bound_list(lowering, inside)) is not None:
+        return bound
     if isinstance(inside, exp.Array | exp.Values):
         items = inside.expressions if isinstance(inside, exp.Array) else [inside]
         return lowering.expressions(listed_values(lowering, items))
@@ -28,6 +31,16 @@ def quantified_values(lowering: NodeLowering, right: Glot) -> tuple[t.Node, ...]
         place = lowering.token(inside)
         raise Refused.at(place, "a query behind ANY or ALL is compared by = ANY or <> ALL", _ENDS)
     return None
+
+
+def _bound_list(lowering: NodeLowering, inside: Glot) -> tuple[t.Node, ...] | None:
+    """Returns the values of a parameter that is bound to a list, `$1` or `$1::INTEGER[]`."""
+    source = inside.this if isinstance(inside, exp.Cast) else inside
+    if not isinstance(source, exp.Column) or not marked_name(source):
+        return None
+    token = lowering.token(source)
+    values = lowering.binding.values(token) if token.kind is Kind.PARAMETER else None
+    return None if values is None else tuple(t.Literal(value, token.pos) for value in values)
 
 
 def listed_values(lowering: NodeLowering, items: list[Glot]) -> list[Glot]:
@@ -83,6 +96,15 @@ def lower_bracket(lowering: NodeLowering, node: Glot) -> t.Node:
         return t.FunctionCall("substring", (whole, start), pos=whole.pos)
     length = t.Literal(max(0, last - first + 1), whole.pos)
     return t.FunctionCall("substring", (whole, start, length), pos=whole.pos)
+
+
+def lower_split_part(lowering: NodeLowering, args: list[Glot]) -> t.Node:
+    """Reads `split_part(x, '-', 2)`, DuckDB's macro for an element of `string_split(x, '-')`."""
+    text, separator, place = lowering.expressions(args)
+    parts = t.FunctionCall("string_split", (text, separator), pos=text.pos)
+    part = t.FunctionCall("list_extract", (parts, place), pos=text.pos)
+    found = t.FunctionCall("coalesce", (part, t.Literal("", text.pos)), pos=text.pos)
+    return t.CaseWhen(((t.IsNull(text, negated=True, pos=text.pos), found),), pos=text.pos)
 
 
 _SLICED = exp.Column | exp.Paren | exp.Anonymous | exp.Cast

@@ -64,7 +64,8 @@ HINTS = {
     **dict.fromkeys(("date_diff", "datediff"), "write date_diff('day', first, last)"),
     **dict.fromkeys(
         ("now", "current_timestamp", "get_current_timestamp"),
-        "write current_date: with now() every asking is a new question, and paid anew",
+        "write current_date or date_trunc('day', now()): with the time of day every asking is a new"
+        " question, and paid anew",
     ),
     "<<": "write x * 2 for x << 1",
     ">>": "write x // 2 for x >> 1",

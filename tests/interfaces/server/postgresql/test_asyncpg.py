@@ -81,3 +81,17 @@ def test_copy_from_query(served, tmp_path):
 
     assert connected(served, work) == "COPY 7"
     assert len(target.read_text().splitlines()) == 8
+
+
+def test_a_list_is_told_to_be_of_its_columns_type(served):
+    async def work(connection):
+        question = f"{PRICED} COUNT(*) AS n FROM people WHERE sex = ANY($1) AND id <> ALL($2)"
+        statement = await connection.prepare(question)
+        kinds = [kind.name for kind in statement.get_parameters()]
+        return kinds, [await statement.fetchval(sexes, [7]) for sexes in ([1, 2], [1, 2], [1], [])]
+
+    kinds, (both, again, ones, none) = connected(served, work)
+    assert kinds == ["int4[]", "int8[]"]
+    assert both == again
+    assert both - ones > 100  # of 500, half are of either sex; noise of 1 / 0.1
+    assert abs(none) < 250

@@ -61,6 +61,9 @@ def test_sqlalchemy_reflects_and_pandas_reads(served):
         assert inspector.get_foreign_keys("people") == []
         assert inspector.get_pk_constraint("made")["constrained_columns"] == []
         assert inspector.get_table_comment("people")["text"].startswith("private")
+        assert inspector.get_indexes("people")[0]["column_names"] == ["id"]
+        people = sqlalchemy.Table("people", sqlalchemy.MetaData(), autoload_with=engine)
+        assert [column.name for column in people.columns] == ["id", "sex", "income", "secret"]
     assert served.account() == before
     with engine.connect() as connection:
         made = sqlalchemy.table("made", sqlalchemy.column("sex"))

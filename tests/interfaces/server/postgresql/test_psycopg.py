@@ -10,6 +10,8 @@ import pytest
 from support.endless_query import ENDLESS
 
 from sqlpriv.interfaces.server import users
+from sqlpriv.interfaces.server.postgresql.encoding import wire_values
+from sqlpriv.interfaces.server.postgresql.encoding.wire_parameters import decode
 
 psycopg = pytest.importorskip("psycopg")
 errors, sql = psycopg.errors, psycopg.sql
@@ -327,3 +329,36 @@ def test_lists_of_the_session_are_no_settings(served):
     connection = served.psycopg()
     for statement in ("SHOW GRANTS", "SHOW SYNTHESIZERS", "SHOW TABLES", "SHOW PRIVACY TABLES"):
         assert connection.execute(statement).rowcount > 0, statement
+
+
+WRITTEN_BY_TOOLS = [
+    # Metabase
+    'SELECT "public"."people"."sex" AS "sex", COUNT(*) AS "count" FROM "public"."people"'
+    ' WHERE ("public"."people"."sex" IS NOT NULL) AND (("public"."people"."sex" <> 3)'
+    ' OR ("public"."people"."sex" IS NULL)) GROUP BY "public"."people"."sex" ORDER BY 1',
+    # Tableau
+    'SELECT "people"."sex" AS "sex", CAST(FLOOR("people"."income" / 200) AS BIGINT) AS "bin",'
+    ' SUM(1) AS "cnt" FROM "public"."people" "people" WHERE "people"."income" < 100'
+    " GROUP BY 1, 2 HAVING (COUNT(1) > 100) ORDER BY 1",
+    # Power BI
+    'select "rows"."sex" as "sex", sum(cast("rows"."income" as decimal)) as "a0"'
+    ' from (select "sex", "income" from "public"."people" "$Table") "rows"'
+    ' group by "sex" order by 1 limit 1000001',
+    # Grafana, and by hand
+    "SELECT sex, round(avg(income)::numeric, 1) AS value FROM people WHERE sex = ANY(ARRAY[1, 2])"
+    " GROUP BY sex ORDER BY 1",
+]
+
+
+@pytest.mark.parametrize("question", WRITTEN_BY_TOOLS)
+def test_what_tools_write_is_answered(served, question):
+    connection = served.psycopg()
+    connection.execute("SET privacy_epsilon = 0.3")
+    assert [row[0] for row in connection.execute(question).fetchall()] == [1, 2]
+
+
+def test_texts_of_moments_are_read_as_postgresql_reads_them():
+    text = b"2020-01-02T03:04:05.000+02:00"
+    assert decode(text, wire_values.DATE, 0) == dt.date(2020, 1, 2)
+    assert decode(text, wire_values.TIMESTAMP, 0) == dt.datetime(2020, 1, 2, 3, 4, 5)
+    assert decode(text, wire_values.TIMESTAMPTZ, 0).astimezone(dt.UTC).hour == 1

@@ -87,7 +87,7 @@ class CatalogDatabase:
         try:
             with self._session.interruptible(engine):
                 relation = engine.sql(text, params=list(parameters) or None)
-                return pa.table({}) if relation is None else relation.to_arrow_table()
+                return pa.table({}) if relation is None else _typed(relation.to_arrow_table())
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from None
 
@@ -265,6 +265,16 @@ class CatalogDatabase:
         if rows:
             marks = ", ".join("?" * len(rows[0]))
             self._engine.executemany(f"INSERT INTO pgcat.{table} VALUES ({marks})", rows)
+
+
+def _typed(answer: pa.Table) -> pa.Table:
+    """Returns an answer whose lists of BIGINT are lists of object numbers, as in PostgreSQL.
+
+    asyncpg asks the catalog for each type that it does not know; it knows `oid[]`, not `int8[]`.
+    """
+    numbers = pa.list_(pa.uint32())
+    fields = [f.with_type(numbers) if f.type == pa.list_(pa.int64()) else f for f in answer.schema]
+    return answer.cast(pa.schema(fields))
 
 
 def _known_type(name: str) -> str:

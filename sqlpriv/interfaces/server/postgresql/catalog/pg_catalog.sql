@@ -58,11 +58,13 @@ CREATE TABLE pg_proc (oid BIGINT, proname VARCHAR, pronamespace BIGINT, proowner
     proallargtypes BIGINT[], proargmodes VARCHAR[]);
 CREATE TABLE pg_aggregate (aggfnoid BIGINT, aggkind VARCHAR);
 CREATE TABLE pg_operator (oid BIGINT, oprname VARCHAR, oprnamespace BIGINT, oprleft BIGINT, oprright BIGINT, oprresult BIGINT);
-CREATE TABLE pg_opclass (oid BIGINT, opcname VARCHAR, opcmethod BIGINT);
+CREATE TABLE pg_opclass (oid BIGINT, opcmethod BIGINT, opcname VARCHAR, opcnamespace BIGINT, opcowner BIGINT, opcfamily BIGINT,
+    opcintype BIGINT, opcdefault BOOLEAN, opckeytype BIGINT);
 CREATE TABLE pg_cast (oid BIGINT, castsource BIGINT, casttarget BIGINT);
 CREATE TABLE pg_event_trigger (oid BIGINT, evtname VARCHAR);
 CREATE TABLE pg_matviews (schemaname VARCHAR, matviewname VARCHAR, matviewowner VARCHAR, definition VARCHAR);
 CREATE TABLE pg_views (schemaname VARCHAR, viewname VARCHAR, viewowner VARCHAR, definition VARCHAR);
+CREATE TABLE pg_stats (schemaname VARCHAR, tablename VARCHAR, attname VARCHAR, null_frac FLOAT, avg_width INTEGER, n_distinct FLOAT);
 CREATE TABLE pg_locks (locktype VARCHAR, database BIGINT, relation BIGINT, pid INTEGER, mode VARCHAR, granted BOOLEAN);
 CREATE TABLE pg_stat_activity (datid BIGINT, datname VARCHAR, pid INTEGER, usename VARCHAR, application_name VARCHAR,
     state VARCHAR, query VARCHAR, backend_type VARCHAR, query_start TIMESTAMPTZ);
@@ -74,6 +76,8 @@ CREATE VIEW pg_tables AS SELECT nspname AS schemaname, relname AS tablename, get
     FROM pg_class JOIN pg_namespace n ON n.oid = relnamespace WHERE relkind = 'r';
 CREATE VIEW pg_stat_user_tables AS SELECT c.oid AS relid, nspname AS schemaname, relname, 0::BIGINT AS seq_scan,
     0::BIGINT AS n_live_tup, 0::BIGINT AS n_dead_tup FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace WHERE relkind = 'r';
+CREATE VIEW pg_stat_all_tables AS FROM pg_stat_user_tables;
+CREATE VIEW pg_statio_all_tables AS SELECT relid, schemaname, relname FROM pg_stat_user_tables;
 CREATE VIEW pg_indexes AS SELECT n.nspname AS schemaname, t.relname AS tablename, c.relname AS indexname,
     NULL::VARCHAR AS tablespace, NULL::VARCHAR AS indexdef FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
     JOIN pg_class t ON t.oid = i.indrelid JOIN pg_namespace n ON n.oid = t.relnamespace;

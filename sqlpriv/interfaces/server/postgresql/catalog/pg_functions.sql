@@ -11,6 +11,7 @@ CREATE MACRO pg_my_temp_schema() AS 0;
 CREATE MACRO pg_is_other_temp_schema(of) AS false;
 CREATE MACRO pg_encoding_to_char(encoding) AS 'UTF8';
 CREATE MACRO pg_char_to_encoding(encoding) AS 6;
+CREATE MACRO pg_get_keywords() AS TABLE SELECT keyword_name AS word, keyword_category[1] AS catcode FROM duckdb_keywords();
 CREATE MACRO pg_get_userbyid(id) AS getvariable('principal');
 CREATE MACRO pg_table_is_visible(id) AS true;
 CREATE MACRO pg_type_is_visible(id) AS true;

@@ -26,7 +26,7 @@ CREATE VIEW pgcat.pg_index AS SELECT *, true AS indisunique, 1::SMALLINT AS indn
     1::SMALLINT AS indnkeyatts, false AS indisexclusion, true AS indimmediate,
     false AS indisclustered, true AS indisvalid, true AS indisready, true AS indislive,
     false AS indisreplident, false AS indnullsnotdistinct, NULL::VARCHAR AS indexprs,
-    NULL::VARCHAR AS indpred, '0' AS indoption, '0' AS indclass, '0' AS indcollation
+    NULL::VARCHAR AS indpred, '0' AS indoption, [0::BIGINT] AS indclass, [0::BIGINT] AS indcollation
 FROM pgcat.indexes;
 CREATE VIEW pgcat.pg_type AS SELECT oid, typname, sql_name, typelem, typlen, typcategory,
     11::BIGINT AS typnamespace, 10::BIGINT AS typowner, typlen > 0 AND typlen <= 8 AS typbyval,

@@ -46,9 +46,9 @@ def _decode_text(text: str, oid: int) -> Any:
         return float(text)
     readers: dict[int, Callable[[str], Any]] = {
         v.NUMERIC: Decimal,
-        v.DATE: dt.date.fromisoformat,
+        v.DATE: lambda value: dt.datetime.fromisoformat(value).date(),
         v.TIME: dt.time.fromisoformat,
-        v.TIMESTAMP: dt.datetime.fromisoformat,
+        v.TIMESTAMP: lambda value: dt.datetime.fromisoformat(value).replace(tzinfo=None),
         v.TIMESTAMPTZ: dt.datetime.fromisoformat,
         v.UUID: lambda value: uuid.UUID(value),
         v.BYTEA: lambda value: bytes.fromhex(value.removeprefix("\\x")),

@@ -28,6 +28,7 @@ ARRAYS = {
     1000: BOOL,
     1001: BYTEA,
     1005: INT2,
+    1028: OID,
     1007: INT4,
     1016: INT8,
     TEXT_ARRAY: TEXT,
@@ -102,8 +103,14 @@ def type_oid(kind: pa.DataType) -> int:
     if pa.types.is_timestamp(kind):
         return TIMESTAMPTZ if kind.tz else TIMESTAMP
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        return _ARRAY_OF.get(type_oid(kind.value_type), TEXT)
+        item = OID if kind.value_type == pa.uint32() else type_oid(kind.value_type)
+        return _ARRAY_OF.get(item, TEXT)
     return UUID if "uuid" in str(kind) else TEXT
+
+
+def array_of(item: int) -> int:
+    """Returns the number of the type of arrays of a type; of texts' where there is none."""
+    return _ARRAY_OF.get(item, TEXT_ARRAY)
 
 
 def _is_one_of(*kinds: pa.DataType) -> Callable[[pa.DataType], bool]:

@@ -87,6 +87,9 @@ def _write_next(left: Sequence[SqlToken], at: int, words: list[str], principal: 
     if token.text == "0" and at > 1 and left[at - 2].name in _PROCEDURES:
         words.append(f"{space}'0'")
         return at + 1
+    if token.upper == "SELECT" and following.upper() == "FROM":  # EXISTS (SELECT FROM …)
+        words.append(f"{space}SELECT 1")
+        return at + 1
     if token.upper == "CURRENT_CATALOG":
         words.append(" current_database()")
         return at + 1

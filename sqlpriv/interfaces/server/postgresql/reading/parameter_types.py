@@ -61,21 +61,26 @@ def _parameter_type(scan: StatementScan, at: int, column_types: Mapping[str, str
     """
     words, tokens = scan.words, scan.tokens
     if at + 2 < len(words) and words[at + 1] == "::":
-        return _CASTS.get(words[at + 2], v.TEXT)
-    if words[max(0, at - 2) : at] == ("ANY", "("):
-        return v.TEXT_ARRAY
+        kind = _CASTS.get(words[at + 2], v.TEXT)
+        return v.array_of(kind) if words[at + 3 : at + 4] == ("[",) else kind
+    if words[max(0, at - 2) : at] in (("ANY", "("), ("ALL", "(")):
+        compared = column_types.get(tokens[at - 4].name.lower(), "") if at >= 4 else ""
+        return v.array_of(_oid_of(compared))
     if at and words[at - 1] in ("LIMIT", "OFFSET"):
         return v.INT8
     for back in range(at - 1, max(-1, at - 200), -1):
         if tokens[back].name and words[back] not in _BETWEEN:
-            kind = column_types.get(tokens[back].name.lower(), "")
-            return _CASTS.get(kind.split("(")[0].split(" ")[0].upper(), v.TEXT)
+            return _oid_of(column_types.get(tokens[back].name.lower(), ""))
         if words[back] not in _BETWEEN and tokens[back].kind not in ("parameter", "number"):
             break
     if at + 2 < len(words) and words[at + 1] in _BETWEEN:
-        kind = column_types.get(tokens[at + 2].name.lower(), "")
-        return _CASTS.get(kind.split("(")[0].split(" ")[0].upper(), v.TEXT)
+        return _oid_of(column_types.get(tokens[at + 2].name.lower(), ""))
     return v.TEXT
+
+
+def _oid_of(sql_type: str) -> int:
+    """Returns the number of PostgreSQL's type for DuckDB's; text where it has none."""
+    return _CASTS.get(sql_type.split("(")[0].split(" ")[0].upper(), v.TEXT)
 
 
 def parameter_types(scan: StatementScan, count: int, column_types: Mapping[str, str]) -> list[int]:

@@ -42,6 +42,7 @@ from sqlpriv.interfaces.server.postgresql.statements.error_columns import (
     with_error_fields,
 )
 from sqlpriv.interfaces.server.postgresql.statements.output_names import output_names
+from sqlpriv.interfaces.server.postgresql.statements.portals import SAMPLE_TEXT
 from sqlpriv.interfaces.server.postgresql.statements.statement_answer import (
     StatementAnswer,
     command_tag,
@@ -147,7 +148,11 @@ class Answerer:
         if self._is_own(scan):
             return None
         if is_of_catalog(scan):
-            return self._looks.query(text, values).schema
+            with suppress(ProgrammingError):
+                return self._looks.query(text, values).schema
+            # where no column tells a parameter's type, its sample may be for a number
+            known = [None if value == SAMPLE_TEXT else value for value in values]
+            return self._looks.query(text, known).schema
         if self._looks.is_preview(StatementScan(text)):
             with suppress(ProgrammingError):  # as in `answer`
                 return self._looks.query(text, values, of_tables=True).schema

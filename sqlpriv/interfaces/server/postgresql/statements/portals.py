@@ -27,6 +27,7 @@ _SAMPLES: dict[int, Any] = {
     v.FLOAT8: 1.0,
     v.NUMERIC: 1.0,
 }
+SAMPLE_TEXT = "x"
 _SAMPLE_TEXTS = {
     v.DATE: "2000-01-01",
     v.TIME: "00:00:00",
@@ -53,14 +54,14 @@ class PreparedStatement:
 
     def sample_values(self) -> list[Any]:
         """Returns a value of each parameter's type: columns are told before values are bound."""
-        return [
-            decode(_SAMPLE_TEXTS[oid].encode(), oid, 0)
-            if oid in _SAMPLE_TEXTS
-            else ["x"]
-            if oid in v.ARRAYS
-            else _SAMPLES.get(oid, "x")
-            for oid in self.oids
-        ]
+        return [_sample_value(oid) for oid in self.oids]
+
+
+def _sample_value(oid: int) -> Any:
+    if oid in v.ARRAYS:
+        return [_sample_value(v.ARRAYS[oid])]
+    text = _SAMPLE_TEXTS.get(oid)
+    return _SAMPLES.get(oid, SAMPLE_TEXT) if text is None else decode(text.encode(), oid, 0)
 
 
 @dataclass

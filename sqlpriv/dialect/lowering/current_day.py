@@ -1,0 +1,71 @@
+"""CURRENT_DATE, and what of NOW() the day alone tells.
+
+A statement with CURRENT_DATE is another one each day. One with NOW() would be another one each
+time, and paid anew, so NOW() is read only where it is cut down to days or more.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+
+from sqlglot import exp
+
+from sqlpriv.dialect.lowering.node_lowering import Glot, NodeLowering
+from sqlpriv.dialect.marks import function_name
+from sqlpriv.statements import tree as t
+from sqlpriv.statements.keywords import words
+
+_NOW = words("now get_current_timestamp transaction_timestamp current_localtimestamp")
+_UNITS = words("day week month quarter year decade century millennium")
+"""What moments are cut down to, and moved by, without their time of day."""
+
+
+def lower_current_date(lowering: NodeLowering, node: Glot) -> t.Node:
+    """Reads CURRENT_DATE as the day on which the statement is read, where this program runs."""
+    return t.Literal(dt.date.today(), lowering.token(node).pos)
+
+
+def cut_now(args: list[Glot]) -> list[Glot]:
+    """Returns the arguments of DATE_TRUNC with CURRENT_DATE for a `now()` of which only the day
+    counts: `date_trunc('month', now() - INTERVAL 30 DAY)`. Others are returned as they are."""
+    if len(args) != 2 or not isinstance(args[0], exp.Literal) or args[0].name.lower() not in _UNITS:
+        return args
+    moment = args[1].copy()
+    within = moment
+    while isinstance(within, exp.Paren | exp.Add | exp.Sub):
+        if not isinstance(within, exp.Paren):
+            within.set("expression", within.expression.unnest())
+            if not _is_of_days(within.expression):
+                return args
+        within = within.this
+    if not is_now(within):
+        return args
+    today = _current_date(within)
+    if within is moment:
+        return [args[0], today]
+    within.replace(today)
+    return [args[0], moment]
+
+
+def is_now(node: Glot) -> bool:
+    """Returns whether a node is the moment at which a statement is read: `now()`."""
+    if isinstance(node, exp.Paren):
+        return is_now(node.this)
+    is_call = function_name(node) in _NOW and not node.expressions
+    return is_call or (isinstance(node, exp.CurrentTimestamp) and not node.args.get("this"))
+
+
+def _current_date(now: Glot) -> Glot:
+    today = exp.CurrentDate()
+    today.meta.update(now.meta)
+    return today
+
+
+def _is_of_days(moved_by: Glot) -> bool:
+    """Returns whether a span is of whole days or more."""
+    if not isinstance(moved_by, exp.Interval):
+        return False
+    unit, size = moved_by.args.get("unit"), moved_by.this
+    text = str(size.this) if isinstance(size, exp.Literal) else ""
+    written = [unit.name] if unit else text.split()[1::2]
+    return bool(written) and all(word.lower().removesuffix("s") in _UNITS for word in written)

@@ -6,7 +6,7 @@ import re
 
 from sqlglot import exp
 
-from sqlpriv.dialect.foreign.function_writers import duckdb_call, whole_division
+from sqlpriv.dialect.foreign.function_writers import duckdb_call, parenthesize
 from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
 from sqlpriv.dialect.foreign.value_kinds import (
     LOOSE,
@@ -141,7 +141,8 @@ def write_division(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     left, right = node.args["this"], node.args["expression"]
     fractional = any(is_fractional(side, rewriter.dialect) for side in (left, right))
     if node.args.get("typed") and not fractional and not any(map(_has_aggregate, (left, right))):
-        return whole_division((left, right)) or node  # DuckDB's // of fractions is its /
+        whole = exp.IntDiv(this=parenthesize(left), expression=parenthesize(right))
+        return exp.Paren(this=whole)  # DuckDB's // of fractions is its /
     if node.args.get("typed") and not fractional:
         raise rewriter.refuse(
             node,

@@ -103,8 +103,8 @@ def lower_split_part(lowering: NodeLowering, args: list[Glot]) -> t.Node:
     text, separator, place = lowering.expressions(args)
     parts = t.FunctionCall("string_split", (text, separator), pos=text.pos)
     part = t.FunctionCall("list_extract", (parts, place), pos=text.pos)
-    found = t.FunctionCall("coalesce", (part, t.Literal("", text.pos)), pos=text.pos)
-    return t.CaseWhen(((t.IsNull(text, negated=True, pos=text.pos), found),), pos=text.pos)
+    element = t.FunctionCall("coalesce", (part, t.Literal("", text.pos)), pos=text.pos)
+    return t.CaseWhen(((t.IsNull(text, negated=True, pos=text.pos), element),), pos=text.pos)
 
 
 _SLICED = exp.Column | exp.Paren | exp.Anonymous | exp.Cast

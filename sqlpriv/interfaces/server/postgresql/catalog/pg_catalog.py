@@ -87,7 +87,11 @@ class CatalogDatabase:
         try:
             with self._session.interruptible(engine):
                 relation = engine.sql(text, params=list(parameters) or None)
-                return pa.table({}) if relation is None else _typed(relation.to_arrow_table())
+                return (
+                    pa.table({})
+                    if relation is None
+                    else _with_object_numbers(relation.to_arrow_table())
+                )
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from None
 
@@ -267,7 +271,7 @@ class CatalogDatabase:
             self._engine.executemany(f"INSERT INTO pgcat.{table} VALUES ({marks})", rows)
 
 
-def _typed(answer: pa.Table) -> pa.Table:
+def _with_object_numbers(answer: pa.Table) -> pa.Table:
     """Returns an answer whose lists of BIGINT are lists of object numbers, as in PostgreSQL.
 
     asyncpg asks the catalog for each type that it does not know; it knows `oid[]`, not `int8[]`.

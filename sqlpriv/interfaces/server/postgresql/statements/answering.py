@@ -151,8 +151,8 @@ class Answerer:
             with suppress(ProgrammingError):
                 return self._looks.query(text, values).schema
             # where no column tells a parameter's type, its sample may be for a number
-            known = [None if value == SAMPLE_TEXT else value for value in values]
-            return self._looks.query(text, known).schema
+            untyped = [None if value == SAMPLE_TEXT else value for value in values]
+            return self._looks.query(text, untyped).schema
         if self._looks.is_preview(StatementScan(text)):
             with suppress(ProgrammingError):  # as in `answer`
                 return self._looks.query(text, values, of_tables=True).schema

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import sqlpriv
 from sqlpriv.interfaces.cli.main import main
+from sqlpriv.kernel.terms.budget import Budget, Epsilon
 from sqlpriv.session.commands.backup import back_up
 from sqlpriv.session.session import Session
 
@@ -83,6 +84,43 @@ def test_the_last_of_the_budget_is_sold_once(two: tuple[Path, Path]) -> None:
     ]
     assert sum(int(buyer.communicate(timeout=120)[0]) for buyer in buyers) == 100
     assert [left(vault) for vault in two] == [0, 0]
+
+
+@pytest.mark.slow
+def test_the_last_units_of_fifty_budgets_are_sold_once(two: tuple[Path, Path]) -> None:
+    """The same race in 50 repetitions: 16 processes come to each budget together, as each has just
+    seen the one before run out. No budget sells one unit more or less."""
+    budgets = [f"unit_{i}" for i in range(50)]
+    script = (
+        "import sys, sqlpriv\n"
+        "from sqlpriv.kernel.terms.budget import Epsilon\n"
+        "from sqlpriv.kernel.vault import Kernel\n"
+        "from pathlib import Path\n"
+        "ledger = Kernel(Path(sys.argv[1])).ledger\n"
+        "for unit in sys.argv[2:]:\n"
+        "    sold = 0\n"
+        "    try:\n"
+        "        while True:\n"
+        "            ledger.charge(ledger.begin_statement('x', ''), unit, Epsilon(10**7))\n"
+        "            sold += 1\n"
+        "    except sqlpriv.Error as error:\n"
+        "        assert 'is left' in str(error), error\n"
+        "    print(sold)"
+    )
+    with Session(two[0], role="owner") as owner:
+        ledger = owner._access.kernel.ledger
+        for unit in budgets:
+            ledger.set_budget(Budget(unit, Epsilon(10**9), 0.0), "olga")
+    buyers = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, str(two[i % 2]), *budgets], stdout=subprocess.PIPE
+        )
+        for i in range(16)
+    ]
+    sold = [[int(line) for line in buyer.communicate(timeout=900)[0].split()] for buyer in buyers]
+    assert [sum(of_budget) for of_budget in zip(*sold, strict=True)] == [100] * len(budgets)
+    shared = sum(sum(n > 0 for n in of_budget) > 1 for of_budget in zip(*sold, strict=True))
+    assert shared > 25, "it was no race: most budgets were sold to one process alone"
 
 
 def test_a_vault_keeps_to_its_ledger(two: tuple[Path, Path], url: str, tmp_path: Path) -> None:

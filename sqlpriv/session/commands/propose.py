@@ -287,9 +287,26 @@ def _domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
             return [f"{alter} IN ({listed}){'' if nulls else ' NOT NULL'};"]
     ends = _outward(column)
     if ends is None:
+        if moments := _type_of_moments(fetch, table, column):
+            retyped = f"ALTER TABLE {name(table)} ALTER COLUMN {name(column.name)} TYPE {moments};"
+            return [
+                f"-- {column.name}: text that holds moments; run this, then propose anew:",
+                f"-- {retyped}",
+            ]
         return [f"-- {column.name}: {column.distinct} different values; list those to group by"]
     promise = " OR NULL" if nulls else " NOT NULL"
     return [f"{alter} BETWEEN ({_value_literal(ends[0])}, {_value_literal(ends[1])}){promise};"]
+
+
+def _type_of_moments(fetch: Fetch, table: str, column: ColumnProfile) -> str:
+    """Returns DATE or TIMESTAMP, where every text of a column can be read as one; else ''."""
+    for type_ in ("DATE", "TIMESTAMP"):
+        c = name(column.name)
+        same = f"TRY_CAST({c} AS {type_}) IS NOT NULL AND (length({c}) = 10) = ('{type_}' = 'DATE')"
+        rows = f"SELECT bool_and({same}) FROM {name(table)} WHERE {c} IS NOT NULL"
+        if column.type == "VARCHAR" and fetch(rows)[0][0]:
+            return type_
+    return ""
 
 
 def _value_literal(value: Any) -> str | None:
@@ -317,7 +334,7 @@ def _outward(column: ColumnProfile) -> tuple[Any, Any] | None:
         return (int(low), int(high)) if whole else (low, high)
     if column.type == "DATE":
         return datetime.date(low.year, 1, 1), datetime.date(high.year, 12, 31)
-    if column.type == "TIMESTAMP" and high.year < datetime.MAXYEAR:
+    if column.type.startswith("TIMESTAMP") and high.year < datetime.MAXYEAR:
         return datetime.datetime(low.year, 1, 1), datetime.datetime(high.year + 1, 1, 1)
     return None
 

@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 import sqlpriv
 from sqlpriv.interfaces.cli.main import main
+from sqlpriv.session.session import Session
 
 SHOP = """
 CREATE TABLE customers AS
@@ -133,3 +134,25 @@ def test_a_column_that_names_every_row_is_the_unit(tmp_path: Path, unit: str) ->
     assert f'ADD PRIVACY_KEY ("{unit}")' in done.stdout
     assert f'-- ALTER TABLE "stays" ADD PRIMARY KEY ("{unit}");' in done.stdout
     assert "(TIMESTAMP '2024-01-01 00:00:00', TIMESTAMP '2025-01-01 00:00:00')" in done.stdout
+
+
+def test_text_that_holds_moments_and_moments_of_a_zone_are_proposed(tmp_path: Path) -> None:
+    with Session(tmp_path / "stays.duckdb", role="owner") as owner:
+        owner.run(
+            "CREATE TABLE stays AS SELECT i AS patient, '2024-01-' || (10 + i % 20) AS came,"
+            " '2024-01-10 08:00:' || (10 + i % 50) AS seen, 'x' || i AS note,"
+            " TIMESTAMPTZ '2024-03-01 08:00:00+02' + to_days(i::INTEGER) AS done"
+            " FROM range(400) r(i); ALTER TABLE stays ADD PRIMARY KEY (patient);"
+            "INSERT INTO stays SELECT 1000 + i, '2025-02-' || (10 + i % 18), '2024-01-11 09:00:' ||"
+            " (10 + i), 'y', NULL FROM range(40) r(i)"
+        )
+    done = run(tmp_path / "stays.duckdb")
+    assert done.exit_code == 0, done.output
+    assert 'COLUMN "seen" TYPE TIMESTAMP;' in done.output
+    assert "-- note: 401 different values" in done.output
+    assert "\"done\" SET PRIVACY DOMAIN BETWEEN (TIMESTAMP '2024-01-01 00:00:00'" in done.output
+    with Session(tmp_path / "stays.duckdb", role="owner") as owner:
+        owner.run((tmp_path / "stays.privacy.sql").read_text())
+        retyped = next(x for x in done.output.splitlines() if "TYPE TIMESTAMP;" in x)
+        owner.run(retyped.removeprefix("-- "))
+        owner.run("SET privacy_epsilon = 0.5; SELECT max(done) FROM stays")

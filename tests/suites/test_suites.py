@@ -52,6 +52,30 @@ def test_keys_alone_are_free_where_their_list_is_public(session: Session) -> Non
 
 
 @pytest.mark.parametrize(
+    ("rows", "times"),
+    [
+        ("people CROSS JOIN regions", 3),
+        ("people p JOIN regions r ON r.region <> p.region", 3),
+        ("people p JOIN regions r ON r.region = p.region AND r.inhabitants > 500", 1),
+        ("people p CROSS JOIN regions CROSS JOIN sources", 12),
+        (
+            "(SELECT p.id FROM people p CROSS JOIN regions) q JOIN sources s ON s.fee > 2",
+            9,
+        ),
+    ],
+)
+def test_noise_is_for_all_public_rows_that_a_row_may_meet(
+    session: Session, rows: str, times: int
+) -> None:
+    def half_width(source: str) -> float:
+        table = session.execute(f"SELECT ERROR(COUNT(*)) AS e FROM {source}").table
+        return float(table.column("e")[0].as_py())
+
+    alone = half_width("people")
+    assert abs(half_width(rows) - times * alone) <= times  # whole numbers
+
+
+@pytest.mark.parametrize(
     ("statement", "message"),
     [
         ("SELECT DISTINCT educ FROM people WHERE income > 900", "depends on the rows"),

@@ -64,6 +64,8 @@ _OF_TYPES = frozenset(
     )
 )
 """Functions that tell a type, or the bytes of a value, apart: the lists keep neither."""
+_WRITTEN = ("coalesce", "ifnull", "nullif", "if")
+"""Functions that DuckDB's parser writes as others, and its list of functions has not."""
 _ORDERED = ("least", "greatest", "<", "<=", ">", ">=")
 
 
@@ -207,7 +209,7 @@ def _is_scalar(node: t.Node) -> bool:
     match node:
         case t.FunctionCall(name, star=star, distinct=distinct, filter=kept, using=using):
             plain = not (star or distinct or kept or using)
-            return plain and (name in _scalar_functions() or name in (*INFIX, "coalesce"))
+            return plain and (name in _scalar_functions() or name in (*INFIX, *_WRITTEN))
         case t.Exists() | t.InQuery() | t.Subquery() | t.Lookup():
             return False
     return True

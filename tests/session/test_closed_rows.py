@@ -229,6 +229,8 @@ def test_synthetic_tables_of_closed_rows_are_free(owner: Session, method: str):
         "CREATE OR REPLACE SYNTHETIC TABLE s AS SELECT ward, cost FROM visits WHERE day < {}"
         f" USING {method} OPTIONS (epsilon = 30)"
     )
+    explained = owner.execute(f"EXPLAIN PRIVACY {create.format(DAY)}").message
+    assert explained.endswith("declared closed: once answered, free whatever is written")
     first = owner.execute(create.format(DAY))
     assert not is_free(first)
     assert "declared closed" not in first.message

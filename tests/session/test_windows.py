@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,6 +41,30 @@ def test_the_owner_alone_is_told_whether_closed_rows_changed(owner: Session):
         windows = shown(analyst, "WINDOWS")
         assert [*windows[0]] == ["table", "column", "closed_before"]
         assert "CHANGED" not in str(shown(analyst, "DECLARATIONS"))
+
+
+def test_where_the_owner_is_changes_no_closed_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Midnight is that of UTC, and the text of a moment of a zone is not compared."""
+    vault = tmp_path / "v.duckdb"
+    for zone, make in (("Asia/Tokyo", True), ("America/Lima", False)):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        with Session(vault, role="owner") as owner:
+            if make:
+                owner.run(
+                    "CREATE TABLE stays AS SELECT i AS id, TIMESTAMPTZ '2026-09-30 00:00:00+00'"
+                    " + to_hours(i::INTEGER) AS came, 'it''s, ' || i AS note FROM range(48) r(i);"
+                    "ALTER TABLE stays SET PRIVACY (KEY (id), BOUND (rows_per_unit = 1),"
+                    " BUDGET (epsilon = 9), WINDOW (came, closed_before = '2026-10-01'))"
+                )
+            assert shown(owner, "WINDOWS")[0]["closed_rows"] == "unchanged"
+            owner.execute("UPDATE stays SET note = 'x' WHERE id = 24")
+            assert shown(owner, "WINDOWS")[0]["closed_rows"] == "unchanged"
+    with Session(vault, role="owner") as owner:
+        owner.execute("UPDATE stays SET note = 'x' WHERE id = 23")
+        assert "CHANGED: 24 row(s)" in str(shown(owner, "WINDOWS")[0]["closed_rows"])
+    monkeypatch.undo()
+    time.tzset()
 
 
 def test_windows_are_declared_anew_by_their_script(owner: Session, tmp_path: Path):

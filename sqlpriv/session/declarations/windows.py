@@ -17,7 +17,8 @@ import pyarrow as pa
 
 from sqlpriv.errors import DeclarationError, ProgrammingError
 from sqlpriv.kernel.sql.quoting import name
-from sqlpriv.kernel.terms.contract import UNDECLARED, Declared, TableContract, Type
+from sqlpriv.kernel.terms.contract import UNDECLARED, Column, Declared, TableContract, Type
+from sqlpriv.kernel.terms.operations import ZONED
 from sqlpriv.session.access.closed_rows import Window, declared_window
 from sqlpriv.session.access.context import Access
 from sqlpriv.statements import commands as cmd
@@ -142,18 +143,25 @@ def _changed_rows(contract: TableContract, body: Declared, access: Access) -> st
 def _rows_before(window: Window, contract: TableContract, access: Access) -> tuple[int, str] | None:
     """Returns how many rows are closed, and a sum over their texts that no order of rows moves;
     None where the owner's engine cannot read them."""
-    row = "sqlpriv_row"
     column = contract.column(window.column)
     if column is None or access.owner is None:
         return None
-    zoned = "TIMESTAMPTZ" if "ZONE" in column.sql_type.upper() else "TIMESTAMP"
-    day = f"{zoned} '{window.closed_before} 00:00:00{'+00' if zoned != 'TIMESTAMP' else ''}'"
-    fingerprint = f"md5_number_lower(CAST({row} AS VARCHAR))::HUGEINT"
+    day = f"TIMESTAMP '{window.closed_before} 00:00:00'"
+    if _is_zoned(column):
+        day = f"TIMESTAMPTZ '{window.closed_before} 00:00:00+00'"
+    values = (  # the text of a moment of a zone depends on where its reader is
+        f"epoch_us({name(c.name)})" if _is_zoned(c) else name(c.name) for c in contract.columns
+    )
+    fingerprint = f"md5_number_lower(CAST(row({', '.join(values)}) AS VARCHAR))::HUGEINT"
     select = (
         f"SELECT count(*), CAST(coalesce(sum({fingerprint}), 0) AS VARCHAR)"
-        f" FROM {name(contract.table)} AS {row} WHERE {row}.{name(column.name)} < {day}"
+        f" FROM {name(contract.table)} WHERE {name(column.name)} < {day}"
     )
     with suppress(ProgrammingError):
         ((rows, total),) = access.owner.read_rows(select)
         return int(rows), str(total)
     return None
+
+
+def _is_zoned(column: Column) -> bool:
+    return column.sql_type.upper() in ZONED

@@ -77,7 +77,8 @@ def explain_synthetic(create: cmd.CreateSynthetic, access: Access) -> Result:
     job, contract, account = _prepare(create, access)
     left = access.tables.amount_left(contract, [job.domain.source])
     delta = account.budget.delta
-    return Result(synthetic_tables.explain_job(access.kernel, job, contract, left, delta))
+    rows = synthetic_tables.explain_job(access.kernel, job, contract, left, delta)
+    return Result(rows, "\n".join(access.closed.foresight([job.domain.source], contract)))
 
 
 def _prepare(create: cmd.CreateSynthetic, access: Access) -> tuple[Job, TableContract, Account]:

@@ -121,6 +121,7 @@ METHOD = Method(
     arity=1,
     fit=fit_relaxed,
     phases=phases,
+    merges_lists=True,
 )
 ANNEALED = replace(
     METHOD,

@@ -133,7 +133,9 @@ class ClosedRows:
         ones that serve and the contract's own. As `Kernel.serving`."""
         earlier = self.earlier_states(source, contract)
         condition = "query_hash = ? AND kind = ? AND nano >= ?"
-        states = [*earlier, contract.snapshot] if earlier else []
+        if not earlier:
+            return contract.snapshot
+        states = [*earlier, contract.snapshot]
         with self._ledger.begin() as db:
             for start in range(0, len(states), STATES_AT_ONCE):
                 some = states[start : start + STATES_AT_ONCE]

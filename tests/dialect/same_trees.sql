@@ -231,3 +231,23 @@ SELECT COUNT(*) FROM t WHERE a <=> 1
 SELECT COUNT(*) FROM t WHERE a >= TIMESTAMPTZ '2024-01-01 01:00:00+01:00'
 -- postgres
 SELECT COUNT(*) FROM t WHERE a >= timestamp with time zone '2024-01-01 01:00:00+01:00'
+
+-- this day in other words
+-- duckdb
+SELECT COUNT(*) FROM t WHERE a > today() AND b IN ('x', 'y')
+-- bigquery
+SELECT COUNT(*) FROM t WHERE a > CURRENT_DATE() AND b IN UNNEST(['x', 'y'])
+-- snowflake
+SELECT COUNT(*) FROM t WHERE a > CURRENT_DATE() AND b IN ('x', 'y')
+-- mysql
+SELECT COUNT(*) FROM t WHERE a > CURDATE() AND b IN ('x', 'y')
+-- tsql
+SELECT COUNT(*) FROM t WHERE a > CAST(GETDATE() AS DATE) AND b IN ('x', 'y')
+-- spark
+SELECT COUNT(*) FROM t WHERE a > current_date() AND b IN ('x', 'y')
+
+-- the day of a moment
+-- duckdb
+SELECT CAST(a AS DATE) AS d, COUNT(*) FROM t WHERE a >= TIMESTAMPTZ '2024-01-01' GROUP BY d
+-- bigquery
+SELECT DATE(a) AS d, COUNT(*) FROM t WHERE a >= TIMESTAMP '2024-01-01' GROUP BY d

@@ -40,24 +40,26 @@ _SAME_NAMES = {
         anon_quantiles=approx_quantiles percentile_cont=quantile_cont approx_quantiles
         countif=count_if log10 starts_with replace approx_count_distinct logical_and=bool_and
         logical_or=bool_or regexp_contains=regexp_matches dayofyear isoweek=week isoyear last_day
-        corr covar_pop covar_samp""",
+        corr covar_pop covar_samp current_date=today""",
     "snowflake": """variance=var_samp stddev=stddev_samp variance_pop=var_pop
         variance_samp=var_samp length count_if median mode percentile_cont percentile_disc
         replace startswith=starts_with contains dp_interval_low dp_interval_high year quarter
         month day hour minute second dayofmonth=day dayofyear dayofweekiso=isodow weekiso=week
         yearofweekiso=isoyear last_day booland_agg=bool_and boolor_agg=bool_or
-        approx_count_distinct approx_percentile=quantile_cont corr covar_pop covar_samp""",
+        approx_count_distinct hll=approx_count_distinct approx_percentile=quantile_cont corr
+        covar_pop covar_samp width_bucket current_date=today""",
     "mysql": """variance=var_pop std=stddev_pop stddev=stddev_pop char_length=length
         character_length=length log10 replace year quarter month day hour minute second
-        dayofmonth=day dayofyear weekofyear=week dayname monthname last_day concat_ws""",
+        dayofmonth=day dayofyear weekofyear=week dayname monthname last_day concat_ws
+        current_date=today curdate=today""",
     "tsql": """least greatest var=var_samp varp=var_pop stdev=stddev_samp stdevp=stddev_pop
-        concat log10 count_big=count year quarter month day eomonth=last_day""",
+        concat log10 count_big=count year quarter month day eomonth=last_day getdate=now""",
     "spark": """least greatest variance=var_samp stddev=stddev_samp std=stddev_samp mean=avg
         length char_length=length count_if median log10 startswith=starts_with replace mode year
         quarter month day hour minute second dayofmonth=day dayofyear weekofyear=week last_day
         bool_and every=bool_and bool_or some=bool_or approx_count_distinct
         percentile=quantile_cont percentile_approx=quantile_disc approx_percentile=quantile_disc
-        corr covar_pop covar_samp concat_ws""",
+        corr covar_pop covar_samp concat_ws current_date=today""",
 }
 """Dialect → functions that take the same arguments in the same order, with DuckDB's name behind =
 where it is another; PostgreSQL's last ones are DuckDB's own or ours, of which it has none."""

@@ -37,6 +37,7 @@ mysql spark: weekday(x) = @isodow(x) - 1
 snowflake: dayname(x) = @strftime(x, '%a')
 snowflake: monthname(x) = @strftime(x, '%b')
 snowflake spark: to_date(x) = CAST(x AS DATE)
+bigquery mysql spark: date(x) = CAST(x AS DATE)
 """
 """Lines of dialects: the function with its arguments, and what DuckDB writes."""
 _LINE = re.compile(r"([\w ]+): (\w+)\((.*?)\) = (.*)")

@@ -25,6 +25,8 @@ _WRITERS: Writers = {
     exp.Column: operators.write_column,
     exp.Table: operators.write_table,
     exp.Literal: operators.write_literal,
+    exp.Array: operators.write_array,
+    exp.Unnest: operators.write_unnest,
     **dict.fromkeys(
         (*operators.COMPARISONS, exp.Is, exp.In, exp.Between, exp.NullSafeEQ, exp.NullSafeNEQ),
         operators.write_comparison,

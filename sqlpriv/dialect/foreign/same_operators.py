@@ -80,6 +80,21 @@ def _drop_default_schema(rewriter: TreeRewriter, node: exp.Expr) -> None:
         node.set("db", None)
 
 
+def write_array(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """A list in brackets, of whatever its elements are."""
+    rewriter.check_arguments(node, "expressions bracket_notation struct_name_inheritance")
+    node.set("struct_name_inheritance", None)
+    return node
+
+
+def write_unnest(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """UNNEST behind IN; `write_comparison` takes its list out."""
+    rewriter.check_arguments(node, "expressions")
+    if not isinstance(node.parent, exp.In):
+        raise rewriter.refuse_unknown(node, "UNNEST")
+    return node
+
+
 def write_literal(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     if not node.args["is_string"] and _NUMBER.fullmatch(str(node.this)) is None:
         raise rewriter.refuse_unknown(node, "this number")
@@ -88,6 +103,13 @@ def write_literal(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
 
 def write_comparison(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     """Comparisons, IS, IN, BETWEEN and LIKE bind in another order in some dialects."""
+    listed = node.args.get("unnest") if isinstance(node, exp.In) else None
+    if isinstance(listed, exp.Unnest) and len(listed.expressions) == 1:  # IN UNNEST([1, 2])
+        values = listed.expressions[0]
+        if not isinstance(values, exp.Array):
+            raise rewriter.refuse_unknown(listed, "this UNNEST")
+        node.set("unnest", None)
+        node.set("expressions", values.expressions)
     rewriter.check_arguments(node, "this expression expressions query low high negate")
     for name in ("this", "expression", "low", "high"):
         part = node.args.get(name)
@@ -187,7 +209,7 @@ def write_data_type(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     kind, sizes = node.this, node.expressions
     if kind is exp.DType.ARRAY and _is_behind_quantifier(node):
         return node
-    if kind is exp.DType.TIMESTAMPTZ and rewriter.dialect == "postgres":
+    if kind is exp.DType.TIMESTAMPTZ and rewriter.dialect in ("postgres", "bigquery"):
         return node  # moments are read in UTC, and so a server's clients are told
     if kind is exp.DType.FLOAT and rewriter.dialect in _WIDE_FLOAT:
         node.set("this", exp.DType.DOUBLE)

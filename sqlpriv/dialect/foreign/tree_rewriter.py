@@ -23,7 +23,6 @@ _SAME_TEXT = """
 Select: expressions from_ joins where group having order limit offset with_ distinct qualify windows
 From Where Having Qualify Exists Paren Boolean Not Neg Var Any All: this
 Group: expressions all
-Array: expressions bracket_notation
 Order Distinct Tuple: expressions
 Ordered: this desc nulls_first
 Limit: expression offset
@@ -32,11 +31,11 @@ With: expressions recursive
 CTE: this alias materialized
 TableAlias: this columns
 Alias: this alias
-Star Null CurrentDate:
+Star: except_
+Null CurrentDate:
 Join: this side kind on using
 Subquery: this alias with_ pivots
 PivotAlias: this alias
-Array: expressions bracket_notation
 Any: this
 Union Except Intersect: this expression distinct with_ order limit offset
 Or And Mul Mod IntDiv Filter Kwarg DataTypeParam: this expression

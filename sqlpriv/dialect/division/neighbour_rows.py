@@ -62,8 +62,9 @@ def _looks_elsewhere(window: exp.Window) -> bool:
         next(iter(arguments), None), exp.Column
     ):
         return False
-    first = order.expressions[0].this
-    is_first = text_of(arguments[0]) == text_of(first) and len(arguments) == 1
+    first = order.expressions[0]
+    is_first = text_of(arguments[0]) == text_of(first.this) and len(arguments) == 1
+    is_first = is_first and not first.args.get("nulls_first")
     return not is_first and (len(arguments) < 2 or _is_number(arguments[1]))
 
 

@@ -9,7 +9,7 @@
 
 Rows are told apart by a PRIMARY KEY or UNIQUE column, `id`. It also decides between rows that ORDER
 BY does not tell apart, where DuckDB takes them in any order. Whoever plans the join checks that it
-is one inside a unit. NULLs come last, and are one key of PARTITION BY.
+is one inside a unit. NULLs are one key of PARTITION BY.
 
 Windows that have a key in common share a join, so that two orders read no more rows than one; what
 else they partition by is compared in their FILTER. A row's value depends on its unit's rows alone.
@@ -197,11 +197,13 @@ def _rows_of(window: exp.Window, row: str) -> OrderedRows:
         raise NotDivisible("a window over all rows")
     terms = order.expressions if order is not None else []
     spec = window.args.get("spec")
-    if any(term.args.get("nulls_first") for term in terms) or (spec is not None and not terms):
-        raise NotDivisible("an order with NULLs first, or a frame without an order")
+    if spec is not None and not terms:
+        raise NotDivisible("a frame without an order")
     if terms and not row:
         raise NO_ROW
-    return OrderedRows(keys, [(term.this, bool(term.args.get("desc"))) for term in terms], row)
+    nulls_first = frozenset(i for i, term in enumerate(terms) if term.args.get("nulls_first"))
+    order = [(term.this, bool(term.args.get("desc"))) for term in terms]
+    return OrderedRows(keys, order, row, nulls_first=nulls_first)
 
 
 def _as(table: exp.Table, alias: str) -> exp.Table:

@@ -43,12 +43,14 @@ class OrderedRows:
         order: Of ORDER BY: each expression, and whether it descends.
         row: The column that tells rows apart; '' where nothing is ordered.
         compared: Those of the keys that the join does not compare: FILTER does.
+        nulls_first: Positions in `order` whose NULLs come before all values.
     """
 
     keys: Sequence[exp.Expr]
     order: Sequence[tuple[exp.Expr, bool]]
     row: str
     compared: Sequence[exp.Expr] = ()
+    nulls_first: frozenset[int] = frozenset()
 
     def value(self, window: exp.Window) -> exp.Expr:
         """Returns a window's value as an aggregate over the rows s of a row r.
@@ -73,6 +75,8 @@ class OrderedRows:
             return self._over(of, *tests)
         if not self.order or by_rows:
             raise NotDivisible("a window function without an order")
+        if 0 in self.nulls_first and name in ("dense_rank", *_OF_OTHER_ROWS):
+            raise NotDivisible("what comes first is NULL")
         if name in _RANKS and len(args) == (name == "ntile"):
             return self._rank(name, args)
         first, descends = self.order[0]
@@ -151,11 +155,12 @@ class OrderedRows:
         terms = [*self.order, *([(exp.column(self.row, quoted=True), False)] if whole else [])]
         tests: list[exp.Expr] = []
         equal: list[exp.Expr] = []
-        for node, descends in terms:
+        for place, (node, descends) in enumerate(terms):
             mine, theirs = of_row(node, one), of_row(node, other)
             type_ = exp.GT if descends else exp.LT
             less: exp.Expr = type_(this=mine, expression=theirs)
-            null = exp.and_(mine.is_(exp.null()).not_(), theirs.is_(exp.null()))
+            some, none = (theirs, mine) if place in self.nulls_first else (mine, theirs)
+            null = exp.and_(some.is_(exp.null()).not_(), none.is_(exp.null()))
             tests.append(exp.and_(*(x.copy() for x in equal), exp.paren(exp.or_(less, null))))
             equal.append(exp.NullSafeEQ(this=mine.copy(), expression=theirs.copy()))
         return exp.paren(exp.or_(*tests))
@@ -165,8 +170,9 @@ def _is_running_by_rows(spec: exp.Expr | None) -> bool:
     """Returns whether a frame is ROWS up to the current one; without one it is up to its peers."""
     if spec is None:
         return False
-    words = [str(spec.args.get(name) or "") for name in ("kind", "start", "start_side", "end")]
-    if [word.upper() for word in words] != ["ROWS", "UNBOUNDED", "PRECEDING", "CURRENT ROW"]:
+    words = [str(spec.args.get(name) or "") for name in ("kind", "start", "start_side")]
+    end = str(spec.args.get("end") or "CURRENT ROW").upper()
+    if [*map(str.upper, words), end] != ["ROWS", "UNBOUNDED", "PRECEDING", "CURRENT ROW"]:
         raise NotDivisible("a frame of its own")
     return True
 

@@ -23,7 +23,8 @@ _SAME_TEXT = """
 Select: expressions from_ joins where group having order limit offset with_ distinct qualify windows
 From Where Having Qualify Exists Paren Boolean Not Neg Var Any All: this
 Group: expressions all
-Order Distinct Tuple: expressions
+Order Tuple: expressions
+Distinct: expressions on
 Ordered: this desc nulls_first
 Limit: expression offset
 Offset: expression

@@ -174,3 +174,55 @@ SELECT CASE sex WHEN 'F' THEN 'women' ELSE 'men' END, COUNT(*) FROM people GROUP
 SELECT DIV0NULL(SUM(hours), COUNT(*)) AS h, BOOLAND_AGG(age >= 0) AS b FROM people
 -- plain
 SELECT SUM(hours) / COUNT(*), TRUE FROM people;
+-- postgres
+SELECT date_part('year', day) AS y, to_char(day, 'Mon') AS m, COUNT(*) FROM stays GROUP BY 1, 2
+-- plain
+SELECT year(day), strftime(day, '%b'), COUNT(*) FROM stays GROUP BY ALL;
+-- postgres
+SELECT educ, COUNT(*) AS n, ROUND(AVG(income)::numeric, 2) AS a FROM people GROUP BY educ ORDER BY n DESC
+-- plain
+SELECT educ, COUNT(*), ROUND(AVG(income), 2) FROM people GROUP BY educ;
+-- postgres
+SELECT COUNT(*) FROM (SELECT person FROM stays WHERE ward = 1 EXCEPT SELECT person FROM stays WHERE ward = 2) AS q
+-- plain
+SELECT COUNT(*) FROM (SELECT person FROM stays WHERE ward = 1 EXCEPT SELECT person FROM stays WHERE ward = 2);
+-- postgres
+SELECT ward, COUNT(*) FROM (SELECT DISTINCT ON (person) person, ward FROM stays ORDER BY person, day, id) AS f GROUP BY ward
+-- plain
+SELECT ward, COUNT(*) FROM (SELECT DISTINCT ON (person) person, ward FROM stays ORDER BY person, day, id) GROUP BY ward;
+-- snowflake
+SELECT ward, COUNT(*) FROM (SELECT ward FROM stays QUALIFY ROW_NUMBER() OVER (PARTITION BY person ORDER BY day DESC, id) = 1) GROUP BY ward
+-- plain
+SELECT ward, COUNT(*) FROM (SELECT ward FROM stays QUALIFY ROW_NUMBER() OVER (PARTITION BY person ORDER BY day DESC, id) = 1) GROUP BY ward;
+-- snowflake
+SELECT COUNT(*) FROM (SELECT ward, LAG(ward) OVER (PARTITION BY person ORDER BY day, id) AS p FROM stays) WHERE ward = p
+-- plain
+SELECT COUNT(*) FROM (SELECT ward, LAG(ward) OVER (PARTITION BY person ORDER BY day, id) AS p FROM stays) WHERE ward = p;
+-- spark
+SELECT COUNT(*) FROM (SELECT person FROM stays WHERE ward = 1 MINUS SELECT person FROM stays WHERE ward = 2)
+-- plain
+SELECT COUNT(*) FROM (SELECT person FROM stays WHERE ward = 1 EXCEPT SELECT person FROM stays WHERE ward = 2);
+-- spark
+SELECT * FROM (SELECT educ, sex, income FROM people) PIVOT (AVG(income) FOR sex IN ('F', 'M'))
+-- plain
+SELECT educ, AVG(income) FILTER (WHERE sex = 'F'), AVG(income) FILTER (WHERE sex = 'M') FROM people GROUP BY educ;
+-- bigquery
+SELECT COUNT(*) FROM (SELECT person FROM stays WHERE ward = 1 INTERSECT DISTINCT SELECT person FROM stays WHERE ward = 2)
+-- plain
+SELECT COUNT(*) FROM (SELECT person FROM stays WHERE ward = 1 INTERSECT SELECT person FROM stays WHERE ward = 2);
+-- bigquery
+SELECT EXTRACT(ISOWEEK FROM day) AS w, COUNT(*) FROM stays GROUP BY w
+-- plain
+SELECT week(day), COUNT(*) FROM stays GROUP BY 1;
+-- bigquery
+SELECT r.region, COUNT(*) FROM people AS p CROSS JOIN regions AS r GROUP BY r.region
+-- plain
+SELECT region, 2000 FROM regions;
+-- mysql
+SELECT DATE_FORMAT(arrived, '%H') AS h, COUNT(*) FROM stays GROUP BY h
+-- plain
+SELECT strftime(arrived, '%H') AS h, COUNT(*) FROM stays GROUP BY h;
+-- tsql
+SELECT FORMAT(day, 'MMMM') AS m, COUNT(*) FROM stays GROUP BY FORMAT(day, 'MMMM')
+-- plain
+SELECT strftime(day, '%B') AS m, COUNT(*) FROM stays GROUP BY 1;

@@ -64,6 +64,9 @@ if TYPE_CHECKING:
 UNSEEN, SMALL_LOSS = 0.1, 0.15
 """The part of the rows that a histogram may leave in the noise where that needs no more than such a
 part of the price, which is a small loss."""
+NARROW = 64
+"""Units of x. In a narrower domain clipping gains little, and of 300 whole numbers from 0 to 5 a
+noisy histogram hid one: the interval held .6 to .7."""
 NOISE_STEPS = 16
 """Ends are chosen with a noise that is rounded to so many steps of each doubling: a price that is
 off by little then gives the same ends, and the same query. See `adaptive_means`."""
@@ -181,7 +184,7 @@ def histogram_share(request: MeanRounds, counted: Release, measured: bool) -> fl
 
     if share_to_show(UNSEEN) <= small[-1]:
         return next((x for x in small if x >= share_to_show(UNSEEN / 2)), small[-1])
-    if share_to_show(MOST_UNSEEN) > shares[-1]:
+    if request.recipe.width < NARROW or share_to_show(MOST_UNSEEN) > shares[-1]:
         return None
     return next((x for x in shares if x >= share_to_show(UNSEEN)), shares[-1])
 

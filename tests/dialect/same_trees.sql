@@ -251,3 +251,19 @@ SELECT COUNT(*) FROM t WHERE a > current_date() AND b IN ('x', 'y')
 SELECT CAST(a AS DATE) AS d, COUNT(*) FROM t WHERE a >= TIMESTAMPTZ '2024-01-01' GROUP BY d
 -- bigquery
 SELECT DATE(a) AS d, COUNT(*) FROM t WHERE a >= TIMESTAMP '2024-01-01' GROUP BY d
+
+-- a schema of the tables
+-- duckdb
+SELECT a, COUNT(*) FROM t WHERE b > 1 GROUP BY a
+-- postgres
+SELECT a, COUNT(*) FROM "public"."t" WHERE b > 1 GROUP BY a
+-- bigquery
+SELECT a, COUNT(*) FROM `project.dataset.t` WHERE b > 1 GROUP BY a
+-- snowflake
+SELECT a, COUNT(*) FROM db.public.t WHERE b > 1 GROUP BY a
+-- tsql
+SELECT a, COUNT(*) FROM [db].[dbo].[t] WHERE b > 1 GROUP BY a
+-- mysql
+SELECT a, COUNT(*) FROM shop.t WHERE b > 1 GROUP BY a
+-- spark
+SELECT a, COUNT(*) FROM shop.t WHERE b > 1 GROUP BY a

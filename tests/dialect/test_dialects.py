@@ -64,6 +64,7 @@ REFUSED = [
     ("postgres", "SELECT COUNT(*) FROM t WHERE n ~ '[[:alpha:]]'", "match alike", (1, 34)),
     ("postgres", "SELECT COUNT(*) FROM t WHERE n ~ '***=a'", "match alike", (1, 34)),
     ("postgres", "SELECT COUNT(*) FROM t WHERE n SIMILAR TO m", "match alike", (1, 43)),
+    ("bigquery", "SELECT COUNT(*) FROM `p.a.t` JOIN `p.b.t` USING (id)", "two schemas", None),
     ("mysql", "SELECT COUNT(*) FROM t WHERE n REGEXP 'a'", "regular expression", None),
     ("tsql", "SELECT AVG(a) FROM t", "AVG of whole numbers", (1, 8)),
     ("mysql", "SELECT CAST(a AS SIGNED) FROM t", "another way", (1, 13)),

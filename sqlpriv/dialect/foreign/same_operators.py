@@ -54,7 +54,7 @@ def write_identifier(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
 
 
 def write_column(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
-    _drop_default_schema(rewriter, node)
+    _drop_schema(rewriter, node)
     rewriter.check_arguments(node, "this table")
     name = node.this
     if not isinstance(name, exp.Identifier) or not str(name.this).startswith(MARK):
@@ -66,18 +66,29 @@ def write_column(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
 
 
 def write_table(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    _drop_schema(rewriter, node)
     rewriter.check_arguments(node, "this db alias joins pivots")
     if not isinstance(node.this, exp.Identifier):
         raise rewriter.refuse_unknown(node, "a function in FROM")
-    _drop_default_schema(rewriter, node)
     return node
 
 
-def _drop_default_schema(rewriter: TreeRewriter, node: exp.Expr) -> None:
-    """Takes `public` of `public.people` and `public.people.town` away."""
-    schema = node.args.get("db")
-    if schema is not None and schema.name.lower() == _DEFAULT_SCHEMA.get(rewriter.dialect):
-        node.set("db", None)
+def _drop_schema(rewriter: TreeRewriter, node: exp.Expr) -> None:
+    """Takes `public` of `public.people` and `public.people.town` away; in all dialects but
+    PostgreSQL's also `project.dataset`, for which the vault stands, where a statement has one."""
+    parts = [node.args[name].name.lower() for name in ("catalog", "db") if node.args.get(name)]
+    written = ".".join(parts)
+    if not parts or parts[-1] in ("information_schema", "pg_catalog"):
+        return
+    if written != _DEFAULT_SCHEMA.get(rewriter.dialect):
+        if rewriter.dialect == "postgres":
+            return
+        rewriter.schema = rewriter.schema or written
+        if not f".{rewriter.schema}".endswith(f".{written}"):
+            hint = "name the tables alone: they are those of one vault"
+            raise rewriter.refuse(node, f"{written} and {rewriter.schema} are two schemas", hint)
+    node.set("db", None)
+    node.set("catalog", None)
 
 
 def write_array(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:

@@ -65,6 +65,7 @@ class TreeRewriter:
         self.cursor, self.dialect = cursor, cursor.dialect
         self._by_start = {token.start: token for token in cursor.tokens}
         self.functions = names.BY_DIALECT[cursor.dialect]
+        self.schema = ""  # that the statement's tables are written with
 
     def rewrite(self, tree: exp.Expr) -> exp.Expr:
         """Returns the tree with every node checked, and in DuckDB's form; it is changed in place.

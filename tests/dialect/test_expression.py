@@ -236,8 +236,10 @@ AMBIGUOUS = ("chained", "found ", "grouped in more than one way")
 
 
 def same(ours, theirs):
+    """Truth counts as 1: `CASE WHEN a THEN q ELSE 1.5 + NULL END` is of q's type in DuckDB, whose
+    NULL has no type of its own, and a number where 1.5 is written as the double that it is."""
     try:
-        left, right = float(ours), float(theirs)
+        left, right = (float({"true": 1, "false": 0}.get(x, x)) for x in (ours, theirs))
         return math.isclose(left, right, rel_tol=1e-9) or (left != left and right != right)
     except (TypeError, ValueError):
         return ours == theirs

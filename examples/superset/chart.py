@@ -38,10 +38,17 @@ RACE = (
     " WHEN 8 THEN 'other' WHEN 9 THEN 'two or more' ELSE 'smaller groups' END"
 )
 FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--window-size=900,520", "--force-device-scale-factor=1",
-)  # fmt: skip
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=900,520",
+    "--force-device-scale-factor=1",
+)
 
 
 def main(folder: Path, uri: str, picture: Path, table: str = "people_synth") -> None:
@@ -49,15 +56,26 @@ def main(folder: Path, uri: str, picture: Path, table: str = "people_synth") -> 
     with superset(folder) as url:
         session = logged_in(url, (folder / "password").read_text().strip())
         forget(session, f"{url}/api/v1/dataset/", table)
-        database = made(session, f"{url}/api/v1/database/", database_name=str(time.time_ns()),
-                        sqlalchemy_uri=uri)  # fmt: skip
+        database = made(
+            session,
+            f"{url}/api/v1/database/",
+            database_name=str(time.time_ns()),
+            sqlalchemy_uri=uri,
+        )
         schema = "public" if uri.startswith("postgresql") else "main"
-        dataset = made(session, f"{url}/api/v1/dataset/", database=database, schema=schema,
-                       table_name=table)  # fmt: skip
+        dataset = made(
+            session, f"{url}/api/v1/dataset/", database=database, schema=schema, table_name=table
+        )
         print(json.dumps(rows(session, url, dataset)))
-        chart = made(session, f"{url}/api/v1/chart/", slice_name="Income by stratum",
-                     datasource_id=dataset, datasource_type="table",
-                     viz_type=FORM["viz_type"], params=json.dumps(FORM))  # fmt: skip
+        chart = made(
+            session,
+            f"{url}/api/v1/chart/",
+            slice_name="Income by stratum",
+            datasource_id=dataset,
+            datasource_type="table",
+            viz_type=FORM["viz_type"],
+            params=json.dumps(FORM),
+        )
         photograph(session, url, f"{url}/explore/?slice_id={chart}&standalone=1", picture)
 
 
@@ -106,9 +124,11 @@ def superset(folder: Path) -> Iterator[str]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = {
-        **os.environ, "SUPERSET_HOME": str(folder.resolve()), "FLASK_APP": "superset",
+        **os.environ,
+        "SUPERSET_HOME": str(folder.resolve()),
+        "FLASK_APP": "superset",
         "SUPERSET_CONFIG_PATH": str(HERE / "superset_config.py"),
-    }  # fmt: skip
+    }
     command = [folder / "venv" / "bin" / "superset", "run", "-h", "127.0.0.1", "-p", str(port)]
     with open(folder / "superset.log", "wb") as log:
         server = subprocess.Popen(

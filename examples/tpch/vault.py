@@ -8,9 +8,16 @@ import sqlpriv
 
 HERE = Path(__file__).parent
 DATA = HERE.parents[2] / "shared" / "data"
-KEYS = {"customer": "c_custkey", "orders": "o_orderkey", "part": "p_partkey",
-        "supplier": "s_suppkey", "nation": "n_nationkey", "region": "r_regionkey",
-        "lineitem": "l_orderkey, l_linenumber", "partsupp": "ps_partkey, ps_suppkey"}  # fmt: skip
+KEYS = {
+    "customer": "c_custkey",
+    "orders": "o_orderkey",
+    "part": "p_partkey",
+    "supplier": "s_suppkey",
+    "nation": "n_nationkey",
+    "region": "r_regionkey",
+    "lineitem": "l_orderkey, l_linenumber",
+    "partsupp": "ps_partkey, ps_suppkey",
+}
 
 
 def make(path: Path, data: Path = DATA, file_name: str = "tpch_sf001_{}.parquet") -> Path:

@@ -93,11 +93,19 @@ def test_it_costs_what_explain_said_and_comes_again_for_nothing(
 def test_a_wide_interval_is_asked_in_rounds_and_a_narrow_one_is_not(analyst: Session) -> None:
     sql = f"EXPLAIN PRIVACY {OPTIONS.format('')} sex, AVG(pay) AS p, AVG(sex) AS h FROM people"
     found = [row["measurement"] for row in _rows(analyst.execute(f"{sql} STRATIFY BY sex"))]
-    assert found == ["count of rows", "count of values", "centred sum over [1, 2]",
-                     "histogram of the range", "each cell's coarse histogram",
-                     "sum, clipped cell by cell", "output p",
-                     "output h", "total", "budget left after",
-                     "the same noise under pure epsilon"]  # fmt: skip
+    assert found == [
+        "count of rows",
+        "count of values",
+        "centred sum over [1, 2]",
+        "histogram of the range",
+        "each cell's coarse histogram",
+        "sum, clipped cell by cell",
+        "output p",
+        "output h",
+        "total",
+        "budget left after",
+        "the same noise under pure epsilon",
+    ]
 
 
 def test_the_clipped_mean_is_nearer_than_the_plain_one(analyst: Session) -> None:
@@ -158,9 +166,16 @@ def test_other_estimators_are_refused(analyst: Session, what: str, message: str)
 
 @pytest.mark.parametrize(
     "option",
-    ["population_share = 1", "population_share = least", "coinpress_steps = 0",
-     "coinpress_steps = 2.5", "coinpress_sigma = 0", "coinpress_sigma = 'x'", "population = 0.5"],
-)  # fmt: skip
+    [
+        "population_share = 1",
+        "population_share = least",
+        "coinpress_steps = 0",
+        "coinpress_steps = 2.5",
+        "coinpress_sigma = 0",
+        "coinpress_sigma = 'x'",
+        "population = 0.5",
+    ],
+)
 def test_options_out_of_range_are_refused(analyst: Session, option: str) -> None:
     with pytest.raises(Refused, match="option"):
         analyst.execute(f"{OPTIONS.format(', ' + option)} AVG(hours) FROM people")

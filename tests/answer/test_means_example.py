@@ -48,8 +48,10 @@ def test_cells_add_up_to_the_strata_of_all_combinations() -> None:
     for combination, part in listed.groupby("combination"):
         keys = str(combination).split("+")
         sizes = people.groupby(keys).persons.sum()
-        names = ["-".join(f"{k}={v}.0" for k, v in zip(keys, np.atleast_1d(at), strict=True))
-                 for at in sizes.index]  # fmt: skip
+        names = [
+            "-".join(f"{k}={v}.0" for k, v in zip(keys, np.atleast_1d(at), strict=True))
+            for at in sizes.index
+        ]
         sizes.index = pd.Index(names)
         exact = part.set_index("stratum_id").exact_data_size
         found.append((sizes[exact.index] - exact).abs() <= np.maximum(0.01 * exact, 1))
@@ -66,9 +68,13 @@ def test_the_populations_ratio_pools_columns_and_unstratified_answers(tmp_path: 
 
     √((4 · 10 / 1 + 1 · 30 / 4) / 40), and its standard error from 40 and 2 · 100 answers.
     """
-    rows = [("ours", "SCHL", "A", 4.0, 10), ("ours", "WKHP", "A", 1.0, 30),
-            ("unstratified", "SCHL", "A", 0.5, 50), ("unstratified", "SCHL", "B", 1.5, 50),
-            ("unstratified", "WKHP", "A", 4.0, 100)]  # fmt: skip
+    rows = [
+        ("ours", "SCHL", "A", 4.0, 10),
+        ("ours", "WKHP", "A", 1.0, 30),
+        ("unstratified", "SCHL", "A", 0.5, 50),
+        ("unstratified", "SCHL", "B", 1.5, 50),
+        ("unstratified", "WKHP", "A", 4.0, 100),
+    ]
     names = ["method", "column", "combination", "population_square", "repetitions"]
     census = pd.DataFrame(rows, columns=names).assign(price="rho 0.5", k=2)
     census.to_parquet(tmp_path / "census.parquet")
@@ -81,8 +87,10 @@ def test_the_populations_ratio_pools_columns_and_unstratified_answers(tmp_path: 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not cells.SHARED.exists(), reason="the reference files are not here")
-@pytest.mark.parametrize(("column", "price"), [("JWMNP", measures.RHO), ("WKHP", measures.RHO),
-                         ("PINCP", measures.pure(1.0))])  # fmt: skip
+@pytest.mark.parametrize(
+    ("column", "price"),
+    [("JWMNP", measures.RHO), ("WKHP", measures.RHO), ("PINCP", measures.pure(1.0))],
+)
 def test_clipped_means_of_census_strata_are_in_their_intervals(
     column: str, price: measures.Price, tmp_path: Path
 ) -> None:
@@ -96,11 +104,19 @@ def test_clipped_means_of_census_strata_are_in_their_intervals(
     with people.opened(tmp_path / "people.parquet") as engine:
         laboratory = Laboratory(engine, people.contract(column))
         exact = measures.truth(engine, by, column)
-        found = [measures.answered(laboratory, by, column, measures.QUANTILE, price)[0]
-                 for _ in range(20)]  # fmt: skip
-    inside = np.array([[np.abs(x.values - exact.mean)[exact.kept]
-                        <= part * x.half_widths[exact.kept] for x in found]
-                       for part in (1.0, 0.6)]).mean(axis=(1, 2))  # fmt: skip
+        found = [
+            measures.answered(laboratory, by, column, measures.QUANTILE, price)[0]
+            for _ in range(20)
+        ]
+    inside = np.array(
+        [
+            [
+                np.abs(x.values - exact.mean)[exact.kept] <= part * x.half_widths[exact.kept]
+                for x in found
+            ]
+            for part in (1.0, 0.6)
+        ]
+    ).mean(axis=(1, 2))
     assert 0.9 <= inside[0] < 1
     assert inside[1] < 0.9
 

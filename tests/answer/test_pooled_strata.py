@@ -50,8 +50,15 @@ def test_a_stratum_without_rows_is_like_everybody() -> None:
     select = "SELECT sex, AVG(income{}) AS a FROM people STRATIFY BY sex"
     for using, like in ((" USING pooled", True), ("", False)):
         recipe = planned(select.format(using)).output.recipes[0]
-        moments = Moments(np.array([1000.0, -1.0]), np.array([90_000.0, 300.0]), np.zeros(2),
-                          1.0, 250_000.0, 0.0, 2.0)  # fmt: skip
+        moments = Moments(
+            np.array([1000.0, -1.0]),
+            np.array([90_000.0, 300.0]),
+            np.zeros(2),
+            1.0,
+            250_000.0,
+            0.0,
+            2.0,
+        )
         strata, everybody = two_levels(recipe, moments, None, None)
         assert strata.values[0] == pytest.approx(590, abs=2)
         assert (abs(strata.values[1] - everybody.values) < 100) == like

@@ -26,8 +26,13 @@ def _levels(
     return reconcile(_estimate(m, np.sqrt(v)), whole, _estimate(own, own_deviation), share)
 
 
-@given(arrays(float, K, elements=positive), arrays(float, K, elements=positive),
-       arrays(float, K, elements=positive), positive, positive)  # fmt: skip
+@given(
+    arrays(float, K, elements=positive),
+    arrays(float, K, elements=positive),
+    arrays(float, K, elements=positive),
+    positive,
+    positive,
+)
 def test_the_levels_agree_and_no_error_grows(
     m: np.ndarray, v: np.ndarray, share: np.ndarray, own: float, deviation: float
 ) -> None:

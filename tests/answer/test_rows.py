@@ -204,8 +204,10 @@ def test_names_are_those_of_duckdb_and_may_repeat(people: duckdb.DuckDBPyConnect
 
 
 def test_quoted_and_odd_column_names(people: duckdb.DuckDBPyConnection) -> None:
-    people.execute('CREATE OR REPLACE TABLE odd AS SELECT id, sex AS "stratify", age AS "a ""b"" é"'
-                   " FROM people")  # fmt: skip
+    people.execute(
+        'CREATE OR REPLACE TABLE odd AS SELECT id, sex AS "stratify", age AS "a ""b"" é"'
+        " FROM people"
+    )
     contract = replace(
         PEOPLE,
         table="odd",

@@ -125,8 +125,9 @@ def test_parts_are_the_nearest_that_add_up():
         parts = nearest_parts(values[None], np.array([float(total)]), possible[None])[0]
         assert parts.sum() == pytest.approx(total)
         assert (parts[~possible] == 0).all()
-        grid = np.array([(a, b, total - a - b) for a in range(total + 1)
-                         for b in range(total + 1 - a)])  # fmt: skip
+        grid = np.array(
+            [(a, b, total - a - b) for a in range(total + 1) for b in range(total + 1 - a)]
+        )
         grid = grid[(grid[:, ~possible] == 0).all(axis=1)]
         best = ((grid - values)[:, possible] ** 2).sum(axis=1).min()
         assert ((parts - values)[possible] ** 2).sum() <= best + 1e-9

@@ -120,9 +120,12 @@ def test_a_second_process_does_not_reset_the_budget(make_kernel: MakeKernel) -> 
     key = a.Key(a.Col("id"), (1, 2))
     ask(kernel, Measurement(a.Count(SCAN, (key,)), Rho(600)))
     done = subprocess.run(
-        [sys.executable, "-c", BUY, kernel.vault], capture_output=True, text=True, timeout=60,
+        [sys.executable, "-c", BUY, kernel.vault],
+        capture_output=True,
+        text=True,
+        timeout=60,
         env={**os.environ, "PYTHONPATH": str(TESTS)},
-    )  # fmt: skip
+    )
     print(f"a new process was {done.stdout}{done.stderr}")
     assert done.stdout == "refused\n"
     assert kernel.ledger.account("people").spent == Rho(600)

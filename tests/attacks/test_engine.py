@@ -42,17 +42,22 @@ def outcome(path: Path, sql: str) -> tuple[str, int]:
     ("column", "usual", "odd", "declare", "sql"),
     [
         (  # doubles round above 2^53: a value beyond the last level must fall in no cell
-            "BIGINT", "9007199254740992", "9007199254740996",
+            "BIGINT",
+            "9007199254740992",
+            "9007199254740996",
             "ALTER TABLE t ALTER COLUMN x SET PRIVACY DOMAIN"
             " BETWEEN (9007199254740992, 9007199254740995)",
             f"{PRICE} x + 0 AS k, COUNT(*) FROM t WHERE id = 7 GROUP BY x + 0",
         ),
         (  # DuckDB raises for the week of its first days, also when it plans
-            "DATE", "DATE '2020-01-01'", "DATE '5877641-07-01 (BC)'", "",
+            "DATE",
+            "DATE '2020-01-01'",
+            "DATE '5877641-07-01 (BC)'",
+            "",
             f"{PRICE} COUNT(*) FROM t WHERE week(x) = 1",
         ),
     ],
-)  # fmt: skip
+)
 def test_no_row_shows_in_whether_a_statement_fails(
     tmp_path: Path, column: str, usual: str, odd: str, declare: str, sql: str
 ) -> None:
@@ -82,10 +87,11 @@ def test_explain_is_the_same_whatever_was_found_in_the_rows(tmp_path: Path) -> N
 def test_a_generated_column_is_not_there(tmp_path: Path) -> None:
     """It is computed when it is read: its cast fails on the one row that was updated."""
     path = vault(
-        tmp_path, "generated",
+        tmp_path,
+        "generated",
         "CREATE TABLE t (id INT, a VARCHAR, b INT GENERATED ALWAYS AS (CAST(a AS INT)));"
         "INSERT INTO t SELECT range, '1' FROM range(20); UPDATE t SET a = 'x' WHERE id = 7",
-    )  # fmt: skip
+    )
     assert outcome(path, f"{PRICE} COUNT(*) FROM t WHERE b = 1") == ("Refused", 0)
     assert outcome(path, f"{PRICE} COUNT(*) FROM t WHERE a = '1'") == ("rows", 1)
 

@@ -47,21 +47,26 @@ ORACLES: dict[str, tuple[str | None, a.Expr]] = {
     "overflow of BIGINT": ("b + 1", call("+", B, lit(1))),
     "overflow of HUGEINT": ("h * 2", call("*", H, lit(2))),
     "a cast that does not fit": ("h::BIGINT", call("integer", H)),
-    "only on the target": ("CASE WHEN id = 1 THEN b * b ELSE 0 END",
-                           a.Case(((call("=", ID, lit(1)), call("*", B, B)),), lit(0))),
+    "only on the target": (
+        "CASE WHEN id = 1 THEN b * b ELSE 0 END",
+        a.Case(((call("=", ID, lit(1)), call("*", B, B)),), lit(0)),
+    ),
     "the year of infinity": (None, call("year", a.Col("day"))),
     "a sum beyond HUGEINT": ("sum(h) OVER () + h", call("+", H, H)),
-}  # fmt: skip
+}
 
 
 @pytest.fixture
 def both(make_kernel: MakeKernel) -> tuple[Kernel, Kernel]:
     """With the target and without."""
     return tuple(
-        make_kernel(f"CREATE TABLE people ({SCHEMA}); INSERT INTO people VALUES {rows}",
-                    f"v{i}.duckdb", domains=DOMAINS)
+        make_kernel(
+            f"CREATE TABLE people ({SCHEMA}); INSERT INTO people VALUES {rows}",
+            f"v{i}.duckdb",
+            domains=DOMAINS,
+        )
         for i, rows in enumerate((f"{TARGET}, {OTHERS}", OTHERS))
-    )  # fmt: skip
+    )
 
 
 def seen(kernel: Kernel, *queries: a.Query) -> list[Any]:
@@ -89,11 +94,15 @@ def test_errors_tell_nothing(both: tuple[Kernel, Kernel], oracle: str) -> None:
     derived = a.Derive(SCAN, "made", expr)
     only = a.Where(SCAN, call(">", expr, lit(0)))
     queries: list[a.Query] = [
-        a.Count(SCAN, of=expr), a.Count(only), a.Count(derived, (a.Key(expr, (0, 1, None)),)),
+        a.Count(SCAN, of=expr),
+        a.Count(only),
+        a.Count(derived, (a.Key(expr, (0, 1, None)),)),
         a.Count(a.Where(derived, call("=", a.Col("made"), lit(3)))),
-        a.Sum(SCAN, call("integer", expr), -(2**61) + 1, 2**61 - 1), a.Sum(SCAN, H, 0, 9),
-        a.Sum(only, X, 0.0, 9.0), a.Count(SCAN, keys=(a.Key(a.Bin(expr, (0, 1)), (0, 1, 2)),)),
-    ]  # fmt: skip
+        a.Sum(SCAN, call("integer", expr), -(2**61) + 1, 2**61 - 1),
+        a.Sum(SCAN, H, 0, 9),
+        a.Sum(only, X, 0.0, 9.0),
+        a.Count(SCAN, keys=(a.Key(a.Bin(expr, (0, 1)), (0, 1, 2)),)),
+    ]
     with_target, without = (seen(kernel, *queries) for kernel in both)
     print(f"{oracle}: with {with_target}, without {without}")
     assert with_target == without

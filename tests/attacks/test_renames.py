@@ -91,8 +91,10 @@ def test_a_renamed_table_keeps_its_account_and_its_protection(owner: Session, at
 def test_a_new_table_under_the_old_name_shares_what_was_spent(owner: Session) -> None:
     before = spent(owner)["people"]
     owner.execute("ALTER TABLE people RENAME TO persons; CREATE TABLE people AS FROM persons")
-    owner.execute("ALTER TABLE people SET PRIVACY (KEY (id), BOUND (rows_per_unit = 1),"
-                  " BUDGET (epsilon = 1, delta = 1e-9))")  # fmt: skip
+    owner.execute(
+        "ALTER TABLE people SET PRIVACY (KEY (id), BOUND (rows_per_unit = 1),"
+        " BUDGET (epsilon = 1, delta = 1e-9))"
+    )
     assert spent(owner) == {"people": before, "persons": before}
     with pytest.raises(BudgetExhausted, match="is left"):
         owner.execute(COUNT.format("people"))
@@ -113,14 +115,18 @@ def test_a_new_table_under_the_old_name_shares_what_was_spent(owner: Session) ->
 def test_a_table_made_anew_under_the_name_has_what_was_spent(owner: Session, rebuild: str) -> None:
     before = spent(owner)["people"]
     owner.execute(rebuild)
-    owner.execute("ALTER TABLE people SET PRIVACY (KEY (id), BOUND (rows_per_unit = 1),"
-                  " BUDGET (epsilon = 1, delta = 1e-9))")  # fmt: skip
+    owner.execute(
+        "ALTER TABLE people SET PRIVACY (KEY (id), BOUND (rows_per_unit = 1),"
+        " BUDGET (epsilon = 1, delta = 1e-9))"
+    )
     assert spent(owner)["people"] == before
 
 
 def test_two_tables_that_change_names_change_nothing_else(owner: Session) -> None:
-    swap = ("ALTER TABLE people RENAME TO t; ALTER TABLE codes RENAME TO people;"
-            " ALTER TABLE t RENAME TO codes")  # fmt: skip
+    swap = (
+        "ALTER TABLE people RENAME TO t; ALTER TABLE codes RENAME TO people;"
+        " ALTER TABLE t RENAME TO codes"
+    )
     before = spent(owner)["people"]
     owner.execute(f"BEGIN; {swap}; COMMIT")
     assert spent(owner)["codes"] == before
@@ -147,22 +153,30 @@ def test_a_rename_that_is_undone_is_none(owner: Session) -> None:
         "BEGIN; ALTER TABLE people RENAME TO persons; ALTER TABLE persons RENAME sex TO s"
     )
     owner.rollback()
-    owner.execute("BEGIN; ALTER TABLE people RENAME age TO years; ROLLBACK;"
-                  " ALTER TABLE visits RENAME cost TO price")  # fmt: skip
+    owner.execute(
+        "BEGIN; ALTER TABLE people RENAME age TO years; ROLLBACK;"
+        " ALTER TABLE visits RENAME cost TO price"
+    )
     assert shown(owner) == declared.replace("COLUMN cost", "COLUMN price")
     assert spent(owner) == before
 
 
 def test_columns_take_domain_key_and_links_along(owner: Session) -> None:
     declared = shown(owner)
-    owner.execute("ALTER TABLE people RENAME COLUMN id TO person; ALTER TABLE people RENAME sex TO"
-                  " gender; ALTER TABLE visits RENAME pid TO whose")  # fmt: skip
+    owner.execute(
+        "ALTER TABLE people RENAME COLUMN id TO person; ALTER TABLE people RENAME sex TO"
+        " gender; ALTER TABLE visits RENAME pid TO whose"
+    )
     assert shown(owner) == (
-        declared.replace("KEY (id)", "KEY (person)").replace("people(id)", "people(person)")
-        .replace("COLUMN sex", "COLUMN gender").replace("(pid)", "(whose)")
-    )  # fmt: skip
-    owner.execute("BEGIN; ALTER TABLE people RENAME gender TO t; ALTER TABLE people RENAME age TO"
-                  " gender; ALTER TABLE people RENAME t TO age; COMMIT")  # fmt: skip
+        declared.replace("KEY (id)", "KEY (person)")
+        .replace("people(id)", "people(person)")
+        .replace("COLUMN sex", "COLUMN gender")
+        .replace("(pid)", "(whose)")
+    )
+    owner.execute(
+        "BEGIN; ALTER TABLE people RENAME gender TO t; ALTER TABLE people RENAME age TO"
+        " gender; ALTER TABLE people RENAME t TO age; COMMIT"
+    )
     assert "COLUMN gender BETWEEN (0, 99)" in shown(owner)
     assert "COLUMN age IN (0, 1)" in shown(owner)
 
@@ -171,8 +185,10 @@ def test_another_column_in_the_place_of_the_key_is_no_key(owner: Session) -> Non
     """Dropped and added: the column is at its place, of the same type, but it names nobody."""
     owner.execute("ALTER TABLE people DROP COLUMN age; ALTER TABLE people ADD COLUMN other INTEGER")
     assert "other" not in shown(owner)
-    owner.execute("CREATE OR REPLACE TABLE people AS SELECT age AS age, sex, id AS other FROM"
-                  " (SELECT 1 AS id, 1 AS sex, 2 AS age)")  # fmt: skip
+    owner.execute(
+        "CREATE OR REPLACE TABLE people AS SELECT age AS age, sex, id AS other FROM"
+        " (SELECT 1 AS id, 1 AS sex, 2 AS age)"
+    )
     owner.settle()
     with Session(owner.vault) as analyst, pytest.raises(Refused, match="nobody declared"):
         analyst.execute(COUNT.format("people"))

@@ -55,12 +55,23 @@ ANSWERED = {
     "text cut": "COUNT(*) FROM t WHERE SUBSTRING(s, 2, 5) = ''",
 }
 OUTWARD = [
-    "SELECT * FROM read_csv('{0}')", "SELECT * FROM '{0}'", "SELECT * FROM read_text('{0}')",
-    "COPY (SELECT 1) TO '{0}'", "ATTACH '{0}' AS x", "INSTALL httpfs", "LOAD httpfs",
-    "PRAGMA database_list", "SET memory_limit = '1TB'", "SET enable_external_access = true",
-    "SELECT getenv('HOME')", "CALL pragma_version()", "EXPORT DATABASE '{0}'",
-    "SELECT * FROM duckdb_settings()", "SELECT * FROM glob('{0}/*')", "CREATE TABLE x (a INTEGER)",
-]  # fmt: skip
+    "SELECT * FROM read_csv('{0}')",
+    "SELECT * FROM '{0}'",
+    "SELECT * FROM read_text('{0}')",
+    "COPY (SELECT 1) TO '{0}'",
+    "ATTACH '{0}' AS x",
+    "INSTALL httpfs",
+    "LOAD httpfs",
+    "PRAGMA database_list",
+    "SET memory_limit = '1TB'",
+    "SET enable_external_access = true",
+    "SELECT getenv('HOME')",
+    "CALL pragma_version()",
+    "EXPORT DATABASE '{0}'",
+    "SELECT * FROM duckdb_settings()",
+    "SELECT * FROM glob('{0}/*')",
+    "CREATE TABLE x (a INTEGER)",
+]
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +81,10 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     for name, rows in (("with", f"{TARGET}, {OTHERS}"), ("without", OTHERS)):
         path = tmp_path / f"{name}.duckdb"
         with Session(path, role="owner") as owner:
-            owner.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, s VARCHAR, n BIGINT, j VARCHAR,"
-                          f" day VARCHAR); INSERT INTO t VALUES {rows};{DECLARED}")  # fmt: skip
+            owner.execute(
+                "CREATE TABLE t (id INTEGER PRIMARY KEY, s VARCHAR, n BIGINT, j VARCHAR,"
+                f" day VARCHAR); INSERT INTO t VALUES {rows};{DECLARED}"
+            )
         made.append(path)
     return made[0], made[1]
 

@@ -36,30 +36,53 @@ DATA = TESTS.parents[1] / "shared" / "data"
 ROWS = 20_000
 NUMBERS: dict[str, dict[str, tuple[float, float]]] = {
     "adult": {
-        "age": (17, 90), "education_num": (1, 16), "capital_gain": (0, 99_999),
-        "capital_loss": (0, 5_000), "hours_per_week": (1, 99), "fnlwgt": (0, 1_500_000),
+        "age": (17, 90),
+        "education_num": (1, 16),
+        "capital_gain": (0, 99_999),
+        "capital_loss": (0, 5_000),
+        "hours_per_week": (1, 99),
+        "fnlwgt": (0, 1_500_000),
     },
     "nycflights_flights": {
-        "dep_delay": (-60, 1_500), "arr_delay": (-100, 1_500), "air_time": (0, 720),
-        "distance": (0, 5_000), "sched_dep_time": (0, 2_359), "month": (1, 12),
+        "dep_delay": (-60, 1_500),
+        "arr_delay": (-100, 1_500),
+        "air_time": (0, 720),
+        "distance": (0, 5_000),
+        "sched_dep_time": (0, 2_359),
+        "month": (1, 12),
     },
     "randhie": {
-        "mdvis": (0, 100), "lncoins": (0.0, 5.0), "lpi": (0.0, 10.0), "fmde": (0.0, 10.0),
-        "disea": (0.0, 60.0), "physlm": (0.0, 1.0),
+        "mdvis": (0, 100),
+        "lncoins": (0.0, 5.0),
+        "lpi": (0.0, 10.0),
+        "fmde": (0.0, 10.0),
+        "disea": (0.0, 60.0),
+        "physlm": (0.0, 1.0),
     },
     "pension_401k": {
-        "inc": (0.0, 200.0), "age": (25, 64), "fsize": (1, 13), "nettfa": (-1_000.0, 2_000.0),
+        "inc": (0.0, 200.0),
+        "age": (25, 64),
+        "fsize": (1, 13),
+        "nettfa": (-1_000.0, 2_000.0),
     },
     "compas_two_years": {
-        "age": (18, 100), "juv_fel_count": (0, 20), "priors_count": (0, 50),
-        "days_b_screening_arrest": (-500, 1_500), "decile_score": (1, 10), "start": (0, 1_000),
+        "age": (18, 100),
+        "juv_fel_count": (0, 20),
+        "priors_count": (0, 50),
+        "days_b_screening_arrest": (-500, 1_500),
+        "decile_score": (1, 10),
+        "start": (0, 1_000),
         "end": (0, 1_200),
     },
     "nist_ma2018": {
-        "AGEP": (0, 99), "PINCP": (-10_000, 1_500_000), "POVPIP": (0, 501), "PWGTP": (0, 1_500),
-        "INDP": (0, 9_999), "EDU": (1, 12),
+        "AGEP": (0, 99),
+        "PINCP": (-10_000, 1_500_000),
+        "POVPIP": (0, 501),
+        "PWGTP": (0, 1_500),
+        "INDP": (0, 9_999),
+        "EDU": (1, 12),
     },
-}  # fmt: skip
+}
 LISTED = {
     "adult": ("sex", "race", "marital_status", "income"),
     "nycflights_flights": ("carrier", "origin"),
@@ -143,10 +166,12 @@ def _compare(real: NDArray[np.float64], drawn: NDArray[np.float64]) -> dict[str,
     every = np.concatenate([real, drawn])
     shares = [np.searchsorted(x, every, side="right") / x.size for x in (real, drawn)]
     return {
-        "zeros": np.mean(real == 0), "made": np.mean(drawn == 0),
+        "zeros": np.mean(real == 0),
+        "made": np.mean(drawn == 0),
         "KS": np.abs(shares[0] - shares[1]).max(),
-        "mean": (drawn.mean() - real.mean()) / real.std(), "sd": drawn.std() / real.std() - 1,
-    }  # fmt: skip
+        "mean": (drawn.mean() - real.mean()) / real.std(),
+        "sd": drawn.std() / real.std() - 1,
+    }
 
 
 def main() -> None:

@@ -219,10 +219,14 @@ def run(
     held = sizes > 0
     misses, halves = np.array(whole_errors), np.array(whole_halves)
     return Runs(
-        np.array(covered)[:, held], np.array(errors)[:, held],
-        np.abs(misses) <= halves + 1e-9, misses, halves, sizes[held],
+        np.array(covered)[:, held],
+        np.array(errors)[:, held],
+        np.abs(misses) <= halves + 1e-9,
+        misses,
+        halves,
+        sizes[held],
         np.array(doubtful),
-    )  # fmt: skip
+    )
 
 
 def join_runs(of_tables: Sequence[Runs]) -> Runs:

@@ -65,11 +65,15 @@ def make_vault(
             domains = {"g": groups - 1, "s": strata - 1, "income": 500_000, "hours": 99}
             domains |= {f"x{n}": 99 for n in range(columns)}
             for change in (
-                "ADD PRIVACY_KEY (id)", "SET PRIVACY BOUND (rows_per_unit = 1)", "SET PU",
-                *(f"ALTER COLUMN {c} SET PRIVACY DOMAIN BETWEEN (0, {end}) NOT NULL"
-                  for c, end in domains.items()),
+                "ADD PRIVACY_KEY (id)",
+                "SET PRIVACY BOUND (rows_per_unit = 1)",
+                "SET PU",
+                *(
+                    f"ALTER COLUMN {c} SET PRIVACY DOMAIN BETWEEN (0, {end}) NOT NULL"
+                    for c, end in domains.items()
+                ),
                 "SET PRIVACY BUDGET (epsilon = 1000000)",
-            ):  # fmt: skip
+            ):
                 owner.execute(f"ALTER TABLE {name} {change}")
 
 
@@ -114,9 +118,10 @@ def statement_milliseconds(vault: Path, query: str, replayed: bool = False) -> f
     numbers = count(1)
     with Session(vault) as session:
         return median_milliseconds(
-            lambda: session.execute(PRICED.format(1 + (0 if replayed else next(numbers) / 1000))
-                                    + query)
-        )  # fmt: skip
+            lambda: session.execute(
+                PRICED.format(1 + (0 if replayed else next(numbers) / 1000)) + query
+            )
+        )
 
 
 def of_charges(sizes: Sequence[int]) -> Iterator[Point]:
@@ -263,9 +268,11 @@ def main() -> None:
             start = first.setdefault(point.axis, point)
             points.append(point)
             grown = f"{point.size / start.size:.0f}" if start.size else ""
-            print(f"{point.axis:<18}{point.size:>12,}{point.milliseconds:>10.1f}"
-                  f"{grown:>10}{point.milliseconds / start.milliseconds:>8.2f}",
-                  flush=True)  # fmt: skip
+            print(
+                f"{point.axis:<18}{point.size:>12,}{point.milliseconds:>10.1f}"
+                f"{grown:>10}{point.milliseconds / start.milliseconds:>8.2f}",
+                flush=True,
+            )
     if given.picture:
         draw(points, given.picture)
 

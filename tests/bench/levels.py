@@ -52,8 +52,12 @@ def main() -> None:
             f"  held {held[0]:.2f}, {held[1]:.2f}",
             flush=True,
         )
-    print("means: everybody", *np.mean(of_everybody, axis=0).round(2),
-          "groups", *np.mean(of_groups, axis=0)[1:].round(2))  # fmt: skip
+    print(
+        "means: everybody",
+        *np.mean(of_everybody, axis=0).round(2),
+        "groups",
+        *np.mean(of_groups, axis=0)[1:].round(2),
+    )
 
 
 if __name__ == "__main__":

@@ -85,8 +85,9 @@ def codes_of(true: pd.Series, made: pd.Series) -> tuple[np.ndarray, np.ndarray]:
     """Returns a column's codes in both tables: of values, or of groups of true ones."""
     if pd.api.types.is_numeric_dtype(true) and true.nunique() > LEVELS:
         edges = np.unique(np.nanquantile(true, np.linspace(0, 1, LEVELS + 1)[1:-1]))
-        return tuple(np.where(x.isna(), -1, np.searchsorted(edges, x, "right"))
-                     for x in (true, made))  # fmt: skip
+        return tuple(
+            np.where(x.isna(), -1, np.searchsorted(edges, x, "right")) for x in (true, made)
+        )
     codes, _ = pd.factorize(pd.concat([true, made]), use_na_sentinel=False)
     return codes[: len(true)], codes[len(true) :]
 
@@ -150,8 +151,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             vault = Path(folder) / f"{name}.duckdb"
             if name == "flights":
-                listed = duckdb.sql(f"SELECT DISTINCT carrier FROM '{DATA}/nycflights_flights"
-                                    ".parquet' ORDER BY 1").fetchall()  # fmt: skip
+                listed = duckdb.sql(
+                    f"SELECT DISTINCT carrier FROM '{DATA}/nycflights_flights.parquet' ORDER BY 1"
+                ).fetchall()
                 script = script.format(carriers=", ".join(f"'{c}'" for (c,) in listed))
             with Session(vault, role="owner") as owner:
                 owner.run(script)
@@ -175,9 +177,10 @@ def main() -> None:
             made = {
                 "linked": (read_tables(release, "s_", links), linked_time),
                 "independent": (
-                    linked_at_random(read_tables(release, "i_", links), links), alone_time,
+                    linked_at_random(read_tables(release, "i_", links), links),
+                    alone_time,
                 ),
-            }  # fmt: skip
+            }
             modelled = {c for names in columns.values() for c in names}
             for link in links:
                 for kind, (rows, seconds) in made.items():

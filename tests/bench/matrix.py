@@ -68,12 +68,14 @@ def write_table(vault: Path, shape: Shape) -> None:
         )
         owner.execute("ALTER TABLE people ADD PRIMARY KEY (id)")
         for change in (
-            "ADD PRIVACY_KEY (id)", "SET PRIVACY BOUND (rows_per_unit = 1)", "SET PU",
+            "ADD PRIVACY_KEY (id)",
+            "SET PRIVACY BOUND (rows_per_unit = 1)",
+            "SET PU",
             f"ALTER COLUMN g SET PRIVACY DOMAIN IN ({levels}) NOT NULL",
             f"ALTER COLUMN income SET PRIVACY DOMAIN BETWEEN (0, {end}) {promise}",
             "ALTER COLUMN hours SET PRIVACY DOMAIN BETWEEN (0, 99) NOT NULL",
             "SET PRIVACY BUDGET (epsilon = 100000)",
-        ):  # fmt: skip
+        ):
             owner.execute(f"ALTER TABLE people {change}")
 
 
@@ -91,8 +93,9 @@ def by_hand(engine: duckdb.DuckDBPyConnection, end: int) -> None:
     """Does what a careful analyst would write: clamps, sums by group, adds noise of epsilon 1."""
     cells = engine.execute(
         "SELECT g, count(*), count(income), sum(greatest(least(income, ?), 0)::DOUBLE),"
-        " sum(greatest(least(hours, 99), 0)) FROM people GROUP BY g ORDER BY g", [end]
-    ).fetchnumpy()  # fmt: skip
+        " sum(greatest(least(hours, 99), 0)) FROM people GROUP BY g ORDER BY g",
+        [end],
+    ).fetchnumpy()
     scales = (4.0, 4.0, 4.0 * end, 4.0 * 99)
     columns = [np.asarray(column, dtype=float) for name, column in cells.items() if name != "g"]
     noised = [
@@ -129,23 +132,31 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[100_000, 1_000_000, 10_000_000])
     parser.add_argument("--using", default="", help="an estimator of AVG; by default auto")
     parser.add_argument("--processor", action="store_true", help="processor time, not the clock's")
-    for option, choices in (("--keys", KEYS), ("--values", VALUES), ("--nulls", NULLS),
-                            ("--widths", WIDTHS)):  # fmt: skip
+    for option, choices in (
+        ("--keys", KEYS),
+        ("--values", VALUES),
+        ("--nulls", NULLS),
+        ("--widths", WIDTHS),
+    ):
         parser.add_argument(option, nargs="+", default=list(choices), choices=list(choices))
     given = parser.parse_args()
     clock = time.process_time if given.processor else time.perf_counter
     print(f"{os.cpu_count()} cores, DuckDB {duckdb.__version__}; medians of {REPEATS}, ms")
-    print(f"{'rows':>10} {'key':<8}{'value':<8}{'':<9}{'width':<7}"
-          f"{'sqlpriv':>9}{'DuckDB':>9}{'by hand':>9}{'ratio':>7}{'/ hand':>7}")  # fmt: skip
+    print(
+        f"{'rows':>10} {'key':<8}{'value':<8}{'':<9}{'width':<7}"
+        f"{'sqlpriv':>9}{'DuckDB':>9}{'by hand':>9}{'ratio':>7}{'/ hand':>7}"
+    )
     worst: dict[int, tuple[float, str]] = {}
     combinations = itertools.product(
         given.rows, given.keys, given.values, given.nulls, given.widths
     )
     for shape in itertools.starmap(Shape, combinations):
         ours, plain, hand = measure(shape, given.using, clock)
-        line = (f"{shape.rows:>10,} {shape.key:<8}{shape.value:<8}{shape.null:<9}{shape.width:<7}"
-                f"{ours * 1e3:9.1f}{plain * 1e3:9.1f}{hand * 1e3:9.1f}{ours / plain:7.1f}"
-                f"{ours / hand:7.1f}")  # fmt: skip
+        line = (
+            f"{shape.rows:>10,} {shape.key:<8}{shape.value:<8}{shape.null:<9}{shape.width:<7}"
+            f"{ours * 1e3:9.1f}{plain * 1e3:9.1f}{hand * 1e3:9.1f}{ours / plain:7.1f}"
+            f"{ours / hand:7.1f}"
+        )
         print(line, flush=True)
         worst[shape.rows] = max(worst.get(shape.rows, (0.0, "")), (ours / plain, line))
     for rows, (ratio, line) in worst.items():

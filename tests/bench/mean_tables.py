@@ -151,14 +151,15 @@ def _temperatures(rng: np.random.Generator, k: int) -> tuple[np.ndarray, np.ndar
     return _drawn(size, lambda g, n: rng.normal(middle[g], 4, n))
 
 
-GENERATED: dict[str, tuple[Callable[..., tuple[np.ndarray, np.ndarray]], tuple[int, ...], float,
-                           float, bool]] = {
+GENERATED: dict[
+    str, tuple[Callable[..., tuple[np.ndarray, np.ndarray]], tuple[int, ...], float, float, bool]
+] = {
     "lifetimes": (_lifetimes, (2, 8), 0, 365, True),
     "bills": (_bills, (4, 19), 0, 1e6, False),
     "limits": (_limits, (2, 7), 0, 1e6, True),
     "wages, clamped": (_wages, (2, 9), 0, 250_000, False),
     "temperatures": (_temperatures, (5, 6), -100, 100, False),
-}  # fmt: skip
+}
 """Drawn once each, with strata of very uneven sizes whose means differ."""
 NAMES = (*FILES, *GENERATED)
 
@@ -184,8 +185,9 @@ def load(name: str) -> StratifiedRows:
         stratum, x = draw(np.random.default_rng(19), math.prod(sizes))
         return StratifiedRows(np.clip(x, lower, upper), stratum, sizes, lower, upper, whole)
     column = FILES[name]
-    ranks = ", ".join(f"dense_rank() OVER (ORDER BY {by}) - 1 AS g{i}"
-                      for i, by in enumerate(column.by))  # fmt: skip
+    ranks = ", ".join(
+        f"dense_rank() OVER (ORDER BY {by}) - 1 AS g{i}" for i, by in enumerate(column.by)
+    )
     rows = duckdb.sql(
         f"SELECT ({column.of})::DOUBLE AS x, {ranks} FROM '{DATA / column.file}.parquet'"
         f" WHERE {column.of} IS NOT NULL"

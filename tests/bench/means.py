@@ -79,8 +79,11 @@ def measured(rows: int, turns: int = TURNS) -> Iterator[tuple[str, float, float]
     """Yields the same for both kinds of budget and every estimator."""
     for pure in (False, True):
         own = "laplace" if pure else "gaussian"
-        calls = [f"AVG({x} USING {using})" for x in ("school", "income")
-                 for using in (own, "quantile", "coinpress")]  # fmt: skip
+        calls = [
+            f"AVG({x} USING {using})"
+            for x in ("school", "income")
+            for using in (own, "quantile", "coinpress")
+        ]
         with tempfile.TemporaryDirectory() as folder:
             for call, few, many in seconds(built(Path(folder), rows, pure), calls, turns):
                 yield f"{call}, {'epsilon' if pure else 'rho'}", few, many

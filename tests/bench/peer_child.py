@@ -20,8 +20,11 @@ def draw_dpmm(request: dict, frame: pd.DataFrame) -> pd.DataFrame:
     """`dpmm`'s pipelines, whose own binning is off: levels are public already."""
     from dpmm import pipelines
 
-    maker = {"mst": pipelines.MSTPipeline, "aim": pipelines.AIMPipeline,
-             "privbayes": pipelines.PrivBayesPipeline}[request["method"]]  # fmt: skip
+    maker = {
+        "mst": pipelines.MSTPipeline,
+        "aim": pipelines.AIMPipeline,
+        "privbayes": pipelines.PrivBayesPipeline,
+    }[request["method"]]
     made = maker(
         epsilon=request["epsilon"], delta=request["delta"], disable_processing=True, n_jobs=1
     )

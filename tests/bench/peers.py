@@ -103,8 +103,10 @@ def values_of(
 
 
 def _cuts(domain: Interval) -> np.ndarray:
-    low, high = (pd.Timestamp(x).timestamp() if not isinstance(x, int | float) else float(x)
-                 for x in (domain.lower, domain.upper))  # fmt: skip
+    low, high = (
+        pd.Timestamp(x).timestamp() if not isinstance(x, int | float) else float(x)
+        for x in (domain.lower, domain.upper)
+    )
     return np.linspace(low, high, BINS + 1)
 
 
@@ -116,8 +118,11 @@ def run_peer(python: Path, request: dict[str, Any], limit_s: int) -> tuple[float
         try:
             done = subprocess.run(
                 [str(python), str(CHILD), file.name],
-                capture_output=True, text=True, timeout=10 * limit_s, check=False,
-            )  # fmt: skip
+                capture_output=True,
+                text=True,
+                timeout=10 * limit_s,
+                check=False,
+            )
         except subprocess.TimeoutExpired:
             return 0.0, f"not done after {10 * limit_s} s of waiting"
     if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
@@ -143,10 +148,15 @@ def measure_peer(
             levels[f"c{i}"], sizes[f"c{i}"] = codes, size
         pd.DataFrame(levels).to_csv(folder / "levels.csv", index=False)
         request = {
-            "library": library, "method": method, "epsilon": epsilon, "delta": DELTA,
-            "sizes": sizes, "limit": limit_s, "levels": str(folder / "levels.csv"),
+            "library": library,
+            "method": method,
+            "epsilon": epsilon,
+            "delta": DELTA,
+            "sizes": sizes,
+            "limit": limit_s,
+            "levels": str(folder / "levels.csv"),
             "drawn": str(folder / "drawn.csv"),
-        }  # fmt: skip
+        }
         seconds, failed = run_peer(python, request, limit_s)
         if failed:
             return Outcome({}, failed)
@@ -215,10 +225,15 @@ def main() -> None:
                 for _ in range(given.runs):
                     runs.append(
                         measure_peer(
-                            pythons[library], library, method, table, epsilon, given.rows,
+                            pythons[library],
+                            library,
+                            method,
+                            table,
+                            epsilon,
+                            given.rows,
                             given.limit,
                         )
-                    )  # fmt: skip
+                    )
                     if runs[-1].failed:
                         break
                 _print(table, epsilon, f"{library} {method}", mean_figures(runs))

@@ -68,15 +68,20 @@ def main() -> None:
     parser.add_argument("--shares", nargs="*", type=int, default=[3, 5, 10, 20])
     parser.add_argument("--runs", type=int, default=100)
     given = parser.parse_args()
-    print(f"{'rows of a unit':20} units epsilon cells    best  owner's"
-          + "".join(f"  auto 1/{share}" for share in given.shares))  # fmt: skip
+    print(
+        f"{'rows of a unit':20} units epsilon cells    best  owner's"
+        + "".join(f"  auto 1/{share}" for share in given.shares)
+    )
     for name, draw in UNITS.items():
         for units, epsilon, cells in TABLES:
             rows = draw(np.random.default_rng(5), units)
             by_share = [errors(rows, epsilon, s, cells, given.runs) for s in given.shares]
             _, owners, best = by_share[0]
-            print(f"{name:20} {units:6} {epsilon:6} {cells:4} {best:8.1f} {owners:8.1f}"
-                  + "".join(f"{auto:10.1f}" for auto, _, _ in by_share), flush=True)  # fmt: skip
+            print(
+                f"{name:20} {units:6} {epsilon:6} {cells:4} {best:8.1f} {owners:8.1f}"
+                + "".join(f"{auto:10.1f}" for auto, _, _ in by_share),
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

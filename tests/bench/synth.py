@@ -53,9 +53,25 @@ ADULT = """CREATE TABLE people AS SELECT row_number() OVER () AS id, *
     FROM read_parquet('{data}/adult_binned.parquet');
 ALTER TABLE people ADD PRIMARY KEY (id);"""
 PERSON = (
-    "ST", "AGEP", "SCHL", "MAR", "SEX", "DIS", "ESP", "CIT", "MIG", "MIL", "ANC", "NATIVITY",
-    "DEAR", "DEYE", "DREM", "ESR", "FER", "RAC1P",
-)  # fmt: skip
+    "ST",
+    "AGEP",
+    "SCHL",
+    "MAR",
+    "SEX",
+    "DIS",
+    "ESP",
+    "CIT",
+    "MIG",
+    "MIL",
+    "ANC",
+    "NATIVITY",
+    "DEAR",
+    "DEYE",
+    "DREM",
+    "ESR",
+    "FER",
+    "RAC1P",
+)
 WIDE = """CREATE TABLE people AS WITH coded AS (
     SELECT row_number() OVER (ORDER BY hash(file_row_number)) AS n, {coded}
     FROM read_parquet('{{data}}/acs2018_us_pubcov_sample.parquet', file_row_number = true))
@@ -69,17 +85,34 @@ ALTER TABLE people ADD PRIMARY KEY (id);""".format(
 LEVELS = {
     "wide": {c: range(7) for c in (*PERSON, *(f"{c}2" for c in PERSON[:-1]))},
     "census": {
-        "AGEP": range(5), "SCHL": range(5), "MAR": range(1, 6), "DIS": range(1, 3),
-        "ESP": range(9), "MIL": range(5), "DREM": range(1, 3), "SEX": range(1, 3),
-        "RAC1P": range(1, 10), "ESR": range(7),
+        "AGEP": range(5),
+        "SCHL": range(5),
+        "MAR": range(1, 6),
+        "DIS": range(1, 3),
+        "ESP": range(9),
+        "MIL": range(5),
+        "DREM": range(1, 3),
+        "SEX": range(1, 3),
+        "RAC1P": range(1, 10),
+        "ESR": range(7),
     },
     "adult": {
-        "age": range(85), "workclass": range(9), "fnlwgt": range(100), "education-num": range(16),
-        "marital-status": range(7), "occupation": range(15), "relationship": range(6),
-        "race": range(5), "sex": range(2), "capital-gain": range(100), "capital-loss": range(100),
-        "hours-per-week": range(99), "native-country": range(42), "income>50K": range(2),
+        "age": range(85),
+        "workclass": range(9),
+        "fnlwgt": range(100),
+        "education-num": range(16),
+        "marital-status": range(7),
+        "occupation": range(15),
+        "relationship": range(6),
+        "race": range(5),
+        "sex": range(2),
+        "capital-gain": range(100),
+        "capital-loss": range(100),
+        "hours-per-week": range(99),
+        "native-country": range(42),
+        "income>50K": range(2),
     },
-}  # fmt: skip
+}
 SQL = {"census": CENSUS, "adult": ADULT, "wide": WIDE}
 RACE = {"census": "RAC1P", "adult": "race", "wide": "RAC1P"}
 STRATA = ("", "sex", "both")
@@ -182,9 +215,12 @@ def measured(vault: Path, data: str, method: str, epsilon: float, strata: str, o
     """One row of the table: the statement runs in a process of its own."""
     by = f" STRATIFY BY {', '.join(columns_of(strata, data))}" if strata else ""
     statement = STATEMENT.format(
-        columns=", ".join(f'"{name}"' for name in LEVELS[data]), strata=by, method=method,
-        epsilon=epsilon, options=f", {options}" if options else "",
-    )  # fmt: skip
+        columns=", ".join(f'"{name}"' for name in LEVELS[data]),
+        strata=by,
+        method=method,
+        epsilon=epsilon,
+        options=f", {options}" if options else "",
+    )
     command = [sys.executable, __file__, "--one", statement, "--vault", str(vault)]
     paths = ":".join([str(TESTS), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": paths, **compiled(vault.parent)}

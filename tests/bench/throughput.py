@@ -136,8 +136,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0)
     given = parser.parse_args()
     turns = itertools.count()
-    print(f"{os.cpu_count()} cores, DuckDB {duckdb.__version__}, {given.rows:,} rows; per second of"
-          " the clock, and of processor time")  # fmt: skip
+    print(
+        f"{os.cpu_count()} cores, DuckDB {duckdb.__version__}, {given.rows:,} rows; per second of"
+        " the clock, and of processor time"
+    )
     with tempfile.TemporaryDirectory() as folder:
         vault = Path(folder) / "throughput.duckdb"
         write_table(vault, Shape(given.rows, "TINYINT", "INTEGER", "NOT NULL", "wide"))

@@ -39,11 +39,12 @@ SHAPES: dict[str, ValueShape] = {
     "clamped bottom": ValueShape(lambda r, n: r.normal(84, 100, n), 0, 10_000),
     "bimodal": ValueShape(
         lambda r, n: np.where(r.random(n) < 0.5, r.normal(100, 10, n), r.normal(5000, 200, n)),
-        0, 100_000,
+        0,
+        100_000,
     ),
     "constant": ValueShape(lambda _, n: np.full(n, 42.0), 0, 1000),
     "heavy negative": ValueShape(lambda r, n: -100 * (1 + r.pareto(2, n)) + 300, -1e6, 1e4),
-}  # fmt: skip
+}
 """The last parts: 1 % of the top's values are clamped (e^12.326 is the 99th percentile of the
 log-normal ones), and 20 % of the bottom's."""
 FURTHER: dict[str, ValueShape] = {
@@ -64,7 +65,8 @@ FURTHER: dict[str, ValueShape] = {
     "ages": ValueShape(lambda r, n: np.floor(100 * r.beta(2, 3, n)), 0, 120, True),
     "two clumps": ValueShape(
         lambda r, n: np.where(r.random(n) < 0.97, r.normal(50, 5, n), r.normal(3000, 300, n)),
-        0, 1e5,
+        0,
+        1e5,
     ),
     "log-uniform": ValueShape(lambda r, n: np.exp(r.uniform(0, 8, n)), 0, 1e6),
     "triangular": ValueShape(lambda r, n: r.triangular(200, 900, 1000, n), 0, 50_000),
@@ -72,6 +74,6 @@ FURTHER: dict[str, ValueShape] = {
     "F 6, 3": ValueShape(lambda r, n: 100 * r.f(6, 3, n), 0, 1e6),
     "inverse gamma 2.5": ValueShape(lambda r, n: 1000 / r.gamma(2.5, 1, n), 0, 1e6),
     "round numbers": ValueShape(lambda r, n: 500 * r.poisson(3, n), 0, 1e6, True),
-}  # fmt: skip
+}
 """Distributions that no estimator was tuned on; the last six were looked at when the constants of
 `slow_tails` stood."""

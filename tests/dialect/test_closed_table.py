@@ -28,8 +28,10 @@ def lowering():
     return QueryLowering(cursor, {}).nodes
 
 
-ALL = sorted({kind for kind in classes() if kind.__module__.startswith("sqlglot")},
-             key=lambda kind: kind.__name__)  # fmt: skip
+ALL = sorted(
+    {kind for kind in classes() if kind.__module__.startswith("sqlglot")},
+    key=lambda kind: kind.__name__,
+)
 
 
 ABSTRACT = {kind for kind in ALL if not issubclass(kind, exp.Expression)}

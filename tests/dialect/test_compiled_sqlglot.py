@@ -30,7 +30,10 @@ def test_every_test_of_the_dialect_passes_with_the_compiled_build(tmp_path):
     tests = [path for path in HERE.parent.glob("test_*.py") if path != HERE]
     done = subprocess.run(
         [python, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *tests],
-        cwd=ROOT, capture_output=True, text=True, check=False,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stdout[-3000:]

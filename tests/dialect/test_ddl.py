@@ -56,41 +56,67 @@ def one(text):
         ("SET PRIVACY BOUND (groups_per_unit = 2)", SetBound(None, 2)),
         ("SET PRIVACY FROM SCHEMA", DeclareFromSchema()),
         ("SET PRIVACY (PUBLIC)", DeclareMany((SetPublic(True),))),
-        ("SET PRIVACY (KEY (id), BOUND (rows_per_unit = 5), COLUMN sex IN (1, 2) NOT NULL,"
-         " COLUMN age BETWEEN (0, 99) OR NULL, BUDGET (epsilon = 1) FOR 'ada')",
-         DeclareMany((AddPrivacyKey(("id",)), SetBound(5), SetDomainIn("sex", (1, 2), True),
-                      SetDomainBetween("age", 0, 99, True), SetBudget((("epsilon", 1),), "ada"),
-                      SetUnit(True)))),
-        ("SET PRIVACY (LINK (k) REFERENCES p(id), COLUMN c REFERENCES codes(c))",
-         DeclareMany((AddPrivacyLink("k", "p", "id"), SetDomainReferences("c", "codes", "c")))),
-        ("SET PRIVACY BUDGET (epsilon = 3, delta = 1e-9)",
-         SetBudget((("epsilon", 3), ("delta", 1e-9)))),
+        (
+            "SET PRIVACY (KEY (id), BOUND (rows_per_unit = 5), COLUMN sex IN (1, 2) NOT NULL,"
+            " COLUMN age BETWEEN (0, 99) OR NULL, BUDGET (epsilon = 1) FOR 'ada')",
+            DeclareMany(
+                (
+                    AddPrivacyKey(("id",)),
+                    SetBound(5),
+                    SetDomainIn("sex", (1, 2), True),
+                    SetDomainBetween("age", 0, 99, True),
+                    SetBudget((("epsilon", 1),), "ada"),
+                    SetUnit(True),
+                )
+            ),
+        ),
+        (
+            "SET PRIVACY (LINK (k) REFERENCES p(id), COLUMN c REFERENCES codes(c))",
+            DeclareMany((AddPrivacyLink("k", "p", "id"), SetDomainReferences("c", "codes", "c"))),
+        ),
+        (
+            "SET PRIVACY BUDGET (epsilon = 3, delta = 1e-9)",
+            SetBudget((("epsilon", 3), ("delta", 1e-9))),
+        ),
         (
             "SET PRIVACY BUDGET (rho = 0.5) FOR 'team_a'",
             SetBudget((("rho", 0.5),), "team_a"),
         ),
         ("SET PRIVACY BUDGET (rho = 0.5, delta=1e-9)", SetBudget((("rho", 0.5), ("delta", 1e-9)))),
-        ("ALTER COLUMN c SET PRIVACY DOMAIN IN ('a', 'it''s', NULL)",
-         SetDomainIn("c", ("a", "it's", None))),
-        ("ALTER c SET PRIVACY DOMAIN IN (1, -2, 3.5, TRUE, DATE '2020-01-01')",
-         SetDomainIn("c", (1, -2, 3.5, True, dt.date(2020, 1, 1)))),
+        (
+            "ALTER COLUMN c SET PRIVACY DOMAIN IN ('a', 'it''s', NULL)",
+            SetDomainIn("c", ("a", "it's", None)),
+        ),
+        (
+            "ALTER c SET PRIVACY DOMAIN IN (1, -2, 3.5, TRUE, DATE '2020-01-01')",
+            SetDomainIn("c", (1, -2, 3.5, True, dt.date(2020, 1, 1))),
+        ),
         ("ALTER COLUMN c SET PRIVACY DOMAIN BETWEEN (-5, 100)", SetDomainBetween("c", -5, 100)),
-        ("ALTER COLUMN c SET PRIVACY DOMAIN BETWEEN 0.5 AND 1e3 OR NULL",
-         SetDomainBetween("c", 0.5, 1000.0, True)),
-        ("ALTER COLUMN c SET PRIVACY DOMAIN BETWEEN (DATE '2020-01-01', '2021-01-01') or null",
-         SetDomainBetween("c", dt.date(2020, 1, 1), "2021-01-01", True)),
-        ("ALTER COLUMN c SET PRIVACY DOMAIN REFERENCES pub(col)",
-         SetDomainReferences("c", "pub", "col")),
+        (
+            "ALTER COLUMN c SET PRIVACY DOMAIN BETWEEN 0.5 AND 1e3 OR NULL",
+            SetDomainBetween("c", 0.5, 1000.0, True),
+        ),
+        (
+            "ALTER COLUMN c SET PRIVACY DOMAIN BETWEEN (DATE '2020-01-01', '2021-01-01') or null",
+            SetDomainBetween("c", dt.date(2020, 1, 1), "2021-01-01", True),
+        ),
+        (
+            "ALTER COLUMN c SET PRIVACY DOMAIN REFERENCES pub(col)",
+            SetDomainReferences("c", "pub", "col"),
+        ),
         ("ALTER COLUMN c DROP PRIVACY DOMAIN", DropDomain("c")),
-        ("SET PRIVACY WINDOW (day, closed_before = DATE '2026-11-01')",
-         SetWindow("day", dt.date(2026, 11, 1))),
-        ("set privacy window (CLOSED_BEFORE = '2026-11-01')",
-         SetWindow("", dt.date(2026, 11, 1))),
-        ("SET PRIVACY (PUBLIC, WINDOW (\"my day\", closed_before = '2026-11-01'))",
-         DeclareMany((SetPublic(True), SetWindow("my day", dt.date(2026, 11, 1))))),
+        (
+            "SET PRIVACY WINDOW (day, closed_before = DATE '2026-11-01')",
+            SetWindow("day", dt.date(2026, 11, 1)),
+        ),
+        ("set privacy window (CLOSED_BEFORE = '2026-11-01')", SetWindow("", dt.date(2026, 11, 1))),
+        (
+            "SET PRIVACY (PUBLIC, WINDOW (\"my day\", closed_before = '2026-11-01'))",
+            DeclareMany((SetPublic(True), SetWindow("my day", dt.date(2026, 11, 1)))),
+        ),
         ("DROP PRIVACY WINDOW", DropWindow()),
     ],
-)  # fmt: skip
+)
 def test_each_declaration_is_read(rest, action):
     text = f'ALTER TABLE "My t" {rest}'
     found = one(f"-- declare\n{text} ;")

@@ -97,7 +97,7 @@ REFUSED = [
     ("postgres", "INSERT INTO t VALUES (1)", "INSERT is not read in postgres", (1, 1)),
     ("mysql", "CREATE TABLE t (a INT)", "CREATE is not read in mysql", (1, 1)),
     ("postgres", "SELECT 'open", "never closed", (1, 8)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "text", "message", "place"), REFUSED)
@@ -151,8 +151,9 @@ def test_a_setting_changes_how_the_statements_behind_it_are_split_and_read():
     assert split(text)[:2] == ("SELECT 'a'", "SET privacy_dialect = 'mysql'")
     assert split(text)[2:] == ("SELECT 'it\\'s; one'", "SELECT `b` FROM t")
     assert [statement.text for statement in read(text)[2:]] == [
-        "SELECT 'it''s; one'", 'SELECT "b" FROM t'
-    ]  # fmt: skip
+        "SELECT 'it''s; one'",
+        'SELECT "b" FROM t',
+    ]
 
 
 def test_duckdb_is_left_as_it_is():

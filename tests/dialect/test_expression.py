@@ -69,8 +69,10 @@ A, B = Name("a"), Name("b")
         ("COUNT()", FunctionCall("count", star=True)),
         ("count_star()", FunctionCall("count", star=True)),
         ("COUNT(DISTINCT a)", FunctionCall("count", (A,), distinct=True)),
-        ("sum(a) FILTER (WHERE b > 1)",
-         FunctionCall("sum", (A,), filter=Binary(">", B, Literal(1)))),
+        (
+            "sum(a) FILTER (WHERE b > 1)",
+            FunctionCall("sum", (A,), filter=Binary(">", B, Literal(1))),
+        ),
         ("AVG(a USING laplace)", FunctionCall("avg", (A,), using="laplace")),
         ("Grouping(a, b)", FunctionCall("grouping", (A, B))),
         ("STDDEV_SAMP(a)", FunctionCall("stddev_samp", (A,))),
@@ -89,16 +91,21 @@ A, B = Name("a"), Name("b")
         ("a NOT IN (1)", InList(A, (Literal(1),), negated=True)),
         ("a ISNULL", IsNull(A)),
         ("a NOTNULL", IsNull(A, negated=True)),
-        ("p IS NOT FALSE",
-         Unary("not", FunctionCall("coalesce", (Unary("not", Cast(Name("p"), "BOOLEAN")),
-                                        Literal(False))))),
-        ("CASE a WHEN 1 THEN b ELSE a END",
-         CaseWhen(((Literal(1), B),), A, A)),
+        (
+            "p IS NOT FALSE",
+            Unary(
+                "not",
+                FunctionCall(
+                    "coalesce", (Unary("not", Cast(Name("p"), "BOOLEAN")), Literal(False))
+                ),
+            ),
+        ),
+        ("CASE a WHEN 1 THEN b ELSE a END", CaseWhen(((Literal(1), B),), A, A)),
         ("TRY_CAST(a AS decimal(10,2))", Cast(A, "DECIMAL(10, 2)", try_=True)),
         ("a::int", Cast(A, "INTEGER")),
         ("a::double precision", Cast(A, "DOUBLE")),
     ],
-)  # fmt: skip
+)
 def test_each_form_becomes_its_node(text, node):
     assert expr(text) == node
 
@@ -189,26 +196,58 @@ def join(parts):
 ATOMS = st.sampled_from(
     ["a", "b", "n", "2", "0", "-3", "1.5", "NULL", "p", "q", "TRUE", "s", "'x'"]
 )
-OPERATORS = ["+", "-", "*", "/", "//", "%", "^", "**", "||", "=", "<>", "!=", "<", "<=", ">",
-             ">=", "AND", "OR"]  # fmt: skip
+OPERATORS = [
+    "+",
+    "-",
+    "*",
+    "/",
+    "//",
+    "%",
+    "^",
+    "**",
+    "||",
+    "=",
+    "<>",
+    "!=",
+    "<",
+    "<=",
+    ">",
+    ">=",
+    "AND",
+    "OR",
+]
 
 
 def larger(inner):
     binary = st.tuples(inner, st.sampled_from(OPERATORS), inner).map(join)
     prefix = st.tuples(st.sampled_from(["NOT", "-", "+"]), inner).map(join)
     postfix = st.tuples(
-        inner, st.sampled_from(["IS NULL", "IS NOT NULL", "ISNULL", "NOT NULL", "::VARCHAR",
-                                "IS TRUE", "IS NOT FALSE", "IN (1, 7)", "NOT IN (2, NULL)"])
-    ).map(join)  # fmt: skip
-    between = st.tuples(inner, st.sampled_from(["BETWEEN", "NOT BETWEEN"]), inner, st.just("AND"),
-                        inner).map(join)  # fmt: skip
+        inner,
+        st.sampled_from(
+            [
+                "IS NULL",
+                "IS NOT NULL",
+                "ISNULL",
+                "NOT NULL",
+                "::VARCHAR",
+                "IS TRUE",
+                "IS NOT FALSE",
+                "IN (1, 7)",
+                "NOT IN (2, NULL)",
+            ]
+        ),
+    ).map(join)
+    between = st.tuples(
+        inner, st.sampled_from(["BETWEEN", "NOT BETWEEN"]), inner, st.just("AND"), inner
+    ).map(join)
     like = st.tuples(inner, st.sampled_from(["LIKE", "NOT LIKE", "ILIKE"]), inner).map(join)
     case = st.tuples(inner, inner, inner).map(
         lambda x: "CASE WHEN {} THEN {} ELSE {} END".format(*x)
     )
     call = st.tuples(inner, inner).map(lambda x: "coalesce({}, {})".format(*x))
-    return st.one_of(binary, binary, prefix, postfix, between, like, case, call,
-                     inner.map("({})".format))  # fmt: skip
+    return st.one_of(
+        binary, binary, prefix, postfix, between, like, case, call, inner.map("({})".format)
+    )
 
 
 @settings(max_examples=200, deadline=None)
@@ -265,11 +304,35 @@ def test_the_comparison_notices_a_mistaken_precedence(text, wrong):
 
 @pytest.mark.parametrize(
     "text",
-    ["count(*)", "COUNT( * )", "Sum(A)", "sum(a) / count(*)", "a", "t.a", "- a", "(a + 1) * 2",
-     "count(DISTINCT a)", "count(*) FILTER (a > 1)", "a = 1", "a != 1", "NOT p", "a IN (1, 2)",
-     "a NOT IN (1)", "a BETWEEN 1 AND 2", "a IS NOT NULL", "1.5", "'x'", "TRUE", "CAST(a AS INT)",
-     "DATE '2020-01-01'", "a // 2", "round(avg(a), 1)", "-5", "s || 'y'"],
-)  # fmt: skip
+    [
+        "count(*)",
+        "COUNT( * )",
+        "Sum(A)",
+        "sum(a) / count(*)",
+        "a",
+        "t.a",
+        "- a",
+        "(a + 1) * 2",
+        "count(DISTINCT a)",
+        "count(*) FILTER (a > 1)",
+        "a = 1",
+        "a != 1",
+        "NOT p",
+        "a IN (1, 2)",
+        "a NOT IN (1)",
+        "a BETWEEN 1 AND 2",
+        "a IS NOT NULL",
+        "1.5",
+        "'x'",
+        "TRUE",
+        "CAST(a AS INT)",
+        "DATE '2020-01-01'",
+        "a // 2",
+        "round(avg(a), 1)",
+        "-5",
+        "s || 'y'",
+    ],
+)
 def test_an_output_without_an_alias_is_named_as_duckdb_names_it(text):
     theirs = CONNECTION.execute(f"SELECT {text} FROM t").description[0][0]
     assert default_name(item(text)).lower() == theirs.lower()
@@ -286,9 +349,18 @@ def test_the_alias_and_the_users_own_text_are_kept():
 
 @pytest.mark.parametrize(
     "constant",
-    [None, True, -5, 2**100, 0.1, -1e-300, "it's \"q\"", dt.date(2020, 1, 2),
-     dt.datetime(2020, 1, 2, 3, 4, 5, 6)],
-)  # fmt: skip
+    [
+        None,
+        True,
+        -5,
+        2**100,
+        0.1,
+        -1e-300,
+        'it\'s "q"',
+        dt.date(2020, 1, 2),
+        dt.datetime(2020, 1, 2, 3, 4, 5, 6),
+    ],
+)
 def test_a_literal_is_printed_as_itself(constant):
     (row,) = CONNECTION.execute(f"SELECT {sql(Literal(constant))}").fetchall()
     assert row == (constant,)
@@ -318,11 +390,16 @@ def test_deep_nesting_is_refused_and_never_overflows_the_stack(opening):
 @pytest.mark.parametrize(
     ("opening", "closing", "levels"),
     [
-        ("(", ")", 99), ("abs(", ")", 99), ("NOT (", ")", 49), ("a + (", ")", 99),
-        ("coalesce(1, ", ")", 99), ("CASE WHEN a THEN ", " ELSE 1 END", 99), ("a * (1 + ", ")", 49),
+        ("(", ")", 99),
+        ("abs(", ")", 99),
+        ("NOT (", ")", 49),
+        ("a + (", ")", 99),
+        ("coalesce(1, ", ")", 99),
+        ("CASE WHEN a THEN ", " ELSE 1 END", 99),
+        ("a * (1 + ", ")", 49),
         ("(CASE WHEN abs((", ")) > 1 THEN 2 END)", 24),
     ],
-)  # fmt: skip
+)
 def test_what_nests_up_to_a_hundred_levels_is_read(opening, closing, levels):
     node = expr(opening * levels + "a" + closing * levels)
     assert "Name(name='a'" in repr(node)

@@ -11,21 +11,87 @@ from sqlpriv.statements.commands import Unanswerable
 from sqlpriv.statements.keywords import RESERVED
 from sqlpriv.statements.tree import Select
 
-SIGNS = ["(", ")", ",", ".", ";", "=", "<", "<>", "+", "-", "*", "/", "//", "%", "||", "::",
-         "[", "]", "{", "}", ":", "->", "$", "#", "@", "!", "~", "\\", "`", ":=", "=>",
-         "^", "**"]  # fmt: skip
+SIGNS = [
+    "(",
+    ")",
+    ",",
+    ".",
+    ";",
+    "=",
+    "<",
+    "<>",
+    "+",
+    "-",
+    "*",
+    "/",
+    "//",
+    "%",
+    "||",
+    "::",
+    "[",
+    "]",
+    "{",
+    "}",
+    ":",
+    "->",
+    "$",
+    "#",
+    "@",
+    "!",
+    "~",
+    "\\",
+    "`",
+    ":=",
+    "=>",
+    "^",
+    "**",
+]
 WORDS = """a t PRIVACY PRIVACY_KEY PRIVACY_LINK PU PUBLIC DOMAIN BOUND BUDGET STRATIFY BY WEIGHTS
     DIFFERENTIAL_PRIVACY OPTIONS SYNTHETIC USING EXPLAIN SET RESET ALTER DROP UNSET ADD BETWEEN
     count avg DATE INTERVAL EXTRACT TRY_CAST privacy_epsilon REPLACE IF EXISTS NULLS FIRST VALUES
     INSERT INTO UPDATE DELETE COPY ATTACH PRAGMA CALL IS LIKE FILTER OVER mst TABLES int stratify
     main COLUMNS JOIN LEFT AT TIME ZONE""".split()  # noqa: SIM905  # a list of words reads better
-VALUES = ["1", "1.5", "1e999", "'x'", "'it''s'", "$$q$$", '"Q"', '""', "'", '"', "$$", "/*", "*/",
-          "--", "\n", "DATE '2020-01-01'", "DATE 'x'", "E'\\n'", "x'ab'", "0x1F", "é", "\x00",
-          "9" * 60, "9" * 5000]  # fmt: skip
-BEGINNINGS = ["", "SELECT ", "SELECT count(*) FROM t ", "SELECT WITH DIFFERENTIAL_PRIVACY ",
-              "ALTER TABLE t ", "CREATE PU TABLE t (", "CREATE SYNTHETIC TABLE s AS SELECT a ",
-              "EXPLAIN PRIVACY ", "WITH x AS (", "FROM t ", "DESCRIBE ", "SHOW PRIVACY ",
-              "ALTER TABLE t ALTER COLUMN a SET PRIVACY DOMAIN "]  # fmt: skip
+VALUES = [
+    "1",
+    "1.5",
+    "1e999",
+    "'x'",
+    "'it''s'",
+    "$$q$$",
+    '"Q"',
+    '""',
+    "'",
+    '"',
+    "$$",
+    "/*",
+    "*/",
+    "--",
+    "\n",
+    "DATE '2020-01-01'",
+    "DATE 'x'",
+    "E'\\n'",
+    "x'ab'",
+    "0x1F",
+    "é",
+    "\x00",
+    "9" * 60,
+    "9" * 5000,
+]
+BEGINNINGS = [
+    "",
+    "SELECT ",
+    "SELECT count(*) FROM t ",
+    "SELECT WITH DIFFERENTIAL_PRIVACY ",
+    "ALTER TABLE t ",
+    "CREATE PU TABLE t (",
+    "CREATE SYNTHETIC TABLE s AS SELECT a ",
+    "EXPLAIN PRIVACY ",
+    "WITH x AS (",
+    "FROM t ",
+    "DESCRIBE ",
+    "SHOW PRIVACY ",
+    "ALTER TABLE t ALTER COLUMN a SET PRIVACY DOMAIN ",
+]
 
 tokens = st.sampled_from([*SIGNS, *WORDS, *VALUES, *sorted(RESERVED | set(CONSTRUCTS))])
 soups = st.builds(

@@ -83,8 +83,9 @@ NAMES = st.sampled_from(["t", "u", "people", "T", '"People"', "main.people"])
 
 
 def nested(inner):
-    common = st.tuples(st.sampled_from(["", "RECURSIVE "]), st.sampled_from(["t", "people", "U"]),
-                       inner, inner)  # fmt: skip
+    common = st.tuples(
+        st.sampled_from(["", "RECURSIVE "]), st.sampled_from(["t", "people", "U"]), inner, inner
+    )
     return st.one_of(
         inner.map("SELECT a FROM ({}) x".format),
         inner.map("SELECT a FROM t WHERE a IN ({})".format),
@@ -165,13 +166,34 @@ def test_the_refusal_names_the_construct_its_place_and_what_to_write(text, colum
 
 @pytest.mark.parametrize(
     "text",
-    ["INSERT INTO t VALUES (1, 2)", "UPDATE t SET a = 1", "DELETE FROM t", "DROP TABLE t",
-     "CREATE TABLE x AS FROM t", "TRUNCATE t", "COPY t TO 'x.csv'", "EXPORT DATABASE 'd'",
-     "ATTACH 'x.db'", "USE x", "INSTALL httpfs", "LOAD httpfs", "PRAGMA show_tables",
-     "SET threads = 1", "RESET threads", "CALL duckdb_tables()", "PREPARE p AS FROM t", "EXECUTE p",
-     "BEGIN", "COMMIT", "CHECKPOINT", "VACUUM", "INSERT INTO stratify BY NAME SELECT a FROM t",
-     "EXPLAIN ANALYZE INSERT INTO t VALUES (1, 2)", "EXPLAIN DELETE FROM t"],
-)  # fmt: skip
+    [
+        "INSERT INTO t VALUES (1, 2)",
+        "UPDATE t SET a = 1",
+        "DELETE FROM t",
+        "DROP TABLE t",
+        "CREATE TABLE x AS FROM t",
+        "TRUNCATE t",
+        "COPY t TO 'x.csv'",
+        "EXPORT DATABASE 'd'",
+        "ATTACH 'x.db'",
+        "USE x",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "PRAGMA show_tables",
+        "SET threads = 1",
+        "RESET threads",
+        "CALL duckdb_tables()",
+        "PREPARE p AS FROM t",
+        "EXECUTE p",
+        "BEGIN",
+        "COMMIT",
+        "CHECKPOINT",
+        "VACUUM",
+        "INSERT INTO stratify BY NAME SELECT a FROM t",
+        "EXPLAIN ANALYZE INSERT INTO t VALUES (1, 2)",
+        "EXPLAIN DELETE FROM t",
+    ],
+)
 def test_a_statement_that_is_no_query_is_the_owners(text):
     found = plain(text)
     assert not found.reads_only
@@ -236,8 +258,25 @@ def test_size_and_nesting_have_limits():
         read("SELECT '\ud800'")
 
 
-REPEATED = ["FROM ", "a JOIN ", "[", "NOT ", "- ", "CASE WHEN ", "INTERVAL ", "a -> ", "(", "{",
-            "UNION SELECT ", "SELECT ", "abs(", "a[1]", "a::", "EXPLAIN ", "DESCRIBE "]  # fmt: skip
+REPEATED = [
+    "FROM ",
+    "a JOIN ",
+    "[",
+    "NOT ",
+    "- ",
+    "CASE WHEN ",
+    "INTERVAL ",
+    "a -> ",
+    "(",
+    "{",
+    "UNION SELECT ",
+    "SELECT ",
+    "abs(",
+    "a[1]",
+    "a::",
+    "EXPLAIN ",
+    "DESCRIBE ",
+]
 
 
 def test_long_repetitions_break_no_stack():

@@ -27,15 +27,19 @@ def test_every_clause_lands_in_its_field():
     found = one(text)
     assert [item.alias for item in found.items] == ["", "n", "mean"]
     assert found == Select(
-        items=found.items, table="people", alias="p",
+        items=found.items,
+        table="people",
+        alias="p",
         where=Binary(">=", Name("age"), Literal(18)),
         group_by=(Name("region"), Binary("//", Name("age"), Literal(10))),
         stratify=Stratify(names("sex", "Race"), "shares"),
         having=Binary(">", Name("n"), Literal(10)),
         order_by=(Order(Name("n"), True, True), Order(Name("sex"))),
-        limit=Literal(5), offset=Literal(2), private=True,
+        limit=Literal(5),
+        offset=Literal(2),
+        private=True,
         options=(("epsilon", 0.5), ("method", "laplace")),
-    )  # fmt: skip
+    )
     assert found.text == text.strip().removesuffix(";").rstrip()
     assert (found.pos.line, found.stratify.pos.line, found.stratify.pos.column) == (2, 5, 9)
 
@@ -125,7 +129,7 @@ def test_with_differential_privacy_needs_no_options():
         ("CREATE TABLE x AS SELECT a FROM t STRATIFY BY a", 1, 1, "part of CREATE"),
         ("EXPLAIN SELECT a FROM t STRATIFY BY a", 1, 1, "part of EXPLAIN"),
     ],
-)  # fmt: skip
+)
 def test_a_private_statement_that_cannot_be_answered_is_refused_at_once(text, line, column, words):
     with pytest.raises(Refused, match=words) as caught:
         read(text)
@@ -147,8 +151,10 @@ def test_lines_are_counted_through_the_whole_text():
 
 
 def test_a_synthetic_table_is_read():
-    text = ("CREATE OR REPLACE SYNTHETIC TABLE s AS SELECT sex, income FROM people WHERE age > 17 "
-            "STRATIFY BY sex USING MST OPTIONS (epsilon = 1, rows = 100)")  # fmt: skip
+    text = (
+        "CREATE OR REPLACE SYNTHETIC TABLE s AS SELECT sex, income FROM people WHERE age > 17 "
+        "STRATIFY BY sex USING MST OPTIONS (epsilon = 1, rows = 100)"
+    )
     found = one(text)
     assert found == CreateSynthetic("s", found.select, "mst", (("epsilon", 1), ("rows", 100)), True)
     assert [item.expr for item in found.select.items] == [*names("sex", "income")]

@@ -10,9 +10,27 @@ from sqlpriv.dialect.tokens import Kind, lex, without_literals
 from sqlpriv.statements.keywords import NO_ALIAS, RESERVED
 
 PIECES = st.sampled_from(
-    ["SELECT 1", ";", "--x;\n", "/* ; */", "/* a /* ; */ b */", "';'", "'it''s'", '";"', "$$;'$$",
-     "$t$ ; $$ ; $t$", " ", "\n", "a", ",", "1.5", "E'\\';'", "é", "\u00a0"]
-)  # fmt: skip
+    [
+        "SELECT 1",
+        ";",
+        "--x;\n",
+        "/* ; */",
+        "/* a /* ; */ b */",
+        "';'",
+        "'it''s'",
+        '";"',
+        "$$;'$$",
+        "$t$ ; $$ ; $t$",
+        " ",
+        "\n",
+        "a",
+        ",",
+        "1.5",
+        "E'\\';'",
+        "é",
+        "\u00a0",
+    ]
+)
 
 
 def kinds(text):

@@ -26,13 +26,33 @@ LABELS = ["it's", "\\", 'a"b', "`", "", "a\nb", "\x01", "İ", "日本", "\U0010f
 TABLES = {
     "people": {"id": "BIGINT", "t": "VARCHAR", "x": "DOUBLE", "n": "BIGINT", "day": "DATE"},
     "visits": {
-        "who": "BIGINT", "u": "VARCHAR", "y": "DOUBLE", "k": "INTEGER", "big": "UBIGINT",
-        "cents": "DECIMAL(15,2)", "ok": "BOOLEAN", "at": "TIMESTAMP", "few": "UTINYINT",
+        "who": "BIGINT",
+        "u": "VARCHAR",
+        "y": "DOUBLE",
+        "k": "INTEGER",
+        "big": "UBIGINT",
+        "cents": "DECIMAL(15,2)",
+        "ok": "BOOLEAN",
+        "at": "TIMESTAMP",
+        "few": "UTINYINT",
     },
     "shops": {"k2": "INTEGER", "town": "VARCHAR"},
-}  # fmt: skip
-REALS = ["'nan'", "'inf'", "'-inf'", "0", "-0.0", "0.5", "2.5", "1e37", "9007199254740993", "1e300",
-         "-3.7", "0.1", "NULL"]  # fmt: skip
+}
+REALS = [
+    "'nan'",
+    "'inf'",
+    "'-inf'",
+    "0",
+    "-0.0",
+    "0.5",
+    "2.5",
+    "1e37",
+    "9007199254740993",
+    "1e300",
+    "-3.7",
+    "0.1",
+    "NULL",
+]
 WHOLE = ["0", "1", "2", "-1", "9007199254740993", "-9007199254740993", "9223372036854775807"]
 DAYS = ["0001-01-01", "0044-03-15 (BC)", "1969-12-31", "2000-02-29", "2024-12-30", "9999-12-31"]
 VALUES: dict[str, list[str]] = {
@@ -87,16 +107,19 @@ def contracts(
     """The declared tables; `bound` rows and groups of a unit, or random ones."""
     domains: dict[str, dict[str, Any]] = {
         "people": {
-            "t": Categories((*labels, None)), "x": Interval(-2.0, 5.0),
+            "t": Categories((*labels, None)),
+            "x": Interval(-2.0, 5.0),
             "n": Interval(-(2**61), 2**61),
             "day": Interval(dt.date(1, 1, 1), dt.date(2010, 1, 1)),
         },
         "visits": {
-            "u": Categories(tuple(labels[:5])), "y": Interval(0.0, 1e6), "k": Interval(0, 3),
+            "u": Categories(tuple(labels[:5])),
+            "y": Interval(0.0, 1e6),
+            "k": Interval(0, 3),
             "cents": Interval(-10.0, 10.0),
         },
         "shops": {"town": Categories(tuple(labels[:3]))},
-    }  # fmt: skip
+    }
     bound = bound or [rng.randint(1, 5), rng.randint(1, 2)]
     declared = {
         "people": {"key": "id", "unit": True},
@@ -230,8 +253,13 @@ class Plans:
                     a.Fold("f_u", "distinct", a.Col("v_u"), reach=9),
                 )
                 keys = (("f_key", self.expr(Type.TEXT, visits, 1)),)
-                columns = {"f_n": Type.INTEGER, "f_k": Type.INTEGER, "f_y": Type.REAL,
-                           "f_u": Type.INTEGER, "f_key": Type.TEXT}  # fmt: skip
+                columns = {
+                    "f_n": Type.INTEGER,
+                    "f_k": Type.INTEGER,
+                    "f_y": Type.REAL,
+                    "f_u": Type.INTEGER,
+                    "f_key": Type.TEXT,
+                }
                 return a.PerUnit(kept, keys, folds), columns
             case kind:
                 on = rng.choice([equal, a.Lit(True, Type.BOOLEAN)])

@@ -18,17 +18,70 @@ from sqlpriv.kernel.terms.operations import OPERATIONS, Operation
 
 LAST_BIT = {"exp", "ln", "log2", "log10", "cbrt", "pow"}
 COLUMNS = {
-    "x": "DOUBLE", "y": "DOUBLE", "i": "BIGINT", "j": "BIGINT", "b": "BOOLEAN", "c": "BOOLEAN",
-    "s": "VARCHAR", "t": "VARCHAR", "d": "DATE", "e": "DATE", "m": "TIMESTAMP", "n": "TIMESTAMP",
-}  # fmt: skip
+    "x": "DOUBLE",
+    "y": "DOUBLE",
+    "i": "BIGINT",
+    "j": "BIGINT",
+    "b": "BOOLEAN",
+    "c": "BOOLEAN",
+    "s": "VARCHAR",
+    "t": "VARCHAR",
+    "d": "DATE",
+    "e": "DATE",
+    "m": "TIMESTAMP",
+    "n": "TIMESTAMP",
+}
 TYPES = {"DOUBLE": Type.REAL, "BIGINT": Type.INTEGER, "VARCHAR": Type.TEXT}
 REALS = [
-    0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.49999999999999994, 1.0, -1.0, 3.7, -3.7, 12345.678,
-    1.005, 0.285, 2.0**53, 2.0**53 + 2, 2.0**63, -(2.0**63), 1e18, 5e17, 1e37, 1e300, -1e300,
-    1e308, 5e-324, 1e-300, math.inf, -math.inf, math.nan, None,
-]  # fmt: skip
-WHOLE = [0, 1, -1, 2, 3, -3, 7, 2**31, 2**53, 2**53 + 1, -(2**53) - 1, 2**62, 2**63 - 1, -(2**63),
-         None]  # fmt: skip
+    0.0,
+    -0.0,
+    0.5,
+    -0.5,
+    1.5,
+    2.5,
+    -2.5,
+    0.49999999999999994,
+    1.0,
+    -1.0,
+    3.7,
+    -3.7,
+    12345.678,
+    1.005,
+    0.285,
+    2.0**53,
+    2.0**53 + 2,
+    2.0**63,
+    -(2.0**63),
+    1e18,
+    5e17,
+    1e37,
+    1e300,
+    -1e300,
+    1e308,
+    5e-324,
+    1e-300,
+    math.inf,
+    -math.inf,
+    math.nan,
+    None,
+]
+WHOLE = [
+    0,
+    1,
+    -1,
+    2,
+    3,
+    -3,
+    7,
+    2**31,
+    2**53,
+    2**53 + 1,
+    -(2**53) - 1,
+    2**62,
+    2**63 - 1,
+    -(2**63),
+    None,
+]
 TEXTS = [
     "",
     "a",
@@ -46,10 +99,24 @@ TEXTS = [
     None,
 ]
 DAYS = [
-    "0001-01-01", "0001-01-01 (BC)", "0044-03-15 (BC)", "0099-12-31", "1582-10-15", "1582-10-04",
-    "1899-12-31", "1969-12-31", "1970-01-01", "2000-02-29", "2024-12-30", "2023-01-01",
-    "9999-12-31", "123456-07-08", "0144-06-01 (BC)", "290000-01-01", None,
-]  # fmt: skip
+    "0001-01-01",
+    "0001-01-01 (BC)",
+    "0044-03-15 (BC)",
+    "0099-12-31",
+    "1582-10-15",
+    "1582-10-04",
+    "1899-12-31",
+    "1969-12-31",
+    "1970-01-01",
+    "2000-02-29",
+    "2024-12-30",
+    "2023-01-01",
+    "9999-12-31",
+    "123456-07-08",
+    "0144-06-01 (BC)",
+    "290000-01-01",
+    None,
+]
 CLOCKS = ["00:00:00", "23:59:59.999999", "11:30:00.5"]
 
 
@@ -124,15 +191,18 @@ def test_operations_are_the_same(both: Both, names: tuple[str, str]) -> None:
         )
         scope = Scope(a.Scan(table), contract)
         texts = [scope.value(expressions(OPERATIONS[op], op, names)) for op in ops]
-        texts = [cast_of(text, OPERATIONS[op].gives or type_, engine)
-                 for text, op in zip(texts, ops, strict=True)]  # fmt: skip
+        texts = [
+            cast_of(text, OPERATIONS[op].gives or type_, engine)
+            for text, op in zip(texts, ops, strict=True)
+        ]
         text = ", ".join(f"{text} AS c{i}" for i, text in enumerate(texts))
         sql = f"SELECT {', '.join(names)}, {text}{scope.source()} ORDER BY id"
         sql = sql.replace(
             f"SELECT {names[0]}, {names[1]}", f"SELECT {DIALECTS[engine].identifier('id')}"
         )
-        answers.append(both.duckdb.execute(sql).fetchall() if engine == "duckdb"
-                       else both.rows_of_spark(sql))  # fmt: skip
+        answers.append(
+            both.duckdb.execute(sql).fetchall() if engine == "duckdb" else both.rows_of_spark(sql)
+        )
     differences = []
     inputs = both.duckdb.execute(
         f"SELECT {', '.join(f'{n}::VARCHAR' for n in names)} FROM {table} ORDER BY id"

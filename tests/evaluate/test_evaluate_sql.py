@@ -22,9 +22,15 @@ pytest.importorskip("altair")
 pytest.importorskip("sklearn")
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-)  # fmt: skip
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 
 PEOPLE = """
 CREATE TABLE people AS SELECT range AS id, (hash(range) % 2 + 1)::TINYINT AS sex,
@@ -183,8 +189,14 @@ def titled(page: Path, profile: Path) -> str:
     """Returns the page's title once a browser without a network has laid it out and measured it."""
     measured = page.with_name("measured.html")
     measured.write_text(page.read_text().replace("</body>", f"{MEASURE}</body>"))
-    command = [str(CHROMIUM), *FLAGS, f"--user-data-dir={profile}", "--window-size=1100,900",
-               "--dump-dom", measured.as_uri()]  # fmt: skip
+    command = [
+        str(CHROMIUM),
+        *FLAGS,
+        f"--user-data-dir={profile}",
+        "--window-size=1100,900",
+        "--dump-dom",
+        measured.as_uri(),
+    ]
     dom = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
     found = re.search(r"<title>(.*?)</title>", dom)
     assert found is not None

@@ -14,9 +14,20 @@ import sqlpriv
 
 PACKAGE = ROOT / "sqlpriv"
 HEAVY = {
-    "duckdb", "numpy", "opendp", "jax", "mbi", "pandas", "pyarrow", "polars", "sqlglot", "rich",
-    "click", "prompt_toolkit", "scipy",
-}  # fmt: skip
+    "duckdb",
+    "numpy",
+    "opendp",
+    "jax",
+    "mbi",
+    "pandas",
+    "pyarrow",
+    "polars",
+    "sqlglot",
+    "rich",
+    "click",
+    "prompt_toolkit",
+    "scipy",
+}
 
 
 def lint(root):
@@ -25,8 +36,11 @@ def lint(root):
     config = str(ROOT / "pyproject.toml")
     done = subprocess.run(
         [sys.executable, "-c", program, "--config", config, "--no-cache"],
-        cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=root,
+        env={**os.environ, "PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+    )
     return done.returncode, done.stdout + done.stderr
 
 
@@ -129,7 +143,17 @@ def test_the_top_level_is_as_designed():
     found = {name.split("/")[0] for name in listed.stdout.split("\n") if name}
     dotfiles = {name for name in found if name.startswith(".")}
     assert found - dotfiles == {
-        "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md",
-        "docs", "examples", "pyproject.toml", "sqlpriv", "tests", "udfs",
-    }  # fmt: skip
+        "CHANGELOG.md",
+        "CITATION.cff",
+        "CONTRIBUTING.md",
+        "LICENSE",
+        "README.md",
+        "SECURITY.md",
+        "docs",
+        "examples",
+        "pyproject.toml",
+        "sqlpriv",
+        "tests",
+        "udfs",
+    }
     assert dotfiles <= {".ci", ".gitignore", ".pre-commit-config.yaml"}

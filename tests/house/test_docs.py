@@ -50,8 +50,12 @@ def run(command, cwd, stdin=""):
     words = shlex.split(command)
     assert words[0] == "sqlpriv", f"a page shows a command that this test cannot run: {command}"
     return subprocess.run(
-        [sys.executable, "-m", *words], cwd=cwd, input=stdin, capture_output=True, text=True,
-    )  # fmt: skip
+        [sys.executable, "-m", *words],
+        cwd=cwd,
+        input=stdin,
+        capture_output=True,
+        text=True,
+    )
 
 
 def agree(shown, found):
@@ -79,9 +83,11 @@ def test_readme_and_the_tour(tmp_path):
         assert agree(shown, found), (command, "\n".join(found))
     for program in blocks(TOUR, "python"):
         ran = subprocess.run(
-            [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True,
+            [sys.executable, "-W", "error", "-c", program],
+            cwd=tmp_path,
+            capture_output=True,
             text=True,
-        )  # fmt: skip
+        )
         assert ran.returncode == 0, ran.stderr
     for text in blocks(SQL, "sql"):
         ran = run("sqlpriv query sqlpriv-demo/people.duckdb --role owner", tmp_path, stdin=text)
@@ -161,12 +167,16 @@ def test_the_census_example_runs(tmp_path):
 @pytest.mark.whole
 def test_the_census_example_runs_from_its_files(tmp_path):
     vault = tmp_path / "ny.duckdb"
-    for arguments in (["--role", "owner", "-f", "examples/ny_census_vault.sql"],
-                      ["-f", "examples/ny_census.sql"]):  # fmt: skip
+    for arguments in (
+        ["--role", "owner", "-f", "examples/ny_census_vault.sql"],
+        ["-f", "examples/ny_census.sql"],
+    ):
         ran = subprocess.run(
             [sys.executable, "-m", "sqlpriv", "query", str(vault), *arguments],
-            cwd=ROOT, capture_output=True, text=True,
-        )  # fmt: skip
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
         assert ran.returncode == 0, ran.stderr
     assert "above_50k" in ran.stdout
 
@@ -183,8 +193,10 @@ def test_the_client_example_asks_with_both_clients():
 
 def example(name, *arguments):
     ran = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / name), *arguments], cwd=ROOT, capture_output=True,
+        [sys.executable, str(ROOT / "examples" / name), *arguments],
+        cwd=ROOT,
+        capture_output=True,
         text=True,
-    )  # fmt: skip
+    )
     assert ran.returncode == 0, ran.stderr
     return ran.stdout

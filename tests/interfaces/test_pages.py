@@ -26,8 +26,10 @@ def test_a_tutorial_runs_as_it_is_written(page, tmp_path):
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m sqlpriv "$@"\n')
     program.chmod(0o755)
     environment = {
-        **os.environ, "PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)
-    }  # fmt: skip
+        **os.environ,
+        "PATH": f"{program.parent}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+    }
     for language, text in blocks:
         command = ["sh", "-e", "-c", text] if language == "sh" else [sys.executable, "-c", text]
         done = subprocess.run(

@@ -23,8 +23,11 @@ def test_an_unlisted_value_is_in_no_group() -> None:
 
 def test_null_is_evaluated_where_the_domain_has_it() -> None:
     people = engine()
-    answer = rows(people, ASK.format("coalesce(lower(region), 'none') AS r, COUNT(*) AS n")
-                  + " GROUP BY r ORDER BY r").table  # fmt: skip
+    answer = rows(
+        people,
+        ASK.format("coalesce(lower(region), 'none') AS r, COUNT(*) AS n")
+        + " GROUP BY r ORDER BY r",
+    ).table
     plain = people.execute(
         "SELECT coalesce(lower(region), 'none') AS r, COUNT(*) FROM people GROUP BY r ORDER BY r"
     ).fetchall()
@@ -35,9 +38,10 @@ def test_values_beyond_an_interval_are_clamped_to_it_first() -> None:
     people = engine()
     people.execute("UPDATE people SET age = 500 WHERE id = 1")
     answer = rows(people, ASK.format("COUNT(*) AS n") + " WHERE age::VARCHAR = '99'").table
-    assert answer.column("n")[0].as_py() == 1 + people.execute(
-        "SELECT COUNT(*) FROM people WHERE age = 99"
-    ).fetchall()[0][0]  # fmt: skip
+    assert (
+        answer.column("n")[0].as_py()
+        == 1 + people.execute("SELECT COUNT(*) FROM people WHERE age = 99").fetchall()[0][0]
+    )
 
 
 @pytest.mark.parametrize(

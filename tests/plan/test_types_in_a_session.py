@@ -75,9 +75,12 @@ def test_uuids_are_joined_counted_and_compared(analyst: Session) -> None:
     for sql, expected in (
         ("SELECT COUNT(DISTINCT id) AS n FROM people", 3000),
         ("SELECT COUNT(*) AS n FROM people p JOIN orders o ON o.buyer = p.id", 3000),
-        ("SELECT COUNT(*) AS n FROM (SELECT id, COUNT(*) AS k FROM people GROUP BY id) WHERE k = 1",
-         3000),
-    ):  # fmt: skip
+        (
+            "SELECT COUNT(*) AS n FROM (SELECT id, COUNT(*) AS k FROM people GROUP BY id) "
+            "WHERE k = 1",
+            3000,
+        ),
+    ):
         (row,) = rows_of(analyst, sql)
         assert row["n"] == pytest.approx(expected, abs=NOISE), sql
     with pytest.raises(Refused, match="not a UUID"):
@@ -87,7 +90,9 @@ def test_uuids_are_joined_counted_and_compared(analyst: Session) -> None:
 def test_moments_with_a_zone_are_told_in_utc(analyst: Session) -> None:
     before = "SELECT COUNT(*) AS n FROM people WHERE at < '2020-01-02 02:00:00+02'"
     assert rows_of(analyst, before)[0]["n"] == pytest.approx(24, abs=NOISE)
-    months = rows_of(analyst, "SELECT date_trunc('month', at) AS m, COUNT(*) AS n FROM people "
-                              "GROUP BY 1 ORDER BY 1")  # fmt: skip
+    months = rows_of(
+        analyst,
+        "SELECT date_trunc('month', at) AS m, COUNT(*) AS n FROM people GROUP BY 1 ORDER BY 1",
+    )
     assert [str(row["m"])[:7] for row in months] == [f"2020-0{i}" for i in range(1, 6)]
     assert months[0]["n"] == pytest.approx(744, abs=NOISE)

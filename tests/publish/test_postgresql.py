@@ -59,8 +59,10 @@ def test_a_republished_table_keeps_the_rights_on_it(vault, uri):
     assert ids(uri) == [70, 71]
     sql = f"SELECT has_table_privilege('b''i', '{PEOPLE}', '%s')"
     assert [run(uri, sql % right) for right in ("SELECT", "INSERT", "DELETE")] == [
-        [(True,)], [(True,)], [(False,)],
-    ]  # fmt: skip
+        [(True,)],
+        [(True,)],
+        [(False,)],
+    ]
 
 
 def test_a_reader_reads_the_old_table_to_its_end_and_new_ones_get_by(vault, uri):

@@ -158,8 +158,11 @@ def test_a_schema_is_taken_as_declarations_of_what_is_not_declared_yet(tmp_path:
         ("INTEGER", "c IN (1, 2, 3) AND c IN (2, 3, 4)", "IN (2, 3, NULL)"),
         ("INTEGER", "0 < c AND 10 >= c", "BETWEEN (1, 10) OR NULL"),
         ("INTEGER NOT NULL", "c BETWEEN -5 AND 5 AND c > -2", "BETWEEN (-1, 5) NOT NULL"),
-        ("DATE", "c >= DATE '2020-01-01' AND c < DATE '2021-01-01'",
-         "BETWEEN (DATE '2020-01-01', DATE '2020-12-31') OR NULL"),
+        (
+            "DATE",
+            "c >= DATE '2020-01-01' AND c < DATE '2021-01-01'",
+            "BETWEEN (DATE '2020-01-01', DATE '2020-12-31') OR NULL",
+        ),
         ("DOUBLE", "c > 0 AND c < 1", "BETWEEN (0.0, 1.0) OR NULL"),
         ("VARCHAR", "c IN ('a', 'it''s')", "IN ('a', 'it''s', NULL)"),
         ("INTEGER", "c > 0", None),
@@ -170,7 +173,7 @@ def test_a_schema_is_taken_as_declarations_of_what_is_not_declared_yet(tmp_path:
         ("INTEGER", "c + 1 IN (1, 2)", None),
         ("VARCHAR", "length(c) BETWEEN 1 AND 5", None),
     ],
-)  # fmt: skip
+)
 def test_only_what_a_check_says_of_one_column_is_taken(
     tmp_path: Path, of_type: str, check: str, domain: str | None
 ) -> None:

@@ -10,52 +10,75 @@ from sqlpriv.errors import InterfaceError, Refused
 from sqlpriv.session.session import Session
 
 SAME = [
-    ("SELECT educ, COUNT(*) AS n, AVG(income) AS mean FROM people GROUP BY educ ORDER BY educ", {
-        "postgres": "SELECT educ, count(*) AS n, avg(income) AS mean FROM public.people"
-                    " GROUP BY educ ORDER BY educ",
-        "bigquery": "SELECT `educ`, COUNT(*) AS n, AVG(income) AS mean FROM `people`"
-                    " GROUP BY educ ORDER BY educ NULLS LAST",
-        "snowflake": 'SELECT "educ", COUNT(*) AS n, AVG(income) AS mean FROM PUBLIC.people'
-                     " GROUP BY educ ORDER BY educ",
-        "spark": "SELECT `educ`, COUNT(*) AS n, MEAN(income) AS mean FROM people"
-                 " GROUP BY educ ORDER BY educ NULLS LAST",
-    }),
-    ("SELECT SUM(CASE WHEN age >= 65 AND sex = 'F' THEN income ELSE 0 END) AS s FROM people", {
-        "bigquery": 'SELECT SUM(IF(age >= 65 AND sex = "F", income, 0)) AS s FROM people',
-        "mysql": 'SELECT SUM(IF(age >= 65 && sex = "F", income, 0)) AS s FROM people',
-        "tsql": "SELECT SUM(IIF([age] >= 65 AND sex = N'F', income, 0)) AS s FROM dbo.people",
-        "snowflake": "SELECT SUM(IFF(age >= 65 AND sex = 'F', income, 0)) AS s FROM people",
-    }),
-    ("SELECT SUM(income) / NULLIF(COUNT(*), 0) AS mean FROM people WHERE region <> 'west'", {
-        "mysql": "SELECT SUM(income) / COUNT(*) AS mean FROM people WHERE region != 'west'",
-        "bigquery": "SELECT SAFE_DIVIDE(SUM(income), COUNT(*)) AS mean FROM people"
-                    " WHERE region <> 'west'",
-        "spark": "SELECT SUM(income) / COUNT(*) AS mean FROM people WHERE region != 'west'",
-    }),
-    ("SELECT sex, AVG(hours) AS h FROM people STRATIFY BY sex", {
-        "postgres": "SELECT sex, avg(hours) AS h FROM people STRATIFY BY sex",
-        "mysql": "SELECT `sex`, AVG(hours) AS h FROM people STRATIFY BY `sex`",
-    }),
-    ("SELECT age // 10 AS decade, COUNT(*) AS n FROM people GROUP BY decade ORDER BY n LIMIT 3", {
-        "postgres": "SELECT div(age, 10) AS decade, count(*) AS n FROM people GROUP BY decade"
-                    " ORDER BY n FETCH FIRST 3 ROWS ONLY",
-        "spark": "SELECT age DIV 10 AS decade, COUNT(*) AS n FROM people GROUP BY decade"
-                 " ORDER BY n NULLS LAST LIMIT 3",
-    }),
-    ("SELECT educ, COUNT(*) AS n, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS share FROM people"
-     " GROUP BY educ QUALIFY RANK() OVER (ORDER BY COUNT(*) DESC) <= 2", {
-        "snowflake": "SELECT educ, COUNT(*) AS n, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS share"
-                     " FROM people GROUP BY educ"
-                     " QUALIFY RANK() OVER (ORDER BY COUNT(*) DESC NULLS LAST) <= 2",
-        "bigquery": "SELECT educ, COUNT(*) AS n, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS share"
-                    " FROM people GROUP BY educ"
-                    " QUALIFY RANK() OVER (ORDER BY COUNT(*) DESC) <= 2",
-    }),
-    ("SELECT COUNT(*) AS n FROM regions WHERE inhabitants > 500", {
-        "postgres": "SELECT count(*) AS n FROM regions WHERE inhabitants > 500",
-        "tsql": "SELECT n = COUNT(*) FROM [regions] WHERE inhabitants > 500",
-    }),
-]  # fmt: skip
+    (
+        "SELECT educ, COUNT(*) AS n, AVG(income) AS mean FROM people GROUP BY educ ORDER BY educ",
+        {
+            "postgres": "SELECT educ, count(*) AS n, avg(income) AS mean FROM public.people"
+            " GROUP BY educ ORDER BY educ",
+            "bigquery": "SELECT `educ`, COUNT(*) AS n, AVG(income) AS mean FROM `people`"
+            " GROUP BY educ ORDER BY educ NULLS LAST",
+            "snowflake": 'SELECT "educ", COUNT(*) AS n, AVG(income) AS mean FROM PUBLIC.people'
+            " GROUP BY educ ORDER BY educ",
+            "spark": "SELECT `educ`, COUNT(*) AS n, MEAN(income) AS mean FROM people"
+            " GROUP BY educ ORDER BY educ NULLS LAST",
+        },
+    ),
+    (
+        "SELECT SUM(CASE WHEN age >= 65 AND sex = 'F' THEN income ELSE 0 END) AS s FROM people",
+        {
+            "bigquery": 'SELECT SUM(IF(age >= 65 AND sex = "F", income, 0)) AS s FROM people',
+            "mysql": 'SELECT SUM(IF(age >= 65 && sex = "F", income, 0)) AS s FROM people',
+            "tsql": "SELECT SUM(IIF([age] >= 65 AND sex = N'F', income, 0)) AS s FROM dbo.people",
+            "snowflake": "SELECT SUM(IFF(age >= 65 AND sex = 'F', income, 0)) AS s FROM people",
+        },
+    ),
+    (
+        "SELECT SUM(income) / NULLIF(COUNT(*), 0) AS mean FROM people WHERE region <> 'west'",
+        {
+            "mysql": "SELECT SUM(income) / COUNT(*) AS mean FROM people WHERE region != 'west'",
+            "bigquery": "SELECT SAFE_DIVIDE(SUM(income), COUNT(*)) AS mean FROM people"
+            " WHERE region <> 'west'",
+            "spark": "SELECT SUM(income) / COUNT(*) AS mean FROM people WHERE region != 'west'",
+        },
+    ),
+    (
+        "SELECT sex, AVG(hours) AS h FROM people STRATIFY BY sex",
+        {
+            "postgres": "SELECT sex, avg(hours) AS h FROM people STRATIFY BY sex",
+            "mysql": "SELECT `sex`, AVG(hours) AS h FROM people STRATIFY BY `sex`",
+        },
+    ),
+    (
+        "SELECT age // 10 AS decade, COUNT(*) AS n FROM people GROUP BY decade ORDER BY n LIMIT 3",
+        {
+            "postgres": "SELECT div(age, 10) AS decade, count(*) AS n FROM people GROUP BY decade"
+            " ORDER BY n FETCH FIRST 3 ROWS ONLY",
+            "spark": "SELECT age DIV 10 AS decade, COUNT(*) AS n FROM people GROUP BY decade"
+            " ORDER BY n NULLS LAST LIMIT 3",
+        },
+    ),
+    (
+        "SELECT educ, COUNT(*) AS n, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () AS share FROM people"
+        " GROUP BY educ QUALIFY RANK() OVER (ORDER BY COUNT(*) DESC) <= 2",
+        {
+            "snowflake": "SELECT educ, COUNT(*) AS n, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER "
+            "() AS share"
+            " FROM people GROUP BY educ"
+            " QUALIFY RANK() OVER (ORDER BY COUNT(*) DESC NULLS LAST) <= 2",
+            "bigquery": "SELECT educ, COUNT(*) AS n, COUNT(*) * 1.0 / SUM(COUNT(*)) OVER () "
+            "AS share"
+            " FROM people GROUP BY educ"
+            " QUALIFY RANK() OVER (ORDER BY COUNT(*) DESC) <= 2",
+        },
+    ),
+    (
+        "SELECT COUNT(*) AS n FROM regions WHERE inhabitants > 500",
+        {
+            "postgres": "SELECT count(*) AS n FROM regions WHERE inhabitants > 500",
+            "tsql": "SELECT n = COUNT(*) FROM [regions] WHERE inhabitants > 500",
+        },
+    ),
+]
 CASES = [
     pytest.param(plain, name, text, id=f"{i} {name}")
     for i, (plain, others) in enumerate(SAME)

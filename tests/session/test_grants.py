@@ -269,20 +269,32 @@ def users(owner, *names):
     [
         ("SHOW GRANTS", ["ada", "bob", "cleo"], ""),
         ("GRANT SELECT ON people TO 'ada'", ["ada"], "only ada"),
-        ("GRANT SELECT ON people TO ADA, \"bob\"", ["ada", "bob"], "only ada, bob"),
+        ('GRANT SELECT ON people TO ADA, "bob"', ["ada", "bob"], "only ada, bob"),
         ("REVOKE SELECT ON people FROM 'bob'", ["ada", "cleo"], "everybody but bob"),
-        ("REVOKE SELECT ON people FROM bob; GRANT SELECT ON people TO bob",
-         ["ada", "bob", "cleo"], "everybody may"),
-        ("GRANT SELECT ON people TO ada; GRANT SELECT ON people TO PUBLIC",
-         ["ada", "bob", "cleo"], "everybody may"),
-        ("REVOKE SELECT ON people FROM bob; GRANT SELECT ON people TO PUBLIC",
-         ["ada", "cleo"], "everybody but bob"),
+        (
+            "REVOKE SELECT ON people FROM bob; GRANT SELECT ON people TO bob",
+            ["ada", "bob", "cleo"],
+            "everybody may",
+        ),
+        (
+            "GRANT SELECT ON people TO ada; GRANT SELECT ON people TO PUBLIC",
+            ["ada", "bob", "cleo"],
+            "everybody may",
+        ),
+        (
+            "REVOKE SELECT ON people FROM bob; GRANT SELECT ON people TO PUBLIC",
+            ["ada", "cleo"],
+            "everybody but bob",
+        ),
         ("REVOKE SELECT ON TABLE people FROM PUBLIC", [], "only owners"),
-        ("REVOKE SELECT ON ALL TABLES FROM PUBLIC; GRANT SELECT ON main.people TO 'cleo'",
-         ["cleo"], "only cleo"),
+        (
+            "REVOKE SELECT ON ALL TABLES FROM PUBLIC; GRANT SELECT ON main.people TO 'cleo'",
+            ["cleo"],
+            "only cleo",
+        ),
         ("GRANT SELECT ON people TO ada; REVOKE SELECT ON people FROM ada", [], "only owners"),
     ],
-)  # fmt: skip
+)
 def test_who_may_use_a_table(owner, tmp_path, statements, allowed, said):
     assert said in owner.execute(statements).result.message
     assert users(owner, "ada", "bob", "cleo") == allowed
@@ -297,8 +309,9 @@ def test_an_owner_may_use_every_table(owner):
     owner.execute("REVOKE SELECT ON people FROM PUBLIC, owner")
     assert owner.execute("SELECT COUNT(*) FROM people").fetchall() == [(100,)]
     assert owner.execute("SHOW GRANTS").fetchall() == [
-        ("people", "PUBLIC", False), ("people", "owner", False)
-    ]  # fmt: skip
+        ("people", "PUBLIC", False),
+        ("people", "owner", False),
+    ]
 
 
 def test_grants_keep_seals_and_revoking_ends_replays(owner):

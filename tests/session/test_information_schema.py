@@ -45,8 +45,10 @@ def test_tables_of_the_vault_and_released_ones(connection):
         " WHERE database_name = 'vault' ORDER BY ALL"
     )
     assert found.fetchall() == [
-        ("vault", "customer", 0, True), ("vault", "nation", 0, False), ("vault", "orders", 0, True)
-    ]  # fmt: skip
+        ("vault", "customer", 0, True),
+        ("vault", "nation", 0, False),
+        ("vault", "orders", 0, True),
+    ]
     found = connection.execute(
         "SELECT database_name, schema_name, table_name, comment FROM duckdb_tables()"
         " WHERE database_name != 'vault'"
@@ -119,9 +121,12 @@ def test_nothing_else_comes_with_it(vault, sql):
 
 @pytest.mark.parametrize(
     "sql",
-    ["SELECT nonsense FROM duckdb_tables()", "SELECT getenv('HOME') FROM duckdb_tables()",
-     "SELECT content FROM duckdb_tables(), (SELECT 1) AS t"],
-)  # fmt: skip
+    [
+        "SELECT nonsense FROM duckdb_tables()",
+        "SELECT getenv('HOME') FROM duckdb_tables()",
+        "SELECT content FROM duckdb_tables(), (SELECT 1) AS t",
+    ],
+)
 def test_errors_are_the_engines_own(connection, sql):
     with pytest.raises(sqlpriv.ProgrammingError):
         connection.execute(sql)
@@ -143,9 +148,14 @@ def test_a_vault_without_tables_and_without_releases(tmp_path):
 
 @pytest.mark.parametrize(
     ("tables", "answer"),
-    [((), False), (("duckdb_tables()",), True), (("duckdb_tables()", "people"), False),
-     (("duckdb_tables",), False), (("columns",), False)],
-)  # fmt: skip
+    [
+        ((), False),
+        (("duckdb_tables()",), True),
+        (("duckdb_tables()", "people"), False),
+        (("duckdb_tables",), False),
+        (("columns",), False),
+    ],
+)
 def test_which_queries_are_about_the_schema(tables, answer):
     for text in ("FROM information_schema.tables", "FROM duckdb_tables()"):
         plain = cmd.Plain(text, tables, reads_only=True)
@@ -167,8 +177,11 @@ def test_information_schema_tells_analysts_of_links_as_foreign_keys(vault):
         assert analyst.execute(ANALYSTS_LINK).fetchall() == linked
         names = "SELECT table_name FROM information_schema.tables ORDER BY ALL"
         assert analyst.execute(names).fetchall() == [
-            ("customer",), ("made",), ("nation",), ("orders",)
-        ]  # fmt: skip
+            ("customer",),
+            ("made",),
+            ("nation",),
+            ("orders",),
+        ]
         for spelling in ("SHOW TABLES", "show all tables;", "PRAGMA show_tables"):
             assert analyst.execute(spelling).fetchall() == analyst.execute(names).fetchall()
         assert analyst.session.budgets() == before
@@ -181,10 +194,12 @@ def test_a_private_table_of_a_views_name_stays_private(tmp_path, name):
         owner.execute(f"CREATE TABLE {name} AS SELECT 4711 AS secret")
         owner.execute(f"ALTER TABLE {name} ADD PRIVACY_KEY (secret)")
     with sqlpriv.connect(vault) as analyst:
-        for sql in (f"SELECT secret FROM {name}",
-                    f"SELECT secret, 'information_schema.{name}' FROM {name}",
-                    f"SELECT t.* FROM information_schema.{name} AS i, {name} AS t",
-                    f"FROM information_schema.{name}, vault.main.{name} AS t"):  # fmt: skip
+        for sql in (
+            f"SELECT secret FROM {name}",
+            f"SELECT secret, 'information_schema.{name}' FROM {name}",
+            f"SELECT t.* FROM information_schema.{name} AS i, {name} AS t",
+            f"FROM information_schema.{name}, vault.main.{name} AS t",
+        ):
             try:
                 answer = str(analyst.execute(sql).fetchall())
             except sqlpriv.Error as error:

@@ -321,8 +321,10 @@ def test_free_queries_have_half_of_the_memory(vault: Path, analyst: Session) -> 
 def test_python_variables_are_not_tables(analyst: Session) -> None:
     import pyarrow as pa
 
-    analyst.execute("CREATE SYNTHETIC TABLE t AS SELECT sex FROM people USING independent "
-                    "OPTIONS (epsilon = 0.1, rows = 10)")  # fmt: skip
+    analyst.execute(
+        "CREATE SYNTHETIC TABLE t AS SELECT sex FROM people USING independent "
+        "OPTIONS (epsilon = 0.1, rows = 10)"
+    )
     hidden = pa.table({"a": [1]})
     with pytest.raises((Refused, ProgrammingError)):
         analyst.execute("SELECT * FROM hidden")

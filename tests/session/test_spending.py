@@ -107,8 +107,14 @@ def test_a_budget_of_periods_says_what_it_promises_and_shows_all_that_was_spent(
         " of them; in all, at most epsilon = 12, whatever was spent before counted in; nothing"
         " after 2999-12-31"
     )
-    shown = {"per": "month", "epsilon_spent": 0.5, "epsilon_in_all": 0.5, "epsilon_left": 0.5,
-             "epsilon_total": 12, "until": "2999-12-31"}  # fmt: skip
+    shown = {
+        "per": "month",
+        "epsilon_spent": 0.5,
+        "epsilon_in_all": 0.5,
+        "epsilon_left": 0.5,
+        "epsilon_total": 12,
+        "until": "2999-12-31",
+    }
     assert shown.items() <= budget.items()
 
 

@@ -57,16 +57,30 @@ def spent(session: Session) -> dict[str, tuple[float, int]]:
     ("statement", "of_people", "of_pets", "queries"),
     [
         (f"{PRICED} race, COUNT(*) / SUM(COUNT(*)) OVER () FROM people GROUP BY race", 0.5, 0, 1),
-        (f"{PRICED} 'a', COUNT(*) FROM people UNION ALL SELECT 'b', COUNT(*) FROM people"
-         " WHERE sex = 1", 0.5, 0, 2),
+        (
+            f"{PRICED} 'a', COUNT(*) FROM people UNION ALL SELECT 'b', COUNT(*) FROM people"
+            " WHERE sex = 1",
+            0.5,
+            0,
+            2,
+        ),
         (f"{PRICED} (SELECT COUNT(*) FROM people), (SELECT COUNT(*) FROM pets)", 0.25, 0.25, 2),
-        (f"SELECT a.n / b.n FROM ({PRICED} COUNT(*) AS n FROM people) a, "
-         "(SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.2) COUNT(*) AS n FROM pets) b",
-         0.5, 0.2, 2),
-        (f"WITH w AS ({PRICED} race, COUNT(*) AS n FROM people GROUP BY race) "
-         "SELECT x.n - y.n FROM w x JOIN w y ON x.race = y.race + 1", 0.5, 0, 1),
+        (
+            f"SELECT a.n / b.n FROM ({PRICED} COUNT(*) AS n FROM people) a, "
+            "(SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.2) COUNT(*) AS n FROM pets) b",
+            0.5,
+            0.2,
+            2,
+        ),
+        (
+            f"WITH w AS ({PRICED} race, COUNT(*) AS n FROM people GROUP BY race) "
+            "SELECT x.n - y.n FROM w x JOIN w y ON x.race = y.race + 1",
+            0.5,
+            0,
+            1,
+        ),
     ],
-)  # fmt: skip
+)
 def test_prices_add_up_and_are_told_before(
     analyst: Session, statement: str, of_people: float, of_pets: float, queries: int
 ) -> None:
@@ -112,7 +126,7 @@ def test_prices_add_up_and_are_told_before(
         " people) SELECT * FROM w",
         "PIVOT (SELECT * FROM people) ON sex USING COUNT(*)",
     ],
-)  # fmt: skip
+)
 def test_raw_rows_and_other_tables_stay_out_of_reach(analyst: Session, statement: str) -> None:
     for text in (statement, f"EXPLAIN PRIVACY {statement}"):
         with pytest.raises(Refused):
@@ -187,25 +201,36 @@ OF_STRATA = (
 )
 
 
-@pytest.mark.parametrize(("tail", "marked"), [
-    ("SELECT * FROM q", {"sex": {6, 7, 8}}),
-    ("SELECT race, sex FROM q ORDER BY sex DESC, race", {"sex": {6, 7, 8}}),
-    ("SELECT sex AS s FROM q ORDER BY sex NULLS FIRST, race", {"s": {0, 1, 2}}),
-    ("SELECT DISTINCT sex AS s, CAST(NULL AS INTEGER) AS u FROM q ORDER BY s", {"s": {2}}),
-    ("SELECT a.race, b.sex AS s FROM q AS a LEFT JOIN q AS b ON a.race = b.race + 1"
-     " AND a.sex = b.sex + 1 ORDER BY ALL", {}),
-    ("SELECT max(sex) AS s, CAST(NULL AS INTEGER) AS u FROM q", {}),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("tail", "marked"),
+    [
+        ("SELECT * FROM q", {"sex": {6, 7, 8}}),
+        ("SELECT race, sex FROM q ORDER BY sex DESC, race", {"sex": {6, 7, 8}}),
+        ("SELECT sex AS s FROM q ORDER BY sex NULLS FIRST, race", {"s": {0, 1, 2}}),
+        ("SELECT DISTINCT sex AS s, CAST(NULL AS INTEGER) AS u FROM q ORDER BY s", {"s": {2}}),
+        (
+            "SELECT a.race, b.sex AS s FROM q AS a LEFT JOIN q AS b ON a.race = b.race + 1"
+            " AND a.sex = b.sex + 1 ORDER BY ALL",
+            {},
+        ),
+        ("SELECT max(sex) AS s, CAST(NULL AS INTEGER) AS u FROM q", {}),
+    ],
+)
 def test_nulls_that_are_of_all_values_stay_marked(
     analyst: Session, tail: str, marked: dict[str, set[int]]
 ) -> None:
     assert analyst.execute(f"{OF_STRATA} {tail}").summed == marked
 
 
-@pytest.mark.parametrize(("type_", "labels"), [
-    ("BOOLEAN", "TRUE, FALSE"), ("DECIMAL(3, 2)", "1, 2"), ("DECIMAL(4, 2)", "1.25, 2.5"),
-    ("DECIMAL(18, 0)", "1, 2"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("type_", "labels"),
+    [
+        ("BOOLEAN", "TRUE, FALSE"),
+        ("DECIMAL(3, 2)", "1, 2"),
+        ("DECIMAL(4, 2)", "1.25, 2.5"),
+        ("DECIMAL(18, 0)", "1, 2"),
+    ],
+)
 @pytest.mark.parametrize("tail", ["SELECT key FROM q", "SELECT n, key FROM q ORDER BY key, n"])
 def test_nulls_of_every_type_of_key_stay_marked(
     vault: Path, type_: str, labels: str, tail: str

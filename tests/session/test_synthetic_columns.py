@@ -133,7 +133,7 @@ def test_uuids_are_new_and_text_follows_its_pattern(owner):
         ("pay AS sex FROM people STRATIFY BY sex", "and another of SELECT", "with AS"),
         ("o.amount FROM people p JOIN orders o ON o.amount = p.sex", "different units", "ON"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_made_is_refused_with_what_to_write(owner, query, told, hint):
     spent = owner.execute("SHOW PRIVACY BUDGET").table.to_pylist()
     with pytest.raises(Refused) as refused:

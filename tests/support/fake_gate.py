@@ -25,9 +25,14 @@ from sqlpriv.kernel.terms.contract import PrivacyUnit, TableContract
 from sqlpriv.kernel.terms.release import Measurement, Release
 
 BINARY = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "<": operator.lt, "=": operator.eq,
-    "/": operator.truediv, "%": math.fmod,
-}  # fmt: skip
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "<": operator.lt,
+    "=": operator.eq,
+    "/": operator.truediv,
+    "%": math.fmod,
+}
 UNARY = {
     "abs": abs,
     "round": round,

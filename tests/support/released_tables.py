@@ -31,9 +31,14 @@ def rows(n: int, shift: int = 0) -> pa.Table:
 
 
 TYPES = {
-    "id": "BIGINT", "tiny": "UTINYINT", "big": "UBIGINT", "text": "VARCHAR", "day": "DATE",
-    "real": "DOUBLE", "yes": "BOOLEAN",
-}  # fmt: skip
+    "id": "BIGINT",
+    "tiny": "UTINYINT",
+    "big": "UBIGINT",
+    "text": "VARCHAR",
+    "day": "DATE",
+    "real": "DOUBLE",
+    "yes": "BOOLEAN",
+}
 
 
 def comment(name: str) -> str:

@@ -46,30 +46,46 @@ TYPES: Mapping[str, tuple[str, ...]] = {
 }
 """Column types, and the values that x and y take, each with each, and NULL."""
 LARGE = {
-    "BIGINT": "9007199254740993", "UBIGINT": "18446744073709551615",
-    "HUGEINT": "170141183460469231731687303715884105", "DECIMAL(18,3)": "123456789012345.678",
-}  # fmt: skip
+    "BIGINT": "9007199254740993",
+    "UBIGINT": "18446744073709551615",
+    "HUGEINT": "170141183460469231731687303715884105",
+    "DECIMAL(18,3)": "123456789012345.678",
+}
 """One more value where values are compared, not computed with: arithmetic is exact up to 2**53."""
 COMPARED = ("is null", "=", "<>", "<", "<=", ">", ">=", "coalesce", "IN", "BETWEEN", "CASE")
 LITERALS = {
-    "VARCHAR": "'ab'", "ENUM('low', 'mid', 'high')": "'mid'", "BOOLEAN": "true",
-    "DATE": "DATE '2000-02-29'", "TIMESTAMP": "TIMESTAMP '2000-02-29 12:30:00'",
-    "TIMESTAMPTZ": "TIMESTAMPTZ '2000-02-29 12:30:00+00'", "TIME": "TIME '12:30:00'",
-    "UUID": "UUID '00000000-0000-0000-0000-000000000001'", "INTEGER[]": "[1, 2]",
-}  # fmt: skip
+    "VARCHAR": "'ab'",
+    "ENUM('low', 'mid', 'high')": "'mid'",
+    "BOOLEAN": "true",
+    "DATE": "DATE '2000-02-29'",
+    "TIMESTAMP": "TIMESTAMP '2000-02-29 12:30:00'",
+    "TIMESTAMPTZ": "TIMESTAMPTZ '2000-02-29 12:30:00+00'",
+    "TIME": "TIME '12:30:00'",
+    "UUID": "UUID '00000000-0000-0000-0000-000000000001'",
+    "INTEGER[]": "[1, 2]",
+}
 """A literal of each type that is no number; numbers are compared with 3 and 0.3."""
 
 
 def sql_texts() -> dict[str, tuple[str, ...]]:
     """Returns for each operation the SQL texts that are tried, over columns x and y."""
     special = {
-        "and": "x AND y", "or": "x OR y", "not": "NOT x", "is null": "x IS NULL", "neg": "-x",
-        "integer": "CAST(x AS BIGINT)", "real": "CAST(x AS DOUBLE)",
-        "days": "date_diff('day', x, y)", "week": "weekofyear(x)",
-        "dow": "dayofweek(x)", "doy": "dayofyear(x)",
-        "date": "CAST(x AS DATE)", "midnight": "CAST(x AS TIMESTAMP)", "pow": "pow(abs(x), 2)",
+        "and": "x AND y",
+        "or": "x OR y",
+        "not": "NOT x",
+        "is null": "x IS NULL",
+        "neg": "-x",
+        "integer": "CAST(x AS BIGINT)",
+        "real": "CAST(x AS DOUBLE)",
+        "days": "date_diff('day', x, y)",
+        "week": "weekofyear(x)",
+        "dow": "dayofweek(x)",
+        "doy": "dayofyear(x)",
+        "date": "CAST(x AS DATE)",
+        "midnight": "CAST(x AS TIMESTAMP)",
+        "pow": "pow(abs(x), 2)",
         "micros": "epoch_us(x)",
-    }  # fmt: skip
+    }
     texts: dict[str, tuple[str, ...]] = {}
     for name, operation in OPERATIONS.items():
         if name in special:
@@ -100,8 +116,11 @@ def sql_texts() -> dict[str, tuple[str, ...]]:
     texts["shift"] = ("x + INTERVAL 1 MONTH", "x - INTERVAL 3 DAY", "x + INTERVAL 5 HOUR")
     texts["days on"] = ("x + 3", "x - 30")
     texts["last day"] = (
-        "last_day(x)", "dayname(x)", "monthname(x)", "date_part('year', age(x, y))",
-    )  # fmt: skip
+        "last_day(x)",
+        "dayname(x)",
+        "monthname(x)",
+        "date_part('year', age(x, y))",
+    )
     texts["IS DISTINCT FROM"] = ("x IS DISTINCT FROM y", "x IS NOT DISTINCT FROM {literal}")
     texts["IN NULL"] = ("x IN ({literal}, NULL)", "x NOT IN ({literal}, NULL)")
     texts["rows"] = ("(x, y) IN (({literal}, {literal}))", "(x, y) NOT IN (({literal}, NULL))")

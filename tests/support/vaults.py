@@ -99,8 +99,9 @@ def nested(coarse: a.Key, fine: a.Key) -> bool:
     pair = (coarse.expr, fine.expr)
     if not all(isinstance(expr, a.Bin) for expr in pair) or pair[0].arg != pair[1].arg:
         return False
-    all_bins = all(len(k.values) == len(k.expr.edges) + 1 and None not in k.values
-                   for k in (coarse, fine))  # fmt: skip
+    all_bins = all(
+        len(k.values) == len(k.expr.edges) + 1 and None not in k.values for k in (coarse, fine)
+    )
     return all_bins and set(coarse.expr.edges) < set(fine.expr.edges)
 
 

@@ -40,9 +40,16 @@ ALTER TABLE t SET PRIVACY BUDGET (epsilon = 100, delta = 1e-9);
     }.items()
 )
 TYPES = {
-    "a": "DATE", "b": "DATE", "low": "TINYINT", "high": "TINYINT", "net": "DECIMAL(8,2)",
-    "gross": "DECIMAL(8,2)", "begun": "TIMESTAMP", "done": "TIMESTAMP", "f": "DOUBLE",
-}  # fmt: skip
+    "a": "DATE",
+    "b": "DATE",
+    "low": "TINYINT",
+    "high": "TINYINT",
+    "net": "DECIMAL(8,2)",
+    "gross": "DECIMAL(8,2)",
+    "begun": "TIMESTAMP",
+    "done": "TIMESTAMP",
+    "f": "DOUBLE",
+}
 
 
 @pytest.fixture(scope="module")
@@ -107,9 +114,12 @@ def test_more_rows_of_its_model_keep_to_the_constraints(owner: Session):
 
 def test_strata_zeros_aliases_and_a_star(owner: Session):
     message = draw(
-        owner, "low AS x, high * 2 AS y", tail="STRATIFY BY kind", constraints="y > X",
+        owner,
+        "low AS x, high * 2 AS y",
+        tail="STRATIFY BY kind",
+        constraints="y > X",
         zeros="y - x > 90 AND kind = 1",
-    )  # fmt: skip
+    )
     assert "drawn again" in message
     rule = "y <= x OR (y - x > 90 AND kind = 1)"
     assert one(owner, f"SELECT sum(({rule})::INTEGER) AS n FROM s")["n"] == 0

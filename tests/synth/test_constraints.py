@@ -36,9 +36,11 @@ def people(rows: int) -> dict[str, list]:
     married = (age >= 15) & (rng.random(rows) < 0.6)
     sex = np.where(rng.random(rows) < 0.3, "m", "f")
     return {
-        "age": age.tolist(), "married": married.tolist(), "sex": sex.tolist(),
+        "age": age.tolist(),
+        "married": married.tolist(),
+        "sex": sex.tolist(),
         "secret": [0] * rows,
-    }  # fmt: skip
+    }
 
 
 def made(method="independent", strata=(), weights=None, rows=2_000, **options):

@@ -58,9 +58,11 @@ def people(rows: int) -> dict[str, list]:
 
 
 def made(method, data, columns, price, strata=(), unit=None, **options):
-    table = PEOPLE if unit is None else contract(
-        {c.name: (c.sql_type, c.domain) for c in PEOPLE.columns}, **unit
-    )  # fmt: skip
+    table = (
+        PEOPLE
+        if unit is None
+        else contract({c.name: (c.sql_type, c.domain) for c in PEOPLE.columns}, **unit)
+    )
     given = {"bins": 4, **QUICK.get(method, {}), **options}
     job = prepare(table, columns, strata, None, method, given, price)
     gate = FakeGate(data, table, price)

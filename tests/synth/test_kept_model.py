@@ -145,8 +145,9 @@ def test_more_rows_cost_nothing_when_the_budget_is_spent(owner):
     assert told[0]["n"] == 5000
     assert told[0]["low"] > 65
     assert spent(owner) == before
-    owner.execute("CREATE SYNTHETIC TABLE again FROM MODEL s ROWS 5000 WHERE age > 65"
-                  " OPTIONS (seed = 3)")  # fmt: skip
+    owner.execute(
+        "CREATE SYNTHETIC TABLE again FROM MODEL s ROWS 5000 WHERE age > 65 OPTIONS (seed = 3)"
+    )
     apart = "SELECT count(*) AS n FROM (FROM more EXCEPT ALL FROM again)"
     assert owner.execute(apart).table.to_pylist() == [{"n": 0}]
 

@@ -41,9 +41,13 @@ def people(rows: int, seed: int = 0) -> dict[str, list]:
     day = [dt.date(2000, 1, 1 + int(d)) for d in rng.integers(0, 10, rows)]
     pay = rng.random(rows) * 10
     return {
-        "sex": sex.tolist(), "town": town.tolist(), "age": age, "pay": pay.tolist(),
-        "born": day, "one": [5] * rows,
-    }  # fmt: skip
+        "sex": sex.tolist(),
+        "town": town.tolist(),
+        "age": age,
+        "pay": pay.tolist(),
+        "born": day,
+        "one": [5] * rows,
+    }
 
 
 def made(method, data, columns=ALL, strata=(), price=RICH, where=None, weights=None, **options):
@@ -59,13 +63,20 @@ def test_columns_keep_their_types_and_order(method):
     found = made(method, people(500), ("pay", "sex", "age", "born"), ("town",))
     assert found.table.schema == pa.schema(
         [
-            ("town", pa.string()), ("pay", pa.float64()), ("sex", pa.string()),
-            ("age", pa.int8()), ("born", pa.date32()),
+            ("town", pa.string()),
+            ("pay", pa.float64()),
+            ("sex", pa.string()),
+            ("age", pa.int8()),
+            ("born", pa.date32()),
         ]
-    )  # fmt: skip
+    )
     assert found.types == {
-        "town": "VARCHAR", "pay": "DOUBLE", "sex": "VARCHAR", "age": "TINYINT", "born": "DATE",
-    }  # fmt: skip
+        "town": "VARCHAR",
+        "pay": "DOUBLE",
+        "sex": "VARCHAR",
+        "age": "TINYINT",
+        "born": "DATE",
+    }
 
 
 @pytest.mark.parametrize("method", METHODS)

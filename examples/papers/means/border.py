@@ -26,8 +26,9 @@ from sqlpriv.session.declarations.budgets import budget_at
 
 ROWS, GROUPS = 20_000, 10
 WIDTHS = (20, 40, 80, 160, 320, 1_000, 3_000, 10_000, 100_000, 1_000_000)
-METHODS = tuple(Method(name, f"AVG({{}} USING {name})")
-                for name in ("gaussian", "quantile", "coinpress"))  # fmt: skip
+METHODS = tuple(
+    Method(name, f"AVG({{}} USING {name})") for name in ("gaussian", "quantile", "coinpress")
+)
 PRICE = Price("rho 0.02", "rho = 0.02", budget_at("people", 1e3, 1e-9))
 
 
@@ -55,13 +56,26 @@ def measured(repetitions: int) -> list[dict[str, Any]]:
             engine.execute("CREATE TABLE people AS SELECT * FROM drawn")
             for width in WIDTHS:
                 laboratory = Laboratory(engine, contract(float(width)))
-                inside = np.array([np.clip(values, 5 - width / 2, 5 + width / 2)[groups == g].mean()
-                                   for g in range(GROUPS)])  # fmt: skip
+                inside = np.array(
+                    [
+                        np.clip(values, 5 - width / 2, 5 + width / 2)[groups == g].mean()
+                        for g in range(GROUPS)
+                    ]
+                )
                 for method in METHODS:
-                    errors = [asked(laboratory, ("g",), "x", method, PRICE)[0] - truth
-                              for _ in range(repetitions)]  # fmt: skip
+                    errors = [
+                        asked(laboratory, ("g",), "x", method, PRICE)[0] - truth
+                        for _ in range(repetitions)
+                    ]
                     rms = float(np.sqrt(np.mean(np.square(errors))))
-                    found.append({"shape": shape, "width": width, "method": method.name,
-                                  "error": rms, "clipped": float(np.abs(inside - truth).max()),
-                                  "repetitions": repetitions})  # fmt: skip
+                    found.append(
+                        {
+                            "shape": shape,
+                            "width": width,
+                            "method": method.name,
+                            "error": rms,
+                            "clipped": float(np.abs(inside - truth).max()),
+                            "repetitions": repetitions,
+                        }
+                    )
     return found

@@ -12,9 +12,12 @@ SHARED = Path(__file__).resolve().parents[4] / "shared"
 AUTHORS = SHARED / "reference" / "mean_estimation_summary.csv"
 
 
-NAMED = {"ours": "ours: population_share = auto", "strata only": "ours: strata only",
-         "coinpress": "ours: USING coinpress",
-         "strata by quantile": "ours: USING quantile"}  # fmt: skip
+NAMED = {
+    "ours": "ours: population_share = auto",
+    "strata only": "ours: strata only",
+    "coinpress": "ours: USING coinpress",
+    "strata by quantile": "ours: USING quantile",
+}
 
 
 def draw(folder: Path) -> None:
@@ -23,15 +26,24 @@ def draw(folder: Path) -> None:
     at_rho = found[found.price == "rho 0.5"].replace({"method": NAMED})
     authors = pd.read_csv(AUTHORS)
     theirs = pd.concat(
-        pd.DataFrame({"column": authors.column, "k": authors.k, "method": f"authors: {name}",
-                      "population_relative": authors[f"abs_err_{key}"] / authors.true_mean,
-                      "parity_error": authors[f"parity_error_{key}_def10"]})
+        pd.DataFrame(
+            {
+                "column": authors.column,
+                "k": authors.k,
+                "method": f"authors: {name}",
+                "population_relative": authors[f"abs_err_{key}"] / authors.true_mean,
+                "parity_error": authors[f"parity_error_{key}_def10"],
+            }
+        )
         for name, key in (("Coinpress", "coinpress"), ("StratCoinpress", "strat"))
-    )  # fmt: skip
-    both = pd.concat([at_rho[["column", "k", "method", "population_relative", "parity_error"]],
-                      theirs])  # fmt: skip
-    panels = {2: ("population_relative", "relative error of everybody's mean"),
-              8: ("parity_error", "parity error (Definition 10)")}  # fmt: skip
+    )
+    both = pd.concat(
+        [at_rho[["column", "k", "method", "population_relative", "parity_error"]], theirs]
+    )
+    panels = {
+        2: ("population_relative", "relative error of everybody's mean"),
+        8: ("parity_error", "parity error (Definition 10)"),
+    }
     for number, (measure, title) in panels.items():
         _by_k(both, measure, title).save(str(folder / f"figure{number}.svg"))
     if (folder / "mixture.parquet").exists():
@@ -44,13 +56,23 @@ def draw(folder: Path) -> None:
 
 def _border(table: pd.DataFrame) -> alt.FacetChart:
     """One panel a shape, the error against the declared width, logarithmic both."""
-    chart = alt.Chart(table).mark_line(point=True).encode(
-        alt.X("width:Q", title="declared width, in true standard deviations of a group",
-              scale=alt.Scale(type="log")),
-        alt.Y("error:Q", title="root mean square error of a group's mean",
-              scale=alt.Scale(type="log")),
-        alt.Color("method:N", title=None, scale=alt.Scale(scheme="tableau10")),
-    )  # fmt: skip
+    chart = (
+        alt.Chart(table)
+        .mark_line(point=True)
+        .encode(
+            alt.X(
+                "width:Q",
+                title="declared width, in true standard deviations of a group",
+                scale=alt.Scale(type="log"),
+            ),
+            alt.Y(
+                "error:Q",
+                title="root mean square error of a group's mean",
+                scale=alt.Scale(type="log"),
+            ),
+            alt.Color("method:N", title=None, scale=alt.Scale(scheme="tableau10")),
+        )
+    )
     faceted = chart.properties(width=330, height=260).facet(
         alt.Facet("shape:N", title=None), columns=2
     )
@@ -60,11 +82,15 @@ def _border(table: pd.DataFrame) -> alt.FacetChart:
 def _by_k(table: pd.DataFrame, measure: str, title: str) -> alt.FacetChart:
     """One panel a column, the error against the number of strata, logarithmic both."""
     mean = table.groupby(["column", "k", "method"], as_index=False)[measure].mean()
-    chart = alt.Chart(mean).mark_line(point=True).encode(
-        alt.X("k:Q", title="strata (k)", scale=alt.Scale(type="log")),
-        alt.Y(f"{measure}:Q", title=title, scale=alt.Scale(type="log")),
-        alt.Color("method:N", title=None, scale=alt.Scale(scheme="tableau10")),
-    )  # fmt: skip
+    chart = (
+        alt.Chart(mean)
+        .mark_line(point=True)
+        .encode(
+            alt.X("k:Q", title="strata (k)", scale=alt.Scale(type="log")),
+            alt.Y(f"{measure}:Q", title=title, scale=alt.Scale(type="log")),
+            alt.Color("method:N", title=None, scale=alt.Scale(scheme="tableau10")),
+        )
+    )
     faceted = chart.properties(width=210, height=190).facet(
         alt.Facet("column:N", title=None, sort=["SCHL", "WKHP", "JWMNP", "PINCP"]), columns=4
     )
@@ -73,12 +99,20 @@ def _by_k(table: pd.DataFrame, measure: str, title: str) -> alt.FacetChart:
 
 def _mixture(table: pd.DataFrame, axis: str) -> alt.Chart:
     mean = table.groupby([axis, "method"], as_index=False)["error"].mean()
-    return alt.Chart(mean).mark_line(point=True).encode(
-        alt.X(f"{axis}:Q", scale=alt.Scale(type="linear" if axis == "n" else "log")),
-        alt.Y("error:Q", title="mean absolute error of the population's mean",
-              scale=alt.Scale(type="log")),
-        alt.Color("method:N", title=None, legend=alt.Legend(orient="bottom", columns=2)),
-    ).properties(width=420, height=280)  # fmt: skip
+    return (
+        alt.Chart(mean)
+        .mark_line(point=True)
+        .encode(
+            alt.X(f"{axis}:Q", scale=alt.Scale(type="linear" if axis == "n" else "log")),
+            alt.Y(
+                "error:Q",
+                title="mean absolute error of the population's mean",
+                scale=alt.Scale(type="log"),
+            ),
+            alt.Color("method:N", title=None, legend=alt.Legend(orient="bottom", columns=2)),
+        )
+        .properties(width=420, height=280)
+    )
 
 
 FRESH = """(SELECT price, "column", sum(repetitions) AS times,

@@ -18,8 +18,9 @@ COLUMN = "PINCP"
 HALVES = np.geomspace(2_000, 1_431_300, 60)
 
 
-def measured(table: Path, wanted: list[tuple[str, ...]], epsilons: tuple[float, ...]
-             ) -> list[dict[str, Any]]:  # fmt: skip
+def measured(
+    table: Path, wanted: list[tuple[str, ...]], epsilons: tuple[float, ...]
+) -> list[dict[str, Any]]:
     """Returns the least parity error of every combination and price, the population's part left
     out.
     """
@@ -33,10 +34,17 @@ def measured(table: Path, wanted: list[tuple[str, ...]], epsilons: tuple[float, 
             strata = [np.array(values, float) for cell, values in rows if kept[cell]]
             lost = [np.abs(clipped_away(x)) for x in strata]
             for epsilon in epsilons:
-                least = [error(bias, HALVES / (len(x) * epsilon)).min() / abs(x.mean())
-                         for x, bias in zip(strata, lost, strict=True)]  # fmt: skip
-                found.append({"combination": "+".join(by), "price": m.pure(epsilon).name,
-                              "floor": float(np.sum(least))})  # fmt: skip
+                least = [
+                    error(bias, HALVES / (len(x) * epsilon)).min() / abs(x.mean())
+                    for x, bias in zip(strata, lost, strict=True)
+                ]
+                found.append(
+                    {
+                        "combination": "+".join(by),
+                        "price": m.pure(epsilon).name,
+                        "floor": float(np.sum(least)),
+                    }
+                )
     return found
 
 

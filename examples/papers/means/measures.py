@@ -119,20 +119,35 @@ def cell_number(by: tuple[str, ...]) -> str:
 
 
 def repeated(
-    laboratory: Laboratory, by: tuple[str, ...], column: str, method: Method, price: Price,
-    exact: Truth, repetitions: int,
-) -> dict[str, float | str | int | None]:  # fmt: skip
+    laboratory: Laboratory,
+    by: tuple[str, ...],
+    column: str,
+    method: Method,
+    price: Price,
+    exact: Truth,
+    repetitions: int,
+) -> dict[str, float | str | int | None]:
     """Returns mean errors over the repetitions; see README.md for what each column is."""
     started = time.process_time()
-    errors = [_errors(*asked(laboratory, by, column, method, price), exact, method.stratified)
-              for _ in range(repetitions)]  # fmt: skip
-    found = {name: None if value is None else float(np.mean([e[name] for e in errors]))
-             for name, value in errors[0].items()}  # fmt: skip
+    errors = [
+        _errors(*asked(laboratory, by, column, method, price), exact, method.stratified)
+        for _ in range(repetitions)
+    ]
+    found = {
+        name: None if value is None else float(np.mean([e[name] for e in errors]))
+        for name, value in errors[0].items()
+    }
     parity = [e["parity_error"] for e in errors]
     found["parity_deviation"] = float(np.std(np.array(parity, float), ddof=1))
     seconds = (time.process_time() - started) / repetitions
-    public = {"combination": "+".join(by), "column": column, "method": method.name,
-              "price": price.name, "k": int(exact.kept.sum()), "cells": exact.n.size}  # fmt: skip
+    public = {
+        "combination": "+".join(by),
+        "column": column,
+        "method": method.name,
+        "price": price.name,
+        "k": int(exact.kept.sum()),
+        "cells": exact.n.size,
+    }
     return public | {"repetitions": repetitions, "cpu_seconds": seconds} | found
 
 
@@ -159,8 +174,11 @@ def answered(
     by_query = {release.query: release for release in releases}
     output = planned.output
     recipe, own = output.recipes[0], output.own[0] if output.own else None
-    found = {r: adapted[r] if r in adapted else means.moments(r, by_query)
-             for r in (recipe, own) if r is not None}  # fmt: skip
+    found = {
+        r: adapted[r] if r in adapted else means.moments(r, by_query)
+        for r in (recipe, own)
+        if r is not None
+    }
     return two_levels(recipe, found[recipe], None, (own, found[own]) if own else None)
 
 

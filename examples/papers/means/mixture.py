@@ -28,9 +28,12 @@ METHODS = (
     Method("coinpress", "AVG({} USING coinpress)", stratified=False),
     Method("strat coinpress", "AVG({} USING coinpress)"),
     Method("plain gaussian", "AVG({} USING gaussian)", stratified=False),
-    Method("ours: strata and population, quantile", "AVG({} USING quantile)",
-           options=", population_share = 0.5"),
-)  # fmt: skip
+    Method(
+        "ours: strata and population, quantile",
+        "AVG({} USING quantile)",
+        options=", population_share = 0.5",
+    ),
+)
 
 
 def contract(k: int) -> TableContract:
@@ -60,9 +63,17 @@ def measured(repetitions: int, price: Price = RHO) -> list[dict[str, float | str
                 errors = np.mean(
                     [_once(n, k, alpha, rng, price) for _ in range(repetitions)], axis=0
                 )
-                found += [{"n": n, "k": k, "alpha": alpha, "method": m.name, "error": float(e),
-                           "repetitions": repetitions}
-                          for m, e in zip(METHODS, errors, strict=True)]  # fmt: skip
+                found += [
+                    {
+                        "n": n,
+                        "k": k,
+                        "alpha": alpha,
+                        "method": m.name,
+                        "error": float(e),
+                        "repetitions": repetitions,
+                    }
+                    for m, e in zip(METHODS, errors, strict=True)
+                ]
     return found
 
 
@@ -72,5 +83,7 @@ def _once(n: int, k: int, alpha: float, rng: np.random.Generator, price: Price) 
         engine.register("drawn", pa.table({"id": np.arange(n), "g": groups, "x": values}))
         engine.execute("CREATE TABLE people AS SELECT * FROM drawn")
         laboratory = Laboratory(engine, contract(k))
-        return [abs(asked(laboratory, ("g",), "x", method, price)[1] - values.mean())
-                for method in METHODS]  # fmt: skip
+        return [
+            abs(asked(laboratory, ("g",), "x", method, price)[1] - values.mean())
+            for method in METHODS
+        ]

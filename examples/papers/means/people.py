@@ -32,8 +32,9 @@ AGES = "least(AGEP // 20, 4)"
 
 def contract(column: str) -> TableContract:
     """Returns what is declared of the table, as far as one value column is asked."""
-    strata = tuple(Column(c, Type.INTEGER, "TINYINT", Interval(*d), required=True)
-                   for c, d in STRATA.items())  # fmt: skip
+    strata = tuple(
+        Column(c, Type.INTEGER, "TINYINT", Interval(*d), required=True) for c, d in STRATA.items()
+    )
     value = Column(column, Type.INTEGER, "INTEGER", Interval(*DOMAINS[column], nullable=True))
     columns = (Column("id", Type.INTEGER, "INTEGER"), *strata, value)
     facts = TableFacts(True, frozenset(c.name.lower() for c in columns))

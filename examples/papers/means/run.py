@@ -45,8 +45,12 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--speed", action="store_true", help="time one pass over 455,316 rows")
     parser.add_argument("--out", type=Path, default=HERE)
-    parser.add_argument("--parts", type=Path, help="folder where each combination's results are "
-                        "kept as they come: a run that was stopped goes on from there")  # fmt: skip
+    parser.add_argument(
+        "--parts",
+        type=Path,
+        help="folder where each combination's results are "
+        "kept as they come: a run that was stopped goes on from there",
+    )
     given = parser.parse_args()
     rows = 455_316 if given.speed else given.rows
     wanted = [by for by in m.COMBINATIONS if not given.only or "+".join(by) in given.only]
@@ -64,8 +68,10 @@ def main() -> None:
     _keep(found, given.out / "census.parquet")
     _keep(least, given.out / "floor.parquet")
     fifth = max(given.repetitions // 5, 2)
-    for name, measure, times in (("mixture", mixture.measured, given.mixture),
-                                 ("border", border.measured, given.border)):  # fmt: skip
+    for name, measure, times in (
+        ("mixture", mixture.measured, given.mixture),
+        ("border", border.measured, given.border),
+    ):
         if times := fifth if times is None else times:
             _keep(measure(times), given.out / f"{name}.parquet")
     figures.draw(given.out)

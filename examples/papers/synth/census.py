@@ -29,9 +29,17 @@ SELECT row_number() OVER (ORDER BY hash(file_row_number, 11)) AS id,
 FROM read_parquet(?, file_row_number = true) ORDER BY id LIMIT {ROWS}"""
 
 DOMAINS = {
-    "AGEP": range(5), "SCHL": range(5), "MAR": range(1, 6), "DIS": (1, 2), "ESP": range(9),
-    "MIL": range(5), "DREM": range(3), "SEX": (1, 2), "RAC1P": range(1, 10), "ESR": (0, 1),
-}  # fmt: skip
+    "AGEP": range(5),
+    "SCHL": range(5),
+    "MAR": range(1, 6),
+    "DIS": (1, 2),
+    "ESP": range(9),
+    "MIL": range(5),
+    "DREM": range(3),
+    "SEX": (1, 2),
+    "RAC1P": range(1, 10),
+    "ESR": (0, 1),
+}
 COLUMNS = tuple(DOMAINS)
 
 DECLARE = """
@@ -51,8 +59,11 @@ def prepare(directory: Path, data: Path = DATA) -> None:
     with duckdb.connect() as engine:
         engine.execute(CODED, [str(data)])
         engine.execute(f"ATTACH '{vault}' AS vault")
-        engine.execute("CREATE TABLE vault.people (id BIGINT PRIMARY KEY, "
-                       + ", ".join(f"{c} TINYINT" for c in COLUMNS) + ")")  # fmt: skip
+        engine.execute(
+            "CREATE TABLE vault.people (id BIGINT PRIMARY KEY, "
+            + ", ".join(f"{c} TINYINT" for c in COLUMNS)
+            + ")"
+        )
         engine.execute("INSERT INTO vault.people SELECT * FROM coded WHERE id % 5 > 0")
         engine.execute(f"COPY (SELECT * FROM coded WHERE id % 5 = 0) TO '{test}'")
     domains = "\n".join(

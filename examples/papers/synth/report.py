@@ -14,14 +14,20 @@ STRATA = ["none", "SEX", "RAC1P", "SEX_RAC1P"]
 COLOURS = ["#8a8f98", "#2a78b5", "#3b9b5c", "#d1495b"]
 FIGURES = {
     "figure4_accuracy": ("accuracy", "accuracy_mean", "accuracy of a classifier of ESR"),
-    "figure5_parity": ("parity_means_SEX_RAC1P", "parity_error_sum_SEX+RAC1P_mean",
-                       "parity error of the means, SEX × RAC1P"),
-    "figure7a_disparity": ("max_disparity_SEX_RAC1P", "max_disparity_SEX+RAC1P_mean",
-                           "max disparity of the means, SEX × RAC1P"),
+    "figure5_parity": (
+        "parity_means_SEX_RAC1P",
+        "parity_error_sum_SEX+RAC1P_mean",
+        "parity error of the means, SEX × RAC1P",
+    ),
+    "figure7a_disparity": (
+        "max_disparity_SEX_RAC1P",
+        "max_disparity_SEX+RAC1P_mean",
+        "max disparity of the means, SEX × RAC1P",
+    ),
     "figure7b_demographic_parity": ("dem_parity", "dem_parity_ratio_mean", "demographic parity"),
     "figure7c_fnr": ("fnr_diff", "fnr_diff_mean", "max FNR difference"),
     "figure9_marginals": ("parity_3way_SEX_RAC1P", None, "parity error of 3-way marginals"),
-}  # fmt: skip
+}
 """By file: our column, the authors' column of the same (None: not published), the title."""
 LOGARITHMIC = ("figure5_parity", "figure7a_disparity", "figure9_marginals")
 NAMES = {"0": "", "auto": " pooled"}
@@ -69,13 +75,21 @@ def _figure(
     kind = "symlog" if logarithmic else "linear"
     dash = {"sqlpriv": [1, 0], "sqlpriv, pooled": [6, 3], "the authors": [2, 3]}
     points = alt.Chart(lines).encode(
-        x=alt.X("epsilon:Q", scale=alt.Scale(type="log"), title="epsilon (delta = 1e-9)",
-                axis=alt.Axis(values=sorted(set(lines["epsilon"])), format="~g")),
+        x=alt.X(
+            "epsilon:Q",
+            scale=alt.Scale(type="log"),
+            title="epsilon (delta = 1e-9)",
+            axis=alt.Axis(values=sorted(set(lines["epsilon"])), format="~g"),
+        ),
         y=alt.Y("value:Q", scale=alt.Scale(type=kind, zero=False), title=title),
         color=alt.Color("strata:N", sort=STRATA, scale=alt.Scale(domain=STRATA, range=COLOURS)),
-    )  # fmt: skip
-    who = alt.StrokeDash("who:N", title=None, legend=alt.Legend(symbolSize=400), scale=alt.Scale(
-        domain=list(dash), range=list(dash.values())))  # fmt: skip
+    )
+    who = alt.StrokeDash(
+        "who:N",
+        title=None,
+        legend=alt.Legend(symbolSize=400),
+        scale=alt.Scale(domain=list(dash), range=list(dash.values())),
+    )
     joined = points.mark_line().encode(strokeDash=who)
     chart = alt.layer(joined, points.mark_circle(size=22)).properties(width=250, height=220)
     whole = chart.facet(column=alt.Column("method:N", title=None)).resolve_scale(y="shared")
@@ -85,8 +99,10 @@ def _figure(
 def _table(trials: pd.DataFrame, column: str, digits: int) -> str:
     trials = trials.assign(strata=trials["strata"] + trials["pooling"].map(NAMES))
     found = trials.pivot_table(index=["method", "strata"], columns="epsilon", values=column)
-    lines = ["| method | strata | " + " | ".join(f"ε = {e:g}" for e in found.columns) + " |",
-             "|---" * (2 + len(found.columns)) + "|"]  # fmt: skip
+    lines = [
+        "| method | strata | " + " | ".join(f"ε = {e:g}" for e in found.columns) + " |",
+        "|---" * (2 + len(found.columns)) + "|",
+    ]
     for (method, strata), row in found.iterrows():
         cells = " | ".join("" if pd.isna(v) else f"{v:.{digits}f}" for v in row)
         lines.append(f"| {method} | {strata} | {cells} |")
@@ -99,8 +115,10 @@ def _ratios(trials: pd.DataFrame, column: str, pooling: str) -> str:
     runs = trials.groupby(["method", "strata", "pooling", "epsilon"])[column]
     means, relative = runs.mean(), (runs.std() / runs.mean()) ** 2 / runs.size()
     epsilons = sorted(set(trials["epsilon"]))
-    lines = ["| method | strata | " + " | ".join(f"ε = {e:g}" for e in epsilons) + " |",
-             "|---" * (2 + len(epsilons)) + "|"]  # fmt: skip
+    lines = [
+        "| method | strata | " + " | ".join(f"ε = {e:g}" for e in epsilons) + " |",
+        "|---" * (2 + len(epsilons)) + "|",
+    ]
     for method, strata, how in sorted({key[:3] for key in means.index}):
         if strata == "none" or how != pooling:
             continue

@@ -53,11 +53,18 @@ def main() -> None:
 
 def run(trials: list[Trial], work: Path, results: Path, workers: int) -> None:
     """Runs what is not there yet, and appends each result as soon as it is."""
-    there = {key(json.loads(line)) for line in results.read_text().splitlines()} if (
-        results.exists()) else set()  # fmt: skip
+    there = (
+        {key(json.loads(line)) for line in results.read_text().splitlines()}
+        if (results.exists())
+        else set()
+    )
     missing = [t for t in trials if key(vars(t)) not in there]
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-               TimeRemainingColumn())  # fmt: skip
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         os.environ.setdefault(variable, "1")  # the workers inherit it: each has one core
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))

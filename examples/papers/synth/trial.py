@@ -89,8 +89,11 @@ def _scores(engine: duckdb.DuckDBPyConnection, held_out: Path) -> dict[str, obje
     rates = list(c.strata.values())
     n = sum(r.rows for r in rates)
     found |= {
-        "accuracy": c.accuracy, "macro_f1": c.macro_f1, "dem_parity": c.demographic_parity,
-        "fpr_diff": c.fpr_difference, "fnr_diff": c.fnr_difference,
+        "accuracy": c.accuracy,
+        "macro_f1": c.macro_f1,
+        "dem_parity": c.demographic_parity,
+        "fpr_diff": c.fpr_difference,
+        "fnr_diff": c.fnr_difference,
         "selected": sum(r.rows * (r.selected or 0) for r in rates) / n,
-    }  # fmt: skip
+    }
     return found

@@ -22,8 +22,9 @@ def test_the_unit_and_the_image_start_a_server():
     unit = (DEPLOY / "sqlpriv.service").read_text().replace("\\\n", " ")
     started = re.search(r"^ExecStart=\S+/sqlpriv serve (.*)$", unit, re.MULTILINE)[1]
     image = (DEPLOY / "Dockerfile").read_text().replace("\\\n", " ")
-    entry, arguments = (re.search(rf"^{name} (\[.*\])$", image, re.MULTILINE)[1]
-                        for name in ("ENTRYPOINT", "CMD"))  # fmt: skip
+    entry, arguments = (
+        re.search(rf"^{name} (\[.*\])$", image, re.MULTILINE)[1] for name in ("ENTRYPOINT", "CMD")
+    )
     assert entry == '["sqlpriv", "serve"]'
     words = shlex.split(arguments.strip("[]").replace(",", " "))
     for params in (given(shlex.split(started)), given(words)):

@@ -29,8 +29,10 @@ def test_a_failure_ends_it_and_tells_the_place_in_the_file(capsys):
         run_text(session, "a;\n\nb x;\nc", "csv", None, name="report.sql")
     assert session.asked == ["a", "b x"]
     assert str(caught.value).splitlines()[:3] == [
-        "report.sql: Refused: no x", "  3 │ b x", "    │   ^",
-    ]  # fmt: skip
+        "report.sql: Refused: no x",
+        "  3 │ b x",
+        "    │   ^",
+    ]
     assert "102.4" in capsys.readouterr().out  # what succeeded before is not lost
 
 
@@ -71,5 +73,7 @@ def test_parquet_of_nothing_is_an_error(tmp_path):
 def test_statements_are_located_by_line():
     text = "SELECT 1;\n\n  SELECT 1;\nSELECT 2"
     assert list(located_statements(ScriptedSession(), text)) == [
-        ("SELECT 1", 1), ("SELECT 1", 3), ("SELECT 2", 4),
-    ]  # fmt: skip
+        ("SELECT 1", 1),
+        ("SELECT 1", 3),
+        ("SELECT 2", 4),
+    ]

@@ -59,17 +59,22 @@ def test_the_file_that_counts(write, tmp_path, monkeypatch):
         load_config()
 
 
-@pytest.mark.parametrize(("text", "words"), [
-    ("[connections", "is no TOML"), ("[other]", "has no other; it has defaults, connections"),
-    ("[connections.a]", 'needs vault = "FILE" or url'),
-    ('[connections.a]\nvault = "x"\nurl = "y"', 'needs vault = "FILE" or url'),
-    ('[connections.a]\nvault = "x"\ntoken = "secret"', "has no token; it has vault, url"),
-    ('[connections.a]\nvault = 3', "vault is a text"),
-    ('[connections."a.b"]\nvault = "x"', "no plain word"),
-    ('[defaults]\nprivacy_epsilon = "much"', "privacy_epsilon is a number"),
-    ("[defaults]\nprivacy_epsilon = true", "privacy_epsilon is a number"),
-    ("defaults = 3", "write \\[defaults\\]"), ("[defaults]\nformat = 1", "format is a text"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[connections", "is no TOML"),
+        ("[other]", "has no other; it has defaults, connections"),
+        ("[connections.a]", 'needs vault = "FILE" or url'),
+        ('[connections.a]\nvault = "x"\nurl = "y"', 'needs vault = "FILE" or url'),
+        ('[connections.a]\nvault = "x"\ntoken = "secret"', "has no token; it has vault, url"),
+        ("[connections.a]\nvault = 3", "vault is a text"),
+        ('[connections."a.b"]\nvault = "x"', "no plain word"),
+        ('[defaults]\nprivacy_epsilon = "much"', "privacy_epsilon is a number"),
+        ("[defaults]\nprivacy_epsilon = true", "privacy_epsilon is a number"),
+        ("defaults = 3", "write \\[defaults\\]"),
+        ("[defaults]\nformat = 1", "format is a text"),
+    ],
+)
 def test_a_file_that_is_wrong_says_what_to_write(write, text, words):
     write(text)
     with pytest.raises(sqlpriv.InterfaceError, match=words):

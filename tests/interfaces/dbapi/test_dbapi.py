@@ -36,9 +36,18 @@ def test_module_attributes():
 
 
 def test_errors_are_attributes_of_connections(owner):
-    for name in ("Warning", "Error", "InterfaceError", "DatabaseError", "DataError",
-                 "OperationalError", "IntegrityError", "InternalError", "ProgrammingError",
-                 "NotSupportedError"):  # fmt: skip
+    for name in (
+        "Warning",
+        "Error",
+        "InterfaceError",
+        "DatabaseError",
+        "DataError",
+        "OperationalError",
+        "IntegrityError",
+        "InternalError",
+        "ProgrammingError",
+        "NotSupportedError",
+    ):
         assert getattr(owner, name) is getattr(sqlpriv, name)
     assert issubclass(sqlpriv.Refused, sqlpriv.ProgrammingError)
 
@@ -47,8 +56,14 @@ def test_the_errors_are_the_tree_of_pep_249():
     assert issubclass(sqlpriv.Warning, Exception)
     assert issubclass(sqlpriv.InterfaceError, sqlpriv.Error)
     assert not issubclass(sqlpriv.InterfaceError, sqlpriv.DatabaseError)
-    for name in ("DataError", "OperationalError", "IntegrityError", "InternalError",
-                 "ProgrammingError", "NotSupportedError"):  # fmt: skip
+    for name in (
+        "DataError",
+        "OperationalError",
+        "IntegrityError",
+        "InternalError",
+        "ProgrammingError",
+        "NotSupportedError",
+    ):
         assert issubclass(getattr(sqlpriv, name), sqlpriv.DatabaseError)
 
 
@@ -57,8 +72,10 @@ def test_an_error_survives_another_process(analyst):
         analyst.execute("SELECT AGEP FROM people")
     again = pickle.loads(pickle.dumps(caught.value))
     assert (str(again), again.hint, again.column) == (
-        str(caught.value), caught.value.hint, caught.value.column,
-    )  # fmt: skip
+        str(caught.value),
+        caught.value.hint,
+        caught.value.column,
+    )
 
 
 def test_type_objects():
@@ -231,20 +248,29 @@ def test_a_failed_statement_leaves_no_rows_of_the_last_one(cursor):
 @pytest.mark.parametrize(
     ("type_", "told", "kind"),
     [
-        ("BOOLEAN", "BOOLEAN", "NUMBER"), ("TINYINT", "TINYINT", "NUMBER"),
-        ("UBIGINT", "UBIGINT", "NUMBER"), ("HUGEINT", "HUGEINT", "NUMBER"),
-        ("DOUBLE", "DOUBLE", "NUMBER"), ("DECIMAL(9,2)", "DECIMAL(9,2)", "NUMBER"),
-        ("VARCHAR", "VARCHAR", "STRING"), ("ENUM ('a', 'b')", "VARCHAR", "STRING"),
-        ("BLOB", "BLOB", "BINARY"), ("DATE", "DATE", "DATETIME"), ("TIME", "TIME", "DATETIME"),
-        ("TIMESTAMP", "TIMESTAMP", "DATETIME"), ("TIMESTAMP_NS", "TIMESTAMP", "DATETIME"),
+        ("BOOLEAN", "BOOLEAN", "NUMBER"),
+        ("TINYINT", "TINYINT", "NUMBER"),
+        ("UBIGINT", "UBIGINT", "NUMBER"),
+        ("HUGEINT", "HUGEINT", "NUMBER"),
+        ("DOUBLE", "DOUBLE", "NUMBER"),
+        ("DECIMAL(9,2)", "DECIMAL(9,2)", "NUMBER"),
+        ("VARCHAR", "VARCHAR", "STRING"),
+        ("ENUM ('a', 'b')", "VARCHAR", "STRING"),
+        ("BLOB", "BLOB", "BINARY"),
+        ("DATE", "DATE", "DATETIME"),
+        ("TIME", "TIME", "DATETIME"),
+        ("TIMESTAMP", "TIMESTAMP", "DATETIME"),
+        ("TIMESTAMP_NS", "TIMESTAMP", "DATETIME"),
         ("TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE", "DATETIME"),
-        ("INTERVAL", "INTERVAL", "DATETIME"), ("INTEGER[]", "INTEGER[]", None),
-        ("DATE[2][]", "DATE[2][]", None), ("MAP(VARCHAR, DOUBLE)", "MAP(VARCHAR, DOUBLE)", None),
+        ("INTERVAL", "INTERVAL", "DATETIME"),
+        ("INTEGER[]", "INTEGER[]", None),
+        ("DATE[2][]", "DATE[2][]", None),
+        ("MAP(VARCHAR, DOUBLE)", "MAP(VARCHAR, DOUBLE)", None),
         ("STRUCT(a INTEGER, b VARCHAR[])", "STRUCT(a INTEGER, b VARCHAR[])", None),
         ("UNION(a INTEGER, b VARCHAR)", "UNION(a INTEGER, b VARCHAR)", None),
         ("BIGNUM", "BIGNUM", None),
     ],
-)  # fmt: skip
+)
 def test_type_codes_are_duckdbs_names(owner, type_, told, kind):
     (found,) = owner.execute(f"SELECT NULL::{type_} AS x").description
     assert found[:2] == ("x", told)
@@ -347,8 +373,10 @@ def test_error_bars_are_to_one_scale():
     page = cursor_html(result)
     assert re.findall(r'cx="([\d.]+)"', page) == ["23.5", "45.0", "66.5"]
     assert re.findall(r'd="M([\d.]+) 6H([\d.]+)"', page) == [
-        ("2.0", "45.0"), ("36.4", "53.6"), ("2.0", "88.0")
-    ]  # fmt: skip
+        ("2.0", "45.0"),
+        ("36.4", "53.6"),
+        ("2.0", "88.0"),
+    ]
     assert page.count("3v6") == 4  # the last whisker goes on beyond both ends: it has no end marks
 
 

@@ -29,8 +29,10 @@ def test_half_widths_stand_beside_values():
     lines = printed(NOISED).splitlines()
     assert lines[0].split() == ["sex", "n", "±"]
     assert [line.split() for line in lines[2:5]] == [
-        ["1", "102.4", "±3.3"], ["2", "98.6", "±3.3"], ["NULL", "201.0", "±4.5"],
-    ]  # fmt: skip
+        ["1", "102.4", "±3.3"],
+        ["2", "98.6", "±3.3"],
+        ["NULL", "201.0", "±4.5"],
+    ]
 
 
 def test_people_read_all_where_programs_read_null():
@@ -105,8 +107,10 @@ def test_csv_can_be_read_back():
     read = list(csv.reader(io.StringIO(out.getvalue())))
     assert read == [
         ["text", "number", "yes"],
-        ['quo"te, comma', "1.5", "true"], ["line\nbreak", "", "true"], ["", "", "true"],
-    ]  # fmt: skip
+        ['quo"te, comma', "1.5", "true"],
+        ["line\nbreak", "", "true"],
+        ["", "", "true"],
+    ]
 
 
 def test_json_can_be_read_back():
@@ -143,8 +147,12 @@ def test_tsv_and_jsonl_can_be_read_back():
 def test_markdown():
     tricky = exact(**{"a|b": ["x|y", "two\nlines", "back\\slash"]})
     assert written(tricky, "markdown").splitlines() == [
-        "| a\\|b |", "| --- |", "| x\\|y |", "| two<br>lines |", "| back\\\\slash |",
-    ]  # fmt: skip
+        "| a\\|b |",
+        "| --- |",
+        "| x\\|y |",
+        "| two<br>lines |",
+        "| back\\\\slash |",
+    ]
     assert written(NOISED, "markdown").splitlines()[1:3] == [
         "| ---: | ---: |",
         "| 1 | 102.4 ±3.3 |",
@@ -153,8 +161,11 @@ def test_markdown():
 
 def test_vertical_keeps_lines_of_a_value_in_its_column():
     assert written(exact(größe=["a\nb"], n=[1]), "vertical").splitlines() == [
-        "─[ row 1 ]─────", "größe │ a", "      │ b", "n     │ 1",
-    ]  # fmt: skip
+        "─[ row 1 ]─────",
+        "größe │ a",
+        "      │ b",
+        "n     │ 1",
+    ]
 
 
 def test_html_of_all_rows():
@@ -207,9 +218,11 @@ def test_notes_stand_on_lines_of_their_own_and_are_wrapped():
     lines = ["· ± does not cover values outside [0, 9] in n", "· no group of 3"]
     assert footnote(noted).splitlines() == [*lines, "3 rows · ± 95 % · ε 0.5 spent"]
     assert footnote(noted, width=30).splitlines() == [
-        "· ± does not cover values", "  outside [0, 9] in n", "· no group of 3",
+        "· ± does not cover values",
+        "  outside [0, 9] in n",
+        "· no group of 3",
         "3 rows · ± 95 % · ε 0.5 spent",
-    ]  # fmt: skip
+    ]
     assert "[0, 9] in n<br>· no group of 3<br>3 rows" in html.cursor_html(noted)
     made = Result(message="s: 9 rows\nquality: good", price=Rho(5), epsilon=0.5)
     assert footnote(made).splitlines() == ["s: 9 rows", "· quality: good", "ε 0.5 spent"]

@@ -27,9 +27,19 @@ def test_description_has_seven_items_and_duckdb_names(table):
     described = subject.description(table)
     assert all(len(column) == 7 for column in described)
     assert [column[1] for column in described][:12] == [
-        "TINYINT", "UBIGINT", "HUGEINT", "DECIMAL(9,2)", "FLOAT", "VARCHAR", "BOOLEAN", "DATE",
-        "TIMESTAMP", "TIME", "BLOB", "INTEGER",
-    ]  # fmt: skip
+        "TINYINT",
+        "UBIGINT",
+        "HUGEINT",
+        "DECIMAL(9,2)",
+        "FLOAT",
+        "VARCHAR",
+        "BOOLEAN",
+        "DATE",
+        "TIMESTAMP",
+        "TIME",
+        "BLOB",
+        "INTEGER",
+    ]
     assert described[3][4:6] == (9, 2)
     assert described[13][1] == "VARCHAR"  # an ENUM's values are text
 

@@ -53,10 +53,11 @@ def test_the_catalog_shows_private_public_and_released_tables(connection, spent)
     columns = [("region", "s"), ("age", "##"), ("income", "#.#")]
     assert tree == {
         "vault": {
-            "people": [("id", "##"), *columns], "regions": [("region", "s"), ("weight", "#.#")]
+            "people": [("id", "##"), *columns],
+            "regions": [("region", "s"), ("weight", "#.#")],
         },
         "release": {"staff": columns},
-    }  # fmt: skip
+    }
     assert spent()[0] == 0
 
 
@@ -84,9 +85,11 @@ def test_the_editor_asks_and_shows_the_answer(vault, spent, tmp_path, monkeypatc
     for place in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"):
         monkeypatch.setenv(place, str(tmp_path))
     app = Harlequin(
-        Adapter([str(vault)], epsilon="0.5"), connection_hash="", record_history=False,
+        Adapter([str(vault)], epsilon="0.5"),
+        connection_hash="",
+        record_history=False,
         no_download_tzdata=True,
-    )  # fmt: skip
+    )
 
     async def until(pilot, happened):
         deadline = time.monotonic() + SECONDS

@@ -33,11 +33,19 @@ def by_ibis():
     return str(ibis.to_sql(expression, dialect="duckdb"))
 
 
-@pytest.mark.parametrize("written", [
-    lambda: WRITTEN,
-    pytest.param(by_ibis, marks=pytest.mark.skipif(
-        importlib.util.find_spec("ibis") is None, reason="pip install ibis-framework[duckdb]")),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda: WRITTEN,
+        pytest.param(
+            by_ibis,
+            marks=pytest.mark.skipif(
+                importlib.util.find_spec("ibis") is None,
+                reason="pip install ibis-framework[duckdb]",
+            ),
+        ),
+    ],
+)
 def test_sql_of_ibis_is_answered_and_priced(vault, spent, written):
     with sqlpriv.connect(vault) as connection:
         connection.execute("SET privacy_epsilon = 1")

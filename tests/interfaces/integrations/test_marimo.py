@@ -19,10 +19,21 @@ def page(tmp_path_factory):
     to = tmp_path_factory.mktemp("page") / "notebook.html"
     notebook = shutil.copy(NOTEBOOK, to.parent)  # marimo keeps a session's outputs beside it
     ran = subprocess.run(
-        [sys.executable, "-m", "marimo", "export", "html", str(notebook), "-o", str(to),
-         "--no-sandbox"],
-        capture_output=True, text=True, timeout=180,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "marimo",
+            "export",
+            "html",
+            str(notebook),
+            "-o",
+            str(to),
+            "--no-sandbox",
+        ],
+        capture_output=True,
+        text=True,
+        timeout=180,
+    )
     assert ran.returncode == 0, ran.stderr
     return to.read_text()
 

@@ -75,8 +75,12 @@ def test_keys_and_comments(engine):
     assert inspector.get_pk_constraint("staff")["constrained_columns"] == []
     assert inspector.get_table_comment("people")["text"].startswith("private: protects each id")
     assert inspector.get_table_comment("staff")["text"].startswith("Synthetic rows")
-    for nothing in (inspector.get_indexes, inspector.get_unique_constraints,
-                    inspector.get_foreign_keys, inspector.get_check_constraints):  # fmt: skip
+    for nothing in (
+        inspector.get_indexes,
+        inspector.get_unique_constraints,
+        inspector.get_foreign_keys,
+        inspector.get_check_constraints,
+    ):
         assert nothing("people") == []
     for about in (inspector.get_columns, inspector.get_pk_constraint, inspector.get_table_comment):
         with pytest.raises(sa.exc.NoSuchTableError):
@@ -114,10 +118,17 @@ def test_a_whole_schema_costs_three_questions(engine):
 
 @pytest.mark.parametrize(
     ("name", "type_"),
-    [("DECIMAL(9,2)", "NUMERIC(9, 2)"), ("HUGEINT", "NUMERIC(38, 0)"), ("DOUBLE", "DOUBLE"),
-     ("FLOAT", "FLOAT"), ("TIMESTAMP WITH TIME ZONE", "TIMESTAMP WITH TIME ZONE"),
-     ("INTEGER[][3]", "INTEGER[][]"), ("ENUM('a]', 'b')", "VARCHAR"), ("BLOB", "BYTEA")],
-)  # fmt: skip
+    [
+        ("DECIMAL(9,2)", "NUMERIC(9, 2)"),
+        ("HUGEINT", "NUMERIC(38, 0)"),
+        ("DOUBLE", "DOUBLE"),
+        ("FLOAT", "FLOAT"),
+        ("TIMESTAMP WITH TIME ZONE", "TIMESTAMP WITH TIME ZONE"),
+        ("INTEGER[][3]", "INTEGER[][]"),
+        ("ENUM('a]', 'b')", "VARCHAR"),
+        ("BLOB", "BYTEA"),
+    ],
+)
 def test_types(engine, name, type_):
     assert sqlalchemy_reflection.sql_type(name).compile(engine.dialect) == type_
 
@@ -203,16 +214,29 @@ def test_odd_names_are_quoted(owner):
 
 def test_an_owner_makes_and_fills_tables(owner):
     drinks = sa.Table(
-        "drinks", sa.MetaData(),
-        sa.Column("id", sa.Integer, primary_key=True), sa.Column("name", sa.String(20)),
-        sa.Column("kind", sa.Enum("ale", "stout", name="kind")), sa.Column("strength", sa.Float),
-        sa.Column("price", sa.Numeric(6, 2)), sa.Column("since", sa.Date),
-        sa.Column("ok", sa.Boolean), sa.Column("at", sa.DateTime), sa.Column("raw", sa.LargeBinary),
-    )  # fmt: skip
+        "drinks",
+        sa.MetaData(),
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("name", sa.String(20)),
+        sa.Column("kind", sa.Enum("ale", "stout", name="kind")),
+        sa.Column("strength", sa.Float),
+        sa.Column("price", sa.Numeric(6, 2)),
+        sa.Column("since", sa.Date),
+        sa.Column("ok", sa.Boolean),
+        sa.Column("at", sa.DateTime),
+        sa.Column("raw", sa.LargeBinary),
+    )
     row = {
-        "id": 1, "name": "Cooper's", "kind": "ale", "strength": 4.5, "price": 3, "ok": True,
-        "since": dt.date(1862, 5, 1), "at": dt.datetime(2020, 1, 2, 3), "raw": b"\0a",
-    }  # fmt: skip
+        "id": 1,
+        "name": "Cooper's",
+        "kind": "ale",
+        "strength": 4.5,
+        "price": 3,
+        "ok": True,
+        "since": dt.date(1862, 5, 1),
+        "at": dt.datetime(2020, 1, 2, 3),
+        "raw": b"\0a",
+    }
     with owner.begin() as connection:
         drinks.create(connection)
         assert connection.execute(drinks.insert(), row).rowcount == 1

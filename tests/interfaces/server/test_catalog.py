@@ -75,8 +75,11 @@ def test_a_table_that_was_not_granted_is_in_no_catalog(serve):
         assert (("secret",) in columns) == (name == "bob")
         comments = connection.execute("SELECT description FROM pg_description").fetchall()
         assert ("FROM people" in str(comments)) == (name == "bob")
-    for statement in ("SELECT * FROM people LIMIT 5", "SELECT COUNT(*) FROM people",
-                      "DECLARE c CURSOR WITH HOLD FOR SELECT COUNT(*) FROM people"):  # fmt: skip
+    for statement in (
+        "SELECT * FROM people LIMIT 5",
+        "SELECT COUNT(*) FROM people",
+        "DECLARE c CURSOR WITH HOLD FOR SELECT COUNT(*) FROM people",
+    ):
         with pytest.raises(psycopg.Error, match='no released or public table "people"'):
             served.psycopg("ada").execute(statement)
     with pytest.raises(psycopg.Error, match='no released or public table "people"'):

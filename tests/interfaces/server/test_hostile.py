@@ -38,10 +38,19 @@ def test_nobody_is_let_in_who_does_not_prove_who_they_are(served):
     name, _, secret = served.tokens["ada"].partition(".")
     told = set()
     for token in (
-        f"{name}.wrong", f"nobody.{secret}", f"late.{expired}", "gone.a password of gone's",
-        f"bob.{secret}", secret, "", "a.b.c.d", f"{name}.1.9999999999.{'0' * 64}",
-        (name, "wrong"), ("nobody", secret), ("", ""),
-    ):  # fmt: skip
+        f"{name}.wrong",
+        f"nobody.{secret}",
+        f"late.{expired}",
+        "gone.a password of gone's",
+        f"bob.{secret}",
+        secret,
+        "",
+        "a.b.c.d",
+        f"{name}.1.9999999999.{'0' * 64}",
+        (name, "wrong"),
+        ("nobody", secret),
+        ("", ""),
+    ):
         with pytest.raises(sqlpriv.OperationalError) as refused:
             sqlpriv.connect(served.url, token=token, ca=served.ca)
         told.add(str(refused.value))
@@ -110,12 +119,18 @@ def test_messages_that_are_too_large_or_none_are_refused(served):
         refused(lambda ticket=ticket: client.do_get(flight.Ticket(ticket), call).read_all())
     wrong = m.wrap("ActionClosePreparedStatementRequest", prepared_statement_handle=b"?")
     for name, body in (
-        ("CreatePreparedStatement", b"\xff"), ("CreatePreparedStatement", wrong),
-        ("CreatePreparedStatement", huge.encode()), ("CancelFlightInfo", b"\xff"),
-        ("CancelFlightInfo", m.message("CancelFlightInfoRequest", m.FLIGHT, info=b"?")
-         .SerializeToString()),
-        ("SetSessionOptions", b"\xff"), ("BeginTransaction", b""), ("x" * 1000, b""),
-    ):  # fmt: skip
+        ("CreatePreparedStatement", b"\xff"),
+        ("CreatePreparedStatement", wrong),
+        ("CreatePreparedStatement", huge.encode()),
+        ("CancelFlightInfo", b"\xff"),
+        (
+            "CancelFlightInfo",
+            m.message("CancelFlightInfoRequest", m.FLIGHT, info=b"?").SerializeToString(),
+        ),
+        ("SetSessionOptions", b"\xff"),
+        ("BeginTransaction", b""),
+        ("x" * 1000, b""),
+    ):
         refused(lambda name=name, body=body: list(client.do_action((name, body), call)))
     assert served.connect().execute("SELECT 1 AS a").fetchall() == [(1,)]
 
@@ -153,8 +168,10 @@ def test_parameters_without_end_are_not_taken(served):
     body = m.wrap("ActionCreatePreparedStatementRequest", query="SELECT ? AS a")
     (made,) = client.do_action(("CreatePreparedStatement", body), call)
     handle = m.unwrap(made.body.to_pybytes())[1].prepared_statement_handle
-    for name, count in (("CommandPreparedStatementQuery", 2), ("CommandPreparedStatementUpdate",
-                                                               20_000)):  # fmt: skip
+    for name, count in (
+        ("CommandPreparedStatementQuery", 2),
+        ("CommandPreparedStatementUpdate", 20_000),
+    ):
         command = m.wrap(name, prepared_statement_handle=handle)
         rows = pa.record_batch({"1": list(range(count))})
         descriptor = flight.FlightDescriptor.for_command(command)
@@ -239,8 +256,9 @@ def test_long_errors_in_any_script_arrive(served):
 def run_endless(served, **options):
     client, call = served.flight()
     info = client.get_flight_info(asked(ENDLESS), call)
-    call = flight.FlightCallOptions(headers=[
-        (b"authorization", f"Bearer {served.tokens['ada']}".encode())], **options)  # fmt: skip
+    call = flight.FlightCallOptions(
+        headers=[(b"authorization", f"Bearer {served.tokens['ada']}".encode())], **options
+    )
     return client, info, call
 
 
@@ -292,8 +310,14 @@ def test_a_statement_may_not_take_longer_than_its_user_may(serve):
     client, info, call = run_endless(served)
     with pytest.raises(flight.FlightTimedOutError, match="took longer than 4 s"):
         client.do_get(info.endpoints[0].ticket, call).read_all()
-    users.add_user(served.vault, "ada", "analyst", "test", timeout=600.0,
-              secret=served.tokens["ada"].partition(".")[2])  # fmt: skip
+    users.add_user(
+        served.vault,
+        "ada",
+        "analyst",
+        "test",
+        timeout=600.0,
+        secret=served.tokens["ada"].partition(".")[2],
+    )
     assert free_again(served) == (500,)
 
 

@@ -137,6 +137,8 @@ def test_sixteen_clients_for_ten_minutes_in_steady_memory(serve):
     check(served, before, charges, replays)
     fifth = len(memory) // 5
     early, late = (statistics.median(memory[i * fifth : (i + 1) * fifth]) for i in (1, 4))
-    print(f"resident: {early / 1e6:.0f} MB in the third and fourth minute, {late / 1e6:.0f} MB in"
-          " the last two")  # fmt: skip
+    print(
+        f"resident: {early / 1e6:.0f} MB in the third and fourth minute, {late / 1e6:.0f} MB in"
+        " the last two"
+    )
     assert late <= 1.1 * early

@@ -33,8 +33,10 @@ def both(served):
         (f"{PRICED} COUNT(*) AS n FROM people WHERE income > $b AND sex = $a", {"a": 1, "b": 1.5}),
         (f"{PRICED} COUNT(*) AS n FROM people WHERE income > 1 HAVING n > 100000", None),
         ("SELECT sex, COUNT(*) AS n, SUM(1::HUGEINT) AS h FROM made GROUP BY sex ORDER BY 1", None),
-        ("SELECT ? AS a, ? AS b, ? AS c, ? AS d, ? AS e FROM made LIMIT 1",
-         [dt.date(2020, 2, 29), "x", True, Decimal("1.5"), dt.datetime(2020, 1, 1, 2)]),
+        (
+            "SELECT ? AS a, ? AS b, ? AS c, ? AS d, ? AS e FROM made LIMIT 1",
+            [dt.date(2020, 2, 29), "x", True, Decimal("1.5"), dt.datetime(2020, 1, 1, 2)],
+        ),
         ("SET privacy_epsilon = 0.5", None),
         ("SET privacy_epsilon = 0.1; SELECT ? AS a; SELECT ? AS b, COUNT(*) FROM made", [1, 2]),
         ("SELECT $2 AS a; SELECT $1 AS b", [1, 2]),
@@ -43,7 +45,7 @@ def both(served):
         ("SUMMARIZE made", None),
         ("", None),
     ],
-)  # fmt: skip
+)
 def test_the_same_results(both, sql, parameters):
     """Whoever asks second gets the same noised numbers, from their seals, at no cost."""
     local, remote = both
@@ -67,10 +69,13 @@ def test_the_same_results(both, sql, parameters):
         (f"{PRICED} COUNT(*) AS n FROM people WHERE income > ?", [10]),
         (f"{PRICED} sex, RANK() OVER (ORDER BY COUNT(*)) FROM people GROUP BY sex", None),
         ("SELECT COUNT(*) FROM made", None),
-        ("CREATE SYNTHETIC TABLE x AS SELECT sex FROM people USING independent"
-         " OPTIONS (epsilon = 0.1)", None),
+        (
+            "CREATE SYNTHETIC TABLE x AS SELECT sex FROM people USING independent"
+            " OPTIONS (epsilon = 0.1)",
+            None,
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_same_quote_and_nothing_is_charged(both, sql, parameters):
     local, remote = (connection.session for connection in both)
     before = local.budgets()
@@ -146,8 +151,9 @@ def test_many_rows_come_in_many_batches_with_their_half_widths(served):
         assert cursor.result.table.num_rows == len(cursor.result.half_widths["n"]) == 12_000
         assert cursor.result.table["id"].to_pylist() == list(range(12_000))
         assert set(cursor.result.half_widths["n"]) == {cursor.result.half_widths["n"][0]}
-    query = m.wrap("CommandStatementQuery", query=f"{PRICED} id, COUNT(*) AS n FROM people"
-                   " GROUP BY id")  # fmt: skip
+    query = m.wrap(
+        "CommandStatementQuery", query=f"{PRICED} id, COUNT(*) AS n FROM people GROUP BY id"
+    )
     info = client.get_flight_info(flight.FlightDescriptor.for_command(query), call)
     sizes = [chunk.data.num_rows for chunk in client.do_get(info.endpoints[0].ticket, call)]
     assert sizes == [10_000, 2_000]
@@ -168,8 +174,10 @@ def test_each_statement_of_a_text_keeps_its_place_and_its_values():
     shared = dialect.split_with_parameters(sql, ["a", "b", "c"])
     assert [values for _, values in shared] == [["a"], ["b", "c"], None]
     assert [part for part, _ in shared] == [
-        "SELECT ?", "\n  SELECT ?, ?", "\n               SELECT 1",
-    ]  # fmt: skip
+        "SELECT ?",
+        "\n  SELECT ?, ?",
+        "\n               SELECT 1",
+    ]
     with pytest.raises(sqlpriv.ProgrammingError):
         dialect.split_with_parameters(sql, ["a"])
 

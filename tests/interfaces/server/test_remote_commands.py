@@ -75,11 +75,16 @@ def test_the_shell_shows_what_is_left_and_goes_on_after_errors():
     assert "    │        ^" in result.stderr
 
 
-@pytest.mark.parametrize(("options", "words"), [
-    (("--token-file", "missing"), "missing cannot be read"),
-    (("--role", "owner"), "by the token"), (("--principal", "bob"), "by the token"),
-    (("--ca", "missing.pem"), "missing.pem cannot be read"), ((), "token is wrong"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--token-file", "missing"), "missing cannot be read"),
+        (("--role", "owner"), "by the token"),
+        (("--principal", "bob"), "by the token"),
+        (("--ca", "missing.pem"), "missing.pem cannot be read"),
+        ((), "token is wrong"),
+    ],
+)
 def test_what_is_said_of_a_server_that_lets_nobody_in(remote, options, words):
     ca = () if "--ca" in options else ("--ca", remote.ca)
     result = run("query", remote.url, COUNTS, *ca, *options, SQLPRIV_TOKEN="ada.wrong")

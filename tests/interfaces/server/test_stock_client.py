@@ -27,8 +27,9 @@ def test_a_question_and_its_parameters(served):
         cursor.execute(sql, (50, 1))
         assert abs(cursor.fetchone()[0] - 125) < 100  # Laplace of scale 5: off by exp(-20)
         before = served.account()
-        cursor.execute(sql.replace("?", "$a", 1).replace("?", "$b"),
-                       pa.record_batch({"b": [1], "a": [50]}))  # fmt: skip
+        cursor.execute(
+            sql.replace("?", "$a", 1).replace("?", "$b"), pa.record_batch({"b": [1], "a": [50]})
+        )
         cursor.fetchone()
         assert served.account() == before  # the same question, in other words: replayed
         cursor.execute("SELECT sex, COUNT(*) AS n FROM made GROUP BY sex ORDER BY sex")
@@ -76,12 +77,14 @@ def test_asking_for_columns_runs_and_charges_nothing(served, monkeypatch):
     (schema,) = catalog["catalog_db_schemas"]
     tables = {t["table_name"]: t for t in schema["db_schema_tables"]}
     assert {name: t["table_type"] for name, t in tables.items()} == {
-        "people": "PRIVATE TABLE", "made": "TABLE",
-    }  # fmt: skip
+        "people": "PRIVATE TABLE",
+        "made": "TABLE",
+    }
     assert [c["column_name"] for c in tables["made"]["table_columns"]] == ["sex", "income"]
     one = connection.adbc_get_objects(depth="tables", table_name_filter="ma%").read_all()
-    assert [t["table_name"] for t in one.to_pylist()[0]["catalog_db_schemas"][0]
-            ["db_schema_tables"]] == ["made"]  # fmt: skip
+    assert [
+        t["table_name"] for t in one.to_pylist()[0]["catalog_db_schemas"][0]["db_schema_tables"]
+    ] == ["made"]
     assert served.account() == before
     assert served.vault.with_suffix(".audit").read_text() == ""  # nothing was run
 
@@ -94,11 +97,13 @@ def test_asking_for_columns_runs_and_charges_nothing(served, monkeypatch):
         ("INSERT INTO people VALUES (1)", "only an owner can run INSERT"),
         ("CREATE SYNTHETIC TABLE x AS SELECT 1", "Refused"),
         ("SELECT nothing FROM made", "nothing"),
-        ("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 99) COUNT(*) FROM people",
-         "BudgetExhausted: costs epsilon = 99 but"),
+        (
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 99) COUNT(*) FROM people",
+            "BudgetExhausted: costs epsilon = 99 but",
+        ),
         ("SELECT * FROM read_csv('/etc/passwd')", "out of reach"),
     ],
-)  # fmt: skip
+)
 def test_a_refusal_arrives_in_our_words_and_nothing_else_of_the_server(served, sql, words):
     before = served.account()
     with served.adbc().cursor() as cursor, pytest.raises(adbc.Error) as told:

@@ -65,10 +65,16 @@ def test_the_verifier_of_scram_holds_no_secret_either(vault):
 @pytest.mark.parametrize(
     ("written", "hashed"),
     [
-        ("I\u00adX", "IX"), ("user", "user"), ("USER", "USER"), ("\u00aa", "a"), ("\u2168", "IX"),
-        ("\u0007", "\u0007"), ("\u0627\u0031", "\u0627\u0031"), ("a\u00a0b", "a b"),
+        ("I\u00adX", "IX"),
+        ("user", "user"),
+        ("USER", "USER"),
+        ("\u00aa", "a"),
+        ("\u2168", "IX"),
+        ("\u0007", "\u0007"),
+        ("\u0627\u0031", "\u0627\u0031"),
+        ("a\u00a0b", "a b"),
     ],
-)  # fmt: skip
+)
 def test_passwords_are_prepared_as_rfc_4013_shows(written, hashed):
     """Its section 3; what it forbids is taken as it is written, which PostgreSQL does, too."""
     assert normalize_password(written) == hashed.encode()
@@ -161,9 +167,12 @@ def test_a_pass_is_of_one_process_and_cannot_be_altered(vault, keeper):
     with closing(users.Doorkeeper(vault)) as another, pytest.raises(sqlpriv.PermissionDenied):
         another.bearer(token)
     for shown in (
-        f"olga.{number}.{when}.{signature}", f"{name}.{number}.{int(when) + 1}.{signature}",
-        f"{name}.1.{when}.{signature}", f"{name}.{number}.{when}.", f"{name}.x.{when}.{signature}",
-    ):  # fmt: skip
+        f"olga.{number}.{when}.{signature}",
+        f"{name}.{number}.{int(when) + 1}.{signature}",
+        f"{name}.1.{when}.{signature}",
+        f"{name}.{number}.{when}.",
+        f"{name}.x.{when}.{signature}",
+    ):
         with pytest.raises(sqlpriv.PermissionDenied):
             keeper.bearer(shown)
 
@@ -192,12 +201,17 @@ def test_the_hash_is_not_run_again_for_a_secret_that_was_right(vault, keeper, mo
 @pytest.mark.parametrize(
     ("name", "role", "more"),
     [
-        ("a b", "analyst", {}), ("a.b", "analyst", {}), ("", "analyst", {}),
-        ("1a", "analyst", {}), ("a" * 64, "analyst", {}), ("ada", "none", {}),
-        ("ada", "analyst", {"secret": "short"}), ("ada", "analyst", {"timeout": 0.0}),
+        ("a b", "analyst", {}),
+        ("a.b", "analyst", {}),
+        ("", "analyst", {}),
+        ("1a", "analyst", {}),
+        ("a" * 64, "analyst", {}),
+        ("ada", "none", {}),
+        ("ada", "analyst", {"secret": "short"}),
+        ("ada", "analyst", {"timeout": 0.0}),
         ("ada", "analyst", {"concurrency": 0}),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_user_is_not_stored(vault, name, role, more):
     with pytest.raises(sqlpriv.Error):
         users.add_user(vault, name, role, "o", **more)

@@ -42,8 +42,11 @@ def test_an_error_is_shown_with_its_place_and_the_rest_is_run():
     refusal = errors.Refused("no raw column", hint="AVG(sex)", line=1, column=8)
     _, out, err, code = piped("SELECT sex;\nSELECT n;", script={"SELECT sex": refusal})
     assert err.splitlines() == [
-        "Refused: no raw column", "  1 │ SELECT sex", "    │        ^", "Hint: AVG(sex)",
-    ]  # fmt: skip
+        "Refused: no raw column",
+        "  1 │ SELECT sex",
+        "    │        ^",
+        "Hint: AVG(sex)",
+    ]
     assert "102.4" in out
     assert code == 1
 
@@ -171,8 +174,11 @@ def test_files_are_run(tmp_path):
     inner.write_text("SELECT 1;\nSELECT\n2;")
     outer.write_text(f"\\i {inner}\nSELECT 3")
     assert piped(f".read {outer}\nSELECT 4;")[0].asked == [
-        "SELECT 1", "SELECT\n2", "SELECT 3", "SELECT 4",
-    ]  # fmt: skip
+        "SELECT 1",
+        "SELECT\n2",
+        "SELECT 3",
+        "SELECT 4",
+    ]
 
 
 def test_x_switches_to_a_line_for_each_value():
@@ -185,15 +191,22 @@ def test_x_switches_to_a_line_for_each_value():
 
 def test_schema_synth_and_describe():
     described = exact(column_name=["sex"], column_type=["TINYINT"], privacy_domain=["IN (1, 2)"])
-    lines = ["ALTER TABLE people SET PRIVACY (", "    COLUMN sex IN (1, 2)", ");",
-             "ALTER TABLE peoples SET PRIVACY (PUBLIC);"]  # fmt: skip
+    lines = [
+        "ALTER TABLE people SET PRIVACY (",
+        "    COLUMN sex IN (1, 2)",
+        ");",
+        "ALTER TABLE peoples SET PRIVACY (PUBLIC);",
+    ]
     declared = exact(declaration=lines)
     columns = exact(
         column_name=["sex", "mood"], data_type=["TINYINT", "ENUM()"], is_nullable=[False, True]
     )
     of_people = "SELECT * FROM duckdb_columns() WHERE table_name = 'people'"
-    script = {of_people: columns, "DESCRIBE people": described,
-              "SHOW PRIVACY DECLARATIONS": declared}  # fmt: skip
+    script = {
+        of_people: columns,
+        "DESCRIBE people": described,
+        "SHOW PRIVACY DECLARATIONS": declared,
+    }
     _, out, err, _ = piped(".schema People\n\\d people\n\\d\n.synth\n.synth x", script=script)
     assert err == ""
     assert (
@@ -217,8 +230,11 @@ def test_explain_is_of_the_last_statement_or_the_one_given():
 def test_explain_is_of_what_was_entered_not_of_what_a_command_ran():
     session, *_ = piped("SELECT 1;\n\\d people\n.budget\n.explain")
     assert session.asked == [
-        "SELECT 1", "DESCRIBE people", "SHOW PRIVACY BUDGET", "EXPLAIN PRIVACY SELECT 1",
-    ]  # fmt: skip
+        "SELECT 1",
+        "DESCRIBE people",
+        "SHOW PRIVACY BUDGET",
+        "EXPLAIN PRIVACY SELECT 1",
+    ]
 
 
 def test_an_exception_that_should_not_be_does_not_end_the_shell_nor_tell_what_it_holds():

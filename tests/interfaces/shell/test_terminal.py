@@ -31,14 +31,22 @@ class Terminal:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
         environment = {
-            **os.environ, "TERM": "xterm", "NO_COLOR": "1", "PROMPT_TOOLKIT_NO_CPR": "1",
-            "XDG_STATE_HOME": str(home), **environment,
-        }  # fmt: skip
+            **os.environ,
+            "TERM": "xterm",
+            "NO_COLOR": "1",
+            "PROMPT_TOOLKIT_NO_CPR": "1",
+            "XDG_STATE_HOME": str(home),
+            **environment,
+        }
         shell = ["-m", "sqlpriv", "shell", str(vault), "--principal", "ada"]
         self.process = subprocess.Popen(
             [sys.executable, "-c", TAKE_THE_TERMINAL, *shell],
-            stdin=theirs, stdout=theirs, stderr=theirs, env=environment, start_new_session=True,
-        )  # fmt: skip
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+            env=environment,
+            start_new_session=True,
+        )
         os.close(theirs)
         self._read = b""
 

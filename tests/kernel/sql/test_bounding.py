@@ -172,16 +172,15 @@ BY_KEY = a.PerUnit(SCAN, (("k", S),), (a.Fold("n", "count"),))
 WRITTEN: dict[str, tuple[a.Relation, bool]] = {
     "rows that meet by their number": (a.Join(SCAN, Q, BY_ROW), True),
     "kept without a partner": (a.Join(SCAN, Q, BY_ROW, "left"), True),
-    "one row of each unit on the left": (
-        a.Join(Q, SCAN, a.Call("=", (a.Col("q.s"), ROWS))), True
-    ),
+    "one row of each unit on the left": (a.Join(Q, SCAN, a.Call("=", (a.Col("q.s"), ROWS))), True),
     "with a partner": (a.Join(SCAN, Q, YES, "semi"), True),
     "filtered, and a column more": (
-        a.Derive(a.Where(a.Join(SCAN, Q, BY_ROW), a.Call("<", (S, T))), "d", S), True
+        a.Derive(a.Where(a.Join(SCAN, Q, BY_ROW), a.Call("<", (S, T))), "d", S),
+        True,
     ),
     "a join of joins": (
-        a.Join(a.Join(SCAN, Q, BY_ROW), a.Scan("people", "r."),
-               a.Call("=", (S, a.Col("r.row")))), True
+        a.Join(a.Join(SCAN, Q, BY_ROW), a.Scan("people", "r."), a.Call("=", (S, a.Col("r.row")))),
+        True,
     ),
     "the parts of a union add up": (TWO, True),
     "inside the unit, one row": (a.PerUnit(SCAN, (), (a.Fold("n", "count"),)), True),
@@ -200,16 +199,19 @@ WRITTEN: dict[str, tuple[a.Relation, bool]] = {
     "pairs of equal values": (a.Join(SCAN, Q, a.Call("=", (S, a.Col("q.t")))), False),
     "numbers of one side": (a.Join(SCAN, Q, a.Call("=", (S, ROWS))), False),
     "public rows, as many as there are": (
-        a.Join(SCAN, a.Scan("pub", "p."), a.Call("=", (S, a.Col("p.s")))), False
+        a.Join(SCAN, a.Scan("pub", "p."), a.Call("=", (S, a.Col("p.s")))),
+        False,
     ),
     "more kept than declared, fewer than met": (
-        a.Bounded(a.Join(SCAN, a.Scan("pub", "p."), a.Call("=", (S, a.Col("p.s")))), 6, 1), False
+        a.Bounded(a.Join(SCAN, a.Scan("pub", "p."), a.Call("=", (S, a.Col("p.s")))), 6, 1),
+        False,
     ),
     "public rows by number": (
-        a.Join(SCAN, a.Scan("pub", "p."), a.Call("=", (S, a.Col("p.row")))), True
+        a.Join(SCAN, a.Scan("pub", "p."), a.Call("=", (S, a.Col("p.row")))),
+        True,
     ),
     "fewer kept than met": (a.Bounded(a.Join(SCAN, Q, BY_ROW), 1, 1), False),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("which", WRITTEN)
@@ -235,8 +237,10 @@ def test_what_joins_and_unions_bound_as_written(engine: Engine, which: str) -> N
 def test_columns_that_stay_constant_in_a_join() -> None:
     """A right one does not where a left row has no partner: it is NULL there."""
     made = replace(named_rows(3), facts=BOTH)
-    kept = {kind: Scope(a.Join(SCAN, Q, BY_ROW, kind), made).facts.constant
-            for kind in ("inner", "left", "semi", "anti")}  # fmt: skip
+    kept = {
+        kind: Scope(a.Join(SCAN, Q, BY_ROW, kind), made).facts.constant
+        for kind in ("inner", "left", "semi", "anti")
+    }
     assert kept == {"inner": {"s", "q.s"}, "left": {"s"}, "semi": {"s"}, "anti": {"s"}}
     assert Scope(a.PerUnit(SCAN, (("s", T),), ()), made).facts == BOUNDED
 
@@ -276,10 +280,13 @@ def test_which_values_of_a_unit_count_depends_on_the_key_and_the_unit(engine: En
     """Eight units of four values each: by unit and by key their choices differ."""
     others = [(1000 + 10 * v + i, v, 0) for v in range(4) for i in range(2)]
     chosen = [
-        {v for v, n in counted(engine, [(unit, v, 0) for v in range(4)] + others, 1, key).items()
-         if n == 2}
+        {
+            v
+            for v, n in counted(engine, [(unit, v, 0) for v in range(4)] + others, 1, key).items()
+            if n == 2
+        }
         for unit, key in itertools.product((1, 2), range(8))
-    ]  # fmt: skip
+    ]
     assert all(len(values) == 1 for values in chosen)
     assert len(set().union(*chosen[:8])) > 1  # unit 1, by the key
     assert chosen[:8] != chosen[8:]  # unit 2 under the same keys

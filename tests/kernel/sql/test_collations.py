@@ -63,10 +63,16 @@ def test_a_units_own_groups_have_one_spelling_wherever_its_rows_lie(engine: Engi
 
 
 FAILING = [
-    ("aX", "x", True), ("a\u212a", "k", True), ("a\u00e9", "e", False), ("aX", "x", False),
-    ("a\u2260", "=", False), ("a\u00e9%", "\u00e9", False), (f"a!{ACCENT}", "!", False),
-    ("a!", "!", False), ("a!!!", "!", True),
-]  # fmt: skip
+    ("aX", "x", True),
+    ("a\u212a", "k", True),
+    ("a\u00e9", "e", False),
+    ("aX", "x", False),
+    ("a\u2260", "=", False),
+    ("a\u00e9%", "\u00e9", False),
+    (f"a!{ACCENT}", "!", False),
+    ("a!", "!", False),
+    ("a!!!", "!", True),
+]
 
 
 @pytest.mark.parametrize(("pattern", "escape", "fold"), FAILING)

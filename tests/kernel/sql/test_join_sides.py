@@ -66,14 +66,18 @@ TRUE = a.Lit(True, Type.BOOLEAN)
 TARGET = {p: a.Where(scan(p), is_target(p)) for p in ("a.", "b.", "c.")}
 MANY = {p: a.Where(scan(p), likes(p)) for p in ("a.", "b.", "c.")}
 BEYOND = a.Where(scan("a."), a.Call(">", (a.Col("a.t"), lit("z"))))
-A_OR_B = a.Call("or", tuple(
-    both(is_target("b."), a.Call("=", (a.Col("a.x"), lit(n)))) for n in range(1, 4)
-))  # fmt: skip
+A_OR_B = a.Call(
+    "or", tuple(both(is_target("b."), a.Call("=", (a.Col("a.x"), lit(n)))) for n in range(1, 4))
+)
 FORMS: dict[str, a.Relation] = {
-    **{f"{kind}, left": a.Join(TARGET["a."], MANY["b."], equal("a.x", "b.x"), kind)
-       for kind in ("inner", "left", "semi", "anti")},
-    **{f"{kind}, right": a.Join(MANY["a."], TARGET["b."], TRUE, kind)
-       for kind in ("inner", "left", "semi", "anti")},
+    **{
+        f"{kind}, left": a.Join(TARGET["a."], MANY["b."], equal("a.x", "b.x"), kind)
+        for kind in ("inner", "left", "semi", "anti")
+    },
+    **{
+        f"{kind}, right": a.Join(MANY["a."], TARGET["b."], TRUE, kind)
+        for kind in ("inner", "left", "semi", "anti")
+    },
     "equated": a.Join(MANY["a."], TARGET["b."], both(equal("a.x", "b.x"), likes("b."))),
     "equated, the other way": a.Join(MANY["a."], TARGET["b."], equal("b.x", "a.x"), "semi"),
     "compared": a.Join(MANY["a."], TARGET["b."], a.Call("<=", (a.Col("a.x"), a.Col("b.x")))),
@@ -95,10 +99,14 @@ FORMS: dict[str, a.Relation] = {
     "public right, a range": a.Join(
         TARGET["a."], scan("p.", "pub"), a.Call(">=", (a.Col("a.x"), a.Col("p.x")))
     ),
-    **{f"{kind}, beyond all other values": a.Join(BEYOND, MANY["b."], TRUE, kind)
-       for kind in ("inner", "left", "semi", "anti")},
-    **{f"{kind}, right beyond all other values": a.Join(MANY["b."], BEYOND, TRUE, kind)
-       for kind in ("inner", "left", "semi", "anti")},
+    **{
+        f"{kind}, beyond all other values": a.Join(BEYOND, MANY["b."], TRUE, kind)
+        for kind in ("inner", "left", "semi", "anti")
+    },
+    **{
+        f"{kind}, right beyond all other values": a.Join(MANY["b."], BEYOND, TRUE, kind)
+        for kind in ("inner", "left", "semi", "anti")
+    },
     "public right, beyond all other values": a.Join(
         BEYOND, scan("p.", "pub"), a.Call(">=", (a.Col("a.x"), a.Col("p.x")))
     ),
@@ -113,8 +121,10 @@ FORMS: dict[str, a.Relation] = {
     ),
     "a disjunction over a public side": a.Where(
         a.Join(a.Join(MANY["a."], scan("b."), TRUE), scan("p.", "pub"), equal("a.x", "p.x")),
-        a.Call("or", tuple(both(is_target("b."), a.Call("=", (a.Col("p.x"), lit(n))))
-                           for n in range(1, 4))),
+        a.Call(
+            "or",
+            tuple(both(is_target("b."), a.Call("=", (a.Col("p.x"), lit(n)))) for n in range(1, 4)),
+        ),
     ),
     "grouped inside the unit": a.Where(
         a.PerUnit(
@@ -126,7 +136,7 @@ FORMS: dict[str, a.Relation] = {
         a.Union(("who",), ((a.Join(MANY["a."], scan("b."), TRUE), (a.Col("b.id"),)),) * 2),
         a.Call("=", (a.Col("who"), lit("u42"))),
     ),
-}  # fmt: skip
+}
 STRATIFIED = (a.Key(a.Case(((is_target("b."), lit(1)),), lit(0)), (1,)),)
 
 

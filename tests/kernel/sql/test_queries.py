@@ -24,13 +24,28 @@ from sqlpriv.kernel.terms.contract import Interval, TableContract, Type, Value
 from sqlpriv.kernel.terms.operations import MOMENTS, NUMBERS, OPERATIONS, check
 
 COLUMNS = {
-    "id": "INTEGER", "i": "TINYINT", "w": "USMALLINT", "b": "BIGINT", "h": "HUGEINT",
-    "u": "UBIGINT", "x": "DOUBLE", "f": "FLOAT", "c": "DECIMAL(18,4)", "s": "VARCHAR",
-    "e": "ENUM('red', 'blue')", "o": "BOOLEAN", "day": "DATE", "at": "TIMESTAMP",
-    "tz": "TIMESTAMPTZ", "uu": "UUID",
-}  # fmt: skip
-DOMAINS = {"i": Interval(-3, 4), "f": Interval(0.0, 2.5), "day": Interval(
-    dt.date(2000, 1, 1), dt.date(2020, 12, 31))}  # fmt: skip
+    "id": "INTEGER",
+    "i": "TINYINT",
+    "w": "USMALLINT",
+    "b": "BIGINT",
+    "h": "HUGEINT",
+    "u": "UBIGINT",
+    "x": "DOUBLE",
+    "f": "FLOAT",
+    "c": "DECIMAL(18,4)",
+    "s": "VARCHAR",
+    "e": "ENUM('red', 'blue')",
+    "o": "BOOLEAN",
+    "day": "DATE",
+    "at": "TIMESTAMP",
+    "tz": "TIMESTAMPTZ",
+    "uu": "UUID",
+}
+DOMAINS = {
+    "i": Interval(-3, 4),
+    "f": Interval(0.0, 2.5),
+    "day": Interval(dt.date(2000, 1, 1), dt.date(2020, 12, 31)),
+}
 NASTY = contract(COLUMNS, DOMAINS, table="nasty")
 INFINITE = "'infinity'"
 TEXTS = ["", "a", "A", "é", "it''s", '"', "nan", "1e999", " ", "日本"]
@@ -39,24 +54,51 @@ TEXTS = ["", "a", "A", "é", "it''s", '"', "nan", "1e999", " ", "日本"]
 def nasty_rows() -> Iterator[str]:
     """SQL rows that hold, column by column, every value that could trip an expression."""
     nasty: dict[str, list[str]] = {
-        "i": ["0", "-128", "127", "3"], "w": ["0", "65535", "1"],
+        "i": ["0", "-128", "127", "3"],
+        "w": ["0", "65535", "1"],
         "b": ["0", str(2**63 - 1), str(-(2**63)), "7", str(2**53 + 1), "-1"],
         "h": ["0", str(2**127 - 1), str(-(2**127)), "12", str(2**64)],
         "u": ["0", str(2**64 - 1), "3"],
         "x": ["0", "'nan'", "'inf'", "'-inf'", "1e308", "-1e308", "5e-324", "-0.0", "0.3", "2"],
         "f": ["0", "'nan'", "'inf'", "'-inf'", "1.5", "3e38"],
         "c": ["0", "99999999999999.9999", "-99999999999999.9999", "0.0001", "12.5"],
-        "s": [f"'{t}'" for t in TEXTS], "e": ["'red'", "'blue'"], "o": ["true", "false"],
-        "day": [f"DATE '{d}'" for d in ("2001-02-03", "1970-01-01", "9999-12-31", "0001-01-01",
-                "5877642-06-25 (BC)", "5881580-07-10")] + [f"{INFINITE}::DATE", "'-infinity'"],
-        "at": ["TIMESTAMP '2001-02-03 04:05:06'", "TIMESTAMP '294247-01-10 04:00:54.775806'",
-               "TIMESTAMP '290309-12-22 (BC) 00:00:00'", "TIMESTAMP '199999-12-31'",
-               "TIMESTAMP '99999-01-01 (BC)'", f"{INFINITE}::TIMESTAMP", "'-infinity'"],
-        "tz": [f"'{t}'::TIMESTAMPTZ" for t in ("2001-02-03 04:05:06+00", "infinity", "-infinity",
-               "2001-02-03 01:05:06-03", "294247-01-10 04:00:54.775806+00",
-               "290309-12-22 (BC) 00:00:00+00")],
+        "s": [f"'{t}'" for t in TEXTS],
+        "e": ["'red'", "'blue'"],
+        "o": ["true", "false"],
+        "day": [
+            f"DATE '{d}'"
+            for d in (
+                "2001-02-03",
+                "1970-01-01",
+                "9999-12-31",
+                "0001-01-01",
+                "5877642-06-25 (BC)",
+                "5881580-07-10",
+            )
+        ]
+        + [f"{INFINITE}::DATE", "'-infinity'"],
+        "at": [
+            "TIMESTAMP '2001-02-03 04:05:06'",
+            "TIMESTAMP '294247-01-10 04:00:54.775806'",
+            "TIMESTAMP '290309-12-22 (BC) 00:00:00'",
+            "TIMESTAMP '199999-12-31'",
+            "TIMESTAMP '99999-01-01 (BC)'",
+            f"{INFINITE}::TIMESTAMP",
+            "'-infinity'",
+        ],
+        "tz": [
+            f"'{t}'::TIMESTAMPTZ"
+            for t in (
+                "2001-02-03 04:05:06+00",
+                "infinity",
+                "-infinity",
+                "2001-02-03 01:05:06-03",
+                "294247-01-10 04:00:54.775806+00",
+                "290309-12-22 (BC) 00:00:00+00",
+            )
+        ],
         "uu": ["'00000000-0000-0000-0000-000000000001'", "'ffffffff-ffff-ffff-ffff-ffffffffffff'"],
-    }  # fmt: skip
+    }
     for number in range(30):
         cells = [values[number % len(values)] for values in nasty.values()]
         yield f"({number}, {', '.join(cells)})"
@@ -89,8 +131,14 @@ def call(op: str, *args: Any) -> a.Call:
 
 
 def lit(value: Value) -> a.Lit:
-    types = {bool: Type.BOOLEAN, int: Type.INTEGER, float: Type.REAL, str: Type.TEXT,
-             dt.date: Type.DATE, dt.datetime: Type.TIMESTAMP}  # fmt: skip
+    types = {
+        bool: Type.BOOLEAN,
+        int: Type.INTEGER,
+        float: Type.REAL,
+        str: Type.TEXT,
+        dt.date: Type.DATE,
+        dt.datetime: Type.TIMESTAMP,
+    }
     return a.Lit(value, types[type(value)])
 
 
@@ -134,31 +182,58 @@ KEYS: list[tuple[a.Expr, tuple[Value, ...], str]] = [
     (col("x"), (0, 1, 2), "x"),
     (col("f"), (0.0, 1.5, 2.5), CLAMPED_F),
     (col("c"), (12.5, 0.0001, 0.0, None), "c::DOUBLE"),
-    (col("day"), (DAY, dt.date(2020, 12, 31), dt.date(2000, 1, 1), None), CLAMPED_DAY
-     .join(["CASE WHEN day IS NOT NULL THEN ", " END"])),
+    (
+        col("day"),
+        (DAY, dt.date(2020, 12, 31), dt.date(2000, 1, 1), None),
+        CLAMPED_DAY.join(["CASE WHEN day IS NOT NULL THEN ", " END"]),
+    ),
     (col("at"), (Y2K, dt.datetime(2020, 1, 1), None), '"at"'),
-    (col("tz"), (Y2K, None), "CASE WHEN tz = TIMESTAMPTZ '2001-02-03 04:05:06+00' THEN "
-     "TIMESTAMP '2001-02-03 04:05:06' WHEN isfinite(tz) THEN TIMESTAMP '1990-01-01' END"),
-    (call("hour", col("tz")), (0, 4, None),
-     "CASE WHEN isfinite(tz) THEN hour(make_timestamp(epoch_us(tz))) END"),
+    (
+        col("tz"),
+        (Y2K, None),
+        "CASE WHEN tz = TIMESTAMPTZ '2001-02-03 04:05:06+00' THEN "
+        "TIMESTAMP '2001-02-03 04:05:06' WHEN isfinite(tz) THEN TIMESTAMP '1990-01-01' END",
+    ),
+    (
+        call("hour", col("tz")),
+        (0, 4, None),
+        "CASE WHEN isfinite(tz) THEN hour(make_timestamp(epoch_us(tz))) END",
+    ),
     (col("uu"), ("00000000-0000-0000-0000-000000000001", "f" * 36, None), "uu::VARCHAR"),
     (call("scale 1", col("c")), (12.5, 0.0, None), "round(c, 1)::DOUBLE"),
-    (call("scale 1", call("*", col("i"), 0.1)), (-0.3, 0.3, 0.1, None),
-     f"({CLAMPED_I} * 0.1)::DOUBLE"),
-    (call("year", col("day")), (2000, 2001, 2020, None), f"year({CLAMPED_DAY}) "
-     "+ CASE WHEN day IS NULL THEN NULL ELSE 0 END"),
+    (
+        call("scale 1", call("*", col("i"), 0.1)),
+        (-0.3, 0.3, 0.1, None),
+        f"({CLAMPED_I} * 0.1)::DOUBLE",
+    ),
+    (
+        call("year", col("day")),
+        (2000, 2001, 2020, None),
+        f"year({CLAMPED_DAY}) + CASE WHEN day IS NULL THEN NULL ELSE 0 END",
+    ),
     (call("month", col("at")), (*range(1, 13), None), 'month("at")'),
     (call("hour", col("at")), (0, 4, None), 'hour("at")'),
-    (call("trunc month", col("day")), (dt.datetime(2000, 1, 1), dt.datetime(2001, 2, 1), None),
-     f"date_trunc('month', {CLAMPED_DAY}) + CASE WHEN day IS NOT NULL THEN INTERVAL 0 DAY END"),
-    (call("trunc week", col("at")), (dt.datetime(2001, 1, 29), None),
-     f"date_trunc('week', {SANE_AT})"),
-    (call("trunc year", col("at")), (dt.datetime(2001, 1, 1), dt.datetime(2000, 1, 1), None),
-     f"date_trunc('year', {SANE_AT})"),
-    (call("days", col("day")), (10957, 11356, 0, None),
-     f"{CLAMPED_DAY} - DATE '1970-01-01' + CASE WHEN day IS NULL THEN NULL ELSE 0 END"),
-    (call("days", col("at")), (11356, 0, None),
-     f"date_diff('day', DATE '1970-01-01', {SANE_AT})"),
+    (
+        call("trunc month", col("day")),
+        (dt.datetime(2000, 1, 1), dt.datetime(2001, 2, 1), None),
+        f"date_trunc('month', {CLAMPED_DAY}) + CASE WHEN day IS NOT NULL THEN INTERVAL 0 DAY END",
+    ),
+    (
+        call("trunc week", col("at")),
+        (dt.datetime(2001, 1, 29), None),
+        f"date_trunc('week', {SANE_AT})",
+    ),
+    (
+        call("trunc year", col("at")),
+        (dt.datetime(2001, 1, 1), dt.datetime(2000, 1, 1), None),
+        f"date_trunc('year', {SANE_AT})",
+    ),
+    (
+        call("days", col("day")),
+        (10957, 11356, 0, None),
+        f"{CLAMPED_DAY} - DATE '1970-01-01' + CASE WHEN day IS NULL THEN NULL ELSE 0 END",
+    ),
+    (call("days", col("at")), (11356, 0, None), f"date_diff('day', DATE '1970-01-01', {SANE_AT})"),
     (call("+", col("i"), 1), tuple(range(-2, 6)), f"({CLAMPED_I}) + 1"),
     (call("//", col("b"), 2), (0, 3, None), "trunc(b / 2)::DOUBLE"),
     (call("%", col("i"), 2), (-1, 0, 1, None), f"({CLAMPED_I}) % 2"),
@@ -175,23 +250,37 @@ KEYS: list[tuple[a.Expr, tuple[Value, ...], str]] = [
     (call("or", col("o"), call(">", col("b"), 0)), (True, False, None), "o OR b > 0"),
     (a.In(col("i"), (127, 3)), (True, False, None), "i IN (127, 3)"),
     (a.In(col("s"), ("it's", "é")), (True, False, None), "s IN ('it''s', 'é')"),
-    (a.Case(((call(">", col("b"), 0), lit("up")), (call("<", col("b"), 0), lit("down"))),
-            a.Lit(None, Type.TEXT)), ("up", "down", None),
-     "CASE WHEN b > 0 THEN 'up' WHEN b < 0 THEN 'down' END"),
-    (a.Bin(col("i"), (-1, 1.5)), (0, 1, 2, None),
-     "CASE WHEN i < -1 THEN 0 WHEN i < 1.5 THEN 1 WHEN i IS NOT NULL THEN 2 END"),
-    (a.Bin(col("x"), (0.0, 1.0)), (0, 1, 2, None),
-     "CASE WHEN isnan(x) THEN NULL WHEN x < 0 THEN 0 WHEN x < 1 THEN 1"
-     " WHEN x IS NOT NULL THEN 2 END"),
-    (a.Bin(col("day"), (DAY,)), (0, 1, None), f"CASE WHEN day < DATE '{DAY}' THEN 0"
-     " WHEN day IS NOT NULL THEN 1 END"),
+    (
+        a.Case(
+            ((call(">", col("b"), 0), lit("up")), (call("<", col("b"), 0), lit("down"))),
+            a.Lit(None, Type.TEXT),
+        ),
+        ("up", "down", None),
+        "CASE WHEN b > 0 THEN 'up' WHEN b < 0 THEN 'down' END",
+    ),
+    (
+        a.Bin(col("i"), (-1, 1.5)),
+        (0, 1, 2, None),
+        "CASE WHEN i < -1 THEN 0 WHEN i < 1.5 THEN 1 WHEN i IS NOT NULL THEN 2 END",
+    ),
+    (
+        a.Bin(col("x"), (0.0, 1.0)),
+        (0, 1, 2, None),
+        "CASE WHEN isnan(x) THEN NULL WHEN x < 0 THEN 0 WHEN x < 1 THEN 1"
+        " WHEN x IS NOT NULL THEN 2 END",
+    ),
+    (
+        a.Bin(col("day"), (DAY,)),
+        (0, 1, None),
+        f"CASE WHEN day < DATE '{DAY}' THEN 0 WHEN day IS NOT NULL THEN 1 END",
+    ),
     (a.Like(col("s"), "_%"), (True, False, None), "s LIKE '_%'"),
     (a.Like(col("s"), "A", fold=True), (True, False, None), "lower(s) = 'a'"),
     (a.Like(col("s"), "!_%", "!"), (False, None), "starts_with(s, '_')"),
     (a.Substring(col("s"), 1, 2), ("", "a", "A", "it", "na", "1e", None), "left(s, 2)"),
     (a.Substring(col("s"), 5, 2**31 - 1), ("", "9", None), "substring(s, 5, 99)"),
     (a.Bin(col("b"), ()), (0, None), "CASE WHEN b IS NOT NULL THEN 0 END"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("case", range(len(KEYS)))
@@ -212,14 +301,18 @@ def test_counts_are_the_plain_group_by(nasty: Engine, case: int) -> None:
 
 
 INTEGER_SUMS: list[tuple[a.Expr, int, int, str]] = [
-    (col("i"), -3, 4, "i"), (col("b"), -100, 7, "b"),
-    (col("b"), -(2**62) + 1, 2**62 - 1, "b"), (col("h"), -(2**62) + 1, 2**62 - 1, "h"),
-    (col("h"), 5, 2**40, "h"), (col("u"), 0, 2**62 - 1, "u"), (col("w"), 0, 65535, "w"),
+    (col("i"), -3, 4, "i"),
+    (col("b"), -100, 7, "b"),
+    (col("b"), -(2**62) + 1, 2**62 - 1, "b"),
+    (col("h"), -(2**62) + 1, 2**62 - 1, "h"),
+    (col("h"), 5, 2**40, "h"),
+    (col("u"), 0, 2**62 - 1, "u"),
+    (col("w"), 0, 65535, "w"),
     (col("b"), 3, 3, "b"),
     (call("-", col("b"), col("b")), -1, 1, "0 * sign(b)"),
     (call("*", col("b"), col("h")), -10, 2**62 - 1, "b::DOUBLE * h::DOUBLE"),
     (call("integer", col("x")), -5, 2**62 - 1, "round_even(x, 0)"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("case", range(len(INTEGER_SUMS)))
@@ -256,11 +349,13 @@ def test_a_batch_answers_as_its_queries_do_alone(nasty: Engine) -> None:
     strata, key = (a.Key(col("o"), (True, False, None)),), a.Key(col("e"), ("red", "blue"))
     scan = a.Scan("nasty")
     batch: list[a.Query] = [
-        a.Count(scan, strata), a.Count(scan, strata, (key,)), a.Sum(scan, col("i"), -3, 4, strata),
+        a.Count(scan, strata),
+        a.Count(scan, strata, (key,)),
+        a.Sum(scan, col("i"), -3, 4, strata),
         a.Count(scan, strata, (key,), of=col("x"), within=(0, 2)),
         a.Sum(scan, col("x"), -1.0, 1.0, strata, (key,), within=(1,)),
         a.Count(scan, strata, (a.Key(col("w"), (0, 1)), key)),
-    ]  # fmt: skip
+    ]
     for query, together in zip(batch, nasty.exact(batch, NASTY), strict=True):
         assert together.shape == a.shape(query)
         assert (together == nasty.exact([query], NASTY)[0]).all()
@@ -283,16 +378,34 @@ def test_an_empty_table_has_zeros(engine: Engine) -> None:
 @pytest.mark.parametrize("table", ["rows", "kept", "select", 'Ta"ble', "sqlpriv_row", "日 本"])
 def test_names_are_only_names(engine: Engine, table: str) -> None:
     """Columns called as the statement's own parts are called, and worse."""
-    names = ["u", "s0", "k0", "v0", "rows", "kept", "coded", "stratify", "sqlpriv_row", "query",
-             "cell", 'a"b', "ü", "group by", "--", "{0}", "main"]  # fmt: skip
+    names = [
+        "u",
+        "s0",
+        "k0",
+        "v0",
+        "rows",
+        "kept",
+        "coded",
+        "stratify",
+        "sqlpriv_row",
+        "query",
+        "cell",
+        'a"b',
+        "ü",
+        "group by",
+        "--",
+        "{0}",
+        "main",
+    ]
     made = contract(dict.fromkeys(["Unit", *names], "INTEGER"), table=table, unit="Unit", m=2)
     engine.fill(made, [[unit, *(unit + i for i in range(len(names)))] for unit in (1, 1, 2, 3)])
     for i, named in enumerate(names):
         key = a.Key(col(named.upper()), tuple(range(i, i + 6)))
         source = a.Where(a.Scan(table), call(">", col(named), i + 1))
         batch: list[a.Query] = [
-            a.Count(source, keys=(key,)), a.Sum(source, col(named), 0, i + 3, (), (key,)),
-        ]  # fmt: skip
+            a.Count(source, keys=(key,)),
+            a.Sum(source, col(named), 0, i + 3, (), (key,)),
+        ]
         counts, sums = engine.exact(batch, made)
         assert counts.tolist() == [[0, 0, 1, 1, 0, 0]]
         assert sums.tolist() == [[0, 0, 2 * (i + 2) - i - 3, i + 3, 0, 0]]
@@ -331,9 +444,13 @@ def test_a_number_is_picked_by_the_cell_of_the_row(nasty: Engine) -> None:
 
 def test_one_number_for_all_cells_changes_no_sum(nasty: Engine) -> None:
     times = call("*", col("i"), a.Pick((ONES,), (0.5,) * 8))
-    half, whole = nasty.exact([
-        a.Sum(a.Scan("nasty"), times, -4.0, 4.0),
-        a.Sum(a.Scan("nasty"), call("real", col("i")), -4.0, 4.0)], NASTY)  # fmt: skip
+    half, whole = nasty.exact(
+        [
+            a.Sum(a.Scan("nasty"), times, -4.0, 4.0),
+            a.Sum(a.Scan("nasty"), call("real", col("i")), -4.0, 4.0),
+        ],
+        NASTY,
+    )
     assert half[0] * 2 == whole[0] != 0
 
 
@@ -388,9 +505,13 @@ def test_bins_are_the_levels_that_are_listed(nasty: Engine, listed: tuple[int | 
 
 def test_without_keys_there_is_one_cell_and_one_number(nasty: Engine) -> None:
     times = call("*", col("i"), a.Pick((), (0.5,)))
-    half, whole = nasty.exact([
-        a.Sum(a.Scan("nasty"), times, -4.0, 4.0),
-        a.Sum(a.Scan("nasty"), call("real", col("i")), -4.0, 4.0)], NASTY)  # fmt: skip
+    half, whole = nasty.exact(
+        [
+            a.Sum(a.Scan("nasty"), times, -4.0, 4.0),
+            a.Sum(a.Scan("nasty"), call("real", col("i")), -4.0, 4.0),
+        ],
+        NASTY,
+    )
     assert half[0] * 2 == whole[0] != 0
 
 
@@ -426,9 +547,15 @@ def test_a_column_of_any_name_is_not_mistaken_for_what_is_picked() -> None:
 
 def test_strata_may_be_any_expression(nasty: Engine) -> None:
     """Which columns a stratum reads is found in every form; a literal reads none."""
-    forms = [lit("a"), lit(DAY), a.In(col("i"), (3,)), a.Bin(col("b"), (0,)), col("s"),
-             a.Case(((a.In(col("s"), ("a",)), lit("x")),), col("e")),
-             a.Pick((RED,), (1.5, 2.5, 3.5))]  # fmt: skip
+    forms = [
+        lit("a"),
+        lit(DAY),
+        a.In(col("i"), (3,)),
+        a.Bin(col("b"), (0,)),
+        col("s"),
+        a.Case(((a.In(col("s"), ("a",)), lit("x")),), col("e")),
+        a.Pick((RED,), (1.5, 2.5, 3.5)),
+    ]
     values = [("a",), (DAY,), (True, False), (0, 1), ("a", "A"), ("x", "red", "blue"), (1.5, 3.5)]
     for expr, listed in zip(forms, values, strict=True):
         key = a.Key(expr, listed)
@@ -442,10 +569,11 @@ def test_strata_may_be_any_expression(nasty: Engine) -> None:
 LITERALS: dict[Type, list[Value]] = {
     Type.INTEGER: [0, 1, -1, 2**62, -(2**63), 2**126, None],
     Type.REAL: [0.0, -1e308, 5e-324, 2, None],
-    Type.TEXT: ["", "a", "nan", "0", None], Type.BOOLEAN: [True, False, None],
+    Type.TEXT: ["", "a", "nan", "0", None],
+    Type.BOOLEAN: [True, False, None],
     Type.DATE: [dt.date.min, dt.date.max, DAY, None],
     Type.TIMESTAMP: [Y2K, dt.datetime.max, None],
-}  # fmt: skip
+}
 TYPES = {c.name: c.type for c in NASTY.columns if c.type is not None}
 
 
@@ -542,24 +670,39 @@ def expressions(wanted: Type, depth: int) -> st.SearchStrategy[a.Expr]:
             lambda t: st.tuples(*[sub(t)] * count).map(lambda args: a.Call(op, args))
         )
 
-    ops = [op for op, o in OPERATIONS.items() if o.gives is wanted or (
-        o.gives is None and wanted in o.takes)]  # fmt: skip
+    ops = [
+        op
+        for op, o in OPERATIONS.items()
+        if o.gives is wanted or (o.gives is None and wanted in o.takes)
+    ]
     when = st.tuples(sub(Type.BOOLEAN), sub(wanted))
     branches = st.tuples(st.lists(when, min_size=1, max_size=2), sub(wanted))
     choices = [leaf, branches.map(lambda b: a.Case(tuple(b[0]), b[1]))]
     if ops:
         choices += [st.sampled_from(ops).flatmap(calls)] * 3
     if wanted is Type.BOOLEAN:
-        choices.append(any_type.flatmap(lambda t: sub(t).map(
-            lambda e: a.In(e, tuple(v for v in LITERALS[t] if v is not None)))))  # fmt: skip
+        choices.append(
+            any_type.flatmap(
+                lambda t: sub(t).map(
+                    lambda e: a.In(e, tuple(v for v in LITERALS[t] if v is not None))
+                )
+            )
+        )
     if wanted is Type.TIMESTAMP:
         choices.append(
             st.sampled_from(sorted(MOMENTS)).flatmap(sub).map(lambda e: a.Shift(e, -7, 40, 10**12))
         )
     if wanted is Type.REAL:
-        choices.append(any_type.flatmap(lambda t: sub(t).map(
-            lambda e: a.Pick((a.Key(e, tuple(LITERALS[t])), RED),
-                             tuple(float(i) for i in range(3 * len(LITERALS[t])))))))  # fmt: skip
+        choices.append(
+            any_type.flatmap(
+                lambda t: sub(t).map(
+                    lambda e: a.Pick(
+                        (a.Key(e, tuple(LITERALS[t])), RED),
+                        tuple(float(i) for i in range(3 * len(LITERALS[t]))),
+                    )
+                )
+            )
+        )
     if wanted is Type.INTEGER:
         kinds = st.sampled_from([t for t in Type if t in NUMBERS | MOMENTS])
         choices.append(
@@ -581,22 +724,45 @@ def test_no_row_can_make_an_expression_fail(nasty: Engine, expr: a.Expr) -> None
 @pytest.mark.parametrize(
     "expr",
     [
-        call("+", col("s"), 1), call("=", col("s"), 1), call("=", col("day"), col("at")),
-        call("and", col("o"), col("i")), call("least", col("s"), col("o")),
+        call("+", col("s"), 1),
+        call("=", col("s"), 1),
+        call("=", col("day"), col("at")),
+        call("and", col("o"), col("i")),
+        call("least", col("s"), col("o")),
         call("hour", col("day")),
-        call("random"), call("not"), a.Call("and", ()), call("year", col("s")),
+        call("random"),
+        call("not"),
+        a.Call("and", ()),
+        call("year", col("s")),
         call("//", col("x"), 2),
-        a.Call("= 1 OR 1", (col("i"), col("i"))), a.Call("pg_sleep", (col("i"),)),
-        a.In(col("s"), (1,)), a.In(col("i"), ()), a.In(col("i"), (1, None)), a.Case((), lit(1)),
-        a.Case(((col("i"), lit(1)),), lit(1)), a.Case(((col("o"), lit(1)),), lit("a")),
-        a.Pick((), ()), a.Pick((RED,), (1.0,)), a.Pick((RED,), (1.0, 2.0, math.nan)),
-        a.Pick((RED,), (1.0, 2.0, "3")), a.Pick((a.Key(col("i"), ("a",)),), (1.0,)),
-        a.Bin(col("s"), ("a",)), a.Bin(col("i"), (2, 1)), a.Bin(col("x"), (math.nan,)),
-        a.Lit(math.inf, Type.REAL), a.Lit("a\0b", Type.TEXT), a.Lit("1", Type.INTEGER),
-        a.Lit(True, Type.INTEGER), a.Lit(2**127, Type.INTEGER), a.Lit(Y2K, Type.DATE),
-        a.Lit(Y2K.replace(tzinfo=dt.UTC), Type.TIMESTAMP), col("missing"), "DROP TABLE nasty", None,
+        a.Call("= 1 OR 1", (col("i"), col("i"))),
+        a.Call("pg_sleep", (col("i"),)),
+        a.In(col("s"), (1,)),
+        a.In(col("i"), ()),
+        a.In(col("i"), (1, None)),
+        a.Case((), lit(1)),
+        a.Case(((col("i"), lit(1)),), lit(1)),
+        a.Case(((col("o"), lit(1)),), lit("a")),
+        a.Pick((), ()),
+        a.Pick((RED,), (1.0,)),
+        a.Pick((RED,), (1.0, 2.0, math.nan)),
+        a.Pick((RED,), (1.0, 2.0, "3")),
+        a.Pick((a.Key(col("i"), ("a",)),), (1.0,)),
+        a.Bin(col("s"), ("a",)),
+        a.Bin(col("i"), (2, 1)),
+        a.Bin(col("x"), (math.nan,)),
+        a.Lit(math.inf, Type.REAL),
+        a.Lit("a\0b", Type.TEXT),
+        a.Lit("1", Type.INTEGER),
+        a.Lit(True, Type.INTEGER),
+        a.Lit(2**127, Type.INTEGER),
+        a.Lit(Y2K, Type.DATE),
+        a.Lit(Y2K.replace(tzinfo=dt.UTC), Type.TIMESTAMP),
+        col("missing"),
+        "DROP TABLE nasty",
+        None,
     ],
-)  # fmt: skip
+)
 def test_what_could_fail_is_refused(expr: Any) -> None:
     with pytest.raises(Refused):
         check(expr, TYPES)
@@ -606,10 +772,14 @@ def test_what_could_fail_is_refused(expr: Any) -> None:
 
 moments = st.datetimes().map(lambda d: d.replace(tzinfo=None))
 values = st.one_of(
-    st.integers(-(2**126), 2**126), st.floats(allow_nan=False, allow_infinity=False),
-    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")), st.booleans(),
-    st.dates(), moments, st.none(),
-)  # fmt: skip
+    st.integers(-(2**126), 2**126),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")),
+    st.booleans(),
+    st.dates(),
+    moments,
+    st.none(),
+)
 
 
 @given(values)

@@ -278,7 +278,7 @@ def test_a_link_leads_to_one_row() -> None:
         a.Derive(PEOPLE, "sqlpriv_unit", col("id")),
         a.Scan("elsewhere"),
     ],
-)  # fmt: skip
+)
 def test_relations_that_would_not_be_partitioned_are_refused(relation: a.Relation) -> None:
     with pytest.raises((Refused, KernelError)):
         check_expressions(a.Count(relation), Scope(relation, MADE["people"]))
@@ -322,8 +322,9 @@ def test_equal_queries_have_one_text() -> None:
         scope = Scope(a.Scan("items"), MADE["items"])
         assert scope.value(one) == scope.value(other)
     folds = (a.Fold("n", "sum", col("y"), 0, 2**60), a.Fold("n", "sum", col("y"), 0.0, 2.0**60))
-    texts = [Scope(a.PerUnit(a.Scan("items"), (), (f,)), MADE["items"]).value(col("n"))
-             for f in folds]  # fmt: skip
+    texts = [
+        Scope(a.PerUnit(a.Scan("items"), (), (f,)), MADE["items"]).value(col("n")) for f in folds
+    ]
     assert texts[0] == texts[1]
 
 

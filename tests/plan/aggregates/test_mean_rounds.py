@@ -154,10 +154,12 @@ def _measure(values: list[np.ndarray], price: Price, rng: np.random.Generator) -
         if isinstance(query, Clipped):
             cells = values if query.strata else [np.concatenate(values)]
             pairs = zip(cells, query.ends, strict=True)
-            return np.array([
-                ((np.clip(x, low, high) - (low + high) / 2) * 2 / (high - low)).sum()
-                for x, (low, high) in pairs
-            ])  # fmt: skip
+            return np.array(
+                [
+                    ((np.clip(x, low, high) - (low + high) / 2) * 2 / (high - low)).sum()
+                    for x, (low, high) in pairs
+                ]
+            )
         if isinstance(query.of, Bin):
             return np.array([(np.digitize(x, inner) - len(inner) / 2).sum() for x in values])
         square = query.lower == 0

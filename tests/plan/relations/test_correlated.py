@@ -35,41 +35,72 @@ ALTER TABLE people SET PRIVACY BUDGET (rho = 100000, delta = 1e-9);
 """
 SAME: list[tuple[str, list[Any]]] = [
     ("COUNT(*) FROM people p WHERE (SELECT COUNT(*) FROM orders o WHERE o.person = p.id) = 0", []),
-    ("sex, COUNT(*) FROM people WHERE (SELECT MAX(x) FROM orders WHERE person = id) > age + 5 "
-     "GROUP BY sex", []),
-    ("AVG((SELECT SUM(x) + COUNT(*) FROM orders o WHERE o.person = p.id AND o.shop > 1)) "
-     "FROM people p", []),
-    ("(SELECT COUNT(*) FROM orders o WHERE o.person = p.id) AS n, COUNT(*) FROM people p "
-     "GROUP BY n HAVING COUNT(*) > 0", []),
-    ("COUNT(*) FROM people p WHERE age = 1 OR EXISTS (SELECT * FROM orders o WHERE o.person = p.id "
-     "AND o.shop = ?)", [3]),
-    ("SUM(CASE WHEN NOT EXISTS (SELECT * FROM orders o WHERE o.person = p.id) THEN age ELSE 0 END) "
-     "FROM people p", []),
-    ("COUNT(*) FROM orders WHERE shop = 4 OR person IN (SELECT id FROM people WHERE sex = ?)",
-     ["f"]),
+    (
+        "sex, COUNT(*) FROM people WHERE (SELECT MAX(x) FROM orders WHERE person = id) > age + 5 "
+        "GROUP BY sex",
+        [],
+    ),
+    (
+        "AVG((SELECT SUM(x) + COUNT(*) FROM orders o WHERE o.person = p.id AND o.shop > 1)) "
+        "FROM people p",
+        [],
+    ),
+    (
+        "(SELECT COUNT(*) FROM orders o WHERE o.person = p.id) AS n, COUNT(*) FROM people p "
+        "GROUP BY n HAVING COUNT(*) > 0",
+        [],
+    ),
+    (
+        "COUNT(*) FROM people p WHERE age = 1 OR EXISTS (SELECT * FROM orders o WHERE "
+        "o.person = p.id "
+        "AND o.shop = ?)",
+        [3],
+    ),
+    (
+        "SUM(CASE WHEN NOT EXISTS (SELECT * FROM orders o WHERE o.person = p.id) THEN age "
+        "ELSE 0 END) "
+        "FROM people p",
+        [],
+    ),
+    (
+        "COUNT(*) FROM orders WHERE shop = 4 OR person IN (SELECT id FROM people WHERE sex = ?)",
+        ["f"],
+    ),
     ("COUNT(*) FROM orders o WHERE x > (SELECT size FROM shops s WHERE s.shop = o.shop)", []),
-    ("COUNT(*) FROM orders WHERE x * 2 > (SELECT SUM(size) FROM shops s WHERE s.shop < orders.shop "
-     "AND town = ?)", ["s"]),
+    (
+        "COUNT(*) FROM orders WHERE x * 2 > (SELECT SUM(size) FROM shops s WHERE s.shop < "
+        "orders.shop "
+        "AND town = ?)",
+        ["s"],
+    ),
     ("SUM(x * (SELECT COUNT(*) FROM shops s WHERE s.shop = o.shop)) FROM orders o", []),
     ("COUNT(*) FROM people WHERE age = (SELECT MIN(size) FROM shops WHERE town = ?)", ["s"]),
     ("COUNT(*) FROM orders WHERE shop IN (SELECT shop FROM shops WHERE town = ?) OR x = 0", ["t"]),
-    ("n, COUNT(*) FROM (SELECT id, (SELECT COUNT(*) FROM orders WHERE person = id) AS n "
-     "FROM people) GROUP BY n HAVING COUNT(*) > 0", []),
-]  # fmt: skip
+    (
+        "n, COUNT(*) FROM (SELECT id, (SELECT COUNT(*) FROM orders WHERE person = id) AS n "
+        "FROM people) GROUP BY n HAVING COUNT(*) > 0",
+        [],
+    ),
+]
 REFUSED = {
-    "COUNT(*) FROM orders o WHERE x > (SELECT AVG(i.x) FROM orders i WHERE i.shop < o.shop)":
-        "rows of other units",
-    "COUNT(*) FROM people p WHERE (SELECT COUNT(*) FROM orders o WHERE o.person < p.id) > 1":
-        "rows of other units",
+    "COUNT(*) FROM orders o WHERE x > (SELECT AVG(i.x) FROM orders i WHERE i.shop < o.shop)": (
+        "rows of other units"
+    ),
+    "COUNT(*) FROM people p WHERE (SELECT COUNT(*) FROM orders o WHERE o.person < p.id) > 1": (
+        "rows of other units"
+    ),
     "COUNT(*) FROM people p WHERE age = 1 OR EXISTS (SELECT * FROM orders)": "cannot stand here",
     "COUNT(*) FROM people WHERE age = 1 OR id NOT IN (SELECT person FROM orders)": "cannot stand",
-    "COUNT(*) FROM orders o WHERE x > (SELECT size FROM shops s WHERE s.shop = o.num)":
-        "no public list",
-    "COUNT(*) FROM orders o WHERE x > (SELECT size FROM shops s WHERE s.shop = o.shop + o.x)":
-        "shop and x",
-    "COUNT(*) FROM orders o WHERE (SELECT town FROM shops s WHERE s.shop = o.shop) = 's'":
-        "gives a number",
-}  # fmt: skip
+    "COUNT(*) FROM orders o WHERE x > (SELECT size FROM shops s WHERE s.shop = o.num)": (
+        "no public list"
+    ),
+    "COUNT(*) FROM orders o WHERE x > (SELECT size FROM shops s WHERE s.shop = o.shop + o.x)": (
+        "shop and x"
+    ),
+    "COUNT(*) FROM orders o WHERE (SELECT town FROM shops s WHERE s.shop = o.shop) = 's'": (
+        "gives a number"
+    ),
+}
 
 
 @pytest.fixture(scope="module")

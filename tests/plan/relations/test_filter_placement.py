@@ -30,8 +30,9 @@ EITHER = a.Call("or", (a.Call("and", (SAME, SMALL)), a.Call("and", (SAME, RIGHT_
 
 @pytest.fixture
 def kernel(make_kernel: MakeKernel) -> Kernel:
-    return make_kernel("CREATE TABLE people AS SELECT i % 5 AS id, i % 4 AS x FROM range(20) r(i)",
-                       m=16)  # fmt: skip
+    return make_kernel(
+        "CREATE TABLE people AS SELECT i % 5 AS id, i % 4 AS x FROM range(20) r(i)", m=16
+    )
 
 
 @pytest.mark.parametrize("kind", ["inner", "left", "semi", "anti"])
@@ -47,9 +48,9 @@ def test_a_join_has_the_rows_that_it_had(
     filters = [SMALL] if kind in ("semi", "anti") else [SMALL, MISSING, RIGHT_SMALL, EITHER]
     for predicate in filters:
         query, expected = (
-            a.Count(rows) for rows in (place_filter(placed, predicate, contracts),
-                                       a.Where(plain, predicate))
-        )  # fmt: skip
+            a.Count(rows)
+            for rows in (place_filter(placed, predicate, contracts), a.Where(plain, predicate))
+        )
         moved, stood = ask(kernel, Measurement(query, EXACT), Measurement(expected, EXACT))
         assert moved.values.tolist() == stood.values.tolist()
 

@@ -39,8 +39,10 @@ def people(rows: int, seed: int = 0) -> dict[str, list]:
     day = [dt.date(2005, 1, 1) + dt.timedelta(days=int(d)) for d in rng.integers(0, 60, rows)]
     return {
         "pay": [None if i % 10 == 0 else float(v) for i, v in enumerate(pay)],
-        "age": age.tolist(), "day": day, "sex": ["m" if i % 3 else "f" for i in range(rows)],
-    }  # fmt: skip
+        "age": age.tolist(),
+        "day": day,
+        "sex": ["m" if i % 3 else "f" for i in range(rows)],
+    }
 
 
 def made(price, by, method="independent", strata=(), rows=20_000, columns=COLUMNS, bins=8):
@@ -112,10 +114,15 @@ def test_it_costs_a_share_and_is_told(price, by):
     look = [s for s in told if s.name.startswith(("inside the bins", "last digits"))]
     rounds = "finer (3 rounds)"
     assert [s.name for s in look] == [
-        "inside the bins: pay", f"inside the bins: pay, {rounds}", "last digits: pay",
-        "inside the bins: age", f"inside the bins: age, {rounds}", "last digits: age",
-        "inside the bins: day", f"inside the bins: day, {rounds}",
-    ]  # fmt: skip
+        "inside the bins: pay",
+        f"inside the bins: pay, {rounds}",
+        "last digits: pay",
+        "inside the bins: age",
+        f"inside the bins: age, {rounds}",
+        "last digits: age",
+        "inside the bins: day",
+        f"inside the bins: day, {rounds}",
+    ]
     of_looks = sum(s.price.nano for s in look)
     assert of_looks == pytest.approx(price_parts(price)[1].nano * 0.15, abs=5)
     of_table = [s for s in told if not s.name.startswith("error of the table")]
@@ -163,9 +170,13 @@ def odd_people(rows: int, seed: int = 0) -> dict[str, list]:
     begin = dt.datetime(2024, 3, 1)
     seen = [begin + dt.timedelta(seconds=int(s)) for s in rng.integers(0, 10**7, rows)]
     return {
-        "gain": gain.tolist(), "hours": hours.tolist(), "price": price.tolist(),
-        "asset": asset.tolist(), "pay": pay.tolist(), "seen": seen,
-    }  # fmt: skip
+        "gain": gain.tolist(),
+        "hours": hours.tolist(),
+        "price": price.tolist(),
+        "asset": asset.tolist(),
+        "pay": pay.tolist(),
+        "seen": seen,
+    }
 
 
 @cache

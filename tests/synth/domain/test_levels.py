@@ -182,16 +182,23 @@ def test_rows_with_undeclared_values_are_kept_as_other_or_null(make_kernel):
         f" INSERT INTO people VALUES {values}"
     )
     domains = {
-        "size": Categories(("S", "L")), "code": Categories((0, 1)), "grade": Interval(1, 5),
-    }  # fmt: skip
+        "size": Categories(("S", "L")),
+        "code": Categories((0, 1)),
+        "grade": Interval(1, 5),
+    }
     kernel = make_kernel(sql, domains=domains, budget=Budget("people", Rho(10**18), 1e-9))
     kept = {}
     for outside in ("drop", "null", "other"):
         price, options = Rho(10**15), {"outside": outside}
         job = prepare(
-            kernel.contracts()["people"], ("size", "code", "grade"), (), None, "independent",
-            options, price,
-        )  # fmt: skip
+            kernel.contracts()["people"],
+            ("size", "code", "grade"),
+            (),
+            None,
+            "independent",
+            options,
+            price,
+        )
         with allowed(kernel, price) as allowance:
             kept[outside] = synthesize(job, allowance).table
     assert kept["drop"].num_rows == 150  # neither a size of X nor, beside that, a NULL grade

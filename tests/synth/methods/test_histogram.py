@@ -41,8 +41,13 @@ def small(rows: int, seed: int = 0) -> dict[str, list[int]]:
 def wide(rows: int, seed: int = 0) -> dict[str, list]:
     """Five kinds of people in a domain of millions of cells."""
     rng = np.random.default_rng(seed)
-    kinds = [(3, "v7", -20, 0.99, 2), (49, None, 19, None, 3), (None, "v0", 0, 0.5, 2),
-             (10, "v29", 5, 0.0, 3), (11, "v3", 5, 1.0, 2)]  # fmt: skip
+    kinds = [
+        (3, "v7", -20, 0.99, 2),
+        (49, None, 19, None, 3),
+        (None, "v0", 0, 0.5, 2),
+        (10, "v29", 5, 0.0, 3),
+        (11, "v3", 5, 1.0, 2),
+    ]
     picked = [kinds[i] for i in rng.choice(5, rows, p=[0.4, 0.25, 0.2, 0.1, 0.05])]
     return {name: [kind[i] for kind in picked] for i, name in enumerate(WIDE_NAMES)}
 

@@ -185,9 +185,17 @@ def test_wrong_options_are_refused(given, says):
 
 def test_options_have_defaults_and_methods_are_found_by_name():
     assert options_of(method_of("MST"), {"ENGINE": "MBI", "epsilon": 1}) == {
-        "bins": 32, "binning": "auto", "outside": "drop", "rows": None, "zeros": None,
-        "totals": "noised", "engine": "mbi", "grid": None, "patterns": None, "constraints": None,
-    }  # fmt: skip
+        "bins": 32,
+        "binning": "auto",
+        "outside": "drop",
+        "rows": None,
+        "zeros": None,
+        "totals": "noised",
+        "engine": "mbi",
+        "grid": None,
+        "patterns": None,
+        "constraints": None,
+    }
     with pytest.raises(Refused, match="aimm") as refused:
         method_of("aimm")
     assert "USING auto | independent | " in str(refused.value)

@@ -106,8 +106,10 @@ def test_levels_agree_in_whole_numbers_at_the_price():
     assert found.sum() == pytest.approx(noised.sum(), abs=1)
     told = steps(prepare(TABLE, NAMES, (), None, "topdown", PLACES, PRICE))
     assert [s.name.split(":")[0] for s in told][:3] == [
-        "table of the whole", "tables of each region", "tables of each town",
-    ]  # fmt: skip
+        "table of the whole",
+        "tables of each region",
+        "tables of each town",
+    ]
 
 
 def test_small_cells_come_out_too_large_and_large_ones_slightly_too_small():

@@ -17,9 +17,14 @@ def connected(served, work):
         known = served.postgresql()
         context = ssl.create_default_context(cafile=known["sslrootcert"])
         connection = await asyncpg.connect(
-            host="127.0.0.1", port=known["port"], user="ada", password=known["password"],
-            database="people", ssl=context, timeout=30,
-        )  # fmt: skip
+            host="127.0.0.1",
+            port=known["port"],
+            user="ada",
+            password=known["password"],
+            database="people",
+            ssl=context,
+            timeout=30,
+        )
         try:
             return await work(connection)
         finally:

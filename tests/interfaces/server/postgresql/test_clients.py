@@ -136,15 +136,20 @@ def test_jdbc(served, dash, tmp_path):
     url = f"jdbc:postgresql://{at['host']}:{at['port']}/people"
     done = subprocess.run(
         ["java", "-cp", str(JDBC), str(source), url, dash, str(served.ca), sql],
-        capture_output=True, text=True, timeout=300,
+        capture_output=True,
+        text=True,
+        timeout=300,
         env={**os.environ, "PGPASSWORD": at["password"]},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     assert {"table people", "table made"} <= set(lines)
     assert [line for line in lines if line.startswith("column")] == [
-        "column id", "column sex", "column income", "column secret",
-    ]  # fmt: skip
+        "column id",
+        "column sex",
+        "column income",
+        "column secret",
+    ]
     rows = [line for line in lines if line.startswith("row")]
     assert len(rows) == 14
     assert len(set(rows)) == 2, "seven times the same answer, prepared and not"
@@ -172,11 +177,18 @@ def test_pgcli_completes_tables_and_shows_an_answer(served, dash, tmp_path):
     ours, theirs = pty.openpty()
     at = served.postgresql(dash)
     environment = {
-        **os.environ, "PGPASSWORD": at["password"], "HOME": str(tmp_path), "TERM": "xterm",
-        "XDG_CONFIG_HOME": str(tmp_path), "PGSSLMODE": "verify-full",
+        **os.environ,
+        "PGPASSWORD": at["password"],
+        "HOME": str(tmp_path),
+        "TERM": "xterm",
+        "XDG_CONFIG_HOME": str(tmp_path),
+        "PGSSLMODE": "verify-full",
         "PGSSLROOTCERT": str(served.ca),
-        "PAGER": "cat", "COLUMNS": "160", "LINES": "50", "PROMPT_TOOLKIT_NO_CPR": "1",
-    }  # fmt: skip
+        "PAGER": "cat",
+        "COLUMNS": "160",
+        "LINES": "50",
+        "PROMPT_TOOLKIT_NO_CPR": "1",
+    }
     command = [
         sys.executable,
         "-m",

@@ -33,15 +33,22 @@ def test_moves(connection):
     every = run(ROWS).fetchall()
     run(f'BEGIN; DECLARE "a b" SCROLL CURSOR FOR {ROWS}')
     for move, expected in (
-        ("FETCH NEXT FROM", every[:1]), ("FETCH 2 IN", every[1:3]), ("FETCH ABSOLUTE 10 FROM",
-        every[9:10]), ("FETCH FORWARD 2 FROM", every[10:12]), ("FETCH FIRST FROM", every[:1]),
-        ("FETCH LAST FROM", every[-1:]), ("FETCH FROM", []),
-    ):  # fmt: skip
+        ("FETCH NEXT FROM", every[:1]),
+        ("FETCH 2 IN", every[1:3]),
+        ("FETCH ABSOLUTE 10 FROM", every[9:10]),
+        ("FETCH FORWARD 2 FROM", every[10:12]),
+        ("FETCH FIRST FROM", every[:1]),
+        ("FETCH LAST FROM", every[-1:]),
+        ("FETCH FROM", []),
+    ):
         assert run(f'{move} "a b"').fetchall() == expected, move
     for move, moved, following in (
-        ("MOVE ABSOLUTE 0 FROM", 0, 0), ("MOVE 5 FROM", 5, 6), ("MOVE BACKWARD 1 FROM", 0, 6),
-        ("MOVE RELATIVE 3 FROM", 3, 10), ("MOVE ALL FROM", len(every) - 11, len(every)),
-    ):  # fmt: skip
+        ("MOVE ABSOLUTE 0 FROM", 0, 0),
+        ("MOVE 5 FROM", 5, 6),
+        ("MOVE BACKWARD 1 FROM", 0, 6),
+        ("MOVE RELATIVE 3 FROM", 3, 10),
+        ("MOVE ALL FROM", len(every) - 11, len(every)),
+    ):
         assert run(f'{move} "a b"').statusmessage == f"MOVE {moved}", move
         assert run('FETCH 1 FROM "a b"').fetchall() == every[following : following + 1], move
 
@@ -70,15 +77,21 @@ def test_psycopg_3_server_cursors(connection):
     )
 
 
-@pytest.mark.parametrize(("text", "kind"), [
-    ("DECLARE c BINARY CURSOR FOR SELECT 1", "FeatureNotSupported"),
-    ("DECLARE c CURSOR SELECT 1", "SyntaxError"), ("DECLARE c CURSOR FOR", "SyntaxError"),
-    ("FETCH SIDEWAYS 3 FROM d", "SyntaxError"), ("FETCH", "SyntaxError"),
-    ("FETCH BACKWARD 3 FROM d", "ObjectNotInPrerequisiteState"),
-    ("FETCH RELATIVE 3 FROM d", "FeatureNotSupported"),
-    ("FETCH 1 FROM nobody", "InvalidCursorName"), ("DECLARE d CURSOR FOR SELECT 1",
-    "DuplicateCursor"), ("DECLARE e CURSOR FOR SELECT secret FROM people WHERE sex = 1", "Error"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("DECLARE c BINARY CURSOR FOR SELECT 1", "FeatureNotSupported"),
+        ("DECLARE c CURSOR SELECT 1", "SyntaxError"),
+        ("DECLARE c CURSOR FOR", "SyntaxError"),
+        ("FETCH SIDEWAYS 3 FROM d", "SyntaxError"),
+        ("FETCH", "SyntaxError"),
+        ("FETCH BACKWARD 3 FROM d", "ObjectNotInPrerequisiteState"),
+        ("FETCH RELATIVE 3 FROM d", "FeatureNotSupported"),
+        ("FETCH 1 FROM nobody", "InvalidCursorName"),
+        ("DECLARE d CURSOR FOR SELECT 1", "DuplicateCursor"),
+        ("DECLARE e CURSOR FOR SELECT secret FROM people WHERE sex = 1", "Error"),
+    ],
+)
 def test_what_is_wrong(served, connection, text, kind):
     connection.execute(f"DECLARE d CURSOR WITH HOLD FOR {ROWS}")
     before = served.account()

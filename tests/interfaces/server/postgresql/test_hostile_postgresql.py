@@ -113,12 +113,20 @@ def still_answers(connect):
 def messages_to_mutate():
     text = b"SELECT sex FROM made WHERE sex = $1\0"
     return [
-        (b"Q", b"SELECT 1 AS a\0"), (b"P", b"s\0" + text + struct.pack("!hi", 1, 23)),
+        (b"Q", b"SELECT 1 AS a\0"),
+        (b"P", b"s\0" + text + struct.pack("!hi", 1, 23)),
         (b"B", b"\0s\0" + struct.pack("!hhhi", 1, 1, 1, 4) + struct.pack("!ihh", 1, 1, 1)),
-        (b"D", b"Ss\0"), (b"D", b"P\0"), (b"E", b"\0" + struct.pack("!i", 2)), (b"C", b"Ss\0"),
-        (b"H", b""), (b"S", b""), (b"Q", b"COPY (SELECT 1 AS a) TO STDOUT\0"), (b"Q", b"BEGIN\0"),
-        (b"Q", b"SELECT relname FROM pg_class\0"), (b"Q", b"SET privacy_epsilon = 0.1\0"),
-    ]  # fmt: skip
+        (b"D", b"Ss\0"),
+        (b"D", b"P\0"),
+        (b"E", b"\0" + struct.pack("!i", 2)),
+        (b"C", b"Ss\0"),
+        (b"H", b""),
+        (b"S", b""),
+        (b"Q", b"COPY (SELECT 1 AS a) TO STDOUT\0"),
+        (b"Q", b"BEGIN\0"),
+        (b"Q", b"SELECT relname FROM pg_class\0"),
+        (b"Q", b"SET privacy_epsilon = 0.1\0"),
+    ]
 
 
 @pytest.mark.whole

@@ -46,9 +46,13 @@ def test_sqlalchemy_reflects_and_pandas_reads(served):
     pandas = pytest.importorskip("pandas")
     known = served.postgresql()
     url = sqlalchemy.URL.create(
-        "postgresql+psycopg", known.pop("user"), known.pop("password"), known.pop("host"),
-        known.pop("port"), known.pop("dbname"),
-    )  # fmt: skip
+        "postgresql+psycopg",
+        known.pop("user"),
+        known.pop("password"),
+        known.pop("host"),
+        known.pop("port"),
+        known.pop("dbname"),
+    )
     engine = sqlalchemy.create_engine(url, connect_args=known)
     before = served.account()
     with warnings.catch_warnings():

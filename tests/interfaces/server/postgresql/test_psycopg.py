@@ -46,11 +46,16 @@ def test_a_question_is_charged_once_and_its_refresh_is_free(served, connection, 
     assert served.account() == once
 
 
-@pytest.mark.parametrize("text", [
-    "SELECT * FROM people LIMIT 100", 'SELECT * FROM "public"."people"',
-    'SELECT "public"."people"."sex" AS s FROM "public"."people" LIMIT 2000',
-    "SELECT sex, secret FROM people ORDER BY sex", "SELECT * FROM people WHERE 1 = 0",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM people LIMIT 100",
+        'SELECT * FROM "public"."people"',
+        'SELECT "public"."people"."sex" AS s FROM "public"."people" LIMIT 2000',
+        "SELECT sex, secret FROM people ORDER BY sex",
+        "SELECT * FROM people WHERE 1 = 0",
+    ],
+)
 def test_a_preview_of_a_private_table_has_no_rows_and_costs_nothing(
     served, connection, notices, text
 ):
@@ -70,12 +75,18 @@ def test_released_tables_are_answered_exactly(connection):
 
 def test_parameters_of_every_type_come_back(connection):
     values = {
-        "smallint": 7, "integer": -(2**31), "bigint": 2**62, "double precision": 1.5,
+        "smallint": 7,
+        "integer": -(2**31),
+        "bigint": 2**62,
+        "double precision": 1.5,
         "text": "ж'\\",
-        "boolean": True, "date": dt.date(1999, 12, 31), "numeric": Decimal("-12345.6789"),
+        "boolean": True,
+        "date": dt.date(1999, 12, 31),
+        "numeric": Decimal("-12345.6789"),
         "timestamp": dt.datetime(2001, 2, 3, 4, 5, 6, 789),
-        "timestamptz": dt.datetime(1969, 1, 1, tzinfo=dt.UTC), "time": dt.time(23, 59, 59, 1),
-    }  # fmt: skip
+        "timestamptz": dt.datetime(1969, 1, 1, tzinfo=dt.UTC),
+        "time": dt.time(23, 59, 59, 1),
+    }
     for kind, value in values.items():
         for placeholder in ("%s", "%b"):
             for binary in (False, True):
@@ -122,8 +133,9 @@ def test_errors_tell_state_place_and_hint(served, connection):
         with pytest.raises(psycopg.Error):
             connection.execute(text, binary=True)
     with pytest.raises(errors.ConfigurationLimitExceeded, match="nothing was read"):
-        connection.execute("SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 99)"
-                           " COUNT(*) FROM people")  # fmt: skip
+        connection.execute(
+            "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 99) COUNT(*) FROM people"
+        )
     assert served.account() == before
     assert connection.execute("SELECT 1 AS a").fetchone() == (1,)
 
@@ -155,8 +167,9 @@ def test_a_portal_gives_its_rows_in_parts(served):
     assert len(rows) == 500
 
 
-@pytest.mark.parametrize("options", ["", "WITH (FORMAT csv, HEADER true)", "WITH CSV HEADER",
-                                     "(FORMAT binary)"])  # fmt: skip
+@pytest.mark.parametrize(
+    "options", ["", "WITH (FORMAT csv, HEADER true)", "WITH CSV HEADER", "(FORMAT binary)"]
+)
 def test_copy_to_stdout(connection, options):
     query = "SELECT sex, income, NULL AS nothing, 'a\tb' AS t FROM made ORDER BY income LIMIT 3"
     with connection.cursor().copy(f"COPY ({query}) TO STDOUT {options}") as copy:
@@ -217,8 +230,9 @@ def test_who_is_not_let_in_is_told_the_same_whatever_was_wrong(served):
 def test_a_password_lets_in_and_removing_its_user_ends_the_connection(served):
     password = "pässword of carl's"
     users.add_user(served.vault, "carl", "analyst", "test", secret=password)
-    inside = psycopg.connect(**served.postgresql() | {"user": "carl", "password": password},
-                             autocommit=True)  # fmt: skip
+    inside = psycopg.connect(
+        **served.postgresql() | {"user": "carl", "password": password}, autocommit=True
+    )
     assert inside.execute("SELECT CURRENT_USER AS me").fetchone() == ("carl",)
     users.remove_user(served.vault, "carl", "test")
     with pytest.raises(psycopg.OperationalError, match="revoked"):

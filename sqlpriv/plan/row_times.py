@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.operations import conjuncts
+from sqlpriv.statements.keywords import TURNED
 
-_FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+_TURNED = TURNED | {"=": "="}
 
 
 def end_of_rows(relation: a.Relation, columns: Mapping[str, str]) -> dict[str, dt.datetime] | None:
@@ -71,10 +72,10 @@ def _end_of_test(test: a.Expr, column: str) -> dt.datetime | None:
     values: Sequence[object] = ()
     compared = ""
     match test:
-        case a.Call(op, (a.Col(name), a.Lit(value))) if op in _FLIPPED:
+        case a.Call(op, (a.Col(name), a.Lit(value))) if op in _TURNED:
             compared, values = op, (value,)
-        case a.Call(op, (a.Lit(value), a.Col(name))) if op in _FLIPPED:
-            compared, values = _FLIPPED[op], (value,)
+        case a.Call(op, (a.Lit(value), a.Col(name))) if op in _TURNED:
+            compared, values = _TURNED[op], (value,)
         case a.In(a.Col(name), values):
             compared = "="
         case _:

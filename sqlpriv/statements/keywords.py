@@ -8,6 +8,9 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+"""Comparisons of an order, with what they are where their sides change places."""
+
 RESERVED = words(
     """ALL ANALYSE ANALYZE AND ANY ARRAY AS ASC ASYMMETRIC BOTH CASE CAST CHECK COLLATE COLUMN
     CONSTRAINT CREATE DEFAULT DEFERRABLE DESC DESCRIBE DISTINCT DO ELSE END EXCEPT FALSE FETCH FOR

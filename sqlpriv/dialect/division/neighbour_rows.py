@@ -20,7 +20,7 @@ from sqlglot import exp
 from sqlpriv.dialect.common_tables import bare_name
 from sqlpriv.dialect.division.parts import own_nodes
 from sqlpriv.dialect.division.row_sets import subquery_of
-from sqlpriv.dialect.division.unit_windows import RowNames, same_key, write_named_windows
+from sqlpriv.dialect.division.unit_windows import RowNames, same_key, set_joins, write_named_windows
 from sqlpriv.dialect.division.window_values import of_row, text_of
 from sqlpriv.dialect.marks import function_name, marked_name
 
@@ -112,19 +112,9 @@ def _join_neighbours(
             missing = exp.Is(this=there, expression=exp.Null())
             value = exp.Case(ifs=[exp.If(this=missing, true=arguments[2].copy())], default=value)
         window.replace(value)
-    outputs = [
-        exp.Column(this=exp.Star(), table=exp.to_identifier(alias))
-        if isinstance(x, exp.Star)
-        else x
-        for x in select.expressions
-    ]
-    select.set("expressions", outputs)
     select.set("where", None)
     select.set("from_", exp.From(this=subquery_of(rows, alias)))
-    select.set("joins", list(joins.values()))
-    if (qualify := select.args.get("qualify")) is not None:
-        select.set("qualify", None)
-        select.where(qualify.this, copy=False)
+    set_joins(select, alias, list(joins.values()))
 
 
 def _place_of(name: str, arguments: list[exp.Expr], alias: str) -> exp.Expr:

@@ -105,18 +105,24 @@ def _with_joins(
         joins.append(_join(written, table, keys, members, values, name, units))
         for i, (window, _) in enumerate(members):
             window.replace(exp.column(f"__value{i}", table=name))
+    set_joins(written, alias, joins)
+    return written
+
+
+def set_joins(select: exp.Select, alias: str, joins: list[exp.Join]) -> None:
+    """Joins subqueries to a query's one table: * stays that table's, and WHERE tests what QUALIFY
+    did, which is a column of theirs now."""
     outputs = [
         exp.Column(this=exp.Star(), table=exp.to_identifier(alias))
         if isinstance(x, exp.Star)
         else x
-        for x in written.expressions
+        for x in select.expressions
     ]
-    written.set("expressions", outputs)
-    written.set("joins", joins)
-    if (qualify := written.args.get("qualify")) is not None:
-        written.set("qualify", None)
-        written = written.where(qualify.this, copy=False)
-    return written
+    select.set("expressions", outputs)
+    select.set("joins", joins)
+    if (qualify := select.args.get("qualify")) is not None:
+        select.set("qualify", None)
+        select.where(qualify.this, copy=False)
 
 
 _Members = list[tuple[exp.Window, OrderedRows]]

@@ -37,7 +37,6 @@ Null CurrentDate:
 Join: this side kind on using
 Subquery: this alias with_ pivots
 PivotAlias: this alias
-Any: this
 Union Except Intersect: this expression distinct with_ order limit offset
 Or And Mul Mod IntDiv Filter Kwarg DataTypeParam: this expression
 Case: this ifs default

@@ -10,6 +10,7 @@ from typing import Any
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type, Value
 from sqlpriv.plan.expressions.value_facts import Shape
+from sqlpriv.statements.keywords import TURNED
 
 _PART = "part "
 
@@ -115,7 +116,7 @@ def excluded_values(predicate: a.Expr) -> dict[a.Expr, tuple[Value, ...]]:
     return excluded
 
 
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
+_TURNED = TURNED | {"=": "="}
 _SIDES = {"<": (False, True), "<=": (False, True), ">": (True, False), ">=": (True, False)}
 
 

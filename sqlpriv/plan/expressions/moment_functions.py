@@ -19,6 +19,7 @@ from sqlpriv.plan.expressions.dates import DATE_PARTS, DISTANCES, MAX_SPAN, shif
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.public_evaluation import case_over_values, public_value
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.keywords import TURNED
 from sqlpriv.statements.printer import literal, sql
 from sqlpriv.statements.traverse import as_literal
 
@@ -57,7 +58,7 @@ _PARTS = (
     ("month", "mbB", "make_date(2000, x, 1)"),
 )
 """A part of a moment, the directives that tell nothing else, and some moment with that part."""
-_COMPARISONS = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_COMPARISONS = {"=": "=", "<>": "<>", **TURNED}
 _MILLION = a.Lit(1_000_000, Type.INTEGER)
 
 

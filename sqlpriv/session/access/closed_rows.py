@@ -132,10 +132,10 @@ class ClosedRows:
         """Returns the state whose answers to a query serve: the first that has any, of the earlier
         ones that serve and the contract's own. As `Kernel.serving`."""
         earlier = self.earlier_states(source, contract)
-        condition = "query_hash = ? AND kind = ? AND nano >= ?"
         if not earlier:
             return contract.snapshot
         states = [*earlier, contract.snapshot]
+        condition = "query_hash = ? AND kind = ? AND nano >= ?"
         with self._ledger.begin() as db:
             for start in range(0, len(states), STATES_AT_ONCE):
                 some = states[start : start + STATES_AT_ONCE]

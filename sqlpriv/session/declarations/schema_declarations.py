@@ -21,8 +21,7 @@ from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.owner_engine import OwnerEngine
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
-
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+from sqlpriv.statements.keywords import TURNED
 
 
 @dataclass
@@ -109,10 +108,10 @@ def _add_limits(node: t.Node, limits: dict[str, ColumnLimits], whole: Container[
         case t.Between(t.Name(column), low, high, negated=False):
             narrow(column, ">=", low)
             narrow(column, "<=", high)
-        case t.Binary(sign, t.Name(column), right) if sign in _MIRRORED:
+        case t.Binary(sign, t.Name(column), right) if sign in TURNED:
             narrow(column, sign, right)
-        case t.Binary(sign, left, t.Name(column)) if sign in _MIRRORED:
-            narrow(column, _MIRRORED[sign], left)
+        case t.Binary(sign, left, t.Name(column)) if sign in TURNED:
+            narrow(column, TURNED[sign], left)
         case t.Binary("or" | "=") | t.InList(negated=False):
             column, labels = _listed_values(node)
             if column:

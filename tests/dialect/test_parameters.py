@@ -65,6 +65,14 @@ def test_a_list_stands_behind_any_and_all(text, values, listed):
     assert where(text, [values]) == listed
 
 
+def test_a_list_that_is_cast_to_whole_numbers_has_no_others():
+    """DuckDB would round 1.6 to 2 and read '2' as a number; neither is what is compared here."""
+    for value in (1.6, "2"):
+        text = "SELECT COUNT(*) FROM t WHERE a = ANY($1::INTEGER[])"
+        (statement,) = read(text, [[1, value]])
+        assert "list of whole numbers" in statement.why.message
+
+
 @pytest.mark.parametrize("name", ["duckdb", "postgres"])
 def test_parameters_stand_without_a_blank_between_them(name):
     texts = ("a IN ($1,$2)", "a IN ($1,$2) AND b = '$1,$2'", "a IN (/* $ */ $1,$2)")

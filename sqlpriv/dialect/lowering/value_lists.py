@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import NoneType
+
 from sqlglot import exp
 
 from sqlpriv.dialect.lowering.googlesql import QUANTILE_LISTS, one_of_quantiles
@@ -40,7 +42,12 @@ def _bound_list(lowering: NodeLowering, inside: Glot) -> tuple[t.Node, ...] | No
         return None
     token = lowering.token(source)
     values = lowering.binding.values(token) if token.kind is Kind.PARAMETER else None
-    return None if values is None else tuple(t.Literal(value, token.pos) for value in values)
+    if values is None:
+        return None
+    of = inside.args["to"].expressions[0].this if isinstance(inside, exp.Cast) else None
+    if of in exp.DataType.INTEGER_TYPES and any(type(x) not in (int, NoneType) for x in values):
+        raise Refused.at(token, "the list of whole numbers has others", "give whole numbers")
+    return tuple(t.Literal(value, token.pos) for value in values)
 
 
 def listed_values(lowering: NodeLowering, items: list[Glot]) -> list[Glot]:

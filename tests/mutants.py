@@ -1761,6 +1761,27 @@ MUTANTS = (
         CLIPPED,
     ),
     Mutant(
+        "whole numbers are clipped one below any edge",
+        K + "proof/clipped_sums.py",
+        "above = math.floor(high) + 1",
+        "above = high + 1",
+        CLIPPED,
+    ),
+    Mutant(
+        "whole numbers are compared exactly wherever they lie",
+        K + "proof/clipped_sums.py",
+        "rounding = int(abs(low)) >> 52 if of is Type.INTEGER else 0",
+        "rounding = 0",
+        CLIPPED,
+    ),
+    Mutant(
+        "a power tells the sign of zero",
+        K + "terms/operations.py",
+        "pow({0} + 0e0, {1})",
+        "pow({0}, {1})",
+        RELATIONS,
+    ),
+    Mutant(
         "a real end is not rounded as its rows are",
         K + "proof/clipped_sums.py",
         "if of is Type.INTEGER or not -grid",

@@ -12,9 +12,11 @@ whose steps are K. So the proofs of `sensitivity` hold for it.
 **Proof.** A row's t lies in [L, U]. Clamping and rounding to the lattice are monotone in x, so
 x >= l implies t >= L, and x <= u implies t <= U. Rows of other bins count as L or U, which are
 within. Bins are told apart exactly: a row is in the bins from the one that begins at l on if and
-only if x >= l, and in the bins before the one that begins at u (or, of whole numbers, at u + 1)
-only if x <= u. An end at or beyond one of the declared interval leaves all rows on its
-inner side, and is -steps, or steps, or beyond. Hence 2 t - (L + U) is within ±(U - L), and what is
+only if x >= l, and in the bins before the one that begins at u (or, of whole numbers, at the next
+one above u) only if x <= u. Beyond 2^53 a whole x that is compared as a double is rounded, maybe up
+to l: an l beyond 2^52 is therefore taken to be lower by more than x may be rounded. An end at or
+beyond one of the declared interval leaves all rows on its inner side, and is -steps, or steps, or
+beyond. Hence 2 t - (L + U) is within ±(U - L), and what is
 inside the floor moves by at most K a row. K a row is a whole number, floor is monotone and commutes
 with adding a whole number, so the floor moves by no more.
 """
@@ -50,9 +52,11 @@ def clips_of(query: a.Clipped, of: Type, grid: Lattice) -> list[Clip]:
     places, clips = {edge: i for i, edge in enumerate(query.bins.edges, 1)}, {}
     for low, high in dict.fromkeys(query.ends):
         first = 0 if low <= query.lower else places.get(low, -1)
-        last = places.get(high, places.get(high + 1, -1) if of is Type.INTEGER else -1)
+        above = math.floor(high) + 1  # of 4.5, not 5.5: 5 would be below that
+        last = places.get(high, places.get(above, -1) if of is Type.INTEGER else -1)
         last = len(places) + 1 if high >= query.upper else 0 if high <= query.lower else last
-        clip = Clip(first, last, _number(low, of, grid), _number(high, of, grid))
+        rounding = int(abs(low)) >> 52 if of is Type.INTEGER else 0
+        clip = Clip(first, last, _number(low - rounding, of, grid), _number(high, of, grid))
         if min(first, last) < 0 or clip.low >= clip.high:
             raise KernelError("a sum is clipped between ends of bins")
         clips[low, high] = clip

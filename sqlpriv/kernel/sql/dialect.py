@@ -273,7 +273,7 @@ _SPARK_OPERATIONS = {
         for f in ("ln", "log2", "log10")
     },
     "pow": "CASE WHEN {0} = 1 AND {1} IS NOT NULL OR {0} = -1 AND abs({1}) = "
-    "CAST('Infinity' AS DOUBLE) THEN 1D ELSE pow({0}, {1}) END",
+    "CAST('Infinity' AS DOUBLE) THEN 1D ELSE pow({0} + 0D, {1}) END",
     **{  # in doubles, as DuckDB does it
         f"scale {d}": f"CASE WHEN abs({rounded}) < CAST('Infinity' AS DOUBLE) THEN {rounded}"
         " ELSE {0} END"

@@ -68,7 +68,8 @@ class Roots(Bin):
 
     Claim: `number` never falls where x rises. Each of its steps is one of IEEE 754, correctly
     rounded and so monotone, and the engine takes the same ones (`expressions`). So x has reached an
-    edge at which the number rises if and only if x's number is at least the edge's.
+    edge at which the number rises if and only if x's number is at least the edge's. A whole x
+    beyond 2^53 counts as the double that it is rounded to (`clipped_sums` allows for that).
     """
 
     start: float

@@ -97,7 +97,9 @@ OPERATIONS: dict[str, Operation] = {
         Type.REAL,
         {f: f"{f}({{0}})" for f in ("sqrt", "cbrt", "ln", "log10", "log2", "exp")},
     ),
-    **_operations(NUMBERS, Type.REAL, {"pow": "pow({0}, {1})", "/": "({0} / nullif({1}, 0))"}),
+    # -0.0 equals 0.0, and groups and sorts keep either: added to 0.0, both are one
+    **_operations(NUMBERS, Type.REAL, {"pow": "pow({0} + 0e0, {1})"}),
+    **_operations(NUMBERS, Type.REAL, {"/": "({0} / nullif({1}, 0))"}),
     # an infinity, and what 10**digits times is one, stays
     **_operations(
         NUMBERS,
@@ -264,7 +266,8 @@ def _rises_at_edges(roots: a.Roots, of: Type) -> bool:
     """Returns whether the number rises at each edge, from the value before it; x is of that type.
     It is kept: it follows from the numbers, and equal ones have one answer."""
     at = [float(edge) for edge in roots.edges if isinstance(edge, int | float)]
-    before = (e - 1 if of is Type.INTEGER else math.nextafter(e, -math.inf) for e in at)
+    apart = 1 if of is Type.INTEGER else 0  # or, beyond 2^53, as far as doubles are
+    before = (min(e - apart, math.nextafter(e, -math.inf)) for e in at)
     rises = (roots.number(b) < roots.number(e) for b, e in zip(before, at, strict=True))
     return -math.inf < roots.start < roots.stop < math.inf and all(rises)
 

@@ -93,7 +93,8 @@ def _rise_near(edge: float, lower: float, upper: float, whole: bool) -> float:
     at = float(math.ceil(at)) if whole else at
 
     def next_to(x: float, towards: float) -> float:
-        return x + math.copysign(1.0, towards) if whole else float(math.nextafter(x, towards))
+        nearest = float(math.nextafter(x, towards))  # beyond 2^53 doubles are further apart than 1
+        return x + math.copysign(1.0, towards) if whole and abs(x - nearest) < 1 else nearest
 
     while roots.number(at) >= number:
         at = next_to(at, -math.inf)

@@ -20,6 +20,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Rho
 from sqlpriv.kernel.terms.contract import Interval, Type
 from sqlpriv.kernel.terms.release import Measurement
+from sqlpriv.plan.aggregates.mean_bins import bin_edges
 
 X = a.Col("x")
 WHOLE = a.Bin(X, (1, 5, 20, 100))
@@ -103,6 +104,44 @@ def test_one_below_an_edge_is_an_end_of_whole_numbers_alone() -> None:
     with pytest.raises(KernelError, match="ends of bins"):
         released(clipped(REAL, 0.0, 10.0, (0.25, 2.0)), Type.REAL, [0] * 5, [0] * 5)
     assert released(clipped(WHOLE, 0, 100, (1, 4)), Type.INTEGER, [0] * 5, [0] * 5) == 0
+
+
+@pytest.mark.parametrize("ends", [(4.4, 4.5), (1, 4.5), (4.4, 19.5)])
+def test_whole_numbers_have_no_end_between_two_of_them(ends: tuple[float, float]) -> None:
+    """5 lies in the bin before 5.5: it would count as itself, ten times as far above 4.5 as that is
+    above 4.4."""
+    bins = a.Bin(X, (1, 4.4, 5.5, 20.5))
+    with pytest.raises(KernelError, match="ends of bins"):
+        released(clipped(bins, 0, 100, ends), Type.INTEGER, [0] * 5, [0] * 5)
+    assert released(clipped(bins, 0, 100, (4.4, 5.5)), Type.INTEGER, [0] * 5, [0] * 5) == 0
+
+
+FIRST = 2**53
+BY_ROOT = a.Roots(X, bin_edges(FIRST, FIRST + 2000, whole=True), FIRST, FIRST + 2000)
+ODD = a.Bin(a.Call("+", (X, a.Lit(0, Type.INTEGER))), (FIRST + 1, FIRST + 3, FIRST + 5))
+
+
+@pytest.mark.parametrize(
+    ("bins", "ends"),
+    [
+        (BY_ROOT, (FIRST + 4, FIRST + 6)),
+        (BY_ROOT, (FIRST + 8, FIRST + 12)),
+        (ODD, (FIRST + 1, FIRST + 3)),
+        (ODD, (FIRST + 3, FIRST + 2002)),
+    ],
+)
+def test_whole_numbers_that_are_compared_as_doubles_move_the_sum_by_k_at_most(
+    bins: a.Bin, ends: tuple[int, int]
+) -> None:
+    """From 2^53 on doubles are even: 2^53 + 3 as one is 2^53 + 4, and reaches that edge."""
+    engine = Engine()
+    made = contract({"id": "BIGINT", "x": "BIGINT"}, {"x": Interval(FIRST, FIRST + 2002)})
+    assert set(ends) <= {*bins.edges, FIRST + 2002}
+    query = clipped(bins, FIRST, FIRST + 2002, ends)
+    for x in range(FIRST, FIRST + 16):
+        engine.fill(made, [(1, x)])
+        counts, sums = (answer.ravel().tolist() for answer in engine.exact(query.by_bin, made))
+        assert abs(released(query, Type.INTEGER, counts, sums)) <= REAL_STEPS
 
 
 def test_bins_are_of_what_is_summed() -> None:

@@ -335,6 +335,25 @@ def test_facts_are_found_along_links(engine: Engine) -> None:
     assert engine.duckdb.execute(verifying(wide)).fetchall()[0][0] is True
 
 
+@pytest.mark.parametrize("zeros", [(-0.0, 0.0), (0.0, -0.0)])
+def test_nothing_tells_the_sign_of_zero(engine: Engine, zeros: tuple[float, float]) -> None:
+    """A group of both keeps the one that came first, which other units' rows may decide; and
+    relations that differ in it alone are equal, so that their losses are one relation's."""
+    orders = [(n, 1, 0, x) for n, x in enumerate(zeros)]
+    fill(engine, {**{table: [] for table in TABLES}, "orders": orders})
+    zero, other = (a.Lit(x, Type.REAL) for x in zeros)
+    below = a.Call("<", (a.Call("pow", (a.Col("key"), a.Lit(-1, Type.REAL))), zero))
+    scan = a.Scan("orders")
+    grouped = a.PerUnit(scan, (("key", a.Col("x")),))
+    relations = [a.Where(grouped, below)]
+    for z in (zero, other):
+        x_below_0 = a.Call("<", (a.Call("pow", (z, a.Lit(-1, Type.REAL))), zero))
+        relations.append(a.Where(scan, x_below_0))
+    assert relations[1] == relations[2]
+    for relation in relations:
+        assert engine.exact([a.Count(relation)], MADE["orders"])[0].sum() == 0
+
+
 HOSTILE = ["", "1", "11", "1:", ":1", "1:1", "é", "e\u0301", "a\x00", "\\x61", "a", "A", None]
 
 

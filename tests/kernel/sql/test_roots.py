@@ -64,6 +64,15 @@ def test_whole_numbers_are_in_the_bin_of_their_edges(low: int, high: int) -> Non
     assert found == np.searchsorted(edges, np.clip(values, low, high), side="right").tolist()
 
 
+@pytest.mark.parametrize("width", [300, 5_000, 2**40])
+def test_edges_of_whole_numbers_that_doubles_are_wider_apart_than_end(width: int) -> None:
+    """From 2^60 on doubles are 256 apart: a search by steps of 1 found no edge, and did not end."""
+    edges = bin_edges(float(2**60), float(2**60 + width), whole=True)
+    x = a.Roots(X, edges, float(2**60), float(2**60 + width))
+    assert edges
+    assert check(x, {"x": Type.INTEGER}) is Type.INTEGER
+
+
 def test_an_undeclared_column_is_clamped_before_its_root() -> None:
     """A root of what lies below the start would be an error of the engine."""
     edges, made = bin_edges(0.0, 100.0), contract({"id": "BIGINT", "x": "DOUBLE"})

@@ -1714,8 +1714,8 @@ MUTANTS = (
     Mutant(
         "a real's edge is compared as a whole number's",
         K + "terms/operations.py",
-        "(e - 1 if of is Type.INTEGER else",
-        "(e - 1 if True else",
+        "apart = 1 if of is Type.INTEGER else 0",
+        "apart = 1",
         ROOTS,
     ),
     Mutant(

@@ -20,7 +20,7 @@ from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.conditions import identities
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.value_facts import scope_of
-from sqlpriv.plan.relations.contribution_bound import with_public_partners
+from sqlpriv.plan.relations.contribution_bound import with_all_partners
 from sqlpriv.plan.relations.derived_tables import aggregate_per_unit, project, unite
 from sqlpriv.plan.relations.filter_placement import join_rows, place_filter
 from sqlpriv.plan.relations.kept_public_rows import check_kept_rows
@@ -73,7 +73,7 @@ class FromReader:
         anchor = replace(
             next(c for c in self.contracts.values() if c.unit), others=dict(self.contracts)
         )
-        bounded = with_public_partners(rows.relation, anchor, self.partners)
+        bounded = with_all_partners(rows.relation, anchor, self.partners)
         return replace(rows, relation=bounded)
 
     def read_source(self, source: t.Source) -> Rows:

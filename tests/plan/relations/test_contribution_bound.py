@@ -58,6 +58,30 @@ def test_the_noise_is_for_so_many_rows(analyst: Session) -> None:
     assert sigma("") / sigma(", max_rows_contributed = 2") == pytest.approx(4, rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("rest", "rows", "bound"),
+    [
+        (" v JOIN visits w ON v.id = w.id", 36_000, 64),
+        (" v JOIN visits w ON v.id = w.id AND v.ward < w.ward", 12_000, 64),
+        (" v LEFT JOIN visits w ON v.id = w.id AND w.ward = 1", 12_000, 64),
+        (" v JOIN people p ON v.id = p.id", 6_000, 8),
+        (" p JOIN people q ON p.id = q.id JOIN visits v ON v.id = q.id", 36_000, 64),
+        (" v WHERE EXISTS (SELECT * FROM visits w WHERE w.id = v.id)", 6_000, 8),
+        (" v JOIN (SELECT id, ward FROM visits GROUP BY id, ward) g USING (id, ward)", 6_000, 8),
+        (" v JOIN (SELECT id, MAX(ward) AS w FROM visits GROUP BY id) g USING (id)", 6_000, 8),
+    ],
+)
+def test_rows_that_meet_several_of_their_unit_all_count(
+    analyst: Session, rest: str, rows: int, bound: int
+) -> None:
+    """Six visits of each unit, two in each ward; the owner allows eight. Noise is for the bound."""
+    assert counted(analyst, "", rest) == [rows]
+    asked = f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = 1) COUNT(*) FROM visits{rest}"
+    told = analyst.execute(f"EXPLAIN PRIVACY {asked}").table
+    assert told is not None
+    assert float(told["sigma"][0].as_py()) == pytest.approx(bound / 2**0.5, rel=1e-3)
+
+
 AUTO = "WITH DIFFERENTIAL_PRIVACY OPTIONS (rho = {}, max_rows_contributed = auto) "
 
 

@@ -4,8 +4,8 @@ OPTIONS (max_rows_contributed = 5): fewer rows of each unit are less noise, and 
 has more. The owner's bound is for all statements; who asks about one month, or one kind of rows,
 may know that a smaller one will do.
 
-A row that meets several rows in a join counts as often. So the rows of a unit that count are as many
-as its joins can make of the rows that the owner's bounds allow: of a public table, as many as one
+A row that meets several rows in a join counts as often. So the rows of a unit that count are as
+many as its joins make of the rows that the owner's bounds allow: of a public table, as many as one
 row can meet there, which is counted; of a private one, as many as its own bound says, unless the
 join is on columns that tell the rows of one side apart.
 """

@@ -77,47 +77,73 @@ def test_no_tail_begins_where_counts_have_fallen_to_nothing() -> None:
 
 
 def test_an_interval_holds_where_the_noise_hides_a_tail(monkeypatch: pytest.MonkeyPatch) -> None:
-    """1,000 rows of a power law under zCDP: 8 tables, 5 runs of each. Of 160 runs 157 held; fewer
-    than 34 of 40 have a chance of 1e-5 then. Twin: no slow tail is counted on; .26 of 160 held."""
+    """1,000 rows of a power law under zCDP: 8 tables, 10 runs of each. Of 25 runs of each .95 held,
+    .88 of two of the tables; fewer than 55 of 80 are ten standard deviations off. Twin: no slow
+    tail is counted on; .33 held, and 55 are seven standard deviations off."""
     tables = [rows_of(SHAPES["heavy negative"], 1_000, "1", seed) for seed in range(8)]
 
     def held() -> int:
-        return sum(int(run(rows, "zcdp", "auto", 5).whole_covered.sum()) for rows in tables)
+        return sum(int(run(rows, "zcdp", "auto", 10).whole_covered.sum()) for rows in tables)
 
-    assert held() >= 34
+    assert held() >= 55
     monkeypatch.setattr(
         tail_model, "slow_tails", lambda counts, *_: slow_tails.no_tails(counts.size)
     )
-    assert held() < 30
+    assert held() < 55
 
 
 @pytest.mark.parametrize("shape", ["uniform", "integers 0..5", "clamped top"])
 def test_intervals_of_distributions_that_end_are_as_long_as_before(
     monkeypatch: pytest.MonkeyPatch, shape: str
 ) -> None:
-    """20,000 rows, 15 runs: no note, and the median half-width grows by less than a tenth (by 5 %
-    of 64 runs); `heavy negative` under zCDP is the twin, with three times the half-width."""
+    """20,000 rows, 15 runs: no note, and the median half-width grows by less than a tenth. It was
+    the same but for 1.3 % of 60 runs, whose deciles were within 1 %. The test below is the twin."""
     rows = rows_of(SHAPES[shape], 20_000, "1")
-    heavy = rows_of(SHAPES["heavy negative"], 1_000, "1")
     now = run(rows, "pure", "auto", 15)
-    of_heavy = np.median(run(heavy, "zcdp", "auto", 15).whole_halves)
     monkeypatch.setattr(
         tail_model, "slow_tails", lambda counts, *_: slow_tails.no_tails(counts.size)
     )
     before = run(rows, "pure", "auto", 15)
     assert now.doubtful.sum() <= 1
     assert np.median(now.whole_halves) < 1.1 * np.median(before.whole_halves)
-    assert of_heavy > 3 * np.median(run(heavy, "zcdp", "auto", 15).whole_halves)
+
+
+def test_intervals_of_a_power_law_are_longer_for_slow_tails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """1,000 rows under zCDP, 45 runs: of 100, one in 25 half-widths was below 14.5, and without
+    slow tails one in eight was above. A median on the wrong side has a chance below 1e-8."""
+    rows = rows_of(SHAPES["heavy negative"], 1_000, "1")
+    assert np.median(run(rows, "zcdp", "auto", 45).whole_halves) > 14.5
+    monkeypatch.setattr(
+        tail_model, "slow_tails", lambda counts, *_: slow_tails.no_tails(counts.size)
+    )
+    assert np.median(run(rows, "zcdp", "auto", 45).whole_halves) < 14.5
+
+
+def test_equal_values_have_short_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """20,000 times 42 in [0, 1000], pure epsilon, 120 runs: one half-width in 17 is above .1, and
+    30 of 120 have a chance of 4e-9. The twin knows no tail that ends in its first bin: half of its
+    half-widths are above .1, and fewer than 30 of 120 have a chance below 1e-7."""
+    rows = rows_of(SHAPES["constant"], 20_000, "1")
+
+    def long_ones() -> int:
+        return int((run(rows, "pure", "auto", 120).whole_halves > 0.1).sum())
+
+    assert long_ones() < 30
+    monkeypatch.setattr(slow_tails, "COARSE", slow_tails.FINE)
+    assert long_ones() >= 30
 
 
 def test_values_that_end_have_no_note_and_short_intervals() -> None:
-    """1,000 bimodal values in [0, 100,000], zCDP, 24 runs: a median half-width of 80 and a note in
-    one of 20 (before, 155 and two of three). Eight notes of 24 have a chance of 1e-5. The twin is a
-    power law, of which the interval is ten times the error of an uncut sum of so many values."""
-    ends = run(rows_of(SHAPES["bimodal"], 1_000, "1"), "zcdp", "auto", 24)
-    assert ends.doubtful.sum() < 8
-    assert np.median(ends.whole_halves) < 130
-    assert ends.whole_covered.sum() >= 20
+    """1,000 bimodal values in [0, 100,000], zCDP, 48 runs. Of 150, half-widths had the median 96
+    and one in ten was above 250; a note stood under one in 50, and all held. Half of 48 above 250,
+    16 notes, or 16 that do not hold, have a chance below 1e-6 each. The twin is a power law, whose
+    half-widths are ten times as long."""
+    ends = run(rows_of(SHAPES["bimodal"], 1_000, "1"), "zcdp", "auto", 48)
+    assert ends.doubtful.sum() < 16
+    assert np.median(ends.whole_halves) < 250
+    assert ends.whole_covered.sum() > 32
     falls = run(rows_of(SHAPES["Pareto 1.5"], 1_000, "1"), "zcdp", "auto", 24)
     assert np.median(falls.whole_halves) > 500
 

@@ -33,9 +33,9 @@ def owner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Session]:
 
 
 def _sums(owner: Session, using: str) -> tuple[np.ndarray, np.ndarray]:
-    """Returns both groups' errors at twelve prices, and their half-widths: shape (12, 2)."""
+    """Returns both groups' errors at 24 prices, and their half-widths: shape (24, 2)."""
     values, halves = [], []
-    for run in range(12):
+    for run in range(24):
         select = SELECT.format(1 + run * 1e-3, using)
         answer = owner.run(f"{select} FROM people STRATIFY BY sex")[-1]
         assert answer.table is not None
@@ -45,22 +45,21 @@ def _sums(owner: Session, using: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_sums_of_long_tails_err_less_than_plain_ones(owner: Session) -> None:
-    """A plain sum's median error is 7e8, that of a clipped one 7e7, because ends are chosen for the
-    slow tails that the noise may hide: the median of 24 is above 2.8e8 with a chance below 1e-6.
-    Intervals hold 95 %: fewer than 12 of 24 would with a chance below 1e-9. The twin: plain sums
-    are not within a clipped one's interval."""
+    """A clipped sum's median error is 3e7, and one of 15 is above 1.4e8: the median of 48, two of
+    each of 24 answers, is above it with a chance below 1e-7. All of 200 intervals held, so that
+    fewer than 24 of 48 have a chance below 1e-9. The twin: plain sums err by 1.3e9, nine of ten
+    above 1.4e8."""
     clipped, halves = _sums(owner, " USING quantile")
     plain, _ = _sums(owner, "")
-    assert np.median(np.abs(clipped)) < np.median(np.abs(plain)) / 2.5
-    assert (np.abs(clipped) <= halves).sum() >= 12
-    assert (np.abs(plain) <= np.median(halves)).sum() < 18
+    assert np.median(np.abs(clipped)) < 1.4e8 < np.median(np.abs(plain))
+    assert (np.abs(clipped) <= halves).sum() >= 24
 
 
 def test_pooled_sums_are_of_the_rounds_that_were_paid_for(owner: Session) -> None:
-    """Like `quantile` they clip; half-widths, 8e8 for the slow tails that the counts allow, are
-    below half of the plain ones, 4.2e9."""
+    """Like `quantile` they clip; half-widths, 1.4e9 for the slow tails that the counts allow, are
+    below half of the plain ones, 4.2e9. Nine of ten were below 1.6e9 (100 answers)."""
     errors, halves = _sums(owner, " USING pooled")
-    assert np.median(np.abs(errors)) < 2.8e8
+    assert np.median(np.abs(errors)) < 1.4e8
     assert np.median(halves) < 2.1e9
 
 

@@ -6,8 +6,12 @@ n rows has the variance v + s², where
     v   noise of the sum, (h τ / n)², and of the count, ((m - E - c) σ_N / n)²;
         of E, the mean part of x beyond the ends: the cell's rate, as far as the clipped sum will
         leave it open, the scatter of n rows, and what the cell has of its own
-    s   what all cells have in common: the noise of the pooled histogram, the tails beyond it, and
-        what slower tails may hold, as far as the noise allows them (`slow_tails`)
+    s   what all cells have in common: the noise of the pooled histogram, the tails beyond it
+
+Slower tails that the noise may hide (`slow_tails`) make intervals longer and move no end: what is
+seen decides, since an end that is moved for them costs noise in every answer. While a quarter of
+their square counted, constants erred up to seven times as far, a log-normal column in [-1e7, 1e9]
+three times, and a power law x^-1.2 of 20,000 rows four fifths.
 
 Candidates of both ends (`clipping_errors`) are the bins' own ends, and some beyond the declared
 interval: a centre near the mean makes the count's noise matter less. All pairs are compared.
@@ -48,7 +52,6 @@ from sqlpriv.answer.rounds.clipping_errors import (
     PredictedErrors,
     candidate_ends,
     predict_errors,
-    slow_variances,
     sum_pairs,
 )
 from sqlpriv.answer.rounds.histogram.pooled_bins import excess_above, excess_below
@@ -96,7 +99,7 @@ def choose_clipping(tails: Tails, noise: CellNoise, lower: float, upper: float) 
         return Clipping(np.full(shape, lower), np.full(shape, upper), np.zeros(shape))
     lows, highs = candidate_ends(tails.bins, lower, upper)
     above, below = excess_above(tails.bins, highs), excess_below(tails.bins, -lows)
-    ends = CandidateEnds(lows, highs, above, below, *slow_variances(tails, above, below))
+    ends = CandidateEnds(lows, highs, above, below)
     flat = noise._replace(n=noise.n.ravel(), shares=noise.shares.ravel())
     rates = tails.shape.rate.ravel() + NODES[:, None] * tails.shape.spread.ravel()
     tables = tails.shape.family(rates)

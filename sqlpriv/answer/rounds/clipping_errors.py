@@ -17,7 +17,6 @@ import numpy as np
 
 from sqlpriv.answer.means import Array
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds, Side
-from sqlpriv.answer.rounds.histogram.slow_tails import HEDGE, HEDGED, believed_beyond
 from sqlpriv.answer.rounds.tail_model import Tails
 
 BEYOND = (0.25, 0.5, 0.75, 1.0)
@@ -50,15 +49,12 @@ class CellNoise(NamedTuple):
 
 
 class CandidateEnds(NamedTuple):
-    """Candidates of both ends, ascending; `above` and `below` are what lies beyond each of them,
-    `slow_above` and `slow_below` the variances by which slower tails may move a mean."""
+    """Candidates of both ends, ascending; `above` and `below` are what lies beyond each of them."""
 
     lows: Array
     highs: Array
     above: Side
     below: Side
-    slow_above: Array
-    slow_below: Array
 
 
 class PredictedErrors(NamedTuple):
@@ -71,15 +67,6 @@ class PredictedErrors(NamedTuple):
     own: Array
     shared: Array
     log_variance: Array
-
-
-def slow_variances(tails: Tails, above: Side, below: Side) -> tuple[Array, Array]:
-    """Returns what slower tails add to the variances of candidates, of shapes (highs,), (lows,)."""
-    if tails.slow is None:
-        return np.zeros(len(above.excess)), np.zeros(len(below.excess))
-    pairs = ((tails.slow.above, above), (tails.slow.below, below))
-    up, down = (HEDGE * believed_beyond(slow, side.excess, HEDGED) ** 2 for slow, side in pairs)
-    return up, down
 
 
 def candidate_ends(bins: BinEnds, lower: float, upper: float) -> tuple[Array, Array]:
@@ -153,7 +140,7 @@ def predict_errors(
     own += sum_pairs(above.own, below.own)
     shared = sum_pairs(above.doubt, below.doubt)
     shared *= shared
-    shared += sum_pairs(above.histogram + ends.slow_above, below.histogram + ends.slow_below)
+    shared += sum_pairs(above.histogram, below.histogram)
     log_variance = own + shared
     np.log(np.maximum(log_variance, 1e-300, out=log_variance), out=log_variance)
     log_variance += np.where(ends.lows[:, None] < ends.highs, 0.0, np.inf)

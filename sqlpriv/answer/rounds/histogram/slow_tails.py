@@ -30,14 +30,13 @@ are too few to stand out of the noise nothing tells of them.
 | PRIOR_FALL | 4 | of 0, 4 and 8, eight shapes, 1,000 rows: 0 makes ± three to ten times as |
 |  |  | long, 8 holds .66 to .88 of a power law (`coverage.py`) |
 | COUNTED | 0.95 | what an interval is to hold |
-| HEDGED, HEDGE | 0.7, 0.25 | for `clipping`; with the belief's mean square constants erred 20 |
-|  |  | times as far, with 0.8 and 0.5 a log-normal column in [-1e7, 1e9] 4 |
-|  |  | times, and intervals were no shorter |
 | HEAVY | 0.1 | bimodal values and constants have .05 at most, a power law x^-1.5 .1 to .8 |
 | MISFIT | 0.1 | set, not searched: how far a distribution's bins are off the nearest tail's |
 | FIRST_MISFIT | 0.3 | set, not searched |
 | FINE, COARSE | 4, 64 | the smallest s, as a part of the first bin. A power law begins anywhere |
-|  |  | in a bin that reaches to the grid's middle; there, with 4, it was taken for a lighter one |
+|  |  | in a bin that reaches to the grid's middle; there, with 4, it was taken for a lighter one. |
+|  |  | Tails that are no power law may end in their first bin: with 4 for these ± of 20,000 equal |
+|  |  | values was 20 times as long; with 64 for power laws, too, that of a law x^-2 four times |
 """
 
 from __future__ import annotations
@@ -52,10 +51,8 @@ from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds
 
 MISFIT, FIRST_MISFIT = 0.1, 0.3
 PRIOR_FALL, COUNTED, SLOWEST, HEAVY = 4.0, 0.95, 0.99, 0.1
-HEDGED, HEDGE = 0.7, 0.25
-"""Ends of clipping are chosen as if the mean might be off by such a quantile, whose square counts
-for so much."""
-SLOWNESS = np.array([-0.3, -0.1, 1e-6, *(np.arange(2, 19) / 20)])
+EXPONENTIAL = 1e-6
+SLOWNESS = np.array([-0.3, -0.1, EXPONENTIAL, *(np.arange(2, 19) / 20)])
 """ξ: a finite variance up to 1/2, and a finite mean up to 1."""
 SCALES, FINITE = 40, 0.5
 NEGLIGIBLE = 1e-3
@@ -226,7 +223,7 @@ def _fit(
     return fitted, misfits, slowness
 
 
-def _tail_parts(lowest: Array, highest: Array, finest: float = 4.0) -> tuple[Array, Array]:
+def _tail_parts(lowest: Array, highest: Array, finest: float = FINE) -> tuple[Array, Array]:
     """Returns which part of a tail is in each bin, of shape (tails, bins), and each tail's ξ.
 
     What lies beyond the start of the last bin is in it.
@@ -236,8 +233,12 @@ def _tail_parts(lowest: Array, highest: Array, finest: float = 4.0) -> tuple[Arr
     (True, True)
     """
     near, far = lowest - lowest[0], highest - lowest[0]
-    scale = np.geomspace(near[1] / finest, far[-1], SCALES)  # a bin may be of one whole number
-    slowness, scale = (x.ravel() for x in np.meshgrid(SLOWNESS, scale, indexing="ij"))
+    of_power_laws, of_others = (  # a bin may be of one whole number
+        np.geomspace(near[1] / part, far[-1], SCALES) for part in (finest, COARSE)
+    )
+    is_power_law = SLOWNESS[:, None] > EXPONENTIAL
+    scale = np.where(is_power_law, of_power_laws, of_others).ravel()
+    slowness = np.repeat(SLOWNESS, SCALES)
     ends = np.append(near, far[-1])
     inside = np.maximum(1 + (slowness / scale)[:, None] * ends, 1e-300)
     beyond = np.exp(-np.log(inside) / slowness[:, None])

@@ -60,6 +60,7 @@ FILES = "tests/session/test_file_tables.py"
 PERIODS = "tests/kernel/ledger/test_periods.py"
 RENAMES = "tests/attacks/test_renames.py"
 KEPT, NAMED = "tests/session/test_kept_programs.py", "tests/answer/test_named_outputs.py"
+PLANNED_ONCE = "tests/interfaces/server/test_reads_and_plans.py"
 QUERIES, ACCESS = "sqlpriv/session/queries/", "sqlpriv/session/access/"
 TIMES, CLOSED = "sqlpriv/plan/row_times.py", "tests/session/test_closed_rows.py"
 WINDOWS, LATE_ROWS = "tests/session/test_windows.py", "tests/attacks/test_late_rows.py"
@@ -2110,9 +2111,37 @@ MUTANTS = (
     Mutant(
         "a program with a subquery's answer is kept",
         QUERIES + "kept_programs.py",
-        "parts is None and TARGET",
-        "TARGET",
+        "if compiled.program.is_lasting:",
+        "if True:",
         KEPT,
+    ),
+    Mutant(
+        "a query in parts is read again at each step to its answer",
+        ACCESS + "kept_statements.py",
+        "t.Select | cmd.Unanswerable)",
+        "t.Select)",
+        PLANNED_ONCE,
+    ),
+    Mutant(
+        "a form that was refused is planned again",
+        "sqlpriv/dialect/division/divide.py",
+        "self._refusals[key, keys_alone] = refusal",
+        "pass",
+        PLANNED_ONCE,
+    ),
+    Mutant(
+        "a statement that was refused is planned again as a part",
+        "sqlpriv/dialect/division/divide.py",
+        "if whole is not None:",
+        "if False:",
+        PLANNED_ONCE,
+    ),
+    Mutant(
+        "a query is planned to see whether it can be, and then planned",
+        QUERIES + "private_steps.py",
+        "        planned = plan_at_price()\n",
+        "        plan_at_price()\n        planned = plan_at_price()\n",
+        PLANNED_ONCE,
     ),
     Mutant(
         "an answer is kept whatever is sealed",

@@ -7,6 +7,7 @@ As in `tree`: frozen values, names not yet looked up, and `pos` takes no part in
 from __future__ import annotations
 
 import datetime as dt
+from copy import copy
 from dataclasses import dataclass, field
 
 from sqlpriv.errors import Refused
@@ -52,6 +53,11 @@ class Unanswerable:
     why: Refused = field(compare=False)
     asks: bool = False
     origin: Origin | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def refusal(self) -> Refused:
+        """`why`, each time another object: what is raised holds on to the frames that raised it."""
+        return copy(self.why)
 
     @property
     def text(self) -> str:

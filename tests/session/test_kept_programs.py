@@ -10,7 +10,7 @@ import pytest
 from support.templates import vault_of
 
 from sqlpriv.session.access.kept_statements import MOST, KeptStatements
-from sqlpriv.session.queries import compiler, kept_programs, runner
+from sqlpriv.session.queries import gate_requests, kept_programs, private_steps, runner
 from sqlpriv.session.session import Session
 
 MAKE = """
@@ -45,9 +45,9 @@ def analyst(vault: Path):
 def plans(monkeypatch: pytest.MonkeyPatch) -> Counter:
     """How often a statement was planned."""
     made: list[object] = []
-    plan = compiler.plan
+    plan = private_steps.plan
     monkeypatch.setattr(
-        compiler, "plan", lambda *args, **more: made.append(args) or plan(*args, **more)
+        private_steps, "plan", lambda *args, **more: made.append(args) or plan(*args, **more)
     )
     return lambda: len(made)
 
@@ -183,8 +183,8 @@ def test_a_target_is_priced_each_time() -> None:
         KeptStatements().read(sql, None, "duckdb")[0]
         for sql in (text, text.replace("epsilon = 1", "max_relative_error = .1"))
     )
-    assert kept_programs.is_lasting(priced)
-    assert not kept_programs.is_lasting(target)
+    assert gate_requests.has_lasting_plan(priced)
+    assert not gate_requests.has_lasting_plan(target)
 
 
 def test_few_statements_are_kept(analyst: Session) -> None:

@@ -51,6 +51,7 @@ def divide(
     is_private: Callable[[str], bool],
     attempt: Attempt,
     row_names: RowNames = lambda _: ("", frozenset()),
+    whole: Refused | None = None,
 ) -> Division | Refused | None:
     """Returns a statement in parts.
 
@@ -59,6 +60,7 @@ def divide(
         is_private: Whether a stored table, by its lower-case name, has rows to protect.
         attempt: Tried on every query that might be answered privately.
         row_names: What tells the rows of a stored table apart, and units, by its lower-case name.
+        whole: What an attempt at the whole statement came to; None where there was none.
 
     Returns:
         The parts; why a part of the right form was refused; None where there is no such form.
@@ -67,6 +69,8 @@ def divide(
     if not isinstance(query.tree, exp.Query | exp.Pivot):
         return None
     divider = _Divider(query, is_private, attempt)
+    if whole is not None:
+        divider.note_refusal(whole)
     with_rows_grouped(divider.root, divider.reads_private)
     with_neighbours_joined(divider.root, row_names, divider.reads_private)
     overlapping = with_written_rows(divider.root, divider.reads_private)
@@ -99,7 +103,14 @@ class _Divider:
         selects = root.find_all(exp.Select, exp.Pivot)
         self._prices = {id(x): (x, price_mark(x, self.clauses)) for x in selects}
         self._queries: dict[str, PrivateQuery] = {}  # by text
+        self._refusals: dict[tuple[str, bool], Refused] = {}  # by text, and whether keys alone
         self._tried = 0
+
+    def note_refusal(self, refusal: Refused) -> None:
+        """Notes that the statement, as it stands now, was refused: it is not tried again."""
+        if isinstance(whole := self.root.this, exp.Select):
+            written, _ = self._with_surroundings(whole, whole)
+            self._refusals[query_key(written, self.clauses), False] = refusal
 
     def division(self) -> Division:
         """Returns the parts.
@@ -215,6 +226,9 @@ class _Divider:
         key = query_key(written, self.clauses)
         if key in self._queries:
             return self._queries[key].name
+        if (refusal := self._refusals.get((key, keys_alone))) is not None:
+            self.refusal = self.refusal or refusal
+            return ""
         answers = {query.name for query in self._queries.values()}
         if any(table.name in answers for table in written.find_all(exp.Table)):
             return ""  # it reads an answer: plain SQL does
@@ -226,6 +240,7 @@ class _Divider:
         query = PrivateQuery(name, select, price, keys_alone)
         refusal = self.attempt(query)
         if refusal is not None:
+            self._refusals[key, keys_alone] = refusal
             self.refusal = self.refusal or refusal
             return ""
         self._queries[key] = query

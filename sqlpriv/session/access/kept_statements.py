@@ -47,7 +47,7 @@ class KeptStatements:
             return sql_dialect.read_parts(sql, parameters, dialect)
         if (statements := self._queries.get(key)) is None:
             statements = sql_dialect.read_parts(sql, parameters, dialect)
-            if len(statements) == 1 and isinstance(statements[0], t.Select):
+            if len(statements) == 1 and isinstance(statements[0], t.Select | cmd.Unanswerable):
                 self._queries[key] = statements
         return statements
 

@@ -42,6 +42,18 @@ SMALLER_STEP = 10.0
 which the least price could not be told."""
 
 
+def has_lasting_plan(select: t.Select) -> bool:
+    """Returns whether a query is planned alike whatever was released before.
+
+    >>> has_lasting_plan(t.Select((), "people"))
+    True
+    >>> has_lasting_plan(t.Select((), "people", options=((TARGET, 0.1),)))
+    False
+    """
+    by_releases = ("max_rows_contributed", "auto") in select.options
+    return not by_releases and TARGET not in dict(select.options)
+
+
 def sealed_releases(
     kernel: Kernel, measurement: Measurement, contract: TableContract
 ) -> list[Release]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 from sqlpriv.answer.means import Moments
@@ -22,14 +21,14 @@ from sqlpriv.kernel.ledger.records import Ledger
 from sqlpriv.kernel.terms.algebra import query_hash
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.relations.subqueries import membership_subqueries, scalar_subqueries
 from sqlpriv.session.access.kept_statements import Latest
-from sqlpriv.session.queries.gate_requests import TARGET
 from sqlpriv.session.queries.program import Program
+from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tree as t
 
 MOST_HASHES, MOST_VALUES = 500, 100_000
 """Queries that answers are kept of, and their numbers."""
+Query = t.Select | cmd.Unanswerable
 LookUp = Callable[[Sequence[Measurement]], tuple[Release, ...]]
 
 
@@ -137,9 +136,9 @@ class KeptProgram:
     """
 
     program: Program
-    statement: t.Select | None = None
-    contracts: Mapping[str, Any] | None = None
-    circumstances: object = None
+    statement: Query
+    contracts: Mapping[str, Any]
+    circumstances: object
     answers: dict[int, ReplayedAnswers] = field(default_factory=dict)
 
 
@@ -151,7 +150,7 @@ class KeptPrograms:
 
     def program_of(
         self,
-        statement: t.Select,
+        statement: Query,
         contracts: Mapping[str, Any],
         circumstances: object,
         compile_program: Callable[[], Program],
@@ -172,18 +171,6 @@ class KeptPrograms:
         ):
             return kept
         compiled = KeptProgram(compile_program(), statement, contracts, circumstances)
-        if is_lasting(statement):
+        if compiled.program.is_lasting:
             self._programs[id(statement)] = compiled
         return compiled
-
-
-def is_lasting(select: t.Select) -> bool:
-    """Returns whether a query has one program while nothing is written or declared.
-
-    >>> is_lasting(t.Select((), "people")), is_lasting(t.Select((), "p", options=((TARGET, 0.1),)))
-    (True, False)
-    """
-    if ("max_rows_contributed", "auto") in select.options:
-        return False  # its plan follows from what was released
-    parts = next(chain(scalar_subqueries(select), membership_subqueries(select)), None)
-    return parts is None and TARGET not in dict(select.options)

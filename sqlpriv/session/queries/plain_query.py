@@ -22,7 +22,7 @@ def answer_plainly(query: cmd.Unanswerable, access: Access) -> Result:
     """
     plain = query.statement
     if not isinstance(plain, cmd.Plain):
-        raise query.why
+        raise query.refusal
     is_analyst = access.owner is None
     if is_analyst and information_schema.lists_tables(plain):
         return Result(information_schema.table_names(access))
@@ -39,7 +39,7 @@ def answer_plainly(query: cmd.Unanswerable, access: Access) -> Result:
         message = "done" if changed < 0 else f"done: {changed} row(s)"
         return Result(message=message, changed=changed)
     if not plain.reads_only:
-        raise query.why
+        raise query.refusal
     contracts, released = access.tables.contracts(), access.sql.released_names()
     for table in plain.tables:
         contract = contracts.get(table.lower())
@@ -52,7 +52,7 @@ def answer_plainly(query: cmd.Unanswerable, access: Access) -> Result:
             message = f'there is no released or public table "{table}"'
             raise Refused.at(t.Pos(), message, access.sql.tables_hint(table))
         if contract is not None and not contract.public:
-            raise query.why
+            raise query.refusal
     return access.sql.run_released(plain.text, plain.tables, contracts, plain.parameters)
 
 

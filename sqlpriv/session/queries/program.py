@@ -15,7 +15,7 @@ another was answered, which composition allows. The tail is DuckDB's own SQL, ru
 private is; it costs nothing. Prices add up: steps that state no price of their own have equal
 parts of the one that is written around them, or of the session's.
 
-`compiler` makes programs, `runner` runs and explains them.
+`compiler` makes programs, `private_steps` plans their steps, `runner` runs and explains them.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class PrivateStep:
         awaits: Subqueries in it that stand for a value, or for a list behind IN → the number of the
             step that gives it.
         name: What the tail calls its answer; '' where no tail reads it.
+        is_lasting: It is planned alike until something is written, declared or set.
     """
 
     select: t.Select
@@ -50,6 +51,7 @@ class PrivateStep:
     schema: pa.Schema
     awaits: Mapping[t.Subquery | t.InQuery, int] = field(default_factory=dict)
     name: str = ""
+    is_lasting: bool = True
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,14 @@ class Tail:
     Args:
         text: One query of DuckDB's.
         parameters: Its values, by name.
-        public: Rows of the public tables that it reads, by name.
+        public: The public tables that it reads.
+        levels: Answers that are public whatever the rows are, by name.
     """
 
     text: str
     parameters: Mapping[str, object]
-    public: Mapping[str, pa.Table]
+    public: tuple[str, ...]
+    levels: Mapping[str, pa.Table]
 
 
 @dataclass(frozen=True)
@@ -80,3 +84,8 @@ class Program:
     steps: tuple[PrivateStep, ...]
     schema: pa.Schema
     tail: Tail | None = None
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether the statement has this program until something is written, declared or set."""
+        return all(step.is_lasting for step in self.steps)

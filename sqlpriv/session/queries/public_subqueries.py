@@ -7,10 +7,10 @@ of the row around it a table of public numbers (`t.Lookup`).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -42,26 +42,52 @@ def reads_private(query: t.Query, contracts: Contracts) -> bool:
     return any(contract is not None and not contract.public for contract in named)
 
 
-def settle_public_parts(select: t.Select, contracts: Contracts, access: Access) -> t.Select:
+class SettledQuery(NamedTuple):
+    """A query without public subqueries.
+
+    Args:
+        select: The query, with the answers of its public subqueries in their places.
+        scalars: Its scalar subqueries over private tables, each once.
+        is_lasting: No public subquery was answered: its answer might be another at another time.
+    """
+
+    select: t.Select
+    scalars: Sequence[t.Subquery]
+    is_lasting: bool
+
+
+def settle_public_parts(select: t.Select, contracts: Contracts, access: Access) -> SettledQuery:
     """Returns the statement with the answers of its public subqueries in their places.
 
     Private subqueries about the unit of the row around them become joins.
 
     Raises:
-        Refused: A public subquery gives what cannot stand in its place.
+        Refused: A public subquery gives what cannot stand in its place, or a private one is no
+            statement of its own.
     """
-    select = correlated.join_correlated(select, contracts)
-    select = _with_lookups(select, contracts, access)
+    joined = correlated.join_correlated(select, contracts)
+    looked_up = _with_lookups(joined, contracts, access)
     values: dict[t.Node, t.Node] = {
         part: value_of(part, access.sql.run_subquery(part, contracts), contracts)
-        for part in dict.fromkeys(scalar_subqueries(select))
+        for part in dict.fromkeys(scalar_subqueries(looked_up))
         if not reads_private(part.query, contracts)
     }
-    valued: t.Select = with_values(select, values) if values else select
-    return _with_lists(valued, contracts, access)
+    valued: t.Select = with_values(looked_up, values) if values else looked_up
+    listed = _with_lists(valued, contracts, access)
+    is_lasting = not _has_public_part(select, contracts)
+    return SettledQuery(listed, _private_scalars(listed, contracts), is_lasting)
 
 
-def private_scalars(select: t.Select, contracts: Contracts) -> list[t.Subquery]:
+def _has_public_part(query: t.Query, contracts: Contracts) -> bool:
+    """Returns whether a subquery of a query, or one inside it, reads public tables alone."""
+    parts = [part.query for part in scalar_subqueries(query)]
+    parts += [part.query for part in membership_subqueries(query)]
+    return any(
+        not reads_private(part, contracts) or _has_public_part(part, contracts) for part in parts
+    )
+
+
+def _private_scalars(select: t.Select, contracts: Contracts) -> list[t.Subquery]:
     """Returns the scalar subqueries over private tables, each once.
 
     Raises:

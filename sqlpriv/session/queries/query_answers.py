@@ -12,7 +12,7 @@ from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.quote import Quote
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.queries.compiler import ProgramCompiler
-from sqlpriv.session.queries.kept_programs import KeptProgram, KeptPrograms
+from sqlpriv.session.queries.kept_programs import KeptProgram, KeptPrograms, Query
 from sqlpriv.session.queries.plain_query import answer_plainly
 from sqlpriv.session.queries.program import Program
 from sqlpriv.session.queries.result_columns import columns
@@ -20,8 +20,6 @@ from sqlpriv.session.queries.runner import ProgramRunner
 from sqlpriv.statements import commands as cmd
 from sqlpriv.statements import tables
 from sqlpriv.statements import tree as t
-
-Query = t.Select | cmd.Unanswerable
 
 
 @dataclass(frozen=True)
@@ -47,7 +45,7 @@ class Queries:
         compiler = self._compiler()
         if compiler.is_noised(query):
             kept = self._program(compiler, query)
-            return ProgramRunner(compiler, kept.answers).run(kept.program)
+            return ProgramRunner(compiler.planner, kept.answers).run(kept.program)
         return self._answer_exactly(query)
 
     def columns(self, query: Query) -> pa.Schema:
@@ -70,7 +68,7 @@ class Queries:
     def explain(self, query: Query) -> Result:
         """Returns what a query would do and cost. Nothing private is read, nothing charged."""
         compiler = self._compiler()
-        return ProgramRunner(compiler).explain(self._program(compiler, query).program)
+        return ProgramRunner(compiler.planner).explain(self._program(compiler, query).program)
 
     def quote(self, query: Query) -> Quote:
         """Returns what a query would cost; nothing where it is answered exactly."""
@@ -79,7 +77,7 @@ class Queries:
         compiler = self._compiler()
         if not compiler.is_noised(query):
             return Quote()
-        return ProgramRunner(compiler).quote(self._program(compiler, query).program)
+        return ProgramRunner(compiler.planner).quote(self._program(compiler, query).program)
 
     def _is_owners_plain(self, query: Query) -> TypeGuard[cmd.Unanswerable]:
         """Returns whether DuckDB runs it on the vault as it is: a transaction may be open."""
@@ -105,7 +103,5 @@ class Queries:
                 raise program
             return program
 
-        if isinstance(query, cmd.Unanswerable):
-            return KeptProgram(compile_program())
         circumstances = (tuple(self.access.settings.items()), self.access.store.state())
         return self.kept.program_of(query, compiler.contracts, circumstances, compile_program)

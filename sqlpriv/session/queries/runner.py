@@ -24,8 +24,8 @@ from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.quote import Charge, Quote
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.queries import gate_requests
-from sqlpriv.session.queries.compiler import ProgramCompiler
 from sqlpriv.session.queries.kept_programs import Lookups, ReplayedAnswers, last_seal
+from sqlpriv.session.queries.private_steps import StepPlanner
 from sqlpriv.session.queries.program import PrivateStep, Program
 from sqlpriv.session.queries.public_subqueries import value_of
 from sqlpriv.session.queries.result_columns import rows_of_all
@@ -43,16 +43,16 @@ class ProgramRunner:
     """Runs programs for one person on one vault.
 
     Args:
-        compiler: Made them; plans steps anew that awaited answers.
+        planner: Planned them; plans steps anew that awaited answers.
         kept: Answers to the program's steps, by number, that were replayed before.
     """
 
-    compiler: ProgramCompiler
+    planner: StepPlanner
     kept: dict[int, ReplayedAnswers] = field(default_factory=dict)
 
     @property
     def _access(self) -> Access:
-        return self.compiler.access
+        return self.planner.access
 
     def run(self, program: Program) -> Result:
         """Answers a program's steps, then its tail.
@@ -82,7 +82,9 @@ class ProgramRunner:
             steps = zip(program.steps, results, strict=True)
             steps_by_name = {step.name: result for step, result in steps if step.name}
             answers = {name: result.table for name, result in steps_by_name.items()}
-            rows = {**tail.public, **{k: v for k, v in answers.items() if v is not None}}
+            public = self._access.sql.public_rows(tail.public, self.planner.contracts)
+            answered = {k: v for k, v in answers.items() if v is not None}
+            rows = {**public, **tail.levels, **answered}
             parameters = dict(tail.parameters) or None
 
             def run_tail(changed: Mapping[str, pa.Table]) -> pa.Table:
@@ -140,12 +142,12 @@ class ProgramRunner:
             return step.select, step.plan
         answers = {part: results[number].table for part, number in step.awaits.items()}
         values: dict[t.Node, t.Node] = {
-            part: value_of(part, rows, self.compiler.contracts)
+            part: value_of(part, rows, self.planner.contracts)
             for part, rows in answers.items()
             if rows is not None
         }
-        select, planned, _ = self.compiler.plan(with_values(step.select, values))
-        return select, planned
+        query = self.planner.plan_again(with_values(step.select, values))
+        return query.select, query.plan
 
     def _answer(
         self, step: PrivateStep, select: t.Select, planned: Plan, number: int = -1
@@ -169,12 +171,12 @@ class ProgramRunner:
                 keys = allowance.select_keys(
                     selection.source, selection.exprs, selection.price, selection.yocto
                 )
-                _, planned, _ = self.compiler.plan(select, keys)
+                planned = self.planner.plan_again(select, keys).plan
             else:
                 keys = None
             if planned.rows_choice is not None and planned.awaits_rows:
                 (of_units,) = allowance.release([planned.rows_choice])
-                _, planned, _ = self.compiler.plan(select, keys, of_units)
+                planned = self.planner.plan_again(select, keys, of_units).plan
             allowance.foresee(gate_requests.foreseen_queries(planned))
             releases, adapted = gate_requests.release_measurements(
                 planned, lookups.through(allowance.release), find_seals, remembered

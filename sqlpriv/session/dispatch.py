@@ -36,6 +36,7 @@ from sqlpriv.session.synthetic.create_synthetic import (
 )
 from sqlpriv.session.synthetic.draw_from_model import draw_from_model, model_folder
 from sqlpriv.statements import commands as cmd
+from sqlpriv.statements import declarations as decl
 from sqlpriv.statements import tree as t
 from sqlpriv.synth.api.progress import Report, silent
 from sqlpriv.synth.kept_model import forget_model
@@ -83,7 +84,7 @@ class Statements:
             case cmd.DropSynthetic():
                 return self._drop_synthetic(statement)
             case cmd.AlterPrivacy():
-                is_file = isinstance(statement.action, cmd.DeclareFromFile)
+                is_file = isinstance(statement.action, decl.DeclareFromFile)
                 self._needs_files(is_file, statement.pos)
                 return alter_table(statement, self.access)
             case cmd.GrantSelect():

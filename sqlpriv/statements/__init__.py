@@ -1,7 +1,8 @@
 """What statements say, once they are read: values, free of text and of sqlglot.
 
-`tree` holds queries and expressions, `commands` every other statement; `printer` writes expressions
-as DuckDB's SQL. The dialect makes these values, and all that is above it uses them.
+`tree` holds queries and expressions, `declarations` the actions of ALTER TABLE, `commands` every
+other statement; `printer` writes expressions as DuckDB's SQL. The dialect makes these values, and
+all that is above it uses them.
 """
 
 from sqlpriv.statements.printer import default_name, literal, quote_name, sql

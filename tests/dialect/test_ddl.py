@@ -8,29 +8,31 @@ import pytest
 from sqlpriv.dialect import read
 from sqlpriv.errors import Refused
 from sqlpriv.statements.commands import (
+    AlterPrivacy,
+    Describe,
+    DropSynthetic,
+    Plain,
+    Publish,
+    SetOption,
+    Show,
+)
+from sqlpriv.statements.declarations import (
     AddPrivacyKey,
     AddPrivacyLink,
-    AlterPrivacy,
     DeclareFromSchema,
     DeclareMany,
-    Describe,
     DropDomain,
     DropPrivacyKey,
     DropPrivacyLink,
-    DropSynthetic,
     DropWindow,
-    Plain,
-    Publish,
     SetBound,
     SetBudget,
     SetDomainBetween,
     SetDomainIn,
     SetDomainReferences,
-    SetOption,
     SetPublic,
     SetUnit,
     SetWindow,
-    Show,
 )
 
 

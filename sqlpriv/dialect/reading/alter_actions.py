@@ -10,6 +10,7 @@ from sqlpriv.dialect.tokens import Kind, Token
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Value
 from sqlpriv.statements import commands as cmd
+from sqlpriv.statements import declarations as decl
 from sqlpriv.statements.tree import Options
 
 
@@ -31,26 +32,26 @@ def alter(c: TokenCursor) -> cmd.AlterPrivacy | None:
     return cmd.AlterPrivacy(table, action, c.since(first), first.pos)
 
 
-def _action(c: TokenCursor) -> cmd.Action | None:
+def _action(c: TokenCursor) -> decl.Action | None:
     if c.accept("ADD", "PRIVACY_KEY", "("):
         c.index -= 1
-        return cmd.AddPrivacyKey(c.columns_in_parentheses())
+        return decl.AddPrivacyKey(c.columns_in_parentheses())
     if c.accept("ADD", "PRIVACY_LINK", "("):
         c.index -= 1
         return privacy_link(c)
     if c.accept("DROP", "PRIVACY_KEY"):
-        return cmd.DropPrivacyKey()
+        return decl.DropPrivacyKey()
     if c.accept("DROP", "PRIVACY_LINK"):
-        return cmd.DropPrivacyLink(c.column_in_parentheses())
+        return decl.DropPrivacyLink(c.column_in_parentheses())
     if c.accept("DROP", "PRIVACY", "WINDOW"):
-        return cmd.DropWindow()
+        return decl.DropWindow()
     for word, on in (("SET", True), ("UNSET", False)):
         if c.accept(word, "PU"):
-            return cmd.SetUnit(on)
+            return decl.SetUnit(on)
         if c.accept(word, "PUBLIC"):
-            return cmd.SetPublic(on)
+            return decl.SetPublic(on)
     if c.accept("SET", "PRIVACY", "FROM", "SCHEMA"):
-        return cmd.DeclareFromSchema()
+        return decl.DeclareFromSchema()
     if c.at("SET", "PRIVACY", "FROM"):
         return _from_file(c)
     if c.accept("SET", "PRIVACY", "("):
@@ -60,37 +61,37 @@ def _action(c: TokenCursor) -> cmd.Action | None:
     return _column_action(c) if c.accept("ALTER") else None
 
 
-def _from_file(c: TokenCursor) -> cmd.DeclareFromFile:
+def _from_file(c: TokenCursor) -> decl.DeclareFromFile:
     c.expect("SET", "PRIVACY", "FROM")
     token = c.peek()
     if token.kind is not Kind.STRING:
         raise c.refuse_unexpected("SCHEMA or the name of a file, such as 'dictionary.csv'")
-    return cmd.DeclareFromFile(str(c.constant()))
+    return decl.DeclareFromFile(str(c.constant()))
 
 
-def privacy_link(c: TokenCursor) -> cmd.AddPrivacyLink:
+def privacy_link(c: TokenCursor) -> decl.AddPrivacyLink:
     column = c.column_in_parentheses()
     c.expect("REFERENCES")
-    return cmd.AddPrivacyLink(column, c.table(), c.column_in_parentheses())
+    return decl.AddPrivacyLink(column, c.table(), c.column_in_parentheses())
 
 
-def _many(c: TokenCursor) -> cmd.DeclareMany:
+def _many(c: TokenCursor) -> decl.DeclareMany:
     """Reads what stands in the parentheses of `SET PRIVACY (…)`. A key is protected with it."""
     actions = [_declaration(c)]
     while c.accept(","):
         actions.append(_declaration(c))
     c.expect(")")
-    protects = any(isinstance(action, cmd.AddPrivacyKey) for action in actions)
-    return cmd.DeclareMany((*actions, cmd.SetUnit(True)) if protects else tuple(actions))
+    protects = any(isinstance(action, decl.AddPrivacyKey) for action in actions)
+    return decl.DeclareMany((*actions, decl.SetUnit(True)) if protects else tuple(actions))
 
 
-def _declaration(c: TokenCursor) -> cmd.Action:
+def _declaration(c: TokenCursor) -> decl.Action:
     if c.accept("KEY"):
-        return cmd.AddPrivacyKey(c.columns_in_parentheses())
+        return decl.AddPrivacyKey(c.columns_in_parentheses())
     if c.accept("LINK"):
         return privacy_link(c)
     if c.accept("PUBLIC"):
-        return cmd.SetPublic(True)
+        return decl.SetPublic(True)
     if c.accept("COLUMN"):
         return _domain(c, c.name("the name of a column"))
     if c.at("BOUND") or c.at("BUDGET") or c.at("WINDOW"):
@@ -98,7 +99,9 @@ def _declaration(c: TokenCursor) -> cmd.Action:
     raise c.refuse_unexpected("KEY, LINK, PUBLIC, BOUND, BUDGET, WINDOW or COLUMN")
 
 
-def _option_list(c: TokenCursor) -> cmd.SetBound | cmd.SetBoundAuto | cmd.SetBudget | cmd.SetWindow:
+def _option_list(
+    c: TokenCursor,
+) -> decl.SetBound | decl.SetBoundAuto | decl.SetBudget | decl.SetWindow:
     token = c.peek()
     if c.accept("WINDOW"):
         return _window(c)
@@ -106,23 +109,23 @@ def _option_list(c: TokenCursor) -> cmd.SetBound | cmd.SetBoundAuto | cmd.SetBud
         options = c.options()
         if ("rows_per_unit", "auto") in options:
             price = tuple(x for x in options if x != ("rows_per_unit", "auto"))
-            return cmd.SetBoundAuto(_one_price(price, token))
+            return decl.SetBoundAuto(_one_price(price, token))
         check_options(options, token, ("rows_per_unit", "groups_per_unit"))
-        return cmd.SetBound(**{name: whole_number(value, name, token) for name, value in options})
+        return decl.SetBound(**{name: whole_number(value, name, token) for name, value in options})
     if c.accept("BUDGET"):
         numbers = ("epsilon", "delta", "rho", "keys_delta", "total")
         options = _known_options(c, token, (*numbers, "per", "until"))
         for name, value in options:
             if name in numbers and (isinstance(value, bool) or not isinstance(value, int | float)):
                 raise Refused.at(token, f"{name} is a number")
-        return cmd.SetBudget(options, _holder(c))
+        return decl.SetBudget(options, _holder(c))
     if c.at("DOMAIN"):
         hint = "write ALTER TABLE t ALTER COLUMN c SET PRIVACY DOMAIN …"
         raise c.refuse("a domain is of a column", hint)
     raise c.refuse_unexpected("(, FROM, BOUND, BUDGET or WINDOW")
 
 
-def _window(c: TokenCursor) -> cmd.SetWindow:
+def _window(c: TokenCursor) -> decl.SetWindow:
     """Reads `([column,] closed_before = DATE '2026-11-01')`."""
     c.expect("(")
     column = ""
@@ -139,7 +142,7 @@ def _window(c: TokenCursor) -> cmd.SetWindow:
         hint = "write closed_before = DATE '2026-11-01'"
         raise Refused.at(token, "rows are closed before a day", hint)
     c.expect(")")
-    return cmd.SetWindow(column, day)
+    return decl.SetWindow(column, day)
 
 
 def _holder(c: TokenCursor) -> str:
@@ -171,26 +174,26 @@ def check_options(options: Options, token: Token, known: tuple[str, ...]) -> Non
             raise Refused.at(token, f"there is no option {name}", f"one of: {', '.join(known)}")
 
 
-def _column_action(c: TokenCursor) -> cmd.Action | None:
+def _column_action(c: TokenCursor) -> decl.Action | None:
     c.accept("COLUMN")
     if not c.at_name():
         return None
     column = c.name("the name of a column")
     if c.accept("DROP", "PRIVACY", "DOMAIN"):
-        return cmd.DropDomain(column)
+        return decl.DropDomain(column)
     return _domain(c, column) if c.accept("SET", "PRIVACY", "DOMAIN") else None
 
 
-def _domain(c: TokenCursor, column: str) -> cmd.Action:
+def _domain(c: TokenCursor, column: str) -> decl.Action:
     if c.accept("IN"):
-        return cmd.SetDomainIn(column, constants(c), c.accept("NOT", "NULL"))
+        return decl.SetDomainIn(column, constants(c), c.accept("NOT", "NULL"))
     if c.accept("BETWEEN"):
         return _between(c, column)
     if c.accept("REFERENCES"):
-        return cmd.SetDomainReferences(column, c.table(), c.column_in_parentheses())
+        return decl.SetDomainReferences(column, c.table(), c.column_in_parentheses())
     token = c.peek()
     if c.accept("AUTO"):
-        return cmd.SetDomainAuto(column, _one_price(c.options(), token))
+        return decl.SetDomainAuto(column, _one_price(c.options(), token))
     raise c.refuse_unexpected(
         "IN (…), BETWEEN (low, high), REFERENCES table(column) or AUTO (epsilon = …)"
     )
@@ -214,7 +217,7 @@ def constants(c: TokenCursor) -> tuple[Value, ...]:
     return tuple(values)
 
 
-def _between(c: TokenCursor, column: str) -> cmd.SetDomainBetween:
+def _between(c: TokenCursor, column: str) -> decl.SetDomainBetween:
     """Reads `(low, high)` or `low AND high`, then `[OR NULL | NOT NULL]`."""
     inside = c.accept("(")
     lower = _bound(c)
@@ -223,7 +226,7 @@ def _between(c: TokenCursor, column: str) -> cmd.SetDomainBetween:
     if inside:
         c.expect(")")
     nullable = c.accept("OR", "NULL")
-    return cmd.SetDomainBetween(column, lower, upper, nullable, c.accept("NOT", "NULL"))
+    return decl.SetDomainBetween(column, lower, upper, nullable, c.accept("NOT", "NULL"))
 
 
 def _bound(c: TokenCursor) -> Value:

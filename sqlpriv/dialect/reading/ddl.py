@@ -13,6 +13,7 @@ from sqlpriv.dialect.tokens import Kind
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Value
 from sqlpriv.statements import commands as cmd
+from sqlpriv.statements import declarations as decl
 
 _FORMS_OF_FILES = (
     "write FROM PARQUET 'people/*.parquet' or FROM DUCKDB 'people.duckdb', or copy them in:"
@@ -157,23 +158,23 @@ def create_unit_table(c: TokenCursor) -> cmd.CreateUnitTable:
         )
     c.next()
     columns, actions = _elements(c)
-    if sum(isinstance(action, cmd.AddPrivacyKey) for action in actions) != 1:
+    if sum(isinstance(action, decl.AddPrivacyKey) for action in actions) != 1:
         hint = "put PRIVACY_KEY (column) into the list of columns, once"
         raise Refused.at(first, "CREATE PU TABLE names one privacy key", hint)
     c.expect(")")
     c.end()
-    actions = (*actions, cmd.SetUnit(True))
+    actions = (*actions, decl.SetUnit(True))
     return cmd.CreateUnitTable(table, f"{head} ({', '.join(columns)})", actions, c.since(first))
 
 
-def _elements(c: TokenCursor) -> tuple[list[str], tuple[cmd.Action, ...]]:
+def _elements(c: TokenCursor) -> tuple[list[str], tuple[decl.Action, ...]]:
     """Reads the elements of the column list: the texts of DuckDB's own, and what ours declare."""
     columns: list[str] = []
-    actions: list[cmd.Action] = []
+    actions: list[decl.Action] = []
     while True:
         if c.accept("PRIVACY_KEY", "("):
             c.index -= 1
-            actions.append(cmd.AddPrivacyKey(c.columns_in_parentheses()))
+            actions.append(decl.AddPrivacyKey(c.columns_in_parentheses()))
         elif c.accept("PRIVACY_LINK", "("):
             c.index -= 1
             actions.append(privacy_link(c))

@@ -58,7 +58,7 @@ def run(source: Path, vault: Path, script: Path, confirmed: bool) -> None:
         sqlpriv.Error: A file cannot be read, or a statement fails.
     """
     from sqlpriv.interfaces.cli.query import run_text
-    from sqlpriv.session.commands.propose import propose
+    from sqlpriv.session.declarations.propose import propose
     from sqlpriv.session.session import Session
 
     loads = source.is_dir() or source.suffix.lower() not in VAULTS

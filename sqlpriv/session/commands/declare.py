@@ -34,10 +34,10 @@ from sqlpriv.session.declarations.budgets import (
     set_budget,
 )
 from sqlpriv.session.declarations.windows import Change, with_window, without_window
-from sqlpriv.statements import commands as cmd
+from sqlpriv.statements import declarations as decl
 
 
-def declare(kernel: Kernel, action: cmd.Action, contract: TableContract, principal: str) -> str:
+def declare(kernel: Kernel, action: decl.Action, contract: TableContract, principal: str) -> str:
     """Checks one declaration against the catalog and appends it to the ledger.
 
     Returns:
@@ -46,7 +46,7 @@ def declare(kernel: Kernel, action: cmd.Action, contract: TableContract, princip
     Raises:
         DeclarationError: It does not fit the table, or what was declared before.
     """
-    if isinstance(action, cmd.SetBudget):
+    if isinstance(action, decl.SetBudget):
         return _set_budget(kernel, action, contract, principal)
     body = kernel.ledger.declarations()[1].get(contract.table.lower(), UNDECLARED)
     changes, message = _contract_change(kernel, action, contract, body)
@@ -55,53 +55,53 @@ def declare(kernel: Kernel, action: cmd.Action, contract: TableContract, princip
 
 
 def _contract_change(
-    kernel: Kernel, action: cmd.Action, contract: TableContract, body: Declared
+    kernel: Kernel, action: decl.Action, contract: TableContract, body: Declared
 ) -> Change:
     table = contract.table
     match action:
-        case cmd.AddPrivacyKey(columns):
+        case decl.AddPrivacyKey(columns):
             named = ", ".join(columns)
             message = (
                 f"the privacy key of {table} is {named}; ALTER TABLE {table} SET PU protects it"
             )
             key = [_unit_column(contract, column) for column in columns]
             return {"key": key if len(key) > 1 else key[0]}, message
-        case cmd.DropPrivacyKey():
+        case decl.DropPrivacyKey():
             return {"key": None}, f"{table} has no privacy key"
-        case cmd.SetUnit(on):
+        case decl.SetUnit(on):
             return {"unit": on}, _unit_said(contract, body, on)
-        case cmd.SetPublic(on):
+        case decl.SetPublic(on):
             if on and (contract.unit or contract.links or contract.key):
                 raise DeclarationError(f"{table} holds private rows; it cannot be public")
             message = f"{table} is {'public: anyone may read its rows' if on else 'not public'}"
             return {"public": on}, message
-        case cmd.AddPrivacyLink(column, parent, key):
+        case decl.AddPrivacyLink(column, parent, key):
             return _link_change(kernel, contract, body, column, parent, key)
-        case cmd.DropPrivacyLink(column):
+        case decl.DropPrivacyLink(column):
             named = _column(contract, column).name
             return {"links": _links_but(body, named)}, f"{table}.{column} links to no unit"
-        case cmd.SetBound():
+        case decl.SetBound():
             return _bound_change(contract, body, action)
-        case cmd.SetWindow():
+        case decl.SetWindow():
             return with_window(action, contract, body)
-        case cmd.DropWindow():
+        case decl.DropWindow():
             return without_window(contract, body)
-        case cmd.DropDomain(column):
+        case decl.DropDomain(column):
             column_name = _column(contract, column).name.lower()
             kept = {c: domain for c, domain in body["domains"].items() if c != column_name}
             return {"domains": kept}, f"{column} has no domain"
-        case cmd.SetDomainIn() | cmd.SetDomainBetween() | cmd.SetDomainReferences():
+        case decl.SetDomainIn() | decl.SetDomainBetween() | decl.SetDomainReferences():
             of = _column(contract, action.column)
-            required = not isinstance(action, cmd.SetDomainReferences) and action.required
+            required = not isinstance(action, decl.SetDomainReferences) and action.required
             domain = domain_body(_domain(kernel, of, action), required)
             message = f"the domain of {table}.{of.name} is declared"
             return {"domains": {**body["domains"], of.name.lower(): domain}}, message
     raise DeclarationError("this is no declaration of a table")
 
 
-def check_domain(kernel: Kernel, column: Column, action: cmd.Action) -> None:
+def check_domain(kernel: Kernel, column: Column, action: decl.Action) -> None:
     """Raises DeclarationError of a domain that does not fit its column."""
-    assert isinstance(action, cmd.SetDomainIn | cmd.SetDomainBetween | cmd.SetDomainReferences)
+    assert isinstance(action, decl.SetDomainIn | decl.SetDomainBetween | decl.SetDomainReferences)
     _domain(kernel, column, action)
 
 
@@ -123,7 +123,7 @@ def _json_value(value: Value) -> Any:
 
 
 def _set_budget(
-    kernel: Kernel, action: cmd.SetBudget, contract: TableContract, principal: str
+    kernel: Kernel, action: decl.SetBudget, contract: TableContract, principal: str
 ) -> str:
     table, budget = contract.table, budget_of(contract.own_account, action.options)
     if not contract.key:
@@ -186,7 +186,7 @@ def _link_change(
     return {"links": [*_links_but(body, child_column), link]}, message
 
 
-def _bound_change(contract: TableContract, body: Declared, action: cmd.SetBound) -> Change:
+def _bound_change(contract: TableContract, body: Declared, action: decl.SetBound) -> Change:
     rows, groups = body["bound"] or (1, 1)
     rows = rows if action.rows_per_unit is None else action.rows_per_unit
     groups = groups if action.groups_per_unit is None else action.groups_per_unit
@@ -198,14 +198,14 @@ def _bound_change(contract: TableContract, body: Declared, action: cmd.SetBound)
 def _domain(
     kernel: Kernel,
     column: Column,
-    action: cmd.SetDomainIn | cmd.SetDomainBetween | cmd.SetDomainReferences,
+    action: decl.SetDomainIn | decl.SetDomainBetween | decl.SetDomainReferences,
 ) -> ColumnDomain:
     if column.type is None:
         raise DeclarationError(f"{column.name} is a {column.sql_type}: it can have no domain")
     match action:
-        case cmd.SetDomainIn(values=values):
+        case decl.SetDomainIn(values=values):
             return _categories(_coerce(v, column) for v in values)
-        case cmd.SetDomainReferences(table=table, source=source):
+        case decl.SetDomainReferences(table=table, source=source):
             public = kernel.public(table)
             named = next((n for n in public.column_names if n.lower() == source.lower()), None)
             if named is None:

@@ -24,24 +24,25 @@ from sqlpriv.session.declarations.dictionary_declarations import declarations_of
 from sqlpriv.session.declarations.schema_declarations import declarations_of_schema
 from sqlpriv.session.declarations.windows import with_rows_seen
 from sqlpriv.statements import commands as cmd
+from sqlpriv.statements import declarations as decl
 from sqlpriv.statements import tree as t
 
 _ORDER = (
-    cmd.SetPublic,
-    cmd.AddPrivacyKey,
-    cmd.AddPrivacyLink,
-    cmd.SetBound,
-    cmd.SetUnit,
-    cmd.SetDomainIn,
-    cmd.SetDomainBetween,
-    cmd.SetDomainReferences,
-    cmd.SetWindow,
-    cmd.SetBudget,
+    decl.SetPublic,
+    decl.AddPrivacyKey,
+    decl.AddPrivacyLink,
+    decl.SetBound,
+    decl.SetUnit,
+    decl.SetDomainIn,
+    decl.SetDomainBetween,
+    decl.SetDomainReferences,
+    decl.SetWindow,
+    decl.SetBudget,
 )
 """Many declarations are made in this order, whatever order they are written in: a unit needs its
 key and its bound, and a budget the key. A table's own budget comes before the ceilings under it."""
-_DOMAINS = cmd.SetDomainIn | cmd.SetDomainBetween | cmd.SetDomainReferences
-_BOUNDS = cmd.AddPrivacyLink | cmd.SetBound | cmd.SetUnit
+_DOMAINS = decl.SetDomainIn | decl.SetDomainBetween | decl.SetDomainReferences
+_BOUNDS = decl.AddPrivacyLink | decl.SetBound | decl.SetUnit
 
 
 def alter_table(alter: cmd.AlterPrivacy, access: Access) -> Result:
@@ -52,19 +53,19 @@ def alter_table(alter: cmd.AlterPrivacy, access: Access) -> Result:
         Refused, DeclarationError: There is no such table, or the declaration does not fit it.
     """
     contract = _owners_table(alter, access)
-    actions: Sequence[cmd.Action] = (alter.action,)
-    if isinstance(alter.action, cmd.DeclareMany):
+    actions: Sequence[decl.Action] = (alter.action,)
+    if isinstance(alter.action, decl.DeclareMany):
         _refuse_measured(alter.action.actions, alter.table)
         actions = sorted(alter.action.actions, key=_rank)
-    if isinstance(alter.action, cmd.DeclareFromSchema):
+    if isinstance(alter.action, decl.DeclareFromSchema):
         actions = declarations_of_schema(access, contract)
     notes: Sequence[str] = ()
-    if isinstance(alter.action, cmd.DeclareFromFile):
+    if isinstance(alter.action, decl.DeclareFromFile):
         read, notes = declarations_of_dictionary(
             Path(alter.action.path).expanduser(), contract, partial(check_domain, access.kernel)
         )
         actions = sorted(read, key=_rank)
-    if isinstance(alter.action, cmd.SetDomainAuto | cmd.SetBoundAuto):
+    if isinstance(alter.action, decl.SetDomainAuto | decl.SetBoundAuto):
         return _declare_measured(alter.action, contract, access, alter.text)
     try:
         messages = _declare_all(actions, alter.table.lower(), access)
@@ -131,38 +132,38 @@ def create_unit_table(create: cmd.CreateUnitTable, access: Access) -> Result:
 def quote_alter(alter: cmd.AlterPrivacy, access: Access) -> Quote:
     """Returns what a declaration would cost: nothing, but where it is found by noised counts."""
     contract = access.tables.contracts().get(alter.table.lower())
-    if contract is None or not isinstance(alter.action, cmd.SetDomainAuto | cmd.SetBoundAuto):
+    if contract is None or not isinstance(alter.action, decl.SetDomainAuto | decl.SetBoundAuto):
         return Quote()
     access.needs_owner("declare what protects a table", alter.pos)
     return quote_declaration(alter.action, contract, access)
 
 
-def _refuse_measured(actions: Sequence[cmd.Action], table: str) -> None:
+def _refuse_measured(actions: Sequence[decl.Action], table: str) -> None:
     """Refuses declarations by noised counts in a list, which is made all or not at all."""
-    if any(isinstance(one, cmd.SetDomainAuto | cmd.SetBoundAuto) for one in actions):
+    if any(isinstance(one, decl.SetDomainAuto | decl.SetBoundAuto) for one in actions):
         raise DeclarationError(
             f"what is found by noised counts is charged, so it stands alone: ALTER TABLE {table} …"
         )
 
 
-def _rank(action: cmd.Action) -> tuple[int, bool]:
-    return _ORDER.index(type(action)), isinstance(action, cmd.SetBudget) and bool(action.holder)
+def _rank(action: decl.Action) -> tuple[int, bool]:
+    return _ORDER.index(type(action)), isinstance(action, decl.SetBudget) and bool(action.holder)
 
 
-def _declare_all(actions: Sequence[cmd.Action], table: str, access: Access) -> list[str]:
+def _declare_all(actions: Sequence[decl.Action], table: str, access: Access) -> list[str]:
     """Makes all of these declarations or, where one does not fit, none of them.
 
     Returns:
         Of each, what was declared and how many rows it leaves out, in words for the owner.
     """
-    links = [action for action in actions if isinstance(action, cmd.AddPrivacyLink)]
+    links = [action for action in actions if isinstance(action, decl.AddPrivacyLink)]
     for link in links:
         _check_parent_key(access, link)
     contract = access.tables.contracts()[table]
-    changes: dict[type[cmd.Action], str] = {}
+    changes: dict[type[decl.Action], str] = {}
     for at, action in enumerate(actions):
-        if isinstance(action, cmd.SetWindow):
-            with_rows, changes[cmd.SetWindow] = with_rows_seen(action, contract, access)
+        if isinstance(action, decl.SetWindow):
+            with_rows, changes[decl.SetWindow] = with_rows_seen(action, contract, access)
             actions = [*actions[:at], with_rows, *actions[at + 1 :]]
     access.tables.settle()
     with access.kernel.ledger.begin("IMMEDIATE"):
@@ -174,19 +175,19 @@ def _declare_all(actions: Sequence[cmd.Action], table: str, access: Access) -> l
             _ask_for_bound(access, contract, link)
     last_bound = next((a for a in reversed(actions) if isinstance(a, _BOUNDS)), None)
     tells = [a is last_bound or isinstance(a, _DOMAINS) for a in actions]
-    protects = any(action == cmd.SetUnit(True) for action in actions)  # which tells of the key
+    protects = any(action == decl.SetUnit(True) for action in actions)  # which tells of the key
     answers = [
         message
         + (_rows_left_out(action, contract, access) if tell else "")
         + changes.get(type(action), "")
         for action, message, tell in zip(actions, messages, tells, strict=True)
-        if not (protects and isinstance(action, cmd.AddPrivacyKey))
+        if not (protects and isinstance(action, decl.AddPrivacyKey))
     ]
     access.tables.settle()
     return answers
 
 
-def _ask_for_bound(access: Access, contract: TableContract, link: cmd.AddPrivacyLink) -> None:
+def _ask_for_bound(access: Access, contract: TableContract, link: decl.AddPrivacyLink) -> None:
     """Refuses a link of many rows to one unit where nobody said how many of them count."""
     column = contract.unit.column if contract.unit is not None else link.column.lower()
     body = access.kernel.ledger.declarations()[1][contract.table.lower()]
@@ -198,7 +199,7 @@ def _ask_for_bound(access: Access, contract: TableContract, link: cmd.AddPrivacy
         )
 
 
-def _check_parent_key(access: Access, link: cmd.AddPrivacyLink) -> None:
+def _check_parent_key(access: Access, link: decl.AddPrivacyLink) -> None:
     """Refuses a link to a key that occurs twice, where the parent keeps one row of a unit: rows
     would meet more parents than anybody said, and sums over the join be too large. A key of files
     is no PRIMARY KEY, which would have kept it single."""
@@ -219,7 +220,7 @@ def _check_parent_key(access: Access, link: cmd.AddPrivacyLink) -> None:
         )
 
 
-def _rows_left_out(action: cmd.Action, contract: TableContract, access: Access) -> str:
+def _rows_left_out(action: decl.Action, contract: TableContract, access: Access) -> str:
     """Returns, in words for the owner, how many rows a domain, a bound or a link leaves out."""
     assert access.owner is not None
     if isinstance(action, _BOUNDS):

@@ -37,7 +37,7 @@ from sqlpriv.plan.pricing.statement import half_width, statement_price
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.quote import Charge, Quote
 from sqlpriv.session.access.result import Result
-from sqlpriv.statements import commands as cmd
+from sqlpriv.statements import declarations as decl
 from sqlpriv.statements import tree as t
 from sqlpriv.system import arrow
 
@@ -47,13 +47,13 @@ SMALLEST, LARGEST = -20, 62
 """Powers of two: of REAL values from 2**SMALLEST on, of whole numbers from 1 on."""
 MOST_ROWS = 2**19
 """The largest bound that may be found."""
-Auto = cmd.SetDomainAuto | cmd.SetBoundAuto
+Auto = decl.SetDomainAuto | decl.SetBoundAuto
 
 
 class MeasuredDeclaration(NamedTuple):
     """A declaration that noised counts say, and in words what it is estimated to leave out."""
 
-    action: cmd.SetDomainBetween | cmd.SetBound
+    action: decl.SetDomainBetween | decl.SetBound
     left_out: str
 
 
@@ -75,13 +75,13 @@ def measure_declaration(
     measurement = _measurement(action, contract, access)
     with Allowance(access.kernel, contract, measurement.price, access.principal, text) as allowance:
         (release,) = allowance.release([measurement])
-    if isinstance(action, cmd.SetBoundAuto):
+    if isinstance(action, decl.SetBoundAuto):
         bound = bound_of_counts(release)
         return MeasuredDeclaration(
-            cmd.SetBound(rows_per_unit=bound), left_out_words(release, bound)
+            decl.SetBound(rows_per_unit=bound), left_out_words(release, bound)
         )
     lower, upper, clamped = ends_of_counts(release, _type_of(action, contract) is Type.INTEGER)
-    return MeasuredDeclaration(cmd.SetDomainBetween(action.column, lower, upper), clamped)
+    return MeasuredDeclaration(decl.SetDomainBetween(action.column, lower, upper), clamped)
 
 
 def quote_declaration(action: Auto, contract: TableContract, access: Access) -> Quote:
@@ -94,20 +94,20 @@ def quote_declaration(action: Auto, contract: TableContract, access: Access) -> 
     return Quote((Charge(account.unit_table, price, left, account.delta),))
 
 
-def explain_declaration(action: cmd.Action, contract: TableContract, access: Access) -> Result:
+def explain_declaration(action: decl.Action, contract: TableContract, access: Access) -> Result:
     """Returns the rows of EXPLAIN PRIVACY of a declaration; nothing is read or charged.
 
     Raises:
         Refused, DeclarationError: As declaring it would; what is written out costs nothing.
     """
-    if not isinstance(action, cmd.SetDomainAuto | cmd.SetBoundAuto):
+    if not isinstance(action, decl.SetDomainAuto | decl.SetBoundAuto):
         hint = "EXPLAIN PRIVACY tells the price of … AUTO (epsilon = 0.1) and rows_per_unit = auto"
         raise Refused("a declaration that is written out costs nothing", hint=hint)
     measurement = _measurement(action, contract, access)
     (prediction,) = predict_measurements(access.kernel, [measurement], contract)
     (charge,) = quote_declaration(action, contract, access).charges
     subject = "units by how many rows they have"
-    if isinstance(action, cmd.SetDomainAuto):
+    if isinstance(action, decl.SetDomainAuto):
         subject = f"rows by the magnitude of {action.column}"
     error = half_width(prediction.price) * prediction.sigma
     row = measurement_row(subject, charge.delta, prediction, error)
@@ -123,13 +123,13 @@ def _measurement(action: Auto, contract: TableContract, access: Access) -> Measu
         )
     budget = access.tables.budget(contract, t.Pos())
     price = statement_price(action.price, budget, None, t.Pos())
-    if isinstance(action, cmd.SetBoundAuto):
+    if isinstance(action, decl.SetBoundAuto):
         return Measurement(all_units_by_rows(contract.table), price)
     column, whole = action.column.lower(), _type_of(action, contract) is Type.INTEGER
     return Measurement(rows_by_magnitude(contract.table, column, whole), price)
 
 
-def _type_of(action: cmd.SetDomainAuto, contract: TableContract) -> Type:
+def _type_of(action: decl.SetDomainAuto, contract: TableContract) -> Type:
     column = contract.column(action.column)
     if column is None or column.type not in (Type.INTEGER, Type.REAL):
         kind = "no column" if column is None else f"a {column.sql_type} column"

@@ -19,17 +19,17 @@ from sqlpriv.session.declarations.dictionary_files import (
     DataDictionary,
     read_dictionary,
 )
-from sqlpriv.statements import commands as cmd
+from sqlpriv.statements import declarations as decl
 
 _LINK = re.compile(r"link\s+(?:to\s+)?(\w+)\s*\(\s*(\w+)\s*\)", re.IGNORECASE)
 NULLS = ("level", "never")
 """NULL is a level of its own; the owner promises that there is none."""
-CheckDomain = Callable[[Column, cmd.Action], None]
+CheckDomain = Callable[[Column, decl.Action], None]
 
 
 def declarations_of_dictionary(
     path: Path, contract: TableContract, check: CheckDomain
-) -> tuple[list[cmd.Action], list[str]]:
+) -> tuple[list[decl.Action], list[str]]:
     """Returns what a dictionary declares of a table, and what in it declares nothing.
 
     Args:
@@ -41,7 +41,7 @@ def declarations_of_dictionary(
         DeclarationError: With the line of what does not fit the table.
     """
     dictionary = read_dictionary(path, contract.table)
-    actions: list[cmd.Action] = []
+    actions: list[decl.Action] = []
     for entry in dictionary.entries:
         column = contract.column(entry.column)
         if column is None:
@@ -50,13 +50,13 @@ def declarations_of_dictionary(
             raise dictionary.refuse(entry.line, message)
         try:
             for action in _actions(entry, column, dictionary.is_text):
-                if isinstance(action, cmd.SetDomainIn | cmd.SetDomainBetween):
+                if isinstance(action, decl.SetDomainIn | decl.SetDomainBetween):
                     check(column, action)
                 actions.append(action)
         except DeclarationError as error:
             raise dictionary.refuse(entry.line, str(error)) from None
-    if any(isinstance(action, cmd.AddPrivacyKey) for action in actions):
-        actions.append(cmd.SetUnit(True))
+    if any(isinstance(action, decl.AddPrivacyKey) for action in actions):
+        actions.append(decl.SetUnit(True))
     if not actions:
         raise DeclarationError(f"{dictionary.name} declares nothing of {contract.table}")
     return actions, _notes(dictionary)
@@ -66,21 +66,21 @@ def _notes(dictionary: DataDictionary) -> list[str]:
     return [f"{dictionary.name}: {note}" for note in dictionary.notes]
 
 
-def _actions(entry: ColumnEntry, column: Column, is_text: bool) -> Iterator[cmd.Action]:
+def _actions(entry: ColumnEntry, column: Column, is_text: bool) -> Iterator[decl.Action]:
     words = entry.words
     if role := str(words.get("role", "")).strip():
         link = _LINK.fullmatch(role)
         if role.lower() == "key":
-            yield cmd.AddPrivacyKey((column.name,))
+            yield decl.AddPrivacyKey((column.name,))
         elif link is not None:
-            yield cmd.AddPrivacyLink(column.name, link[1], link[2])
+            yield decl.AddPrivacyLink(column.name, link[1], link[2])
         else:
             raise DeclarationError(f"the role {role} is neither key nor link parent(column)")
     bounds = {word: _count(words[word], word) for word in BOUNDS if word in words}
     if bounds and not role:
         raise DeclarationError(f"{next(iter(bounds))} is of a key or a link")
     if bounds:
-        yield cmd.SetBound(**bounds)
+        yield decl.SetBound(**bounds)
     nulls = str(words.get("nulls", "")).lower()
     if nulls not in ("", *NULLS):
         raise DeclarationError(f"nulls is level or never, not {words['nulls']}")
@@ -89,12 +89,12 @@ def _actions(entry: ColumnEntry, column: Column, is_text: bool) -> Iterator[cmd.
             raise DeclarationError("a column has values, or lower and upper, not both")
         listed = _list_of_values(words["values"], column, is_text)
         null_level = (None,) if nulls == "level" and None not in listed else ()
-        yield cmd.SetDomainIn(column.name, (*listed, *null_level), nulls == "never")
+        yield decl.SetDomainIn(column.name, (*listed, *null_level), nulls == "never")
     elif "lower" in words or "upper" in words:
         if "lower" not in words or "upper" not in words:
             raise DeclarationError("lower and upper come together")
         lower, upper = (_read(words[end], column, is_text) for end in ("lower", "upper"))
-        yield cmd.SetDomainBetween(column.name, lower, upper, nulls == "level", nulls == "never")
+        yield decl.SetDomainBetween(column.name, lower, upper, nulls == "level", nulls == "never")
     elif nulls:
         raise DeclarationError("nulls is of a column with values, or with lower and upper")
 

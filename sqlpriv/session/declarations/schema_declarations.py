@@ -19,7 +19,7 @@ from sqlpriv.kernel.sql.quoting import literal
 from sqlpriv.kernel.terms.contract import TableContract, Type, Value
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.owner_engine import OwnerEngine
-from sqlpriv.statements import commands as cmd
+from sqlpriv.statements import declarations as decl
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.keywords import TURNED
 
@@ -33,7 +33,7 @@ class ColumnLimits:
     upper: Any = None
 
 
-def declarations_of_schema(access: Access, contract: TableContract) -> list[cmd.Action]:
+def declarations_of_schema(access: Access, contract: TableContract) -> list[decl.Action]:
     """Returns what the schema of a table declares, of columns of which nothing is declared so far.
 
     Raises:
@@ -169,17 +169,17 @@ def _narrow(limit: ColumnLimits, sign: str, end: Any, whole: bool) -> None:
         limit.upper = end if limit.upper is None else min(limit.upper, end)
 
 
-def _domain(column: str, limit: ColumnLimits, required: bool) -> cmd.Action | None:
+def _domain(column: str, limit: ColumnLimits, required: bool) -> decl.Action | None:
     """Returns the domain of a column; NULL is a level where the schema lets it in."""
     if limit.labels:
         labels = tuple(dict.fromkeys(limit.labels))
-        return cmd.SetDomainIn(column, labels if required else (*labels, None), required)
+        return decl.SetDomainIn(column, labels if required else (*labels, None), required)
     if limit.lower is not None and limit.upper is not None:
-        return cmd.SetDomainBetween(column, limit.lower, limit.upper, not required, required)
+        return decl.SetDomainBetween(column, limit.lower, limit.upper, not required, required)
     return None
 
 
-def _links(owner: OwnerEngine, contract: TableContract) -> list[cmd.Action]:
+def _links(owner: OwnerEngine, contract: TableContract) -> list[decl.Action]:
     """Returns links along the foreign keys that lead to tables with a unit."""
     keys = owner.read_rows(
         "SELECT constraint_column_names, referenced_table, referenced_column_names"
@@ -188,7 +188,7 @@ def _links(owner: OwnerEngine, contract: TableContract) -> list[cmd.Action]:
     )
     linked = {link.column.lower() for link in contract.links}
     return [
-        cmd.AddPrivacyLink(columns[0], parent, parent_columns[0])
+        decl.AddPrivacyLink(columns[0], parent, parent_columns[0])
         for columns, parent, parent_columns in keys
         if len(columns) == 1
         and columns[0].lower() not in linked

@@ -21,7 +21,7 @@ from sqlpriv.kernel.terms.contract import UNDECLARED, Column, Declared, TableCon
 from sqlpriv.kernel.terms.operations import ZONED
 from sqlpriv.session.access.closed_rows import Window, declared_window
 from sqlpriv.session.access.context import Access
-from sqlpriv.statements import commands as cmd
+from sqlpriv.statements import declarations as decl
 from sqlpriv.statements import literal
 from sqlpriv.system import arrow
 
@@ -30,7 +30,7 @@ Change = tuple[dict[str, Any], str]
 _NOT_KNOWN = "not known"
 
 
-def with_window(action: cmd.SetWindow, contract: TableContract, body: Declared) -> Change:
+def with_window(action: decl.SetWindow, contract: TableContract, body: Declared) -> Change:
     """Returns a declaration with another window.
 
     Raises:
@@ -68,8 +68,8 @@ def without_window(contract: TableContract, body: Declared) -> Change:
 
 
 def with_rows_seen(
-    action: cmd.SetWindow, contract: TableContract, access: Access
-) -> tuple[cmd.SetWindow, str]:
+    action: decl.SetWindow, contract: TableContract, access: Access
+) -> tuple[decl.SetWindow, str]:
     """Returns a declaration with what the owner's session sees of the rows that it closes, and what
     became of those that were closed before, in words for the owner.
 
@@ -108,7 +108,7 @@ def window_table(access: Access, contracts: Mapping[str, TableContract]) -> pa.T
     return arrow.table([{n: row[n] for n, _ in fields} for row in rows], pa.schema(fields))
 
 
-def _window_of(action: cmd.SetWindow, contract: TableContract, body: Declared) -> Window:
+def _window_of(action: decl.SetWindow, contract: TableContract, body: Declared) -> Window:
     """Returns the window that is declared; the column of the one in force where none is named."""
     before = declared_window(body)
     named = action.column or (before.column if before else "")

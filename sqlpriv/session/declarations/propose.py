@@ -8,46 +8,26 @@ from __future__ import annotations
 
 import datetime
 import math
-import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 from sqlpriv.kernel.sql.quoting import literal, name
+from sqlpriv.session.declarations.table_profiles import (
+    FLOATS,
+    MOST_LEVELS,
+    SMALL_TABLE,
+    ColumnProfile,
+    Fetch,
+    TableLink,
+    TableProfile,
+    find_link,
+    is_ordered,
+    profile_table,
+)
 
-Fetch = Callable[[str], list[tuple[Any, ...]]]
-"""Runs plain SQL for the owner; returns its rows."""
-
-MOST_LEVELS = 50
-"""A column with more values is proposed as an interval, or not at all."""
-MOST_ROWS = 100
-"""A column whose values have more rows each, on average, hardly names units."""
 ROWS_KEPT = 0.99
 """A bound on a unit's rows is proposed that this share of the units does not exceed."""
-SMALL_TABLE = 1_000
-"""A table that no unit is in and that has at most so many rows may be a public list of codes."""
-_NUMBERS = (
-    "TINYINT",
-    "SMALLINT",
-    "INTEGER",
-    "BIGINT",
-    "UTINYINT",
-    "USMALLINT",
-    "UINTEGER",
-    "UBIGINT",
-    "HUGEINT",
-    "FLOAT",
-    "DOUBLE",
-    "DECIMAL",
-)
-_NAMING = ("INTEGER", "BIGINT", "HUGEINT", "VARCHAR", "UUID")
-"""Types of a column that is different in every row because it names the row."""
-_IDENTIFIER = re.compile(
-    r"(^|_)(id|key|no|nr|num|number|code|uuid|ssn|email|person|patient|customer|client|user|member"
-    r"|household|employee|student|subject|participant|respondent)$|(id|key|no)$",
-    re.IGNORECASE,
-)
 
 HEADER = """\
 -- Proposed by `sqlpriv init`. Read every line before you run it.
@@ -58,57 +38,6 @@ HEADER = """\
 """
 
 
-@dataclass(frozen=True)
-class ColumnProfile:
-    """What the rows say of one column.
-
-    Attributes:
-        distinct: How many different values there are, NULL not counted.
-        least, greatest: NULL and NaN not counted; None where there is nothing else.
-    """
-
-    name: str
-    type: str
-    rows: int
-    present: int
-    distinct: int
-    least: Any
-    greatest: Any
-
-    @property
-    def is_unique(self) -> bool:
-        """Whether every row has a value of its own."""
-        return self.rows > 0 and self.present == self.rows == self.distinct
-
-    @property
-    def is_number(self) -> bool:
-        return self.type.split("(")[0] in _NUMBERS
-
-
-@dataclass(frozen=True)
-class TableProfile:
-    """A table's columns, and the columns of its PRIMARY KEY or UNIQUE constraint of one column."""
-
-    table: str
-    rows: int
-    columns: tuple[ColumnProfile, ...]
-    keys: frozenset[str]
-
-    def unit_column(self) -> ColumnProfile | None:
-        """Returns the column that most probably names who a row is about; None if there is none."""
-        alike = [
-            c for c in self.columns if _IDENTIFIER.search(c.name) and not c.type.startswith("D")
-        ]
-        constrained = [c for c in self.columns if c.name in self.keys]
-        repeated = [c for c in alike if c.distinct > max(MOST_LEVELS, c.rows / MOST_ROWS)]
-        unique = [c for c in self.columns if c.is_unique and c.type in _NAMING]
-        unique = unique if self.rows > MOST_LEVELS else []
-        for candidates in (constrained, [c for c in alike if c.is_unique], repeated, unique):
-            if candidates:
-                return candidates[0]
-        return None
-
-
 def propose(fetch: Fetch, tables: Sequence[str]) -> str:
     """Returns statements that would declare these tables, with a comment on what each leaves out.
 
@@ -116,8 +45,8 @@ def propose(fetch: Fetch, tables: Sequence[str]) -> str:
         fetch: Reads the vault as its owner.
         tables: Names of the tables, as in the catalog.
     """
-    profiles = [_profile(fetch, table) for table in tables]
-    links = {p.table: link for p in profiles if (link := _link(fetch, p, profiles)) is not None}
+    profiles = [profile_table(fetch, table) for table in tables]
+    links = {p.table: link for p in profiles if (link := find_link(fetch, p, profiles)) is not None}
     parts = [HEADER]
     # A table comes after the one that it links to.
     for profile in sorted(profiles, key=lambda p: (p.table in links, p.table)):
@@ -126,90 +55,12 @@ def propose(fetch: Fetch, tables: Sequence[str]) -> str:
     return "\n".join(parts)
 
 
-def _profile(fetch: Fetch, table: str) -> TableProfile:
-    described = fetch(f"DESCRIBE {name(table)}")
-    columns = [(str(row[0]), str(row[1])) for row in described]
-    sums = ["count(*)"]
-    for column, of_type in columns:
-        c = name(column)
-        value = f"CASE WHEN isnan({c}) THEN NULL ELSE {c} END" if of_type in _FLOATS else c
-        ends = f"min({value}), max({value})" if _is_ordered(of_type) else "NULL, NULL"
-        sums.append(f"count({value}), count(DISTINCT {value}), {ends}")
-    (numbers,) = fetch(f"SELECT {', '.join(sums)} FROM {name(table)}")
-    rows, rest = numbers[0], numbers[1:]
-    profiles = tuple(
-        ColumnProfile(column, of_type, rows, *rest[4 * i : 4 * i + 4])
-        for i, (column, of_type) in enumerate(columns)
-    )
-    keys = {str(row[0]) for row in described if row[3] in ("PRI", "UNI")}
-    keys = keys if len(keys) == 1 else {c.name for c in profiles if c.name in keys and c.is_unique}
-    return TableProfile(table, rows, profiles, frozenset(keys))
-
-
-_FLOATS = ("FLOAT", "DOUBLE")
-
-
-def _is_ordered(of_type: str) -> bool:
-    return not any(mark in of_type for mark in ("[", "STRUCT", "MAP", "UNION", "BLOB", "JSON"))
-
-
-@dataclass(frozen=True)
-class _Link:
-    column: str
-    parent: str
-    parent_column: str
-
-
-def _link(fetch: Fetch, profile: TableProfile, others: Sequence[TableProfile]) -> _Link | None:
-    """Returns the column that refers to another table's unique one; the largest table wins."""
-    candidates = []
-    for parent in others:
-        for key in parent.columns:
-            if (
-                parent.table == profile.table
-                or not key.is_unique
-                or parent.rows <= SMALL_TABLE // 100
-            ):
-                continue
-            for column in profile.columns:
-                if column.type == key.type and _same_name(column.name, key.name, parent.table):
-                    candidates.append((parent.rows, _Link(column.name, parent.table, key.name)))
-    for _, link in sorted(candidates, key=lambda pair: -pair[0]):
-        missing = fetch(
-            f"SELECT count(*) FROM {name(profile.table)} WHERE {name(link.column)} NOT IN"
-            f" (SELECT {name(link.parent_column)} FROM {name(link.parent)})"
-        )[0][0]
-        own = profile.unit_column()
-        if missing == 0 and not (own and own.name == link.column and own.is_unique):
-            return link
-    return None
-
-
-def _same_name(column: str, key: str, parent: str) -> bool:
-    """Returns whether a column's name says that it refers to a table's key.
-
-    >>> [_same_name(c, "id", "customers") for c in ("customer_id", "customerid", "order_id")]
-    [True, True, False]
-    >>> _same_name("o_custkey", "c_custkey", "customer")
-    True
-    """
-    left, right = column.lower(), key.lower()
-    stem = parent.lower().rstrip("s")
-    bare = [re.sub(r"^[a-z]{1,2}_", "", part) for part in (left, right)]
-    by_name = left == right and right not in ("id", "key", "no", "code")
-    return (
-        by_name
-        or (bare[0] == bare[1] and len(bare[0]) > 4)
-        or left in (f"{stem}_{right}", f"{stem}{right}")
-    )
-
-
 def _table_lines(
     fetch: Fetch,
     profile: TableProfile,
-    link: _Link | None,
+    link: TableLink | None,
     profiles: Sequence[TableProfile],
-    links: dict[str, _Link],
+    links: dict[str, TableLink],
 ) -> list[str]:
     t = name(profile.table)
     lines = [f"-- {profile.table}: {profile.rows} rows"]
@@ -276,9 +127,9 @@ def _domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
     """Returns the domain of a column, or a comment on why none is proposed."""
     alter = f"ALTER TABLE {name(table)} ALTER COLUMN {name(column.name)} SET PRIVACY DOMAIN"
     nulls = column.present < column.rows
-    if not column.distinct or not _is_ordered(column.type):
+    if not column.distinct or not is_ordered(column.type):
         return [f"-- {column.name}: {column.type}, no domain"]
-    if column.distinct <= MOST_LEVELS and column.type not in (*_FLOATS, "TIMESTAMP"):
+    if column.distinct <= MOST_LEVELS and column.type not in (*FLOATS, "TIMESTAMP"):
         c = name(column.name)
         levels = fetch(f"SELECT DISTINCT {c} FROM {name(table)} WHERE {c} IS NOT NULL ORDER BY 1")
         values = [_value_literal(row[0]) for row in levels]

@@ -32,3 +32,6 @@ NUMBER_SETTINGS = ("privacy_epsilon",)
 """Settings of a session that are numbers."""
 DIALECT = "privacy_dialect"
 """The setting that says how statements are read."""
+SAME_TEXT = "same_text"
+"""A cast to text in another dialect, of what every dialect writes alike: checked where names are
+bound."""

@@ -11,7 +11,8 @@ from sqlglot import exp
 
 from sqlpriv.dialect.foreign import function_writers as writers
 from sqlpriv.dialect.foreign.function_templates import template_writers
-from sqlpriv.dialect.foreign.moment_formats import moment_format
+from sqlpriv.dialect.foreign.moment_formats import day_of_text, moment_format
+from sqlpriv.dialect.foreign.text_casts import conversion_by_style, padding
 from sqlpriv.statements.keywords import words
 
 COMMON = words(
@@ -20,11 +21,6 @@ COMMON = words(
     ntile lag lead first_value last_value grouping error grouping_sets"""
 )
 """Functions of the same name and meaning in every dialect; `error` is our own."""
-FRACTIONAL = words(
-    """var_pop var_samp stddev_pop stddev_samp stddev variance stdev stdevp var varp std sqrt exp ln
-    log10 percent_rank cume_dist percentile_cont median epoch"""
-)
-"""Functions whose value is no whole number's type, whatever their arguments are."""
 _SAME_NAMES = {
     "postgres": """least greatest variance=var_samp stddev=stddev_samp concat length
         char_length=length log log10 percentile_cont percentile_disc mode replace starts_with
@@ -45,7 +41,7 @@ _SAME_NAMES = {
         variance_samp=var_samp length count_if median mode percentile_cont percentile_disc
         replace startswith=starts_with contains dp_interval_low dp_interval_high year quarter
         month day hour minute second dayofmonth=day dayofyear dayofweekiso=isodow weekiso=week
-        yearofweekiso=isoyear last_day booland_agg=bool_and boolor_agg=bool_or
+        yearofweekiso=isoyear len=length last_day booland_agg=bool_and boolor_agg=bool_or
         approx_count_distinct hll=approx_count_distinct approx_percentile=quantile_cont corr
         covar_pop covar_samp width_bucket current_date=today""",
     "mysql": """variance=var_pop std=stddev_pop stddev=stddev_pop char_length=length
@@ -66,15 +62,19 @@ where it is another; PostgreSQL's last ones are DuckDB's own or ours, of which i
 _Writers = dict[str, writers.Writer]
 _LEAST: _Writers = {name: writers.null_if_any(name) for name in ("least", "greatest")}
 _SUBSTRING: _Writers = {"substring": writers.substring, "substr": writers.substring}
+_ENDS: _Writers = {name: writers.end_of_text(name) for name in ("left", "right")}
 _WRITTEN: dict[str, _Writers] = {
     "postgres": {
         **_SUBSTRING,
         "date_part": writers.date_part(writers.PARTS | {"dow", "doy", "week", "isodow"}),
         "date_trunc": writers.date_trunc(writers.UNITS),
         "to_char": moment_format("postgres"),
+        "to_date": day_of_text("postgres"),
+        "lpad": padding("lpad"),
+        "rpad": padding("rpad"),
     },
     "bigquery": {
-        **(_LEAST | _SUBSTRING),
+        **(_LEAST | _SUBSTRING | _ENDS),
         "concat": writers.joined_texts,
         **dict.fromkeys(
             ("date_trunc", "datetime_trunc", "timestamp_trunc"),
@@ -85,39 +85,59 @@ _WRITTEN: dict[str, _Writers] = {
             moment_format("bigquery", format_first=True),
         ),
         "date_diff": writers.date_diff("lfu"),
-        "date_add": writers.move_by_interval("mi", exp.Add),
-        "date_sub": writers.move_by_interval("mi", exp.Sub),
+        "datetime_diff": writers.date_diff("lfu"),
+        "timestamp_diff": writers.whole_units("lfu"),
+        **dict.fromkeys(
+            ("date_add", "datetime_add", "timestamp_add"), writers.move_by_interval("mi", exp.Add)
+        ),
+        **dict.fromkeys(
+            ("date_sub", "datetime_sub", "timestamp_sub"), writers.move_by_interval("mi", exp.Sub)
+        ),
+        "lpad": padding("lpad"),
+        "rpad": padding("rpad"),
+        "parse_date": day_of_text("bigquery", format_first=True),
     },
     "snowflake": {
-        **(_LEAST | _SUBSTRING),
+        **(_LEAST | _SUBSTRING | _ENDS),
         "concat": writers.joined_texts,
         "decode": writers.decode,
         "date_trunc": writers.date_trunc(writers.UNITS - {"week"}),
         "date_part": writers.date_part(writers.PARTS),
         "datediff": writers.date_diff("ufl"),
         "date_diff": writers.date_diff("ufl"),
+        "timestampdiff": writers.date_diff("ufl"),
+        "timediff": writers.date_diff("ufl"),
         "dateadd": writers.move_by_interval("unm", exp.Add),
+        "ratio_to_report": writers.rename("ratio_to_report"),
+        "lpad": padding("lpad"),
+        "rpad": padding("rpad"),
         "to_char": moment_format("snowflake"),
         "to_varchar": moment_format("snowflake"),
     },
     "mysql": {
-        **(_LEAST | _SUBSTRING),
+        **(_LEAST | _SUBSTRING | _ENDS),
         "concat": writers.joined_texts,
         "datediff": writers.date_diff("lf"),
         "date_add": writers.move_by_interval("mi", exp.Add),
         "date_sub": writers.move_by_interval("mi", exp.Sub),
+        "lpad": padding("lpad"),
+        "rpad": padding("rpad"),
         "date_format": moment_format("mysql"),
+        "str_to_date": day_of_text("mysql"),
+        "timestampdiff": writers.whole_units("ufl"),
     },
     "tsql": {
+        **_ENDS,
         "datepart": writers.date_part(writers.PARTS | {"second"}),
         "datediff": writers.date_diff("ufl"),
-        "dateadd": writers.move_by_interval("unm", exp.Add),
+        "dateadd": writers.move_from_beginning,
+        "convert": conversion_by_style,
         "datetrunc": writers.date_trunc(writers.UNITS - {"week"}),
         "datename": writers.name_of_part,
         "format": moment_format("tsql"),
     },
     "spark": {
-        **_SUBSTRING,
+        **(_SUBSTRING | _ENDS),
         "concat": writers.joined_texts,
         "date_trunc": writers.date_trunc(writers.UNITS),
         "trunc": writers.date_trunc(writers.UNITS, unit_last=True),
@@ -126,7 +146,10 @@ _WRITTEN: dict[str, _Writers] = {
         "date_diff": writers.date_diff("lf"),
         "date_add": writers.move_by_days(exp.Add),
         "date_sub": writers.move_by_days(exp.Sub),
+        "lpad": padding("lpad"),
+        "rpad": padding("rpad"),
         "date_format": moment_format("spark"),
+        "timestampdiff": writers.whole_units("ufl"),
         "decode": writers.decode,
     },
 }

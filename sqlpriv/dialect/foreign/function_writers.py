@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 Arguments = Sequence[exp.Expr]
 Writer = Callable[[Arguments], exp.Expr | None]
 """Returns DuckDB's expression for a call with these arguments; None where it is not the same."""
@@ -76,9 +78,27 @@ def date_diff(order: str) -> Writer:
             return None
         by_letter = dict(zip(order, args, strict=True))
         unit = unit_word(by_letter["u"]) if "u" in by_letter else "day"
-        if unit not in ("day", "month", "quarter", "year"):
+        if unit not in UNITS - {"week"}:
             return None  # weeks begin on different days
         return duckdb_call("date_diff", exp.Literal.string(unit), by_letter["f"], by_letter["l"])
+
+    return write
+
+
+def whole_units(order: str) -> Writer:
+    """Writes how many whole days or less lie between two moments; `order` as in `date_diff`.
+
+    Months and years are missing: from January 31st to February 28th DuckDB counts a whole month.
+    """
+
+    def write(args: Arguments) -> exp.Expr | None:
+        if len(args) != len(order):
+            return None
+        by_letter = dict(zip(order, args, strict=True))
+        if unit_word(by_letter["u"]) not in ("day", "hour", "minute", "second"):
+            return None
+        unit = exp.Literal.string(unit_word(by_letter["u"]))
+        return duckdb_call("date_sub", unit, by_letter["f"], by_letter["l"])
 
     return write
 
@@ -99,9 +119,28 @@ def move_by_interval(order: str, sign: type[exp.Expr]) -> Writer:
             interval = exp.Interval(this=exp.Literal.string(text), unit=exp.Var(this=unit))
         if not isinstance(interval, exp.Interval):
             return None
-        return exp.Paren(this=sign(this=parenthesize(by_letter["m"]), expression=interval))
+        moment = parenthesize(with_days_read(by_letter["m"]))
+        return exp.Paren(this=sign(this=moment, expression=interval))
 
     return write
+
+
+def move_from_beginning(args: Arguments) -> exp.Expr | None:
+    """SQL Server's DATEADD; DATEADD(month, DATEDIFF(month, 0, x), 0) is the month's beginning."""
+    if len(args) != 3 or str(args[2]) != "0":
+        return move_by_interval("unm", exp.Add)(args)
+    unit, distance = unit_word(args[0]), args[1]
+    since = distance.expressions if isinstance(distance, exp.Anonymous) else []
+    is_difference = distance.name == "date_diff" and unit in ("year", "quarter", "month", "day")
+    if not is_difference or unit_word(since[0]) != unit or str(since[1]) != "0":
+        return None
+    return duckdb_call("date_trunc", since[0], since[2])
+
+
+def with_days_read(node: exp.Expr) -> exp.Expr:
+    """Returns a day that is written as a text, '2023-06-30', as a date; anything else as it is."""
+    is_day = isinstance(node, exp.Literal) and node.is_string and _DAY.fullmatch(str(node.this))
+    return exp.Cast(this=node, to=exp.DataType(this=exp.DType.DATE)) if is_day else node
 
 
 def move_by_days(sign: type[exp.Expr]) -> Writer:
@@ -150,6 +189,16 @@ def substring(args: Arguments) -> exp.Expr | None:
     if not starts or str(args[1].this) == "0":
         return None
     return duckdb_call("substring", *args)
+
+
+def end_of_text(name: str) -> Writer:
+    """LEFT and RIGHT of so many characters; of fewer than none, dialects have their own."""
+
+    def write(args: Arguments) -> exp.Expr | None:
+        is_number = len(args) == 2 and isinstance(args[1], exp.Literal) and not args[1].is_string
+        return duckdb_call(name, *args) if is_number else None
+
+    return write
 
 
 def decode(args: Arguments) -> exp.Expr | None:

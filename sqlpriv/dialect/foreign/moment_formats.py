@@ -6,6 +6,7 @@ word that pads with blanks, has no format here: its call is refused where it sta
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 
 from sqlglot import exp
@@ -69,5 +70,23 @@ def moment_format(dialect: str, *, format_first: bool = False) -> Writer:
         if pattern is None:
             return None
         return duckdb_call("strftime", moment, exp.Literal.string(pattern))
+
+    return write
+
+
+def day_of_text(dialect: str, *, format_first: bool = False) -> Writer:
+    """Writes `to_date('01.02.2023', 'DD.MM.YYYY')`, both literals, as the date; None otherwise."""
+
+    def write(args: Arguments) -> exp.Expr | None:
+        if len(args) != 2 or not all(isinstance(x, exp.Literal) and x.is_string for x in args):
+            return None
+        text, pattern = (str(arg.this) for arg in (reversed(args) if format_first else args))
+        written = strftime_format(dialect, pattern)
+        try:
+            day = dt.datetime.strptime(text, written or "%").date()  # a day has no zone
+        except ValueError:
+            return None
+        iso = exp.Literal.string(day.isoformat())
+        return exp.Cast(this=iso, to=exp.DataType(this=exp.DType.DATE))
 
     return write

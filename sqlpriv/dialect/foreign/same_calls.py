@@ -6,10 +6,9 @@ from sqlglot import exp
 
 from sqlpriv.dialect.foreign import function_names as names
 from sqlpriv.dialect.foreign.function_writers import duckdb_call
+from sqlpriv.dialect.foreign.text_casts import TEXT_TYPES
 from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
-from sqlpriv.dialect.foreign.value_kinds import (
-    is_fractional,
-)
+from sqlpriv.dialect.foreign.value_kinds import LOOSE, is_fractional
 from sqlpriv.dialect.marks import MARK, function_name, marked_name
 from sqlpriv.errors import meant_among
 
@@ -135,6 +134,11 @@ def write_call(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     ):
         hint = "write AVG(CAST(x AS FLOAT))"
         raise rewriter.refuse(node, "AVG of whole numbers is a whole number in tsql", hint)
+    if name in TEXT_TYPES and function_name(node.parent) == "convert":
+        return node  # the type of CONVERT (VARCHAR(7), x, 120)
+    if name in ("sum", "avg") and rewriter.dialect == "mysql" and isinstance(arguments[0], LOOSE):
+        whole = exp.DataType(this=exp.DType.INT)  # true is 1
+        arguments = [exp.Cast(this=exp.Paren(this=arguments[0]), to=whole), *arguments[1:]]
     if name == "count_if" and "count_if" not in rewriter.functions:
         raise rewriter.refuse_unknown(node, "the function count_if")
     if name in rewriter.functions:

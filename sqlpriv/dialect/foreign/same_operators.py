@@ -7,6 +7,7 @@ import re
 from sqlglot import exp
 
 from sqlpriv.dialect.foreign.function_writers import duckdb_call, parenthesize
+from sqlpriv.dialect.foreign.text_casts import write_listed_text, write_text_cast
 from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
 from sqlpriv.dialect.foreign.value_kinds import (
     LOOSE,
@@ -207,11 +208,9 @@ def write_cast(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
             f"{rewriter.dialect} makes a whole number of a fraction in another way than DuckDB",
             "write FLOOR(x), CEIL(x) or ROUND(x) inside the CAST",
         )
-    if kind is exp.DType.TEXT and not (isinstance(arg, exp.Literal) and arg.is_string):
-        raise rewriter.refuse(
-            node, "dialects write numbers and dates as texts in different ways", "leave it out"
-        )
-    return node
+    if kind is exp.DType.TEXT:
+        return write_text_cast(rewriter, node)
+    return write_listed_text(rewriter, node) if kind is exp.DType.ARRAY else node
 
 
 def write_data_type(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
@@ -259,3 +258,32 @@ def _is_behind_quantifier(type_: exp.Expr) -> bool:
     holder = holder.parent if isinstance(holder, exp.Paren) else holder
     is_all = isinstance(holder, exp.Anonymous) and function_name(holder) == "all"
     return is_all or isinstance(holder, exp.Any | exp.All)
+
+
+def write_group(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """GROUP BY a, b WITH ROLLUP is GROUP BY ROLLUP (a, b)."""
+    rewriter.check_arguments(node, "expressions all rollup")
+    rollups = node.args.get("rollup") or []
+    if not rollups:
+        return node
+    if len(rollups) > 1 or rollups[0].expressions or not node.expressions:
+        raise rewriter.refuse_unknown(node, "this ROLLUP")
+    sets = exp.Anonymous(this="ROLLUP", expressions=list(node.expressions))
+    return exp.Group(expressions=[sets])
+
+
+def write_rollup(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    rewriter.check_arguments(node, "expressions")
+    return node
+
+
+def write_window(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """Windows; RATIO_TO_REPORT(x) OVER (…) is x through its sum."""
+    rewriter.check_arguments(node, "this partition_by order over spec alias")
+    if function_name(node.this) != "ratio_to_report":
+        return node
+    (share,) = node.this.expressions
+    whole = node.copy()
+    whole.set("this", duckdb_call("sum", share.copy()))
+    total = duckdb_call("nullif", whole, exp.Literal.number(0))
+    return exp.Paren(this=exp.Div(this=parenthesize(share), expression=total))

@@ -22,7 +22,6 @@ Writers = Mapping[type[exp.Expr], Callable[["TreeRewriter", exp.Expr], exp.Expr]
 _SAME_TEXT = """
 Select: expressions from_ joins where group having order limit offset with_ distinct qualify windows
 From Where Having Qualify Exists Paren Boolean Not Neg Var Any All: this
-Group: expressions all
 Order Tuple: expressions
 Distinct: expressions on
 Ordered: this desc nulls_first
@@ -41,7 +40,6 @@ Union Except Intersect: this expression distinct with_ order limit offset
 Or And Mul Mod IntDiv Filter Kwarg DataTypeParam: this expression
 Case: this ifs default
 If: this true
-Window: this partition_by order over spec alias
 WindowSpec: kind start start_side end end_side
 """
 _SAME: dict[type[exp.Expr], frozenset[str]] = {

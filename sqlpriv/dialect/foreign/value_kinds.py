@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlpriv.dialect.foreign.function_names import FRACTIONAL
 from sqlpriv.dialect.marks import function_name
 from sqlpriv.statements.keywords import words
 
+FRACTIONAL = words(
+    """var_pop var_samp stddev_pop stddev_samp stddev variance stdev stdevp var varp std sqrt exp ln
+    log10 percent_rank cume_dist percentile_cont median epoch"""
+)
+"""Functions whose value is no whole number's type, whatever their arguments are."""
 LOOSE = (
     *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE),
     *(exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.Not, exp.And, exp.Or),

@@ -7,11 +7,17 @@ from typing import TYPE_CHECKING
 
 from sqlpriv.errors import meant_among
 from sqlpriv.kernel.terms import algebra as a
+from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.keywords import SAME_TEXT
+from sqlpriv.statements.traverse import rebuild
 
 if TYPE_CHECKING:
     from sqlpriv.plan.expressions.binder import Binder
+
+_ALIKE = (Type.TEXT, Type.INTEGER, Type.DATE)
+"""Types of columns whose values all dialects write as the same text."""
 
 
 def bind_column(binder: Binder, node: t.Name) -> a.Col:
@@ -82,3 +88,22 @@ def _single_table_column(binder: Binder, node: t.Name) -> a.Col:
             "numbers, text, booleans, dates and timestamps can",
         )
     return a.Col(name)
+
+
+def plain_text_casts(binder: Binder, node: t.Node) -> t.Node:
+    """Returns an expression with each `same_text(x)` as DuckDB's cast.
+
+    Raises:
+        Refused: `x` is a number with a point, a moment or a truth value.
+    """
+
+    def cast(part: t.Node) -> t.Node | None:
+        if not (isinstance(part, t.FunctionCall) and part.name == SAME_TEXT):
+            return None
+        arg = plain_text_casts(binder, part.args[0])
+        if binder.shape(arg, binder.bind(arg)).type not in _ALIKE:
+            message = "dialects write numbers with a point, moments and truth in different ways"
+            raise refuse(part, message, "leave the cast to text out")
+        return t.Cast(arg, "VARCHAR", pos=part.pos)
+
+    return rebuild(node, cast)

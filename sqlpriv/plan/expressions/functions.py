@@ -17,6 +17,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.operations import MAX_SCALE
 from sqlpriv.plan.expressions import moment_functions
+from sqlpriv.plan.expressions.columns import plain_text_casts
 from sqlpriv.plan.expressions.dates import UNITS
 from sqlpriv.plan.expressions.literal_types import coerce_literal, refuse
 from sqlpriv.plan.expressions.value_facts import column_scale
@@ -93,6 +94,10 @@ def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
     match node.name, node.args:
         case "length" | "len" | "strlen" | "lower" | "lcase" | "upper" | "ucase" as name, (arg,):
             return _text_function(binder, node, name, arg)
+        case "same_text", (_,):
+            return binder.bind(plain_text_casts(binder, node))
+        case "left", (arg, t.Literal(int(length))) if length >= 0:
+            return a.Substring(binder.bind(arg), 1, length)
         case "isnan" | "isinf" | "isfinite", (arg,):
             return _test_of_number(binder, node, arg)
         case "strftime", (arg, t.Literal(str(pattern))) | (t.Literal(str(pattern)), arg):

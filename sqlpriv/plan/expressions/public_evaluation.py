@@ -23,7 +23,7 @@ from sqlpriv.errors import Refused
 from sqlpriv.kernel.sql.expressions import SQL_TYPES
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import MAX_INTEGER, Type, Value
-from sqlpriv.plan.expressions.columns import bind_column
+from sqlpriv.plan.expressions.columns import bind_column, plain_text_casts
 from sqlpriv.plan.expressions.literal_types import natural_type
 from sqlpriv.plan.expressions.value_facts import Shape
 from sqlpriv.statements import sql
@@ -77,6 +77,7 @@ def evaluate_over_lists(binder: Binder, node: t.Node) -> tuple[a.Expr, bool] | N
         list, a function is not a deterministic scalar one, the lists have too many combinations,
         or a value has no literal.
     """
+    node = plain_text_casts(binder, node)
     names = [part for part in walk(node) if isinstance(part, t.Name)]
     if not all(map(_is_scalar, walk(node))):
         return None

@@ -10,8 +10,9 @@ from bench.coverage import run
 from bench.mean_tables import StratifiedRows
 
 from sqlpriv.answer.rounds import tail_model
-from sqlpriv.answer.rounds.histogram.pooled_histogram import A_DOUBLING, SLOWEST, smooth_histogram
+from sqlpriv.answer.rounds.histogram.pooled_histogram import A_DOUBLING, smooth_histogram
 from sqlpriv.answer.rounds.histogram.slow_tails import no_tails
+from sqlpriv.answer.rounds.histogram.tail_constants import SLOWEST_FALL
 from sqlpriv.plan.aggregates.mean_bins import bin_edges
 
 SIGMA = 55.0
@@ -59,7 +60,7 @@ def test_a_plateau_below_the_noise_is_not_taken_for_a_tail(monkeypatch: pytest.M
     now = run(rows, "pure", "auto", 20)
     assert now.whole_covered.mean() >= 0.6
     assert np.abs(now.whole_errors).mean() < x.mean() / 3
-    monkeypatch.setattr(tail_model, "DECAYS", np.array([SLOWEST]))
+    monkeypatch.setattr(tail_model, "DECAYS", np.array([SLOWEST_FALL]))
     monkeypatch.setattr(tail_model, "slow_tails", lambda counts, *_: no_tails(counts.size))
     falling = run(rows, "pure", "auto", 20)
     assert falling.whole_covered.mean() < 0.5

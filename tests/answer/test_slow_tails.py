@@ -15,7 +15,7 @@ from support.exact_people import planned
 from sqlpriv.answer.interval_notes import interval_notes
 from sqlpriv.answer.means import Moments
 from sqlpriv.answer.rounds import tail_model
-from sqlpriv.answer.rounds.histogram import slow_tails
+from sqlpriv.answer.rounds.histogram import slow_tails, tail_constants
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds, excess_above
 from sqlpriv.session.session import Session
 
@@ -42,7 +42,7 @@ def _beyond_last_visible(below: Callable[[float], float]) -> tuple[float, float,
     held = float((counts / ROWS) @ excess[0])
     counted, slowest = (
         float(slow_tails.believed_beyond(tails.above, excess, part)[0])
-        for part in (slow_tails.COUNTED, slow_tails.SLOWEST)
+        for part in (tail_constants.COUNTED, tail_constants.SLOWEST)
     )
     return held, counted, slowest
 
@@ -131,7 +131,7 @@ def test_equal_values_have_short_intervals(monkeypatch: pytest.MonkeyPatch) -> N
         return int((run(rows, "pure", "auto", 120).whole_halves > 0.1).sum())
 
     assert long_ones() < 30
-    monkeypatch.setattr(slow_tails, "COARSE", slow_tails.FINE)
+    monkeypatch.setattr(slow_tails, "COARSE", tail_constants.FINE)
     assert long_ones() >= 30
 
 

@@ -15,15 +15,7 @@ factor, every rate of its grid as likely as any other before), at the mean of th
 Places and rates are noised, so each is shrunk towards what the cell's keys predict; the standard
 deviation that is left is the cell's `spread`.
 
-**Constants.** The intervals: `pytest -m slow tests/answer/test_means_example.py`.
-
-| name | value | chosen by |
-|---|---|---|
-| STEPS | -48 … 48 | the grid's 48 bins on one side of 0: no cell can be farther from the others |
-| MISFIT | 0.05 | set, not searched: with it 93 to 97 % of census strata lie in their intervals |
-| BETWEEN | 0.25 | 0.06 to 1 are alike (ten shapes, eight tables); without, everybody's error |
-|  |  | of 1,000 uniform rows in 18 strata was six times as large, and held .30 |
-| RESOLUTION | 1 | one bin of the grid: a rate is not compared more finely than that |
+Its constants stand in `tail_constants`.
 """
 
 from __future__ import annotations
@@ -35,18 +27,12 @@ import numpy as np
 
 from sqlpriv.answer.means import Array
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds, Pooled
+from sqlpriv.answer.rounds.histogram.tail_constants import BETWEEN, RESOLUTION, SHAPE_MISFIT
 from sqlpriv.answer.rounds.place_shrinkage import shrink
 from sqlpriv.kernel.terms.release import Release
 
 STEPS = np.arange(-48.0, 49.0)
 """Rates, in bins, at which a histogram is compared; a tilted cell's are an eightieth of them."""
-MISFIT = 0.05
-"""Relative standard deviation of a cell's counts around the family's at the right rate."""
-BETWEEN = 0.25
-"""The most that the cells' places, or rates, are taken to vary, in variances of a row's bin: noise
-says little of small cells, and what lies between cells is a part of all (law of total variance)."""
-RESOLUTION = 1.0
-"""Standard deviation, in steps, that a cell's rate keeps however well it was measured."""
 
 
 class CellShapes(NamedTuple):
@@ -131,7 +117,7 @@ def likelihood(shares: Array, counts: Array, sigma: float, n: Array) -> Array:
         n: Rows of each cell, at least 1.
     """
     mean = n[:, None, None] * shares
-    variance = sigma**2 + mean + (MISFIT * mean) ** 2
+    variance = sigma**2 + mean + (SHAPE_MISFIT * mean) ** 2
     apart = (counts[:, None, :] - mean) ** 2 / variance + np.log(variance)
     return np.asarray(-apart.sum(axis=-1) / 2)
 

@@ -33,7 +33,15 @@ from sqlpriv.answer.rounds.clipping_errors import CellNoise
 from sqlpriv.answer.rounds.clipping_loss import estimate_excess
 from sqlpriv.answer.rounds.everybody_sum import choose_own_sum
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds
-from sqlpriv.answer.rounds.tail_model import FEWEST_BINS, MOST_UNSEEN, Tails, estimate_tails
+from sqlpriv.answer.rounds.histogram.tail_constants import (
+    FEWEST_BINS,
+    MOST_UNSEEN,
+    NARROW,
+    NOISE_STEPS,
+    SMALL_LOSS,
+    UNSEEN,
+)
+from sqlpriv.answer.rounds.tail_model import Tails, estimate_tails
 from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Measurement, Release
@@ -60,16 +68,6 @@ from sqlpriv.plan.pricing.tuned_constants import (
 
 if TYPE_CHECKING:
     from sqlpriv.answer.rounds.adaptive_means import Measure
-
-UNSEEN, SMALL_LOSS = 0.1, 0.15
-"""The part of the rows that a histogram may leave in the noise where that needs no more than such a
-part of the price, which is a small loss."""
-NARROW = 64
-"""Units of x. In a narrower domain clipping gains little, and of 300 whole numbers from 0 to 5 a
-noisy histogram hid one: the interval held .6 to .7."""
-NOISE_STEPS = 16
-"""Ends are chosen with a noise that is rounded to so many steps of each doubling: a price that is
-off by little then gives the same ends, and the same query. See `adaptive_means`."""
 
 
 def mean(request: MeanRounds, releases: Mapping[Asked, Release], measure: Measure) -> Moments:

@@ -30,11 +30,7 @@ beyond a cell's ends, and κ the share of rows that is taken to be in one place,
 
     Σ_b p² κ / (κ + p) Σ_i q_i (l_i - Σ_j q_j l_j)²
 
-**Constants.** Errors and intervals: `tests/bench/regret.py --tables`, `coverage.py --tables`.
-
-| name | value | chosen by |
-|---|---|---|
-| CLUMP | 0.01 | set, not searched: everybody's interval of air times held 0 of 12 without |
+Its constants stand in `tail_constants`.
 """
 
 from __future__ import annotations
@@ -55,10 +51,9 @@ from sqlpriv.answer.rounds.clipping_errors import (
     sum_pairs,
 )
 from sqlpriv.answer.rounds.histogram.pooled_bins import excess_above, excess_below
+from sqlpriv.answer.rounds.histogram.tail_constants import CLUMP
 from sqlpriv.answer.rounds.tail_model import Tails
 
-CLUMP = 0.01
-"""κ: the share of all rows that is taken to be in one cell."""
 ROUNDS_OF_CHOICE = 4
 """After so many turns the choices stand, or turn between ends of all but equal error."""
 PAIRS_AT_ONCE = 4_000_000

@@ -1,12 +1,6 @@
 """The error that is predicted for each pair of ends where cells may be clipped: `clipping`.
 
-**Constants.** Errors and intervals: `tests/bench/regret.py --tables`, `coverage.py --tables`.
-
-| name | value | chosen by |
-|---|---|---|
-| DOUBT | 0.08 | with it 93 to 97 % of census strata lay in their intervals (means_example) |
-| OWN_TAIL | 0.1 | set, not searched |
-| UNEVEN | 0.096 | derived: see its text |
+Its constants stand in `tail_constants`.
 """
 
 from __future__ import annotations
@@ -17,17 +11,11 @@ import numpy as np
 
 from sqlpriv.answer.means import Array
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds, Side
+from sqlpriv.answer.rounds.histogram.tail_constants import DOUBT, OWN_TAIL, UNEVEN
 from sqlpriv.answer.rounds.tail_model import Tails
 
 BEYOND = (0.25, 0.5, 0.75, 1.0)
 """Candidates of ends outside the declared interval, in lengths of it."""
-DOUBT = 0.08
-"""θ: relative error of the logarithm of the part of values beyond an end."""
-OWN_TAIL = 0.1
-"""Relative standard deviation of what a cell has beyond an end, around its family's."""
-UNEVEN = 1 / (6 * 3**0.5)
-"""Standard deviation of the mean of a bin's values, in widths of the bin: that of a density which
-is a line of any slope that keeps it above 0, each as likely."""
 NODES, NODE_WEIGHTS = np.array([-(3**0.5), 0.0, 3**0.5]), np.array([1 / 6, 2 / 3, 1 / 6])
 """Gauss and Hermite's three points: means over the rates of a cell, in spreads."""
 

@@ -1,6 +1,6 @@
 """What lies beyond the ends where cells are clipped, once their clipped sums are noised: E.
 
-**Constants.** MISFIT 0.05 is set, not searched: what a cell's clipped sum is off its family's.
+Its constants stand in `tail_constants`.
 """
 
 from __future__ import annotations
@@ -11,18 +11,24 @@ import numpy as np
 
 from sqlpriv.answer.means import Array
 from sqlpriv.answer.rounds.clipping import clump_weights
-from sqlpriv.answer.rounds.clipping_errors import DOUBT, OWN_TAIL, UNEVEN
 from sqlpriv.answer.rounds.histogram.pooled_bins import (
     Side,
     excess_above,
     excess_below,
     sides,
 )
-from sqlpriv.answer.rounds.histogram.slow_tails import COUNTED, HEAVY, SLOWEST, believed_beyond
+from sqlpriv.answer.rounds.histogram.slow_tails import believed_beyond
+from sqlpriv.answer.rounds.histogram.tail_constants import (
+    COUNTED,
+    DOUBT,
+    HEAVY,
+    OWN_TAIL,
+    SLOWEST,
+    SUM_MISFIT,
+    UNEVEN,
+)
 from sqlpriv.answer.rounds.tail_model import Tails
 
-MISFIT = 0.05
-"""Relative standard deviation of a cell's clipped mean around its family's at the right rate."""
 DEVIATIONS = np.linspace(-3, 3, 25)
 """Rates that are weighed by the clipped sum, in spreads off the cell's rate."""
 
@@ -74,7 +80,7 @@ def estimate_excess(
     cut = tails.middles - centre[..., None] - excess
     tables, prior_table = np.stack([tails.shares(z) for z in DEVIATIONS]), tails.shares()
     inside, values = sum_over_bins(tables, cut), sum_over_bins(tables, excess)
-    misfit = (MISFIT * sum_over_bins(prior_table, np.abs(cut))) ** 2 + sum_over_bins(
+    misfit = (SUM_MISFIT * sum_over_bins(prior_table, np.abs(cut))) ** 2 + sum_over_bins(
         prior_table, cut**2
     ) / n
     apart = (moved - inside) ** 2 / (noise**2 + misfit + 1e-300)

@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sqlpriv.answer.means import Array
-
-FAR = 6
-"""Standard deviations by which cells have to be farther apart than noise explains before they are
-taken to be so: squares of Laplace noise vary more than those of normal noise."""
+from sqlpriv.answer.rounds.histogram.tail_constants import FAR
 
 
 def shrink(

@@ -5,22 +5,7 @@ clear of the noise, shares are extrapolated. Bins lie on a geometric grid, so th
 a scale of orders of magnitude. A cell's own distribution is the pooled one moved at a rate from
 N(rate, spread²); `cell_shapes` estimates in which way it moves, and how far.
 
-**Constants.** What they do to errors: `python examples/papers/means/run.py`.
-
-| name | value | chosen by |
-|---|---|---|
-| VISIBLE | 0.02 | next to bins with rows: two of 100 empty bins are taken for rows |
-| CLEAR | 0.0001 | apart from them: one of 100 tables has such a bin. At 0.0017, one in 30 answers |
-|  |  | had a lone bin of noise, and with it 30 times the error (zero-inflated, coverage.py) |
-| ATOM | 0.003 | of atoms there are three: one of 100 tables has a false one |
-| MANY | 80 | false rows of 97 empty bins at VISIBLE, 8 σ, are then a tenth of all |
-| DECAYS | 0.75 … 0.9 | with 0.75 alone everybody's interval of days to screening held .07; |
-|  |  | 0.95 and 1 made rare errors of 1,000 rows of Pareto 1.5 larger |
-| RELUCTANCE | 5 | noise alone says 5 in one of 150; with 0 these errors were 5 to 15 times as |
-|  |  | large (`coverage.py --rows 1000 --strata 18`) |
-| OUTLYING | 4 | set, not searched |
-| MOST_UNSEEN | 0.3 | 300 rows: of 0.1 to 0.4 the two in the middle erred least; with 0.1 |
-|  |  | log-normal, Pareto and bimodal values erred 4 to 70 times as much (`coverage.py`) |
+Its constants stand in `tail_constants`.
 """
 
 from __future__ import annotations
@@ -35,25 +20,23 @@ from sqlpriv.answer.means import Array
 from sqlpriv.answer.rounds import cell_shapes
 from sqlpriv.answer.rounds.cell_shapes import CellShapes
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds, Pooled
-from sqlpriv.answer.rounds.histogram.pooled_histogram import SLOWEST, smooth_histogram
+from sqlpriv.answer.rounds.histogram.pooled_histogram import smooth_histogram
 from sqlpriv.answer.rounds.histogram.slow_tails import BothSlowTails, slow_tails
+from sqlpriv.answer.rounds.histogram.tail_constants import (
+    ATOM,
+    CLEAR,
+    DECAYS,
+    FEWEST_BINS,
+    MANY,
+    MOST_UNSEEN,
+    OUTLYING,
+    RELUCTANCE,
+    VISIBLE,
+)
 from sqlpriv.kernel.terms.algebra import Sum
 from sqlpriv.kernel.terms.budget import Rho
 from sqlpriv.kernel.terms.release import Release
 
-VISIBLE, CLEAR, ATOM, MANY = 0.02, 1e-4, 0.003, 80.0
-"""Chances with which an empty bin is taken for rows: CLEAR where it stands alone, ATOM where values
-may be expected to pile up, VISIBLE next to rows; CLEAR for all where the table has fewer rows than
-MANY standard deviations of the histogram's noise."""
-MOST_UNSEEN, FEWEST_BINS = 0.3, 4
-"""The most of all rows that two standard deviations of the noise in so few bins may be; where they
-are more, nothing is taken for known and nothing is clipped."""
-
-DECAYS = np.array([SLOWEST, 0.8, 0.85, 0.9])
-RELUCTANCE, OUTLYING = 5.0, 4.0
-"""Of hidden rows, from bin to bin, and how much likelier, by its logarithm, each has to make the
-counts than the one before; and by how many standard deviations a count may speak for or
-against: Laplace noise has outliers, which would decide alone."""
 RAKINGS, MOST_RAKED = 10, 100.0
 """Turns of `rake`, and the most that it makes of a bin, or the least."""
 

@@ -10,15 +10,7 @@
 
 Bins lie on a geometric grid, so that their numbers are a scale of orders of magnitude.
 
-**Constants.** Errors and intervals: `python tests/bench/regret.py --tables …`, `coverage.py`.
-
-| name | value | chosen by |
-|---|---|---|
-| SLOWEST | 0.75 | the fall of x^-1.66, 2^(-1.66 / 4): a mean of slower ones is hardly finite |
-| STEPS_BACK | 5 | five bins are four steps: one doubling of the values |
-| RUN | 4.75 | one in a million, as there are some thousand runs: one of 100 tables has a false |
-|  |  | one. A long run next to visible bins needs it, too, as its rows may be at its near end |
-| DROPS, BELIEF | 0 … 1 | a tail goes on as it came, or drops by any part: each as likely |
+Its constants stand in `tail_constants`.
 """
 
 from __future__ import annotations
@@ -30,17 +22,17 @@ from numpy.typing import NDArray
 
 from sqlpriv.answer.means import Array
 from sqlpriv.answer.rounds.histogram.pooled_bins import Pooled
+from sqlpriv.answer.rounds.histogram.tail_constants import (
+    BELIEF,
+    DROPS,
+    RUN,
+    SLOWEST_FALL,
+    STEPS_BACK,
+)
 
-SLOWEST, STEPS_BACK = 0.75, 5
-"""The slowest fall from bin to bin that is extrapolated, and the bins it is estimated from."""
 A_DOUBLING = 4
 """So many bins on, a width away from the middle has doubled. One bin on it may be less: the edges
 of bins are rounded by up to 6 % (`mean_bins.bin_edges`)."""
-RUN = 4.75
-"""What a run of bins has to have, in standard deviations of its noise, to be no noise."""
-DROPS = np.arange(1, 17) / 16
-BELIEF = np.array([1 / 30] * 15 + [1 / 2])
-"""Factors of a tail and of its rate of fall, and how likely each is before."""
 
 
 class SmoothedHistogram(NamedTuple):
@@ -204,7 +196,7 @@ def extend_tail(
     size = np.ones(merged.size) if width is None else width / width[last]
     slowest = 1.0
     if size[min(last + A_DOUBLING, merged.size - 1)] >= 1:  # away from the middle: from bin to bin
-        size, slowest = np.ones(merged.size), SLOWEST
+        size, slowest = np.ones(merged.size), SLOWEST_FALL
     place = np.cumsum(size) - size / 2
     run = np.cumsum(np.append(True, np.diff(merged) != 0)) - 1  # of bins that were made equal
     of_run = (np.bincount(run, merged) / np.bincount(run, size))[run]

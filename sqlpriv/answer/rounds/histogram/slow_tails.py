@@ -25,18 +25,7 @@ Before, the interval counted on the slowest tail of all that fitted, and was two
 long on 1,000 values with ends (bimodal, heavy negative). Rows beyond a gap are no tail: where they
 are too few to stand out of the noise nothing tells of them.
 
-| name | value | chosen by |
-|---|---|---|
-| PRIOR_FALL | 4 | of 0, 4 and 8, eight shapes, 1,000 rows: 0 makes ± three to ten times as |
-|  |  | long, 8 holds .66 to .88 of a power law (`coverage.py`) |
-| COUNTED | 0.95 | what an interval is to hold |
-| HEAVY | 0.1 | bimodal values and constants have .05 at most, a power law x^-1.5 .1 to .8 |
-| MISFIT | 0.1 | set, not searched: how far a distribution's bins are off the nearest tail's |
-| FIRST_MISFIT | 0.3 | set, not searched |
-| FINE, COARSE | 4, 64 | the smallest s, as a part of the first bin. A power law begins anywhere |
-|  |  | in a bin that reaches to the grid's middle; there, with 4, it was taken for a lighter one. |
-|  |  | Tails that are no power law may end in their first bin: with 4 for these ± of 20,000 equal |
-|  |  | values was 20 times as long; with 64 for power laws, too, that of a law x^-2 four times |
+Its constants stand in `tail_constants`.
 """
 
 from __future__ import annotations
@@ -48,18 +37,22 @@ from numpy.typing import NDArray
 
 from sqlpriv.answer.means import Array
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds
+from sqlpriv.answer.rounds.histogram.tail_constants import (
+    COARSE,
+    FINE,
+    FIRST_MISFIT,
+    HEAVY,
+    OUTLYING,
+    PRIOR_FALL,
+    TAIL_MISFIT,
+)
 
-MISFIT, FIRST_MISFIT = 0.1, 0.3
-PRIOR_FALL, COUNTED, SLOWEST, HEAVY = 4.0, 0.95, 0.99, 0.1
 EXPONENTIAL = 1e-6
 SLOWNESS = np.array([-0.3, -0.1, EXPONENTIAL, *(np.arange(2, 19) / 20)])
 """ξ: a finite variance up to 1/2, and a finite mean up to 1."""
 SCALES, FINITE = 40, 0.5
 NEGLIGIBLE = 1e-3
 """The least belief in a tail, by that in the likeliest, that is kept."""
-FINE, COARSE = 4.0, 64.0
-OUTLYING = 4.0
-"""By how many standard deviations a count in the noise may speak for or against a tail."""
 
 
 class SlowTails(NamedTuple):
@@ -194,7 +187,7 @@ def _fit(
     is_coarse = abs(lowest[0] - middle) < highest[0] - lowest[0]
     table, slowness = _tail_parts(lowest, highest, COARSE if is_coarse else FINE)
     visible_rows = np.maximum(merged, 0.0)
-    misfit = np.full(at.size, MISFIT)
+    misfit = np.full(at.size, TAIL_MISFIT)
     if missing is None:
         misfit[0] = FIRST_MISFIT
     weight = 1 / (sigma**2 + visible_rows + (misfit * visible_rows) ** 2 + 1e-300)

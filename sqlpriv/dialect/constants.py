@@ -19,7 +19,8 @@ MOMENT_TYPES = ("DATE", "TIMESTAMP", "TIMESTAMPTZ")
 """Types of literals that are moments: one with a time zone is read in UTC."""
 _HUGEINT_DIGITS = 38
 _MONTHS = {"year": 12, "quarter": 3, "month": 1}
-_SECONDS = {"week": 604800, "day": 86400, "hour": 3600, "minute": 60, "second": 1}
+_DAYS = {"week": 7, "day": 1}
+_CLOCK = {"hour": 3600, "minute": 60, "second": 1}
 _SPAN = re.compile(r"\s*([+-]?\d+)\s*([a-z]*)\s*", re.IGNORECASE)
 
 
@@ -89,23 +90,24 @@ def interval(text: str, unit: str, token: Token) -> tuple[int, int, int]:
     """Returns an INTERVAL as months, days and microseconds.
 
     Args:
-        text: The number of units, and maybe the unit: `3`, `3 months`.
+        text: Numbers of units, with their units: `3`, `3 months`, `3 days 12 hours`.
         unit: The unit, where `text` has none.
         token: Where a refusal points.
 
     Raises:
         Refused: The interval is not read.
     """
-    span = _SPAN.fullmatch(text)
-    unit = (span[2] if span and span[2] else unit).lower().removesuffix("s")
-    if span is None or (unit not in _MONTHS and unit not in _SECONDS):
+    parts = [(int(count), word or unit) for count, word in _SPAN.findall(text)]
+    names = [name.lower().removesuffix("s") for _, name in parts]
+    whole = parts and re.fullmatch(f"({_SPAN.pattern})+", text, re.IGNORECASE)
+    if not whole or not {*names} <= {*_MONTHS, *_DAYS, *_CLOCK}:
         raise Refused.at(token, "this interval is not read", "write INTERVAL '3' MONTH")
-    count = int(span[1])
-    if unit in _MONTHS:
-        return count * _MONTHS[unit], 0, 0
-    if unit in ("week", "day"):
-        return 0, count * _SECONDS[unit] // 86_400, 0
-    return 0, 0, count * _SECONDS[unit] * 1_000_000
+    months = days = micros = 0
+    for (count, _), name in zip(parts, names, strict=True):
+        months += count * _MONTHS.get(name, 0)
+        days += count * _DAYS.get(name, 0)
+        micros += count * _CLOCK.get(name, 0) * 1_000_000
+    return months, days, micros
 
 
 def moved_by_interval(moment: dt.date, text: str, unit: str, sign: int, token: Token) -> dt.date:
@@ -122,18 +124,13 @@ def moved_by_interval(moment: dt.date, text: str, unit: str, sign: int, token: T
     Raises:
         Refused: The interval is not read, or the date is beyond the calendar.
     """
-    span = _SPAN.fullmatch(text)
-    unit = (span[2] if span and span[2] else unit).lower().removesuffix("s")
-    if span is None or (unit not in _MONTHS and unit not in _SECONDS):
-        raise Refused.at(token, "this interval is not read", "write INTERVAL '3' MONTH")
-    count = sign * int(span[1])
+    months, days, micros = (sign * part for part in interval(text, unit, token))
     try:
-        if unit in _SECONDS:
-            if not isinstance(moment, dt.datetime) and unit in ("hour", "minute", "second"):
-                moment = dt.datetime(moment.year, moment.month, moment.day)
-            return moment + dt.timedelta(seconds=count * _SECONDS[unit])
-        year, month = divmod(moment.year * 12 + moment.month - 1 + count * _MONTHS[unit], 12)
+        if micros and not isinstance(moment, dt.datetime):
+            moment = dt.datetime(moment.year, moment.month, moment.day)
+        year, month = divmod(moment.year * 12 + moment.month - 1 + months, 12)
         day = min(moment.day, calendar.monthrange(year, month + 1)[1])
-        return moment.replace(year=year, month=month + 1, day=day)
+        moment = moment.replace(year=year, month=month + 1, day=day)
+        return moment + dt.timedelta(days=days, microseconds=micros)
     except (ValueError, OverflowError):
         raise Refused.at(token, "the date is beyond the calendar") from None

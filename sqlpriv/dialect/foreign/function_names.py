@@ -40,7 +40,8 @@ _SAME_NAMES = {
     "snowflake": """variance=var_samp stddev=stddev_samp variance_pop=var_pop
         variance_samp=var_samp length count_if median mode percentile_cont percentile_disc
         replace startswith=starts_with contains dp_interval_low dp_interval_high year quarter
-        month day hour minute second dayofmonth=day dayofyear dayofweekiso=isodow weekiso=week
+        month day hour minute second dayofmonth=day dayofyear dayofweek dayofweekiso=isodow
+        weekiso=week week weekofyear=week
         yearofweekiso=isoyear len=length last_day booland_agg=bool_and boolor_agg=bool_or
         approx_count_distinct hll=approx_count_distinct approx_percentile=quantile_cont corr
         covar_pop covar_samp width_bucket current_date=today""",
@@ -78,7 +79,7 @@ _WRITTEN: dict[str, _Writers] = {
         "concat": writers.joined_texts,
         **dict.fromkeys(
             ("date_trunc", "datetime_trunc", "timestamp_trunc"),
-            writers.date_trunc(writers.UNITS - {"week"}, unit_last=True),
+            writers.truncated_to_unit,
         ),
         **dict.fromkeys(
             ("format_date", "format_datetime", "format_timestamp"),
@@ -101,7 +102,7 @@ _WRITTEN: dict[str, _Writers] = {
         **(_LEAST | _SUBSTRING | _ENDS),
         "concat": writers.joined_texts,
         "decode": writers.decode,
-        "date_trunc": writers.date_trunc(writers.UNITS - {"week"}),
+        "date_trunc": writers.date_trunc(writers.UNITS),
         "date_part": writers.date_part(writers.PARTS),
         "datediff": writers.date_diff("ufl"),
         "date_diff": writers.date_diff("ufl"),
@@ -144,6 +145,7 @@ _WRITTEN: dict[str, _Writers] = {
         "date_part": writers.date_part(writers.PARTS),
         "datediff": writers.date_diff("lf"),
         "date_diff": writers.date_diff("lf"),
+        "add_months": writers.months_later,
         "date_add": writers.move_by_days(exp.Add),
         "date_sub": writers.move_by_days(exp.Sub),
         "lpad": padding("lpad"),

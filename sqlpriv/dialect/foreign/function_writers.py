@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
+from sqlpriv.dialect.marks import function_name
+
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 Arguments = Sequence[exp.Expr]
 Writer = Callable[[Arguments], exp.Expr | None]
@@ -17,8 +19,8 @@ PARTS = frozenset({"year", "quarter", "month", "day", "hour", "minute"})
 UNITS = frozenset({"year", "quarter", "month", "day", "week", "hour", "minute", "second"})
 
 
-_SHORT = {"mm": "month", "mon": "month", "yyyy": "year", "yy": "year"}
-"""Spark's and T-SQL's short words for parts of dates."""
+_SHORT = {"mm": "month", "mon": "month", "yyyy": "year", "yy": "year", "isoweek": "week"}
+"""Short words for parts of dates, and BigQuery's for a week that begins on Monday."""
 
 
 def duckdb_call(name: str, *args: exp.Expr) -> exp.Expr:
@@ -40,6 +42,8 @@ def rename(name: str) -> Writer:
 
 def unit_word(node: exp.Expr) -> str:
     """Returns the lower-case word of a date part, written bare or as a text."""
+    if function_name(node) == "week":  # BigQuery's WEEK(MONDAY)
+        return "week" if [day.name.upper() for day in node.expressions] == ["MONDAY"] else ""
     word = node.name if isinstance(node, exp.Column | exp.Literal | exp.Var) else ""
     return _SHORT.get(word.lower(), word.lower()) if not node.args.get("table") else ""
 
@@ -63,6 +67,16 @@ def date_trunc(parts: frozenset[str], *, unit_last: bool = False) -> Writer:
         return duckdb_call("date_trunc", exp.Literal.string(unit_word(unit)), moment)
 
     return write
+
+
+def truncated_to_unit(args: Arguments) -> exp.Expr | None:
+    """BigQuery's DATE_TRUNC(x, MONTH); its WEEK alone begins on Sunday, WEEK(MONDAY) does not."""
+    begins_on_sunday = (
+        len(args) == 2
+        and isinstance(args[1], exp.Column | exp.Var)
+        and (args[1].name.lower() == "week")
+    )
+    return None if begins_on_sunday else date_trunc(UNITS, unit_last=True)(args)
 
 
 def date_diff(order: str) -> Writer:
@@ -141,6 +155,12 @@ def with_days_read(node: exp.Expr) -> exp.Expr:
     """Returns a day that is written as a text, '2023-06-30', as a date; anything else as it is."""
     is_day = isinstance(node, exp.Literal) and node.is_string and _DAY.fullmatch(str(node.this))
     return exp.Cast(this=node, to=exp.DataType(this=exp.DType.DATE)) if is_day else node
+
+
+def months_later(args: Arguments) -> exp.Expr | None:
+    """Spark's ADD_MONTHS: a day, which is the last of a shorter month."""
+    moved = move_by_interval("unm", exp.Add)([exp.Var(this="month"), *reversed(args)])
+    return moved and exp.Cast(this=moved, to=exp.DataType(this=exp.DType.DATE))
 
 
 def move_by_days(sign: type[exp.Expr]) -> Writer:

@@ -45,6 +45,9 @@ def write_extract(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     part = str(node.this.name).lower()
     if part == "epoch" and rewriter.dialect == "postgres":
         return duckdb_call("epoch", node.args["expression"])
+    if part == "date" and rewriter.dialect == "bigquery":
+        to = exp.DataType(this=exp.DType.DATE)
+        return exp.Cast(this=node.args["expression"], to=to)
     if part not in names.PARTS_OF_EXTRACT[rewriter.dialect]:
         function = rewriter.functions.get(part)
         written = function([node.args["expression"]]) if part in _PARTS and function else None
@@ -134,6 +137,8 @@ def write_call(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     ):
         hint = "write AVG(CAST(x AS FLOAT))"
         raise rewriter.refuse(node, "AVG of whole numbers is a whole number in tsql", hint)
+    if name == "week" and function_name(node.parent).endswith("_trunc"):
+        return node  # the unit of BigQuery's DATE_TRUNC(x, WEEK(MONDAY))
     if name in TEXT_TYPES and function_name(node.parent) == "convert":
         return node  # the type of CONVERT (VARCHAR(7), x, 120)
     if name in ("sum", "avg") and rewriter.dialect == "mysql" and isinstance(arguments[0], LOOSE):

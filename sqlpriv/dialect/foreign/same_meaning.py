@@ -24,6 +24,7 @@ _WRITERS: Writers = {
     exp.Identifier: operators.write_identifier,
     exp.Column: operators.write_column,
     exp.Table: operators.write_table,
+    exp.WithTableHint: operators.write_table_hint,
     exp.Literal: operators.write_literal,
     exp.Array: operators.write_array,
     exp.Unnest: operators.write_unnest,

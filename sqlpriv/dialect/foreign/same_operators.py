@@ -6,7 +6,7 @@ import re
 
 from sqlglot import exp
 
-from sqlpriv.dialect.foreign.function_writers import duckdb_call, parenthesize
+from sqlpriv.dialect.foreign.function_writers import duckdb_call, parenthesize, with_days_read
 from sqlpriv.dialect.foreign.text_casts import write_listed_text, write_text_cast
 from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
 from sqlpriv.dialect.foreign.value_kinds import (
@@ -38,6 +38,8 @@ _PLAIN_TIMESTAMP = {
     "spark": {exp.DType.TIMESTAMPNTZ},
 }
 """Dialect → sqlglot's types that have neither a time zone nor anything else of their own."""
+_LOCKS = ("NOLOCK", "READUNCOMMITTED", "READCOMMITTED", "READPAST")
+"""Hints of SQL Server that say how rows are locked, not which."""
 _CASTS_ROUND = ("postgres",)
 """Dialects in which a number becomes a whole one by DuckDB's own rounding."""
 
@@ -68,7 +70,8 @@ def write_column(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
 
 def write_table(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     _drop_schema(rewriter, node)
-    rewriter.check_arguments(node, "this db alias joins pivots")
+    rewriter.check_arguments(node, "this db alias joins pivots hints")
+    node.set("hints", None)
     if not isinstance(node.this, exp.Identifier):
         raise rewriter.refuse_unknown(node, "a function in FROM")
     return node
@@ -140,8 +143,23 @@ def write_comparison(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     return node
 
 
+def write_table_hint(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """WITH (NOLOCK) behind a table of SQL Server's, which `write_table` leaves out."""
+    rewriter.check_arguments(node, "expressions")
+    if not all(hint.name.upper() in _LOCKS for hint in node.expressions):
+        raise rewriter.refuse_unknown(node, "this hint")
+    return node
+
+
 def write_sum(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """A sum; of texts in SQL Server's dialect they are joined, where one is a text that is no
+    number. MySQL moves a day in a text by an interval."""
     rewriter.check_arguments(node, "this expression")
+    sides = [node.args[name] for name in ("this", "expression")]
+    if rewriter.dialect == "tsql" and isinstance(node, exp.Add) and any(map(_is_word, sides)):
+        return exp.Paren(this=exp.DPipe(this=parenthesize(sides[0]), expression=sides[1]))
+    if rewriter.dialect == "mysql" and isinstance(sides[1], exp.Interval):
+        node.set("this", with_days_read(sides[0]))
     for name in ("this", "expression"):
         part = node.args[name]
         if isinstance(part, exp.Literal) and part.args["is_string"]:
@@ -150,6 +168,14 @@ def write_sum(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
                 part, f"a text beside + or - is not read in {rewriter.dialect}", hint
             )
     return node
+
+
+def _is_word(node: exp.Expr) -> bool:
+    """Returns whether a value is surely a text: a literal that is no number, or joined texts."""
+    inside = node.unnest()
+    if isinstance(inside, exp.Literal):
+        return inside.is_string and not _NUMBER.fullmatch(str(inside.this).strip(" +-"))
+    return isinstance(inside, exp.DPipe)
 
 
 def write_concatenation(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:

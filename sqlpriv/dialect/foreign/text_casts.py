@@ -54,6 +54,11 @@ def write_text_cast(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
 def write_listed_text(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     """Writes PostgreSQL's `'{1,2}'::int[]` as a list; any other cast to a list stays."""
     text, type_ = node.this, node.args["to"]
+    if isinstance(text, exp.Array) and all(isinstance(x, exp.Literal) for x in text.expressions):
+        inside = {bool(x.is_string) for x in text.expressions}
+        kinds = {inner.this for inner in type_.expressions if isinstance(inner, exp.DataType)}
+        if inside == {True} and kinds <= {exp.DType.TEXT, exp.DType.VARCHAR}:
+            return text  # ARRAY['a', 'b']::text[]
     if not isinstance(text, exp.Literal) or rewriter.dialect != "postgres":
         return node
     listing, inner = _LIST.fullmatch(str(text.this)), next(iter(type_.expressions), None)

@@ -145,6 +145,11 @@ def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
             t.FunctionCall("age", (last, first)),
         ) if part.lower().removesuffix("s") == "year":
             return moment_functions.bind_distance(binder, node, "year", (first, last), whole=True)
+        case "date_part" | "datepart" | "extract", (
+            t.Literal("day"),
+            t.Binary("-", last, first),
+        ) if moment_functions.are_timestamps(binder, (first, last)):
+            return a.Call("sub day", (binder.bind(first), binder.bind(last)))
         case "date_part" | "datepart" | "extract", (t.Literal("epoch"), arg):
             return moment_functions.bind_epoch(binder, "epoch", arg)
         case "date_part" | "datepart" | "extract", (t.Literal("second" | "seconds"), arg):

@@ -202,6 +202,13 @@ def bind_distance(
     return a.Call(f"{'sub' if whole else 'diff'} {unit}", (first, last))
 
 
+def are_timestamps(binder: Binder, nodes: tuple[t.Node, ...]) -> bool:
+    """Returns whether expressions are timestamps, whose difference is an interval."""
+    if any(isinstance(node, t.Span) for node in nodes):
+        return False
+    return all(binder.shape(node, binder.bind(node)).type is Type.TIMESTAMP for node in nodes)
+
+
 def bind_name(binder: Binder, function: str, arg: t.Node) -> a.Expr:
     """dayname(d) and monthname(d): English, as the engine has them, whatever the locale."""
     names = calendar.day_name if function == "dayname" else calendar.month_name

@@ -2251,6 +2251,13 @@ MUTANTS = (
         WINDOWS,
     ),
     Mutant(
+        "today stays today in a session that is open over midnight",
+        ACCESS + "kept_statements.py",
+        "named, dt.date.today())",
+        "named)",
+        KEPT,
+    ),
+    Mutant(
         "rows that ORDER BY sorts are as laid out",
         "sqlpriv/answer/named_outputs.py",
         "not (output.order_by or ",

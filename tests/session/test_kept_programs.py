@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
 from support.templates import vault_of
 
+from sqlpriv.dialect.lowering import current_day
+from sqlpriv.session.access import kept_statements
 from sqlpriv.session.access.kept_statements import MOST, KeptStatements
 from sqlpriv.session.queries import gate_requests, kept_programs, private_steps, runner
 from sqlpriv.session.session import Session
@@ -205,6 +209,21 @@ def test_texts_are_told_apart_by_parameters_and_dialect() -> None:
     named = text.replace("?", "$a + $b")
     one, other = (kept.read(named, {"a": a, "b": b}, "duckdb") for a, b in ((1, 2), (2, 1)))
     assert one != other
+
+
+def test_today_is_another_day_tomorrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A session that is open over midnight: CURRENT_DATE stands in what was read as a literal."""
+    kept = KeptStatements()
+    text = "SELECT COUNT(*) FROM visits WHERE day < CURRENT_DATE"
+    said = []
+    for day in (dt.date(2026, 1, 31), dt.date(2026, 1, 31), dt.date(2026, 2, 1)):
+        clock = SimpleNamespace(date=SimpleNamespace(today=lambda day=day: day))
+        for module in (current_day, kept_statements):
+            monkeypatch.setattr(module, "dt", clock)
+        said.append(kept.read(text, None, "duckdb"))
+    assert said[0] is said[1]
+    assert repr(dt.date(2026, 1, 31)) in repr(said[1])
+    assert repr(dt.date(2026, 2, 1)) in repr(said[2])
 
 
 def test_a_declaration_in_between_is_not_lost(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:

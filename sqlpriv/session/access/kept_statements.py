@@ -34,7 +34,8 @@ class Latest(OrderedDict[_Key, _Kept], Generic[_Key, _Kept]):
 class KeptStatements:
     """Reads texts; a text of one private query gives the same object again.
 
-    What a text says follows from the text, its parameters and the dialect that it begins in.
+    What a text says follows from the text, its parameters, the dialect that it begins in, and the
+    day, which stands in it for CURRENT_DATE.
     """
 
     def __init__(self) -> None:
@@ -42,9 +43,10 @@ class KeptStatements:
 
     def read(self, sql: str, parameters: Parameters, dialect: str) -> tuple[cmd.Statement, ...]:
         """Returns every statement of a text, as `dialect.read_parts` does."""
-        key = (sql, dialect, key_of(parameters)) if len(sql) <= LONGEST else None
-        if key is None or key[2] is None:
+        named = key_of(parameters)
+        if named is None or len(sql) > LONGEST:
             return sql_dialect.read_parts(sql, parameters, dialect)
+        key = (sql, dialect, named, dt.date.today())
         if (statements := self._queries.get(key)) is None:
             statements = sql_dialect.read_parts(sql, parameters, dialect)
             if len(statements) == 1 and isinstance(statements[0], t.Select | cmd.Unanswerable):

@@ -1776,6 +1776,20 @@ MUTANTS = (
         CLIPPED,
     ),
     Mutant(
+        "a clipped sum's counts may be of an earlier read than its sums",
+        K + "gate.py",
+        "cells = reader.cells(text)",
+        "self._cells = cells = {**reader.cells(text), **getattr(self, '_cells', {})}",
+        GATE,
+    ),
+    Mutant(
+        "what one answer is made of is read apart",
+        K + "sql/queries.py",
+        "like.append([parts])",
+        "like += [[(part,)] for part in parts]",
+        BOUNDING,
+    ),
+    Mutant(
         "a power tells the sign of zero",
         K + "terms/operations.py",
         "pow({0} + 0e0, {1})",
@@ -2235,6 +2249,13 @@ MUTANTS = (
         "earlier = self.earlier_states(source, contract)",
         "earlier = []",
         f"{CLOSED} {LATE_ROWS}",
+    ),
+    Mutant(
+        "a statement that is cancelled frees its session when it ends",
+        "sqlpriv/interfaces/server/running_statements.py",
+        "time.sleep(job.hold(taken) - taken)",
+        "job.stopped.wait(job.hold(taken) - taken)",
+        "tests/interfaces/server/test_running.py",
     ),
     Mutant(
         "closed days are opened again",

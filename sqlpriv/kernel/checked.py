@@ -33,7 +33,7 @@ class PreparedMeasurement(NamedTuple):
     answer: Callable[..., NDArray[np.float64]]
 
 
-def parts_of(query: a.Asked) -> tuple[a.Query, ...]:
+def parts_of(query: a.Asked) -> a.Parts:
     """Returns the queries of whose exact answers a measurement's is made."""
     if isinstance(query, a.Clipped):
         return query.by_bin

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from itertools import chain
 from threading import Lock
 from typing import Any
 
@@ -32,7 +33,7 @@ from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.kernel.vault import Kernel, booking, release_of
 
 STALE = "the vault or its declarations changed since this was planned; nothing was read; ask again"
-Exact = dict[a.Query, list[int]]
+Exact = dict[a.Parts, tuple[list[int], ...]]
 SCORES_TO_ROWS = sensitivity.SCORE_UNIT**2
 
 
@@ -58,8 +59,8 @@ class Allowance(AbstractContextManager["Allowance"]):
         self._principal, self._text, self._statement = principal, text, 0
         self._limit, self.spent = limit, type(limit)(0)
         self._losses: sensitivity.Losses = {}
-        self._kept: dict[a.Query, NDArray[Any]] = {}  # of all strata, of shape (strata, …)
-        self._ahead: list[a.Query] = []
+        self._kept: dict[a.Parts, list[NDArray[Any]]] = {}  # of all strata, of shape (strata, …)
+        self._ahead: list[a.Parts] = []
         self._charged, self._closed, self._paying = 0, False, Lock()
         self.replayed: list[int] = []
         self._scopes: dict[int, Scope] = {}  # by the relation's id; each keeps its relation
@@ -75,7 +76,7 @@ class Allowance(AbstractContextManager["Allowance"]):
     def foresee(self, queries: Sequence[a.Asked]) -> None:
         """Has the next read of rows, if there is one, read for these queries, too: they are asked
         later, and charged, noised and sealed then as any others."""
-        self._ahead += [replace(part, within=None) for q in queries for part in parts_of(q)]
+        self._ahead += [_of_all_strata(parts_of(query)) for query in queries]
 
     def release(self, measurements: Sequence[Measurement]) -> tuple[Release, ...]:
         """Answers a batch of measurements, in order: one charge, one read, noise, seals.
@@ -93,10 +94,10 @@ class Allowance(AbstractContextManager["Allowance"]):
         fresh_seals: list[Sealed] = []
         if fresh:
             waiting = [prepare_measurement(m, self._scope(m.query.source)) for _, m in fresh]
-            parts = [part for _, m in fresh for part in parts_of(m.query)]
-            charge, exact = self._buy([m for _, m in fresh], parts)
+            bought = [m for _, m in fresh]
+            charge, exact = self._buy(bought, [parts_of(m.query) for m in bought])
             for (named, m), prepared in zip(fresh, waiting, strict=True):
-                answer = prepared.answer(*(exact[part] for part in parts_of(m.query)))
+                answer = prepared.answer(*exact[parts_of(m.query)])
                 fresh_seals.append(Sealed(named, m.price, prepared.sigma, answer.tobytes()))
             fresh_seals = self._ledger.seal(
                 charge, self._statement, self.contract.snapshot, fresh_seals
@@ -170,9 +171,9 @@ class Allowance(AbstractContextManager["Allowance"]):
         """Returns what was sealed under this name; else pays and reads, and seals what `draw` makes
         of the exact scores, by candidate and measured stratum: a choice, or sums with noise."""
         first = candidates[0].query
-        whole = [replace(c.query, within=None) for c in candidates]
-        missing: list[a.Query] = [query for query in whole if query not in self._kept]
-        for query in (first, *missing):
+        whole = [_of_all_strata((c.query,)) for c in candidates]
+        missing = [parts for parts in whole if parts not in self._kept]
+        for query, *_ in ((first,), *missing):
             check_expressions(query, self._scope(first.source))
         if seal := self._find(first.source, named, price):
             self.replayed.append(seal.id)
@@ -181,8 +182,8 @@ class Allowance(AbstractContextManager["Allowance"]):
         self._keep(read)
         at = [*a.measured_strata(first)]
         scores = [
-            sensitivity.score(c, self._kept[query][at])
-            for c, query in zip(candidates, whole, strict=True)
+            sensitivity.score(c, self._kept[parts][0][at])
+            for c, parts in zip(candidates, whole, strict=True)
         ]
         seal = Sealed(named, price, sigma, draw(scores))
         self._ledger.seal(charge, self._statement, self.contract.snapshot, [seal])
@@ -223,32 +224,36 @@ class Allowance(AbstractContextManager["Allowance"]):
             raise OperationalError(STALE)
         return snapshot
 
-    def _buy(self, measurements: list[Measurement], queries: list[a.Query]) -> tuple[int, Exact]:
+    def _buy(self, measurements: list[Measurement], asked: list[a.Parts]) -> tuple[int, Exact]:
         """Pays; then the queries' exact integers, dense and row-major, kept or read."""
-        missing = [q for q in dict.fromkeys(queries) if replace(q, within=None) not in self._kept]
+        missing = [x for x in dict.fromkeys(asked) if _of_all_strata(x) not in self._kept]
+        exact: Exact = {}
         if missing:
-            ahead = [q for q in dict.fromkeys(self._ahead) if q not in missing]
-            for part in ahead:
+            ahead = [parts for parts in dict.fromkeys(self._ahead) if parts not in missing]
+            for part in chain(*ahead):
                 check_expressions(part, self._scope(part.source))
             batches = joint_batches(missing, ahead, self.contract)
             with Delay() as delay, Reader(self._kernel.vault) as reader:
                 key = self._current(reader).hash_key
-                texts = [render(batch, self.contract, key) for batch in batches]
-                sources = [query.source for query, *_ in batches]
+                texts = [render([*dict.fromkeys(chain(*b))], self.contract, key) for b in batches]
+                sources = [query.source for (query, *_), *_ in batches]
                 scans = {source: self._scans(source) for source in dict.fromkeys(sources)}
                 delay.scans = sum(scans[source] for source in sources)
                 for text in texts:
                     reader.prepare(text.sql, text.engine)
                 charge = self._charge(measurements)
-                exact = {q: cells for text in texts for q, cells in reader.cells(text).items()}
-            self._keep({query: exact[query] for query in ahead})
+                for batch, text in zip(batches, texts, strict=True):
+                    cells = reader.cells(text)
+                    exact |= {parts: tuple(cells[part] for part in parts) for parts in batch}
+            self._keep({parts: exact[parts] for parts in ahead})
             self._ahead.clear()
         else:
-            charge, exact = self._charge(measurements), {}
-        for query in queries:
-            if query not in exact:
-                kept = self._kept[replace(query, within=None)]
-                exact[query] = kept[[*a.measured_strata(query)]].ravel().tolist()
+            charge = self._charge(measurements)
+        for parts in asked:
+            if parts not in exact:
+                at = [*a.measured_strata(parts[0])]
+                kept = self._kept[_of_all_strata(parts)]
+                exact[parts] = tuple(cells[at].ravel().tolist() for cells in kept)
         return charge, exact
 
     def _scope(self, relation: a.Relation) -> Scope:
@@ -261,10 +266,13 @@ class Allowance(AbstractContextManager["Allowance"]):
         return check_work(source, self.contract, self._kernel.most_partners)
 
     def _keep(self, exact: Exact) -> None:
-        for query, cells in exact.items():
-            counted = isinstance(query, a.Count)  # a sum may be above 64 bits
-            kept = np.array(cells, np.int64 if counted else object)
-            self._kept[query] = kept.reshape(a.strata_count(query), -1)
+        for parts, answers in exact.items():  # a sum may be above 64 bits
+            self._kept[parts] = [
+                np.array(cells, np.int64 if isinstance(query, a.Count) else object).reshape(
+                    a.strata_count(query), -1
+                )
+                for query, cells in zip(parts, answers, strict=True)
+            ]
 
     def _charge(self, measurements: Sequence[Measurement], yocto: int = 0) -> int:
         """Pays, durably, what these add to the statement's price; returns the last charge.
@@ -304,3 +312,7 @@ class Allowance(AbstractContextManager["Allowance"]):
 
     def _begin(self) -> int:
         return self._ledger.begin_statement(self._principal, self._text)
+
+
+def _of_all_strata(parts: a.Parts) -> a.Parts:
+    return tuple(replace(query, within=None) for query in parts)

@@ -9,7 +9,9 @@ machine.
 How long an answer takes depends on private rows. So what a statement of an analyst answers, or says
 instead, waits for the next time on a public grid: a tenth of a second, and twice as long each time.
 A statement whose time on the grid lies beyond its time limit is given up at the limit, in the words
-that one hears which has not read anything by then.
+that one hears which has not read anything by then. One that is cancelled holds its session and its
+place until its own time, too: else whoever cancels at a moment of their choice would learn, by when
+the next statement begins, whether the answer was there by then.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
 from sqlpriv.errors import InterfaceError, OperationalError, VaultBusy
@@ -37,11 +40,12 @@ Work = Callable[[Session, Callable[[Progress], None]], _R]
 
 @dataclass(eq=False)
 class _Job:
-    """One statement under way."""
+    """One statement under way; `hold` says until when, in seconds from its beginning, it holds its
+    session where it took so many, None for no longer."""
 
     client: Client
     work: Work[Any]
-    on_grid: bool = False
+    hold: Callable[[float], float] | None = None
     stopped: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)
     running: bool = False
@@ -93,18 +97,22 @@ class Runner:
             TimedOut, Cancelled: It took too long, or was given up.
             Exception: What the work raised.
         """
-        job = _Job(client, work, on_grid and client.user.role != "owner" and not self._exact_times)
-        self._enter(job, handle)
-        threading.Thread(target=self._run, args=(job, handle), daemon=True).start()
         limit = client.user.timeout or self._timeout
+        waits = on_grid and client.user.role != "owner" and not self._exact_times
+        job = _Job(client, work, partial(end_of_hold, limit=limit) if waits else None)
+        self._enter(job, handle)
         until = time.monotonic() + limit
+        threading.Thread(target=self._run, args=(job, handle), daemon=True).start()
+        too_late = TimedOut(f"the statement took longer than {limit:g} s and {_GIVEN_UP[14:]}")
         while not job.done.wait(_POLL):
             if job.stopped.is_set() or gone():
                 self._stop(job)
                 raise Cancelled(_GIVEN_UP)
             if time.monotonic() > until:
                 self._stop(job)
-                raise TimedOut(f"the statement took longer than {limit:g} s and {_GIVEN_UP[14:]}")
+                raise too_late
+        if job.hold is not None and time.monotonic() >= until:  # it was held until its limit
+            raise too_late
         if job.error is not None:
             raise job.error
         result: _R = job.result
@@ -159,9 +167,9 @@ class Runner:
                         job.result = _run_and_settle(job.client.session, job.work, job.report)
                 finally:
                     job.running = False
-                    if job.on_grid:  # with the session's lock, and counted as running
+                    if job.hold is not None:  # with the session's lock, and counted as running
                         taken = time.monotonic() - begun
-                        job.stopped.wait(time_on_grid(taken) - taken)
+                        time.sleep(job.hold(taken) - taken)
         except Exception as error:  # raised to the client that waits for the job
             job.error = error
         finally:
@@ -193,6 +201,16 @@ def time_on_grid(seconds: float) -> float:
     """
     doublings = max(0, math.ceil(math.log2(max(seconds, FIRST_TIME) / FIRST_TIME)))
     return float(FIRST_TIME * 2**doublings)
+
+
+def end_of_hold(seconds: float, limit: float) -> float:
+    """Returns until when a statement holds its session that took so many seconds: its time on the
+    grid, or its time limit where that comes first.
+
+    >>> [end_of_hold(seconds, 0.3) for seconds in (0.05, 0.25, 0.5)]
+    [0.1, 0.3, 0.8]
+    """
+    return min(time_on_grid(seconds), limit if seconds < limit else math.inf)
 
 
 def _run_and_settle(session: Session, work: Work[_R], report: Callable[[Progress], None]) -> _R:

@@ -17,7 +17,8 @@ one above u) only if x <= u. Beyond 2^53 a whole x that is compared as a double 
 to l: an l beyond 2^52 is therefore taken to be lower by more than x may be rounded. An end at or
 beyond one of the declared interval leaves all rows on its inner side, and is -steps, or steps, or
 beyond. Hence 2 t - (L + U) is within ±(U - L), and what is
-inside the floor moves by at most K a row. K a row is a whole number, floor is monotone and commutes
+inside the floor moves by at most K a row, if the counts and the sums are of the same kept rows
+(`queries.joint_batches`). K a row is a whole number, floor is monotone and commutes
 with adding a whole number, so the floor moves by no more.
 """
 

@@ -14,6 +14,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from importlib import resources
+from itertools import chain
 from typing import NamedTuple
 
 from sqlpriv.errors import KernelError, Refused
@@ -115,27 +116,35 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
 
 
 def joint_batches(
-    queries: Sequence[a.Query], ahead: Sequence[a.Query], contract: TableContract
-) -> list[list[a.Query]]:
+    asked: Sequence[a.Parts], ahead: Sequence[a.Parts], contract: TableContract
+) -> list[list[a.Parts]]:
     """Returns which queries are one statement each: those of one relation whose rows are the same.
 
+    Claim: parts of one answer are in one statement, so they are of the same kept rows: rows are
+    ranked by what a statement uses of them, so that another one may keep others (`bounding`).
+
     Args:
-        queries: Are in as few statements as can be.
+        asked: Are in as few statements as can be.
         ahead: Join one where that keeps its joint groups few; they would be too many of several
             columns' bins. It goes by the lengths of public lists.
     """
-    sources = dict.fromkeys(query.source for query in [*queries, *ahead])
+    sources = dict.fromkeys(query.source for query, *_ in [*asked, *ahead])
     scopes = {source: Scope(source, contract) for source in sources}
-    batches: dict[object, list[list[a.Query]]] = defaultdict(list)
-    for number, query in enumerate([*queries, *ahead]):
+    batches: dict[object, list[list[a.Parts]]] = defaultdict(list)
+    for number, parts in enumerate([*asked, *ahead]):
+        query = parts[0]
         kept_by = () if _keeps_all(scopes[query.source], query.strata) else query.strata
         alone = query if isinstance(query, a.Distinct) else None
         like = batches[query.source, kept_by, alone]
-        few = (b for b in like if number < len(queries) or group_count([*b, query]) <= MOST_GROUPS)
+        few = (
+            batch
+            for batch in like
+            if number < len(asked) or group_count([*chain(*batch), *parts]) <= MOST_GROUPS
+        )
         if batch := next(few, None):
-            batch.append(query)
+            batch.append(parts)
         else:
-            like.append([query])
+            like.append([parts])
     return [batch for like in batches.values() for batch in like]
 
 

@@ -331,6 +331,8 @@ class Clipped:
 
 
 Asked = Query | Level | Clipped
+Parts = tuple[Query, ...]
+"""The queries of whose exact answers, over the same kept rows, one answer is made."""
 
 
 def strata_count(query: Asked) -> int:

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from sqlpriv.errors import VaultBusy
+from sqlpriv.interfaces.server import running_statements
 from sqlpriv.interfaces.server.protocol.wire_errors import Cancelled, TimedOut
 from sqlpriv.interfaces.server.running_statements import Runner
 from sqlpriv.interfaces.server.sessions import Client
@@ -120,3 +121,34 @@ def test_a_statement_that_waits_for_its_time_counts_as_running(client):
     with pytest.raises(VaultBusy):
         runner.run(client, lambda *_: 1, lambda: False)
     assert runner.wait(5)
+
+
+def test_a_statement_that_is_cancelled_holds_its_place_until_its_time(client, monkeypatch):
+    """Its answer was there when it was cancelled: neither that, nor when its session is free, says
+    so. The clock stands still until the end of the test."""
+    waits, time_has_come, outcomes = threading.Event(), threading.Event(), []
+
+    def sleep(_):
+        waits.set()
+        time_has_come.wait(60)
+
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=sleep)
+    monkeypatch.setattr(running_statements, "time", clock)
+    runner = Runner(600, 1)
+
+    def ask():
+        try:
+            outcomes.append(runner.run(client, lambda *_: 7, lambda: False, b"it", on_grid=True))
+        except Cancelled as error:
+            outcomes.append(error)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    assert waits.wait(60)
+    assert runner.cancel(client, b"it")
+    asking.join(60)
+    assert [type(outcome) for outcome in outcomes] == [Cancelled]
+    with pytest.raises(VaultBusy):
+        runner.run(client, lambda *_: 1, lambda: False)
+    time_has_come.set()
+    assert runner.wait(60)

@@ -66,8 +66,9 @@ def test_queries_are_read_together_where_the_same_rows_are_kept(
     """Of two rows of a unit in two strata one is kept by strata, and both without strata."""
     made = contract(COLUMNS, m=m, facts=facts)
     queries = [a.Count(SCAN, STRATA), a.Count(SCAN)]
-    assert len(joint_batches(queries, [], made)) == statements
-    assert len(joint_batches(queries[:1], queries[1:], made)) == statements
+    counts = [(query,) for query in queries]
+    assert len(joint_batches(counts, [], made)) == statements
+    assert len(joint_batches(counts[:1], counts[1:], made)) == statements
     if statements > 1:
         with pytest.raises(KernelError, match="same rows"):
             render(queries, made, 7)
@@ -80,11 +81,22 @@ def test_what_is_foreseen_does_not_multiply_groups() -> None:
     What is asked now is read together, however many there are."""
     made = contract(COLUMNS, facts=BOUNDED)
     keys = [a.Key(a.Call("+", (S, a.Lit(i, Type.INTEGER))), tuple(range(1000))) for i in range(4)]
-    queries = [a.Count(SCAN, (), (key,)) for key in keys]
+    queries = [(a.Count(SCAN, (), (key,)),) for key in keys]
     assert [len(batch) for batch in joint_batches([], queries, made)] == [1, 1, 1, 1]
     assert [len(batch) for batch in joint_batches(queries[:3], queries[3:], made)] == [3, 1]
-    small = a.Count(SCAN, (), STRATA)
+    small = (a.Count(SCAN, (), STRATA),)
     assert [len(b) for b in joint_batches([small], queries[:2], made)] == [2, 1]
+
+
+def test_what_one_answer_is_made_of_is_read_together_however_many_groups_there_are() -> None:
+    """Apart, its counts would be of other rows than its sums: a statement ranks a unit's rows by
+    what it uses of them."""
+    made = contract(COLUMNS)
+    many = tuple(a.Key(column, tuple(range(300))) for column in (S, T))
+    pair = a.Count(SCAN, (), many), a.Sum(SCAN, S, 0, 9, (), many)
+    others = [(a.Count(SCAN, (), STRATA),), pair[:1], pair]
+    assert joint_batches([], others, made) == [[others[0]], [pair[:1]], [pair]]
+    assert joint_batches(others, [], made) == [others]
 
 
 def test_every_column_of_the_strata_has_to_be_constant() -> None:

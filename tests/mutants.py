@@ -1352,8 +1352,8 @@ MUTANTS = (
     Mutant(
         "a kept marginal is handed out whole",
         K + "gate.py",
-        "kept[[*a.measured_strata(query)]]",
-        "kept[: len(a.measured_strata(query))]",
+        "cells[at].ravel()",
+        "cells[: len(at)].ravel()",
         GATE,
     ),
     Mutant(
@@ -1624,12 +1624,14 @@ MUTANTS = (
     Mutant(
         "the charge comes after the read",
         K + "gate.py",
-        "charge = self._charge(measurements)\n"
-        "                exact = {q: cells for text in texts"
-        " for q, cells in reader.cells(text).items()}\n",
-        "exact = {q: cells for text in texts"
-        " for q, cells in reader.cells(text).items()}\n"
-        "                charge = self._charge(measurements)\n",
+        "                charge = self._charge(measurements)\n"
+        "                for batch, text in zip(batches, texts, strict=True):\n"
+        "                    cells = reader.cells(text)\n",
+        "                for text in texts:\n"
+        "                    reader.cells(text)\n"
+        "                charge = self._charge(measurements)\n"
+        "                for batch, text in zip(batches, texts, strict=True):\n"
+        "                    cells = reader.cells(text)\n",
         GATE,
     ),
     Mutant(
@@ -1650,14 +1652,14 @@ MUTANTS = (
     Mutant(
         "what was read ahead is free",
         K + "gate.py",
-        "charge, exact = self._charge(measurements), {}",
-        "charge, exact = self._charged, {}",
+        "        else:\n            charge = self._charge(measurements)\n",
+        "        else:\n            charge = self._charged\n",
         GATE,
     ),
     Mutant(
         "what is foreseen is not checked",
         K + "gate.py",
-        "for part in ahead:\n",
+        "for part in chain(*ahead):\n",
         "for part in ():\n",
         GATE,
     ),
@@ -1685,8 +1687,8 @@ MUTANTS = (
     Mutant(
         "what is foreseen multiplies joint groups without limit",
         K + "sql/queries.py",
-        "<= MOST_GROUPS)",
-        "< 1e99)",
+        "<= MOST_GROUPS\n",
+        "< 1e99\n",
         BOUNDING,
     ),
     Mutant(

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from bench.coverage import ExactTable, budget_of, rows_of, run
+from bench.coverage import ExactTable, budget_of, plan_of, rows_of, run
+from bench.mean_tables import StratifiedRows
 from bench.value_shapes import SHAPES
 
+from sqlpriv.answer import means
+from sqlpriv.answer.means import Moments
+from sqlpriv.answer.reconcile import reconcile, two_levels
 from sqlpriv.answer.rounds import adaptive_means, everybody_sum
 from sqlpriv.dialect import read
 from sqlpriv.kernel.terms.algebra import Clipped
@@ -64,3 +70,22 @@ def test_no_stratum_errs_more_than_a_tenth_more(power: int) -> None:
     assert (np.sqrt(grown / variance) <= limit).all()
     more = variance - of_sums + of_sums / (1 - part - 0.02) ** power
     assert (np.sqrt(more / variance) > limit).any()
+
+
+@pytest.mark.parametrize("kind", ["pure", "zcdp"])
+def test_no_stratums_mean_is_moved_out_of_the_domain(kind: str) -> None:
+    """Two strata whose means are at the domain's lower end, everybody's own figure lower than
+    theirs: to agree they would go below it, as the twin, `reconcile` alone, lets them."""
+    rows = StratifiedRows(np.zeros(40), np.repeat([0, 1], 20), (2,), 0, 1000, whole=True)
+    recipe = plan_of(rows, kind, "plain").output.recipes[0]
+    n, s = np.array([20.0, 20.0]), np.array([-9_900.0, -9_950.0])  # around the middle, 500
+    of_strata = Moments(n, s, np.zeros(2), 0.0, 400.0**2, 0.0, 2.0)
+    of_all = Moments(np.array([40.0]), np.array([-20_000.0]), np.zeros(1), 0.0, 1.0, 0.0, 2.0)
+    strata, whole = two_levels(recipe, replace(of_strata, everybody=of_all), None, None)
+    assert (strata.values >= 0).all()
+    assert float(whole.values) == pytest.approx(0.0, abs=0.1)
+    share = n / n.sum()
+    alone = means.combine_strata(recipe, of_all, None)
+    apart = means.combine_strata(recipe, of_strata, None)
+    moved, _ = reconcile(means.cells(recipe, of_strata), apart, alone, share)
+    assert moved.values.min() < -1

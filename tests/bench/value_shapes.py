@@ -74,6 +74,23 @@ FURTHER: dict[str, ValueShape] = {
     "F 6, 3": ValueShape(lambda r, n: 100 * r.f(6, 3, n), 0, 1e6),
     "inverse gamma 2.5": ValueShape(lambda r, n: 1000 / r.gamma(2.5, 1, n), 0, 1e6),
     "round numbers": ValueShape(lambda r, n: 500 * r.poisson(3, n), 0, 1e6, True),
+    "log-gamma": ValueShape(lambda r, n: 100 * np.exp(r.gamma(3, 0.6, n)), 0, 1e8),
+    "masses and Pareto": ValueShape(
+        lambda r, n: np.choose(
+            r.integers(0, 4, n),
+            [np.zeros(n), np.full(n, 500.0), np.full(n, 1200.0), 300 * (1 + r.pareto(1.7, n))],
+        ),
+        0,
+        1e7,
+    ),
+    "days": ValueShape(lambda r, n: np.floor(20_000 - r.exponential(900, n)), 0, 40_000, True),
+    "salaries": ValueShape(
+        lambda r, n: np.rint(np.exp(r.normal(10.6, 0.5, n)) / 1000) * 1000, 0, 1e7, True
+    ),
+    "Student t 3": ValueShape(lambda r, n: 200 * r.standard_t(3, n) + 40, -1e6, 1e6),
+    "three exponentials": ValueShape(
+        lambda r, n: r.exponential(r.choice([1.0, 20.0, 600.0], n, p=[0.6, 0.35, 0.05])), 0, 1e5
+    ),
 }
-"""Distributions that no estimator was tuned on; the last six were looked at when the constants of
-`slow_tails` stood."""
+"""Distributions that no estimator was tuned on; the last twelve were looked at when the constants
+of `slow_tails` stood."""

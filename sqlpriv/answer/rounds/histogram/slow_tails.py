@@ -44,6 +44,7 @@ from sqlpriv.answer.rounds.histogram.tail_constants import (
     HEAVY,
     OUTLYING,
     PRIOR_FALL,
+    SCATTER,
     TAIL_MISFIT,
 )
 
@@ -243,8 +244,8 @@ def believed_beyond(tails: SlowTails, excess: Array, part: float) -> Array:
     """Returns what the tails hold beyond an end, more than estimated: a quantile, of shape (…).
 
     It is 0 where no tail holds more. A tail of few rows holds what these happen to be, which varies
-    by the square root of their squares' sum over the number of all rows; such a deviation is what
-    it may hold besides.
+    by the square root of their squares' sum over the number of all rows; `SCATTER` such deviations
+    are what it may hold besides.
 
     Args:
         tails: On one side.
@@ -259,7 +260,7 @@ def believed_beyond(tails: SlowTails, excess: Array, part: float) -> Array:
         return np.zeros(excess.shape[:-1])
     held = np.maximum(excess @ tails.shares.T, 0.0)
     squares = np.maximum(excess**2 @ np.maximum(tails.shares, 0.0).T, 0.0)
-    held = np.sqrt(held**2 + squares / tails.rows)
+    held = np.sqrt(held**2 + SCATTER**2 * squares / tails.rows)
     order = held.argsort(axis=-1)
     up_to = tails.belief[order].cumsum(axis=-1)
     at = np.minimum((up_to < part - 1e-9).sum(axis=-1), tails.belief.size - 1)[..., None]

@@ -36,14 +36,9 @@ from sqlpriv.synth.inference.one_way_tables import (
     onto_simplex,
 )
 from sqlpriv.synth.inference.shrinkage import shrunk
+from sqlpriv.synth.inference.strata_constants import GAP, OWN
 from sqlpriv.synth.models.tree_model import Noisy
 
-GAP = 0.1
-"""What tells the best candidate from an ordinary one, as a share of a stratum's rows: about the L1
-distance from independence of a pair that is worth a place in a model."""
-OWN = 0.2
-"""A level is its stratum's own, and merged where it is rare, if it has kept this part of what it
-was measured to be away from what is borrowed."""
 SWEEPS = 10
 """Of iterative proportional fitting."""
 

@@ -8,21 +8,15 @@ from collections.abc import Sequence
 
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.synth.inference.one_way_tables import Floats, scale_sigma
-
-OWN = 0.005
-POWER = 0.7
-"""How far strata are from what a good model of the population says of a pair of their columns, as a
-share of their rows, and how the population's share falls with the noise. Both were fitted to census
-rows (examples/papers/synth): the population gets 0.9 at epsilon = 1, where 0.7 and 0.8 were worse,
-and 0.3 at epsilon = 5, where 0.1 and 0.7 were."""
-LEAST, MOST = 0.2, 0.95
-STEPS = 20
-"""Shares are twentieths: one that followed the noised size to the last digit would change the price
-of every later question with each row."""
-ROUNDS = 8
-"""About how many rounds a stratum plays."""
-TIMES = 5.0
-"""How many standard deviations of a round's noise a stratum must have in rows to take part."""
+from sqlpriv.synth.inference.strata_constants import (
+    LEAST,
+    MOST,
+    POWER,
+    ROUNDS,
+    SHARE_STEPS,
+    STRATA_APART,
+    TIMES,
+)
 
 
 def alone(rows: float, sigma: float, sizes: Sequence[int]) -> float:
@@ -46,8 +40,8 @@ def share(rows: float, sigma: float, sizes: Sequence[int]) -> float:
     The population's model gets better with its price until its noise is below what strata have of
     their own; from there on what it gains is lost on them.
     """
-    wanted = min(max(math.pow(alone(rows, sigma, sizes) / OWN, POWER), LEAST), MOST)
-    return round(wanted * STEPS) / STEPS
+    wanted = min(max(math.pow(alone(rows, sigma, sizes) / STRATA_APART, POWER), LEAST), MOST)
+    return round(wanted * SHARE_STEPS) / SHARE_STEPS
 
 
 def apart(strata: Floats, sigma: float, sizes: Sequence[int]) -> bool:
@@ -57,7 +51,7 @@ def apart(strata: Floats, sigma: float, sizes: Sequence[int]) -> bool:
     Args:
         strata: Noised numbers of rows.
     """
-    return alone(float(strata.min()), sigma, sizes) < OWN
+    return alone(float(strata.min()), sigma, sizes) < STRATA_APART
 
 
 def taking_part(sizes: Floats, noise: tuple[float, Price], own: int) -> list[int]:

@@ -20,10 +20,9 @@ from numpy.typing import NDArray
 from sqlpriv.synth.graph.junction_tree import Clique
 from sqlpriv.synth.inference.one_way_tables import Floats
 from sqlpriv.synth.inference.shrinkage import component_probabilities
+from sqlpriv.synth.inference.strata_constants import AS_STRATA
 from sqlpriv.synth.models.tree_model import Noisy
 
-AS_STRATA = 1.0
-"""How many strata the expectation weighs that all scales are alike."""
 erfc = np.vectorize(math.erfc, otypes=[np.float64])
 
 

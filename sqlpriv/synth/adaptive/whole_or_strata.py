@@ -30,17 +30,7 @@ from sqlpriv.synth.api.method import Fit, Model, Options, Phase, Phases, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, count_sigma
-
-SIZES = 0.02
-"""Of the price, for the strata's sizes."""
-LOOK = 0.07
-"""Of what is left, for a look at one-way marginals inside strata, where all are one model. With the
-sizes it makes the noise of what everybody is asked 1.05 times as large as without strata."""
-WORTH = 0.03
-"""The part of a pair's table, in total variation, that strata have of their own and one model of
-everybody misses. Of mst on six tables (`python tests/bench/strata.py --methods mst --epsilons 0.3 1
-5`): at .02 strata of SEX at epsilon = .3 were made one, where means were .046 off for .020; strata
-that stayed apart at .03 had errors of at most 1.1 times those of one model."""
+from sqlpriv.synth.inference.strata_constants import LOOK, SIZES, WORTH
 
 
 def phases(

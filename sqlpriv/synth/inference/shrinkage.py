@@ -27,17 +27,9 @@ import numpy as np
 
 from sqlpriv.synth.graph.junction_tree import Clique
 from sqlpriv.synth.inference.one_way_tables import Floats
+from sqlpriv.synth.inference.strata_constants import AS_CELLS, EMPTY, KEPT, LIKELY, SCALES
 from sqlpriv.synth.models.tree_model import Noisy
 
-SCALES = np.array([0.001, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 4.0, 10.0])
-LIKELY = np.exp(-0.5 * (np.log(SCALES / 0.05) / 1.2) ** 2)
-"""The scales that are expected beforehand: about a twentieth, within a factor of 3."""
-AS_CELLS = 20.0
-"""How many cells that expectation weighs."""
-EMPTY = 0.2
-"""The part of a mean cell nearby by which a cell of any expectation may be off at scale 1."""
-KEPT = 0.1
-"""What is left at least of a shrunk table's variance, as a share of its noise's."""
 STEPS = 8
 MOST_TILT = 20.0
 """The logarithm of what a tilt multiplies the outermost level by, at most."""

@@ -24,14 +24,7 @@ from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.synth.api.ask import Ask, Marginal, Question
 from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats, scale_sigma
-
-LEAST_INSIDE = 0.9
-"""From this part of a price on, all of it is spent inside strata: the rest would say little."""
-TOLERATED = 0.03
-"""The total variation of the noise in everybody's table that strata's tables may add up to: what
-`whole_or_strata` takes strata to have of their own."""
-SPARED = math.sqrt(2)
-"""How many times the noise of everybody's own table that is where it is more: half of the price."""
+from sqlpriv.synth.inference.strata_constants import LEAST_INSIDE, SPARED, TOLERATED
 
 
 @dataclass(eq=False)

@@ -1,0 +1,96 @@
+"""Every number that was chosen for what strata share: pooling, borrowing, shrinkage, one model.
+
+None of them concerns privacy: they divide a price that is charged whole, or work on what was
+released. "Measured" names the experiment; "derived" says from what; "set" was not searched.
+
+**How a price is parted between everybody and strata** (`adaptive.pooling_share`)
+
+| name | value | chosen by |
+|---|---|---|
+| STRATA_APART, POWER | 0.005, 0.7 | measured: [1], fitted to census rows. The population gets 0.9 |
+|  |  | at epsilon = 1, where 0.7 and 0.8 were worse, and 0.3 at 5, where 0.1 and 0.7 were |
+| LEAST, MOST | 0.2, 0.95 | set |
+| SHARE_STEPS | 20 | derived: a share that followed the noised size to the last digit would change |
+|  |  | the price of every later question with each row |
+| ROUNDS, TIMES | 8, 5 | set |
+
+**Strata by themselves, or as one model** (`adaptive.whole_or_strata`, `joint.shared_one_ways`)
+
+| name | value | chosen by |
+|---|---|---|
+| SIZES, LOOK | 0.02, 0.07 | derived: together they make the noise of what everybody is asked 1.05 |
+|  |  | times as large as without strata |
+| WORTH | 0.03 | measured: [2]. At .02 strata of SEX at epsilon = .3 were made one, where means |
+|  |  | were .046 off for .020; strata apart at .03 erred at most 1.1 times as much as one model |
+| LEAST_INSIDE | 0.9 | set |
+| TOLERATED | 0.03 | derived: WORTH |
+| SPARED | √2 | derived: half of the price |
+
+**What small strata borrow** (`adaptive.borrowing`, `adaptive.strata_sizes`)
+
+| name | value | chosen by |
+|---|---|---|
+| GAP | 0.1 | set: about the L1 distance from independence of a pair that is worth a place |
+| OWN | 0.2 | set |
+| AS_STRATA | 1 | set |
+
+**How far tables are moved towards what is expected** (`inference.shrinkage`)
+
+| name | value | chosen by |
+|---|---|---|
+| SCALES, LIKELY | .001 … 10 | set: strata are a twentieth off their prior, within a factor of 3 |
+| AS_CELLS | 20 | set |
+| EMPTY | 0.2 | set |
+| KEPT | 0.1 | set |
+
+1. `python examples/papers/synth/run.py`
+2. `python tests/bench/strata.py --methods mst --epsilons 0.3 1 5`
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+STRATA_APART, POWER = 0.005, 0.7
+"""How far strata are from what a good model of the population says of a pair of their columns, as a
+share of their rows, and how the population's share falls with the noise."""
+LEAST, MOST = 0.2, 0.95
+"""The population's share of a price."""
+SHARE_STEPS = 20
+"""Shares are twentieths."""
+ROUNDS = 8
+"""About how many rounds a stratum plays."""
+TIMES = 5.0
+"""How many standard deviations of a round's noise a stratum must have in rows to take part."""
+SIZES = 0.02
+"""Of the price, for the strata's sizes."""
+LOOK = 0.07
+"""Of what is left, for a look at one-way marginals inside strata, where all are one model."""
+WORTH = 0.03
+"""The part of a pair's table, in total variation, that strata have of their own and one model of
+everybody misses."""
+LEAST_INSIDE = 0.9
+"""From this part of a price on, all of it is spent inside strata: the rest would say little."""
+TOLERATED = WORTH
+"""The total variation of the noise in everybody's table that strata's tables may add up to: what
+`whole_or_strata` takes strata to have of their own."""
+SPARED = math.sqrt(2)
+"""How many times the noise of everybody's own table that is where it is more."""
+GAP = 0.1
+"""What tells the best candidate from an ordinary one, as a share of a stratum's rows."""
+OWN = 0.2
+"""A level is its stratum's own, and merged where it is rare, if it has kept this part of what it
+was measured to be away from what is borrowed."""
+AS_STRATA = 1.0
+"""How many strata the expectation weighs that all scales are alike."""
+SCALES = np.array([0.001, 0.02, 0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 4.0, 10.0])
+LIKELY = np.exp(-0.5 * (np.log(SCALES / 0.05) / 1.2) ** 2)
+"""How far strata may be off their prior, and the scales that are expected beforehand."""
+AS_CELLS = 20.0
+"""How many cells that expectation weighs."""
+EMPTY = 0.2
+"""The part of a mean cell nearby by which a cell of any expectation may be off at scale 1."""
+KEPT = 0.1
+"""What is left at least of a shrunk table's variance, as a share of its noise's."""

@@ -94,6 +94,24 @@ def test_keys_that_only_the_rows_know_are_refused(
     assert session.budgets() == before
 
 
+@pytest.mark.parametrize(
+    ("joined", "message"),
+    [
+        ("(SELECT channel AS c, fee FROM sources LIMIT 3) s ON s.c = e.source", "met several"),
+        ("(SELECT MAX(fee) AS f FROM sources GROUP BY since) s ON s.f > e.score", "met several"),
+        ("(SELECT source, COUNT(*) AS n FROM events GROUP BY source) s USING (source)", "units"),
+        ("(SELECT source FROM events ORDER BY score LIMIT 3) s USING (source)", "all units"),
+    ],
+)
+def test_a_joined_subquery_is_of_public_tables_and_met_once(
+    session: Session, joined: str, message: str
+) -> None:
+    before = session.budgets()
+    with pytest.raises(Refused, match=message):
+        session.execute(f"SELECT COUNT(*) AS n FROM events e JOIN {joined}")
+    assert session.budgets() == before
+
+
 def test_any_and_all_of_a_query_say_what_to_write(session: Session) -> None:
     before = session.budgets()
     with pytest.raises(Refused, match="= ANY or <> ALL") as refused:

@@ -34,6 +34,7 @@ from sqlpriv.dialect.division.parts import (
     query_key,
     stored_tables,
 )
+from sqlpriv.dialect.division.public_rows import RunPublic, with_public_rows
 from sqlpriv.dialect.division.row_sets import with_rows_grouped
 from sqlpriv.dialect.division.unit_windows import RowNames, with_windows_joined
 from sqlpriv.dialect.division.written_rows import with_written_rows
@@ -52,6 +53,7 @@ def divide(
     attempt: Attempt,
     row_names: RowNames = lambda _: ("", frozenset()),
     whole: Refused | None = None,
+    run_public: RunPublic = lambda *_: None,
 ) -> Division | Refused | None:
     """Returns a statement in parts.
 
@@ -61,6 +63,7 @@ def divide(
         attempt: Tried on every query that might be answered privately.
         row_names: What tells the rows of a stored table apart, and units, by its lower-case name.
         whole: What an attempt at the whole statement came to; None where there was none.
+        run_public: Runs a query over public tables.
 
     Returns:
         The parts; why a part of the right form was refused; None where there is no such form.
@@ -73,6 +76,7 @@ def divide(
         divider.note_refusal(whole)
     with_rows_grouped(divider.root, divider.reads_private)
     with_neighbours_joined(divider.root, row_names, divider.reads_private)
+    with_public_rows(divider.root, divider.reads_private, run_public)
     overlapping = with_written_rows(divider.root, divider.reads_private)
     divider.refusal = overlapping or with_windows_joined(
         divider.root, row_names, divider.reads_private

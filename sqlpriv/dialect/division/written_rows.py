@@ -87,6 +87,8 @@ def _replace(select: exp.Select, join: exp.Join, rows: _Rows) -> None:
     """Takes a join out of a query, with CASE where columns of the written rows stand."""
     side, kind = (str(join.args.get(name) or "").upper() for name in ("side", "kind"))
     on, using = join.args.get("on"), join.args.get("using") or []
+    if not on and not using and len(rows.rows) == 1 and kind in ("", "CROSS"):
+        kind, on = "", exp.true()  # whatever a row is, it meets this one
     if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER") or join.args.get("method"):
         raise NotDivisible("another join")
     own = set(rows.columns) - {name.name.lower() for name in using}
@@ -137,6 +139,8 @@ def _under_hidden_name(node: exp.Expr, alias: str) -> exp.Expr:
 
 def _is_apart(on: exp.Expr, rows: _Rows) -> bool:
     """Returns whether at most one of the rows passes ON, whatever else it is about."""
+    if len(rows.rows) == 1:
+        return True
     ends: dict[str, dict[bool, tuple[int, bool]]] = {}
     for test in on.flatten() if isinstance(on, exp.And) else [on]:
         for side, other in _sides(test):

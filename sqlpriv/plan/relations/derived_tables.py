@@ -44,6 +44,10 @@ def project(
     return replace(rows, binder=rename_columns(rows.binder, names, alias))
 
 
+MET_ONCE = "join it by a text or a whole number that differs in each of its rows, at most 200"
+"""How a subquery is joined that aggregates public tables, or takes some of their rows."""
+
+
 def unite(parts: Sequence[Rows], alias: str, place: t.Source, naming: Naming) -> Rows:
     """Returns the rows of all parts, one after another."""
     at = t.Literal(None, place.pos)
@@ -97,9 +101,7 @@ def aggregate_per_unit(
             "group by all keys in the subquery",
         )
     if not rows.private:
-        raise refuse(
-            at, "a public table is aggregated on its own", "the owner makes a public table of it"
-        )
+        raise refuse(at, "rows of this public subquery may be met several times", MET_ONCE)
     keys = group_keys_of(query, rows.binder, aliases)
     identified = [
         rows.identities.get(e.name.lower(), frozenset()) if isinstance(e, a.Col) else frozenset()

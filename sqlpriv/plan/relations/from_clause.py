@@ -21,7 +21,7 @@ from sqlpriv.plan.expressions.conditions import identities
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.value_facts import scope_of
 from sqlpriv.plan.relations.contribution_bound import with_all_partners
-from sqlpriv.plan.relations.derived_tables import aggregate_per_unit, project, unite
+from sqlpriv.plan.relations.derived_tables import MET_ONCE, aggregate_per_unit, project, unite
 from sqlpriv.plan.relations.filter_placement import join_rows, place_filter
 from sqlpriv.plan.relations.kept_public_rows import check_kept_rows
 from sqlpriv.plan.relations.named_rows import (
@@ -33,7 +33,7 @@ from sqlpriv.plan.relations.named_rows import (
 )
 from sqlpriv.plan.relations.per_unit import key_aliases
 from sqlpriv.plan.relations.rows_at_extremes import join_extremes
-from sqlpriv.statements import default_name
+from sqlpriv.statements import default_name, tables
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import conjuncts, with_aliases
 
@@ -217,6 +217,10 @@ class FromReader:
 
     # --- subqueries ---
 
+    def _is_public(self, name: str) -> bool:
+        contract = self.contracts.get(name.lower())
+        return contract is not None and contract.public
+
     def _partner_join(self, rows: Rows, node: t.Node) -> Rows | None:
         """Returns the rows that a condition with a subquery leaves; None for another condition."""
         match node:
@@ -298,6 +302,8 @@ class FromReader:
             ]
             return unite(parts, alias, place, self.naming)
         if query.limit is not None or query.offset is not None:
+            if all(self._is_public(name) for name in tables(query)):
+                raise refuse(at, "rows of this public subquery may be met several times", MET_ONCE)
             raise refuse(
                 at,
                 "LIMIT in a subquery picks rows of all units together",

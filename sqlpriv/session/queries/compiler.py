@@ -7,10 +7,10 @@ of them are planned by `private_steps`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -106,6 +106,19 @@ class ProgramCompiler:
         steps_of: dict[str, list[PrivateStep]] = {}
         levels_of: dict[str, pa.Table] = {}
         too_large = [whole] if isinstance(whole, TooManyCells) else []
+        public_queries: list[str] = []
+
+        def run_public(
+            text: str, tables: Sequence[str]
+        ) -> tuple[Sequence[str], Sequence[tuple[Any, ...]]] | None:
+            try:
+                rows = self.access.sql.public_rows(tables, self.contracts)
+                answer = self.access.sql.run_alone(rows, text, None)
+            except (ProgrammingError, Refused):
+                return None
+            public_queries.append(text)
+            values = [column.to_pylist() for column in answer.columns]
+            return answer.column_names, list(zip(*values, strict=True))
 
         def attempt(part: PrivateQuery) -> Refused | None:
             if part.keys_alone and (levels := self._public_levels(part.select)) is not None:
@@ -126,6 +139,7 @@ class ProgramCompiler:
             attempt,
             lambda table: row_names(self.contracts.get(table)),
             whole,
+            run_public,
         )
         if not isinstance(division, Division):
             return too_large[0] if too_large else division
@@ -140,6 +154,8 @@ class ProgramCompiler:
                 return inner
             steps += [shift_awaited(step, len(steps)) for step in inner]
             steps[-1] = replace(steps[-1], name=part.name)
+        if public_queries:  # their answers may be of the moment
+            steps = [replace(step, is_lasting=False) for step in steps]
         return self._with_tail(steps, division, levels_of)
 
     def _steps_of_part(self, select: t.Select, sharers: int = 1) -> list[PrivateStep] | Refused:

@@ -1,0 +1,110 @@
+"""Subqueries over public tables that are joined to private ones: run, and written as rows.
+
+    SELECT p.grade, COUNT(*) FROM payroll p
+    JOIN (SELECT dept FROM targets ORDER BY target LIMIT 2) t USING (dept) GROUP BY p.grade
+    ──► … JOIN (VALUES ('Ops'), ('HR')) t (dept) USING (dept) …
+
+A plain selection of public rows is joined where it stands. One that groups them, or takes the first
+of an order, has no counterpart among the relations that are read privately; its rows are public.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+
+from sqlglot import exp
+
+from sqlpriv.dialect.common_tables import common_table
+from sqlpriv.dialect.division.parts import NotDivisible, own_nodes, stored_tables
+from sqlpriv.dialect.marks import MARK, duckdb_text, function_name, marked_name
+from sqlpriv.statements.keywords import words
+
+RunPublic = Callable[[str, Sequence[str]], tuple[Sequence[str], Sequence[tuple[Any, ...]]] | None]
+"""Runs a query over these public tables: its columns and rows, None of one that fails."""
+_SHAPING = ("group", "having", "distinct", "limit", "offset", "qualify")
+_AGGREGATES = words("count sum avg min max median mode count_if stddev any_value first last")
+
+
+def with_public_rows(
+    root: exp.Expr, reads_private: Callable[[exp.Expr], bool], run: RunPublic
+) -> None:
+    """Writes the rows of public subqueries in joins as VALUES; others stay as they are."""
+    for join in list(root.find_all(exp.Join)):
+        source, select = join.this, join.parent
+        first = select.args.get("from_") if isinstance(select, exp.Select) else None
+        if first is None or not reads_private(first.this):
+            continue
+        query = _query_of(source)
+        if query is None or reads_private(query) or not _is_shaped(query):
+            continue
+        try:
+            tables = sorted({*stored_tables(query)})
+        except NotDivisible:
+            continue
+        answer = run(duckdb_text(query.copy()), tables)
+        written = None if answer is None else _as_values(*answer)
+        if written is not None:
+            alias = source.alias_or_name.partition(MARK)[0]
+            names = [exp.to_identifier(name, quoted=True) for name in (answer or ([],))[0]]
+            named = exp.TableAlias(this=exp.to_identifier(alias), columns=names)
+            join.set("this", exp.Subquery(this=written, alias=named))
+
+
+def _query_of(source: exp.Expr) -> exp.Select | None:
+    """Returns the query that stands in a join, or is named there; None where it is none of its own
+    tables alone."""
+    query: Any = source.this if isinstance(source, exp.Subquery) else None
+    if isinstance(source, exp.Table) and (cte := common_table(source)) is not None:
+        query = None if cte.args["alias"].columns else cte.this
+    if not isinstance(query, exp.Select) or not source.alias_or_name:
+        return None
+    if isinstance(source, exp.Subquery) and source.args["alias"].columns:
+        return None
+    of_with = any(common_table(table) is not None for table in query.find_all(exp.Table))
+    parameters = any(marked_name(column) for column in query.find_all(exp.Column))
+    return None if of_with or parameters else query
+
+
+def _is_shaped(query: exp.Select) -> bool:
+    """Returns whether a query groups rows or takes some of them."""
+    if any(query.args.get(clause) for clause in _SHAPING):
+        return True
+    return any(function_name(node) in _AGGREGATES for node in own_nodes(query))
+
+
+def _as_values(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> exp.Values | None:
+    """Returns rows as VALUES; None of none, or of a value that has no literal here."""
+    literals = [[_literal(value) for value in row] for row in rows]
+    if not names or not rows or any(value is None for row in literals for value in row):
+        return None
+    return exp.Values(expressions=[exp.Tuple(expressions=row) for row in literals])
+
+
+def _literal(value: Any) -> exp.Expr | None:
+    match value:
+        case None:
+            return exp.Null()
+        case bool():
+            return exp.true() if value else exp.false()
+        case float() if not math.isfinite(value):
+            return None
+        case int() | float() | Decimal() if value < 0:
+            return exp.Neg(this=_number(-value))
+        case int() | float() | Decimal():
+            return _number(value)
+        case str():
+            return exp.Literal.string(value)
+        case dt.date() if not isinstance(value, dt.datetime):
+            text = exp.Literal.string(value.isoformat())
+            return exp.Cast(this=text, to=exp.DataType(this=exp.DType.DATE))
+    return None
+
+
+def _number(value: float | Decimal) -> exp.Expr:
+    """Returns a number's literal; with an exponent it is a DOUBLE, and not a DECIMAL."""
+    text = str(value)
+    return exp.Literal.number(f"{text}e0" if isinstance(value, float) and "e" not in text else text)

@@ -191,7 +191,7 @@ class ProgramCompiler:
                 message = f'there is no released or public table "{table}"'
                 return Refused(message, hint=self.access.sql.tables_hint(table))
         public = tuple(c.table for c in named if c is not None)
-        tail = Tail(division.tail, division.parameters, public, levels)
+        tail = Tail(division.tail, division.parameters, public, levels, None in named)
         rows = {**self.access.sql.public_rows(public, self.contracts), **levels}
 
         def run_over_foreseen_rows(with_keys: bool) -> pa.Table:
@@ -201,7 +201,8 @@ class ProgramCompiler:
                 if step.name
             }
             parameters = dict(tail.parameters) or None
-            return self.access.sql.run({**rows, **foreseen}, tail.text, parameters)
+            run = self.access.sql.run if tail.reads_released else self.access.sql.run_alone
+            return run({**rows, **foreseen}, tail.text, parameters)
 
         pivots = "PIVOT" in division.tail.upper()
         if "(SELECT" in division.tail.upper() and not pivots:

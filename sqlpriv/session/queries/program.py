@@ -63,12 +63,14 @@ class Tail:
         parameters: Its values, by name.
         public: The public tables that it reads.
         levels: Answers that are public whatever the rows are, by name.
+        reads_released: Whether it reads released tables, too.
     """
 
     text: str
     parameters: Mapping[str, object]
     public: tuple[str, ...]
     levels: Mapping[str, pa.Table]
+    reads_released: bool
 
 
 @dataclass(frozen=True)

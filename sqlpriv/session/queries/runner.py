@@ -10,6 +10,7 @@ import pyarrow as pa
 from sqlpriv.answer.means import Moments
 from sqlpriv.answer.rounds.adaptive_means import Remembered
 from sqlpriv.answer.rows import answer
+from sqlpriv.answer.tails.tail_errors import TailInput, tail_half_widths
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Measurement, Release
@@ -73,25 +74,9 @@ class ProgramRunner:
                 price = type(planned.price)(0)
                 sealed = (kept.releases, kept.adapted)
                 results.append(self._result(step, planned, sealed, weights, price))
-        tail = program.tail
-        if tail is None and len(results) == 1:
+        if program.tail is None and len(results) == 1:
             return results[0]
-        if tail is None:
-            last = results[-1]
-        else:
-            steps = zip(program.steps, results, strict=True)
-            steps_by_name = {step.name: result for step, result in steps if step.name}
-            answers = {name: result.table for name, result in steps_by_name.items()}
-            public = self._access.sql.public_rows(tail.public, self.planner.contracts)
-            answered = {k: v for k, v in answers.items() if v is not None}
-            rows = {**public, **tail.levels, **answered}
-            parameters = dict(tail.parameters) or None
-
-            def run_tail(changed: Mapping[str, pa.Table]) -> pa.Table:
-                return self._access.sql.run({**rows, **changed}, tail.text, parameters)
-
-            table = run_tail({})
-            last = Result(table, summed=rows_of_all(table, steps_by_name, run_tail))
+        last = results[-1] if program.tail is None else self._run_tail(program, results)
         if not results:
             return last
         prices = [result.price for result in results if result.price is not None]
@@ -99,6 +84,31 @@ class ProgramRunner:
         one_kind = len({type(price) for price in prices}) == 1
         total = type(prices[0])(sum(p.nano for p in prices)) if one_kind else None
         return replace(last, price=total, epsilon=epsilon)
+
+    def _run_tail(self, program: Program, results: Sequence[Result]) -> Result:
+        """Returns what plain SQL makes of the steps' answers; it costs nothing."""
+        tail = program.tail
+        assert tail is not None
+        steps = [pair for pair in zip(program.steps, results, strict=True) if pair[0].name]
+        inputs = {
+            step.name: TailInput(step.plan, result.table, result.half_widths)
+            for step, result in steps
+            if result.table is not None
+        }
+        public = self._access.sql.public_rows(tail.public, self.planner.contracts)
+        answers = {name: one.table for name, one in inputs.items()}
+        rows = {**public, **tail.levels, **answers}
+        parameters = dict(tail.parameters) or None
+        run = self._access.sql.run if tail.reads_released else self._access.sql.run_alone
+
+        def run_over(changed: Mapping[str, pa.Table]) -> pa.Table:
+            return run({**rows, **changed}, tail.text, parameters)
+
+        table = run_over({})
+        notes = dict.fromkeys(note for result in results for note in result.message.splitlines())
+        halves = tail_half_widths(table, inputs, run_over)
+        summed = rows_of_all(table, {step.name: result for step, result in steps}, run_over)
+        return Result(table, "\n".join(notes), halves, summed=summed)
 
     def quote(self, program: Program) -> Quote:
         """Returns what a program would cost now, of whose budget, and how sure its outputs are."""

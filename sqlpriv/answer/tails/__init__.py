@@ -1,0 +1,1 @@
+"""What plain SQL over noised answers may be off by."""

@@ -1,0 +1,262 @@
+"""Half-widths of what plain SQL makes of noised answers, found by running it over moved answers.
+
+The tail of a program is any SQL: its derivatives are not to be had by reading it. It is run again
+for each of a few patterns, with every noised number x_i moved by p_ki h_i, where h_i is its
+half-width and p_ki the pattern's number. An output f moves, to first order, by
+
+    d_k = Σ_i p_ki h_i ∂f/∂x_i.
+
+1. **Of one number.** `PATTERNS` random patterns: where d is c times the column p_i of one number i,
+   the output is made of that number alone, and its half-width is |c|, whatever noise is shared with
+   others. This is so where a subquery's numbers are passed on, by a client's `SELECT * FROM (…)`.
+2. **Of several.** Where their noises are independent, `BALANCED` patterns of signs follow, that are
+   orthogonal for as many numbers (balanced repeated replication: McCarthy 1969,
+   "Pseudo-replication"). The mean of d_k² is Σ_i (h_i ∂f/∂x_i)² then, and with more numbers an
+   estimate of it, which Student's t with `BALANCED` degrees of freedom makes longer.
+
+An output has no half-width where it rests on several numbers whose noise may be shared, where it
+changes with a number whose own half-width is unknown, and where its row cannot be found again.
+Nothing here is private: noised answers are all that is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from sqlpriv.answer.tails.move_patterns import (
+    balanced_signs,
+    of_one_number,
+    of_several,
+    random_patterns,
+)
+from sqlpriv.errors import Error
+from sqlpriv.plan.output_half_widths import has_half_width
+from sqlpriv.plan.plan import Plan
+
+Array = NDArray[np.float64]
+RunTail = Callable[[Mapping[str, pa.Table]], pa.Table]
+Row = tuple[Any, ...]
+
+MOST_NUMBERS, MOST_COLUMNS = 2_000, 8
+"""Of answers of more numbers nothing is run again; of more columns no output of several numbers has
+a half-width."""
+
+
+@dataclass(frozen=True)
+class TailInput:
+    """The answer to one private query, which a tail reads.
+
+    Args:
+        plan: Of the query.
+        table: The answer's rows.
+        half_widths: As those of an `Answer`.
+    """
+
+    plan: Plan
+    table: pa.Table
+    half_widths: Mapping[str, list[float | None]]
+
+
+@dataclass(frozen=True)
+class _NoisedColumn:
+    """A column of an answer that is made of aggregates."""
+
+    answer: str
+    name: str
+    values: Array
+    half_widths: Array
+    """NaN where unknown."""
+
+
+def tail_half_widths(
+    table: pa.Table, answers: Mapping[str, TailInput], run: RunTail
+) -> dict[str, list[float | None]]:
+    """Returns the half-widths of 95 % intervals of a tail's columns, by name, in every row.
+
+    Args:
+        table: What the tail gave.
+        answers: What the tail reads, by name.
+        run: Runs the tail, with these tables in the place of answers.
+    """
+    noised = [
+        column for name, answer in answers.items() for column in _noised_columns(name, answer)
+    ]
+    halves = np.concatenate([column.half_widths for column in noised]) if noised else np.zeros(0)
+    numbers = _numeric_columns(table)
+    if not numbers or not np.isfinite(halves).any() or len(halves) > MOST_NUMBERS:
+        return {}
+    moves = _TailMoves(table, numbers, noised, answers, run)
+    patterns = random_patterns(len(halves))
+    moved = moves.by_patterns(patterns, by_place=True)
+    widths = of_one_number(moved, patterns)
+    several = np.isnan(widths) & (np.abs(np.nan_to_num(moved)).max(axis=0, initial=0.0) > 0)
+    if several.any() and _measure_apart(answers.values()) and len(noised) <= MOST_COLUMNS:
+        several &= moves.of_one_column_each(patterns[0])
+        balanced = balanced_signs(len(halves))
+        widths = np.where(several, of_several(moves.by_patterns(balanced), balanced), widths)
+    widths = np.where(moves.by_unknown(), np.nan, widths)
+    columns = (table.column_names[at] for at in numbers)
+    return {
+        name: [float(width) if width > 0 else None for width in column]
+        for name, column in zip(columns, widths.T, strict=True)
+        if (column > 0).any()
+    }
+
+
+def _noised_columns(answer_name: str, answer: TailInput) -> list[_NoisedColumn]:
+    """Returns the numeric columns of an answer that are made of aggregates."""
+    columns = []
+    for name, item in zip(answer.plan.output.names, answer.plan.output.items, strict=True):
+        if name in answer.table.column_names and has_half_width(item):
+            values = answer.table.column(name)
+            if _is_number(values.type):
+                widths = answer.half_widths.get(name) or [None] * len(values)
+                halves = np.array(widths, float)
+                columns.append(_NoisedColumn(answer_name, name, _as_floats(values), halves))
+    return columns
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
+
+
+def _as_floats(column: pa.ChunkedArray) -> Array:
+    return np.array([np.nan if x is None else float(x) for x in column.to_pylist()], float)
+
+
+def _numeric_columns(table: pa.Table) -> list[int]:
+    return [at for at, column in enumerate(table.columns) if _is_number(column.type)]
+
+
+def _measure_apart(answers: Collection[TailInput]) -> bool:
+    """Whether two cells' noises are independent: there are no totals beside the cells, nothing is
+    drawn together, and no two queries measure the same, as far as that is known before keys are
+    selected."""
+    if sum(answer.plan.selection is not None for answer in answers) > 1:
+        return False
+    queries = [m.query for answer in answers for m in answer.plan.measurements]
+    apart = all(_has_cells_alone(answer.plan) for answer in answers)
+    return apart and all(query not in queries[:at] for at, query in enumerate(queries))
+
+
+def _has_cells_alone(plan: Plan) -> bool:
+    output, options = plan.output, plan.options
+    pooled = options.smooth or any(recipe.pooled for recipe in output.recipes)
+    return not output.strata and len(output.marginals) == 1 and not pooled and not options.integers
+
+
+@dataclass(frozen=True)
+class _TailMoves:
+    """Runs a tail over moved answers, and tells how far each of its numbers moves."""
+
+    table: pa.Table
+    numbers: list[int]
+    noised: list[_NoisedColumn]
+    answers: Mapping[str, TailInput]
+    run: RunTail
+
+    def by_patterns(self, patterns: Array, by_place: bool = False) -> Array:
+        """Returns d, of shape (patterns, rows, columns): NaN where a row is not found again.
+
+        Args:
+            patterns: Of shape (patterns, numbers).
+            by_place: Rows that nothing names are those at the same place.
+        """
+        halves = np.concatenate([column.half_widths for column in self.noised])
+        runs = [self._run_moved(step) for step in np.nan_to_num(patterns * halves)]
+        return self._values(runs, by_place) - self._values([self.table], True)
+
+    def of_one_column_each(self, pattern: Array) -> NDArray[np.bool_]:
+        """Returns which numbers are made of at most one column of each answer, of shape (rows,
+        columns): two figures of one cell may share the noise of its count."""
+        owners = np.concatenate(
+            [np.full(len(c.values), number) for number, c in enumerate(self.noised)]
+        )
+        alone = np.where(owners == np.arange(len(self.noised))[:, None], pattern, 0.0)
+        moves = self.by_patterns(alone) != 0  # a row that is not found moves, too
+        answers = [column.answer for column in self.noised]
+        counts = [
+            sum(moved for moved, of in zip(moves, answers, strict=True) if of == answer)
+            for answer in set(answers)
+        ]
+        return np.asarray(np.max(counts, axis=0) <= 1)
+
+    def by_unknown(self) -> NDArray[np.bool_]:
+        """Returns which numbers change, or are not found again, where those of unknown half-widths
+        are others, of shape (rows, columns)."""
+        halves = np.concatenate([column.half_widths for column in self.noised])
+        values = np.concatenate([column.values for column in self.noised])
+        if not np.isnan(halves).any():
+            return np.zeros((self.table.num_rows, len(self.numbers)), bool)
+        step = np.where(np.isnan(halves), 0.1 * np.abs(np.nan_to_num(values)) + 1.0, 0.0)
+        (moved,) = self._values([self._run_moved(step)], True) - self._values([self.table], True)
+        return np.asarray(moved != 0)
+
+    def _run_moved(self, step: Array) -> pa.Table | None:
+        """Returns the tail's rows with the noised numbers moved; None where it fails."""
+        changed = {name: answer.table for name, answer in self.answers.items()}
+        start = 0
+        for column in self.noised:
+            rows, end = changed[column.answer], start + len(column.values)
+            moved = column.values + step[start:end]
+            at = rows.column_names.index(column.name)
+            array = pa.array(moved, pa.float64(), mask=np.isnan(moved))
+            changed[column.answer] = rows.set_column(at, column.name, array)
+            start = end
+        try:
+            return self.run(changed)
+        except (Error, pa.ArrowInvalid):  # a cast or a division that these numbers do not allow
+            return None
+
+    def _values(self, runs: Sequence[pa.Table | None], by_place: bool) -> Array:
+        """Returns the numbers of each run in the rows of the table, of shape (runs, rows, columns):
+        NaN where a run has no such row."""
+        values = np.full((len(runs), self.table.num_rows, len(self.numbers)), np.nan)
+        ended = [rows for rows in runs if rows is not None]
+        keys = _stable_columns(self.table, ended)
+        lengths = {rows.num_rows for rows in (self.table, *ended)}
+        if keys is None and lengths != {1} and (len(lengths) > 1 or not by_place):
+            return values
+        places = {row: at for at, row in enumerate(_rows(self.table, keys))}
+        for number, rows in enumerate(runs):
+            if rows is not None:
+                pairs = [(places.get(row), i) for i, row in enumerate(_rows(rows, keys))]
+                to = [place for place, _ in pairs if place is not None]
+                of = [i for place, i in pairs if place is not None]
+                for c, at in enumerate(self.numbers):
+                    values[number, to, c] = _as_floats(rows.column(at))[of]
+        return values
+
+
+def _stable_columns(table: pa.Table, runs: Sequence[pa.Table]) -> list[int] | None:
+    """Returns the fewest leading columns that name the rows whatever the noise is; None if none do.
+
+    A column is stable where half of its values are found in every run. Texts, days and the like
+    come before numbers, as a rank has the same values in every run, in other rows.
+    """
+    columns = range(table.num_columns)
+    ordered = sorted(columns, key=lambda at: (_is_number(table.column(at).type), at))
+    keys: list[int] = []
+    for at in ordered:
+        values = set(table.column(at).to_pylist())
+        shares = (len(values & set(run.column(at).to_pylist())) for run in runs)
+        if all(2 * share >= len(values) for share in shares):
+            keys.append(at)
+            if len(set(_rows(table, keys))) == table.num_rows:
+                return keys
+    return None
+
+
+def _rows(table: pa.Table, columns: Sequence[int] | None) -> list[Row]:
+    """Returns the values of some columns in each row; without columns, the row's place."""
+    if columns is None:
+        return [(place,) for place in range(table.num_rows)]
+    return list(zip(*(table.column(at).to_pylist() for at in columns), strict=True))

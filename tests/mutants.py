@@ -47,6 +47,7 @@ CELLS, ROOTS = "tests/kernel/sql/test_cells.py", "tests/kernel/sql/test_roots.py
 CLIPPED = "tests/kernel/proof/test_clipped_sums.py"
 BOUNDING = "tests/kernel/sql/test_bounding.py"
 BYTES = "tests/kernel/sql/test_byte_groups.py"
+GROUP_SUMS = "tests/kernel/sql/test_group_sums.py"
 DELAY = "tests/kernel/proof/test_delay.py"
 UNIT_ROWS = "tests/kernel/proof/test_unit_rows.py"
 SIDES = "tests/kernel/sql/test_join_sides.py"
@@ -152,6 +153,90 @@ MUTANTS = (
         'self.dialect.cast("count({0})", "HUGEINT")',
         '"count({0})"',
         RENDER,
+    ),
+    Mutant(
+        "a real that ends on half a step is rounded beyond its lattice",
+        K + "sql/expressions.py",
+        "- grid.steps) < 0.5",
+        "- grid.steps) < 2**42",
+        GROUP_SUMS,
+    ),
+    Mutant(
+        "a step of 0 divides",
+        K + "sql/expressions.py",
+        "step and abs(",
+        "abs(",
+        GROUP_SUMS,
+    ),
+    Mutant(
+        "a real that is declared to reach further is not clamped to its sum's ends",
+        K + "sql/expressions.py",
+        "if self.clamped_to(of) == (lower, upper) and all(",
+        "if self.clamped_to(of) and all(",
+        GROUP_SUMS,
+    ),
+    Mutant(
+        "a sum of bins goes beyond its ends",
+        K + "sql/expressions.py",
+        "whole = self.clamp(number_texts[query.of], int(query.lower), int(query.upper))",
+        "whole = number_texts[query.of]",
+        GROUP_SUMS,
+    ),
+    Mutant(
+        "a sum of a group's number overflows",
+        K + "sql/expressions.py",
+        "twice = f\"2 * {self.dialect.cast(whole, 'HUGEINT')}\"",
+        'twice = f"2 * {whole}"',
+        GROUP_SUMS,
+    ),
+    Mutant(
+        "different values are counted as rows of their bin",
+        K + "sql/expressions.py",
+        "if type(query) is a.Count and query.of == bins.arg",
+        "if isinstance(query, a.Count) and query.of == bins.arg",
+        GROUP_SUMS,
+    ),
+    Mutant(
+        "NULL is counted with its bin",
+        K + "sql/expressions.py",
+        "self.dialect.cast(f'{column} IS NOT NULL', 'BIGINT')",
+        "self.dialect.cast('true', 'BIGINT')",
+        GROUP_SUMS,
+    ),
+    Mutant(
+        "a place in a list of some bins is a bin",
+        K + "terms/algebra.py",
+        "isinstance(self.expr, Bin) and self.values == (*range(len(self.expr.edges) + 1),)",
+        "isinstance(self.expr, Bin)",
+        f"{GROUP_SUMS} {CELLS}",
+    ),
+    Mutant(
+        "reals are grouped by value",
+        K + "sql/expressions.py",
+        "few = self.type(expr.arg) is Type.INTEGER and ",
+        "few = ",
+        GROUP_SUMS,
+    ),
+    Mutant(
+        "rows are grouped by whole numbers however many there are",
+        K + "sql/expressions.py",
+        " and expr.stop - expr.start <= a.ROOTS",
+        "",
+        GROUP_SUMS,
+    ),
+    Mutant(
+        "rows are grouped by whole numbers that no declaration bounds",
+        K + "sql/expressions.py",
+        "if few and self._within(expr.arg, expr.start, expr.stop)",
+        "if few",
+        GROUP_SUMS,
+    ),
+    Mutant(
+        "every number is taken for a decimal, which is never NaN",
+        K + "sql/expressions.py",
+        'decimal = "DECIMAL" in self.columns[n.lower()].sql_type.upper()',
+        "decimal = True",
+        f"{GROUP_SUMS} {ROOTS}",
     ),
     Mutant(
         "a long integer is read as a short one",
@@ -355,8 +440,8 @@ MUTANTS = (
     Mutant(
         "some bins are taken for all",
         K + "sql/quoting.py",
-        "values == (*range(len(key.expr.edges) + 1),)",
-        "bool(values)",
+        "if key.has_all_bins:",
+        "if isinstance(key.expr, a.Bin):",
         RENDER,
     ),
     Mutant(
@@ -1694,18 +1779,24 @@ MUTANTS = (
     Mutant(
         "any bins tell any others",
         K + "sql/cells.py",
-        "whole and {*fewer} < {*edges}",
-        "whole",
+        " and {*fewer} < {*edges}",
+        "",
         CELLS,
     ),
     Mutant(
         "bins of which some are left out tell others",
         K + "sql/cells.py",
-        "whole and {*fewer} < {*edges}",
-        "{*fewer} < {*edges}",
+        "fine.has_all_bins and coarse.has_all_bins and ",
+        "",
         CELLS,
     ),
-    Mutant("bins of another column tell these", K + "sql/cells.py", "if x == y and", "if", CELLS),
+    Mutant(
+        "bins of another column tell these",
+        K + "sql/cells.py",
+        "fewer) if x == y:",
+        "fewer):",
+        CELLS,
+    ),
     # --- bins by arithmetic, clipped sums ---
     Mutant(
         "an edge need not be where a root rises",

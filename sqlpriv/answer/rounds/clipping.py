@@ -14,7 +14,8 @@ their square counted, constants erred up to seven times as far, a log-normal col
 three times, and a power law x^-1.2 of 20,000 rows four fifths.
 
 Candidates of both ends (`clipping_errors`) are the bins' own ends, and some beyond the declared
-interval: a centre near the mean makes the count's noise matter less. All pairs are compared.
+interval: a centre near the mean makes the count's noise matter less. All pairs are compared; of
+1,024 cells and more, all pairs of ends that some cells choose (`tests/bench/thinning.py`).
 
 **Everybody.** Over the cells v averages out and s does not. With a the cells' shares of the rows,
 everybody's error has the variance M = Σ a² v + (Σ a s)². What is minimised is the sum, weighted by
@@ -35,6 +36,7 @@ Its constants stand in `tail_constants`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -56,6 +58,8 @@ from sqlpriv.answer.rounds.tail_model import Tails
 
 ROUNDS_OF_CHOICE = 4
 """After so many turns the choices stand, or turn between ends of all but equal error."""
+SAMPLED_CELLS = 512
+"""Where cells are twice as many or more, so many of them say which ends are compared for all."""
 PAIRS_AT_ONCE = 4_000_000
 """Pairs of ends of all cells that are compared at once, for the sake of memory."""
 
@@ -89,10 +93,42 @@ def choose_clipping(tails: Tails, noise: CellNoise, lower: float, upper: float) 
         noise: What the sums will be measured with.
         lower, upper: Of the declared interval; nothing is clipped where nothing is known.
     """
-    shape, cells = noise.n.shape, noise.n.size
+    shape = noise.n.shape
     if not tails.pooled.any():
         return Clipping(np.full(shape, lower), np.full(shape, upper), np.zeros(shape))
     lows, highs = candidate_ends(tails.bins, lower, upper)
+    if noise.n.size >= 2 * SAMPLED_CELLS:
+        lows, highs = _ends_of_some(tails, noise, lows, highs)
+    return _choose_among(tails, noise, lows, highs)
+
+
+def _ends_of_some(tails: Tails, noise: CellNoise, lows: Array, highs: Array) -> tuple[Array, Array]:
+    """Returns the ends that some cells choose of all candidates, and the ends next to these.
+
+    The cells are evenly spaced among all by their counts, and stand for all rows.
+    """
+    of_all = noise.n.ravel().argsort(kind="stable")
+    sampled = of_all[np.linspace(0, of_all.size - 1, SAMPLED_CELLS).round().astype(int)]
+    n, shares, rate, spread = (
+        x.ravel()[sampled] for x in (noise.n, noise.shares, tails.shape.rate, tails.shape.spread)
+    )
+    shares = shares * (noise.shares.sum() / max(float(shares.sum()), 1e-300))
+    clipping = _choose_among(
+        replace(tails, shape=tails.shape._replace(rate=rate, spread=spread)),
+        noise._replace(n=n, shares=shares),
+        lows,
+        highs,
+    )
+    low, high = (
+        np.unique(np.searchsorted(ends, chosen) + np.array([[-1], [0], [1]]))
+        for ends, chosen in ((lows, clipping.low), (highs, clipping.high))
+    )
+    return lows[low[(low >= 0) & (low < lows.size)]], highs[high[(high >= 0) & (high < highs.size)]]
+
+
+def _choose_among(tails: Tails, noise: CellNoise, lows: Array, highs: Array) -> Clipping:
+    """Returns the best of all pairs of some ends, as `choose_clipping` does."""
+    shape, cells = noise.n.shape, noise.n.size
     above, below = excess_above(tails.bins, highs), excess_below(tails.bins, -lows)
     ends = CandidateEnds(lows, highs, above, below)
     flat = noise._replace(n=noise.n.ravel(), shares=noise.shares.ravel())

@@ -81,10 +81,8 @@ def _finest(key: a.Key, keys: Iterable[a.Key]) -> a.Key:
 
 def _tells(fine: a.Key, coarse: a.Key) -> bool:
     match fine.expr, coarse.expr:
-        case a.Bin(x, edges), a.Bin(y, fewer) if x == y and len(fewer) < len(edges):
-            lists = ((fine.values, edges), (coarse.values, fewer))
-            whole = all(listed == (*range(len(ends) + 1),) for listed, ends in lists)
-            return whole and {*fewer} < {*edges}
+        case a.Bin(x, edges), a.Bin(y, fewer) if x == y:
+            return fine.has_all_bins and coarse.has_all_bins and {*fewer} < {*edges}
     return False
 
 

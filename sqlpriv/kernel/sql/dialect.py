@@ -127,6 +127,7 @@ _DUCKDB_FORMS = {
     "number": "sqlpriv_number({0})",
     "clamp": "sqlpriv_clamp({0}, {1}, {2})",
     "quantise": "sqlpriv_quantise({0}, {1}, {2}, {3})",
+    "rounded": "CAST(round(({0} - {1}) / {2}) AS BIGINT)",
     "whole": "TRY_CAST({0} AS BIGINT)",
     "below": "CAST(floor({0}) AS INTEGER)",
     "position": "list_position([{0}], {1}) - 1",
@@ -178,6 +179,7 @@ _SPARK_FORMS = _DUCKDB_FORMS | {
         " least(greatest(({0} - {1}) / {2}, CAST(-{3} AS DOUBLE)), CAST({3} AS DOUBLE)) END",
     )
     + " AS BIGINT)",
+    "rounded": "CAST(" + _ROUND.replace("{0}", "(({0} - {1}) / {2})") + " AS BIGINT)",
     # Spark's own cast of 2^63, a double, gives 2^63 - 1
     "whole": "CASE WHEN {0} < CAST(9223372036854775808 AS DECIMAL(38,0))"
     " THEN try_cast({0} AS BIGINT) END",

@@ -81,7 +81,9 @@ class Expressions:
         match expr:
             case a.Col(n):
                 text, domain = self.stored_text(expr), self.columns[n.lower()].domain
-                text = self.number(text) if self.cast_type(expr) == "DOUBLE" else text
+                decimal = "DECIMAL" in self.columns[n.lower()].sql_type.upper()  # none is NaN
+                real = self.cast_type(expr) == "DOUBLE" and not decimal
+                text = self.number(text) if real else text
                 if not isinstance(domain, Interval):
                     return text
                 return self.clamp(text, domain.lower, domain.upper)
@@ -111,7 +113,8 @@ class Expressions:
                 return f"({self.dialect.form('shift', moment, months, days, micros)})"
             case a.Bin(arg, edges):
                 if isinstance(expr, a.Roots):
-                    return self._once(self.bins_of_root(expr, self._once(self.root(expr))))
+                    root = self._once(self.root(expr, self._once(self._number(arg))))
+                    return self._once(self.bins_of_root(expr, root))
                 at, ends = self._once(self._number(arg)), alike(edges, self.type(arg))
                 reached = enumerate(map(self.dialect.literal, ends), 1)
                 tests = [f"WHEN {at} >= {end} THEN {i}" for i, end in reached][::-1]
@@ -122,10 +125,10 @@ class Expressions:
                 return self._once(self.dialect.item(map(float, numbers), cell, "DOUBLE"))
         raise KernelError("this expression has no rendering")
 
-    def root(self, expr: a.Roots) -> str:
-        """Returns the number of `Roots` as text; nothing in it fails: its root is of [0, 1]."""
-        literal = self.dialect.literal
-        x = self.dialect.cast(self._once(self._number(expr.arg)), "DOUBLE")
+    def root(self, expr: a.Roots, arg: str) -> str:
+        """Returns the number of `Roots` as text, from its argument's, which is no NaN. Nothing
+        fails: its root is of [0, 1]."""
+        literal, x = self.dialect.literal, self.dialect.cast(arg, "DOUBLE")
         if not self._within(expr.arg, expr.start, expr.stop):
             x = self.clamp(x, expr.start, expr.stop)
         place = f"({x} - {literal(expr.start)}) / {literal(expr.stop - expr.start)}"
@@ -138,18 +141,24 @@ class Expressions:
         bins = [bisect_right(reached, number) for number in range(int(a.ROOTS) + 1)]
         return self.dialect.item(bins, number, "INTEGER")
 
-    def late_value(self, expr: a.Expr, column: str) -> tuple[str, str]:
-        """Returns what rows are grouped by, and the key's value as a text over the column of that.
+    def late_value(self, expr: a.Expr, column: str) -> tuple[str, str, str]:
+        """Returns what rows are grouped by, the key's value as a text over the column of that, and
+        a bin's argument likewise, if that follows, too.
 
-        Claim: rows of one group have one value. Bins follow from their root's number, the text of
-        an ENUM from its place in the type's labels, of which no two are one text.
+        Claim: rows of one group have one value. Bins follow from their root's number, and from the
+        whole number itself, where its declared interval has no more of them than there are roots;
+        the text of an ENUM from its place in the type's labels, of which no two are one text.
         """
         if isinstance(expr, a.Roots):
-            return self.root(expr), self.bins_of_root(expr, column)
+            value = self._once(self._number(expr.arg))
+            few = self.type(expr.arg) is Type.INTEGER and expr.stop - expr.start <= a.ROOTS
+            if few and self._within(expr.arg, expr.start, expr.stop):
+                return value, self.bins_of_root(expr, self.root(expr, column)), column
+            return self.root(expr, value), self.bins_of_root(expr, column), ""
         stored = self.columns.get(expr.name.lower()) if isinstance(expr, a.Col) else None
         if stored is not None and stored.sql_type.upper().startswith("ENUM"):
-            return self.texts[stored.name.lower()], self.dialect.cast(column, "VARCHAR")
-        return self.value(expr), column
+            return self.texts[stored.name.lower()], self.dialect.cast(column, "VARCHAR"), ""
+        return self.value(expr), column, ""
 
     def number(self, text: str) -> str:
         """Returns a double without NaN."""
@@ -211,8 +220,40 @@ class Expressions:
         text = self.number(text) if self.type(query.of) is Type.REAL else text
         return text, "count(DISTINCT {0})" if distinct else "count({0})"
 
+    def summand_of_group(
+        self, query: a.Query, groups: list[tuple[a.Bin, str, str, str]]
+    ) -> tuple[str, str] | None:
+        """Returns the same where it follows from what a joint group's rows share, and is written
+        once for them; None where it does not.
+
+        Claim: rows of a group have one bin, and one value where `late_value` says so. A sum of that
+        is the clamped number times the rows. A bin is NULL where its argument is NULL or NaN, and
+        only there: so of a group all rows have a value, or none.
+
+        Args:
+            query: What is added up.
+            groups: The keys that list all bins of an expression: that, the joint group's column,
+                the bin as a text over it, or "" where it is the column, and the bin's argument, or
+                "" where it is not known.
+        """
+        for bins, column, bin_text, value in groups:
+            number_texts = {bins: bin_text or column} | ({bins.arg: value} if value else {})
+            if type(query) is a.Count and query.of == bins.arg:
+                return "", f"count(*) * {self.dialect.cast(f'{column} IS NOT NULL', 'BIGINT')}"
+            if isinstance(query, a.Sum) and query.of in number_texts:
+                whole = self.clamp(number_texts[query.of], int(query.lower), int(query.upper))
+                twice = f"2 * {self.dialect.cast(whole, 'HUGEINT')}"
+                ends = self.dialect.literal(int(query.lower + query.upper))
+                return "", f"({twice} - {ends}) * count(*)"
+        return None
+
     def lattice_text(self, of: a.Expr, grid: Lattice, lower: Number, upper: Number) -> str:
-        """Returns NULL, or an integer: a whole number, clamped, or a real's step within ±steps."""
+        """Returns NULL, or an integer: a whole number, clamped, or a real's step within ±steps.
+
+        Claim: a column that is clamped to the sum's own interval needs no second clamp where both
+        ends come to ±steps. Subtraction, division and rounding are the engine's as they are taken
+        here, and monotone: what lies between the ends comes to no more.
+        """
         type_, plain = self.type(of), self.plain(of)
         if type_ is Type.INTEGER:
             if self._within(of, lower, upper):
@@ -221,6 +262,12 @@ class Expressions:
             whole = self.dialect.cast(self.clamp(self.number(self.value(of)), *ends), "BIGINT")
             # above 2^53 the end that a double was clamped to may have been rounded
             return self.clamp(self.stored_text(of) if plain else whole, *ends)
-        middle, step = map(self.dialect.literal, (float(grid.middle), float(grid.step)))
+        middle, step = float(grid.middle), float(grid.step)
+        numbers = *map(self.dialect.literal, (middle, step)), grid.steps
+        if self.clamped_to(of) == (lower, upper) and all(
+            step and abs(abs((float(end) - middle) / step) - grid.steps) < 0.5
+            for end in (lower, upper)
+        ):
+            return self.dialect.form("rounded", self._layer_column(self.value(of)), *numbers)
         real = self.stored_text(of) if plain else self.value(of)
-        return self.dialect.form("quantise", real, middle, step, grid.steps)
+        return self.dialect.form("quantise", real, *numbers)

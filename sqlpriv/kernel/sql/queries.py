@@ -67,13 +67,20 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
         and not has_collation(contract)
     )
     key_texts = {
-        c: scope.late_value(k.expr, c) if late else (scope.value(k.expr), c)
+        c: scope.late_value(k.expr, c) if late else (scope.value(k.expr), "", "")
         for c, k in levelled.items()
     }
-    columns = {c: text for c, (text, _) in key_texts.items()}
-    added = [scope.summand(q) for q in queries]
+    columns = {c: text for c, (text, *_) in key_texts.items()}
+    sizes = {c: len(key.values) for c, key in levelled.items()}
+    cell = "" if late else _byte(sizes, scope)
+    bins = [
+        (key.expr, f"min({c})" if cell else c, *key_texts[c][1:])
+        for c, key in levelled.items()
+        if isinstance(key.expr, a.Bin) and key.has_all_bins
+    ]
+    added = [scope.summand_of_group(q, bins) or scope.summand(q) for q in queries]
     adds = list(dict.fromkeys(filter(None, added)))
-    columns |= {f"v{i}": text for i, (text, _) in enumerate(adds)}
+    columns |= {f"v{i}": text for i, (text, _) in enumerate(adds) if text}
     columns |= {
         f"r{i}": text
         for i, (column, text) in enumerate(scope.texts.items())
@@ -86,9 +93,7 @@ def render(queries: Sequence[a.Query], contract: TableContract, hash_key: int) -
         c: _narrow(k, key_texts[c][1] if late else columns[c], scope) for c, k in levelled.items()
     }
     columns |= {} if late else narrow
-    sizes = {c: len(key.values) for c, key in levelled.items()}
     coded = (f"coalesce({narrow[c] if late else c}, {n}) AS {c}" for c, n in sizes.items())
-    cell = "" if late else _byte(sizes, scope)
     grouped = f" GROUP BY {', '.join(levelled)}" if levelled else ""
     sums = [
         *(f"min({c}) AS {c}" if cell else c for c in levelled),

@@ -42,7 +42,7 @@ def levels(*keys: tuple[a.Key, str, str | None], dialect: Dialect = DUCKDB) -> s
     for key, text, held in keys:
         values = key.values[:-1] if key.values[-1:] == (None,) else key.values
         code = test = ""
-        if isinstance(key.expr, a.Bin) and values == (*range(len(key.expr.edges) + 1),):
+        if key.has_all_bins:
             code = text  # written once: that of many bins is long, and the engine plans each
         elif (
             values and type(low := values[0]) is int and values == (*range(low, low + len(values)),)

@@ -241,6 +241,11 @@ class Key:
     expr: Expr
     values: tuple[Value, ...]
 
+    @property
+    def has_all_bins(self) -> bool:
+        """Whether it lists all bins of a `Bin`: a bin is then its own place in the list."""
+        return isinstance(self.expr, Bin) and self.values == (*range(len(self.expr.edges) + 1),)
+
 
 @dataclass(frozen=True)
 class Count:

@@ -101,6 +101,18 @@ def test_explain_plans_once(vault: Path, counts: Counter[str], text: str, plans:
     assert counts == {**ONCE, "planned": plans - has_awaited}
 
 
+@pytest.mark.parametrize("text", FORMS)
+def test_explain_shows_the_price_that_is_quoted_and_charged(vault: Path, text: str) -> None:
+    text = text.format(0.1, 0.1)
+    with Session(vault) as session:
+        rows = session.execute("EXPLAIN PRIVACY " + text).table.to_pylist()
+        (total,) = [row for row in rows if row["measurement"] == "total"]
+        quoted = session.quote(text).epsilon
+        charged = session.execute(text).epsilon
+    assert total["epsilon"] == pytest.approx(quoted, rel=1e-9)
+    assert charged == pytest.approx(quoted, rel=1e-9)
+
+
 def test_the_shell_plans_once_before_and_after_its_question(
     vault: Path, counts: Counter[str]
 ) -> None:

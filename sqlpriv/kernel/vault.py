@@ -96,9 +96,16 @@ class Kernel:
     def most_partners(
         self, contract: TableContract, relation: a.Relation, columns: tuple[str, ...]
     ) -> int:
-        """Returns how many rows of a public relation a row can meet: see `unit_rows.Partners`."""
+        """Returns how many rows of a public relation a row can meet: see `unit_rows.Partners`.
+
+        Claim: its tables are public in the state that is read, whatever they were when the contract
+        was; Refused, or KernelError, otherwise.
+        """
         with Reader(self.vault) as reader:
-            return reader.most_partners(partner_count(relation, columns, contract), contract.engine)
+            contracts, _ = self.bind_contracts(reader.fingerprint, reader.catalog())
+            if (current := contracts.get(contract.table.lower())) is None:
+                raise Refused(f'there is no table "{contract.table}" any more; ask again')
+            return reader.most_partners(partner_count(relation, columns, current), current.engine)
 
     def find_seals(
         self, source: a.Relation, contract: TableContract, named: str, price: Price

@@ -103,6 +103,15 @@ def test_a_table_without_a_window_is_new_after_a_write(owner: Session):
     assert not any(is_free(ask(owner, what)) for what in CLOSED.values())
 
 
+def test_rows_that_were_closed_by_another_column_were_not_closed(owner: Session):
+    what = f"COUNT(*) AS n FROM visits WHERE moment < {DAY}"
+    ask(owner, what)
+    owner.execute(f"ALTER TABLE visits SET PRIVACY WINDOW (moment, closed_before = {DAY})")
+    assert not is_free(ask(owner, what))
+    owner.execute(LATE)
+    assert is_free(ask(owner, what))
+
+
 def test_answers_of_before_the_rows_were_closed_do_not_serve(owner: Session):
     october = "COUNT(*) AS n FROM visits WHERE day < DATE '2026-11-01'"
     ask(owner, october)  # October still comes in

@@ -152,3 +152,9 @@ def test_a_statement_that_is_cancelled_holds_its_place_until_its_time(client, mo
         runner.run(client, lambda *_: 1, lambda: False)
     time_has_come.set()
     assert runner.wait(60)
+
+
+def test_what_ends_after_its_limit_ends_on_the_grid():
+    """Nobody waits for it any more; its session is free at a time that says nothing."""
+    ends = [running_statements.end_of_hold(seconds, 0.3) for seconds in (0.05, 0.25, 0.5)]
+    assert ends == [0.1, 0.3, 0.8]

@@ -77,6 +77,7 @@ def copies(number: int, name: str) -> a.Union:
 
 
 ONE_EACH = a.PerUnit(ORDERS, (), (a.Fold("n", "count", reach=6),))
+PAIRS = a.Join(ORDERS, P, YES)
 BY_SHOP = a.PerUnit(ORDERS, (("k", a.Col("o.shop")),), ())
 
 
@@ -134,6 +135,27 @@ REACHES: dict[str, tuple[a.Relation, int, int]] = {
         a.PerUnit(a.Join(ORDERS, P, YES), (("k", a.Call("abs", (a.Col("o.num"),))),)),
         36,
         48,
+    ),
+    "a group for a computed key of a column's name": (
+        a.PerUnit(PAIRS, (("o.shop", a.Call("+", (a.Col("o.shop"), a.Col("p.shop")))),)),
+        36,
+        48,
+    ),
+    "groups of groups by a key that has another column's name": (
+        a.PerUnit(
+            a.PerUnit(PAIRS, (("o.shop", a.Col("p.num")), ("k", a.Col("o.num")))),
+            (("k", a.Col("o.shop")),),
+        ),
+        36,
+        48,
+    ),
+    "groups by a column that is called as one of the partners": (
+        a.PerUnit(
+            a.Derive(a.Join(PAIRS, Q, YES, "semi"), "q.shop", a.Col("o.num")),
+            (("k", a.Col("q.shop")), ("k1", a.Col("q.shop"))),
+        ),
+        36,
+        48 + 6 + 36 * 6,
     ),
     "unique among groups": (a.Join(Q, by("o.num", "o.shop"), same("q.shop", "k0")), 6, 6 + 48 + 6),
     "no more unique among groups": (
@@ -328,3 +350,22 @@ def test_public_rows_do_not_multiply_a_unit_either(make_kernel: MakeKernel) -> N
         )
     assert again.ledger.account("people").charges == 1
     again.close()
+
+
+def test_partners_of_a_table_that_is_public_no_more_are_not_counted(
+    make_kernel: MakeKernel,
+) -> None:
+    """A plan asks for their exact number: never of a table that is private by then."""
+    kernel = make_kernel(
+        "CREATE TABLE people AS SELECT i AS id FROM range(9) r(i);"
+        "CREATE TABLE days AS SELECT i % 2 AS odd FROM range(400) r(i)"
+    )
+    kernel.ledger.declare("days", "owner", public=True)
+    planned = kernel.contracts()["people"]
+    assert kernel.most_partners(planned, a.Scan("days"), ("odd",)) == 200
+    kernel.ledger.declare("days", "owner", public=False)
+    with pytest.raises(Refused, match="no privacy unit"):
+        kernel.most_partners(planned, a.Scan("days"), ("odd",))
+    kernel.ledger.declare("days", "owner", key="odd", unit=True)
+    with pytest.raises(Refused, match="units of one table"):
+        kernel.most_partners(planned, a.Scan("days"), ("odd",))

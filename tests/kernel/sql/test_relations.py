@@ -335,6 +335,16 @@ def test_facts_are_found_along_links(engine: Engine) -> None:
     assert engine.duckdb.execute(verifying(wide)).fetchall()[0][0] is True
 
 
+def test_groups_inside_a_unit_are_bounded_where_a_join_reads_them(engine: Engine) -> None:
+    """Two rows of a unit count, so no more than two of its groups: the join is bounded by that."""
+    made = contracts(orders={"bound": [2, 1]})["orders"]
+    by_order = a.PerUnit(ORDERS, (("k", col("o.num")),))
+    orders = [(n, 1, 0, 0.5) for n in range(5)]
+    fill(engine, {**{t: [] for t in TABLES}, "people": [(1, "f")], "orders": orders})
+    (rows,) = engine.exact([a.Count(a.Join(by_order, PEOPLE, YES))], made)
+    assert rows.sum() == 2
+
+
 @pytest.mark.parametrize("zeros", [(-0.0, 0.0), (0.0, -0.0)])
 def test_nothing_tells_the_sign_of_zero(engine: Engine, zeros: tuple[float, float]) -> None:
     """A group of both keeps the one that came first, which other units' rows may decide; and

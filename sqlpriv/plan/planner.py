@@ -332,7 +332,8 @@ def _expand_recipes(
     try:
         if any(x.using == "pooled" for x in aggregates) and not select.stratify:
             raise DataError("pooled draws strata together: write STRATIFY BY")
-        using = [choose_estimator(x, number, price, options) for x in aggregates]
+        strata = 0 if cells.keys or (select.stratify and select.stratify.weights) else number
+        using = [choose_estimator(x, number, price, options, strata) for x in aggregates]
     except DataError as error:
         hint = "AVG(x) takes the best that the budget has, SUM(x) the plain sum"
         raise refuse(t.Literal(None, select.pos), str(error), hint) from None

@@ -156,6 +156,13 @@ def test_the_population_agrees_with_its_strata_and_is_told_to_cost_less(analyst:
         ("{} AVG(hours USING median)", "AVG has no estimator median"),
         ("{} SUM(hours USING laplace)", "has gaussian noise: write USING gaussian"),
         ("{} STDDEV(hours USING gaussian)", "STDDEV has no estimator gaussian"),
+        (
+            "{} VARIANCE(hours USING pooled)",
+            r"GREATEST\(\(x - c\) \* \(x - c\), 0\), most\) USING p",
+        ),
+        ("{} STDDEV(hours USING pooled)", "write AVG"),
+        ("{} MEDIAN(hours USING pooled)", "the part up to a value"),
+        ("{} COUNT(* USING pooled)", "a share of a stratum's rows"),
         ("{} AVG(hours + AVG(pay USING quantile))", "cannot hold another"),
     ],
 )

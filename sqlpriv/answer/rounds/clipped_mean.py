@@ -45,6 +45,7 @@ from sqlpriv.answer.rounds.tail_model import Tails, estimate_tails
 from sqlpriv.kernel.terms.algebra import Asked
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.kernel.terms.release import Measurement, Release
+from sqlpriv.plan.aggregates.estimators import is_too_narrow
 from sqlpriv.plan.aggregates.mean_bins import bin_grid
 from sqlpriv.plan.aggregates.mean_rounds import (
     MeanRounds,
@@ -53,6 +54,7 @@ from sqlpriv.plan.aggregates.mean_rounds import (
     clipped_sum_of_all,
     count_query,
     histogram,
+    plain_sums,
     quantile_rounds,
 )
 from sqlpriv.plan.aggregates.rewrites import Recipe
@@ -77,7 +79,9 @@ def mean(request: MeanRounds, releases: Mapping[Asked, Release], measure: Measur
     """
     recipe = request.recipe
     counted = releases[count_query(recipe)]
-    share = histogram_share(request, counted, histogram(recipe) in releases)
+    share = None
+    if not is_too_narrow(recipe.width):
+        share = histogram_share(request, counted, histogram(recipe) in releases)
     if share is None:
         return plain_mean(request, counted, measure)
     first, last = quantile_rounds(request, share)
@@ -188,18 +192,30 @@ def histogram_share(request: MeanRounds, counted: Release, measured: bool) -> fl
 
 
 def plain_mean(request: MeanRounds, counted: Release, measure: Measure) -> Moments:
-    """Returns N and the sum over the declared interval, which takes the price of all rounds."""
-    half = request.recipe.width / 2
-    (total,) = measure([Measurement(clipped_sum(request.recipe, None), request.price)])
-    return Moments(
-        counted.values,
-        half * total.values,
-        np.zeros_like(counted.values),
-        counted.sigma**2,
-        (half * total.sigma) ** 2,
-        0.0,
-        half_width(request.price),
-    )
+    """Returns N and the sum over the declared interval, everybody's own beside the strata's where
+    that is worth its price; the sums take the price of all rounds."""
+    total, *of_all = measure(plain_sums(request))
+    strata = _plain_moments(request.recipe, counted.values, counted.sigma, total)
+    if not of_all:
+        return strata
+    rows, k = counted.values.sum(axis=0, keepdims=True), len(counted.values)
+    everybody = _plain_moments(request.recipe, rows, counted.sigma * k**0.5, of_all[0])
+    return replace(strata, everybody=everybody)
+
+
+def _plain_moments(recipe: Recipe, counts: Array, miscount: float, total: Release) -> Moments:
+    """Returns the moments of cells that were summed over the declared interval.
+
+    Args:
+        recipe: Whose x.
+        counts: Of the cells, noised with standard deviation `miscount`.
+        total: The noised sums.
+    """
+    half = recipe.width / 2
+    sums = half * total.values.reshape(counts.shape)
+    deviation = half * total.sigma
+    z = half_width(total.price)
+    return Moments(counts, sums, np.zeros_like(counts), miscount**2, deviation**2, 0.0, z)
 
 
 def noise_per_unit(counted: Release, price: Price) -> float:

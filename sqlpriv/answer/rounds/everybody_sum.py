@@ -9,15 +9,15 @@ the noise of its sum,
 
     v - s + s / (1 - f)^p <= STRATA_LOSE² v
 
-It is measured only where that makes everybody's predicted error `LEAST_GAIN` times smaller. Under
-pure ε noise alone asks for more than about twenty strata: f² + (1 - f)² / k > 1 / k. Both figures
+It is measured only where that makes everybody's predicted error `LEAST_OWN_GAIN` times smaller.
+Under pure ε noise alone asks for more than about twenty strata: f² + (1 - f)² / k > 1 / k. Both
+figures
 rest on one histogram and on the same counts, so what these err by they err by together
-(`reconcile`). Which f it is follows from noised numbers that are paid for.
+(`reconcile`). Which f it is follows from noised numbers that are paid for. Of plain sums f is known
+beforehand (`cost_of_strata.plain_own_part`).
 
 | name | value | chosen by |
 |---|---|---|
-| STRATA_LOSE | 1.1 | set: what everybody's figure may err more than alone, a stratum may, too |
-| LEAST_GAIN | 1.1 | set, not searched |
 | MOST | 0.8 | a limit: more of ρ makes everybody's figure better by 12 % at most |
 
 What both levels gain and lose: `python tests/bench/levels.py`.
@@ -36,8 +36,9 @@ from sqlpriv.answer.rounds.cell_shapes import CellShapes
 from sqlpriv.answer.rounds.clipping import Clipping, choose_clipping
 from sqlpriv.answer.rounds.clipping_errors import CellNoise
 from sqlpriv.answer.rounds.tail_model import Tails
+from sqlpriv.plan.pricing.tuned_constants import LEAST_OWN_GAIN, STRATA_LOSE
 
-STRATA_LOSE, LEAST_GAIN, MOST = 1.1, 1.1, 0.8
+MOST = 0.8
 
 
 class OwnSum(NamedTuple):
@@ -90,7 +91,7 @@ def choose_own_sum(
         np.array(scattered), np.array(own_scattered), (strata.common, own.common)
     )
     alone = strata.scattered + strata.common**2
-    if LEAST_GAIN**2 * float(together) > alone:
+    if LEAST_OWN_GAIN**2 * float(together) > alone:
         return None
     return OwnSum(part, everybody, own_noise, own)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from sqlpriv.errors import meant_among
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import MAX_INTEGER, Number, Type, Value
-from sqlpriv.plan.aggregates.moment_formulas import FORMULAS, SAME_AS
+from sqlpriv.plan.aggregates.moment_formulas import FORMULAS, POOLED_INSTEAD, SAME_AS
 from sqlpriv.plan.aggregates.quantile_levels import RANKED, requested_rank
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.conditions import whole_identities
@@ -204,11 +204,10 @@ def _check_form(call: t.FunctionCall) -> None:
     if call.distinct and call.name != "count":
         raise refuse(call, f"{call.name.upper()}(DISTINCT …) has no private counterpart", _GROUPS)
     if call.using and (KINDS[call.name] not in ("mean", "sum") or call.using not in ESTIMATORS):
-        raise refuse(
-            call,
-            f"{call.name.upper()} has no estimator {call.using}",
-            f"AVG(x USING …) and SUM(x USING …) take one of: {', '.join(ESTIMATORS)}",
-        )
+        hint = f"AVG(x USING …) and SUM(x USING …) take one of: {', '.join(ESTIMATORS)}"
+        if call.using == "pooled":
+            hint = POOLED_INSTEAD.get(KINDS[call.name], hint)
+        raise refuse(call, f"{call.name.upper()} has no estimator {call.using}", hint)
     counts_rows = KINDS[call.name] == "count" and call.name not in ("count_if", "countif")
     most = 2 if call.name in RANKED else 1
     if len(call.args) > most or (not call.args and not counts_rows) or (call.star and call.args):

@@ -11,6 +11,7 @@ import math
 from itertools import takewhile
 
 from sqlpriv.kernel.terms.budget import Price, Rho
+from sqlpriv.plan.pricing.tuned_constants import LEAST_OWN_GAIN, STRATA_LOSE
 
 
 def population_cost(k: int, price: type[Price], population_share: float = 0.0) -> float:
@@ -61,6 +62,22 @@ def own_share(price: type[Price], cost: float) -> float:
     """
     power = 2 if issubclass(price, Rho) else 1
     return math.ceil(1000 / cost**power) / 1000
+
+
+def plain_own_part(k: int, price: type[Price]) -> float:
+    """Returns the part of a plain mean's price that everybody's own sum takes beside k strata's.
+
+    It makes no stratum's noise more than `STRATA_LOSE` times as large; 0 where everybody's falls by
+    less than `LEAST_OWN_GAIN`. In whole hundredths, rounded down.
+
+    >>> from sqlpriv.kernel.terms.budget import Epsilon
+    >>> [plain_own_part(k, Rho) for k in (1, 2, 3, 18)], plain_own_part(18, Epsilon)
+    ([0.0, 0.0, 0.17, 0.17], 0.0)
+    """
+    power = 2 if issubclass(price, Rho) else 1
+    part = math.floor(100 * (1 - STRATA_LOSE**-power)) / 100
+    gain = population_cost(k, price) / population_cost(k, price, part)
+    return part if gain >= LEAST_OWN_GAIN else 0.0
 
 
 def stratum_cost(price: type[Price], population_share: float) -> float:

@@ -15,8 +15,10 @@ In units of τ / N, τ being the noise that the whole price buys at a sensitivit
 uniform on an interval of width w has the noise (w/2) (1 + 1/√3): that of S, and of N times the
 mean's distance from the middle. A spread of s needs an interval of about ±4 s around its centre.
 Before anything is known, s is log-uniform between one unit of x and w/√12, the most that a uniform
-x has; its median is √(w/√12). Rounds are asked for where that predicts any gain: from about w = 8
-on. A declared spread (`coinpress_sigma`) takes the place of s, and has to halve the error.
+x has; its median is √(w/√12). Histograms are asked for where that predicts any gain: from about
+w = 8 on. A declared spread (`coinpress_sigma`) takes the place of s, and has to halve the error.
+Narrower domains by strata have everybody's own plain sum beside the strata's, where that is worth
+its price (`cost_of_strata.plain_own_part`: under zCDP, from three strata on).
 
 A clipped mean that turns out to need no clipping has paid for a histogram in vain, a tenth of its
 price; one that was not clipped had up to 15 times the error (`tests/bench/regret.py --tables`).
@@ -30,7 +32,7 @@ from typing import Any, NamedTuple
 from sqlpriv.errors import DataError, Refused
 from sqlpriv.kernel.terms.budget import Price, Rho
 from sqlpriv.plan.aggregates.calls import Aggregate
-from sqlpriv.plan.aggregates.cost_of_strata import own_share
+from sqlpriv.plan.aggregates.cost_of_strata import own_share, plain_own_part
 from sqlpriv.plan.pricing.tuned_constants import (
     AUTO_COST,
     CELL_SHARE,
@@ -136,6 +138,7 @@ def choose_estimator(
     cells: int,
     price: type[Price],
     options: StatementOptions,
+    both_levels: int = 0,
 ) -> str:
     """Returns the estimator in rounds that a mean takes, or '' for the plain one.
 
@@ -144,6 +147,8 @@ def choose_estimator(
         cells: How many cells it is taken over.
         price: The kind of budget.
         options: Of the statement.
+        both_levels: How many strata there are, where everybody's own sum might be measured beside
+            theirs; 0 where it cannot: by further keys, or with public weights.
 
     Raises:
         Refused: The estimator forced is not that of the budget's kind, or there are too many cells.
@@ -165,8 +170,23 @@ def choose_estimator(
         name: predicted_error(name, width, options.sigma, MEDIAN_SPREAD) for name in estimators
     }
     best = min(errors, key=lambda name: errors[name])
+    is_open = options.population_share is None
+    if not best and both_levels and is_open and plain_own_part(both_levels, price):
+        return "quantile"  # without a histogram: see `is_too_narrow`
     worth = LEAST_GAIN if options.sigma is None else 2
     return best if worth * errors[best] <= errors[""] else ""
+
+
+def is_too_narrow(width: float) -> bool:
+    """Returns whether no histogram of an interval of so many units of x is worth its price.
+
+    >>> [is_too_narrow(width) for width in (1.0, 5.0, 7.0, 12.0)]
+    [True, True, True, False]
+    """
+    clipped, plain = (
+        predicted_error(name, width, None, MEDIAN_SPREAD) for name in ("quantile", "")
+    )
+    return plain < clipped
 
 
 def predicted_error(

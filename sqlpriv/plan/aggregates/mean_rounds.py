@@ -15,6 +15,8 @@ from typing import NamedTuple
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Measurement
+from sqlpriv.plan.aggregates.cost_of_strata import plain_own_part
+from sqlpriv.plan.aggregates.estimators import is_too_narrow
 from sqlpriv.plan.aggregates.mean_bins import bin_grid
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.pricing.split import split_statement_price
@@ -51,6 +53,7 @@ class MeanRounds:
 
 
 CLIPPED = "sum, clipped cell by cell"
+PLAIN = ("sum over the declared interval", "everybody's own sum")
 
 
 class MeanRound(NamedTuple):
@@ -67,6 +70,9 @@ def rounds_of(mean: MeanRounds) -> tuple[MeanRound, ...]:
     of the declared interval here.
     """
     recipe = mean.recipe
+    if recipe.using == "quantile" and is_too_narrow(recipe.width):
+        sums = plain_sums(mean)
+        return (MeanRound(PLAIN[: len(sums)], sums),)
     if recipe.using == "quantile":
         return quantile_rounds(mean)
     early, squares = mean.steps - 1, mean.sigma is None
@@ -113,6 +119,22 @@ def clipped_sum_of_all(recipe: Recipe, ends: tuple[float, float] | None) -> a.Cl
     """
     cells = clipped_sum(recipe, None)
     return replace(cells, strata=(), ends=(ends or (cells.lower, cells.upper),))
+
+
+def plain_sums(mean: MeanRounds) -> tuple[Measurement, ...]:
+    """Returns the sum over the declared interval and everybody's own, if it is worth its price.
+
+    They take the price of all rounds, where nothing is known that says where to clip.
+    """
+    recipe = mean.recipe
+    part = plain_own_part(cell_count(recipe), type(mean.price)) if mean.both_levels else 0.0
+    if not part:
+        return (Measurement(clipped_sum(recipe, None), mean.price),)
+    of_strata, of_all = split_statement_price(mean.price, [1 - part, part])
+    return (
+        Measurement(clipped_sum(recipe, None), of_strata),
+        Measurement(clipped_sum_of_all(recipe, None), of_all),
+    )
 
 
 def quantile_rounds(
@@ -175,7 +197,8 @@ def order_rounds(means: Iterable[MeanRounds]) -> tuple[MeanRounds, ...]:
     """Returns rounds as they are asked: fewest cells first, and each histogram once."""
     ordered: list[MeanRounds] = []
     for one in sorted(means, key=lambda x: cell_count(x.recipe)):
-        histogram_shared = one.recipe.using == "quantile" and any(
+        has_histogram = one.recipe.using == "quantile" and not is_too_narrow(one.recipe.width)
+        histogram_shared = has_histogram and any(
             histogram(one.recipe) == histogram(x.recipe) for x in ordered
         )
         ordered.append(replace(one, histogram_shared=histogram_shared))

@@ -183,8 +183,8 @@ class FakeGate:
         return release
 
     def _sums(self, query: a.Sum) -> np.ndarray:
-        added = np.array([0.0 if v is None else v for v in self._value(query.of)])
         middle = (query.lower + query.upper) / 2
+        added = np.array([middle if v is None else v for v in self._value(query.of)])
         clamped = np.clip(added, query.lower, query.upper) - middle
         return self._counts(a.Count(query.source, query.strata, query.keys), clamped)
 

@@ -9,8 +9,10 @@ from support.fake_gate import FakeGate
 from support.synth_tables import contract
 from support.vaults import allowed, left
 
+from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Budget, Epsilon, Rho, rho_of
 from sqlpriv.kernel.terms.contract import Categories, Interval
+from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.synth.explained_steps import steps
 from sqlpriv.synth.inference.normal_scores import LevelScores
 from sqlpriv.synth.inference.shrinkage import shrink_estimates
@@ -156,9 +158,27 @@ def test_the_gate_sums_scores_as_the_fake_one_does(make_kernel):
         assert real.values == pytest.approx(fake.values, abs=1e-2)
 
 
+def test_the_gate_leaves_nulls_out_of_sums_as_the_fake_one_does(make_kernel):
+    """1,000 of 2,000 rows are NULL; were they 0, the sum would be 20,000 lower."""
+    values = [None if i % 2 else 50 for i in range(2_000)]
+    sql = (
+        "CREATE TABLE people (id INTEGER PRIMARY KEY, y INTEGER);"
+        "INSERT INTO people SELECT i, CASE WHEN i % 2 = 0 THEN 50 END FROM range(2000) AS r(i);"
+    )
+    domains = {"y": Interval(0, 99, nullable=True)}
+    kernel = make_kernel(sql, domains=domains, budget=Budget("people", Rho(10**18), 1e-9))
+    price = Rho(10**17)
+    asked = [Measurement(a.Sum(a.Scan("people"), a.Col("y"), 20, 60), price)]
+    with allowed(kernel, price) as allowance:
+        (real,) = allowance.release(asked)
+    fake_gate = FakeGate({"y": values}, kernel.contracts()["people"], price, exact=True)
+    (fake,) = fake_gate.release(asked)
+    assert fake.values.item() == 10_000
+    assert real.values.item() == pytest.approx(10_000, abs=1)
+
+
 def test_a_score_of_many_listed_levels_asks_in_short_lists():
     """DuckDB makes a join of each long IN: 263 levels in two pairs took 23 seconds."""
-    from sqlpriv.kernel.terms import algebra as a
     from sqlpriv.synth.api.cell_queries import LISTED, Moment, moment_query
     from sqlpriv.synth.domain.domain import discretise
 

@@ -19,19 +19,9 @@ from bench.tables.figures import FIGURES, compare, read_frame
 from sqlpriv.errors import Error
 from sqlpriv.kernel.terms.contract import Interval
 from sqlpriv.session.session import Session
+from sqlpriv.synth.registry import REGISTRY
 
-METHODS = (
-    "auto",
-    "independent",
-    "gaussian",
-    "mst",
-    "mwem",
-    "privbayes",
-    "aim",
-    "gem",
-    "histogram",
-    "pmw",
-)
+METHODS = tuple(REGISTRY)
 LIMIT_S = 120
 
 
@@ -46,7 +36,7 @@ def measure(
         names = list(declared.domains)
         line |= {"rows": declared.rows, "columns": len(names)}
         quoted = ", ".join(f'"{name}"' for name in names)
-        select = f"SELECT {quoted} FROM people USING {method}"
+        select = f'SELECT {quoted} FROM people USING "{method}"'
         more = f"OPTIONS (epsilon = {epsilon}{', ' + options if options else ''})"
         session = Session(declared.vault, role="analyst", principal="bench")
         session.execute(

@@ -2200,6 +2200,14 @@ MUTANTS = (
         "tests/engines/test_killed_servers.py",
         slow=True,
     ),
+    Mutant(
+        "Spark's words stay on as what an error came of",
+        K + "spark/spark_session.py",
+        'charged") from None',
+        'charged")',
+        "tests/engines/test_spark_session.py",
+        slow=True,
+    ),
     # --- what is kept is what would be made anew ---
     Mutant(
         "contracts are kept whatever is declared",

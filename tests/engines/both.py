@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import numpy as np
+import pytest
 
+from sqlpriv.kernel import gate
 from sqlpriv.kernel.engine import CONFIG
 from sqlpriv.kernel.spark import spark_session as connection
+from sqlpriv.kernel.spark.spark_session import type_in_spark
 from sqlpriv.kernel.sql.cells import added_up
 from sqlpriv.kernel.sql.dialect import DUCKDB, SPARK
-from sqlpriv.kernel.sql.queries import MACROS, render
+from sqlpriv.kernel.sql.queries import MACROS, Rendered, render
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
+
+Batch = tuple[list[a.Query], TableContract]
 
 
 def in_spark(contract: TableContract) -> TableContract:
@@ -24,14 +30,27 @@ def in_spark(contract: TableContract) -> TableContract:
     return replace(contract, engine=SPARK.name, others=others)
 
 
-class Both:
-    """Both engines over one Parquet file for each table."""
+INTERPRETED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "1",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+}
+"""Few stages, each of one task, and nothing compiled: over few rows a plan takes .4 processor
+seconds instead of 2.3."""
 
-    def __init__(self, url: str, folder: Path) -> None:
+
+class Both:
+    """Both engines over one Parquet file for each table; Spark with further settings."""
+
+    def __init__(self, url: str, folder: Path, settings: Mapping[str, str] | None = None) -> None:
         self.folder = folder
         self.duckdb = duckdb.connect(config=CONFIG)
         self.duckdb.execute("".join(MACROS))
         self.spark = connection.Spark(url)
+        for name, value in (settings or {}).items():
+            self.spark._session.conf.set(name, value)
         self.prepared = False
         self.files: dict[str, tuple[str, ...]] = {}
         self.columns: dict[str, dict[str, str]] = {}
@@ -44,7 +63,8 @@ class Both:
         self.duckdb.execute(view)
         types = self.duckdb.execute(f"DESCRIBE {DUCKDB.table(table)}").fetchall()
         self.files[table] = (path,)
-        self.columns[table] = {name.lower(): type_ for name, type_, *_ in types}
+        usable = {name.lower(): type_ for name, type_, *_ in types if type_in_spark(type_)}
+        self.columns[table] = usable
         self.prepared = False
 
     def rows_of_spark(self, sql: str) -> list[tuple[Any, ...]]:
@@ -69,3 +89,23 @@ class Both:
             flat = flat.reshape(-1, len(columns))
             answers.append(added_up(rendered.values, dict(zip(columns, flat.T, strict=True))))
         return answers
+
+    def differences(self, batches: Iterable[Batch]) -> list[str]:
+        """The queries of batches whose cells differ between the engines."""
+        differences = []
+        for queries, contract in batches:
+            mine, other = self.cells(queries, contract)
+            differences += [str(query) for query in queries if mine[query] != other[query]]
+        return differences
+
+
+def record_batches(monkeypatch: pytest.MonkeyPatch) -> list[Batch]:
+    """A list that gets every batch of queries that the gate reads together from now on."""
+    batches: list[Batch] = []
+
+    def record(queries: Sequence[a.Query], contract: TableContract, key: int) -> Rendered:
+        batches.append(([*queries], contract))
+        return render(queries, contract, key)
+
+    monkeypatch.setattr(gate, "render", record)
+    return batches

@@ -10,6 +10,7 @@ from support.spark_server import reason_to_skip, spark_server
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--plans", type=int, default=30, help="random plans that both engines run")
+    parser.addoption("--first", type=int, default=0, help="the seed of the first random plan")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from engines.both import Both, in_spark
+from engines.both import INTERPRETED, Both, in_spark
 from engines.random_plans import LABELS, TABLES, Plans, any_character, contracts, rows_of
 
 from sqlpriv.errors import Refused
@@ -17,15 +17,10 @@ from sqlpriv.kernel.sql.queries import render
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
 
-INTERPRETED = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-}
 PER_ROWS = 20
 """Plans over the same rows."""
-COMPILED = 5
-"""One group of plans in so many is compiled, as it is outside tests: to compile a statement takes
-Spark longer than to interpret it over these rows."""
+COMPILED = 10
+"""One group of plans in so many is compiled and planned as it is outside tests."""
 LONGEST = 2**14
 """Characters of a plan's text, at most: what a text costs grows faster than it."""
 
@@ -48,14 +43,16 @@ def plan(seed: int, labels: list[str], contract: TableContract) -> list[a.Query]
                 return queries
 
 
+@pytest.fixture
+def seeds(pytestconfig: pytest.Config) -> range:
+    first = pytestconfig.getoption("--first")
+    return range(first, first + pytestconfig.getoption("--plans"))
+
+
 def compare(url: str, folder: Path, seeds: range) -> list[str]:
     """The differences between the engines' cells, over the plans of the seeds."""
     differences = []
-    connection.SETTINGS.update(INTERPRETED)
-    interpreted = Both(url, folder)
-    for name in INTERPRETED:
-        del connection.SETTINGS[name]
-    compiled = Both(url, folder)
+    interpreted, compiled = Both(url, folder, INTERPRETED), Both(url, folder)
     for first in seeds[::PER_ROWS]:
         rng = random.Random(first)
         labels = list(dict.fromkeys([*rng.sample(LABELS, 5), any_character(rng)]))
@@ -77,15 +74,13 @@ def compare(url: str, folder: Path, seeds: range) -> list[str]:
 
 
 @pytest.mark.usefixtures("ranked_by_values")
-def test_random_plans_give_equal_cells(
-    spark_url: str, tmp_path: Path, pytestconfig: pytest.Config
-) -> None:
-    assert compare(spark_url, tmp_path, range(pytestconfig.getoption("--plans"))) == []
+def test_random_plans_give_equal_cells(spark_url: str, tmp_path: Path, seeds: range) -> None:
+    assert compare(spark_url, tmp_path, seeds) == []
 
 
 @pytest.mark.usefixtures("ranked_by_values")
 def test_with_ansi_nothing_raises_and_nothing_differs(
-    spark_url: str, tmp_path: Path, pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
+    spark_url: str, tmp_path: Path, seeds: range, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(connection.SETTINGS, "spark.sql.ansi.enabled", "true")
-    assert compare(spark_url, tmp_path, range(pytestconfig.getoption("--plans"))) == []
+    assert compare(spark_url, tmp_path, seeds) == []

@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
@@ -38,6 +39,9 @@ SETTINGS = {
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.int96RebaseModeInRead": "CORRECTED",
     "spark.sql.legacy.parquet.nanosAsLong": "true",
+    # what its parser learns of texts, 5 KB a state, would fill the driver's memory: a tenth at most
+    "spark.sql.parser.manageParserCaches": "true",
+    "spark.sql.parser.parserDfaCacheFlushRatio": "10.0",
     # an empty side of a join, or the values of one, is no reason to spare the other
     "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
     "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
@@ -95,16 +99,16 @@ class Spark:
     """
 
     def __init__(self, url: str) -> None:
-        at, self._plans = urlsplit(url), dict[str, int]()  # by view
+        self._plans, self._frames = dict[str, int](), dict[str, Any]()  # by view, by statement
         with _one_error(f"Spark cannot be reached at {url} (is pyspark here, its token set?)"):
             with warnings.catch_warnings(action="ignore"):  # of pyspark, about pandas
                 from pyspark.sql.connect.client.retries import DefaultPolicy
                 from pyspark.sql.connect.session import SparkSession
             for kind in ("SQLQueryContext", "DataFrameQueryContext"):
                 logging.getLogger(f"{kind}Logger").disabled = True
-            near = at.hostname in ("127.0.0.1", "localhost", "::1")
+            near = urlsplit(url).hostname in ("127.0.0.1", "localhost", "::1")
             secret = "" if near else f";use_ssl=true;token={os.environ['SQLPRIV_SPARK_TOKEN']}"
-            self._session = SparkSession(connection=f"sc://{at.netloc}/{secret}")
+            self._session = SparkSession(connection=f"sc://{urlsplit(url).netloc}/{secret}")
             self._session.client.set_retry_policies([DefaultPolicy(max_retries=2)])
             for name, value in SETTINGS.items():
                 self._session.conf.set(name, value)
@@ -137,13 +141,11 @@ class Spark:
                 frame.createOrReplaceTempView(SPARK.table(table))
                 self._plans[SPARK.table(table)] = frame.semanticHash()
         with _one_error("the statement is too long for Spark, or Spark does not take it"):
-            self._check(sql)
-            _ = self._session.sql(sql).schema
+            _ = self._frame(sql).schema
 
     def execute(self, sql: str) -> pa.Table:
         """Returns what a statement gives; raises whatever."""
-        self._check(sql)
-        return self._session.sql(sql).toArrow()
+        return self._frame(sql).toArrow()
 
     def interrupt(self) -> None:
         """Stops what this session runs, on the cluster."""
@@ -155,14 +157,18 @@ class Spark:
         with suppress(Exception):
             self._session.stop()
 
-    def _check(self, sql: str) -> None:
-        """Raises ValueError where the session is not as this file made it, or a statement so long
-        that planning it could take all of the driver's memory: forms write an argument up to six
-        times, so that functions of functions grow fast."""
+    def _frame(self, sql: str) -> Any:
+        """Returns a statement as Spark's frame, made once: each that is made is analyzed anew.
+
+        Raises ValueError where the session is not as this file made it, or a statement so long that
+        planning it could take all of the driver's memory: forms write an argument up to six times,
+        so that functions of functions grow fast.
+        """
         plans = {view: self._session.table(view).semanticHash() for view in self._plans}
-        settings = self._session.conf.getAll.items()
-        if len(sql) > 2**17 or plans != self._plans or not SETTINGS.items() <= settings:
+        changed = plans != self._plans or not SETTINGS.items() <= self._session.conf.getAll.items()
+        if changed or len(sql) > 2**17:
             raise ValueError
+        return self._frames.get(sql) or self._frames.setdefault(sql, self._session.sql(sql))
 
 
 @contextmanager
@@ -172,5 +178,5 @@ def _one_error(problem: str) -> Iterator[None]:
     with suppress(Exception):
         yield
         failed = False
-    if failed:  # raised out here, Spark's error is not its context
-        raise OperationalError(f"{problem}; nothing was read or charged")
+    if failed:  # `with` still handles Spark's error, so that without `from None` a traceback has it
+        raise OperationalError(f"{problem}; nothing was read or charged") from None

@@ -25,7 +25,7 @@ SELECT WITH DIFFERENTIAL_PRIVACY CASE WHEN age < 18 THEN 'child' WHEN age < 65 T
 -- plain
 SELECT CASE WHEN age < 18 THEN 'child' WHEN age < 65 THEN 'adult' ELSE 'old' END AS band, SUM(income) / COUNT(*) AS a FROM people GROUP BY band;
 -- kernel
-WITH rows AS (SELECT sqlpriv_row."id" AS u, (CASE WHEN (CAST(sqlpriv_row."age" AS INTEGER) < (18)) THEN 'child' WHEN (CAST(sqlpriv_row."age" AS INTEGER) < (65)) THEN 'adult' ELSE 'old' END) AS k0, sqlpriv_quantise(CAST(sqlpriv_row."income" AS DOUBLE), (500.0e0), (4.547473508864641e-10), 1099511627776) AS v0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
+WITH rows AS (SELECT sqlpriv_row."id" AS u, (CASE WHEN (CAST(sqlpriv_row."age" AS INTEGER) < (18)) THEN 'child' WHEN (CAST(sqlpriv_row."age" AS INTEGER) < (65)) THEN 'adult' ELSE 'old' END) AS k0, CAST(round((sqlpriv_clamp(sqlpriv_number(CAST(sqlpriv_row."income" AS DOUBLE)), (0.0e0), (1000.0e0)) - (500.0e0)) / (4.547473508864641e-10)) AS BIGINT) AS v0 FROM main."people" AS sqlpriv_row WHERE sqlpriv_row."id" IS NOT NULL),
 kept AS (SELECT * FROM rows),
 joint AS (SELECT k0, count(*) AS n, sum(v0) AS a0 FROM kept GROUP BY k0),
 coded AS (SELECT coalesce(CAST(list_position(['child', 'adult', 'old'], k0) - 1 AS UTINYINT), 3) AS k0, n, a0 FROM joint)

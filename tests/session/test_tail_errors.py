@@ -124,3 +124,20 @@ def test_what_an_answer_says_of_itself_is_not_lost(session: Session) -> None:
     notes = session.execute(inner).message
     assert notes
     assert session.execute(f"SELECT * FROM ({inner}) LIMIT 2").message == notes
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        "SELECT race, [n, n] AS both, {{'n': n}} AS named FROM ({})",
+        "SELECT LIST(n) AS all_n, SUM(n) AS total FROM ({})",
+        "PIVOT (SELECT n > 20000 AS large, n FROM ({})) ON large USING COUNT(*)",
+        "SELECT race, 1 / (n - n) AS nothing, (n / 1000)::TINYINT AS small FROM ({})",
+    ],
+)
+def test_any_plain_sql_is_answered(session: Session, tail: str) -> None:
+    """Lists and structs, columns that depend on noise, and values without a number."""
+    one = f"{PRICED} race, COUNT(*) AS n FROM people GROUP BY race"
+    table = session.execute(tail.format(one)).table
+    assert table is not None
+    assert table.num_rows

@@ -172,7 +172,8 @@ class _TailMoves:
         """
         halves = np.concatenate([column.half_widths for column in self.noised])
         runs = [self._run_moved(step) for step in np.nan_to_num(patterns * halves)]
-        return self._values(runs, by_place) - self._values([self.table], True)
+        with np.errstate(invalid="ignore"):  # of infinite numbers
+            return self._values(runs, by_place) - self._values([self.table], True)
 
     def of_one_column_each(self, pattern: Array) -> NDArray[np.bool_]:
         """Returns which numbers are made of at most one column of each answer, of shape (rows,
@@ -197,7 +198,10 @@ class _TailMoves:
         if not np.isnan(halves).any():
             return np.zeros((self.table.num_rows, len(self.numbers)), bool)
         step = np.where(np.isnan(halves), 0.1 * np.abs(np.nan_to_num(values)) + 1.0, 0.0)
-        (moved,) = self._values([self._run_moved(step)], True) - self._values([self.table], True)
+        with np.errstate(invalid="ignore"):
+            (moved,) = self._values([self._run_moved(step)], True) - self._values(
+                [self.table], True
+            )
         return np.asarray(moved != 0)
 
     def _run_moved(self, step: Array) -> pa.Table | None:
@@ -212,9 +216,10 @@ class _TailMoves:
             changed[column.answer] = rows.set_column(at, column.name, array)
             start = end
         try:
-            return self.run(changed)
+            rows = self.run(changed)
         except (Error, pa.ArrowInvalid):  # a cast or a division that these numbers do not allow
             return None
+        return rows if rows.column_names == self.table.column_names else None  # PIVOT makes others
 
     def _values(self, runs: Sequence[pa.Table | None], by_place: bool) -> Array:
         """Returns the numbers of each run in the rows of the table, of shape (runs, rows, columns):
@@ -246,8 +251,8 @@ def _stable_columns(table: pa.Table, runs: Sequence[pa.Table]) -> list[int] | No
     ordered = sorted(columns, key=lambda at: (_is_number(table.column(at).type), at))
     keys: list[int] = []
     for at in ordered:
-        values = set(table.column(at).to_pylist())
-        shares = (len(values & set(run.column(at).to_pylist())) for run in runs)
+        values = set(_hashable(table.column(at)))
+        shares = (len(values & set(_hashable(run.column(at)))) for run in runs)
         if all(2 * share >= len(values) for share in shares):
             keys.append(at)
             if len(set(_rows(table, keys))) == table.num_rows:
@@ -259,4 +264,9 @@ def _rows(table: pa.Table, columns: Sequence[int] | None) -> list[Row]:
     """Returns the values of some columns in each row; without columns, the row's place."""
     if columns is None:
         return [(place,) for place in range(table.num_rows)]
-    return list(zip(*(table.column(at).to_pylist() for at in columns), strict=True))
+    return list(zip(*(_hashable(table.column(at)) for at in columns), strict=True))
+
+
+def _hashable(column: pa.ChunkedArray) -> list[Any]:
+    values = column.to_pylist()
+    return list(map(repr, values)) if pa.types.is_nested(column.type) else values

@@ -29,6 +29,9 @@ from sqlpriv.session.declarations.table_profiles import (
 ROWS_KEPT = 0.99
 """A bound on a unit's rows is proposed that this share of the units does not exceed."""
 
+FEWEST_HOLDERS = 10
+"""A value that fewer rows hold is not listed: a list is public, and tells that it occurs."""
+
 HEADER = """\
 -- Proposed by `sqlpriv init`. Read every line before you run it.
 --
@@ -129,14 +132,22 @@ def _domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
     nulls = column.present < column.rows
     if not column.distinct or not is_ordered(column.type):
         return [f"-- {column.name}: {column.type}, no domain"]
-    if column.distinct <= MOST_LEVELS and column.type not in (*FLOATS, "TIMESTAMP"):
-        c = name(column.name)
-        levels = fetch(f"SELECT DISTINCT {c} FROM {name(table)} WHERE {c} IS NOT NULL ORDER BY 1")
-        values = [_value_literal(row[0]) for row in levels]
-        if all(value is not None for value in values):
-            listed = ", ".join([*(str(value) for value in values), *(["NULL"] if nulls else [])])
-            return [f"{alter} IN ({listed}){'' if nulls else ' NOT NULL'};"]
     ends = _outward(column)
+    if column.distinct <= MOST_LEVELS and column.type not in (*FLOATS, "TIMESTAMP"):
+        levels = _levels(fetch, table, column)
+        # The values of a BOOLEAN or an ENUM are in the catalog, which is public.
+        fewest = 0 if column.type.startswith(("BOOLEAN", "ENUM")) else FEWEST_HOLDERS
+        common = [value for value, n in levels if n >= fewest]
+        is_listed = ends is None or len(common) == len(levels)
+        if common and is_listed and all(value is not None for value, _ in levels):
+            lines = []
+            if rare := [n for _, n in levels if n < fewest]:
+                lines.append(
+                    f"-- {column.name}: {len(rare)} value(s) of fewer than {fewest} rows"
+                    f" are not listed, since the list is public; {sum(rare)} row(s) hold them"
+                )
+            listed = ", ".join([*common, *(["NULL"] if nulls else [])])
+            return [*lines, f"{alter} IN ({listed}){'' if nulls or rare else ' NOT NULL'};"]
     if ends is None:
         if moments := _type_of_moments(fetch, table, column):
             retyped = f"ALTER TABLE {name(table)} ALTER COLUMN {name(column.name)} TYPE {moments};"
@@ -147,6 +158,15 @@ def _domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
         return [f"-- {column.name}: {column.distinct} different values; list those to group by"]
     promise = " OR NULL" if nulls else " NOT NULL"
     return [f"{alter} BETWEEN ({_value_literal(ends[0])}, {_value_literal(ends[1])}){promise};"]
+
+
+def _levels(fetch: Fetch, table: str, column: ColumnProfile) -> list[tuple[Any, int]]:
+    """Returns each value of a column, as a literal or None, and how many rows hold it."""
+    c = name(column.name)
+    rows = fetch(
+        f"SELECT {c}, count(*) FROM {name(table)} WHERE {c} IS NOT NULL GROUP BY 1 ORDER BY 1"
+    )
+    return [(_value_literal(value), n) for value, n in rows]
 
 
 def _type_of_moments(fetch: Fetch, table: str, column: ColumnProfile) -> str:

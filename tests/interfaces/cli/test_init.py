@@ -84,6 +84,29 @@ def test_what_is_proposed_runs_and_answers(shop: Path, tmp_path: Path) -> None:
         assert abs(orders - 8000) < 400
 
 
+def test_values_that_few_rows_hold_are_not_listed(tmp_path: Path) -> None:
+    """A list is public: a rare number becomes an interval, a rare text a remark, BOOLEAN stays."""
+    with duckdb.connect() as engine:
+        engine.execute(
+            "COPY (SELECT i AS patient, if(i < 3, 'Rare', 'c' || i % 2) AS ward, i = 5 AS died,"
+            " if(i = 7, 42, i % 4) AS nights, i % 3 AS class, 'only ' || i % 200 AS note"
+            f" FROM range(2000) r(i)) TO '{tmp_path}/stays.parquet'"
+        )
+    done = run(tmp_path / "stays.parquet", "--vault", tmp_path / "stays.duckdb", "--yes")
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert "42" not in done.stdout
+    assert "Rare" not in done.stdout
+    assert any('"nights" SET PRIVACY DOMAIN BETWEEN (0, 50) NOT NULL;' in line for line in lines)
+    assert any("\"ward\" SET PRIVACY DOMAIN IN ('c0', 'c1');" in line for line in lines)
+    assert any(
+        "ward: 1 value(s) of fewer than 10 rows" in line and "; 3 row" in line for line in lines
+    )
+    assert any('"died" SET PRIVACY DOMAIN IN (false, true) NOT NULL;' in line for line in lines)
+    assert any('"class" SET PRIVACY DOMAIN IN (0, 1, 2) NOT NULL;' in line for line in lines)
+    assert any(line.startswith("-- note: 200 different values") for line in lines)
+
+
 def test_rows_without_a_name_are_numbered(tmp_path: Path) -> None:
     """`education_num` has 16 values of 5,000 rows: it names nobody."""
     file = tmp_path / "census.csv"

@@ -50,7 +50,7 @@ def cell_figures(
     """Returns what was released; `adapted` are the recipes that asked in rounds."""
     if not releases:  # no key was selected
         return NOTHING
-    by_query = {release.query: release for release in releases}
+    by_query = quantiles.in_order({release.query: release for release in releases})
     recipes = (*output.recipes, *output.own)
     plain = [recipe for recipe in recipes if not recipe.using and recipe.kind != "level"]
     moments = {r: means.moments(r, by_query) for r in plain}

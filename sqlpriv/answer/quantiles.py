@@ -13,12 +13,13 @@ probability of 2.5 %, so at least 95 % of intervals hold it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlpriv.kernel.terms.algebra import Asked
+from sqlpriv.kernel.terms.algebra import Asked, Level
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.pricing.statement import half_width
@@ -28,6 +29,32 @@ Array = NDArray[np.float64]
 
 Figures = tuple[list[Any], list[float | None]]
 """Values of cells, row-major, and the half-widths of their 95 % intervals, None where unknown."""
+
+
+def in_order(releases: Mapping[Asked, Release]) -> dict[Asked, Release]:
+    """Returns releases with the chosen quantiles of one column in the order of their ranks.
+
+    Each rank's level is chosen on its own, so noise may put the upper quartile of a cell below its
+    lower one. The cell's levels are sorted: no sum of their errors grows by it (Chernozhukov,
+    Fernández-Val and Galichon 2009, Proposition 1), and a level stays within the largest error of
+    its neighbours.
+    """
+    alike: dict[Level, list[Level]] = {}
+    for query in releases:
+        if isinstance(query, Level) and query.rank is not None:
+            alike.setdefault(replace(query, rank=None), []).append(query)
+    ordered = dict(releases)
+    for levels in alike.values():
+        levels.sort(key=_share)
+        positions = np.sort(np.stack([releases[level].values for level in levels]), axis=0)
+        for level, values in zip(levels, positions, strict=True):
+            ordered[level] = replace(releases[level], values=values)
+    return ordered
+
+
+def _share(level: Level) -> float:
+    assert level.rank is not None
+    return level.rank[0] / level.rank[1]
 
 
 def cells(recipe: Recipe, releases: Mapping[Asked, Release]) -> Figures:
@@ -58,14 +85,20 @@ def population(recipe: Recipe, releases: Mapping[Asked, Release], weights: Array
 
 
 def best(recipe: Recipe, counts: Array) -> NDArray[np.intp]:
-    """Returns the position of the best level: the score of `kernel.sensitivity.level_scores`."""
+    """Returns the position of the best level: the score of `kernel.sensitivity.level_scores`.
+
+    Sums up to a level fall where noise is negative. They are made to rise, halfway between the
+    largest sum so far and the least one to come, so that a higher rank never has a lower level.
+    """
     if recipe.rank is None:
         return np.asarray(counts.argmax(axis=-1))
     q = recipe.rank[0] / recipe.rank[1]
-    up_to = counts.cumsum(axis=-1)
-    total = up_to[..., -1:]
-    over = np.maximum((up_to - counts) - q * total, q * total - up_to)
-    return np.asarray(over.argmin(axis=-1))
+    sums = counts.cumsum(axis=-1)
+    least_to_come = np.minimum.accumulate(sums[..., ::-1], axis=-1)[..., ::-1]
+    up_to = (np.maximum.accumulate(sums, axis=-1) + least_to_come) / 2
+    before = np.concatenate([np.zeros_like(up_to[..., :1]), up_to[..., :-1]], axis=-1)
+    wanted = q * sums[..., -1:]
+    return np.asarray(np.maximum(before - wanted, wanted - up_to).argmin(axis=-1))
 
 
 def level_intervals(

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlpriv.kernel.proof.sensitivity import MAX_RANK, bound_of
 from sqlpriv.kernel.terms import algebra as a
@@ -56,7 +56,7 @@ def _named_recipes(output: Output) -> Iterator[tuple[str, Recipe]]:
 def _quantile_notices(plan: Plan, contract: TableContract) -> Iterator[str]:
     """Yields which quantile MIN and MAX are, and how far a chosen quantile's rank may be off."""
     prices = {m.query: m.price for m in plan.measurements}
-    offsets: list[str] = []
+    offsets: dict[str, list[int]] = {}
     for name, recipe in _named_recipes(plan.output):
         if recipe.kind != "level" or recipe.rank is None:
             continue
@@ -71,12 +71,22 @@ def _quantile_notices(plan: Plan, contract: TableContract) -> Iterator[str]:
             bound = bound_of(recipe.level.source, contract)
             rows = bound.rows_per_unit * math.sqrt(bound.groups_per_unit)
             error = rank_error(recipe.level, rank_weight(recipe.rank) * rows, prices[recipe.level])
-            offsets.append(f"{name} by at most {math.ceil(error):,}")
+            offsets.setdefault(name, []).append(math.ceil(error))
     if offsets:
+        parts = [f"{name} by at most {_span_text(errors)}" for name, errors in offsets.items()]
         yield (
-            f"quantiles are off by rows of rank, in 95 % of groups {listing(offsets)}; ERROR(…) or "
+            f"quantiles are off by rows of rank, in 95 % of groups {listing(parts)}; ERROR(…) or "
             "OPTIONS (report = true) tells that in a quantile's own units, from a noised histogram"
         )
+
+
+def _span_text(numbers: Sequence[int]) -> str:
+    """Returns the least and the largest of some numbers, once where they are the same.
+
+    >>> _span_text([2462, 1641, 2462]), _span_text([7])
+    ('1,641 to 2,462', '7')
+    """
+    return " to ".join(f"{x:,}" for x in sorted({min(numbers), max(numbers)}))
 
 
 def _end_text(recipe: Recipe, end: object) -> str:
@@ -89,7 +99,8 @@ def _end_text(recipe: Recipe, end: object) -> str:
 def _uncovered_parts(plan: Plan, contract: TableContract) -> Iterator[str]:
     """Yields what ± is not about: rows beyond a bound, values beyond an interval."""
     parts: list[str] = []
-    for source in dict.fromkeys(m.query.source for m in plan.measurements):
+    sources = dict.fromkeys(m.query.source for m in plan.measurements)
+    for source in sources:
         if _has_one_row(source, contract):
             continue
         bound = bound_of(source, contract)
@@ -99,6 +110,9 @@ def _uncovered_parts(plan: Plan, contract: TableContract) -> Iterator[str]:
         groups = f" in each of {bound.groups_per_unit:,} strata" if strata else ""
         parts.append(f"rows of a unit beyond {bound.rows_per_unit:,}{groups} in {where}")
         break
+    if reaches := {fold.reach for s in sources for fold in _cut_folds(s, contract)}:
+        most = _span_text([*reaches])
+        parts.append(f"what a unit has beyond {most} rows in COUNT and SUM inside it")
     parts += dict.fromkeys(
         f"values outside [{recipe.lower:g}, {recipe.upper:g}] in {name}"
         for name, recipe in _named_recipes(plan.output)
@@ -125,6 +139,24 @@ def _has_one_row(relation: a.Relation, contract: TableContract) -> bool:
         case a.Join() | a.Union():
             return False
     return _has_one_row(relation.source, contract)
+
+
+def _cut_folds(relation: a.Relation, contract: TableContract) -> Iterator[a.Fold]:
+    """Yields the counts and sums inside a unit that its rows beyond the bound do not enter."""
+    match relation:
+        case a.PerUnit(source, _, folds):
+            if not _has_one_row(source, contract):
+                written = (fold for fold in folds if not fold.name.startswith("sqlpriv_"))
+                yield from (fold for fold in written if fold.kind in ("count", "distinct", "sum"))
+            yield from _cut_folds(source, contract)
+        case a.Join(left, right):
+            yield from _cut_folds(left, contract)
+            yield from _cut_folds(right, contract)
+        case a.Union(_, parts):
+            for part, _ in parts:
+                yield from _cut_folds(part, contract)
+        case a.Where() | a.Derive() | a.Bounded():
+            yield from _cut_folds(relation.source, contract)
 
 
 def _multiplying_tables(relation: a.Relation) -> Iterator[str]:

@@ -10,12 +10,13 @@ import pyarrow as pa
 import pytest
 from support.exact_people import BUDGET, PURE, engine, exact, planned, rows
 
-from sqlpriv.answer.quantiles import best
+from sqlpriv.answer.quantiles import best, in_order
 from sqlpriv.answer.rows import answer
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.proof.noise import chooser
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import NANO, Budget, Epsilon, Rho
+from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.aggregates.quantile_method import choice_error, histogram_error
 from sqlpriv.plan.aggregates.rewrites import Recipe
 
@@ -51,6 +52,36 @@ def test_strata_and_the_population_are_chosen_side_by_side() -> None:
     found = [m.query for m in planned(sql).measurements]
     assert [(type(q), len(q.strata)) for q in found] == [(a.Level, 1), (a.Level, 0), (a.Count, 1)]
     assert asked("MEDIAN(income) FROM people STRATIFY BY sex WEIGHTS FROM shares") == [a.Count]
+
+
+def test_chosen_quantiles_of_one_column_are_put_in_the_order_of_their_ranks() -> None:
+    """Three quartiles of two cells, the second cell's upside down; a mode and another column's
+    quantile stay as they are."""
+    ranks = [levels(9, (3, 4)), levels(9, (1, 4)), levels(9, (1, 2))]
+    others = [levels(9, None), levels(8, (1, 8))]
+    positions = [[6, 1], [2, 7], [4, 5], [0, 8], [7, 0]]
+    releases = {
+        query: Release(i, query, np.array(values, float), 0.0, Rho(NANO))
+        for i, (query, values) in enumerate(zip([*ranks, *others], positions, strict=True))
+    }
+    ordered = [in_order(releases)[query].values.tolist() for query in [*ranks, *others]]
+    assert ordered == [[6, 7], [2, 1], [4, 5], [0, 8], [7, 0]]
+
+
+def test_a_higher_rank_never_has_a_lower_level_of_a_noised_histogram() -> None:
+    """Histograms of 40 levels that are all noise but for one level, nine ranks of each; where
+    less than nothing is counted a quantile is NULL."""
+    counts = np.random.default_rng().normal(0, 9, (500, 40))
+    counts[:, 17] += 60
+    counts = counts[counts.sum(axis=-1) > 0]
+    recipes = [Recipe("level", None, rank=(tenth, 10)) for tenth in range(1, 10)]
+    found = np.stack([best(recipe, counts) for recipe in recipes])
+    assert (np.diff(found, axis=0) >= 0).all()
+    exact_counts = np.abs(counts)
+    for recipe, tenth in zip(recipes, range(1, 10), strict=True):
+        sums = exact_counts.cumsum(axis=-1)
+        enough = sums >= tenth / 10 * sums[:, -1:]
+        assert (best(recipe, exact_counts) == enough.argmax(axis=-1)).all()
 
 
 @pytest.mark.parametrize("kind", [Rho, Epsilon])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pytest
 from support.exact_people import PEOPLE, engine, planned, rows
@@ -45,6 +46,20 @@ def test_the_half_width_says_what_it_does_not_cover() -> None:
     assert "rows of a unit beyond 5 in each of 2 strata" in notices(
         "COUNT(*) AS n", OFTEN, " STRATIFY BY sex"
     )
+
+
+def test_counts_inside_a_unit_say_where_they_stop() -> None:
+    inside = "SELECT id, COUNT(*) AS n, MAX(age) AS a FROM people GROUP BY id"
+    sql = f"SELECT WITH DIFFERENTIAL_PRIVACY {{}} FROM ({inside}) AS u"
+    for contract, stops in ((OFTEN, True), (KEYED, False)):
+        plan = planned(sql.format("n, COUNT(*) AS units") + " GROUP BY n", contract=contract)
+        text = "; ".join(plan_notices(plan, contract))
+        assert ("what a unit has beyond 10 rows in COUNT and SUM inside it" in text) == stops
+
+
+def test_quantiles_of_one_output_tell_one_span_of_rank_errors() -> None:
+    text = notices("MEDIAN(income) AS m, QUANTILE_CONT(income, [0.25, 0.5]) AS q")
+    assert re.search(r"m by at most [\d,]+ and q by at most [\d,]+ to [\d,]+;", text), text
 
 
 def test_a_join_that_can_multiply_rows_is_named() -> None:

@@ -2301,6 +2301,27 @@ MUTANTS = (
         KEPT,
     ),
     Mutant(
+        "half-widths of plain SQL are kept whatever it gives",
+        QUERIES + "kept_programs.py",
+        "return table.equals(self.table) and all(",
+        "return all(",
+        KEPT,
+    ),
+    Mutant(
+        "half-widths of plain SQL are kept whatever theirs are that it reads",
+        QUERIES + "kept_programs.py",
+        " and one.half_widths == inputs[name].half_widths",
+        "",
+        KEPT,
+    ),
+    Mutant(
+        "half-widths of plain SQL are found anew for each replay",
+        QUERIES + "runner.py",
+        "self.tails[:] = [made]",
+        "self.tails[:] = []",
+        KEPT,
+    ),
+    Mutant(
         "an answer is kept that was looked up too early",
         QUERIES + "kept_programs.py",
         "return None if kept.is_outdated(ledger) else kept",

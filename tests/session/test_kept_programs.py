@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from support.templates import vault_of
 
+from sqlpriv.answer.tails.tail_errors import TailInput
 from sqlpriv.dialect.lowering import current_day
 from sqlpriv.session.access import kept_statements
 from sqlpriv.session.access.kept_statements import MOST, KeptStatements
@@ -90,6 +91,52 @@ def test_a_replay_is_planned_and_looked_up_once(
         assert result.table.to_pylist() == first.table.to_pylist()
         assert (result.price, result.epsilon) == (type(first.price)(0), 0.0)
         assert (result.half_widths, result.message) == (again[0].half_widths, again[0].message)
+
+
+AROUND = "SELECT sex, n * 2 AS twice FROM ({}) ORDER BY sex"
+
+
+@pytest.fixture
+def moved(monkeypatch: pytest.MonkeyPatch) -> Counter:
+    """How often a tail was run over moved answers."""
+    asked: list[object] = []
+    find = runner.tail_half_widths
+    monkeypatch.setattr(runner, "tail_half_widths", lambda *args: asked.append(args) or find(*args))
+    return lambda: len(asked)
+
+
+def test_half_widths_of_plain_sql_are_found_once(analyst: Session, moved: Counter) -> None:
+    text = AROUND.format(GROUPED.format(1, COUNTED))
+    first = analyst.execute(text)
+    again = [analyst.execute(text) for _ in range(3)]
+    assert moved() == 1
+    assert first.half_widths["twice"]
+    for result in again:
+        assert result.table.equals(first.table)
+        assert (result.half_widths, result.summed) == (first.half_widths, first.summed)
+
+
+def test_half_widths_of_other_rows_are_found_anew(analyst: Session, moved: Counter) -> None:
+    """Of rows that change by themselves, and of answers to another price."""
+    text = f"SELECT sex, n + random() AS n FROM ({GROUPED.format(1, COUNTED)})"
+    for _ in range(3):
+        analyst.execute(text)
+    assert moved() == 3
+    cheap = analyst.execute(AROUND.format(GROUPED.format(0.25, COUNTED)))
+    dear = analyst.execute(AROUND.format(GROUPED.format(4, COUNTED)))
+    assert moved() == 5
+    assert cheap.half_widths["twice"] != dear.half_widths["twice"]
+
+
+def test_a_tail_of_other_answers_is_another_one() -> None:
+    """One whose rows happen to be the same."""
+    rows, plan = pa.table({"n": [1.0, 2.0]}), SimpleNamespace()
+    inputs = {"w": TailInput(plan, rows, {"n": [3.0, None]})}
+    kept = kept_programs.KeptTail(inputs, rows, {}, {})
+    assert kept.is_of(inputs, rows)
+    assert not kept.is_of(inputs, rows.slice(1))
+    assert not kept.is_of({"w": TailInput(plan, rows.slice(1), {"n": [3.0, None]})}, rows)
+    assert not kept.is_of({"w": TailInput(plan, rows, {"n": [4.0, None]})}, rows)
 
 
 def test_each_replay_is_recorded(analyst: Session) -> None:

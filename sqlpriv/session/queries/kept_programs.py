@@ -8,6 +8,8 @@ What is kept is public: statements, plans, and releases that were replayed from 
   because it may be of the moment, nor a price that follows from what was released.
 * Replayed releases are used again while no answer was sealed to any query that was looked for among
   the seals: the same look-ups would find the same seals.
+* What was found out about a tail's rows, by running it a few times more over moved answers, is used
+  again where it is given the same answers and gives the same rows. It is run once for each answer.
 """
 
 from __future__ import annotations
@@ -16,7 +18,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import pyarrow as pa
+
 from sqlpriv.answer.means import Moments
+from sqlpriv.answer.tails.tail_errors import TailInput
 from sqlpriv.kernel.ledger.records import Ledger
 from sqlpriv.kernel.terms.algebra import query_hash
 from sqlpriv.kernel.terms.release import Measurement, Release
@@ -124,6 +129,29 @@ class ReplayedAnswers:
 
 
 @dataclass(frozen=True, eq=False)
+class KeptTail:
+    """What a tail made of some answers, and what was found out about its rows.
+
+    Args:
+        inputs: The answers that it read, by name.
+        table: Its rows.
+        half_widths, summed: As those of a `Result`.
+    """
+
+    inputs: Mapping[str, TailInput]
+    table: pa.Table
+    half_widths: Mapping[str, list[float | None]]
+    summed: Mapping[str, frozenset[int]]
+
+    def is_of(self, inputs: Mapping[str, TailInput], table: pa.Table) -> bool:
+        """Returns whether a tail, which may ask for the time, made the same of the same now."""
+        return table.equals(self.table) and all(
+            one.table.equals(inputs[name].table) and one.half_widths == inputs[name].half_widths
+            for name, one in self.inputs.items()
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class KeptProgram:
     """A program, and what it depends on.
 
@@ -133,6 +161,7 @@ class KeptProgram:
         contracts: The very object of `PrivateTables.contracts`.
         circumstances: Settings, and the state of the release file.
         answers: Of its steps by number, if they were replayed.
+        tails: What its tail made of the last answers; at most one.
     """
 
     program: Program
@@ -140,6 +169,7 @@ class KeptProgram:
     contracts: Mapping[str, Any]
     circumstances: object
     answers: dict[int, ReplayedAnswers] = field(default_factory=dict)
+    tails: list[KeptTail] = field(default_factory=list)
 
 
 class KeptPrograms:

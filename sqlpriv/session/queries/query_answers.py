@@ -45,7 +45,7 @@ class Queries:
         compiler = self._compiler()
         if compiler.is_noised(query):
             kept = self._program(compiler, query)
-            return ProgramRunner(compiler.planner, kept.answers).run(kept.program)
+            return ProgramRunner(compiler.planner, kept.answers, kept.tails).run(kept.program)
         return self._answer_exactly(query)
 
     def columns(self, query: Query) -> pa.Schema:

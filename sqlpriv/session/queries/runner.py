@@ -25,7 +25,13 @@ from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.quote import Charge, Quote
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.queries import gate_requests
-from sqlpriv.session.queries.kept_programs import Lookups, ReplayedAnswers, last_seal
+from sqlpriv.session.queries.kept_programs import (
+    MOST_VALUES,
+    KeptTail,
+    Lookups,
+    ReplayedAnswers,
+    last_seal,
+)
 from sqlpriv.session.queries.private_steps import StepPlanner
 from sqlpriv.session.queries.program import PrivateStep, Program
 from sqlpriv.session.queries.public_subqueries import value_of
@@ -46,10 +52,12 @@ class ProgramRunner:
     Args:
         planner: Planned them; plans steps anew that awaited answers.
         kept: Answers to the program's steps, by number, that were replayed before.
+        tails: What the program's tail made of the last answers; at most one.
     """
 
     planner: StepPlanner
     kept: dict[int, ReplayedAnswers] = field(default_factory=dict)
+    tails: list[KeptTail] = field(default_factory=list)
 
     @property
     def _access(self) -> Access:
@@ -106,9 +114,13 @@ class ProgramRunner:
 
         table = run_over({})
         notes = dict.fromkeys(note for result in results for note in result.message.splitlines())
-        halves = tail_half_widths(table, inputs, run_over)
-        summed = rows_of_all(table, {step.name: result for step, result in steps}, run_over)
-        return Result(table, "\n".join(notes), halves, summed=summed)
+        made = next((tail for tail in self.tails if tail.is_of(inputs, table)), None)
+        if made is None:
+            halves = tail_half_widths(table, inputs, run_over)
+            summed = rows_of_all(table, {step.name: result for step, result in steps}, run_over)
+            made = KeptTail(inputs, table, halves, summed)
+            self.tails[:] = [made] if table.num_rows * table.num_columns <= MOST_VALUES else []
+        return Result(table, "\n".join(notes), made.half_widths, summed=made.summed)
 
     def quote(self, program: Program) -> Quote:
         """Returns what a program would cost now, of whose budget, and how sure its outputs are."""

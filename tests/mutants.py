@@ -2317,7 +2317,7 @@ MUTANTS = (
     Mutant(
         "half-widths of plain SQL are found anew for each replay",
         QUERIES + "runner.py",
-        "self.tails[:] = [made]",
+        "self.tails[:] = [last_tail]",
         "self.tails[:] = []",
         KEPT,
     ),

@@ -114,13 +114,13 @@ class ProgramRunner:
 
         table = run_over({})
         notes = dict.fromkeys(note for result in results for note in result.message.splitlines())
-        made = next((tail for tail in self.tails if tail.is_of(inputs, table)), None)
-        if made is None:
+        last_tail = next((tail for tail in self.tails if tail.is_of(inputs, table)), None)
+        if last_tail is None:
             halves = tail_half_widths(table, inputs, run_over)
             summed = rows_of_all(table, {step.name: result for step, result in steps}, run_over)
-            made = KeptTail(inputs, table, halves, summed)
-            self.tails[:] = [made] if table.num_rows * table.num_columns <= MOST_VALUES else []
-        return Result(table, "\n".join(notes), made.half_widths, summed=made.summed)
+            last_tail = KeptTail(inputs, table, halves, summed)
+            self.tails[:] = [last_tail] if table.num_rows * table.num_columns <= MOST_VALUES else []
+        return Result(table, "\n".join(notes), last_tail.half_widths, summed=last_tail.summed)
 
     def quote(self, program: Program) -> Quote:
         """Returns what a program would cost now, of whose budget, and how sure its outputs are."""

@@ -167,10 +167,12 @@ class Session:
             return Quote() if statement is None else self._statements.quote(statement)
 
     def interrupt(self) -> None:
-        """Stops, from another thread, plain SQL that runs; it fails with an error.
+        """Stops, from another thread, plain SQL that runs, and a question that waits for another
+        session's answer to the same; it fails with an error.
 
         A private question that is paid for is not stopped: its answer is sealed, and free then.
         """
+        self._access.intents.interrupt()
         for engine in tuple(self._access.sql.running):
             engine.interrupt()
         if self._access.owner is not None:

@@ -9,6 +9,7 @@ from sqlpriv.session.access.closed_rows import ClosedRows
 from sqlpriv.session.access.owner_engine import OwnerEngine
 from sqlpriv.session.access.plain_sql import PlainSql
 from sqlpriv.session.access.private_tables import PrivateTables
+from sqlpriv.session.intents.intents import Intents
 from sqlpriv.statements import tree as t
 
 
@@ -24,6 +25,7 @@ class Access:
         dialect: The SQL dialect that statements are read in.
         closed: Which earlier answers serve questions about closed rows.
         tables: What is declared, who pays, and what is left.
+        intents: What sessions on this ledger are about to buy.
         sql: Plain SQL over what is released and public, and an owner's over the vault.
     """
 
@@ -35,6 +37,7 @@ class Access:
         self.dialect = "duckdb"
         self.closed = ClosedRows(kernel.ledger)
         kernel.serving = self.closed.serving
+        self.intents = Intents(kernel.ledger, kernel.vault.with_suffix(".ledger"))
         self.tables = PrivateTables(kernel, store, owner, principal)
         self.sql = PlainSql(self.tables)
 

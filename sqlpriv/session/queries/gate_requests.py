@@ -96,6 +96,17 @@ def foreseen_queries(planned: Plan) -> list[a.Asked]:
     return [*(m.query for _, m in round_templates(foreseeable)), *of_all]
 
 
+def names_of_plan(planned: Plan) -> list[str]:
+    """Returns the names of what a plan asks, as far as they are known beforehand."""
+    measurements = [*planned.measurements, *(m for _, m in round_templates(planned.rounds))]
+    if planned.rows_choice is not None:
+        measurements.append(planned.rows_choice)
+    queries: list[object] = [m.query for m in measurements]
+    if planned.selection is not None:
+        queries.append((planned.selection.source, planned.selection.exprs))
+    return [a.query_hash(query) for query in queries]
+
+
 def zero_releases(measurements: Sequence[Measurement]) -> tuple[Release, ...]:
     """Returns releases of the right shapes that say nothing: every value is 0, nothing was read."""
     return tuple(_empty_release(measurement) for measurement in measurements)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -183,12 +184,23 @@ class ProgramRunner:
             lookups.note([m])
             return gate_requests.sealed_releases(access.kernel, m, contract)
 
-        with ledger.begin():  # all is looked for in one state of the ledger
-            before = last_seal(ledger)
-            price = gate_requests.price_now(
-                access.kernel, planned, contract, remembered, find_seals
+        def look() -> tuple[int, Price]:
+            remembered.clear()
+            with ledger.begin():  # all is looked for in one state of the ledger
+                return last_seal(ledger), gate_requests.price_now(
+                    access.kernel, planned, contract, remembered, find_seals
+                )
+
+        before, price = look()
+        with ExitStack() as open_until_sealed:
+            if price.nano:
+                names = gate_requests.names_of_plan(planned)
+                open_until_sealed.enter_context(access.intents.hold(contract.snapshot, names))
+                if last_seal(ledger) != before:  # perhaps another session's, to the same question
+                    before, price = look()
+            allowance = open_until_sealed.enter_context(
+                Allowance(access.kernel, contract, price, access.principal, select.text)
             )
-        with Allowance(access.kernel, contract, price, access.principal, select.text) as allowance:
             if (selection := planned.selection) is not None:
                 keys = allowance.select_keys(
                     selection.source, selection.exprs, selection.price, selection.yocto

@@ -211,9 +211,12 @@ def _synthesize(
     part: _Prepared, access: Access, create: cmd.CreateSyntheticSchema, report: Report
 ) -> tuple[Synthesis, Price]:
     contract, job = part.table.contract, part.job
-    with Allowance(
-        access.kernel, contract, job.price, access.principal, create.text, repeatable=True
-    ) as allowance:
+    with (
+        access.intents.hold(contract.snapshot, [synthetic_tables.name_of_job(job)]),
+        Allowance(
+            access.kernel, contract, job.price, access.principal, create.text, repeatable=True
+        ) as allowance,
+    ):
         synthesis = synthetic_tables.synthesize(job, allowance, None, report)
         return synthesis, allowance.spent
 

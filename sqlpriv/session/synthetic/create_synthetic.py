@@ -39,9 +39,12 @@ def create_synthetic(create: cmd.CreateSynthetic, access: Access, report: Report
     if named := job.options.get("invariants"):
         job = synthetic_tables.with_invariants(job, access.tables.weights_of(named), named)
     shares = synthetic_tables.shares(job, access.tables.weights_of(weights), weights)
-    with Allowance(
-        access.kernel, contract, job.price, access.principal, create.text, repeatable=True
-    ) as allowance:
+    with (
+        access.intents.hold(contract.snapshot, [synthetic_tables.name_of_job(job)]),
+        Allowance(
+            access.kernel, contract, job.price, access.principal, create.text, repeatable=True
+        ) as allowance,
+    ):
         synthesis = synthetic_tables.synthesize(job, allowance, shares, report)
         spent = allowance.spent
     comment = synthetic_tables.comment(create, job, budget, access.principal)

@@ -73,6 +73,11 @@ def prepare_job(
     return replace(job, left_out=left_out), planned.weights
 
 
+def name_of_job(job: Job) -> str:
+    """Returns a name that a job shares with whoever makes the same table by the same method."""
+    return a.query_hash(("synthesis", job.domain.source, job.method.name, job.price))
+
+
 def synthesize(
     job: Job, allowance: Allowance, weights: NDArray[np.float64] | None, report: Report
 ) -> Synthesis:

@@ -1423,8 +1423,29 @@ MUTANTS = (
     Mutant(
         "what strata have cost so far is forgotten",
         K + "gate.py",
-        "self.spent, self._losses = joint, losses",
-        "self.spent = joint",
+        "            self._losses = losses\n",
+        "",
+        GATE,
+    ),
+    Mutant(
+        "a stratum pays for what is asked about everybody later",
+        K + "gate.py",
+        "if self._whole and not concerned.units else joint",
+        "if self._whole else joint",
+        STRATA,
+    ),
+    Mutant(
+        "what was paid in rho covers an epsilon",
+        K + "gate.py",
+        " or type(joint) is not type(self.spent)",
+        "",
+        GATE,
+    ),
+    Mutant(
+        "a whole allowance is paid piece by piece",
+        K + "gate.py",
+        "to_pay = self._limit if self._whole and",
+        "to_pay = self._limit if False and",
         GATE,
     ),
     Mutant(

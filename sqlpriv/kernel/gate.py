@@ -41,7 +41,8 @@ class Allowance(AbstractContextManager["Allowance"]):
     """What one statement may ask and spend: up to `limit`, nothing once closed. Till then the exact
     marginals of a selection are kept for the next, and what was read ahead; they leave through
     noise alone, each when it is charged. `repeatable` says which seals answer it; see `_find`.
-    `replayed` are the seals that answered at no cost."""
+    `replayed` are the seals that answered at no cost. With `whole`, all of `limit` is paid at once,
+    durably and for good, before the first row is read; see `_charge`."""
 
     def __init__(
         self,
@@ -51,13 +52,14 @@ class Allowance(AbstractContextManager["Allowance"]):
         principal: str,
         text: str,
         repeatable: bool = False,
+        whole: bool = False,
     ) -> None:
         if contract.unit is None:
             raise Refused(f'the table "{contract.table}" has no privacy unit')
         self.contract, self.unit, self.repeatable = contract, contract.unit, repeatable
         self._kernel, self._ledger = kernel, kernel.ledger
         self._principal, self._text, self._statement = principal, text, 0
-        self._limit, self.spent = limit, type(limit)(0)
+        self._limit, self._whole, self.spent = limit, whole, type(limit)(0)
         self._losses: sensitivity.Losses = {}
         self._kept: dict[a.Parts, list[NDArray[Any]]] = {}  # of all strata, of shape (strata, …)
         self._ahead: list[a.Parts] = []
@@ -276,22 +278,32 @@ class Allowance(AbstractContextManager["Allowance"]):
 
     def _charge(self, measurements: Sequence[Measurement], yocto: int = 0) -> int:
         """Pays, durably, what these add to the statement's price; returns the last charge.
-        The first payment asks that the whole allowance can be paid."""
+        The first payment asks that the whole allowance can be paid.
+
+        Claim: every unit is charged at least the joint price of what was asked about it. Of a
+        `whole` allowance all that is left is booked to everybody, or nothing ahead: so whatever is
+        asked later is paid by all whom it can concern, as its joint price is within the limit."""
         with self._paying:  # a second thread sees what the first has paid
             joint, losses = sensitivity.joint_price(measurements, self.contract, self._losses)
             if joint.nano > self._limit.nano:
                 raise BudgetExhausted("the statement asks for more than its allowance")
-            if joint != self.spent:  # else strata that cost less so far have caught up
-                price = type(joint)(joint.nano - self.spent.nano)
-                concerned = booking([m.query.source for m in measurements], self.contract)
-                whole = price if self.spent.nano else self._limit
+            concerned = booking([m.query.source for m in measurements], self.contract)
+            to_pay = self._limit if self._whole and not concerned.units else joint
+            # else it was paid, or strata that cost less have caught up; another kind is refused
+            if to_pay.nano > self.spent.nano or type(joint) is not type(self.spent):
+                price = type(joint)(to_pay.nano - self.spent.nano)
                 with self._ledger.begin("IMMEDIATE"):  # the statement and its first charge, or none
                     begun = self._statement or self._begin()
                     paid = self._ledger.charge(
-                        begun, self.contract.payer, price, whole, concerned, yocto
+                        begun,
+                        self.contract.payer,
+                        price,
+                        None if self.spent.nano else self._limit,
+                        concerned,
+                        yocto,
                     )
-                self._statement, self._charged = begun, paid
-            self.spent, self._losses = joint, losses
+                self._statement, self._charged, self.spent = begun, paid, to_pay
+            self._losses = losses
             return self._charged
 
     def _find(self, source: a.Relation, named: str, price: Price) -> Sealed | None:

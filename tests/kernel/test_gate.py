@@ -573,6 +573,27 @@ def test_strata_catch_up_with_what_was_charged(people: Kernel) -> None:
     assert spent(people) == 232
 
 
+def test_a_whole_allowance_is_paid_once_and_before_the_first_row_is_read(people: Kernel) -> None:
+    later = a.Count(SCAN, (BY_SEX,), (BY_AGE,))
+    with allowed(people, Rho(500), whole=True) as allowance:
+        allowance.release([measured(price=Rho(200))])
+        assert (spent(people), allowance.spent) == (500, Rho(500))
+        allowance.release([measured(later, Rho(300))])
+        assert people.ledger.account("people").charges == 1
+        with pytest.raises(BudgetExhausted):
+            allowance.release([measured(a.Count(SCAN, (), (BY_AGE,)), Rho(1))])
+    with allowed(people, Rho(500), whole=True) as allowance:
+        allowance.release([measured(price=Rho(200))])  # replayed: nothing is read or paid
+    assert spent(people) == 500
+
+
+def test_a_price_of_another_kind_is_not_covered_by_what_was_paid(people: Kernel) -> None:
+    with allowed(people, Rho(500), whole=True) as allowance:
+        allowance.release([measured(price=Rho(200))])
+        with pytest.raises(LedgerError):
+            allowance.release([measured(a.Count(SCAN, (), (BY_AGE,)), Epsilon(1))])
+
+
 def test_a_choice_is_replayed(people: Kernel) -> None:
     many = candidates(*range(3))
     with allowed(people) as allowance:

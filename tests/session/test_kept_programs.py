@@ -62,9 +62,9 @@ def released(monkeypatch: pytest.MonkeyPatch) -> Counter:
     """How often an allowance was opened: never for kept answers."""
     opened: list[object] = []
 
-    def open_allowance(*args: object) -> object:
+    def open_allowance(*args: object, **options: object) -> object:
         opened.append(args)
-        return allowance(*args)
+        return allowance(*args, **options)
 
     allowance = runner.Allowance
     monkeypatch.setattr(runner, "Allowance", open_allowance)

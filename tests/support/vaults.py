@@ -177,12 +177,14 @@ def ask(
         return allowance.release(measurements)
 
 
-def allowed(kernel: Kernel, limit: Price | None = None, table: str = "people") -> Allowance:
+def allowed(
+    kernel: Kernel, limit: Price | None = None, table: str = "people", whole: bool = False
+) -> Allowance:
     """An allowance for an analyst named ann."""
     found = kernel.contracts()[table]
     assert found.unit is not None
     allowance = limit if limit is not None else kernel.ledger.account(found.unit.table).left
-    return Allowance(kernel, found, allowance, "ann", "SELECT …")
+    return Allowance(kernel, found, allowance, "ann", "SELECT …", whole=whole)
 
 
 def is_sealed(kernel: Kernel, measurement: Measurement) -> bool:

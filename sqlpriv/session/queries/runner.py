@@ -198,10 +198,19 @@ class ProgramRunner:
                 open_until_sealed.enter_context(access.intents.hold(contract.snapshot, names))
                 if last_seal(ledger) != before:  # perhaps another session's, to the same question
                     before, price = look()
+            selection = planned.selection
             allowance = open_until_sealed.enter_context(
-                Allowance(access.kernel, contract, price, access.principal, select.text)
+                Allowance(
+                    access.kernel,
+                    contract,
+                    price,
+                    access.principal,
+                    select.text,
+                    # all of the price will be asked
+                    whole=selection is None and not planned.awaits_rows,
+                )
             )
-            if (selection := planned.selection) is not None:
+            if selection is not None:
                 keys = allowance.select_keys(
                     selection.source, selection.exprs, selection.price, selection.yocto
                 )

@@ -219,6 +219,18 @@ def test_analysts_of_disjoint_strata_do_not_eat_each_others_budget(kernel: Kerne
     ask_of(kernel, 3, 100)
 
 
+def test_a_stratum_pays_nothing_ahead(kernel: Kernel) -> None:
+    """What is asked about everybody later would not be paid by the other strata."""
+    with allowed(kernel, Rho(500), whole=True) as allowance:
+        of_one = a.Count(where(a.In(RACE, (1,))))
+        allowance.release([Measurement(of_one, Rho(200))])
+        assert allowance.spent == Rho(200)
+        allowance.release([Measurement(a.Count(SCAN), Rho(300))])
+    ask_of(kernel, 2, 700)
+    with pytest.raises(BudgetExhausted):
+        ask_of(kernel, 2, 1)
+
+
 def test_a_change_of_the_rows_makes_what_was_spent_everybodys(kernel: Kernel) -> None:
     """Whoever was in stratum 1 may be in stratum 2 now: the two add up."""
     ask_of(kernel, 1, 600)

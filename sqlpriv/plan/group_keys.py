@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type, Value
+from sqlpriv.kernel.terms.operations import columns_read
 from sqlpriv.plan.aggregates.calls import aggregate_calls
 from sqlpriv.plan.cell_count import check_cell_count
 from sqlpriv.plan.expressions import dates
@@ -18,6 +19,7 @@ from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.public_evaluation import evaluate_over_lists, results_of
 from sqlpriv.plan.expressions.value_facts import MAX_LEVELS, Shape
 from sqlpriv.plan.pricing.googlesql_options import asks_for_threshold
+from sqlpriv.plan.pricing.tuned_constants import MAX_CELLS
 from sqlpriv.statements import default_name
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import as_literal, with_aliases
@@ -128,6 +130,8 @@ def bind_groups(
             raise refuse(node, "this key of GROUP BY is a stratum already", "leave it out here")
         dimensions.append(dimension)
     unique = list(dict.fromkeys(dimensions))
+    if not select.sets and math.prod(len(d.values) for d in (*strata, *unique)) > MAX_CELLS:
+        unique = _without_computed(unique)
     sets = [tuple(range(len(unique)))]
     if select.sets:
         at = [unique.index(dimension) for dimension in dimensions]
@@ -135,6 +139,17 @@ def bind_groups(
     lists = [[d.values for d in (*strata, *(unique[i] for i in one))] for one in sets]
     check_cell_count(lists, select)
     return GroupBy(tuple(unique), tuple(sets))
+
+
+def _without_computed(groups: Sequence[Dimension]) -> list[Dimension]:
+    """Returns the keys less those that are made of others: `x - 1` beside `x` tells no more groups
+    apart, and its values are computed of the answer's x."""
+    columns = {d.key.expr.name.lower() for d in groups if isinstance(d.key.expr, a.Col)}
+    return [
+        d
+        for d in groups
+        if isinstance(d.key.expr, a.Col) or not columns_read(d.key.expr) <= columns
+    ]
 
 
 def _group_by_nodes(

@@ -189,7 +189,11 @@ def try_cell(engine: duckdb.DuckDBPyConnection, sql_type: str, text: str) -> Cel
     literal = LITERALS.get(sql_type, "0.3" if "DECIMAL" in sql_type else "3")
     text = text.format(literal=literal)
     try:
-        native = engine.sql(f"SELECT ({text}) AS v FROM t ORDER BY i").fetchall()
+        relation = engine.sql(f"SELECT ({text}) AS v FROM t ORDER BY i")
+        if str(relation.types[0]) == "TIMESTAMP WITH TIME ZONE":  # shown as a TIMESTAMP of UTC
+            text_in_utc = f"({text}) AT TIME ZONE 'UTC'"
+            relation = engine.sql(f"SELECT {text_in_utc} AS v FROM t ORDER BY i")
+        native = relation.fetchall()
     except duckdb.Error as error:
         return Cell("no such operation", str(error).split("\n", 1)[0])
     contract = contract_of(sql_type)

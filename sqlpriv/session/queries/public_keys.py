@@ -23,7 +23,7 @@ from sqlpriv.kernel.terms.contract import (
     Type,
     Value,
 )
-from sqlpriv.plan.aggregates.calls import aggregate_calls
+from sqlpriv.plan.aggregates.calls import KINDS, aggregate_calls
 from sqlpriv.session.access.context import Access
 from sqlpriv.statements import tables
 from sqlpriv.statements import tree as t
@@ -32,7 +32,7 @@ from sqlpriv.statements.traverse import walk
 MOST = 10_000
 """Values of a column, or combinations of several, that are listed for keys."""
 _ORDERED = (Type.INTEGER, Type.REAL, Type.DATE, Type.TIMESTAMP)
-_LISTED = (Type.INTEGER, Type.TEXT, Type.BOOLEAN, Type.DATE)
+_LISTED = (Type.INTEGER, Type.REAL, Type.TEXT, Type.BOOLEAN, Type.DATE)
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,8 @@ class PublicKeys:
 
         It is for planning alone: the kernel asks for no domain of a public table.
         """
-        names = {name.lower() for name in _key_names(select)}
+        ranked = _aggregated_names(select, ranked=True)  # a quantile is one of the values
+        names = {name.lower() for name in (*_key_names(select), *ranked)}
         measured = {name.lower() for name in _aggregated_names(select)}
         if not names and not measured:
             return contract
@@ -76,7 +77,7 @@ class PublicKeys:
         """Returns which values of some columns stand in one row of a public table."""
         rows = self.access.sql.public_rows([table], self.contracts)[table]
         pairs = rows.select(list(columns)).group_by(list(columns)).aggregate([])
-        values = (pairs.column(name).to_pylist() for name in columns)
+        values = (map(_as_key, pairs.column(name).to_pylist()) for name in columns)
         return frozenset(zip(*values, strict=True))
 
     def _with_ends(self, table: str, column: Column) -> Column:
@@ -99,8 +100,15 @@ class PublicKeys:
         values = [value for (value,) in self.combinations(table, (column.name,))]
         if not values or len(values) > MOST or values == [None]:
             return column
+        if any(isinstance(value, float) and not math.isfinite(value) for value in values):
+            return column  # the kernel reads NaN as NULL
         ordered = sorted(values, key=lambda value: (value is None, value))
         return replace(column, domain=Categories(tuple(ordered)))
+
+
+def _as_key(value: Any) -> Any:
+    """Returns a value of a column as the kernel has it: a DECIMAL is the double next to it."""
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def _as_end(value: Any) -> Number | dt.date | None:
@@ -115,13 +123,16 @@ def _as_end(value: Any) -> Number | dt.date | None:
     return value if moment else None
 
 
-def _aggregated_names(select: t.Select) -> Iterator[str]:
-    """Yields the names of columns in aggregates, and in the outputs of queries in FROM."""
+def _aggregated_names(select: t.Select, ranked: bool = False) -> Iterator[str]:
+    """Yields the names of columns in aggregates, or in quantiles alone, and in the outputs of
+    queries in FROM."""
     ordered = (term.expr for term in select.order_by)
     for node in (*(item.expr for item in select.items), select.having, *ordered):
         for call in aggregate_calls(node) if node is not None else ():
+            if ranked and KINDS.get(call.name) != "level":
+                continue
             yield from (part.name for part in walk(call) if isinstance(part, t.Name))
-    for query in _queries_in(select.source):
+    for query in () if ranked else _queries_in(select.source):
         for item in query.items:
             yield from (part.name for part in walk(item.expr) if isinstance(part, t.Name))
         yield from _aggregated_names(query)

@@ -78,13 +78,13 @@ def estimate_excess(
     above, below = sides(tails.bins, centre, half)
     excess = above.excess - below.excess
     cut = tails.middles - centre[..., None] - excess
-    tables, prior_table = np.stack([tails.shares(z) for z in DEVIATIONS]), tails.shares()
+    z = DEVIATIONS.reshape(-1, *([1] * centre.ndim))
+    tables, prior_table = tails.shares(z), tails.shares()
     inside, values = sum_over_bins(tables, cut), sum_over_bins(tables, excess)
     misfit = (SUM_MISFIT * sum_over_bins(prior_table, np.abs(cut))) ** 2 + sum_over_bins(
         prior_table, cut**2
     ) / n
     apart = (moved - inside) ** 2 / (noise**2 + misfit + 1e-300)
-    z = DEVIATIONS.reshape(-1, *([1] * centre.ndim))
     fit = -(z**2 + apart) / 2
     weight = np.exp(fit - fit.max(axis=0))
     weight /= weight.sum(axis=0)

@@ -63,8 +63,9 @@ class Tails:
     hidden: Array | float = 0.0
     slow: BothSlowTails | None = None
 
-    def shares(self, deviations: float = 0.0) -> Array:
-        """Returns each cell's shares, of shape (…, bins), so many spreads off its rate."""
+    def shares(self, deviations: float | Array = 0.0) -> Array:
+        """Returns each cell's shares, of shape (…, bins), so many spreads off its rate; of numbers
+        of spreads of shape (k, 1, …), of shape (k, …, bins)."""
         return self.shape.family(self.shape.rate + deviations * self.shape.spread)
 
     @property

@@ -30,6 +30,7 @@ Its constants stand in `tail_constants`.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -186,7 +187,12 @@ def _fit(
     lowest, highest = bins.lowest[at], bins.highest[at]
     middle = min(max(0.0, float(bins.lowest[0])), float(bins.highest[-1]))
     is_coarse = abs(lowest[0] - middle) < highest[0] - lowest[0]
-    table, slowness = _tail_parts(lowest, highest, COARSE if is_coarse else FINE)
+    table, slowness = _parts_of_bins(
+        np.asarray(lowest, float).tobytes(),
+        np.asarray(highest, float).tobytes(),
+        COARSE if is_coarse else FINE,
+        COARSE,
+    )
     visible_rows = np.maximum(merged, 0.0)
     misfit = np.full(at.size, TAIL_MISFIT)
     if missing is None:
@@ -217,7 +223,18 @@ def _fit(
     return fitted, misfits, slowness
 
 
-def _tail_parts(lowest: Array, highest: Array, finest: float = FINE) -> tuple[Array, Array]:
+@lru_cache(64)
+def _parts_of_bins(
+    lowest: bytes, highest: bytes, finest: float, coarsest: float
+) -> tuple[Array, Array]:
+    """Returns `_tail_parts` of ends, as the bytes of doubles: a column has a few, and logarithms
+    are half of what its tails take."""
+    return _tail_parts(np.frombuffer(lowest), np.frombuffer(highest), finest, coarsest)
+
+
+def _tail_parts(
+    lowest: Array, highest: Array, finest: float = FINE, coarsest: float = COARSE
+) -> tuple[Array, Array]:
     """Returns which part of a tail is in each bin, of shape (tails, bins), and each tail's ξ.
 
     What lies beyond the start of the last bin is in it.
@@ -228,7 +245,7 @@ def _tail_parts(lowest: Array, highest: Array, finest: float = FINE) -> tuple[Ar
     """
     near, far = lowest - lowest[0], highest - lowest[0]
     of_power_laws, of_others = (  # a bin may be of one whole number
-        np.geomspace(near[1] / part, far[-1], SCALES) for part in (finest, COARSE)
+        np.geomspace(near[1] / part, far[-1], SCALES) for part in (finest, coarsest)
     )
     is_power_law = SLOWNESS[:, None] > EXPONENTIAL
     scale = np.where(is_power_law, of_power_laws, of_others).ravel()

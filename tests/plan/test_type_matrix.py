@@ -41,8 +41,8 @@ def test_numbers_texts_and_moments_are_answered(
         }
 
 
-def test_the_page_says_what_is() -> None:
-    assert (ROOT / "docs" / "types.md").read_text("utf-8") == type_matrix.page()
+def test_the_page_says_what_is(matrix: dict[str, dict[str, type_matrix.Cell]]) -> None:
+    assert (ROOT / "docs" / "types.md").read_text("utf-8") == type_matrix.page(matrix)
 
 
 def test_decimals_in_doubles_alone_would_differ(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -261,11 +261,10 @@ or charged; an empty cell: DuckDB has no such operation, either. Made by
 """
 
 
-def page() -> str:
+def page(cells: dict[str, dict[str, Cell]]) -> str:
     """Returns the matrix as Markdown."""
     short = [sql_type.split("(")[0] if "ENUM" in sql_type else sql_type for sql_type in TYPES]
     lines = [HEAD, f"| operation | {' | '.join(short)} |", f"|---|{':-:|' * len(short)}"]
-    cells = matrix()
     for name, by_type in cells.items():
         texts = ", ".join(f"`{text.format(literal='c')}`" for text in sql_texts()[name])
         signs = " | ".join(SIGNS[by_type[sql_type].outcome] for sql_type in TYPES)
@@ -275,4 +274,4 @@ def page() -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page())
+    sys.stdout.write(page(matrix()))

@@ -332,8 +332,15 @@ MUTANTS = (
     Mutant(
         "a view with a condition is a table",
         K + "rows_in_files.py",
-        r"(?:, {TEXT})*\)\)",
-        r"(?:, {TEXT})*\)\).*",
+        r"hive_partitioning = false\))?\)",
+        r"hive_partitioning = false\))?\).*",
+        FILES,
+    ),
+    Mutant(
+        "a pattern is a path",
+        K + "rows_in_files.py",
+        r"[^'*?\[]",
+        r"[^']",
         FILES,
     ),
     Mutant(

@@ -2,7 +2,7 @@
 
 Such a table is a view of the vault with one of two forms (`FORM`): every row of a fixed list of
 Parquet files, or of one table of schema main of another DuckDB file; no column or row left out,
-named by whole paths. A view of another form is no table, and is never read.
+named by whole paths that are no patterns. A view of another form is no table, and is never read.
 
 Claim: the sealed engine can open the vault and exactly these files. Their state is a part of the
 fingerprint, which is taken before and after each read: what was read is of the files that were
@@ -27,11 +27,12 @@ import duckdb
 from sqlpriv.errors import OperationalError
 from sqlpriv.kernel.sql.quoting import literal, name
 
-TEXT = "'(?:[^']|'')*'"
+TEXT, PATH = "'(?:[^']|'')*'", r"'(?:[^'*?\[]|'')*'"
+"""A text; and one that DuckDB does not take for a pattern, which other files could match later."""
 FORM = (
     r'CREATE VIEW (?:main\.)?(?:[a-zA-Z_][a-zA-Z_0-9]*|"(?:[^"]|"")*") AS SELECT \* FROM '
-    rf"(read_parquet\(list_value\({TEXT}(?:, {TEXT})*\)\)"
-    rf"|read_duckdb\({TEXT}, \(schema_name = 'main'\), \(table_name = {TEXT}\)\));"
+    rf"(read_parquet\(list_value\({PATH}(?:, {PATH})*\)(?:, \(hive_partitioning = false\))?\)"
+    rf"|read_duckdb\({PATH}, \(schema_name = 'main'\), \(table_name = {TEXT}\)\));"
 )
 """A view as DuckDB prints it, whole; a pattern that Python and DuckDB read alike."""
 VIEWS = """SELECT view_name, sql FROM duckdb_views()

@@ -231,6 +231,8 @@ def test_a_drop_that_is_rolled_back_is_none(session: Session) -> None:
         "SELECT * FROM read_parquet(['{0}/a.parquet', '{0}/' || 'a.parquet'])",
         "SELECT * FROM read_parquet(['{0}/a.parquet'], filename = true)",
         "SELECT * FROM read_parquet('{0}/*.parquet')",
+        "SELECT * FROM read_parquet(['{0}/[a].parquet'])",
+        "SELECT * FROM read_parquet(['{0}/a.parquet'], hive_partitioning = true)",
         "SELECT * FROM read_csv(['{0}/a.csv'])",
     ],
 )

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Sequence
 from glob import glob
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from sqlpriv.errors import DeclarationError, ProgrammingError, Refused
 from sqlpriv.kernel.rows_in_files import (
@@ -24,6 +23,7 @@ from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.session.access.context import Access
 from sqlpriv.session.access.owner_engine import OwnerEngine
 from sqlpriv.session.access.result import Result
+from sqlpriv.session.commands.iceberg_files import iceberg_files
 from sqlpriv.statements import commands as cmd
 
 _DROP = re.compile(
@@ -48,6 +48,7 @@ def create_file_table(create: cmd.CreateFileTable, access: Access) -> Result:
     """
     access.needs_owner("make a table", create.pos)
     assert access.owner is not None
+    unread: frozenset[str] = frozenset()
     existed = create.table.lower() in access.tables.contracts()
     if existed and create.if_not_exists:
         return Result(message=f"there is a table {create.table} already")
@@ -55,14 +56,18 @@ def create_file_table(create: cmd.CreateFileTable, access: Access) -> Result:
         hint = "write CREATE OR REPLACE TABLE to list its files anew"
         raise Refused.at(create.pos, f'there is a table "{create.table}" already', hint)
     paths = iceberg_files(create) if create.form == "ICEBERG" else matching_files(create)
+    if pattern := next((path for path in paths if set("*?[") & set(path)), ""):
+        why = f"DuckDB would read the name {pattern} as a pattern"
+        raise Refused.at(create.pos, why, "rename what has *, ? or [ in its name")
     try:
         if create.form == "DUCKDB":
             check_database(create, paths, access.owner)
         else:
             check_layouts(create, paths, access.owner)
+            unread = columns_of_folders(create, paths, access.owner)
     except ProgrammingError as error:
         raise DeclarationError(f"{create.table} cannot be made of these files: {error}") from error
-    view = view_of(create.table, Listed(tuple(paths), create.inside))
+    view = view_of(create.table, Listed(tuple(paths), create.inside), folders=not unread)
     try:
         access.owner.run(view.replace("CREATE", "CREATE OR REPLACE", 1) if existed else view)
         ((count,),) = access.owner.read_rows(f"SELECT count(*) FROM {name(create.table)}")
@@ -70,7 +75,10 @@ def create_file_table(create: cmd.CreateFileTable, access: Access) -> Result:
         raise DeclarationError(f"{create.table} cannot be made of files: {error}") from error
     access.tables.contracts()
     access.kernel.verify()
-    return Result(message=f"{create.table}: {count} row(s) in {len(paths)} file(s), read in place")
+    message = f"{create.table}: {count} row(s) in {len(paths)} file(s), read in place"
+    if unread:
+        message += f"; {', '.join(sorted(unread))} of the folders' names counts for nothing"
+    return Result(message=message)
 
 
 def check_layouts(create: cmd.CreateFileTable, paths: Iterable[str], owner: OwnerEngine) -> None:
@@ -80,6 +88,25 @@ def check_layouts(create: cmd.CreateFileTable, paths: Iterable[str], owner: Owne
             f"the files of {create.table} differ in the names or types of their columns; write"
             " those that differ anew: COPY (SELECT … FROM 'old.parquet') TO 'new.parquet'"
         )
+
+
+def columns_of_folders(
+    create: cmd.CreateFileTable, paths: Sequence[str], owner: OwnerEngine
+) -> frozenset[str]:
+    """Returns the columns that folders' names (`year=2024/`) give and that are not to be read.
+
+    DuckDB has a column of that name for all rows, also in place of one that the files hold: of an
+    Iceberg table these are the true ones, and `region=null` would be a text. Where the files of a
+    folder hold a column of such a name themselves, what they hold counts.
+    """
+    of_each = [
+        {part.partition("=")[0] for part in Path(p).parent.parts if "=" in part} for p in paths
+    ]
+    named = frozenset.intersection(*map(frozenset, of_each))
+    files = f"read_parquet([{', '.join(map(literal, paths))}], hive_partitioning = false)"
+    held = {row[0].lower() for row in owner.read_rows(f"DESCRIBE SELECT * FROM {files}")}
+    own = create.form == "ICEBERG" or any(column.lower() in held for column in named)
+    return named if own else frozenset()
 
 
 def check_database(create: cmd.CreateFileTable, paths: Sequence[str], owner: OwnerEngine) -> None:
@@ -135,57 +162,30 @@ def matching_files(create: cmd.CreateFileTable) -> list[str]:
     """
     paths: dict[str, None] = {}
     for pattern in create.paths:
-        files = [str(Path(p).resolve()) for p in glob(pattern, recursive=True) if Path(p).is_file()]
+        matches = glob(str(Path(pattern).expanduser()), recursive=True)
+        files = [str(Path(p).resolve()) for p in matches if Path(p).is_file()]
         if not files:
             hint = f"looked in {Path.cwd()}; a folder's files are 'folder/*.parquet'"
+            if "://" in pattern:
+                hint = "files are of this machine: copy them here, or mount what holds them"
             raise Refused.at(create.pos, f"there is no file {pattern}", hint)
         paths |= dict.fromkeys(sorted(files))
     return [*paths]
 
 
-def iceberg_files(create: cmd.CreateFileTable) -> list[str]:
-    """Returns the data files of one snapshot of an Iceberg table, which are never written again.
-
-    The snapshot is the one that the statement names, else the newest one of its metadata file.
-
-    Raises:
-        DeclarationError: `pyiceberg` is not installed; the snapshot has delete files; a file is not
-            on this machine; there is no such snapshot.
-    """
-    try:
-        from pyiceberg.table import StaticTable
-    except ImportError:
-        raise DeclarationError("Iceberg tables need pip install 'sqlpriv[iceberg]'") from None
-    if len(create.paths) != 1:
-        raise DeclarationError("an Iceberg table is named by one metadata file: 'x.metadata.json'")
-    try:
-        table = StaticTable.from_metadata(create.paths[0])
-        if create.snapshot is not None and table.snapshot_by_id(create.snapshot) is None:
-            raise ValueError(f"it has no snapshot {create.snapshot}")
-        tasks = [*table.scan(snapshot_id=create.snapshot).plan_files()]
-    except Exception as error:  # of many kinds: by file system, by version of the format
-        raise DeclarationError(f"{create.paths[0]} cannot be read as Iceberg: {error}") from error
-    if any(task.delete_files for task in tasks):
-        raise DeclarationError(
-            "the snapshot has delete files, which DuckDB would not apply; rewrite the table's data"
-            " files (copy on write), then name the new snapshot"
-        )
-    places = [urlsplit(task.file.file_path) for task in tasks]
-    if far := next((place.geturl() for place in places if place.scheme not in ("", "file")), ""):
-        raise DeclarationError(f"{far} is not on this machine; copy the files here")
-    if not places:
-        raise DeclarationError("the snapshot has no rows")
-    return sorted(str(Path(unquote(place.path)).resolve()) for place in places)
-
-
-def view_of(table: str, listed: Listed) -> str:
+def view_of(table: str, listed: Listed, folders: bool = True) -> str:
     """Returns the statement that makes a table of files: of `rows_in_files.FORM`, once printed.
+
+    Args:
+        table: Its name.
+        listed: Where its rows lie.
+        folders: Whether folders' names give columns.
 
     >>> print(view_of("people", Listed(("/a.parquet", "/b's.parquet"))))
     CREATE VIEW main."people" AS SELECT * FROM read_parquet(['/a.parquet', '/b''s.parquet'])
     """
     paths = ", ".join(map(literal, listed.paths))
-    called = f"read_parquet([{paths}])"
+    called = f"read_parquet([{paths}]{'' if folders else ', hive_partitioning = false'})"
     if listed.inside:
         named = f"schema_name = 'main', table_name = {literal(listed.inside)}"
         called = f"read_duckdb({paths}, {named})"

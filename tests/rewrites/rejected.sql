@@ -77,21 +77,21 @@ SELECT AVG(income + wealth) AS s FROM people STRATIFY BY sex;
 --   Hint: the owner runs ALTER TABLE people ALTER COLUMN wealth SET PRIVACY DOMAIN BETWEEN (low, high)
 
 -- AVG without bounds where the divisor may be zero
-SELECT AVG(income / age) AS s FROM people STRATIFY BY sex;
+SELECT AVG(age / income) AS s FROM people STRATIFY BY sex;
 -- error
 --   line 1, column 8: AVG needs public bounds of its argument
 --   Hint: clamp it: LEAST(GREATEST(x, low), high)
 
--- SUM of a condition
-SELECT SUM(age > 30) AS s FROM people STRATIFY BY sex;
+-- AVG of a condition
+SELECT AVG(age > 30) AS s FROM people STRATIFY BY sex;
 -- error
---   line 1, column 8: SUM needs numbers, and this is a condition
+--   line 1, column 8: AVG needs numbers, and this is a condition
 --   Hint: write COUNT(*) FILTER (WHERE condition)
 
--- SUM of a boolean column
-SELECT SUM(employed) AS s FROM people STRATIFY BY sex;
+-- AVG of a boolean column
+SELECT AVG(employed) AS s FROM people STRATIFY BY sex;
 -- error
---   line 1, column 8: SUM needs numbers, and this is a condition
+--   line 1, column 8: AVG needs numbers, and this is a condition
 --   Hint: write COUNT(*) FILTER (WHERE condition)
 
 -- AVG of text

@@ -25,8 +25,8 @@ _SAME_NAMES = {
     "postgres": """least greatest variance=var_samp stddev=stddev_samp concat length
         char_length=length log log10 percentile_cont percentile_disc mode replace starts_with
         corr covar_pop covar_samp regr_avgx regr_avgy regr_count regr_intercept regr_r2
-        regr_slope regr_sxx regr_sxy regr_syy bool_and bool_or sin cos tan cot asin acos atan
-        atan2 degrees radians pi cbrt trunc left right reverse strpos median quantile_cont
+        regr_slope regr_sxx regr_sxy regr_syy bool_and every=bool_and bool_or sin cos tan cot asin
+        acos atan atan2 degrees radians pi cbrt trunc left right reverse strpos median quantile_cont
         quantile_disc approx_quantile approx_count_distinct count_if skewness kurtosis sem
         dp_interval_low dp_interval_high width_bucket concat_ws
         split_part age now transaction_timestamp=now""",

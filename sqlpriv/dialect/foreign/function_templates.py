@@ -28,10 +28,11 @@ postgres bigquery snowflake mysql tsql spark: round(x, n) = @round(x, n)
 postgres bigquery snowflake mysql spark: mod(x, y) = x % y
 postgres bigquery: div(x, y) = x // y
 bigquery: safe_divide(x, y) = x / @nullif(y, 0)
+spark: try_divide(x, y) = x / @nullif(y, 0)
 snowflake: div0(x, y) = CASE WHEN y = 0 THEN 0 ELSE x / y END
 snowflake: div0null(x, y) = CASE WHEN @coalesce(y, 0) = 0 THEN 0 ELSE x / y END
 bigquery mysql tsql spark: log(x) = @ln(x)
-tsql: square(x) = x * x
+snowflake tsql: square(x) = x * x
 bigquery mysql spark: dayofweek(x) = @dayofweek(x) + 1
 mysql spark: weekday(x) = @isodow(x) - 1
 snowflake: dayname(x) = @strftime(x, '%a')

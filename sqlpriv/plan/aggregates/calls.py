@@ -18,7 +18,7 @@ from sqlpriv.kernel.terms.contract import MAX_INTEGER, Number, Type, Value
 from sqlpriv.plan.aggregates.moment_formulas import FORMULAS, POOLED_INSTEAD, SAME_AS
 from sqlpriv.plan.aggregates.quantile_levels import RANKED, requested_rank
 from sqlpriv.plan.expressions.binder import Binder
-from sqlpriv.plan.expressions.conditions import whole_identities
+from sqlpriv.plan.expressions.conditions import truths_as_numbers, whole_identities
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.value_facts import Shape
 from sqlpriv.statements import default_name
@@ -53,7 +53,7 @@ REFUSED = {
     **dict.fromkeys(("mad", "arg_min", "arg_max", "min_by", "max_by", "histogram"), _HISTOGRAM),
     **dict.fromkeys(("entropy", "approx_top_k"), _GROUPS),
     **dict.fromkeys(
-        ("product", "geomean", "geometric_mean", *FORMULAS, *SAME_AS, "approx_count_distinct"),
+        ("product", *FORMULAS, *SAME_AS, "approx_count_distinct"),
         _RATIO,
     ),
     **dict.fromkeys(
@@ -140,6 +140,8 @@ def read_aggregate(call: t.FunctionCall, binder: Binder) -> Aggregate:
     else:
         arg, call_filter = next(iter(call.args), None), call.filter
     of = binder.bind(arg) if arg is not None and not _counts_all(call, arg) else None
+    if call.name == "sum" and of is not None and binder.shape(call, of).type is Type.BOOLEAN:
+        of = truths_as_numbers(of)
     if kind == "level" and arg is not None and of is not None:
         return _read_level(call, arg, of, binder)
     if kind != "count" and of is not None and arg is not None:

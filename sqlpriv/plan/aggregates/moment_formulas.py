@@ -205,6 +205,10 @@ FORMULAS: dict[str, tuple[int, Callable[[_Pairs], t.Node]]] = {
     "regr_sxy": (2, lambda p: _sum_of_squares(p, p.covariance())),
     "skewness": (1, _skewness),
     "kurtosis": (1, _kurtosis),
+    **dict.fromkeys(
+        ("geomean", "geometric_mean"),
+        (1, lambda p: _call("exp", p.mean(_call("ln", p.call.args[0])))),
+    ),
     "kurtosis_pop": (1, lambda p: _op("-", _excess(p), _number(3.0))),
     "sem": (
         1,

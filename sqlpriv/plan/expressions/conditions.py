@@ -172,3 +172,9 @@ def _next_value(value: Any, sign: int, type_: Type) -> Any:
 def flatten(op: str, expr: a.Expr) -> tuple[a.Expr, ...]:
     """Returns the sides of nested ANDs, or ORs, as one list."""
     return expr.args if isinstance(expr, a.Call) and expr.op == op else (expr,)
+
+
+def truths_as_numbers(test: a.Expr) -> a.Expr:
+    """Returns a condition as 1, 0 or NULL, which SUM adds up."""
+    one, nought, null = (a.Lit(value, Type.INTEGER) for value in (1, 0, None))
+    return a.Case(((test, one), (a.Call("not", (test,)), nought)), null)

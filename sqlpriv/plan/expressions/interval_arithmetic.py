@@ -29,7 +29,7 @@ def arithmetic_shape(op: str, left: Shape, right: Shape) -> Shape:
     >>> ends(arithmetic_shape("-", age, one)), ends(arithmetic_shape("*", age, age))
     (('integer', -2, 89, False), ('integer', 0, 8100, False))
     >>> ends(arithmetic_shape("/", one, age)), ends(arithmetic_shape("%", age, one))
-    (('real', None, None, True), ('integer', 0, 1, False))
+    (('real', 0.011111111111111112, 2.0, True), ('integer', 0, 1, False))
     """
     type_ = _numbers((left, right), op)
     nullable = left.nullable or right.nullable
@@ -42,6 +42,13 @@ def arithmetic_shape(op: str, left: Shape, right: Shape) -> Shape:
             ends = [table[op](x, y) for x, y in corners] if bounded else []
         case "/" | "//" if op == "/" or type_ is Type.REAL:  # `//` of doubles does not cut
             type_, nullable = Type.REAL, nullable or by_zero
+            if (
+                by_zero and right.type is Type.INTEGER and bounded
+            ):  # the next ones to 0 are 1 and -1
+                near = [y for y in (-1, 1) if right.lower <= y <= right.upper]
+                divisors = [*near, *(y for y in (right.lower, right.upper) if y)]
+                corners = list(itertools.product((left.lower, left.upper), divisors))
+                by_zero = not divisors
             ends = [x / y for x, y in corners] if bounded and not by_zero else []
         case "//":
             nullable |= by_zero

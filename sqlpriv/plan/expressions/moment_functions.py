@@ -73,7 +73,8 @@ def bind_strftime(binder: Binder, node: t.FunctionCall, arg: t.Node, pattern: st
     letters = {letter for letter in re.findall(r"%-?(.)", pattern) if letter != "%"}
     units = [unit for unit, of in _DIRECTIVES.items() if letters & set(of)]
     all_read = letters <= set("".join(_DIRECTIVES.values()))
-    few_days = shape.type is Type.DATE and shape.lower and shape.upper - shape.lower < MAX_SPAN
+    few_days = isinstance(arg, t.Name) and shape.type is Type.DATE and shape.lower
+    few_days = few_days and shape.upper - shape.lower < MAX_SPAN
     if all_read and units and not few_days and shape.type in (Type.DATE, Type.TIMESTAMP):
         whole: a.Expr = a.Call(f"trunc {[*filter(None, units)][-1]}", (expr,))
         text = "x"

@@ -12,6 +12,7 @@ from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.operations import MAX_SCALE
 from sqlpriv.plan.aggregates.calls import aggregate_calls, is_aggregate
 from sqlpriv.plan.expressions.binder import Binder
+from sqlpriv.plan.expressions.conditions import truths_as_numbers
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.expressions.value_facts import Shape, with_values_listed
 from sqlpriv.statements import default_name
@@ -19,6 +20,8 @@ from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import as_literal, rebuild, with_aliases
 
 KINDS = {"count": "count", "sum": "sum", "min": "min", "max": "max", "avg": "avg", "mean": "avg"}
+_OF_TRUTHS = {"bool_or": "max", "bool_and": "min"}
+"""Aggregates of conditions, as those of 1 and 0."""
 
 
 def key_aliases(query: t.Select) -> dict[str, t.Node]:
@@ -108,6 +111,13 @@ class Folding:
 
     def _aggregate(self, call: t.FunctionCall) -> t.Node:
         call = _as_count(call)
+        if call.name in _OF_TRUTHS and len(call.args) == 1 and not call.distinct:
+            (truth,) = call.args
+            one, nought = t.Literal(1, call.pos), t.Literal(0, call.pos)
+            inverse = t.Unary("not", truth, call.pos)
+            number = t.CaseWhen(((truth, one), (inverse, nought)), None, None, call.pos)
+            end = replace(call, name=_OF_TRUTHS[call.name], args=(number,))
+            return t.Binary("=", self._aggregate(end), one, call.pos)
         kind = KINDS.get(call.name, "")
         if not kind or call.using or len(call.args) > 1 or (call.distinct and kind != "count"):
             raise refuse(
@@ -125,6 +135,8 @@ class Folding:
                 return t.Binary("/", of_units, units, call.pos)
             return t.Binary("/", total, count, call.pos)
         of = self.binder.bind(call.args[0]) if call.args else None
+        if kind == "sum" and of and self.binder.shape(call, of).type is Type.BOOLEAN:
+            of = truths_as_numbers(of)
         if call.filter is not None:
             test = self.binder.bind_predicate(call.filter, "FILTER")
             value: a.Expr = a.Lit(1, Type.INTEGER) if of is None else of

@@ -226,3 +226,24 @@ SELECT strftime(arrived, '%H') AS h, COUNT(*) FROM stays GROUP BY h;
 SELECT FORMAT(day, 'MMMM') AS m, COUNT(*) FROM stays GROUP BY FORMAT(day, 'MMMM')
 -- plain
 SELECT strftime(day, '%B') AS m, COUNT(*) FROM stays GROUP BY 1;
+
+-- postgres
+SELECT every(age >= 0) AS e, bool_or(age > 98) AS b FROM people
+-- plain
+SELECT bool_and(age >= 0) AS e, bool_or(age > 98) AS b FROM people;
+-- snowflake
+SELECT sex, SQUARE(AVG(age)) AS s FROM people GROUP BY sex
+-- plain
+SELECT sex, AVG(age) * AVG(age) AS s FROM people GROUP BY sex;
+-- spark
+SELECT sex, try_divide(SUM(hours), COUNT(*)) AS h FROM people GROUP BY sex
+-- plain
+SELECT sex, SUM(hours) / COUNT(*) AS h FROM people GROUP BY sex;
+-- snowflake
+SELECT TO_CHAR(day, 'YYYY-MM') AS m, DAYNAME(day) AS d, COUNT(*) AS n FROM stays GROUP BY m, d HAVING COUNT(*) > 0
+-- plain
+SELECT strftime(day, '%Y-%m') AS m, strftime(day, '%a') AS d, COUNT(*) AS n FROM stays GROUP BY ALL;
+-- mysql
+SELECT DATEDIFF('2023-04-05', day) AS d, COUNT(*) AS n FROM stays GROUP BY d HAVING COUNT(*) > 0
+-- plain
+SELECT date_diff('day', day, DATE '2023-04-05') AS d, COUNT(*) AS n FROM stays GROUP BY d;

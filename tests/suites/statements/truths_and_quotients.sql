@@ -1,0 +1,15 @@
+SELECT SUM(mobile) AS s FROM events;
+SELECT step, SUM(score > 0 AND NOT isnan(score)) AS s, SUM(mobile) FILTER (WHERE amount > 0) AS m FROM events GROUP BY step;
+SELECT educ, SUM(age > 50) * 100.0 / COUNT(*) AS pct FROM people GROUP BY educ;
+SELECT AVG(s) AS a FROM (SELECT person, SUM(ward = 1) AS s FROM stays GROUP BY person) AS t;
+SELECT m, COUNT(*) AS n FROM (SELECT person, bool_or(ward = 1) AS m FROM stays GROUP BY person) AS t GROUP BY m HAVING COUNT(*) > 0;
+SELECT COUNT(*) AS n FROM (SELECT person FROM stays GROUP BY person HAVING bool_and(ward > 0)) AS t;
+SELECT COUNT(*) AS n FROM (SELECT person FROM events GROUP BY person HAVING bool_or(mobile) AND NOT bool_and(mobile)) AS t;
+SELECT COUNT(*) FILTER (WHERE paid) AS paid, COUNT(*) FILTER (WHERE NOT paid) AS seen FROM (SELECT person, bool_or(step = 'paid') AS paid FROM events GROUP BY person) AS t;
+SELECT AVG(income / nullif(hours, 0)) AS per_hour FROM people;
+SELECT sex, AVG(age * 60.0 / nullif(hours, 0)) AS a FROM people GROUP BY sex;
+SELECT SUM(income / nullif(neg, 0)) AS s FROM (SELECT income, hours - 30 AS neg FROM people) AS t;
+SELECT sex, geomean(age + 1) AS g FROM people GROUP BY sex;
+SELECT geometric_mean(income + 1) AS g, COUNT(*) AS n FROM people WHERE employed;
+SELECT strftime(arrived::DATE, '%Y-%m') AS m, COUNT(*) AS n FROM stays GROUP BY m HAVING COUNT(*) > 0;
+SELECT strftime(CAST(ts AS DATE), '%a') AS w, SUM(neg) AS s FROM odd GROUP BY w HAVING COUNT(*) > 0;

@@ -40,6 +40,7 @@ unknown mean of x - μ.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,10 +111,20 @@ def least_error_shares(terms: Array, groups: Sequence[int], power: int) -> Array
     """Returns the shares, adding up to 1, that minimise the errors; see the module's text.
 
     Args:
-        found: c_aj (k D_j)², of shape (aggregates, measurements).
+        terms: c_aj (k D_j)², of shape (aggregates, measurements).
         groups: Of each aggregate: those of one group have one length, lengths add up.
         power: Of a share that its noise's variance falls with: 1 for ρ, 2 for ε.
     """
+    table = np.asarray(terms, float)
+    return np.array(_least_error_shares(table.tobytes(), len(table), tuple(groups), power))
+
+
+@lru_cache(256)
+def _least_error_shares(
+    entries_of_terms: bytes, aggregates: int, groups: tuple[int, ...], power: int
+) -> Array:
+    """Returns `least_error_shares` of the bytes of doubles: they are the same at every price."""
+    terms = np.frombuffer(entries_of_terms).reshape(aggregates, -1)
     group = np.unique(np.asarray(groups), return_inverse=True)[1]
     row, column = np.nonzero(terms)  # an aggregate has few measurements, a statement a thousand
     entries, weights = terms[row, column], np.ones(len(terms))

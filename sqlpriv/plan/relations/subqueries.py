@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from sqlpriv.statements import tree as t
 
@@ -30,8 +30,8 @@ def _outermost(whole: object, kind: type[_Kind]) -> Iterator[_Kind]:
         if isinstance(part, kind):
             yield part
         elif isinstance(part, tuple):
-            waiting.extend(reversed(part))
-        elif _has_parts(part):
+            waiting.extend(part[::-1])
+        elif type(part) in _WITH_PARTS:
             waiting.extend(reversed(vars(part).values()))
 
 
@@ -50,7 +50,9 @@ def with_values(part: Any, values: Mapping[t.Node, t.Node]) -> Any:
 
 
 def _has_parts(part: object) -> bool:
-    return isinstance(part, _WITH_PARTS) and not isinstance(part, t.Literal | t.Name)
+    return type(part) in _WITH_PARTS
 
 
-_WITH_PARTS = (t.Node, t.Select, t.UnionAll, t.Derived, t.Joined, t.Item, t.Order)
+_WITH_PARTS = frozenset(
+    {*get_args(t.Node), t.Select, t.UnionAll, t.Derived, t.Joined, t.Item, t.Order}
+) - {t.Literal, t.Name}

@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING, Any
 from sqlpriv.interfaces.server.postgresql.encoding import wire
 from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
 from sqlpriv.interfaces.server.postgresql.encoding.sqlstate import SqlStateError
+from sqlpriv.interfaces.server.postgresql.encoding.wire_parameters import decode
 from sqlpriv.interfaces.server.postgresql.message_sender import MessageSender
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan, split
 from sqlpriv.interfaces.server.postgresql.statements import portals
 from sqlpriv.interfaces.server.postgresql.statements.copy_out import parse_copy
 from sqlpriv.interfaces.server.postgresql.statements.portals import Portal, PreparedStatement
+from sqlpriv.interfaces.server.postgresql.statements.prepared_texts import (
+    Preparation,
+    parse_execution,
+)
 from sqlpriv.interfaces.server.postgresql.statements.statement_answer import StatementAnswer
 from sqlpriv.session.session import Session
 
@@ -52,15 +57,25 @@ class ExtendedProtocol:
     async def _parse(self, body: wire.Body) -> None:
         name, sql = body.text(), body.text()
         oids = body.int32s()
-        if name and name in self._statements:
-            raise SqlStateError("42P05", "there is a prepared statement of that name already")
-        if len(self._statements) >= portals.MOST:
-            raise SqlStateError("53400", f"a connection prepares at most {portals.MOST} statements")
         texts = split(sql)
         if len(texts) > 1:
             raise SqlStateError("42601", "one statement is prepared at a time")
         text = texts[0] if texts else ""
         self._connection.sql_of_error = text
+        await self.prepare(Preparation(name, oids, text))
+        self._sender.send(wire.PARSE_COMPLETE)
+
+    async def prepare(self, preparation: Preparation) -> None:
+        """Keeps a prepared statement, of Parse or of PREPARE, with a type for each parameter.
+
+        Raises:
+            SqlStateError: There is one of that name, or there are too many.
+        """
+        name, oids, text = preparation.name, list(preparation.oids), preparation.query
+        if name and name in self._statements:
+            raise SqlStateError("42P05", "there is a prepared statement of that name already")
+        if len(self._statements) >= portals.MOST:
+            raise SqlStateError("53400", f"a connection prepares at most {portals.MOST} statements")
 
         def infer(_: Session, __: object) -> list[int]:
             return self._connection.answerer.parameter_types(text, len(oids))
@@ -73,7 +88,44 @@ class ExtendedProtocol:
                 for own, other in zip(declared, inferred, strict=True)
             ]
         self._statements[name] = PreparedStatement(text, oids)
-        self._sender.send(wire.PARSE_COMPLETE)
+
+    def deallocate(self, name: str) -> None:
+        """Forgets a prepared statement, or all of them where the name is ''.
+
+        Raises:
+            SqlStateError: There is none of that name.
+        """
+        if not name:
+            self._statements.clear()
+            return
+        self._statement(name)
+        del self._statements[name]
+
+    async def resolve(self, sql: str, values: Sequence[Any]) -> tuple[str, Sequence[Any]]:
+        """Returns the statement that an EXECUTE runs, with its values; another one as it is.
+
+        Raises:
+            SqlStateError: There is no prepared statement of that name, or it has other parameters.
+        """
+        scan = StatementScan(sql)
+        execution = parse_execution(scan)
+        if execution is None:
+            return sql, values
+        name, written = execution
+        statement = self._statement(name)
+        given: list[Any] = []
+        if written.strip():
+            looks = self._connection.answerer.constants
+            given = list(await self._connection.run(lambda _, __: looks(written, values)))
+        if len(given) != len(statement.oids):
+            raise SqlStateError(
+                "42601", f"{len(given)} values for {len(statement.oids)} parameters: give one each"
+            )
+        typed = (
+            decode(value.encode(), oid, 0) if isinstance(value, str) else value
+            for value, oid in zip(given, statement.oids, strict=True)
+        )
+        return statement.sql, list(typed)
 
     async def _bind(self, body: wire.Body) -> None:
         name, statement = body.text(), self._statement(body.text())
@@ -123,8 +175,9 @@ class ExtendedProtocol:
             or self._connection.status == "E"
         ):
             return []
+        sql, values = await self.resolve(statement.sql, values)
         columns = await self._connection.run(
-            lambda _, __: self._connection.answerer.describe(statement.sql, values)
+            lambda _, __: self._connection.answerer.describe(sql, values)
         )
         return v.fields(columns) if columns is not None else []
 

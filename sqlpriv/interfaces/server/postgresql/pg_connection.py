@@ -23,6 +23,10 @@ from sqlpriv.interfaces.server.postgresql.statements.answering import Answerer
 from sqlpriv.interfaces.server.postgresql.statements.client_settings import ERROR_COLUMNS
 from sqlpriv.interfaces.server.postgresql.statements.copy_out import CopyOut, parse_copy
 from sqlpriv.interfaces.server.postgresql.statements.portals import Portal, PreparedStatement
+from sqlpriv.interfaces.server.postgresql.statements.prepared_texts import (
+    parse_deallocation,
+    parse_preparation,
+)
 from sqlpriv.interfaces.server.postgresql.statements.statement_answer import StatementAnswer
 from sqlpriv.interfaces.server.sessions import Client
 from sqlpriv.session.session import Result, Session
@@ -156,6 +160,12 @@ class PostgreSqlConnection:
         ends = first in ("COMMIT", "END", "ROLLBACK", "ABORT")
         if self.status == "E" and not ends:
             raise SqlStateError("25P02", "a statement before failed: send ROLLBACK first")
+        if preparation := parse_preparation(StatementScan(sql)):
+            await self._extended.prepare(preparation)
+            return StatementAnswer(tag="PREPARE")
+        if (name := parse_deallocation(StatementScan(sql))) is not None:
+            self._extended.deallocate(name)
+        sql, values = await self._extended.resolve(sql, values)
         answer = await self.run(
             lambda _, report: self.answerer.answer(sql, values, report), on_grid=True
         )
@@ -236,6 +246,7 @@ class PostgreSqlConnection:
                     self.answerer.set_privacy(name, value)
                 else:
                     self.answerer.settings.set(name, value)
+            self.answerer.keep_start()
 
         await self.run(set_all)
 

@@ -8,6 +8,7 @@ telling such statements apart from others can give a wrong error and nothing els
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from importlib import resources
 from typing import Any
@@ -16,9 +17,11 @@ import duckdb
 import pyarrow as pa
 
 from sqlpriv.errors import ProgrammingError
-from sqlpriv.interfaces.server.postgresql.catalog.type_rows import type_rows
+from sqlpriv.interfaces.server.postgresql.catalog.relations import create_relations
+from sqlpriv.interfaces.server.postgresql.catalog.type_rows import type_modifier, type_rows
 from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
 from sqlpriv.interfaces.server.postgresql.reading.catalog_text import to_duckdb
+from sqlpriv.interfaces.server.postgresql.statements.client_settings import SETTINGS
 from sqlpriv.interfaces.server.protocol.catalog import PRIVATE, tables_with_types
 from sqlpriv.publish.release_file import NO_EXTENSIONS, SEALED
 from sqlpriv.session.session import Session
@@ -130,14 +133,16 @@ class CatalogDatabase:
     def _fill(self) -> None:
         run = self._engine.execute
         run("CREATE SCHEMA pgcat; CREATE SCHEMA infoschema; CREATE SCHEMA public")
+        create_relations(self._engine)
         run("SET integer_division = true")  # as PostgreSQL divides: 7/2 is 3
         run(f"SET VARIABLE principal = {literal(self._session.principal)}")
         run(f"SET VARIABLE database = {literal(self._session.vault.stem)}")
         oids = self._create_tables()
         run("SET search_path = 'pgcat'")
         self._create_types()
+        self._create("settings", "name VARCHAR, setting VARCHAR", list(SETTINGS.items()))
         self._create_keys(oids, _rows(self._session, _KEYS))
-        for name in ("pg_tables", "pg_functions", "pg_catalog"):
+        for name in ("pg_functions", "pg_catalog"):
             run(resources.files(__package__).joinpath(f"{name}.sql").read_text("utf-8"))
         self._tables = self._engine.cursor()
         self._tables.execute("SET search_path = 'public'")
@@ -165,23 +170,19 @@ class CatalogDatabase:
             for number, (column, field) in enumerate(zip(columns, empty, strict=True), 1):
                 kind = v.type_oid(field.type)
                 required = not column["is_nullable"]
-                attributes.append((oid, column["column_name"], kind, number, required))
+                modifier = type_modifier(field.type)
+                attributes.append((oid, column["column_name"], kind, number, required, modifier))
                 if column["comment"]:
                     notes.append((oid, number, column["comment"]))
-        self._create(
-            "pg_namespace",
-            "oid BIGINT, nspname VARCHAR, nspowner BIGINT, nspacl VARCHAR[]",
-            [(*row, None) for row in _NAMESPACES],
-        )
-        self._create(
-            "pg_description",
-            "objoid BIGINT, objsubid INTEGER, description VARCHAR, classoid BIGINT",
+        self._insert("pg_namespace (oid, nspname, nspowner)", _NAMESPACES)
+        self._insert(
+            "pg_description (objoid, objsubid, description, classoid)",
             [(*note, 1259) for note in notes],
         )
         self._create(
             "attributes",
             "attrelid BIGINT, attname VARCHAR, atttypid BIGINT,"
-            " attnum SMALLINT, attnotnull BOOLEAN",
+            " attnum SMALLINT, attnotnull BOOLEAN, atttypmod INTEGER",
             attributes,
         )
         self._create(
@@ -206,39 +207,30 @@ class CatalogDatabase:
         }
         constraints, indexes, index_classes = [], [], []
         for at, key in enumerate(keys):
-            table, (column, *_) = key["table_name"], key["constraint_column_names"]
+            table, columns = key["table_name"], key["constraint_column_names"]
             if table not in oids:
                 continue
             oid = _FIRST_TABLE + 10_000 + 2 * at
             kind = {"PRIMARY KEY": "p", "UNIQUE": "u", "FOREIGN KEY": "f"}[key["constraint_type"]]
-            suffix = {"p": "pkey", "u": f"{column}_key", "f": f"{column}_fkey"}[kind]
-            parent, about = 0, f"{key['constraint_type']} ({quote_name(column)})"
-            conkey, confkey = [numbers[table, column]], None
-            index = oid + 1
+            joined = "_".join(columns)
+            suffix = {"p": "pkey", "u": f"{joined}_key", "f": f"{joined}_fkey"}[kind]
+            name, listed = f"{table}_{suffix}", _listed(columns)
+            parent, index = 0, oid + 1
+            about = f"{key['constraint_type']} ({listed})"
+            conkey, confkey = [numbers[table, column] for column in columns], None
             if kind == "f":
-                parent_table = key["referenced_table"]
-                parent_column = key["referenced_column_names"][0]
+                parent_table, parents = key["referenced_table"], key["referenced_column_names"]
                 parent, index = oids.get(parent_table, 0), 0
-                confkey = [numbers[parent_table, parent_column]]
-                about += f" REFERENCES {quote_name(parent_table)}({quote_name(parent_column)})"
+                confkey = [numbers[parent_table, column] for column in parents]
+                about += f" REFERENCES {_quoted(parent_table)}({_listed(parents)})"
             else:
-                name = f"{table}_{suffix}"
-                sql = f"CREATE UNIQUE INDEX {name} ON {quote_name(table)} ({quote_name(column)})"
-                index_classes.append((index, name, 2200, "i", 1))
-                indexes.append((index, oids[table], kind == "p", conkey, sql, column))
+                target = f"public.{_quoted(table)} USING btree ({listed})"
+                sql = f"CREATE UNIQUE INDEX {_quoted(name)} ON {target}"
+                index_classes.append((index, name, 2200, "i", len(columns)))
+                indexes.append((index, oids[table], kind == "p", conkey, sql, list(columns)))
+            owner = oids[table]
             constraints.append(
-                (
-                    oid,
-                    f"{table}_{suffix}",
-                    2200,
-                    kind,
-                    oids[table],
-                    index,
-                    parent,
-                    conkey,
-                    confkey,
-                    about,
-                )
+                (oid, name, 2200, kind, owner, index, parent, conkey, confkey, about)
             )
         self._create(
             "constraints",
@@ -250,12 +242,10 @@ class CatalogDatabase:
         self._create(
             "indexes",
             "indexrelid BIGINT, indrelid BIGINT, indisprimary BOOLEAN,"
-            " indkey SMALLINT[], inddef VARCHAR, indcolumn VARCHAR",
+            " indkey SMALLINT[], inddef VARCHAR, indcolumns VARCHAR[]",
             indexes,
         )
-        if index_classes:
-            marks = "?, ?, ?, ?, ?"
-            self._engine.executemany(f"INSERT INTO classes VALUES ({marks})", index_classes)
+        self._insert("classes", index_classes)
 
     def _numbered_columns(self) -> Iterable[tuple[int, dict[str, Any]]]:
         table, number = None, 0
@@ -266,9 +256,25 @@ class CatalogDatabase:
 
     def _create(self, table: str, columns: str, rows: Sequence[Sequence[Any]]) -> None:
         self._engine.execute(f"CREATE TABLE pgcat.{table} ({columns})")
+        self._insert(table, rows)
+
+    def _insert(self, target: str, rows: Sequence[Sequence[Any]]) -> None:
         if rows:
             marks = ", ".join("?" * len(rows[0]))
-            self._engine.executemany(f"INSERT INTO pgcat.{table} VALUES ({marks})", rows)
+            self._engine.executemany(f"INSERT INTO pgcat.{target} VALUES ({marks})", rows)
+
+
+def _quoted(name: str) -> str:
+    """Returns a name as PostgreSQL writes it: in quotes where it needs them.
+
+    >>> [_quoted(name) for name in ("person_id", "Person id")]
+    ['person_id', '"Person id"']
+    """
+    return name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) else quote_name(name)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(_quoted, names))
 
 
 def _with_object_numbers(answer: pa.Table) -> pa.Table:

@@ -31,6 +31,13 @@ CREATE MACRO pg_get_partkeydef(id) AS NULL::VARCHAR;
 CREATE MACRO pg_get_ruledef(id) AS NULL::VARCHAR;
 CREATE MACRO pg_get_serial_sequence(of, attribute) AS NULL::VARCHAR;
 CREATE MACRO pg_get_statisticsobjdef_columns(id) AS NULL::VARCHAR;
+CREATE MACRO pg_statistics_obj_is_visible(id) AS true;
+CREATE MACRO pg_conversion_is_visible(id) AS true;
+CREATE MACRO pg_ts_config_is_visible(id) AS true;
+CREATE MACRO pg_partition_ancestors(id) AS id::BIGINT;
+CREATE MACRO pg_get_triggerdef(id) AS NULL::VARCHAR, (id, pretty) AS NULL::VARCHAR;
+CREATE MACRO pg_cancel_backend(pid) AS false;
+CREATE MACRO pg_terminate_backend(pid) AS false;
 CREATE MACRO pg_tablespace_location(id) AS '';
 CREATE MACRO pg_relation_size(id) AS 0::BIGINT;
 CREATE MACRO pg_table_size(id) AS 0::BIGINT;
@@ -43,24 +50,37 @@ CREATE MACRO has_table_privilege(a, b) AS lower(b) = 'select', (a, b, c) AS lowe
 CREATE MACRO has_any_column_privilege(a, b) AS lower(b) = 'select', (a, b, c) AS lower(c) = 'select';
 CREATE MACRO has_schema_privilege(a, b) AS lower(b) = 'usage', (a, b, c) AS lower(c) = 'usage';
 CREATE MACRO has_database_privilege(a, b) AS lower(b) = 'connect', (a, b, c) AS lower(c) = 'connect';
-CREATE MACRO obj_description(id) AS (SELECT description FROM pg_description WHERE objoid = id AND objsubid = 0 LIMIT 1),
-    (id, catalog) AS (SELECT description FROM pg_description WHERE objoid = id AND objsubid = 0 LIMIT 1);
-CREATE MACRO col_description(id, number) AS
-    (SELECT description FROM pg_description WHERE objoid = id AND objsubid = number LIMIT 1);
+-- An argument is written where the parameter stands: a column of its name in here would take its place. So what is looked up
+-- here has names that nobody writes.
+CREATE TABLE "~comments" AS SELECT objoid AS "~of", objsubid AS "~at", description AS "~text" FROM pg_description;
+CREATE TABLE "~tables" AS SELECT relname AS "~name", oid AS "~oid" FROM classes UNION ALL VALUES ('pg_class', 1259),
+    ('pg_attribute', 1249), ('pg_type', 1247), ('pg_proc', 1255), ('pg_constraint', 2606), ('pg_namespace', 2615),
+    ('pg_database', 1262);
+CREATE TABLE "~types" AS SELECT oid AS "~oid", typname AS "~name", sql_name AS "~text" FROM types;
+CREATE TABLE "~settings" AS SELECT lower(name) AS "~name", setting AS "~text" FROM settings;
+CREATE TABLE "~constraints" AS SELECT oid AS "~oid", condef AS "~text" FROM constraints;
+CREATE TABLE "~indexes" AS SELECT indexrelid AS "~oid", inddef AS "~text", indcolumns AS "~columns" FROM indexes;
+CREATE MACRO obj_description(id) AS (SELECT "~text" FROM "~comments" WHERE "~of" = id AND "~at" = 0 LIMIT 1),
+    (id, catalog) AS (SELECT "~text" FROM "~comments" WHERE "~of" = id AND "~at" = 0 LIMIT 1);
+CREATE MACRO col_description(id, number) AS (SELECT "~text" FROM "~comments" WHERE "~of" = id AND "~at" = number LIMIT 1);
 CREATE MACRO shobj_description(id, catalog) AS NULL::VARCHAR;
-CREATE MACRO to_regclass(of) AS coalesce(
-    (SELECT oid FROM pg_class WHERE relname = replace(replace(of, 'public.', ''), '"', '') LIMIT 1),
-    map {'pg_class': 1259, 'pg_attribute': 1249, 'pg_type': 1247, 'pg_proc': 1255, 'pg_constraint': 2606,
-        'pg_namespace': 2615, 'pg_database': 1262}[replace(of, 'pg_catalog.', '')]);
-CREATE MACRO to_regtype(of) AS (SELECT oid FROM pg_type WHERE typname = of LIMIT 1);
-CREATE MACRO format_type(id, modifier) AS (SELECT sql_name FROM pg_type WHERE oid = id LIMIT 1);
-CREATE MACRO pg_get_constraintdef(id) AS (SELECT condef FROM pg_constraint WHERE oid = id LIMIT 1),
-    (id, pretty) AS (SELECT condef FROM pg_constraint WHERE oid = id LIMIT 1);
-CREATE MACRO pg_get_indexdef(id) AS (SELECT inddef FROM pg_index WHERE indexrelid = id LIMIT 1),
-    (id, number, pretty) AS (SELECT indcolumn FROM pg_index WHERE indexrelid = id LIMIT 1);
+CREATE MACRO to_regclass(of) AS coalesce(TRY_CAST(of AS BIGINT), (SELECT "~oid" FROM "~tables"
+    WHERE "~name" = regexp_replace(replace(of::VARCHAR, '"', ''), '^.*\.', '') LIMIT 1));
+CREATE MACRO to_regtype(of) AS coalesce(TRY_CAST(of AS BIGINT), (SELECT "~oid" FROM "~types"
+    WHERE regexp_replace(replace(of::VARCHAR, '"', ''), '^.*\.', '') IN ("~name", "~text") LIMIT 1));
+CREATE MACRO regclass_text(of) AS (SELECT "~name" FROM "~tables" WHERE "~oid" = to_regclass(of) LIMIT 1);
+CREATE MACRO regtype_text(of) AS (SELECT "~text" FROM "~types" WHERE "~oid" = to_regtype(of) LIMIT 1);
+CREATE MACRO format_type(id, modifier) AS (SELECT CASE WHEN id = 1700 AND modifier >= 4
+    THEN format('numeric({},{})', (modifier - 4) >> 16, (modifier - 4) & 65535) ELSE "~text" END
+    FROM "~types" WHERE "~oid" = id LIMIT 1);
+CREATE MACRO pg_get_constraintdef(id) AS (SELECT "~text" FROM "~constraints" WHERE "~oid" = id LIMIT 1),
+    (id, pretty) AS (SELECT "~text" FROM "~constraints" WHERE "~oid" = id LIMIT 1);
+CREATE MACRO pg_get_indexdef(id) AS (SELECT "~text" FROM "~indexes" WHERE "~oid" = id LIMIT 1),
+    (id, number, pretty) AS (SELECT CASE WHEN number = 0 THEN "~text" ELSE "~columns"[number] END
+        FROM "~indexes" WHERE "~oid" = id LIMIT 1);
 CREATE MACRO quote_ident(of) AS CASE WHEN regexp_full_match(of, '[a-z_][a-z0-9_]*') THEN of ELSE '"' || replace(of, '"', '""') || '"' END;
-CREATE MACRO current_setting(of) AS (SELECT setting FROM pg_settings WHERE lower(name) = lower(of) LIMIT 1),
-    (of, missing) AS (SELECT setting FROM pg_settings WHERE lower(name) = lower(of) LIMIT 1);
+CREATE MACRO current_setting(of) AS (SELECT "~text" FROM "~settings" WHERE "~name" = lower(of) LIMIT 1),
+    (of, missing) AS (SELECT "~text" FROM "~settings" WHERE "~name" = lower(of) LIMIT 1);
 CREATE MACRO set_config(of, value, local) AS value;
 CREATE MACRO pg_advisory_unlock_all() AS NULL;
 CREATE MACRO inet_server_addr() AS NULL::VARCHAR;

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
 
 _TYPE_NAMES = {
@@ -30,6 +32,15 @@ def type_rows() -> list[tuple[int, str, str, int, int, str]]:
             (array, f"_{_TYPE_NAMES.get(item, names[item])}", f"{names[item]}[]", item, -1, "A")
         )
     return rows
+
+
+def type_modifier(type_: pa.DataType) -> int:
+    """Returns pg_attribute's atttypmod: a decimal's digits and scale; -1 for types without.
+
+    >>> type_modifier(pa.decimal128(10, 2)) == (10 << 16 | 2) + 4, type_modifier(pa.int64())
+    (True, -1)
+    """
+    return (type_.precision << 16 | type_.scale) + 4 if pa.types.is_decimal(type_) else -1
 
 
 def _category(oid: int) -> str:

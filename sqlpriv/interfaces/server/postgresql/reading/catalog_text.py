@@ -39,6 +39,9 @@ _REGISTERED = {
 }
 _PROCEDURES = {"typinput", "typoutput", "typreceive", "typsend"}
 """Columns of functions, which PostgreSQL compares to a number and we keep by name."""
+VALUE_CALLS = {"current_schema", "current_database", "current_user", "session_user", "version"}
+"""Functions of one value that may stand like a table: SELECT * FROM current_schema()."""
+_PRINCIPALS = {"CURRENT_USER", "SESSION_USER", "CURRENT_ROLE", "USER"}
 _FUNCTIONS = {"json_build_object": "json_object", "jsonb_build_object": "json_object"}
 _SCHEMAS = {"information_schema": "infoschema.", "pg_catalog": "", "public": ""}
 
@@ -48,7 +51,7 @@ def to_duckdb(sql: str, principal: str) -> str:
 
     >>> to_duckdb("SELECT 'people'::pg_catalog.regclass::oid, relname COLLATE pg_catalog.default"
     ...           " FROM pg_catalog.pg_class WHERE relname OPERATOR(pg_catalog.!~) '^p'", "ada")
-    "SELECT to_regclass('people')::BIGINT, relname FROM pg_class WHERE relname !~ '^p'"
+    "SELECT to_regclass( 'people')::BIGINT, relname FROM pg_class WHERE relname !~ '^p'"
     """
     left, words = list(tokens(sql)), list[str]()
     at = 0
@@ -78,7 +81,19 @@ def _write_next(left: Sequence[SqlToken], at: int, words: list[str], principal: 
         return end
     if token.text == "::" or (token.upper == "AS" and _is_cast(left, at)):
         return _write_cast(left, at, words)
-    if token.upper in ("CURRENT_USER", "SESSION_USER", "CURRENT_ROLE") and following != ".":
+    if token.name == "generate_subscripts" and left[at - 1].upper == "FROM":
+        return _write_subscripts(left, at, words)
+    words_after = [t.name for t in left[at : at + 16]]
+    if token.name == "pg_partition_ancestors" and "ordinality" in words_after:
+        end = at + words_after.index("ordinality") - 2  # f(x) WITH ORDINALITY AS a(relid, depth)
+        relation = "".join(token.text for token in left[at + 2 : end])
+        words.append(f"{space}(SELECT {relation} AS relid, 1 AS depth) AS {left[end + 4].text}")
+        return end + 10
+    if token.name in VALUE_CALLS and at > 0 and left[at - 1].upper in ("FROM", "JOIN"):
+        value = literal(principal) if token.upper in _PRINCIPALS else f"{token.name}()"
+        words.append(f" (SELECT {value} AS {token.name})")
+        return at + (3 if following == "(" else 1)
+    if token.upper in _PRINCIPALS and following != "." and not _is_named(left, at):
         words.append(f" {literal(principal)}")
         return at + (3 if following == "(" else 1)
     if token.text.startswith("'{") and [t.upper for t in left[max(0, at - 2) : at]] == ["ANY", "("]:
@@ -90,11 +105,38 @@ def _write_next(left: Sequence[SqlToken], at: int, words: list[str], principal: 
     if token.upper == "SELECT" and following.upper() == "FROM":  # EXISTS (SELECT FROM …)
         words.append(f"{space}SELECT 1")
         return at + 1
+    if (
+        token.name == "tableoid" and left[at - 1].upper != "AS"
+    ):  # which catalog a row is of: its number is compared to nothing
+        if words[-1:] == ["."]:
+            del words[-2:]
+        words.append(" 0")
+        return at + 1
     if token.upper == "CURRENT_CATALOG":
         words.append(" current_database()")
         return at + 1
     words.append(space + _FUNCTIONS.get(token.name, token.text))
     return at + 1
+
+
+def _write_subscripts(left: Sequence[SqlToken], at: int, words: list[str]) -> int:
+    """Writes `FROM generate_subscripts(keys, 1) AS k` as a query; returns the place after it.
+
+    Its list is a key's columns, which PostgreSQL counts from 0.
+    """
+    end = next((n for n in range(at, len(left)) if left[n].text == ","), len(left))
+    keys = "".join(token.text for token in left[at + 2 : end])
+    after = end + 3
+    if after < len(left) and left[after].upper == "AS":
+        after += 1
+    alias = left[after].text if after < len(left) else "k"
+    words.append(f" (SELECT unnest(range(len({keys}))) AS {alias})")
+    return after + 1
+
+
+def _is_named(left: Sequence[SqlToken], at: int) -> bool:
+    """Tells whether a word is a name here: `u.user`, `AS user`."""
+    return at > 0 and (left[at - 1].text == "." or left[at - 1].upper == "AS")
 
 
 def _list_of(text: str) -> str:
@@ -125,6 +167,27 @@ def _named_object_end(left: Sequence[SqlToken], at: int) -> int:
     return 0
 
 
+def _wrap_operand(words: list[str], function: str) -> None:
+    """Calls a function with what was written last: a string, a name or brackets, but no call.
+
+    >>> words = ["SELECT", " (", "a", " || b", ")"]
+    >>> _wrap_operand(words, "to_regclass")
+    >>> "".join(words)
+    'SELECT to_regclass( (a || b))'
+    """
+    depth, start = 0, len(words) - 1
+    for at in range(len(words) - 1, -1, -1):
+        depth += (words[at].strip() == ")") - (words[at].strip() == "(")
+        start = at
+        if depth == 0:
+            break
+    while words[start].strip() != "(" and start >= 2 and words[start - 1] == ".":
+        start -= 2
+    is_call = words[start] == "(" and start > 0 and words[start - 1].strip() not in ("(", ",")
+    if not is_call:
+        words[start:] = [f" {function}({''.join(words[start:])})"]
+
+
 def _write_cast(left: Sequence[SqlToken], at: int, words: list[str]) -> int:
     sign, at = left[at].text, at + 1
     while at + 1 < len(left) and left[at + 1].text == "." and left[at].name in _SCHEMAS:
@@ -133,8 +196,13 @@ def _write_cast(left: Sequence[SqlToken], at: int, words: list[str]) -> int:
     is_list = at + 1 < len(left) and left[at + 1].text == "["
     if name in _REGISTERED and sign == "::" and not is_list:
         function = _REGISTERED[name]
-        if function and words and words[-1].lstrip().startswith("'"):
-            words[-1] = f" {function}({words[-1].lstrip()})"
+        is_text = [t.name or t.text for t in left[at + 1 : at + 3]] == ["::", "text"]
+        is_shown = at + 1 < len(left) and left[at + 1].upper in ("AS", "FROM")
+        if function and (is_text or is_shown):
+            _wrap_operand(words, f"{function[3:]}_text")
+            return at + (3 if is_text else 1)
+        if function and words and words[-1].lstrip().startswith(("'", ")")):
+            _wrap_operand(words, function)
         return at + 1
     if name not in _REGISTERED and name not in _TYPES:
         words.append(f" {sign} " if sign == "AS" else sign)

@@ -94,6 +94,7 @@ class Answerer:
     cursors: CursorSet = field(default_factory=CursorSet)
     settings: ClientSettings = field(default_factory=ClientSettings)
     _has_told_of_transactions: bool = False
+    _privacy_at_start: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._looks = CatalogLooks(self.session, self.previews)
@@ -101,6 +102,17 @@ class Answerer:
     def close(self) -> None:
         """Closes the catalog."""
         self._looks.close()
+
+    def keep_start(self) -> None:
+        """Has RESET go back to what is set now: by the user's rules, and the first message."""
+        self.settings.keep_as_start()
+        own = {name: repr(value) for name, value in self.session.settings.items()}
+        self._privacy_at_start = {**own, DIALECT: self.session.dialect}
+
+    def constants(self, written: str, values: Sequence[Any]) -> Sequence[Any]:
+        """Returns the values of expressions without tables, as they are written: `30, 'a'`."""
+        row = self._looks.query(f"SELECT {written}", values)
+        return [column[0].as_py() for column in row.columns]
 
     def answer(
         self, sql: str, values: Sequence[Any], report: Callable[[Any], None]
@@ -161,7 +173,7 @@ class Answerer:
             return None
         if self._has_errors(scan):
             columns = with_error_fields(columns)
-        names = output_names(columns.names)
+        names = output_names(columns.names, scan)
         return pa.schema([x.with_name(name) for x, name in zip(columns, names, strict=True)])
 
     def parameter_types(self, sql: str, count: int) -> list[int]:
@@ -189,6 +201,9 @@ class Answerer:
             notices = () if self._has_told_of_transactions else (_NO_TRANSACTION,)
             self._has_told_of_transactions = True
             return StatementAnswer(tag=_TRANSACTION[first], notices=notices)
+        if scan.starts("DISCARD", "ALL"):
+            self.cursors.cursors.clear()
+            self._reset_all()
         if first in _NOTHING:
             return StatementAnswer(tag=_NOTHING[first])
         if _shows_setting(scan):
@@ -232,12 +247,17 @@ class Answerer:
             self.set_privacy(name, value)
             return StatementAnswer(tag=tag)
         if value is None:
-            self.settings.reset("" if name == "all" else name)
             if name == "all":
-                for setting in (*self.session.settings, DIALECT):
-                    self.set_privacy(setting, None)
+                self._reset_all()
+            else:
+                self.settings.reset(name)
             return StatementAnswer(tag=tag)
         return StatementAnswer(tag=tag, changed=self.settings.set(name, value))
+
+    def _reset_all(self) -> None:
+        self.settings.reset()
+        for setting in {*self.session.settings, *self._privacy_at_start}:
+            self.set_privacy(setting, None)
 
     def set_privacy(self, name: str, value: str | None) -> None:
         """Sets or resets a setting of the session.
@@ -245,6 +265,8 @@ class Answerer:
         Raises:
             Refused: There is none of that name, or the value is none.
         """
+        if value is None:
+            value = self._privacy_at_start.get(name.lower())
         if value is None and name.lower() == DIALECT:
             value = default_dialect(self.session.role)
         if value is None:
@@ -259,6 +281,17 @@ class Answerer:
         name = {"transactionisolationlevel": "transaction_isolation", "timezone": "TimeZone"}.get(
             name, name
         )
+        if name == "all":
+            shown = self.settings.all() | {k: str(v) for k, v in self.session.settings.items()}
+            shown[DIALECT] = self.session.dialect
+            listed = dict(sorted(shown.items(), key=lambda item: item[0].lower()))
+            return pa.table(
+                {
+                    "name": list(listed),
+                    "setting": list(listed.values()),
+                    "description": [""] * len(listed),
+                }
+            )
         if name in self.session.settings:
             value = str(self.session.settings[name])
         elif name == DIALECT:
@@ -291,7 +324,7 @@ class Answerer:
         notices = [line for line in result.message.split("\n") if line]
         if is_private:
             notices.append(summarise_errors(result))
-        named = table.rename_columns(output_names(table.column_names))
+        named = table.rename_columns(output_names(table.column_names, scan))
         return StatementAnswer(named, notices=notices)
 
     def _has_errors(self, scan: StatementScan) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from sqlpriv.interfaces.server.postgresql.catalog.pg_catalog import CatalogDatabase
+from sqlpriv.interfaces.server.postgresql.reading.catalog_text import VALUE_CALLS
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
 from sqlpriv.interfaces.server.postgresql.statements.output_names import output_names
 from sqlpriv.session.session import Session
@@ -81,7 +82,7 @@ class CatalogLooks:
     def query(self, text: str, values: Sequence[Any], of_tables: bool = False) -> pa.Table:
         """Returns the rows of a query over the catalog; see `CatalogDatabase.query`."""
         table = self.catalog().query(text, values, of_tables=of_tables)
-        return table.rename_columns(output_names(table.column_names))
+        return table.rename_columns(output_names(table.column_names, StatementScan(text)))
 
     def catalog(self) -> CatalogDatabase:
         """Returns the catalog, read anew after _CATALOG_SECONDS."""
@@ -99,8 +100,8 @@ def is_of_catalog(scan: StatementScan) -> bool:
         return False
     if "DIFFERENTIAL_PRIVACY" in scan.words:
         return False
-    there = {name for name in scan.sources if _is_catalog_name(name)}
-    return bool(there) or not scan.sources
+    sources = [name for name in scan.sources if name[-1] not in VALUE_CALLS]
+    return not sources or any(_is_catalog_name(name) for name in sources)
 
 
 def _is_catalog_name(name: Sequence[str]) -> bool:

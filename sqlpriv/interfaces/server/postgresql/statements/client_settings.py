@@ -49,8 +49,12 @@ _DEFAULTS = {
     "lc_collate": "C",
     "lc_ctype": "C",
     "bytea_output": "hex",
+    "max_index_keys": "32",
+    "default_table_access_method": "heap",
     ERROR_COLUMNS: "off",
 }
+SETTINGS = REPORTED | _DEFAULTS
+"""What SHOW ALL and pg_settings tell, until a client sets otherwise."""
 _ON = {"on", "true", "1", "yes", "t"}
 
 
@@ -69,9 +73,15 @@ class ClientSettings:
 
     Attributes:
         values: What was SET, by lower-case name.
+        at_start: What RESET goes back to: what the first message, or the user's rules, said.
     """
 
     values: dict[str, str] = field(default_factory=dict)
+    at_start: dict[str, str] = field(default_factory=dict)
+
+    def keep_as_start(self) -> None:
+        """Has RESET go back to what is set now."""
+        self.at_start = dict(self.values)
 
     @property
     def error_columns(self) -> bool:
@@ -103,17 +113,26 @@ class ClientSettings:
             SqlStateError: There is none of that name.
         """
         lower = name.lower()
-        names = {key.lower(): value for key, value in (REPORTED | _DEFAULTS).items()}
+        names = {key.lower(): value for key, value in SETTINGS.items()}
         if lower not in self.values and lower not in names:
             raise SqlStateError("42704", f'there is no setting "{name}"')
         return self.values.get(lower, names.get(lower, ""))
 
+    def all(self) -> dict[str, str]:
+        """Returns the value of each setting, by its name."""
+        own = {name: name for name in SETTINGS}
+        own |= {name: name for name in self.values if name not in map(str.lower, own)}
+        return {name: self.show(name) for name in sorted(own, key=str.lower)}
+
     def reset(self, name: str = "") -> None:
-        """Forgets a setting, or all of them."""
-        if name:
-            self.values.pop(name.lower(), None)
-        else:
-            self.values.clear()
+        """Has a setting, or all of them, as at the start."""
+        if not name:
+            self.values = dict(self.at_start)
+            return
+        lower = name.lower()
+        self.values.pop(lower, None)
+        if lower in self.at_start:
+            self.values[lower] = self.at_start[lower]
 
 
 def startup_settings(parameters: Mapping[str, str]) -> dict[str, str]:

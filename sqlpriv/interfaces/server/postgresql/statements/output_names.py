@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 
+from sqlpriv.interfaces.server.postgresql.reading.sql_scan import SqlToken, StatementScan
+
+_UNNAMED = "?column?"
 _CALL = re.compile(r'"?([a-z_][a-z0-9_]*)"?\(')
-_EXPRESSION = re.compile(r"\(.*\)|'.*'|[-+.0-9].*", re.DOTALL)
+_EXPRESSION = re.compile(r"\(.*\)|'.*'|[-+.0-9].*|CASE .*|CAST\(.*", re.DOTALL)
+_ENDS = {"FROM", "WHERE", "GROUP", "ORDER", "LIMIT", "HAVING", "UNION", "STRATIFY", "FETCH"}
+_TYPES = {"integer": "int4", "int": "int4", "bigint": "int8", "smallint": "int2", "boolean": "bool"}
+_TYPES |= {"decimal": "numeric", "real": "float4", "double": "float8", "character": "bpchar"}
+_ERROR = "_error"
 
 
 def output_name(name: str) -> str:
@@ -18,19 +25,112 @@ def output_name(name: str) -> str:
     """
     if call := _CALL.match(name):
         return "count" if call[1] == "count_star" else call[1]
-    return "?column?" if _EXPRESSION.fullmatch(name) else name
+    return _UNNAMED if _EXPRESSION.fullmatch(name) else name
 
 
-def output_names(names: Iterable[str]) -> list[str]:
+def output_names(names: Sequence[str], scan: StatementScan) -> list[str]:
     """Returns PostgreSQL's names for the columns of an answer; `…_error` stays behind its column's.
 
-    >>> output_names(["sum(x)", "sum(x)_error"])
+    Args:
+        names: DuckDB's.
+        scan: The statement: what DuckDB ran may have been written in other words.
+
+    >>> output_names(["sum(x)", "sum(x)_error"], StatementScan("SELECT sum(x) FROM t"))
     ['sum', 'sum_error']
+    >>> output_names(["CASE WHEN …", "col1"], StatementScan("SELECT age::text, 1 AS col1 FROM t"))
+    ['age', 'col1']
     """
-    suffix = "_error"
-    return [
-        output_name(name.removesuffix(suffix)) + suffix
-        if name.endswith(suffix)
-        else output_name(name)
-        for name in names
-    ]
+    if scan.starts("VALUES"):
+        return [f"column{at}" for at in range(1, len(names) + 1)]
+    written = [output_name(name.removesuffix(_ERROR)) for name in names]
+    own = [at for at, name in enumerate(names) if not name.endswith(_ERROR)]
+    items = _items(scan)
+    if len(items) == len(own):
+        for at, item in zip(own, items, strict=True):
+            if not _has_alias(item):
+                written[at] = _name_of(item) or written[at]
+    for at, name in enumerate(names):
+        if name.endswith(_ERROR):
+            is_of_column = at and names[at - 1] == name.removesuffix(_ERROR)
+            written[at] = (written[at - 1] if is_of_column else written[at]) + _ERROR
+    return written
+
+
+def _items(scan: StatementScan) -> list[Sequence[SqlToken]]:
+    """Returns the items of the outermost SELECT's list; none where it cannot be told apart."""
+    if not scan.starts("SELECT") or scan.words[1:2] in (("DISTINCT",), ("WITH",), ("ALL",)):
+        return []
+    items: list[list[SqlToken]] = [[]]
+    depth = 0
+    for token, word in zip(scan.tokens[1:], scan.words[1:], strict=True):
+        if depth == 0 and word in _ENDS:
+            break
+        if depth == 0 and word == ",":
+            items.append([])
+            continue
+        depth += (word in ("(", "[")) - (word in (")", "]"))
+        items[-1].append(token)
+    return [] if any(item and item[-1].text == "*" for item in items) else list(items)
+
+
+def _has_alias(item: Sequence[SqlToken]) -> bool:
+    """Tells whether an item ends with a name of its own, with or without AS."""
+    if len(item) < 2 or not item[-1].name or item[-1].upper == "END":
+        return False
+    before = item[-2]
+    follows_value = before.text in (")", "]") or before.kind in ("string", "number", "quoted")
+    return before.upper == "AS" or follows_value or bool(before.name and before.upper != "DATE")
+
+
+def _name_of(item: Sequence[SqlToken]) -> str:
+    """Returns the name of an expression; '' where DuckDB's text tells it as well."""
+    casts = [at for at, token in enumerate(item) if token.text == "::" and _is_outside(item, at)]
+    if casts and all(_is_of_type(token) for token in item[casts[-1] + 1 :]):
+        operand = item[: casts[0]]
+        is_value = len(operand) == 1 or (operand[-1:] and operand[-1].text == ")")
+        if not is_value and any(token.kind == "other" and token.text != "." for token in operand):
+            return _UNNAMED
+        name = _name_of(operand)
+        return name if name not in ("", _UNNAMED) else _type_name(item[casts[-1] + 1 :])
+    words = [token.upper for token in item]
+    if words[:2] == ["CAST", "("] and "AS" in words:
+        last = len(words) - 1 - words[::-1].index("AS")
+        name = _name_of(item[2:last])
+        return name if name not in ("", _UNNAMED) else _type_name(item[last + 1 : -1])
+    if item and item[0].name and words[1:2] == ["("] and _closes(item, 1):
+        return item[0].name
+    if words[:1] == ["CASE"] and words[-1] == "END":
+        return "case"
+    if len(item) == 1 or all(token.text == "." for token in item[1::2]):
+        return item[-1].name if item else ""
+    is_typed_literal = len(item) == 2 and item[0].name and item[1].kind == "string"
+    return _type_name(item) if is_typed_literal else ""
+
+
+def _is_of_type(token: SqlToken) -> bool:
+    return token.kind in ("word", "quoted", "number") or token.text in (
+        "(",
+        ")",
+        "[",
+        "]",
+        ".",
+        ",",
+    )
+
+
+def _closes(item: Sequence[SqlToken], at: int) -> bool:
+    """Tells whether the bracket that opens at a place closes at the end."""
+    return all(not _is_outside(item, place) for place in range(at + 1, len(item)))
+
+
+def _is_outside(item: Sequence[SqlToken], at: int) -> bool:
+    depth = sum((token.text in ("(", "[")) - (token.text in (")", "]")) for token in item[:at])
+    return depth == 0
+
+
+def _type_name(tokens: Sequence[SqlToken]) -> str:
+    """Returns a type's name in the catalog, of its last part: `pg_catalog.int4` is int4."""
+    names = [token.name for token in tokens if token.name]
+    if names[:1] == ["pg_catalog"]:
+        names = names[1:]
+    return _TYPES.get(names[0], names[0]) if names else _UNNAMED

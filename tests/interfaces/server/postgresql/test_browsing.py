@@ -1,0 +1,129 @@
+"""What tools ask of the catalog when they browse, and what drivers do between two statements."""
+
+import pytest
+
+import sqlpriv
+from sqlpriv.interfaces.server.postgresql.catalog.pg_catalog import CatalogDatabase
+from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
+from sqlpriv.interfaces.server.postgresql.statements.output_names import output_names
+from sqlpriv.session.session import Session
+
+SETUP = """
+CREATE TABLE people (id BIGINT PRIMARY KEY, paid DECIMAL(10, 2));
+CREATE TABLE visits (person_id BIGINT, day DATE);
+ALTER TABLE people ADD PRIVACY_KEY (id);
+ALTER TABLE people SET PU;
+ALTER TABLE visits SET PRIVACY BOUND (rows_per_unit = 5);
+ALTER TABLE visits ADD PRIVACY_LINK (person_id) REFERENCES people(id);
+"""
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory):
+    vault = tmp_path_factory.mktemp("browsed") / "shop.duckdb"
+    with sqlpriv.connect(vault, role="owner") as owner:
+        owner.execute(SETUP)
+    with Session(vault, principal="ada") as session:
+        database = CatalogDatabase(session)
+        yield database
+        database.close()
+
+
+LOOKS = {
+    # a function's argument has the name of a column that the function itself looks at
+    "SELECT conname, pg_get_constraintdef(oid, true) FROM pg_constraint ORDER BY conname": [
+        ("people_pkey", "PRIMARY KEY (id)"),
+        ("visits_person_id_fkey", "FOREIGN KEY (person_id) REFERENCES people(id)"),
+    ],
+    "SELECT format_type(oid, typtypmod) FROM pg_type WHERE typname = 'int4'": [("integer",)],
+    "SELECT indexdef FROM pg_indexes": [
+        ("CREATE UNIQUE INDEX people_pkey ON public.people USING btree (id)",)
+    ],
+    "SELECT array_to_string(ARRAY(SELECT pg_get_indexdef(i.indexrelid, k + 1, true)"
+    " FROM generate_subscripts(i.indkey, 1) AS k ORDER BY k), ',') FROM pg_index i": [("id",)],
+    "SELECT unique_constraint_name FROM information_schema.referential_constraints": [
+        ("people_pkey",)
+    ],
+    "SELECT table_name, column_name FROM information_schema.constraint_column_usage"
+    " WHERE constraint_name LIKE '%fkey'": [("people", "id")],
+    # what a decimal holds
+    "SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attname = 'paid'": [
+        ("numeric(10,2)",)
+    ],
+    "SELECT numeric_precision, numeric_scale FROM information_schema.columns"
+    " WHERE column_name = 'paid'": [(10, 2)],
+    # names and numbers of objects
+    "SELECT DISTINCT conrelid::regclass::text FROM pg_constraint WHERE contype = 'f'": [
+        ("visits",)
+    ],
+    "SELECT ('public' || '.' || 'people')::regclass = 'people'::regclass::oid": [(True,)],
+    "SELECT c.tableoid FROM pg_catalog.pg_class c WHERE relname = 'people'": [(0,)],
+    "SELECT * FROM current_schema()": [("public",)],
+    "SELECT user AS a, session_user AS b": [("ada", "ada")],
+    # relations that a vault has nothing for, and columns that nobody else asks for
+    "SELECT conname, contoencoding FROM pg_catalog.pg_conversion": [],
+    "SELECT castfunc, castcontext, castmethod FROM pg_catalog.pg_cast": [],
+    "SELECT check_clause FROM information_schema.check_constraints": [],
+    "SELECT datname, numbackends FROM pg_stat_database": [],
+    "SELECT boot_val FROM pg_settings WHERE name = 'max_index_keys'": [("32",)],
+    "SELECT relfrozenxid FROM pg_class WHERE relname = 'people'": [(None,)],
+    "SELECT current_setting('default_table_access_method')": [("heap",)],
+    "SELECT pg_cancel_backend(1), pg_statistics_obj_is_visible(1)": [(False, True)],
+}
+
+
+@pytest.mark.parametrize("sql", LOOKS)
+def test_a_look_at_the_catalog(catalog, sql):
+    rows = catalog.query(sql, ()).to_pylist()
+    assert [tuple(row.values()) for row in rows] == LOOKS[sql]
+
+
+@pytest.mark.parametrize(
+    ("sql", "names"),
+    [
+        ("SELECT age::text, count(*) FROM t", ["age", "count"]),
+        ("SELECT CAST(t.age AS bigint), avg(age)::int FROM t", ["age", "avg"]),
+        ("SELECT 'a'::text, 1::int4, (1 + 2)::bigint", ["text", "int4", "int8"]),
+        ("SELECT current_user, date '2020-01-01'", ["current_user", "date"]),
+        ("SELECT CASE WHEN a THEN 1 END, a::text || 'x' FROM t", ["case", "?column?"]),
+        ("SELECT upper(a) AS b, lower(a) c FROM t", ["b", "c"]),
+        ("VALUES (1, 'a')", ["column1", "column2"]),
+    ],
+)
+def test_outputs_without_names_have_those_of_postgresql(sql, names):
+    ours = ["b", "c"] if "AS b" in sql else ["CASE WHEN x", "CASE WHEN y"]
+    ours = ["CAST(x AS VARCHAR)"] * len(names) if "int4" in sql else ours
+    assert output_names(ours, StatementScan(sql)) == names
+
+
+@pytest.mark.parametrize("statement", ["RESET ALL", "DISCARD ALL", "RESET privacy_epsilon"])
+def test_what_a_user_pays_by_default_comes_back(served, statement):
+    served.add_user("dash", epsilon=0.01)
+    connection = served.psycopg("dash")
+    connection.execute("SET privacy_epsilon = 0.5")
+    connection.execute(statement)
+    assert connection.execute("SHOW privacy_epsilon").fetchone() == ("0.01",)
+    connection.execute("SELECT COUNT(*) FROM people")
+    ((_, name, setting),) = [
+        (0, *row[:2]) for row in connection.execute("SHOW ALL") if row[0] == "privacy_epsilon"
+    ]
+    assert (name, setting) == ("privacy_epsilon", "0.01")
+
+
+def test_statements_are_prepared_in_sql(served):
+    psycopg = pytest.importorskip("psycopg")
+    connection = served.psycopg()
+    connection.execute("PREPARE many (bigint) AS SELECT COUNT(*) FROM made WHERE sex <> $1")
+    assert connection.execute("EXECUTE many (3)").fetchone() == (500,)
+    connection.execute("PREPARE day AS SELECT COUNT(*) FROM made WHERE income >= $1 AND sex > $2")
+    assert connection.execute("EXECUTE day ('0', 0)").fetchone() == (500,)
+    with pytest.raises(psycopg.Error, match="1 values for 2 parameters"):
+        connection.execute("EXECUTE day (1)")
+    connection.execute("DEALLOCATE many")
+    with pytest.raises(psycopg.Error, match="no prepared statement"):
+        connection.execute("EXECUTE many (3)")
+    connection.execute("DISCARD ALL")
+    with pytest.raises(psycopg.Error, match="no prepared statement"):
+        connection.execute("EXECUTE day (1, 1)")
+    connection.execute("PREPARE day AS SELECT 1")
+    assert connection.execute("EXECUTE day").fetchone() == (1,)

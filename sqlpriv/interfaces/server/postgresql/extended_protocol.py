@@ -113,17 +113,18 @@ class ExtendedProtocol:
             return sql, values
         name, written = execution
         statement = self._statement(name)
-        given: list[Any] = []
+        constants: list[Any] = []
         if written.strip():
-            looks = self._connection.answerer.constants
-            given = list(await self._connection.run(lambda _, __: looks(written, values)))
-        if len(given) != len(statement.oids):
+            evaluate = self._connection.answerer.constants
+            constants = list(await self._connection.run(lambda _, __: evaluate(written, values)))
+        if len(constants) != len(statement.oids):
             raise SqlStateError(
-                "42601", f"{len(given)} values for {len(statement.oids)} parameters: give one each"
+                "42601",
+                f"{len(constants)} values for {len(statement.oids)} parameters: give one each",
             )
         typed = (
             decode(value.encode(), oid, 0) if isinstance(value, str) else value
-            for value, oid in zip(given, statement.oids, strict=True)
+            for value, oid in zip(constants, statement.oids, strict=True)
         )
         return statement.sql, list(typed)
 

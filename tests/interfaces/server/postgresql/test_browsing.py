@@ -5,6 +5,7 @@ import pytest
 import sqlpriv
 from sqlpriv.interfaces.server.postgresql.catalog.pg_catalog import CatalogDatabase
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
+from sqlpriv.interfaces.server.postgresql.statements.client_settings import SETTINGS
 from sqlpriv.interfaces.server.postgresql.statements.output_names import output_names
 from sqlpriv.session.session import Session
 
@@ -24,7 +25,7 @@ def catalog(tmp_path_factory):
     with sqlpriv.connect(vault, role="owner") as owner:
         owner.execute(SETUP)
     with Session(vault, principal="ada") as session:
-        database = CatalogDatabase(session)
+        database = CatalogDatabase(session, SETTINGS)
         yield database
         database.close()
 

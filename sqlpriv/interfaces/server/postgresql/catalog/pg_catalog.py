@@ -9,7 +9,7 @@ telling such statements apart from others can give a wrong error and nothing els
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -17,11 +17,10 @@ import duckdb
 import pyarrow as pa
 
 from sqlpriv.errors import ProgrammingError
-from sqlpriv.interfaces.server.postgresql.catalog.relations import create_relations
+from sqlpriv.interfaces.server.postgresql.catalog.catalog_relations import create_relations
 from sqlpriv.interfaces.server.postgresql.catalog.type_rows import type_modifier, type_rows
 from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
 from sqlpriv.interfaces.server.postgresql.reading.catalog_text import to_duckdb
-from sqlpriv.interfaces.server.postgresql.statements.client_settings import SETTINGS
 from sqlpriv.interfaces.server.protocol.catalog import PRIVATE, tables_with_types
 from sqlpriv.publish.release_file import NO_EXTENSIONS, SEALED
 from sqlpriv.session.session import Session
@@ -51,10 +50,11 @@ class CatalogDatabase:
 
     Args:
         session: Whose; it is asked what tables there are, which is free.
+        settings: What pg_settings and current_setting() tell.
     """
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, session: Session, settings: Mapping[str, str]) -> None:
+        self._session, self._settings = session, settings
         config: dict[str, Any] = {**NO_EXTENSIONS, **_LIMITS}
         self._engine = open_engine(config=config)
         kinds = tables_with_types(session)
@@ -140,7 +140,7 @@ class CatalogDatabase:
         oids = self._create_tables()
         run("SET search_path = 'pgcat'")
         self._create_types()
-        self._create("settings", "name VARCHAR, setting VARCHAR", list(SETTINGS.items()))
+        self._create("settings", "name VARCHAR, setting VARCHAR", list(self._settings.items()))
         self._create_keys(oids, _rows(self._session, _KEYS))
         for name in ("pg_functions", "pg_catalog"):
             run(resources.files(__package__).joinpath(f"{name}.sql").read_text("utf-8"))
@@ -214,7 +214,7 @@ class CatalogDatabase:
             kind = {"PRIMARY KEY": "p", "UNIQUE": "u", "FOREIGN KEY": "f"}[key["constraint_type"]]
             joined = "_".join(columns)
             suffix = {"p": "pkey", "u": f"{joined}_key", "f": f"{joined}_fkey"}[kind]
-            name, listed = f"{table}_{suffix}", _listed(columns)
+            name, listed = f"{table}_{suffix}", _identifiers(columns)
             parent, index = 0, oid + 1
             about = f"{key['constraint_type']} ({listed})"
             conkey, confkey = [numbers[table, column] for column in columns], None
@@ -222,10 +222,10 @@ class CatalogDatabase:
                 parent_table, parents = key["referenced_table"], key["referenced_column_names"]
                 parent, index = oids.get(parent_table, 0), 0
                 confkey = [numbers[parent_table, column] for column in parents]
-                about += f" REFERENCES {_quoted(parent_table)}({_listed(parents)})"
+                about += f" REFERENCES {_identifier(parent_table)}({_identifiers(parents)})"
             else:
-                target = f"public.{_quoted(table)} USING btree ({listed})"
-                sql = f"CREATE UNIQUE INDEX {_quoted(name)} ON {target}"
+                target = f"public.{_identifier(table)} USING btree ({listed})"
+                sql = f"CREATE UNIQUE INDEX {_identifier(name)} ON {target}"
                 index_classes.append((index, name, 2200, "i", len(columns)))
                 indexes.append((index, oids[table], kind == "p", conkey, sql, list(columns)))
             owner = oids[table]
@@ -264,17 +264,17 @@ class CatalogDatabase:
             self._engine.executemany(f"INSERT INTO pgcat.{target} VALUES ({marks})", rows)
 
 
-def _quoted(name: str) -> str:
+def _identifier(name: str) -> str:
     """Returns a name as PostgreSQL writes it: in quotes where it needs them.
 
-    >>> [_quoted(name) for name in ("person_id", "Person id")]
+    >>> [_identifier(name) for name in ("person_id", "Person id")]
     ['person_id', '"Person id"']
     """
     return name if re.fullmatch(r"[a-z_][a-z0-9_]*", name) else quote_name(name)
 
 
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(map(_quoted, names))
+def _identifiers(names: Sequence[str]) -> str:
+    return ", ".join(map(_identifier, names))
 
 
 def _with_object_numbers(answer: pa.Table) -> pa.Table:

@@ -282,9 +282,9 @@ class Answerer:
             name, name
         )
         if name == "all":
-            shown = self.settings.all() | {k: str(v) for k, v in self.session.settings.items()}
-            shown[DIALECT] = self.session.dialect
-            listed = dict(sorted(shown.items(), key=lambda item: item[0].lower()))
+            settings = self.settings.all() | {k: str(v) for k, v in self.session.settings.items()}
+            settings[DIALECT] = self.session.dialect
+            listed = dict(sorted(settings.items(), key=lambda item: item[0].lower()))
             return pa.table(
                 {
                     "name": list(listed),

@@ -12,6 +12,7 @@ import pyarrow as pa
 from sqlpriv.interfaces.server.postgresql.catalog.pg_catalog import CatalogDatabase
 from sqlpriv.interfaces.server.postgresql.reading.catalog_text import VALUE_CALLS
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
+from sqlpriv.interfaces.server.postgresql.statements.client_settings import SETTINGS
 from sqlpriv.interfaces.server.postgresql.statements.output_names import output_names
 from sqlpriv.session.session import Session
 from sqlpriv.session.session_like import reading_duckdb
@@ -88,7 +89,7 @@ class CatalogLooks:
         """Returns the catalog, read anew after _CATALOG_SECONDS."""
         now = time.monotonic()
         if self._catalog is None or now - self._read_at > _CATALOG_SECONDS:
-            fresh = CatalogDatabase(self.session)
+            fresh = CatalogDatabase(self.session, SETTINGS)
             self.close()
             self._catalog, self._read_at = fresh, now
         return self._catalog

@@ -100,10 +100,13 @@ def write_within_group(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     call, order = node.this, node.args["expression"]
     quantiles = {"percentile_cont": "quantile_cont", "percentile_disc": "quantile_disc"}
     one = isinstance(order, exp.Order) and len(order.expressions) == 1
-    if not isinstance(call, exp.Anonymous) or not one or order.expressions[0].args.get("desc"):
+    if not isinstance(call, exp.Anonymous) or not one:
         raise rewriter.refuse_unknown(node, "this WITHIN GROUP")
     name = quantiles.get(function_name(call), function_name(call))
-    quantile = duckdb_call(name, order.expressions[0].this, *call.expressions)
+    shares = call.expressions
+    if order.expressions[0].args.get("desc"):  # as far from the other end
+        shares = [exp.Sub(this=exp.Literal.number(1), expression=share) for share in shares]
+    quantile = duckdb_call(name, order.expressions[0].this, *shares)
     quantile.meta.update(call.meta)
     return quantile
 

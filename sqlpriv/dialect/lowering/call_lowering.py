@@ -248,8 +248,11 @@ def lower_within_group(lowering: NodeLowering, node: Glot) -> t.Node:
         raise Refused.at(lowering.tokens[at], *CONSTRUCTS["WITHIN"])
     lowering.check_arguments(order, ("expressions",))
     ordered = order.expressions[0]
-    lowering.check_arguments(ordered, ("this", "nulls_first"))
-    return replace(call, args=(lowering.expression(ordered.this), *call.args))
+    lowering.check_arguments(ordered, ("this", "nulls_first", "desc"))
+    shares = call.args
+    if ordered.args.get("desc"):  # as far from the other end
+        shares = tuple(t.Binary("-", t.Literal(1, s.pos), s, s.pos) for s in shares)
+    return replace(call, args=(lowering.expression(ordered.this), *shares))
 
 
 def lower_filter(lowering: NodeLowering, node: Glot) -> t.Node:

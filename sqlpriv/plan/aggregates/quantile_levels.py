@@ -17,7 +17,7 @@ from sqlpriv.kernel.terms.contract import Type, Value
 from sqlpriv.plan.expressions.literal_types import refuse
 from sqlpriv.plan.pricing.tuned_constants import EXTREME, LEVELS_OF_ALL_CELLS, STEPS
 from sqlpriv.statements import tree as t
-from sqlpriv.statements.traverse import as_literal
+from sqlpriv.statements.traverse import fold_constant
 
 RANKED = (
     "quantile",
@@ -52,7 +52,7 @@ def requested_rank(call: t.FunctionCall) -> tuple[int, int] | None:
             return (EXTREME, MAX_RANK)
         case "max":
             return (MAX_RANK - EXTREME, MAX_RANK)
-    argument = as_literal(call.args[1]) if len(call.args) == 2 else None
+    argument = fold_constant(call.args[1]) if len(call.args) == 2 else None
     share = argument.value if argument else None
     if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
         raise refuse(

@@ -227,8 +227,23 @@ def _round_to(binder: Binder, node: t.Node, arg: t.Node, places: int) -> a.Expr:
         return expr if places >= 0 else rounded
     if shape.scale is not None and places >= shape.scale:
         return expr
-    rounded = a.Call(f"scale {places}", (expr,))
-    return rounded if shape.scale is not None else a.Call("real", (rounded,))
+    if shape.scale is not None:
+        return _rounded_decimal(expr, shape.scale, places)
+    return a.Call("real", (a.Call(f"scale {places}", (expr,)),))
+
+
+def _rounded_decimal(expr: a.Expr, scale: int, places: int) -> a.Expr:
+    """Returns a DECIMAL of `scale` digits behind the point rounded to fewer, half away from zero.
+
+    The double next to 8.35 is below it, and rounds to 8.3: the number of its hundredths is exact,
+    and so is a half of it. Halves of whole numbers are doubles themselves.
+    """
+    if 0 < places < scale:
+        whole, cut = (a.Lit(10.0**n, Type.REAL) for n in (scale, scale - places))
+        units = a.Call("round", (a.Call("*", (expr, whole)),))
+        tenths = a.Call("round", (a.Call("/", (units, cut)),))
+        expr = a.Call("/", (tenths, a.Lit(10.0**places, Type.REAL)))
+    return a.Call(f"scale {places}", (expr,))
 
 
 def bind_cast(binder: Binder, node: t.Cast) -> a.Expr:
@@ -248,7 +263,7 @@ def bind_cast(binder: Binder, node: t.Cast) -> a.Expr:
     shape = binder.shape(node.arg, arg)
     source, scale = shape.type, column_scale(node.type)
     if scale is not None and source in (Type.INTEGER, Type.REAL):
-        return arg if shape.scale == scale else a.Call(f"scale {scale}", (arg,))
+        return arg if shape.scale == scale else _rounded_decimal(arg, shape.scale or 0, scale)
     if target is Type.REAL and shape.scale is not None:  # a DECIMAL becomes a DOUBLE
         return a.Call("real", (arg,))
     if source in (Type.DATE, Type.TIMESTAMP) and target in (Type.DATE, Type.TIMESTAMP):

@@ -79,3 +79,6 @@ SELECT COUNT(*) AS n, COUNT(hours) AS h, COUNT(*) - COUNT(hours) AS missing FROM
 SELECT SUM(income * hours) AS s FROM people;
 SELECT SUM(DISTINCT ward) AS s FROM visits;
 SELECT AVG(ln(income + 1)) AS a FROM people;
+
+SELECT percentile_disc(0.2507) WITHIN GROUP (ORDER BY age DESC) AS q FROM people;
+SELECT sex, percentile_disc(0.9003) WITHIN GROUP (ORDER BY hours DESC) AS q, quantile_disc(age, 1 - 0.3003) AS r FROM people GROUP BY sex;

@@ -59,3 +59,11 @@ SELECT AVG(score) AS a FROM events WHERE NOT isnan(score);
 SELECT SUM(amount) AS s FROM events WHERE source IS NULL;
 SELECT COUNT(*) AS n FROM events WHERE seen_at::DATE = DATE '2024-02-29';
 SELECT month(seen_at) AS m, SUM(amount) AS s FROM events GROUP BY m;
+
+SELECT SUM(round(dec3, 1)) AS r, SUM(round(dec3, 2)) AS t FROM odd;
+SELECT SUM(dec3::DECIMAL(10, 1)) AS s, AVG(CAST(dec3 AS DECIMAL(10, 2))) AS a FROM odd;
+SELECT COUNT(*) AS n FROM odd WHERE round(dec3, 2) = dec3::DECIMAL(9, 2);
+SELECT round(rate, 1) AS r, COUNT(*) AS n, SUM(neg) AS s FROM odd WHERE rate IS NOT NULL GROUP BY r HAVING COUNT(*) > 0;
+SELECT rate::DECIMAL(4, 1) AS r, COUNT(*) AS n FROM odd WHERE rate IS NOT NULL GROUP BY r HAVING COUNT(*) > 0;
+SELECT SUM(round(amount, 1)) AS s, COUNT(*) FILTER (WHERE round(amount, 1) = -1.3) AS n FROM events;
+SELECT SUM(x) AS s FROM (SELECT person, round(SUM(amount), 1) AS x FROM events GROUP BY person) AS t;

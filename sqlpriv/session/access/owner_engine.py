@@ -25,6 +25,9 @@ from sqlpriv.system.quiet_engine import open_engine
 
 _TRANSACTION = re.compile(r"\s*(begin|start|commit|end|rollback|abort)\b", re.IGNORECASE)
 Parameters = Sequence[Any] | Mapping[str, Any] | None
+MOST_LENGTHENED = 1.5
+"""A bound that holds for all units is told where it is at most so many times the declared one, as
+noise grows with it: nine of 150,000 customers made reads of TPC-H 3 to 8 times as long."""
 
 
 class OwnerEngine:
@@ -210,6 +213,7 @@ def beyond_bound(engine: OwnerEngine, contract: TableContract) -> str:
     """Returns, in words for the owner, how many rows of the table its bound leaves out.
 
     Of a unit, rows_per_unit rows in each of groups_per_unit strata count, so at most their product.
+    Where a little larger bound holds for all units, it is told: no read has to enforce it.
     """
     unit = contract.unit
     if unit is None:
@@ -224,6 +228,11 @@ def beyond_bound(engine: OwnerEngine, contract: TableContract) -> str:
     most = unit.rows_per_unit * unit.groups_per_unit
     counts = f"SELECT count(*) AS n FROM {source} WHERE {named} GROUP BY {', '.join(columns)}"
     beyond = f"coalesce(sum(greatest(n - {most}, 0)), 0)::BIGINT"
-    ((beyond_most,),) = engine.read_rows(f"SELECT {beyond} FROM ({counts})")
+    ((beyond_most, largest),) = engine.read_rows(f"SELECT {beyond}, max(n) FROM ({counts})")
+    if not beyond_most:
+        return ""
     kept = f"{most} row(s)" if most > 1 else "one row"
-    return f"; {beyond_most} row(s) beyond {kept} of a unit are left out" if beyond_most else ""
+    left_out = f"; {beyond_most} row(s) beyond {kept} of a unit are left out"
+    if unit.groups_per_unit > 1 or largest > MOST_LENGTHENED * most:
+        return left_out
+    return f"{left_out}, and every read sorts all rows by unit: rows_per_unit = {largest} spares it"

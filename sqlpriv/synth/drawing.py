@@ -20,9 +20,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlpriv.errors import Refused
+from sqlpriv.kernel.terms.contract import Interval
 from sqlpriv.synth.api.method import Model
 from sqlpriv.synth.domain.decode import decode
 from sqlpriv.synth.domain.domain import Domain
+from sqlpriv.synth.inference.positions import Coupling, draw_positions, fit_coupling
 from sqlpriv.synth.models.composed_columns import add_differences, cast_sums
 from sqlpriv.synth.models.made_up import draw_values
 from sqlpriv.synth.models.sampling import strata_rows
@@ -56,10 +58,11 @@ def draw_table(
     order = rng.permutation(int(counts.sum()))
     codes = np.concatenate(drawn)[order]
     strata: NDArray[np.int64] = np.repeat(np.arange(len(models)), counts)[order]
-    table = _decode_table(domain, codes, strata, rng)
+    coupling = fit_coupling(codes, _ordered_levels(domain))
+    table = _decode_table(domain, codes, strata, rng, coupling)
     if zeros is None:
         return table, ()
-    possible, left_out = _possible(domain, zeros, models, table, strata, rng)
+    possible, left_out = _possible(domain, zeros, models, table, strata, rng, coupling)
     return cast_sums(possible, domain.composed), left_out
 
 
@@ -78,13 +81,30 @@ def _counts(
     return strata_rows([m.size for m in models], int(rows), weights, rng)
 
 
+def _ordered_levels(domain: Domain) -> dict[int, int]:
+    """Returns how many ordered levels, without NULL, each column of numbers or dates has, by its
+    number; none where no column has bins to lie in."""
+    levels = {
+        i: sum(value is not None for value in x.key.values)
+        for i, x in enumerate(domain.attributes)
+        if isinstance(x.column.domain, Interval) and x.grouped is None
+    }
+    binned = any(x.bounds is not None for x in domain.attributes)
+    return levels if binned else {}
+
+
 def _decode_table(
-    domain: Domain, codes: NDArray[np.int64], strata: NDArray[np.int64], rng: np.random.Generator
+    domain: Domain,
+    codes: NDArray[np.int64],
+    strata: NDArray[np.int64],
+    rng: np.random.Generator,
+    coupling: Coupling | None = None,
 ) -> pa.Table:
+    inside = {} if coupling is None else draw_positions(coupling, codes, rng)
     fixed = np.unravel_index(strata, domain.strata_shape or (1,))
     arrays = {s.column.name: decode(s, fixed[i], rng) for i, s in enumerate(domain.strata)}
     for i, attribute in enumerate(domain.attributes):
-        arrays[attribute.column.name] = decode(attribute, codes[:, i], rng)
+        arrays[attribute.column.name] = decode(attribute, codes[:, i], rng, inside.get(i))
     arrays |= {column.name: draw_values(column, len(codes), rng) for column in domain.made_up}
     drawn = pa.table({name: arrays[name] for name in domain.output})
     return add_differences(drawn, domain.composed)
@@ -97,6 +117,7 @@ def _possible(
     table: pa.Table,
     strata: NDArray[np.int64],
     rng: np.random.Generator,
+    coupling: Coupling,
 ) -> tuple[pa.Table, tuple[int, ...]]:
     """Returns the table with its impossible rows drawn again, and who is left out; see the
     module."""
@@ -110,7 +131,7 @@ def _possible(
             again[mine] = models[s].sample(domain.sizes, 4 * mine.size, rng)[
                 rng.choice(4 * mine.size, mine.size, replace=False)
             ]
-        fresh = _decode_table(domain, again, strata[wrong], rng)
+        fresh = _decode_table(domain, again, strata[wrong], rng, coupling)
         place = np.arange(table.num_rows)
         place[wrong] = table.num_rows + np.arange(wrong.size)
         table = pa.concat_tables([table, fresh]).take(arrow.numbers(place))

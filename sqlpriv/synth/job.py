@@ -99,14 +99,16 @@ class Job:
         """Returns the error that a table of so many rows is expected to have."""
         looks = self.parts[0]
         sizes = list(self.space.sizes)
-        if self.options["binning"] == "auto":
-            for column, price in zip(self.binned, looks, strict=True):
-                first = binning.round_prices(price, binning.begin_look(self.domain, column))[0]
-                sizes[column] = level_count(rows, count_sigma(first), sizes[column])
+        histograms = {}
+        for column, price in zip(self.binned, looks, strict=True):
+            first = binning.round_prices(price, binning.begin_look(self.domain, column))[0]
+            histograms[column] = count_sigma(first)
+            if self.options["binning"] == "auto":
+                sizes[column] = level_count(rows, histograms[column], sizes[column])
         for column, price in self.list_price[0].items():
             sizes[column] = level_count(rows, count_sigma(price), MOST_GROUPS)
         space = self.space
-        noise = expected_noise(tuple(sizes), space.strata, self.phases(), rows)
+        noise = expected_noise(tuple(sizes), space.strata, self.phases(), rows, histograms)
         return expected_error(noise, self.method.name)
 
     @property

@@ -188,13 +188,13 @@ def refine_domain(domain: Domain, looks: Mapping[int, ColumnLook], by: str) -> D
 
 def _histogram_query(domain: Domain, look: ColumnLook) -> a.Count:
     column = domain.attributes[look.number].column
-    edges = _edges(domain.attributes[look.number], look.lattice, look.ends)
+    edges = part_edges(domain.attributes[look.number], look.lattice, look.ends)
     key = a.Key(a.Bin(a.Col(column.name), edges), tuple(range(len(look.ends) - 1)))
     return a.Count(domain.source, (), (key,))
 
 
-def _edges(attribute: Attribute, grid: ValueLattice, ends: Ints) -> tuple[Any, ...]:
-    """Returns the inner ends as values of the column."""
+def part_edges(attribute: Attribute, grid: ValueLattice, ends: Ints) -> tuple[Any, ...]:
+    """Returns the inner ends, of numbers of the lattice, as values of the column."""
     return tuple(lattice.value_at(attribute.column, grid.edge(int(e))) for e in ends[1:-1])
 
 
@@ -237,7 +237,7 @@ def _attribute(
     count = len(starts) - 1
     bounds = attribute.bounds or ()
     if by != "width":
-        inner = _edges(attribute, grid, density.ends[starts])
+        inner = part_edges(attribute, grid, density.ends[starts])
         nothing = (None,) if None in attribute.key.values else ()
         levels = (*range(count), *nothing)
         key = a.Key(a.Bin(a.Col(attribute.column.name), inner), levels)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.synth.domain.domain import Attribute, Within
+from sqlpriv.synth.inference.positions import ranks_inside
 from sqlpriv.synth.models.sampling import dealt
 from sqlpriv.system import arrow
 
@@ -52,11 +53,23 @@ def arrow_type(sql_type: str) -> Any:
     return _ARROW[text.split("(")[0]]
 
 
-def decode(attribute: Attribute, codes: NDArray[np.int64], rng: np.random.Generator) -> Any:
+def decode(
+    attribute: Attribute,
+    codes: NDArray[np.int64],
+    rng: np.random.Generator,
+    positions: NDArray[np.float64] | None = None,
+) -> Any:
     """Returns the values of these levels, shape (rows,), as an Arrow array of the column's type.
 
-    A bin's value is drawn uniformly inside the bin, or inside a part of it where the shares of its
-    parts are known.
+    A bin's values are spread evenly inside the bin, or by the shares of its parts where those are
+    known, in the order of `positions`.
+
+    Args:
+        attribute: The column.
+        codes: Levels, shape (rows,).
+        rng: Any generator.
+        positions: From 0 to 1, where in its bin each row lies (`positions.ranks_inside`); None for
+            a random order.
     """
     target = arrow_type(attribute.column.sql_type)
     if attribute.grouped is not None:
@@ -66,8 +79,10 @@ def decode(attribute: Attribute, codes: NDArray[np.int64], rng: np.random.Genera
     last = len(attribute.bounds) - 2
     missing = codes > last
     inside: NDArray[np.int64] = np.minimum(codes, last)
+    if positions is None:
+        positions = ranks_inside(inside, rng.random(inside.size), rng)
     if attribute.within is not None:
-        drawn = _on_lattice(attribute.within, inside, rng)
+        drawn = _on_lattice(attribute.within, inside, positions, rng)
         if attribute.column.type is Type.REAL:
             exact = attribute.within.lattice.value(drawn)
             declared = float(attribute.bounds[0]), float(attribute.bounds[-1])
@@ -76,35 +91,70 @@ def decode(attribute: Attribute, codes: NDArray[np.int64], rng: np.random.Genera
     elif attribute.column.type is Type.REAL:
         ends = np.asarray(attribute.bounds, dtype=np.float64)
         width = ends[inside + 1] - ends[inside]
-        even = ends[inside] + rng.random(inside.size) * width
+        even = ends[inside] + positions * width
         return _reals(even, (ends[0], ends[-1]), target, missing)
     else:
         bounds = np.asarray(attribute.bounds, dtype=np.int64)
-        drawn = rng.integers(bounds[inside], bounds[inside + 1])
+        drawn = _whole_numbers(bounds[inside], bounds[inside + 1], positions)
     if attribute.column.type is Type.DATE:
         return arrow.numbers(drawn.astype(np.int32), missing).cast(target)
     return arrow.numbers(drawn, missing).cast(target)
 
 
 def _on_lattice(
-    within: Within, levels: NDArray[np.int64], rng: np.random.Generator
+    within: Within,
+    levels: NDArray[np.int64],
+    positions: NDArray[np.float64],
+    rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Returns numbers of the lattice drawn inside these levels, shape (rows,).
+    """Returns numbers of the lattice at these positions inside these levels, shape (rows,).
 
-    A row's part is drawn by the parts' shares, its grid by the shares of the steps; where no
-    multiple of the step lies in the part, the next finer step is taken.
+    A row's part follows from the parts' shares, its grid is drawn by the shares of the steps; where
+    no multiple of the step lies in the part, the next finer step is taken.
     """
-    parts = within.first[levels] + dealt(levels, within.share, rng)
+    part, inside = parts_at(within.share, levels, positions)
+    parts = within.first[levels] + part
     first, end = within.ends[parts], within.ends[parts + 1]
-    drawn: NDArray[np.int64] = rng.integers(first, end)
+    drawn = _whole_numbers(first, end, inside)
     steps = within.lattice.steps
     which = rng.random(levels.size)
     for i, (step, _) in enumerate(steps):  # a coarser step that fits overwrites a finer one
         coarse = sum(share for _, share in steps[i:])
         low, high = -(-first // step), -(-end // step)
         fits = (high > low) & (which < coarse)
-        drawn[fits] = rng.integers(low[fits], high[fits]) * step
+        drawn[fits] = _whole_numbers(low[fits], high[fits], inside[fits]) * step
     return drawn
+
+
+def parts_at(
+    shares: NDArray[np.float64], levels: NDArray[np.int64], positions: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Returns the part of its level that each position lies in, and where in it, from 0 to 1.
+
+    >>> at, levels = np.array([0.25, 0.6]), np.array([0, 0])
+    >>> part, inside = parts_at(np.array([[0.5, 0.0, 0.5]]), levels, at)
+    >>> part.tolist(), inside.round(2).tolist()
+    ([0, 2], [0.5, 0.2])
+    """
+    mass = shares / shares.sum(axis=1, keepdims=True)
+    running = np.cumsum(mass, axis=1)
+    running[:, -1] = 1.0
+    number = np.arange(len(running))[:, None]
+    at = np.minimum(positions, 1 - 1e-12)
+    at_part = np.searchsorted((running + number).ravel(), at + levels, side="right")
+    part: NDArray[np.int64] = (at_part - levels * running.shape[1]).clip(0, running.shape[1] - 1)
+    held = mass[levels, part]
+    before = running[levels, part] - held
+    inside = (at - before) / np.where(held > 0, held, 1.0)
+    return part, inside.clip(0.0, 1.0)
+
+
+def _whole_numbers(
+    first: NDArray[np.int64], end: NDArray[np.int64], inside: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Returns the whole numbers from `first` to below `end` at these places, from 0 to 1."""
+    steps = np.floor(inside * (end - first)).astype(np.int64)
+    return np.asarray(np.minimum(first + steps, end - 1), dtype=np.int64)
 
 
 def values_of(attribute: Attribute) -> tuple[Any, NDArray[np.int64]] | None:

@@ -10,8 +10,7 @@ a monotone relation between two columns is lost, and a category is read in its d
 
 Scores: levels are grouped, in order, by the population's noised marginal into at most 32 groups; a
 group's score is the normal quantile of its middle. Under a bivariate normal with correlation r, the
-mean of the product of two step functions f, g of the coordinates is the sum over k of
-r^k f_k g_k / k!, with f_k = E[f(Z) He_k(Z)] (Mehler 1866), which is solved for r.
+mean of the product of the two scores tells r (see `latent_correlation`).
 
 Price: half for the one-way marginals (one batch), half in equal shares for the pairs' moments (one
 batch). A moment's rows add at most the largest product of two scores, in absolute value.
@@ -22,7 +21,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,19 +33,19 @@ from sqlpriv.synth.api.cell_queries import Moment
 from sqlpriv.synth.api.method import Method, Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
+from sqlpriv.synth.inference.latent_correlation import (
+    hermite_terms,
+    nearest_correlations,
+    solve_correlations,
+)
 from sqlpriv.synth.inference.normal_scores import LevelScores, normal_scores
 from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats, onto_simplex
 from sqlpriv.synth.inference.shrinkage import shrink_estimates
 from sqlpriv.synth.methods.choose_and_measure import measured_ones, totals_of
 from sqlpriv.synth.models.sampling import round_systematically
 
-TERMS = 100
-"""Of Mehler's series."""
-LARGEST = 0.99
-"""Correlations are looked for within this, where the series has (nearly) converged."""
 PRIOR = 0.25
 """Variance of correlations, before anything is known of them."""
-_NORMAL = NormalDist()
 Pair = tuple[int, int]
 
 
@@ -150,43 +148,17 @@ def _correlations(
     noise = np.zeros_like(correlations)
     for s, of_stratum in enumerate(shares):
         size = max(totals[s], 1.0)
-        series = {c: _series(p, scales[c]) for c, p in of_stratum.items()}
-        for i, ((u, v), release) in enumerate(zip(pairs, moments, strict=True)):
-            terms = series[u] * series[v]
-            correlations[s, i] = _solve_series(terms, float(release.values[s]) / size)
-            slope = max(abs(terms[1]), 1e-9)
-            noise[s, i] = max(release.sigma, LEAST_SIGMA) / size / slope
+        series = {c: hermite_terms(p, _level_scores(scales[c])) for c, p in of_stratum.items()}
+        terms = np.array([series[u] * series[v] for u, v in pairs])
+        sums = np.array([float(release.values[s]) for release in moments])
+        correlations[s] = solve_correlations(terms, sums / size)
+        sigmas = np.array([max(release.sigma, LEAST_SIGMA) for release in moments])
+        noise[s] = sigmas / size / np.maximum(np.abs(terms[:, 1]), 1e-9)
     return correlations, noise
 
 
-def _series(shares: Floats, scale: LevelScores) -> Floats:
-    """Returns E[f(Z) h_k(Z)] for k < TERMS, f stepping through the scores at the cuts of `shares`;
-    h_k are the normalised Hermite polynomials He_k / sqrt(k!)."""
-    cuts = np.cumsum(shares)[:-1].clip(1e-9, 1 - 1e-9)
-    z = np.array([_NORMAL.inv_cdf(p) for p in cuts])
-    score = scale.score[scale.group]
-    jumps = np.diff(score)
-    terms = np.zeros(TERMS)
-    terms[0] = score @ shares
-    density = np.exp(-z * z / 2) / np.sqrt(2 * np.pi)
-    before, now = np.zeros_like(z), np.ones_like(z)  # h_{-1}, h_0
-    for k in range(1, TERMS):
-        terms[k] = (jumps * density * now).sum() / np.sqrt(k)
-        before, now = now, (z * now - np.sqrt(k - 1) * before) / np.sqrt(k)
-    return terms
-
-
-def _solve_series(terms: Floats, mean: float) -> float:
-    """Returns the r in ±LARGEST at which the series of these terms is nearest to `mean`.
-
-    The series grows with r where both scores do (Slepian 1962), so bisection finds it.
-    """
-    low, high = -LARGEST, LARGEST
-    for _ in range(40):
-        r = (low + high) / 2
-        value = float(np.polynomial.polynomial.polyval(r, terms))
-        low, high = (r, high) if value < mean else (low, r)
-    return (low + high) / 2
+def _level_scores(scale: LevelScores) -> Floats:
+    return scale.score[scale.group]
 
 
 def _matrix(columns: Sequence[int], pairs: Sequence[Pair], correlations: Floats) -> Floats:
@@ -195,11 +167,7 @@ def _matrix(columns: Sequence[int], pairs: Sequence[Pair], correlations: Floats)
     symmetric = np.eye(len(columns))
     for (u, v), r in zip(pairs, correlations, strict=True):
         symmetric[place[u], place[v]] = symmetric[place[v], place[u]] = r
-    values, vectors = np.linalg.eigh(symmetric)
-    cut = (vectors * np.maximum(values, 1e-9)) @ vectors.T
-    scale = np.sqrt(np.diag(cut))
-    matrix: Floats = cut / np.outer(scale, scale)
-    return matrix
+    return nearest_correlations(symmetric)
 
 
 METHOD = Method(

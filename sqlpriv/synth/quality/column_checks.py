@@ -12,7 +12,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.synth.api.method import Method, Options
 from sqlpriv.synth.domain.domain import Domain
-from sqlpriv.synth.quality.measured_error import Codes
+from sqlpriv.synth.inference.positions import Codes
 
 NOISE = 0.25
 """The total variation by which noise alone puts a column's table off, from which on the column is

@@ -5,6 +5,7 @@ comes or goes, whatever the number of cells is. So the mean distance over many m
 the noise of one count: SHARE of the price says it to a few rows' worth in each (a distance of d
 rows is a total variation of d / 2n). Half of the share is for pairs of columns, a quarter for
 columns, a quarter for the number of all rows, of which those with undeclared values are missing.
+Numbers and dates are compared in cells that may be finer than their levels (fine_cells.py).
 
 The model is represented by rows drawn from it with a fixed seed: the same releases give the same
 question, and a repeated statement the same, sealed answer.
@@ -29,6 +30,7 @@ from sqlpriv.synth.api.ask import Gate
 from sqlpriv.synth.api.method import Model
 from sqlpriv.synth.domain.domain import Domain
 from sqlpriv.synth.models.sampling import strata_rows
+from sqlpriv.synth.quality.fine_cells import in_fine_cells
 
 SHARE = 0.02
 """Of the price."""
@@ -114,12 +116,12 @@ def measure_error(
     """
     prices = step_prices(domain, base, price)
     total = max(sum(m.size for m in models), 1.0)
-    codes = draw_codes(domain, models, total)
+    cells, codes = in_fine_cells(domain, draw_codes(domain, models, total))
     ways: dict[int, NoisedNumber] = {}
     for k, name in ((1, COLUMNS), (2, PAIRS)):
-        cliques = compared_cliques(domain, k)
+        cliques = compared_cliques(cells, k)
         if cliques and name in prices:
-            ways[k] = _distance(gate, domain, codes, cliques, total, prices[name])
+            ways[k] = _distance(gate, cells, codes, cliques, total, prices[name])
     all_rows = None
     if every := prices.get(ALL_ROWS):
         (release,) = gate.release([Measurement(a.Count(base), every)])

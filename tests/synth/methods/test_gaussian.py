@@ -14,7 +14,7 @@ from sqlpriv.kernel.terms.budget import Budget, Epsilon, Rho, rho_of
 from sqlpriv.kernel.terms.contract import Categories, Interval
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.synth.explained_steps import steps
-from sqlpriv.synth.inference.normal_scores import LevelScores
+from sqlpriv.synth.inference.latent_correlation import hermite_terms, solve_correlations
 from sqlpriv.synth.inference.shrinkage import shrink_estimates
 from sqlpriv.synth.methods import gaussian
 from sqlpriv.synth.synthesis import prepare, synthesize
@@ -105,12 +105,13 @@ def test_the_series_is_the_bivariate_normals_mean_of_a_product(r, cuts):
     scores = [np.arange(len(c) + 1) - 0.5 for c in cuts]
     mean = float(scores[0] @ cells @ scores[1])
     series = [
-        gaussian._series(shares, LevelScores(np.arange(x.size), x, shares))
+        hermite_terms(shares, x)
         for x, shares in zip(scores, (cells.sum(axis=1), cells.sum(axis=0)), strict=True)
     ]
     terms = series[0] * series[1]
     assert np.polynomial.polynomial.polyval(r, terms) == pytest.approx(mean, abs=0.02)
-    assert gaussian._solve_series(terms, mean) == pytest.approx(r, abs=0.03)
+    solved = solve_correlations(terms[None, :], np.array([mean]))
+    assert solved[0] == pytest.approx(r, abs=0.03)
 
 
 @pytest.mark.parametrize("price", [Rho(13), Rho(10**9 + 1), Epsilon(10**8 - 1)])

@@ -133,7 +133,7 @@ def _rounded(end: Any, side: int) -> Any:
     if isinstance(end, dt.date):
         return dt.date(end.year + (side > 0), 1, 1)
     if end == 0:
-        return end
+        return 0  # not DECIMAL's zero, which no declaration takes
     step = 10.0 ** math.floor(math.log10(abs(float(end))))
     whole = math.floor(float(end) / step) if side < 0 else math.ceil(float(end) / step)
     return int(whole * step) if isinstance(end, int) else round(whole * step, 10)

@@ -81,4 +81,4 @@ SELECT SUM(DISTINCT ward) AS s FROM visits;
 SELECT AVG(ln(income + 1)) AS a FROM people;
 
 SELECT percentile_disc(0.2507) WITHIN GROUP (ORDER BY age DESC) AS q FROM people;
-SELECT sex, percentile_disc(0.9003) WITHIN GROUP (ORDER BY hours DESC) AS q, quantile_disc(age, 1 - 0.3003) AS r FROM people GROUP BY sex;
+SELECT sex, percentile_disc(0.9003) WITHIN GROUP (ORDER BY hours DESC) AS q FROM people GROUP BY sex;

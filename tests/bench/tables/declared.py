@@ -119,7 +119,8 @@ def _domains(engine: duckdb.DuckDBPyConnection, count: int) -> dict[str, ColumnD
             domains[name] = Interval(_rounded(low, -1), _rounded(high, 1), nullable=known < count)
         else:
             rows = engine.execute(f'SELECT DISTINCT "{name}" FROM people ORDER BY ALL').fetchall()
-            labels = (float(v) if sql_type.startswith("DECIMAL") and v else v for (v,) in rows)
+            is_decimal = sql_type.startswith("DECIMAL")
+            labels = (float(v) if is_decimal and v is not None else v for (v,) in rows)
             domains[name] = Categories(tuple(labels))
         if len(domains) == MOST_COLUMNS:
             break

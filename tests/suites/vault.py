@@ -65,6 +65,23 @@ CREATE TABLE moods AS SELECT * FROM (VALUES
     ('zorn'::mood, 1.25::DECIMAL(6, 2), 'Ä'), ('ruhe', 0.10, 'a'), ('angst', 7.00, NULL),
     (NULL, 3.33, '')
 ) AS v (m, p, s);
+CREATE TABLE customers AS SELECT i AS cid, ['DE', 'FR', 'US'][1 + i % 3] AS country,
+    (1950 + i % 50)::INTEGER AS born, ['gold', 'silver', NULL][1 + i * 7 % 3] AS tier
+FROM range(1, 401) AS t(i);
+CREATE TABLE sales AS SELECT i AS sid, 1 + i * 17 % 400 AS cid, (1 + i % 20)::INTEGER AS pid,
+    (1 + i * 3 % 4)::INTEGER AS store, DATE '2022-01-01' + (i * 29 % 730)::INTEGER AS sold,
+    (1 + i % 5)::INTEGER AS qty, ((i * 131 % 9901) / 100.0)::DECIMAL(10, 2) AS price,
+    CASE WHEN i % 6 > 0 THEN (i % 4) * 5 END::INTEGER AS discount,
+    ['web', 'shop', 'phone'][1 + i * 5 % 3] AS channel
+FROM range(1, 1201) AS t(i);
+CREATE TABLE products AS SELECT i::INTEGER AS pid, 'p' || i AS pname,
+    ['toys', 'food', 'books', 'tools'][1 + i % 4] AS category, (i * 1.25)::DECIMAL(8, 2) AS cost
+FROM range(1, 21) AS t(i);
+CREATE TABLE stores AS SELECT * FROM (VALUES
+    (1, 'Berlin', 'DE'), (2, 'Paris', 'FR'), (3, 'Boston', 'US'), (4, 'Bonn', 'DE')
+) AS v (store, city, state);
+CREATE TABLE days AS SELECT d, year(d)::INTEGER AS y, month(d)::INTEGER AS moy, dayname(d) AS dname
+FROM (SELECT DATE '2022-01-01' + i::INTEGER AS d FROM range(730) AS t(i));
 """
 DECLARATIONS = """
 ALTER TABLE people ADD PRIMARY KEY (id);
@@ -127,6 +144,26 @@ ALTER TABLE odd SET PRIVACY BUDGET (epsilon = 100000, delta = 1e-9);
 ALTER TABLE moods SET PUBLIC;
 ALTER TABLE sources SET PUBLIC;
 ALTER TABLE regions SET PUBLIC;
+ALTER TABLE customers ADD PRIMARY KEY (cid);
+ALTER TABLE customers ADD PRIVACY_KEY (cid);
+ALTER TABLE customers SET PU;
+ALTER TABLE customers SET PRIVACY BUDGET (epsilon = 100000, delta = 1e-9);
+ALTER TABLE customers ALTER COLUMN country SET PRIVACY DOMAIN IN ('DE', 'FR', 'US');
+ALTER TABLE customers ALTER COLUMN tier SET PRIVACY DOMAIN IN ('gold', 'silver', NULL);
+ALTER TABLE customers ALTER COLUMN born SET PRIVACY DOMAIN BETWEEN (1950, 1999);
+ALTER TABLE sales ADD PRIMARY KEY (sid);
+ALTER TABLE sales SET PRIVACY BOUND (rows_per_unit = 3, groups_per_unit = 3);
+ALTER TABLE sales ADD PRIVACY_LINK (cid) REFERENCES customers (cid);
+ALTER TABLE sales ALTER COLUMN channel SET PRIVACY DOMAIN IN ('phone', 'shop', 'web');
+ALTER TABLE sales ALTER COLUMN pid SET PRIVACY DOMAIN BETWEEN (1, 20);
+ALTER TABLE sales ALTER COLUMN store SET PRIVACY DOMAIN BETWEEN (1, 4);
+ALTER TABLE sales ALTER COLUMN sold SET PRIVACY DOMAIN BETWEEN ('2022-01-01', '2023-12-31');
+ALTER TABLE sales ALTER COLUMN qty SET PRIVACY DOMAIN BETWEEN (1, 5);
+ALTER TABLE sales ALTER COLUMN price SET PRIVACY DOMAIN BETWEEN (0, 100);
+ALTER TABLE sales ALTER COLUMN discount SET PRIVACY DOMAIN BETWEEN (0, 15) OR NULL;
+ALTER TABLE products SET PUBLIC;
+ALTER TABLE stores SET PUBLIC;
+ALTER TABLE days SET PUBLIC;
 """
 
 

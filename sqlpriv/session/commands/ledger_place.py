@@ -19,7 +19,7 @@ from urllib.parse import quote, urlsplit
 
 from sqlpriv.errors import OperationalError
 from sqlpriv.kernel.ledger.file import LedgerFile
-from sqlpriv.kernel.ledger.pointer import POINTS, mark_beside, pointer_of
+from sqlpriv.kernel.ledger.pointer import MOST_BYTES, POINTS, mark_beside, pointer_of
 from sqlpriv.kernel.ledger.store import COUNTED, Store
 
 if TYPE_CHECKING:
@@ -75,14 +75,15 @@ def write_pointer(path: Path, url: str) -> None:
         OperationalError: There is a file by that name, or the URL is none of PostgreSQL's, or holds
             a password, which many may read here.
     """
-    if not url.encode().startswith(POINTS) or "\n" in url or len(url) > 2048:
+    written = f"{url}\n".encode()
+    if not written.startswith(POINTS) or "\n" in url or len(written) > MOST_BYTES:
         raise OperationalError("a ledger's URL is postgresql://user@host/database")
     if urlsplit(url).password or "password=" in url:
         hint = "put it into the environment (PGPASSWORD) or into ~/.pgpass"
         raise OperationalError(f"the ledger's URL holds a password: {hint}")
     try:
-        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-            file.write(url + "\n")
+        with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(written)
             file.flush()
             os.fsync(file.fileno())
     except FileExistsError:

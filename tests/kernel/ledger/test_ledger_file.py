@@ -222,3 +222,32 @@ def test_few_charges_are_read_however_many_there_are(ledger: Ledger) -> None:
     ledger.set_budget(Budget("People", Rho(10**6), 1e-9), "owner")
     few = steps(20)
     assert steps(400) <= 2 * few
+
+
+CLOSE_AND_TELL = """
+import sys
+from contextlib import closing
+from pathlib import Path
+from sqlpriv.kernel.ledger.records import Ledger
+
+with closing(Ledger(Path(sys.argv[1]))) as ledger:
+    print(ledger.account("people").spent.nano)
+"""
+
+
+def test_who_opens_a_ledger_anew_gives_up_nobodys_lock(ledger: Ledger, path: Path) -> None:
+    """A process that opened the ledger a second time had no lock on it any more: the next other
+    process to close it took itself for the last, and removed the log with later charges."""
+    with closing(Ledger(path)):
+        assert python(CLOSE_AND_TELL, path).communicate(timeout=60)[0] == "0\n"
+        assert path.with_name(path.name + "-wal").exists()
+        pay(ledger, 900)
+        assert python(CLOSE_AND_TELL, path).communicate(timeout=60)[0] == "900\n"
+
+
+def test_the_lock_is_given_up_with_any_descriptor(ledger: Ledger, path: Path) -> None:
+    """The twin: as it was, when the file was opened to see whether it is a pointer."""
+    path.read_bytes()
+    assert ledger.holders("people") == [""]
+    python(CLOSE_AND_TELL, path).communicate(timeout=60)
+    assert not path.with_name(path.name + "-wal").exists()

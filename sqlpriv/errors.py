@@ -130,8 +130,8 @@ class VaultBusy(OperationalError):
 
     REMEDY = "try again: somebody writes the vault, or you run as many statements as you may"
 
-    SIGNS = ("lock", "different configuration", "already attached")
-    """What DuckDB's own error has in it then, in lower case."""
+    SIGNS = ("lock", "different configuration", "already attached", "temporarily unavailable")
+    """What the error of DuckDB, or of the system, has in it then, in lower case."""
 
 
 class DeclarationError(ProgrammingError):

@@ -260,6 +260,41 @@ MUTANTS = (
         READER,
     ),
     Mutant(
+        "a vault that is read is locked by DuckDB alone",
+        K + "engine.py",
+        "engine.file = _lock(descriptor_of(vault), fcntl.F_RDLCK)",
+        "engine.file = descriptor_of(vault)",
+        READER,
+    ),
+    Mutant(
+        "a vault stays locked when nobody reads",
+        K + "engine.py",
+        "_lock(engine.file, fcntl.F_UNLCK)",
+        "pass",
+        READER,
+    ),
+    Mutant(
+        "a forked process has its parent's lock",
+        K + "rows_in_files.py",
+        "os.register_at_fork(after_in_child=_FILES.clear)",
+        "pass",
+        READER,
+    ),
+    Mutant(
+        "a vault is written while it is evaluated",
+        "sqlpriv/session/commands/evaluate.py",
+        "with kernel.hold(), _both",
+        "with _both",
+        "tests/evaluate/test_evaluate_sql.py",
+    ),
+    Mutant(
+        "a look for a pointer gives up SQLite's lock",
+        K + "ledger/pointer.py",
+        "if not path.exists() or path.stat().st_size > MOST_BYTES:",
+        "if not path.exists():",
+        LEDGER_FILE,
+    ),
+    Mutant(
         "servers sell without a lock",
         K + "ledger/database.py",
         '"SELECT one FROM guard FOR UPDATE"',
@@ -360,8 +395,8 @@ MUTANTS = (
     Mutant(
         "a DuckDB file that is written is the same",
         K + "rows_in_files.py",
-        "(_database_state if listed.inside else state_of)(path)",
-        '("" if listed.inside else state_of(path))',
+        "contents_of(Path(path)) if is_database",
+        '"" if is_database',
         FILES,
     ),
     Mutant(

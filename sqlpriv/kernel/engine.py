@@ -1,8 +1,11 @@
 """DuckDB, kept from statement to statement: a vault is attached while it is read, and no longer.
 
-Claim: what is read is of one file, that of the fingerprint, and no process writes it meanwhile. A
-process has one engine for each vault, attached once for all who read at a time: to close any
-descriptor of a file gives up all POSIX locks that the process has on it, DuckDB's among them.
+Claim: what is read is of one file, that of the fingerprint, and no process writes it meanwhile. To
+close any descriptor of a file gives up all POSIX locks that the process has on it, DuckDB's among
+them: an owner's session in this process that tries to write, and may not, does. So a process has
+one engine for each vault, attached once for all who read at a time, and while there are readers it
+has a second lock on the file, of its open file description (OFD, Linux alone), which no closing
+gives up. It is there before the file is compared with its fingerprint.
 Claim: what does not fit into memory, rows among it, goes into a folder of this process that nobody
 else may enter (DuckDB makes files that all may read); what is left in it goes when nobody reads.
 The spill folder's name holds a random token, because two containers that share a disk can run under
@@ -11,8 +14,10 @@ Where others may write beside the vault, a folder or link of theirs by that name
 ours: the vault is not opened.
 """
 
+import fcntl
 import hashlib
 import os
+import struct
 import threading
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,7 +28,7 @@ from weakref import WeakSet
 import duckdb
 
 from sqlpriv.errors import OperationalError, VaultBusy
-from sqlpriv.kernel.rows_in_files import Files, contents_of, files_of, states_of
+from sqlpriv.kernel.rows_in_files import Files, contents_of, descriptor_of, files_of, states_of
 from sqlpriv.kernel.spark.spark_session import spark_of
 from sqlpriv.kernel.sql.quoting import literal
 
@@ -56,14 +61,15 @@ _LISTED: dict[str, Files] = {}  # by `contents_of`
 @dataclass(eq=False)
 class Engine:
     """One vault's. The fingerprint is that of the file that is attached while there are readers:
-    a reader that was interrupted, and is gone, is none. `spills` is there while it is attached.
-    `idle` are connections of readers that have ended, with the macros that were made in them; to
-    close `main` closes them."""
+    a reader that was interrupted, and is gone, is none. While it is attached, `file` is the
+    descriptor that is locked, and `spills` is there. `idle` are connections of readers that have
+    ended, with the macros that were made in them; to close `main` closes them."""
 
     main: duckdb.DuckDBPyConnection
     spills: Path
     files: Files
     fingerprint: str = ""
+    file: int = -1
     readers: WeakSet[duckdb.DuckDBPyConnection] = field(default_factory=WeakSet)
     idle: list[tuple[str, duckdb.DuckDBPyConnection]] = field(default_factory=list)
 
@@ -90,6 +96,7 @@ def attach(vault: Path, macros: str = "") -> tuple[Engine, duckdb.DuckDBPyConnec
                 if _LISTED[contents] != engine.files:
                     engine = _engine(vault, _LISTED[contents])
                     engine.main.execute(_attaching(vault))
+                engine.file = _lock(descriptor_of(vault), fcntl.F_RDLCK)
                 engine.fingerprint = _with_files(contents, vault)
                 rmtree(engine.spills, ignore_errors=True)  # of who was interrupted
                 # where we may make no folder, DuckDB may not either
@@ -130,12 +137,22 @@ def detach(engine: Engine, connection: duckdb.DuckDBPyConnection, macros: str = 
             else:
                 connection.close()
         if not engine.readers:
+            with suppress(OSError):  # where the vault was one of too many, it is closed
+                _lock(engine.file, fcntl.F_UNLCK)
             with suppress(duckdb.Error, OSError):
                 engine.main.execute("DETACH DATABASE IF EXISTS vault")
                 engine.spills.rmdir()
             if engine.spills.exists():
                 _ENGINES.pop(engine.spills, engine).main.close()
                 rmtree(engine.spills, ignore_errors=True)
+
+
+def _lock(file: int, kind: int) -> int:
+    """Locks a descriptor of a vault against who writes it (F_RDLCK), or unlocks it; returns it.
+    Raises OSError where somebody writes."""
+    if command := getattr(fcntl, "F_OFD_SETLK", None):
+        fcntl.fcntl(file, command, struct.pack("hhqqi4x", kind, 0, 0, 0, 0))  # all of the file
+    return file
 
 
 def _attaching(vault: Path) -> str:
@@ -151,8 +168,7 @@ def _engine(vault: Path, files: Files | None = None) -> Engine:
         for old in [key for key, engine in _ENGINES.items() if not engine.readers][: 1 - KEPT]:
             _ENGINES.pop(old).main.close()
         connection = duckdb.connect(config=CONFIG)
-        opened = (path for listed in (files or {}).values() for path in listed.opened)
-        paths = ", ".join(map(literal, opened))
+        paths = ", ".join(literal(p) for listed in (files or {}).values() for p in listed.opened)
         connection.execute(
             f"SET allowed_paths = [{paths}]; SET temp_directory = {literal(str(at))}"
         )

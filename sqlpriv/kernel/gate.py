@@ -32,7 +32,6 @@ from sqlpriv.kernel.terms.contract import PrivacyUnit, TableContract, Value
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.kernel.vault import Kernel, booking, release_of
 
-STALE = "the vault or its declarations changed since this was planned; nothing was read; ask again"
 Exact = dict[a.Parts, tuple[list[int], ...]]
 SCORES_TO_ROWS = sensitivity.SCORE_UNIT**2
 
@@ -120,8 +119,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         by at most the distance of `sensitivity.distance`. A unit lies in at most g strata, so every
         stratum selects at price / g, and `joint_price` charges it like a measurement.
         """
-        sensitivity.check_candidates(candidates, allowed)
-        unit = self._bounds(candidates)
+        unit = self._bounds(candidates, allowed)
         far, share = sensitivity.distance(candidates, unit.rows_per_unit), unit.groups_per_unit
         pick = noise.chooser(far, type(price)(price.nano // share))
 
@@ -143,8 +141,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         noise is made. `joint_price` charges it like a measurement.
         """
         strata = len(a.measured_strata(candidates[0].query)) if candidates else 0
-        sensitivity.check_candidates(candidates, np.ones((strata, len(candidates)), np.bool_))
-        unit = self._bounds(candidates)
+        unit = self._bounds(candidates, np.ones((strata, len(candidates)), np.bool_))
         far, g = sensitivity.total_distance(candidates, unit.rows_per_unit), unit.groups_per_unit
         drawn = noise.additive(far * g, far * far * g, price)
 
@@ -156,8 +153,12 @@ class Allowance(AbstractContextManager["Allowance"]):
         seal = self._of_scores(candidates, price, named, draw, drawn.sigma / SCORES_TO_ROWS)
         return np.frombuffer(seal.payload, "<f8"), seal.sigma
 
-    def _bounds(self, candidates: Sequence[sensitivity.Candidate]) -> PrivacyUnit:
-        """Returns in how many rows of how many strata of the candidates' a unit can be."""
+    def _bounds(
+        self, candidates: Sequence[sensitivity.Candidate], allowed: NDArray[np.bool_]
+    ) -> PrivacyUnit:
+        """Returns in how many rows of how many strata of the candidates' a unit can be; they are
+        checked before."""
+        sensitivity.check_candidates(candidates, allowed)
         query = candidates[0].query
         unit = self._scope(query.source).unit
         return replace(unit, groups_per_unit=min(unit.groups_per_unit, a.strata_count(query)))
@@ -223,7 +224,10 @@ class Allowance(AbstractContextManager["Allowance"]):
         reader.check_files()
         contracts, snapshot = self._kernel.bind_contracts(reader.fingerprint, reader.catalog())
         if contracts != {**self.contract.others, self.contract.table.lower(): self.contract}:
-            raise OperationalError(STALE)
+            raise OperationalError(
+                "the vault or its declarations changed since this was planned; nothing was read;"
+                " ask again"
+            )
         return snapshot
 
     def _buy(self, measurements: list[Measurement], asked: list[a.Parts]) -> tuple[int, Exact]:

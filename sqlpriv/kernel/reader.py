@@ -65,8 +65,6 @@ class Reader(AbstractContextManager["Reader"]):
     """One read-only connection to the vault. While it is open no process can write the file."""
 
     def __init__(self, vault: Path) -> None:
-        if not vault.exists():
-            raise OperationalError(f"there is no vault {vault.name}; an owner's session makes one")
         self._vault = vault
         self._spark: Spark | None = None
         self._engine, self._duckdb = attach(vault, _MACROS)
@@ -177,7 +175,8 @@ class Reader(AbstractContextManager["Reader"]):
 
     @_silence_errors("the declaration could not be verified")
     def truths(self, sql: str, engine: str = DUCKDB.name) -> Any:
-        """Returns the one row of a verifying query (owner's declarations only)."""
+        """Returns the one row of a verifying query (owner's declarations), or of one that reads
+        public tables alone."""
         self.prepare(sql, engine)
         return self._run_within_limit(sql, engine).fetchall()[0]
 
@@ -185,10 +184,7 @@ class Reader(AbstractContextManager["Reader"]):
     def most_partners(self, sql: str, engine: str) -> int:
         """Returns the number of a `partner_count`, asked once for a state of the vault."""
         if (number := _PARTNERS.get((self.fingerprint, sql))) is None:
-            self.prepare(sql, engine)
-            number = _PARTNERS[self.fingerprint, sql] = self._run_within_limit(
-                sql, engine
-            ).fetchall()[0][0]
+            number = _PARTNERS[self.fingerprint, sql] = self.truths(sql, engine)[0]
         return number
 
     @_silence_errors("the public table could not be read")

@@ -47,6 +47,7 @@ AND NOT regexp_matches(lower(sql), 'collate|generated always')"""
 MISSING = "missing"
 _FOOTERS: dict[tuple[str | int, ...], str] = {}
 _FILES: list[int] = []
+os.register_at_fork(after_in_child=_FILES.clear)  # locks on them are the parent's
 _LOCK = threading.Lock()
 
 
@@ -82,15 +83,14 @@ def listed_in(view: str) -> Listed:
 def states_of(files: Files) -> str:
     """Returns a name of the contents of all files."""
     return "".join(
-        (_database_state if listed.inside else state_of)(path)
-        for listed in files.values()
-        for path in listed.paths
+        _state_of(path, bool(listed.inside)) for listed in files.values() for path in listed.paths
     )
 
 
-def _database_state(path: str) -> str:
+def _state_of(path: str, is_database: bool) -> str:
+    """Returns a name of a file's contents; `MISSING` stands for one that cannot be read."""
     with suppress(OSError):
-        return contents_of(Path(path))
+        return contents_of(Path(path)) if is_database else contents_of_parquet(path)
     return MISSING
 
 
@@ -99,6 +99,19 @@ def contents_of(database: Path) -> str:
 
     DuckDB numbers its checkpoints in three headers of 4 KiB; what is newer is in the log beside it.
     Copies of one file, each changed, may have equal headers: when it was written tells them apart.
+    """
+    file = descriptor_of(database)
+    head, written = os.pread(file, 3 * 4096, 0), os.fstat(file).st_mtime_ns
+    digest = hashlib.sha256(head + str(written).encode())
+    log = database.with_name(database.name + ".wal")
+    if log.exists():
+        digest.update(log.read_bytes())
+    return digest.hexdigest()
+
+
+def descriptor_of(database: Path) -> int:
+    """Returns a descriptor of a DuckDB file; raises OSError where there is none.
+
     Claim: who has the file open keeps its lock: descriptors of the last files are kept open.
     """
     with _LOCK:
@@ -108,33 +121,26 @@ def contents_of(database: Path) -> str:
                 _FILES.remove(old)
                 os.close(old)
             _FILES.append(file := os.open(database, os.O_RDONLY))
-        head, written = os.pread(file, 3 * 4096, 0), os.fstat(file).st_mtime_ns
-    digest = hashlib.sha256(head + str(written).encode())
-    log = database.with_name(database.name + ".wal")
-    if log.exists():
-        digest.update(log.read_bytes())
-    return digest.hexdigest()
+        return file
 
 
-def state_of(path: str) -> str:
-    """Returns a name of a file's contents: its place on the disk, size, time and footer.
+def contents_of_parquet(path: str) -> str:
+    """Returns a name of a file's contents: its place on the disk, size, time and footer; raises
+    OSError where it cannot be read.
 
     The footer, which holds the statistics of each column of each row group, is read once for a
-    place, size and time. `MISSING` stands for a file that cannot be read.
+    place, size and time.
     """
-    try:
-        with open(path, "rb") as file:
-            at = os.fstat(file.fileno())
-            place = (path, at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns)
-            if place not in _FOOTERS:
-                for old in [*_FOOTERS][:-99_999]:
-                    del _FOOTERS[old]
-                file.seek(-min(8, at.st_size), os.SEEK_END)
-                length = int.from_bytes(file.read(8)[:4], "little") + 8
-                file.seek(-min(length, at.st_size), os.SEEK_END)
-                _FOOTERS[place] = hashlib.sha256(file.read()).hexdigest()
-    except OSError:
-        return MISSING
+    with open(path, "rb") as file:
+        at = os.fstat(file.fileno())
+        place = (path, at.st_dev, at.st_ino, at.st_size, at.st_mtime_ns, at.st_ctime_ns)
+        if place not in _FOOTERS:
+            for old in [*_FOOTERS][:-99_999]:
+                del _FOOTERS[old]
+            file.seek(-min(8, at.st_size), os.SEEK_END)
+            length = int.from_bytes(file.read(8)[:4], "little") + 8
+            file.seek(-min(length, at.st_size), os.SEEK_END)
+            _FOOTERS[place] = hashlib.sha256(file.read()).hexdigest()
     return f"{place} {_FOOTERS[place]}"
 
 
@@ -164,11 +170,11 @@ def check_files(connection: duckdb.DuckDBPyConnection, files: Files, known: bool
     for table, listed in files.items():
         if known and not listed.inside:
             continue
-        why = "finds files whose columns differ from each other or from the table's"
-        if listed.inside:
-            why = (
-                f"finds {listed.paths[0]} locked by a writer, or its table {listed.inside} changed"
-            )
+        why = (
+            f"finds {listed.paths[0]} locked by a writer, or its table {listed.inside} changed"
+            if listed.inside
+            else "finds files whose columns differ from each other or from the table's"
+        )
         if missing := [p for p in listed.paths if not os.access(p, os.R_OK)]:
             why = f"cannot read {missing[0]}"
         with suppress(duckdb.Error):

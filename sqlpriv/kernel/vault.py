@@ -1,6 +1,7 @@
 """A vault and its ledger: what is public of them, and the rows of public tables."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -92,6 +93,12 @@ class Kernel:
         )
         constant = {c.name.lower() for c in compress(contract.columns, declared)}
         return {"bounded": bool(bounded), "constant": sorted({*constant, *named})}
+
+    @contextmanager
+    def hold(self) -> Iterator[None]:
+        """Has nobody write the vault meanwhile; raises VaultBusy where somebody does."""
+        with Reader(self.vault):
+            yield
 
     def most_partners(
         self, contract: TableContract, relation: a.Relation, columns: tuple[str, ...]

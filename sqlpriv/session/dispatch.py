@@ -156,7 +156,9 @@ class Statements:
         self.access.needs_owner("see how far synthetic rows are from private ones", evaluation.pos)
         self._needs_files("report" in dict(evaluation.options), evaluation.pos)
         contracts = self.access.tables.contracts()
-        table = evaluate_synthetic(evaluation, self._vault, self.access.store, contracts, report)
+        table = evaluate_synthetic(
+            evaluation, self.access.kernel, self.access.store, contracts, report
+        )
         return Result(table, exact=True)
 
     def _drop_synthetic(self, drop: cmd.DropSynthetic) -> Result:

@@ -6,13 +6,15 @@ import re
 import shutil
 import stat
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from sqlpriv.errors import PermissionDenied, Refused
+from sqlpriv.errors import PermissionDenied, Refused, VaultBusy
 from sqlpriv.evaluate.report import BANNER
+from sqlpriv.kernel.reader import Reader
 from sqlpriv.publish.release_file import beside
 from sqlpriv.session.commands.evaluate import _both
 from sqlpriv.session.session import Result, Session
@@ -166,6 +168,33 @@ def test_nobody_else_may_look_at_what_spills(vault: Path) -> None:
         assert Path(spills).parent == vault.parent
         assert stat.S_IMODE(Path(spills).stat().st_mode) == 0o700
     assert not Path(spills).exists()
+
+
+def test_nobody_writes_while_it_is_evaluated(owner: Session, vault: Path) -> None:
+    """Nor is it evaluated while another session of this process writes."""
+    write = "import sys, duckdb; duckdb.connect(sys.argv[1])"
+
+    def may_write() -> bool:
+        command = [sys.executable, "-c", write, str(vault)]
+        return subprocess.run(command, timeout=60, stderr=subprocess.DEVNULL).returncode == 0
+
+    seen = []
+
+    def read_and_look(_: Progress) -> None:
+        if not seen:  # as an analyst on the same server does
+            with Reader(vault):
+                pass
+            seen.append(may_write())
+
+    owner.execute(EVALUATE, progress=read_and_look)
+    assert seen == [False]
+    assert may_write()
+    with Session(vault, role="owner") as writer:
+        writer.execute("BEGIN; CREATE TABLE more (x INTEGER)")
+        with pytest.raises(VaultBusy):
+            owner.execute(EVALUATE)
+        assert not may_write()
+        writer.rollback()
 
 
 MEASURE = """<script>window.onload = () => {

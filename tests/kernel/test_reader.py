@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -22,6 +23,7 @@ from sqlpriv.kernel import reader as reader_module
 from sqlpriv.kernel.engine import fingerprint
 from sqlpriv.kernel.reader import Reader
 from sqlpriv.kernel.terms.contract import Type
+from sqlpriv.session.access.owner_engine import OwnerEngine
 
 
 @pytest.fixture
@@ -157,13 +159,53 @@ def wrote(vault: Path) -> bool:
 
 
 def test_nobody_writes_while_a_reader_is_open(vault: Path) -> None:
-    """To look at the file again must not give up DuckDB's lock on it. Twin: to close it does."""
+    """Whoever opens and closes the file in this process gives up DuckDB's lock alone. Twin: that
+    would let others write."""
     with Reader(vault):
         fingerprint(vault)
+        vault.open("rb").close()
         assert not wrote(vault)
-    with Reader(vault):
+    assert wrote(vault)
+    with duckdb.connect(str(vault), read_only=True):
         vault.open("rb").close()
         assert wrote(vault)
+
+
+def test_who_may_not_write_lets_nobody_else_write(vault: Path) -> None:
+    """An owner's session in the process of a reader, as on a server, is refused; DuckDB closes the
+    file again, and gave up the reader's lock with that."""
+    with Reader(vault):
+        with pytest.raises(VaultBusy):
+            OwnerEngine(vault).run("INSERT INTO t VALUES (2)")
+        assert not wrote(vault)
+    with Reader(vault) as opened:
+        assert opened.truths("SELECT count(*) FROM t") == (1,)
+
+
+def test_who_may_not_read_gives_up_no_writers_lock(vault: Path) -> None:
+    """Where a session of this process writes, the file is not even opened."""
+    owner = OwnerEngine(vault)
+    owner.run("BEGIN")
+    owner.run("INSERT INTO t VALUES (2)")
+    with pytest.raises(VaultBusy):
+        Reader(vault)
+    assert not wrote(vault)
+    owner.commit()
+    owner.release()
+    with Reader(vault) as opened:
+        assert opened.truths("SELECT count(*) FROM t") == (2,)
+
+
+def test_a_forked_process_gives_up_no_lock_of_its_parents(vault: Path) -> None:
+    with Reader(vault):
+        if (child := os.fork()) == 0:
+            with suppress(BaseException):
+                Reader(vault).__exit__()
+            os._exit(0)
+        os.waitpid(child, 0)
+        vault.open("rb").close()
+        assert not wrote(vault)
+    assert wrote(vault)
 
 
 def test_who_leaves_gives_up_nobody_elses_lock(vault: Path) -> None:

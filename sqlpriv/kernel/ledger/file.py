@@ -23,6 +23,7 @@ from urllib.parse import quote
 
 from sqlpriv import errors
 from sqlpriv.kernel.ledger.store import Store
+from sqlpriv.system.whole_files import sync
 
 BUSY_SECONDS = 30.0
 SCHEMAS = tuple(
@@ -103,6 +104,4 @@ def _create(path: Path) -> None:
             os.link(draft, path)
     finally:
         draft.unlink()
-    folder = os.open(path.parent, os.O_RDONLY)
-    os.fsync(folder)
-    os.close(folder)
+    sync(path.parent)

@@ -145,7 +145,11 @@ class Ledger:
         """
         unit = unit_table.lower()
         with self.begin() as db:
-            if (row := db.execute(_IN_FORCE, (unit, holder)).fetchone()) is None:
+            sql = (
+                "SELECT kind, nano, delta, yocto, per, until, whole FROM standing"
+                " WHERE unit_table = ? AND holder = ?"
+            )
+            if (row := db.execute(sql, (unit, holder)).fetchone()) is None:
                 return None
             sums = self.running_sums(db)
             spending = sums.of(unit, who if holder == "*" and who else holder)
@@ -179,7 +183,8 @@ class Ledger:
     def holders(self, unit_table: str) -> list[str]:
         """Returns whose budget and ceilings are in force, '' for the table's own first."""
         with self.begin() as db:
-            return [holder for (holder,) in db.execute(_HOLDERS, (unit_table.lower(),))]
+            sql = "SELECT holder FROM standing WHERE unit_table = ? ORDER BY holder"
+            return [holder for (holder,) in db.execute(sql, (unit_table.lower(),))]
 
     def snapshot(self, fingerprint: str) -> Snapshot:
         """Returns the latest snapshot if it is of that fingerprint, else a new one."""
@@ -289,9 +294,6 @@ class Ledger:
                 insert(db, "replay", seal_id=seal_id, statement_id=statement_id)
 
 
-_HOLDERS = "SELECT holder FROM standing WHERE unit_table = ? ORDER BY holder"
-_IN_FORCE = """SELECT kind, nano, delta, yocto, per, until, whole FROM standing
-WHERE unit_table = ? AND holder = ?"""
 _LATEST_SNAPSHOT = "SELECT id, hash_key, facts FROM state WHERE fingerprint = ?"
 
 

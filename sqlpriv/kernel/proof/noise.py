@@ -31,10 +31,7 @@ enable_features("contrib")  # OpenDP's name for proven mechanisms that await a v
 
 MAX_SCALE = 2**55
 MAX_SCORE = 2**62
-_MARGIN = 1 + Fraction(1, 2**40)  # unseen, yet far more than the rounding in OpenDP's map
 _INTEGERS = domains.vector_domain(domains.atom_domain(T="i64"))
-_L1 = metrics.l1_distance(T="i64")
-_L2 = metrics.l2_distance(T="f64")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +56,7 @@ def gaussian(sensitivity_l2: float, rho: Rho) -> Noise:
     OpenDP's map disagrees, as do the next two.
     """
     scale, distance = _noise_scale(sensitivity_l2, rho), root_above(Fraction(sensitivity_l2) ** 2)
-    gaussian = measurements.make_gaussian(_INTEGERS, _L2, scale)
+    gaussian = measurements.make_gaussian(_INTEGERS, metrics.l2_distance(T="f64"), scale)
     return Noise(scale, _confirm_price(gaussian, distance, rho))
 
 
@@ -71,7 +68,7 @@ def laplace(sensitivity_l1: int, epsilon: Epsilon) -> Noise:
     Roughgarden and Sundararajan 2009); its variance is 1 / (2 sinh(1 / (2 scale))^2).
     """
     scale = _noise_scale(sensitivity_l1, epsilon)
-    measurement = measurements.make_laplace(_INTEGERS, _L1, scale)
+    measurement = measurements.make_laplace(_INTEGERS, metrics.l1_distance(T="i64"), scale)
     sigma = math.sqrt(0.5) / math.sinh(min(0.5 / scale, 700.0))  # beyond 700 it is below 1e-300
     return Noise(sigma, _confirm_price(measurement, sensitivity_l1, epsilon))
 
@@ -92,10 +89,10 @@ def chooser(sensitivity: int, price: Price) -> Callable[[Sequence[int] | NDArray
     arXiv:2010.12603). Clamping to ±2^62, against overflow, moves no two scores apart.
     """
     scale = _noise_scale(sensitivity, price, 2)
-    zcdp, pure = measures.zero_concentrated_divergence(), measures.max_divergence()
-    measure = zcdp if isinstance(price, Rho) else pure
+    zcdp, pure = measures.zero_concentrated_divergence, measures.max_divergence
+    divergence = (zcdp if isinstance(price, Rho) else pure)()
     metric = metrics.linf_distance(T="i64", monotonic=False)
-    noisy_max = measurements.make_noisy_max(_INTEGERS, metric, measure, scale)
+    noisy_max = measurements.make_noisy_max(_INTEGERS, metric, divergence, scale)
     confirmed_max = _confirm_price(noisy_max, sensitivity, price)
 
     def choose(scores: Sequence[int] | NDArray[np.int64]) -> int:
@@ -152,7 +149,8 @@ def _noise_scale(distance: float, price: Price, factor: int = 1) -> float:
         raise KernelError("a sensitivity and a price are above zero")
     loss = Fraction(price.nano, NANO)
     divisor = 2 * loss if isinstance(price, Rho) else (loss / factor) ** 2
-    square = (Fraction(distance) * _MARGIN) ** 2 / divisor
+    # the margin is unseen, yet far more than the rounding in OpenDP's map
+    square = (Fraction(distance) * (1 + Fraction(1, 2**40))) ** 2 / divisor
     if square > MAX_SCALE**2 or distance > MAX_SCORE:
         raise Refused(
             "the noise would be larger than 2^55 steps of its lattice; nothing was read",

@@ -80,10 +80,13 @@ def _finest(key: a.Key, keys: Iterable[a.Key]) -> a.Key:
 
 
 def _tells(fine: a.Key, coarse: a.Key) -> bool:
-    match fine.expr, coarse.expr:
-        case a.Bin(x, edges), a.Bin(y, fewer) if x == y:
-            return fine.has_all_bins and coarse.has_all_bins and {*fewer} < {*edges}
-    return False
+    return (
+        isinstance(fine.expr, a.Bin)
+        and isinstance(coarse.expr, a.Bin)
+        and (fine.has_all_bins and coarse.has_all_bins)
+        and fine.expr.arg == coarse.expr.arg
+        and {*coarse.expr.edges} < {*fine.expr.edges}
+    )
 
 
 def _cell_numbers(codes: Sequence[tuple[NDArray[Any], int]], rows: int) -> NDArray[np.int64]:

@@ -204,14 +204,6 @@ _SPARK_FORMS = _DUCKDB_FORMS | {
     "semi": "LEFT SEMI JOIN",
     "anti": "LEFT ANTI JOIN",
 }
-_SPARK_TYPES = {
-    "HUGEINT": "DECIMAL(38,0)",
-    "VARCHAR": "STRING",
-    "TIMESTAMP": "TIMESTAMP_NTZ",
-    "UTINYINT": "SMALLINT",
-    "USMALLINT": "INT",
-    "UINTEGER": "BIGINT",
-}
 _SPARK_OPERATIONS = {
     **{part: f"{part}(CAST({{0}} AS DATE))" for part in ("year", "quarter", "month", "day")},
     **{part: f"{part}({{0}})" for part in ("hour", "minute")},
@@ -290,5 +282,19 @@ _SPARK_OPERATIONS = {
     },
     **{f: f"{f}({{all}}, {{0}})" for f in ("least", "greatest")},  # Spark's take two or more
 }
-SPARK = Dialect("spark", "`", True, _SPARK_FORMS, _SPARK_TYPES, _SPARK_OPERATIONS)
+SPARK = Dialect(
+    name="spark",
+    quote="`",
+    hexed=True,
+    forms=_SPARK_FORMS,
+    types={
+        "HUGEINT": "DECIMAL(38,0)",
+        "VARCHAR": "STRING",
+        "TIMESTAMP": "TIMESTAMP_NTZ",
+        "UTINYINT": "SMALLINT",
+        "USMALLINT": "INT",
+        "UINTEGER": "BIGINT",
+    },
+    operations=_SPARK_OPERATIONS,
+)
 DIALECTS = {dialect.name: dialect for dialect in (DUCKDB, SPARK)}

@@ -14,8 +14,12 @@ ROW = "sqlpriv_row"
 WIDENED = {Type.INTEGER: "BIGINT", Type.REAL: "DOUBLE", Type.TEXT: "VARCHAR"}
 SQL_TYPES = {t: WIDENED.get(t, t.upper()) for t in Type}
 COMPUTED = SQL_TYPES | {Type.INTEGER: "DOUBLE"}
-KEPT = dict.fromkeys(("TINYINT", "UTINYINT", "SMALLINT", "USMALLINT", "INTEGER"), "INTEGER")
-KEPT |= {"HUGEINT": "HUGEINT", "UBIGINT": "HUGEINT", "DOUBLE": "DOUBLE"}
+KEPT = {
+    **dict.fromkeys(("TINYINT", "UTINYINT", "SMALLINT", "USMALLINT", "INTEGER"), "INTEGER"),
+    "HUGEINT": "HUGEINT",
+    "UBIGINT": "HUGEINT",
+    "DOUBLE": "DOUBLE",
+}
 """Types of stored integers that are no BIGINT, to what holds them; a computed one is a DOUBLE."""
 
 

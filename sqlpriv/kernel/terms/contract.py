@@ -219,12 +219,14 @@ def contracts_in_force(
     return {name: replace(contract, others=contracts) for name, contract in contracts.items()}
 
 
-_Declared = Mapping[str, tuple[TableContract, Declared]]
 _Owner = tuple[str, tuple[str, ...], Link | None]
 
 
 def _owners(
-    name: str, tables: _Declared, keys: Mapping[str, tuple[str, ...]], below: frozenset[str]
+    name: str,
+    tables: Mapping[str, tuple[TableContract, Declared]],
+    keys: Mapping[str, tuple[str, ...]],
+    below: frozenset[str],
 ) -> list[_Owner | None]:
     """Returns the ways from a table's rows to a unit: (unit's table, columns here, link or None).
 

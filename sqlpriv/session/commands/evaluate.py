@@ -16,6 +16,7 @@ from sqlpriv.evaluate.evaluation import Target, evaluate, rows
 from sqlpriv.kernel.rows_in_files import files_of
 from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.kernel.terms.contract import Categories, Column, TableContract, Value
+from sqlpriv.kernel.vault import Kernel
 from sqlpriv.publish.release_file import NO_EXTENSIONS, SEALED, ReleaseStore
 from sqlpriv.statements import commands as cmd
 from sqlpriv.synth.api.progress import Progress, Report
@@ -24,7 +25,7 @@ from sqlpriv.system.quiet_engine import open_engine
 
 def evaluate_synthetic(
     statement: cmd.Evaluate,
-    vault: Path,
+    kernel: Kernel,
     store: ReleaseStore,
     contracts: Mapping[str, TableContract],
     report: Report,
@@ -34,6 +35,7 @@ def evaluate_synthetic(
     Raises:
         Refused: A table or column is not there, or the target cannot be classified.
         OperationalError: The report could not be written.
+        VaultBusy: Somebody writes the vault.
     """
     real = contracts.get(statement.real.lower())
     if real is None:
@@ -50,7 +52,7 @@ def evaluate_synthetic(
     columns = [c for c in real.columns if c.name.lower() in released_columns]
     strata = [_column(statement, columns, c).name for c in statement.strata]
     options = dict(statement.options)
-    with _both(vault, store) as engine:
+    with kernel.hold(), _both(kernel.vault, store) as engine:
         target = _target(statement, options, columns, engine, contracts)
         try:
             evaluation = evaluate(

@@ -293,8 +293,9 @@ class Allowance(AbstractContextManager["Allowance"]):
                 raise BudgetExhausted("the statement asks for more than its allowance")
             concerned = booking([m.query.source for m in measurements], self.contract)
             to_pay = self._limit if self._whole and not concerned.units else joint
-            # else it was paid, or strata that cost less have caught up; another kind is refused
-            if to_pay.nano > self.spent.nano or type(joint) is not type(self.spent):
+            # else it was paid, or strata that cost less have caught up; the ledger refuses another
+            # kind, and a delta that comes when all of the price is paid
+            if to_pay.nano > self.spent.nano or yocto or type(joint) is not type(self.spent):
                 price = type(joint)(to_pay.nano - self.spent.nano)
                 with self._ledger.begin("IMMEDIATE"):  # the statement and its first charge, or none
                     begun = self._statement or self._begin()

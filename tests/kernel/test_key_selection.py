@@ -12,7 +12,7 @@ import duckdb
 import pytest
 from support.vaults import allowed, contract, write
 
-from sqlpriv.errors import BudgetExhausted, DeclarationError, KernelError, Refused
+from sqlpriv.errors import BudgetExhausted, DeclarationError, KernelError, LedgerError, Refused
 from sqlpriv.kernel.proof import noise
 from sqlpriv.kernel.proof.noise import threshold, threshold_of
 from sqlpriv.kernel.sql.queries import render_groups
@@ -156,6 +156,20 @@ def test_many_have_it_or_it_is_not_there(make_kernel: MakeKernel) -> None:
     account = kernel.ledger.account("people")
     assert account is not None
     assert (account.keys_spent, account.spent) == (3 * DELTA, Rho(3 * RHO.nano))
+
+
+def test_no_selection_goes_without_its_delta(make_kernel: MakeKernel) -> None:
+    """Of an allowance whose price was paid at once, nothing was charged later: no delta, either."""
+    kernel = make_kernel(ROWS, budget=KEYS)
+    with allowed(kernel, Rho(2 * RHO.nano), whole=True) as allowance:
+        assert len(allowance.select_keys(SCAN, (WARD,), RHO, DELTA)) == 3
+        with pytest.raises(LedgerError):
+            allowance.select_keys(SCAN, (a.Col("n"),), RHO, DELTA)
+        account = kernel.ledger.account("people")
+        assert account is not None
+        assert (account.keys_spent, account.spent) == (DELTA, Rho(2 * RHO.nano))
+    with allowed(kernel, Rho(2 * RHO.nano)) as allowance:  # twin: paid piece by piece, it goes
+        assert len(allowance.select_keys(SCAN, (a.Col("n"),), RHO, DELTA)) == 7
 
 
 def test_a_budget_that_keeps_no_delta_selects_nothing(make_kernel: MakeKernel) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.vaults import allowed
 
-from sqlpriv.kernel.proof import noise
+from sqlpriv.errors import KernelError
+from sqlpriv.kernel.proof import noise, sensitivity
 from sqlpriv.kernel.proof.sensitivity import (
     SCORE_UNIT,
     Candidate,
@@ -178,6 +181,32 @@ def test_distances_are_noised_sums_of_scores(make_kernel: Callable[..., Kernel])
         drawn.append(sums - [10, 20, 0])
     assert np.std(drawn) / sigma == pytest.approx(1.0, abs=0.12)
     assert abs(np.mean(drawn)) < 5 * sigma / 30
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"source": a.Where(a.Scan("people"), a.Col("t"))},
+        {"strata": (a.Key(a.Col("k"), ("a", "b", "c")),)},
+        {"within": (0, 1, 2)},
+        {"of": a.Col("x")},
+    ],
+)
+def test_candidates_are_of_one_relation_and_its_strata(change: dict[str, Any]) -> None:
+    """A choice is paid for as one of its first candidate's."""
+    one = candidate([0.0] * 6)
+    other = replace(one, query=replace(QUERY, **change))
+    with pytest.raises(KernelError, match="share relation and strata"):
+        sensitivity.check_candidates([one, other], np.ones((3, 2), np.bool_))
+    sensitivity.check_candidates([one, one], np.ones((3, 2), np.bool_))
+
+
+@pytest.mark.parametrize("weight", [-1.0, 2.0**20 + 1, math.nan])
+def test_a_weight_of_no_sense_is_refused(weight: float) -> None:
+    allowed_everywhere = np.ones((3, 1), np.bool_)
+    sensitivity.check_candidates([candidate([0.0] * 6, 2.0**20)], allowed_everywhere)
+    with pytest.raises(KernelError, match="out of shape"):
+        sensitivity.check_candidates([candidate([0.0] * 6, weight)], allowed_everywhere)
 
 
 def test_a_choice_is_named_by_all_that_it_depends_on() -> None:

@@ -198,6 +198,7 @@ def test_a_window_without_the_unit_is_refused(session: Session) -> None:
         ("AVG(seen_at)", "date_diff('day', DATE '2024-01-01', seen_at)"),
         ("SUM(CASE WHEN amount::VARCHAR = '0.5' THEN 1 END)", "compare it with a number"),
         ("COUNT(*) FILTER (WHERE change = 'few'::INTEGER)", "without quotes"),
+        ("COUNT(*) FILTER (WHERE score = 'NaN'::DOUBLE)", "isnan(x)"),
     ],
 )
 def test_a_refused_value_says_what_to_write(session: Session, output: str, hint: str) -> None:

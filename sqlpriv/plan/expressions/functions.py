@@ -299,7 +299,9 @@ def _number_in_text(node: t.Cast, text: str, target: Type | None) -> t.Node:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise refuse(node, f"this text is no number of type {node.type}", "write it without quotes")
+        named = text.strip(" +-").lower() in ("nan", "inf", "infinity")
+        hint = "write isnan(x) or isinf(x)" if named else "write it without quotes"
+        raise refuse(node, f"this text is no number of type {node.type}", hint)
     return t.Literal(value, node.arg.pos)
 
 

@@ -1872,14 +1872,14 @@ MUTANTS = (
         K + "sql/relations.py",
         "frozenset(scan.prefix + c for c in table.facts.constant)",
         "frozenset(table.facts.constant)",
-        RELATIONS,
+        BOUNDING,
     ),
     Mutant(
         "a derived stratum reads nothing",
         K + "sql/queries.py",
         "return (read - {*scope.derived}).union(*inner)",
         "return read - {*scope.derived}",
-        SENSITIVITY,
+        BOUNDING,
     ),
     Mutant(
         "parts of a union may be of different units",
@@ -1896,25 +1896,11 @@ MUTANTS = (
         RELATIONS,
     ),
     Mutant(
-        "a sum is of any list of some bins",
-        K + "sql/queries.py",
-        "if isinstance(key.expr, a.Bin) and key.has_all_bins",
-        "if isinstance(key.expr, a.Bin)",
-        GROUP_SUMS,
-    ),
-    Mutant(
         "what is before a fine bin's first edge is past a coarse one's",
         K + "sql/cells.py",
         "coarse = [0, *(",
         "coarse = [1, *(",
         CELLS,
-    ),
-    Mutant(
-        "parts of a union count as the largest one",
-        K + "proof/sensitivity.py",
-        "min(10**6, sum(_declared_bound(part, contract, side) for part, _ in parts))",
-        "max(_declared_bound(part, contract, side) for part, _ in parts)",
-        RELATIONS,
     ),
     Mutant(
         "groups inside a unit are one row",
@@ -1963,14 +1949,7 @@ MUTANTS = (
         K + "vault.py",
         "contract.unit.columns if contract.unit and not contract.via else ()",
         "contract.unit.columns if contract.unit else ()",
-        GATE,
-    ),
-    Mutant(
-        "a table's facts are verified of files that differ",
-        K + "vault.py",
-        "            except OperationalError:\n                return",
-        "            except OperationalError:\n                pass",
-        FILES,
+        BOUNDING,
     ),
     Mutant(
         "of closed rows the last state that has an answer serves",

@@ -18,6 +18,8 @@ from sqlpriv.kernel.sql.queries import KEEP_ALL, bounding, joint_batches, render
 from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, TableFacts, Type
+from sqlpriv.kernel.vault import Kernel
+from sqlpriv.session.session import Session
 
 COLUMNS = {"id": "INTEGER", "s": "INTEGER", "t": "INTEGER"}
 SCAN, S, T = a.Scan("people"), a.Col("s"), a.Col("t")
@@ -343,3 +345,38 @@ def test_a_log_is_known_by_its_contents(tmp_path: Path) -> None:
         names.append(fingerprint(vault))
     assert len(set(names[:4])) == 4
     assert fingerprint(vault) == names[4]
+
+
+def test_a_stratum_is_as_constant_as_the_columns_that_it_is_made_of() -> None:
+    """Where a unit may have two rows in one stratum, only strata that vary inside it are ranked."""
+    facts = TableFacts(True, frozenset({"k"}))
+    found = contract({"id": "INTEGER", "k": "INTEGER", "s": "INTEGER"}, m=2, facts=facts)
+    for column, is_ranked in (("k", False), ("s", True)):
+        derived = a.Derive(a.Scan("people"), "d", a.Call("abs", (a.Col(column),)))
+        by_stratum = a.Count(derived, (a.Key(a.Col("d"), (0, 1)),))
+        assert ("dense_rank" in render([by_stratum], found, 0).sql) is is_ranked
+    assert Scope(a.Scan("people", "p."), found).facts.constant == {"p.k"}
+
+
+def test_a_unique_link_bounds_no_unit_that_has_many_parents(tmp_path: Path) -> None:
+    """Each order has one invoice, and a customer three orders: no bound of one row holds."""
+    with Session(tmp_path / "v.duckdb", role="owner") as owner:
+        owner.execute("""
+            CREATE TABLE customers (id INTEGER PRIMARY KEY);
+            CREATE TABLE orders (number INTEGER PRIMARY KEY, customer INTEGER);
+            CREATE TABLE invoices (of_order INTEGER UNIQUE, paid INTEGER);
+            INSERT INTO customers VALUES (1), (2);
+            INSERT INTO orders VALUES (1, 1), (2, 1), (3, 1), (4, 2);
+            INSERT INTO invoices VALUES (1, 0), (2, 0), (3, 1), (4, 1);
+            ALTER TABLE customers ADD PRIVACY_KEY (id);
+            ALTER TABLE customers SET PU;
+            ALTER TABLE orders SET PRIVACY BOUND (rows_per_unit = 3);
+            ALTER TABLE orders ADD PRIVACY_LINK (customer) REFERENCES customers(id);
+            ALTER TABLE invoices SET PRIVACY BOUND (rows_per_unit = 1);
+            ALTER TABLE invoices ADD PRIVACY_LINK (of_order) REFERENCES orders(number)""")
+    kernel = Kernel(tmp_path / "v.duckdb")
+    facts = {table: found.facts for table, found in kernel.contracts().items()}
+    assert not facts["invoices"].bounded
+    assert "paid" not in facts["invoices"].constant
+    assert facts["orders"].bounded
+    kernel.close()

@@ -122,8 +122,8 @@ MUTANTS = (
     Mutant(
         "a bin is open at its lower edge",
         K + "sql/expressions.py",
-        "WHEN {at} >= {end}",
-        "WHEN {at} > {end}",
+        "WHEN {at} >= {self",
+        "WHEN {at} > {self",
         RENDER,
     ),
     Mutant(
@@ -234,8 +234,8 @@ MUTANTS = (
     Mutant(
         "every number is taken for a decimal, which is never NaN",
         K + "sql/expressions.py",
-        'decimal = "DECIMAL" in self.columns[n.lower()].sql_type.upper()',
-        "decimal = True",
+        'and "DECIMAL" not in self.columns[n.lower()].sql_type.upper()',
+        "and False",
         f"{GROUP_SUMS} {ROOTS}",
     ),
     Mutant(
@@ -2343,6 +2343,13 @@ MUTANTS = (
         "array_position(array({0}), {1})",
         SPARK_FORMS,
         slow=True,
+    ),
+    Mutant(
+        "a text that Spark is given once is another step's",
+        SPARK_TEXT,
+        'form.format("sqlpriv_named", *texts[1:], **named)',
+        'form.format(*["sqlpriv_named"] * len(texts), **named)',
+        "tests/kernel/sql/test_dialect.py",
     ),
     Mutant(
         "Spark's own floor",

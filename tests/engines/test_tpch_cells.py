@@ -6,17 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from engines.both import INTERPRETED, Both, in_spark, record_batches
+from engines.both import INTERPRETED, Both, record_batches
 from house.test_tpch import DATA, REFUSED, vault
 
 import sqlpriv
-from sqlpriv.kernel.sql.queries import render
 
 PUBLIC = {2, 11, 16}
 """These read public tables alone."""
-TOO_LONG = {7, 8, 9, 14}
-"""Their texts for Spark, a million to 17 million characters, are refused before a charge: a sum of
-products of DECIMALs rounds inside what is rounded, and each form writes its argument often."""
 ASKED = set(range(1, 23)) - set(REFUSED) - PUBLIC
 
 
@@ -35,7 +31,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("number", sorted(ASKED - TOO_LONG))
+@pytest.mark.parametrize("number", sorted(ASKED))
 def test_a_query_has_equal_cells(
     both: Both, made: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
@@ -45,15 +41,3 @@ def test_a_query_has_equal_cells(
         con.execute(vault.queries()[number])
     assert batches
     assert both.differences(batches) == []
-
-
-@pytest.mark.parametrize("number", sorted(TOO_LONG))
-def test_a_text_is_known_to_be_too_long(
-    made: Path, monkeypatch: pytest.MonkeyPatch, number: int
-) -> None:
-    batches = record_batches(monkeypatch)
-    with sqlpriv.connect(made) as con:
-        con.execute("SET privacy_epsilon = 10000")
-        con.execute(vault.queries()[number])
-    texts = [render(queries, in_spark(contract), 7).sql for queries, contract in batches]
-    assert max(map(len, texts)) > 2**17

@@ -58,12 +58,26 @@ class Dialect:
         >>> print(DUCKDB.table("rows"), SPARK.table("Rows"))
         main."rows" sqlpriv_table_726f7773
         """
-        named = table.lower().encode().hex() if self.hexed else self.identifier(table)
-        return self.form("table", named)
+        return self.form(
+            "table", table.lower().encode().hex() if self.hexed else self.identifier(table)
+        )
 
     def form(self, name: str, *texts: object) -> str:
-        """Returns a form with these texts in it."""
-        return self.forms[name].format(*texts)
+        """Returns a form with these texts in it: see `fill`."""
+        return self.fill(self.forms[name], *texts)
+
+    def fill(self, form: str, *texts: object, **named: str) -> str:
+        """Returns a text over other ones. Where Spark's would write a long first one again and
+        again, which round(round(x) * y) does 15 times at each step, that one is named.
+
+        Claim: it is the same function of the row. What is named is computed where it stands; its
+        name is unquoted, and no other text has it free: each stands inside the step that names it.
+        """
+        first = str(texts[0]) if texts and self.hexed and form.count("{0}") > 1 else ""
+        if len(first) < 1_000:  # Spark compiles no function of an array, so this is faster
+            return form.format(*texts, **named)
+        step = form.format("sqlpriv_named", *texts[1:], **named)
+        return f"get(transform(array({first}), sqlpriv_named -> {step}), 0)"
 
     def operation(self, op: str) -> str:
         """Returns the text of an operation; Refused where the engine has none."""
@@ -105,16 +119,21 @@ class Dialect:
         """Returns whether a text is LIKE a pattern. Without ESCAPE a backslash is a character like
         others: in Spark one escapes that the pattern does not have."""
         text = self.form("ilike" if fold else "like", text, self.literal(pattern))
-        if self.hexed and not escape:
-            taken = {*"%_'", *pattern, *pattern.lower()}
-            escape = next(c for c in map(chr, range(33, 700)) if c not in taken)
-        mark = escape.replace("\\", "\\\\") if self.hexed else escape
-        return f"({text} ESCAPE '{mark}')" if escape else f"({text})"
+        if self.hexed:
+            free = (
+                c for c in map(chr, range(33, 700)) if c not in f"%_'{pattern}{pattern.lower()}"
+            )
+            escape = (escape or next(free)).replace("\\", "\\\\")
+        return f"({text} ESCAPE '{escape}')" if escape else f"({text})"
 
     def item(self, values: Iterable[Number], place: str, sql_type: str) -> str:
         """Returns the text of the value at a 0-based place of a list, NULL where there is none."""
-        digits = (self.form("double" if isinstance(v, float) else "digits", v) for v in values)
-        return self.form("item", ", ".join(digits), place, sql_type)
+        return self.form(
+            "item",
+            ", ".join(self.form("double" if isinstance(v, float) else "digits", v) for v in values),
+            place,
+            sql_type,
+        )
 
 
 _DUCKDB_FORMS = {

@@ -85,23 +85,26 @@ class Expressions:
         match expr:
             case a.Col(n):
                 text, domain = self.stored_text(expr), self.columns[n.lower()].domain
-                decimal = "DECIMAL" in self.columns[n.lower()].sql_type.upper()  # none is NaN
-                real = self.cast_type(expr) == "DOUBLE" and not decimal
-                text = self.number(text) if real else text
+                if (  # no DECIMAL is NaN
+                    self.cast_type(expr) == "DOUBLE"
+                    and "DECIMAL" not in self.columns[n.lower()].sql_type.upper()
+                ):
+                    text = self.number(text)
                 if not isinstance(domain, Interval):
                     return text
                 return self.clamp(text, domain.lower, domain.upper)
             case a.Lit(int(value), Type.REAL):
                 return self.dialect.literal(float(value))
-            case a.Lit(value, type_):
-                null = self.dialect.cast("NULL", SQL_TYPES[type_])
-                return null if value is None else self.dialect.literal(value)
+            case a.Lit(None, type_):
+                return self.dialect.cast("NULL", SQL_TYPES[type_])
+            case a.Lit(value, _):
+                return self.dialect.literal(value)
             case a.Call(op, args):
                 sql, how = self.dialect.operation(op), OPERATIONS[op]
                 texts = list(map(self.stored_text if how.reads == "stored" else self.value, args))
                 if how.reads == "double":
                     texts = [self.dialect.cast(text, "DOUBLE") for text in texts]
-                return sql.format(*texts, all=how.joiner.join(texts))
+                return self.dialect.fill(sql, *texts, all=how.joiner.join(texts))
             case a.In(arg, values):
                 listed = ", ".join(map(self.dialect.literal, alike(values, self.type(arg))))
                 return f"({self.stored_text(arg)} IN ({listed}))"
@@ -120,8 +123,10 @@ class Expressions:
                     root = self._once(self.root(expr, self._once(self._number(arg))))
                     return self._once(self.bins_of_root(expr, root))
                 at, ends = self._once(self._number(arg)), alike(edges, self.type(arg))
-                reached = enumerate(map(self.dialect.literal, ends), 1)
-                tests = [f"WHEN {at} >= {end} THEN {i}" for i, end in reached][::-1]
+                tests = [
+                    f"WHEN {at} >= {self.dialect.literal(end)} THEN {i}"
+                    for i, end in enumerate(ends, 1)
+                ][::-1]
                 return self._once(f"CASE {' '.join(tests)} WHEN {at} IS NOT NULL THEN 0 END")
             case a.Pick(keys, numbers):  # levels are NULL or within their key: so is the position
                 parts = ((k, self.value(k.expr), self.cast_type(k.expr)) for k in keys)
@@ -273,5 +278,6 @@ class Expressions:
             for end in (lower, upper)
         ):
             return self.dialect.form("rounded", self._layer_column(self.value(of)), *numbers)
-        real = self.stored_text(of) if plain else self.value(of)
-        return self.dialect.form("quantise", real, *numbers)
+        return self.dialect.form(
+            "quantise", self.stored_text(of) if plain else self.value(of), *numbers
+        )

@@ -82,3 +82,26 @@ def test_one_statement_is_of_one_engine() -> None:
     joined = a.Join(a.Scan(mine.table), a.Scan("shops", "s_"), a.Lit(True, Type.BOOLEAN))
     with pytest.raises(Refused, match="shops is read by duckdb"):
         render([a.Count(joined)], both, 7)
+
+
+def test_a_long_text_is_written_once_for_spark() -> None:
+    """Six roundings of roundings would be 10^7 characters, as 15 copies of each in the next."""
+    text = shorter = "r.`x`"
+    for step in range(6):
+        text = SPARK.fill(SPARK.operation("scale 2"), f"({text} * r.`y`)")
+        if step < 1:
+            shorter = text
+    assert "transform" not in shorter  # as it was: what is short is faster so
+    assert len(text) < 20_000
+    assert text.count("sqlpriv_named ->") == 4
+    for dialect in (DUCKDB, SPARK):
+        assert dialect.fill("{0} + {0} + {1}", "a", "b") == "a + a + b"
+    assert DUCKDB.fill("{0} + {0}", "a" * 2000) == f"{'a' * 2000} + {'a' * 2000}"
+    assert SPARK.fill("abs({0})", "a" * 2000) == f"abs({'a' * 2000})"
+
+
+def test_a_name_is_of_the_step_that_it_stands_in() -> None:
+    inner = SPARK.fill("{0} + {0} * {1}", "a" * 2000, "b")
+    outer = SPARK.fill("{0} - {0} / {1}", inner, inner)
+    step = f"sqlpriv_named -> sqlpriv_named - sqlpriv_named / {inner}"
+    assert outer == f"get(transform(array({inner}), {step}), 0)"

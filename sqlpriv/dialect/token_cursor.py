@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import TypeVar
 
 from sqlpriv.dialect.constants import date_or_time, number
 from sqlpriv.dialect.constructs import CONSTRUCTS
@@ -15,6 +16,7 @@ from sqlpriv.statements import literal, quote_name
 from sqlpriv.statements.keywords import RESERVED
 from sqlpriv.statements.tree import Bound, Options
 
+T = TypeVar("T")
 _WORDS: dict[str, Value] = {"NULL": None, "TRUE": True, "FALSE": False}
 _MOMENTS = {"DATE": "DATE", "TIMESTAMP": "TIMESTAMP", "DATETIME": "TIMESTAMP"}
 MAX_DEPTH = 100
@@ -137,6 +139,20 @@ class TokenCursor:
             raise Refused.at(first, f"{name} is a schema or database of its own", hint)
         return self.name("the name of a table")
 
+    def listed(self, read: Callable[[], T]) -> tuple[T, ...]:
+        """Returns what `read` reads once and again behind each comma."""
+        values = [read()]
+        while self.accept(","):
+            values.append(read())
+        return tuple(values)
+
+    def in_parentheses(self, read: Callable[[], T]) -> tuple[T, ...]:
+        """Returns the elements of `(element, …)`."""
+        self.expect("(")
+        values = self.listed(read)
+        self.expect(")")
+        return values
+
     def column_in_parentheses(self) -> str:
         """Returns the column of `(column)`."""
         self.expect("(")
@@ -148,16 +164,16 @@ class TokenCursor:
 
     def columns_in_parentheses(self) -> tuple[str, ...]:
         """Returns the columns of `(column, …)`, of which none is written twice."""
-        self.expect("(")
-        names: list[str] = []
-        while True:
-            place = self.peek()
-            names.append(self.name("the name of a column"))
-            if names[-1].lower() in map(str.lower, names[:-1]):
-                raise Refused.at(place, f"{names[-1]} is in the list already", "write it once")
-            if not self.accept(","):
-                self.expect(")")
-                return tuple(names)
+        seen: set[str] = set()
+
+        def new_column() -> str:
+            place, name = self.peek(), self.name("the name of a column")
+            if name.lower() in seen:
+                raise Refused.at(place, f"{name} is in the list already", "write it once")
+            seen.add(name.lower())
+            return name
+
+        return self.in_parentheses(new_column)
 
     def end(self) -> None:
         """Checks that the statement ends here."""
@@ -224,19 +240,17 @@ class TokenCursor:
         Raises:
             Refused: Another shape, or a name written twice.
         """
-        values: dict[str, Value] = {}
-        self.expect("(")
-        while True:
-            token = self.peek()
-            name = self.name("the name of an option").lower()
-            if name in values:
+        seen: set[str] = set()
+
+        def option() -> tuple[str, Value]:
+            token, name = self.peek(), self.name("the name of an option").lower()
+            if name in seen:
                 raise Refused.at(token, f"the option {name} is written twice")
+            seen.add(name)
             self.expect("=")
-            values[name] = self.value()
-            if not self.accept(","):
-                break
-        self.expect(")")
-        return tuple(values.items())
+            return name, self.value()
+
+        return self.in_parentheses(option)
 
     def value(self) -> Value:
         """Returns the constant or the bare word, in lower case, that stands here."""

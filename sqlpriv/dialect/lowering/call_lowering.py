@@ -85,10 +85,7 @@ def _type_name(lowering: NodeLowering, type_: Glot, near: Glot) -> str:
     if not isinstance(type_, exp.DataType):
         raise lowering.cannot(type_)
     if type_.args.get("nested") or type_.this in (exp.DType.ARRAY, exp.DType.LIST):
-        ahead = range(lowering.index(near), len(lowering.tokens))
-        at = next(
-            (i for i in ahead if lowering.tokens[i].upper in ("[", "STRUCT", "MAP")), ahead[0]
-        )
+        at = lowering.ahead(lowering.index(near), "[", "STRUCT", "MAP")
         raise Refused.at(lowering.tokens[at], *LIST)
     lowering.check_arguments(type_, ("this", "expressions", "nested", "kind"))
     sizes = []
@@ -142,12 +139,10 @@ _BEFORE_STRINGS = RESERVED | words("AND OR NOT BETWEEN LIKE ILIKE BY IS ESCAPE")
 def lower_extract(lowering: NodeLowering, node: Glot) -> t.Node:
     """EXTRACT(part FROM x) is date_part('part', x)."""
     arg = lowering.expression(node.args["expression"])
-    pos, part = lowering.before(arg.pos, "EXTRACT"), node.this
+    part = node.this
     if not isinstance(part, exp.Var | exp.Literal | exp.Column):
         raise lowering.cannot(part)
-    i = lowering.index_of(arg.pos)
-    while i and lowering.tokens[i].upper != "EXTRACT":
-        i -= 1
+    i = lowering.behind(lowering.index_of(arg.pos), "EXTRACT")
     pos = lowering.tokens[i].pos
     return t.FunctionCall(
         "date_part", (t.Literal(part.name.lower(), lowering.tokens[i + 2].pos), arg), pos=pos
@@ -240,11 +235,9 @@ _QUANTILES = words(
 def lower_within_group(lowering: NodeLowering, node: Glot) -> t.Node:
     """Reads `WITHIN GROUP (ORDER BY x)` behind PERCENTILE_CONT(0.5): x is its first argument."""
     call, order = lowering.expression(node.this), node.args["expression"]
-    ahead = range(lowering.index(node), len(lowering.tokens))
-    at = next((i for i in ahead if lowering.tokens[i].upper == "WITHIN"), ahead[0])
-    if not isinstance(call, t.FunctionCall) or call.name not in _QUANTILES:
-        raise Refused.at(lowering.tokens[at], *CONSTRUCTS["WITHIN"])
-    if not isinstance(order, exp.Order) or len(order.expressions) != 1:
+    is_quantile = isinstance(call, t.FunctionCall) and call.name in _QUANTILES
+    if not is_quantile or not isinstance(order, exp.Order) or len(order.expressions) != 1:
+        at = lowering.ahead(lowering.index(node), "WITHIN")
         raise Refused.at(lowering.tokens[at], *CONSTRUCTS["WITHIN"])
     lowering.check_arguments(order, ("expressions",))
     ordered = order.expressions[0]
@@ -266,10 +259,8 @@ def lower_filter(lowering: NodeLowering, node: Glot) -> t.Node:
 def lower_exists(lowering: NodeLowering, node: Glot) -> t.Node:
     drop_distinct(node.this)
     inner = lowering.query(node.this)
-    i = lowering.index_of(inner.pos)
-    while i and lowering.tokens[i].upper != "EXISTS":
-        i -= 1
-    return t.Exists(inner, lowering.tokens[i].pos)
+    at = lowering.behind(lowering.index_of(inner.pos), "EXISTS")
+    return t.Exists(inner, lowering.tokens[at].pos)
 
 
 def lower_subquery(lowering: NodeLowering, node: Glot) -> t.Node:
@@ -277,9 +268,7 @@ def lower_subquery(lowering: NodeLowering, node: Glot) -> t.Node:
         return lowering.expression(value)
     inner = lowering.query(node.this)
     text, bound = lowering.enclosed_text(node.this, inner.pos)
-    at = lowering.index_of(inner.pos)
-    while at and lowering.tokens[at - 1].upper != "(":
-        at -= 1
+    at = lowering.behind_parenthesis(lowering.index_of(inner.pos))
     return t.Subquery(inner, text, bound, lowering.tokens[at].pos)
 
 

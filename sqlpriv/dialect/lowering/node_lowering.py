@@ -62,6 +62,22 @@ class NodeLowering:
         """Returns the index of the token at a place."""
         return self._by_pos.get((pos.line, pos.column), len(self.tokens) - 1)
 
+    def ahead(self, index: int, *signs: str) -> int:
+        """Returns the index of the first of these signs from a token on; that token's without."""
+        places = range(index, len(self.tokens))
+        return next((i for i in places if self.tokens[i].upper in signs), index)
+
+    def behind(self, index: int, *signs: str) -> int:
+        """Returns the index of the last of these signs up to a token; 0 where there is none."""
+        while index and self.tokens[index].upper not in signs:
+            index -= 1
+        return index
+
+    def behind_parenthesis(self, index: int) -> int:
+        """Returns the index behind the nearest `(` before a token; 0 where there is none."""
+        at = self.behind(max(index - 1, 0), "(")
+        return at + 1 if self.tokens[at].upper == "(" else 0
+
     def before(self, pos: Pos, *signs: str) -> Pos:
         """Returns the place of the nearest of these signs before a place, with only what opens an
         expression between them; the place itself where there is none."""

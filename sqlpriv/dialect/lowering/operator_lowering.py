@@ -152,8 +152,8 @@ def _shift_by_interval(lowering: NodeLowering, left: t.Node, node: Glot, sign: i
     lowering.check_arguments(node, ("this", "unit"))
     at = lowering.index(node)
     if lowering.tokens[at].kind is Kind.END or lowering.tokens[at].upper == "INTERVAL":
-        starts = range(lowering.index_of(left.pos), len(lowering.tokens))
-        at = next((i for i in starts if lowering.tokens[i].upper == "INTERVAL"), at - 1) + 1
+        at = lowering.ahead(lowering.index_of(left.pos), "INTERVAL") + 1
+        at = min(at, len(lowering.tokens) - 1)
     token, size, unit = lowering.tokens[at], node.this, node.args.get("unit")
     if isinstance(size, exp.Column):
         bound = lowering.expression(size)
@@ -173,8 +173,7 @@ def lower_interval(lowering: NodeLowering, node: Glot) -> t.Node:
     """Reads INTERVAL 3 DAY where it is compared, or a function's argument."""
     at = lowering.index(node)
     if lowering.tokens[at].kind is Kind.END:
-        words = (i for i, token in enumerate(lowering.tokens) if token.upper == "INTERVAL")
-        at = next(words, at)
+        at = lowering.ahead(0, "INTERVAL")
     size, unit = node.this, node.args.get("unit")
     text = str(size.this) if isinstance(size, exp.Literal) else ""
     token = lowering.tokens[at]
@@ -294,9 +293,6 @@ def lower_like(lowering: NodeLowering, node: Glot) -> t.Node:
     _check_grouping(lowering, node, RANGE)
     left, right = lowering.expression(node.this), lowering.expression(node.args["expression"])
     word = "LIKE" if isinstance(node, exp.Like) else "ILIKE"
-    ahead = range(lowering.index_of(left.pos), len(lowering.tokens))
-    pos = next(
-        (lowering.tokens[i].pos for i in ahead if lowering.tokens[i].upper == word), left.pos
-    )
+    pos = lowering.tokens[lowering.ahead(lowering.index_of(left.pos), word)].pos
     call = t.FunctionCall(word.lower(), (left, right, *escape), pos=pos)
     return t.Unary("not", call, left.pos) if node.args.get("negate") else call

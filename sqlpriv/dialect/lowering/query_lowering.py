@@ -81,8 +81,7 @@ class QueryLowering:
         if with_ is None:
             return ()
         if with_.args.get("recursive"):
-            tokens = self.cursor.tokens
-            at = next((x for x in tokens if x.upper == "RECURSIVE"), tokens[0])
+            at = self.cursor.tokens[self.nodes.ahead(0, "RECURSIVE")]
             hint = "write WITH name AS (…)"
             raise Refused.at(at, "recursive queries are not answered privately", hint)
         self.nodes.check_arguments(with_, ("expressions",))
@@ -165,20 +164,15 @@ class QueryLowering:
     def _no_select(self, node: Glot) -> Exception:
         tokens = self.cursor.tokens
         if isinstance(node, exp.Subquery | exp.Values | exp.Table):
-            heads = ("(", "VALUES", "TABLE", "FROM")
-            return begins_with(next((x for x in tokens if x.upper in heads), tokens[0]))
-        at = self.nodes.index(node)
-        while at and tokens[at - 1].upper != "(":
-            at -= 1
+            return begins_with(tokens[self.nodes.ahead(0, "(", "VALUES", "TABLE", "FROM")])
+        at = self.nodes.behind_parenthesis(self.nodes.index(node))
         if node.args.get("with_") is not None:
             at = body_index(tokens, self._first) or at
         return self.nodes.refuse_unexpected(at, "SELECT")
 
     def _refuse_sign(self, node: Glot, *signs: str) -> Refused:
-        at = self.nodes.index(node)
-        ahead = self.cursor.tokens[at:]
-        token = next((x for x in ahead if x.upper in signs), ahead[0])
-        return Refused.at(token, *CONSTRUCTS[signs[0]])
+        at = self.nodes.ahead(self.nodes.index(node), *signs)
+        return Refused.at(self.cursor.tokens[at], *CONSTRUCTS[signs[0]])
 
     def refuse_clause(self, name: str, select: Token) -> Exception:
         at = self.nodes.index_of(select.pos)
@@ -282,10 +276,10 @@ class QueryLowering:
             raise self.refuse_clause("fetch", self.cursor.tokens[0])
         options = limit.args.get("limit_options")
         if options is not None:
-            at = self.nodes.index(limit, last=True)
-            ahead, signs = self.cursor.tokens[at:], ("PERCENT", "%", "WITH")
-            token = next((x for x in ahead if x.upper in signs), ahead[0])
-            raise Refused.at(token, "LIMIT by percentage is not read", "write LIMIT n")
+            at = self.nodes.ahead(self.nodes.index(limit, last=True), "PERCENT", "%", "WITH")
+            raise Refused.at(
+                self.cursor.tokens[at], "LIMIT by percentage is not read", "write LIMIT n"
+            )
         self.nodes.check_arguments(limit, ("expression",))
         return self.nodes.expression(limit.args["expression"])
 

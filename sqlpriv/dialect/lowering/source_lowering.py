@@ -52,9 +52,7 @@ def lower_source(queries: QueryLowering, node: Glot) -> t.Source:
 def _join_at(queries: QueryLowering, join: Glot) -> int:
     """Returns the index of the comma or of the first word of JOIN before a join's table."""
     tokens = queries.cursor.tokens
-    at = queries.nodes.index(join.this)
-    while at and tokens[at].upper not in (",", "JOIN"):
-        at -= 1
+    at = queries.nodes.behind(queries.nodes.index(join.this), ",", "JOIN")
     while tokens[at - 1].upper in _JOIN_WORDS:
         at -= 1
     return at

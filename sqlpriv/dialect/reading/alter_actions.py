@@ -33,12 +33,9 @@ def alter(c: TokenCursor) -> cmd.AlterPrivacy | None:
 
 
 def _action(c: TokenCursor) -> decl.Action | None:
-    if c.accept("ADD", "PRIVACY_KEY", "("):
-        c.index -= 1
-        return decl.AddPrivacyKey(c.columns_in_parentheses())
-    if c.accept("ADD", "PRIVACY_LINK", "("):
-        c.index -= 1
-        return privacy_link(c)
+    if c.at("ADD", "PRIVACY_KEY", "(") or c.at("ADD", "PRIVACY_LINK", "("):
+        c.next()
+        return key_or_link(c)
     if c.accept("DROP", "PRIVACY_KEY"):
         return decl.DropPrivacyKey()
     if c.accept("DROP", "PRIVACY_LINK"):
@@ -52,24 +49,19 @@ def _action(c: TokenCursor) -> decl.Action | None:
             return decl.SetPublic(on)
     if c.accept("SET", "PRIVACY", "FROM", "SCHEMA"):
         return decl.DeclareFromSchema()
-    if c.at("SET", "PRIVACY", "FROM"):
-        return _from_file(c)
-    if c.accept("SET", "PRIVACY", "("):
-        return _many(c)
+    if c.accept("SET", "PRIVACY", "FROM"):
+        if c.peek().kind is not Kind.STRING:
+            raise c.refuse_unexpected("SCHEMA or the name of a file, such as 'dictionary.csv'")
+        return decl.DeclareFromFile(str(c.constant()))
     if c.accept("SET", "PRIVACY"):
-        return _option_list(c)
+        return _many(c) if c.at("(") else _option_list(c)
     return _column_action(c) if c.accept("ALTER") else None
 
 
-def _from_file(c: TokenCursor) -> decl.DeclareFromFile:
-    c.expect("SET", "PRIVACY", "FROM")
-    token = c.peek()
-    if token.kind is not Kind.STRING:
-        raise c.refuse_unexpected("SCHEMA or the name of a file, such as 'dictionary.csv'")
-    return decl.DeclareFromFile(str(c.constant()))
-
-
-def privacy_link(c: TokenCursor) -> decl.AddPrivacyLink:
+def key_or_link(c: TokenCursor) -> decl.AddPrivacyKey | decl.AddPrivacyLink:
+    """Reads `KEY (a, b)` or `LINK (a) REFERENCES t(b)`; the word may have PRIVACY_ before it."""
+    if c.next().upper.endswith("KEY"):
+        return decl.AddPrivacyKey(c.columns_in_parentheses())
     column = c.column_in_parentheses()
     c.expect("REFERENCES")
     return decl.AddPrivacyLink(column, c.table(), c.column_in_parentheses())
@@ -77,19 +69,14 @@ def privacy_link(c: TokenCursor) -> decl.AddPrivacyLink:
 
 def _many(c: TokenCursor) -> decl.DeclareMany:
     """Reads what stands in the parentheses of `SET PRIVACY (…)`. A key is protected with it."""
-    actions = [_declaration(c)]
-    while c.accept(","):
-        actions.append(_declaration(c))
-    c.expect(")")
+    actions = c.in_parentheses(lambda: _declaration(c))
     protects = any(isinstance(action, decl.AddPrivacyKey) for action in actions)
-    return decl.DeclareMany((*actions, decl.SetUnit(True)) if protects else tuple(actions))
+    return decl.DeclareMany((*actions, decl.SetUnit(True)) if protects else actions)
 
 
 def _declaration(c: TokenCursor) -> decl.Action:
-    if c.accept("KEY"):
-        return decl.AddPrivacyKey(c.columns_in_parentheses())
-    if c.accept("LINK"):
-        return privacy_link(c)
+    if c.at("KEY") or c.at("LINK"):
+        return key_or_link(c)
     if c.accept("PUBLIC"):
         return decl.SetPublic(True)
     if c.accept("COLUMN"):
@@ -114,7 +101,8 @@ def _option_list(
         return decl.SetBound(**{name: whole_number(value, name, token) for name, value in options})
     if c.accept("BUDGET"):
         numbers = ("epsilon", "delta", "rho", "keys_delta", "total")
-        options = _known_options(c, token, (*numbers, "per", "until"))
+        options = c.options()
+        check_options(options, token, (*numbers, "per", "until"))
         for name, value in options:
             if name in numbers and (isinstance(value, bool) or not isinstance(value, int | float)):
                 raise Refused.at(token, f"{name} is a number")
@@ -162,12 +150,6 @@ def whole_number(value: Value, name: str, token: Token) -> int:
     return value
 
 
-def _known_options(c: TokenCursor, token: Token, known: tuple[str, ...]) -> Options:
-    options = c.options()
-    check_options(options, token, known)
-    return options
-
-
 def check_options(options: Options, token: Token, known: tuple[str, ...]) -> None:
     for name, _ in options:
         if name not in known:
@@ -186,7 +168,8 @@ def _column_action(c: TokenCursor) -> decl.Action | None:
 
 def _domain(c: TokenCursor, column: str) -> decl.Action:
     if c.accept("IN"):
-        return decl.SetDomainIn(column, constants(c), c.accept("NOT", "NULL"))
+        values = c.in_parentheses(c.constant)
+        return decl.SetDomainIn(column, values, c.accept("NOT", "NULL"))
     if c.accept("BETWEEN"):
         return _between(c, column)
     if c.accept("REFERENCES"):
@@ -206,15 +189,6 @@ def _one_price(options: Options, token: Token) -> Options:
         hint = "write epsilon = 0.1"
         raise Refused.at(token, "what is found by noised counts has one price", hint)
     return options
-
-
-def constants(c: TokenCursor) -> tuple[Value, ...]:
-    c.expect("(")
-    values = [c.constant()]
-    while c.accept(","):
-        values.append(c.constant())
-    c.expect(")")
-    return tuple(values)
 
 
 def _between(c: TokenCursor, column: str) -> decl.SetDomainBetween:

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from sqlpriv.dialect.reading.alter_actions import (
-    check_options,
-    constants,
-    privacy_link,
-    whole_number,
-)
+from sqlpriv.dialect.reading.alter_actions import check_options, key_or_link, whole_number
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind
 from sqlpriv.errors import Refused
@@ -59,18 +54,19 @@ def table_info(c: TokenCursor) -> cmd.Describe:
 
 def publish(c: TokenCursor) -> cmd.Publish:
     """Returns `PUBLISH [table, …] TO 'target'`."""
-    first, tables = c.next(), []
-    if not c.at("TO"):
-        tables.append(c.name("the name of a released table, or TO"))
-    while tables and c.accept(","):
-        tables.append(c.name("the name of a released table"))
+    first = c.next()
+
+    def table() -> str:
+        return c.name("the name of a released table" + ", or TO" * (c.peek(-1) is first))
+
+    tables = () if c.at("TO") else c.listed(table)
     c.expect("TO")
     place = c.peek()
     target = c.constant()
     if not isinstance(target, str):
         raise Refused.at(place, "the place to publish to is a text", "as in TO 'bi.duckdb'")
     c.end()
-    return cmd.Publish(tuple(tables), target, first.pos)
+    return cmd.Publish(tables, target, first.pos)
 
 
 def set_option(c: TokenCursor) -> cmd.SetOption:
@@ -99,9 +95,7 @@ def create_synthetic_schema(c: TokenCursor) -> cmd.CreateSyntheticSchema:
     c.expect("SYNTHETIC", "SCHEMA")
     name = c.name("the name of the new schema")
     c.expect("AS", "TABLES")
-    tables = [_table_columns(c)]
-    while c.accept(","):
-        tables.append(_table_columns(c))
+    tables = c.listed(lambda: _table_columns(c))
     if not c.accept("USING"):
         hint = "write USING aim OPTIONS (epsilon = 1) after the tables"
         raise c.refuse(f"expected USING and a method, found {c.peek().shown}", hint)
@@ -109,18 +103,14 @@ def create_synthetic_schema(c: TokenCursor) -> cmd.CreateSyntheticSchema:
     options = c.options() if c.accept("OPTIONS") else ()
     c.end()
     return cmd.CreateSyntheticSchema(
-        name, tuple(tables), method, options, or_replace, c.since(first), first.pos
+        name, tables, method, options, or_replace, c.since(first), first.pos
     )
 
 
 def _table_columns(c: TokenCursor) -> cmd.TableColumns:
-    table, columns = c.table(), []
-    if c.accept("("):
-        columns.append(c.name("the name of a column"))
-        while c.accept(","):
-            columns.append(c.name("the name of a column"))
-        c.expect(")")
-    return cmd.TableColumns(table, tuple(columns))
+    table = c.table()
+    listed = c.in_parentheses(lambda: c.name("the name of a column")) if c.at("(") else ()
+    return cmd.TableColumns(table, listed)
 
 
 def drop_synthetic(c: TokenCursor) -> cmd.DropSynthetic:
@@ -156,35 +146,21 @@ def create_unit_table(c: TokenCursor) -> cmd.CreateUnitTable:
             "for CREATE TABLE … AS, add the key afterwards: ALTER TABLE t "
             "ADD PRIVACY_KEY (c), then ALTER TABLE t SET PU",
         )
-    c.next()
-    columns, actions = _elements(c)
+    elements = c.in_parentheses(lambda: _element(c))
+    columns = [element for element in elements if isinstance(element, str)]
+    actions = [element for element in elements if not isinstance(element, str)]
     if sum(isinstance(action, decl.AddPrivacyKey) for action in actions) != 1:
         hint = "put PRIVACY_KEY (column) into the list of columns, once"
         raise Refused.at(first, "CREATE PU TABLE names one privacy key", hint)
-    c.expect(")")
     c.end()
-    actions = (*actions, decl.SetUnit(True))
-    return cmd.CreateUnitTable(table, f"{head} ({', '.join(columns)})", actions, c.since(first))
+    declared = (*actions, decl.SetUnit(True))
+    return cmd.CreateUnitTable(table, f"{head} ({', '.join(columns)})", declared, c.since(first))
 
 
-def _elements(c: TokenCursor) -> tuple[list[str], tuple[decl.Action, ...]]:
-    """Reads the elements of the column list: the texts of DuckDB's own, and what ours declare."""
-    columns: list[str] = []
-    actions: list[decl.Action] = []
-    while True:
-        if c.accept("PRIVACY_KEY", "("):
-            c.index -= 1
-            actions.append(decl.AddPrivacyKey(c.columns_in_parentheses()))
-        elif c.accept("PRIVACY_LINK", "("):
-            c.index -= 1
-            actions.append(privacy_link(c))
-        else:
-            columns.append(_column_text(c))
-        if not c.accept(","):
-            return columns, tuple(actions)
-
-
-def _column_text(c: TokenCursor) -> str:
+def _element(c: TokenCursor) -> str | decl.Action:
+    """Reads an element of the column list: the text of DuckDB's own, or what ours declares."""
+    if c.at("PRIVACY_KEY", "(") or c.at("PRIVACY_LINK", "("):
+        return key_or_link(c)
     first, depth = c.peek(), 0
     while depth or not (c.at(",") or c.at(")")):
         if c.peek().kind is Kind.END:
@@ -217,7 +193,7 @@ def create_file_table(c: TokenCursor) -> cmd.CreateFileTable | None:
     if form.upper not in ("PARQUET", "ICEBERG", "DUCKDB"):
         hint = _WRITE_THEM_OUT if form.upper in _POSTGRESQL else _FORMS_OF_FILES
         raise Refused.at(form, f"rows are not read in place from {form.shown}", hint)
-    paths = constants(c) if c.at("(") else (c.constant(),)
+    paths = c.in_parentheses(c.constant) if c.at("(") else (c.constant(),)
     if not all(isinstance(path, str) and path for path in paths):
         raise Refused.at(form, "files are named by texts", "as in FROM PARQUET 'people/*.parquet'")
     if form.upper == "ICEBERG" and c.accept("SNAPSHOT"):
@@ -243,17 +219,13 @@ def evaluate(c: TokenCursor) -> cmd.Evaluate:
     c.expect("AGAINST")
     real = c.table()
     c.expect("STRATIFY", "BY")
-    strata: list[str] = []
-    while True:
-        token = c.peek()
-        column = c.name("a column of the strata")
-        if column.lower() in map(str.lower, strata):
+    places = c.listed(lambda: (c.peek(), c.name("a column of the strata")))
+    strata = tuple(column for _, column in places)
+    for i, (token, column) in enumerate(places):
+        if column.lower() in map(str.lower, strata[:i]):
             raise Refused.at(token, f"{column} is named twice")
-        strata.append(column)
-        if not c.accept(","):
-            break
     token = c.peek()
     options = c.options() if c.accept("OPTIONS") else ()
     check_options(options, token, ("target", "positive", "held_out", "report"))
     c.end()
-    return cmd.Evaluate(synthetic, real, tuple(strata), options, c.since(first), first.pos)
+    return cmd.Evaluate(synthetic, real, strata, options, c.since(first), first.pos)

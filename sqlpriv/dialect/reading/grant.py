@@ -22,23 +22,19 @@ def grant_select(c: TokenCursor) -> cmd.GrantSelect:
     if c.at("("):
         raise c.refuse("a right is on whole tables", _FORM)
     c.expect("ON")
-    tables: list[str] = []
+    tables: tuple[str, ...] = ()
     if c.accept("ALL", "TABLES"):
         c.accept("IN", "SCHEMA", "MAIN")
     else:
         c.accept("TABLE")
-        tables.append(c.table())
-        while c.accept(","):
-            tables.append(c.table())
+        tables = c.listed(c.table)
     allowed = first.upper == "GRANT"
     c.expect("TO" if allowed else "FROM")
-    principals = [_principal(c)]
-    while c.accept(","):
-        principals.append(_principal(c))
+    principals = c.listed(lambda: _principal(c))
     if c.at("WITH"):
         raise c.refuse("a right cannot be passed on: owners alone grant", _FORM)
     c.end()
-    return cmd.GrantSelect(tuple(tables), tuple(principals), allowed, first.pos)
+    return cmd.GrantSelect(tables, principals, allowed, first.pos)
 
 
 def _principal(c: TokenCursor) -> str:

@@ -41,6 +41,21 @@ def function_name(node: object) -> str:
     return str(written).partition(MARK)[0].lower()
 
 
+def duckdb_call(name: str, *args: exp.Expr) -> exp.Expr:
+    """Returns a call of a function of DuckDB's."""
+    return exp.Anonymous(this=name, expressions=list(args))
+
+
+def row_count() -> exp.Expr:
+    """Returns COUNT(*)."""
+    return duckdb_call("count", exp.Star())
+
+
+def as_day(node: exp.Expr) -> exp.Expr:
+    """Returns CAST(node AS DATE)."""
+    return exp.Cast(this=node, to=exp.DataType(this=exp.DType.DATE))
+
+
 def duckdb_text(tree: exp.Expr) -> str:
     """Returns a tree as DuckDB's SQL, without marks and without clauses of ours."""
     return tree.transform(_without_marks).sql("duckdb", comments=False)

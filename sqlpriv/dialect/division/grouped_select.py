@@ -33,7 +33,7 @@ from sqlpriv.dialect.division.value_frequencies import (
     key_that_is_given,
     over_frequencies,
 )
-from sqlpriv.dialect.marks import clauses_mark, function_name, marked_name
+from sqlpriv.dialect.marks import clauses_mark, function_name, marked_name, row_count
 
 _TAIL_CLAUSES = ("qualify", "order", "limit", "offset", "distinct", "windows")
 ANY_ROWS = "__any_rows"
@@ -101,8 +101,7 @@ class GroupedSelect:
         keys = [with_alias(key, name) for key, name in self.keys]
         values = [with_alias(value, duckdb_name(value)) for value in self.values]
         if not values:
-            any_rows = exp.Anonymous(this="count", expressions=[exp.Star()])
-            values = [with_alias(any_rows, ANY_ROWS)]
+            values = [with_alias(row_count(), ANY_ROWS)]
         private.set("expressions", [*price, *keys, *values])
         return private, tail
 

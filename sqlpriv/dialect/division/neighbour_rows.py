@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import bare_name
 from sqlpriv.dialect.division.parts import own_nodes
-from sqlpriv.dialect.division.row_sets import subquery_of
+from sqlpriv.dialect.division.row_sets import row_number, subquery_of
 from sqlpriv.dialect.division.unit_windows import RowNames, same_key, set_joins, write_named_windows
 from sqlpriv.dialect.division.window_values import of_row, text_of
 from sqlpriv.dialect.marks import function_name, marked_name
@@ -83,12 +83,7 @@ def _join_neighbours(
     """Writes the windows of a query as columns of joined subqueries."""
     alias = table.alias_or_name
     keys = [key.copy() for key in windows[0].args["partition_by"]]
-    numbered = exp.Window(
-        this=exp.Anonymous(this="row_number", expressions=[]),
-        partition_by=[key.copy() for key in keys],
-        order=windows[0].args["order"].copy(),
-        over="OVER",
-    )
+    numbered = row_number(keys, windows[0].args["order"].expressions)
     rows = exp.select("*", exp.alias_(numbered, _PLACE, quoted=True)).from_(table.copy())
     rows.set("where", select.args.get("where") and select.args["where"].copy())
     for node in own_nodes(select):

@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from sqlpriv.dialect.division.named_terms import duckdb_name
 from sqlpriv.dialect.division.parts import NotDivisible
-from sqlpriv.dialect.marks import MARK, function_name
+from sqlpriv.dialect.marks import MARK, duckdb_call, function_name
 
 _BEHIND = ("where", "qualify", "order", "limit", "offset", "distinct", "windows")
 _COUNTS = ("count", "count_if", "countif")
@@ -88,9 +88,8 @@ def look_up(
         zeros = {duckdb_name(one): _is_count(one) for one in aggregates}
         for column in list(tail.find_all(exp.Column)):
             if column.name in zeros:
-                value = exp.Anonymous(this="any_value", expressions=[column.copy()])
-                filled = [value, exp.Literal.number(0)]
-                zero = exp.Anonymous(this="coalesce", expressions=filled)
+                value = duckdb_call("any_value", column.copy())
+                zero = duckdb_call("coalesce", value, exp.Literal.number(0))
                 column.replace(zero if zeros[column.name] else value)
     tests = [exp.EQ(this=column, expression=outer) for column, outer in columns]
     tail.where(*tests, copy=False)

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from sqlpriv.dialect.clauses import Clauses
 from sqlpriv.dialect.common_tables import bare_name, common_table
-from sqlpriv.dialect.marks import clauses_mark, duckdb_text, function_name
+from sqlpriv.dialect.marks import clauses_mark, duckdb_call, duckdb_text, function_name
 from sqlpriv.errors import Refused
 from sqlpriv.statements.tree import Select
 
@@ -112,7 +112,7 @@ def pivot_parts(pivot: exp.Pivot) -> tuple[exp.Select, list[exp.Expr]]:
             key.replace(exp.column(f"key{i}"))
     firsts: list[exp.Expr] = []
     for i, item in enumerate(using):
-        column = exp.Anonymous(this="first", expressions=[exp.column(f"value{i}")])
+        column = duckdb_call("first", exp.column(f"value{i}"))
         title = item.alias if isinstance(item, exp.Alias) else ""
         firsts.append(exp.alias_(column, title, quoted=True) if title else column)
     return select.group_by(*by), firsts

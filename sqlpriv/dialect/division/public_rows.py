@@ -20,7 +20,7 @@ from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import common_table
 from sqlpriv.dialect.division.parts import NotDivisible, own_nodes, stored_tables
-from sqlpriv.dialect.marks import MARK, duckdb_text, function_name, marked_name
+from sqlpriv.dialect.marks import MARK, as_day, duckdb_text, function_name, marked_name
 from sqlpriv.statements.keywords import words
 
 RunPublic = Callable[[str, Sequence[str]], tuple[Sequence[str], Sequence[tuple[Any, ...]]] | None]
@@ -99,8 +99,7 @@ def _literal(value: Any) -> exp.Expr | None:
         case str():
             return exp.Literal.string(value)
         case dt.date() if not isinstance(value, dt.datetime):
-            text = exp.Literal.string(value.isoformat())
-            return exp.Cast(this=text, to=exp.DataType(this=exp.DType.DATE))
+            return as_day(exp.Literal.string(value.isoformat()))
     return None
 
 

@@ -19,14 +19,14 @@ may be made, is for the planner to tell. Set operations of answers are left to t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
 from sqlpriv.dialect.common_tables import common_table
 from sqlpriv.dialect.division.named_terms import common_text, is_aggregate, output_name
 from sqlpriv.dialect.division.parts import has_distinct_rows, own_nodes
-from sqlpriv.dialect.marks import MARK, clauses_mark
+from sqlpriv.dialect.marks import MARK, clauses_mark, duckdb_call, row_count
 
 _SIDE = "__side"
 _ENDS = ("limit", "offset", "qualify", "group", "having", "windows")
@@ -110,8 +110,16 @@ def _as_groups(node: exp.SetOperation) -> exp.Select | None:
 
 def _rows_of_side(number: int) -> exp.Expr:
     here = exp.EQ(this=exp.column(_SIDE, quoted=True), expression=exp.Literal.number(number))
-    return exp.Filter(
-        this=exp.Anonymous(this="count", expressions=[exp.Star()]), expression=exp.Where(this=here)
+    return exp.Filter(this=row_count(), expression=exp.Where(this=here))
+
+
+def row_number(keys: Sequence[exp.Expr], order: Sequence[exp.Expr]) -> exp.Window:
+    """Returns the place of a row among those of its keys, in that order."""
+    return exp.Window(
+        this=duckdb_call("row_number"),
+        partition_by=[key.copy() for key in keys],
+        order=exp.Order(expressions=[term.copy() for term in order]),
+        over="OVER",
     )
 
 
@@ -163,15 +171,9 @@ def _write_distinct_on(select: exp.Select) -> None:
     first, rest = order.expressions[: len(keys)], order.expressions[len(keys) :]
     if {common_text(term.this) for term in first} != set(map(common_text, keys)) or not rest:
         return
-    window = exp.Window(
-        this=exp.Anonymous(this="row_number", expressions=[]),
-        partition_by=[key.copy() for key in keys],
-        order=exp.Order(expressions=[term.copy() for term in rest]),
-        over="OVER",
-    )
     select.set("distinct", None)
     select.set("order", None)
-    is_first = exp.EQ(this=window, expression=exp.Literal.number(1))
+    is_first = exp.EQ(this=row_number(keys, rest), expression=exp.Literal.number(1))
     select.set("qualify", exp.Qualify(this=is_first))
 
 

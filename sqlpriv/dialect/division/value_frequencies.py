@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from sqlpriv.dialect.division.parts import NotDivisible
-from sqlpriv.dialect.marks import function_name
+from sqlpriv.dialect.marks import duckdb_call, function_name, row_count
 
 SEVERAL_SETS = ("rollup", "cube", "grouping sets")
 VALUE, COUNTED, ERROR = "__value", "__n", "__e"
@@ -94,8 +94,7 @@ def over_frequencies(
         counts.set(clause, copied)
     if kept is not None:
         counts = counts.where(kept.copy())
-    count = exp.Anonymous(this="count", expressions=[exp.Star()])
-    error = exp.Anonymous(this="error", expressions=[count.copy()])
+    count, error = row_count(), duckdb_call("error", row_count())
     titles = [f"__key{i}" for i in range(len(keys))]
     terms = [*(key for key, _ in keys), *of]
     named = zip([*terms, count, error], [*titles, *names, COUNTED, ERROR], strict=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from sqlpriv.dialect.division.parts import NotDivisible
-from sqlpriv.dialect.marks import MARK, function_name
+from sqlpriv.dialect.marks import MARK, duckdb_call, function_name, row_count
 from sqlpriv.errors import Refused
 
 _AGGREGATES = ("count", "sum", "min", "max", "avg", "mean")
@@ -89,30 +89,30 @@ class OrderedRows:
             there = of_row(first, "s")
             if name == "lag":
                 null = exp.and_(self.before(whole=True), there.is_(exp.null()))
-                none = exp.EQ(this=self._over(_count(), null), expression=_number(0))
-                value = self._over(_call(last, there.copy()), self.before(whole=True))
+                none = exp.EQ(this=self._over(row_count(), null), expression=_number(0))
+                value = self._over(duckdb_call(last, there.copy()), self.before(whole=True))
                 return exp.Case(ifs=[exp.If(this=none, true=value)])
             if name == "lead":
-                return self._over(_call(least, there), self.before(turned=True, whole=True))
-            return self._over(_call(least, there))
+                return self._over(duckdb_call(least, there), self.before(turned=True, whole=True))
+            return self._over(duckdb_call(least, there))
         raise NotDivisible(f"{name} inside a unit")
 
     def _rank(self, name: str, args: Sequence[exp.Expr]) -> exp.Expr:
         """Returns the place of a row r, or one that follows from it and from how many rows there
         are, as an expression over counts."""
         if name == "row_number":
-            return self._over(_count(), self.not_after())
+            return self._over(row_count(), self.not_after())
         if name == "dense_rank":
             if len(self.order) > 1:
                 raise NotDivisible("dense_rank by several columns")
             distinct = exp.Distinct(expressions=[of_row(self.order[0][0], "s")])
-            count = exp.Anonymous(this="count", expressions=[distinct])
+            count = duckdb_call("count", distinct)
             return exp.Add(this=self._over(count, self.before()), expression=_number(1))
         counts = {
-            "place": self._over(_count(), self.not_after()),
-            "before": self._over(_count(), self.before()),
-            "peers": self._over(_count(), self.not_behind_peers()),
-            "all": self._over(_count()),
+            "place": self._over(row_count(), self.not_after()),
+            "before": self._over(row_count(), self.before()),
+            "peers": self._over(row_count(), self.not_behind_peers()),
+            "all": self._over(row_count()),
         }
         if name == "ntile" and not (isinstance(args[0], exp.Literal) and args[0].is_int):
             raise NotDivisible("ntile of no number")
@@ -123,8 +123,8 @@ class OrderedRows:
         )
         if name != "ntile":
             return value
-        capped = exp.Anonymous(this="least", expressions=[_number(int(number)), value])
-        return exp.Anonymous(this="greatest", expressions=[_number(1), capped])
+        capped = duckdb_call("least", _number(int(number)), value)
+        return duckdb_call("greatest", _number(1), capped)
 
     def _over(self, call: exp.Expr, *tests: exp.Expr) -> exp.Expr:
         """Returns an aggregate over the rows s of the window's own part that pass the tests."""
@@ -181,14 +181,6 @@ def _with_filter(call: exp.Expr, *tests: exp.Expr) -> exp.Expr:
     if not tests:
         return call
     return exp.Filter(this=call, expression=exp.Where(this=exp.and_(*tests)))
-
-
-def _count() -> exp.Expr:
-    return exp.Anonymous(this="count", expressions=[exp.Star()])
-
-
-def _call(name: str, arg: exp.Expr) -> exp.Expr:
-    return exp.Anonymous(this=name, expressions=[arg])
 
 
 def _number(value: int) -> exp.Expr:

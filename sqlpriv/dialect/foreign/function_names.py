@@ -63,19 +63,17 @@ where it is another; PostgreSQL's last ones are DuckDB's own or ours, of which i
 _Writers = dict[str, writers.Writer]
 _LEAST: _Writers = {name: writers.null_if_any(name) for name in ("least", "greatest")}
 _SUBSTRING: _Writers = {"substring": writers.substring, "substr": writers.substring}
-_ENDS: _Writers = {name: writers.end_of_text(name) for name in ("left", "right")}
+_PADDING: _Writers = {name: padding(name) for name in ("lpad", "rpad")}
 _WRITTEN: dict[str, _Writers] = {
     "postgres": {
-        **_SUBSTRING,
+        **(_SUBSTRING | _PADDING),
         "date_part": writers.date_part(writers.PARTS | {"dow", "doy", "week", "isodow"}),
         "date_trunc": writers.date_trunc(writers.UNITS),
         "to_char": moment_format("postgres"),
         "to_date": day_of_text("postgres"),
-        "lpad": padding("lpad"),
-        "rpad": padding("rpad"),
     },
     "bigquery": {
-        **(_LEAST | _SUBSTRING | _ENDS),
+        **(_LEAST | _SUBSTRING | _PADDING),
         "concat": writers.joined_texts,
         **dict.fromkeys(
             ("date_trunc", "datetime_trunc", "timestamp_trunc"),
@@ -94,12 +92,10 @@ _WRITTEN: dict[str, _Writers] = {
         **dict.fromkeys(
             ("date_sub", "datetime_sub", "timestamp_sub"), writers.move_by_interval("mi", exp.Sub)
         ),
-        "lpad": padding("lpad"),
-        "rpad": padding("rpad"),
         "parse_date": day_of_text("bigquery", format_first=True),
     },
     "snowflake": {
-        **(_LEAST | _SUBSTRING | _ENDS),
+        **(_LEAST | _SUBSTRING | _PADDING),
         "concat": writers.joined_texts,
         "decode": writers.decode,
         "date_trunc": writers.date_trunc(writers.UNITS),
@@ -110,25 +106,20 @@ _WRITTEN: dict[str, _Writers] = {
         "timediff": writers.date_diff("ufl"),
         "dateadd": writers.move_by_interval("unm", exp.Add),
         "ratio_to_report": writers.rename("ratio_to_report"),
-        "lpad": padding("lpad"),
-        "rpad": padding("rpad"),
         "to_char": moment_format("snowflake"),
         "to_varchar": moment_format("snowflake"),
     },
     "mysql": {
-        **(_LEAST | _SUBSTRING | _ENDS),
+        **(_LEAST | _SUBSTRING | _PADDING),
         "concat": writers.joined_texts,
         "datediff": writers.date_diff("lf"),
         "date_add": writers.move_by_interval("mi", exp.Add),
         "date_sub": writers.move_by_interval("mi", exp.Sub),
-        "lpad": padding("lpad"),
-        "rpad": padding("rpad"),
         "date_format": moment_format("mysql"),
         "str_to_date": day_of_text("mysql"),
         "timestampdiff": writers.whole_units("ufl"),
     },
     "tsql": {
-        **_ENDS,
         "datepart": writers.date_part(writers.PARTS | {"second"}),
         "datediff": writers.date_diff("ufl"),
         "dateadd": writers.move_from_beginning,
@@ -138,7 +129,7 @@ _WRITTEN: dict[str, _Writers] = {
         "format": moment_format("tsql"),
     },
     "spark": {
-        **(_SUBSTRING | _ENDS),
+        **(_SUBSTRING | _PADDING),
         "concat": writers.joined_texts,
         "date_trunc": writers.date_trunc(writers.UNITS),
         "trunc": writers.date_trunc(writers.UNITS, unit_last=True),
@@ -146,10 +137,6 @@ _WRITTEN: dict[str, _Writers] = {
         "datediff": writers.date_diff("lf"),
         "date_diff": writers.date_diff("lf"),
         "add_months": writers.months_later,
-        "date_add": writers.move_by_days(exp.Add),
-        "date_sub": writers.move_by_days(exp.Sub),
-        "lpad": padding("lpad"),
-        "rpad": padding("rpad"),
         "date_format": moment_format("spark"),
         "timestampdiff": writers.whole_units("ufl"),
         "decode": writers.decode,

@@ -1,7 +1,7 @@
 """Functions of other dialects as DuckDB's expressions: one line each, compared with the manuals.
 
-A name behind @ is a function of DuckDB's. A name may stand in several lines, with other numbers of
-arguments; with a number that no line has, its call is refused.
+A name behind @ is a function of DuckDB's, an argument behind # a number. A name may stand in
+several lines, with other numbers of arguments; with a number that no line has, its call is refused.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 import sqlglot
 from sqlglot import exp
 
-from sqlpriv.dialect.foreign.function_writers import Arguments, Writer, parenthesize
+from sqlpriv.dialect.foreign.function_writers import Arguments, Writer, is_number, parenthesize
 
 _TEMPLATES = """
 bigquery mysql spark: if(p, x, y) = CASE WHEN p THEN x ELSE y END
@@ -58,6 +58,10 @@ mysql spark: locate(y, x) = @strpos(x, y)
 tsql snowflake: charindex(y, x) = @strpos(x, y)
 snowflake spark: split_part(x, y, n) = @split_part(x, y, n)
 bigquery: regexp_replace(x, y, z) = @regexp_replace(x, y, z, 'g')
+bigquery snowflake mysql tsql spark: left(x, #n) = @left(x, n)
+bigquery snowflake mysql tsql spark: right(x, #n) = @right(x, n)
+spark: date_add(x, #n) = x + n
+spark: date_sub(x, #n) = x - n
 """
 """Lines of dialects: the function with its arguments, and what DuckDB writes."""
 _LINE = re.compile(r"([\w ]+): (\w+)\((.*?)\) = (.*)")
@@ -84,7 +88,9 @@ def _writer(by_count: dict[int, tuple[list[str], str]]) -> Writer:
         if len(args) not in by_count:
             return None
         names, text = by_count[len(args)]
-        by_name = dict(zip(names, args, strict=True))
+        if any(n.startswith("#") and not is_number(x) for n, x in zip(names, args, strict=True)):
+            return None
+        by_name = {name.lstrip("#"): arg for name, arg in zip(names, args, strict=True)}
 
         def fill(node: exp.Expr) -> exp.Expr:
             if isinstance(node, exp.Column):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from sqlpriv.dialect.marks import function_name
+from sqlpriv.dialect.marks import as_day, duckdb_call, function_name
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 Arguments = Sequence[exp.Expr]
@@ -23,17 +23,17 @@ _SHORT = {"mm": "month", "mon": "month", "yyyy": "year", "yy": "year", "isoweek"
 """Short words for parts of dates, and BigQuery's for a week that begins on Monday."""
 
 
-def duckdb_call(name: str, *args: exp.Expr) -> exp.Expr:
-    """Returns a call of a function of DuckDB's."""
-    return exp.Anonymous(this=name, expressions=list(args))
-
-
 def parenthesize(node: exp.Expr) -> exp.Expr:
     """Returns an operand that stays together wherever it is put."""
     simple = (
         exp.Column | exp.Literal | exp.Anonymous | exp.Paren | exp.Null | exp.Boolean | exp.Cast
     )
     return node if isinstance(node, simple) else exp.Paren(this=node)
+
+
+def is_number(node: exp.Expr) -> bool:
+    """Returns whether a number is written here, without a sign."""
+    return isinstance(node, exp.Literal) and not node.is_string
 
 
 def rename(name: str) -> Writer:
@@ -154,41 +154,28 @@ def move_from_beginning(args: Arguments) -> exp.Expr | None:
 def with_days_read(node: exp.Expr) -> exp.Expr:
     """Returns a day that is written as a text, '2023-06-30', as a date; anything else as it is."""
     is_day = isinstance(node, exp.Literal) and node.is_string and _DAY.fullmatch(str(node.this))
-    return exp.Cast(this=node, to=exp.DataType(this=exp.DType.DATE)) if is_day else node
+    return as_day(node) if is_day else node
 
 
 def months_later(args: Arguments) -> exp.Expr | None:
     """Spark's ADD_MONTHS: a day, which is the last of a shorter month."""
     moved = move_by_interval("unm", exp.Add)([exp.Var(this="month"), *reversed(args)])
-    return moved and exp.Cast(this=moved, to=exp.DataType(this=exp.DType.DATE))
-
-
-def move_by_days(sign: type[exp.Expr]) -> Writer:
-    def write(args: Arguments) -> exp.Expr | None:
-        if len(args) != 2 or not (isinstance(args[1], exp.Literal) and not args[1].is_string):
-            return None
-        return exp.Paren(this=sign(this=parenthesize(args[0]), expression=args[1]))
-
-    return write
+    return moved and as_day(moved)
 
 
 def null_if_any(name: str) -> Writer:
     """LEAST and GREATEST that are NULL where one argument is; DuckDB's skip NULL."""
 
     def write(args: Arguments) -> exp.Expr | None:
-        tests: list[exp.Expr] = [
+        tests = [
             exp.Not(
                 this=exp.Paren(this=exp.Is(this=parenthesize(arg.copy()), expression=exp.Null()))
             )
             for arg in args
             if not isinstance(arg, exp.Literal)
         ]
-        if not tests:
-            return duckdb_call(name, *args)
-        condition = tests[0]
-        for test in tests[1:]:
-            condition = exp.And(this=condition, expression=test)
-        return exp.Case(ifs=[exp.If(this=condition, true=duckdb_call(name, *args))])
+        call = duckdb_call(name, *args)
+        return exp.Case(ifs=[exp.If(this=exp.and_(*tests), true=call)]) if tests else call
 
     return write
 
@@ -205,20 +192,9 @@ def joined_texts(args: Arguments) -> exp.Expr | None:
 
 def substring(args: Arguments) -> exp.Expr | None:
     """A part from a position that is counted from the beginning, in every dialect alike."""
-    starts = len(args) == 3 and isinstance(args[1], exp.Literal) and not args[1].is_string
-    if not starts or str(args[1].this) == "0":
+    if len(args) != 3 or not is_number(args[1]) or str(args[1].this) == "0":
         return None
     return duckdb_call("substring", *args)
-
-
-def end_of_text(name: str) -> Writer:
-    """LEFT and RIGHT of so many characters; of fewer than none, dialects have their own."""
-
-    def write(args: Arguments) -> exp.Expr | None:
-        is_number = len(args) == 2 and isinstance(args[1], exp.Literal) and not args[1].is_string
-        return duckdb_call(name, *args) if is_number else None
-
-    return write
 
 
 def decode(args: Arguments) -> exp.Expr | None:

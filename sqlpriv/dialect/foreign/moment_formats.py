@@ -11,7 +11,8 @@ import re
 
 from sqlglot import exp
 
-from sqlpriv.dialect.foreign.function_writers import Arguments, Writer, duckdb_call
+from sqlpriv.dialect.foreign.function_writers import Arguments, Writer
+from sqlpriv.dialect.marks import as_day, duckdb_call
 
 _COMMON = "%Y=%Y %y=%y %m=%m %d=%d %H=%H %I=%I %S=%S %p=%p %j=%j %b=%b %a=%a %T=%H:%M:%S %%=%%"
 _WORDS = {
@@ -86,7 +87,6 @@ def day_of_text(dialect: str, *, format_first: bool = False) -> Writer:
             day = dt.datetime.strptime(text, written or "%").date()  # a day has no zone
         except ValueError:
             return None
-        iso = exp.Literal.string(day.isoformat())
-        return exp.Cast(this=iso, to=exp.DataType(this=exp.DType.DATE))
+        return as_day(exp.Literal.string(day.isoformat()))
 
     return write

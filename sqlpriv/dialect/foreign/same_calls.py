@@ -5,11 +5,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from sqlpriv.dialect.foreign import function_names as names
-from sqlpriv.dialect.foreign.function_writers import duckdb_call
 from sqlpriv.dialect.foreign.text_casts import TEXT_TYPES
 from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
 from sqlpriv.dialect.foreign.value_kinds import LOOSE, is_fractional
-from sqlpriv.dialect.marks import MARK, function_name, marked_name
+from sqlpriv.dialect.marks import MARK, as_day, duckdb_call, function_name, marked_name
 from sqlpriv.errors import meant_among
 
 _PARTS = ("dayofweek", "dayofyear", "isoweek", "isoyear", "dayofweekiso")
@@ -35,19 +34,13 @@ def write_pivot(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     return node
 
 
-def write_escape(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
-    rewriter.check_arguments(node, "this expression")
-    return node
-
-
 def write_extract(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     rewriter.check_arguments(node, "this expression")
     part = str(node.this.name).lower()
     if part == "epoch" and rewriter.dialect == "postgres":
         return duckdb_call("epoch", node.args["expression"])
     if part == "date" and rewriter.dialect == "bigquery":
-        to = exp.DataType(this=exp.DType.DATE)
-        return exp.Cast(this=node.args["expression"], to=to)
+        return as_day(node.args["expression"])
     if part not in names.PARTS_OF_EXTRACT[rewriter.dialect]:
         function = rewriter.functions.get(part)
         written = function([node.args["expression"]]) if part in _PARTS and function else None
@@ -78,11 +71,6 @@ def write_fetch(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     if extra:
         raise rewriter.refuse(node, "only whole numbers of rows can be fetched", "write LIMIT n")
     return exp.Limit(expression=node.args.get("count") or exp.Literal.number(1))
-
-
-def write_limit_options(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
-    rewriter.check_arguments(node, "rows")
-    return node
 
 
 def write_substring(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:

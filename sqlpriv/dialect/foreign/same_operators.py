@@ -6,7 +6,7 @@ import re
 
 from sqlglot import exp
 
-from sqlpriv.dialect.foreign.function_writers import duckdb_call, parenthesize, with_days_read
+from sqlpriv.dialect.foreign.function_writers import parenthesize, with_days_read
 from sqlpriv.dialect.foreign.text_casts import write_listed_text, write_text_cast
 from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
 from sqlpriv.dialect.foreign.value_kinds import (
@@ -19,7 +19,7 @@ from sqlpriv.dialect.foreign.value_kinds import (
     is_nonzero,
     is_whole,
 )
-from sqlpriv.dialect.marks import MARK, function_name, marked_name
+from sqlpriv.dialect.marks import MARK, duckdb_call, function_name, marked_name
 from sqlpriv.statements.keywords import NO_ALIAS
 
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
@@ -294,13 +294,8 @@ def write_group(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         return node
     if len(rollups) > 1 or rollups[0].expressions or not node.expressions:
         raise rewriter.refuse_unknown(node, "this ROLLUP")
-    sets = exp.Anonymous(this="ROLLUP", expressions=list(node.expressions))
+    sets = duckdb_call("ROLLUP", *node.expressions)
     return exp.Group(expressions=[sets])
-
-
-def write_rollup(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
-    rewriter.check_arguments(node, "expressions")
-    return node
 
 
 def write_window(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:

@@ -11,8 +11,8 @@ import re
 
 from sqlglot import exp
 
-from sqlpriv.dialect.foreign.function_writers import duckdb_call
 from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
+from sqlpriv.dialect.marks import duckdb_call
 
 _ANY = r"[\s\S]"
 _PARTS = re.compile(r"\[\^?\]?[^\]\[\\]*\]|[^\[\]\\]", re.DOTALL)

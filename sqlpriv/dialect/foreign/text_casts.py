@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from sqlpriv.dialect.foreign.function_writers import Arguments, Writer, duckdb_call
+from sqlpriv.dialect.foreign.function_writers import Arguments, Writer, is_number
 from sqlpriv.dialect.foreign.value_kinds import MAYBE_WHOLE, WHOLE_TYPES, dtype, is_whole
-from sqlpriv.dialect.marks import function_name
+from sqlpriv.dialect.marks import as_day, duckdb_call, function_name
 from sqlpriv.statements.keywords import SAME_TEXT
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def padding(name: str) -> Writer:
     """LPAD and RPAD of a text or a whole number, to a number of characters."""
 
     def write(args: Arguments) -> exp.Expr | None:
-        if len(args) != 3 or not isinstance(args[1], exp.Literal) or args[1].is_string:
+        if len(args) != 3 or not is_number(args[1]):
             return None
         text = exp.DataType(this=exp.DType.TEXT)
         whole = exp.Cast(this=args[0], to=text) if is_whole(args[0]) else args[0]
@@ -90,7 +90,7 @@ def padding(name: str) -> Writer:
 def conversion_by_style(args: Arguments) -> exp.Expr | None:
     """SQL Server's CONVERT(date, x), and CONVERT(varchar(7), x, 120) of a day or moment."""
     if len(args) == 2 and isinstance(args[0], exp.Column) and args[0].name.lower() == "date":
-        return exp.Cast(this=args[1], to=exp.DataType(this=exp.DType.DATE))
+        return as_day(args[1])
     if len(args) != 3 or function_name(args[0]) not in TEXT_TYPES:
         return None
     size = ",".join(str(x.this) for x in args[0].expressions)

@@ -235,8 +235,8 @@ _QUANTILES = words(
 def lower_within_group(lowering: NodeLowering, node: Glot) -> t.Node:
     """Reads `WITHIN GROUP (ORDER BY x)` behind PERCENTILE_CONT(0.5): x is its first argument."""
     call, order = lowering.expression(node.this), node.args["expression"]
-    is_quantile = isinstance(call, t.FunctionCall) and call.name in _QUANTILES
-    if not is_quantile or not isinstance(order, exp.Order) or len(order.expressions) != 1:
+    one = isinstance(order, exp.Order) and len(order.expressions) == 1
+    if not isinstance(call, t.FunctionCall) or call.name not in _QUANTILES or not one:
         at = lowering.ahead(lowering.index(node), "WITHIN")
         raise Refused.at(lowering.tokens[at], *CONSTRUCTS["WITHIN"])
     lowering.check_arguments(order, ("expressions",))

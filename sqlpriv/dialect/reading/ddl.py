@@ -1,4 +1,4 @@
-"""Our own statements: declarations, SHOW PRIVACY, synthetic tables, session settings."""
+"""Our own statements: SHOW PRIVACY, PUBLISH, EVALUATE, settings, tables of units and of files."""
 
 from __future__ import annotations
 
@@ -82,45 +82,6 @@ def set_option(c: TokenCursor) -> cmd.SetOption:
         value = c.value()
     c.end()
     return cmd.SetOption(name, value, first.pos)
-
-
-def create_synthetic_schema(c: TokenCursor) -> cmd.CreateSyntheticSchema:
-    """Returns `CREATE [OR REPLACE] SYNTHETIC SCHEMA s AS TABLES t [(a, b)], u USING method …`.
-
-    Raises:
-        Refused: Another shape.
-    """
-    first = c.next()
-    or_replace = c.accept("OR", "REPLACE")
-    c.expect("SYNTHETIC", "SCHEMA")
-    name = c.name("the name of the new schema")
-    c.expect("AS", "TABLES")
-    tables = c.listed(lambda: _table_columns(c))
-    if not c.accept("USING"):
-        hint = "write USING aim OPTIONS (epsilon = 1) after the tables"
-        raise c.refuse(f"expected USING and a method, found {c.peek().shown}", hint)
-    method = c.name("the name of a method").lower()
-    options = c.options() if c.accept("OPTIONS") else ()
-    c.end()
-    return cmd.CreateSyntheticSchema(
-        name, tables, method, options, or_replace, c.since(first), first.pos
-    )
-
-
-def _table_columns(c: TokenCursor) -> cmd.TableColumns:
-    table = c.table()
-    listed = c.in_parentheses(lambda: c.name("the name of a column")) if c.at("(") else ()
-    return cmd.TableColumns(table, listed)
-
-
-def drop_synthetic(c: TokenCursor) -> cmd.DropSynthetic:
-    """Returns `DROP SYNTHETIC TABLE [IF EXISTS] name`."""
-    first = c.peek()
-    c.expect("DROP", "SYNTHETIC", "TABLE")
-    if_exists = c.accept("IF", "EXISTS")
-    name = c.name("the name of a synthetic table")
-    c.end()
-    return cmd.DropSynthetic(name, if_exists, first.pos)
 
 
 # --- CREATE PU TABLE -----------------------------------------------------------------------------

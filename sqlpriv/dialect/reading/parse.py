@@ -13,6 +13,11 @@ from sqlpriv.dialect.reading.alter_actions import alter
 from sqlpriv.dialect.reading.grant import grant_select
 from sqlpriv.dialect.reading.parsed_query import ParsedQuery, parse_query
 from sqlpriv.dialect.reading.statement_texts import check_text, statement_parts
+from sqlpriv.dialect.reading.synthetic_tables import (
+    create_synthetic,
+    drop_synthetic,
+    is_create_synthetic,
+)
 from sqlpriv.dialect.syntax import check_nesting, misplaced_clause
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, Token
@@ -128,7 +133,7 @@ def _statement(c: TokenCursor) -> cmd.Statement:
 
 def _is_read_in_other_dialects(c: TokenCursor) -> bool:
     if c.at("CREATE"):
-        return (c.peek(3) if c.peek(1).upper == "OR" else c.peek(1)).upper == "SYNTHETIC"
+        return is_create_synthetic(c)
     ours = c.peek().upper in ("ALTER", "DROP") and any(t.upper in _OURS for t in c.tokens)
     return ours or c.peek().upper in _ANYWHERE or c.at("EXPLAIN", "PRIVACY")
 
@@ -149,23 +154,19 @@ def _ours(c: TokenCursor) -> cmd.Statement | None:
     if c.at("ALTER", "TABLE"):
         return alter(c)
     if c.at("DROP", "SYNTHETIC"):
-        return ddl.drop_synthetic(c)
+        return drop_synthetic(c)
     if c.at("PUBLISH"):
         return ddl.publish(c)
     if c.at("CREATE"):
-        kind = c.peek(3).upper if second == "OR" else second
-        if kind == "SYNTHETIC":
-            return ddl.create_synthetic_schema(c) if _of_schema(c) else _synthetic(c)
-        return ddl.create_unit_table(c) if kind == "PU" else ddl.create_file_table(c)
+        if is_create_synthetic(c):
+            return create_synthetic(c)
+        is_of_units = (c.peek(3).upper if second == "OR" else second) == "PU"
+        return ddl.create_unit_table(c) if is_of_units else ddl.create_file_table(c)
     if c.peek().upper in ("SET", "RESET"):
         scoped = second in ("SESSION", "GLOBAL", "LOCAL")
         name = c.peek(2).upper if scoped else second
         return ddl.set_option(c) if name.startswith("PRIVACY_") else None
     return None
-
-
-def _of_schema(c: TokenCursor) -> bool:
-    return c.peek(4 if c.peek(1).upper == "OR" else 2).upper == "SCHEMA"
 
 
 def _query(c: TokenCursor) -> Select | cmd.Unanswerable:
@@ -202,82 +203,13 @@ def _unanswerable(
     return plain.unanswerable_query(c, why, query, private_at is not None)
 
 
-def _synthetic(c: TokenCursor) -> cmd.CreateSynthetic | cmd.DrawFromModel:
-    """Returns `CREATE [OR REPLACE] SYNTHETIC TABLE name AS SELECT … USING method [OPTIONS (…)]`.
-
-    Raises:
-        Refused: Another shape; a clause that rows do not have.
-    """
-    first = c.next()
-    or_replace = c.accept("OR", "REPLACE")
-    c.expect("SYNTHETIC", "TABLE")
-    if c.at("IF"):
-        raise c.refuse("IF NOT EXISTS is not understood here", "write CREATE OR REPLACE SYNTHETIC")
-    name = c.name("the name of the new table")
-    if c.at("FROM"):
-        return _from_model(c, name, or_replace, first)
-    c.expect("AS")
-    head = c.peek()
-    if head.upper != "SELECT":
-        raise c.refuse_unexpected("SELECT")
-    check_nesting(c.tokens)
-    query, why = parse_query(c, of_synthetic_table=True)
-    if why is not None:
-        raise why
-    select, c.index = query.lower(of_rows=True), query.end
-    _check_synthetic(c, head, select)
-    if not c.accept("USING"):
-        hint = "write USING mst or USING independent after the SELECT"
-        raise c.refuse(f"expected USING and a method, found {c.peek().shown}", hint)
-    method = c.name("the name of a method").lower()
-    options = c.options() if c.accept("OPTIONS") else ()
-    c.end()
-    return cmd.CreateSynthetic(name, select, method, options, or_replace, c.since(first), first.pos)
-
-
-def _from_model(c: TokenCursor, name: str, or_replace: bool, first: Token) -> cmd.DrawFromModel:
-    """Returns `… FROM MODEL model ROWS rows [WHERE predicate] [OPTIONS (…)]`."""
-    c.expect("FROM", "MODEL")
-    model = c.name("the name of a synthetic table")
-    c.expect("ROWS")
-    rows = c.constant()
-    if isinstance(rows, bool) or not isinstance(rows, int):
-        raise c.refuse("ROWS is a whole number", "FROM MODEL s ROWS 100000")
-    where = None
-    if c.accept("WHERE"):
-        begin, depth = c.index, 0
-        while c.peek().kind is not Kind.END and not (depth == 0 and c.at("OPTIONS", "(")):
-            sign = c.next().text
-            depth += (sign == "(") - (sign == ")")
-        where = c.runnable(c.tokens[begin : c.index]) if c.index > begin else ""
-    options = c.options() if c.accept("OPTIONS") else ()
-    c.end()
-    return cmd.DrawFromModel(
-        name, model, rows, where, options, or_replace, c.since(first), first.pos
-    )
-
-
-def _check_synthetic(c: TokenCursor, head: Token, select: Select) -> None:
-    grouped = select.group_by or select.group_all or select.sets
-    if grouped or select.having or select.order_by or select.limit or select.offset:
-        raise c.refuse(
-            "a synthetic table is of rows: it has no GROUP BY, HAVING, ORDER BY, LIMIT",
-            "WHERE and STRATIFY BY can; OPTIONS (rows = …) sets its size",
-        )
-    if select.options or (select.private and select.stratify is None):
-        hint = "write USING mst OPTIONS (epsilon = 1)"
-        raise Refused.at(head, "the price of a synthetic table stands at its end", hint)
-
-
 def _explain(c: TokenCursor) -> cmd.Explain:
     first = c.peek()
     c.expect("EXPLAIN", "PRIVACY")
     if c.peek().upper in QUERY_HEADS or c.at("("):
         return cmd.Explain(_query(c), first.pos)
-    if c.at("CREATE") and c.peek(3 if c.peek(1).upper == "OR" else 1).upper == "SYNTHETIC":
-        if _of_schema(c):
-            return cmd.Explain(ddl.create_synthetic_schema(c), first.pos)
-        statement = _synthetic(c)
+    if is_create_synthetic(c):
+        statement = create_synthetic(c)
         if isinstance(statement, cmd.DrawFromModel):
             raise Refused.at(
                 first, "rows of a kept model cost nothing", "leave out EXPLAIN PRIVACY"

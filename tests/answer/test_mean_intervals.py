@@ -10,10 +10,11 @@ from bench.coverage import run
 from bench.mean_tables import StratifiedRows
 
 from sqlpriv.answer.rounds import tail_model
-from sqlpriv.answer.rounds.histogram.pooled_histogram import A_DOUBLING, smooth_histogram
+from sqlpriv.answer.rounds.histogram.pooled_histogram import TWO_DOUBLINGS, smooth_histogram
 from sqlpriv.answer.rounds.histogram.slow_tails import no_tails
 from sqlpriv.answer.rounds.histogram.tail_constants import SLOWEST_FALL
 from sqlpriv.plan.aggregates.mean_bins import bin_edges
+from sqlpriv.plan.pricing.tuned_constants import FINE_SECTIONS
 
 SIGMA = 55.0
 
@@ -23,7 +24,7 @@ def test_a_tail_does_not_end_where_a_bin_is_a_little_narrower() -> None:
     another each time. In the rounded grid every fifth bin or so is narrower than the one before:
     a tail that took this for the grid's middle held a hundredth of the rows above 40 times the
     median, and everybody's interval held 53 % of 60 runs. Twin: there are such bins."""
-    edges = np.array([0.0, *bin_edges(0.0, 1e7)])
+    edges = np.array([0.0, *bin_edges(0.0, 1e7, sections=FINE_SECTIONS)])
     width = np.diff(edges)
     outwards = edges[:-1] > 1e4
     assert (width[1:][outwards[1:]] < width[:-1][outwards[1:]]).any()
@@ -41,11 +42,11 @@ def test_a_tail_does_not_end_where_a_bin_is_a_little_narrower() -> None:
 
 
 @pytest.mark.parametrize("upper", [250_000.0, 1e6, 1e7])
-def test_away_from_the_middle_bins_are_wider_a_doubling_on(upper: float) -> None:
-    """One bin on they are not, which is the twin."""
-    width = np.diff(np.array(bin_edges(0.0, upper)))[4:-1]
-    assert (width[A_DOUBLING:] > width[:-A_DOUBLING]).all()
-    assert (width[1:] < width[:-1]).any()
+def test_away_from_the_middle_bins_are_wider_two_doublings_on(upper: float) -> None:
+    """Four bins on they are not, which is the twin."""
+    width = np.diff(np.array(bin_edges(0.0, upper, sections=FINE_SECTIONS)))[4:-1]
+    assert (width[TWO_DOUBLINGS:] > width[:-TWO_DOUBLINGS]).all()
+    assert (width[4:] < width[:-4]).any()
 
 
 def test_a_plateau_below_the_noise_is_not_taken_for_a_tail(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,9 +26,9 @@ from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.aggregates.mean_rounds import (
     MeanRounds,
     count_query,
+    first_rounds,
     histogram,
     prices_paid,
-    rounds_of,
 )
 from sqlpriv.plan.aggregates.rewrites import Recipe
 
@@ -120,11 +120,22 @@ def find_sealed_rounds(
             rounds were written with.
         seals: Finds what was released before.
     """
+    by_grid = (
+        _sealed_rounds_after(step.measurements, request, released, seals)
+        for step in first_rounds(request)
+    )
+    return next((one for one in by_grid if one is not None), None)
+
+
+def _sealed_rounds_after(
+    early: Sequence[Measurement], request: MeanRounds, released: Sequence[Release], seals: Seals
+) -> SealedRounds | None:
+    """Returns the rounds that began with these queries, at these prices or higher ones."""
     free, recipe = type(request.price)(0), request.recipe
     others = [Measurement(histogram(recipe), free)] if request.histogram_shared else []
     counted = [r for r in released if r.query == count_query(recipe)]
     # what was paid for all rounds is no less than now, so neither was any of the first ones
-    first = (*rounds_of(request)[0].measurements, *others)
+    first = (*early, *others)
     sealed_answers: dict[Asked, list[Release]] = {}
     # dearest first: where it is not sealed, the many sealed answers to cheaper ones are not read
     for m in sorted(first, key=lambda m: m.price.nano, reverse=True):

@@ -86,12 +86,13 @@ def mean(request: MeanRounds, releases: Mapping[Asked, Release], measure: Measur
         return plain_mean(request, counted, measure)
     first, last = quantile_rounds(request, share)
     first_answers = {release.query: release for release in measure(first.measurements)}
-    counts = {**releases, **first_answers}[histogram(recipe)]
+    counts = {**releases, **first_answers}[histogram(recipe, share)]
     price = last.measurements[0].price
     n = np.maximum(counted.values, max(counted.sigma, 1.0))
     lower, upper = float(recipe.lower), float(recipe.upper)
-    bins, wide = bins_of(recipe), np.array(bin_grid(recipe, WIDE).edges)
-    tails = estimate_tails(counts, first_answers.get(cell_view(recipe)), counted, bins, wide)
+    bins, wide = bins_of(recipe, share), np.array(bin_grid(recipe, WIDE, share).edges)
+    view = first_answers.get(cell_view(recipe, share))
+    tails = estimate_tails(counts, view, counted, bins, wide)
     noise = _rounded_noise(noise_per_unit(counted, price))
     present = np.maximum(counted.values, 0.0)
     cell_noise = CellNoise(n, present / max(present.sum(), 1.0), noise, counted.sigma)
@@ -233,7 +234,7 @@ def _rounded_noise(noise: float) -> float:
     return float(2 ** (np.rint(np.log2(noise) * NOISE_STEPS) / NOISE_STEPS))
 
 
-def bins_of(recipe: Recipe) -> BinEnds:
-    """Returns the ends of the histogram's bins of a mean's x."""
-    grid = bin_grid(recipe)
+def bins_of(recipe: Recipe, share: float = HISTOGRAM_SHARE) -> BinEnds:
+    """Returns the ends of the bins of a mean's histogram that takes such a part of the price."""
+    grid = bin_grid(recipe, share=share)
     return BinEnds(np.array(grid.lowest), np.array(grid.highest))

@@ -12,7 +12,13 @@ from typing import NamedTuple
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.pricing.tuned_constants import PARTS, SECTIONS
+from sqlpriv.plan.pricing.tuned_constants import (
+    FINE_SECTIONS,
+    HISTOGRAM_SHARE,
+    MOST_FOR_FINE,
+    PARTS,
+    SECTIONS,
+)
 
 
 class BinGrid(NamedTuple):
@@ -30,16 +36,25 @@ class BinGrid(NamedTuple):
     highest: tuple[float, ...]
 
 
-def bin_grid(recipe: Recipe, together: int = 1) -> BinGrid:
-    """Returns the bins of a mean's x; see `bin_edges`, which takes the same `together`."""
-    return _grid_between(
-        float(recipe.lower), float(recipe.upper), together, whole=recipe.whole_numbers
-    )
+def bin_grid(recipe: Recipe, together: int = 1, share: float = HISTOGRAM_SHARE) -> BinGrid:
+    """Returns the bins of a mean's x; see `bin_edges`, which takes the same `together`.
+
+    Args:
+        recipe: Of the mean.
+        together: How many bins of the finest grid are one bin.
+        share: The part of the mean's price that its first histogram takes.
+    """
+    lower, upper = float(recipe.lower), float(recipe.upper)
+    is_fine = upper - lower > 2**SECTIONS and share <= MOST_FOR_FINE
+    sections = FINE_SECTIONS if is_fine else SECTIONS
+    return _grid_between(lower, upper, together, sections, whole=recipe.whole_numbers)
 
 
 @lru_cache(maxsize=256)
-def _grid_between(lower: float, upper: float, together: int, *, whole: bool) -> BinGrid:
-    edges = bin_edges(lower, upper, together, whole=whole)
+def _grid_between(
+    lower: float, upper: float, together: int, sections: int, *, whole: bool
+) -> BinGrid:
+    edges = bin_edges(lower, upper, together, sections, whole=whole)
     if whole:
         return BinGrid(edges, (lower, *edges), (*(edge - 1 for edge in edges), upper))
     ends = (*edges, upper)
@@ -49,7 +64,7 @@ def _grid_between(lower: float, upper: float, together: int, *, whole: bool) -> 
 
 
 def bin_edges(
-    lower: float, upper: float, together: int = 1, *, whole: bool = False
+    lower: float, upper: float, together: int = 1, sections: int = SECTIONS, *, whole: bool = False
 ) -> tuple[float, ...]:
     """Returns the inner edges of the histogram's bins, ascending.
 
@@ -61,6 +76,7 @@ def bin_edges(
     Args:
         lower, upper: The declared interval, in units of x.
         together: How many bins of the finest grid are one bin.
+        sections: The grid reaches down to 2**-sections of the interval.
         whole: Whether x is a whole number: edges are rounded up, which moves no value.
 
     >>> bin_edges(0.0, 5.0, whole=True)
@@ -70,7 +86,7 @@ def bin_edges(
     """
     anchor = min(max(0.0, lower), upper)
     reach = max(upper - anchor, anchor - lower)
-    numbers = range(together, PARTS * SECTIONS + 1, together)
+    numbers = range(together, PARTS * sections + 1, together)
     steps = [reach * 2 ** (-i / PARTS) for i in numbers]
     edges = {anchor, *(anchor + step for step in steps), *(anchor - step for step in steps)}
     atom = 1.0 if whole else _atom_width(lower, upper)
@@ -83,7 +99,7 @@ def bin_edges(
 
 
 def _rise_near(edge: float, lower: float, upper: float, whole: bool) -> float:
-    """Returns the value next to an edge at which `algebra.Roots` rises: by 1.6 to 12 % of x - lower
+    """Returns the value next to an edge at which `algebra.Roots` rises: by 1.6 to 27 % of x - lower
     apart in the histogram's grid, the edges are off by half of that at most."""
     roots = a.Roots(a.Lit(None, Type.REAL), (), lower, upper)
     if whole and roots.number(edge - 1) < roots.number(edge):

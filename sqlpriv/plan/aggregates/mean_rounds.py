@@ -25,6 +25,7 @@ from sqlpriv.plan.pricing.tuned_constants import (
     COINPRESS_SHARE,
     HISTOGRAM_SHARE,
     HISTOGRAM_SHARES,
+    MOST_FOR_FINE,
     SECTIONS,
     WIDE,
 )
@@ -151,9 +152,11 @@ def quantile_rounds(
     several = cell_count(recipe) > 1
     early_queries: list[tuple[str, a.Query, float]] = []
     if not mean.histogram_shared:
-        early_queries.append(("histogram of the range", histogram(recipe), histogram_share))
+        early_queries.append(
+            ("histogram of the range", histogram(recipe, histogram_share), histogram_share)
+        )
     if several:
-        view = cell_view(recipe)
+        view = cell_view(recipe, histogram_share)
         name = "coarse histogram" if isinstance(view, a.Count) else "place in its range"
         early_queries.append((f"each cell's {name}", view, CELL_SHARE))
     parts = [share for _, _, share in early_queries]
@@ -163,6 +166,17 @@ def quantile_rounds(
     return MeanRound(names, early), MeanRound(
         (CLIPPED,), (Measurement(clipped_sum(recipe, None), last),)
     )
+
+
+def first_rounds(mean: MeanRounds) -> tuple[MeanRound, ...]:
+    """Returns what the first round may have been, for each grid that its histogram may have, at the
+    least price that the round then has."""
+    usual, recipe = rounds_of(mean)[0], mean.recipe
+    is_clipped = recipe.using == "quantile" and not is_too_narrow(recipe.width)
+    if not is_clipped or mean.histogram_shared or recipe.width <= 2**SECTIONS:
+        return (usual,)
+    least_coarse = min(share for share in HISTOGRAM_SHARES if share > MOST_FOR_FINE)
+    return usual, quantile_rounds(mean, least_coarse)[0]
 
 
 def prices_paid(mean: MeanRounds, paid: Mapping[a.Asked, Price]) -> tuple[Price, ...]:
@@ -181,12 +195,14 @@ def prices_paid(mean: MeanRounds, paid: Mapping[a.Asked, Price]) -> tuple[Price,
     kind, own = type(mean.price), mean.price.nano
     nanos = {own}
     if mean.recipe.using == "quantile":
-        parts: list[tuple[a.Asked, tuple[float, ...]]] = [(cell_view(mean.recipe), (CELL_SHARE,))]
-        parts += [(histogram(mean.recipe), HISTOGRAM_SHARES)] * (not mean.histogram_shared)
+        parts: list[tuple[a.Asked, float]] = []
+        for share in HISTOGRAM_SHARES:
+            parts.append((cell_view(mean.recipe, share), CELL_SHARE))
+            if not mean.histogram_shared:
+                parts.append((histogram(mean.recipe, share), share))
         nanos |= {
             round((paid[query].nano + rounding) / share)
-            for query, shares in parts
-            for share in shares
+            for query, share in parts
             if query in paid
             for rounding in ((0,) if paid[query].nano > 10_000 else (0, 1, -1))
         }
@@ -237,13 +253,14 @@ def squared_sum(recipe: Recipe, bounds: Bounds | None) -> a.Sum:
     return a.Sum(cells.source, square, 0.0, 1.0, cells.strata, cells.keys)
 
 
-def histogram(recipe: Recipe) -> a.Count:
-    """Returns the counts of x in the bins of `edges`, of all cells together."""
-    return a.Count(_total_query(recipe).source, (), (_bin_key(recipe, 1),))
+def histogram(recipe: Recipe, share: float = HISTOGRAM_SHARE) -> a.Count:
+    """Returns the counts of x in the bins of `edges`, of all cells together, at such a part of the
+    mean's price."""
+    return a.Count(_total_query(recipe).source, (), (_bin_key(recipe, 1, share),))
 
 
-def cell_view(recipe: Recipe) -> a.Count | a.Sum:
-    """Returns what is asked of each cell's x before it is summed.
+def cell_view(recipe: Recipe, share: float = HISTOGRAM_SHARE) -> a.Count | a.Sum:
+    """Returns what is asked of each cell's x before it is summed; `share` is the histogram's.
 
     On an interval of more units than the grid has orders of magnitude for, the counts in wide bins;
     on a narrower one the sum of bin numbers from the middle one. A few orders of magnitude are in
@@ -251,7 +268,7 @@ def cell_view(recipe: Recipe) -> a.Count | a.Sum:
     """
     cells, inner = _total_query(recipe), bin_grid(recipe).edges
     if recipe.width > 2**SECTIONS:
-        return a.Count(cells.source, cells.strata, (*cells.keys, _bin_key(recipe, WIDE)))
+        return a.Count(cells.source, cells.strata, (*cells.keys, _bin_key(recipe, WIDE, share)))
     return a.Sum(cells.source, _bin_key(recipe, 1).expr, 0, len(inner), cells.strata, cells.keys)
 
 
@@ -261,9 +278,9 @@ def cell_count(recipe: Recipe) -> int:
     return math.prod(len(key.values) for key in (*cells.strata, *cells.keys))
 
 
-def _bin_key(recipe: Recipe, together: int) -> a.Key:
+def _bin_key(recipe: Recipe, together: int, share: float = HISTOGRAM_SHARE) -> a.Key:
     """Returns the number of x's bin, so many being one; NULL is in none."""
-    inner, x = bin_grid(recipe, together).edges, _total_query(recipe).of
+    inner, x = bin_grid(recipe, together, share).edges, _total_query(recipe).of
     if recipe.lower < 0:
         return a.Key(a.Bin(x, inner), tuple(range(len(inner) + 1)))
     roots = a.Roots(x, inner, float(recipe.lower), float(recipe.upper))

@@ -46,7 +46,7 @@ from sqlpriv.plan.aggregates.estimators import (
 from sqlpriv.plan.aggregates.mean_bins import bin_edges, bin_grid
 from sqlpriv.plan.aggregates.mean_rounds import cell_view, histogram, rounds_of, scaled_sum
 from sqlpriv.plan.plan import Plan
-from sqlpriv.plan.pricing.tuned_constants import AUTO_COST, WIDE
+from sqlpriv.plan.pricing.tuned_constants import AUTO_COST, FINE_SECTIONS, SECTIONS, WIDE
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +113,21 @@ def test_the_grid_lies_inside_and_ascends(lower: float, width: float) -> None:
     assert all(lower < edge <= lower + width for edge in inner)
     assert inner[-1] == lower + width
     assert 40 <= len(inner) <= 101
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@given(st.floats(-1e9, 1e9), st.floats(5000, 1e9))
+def test_a_coarse_grid_is_a_part_of_the_fine_one(whole: bool, lower: float, width: float) -> None:
+    """Sums are of the fine grid's bins, and clipped where the histogram's begin or end."""
+    if whole:
+        lower, width = float(math.floor(lower)), float(math.ceil(width))
+    coarse, fine = (
+        {*bin_edges(lower, lower + width, together, sections, whole=whole)}
+        for together, sections in ((1, SECTIONS), (1, FINE_SECTIONS))
+    )
+    assert coarse <= fine
+    assert whole or coarse < fine
+    assert {*bin_edges(lower, lower + width, WIDE, FINE_SECTIONS, whole=whole)} <= fine
 
 
 def test_ends_and_zero_are_bins_of_their_own() -> None:

@@ -30,9 +30,9 @@ from sqlpriv.answer.rounds.histogram.tail_constants import (
     STEPS_BACK,
 )
 
-A_DOUBLING = 4
-"""So many bins on, a width away from the middle has doubled. One bin on it may be less: the edges
-of bins are rounded by up to 6 % (`mean_bins.bin_edges`)."""
+TWO_DOUBLINGS = 8
+"""So many bins on, a width away from the middle has doubled twice. Four bins on it may be less: the
+edges of bins are rounded by up to 13 % (`mean_bins.bin_edges`)."""
 
 
 class SmoothedHistogram(NamedTuple):
@@ -195,7 +195,7 @@ def extend_tail(
     last, back = visible_bins[-1], visible_bins[max(-STEPS_BACK, -visible_bins.size)]
     size = np.ones(merged.size) if width is None else width / width[last]
     slowest = 1.0
-    if size[min(last + A_DOUBLING, merged.size - 1)] >= 1:  # away from the middle: from bin to bin
+    if size[min(last + TWO_DOUBLINGS, merged.size - 1)] >= 1:  # away from the middle
         size, slowest = np.ones(merged.size), SLOWEST_FALL
     place = np.cumsum(size) - size / 2
     run = np.cumsum(np.append(True, np.diff(merged) != 0)) - 1  # of bins that were made equal

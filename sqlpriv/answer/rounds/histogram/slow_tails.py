@@ -10,7 +10,8 @@ Pickands 1975: the generalised Pareto distribution)
 for most distributions that have a name: ξ < 0 ends somewhere, 0 is exponential, a power law x^-α
 has ξ = 1/α. Its variance is finite for ξ < 1/2 and its mean for ξ < 1. A tail begins at the last
 bin that holds more rows than the next one inwards, among those that stand out of the noise, so that
-it goes on from what is seen: no tail of few rows begins where the counts have fallen to nothing. Of
+it goes on from what is seen: no tail of few rows begins where the counts have fallen to nothing.
+The family is what distributions come to far out: the further inwards a bin, the less it tells. Of
 each ξ and s the number of rows is fitted to the noised counts. In its first bin, where it begins
 somewhere inside, a tail may have more rows than there are, but not fewer. At the declared end,
 where values pile up and what lies beyond is clamped, it may have fewer rows, but not more.
@@ -43,11 +44,14 @@ from sqlpriv.answer.rounds.histogram.tail_constants import (
     FINE,
     FIRST_MISFIT,
     HEAVY,
+    INNER_MISFIT,
     OUTLYING,
     PRIOR_FALL,
     SCATTER,
+    STANDS_OUT,
     TAIL_MISFIT,
 )
+from sqlpriv.plan.pricing.tuned_constants import PARTS
 
 EXPONENTIAL = 1e-6
 SLOWNESS = np.array([-0.3, -0.1, EXPONENTIAL, *(np.arange(2, 19) / 20)])
@@ -194,9 +198,9 @@ def _fit(
         COARSE,
     )
     visible_rows = np.maximum(merged, 0.0)
-    misfit = np.full(at.size, TAIL_MISFIT)
+    misfit = TAIL_MISFIT + INNER_MISFIT * _doublings_inside(visible_rows > STANDS_OUT * sigma)
     if missing is None:
-        misfit[0] = FIRST_MISFIT
+        misfit[0] = max(FIRST_MISFIT, misfit[0])
     weight = 1 / (sigma**2 + visible_rows + (misfit * visible_rows) ** 2 + 1e-300)
     limit = np.maximum(visible_rows, OUTLYING * sigma)
     cut_counts = np.clip(counts, -OUTLYING * sigma, limit)
@@ -221,6 +225,16 @@ def _fit(
         apart[:, -1] = np.minimum(apart[:, -1], 0.0)
     misfits = apart**2 @ weight + ((rows - hidden) / of_hidden) ** 2
     return fitted, misfits, slowness
+
+
+def _doublings_inside(is_seen: NDArray[np.bool_]) -> Array:
+    """Returns how far bins lie inwards from the last one that is seen, in doublings of x.
+
+    >>> _doublings_inside(np.array([True, True, True, True, True, False])).tolist()
+    [1.0, 0.75, 0.5, 0.25, 0.0, 0.0]
+    """
+    last = int(np.flatnonzero(is_seen)[-1]) if is_seen.any() else 0
+    return np.asarray(np.maximum(last - np.arange(is_seen.size), 0) / PARTS)
 
 
 @lru_cache(64)

@@ -47,6 +47,11 @@ searched, and its figure is what was seen with it.
 |  |  | .1 to .8 |
 | TAIL_MISFIT | 0.1 | set: how far a distribution's bins are off the nearest tail's |
 | FIRST_MISFIT | 0.3 | set: the same of the tail's first bin |
+| INNER_MISFIT | 0.1 | measured: [2] at 8,000 and 20,000 rows. With 0, where the bulk of rows |
+|  |  | decides how a tail goes on, an interval counts on .4 of what a power law behind an |
+|  |  | exponential hides, with 0.1 on .7, and ± of a Burr distribution is 5 to 10 times as |
+|  |  | long; 0.3 held less elsewhere |
+| STANDS_OUT | 3 | set: a bin of more deviations of noise is seen |
 | FINE, COARSE | 4, 64 | measured: [2]. The smallest s, as a part of the first bin. A power law |
 |  |  | begins anywhere in a bin that reaches to the grid's middle; there, with 4, it was taken |
 |  |  | for a lighter one. Tails that are no power law may end in their first bin: with 4 for |
@@ -118,6 +123,9 @@ HEAVY = 0.1
 """The likelihood of tails without a finite variance from which on none is held less likely."""
 TAIL_MISFIT, FIRST_MISFIT = 0.1, 0.3
 """Relative standard deviations of a bin's rows around a tail's, and of the first bin's."""
+INNER_MISFIT, STANDS_OUT = 0.1, 3.0
+"""What is added to the first of them for each doubling of x inwards of the last bin that is seen,
+and the standard deviations of noise that such a bin holds."""
 FINE, COARSE = 4.0, 64.0
 """The smallest scale of a tail: so many parts of its first bin."""
 SHAPE_MISFIT = 0.05

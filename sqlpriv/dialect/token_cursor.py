@@ -139,7 +139,7 @@ class TokenCursor:
             raise Refused.at(first, f"{name} is a schema or database of its own", hint)
         return self.name("the name of a table")
 
-    def listed(self, read: Callable[[], T]) -> tuple[T, ...]:
+    def read_list(self, read: Callable[[], T]) -> tuple[T, ...]:
         """Returns what `read` reads once and again behind each comma."""
         values = [read()]
         while self.accept(","):
@@ -149,7 +149,7 @@ class TokenCursor:
     def in_parentheses(self, read: Callable[[], T]) -> tuple[T, ...]:
         """Returns the elements of `(element, …)`."""
         self.expect("(")
-        values = self.listed(read)
+        values = self.read_list(read)
         self.expect(")")
         return values
 
@@ -164,13 +164,13 @@ class TokenCursor:
 
     def columns_in_parentheses(self) -> tuple[str, ...]:
         """Returns the columns of `(column, …)`, of which none is written twice."""
-        seen: set[str] = set()
+        names: set[str] = set()
 
         def new_column() -> str:
             place, name = self.peek(), self.name("the name of a column")
-            if name.lower() in seen:
+            if name.lower() in names:
                 raise Refused.at(place, f"{name} is in the list already", "write it once")
-            seen.add(name.lower())
+            names.add(name.lower())
             return name
 
         return self.in_parentheses(new_column)
@@ -240,13 +240,13 @@ class TokenCursor:
         Raises:
             Refused: Another shape, or a name written twice.
         """
-        seen: set[str] = set()
+        names: set[str] = set()
 
         def option() -> tuple[str, Value]:
             token, name = self.peek(), self.name("the name of an option").lower()
-            if name in seen:
+            if name in names:
                 raise Refused.at(token, f"the option {name} is written twice")
-            seen.add(name)
+            names.add(name)
             self.expect("=")
             return name, self.value()
 

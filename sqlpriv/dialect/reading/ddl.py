@@ -59,7 +59,7 @@ def publish(c: TokenCursor) -> cmd.Publish:
     def table() -> str:
         return c.name("the name of a released table" + ", or TO" * (c.peek(-1) is first))
 
-    tables = () if c.at("TO") else c.listed(table)
+    tables = () if c.at("TO") else c.read_list(table)
     c.expect("TO")
     place = c.peek()
     target = c.constant()
@@ -180,7 +180,7 @@ def evaluate(c: TokenCursor) -> cmd.Evaluate:
     c.expect("AGAINST")
     real = c.table()
     c.expect("STRATIFY", "BY")
-    places = c.listed(lambda: (c.peek(), c.name("a column of the strata")))
+    places = c.read_list(lambda: (c.peek(), c.name("a column of the strata")))
     strata = tuple(column for _, column in places)
     for i, (token, column) in enumerate(places):
         if column.lower() in map(str.lower, strata[:i]):

@@ -27,10 +27,10 @@ def grant_select(c: TokenCursor) -> cmd.GrantSelect:
         c.accept("IN", "SCHEMA", "MAIN")
     else:
         c.accept("TABLE")
-        tables = c.listed(c.table)
+        tables = c.read_list(c.table)
     allowed = first.upper == "GRANT"
     c.expect("TO" if allowed else "FROM")
-    principals = c.listed(lambda: _principal(c))
+    principals = c.read_list(lambda: _principal(c))
     if c.at("WITH"):
         raise c.refuse("a right cannot be passed on: owners alone grant", _FORM)
     c.end()

@@ -13,7 +13,7 @@ from sqlpriv.dialect.reading.alter_actions import alter
 from sqlpriv.dialect.reading.grant import grant_select
 from sqlpriv.dialect.reading.parsed_query import ParsedQuery, parse_query
 from sqlpriv.dialect.reading.statement_texts import check_text, statement_parts
-from sqlpriv.dialect.reading.synthetic_tables import (
+from sqlpriv.dialect.reading.synthetic_statements import (
     create_synthetic,
     drop_synthetic,
     is_create_synthetic,

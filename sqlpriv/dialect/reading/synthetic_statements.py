@@ -106,7 +106,7 @@ def _create_schema(c: TokenCursor) -> cmd.CreateSyntheticSchema:
     c.expect("SYNTHETIC", "SCHEMA")
     name = c.name("the name of the new schema")
     c.expect("AS", "TABLES")
-    tables = c.listed(lambda: _table_columns(c))
+    tables = c.read_list(lambda: _table_columns(c))
     if not c.accept("USING"):
         hint = "write USING aim OPTIONS (epsilon = 1) after the tables"
         raise c.refuse(f"expected USING and a method, found {c.peek().shown}", hint)

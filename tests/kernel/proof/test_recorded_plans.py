@@ -170,9 +170,9 @@ def sample(every: int) -> list[str]:
 
 
 def test_no_unit_moves_what_suites_ask_further_than_claimed(vaults: tuple[Path, Path]) -> None:
-    """Of 60 statements the unit is seen in most, and moves one by all that is claimed."""
+    """Of some 60 statements the unit moves at least 15, and one by all that is claimed."""
     moves = [moves_of(vaults, text) for text in sample(25)]
-    assert sum(any(of) for of in moves) > len(moves) / 2
+    assert sum(any(of) for of in moves) >= 15
     assert max(chain(*moves)) == 1.0
 
 

@@ -271,7 +271,8 @@ def test_an_expression_reads_as_duckdb_reads_it(text):
     assert same(ours, theirs), (text, sql(statement.items[0].expr))
 
 
-AMBIGUOUS = ("chained", "found ", "grouped in more than one way")
+# the last one is of `NOT NULL * a`, where sqlglot takes the star for all columns
+AMBIGUOUS = ("chained", "found ", "grouped in more than one way", "stands for every column")
 
 
 def same(ours, theirs):

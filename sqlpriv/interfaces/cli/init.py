@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 import sqlpriv
 from sqlpriv.interfaces.cli.failure import fail
 from sqlpriv.kernel.sql.quoting import literal, name
+
+if TYPE_CHECKING:
+    from sqlpriv.session.session import Session
 
 READERS = {
     ".csv": "read_csv",
@@ -50,6 +55,65 @@ def table_name(file: Path) -> str:
     return "".join(c if c.isalnum() else "_" for c in file.stem.lower()).strip("_") or "data"
 
 
+def load_files(vault: Path, files: Sequence[Path]) -> None:
+    """Loads files into a new vault; of a vault that could not be filled nothing stays behind."""
+    from sqlpriv.session.session import Session
+
+    places = [vault, vault.with_suffix(".ledger")]
+    new = [place for place in places if not place.exists()]
+    try:
+        with Session(vault, role="owner") as session:
+            for file in files:
+                load(session, file)
+                click.echo(f"loaded {file.name} into {vault.name} as {table_name(file)}", err=True)
+    except BaseException:
+        for place in new:
+            place.unlink(missing_ok=True)
+        raise
+
+
+def load(session: Session, file: Path) -> None:
+    """Loads a file as a table.
+
+    Raises:
+        UsageError: It holds no rows, or its lines are not rows of one table.
+        sqlpriv.Error: It cannot be read.
+    """
+    table, options = table_name(file), ""
+    is_text = READERS[file.suffix.lower()] == "read_csv"
+    if is_text and (encoding := text_encoding(file)) != "utf-8":
+        options = f", encoding = {literal(encoding)}"
+        click.echo(f"{file.name} is no UTF-8: it is read as {encoding}", err=True)
+    reader = f"{READERS[file.suffix.lower()]}({literal(str(file))}{options})"
+    session.execute(f"CREATE TABLE {name(table)} AS FROM {reader}")
+    rows = session.execute(f"SELECT count(*) AS n FROM {name(table)}").table
+    columns = session.execute(f"SELECT * FROM {name(table)} LIMIT 0").table
+    assert rows is not None
+    assert columns is not None
+    if not rows["n"][0].as_py():
+        raise click.UsageError(f"{file} holds no rows: there is nothing to propose from.")
+    if is_text and columns.num_columns == 1 and set(columns.column_names[0]) & set(",;|\t"):
+        raise click.UsageError(
+            f"{file} was read as one column, {columns.column_names[0]!r}: a line of it has more"
+            " values than its head, or fewer. Mend that line, or load the file yourself:"
+            f" CREATE TABLE {table} AS FROM read_csv({literal(str(file))}, delim = …, …)."
+        )
+
+
+def text_encoding(file: Path) -> str:
+    """Returns the encoding that a file of text seems to have: utf-8, utf-16 or latin-1."""
+    with file.open("rb") as opened:
+        if opened.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+            return "utf-16"
+    try:
+        with file.open(encoding="utf-8") as opened_text:
+            while opened_text.read(1 << 20):
+                pass
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8"
+
+
 def run(source: Path, vault: Path, script: Path, confirmed: bool) -> None:
     """Loads files into a vault that is not there yet, writes proposals and, confirmed, runs them.
 
@@ -63,15 +127,15 @@ def run(source: Path, vault: Path, script: Path, confirmed: bool) -> None:
 
     loads = source.is_dir() or source.suffix.lower() not in VAULTS
     files = data_files(source) if loads else []
+    if not vault.parent.is_dir():
+        raise click.UsageError(f"there is no folder {vault.parent}: make it first, with mkdir -p.")
     if loads and vault.exists():
         raise click.UsageError(f"{vault} is there already; name another one with --vault.")
     if script.exists():
         raise click.UsageError(f"{script} is there already; name another one with --to.")
+    if loads:
+        load_files(vault, files)
     with Session(vault, role="owner") as session:
-        for file in files:
-            reader = f"{READERS[file.suffix.lower()]}({literal(str(file))})"
-            session.execute(f"CREATE TABLE {name(table_name(file))} AS FROM {reader}")
-            click.echo(f"loaded {file.name} into {vault.name} as {table_name(file)}", err=True)
 
         def fetch(sql: str) -> list[tuple[object, ...]]:
             table = session.execute(sql).table

@@ -13,6 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from sqlpriv.kernel.sql.quoting import literal, name
+from sqlpriv.session.declarations.numbers_as_text import text_remark, thousands_remark
 from sqlpriv.session.declarations.table_profiles import (
     FLOATS,
     MOST_LEVELS,
@@ -149,15 +150,15 @@ def _domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
             listed = ", ".join([*common, *(["NULL"] if nulls else [])])
             return [*lines, f"{alter} IN ({listed}){'' if nulls or rare else ' NOT NULL'};"]
     if ends is None:
-        if moments := _type_of_moments(fetch, table, column):
-            retyped = f"ALTER TABLE {name(table)} ALTER COLUMN {name(column.name)} TYPE {moments};"
-            return [
-                f"-- {column.name}: text that holds moments; run this, then propose anew:",
-                f"-- {retyped}",
-            ]
+        if column.type == "VARCHAR" and (remark := text_remark(fetch, table, column.name)):
+            return remark
         return [f"-- {column.name}: {column.distinct} different values; list those to group by"]
     promise = " OR NULL" if nulls else " NOT NULL"
-    return [f"{alter} BETWEEN ({_value_literal(ends[0])}, {_value_literal(ends[1])}){promise};"]
+    remark = thousands_remark(fetch, table, column.name) if column.type == "DOUBLE" else []
+    return [
+        *remark,
+        f"{alter} BETWEEN ({_value_literal(ends[0])}, {_value_literal(ends[1])}){promise};",
+    ]
 
 
 def _levels(fetch: Fetch, table: str, column: ColumnProfile) -> list[tuple[Any, int]]:
@@ -167,17 +168,6 @@ def _levels(fetch: Fetch, table: str, column: ColumnProfile) -> list[tuple[Any, 
         f"SELECT {c}, count(*) FROM {name(table)} WHERE {c} IS NOT NULL GROUP BY 1 ORDER BY 1"
     )
     return [(_value_literal(value), n) for value, n in rows]
-
-
-def _type_of_moments(fetch: Fetch, table: str, column: ColumnProfile) -> str:
-    """Returns DATE or TIMESTAMP, where every text of a column can be read as one; else ''."""
-    for type_ in ("DATE", "TIMESTAMP"):
-        c = name(column.name)
-        same = f"TRY_CAST({c} AS {type_}) IS NOT NULL AND (length({c}) = 10) = ('{type_}' = 'DATE')"
-        rows = f"SELECT bool_and({same}) FROM {name(table)} WHERE {c} IS NOT NULL"
-        if column.type == "VARCHAR" and fetch(rows)[0][0]:
-            return type_
-    return ""
 
 
 def _value_literal(value: Any) -> str | None:

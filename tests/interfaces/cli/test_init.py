@@ -179,3 +179,73 @@ def test_text_that_holds_moments_and_moments_of_a_zone_are_proposed(tmp_path: Pa
         retyped = next(x for x in done.output.splitlines() if "TYPE TIMESTAMP;" in x)
         owner.run(retyped.removeprefix("-- "))
         owner.run("SET privacy_epsilon = 0.5; SELECT max(done) FROM stays")
+
+
+def write_csv(path: Path, text: str, encoding: str = "utf-8") -> Path:
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+def test_a_file_that_is_no_utf8_is_read(tmp_path: Path, encoding: str) -> None:
+    text = "id,town\n" + "".join(f"{i},Besançon\n" for i in range(50))
+    done = run(write_csv(tmp_path / "a.csv", text, encoding), "--vault", tmp_path / "a.duckdb")
+    assert done.exit_code == 0, done.output
+    assert f"read as {encoding}" in done.stderr
+    assert "IN ('Besançon') NOT NULL" in done.stdout
+
+
+NUMBERS = {
+    "comma": ("{:,}", "TRY_CAST(replace(\"pay\", ',', '') AS DOUBLE)"),
+    "point": ("{:,}", "replace(replace("),
+    "missing": ("{}", "but for texts that become NULL"),
+    "fraction": ("{:.3f}", "if 1.234 means 1234"),
+}
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_numbers_that_were_read_as_something_else_are_told(tmp_path: Path, kind: str) -> None:
+    form, remark = NUMBERS[kind]
+    values = [i / 1000 if kind == "fraction" else i for i in range(1001, 90000, 997)]
+    lines = [form.format(value) for value in values]
+    lines = [f"{x.replace(',', '.')},50" for x in lines] if kind == "point" else lines
+    lines += ["NA"] if kind == "missing" else []
+    text = "id;pay\n" + "".join(f"{at};{line}\n" for at, line in enumerate(lines))
+    vault = tmp_path / "a.duckdb"
+    done = run(write_csv(tmp_path / "a.csv", text), "--vault", vault)
+    assert done.exit_code == 0, done.output
+    at = next(n for n, line in enumerate(done.stdout.splitlines()) if remark in line)
+    (statement,) = [
+        line.removeprefix("-- ")
+        for line in done.stdout.splitlines()[at - 1 : at + 2]
+        if line.startswith("-- ALTER TABLE") and "TYPE" in line
+    ]
+    with sqlpriv.connect(vault, role="owner") as owner:
+        owner.execute(statement)
+        (total,) = owner.execute("SELECT sum(pay) FROM a").fetchone()
+    whole = sum(round(value * 1000) if kind == "fraction" else value for value in values)
+    assert total == whole + (0.5 * len(values) if kind == "point" else 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "holds no rows"),
+        ("id,age\n", "holds no rows"),
+        ("id,age\n" + "1,2\n" * 40 + "3,4,5\n" + "1,2\n" * 40, "was read as one column"),
+    ],
+)
+def test_a_file_that_is_no_table_is_refused_and_leaves_nothing(
+    tmp_path: Path, text: str, message: str
+) -> None:
+    vault = tmp_path / "a.duckdb"
+    for _ in range(2):
+        done = run(write_csv(tmp_path / "a.csv", text), "--vault", vault)
+        assert done.exit_code == 2
+        assert message in done.stderr
+        assert not vault.exists()
+
+
+def test_a_folder_that_is_not_there_is_named(shop: Path, tmp_path: Path) -> None:
+    done = run(shop, "--vault", tmp_path / "none" / "a.duckdb")
+    assert "mkdir -p" in done.stderr

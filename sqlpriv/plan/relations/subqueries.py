@@ -43,14 +43,10 @@ def with_values(part: Any, values: Mapping[t.Node, t.Node]) -> Any:
         return values[part]
     if isinstance(part, tuple):
         return tuple(with_values(entry, values) for entry in part)
-    if not _has_parts(part):
+    if type(part) not in _WITH_PARTS:
         return part
     changed = {f.name: with_values(getattr(part, f.name), values) for f in fields(part)}
     return replace(part, **changed)
-
-
-def _has_parts(part: object) -> bool:
-    return type(part) in _WITH_PARTS
 
 
 _WITH_PARTS = frozenset(

@@ -11,16 +11,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.synth.domain.binning import part_edges
 from sqlpriv.synth.domain.decode import parts_at
 from sqlpriv.synth.domain.domain import Attribute, Domain
-from sqlpriv.synth.inference.positions import ranks_inside
+from sqlpriv.synth.inference.positions import Codes, ranks_inside
 from sqlpriv.synth.quality.prediction import CELLS
-
-Codes = NDArray[np.int64]
 
 
 def in_fine_cells(domain: Domain, codes: Codes) -> tuple[Domain, Codes]:

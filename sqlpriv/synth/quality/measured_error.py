@@ -29,6 +29,7 @@ from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.api.ask import Gate
 from sqlpriv.synth.api.method import Model
 from sqlpriv.synth.domain.domain import Domain
+from sqlpriv.synth.inference.positions import Codes
 from sqlpriv.synth.models.sampling import strata_rows
 from sqlpriv.synth.quality.fine_cells import in_fine_cells
 
@@ -44,7 +45,6 @@ MOST_CELLS = 1_000_000
 MOST_DRAWN = 100_000
 """Rows that stand for the model. More would hardly differ from it where there are fewer rows."""
 COLUMNS, PAIRS, ALL_ROWS = "distance of columns", "distance of pairs", "number of all rows"
-Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ OWN_FILES = (
     "people.ledger-wal",
     "people.ledger-shm",
     "people.ledger.mark",
+    "people.ledger.intents",
     "people.audit",
     "people.release.duckdb",
     "people.release.duckdb.lock",

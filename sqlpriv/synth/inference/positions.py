@@ -96,8 +96,8 @@ def ranks_inside(codes: Codes, order: Floats, rng: np.random.Generator) -> Float
     rows one lies at random in each n-th of it.
 
     >>> ranks = ranks_inside(np.array([0, 0, 1]), np.array([5.0, 2, 3]), np.random.default_rng(0))
-    >>> (ranks[0] > 0.5, ranks[1] < 0.5)
-    (True, True)
+    >>> (ranks[:2] > 0.5).tolist()
+    [True, False]
     """
     sorted_rows = np.lexsort((order, codes))
     held = np.bincount(codes) if codes.size else np.zeros(1, dtype=np.int64)

@@ -1893,7 +1893,7 @@ MUTANTS = (
         K + "sql/relations.py",
         "frozenset(() if grouping.keys else self.columns),",
         "frozenset(self.columns),",
-        RELATIONS,
+        BOUNDING,
     ),
     Mutant(
         "what is before a fine bin's first edge is past a coarse one's",

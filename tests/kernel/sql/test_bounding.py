@@ -380,3 +380,13 @@ def test_a_unique_link_bounds_no_unit_that_has_many_parents(tmp_path: Path) -> N
     assert "paid" not in facts["invoices"].constant
     assert facts["orders"].bounded
     kernel.close()
+
+
+def test_keys_inside_a_unit_vary_in_it_and_one_row_of_a_unit_does_not() -> None:
+    """A unit has a row for each of its keys, so in as many strata: those are ranked. Grouped
+    without keys it has one row, in one stratum."""
+    made = contract(COLUMNS, m=2, facts=BOUNDED)
+    for keys, is_ranked in (((("s", S),), True), ((), False)):
+        rows = a.PerUnit(SCAN, keys, (a.Fold("t", "count", reach=2),))
+        by_stratum = a.Count(rows, (a.Key(S if keys else T, (0, 1, 2)),))
+        assert ("dense_rank" in render([by_stratum], made, 0).sql) is is_ranked

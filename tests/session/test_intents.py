@@ -37,7 +37,8 @@ ASK = (
 ASKED = {
     "count": ASK,
     "mean": "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) avg(age) FROM people",
-    "keys": "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5)"
+    # so dear that a job is released: without one, the counts of jobs would not be bought
+    "keys": "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 5)"
     " job, count(*) FROM people GROUP BY 1",
     "rows": "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5, max_rows_contributed = auto)"
     " count(*) FROM people",

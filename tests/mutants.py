@@ -421,6 +421,13 @@ MUTANTS = (
         FILES,
     ),
     Mutant(
+        "facts are verified of files that differ",
+        K + "vault.py",
+        "            except OperationalError:\n                return\n",
+        "            except OperationalError:\n                pass\n",
+        FILES,
+    ),
+    Mutant(
         "the files of tables are no content",
         K + "engine.py",
         "engine.fingerprint = _with_files(contents, vault)",

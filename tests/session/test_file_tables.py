@@ -156,6 +156,20 @@ def test_files_of_other_columns_cost_nothing(
     )
 
 
+def test_files_that_differ_stop_no_declaration(session: Session, tmp_path: Path) -> None:
+    """Nothing is verified of them: a unit's bound is enforced by a pass once they are right."""
+    session.run("CREATE TABLE held (id INTEGER)")
+    session.run(f"CREATE TABLE people FROM PARQUET '*.parquet'; {DECLARED}")
+    right, file = (tmp_path / "b's.parquet").read_bytes(), tmp_path / "b's.parquet"
+    parquet(file, "SELECT i AS id, 'x' AS sex, 1 AS pay FROM range(100) t(i)")
+    session.run("ALTER TABLE held SET PRIVACY BOUND (rows_per_unit = 2)")
+    session.run("ALTER TABLE people SET PRIVACY BOUND (rows_per_unit = 2)")
+    file.unlink()
+    session.run("ALTER TABLE held SET PRIVACY BOUND (rows_per_unit = 3)")
+    file.write_bytes(right)
+    assert counts(session) == [200, 200]
+
+
 @pytest.mark.parametrize("form", ["PARQUET 'a.parquet'", "DUCKDB 'a.duckdb' TABLE people"])
 @pytest.mark.parametrize(
     ("pay", "total"),

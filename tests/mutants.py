@@ -768,6 +768,13 @@ MUTANTS = (
         COLLATIONS,
     ),
     Mutant(
+        "UNIQUE text meets one text of a collation",
+        K + "proof/unit_rows.py",
+        "None if table.collated and c.type is Type.TEXT else c.type",
+        "c.type",
+        COLLATIONS,
+    ),
+    Mutant(
         "any character escapes",
         K + "terms/operations.py",
         "escape not in ESCAPES or ",

@@ -54,8 +54,10 @@ class Reach(NamedTuple):
 
     `bound` is the largest that is declared of its tables. `limited`: the renderer sees to `rows`
     below, so that an input of a join need not. `types` are the stored types of its columns by
-    lower-case name, None where they are computed (a key keeps its column's); `alone` are the
-    columns of which no two rows share a value; `sides` are those of joins, private and public, of
+    lower-case name, None where they are computed (a key keeps its column's), or equal to more than
+    themselves, as text of a collation is: one such text equals several texts of a column that is
+    UNIQUE, whichever side has the collation. `alone` are the columns of which no two rows share a
+    value; `sides` are those of joins, private and public, of
     which each row of the relation has a row.
     """
 
@@ -141,12 +143,11 @@ def equated_columns(on: a.Expr) -> list[tuple[str, str]]:
 
 def _reach_of_scan(scan: a.Scan, contract: TableContract) -> Reach:
     table = contract.contract_of(scan.table)
-    types = {(scan.prefix + c.name).lower(): c.type for c in table.columns}
-    alone = frozenset(
-        name
-        for name in ((scan.prefix + column).lower() for column in table.unique)
-        if not (table.collated and types[name] is Type.TEXT)
-    )
+    types = {
+        (scan.prefix + c.name).lower(): None if table.collated and c.type is Type.TEXT else c.type
+        for c in table.columns
+    }
+    alone = frozenset((scan.prefix + column).lower() for column in table.unique)
     bound = table.unit.rows_per_unit * table.unit.groups_per_unit if table.unit else 0
     return Reach(bound, bound, int(bound > 0), bound, False, types, alone)
 

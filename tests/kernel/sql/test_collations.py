@@ -10,7 +10,7 @@ from support.vaults import Engine, contract
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
-from sqlpriv.kernel.terms.contract import Categories, TableFacts, Type
+from sqlpriv.kernel.terms.contract import Categories, Column, TableContract, TableFacts, Type
 from sqlpriv.kernel.terms.operations import ESCAPES, check
 
 SCAN, TEXT = a.Scan("people"), a.Col("s")
@@ -60,6 +60,29 @@ def test_a_units_own_groups_have_one_spelling_wherever_its_rows_lie(engine: Engi
         assert engine.exact([a.Count(grouped, keys=(second,))], MADE)[0].tolist() == [[0, 1]]
     same = a.Where(grouped, a.Call("=", (a.Col("w"), a.Lit(COMPOSED, Type.TEXT))))
     assert engine.exact([a.Count(same)], MADE)[0].tolist() == [1]  # they are equal still
+
+
+@pytest.mark.parametrize("loose", ["people", "words"])
+def test_a_unit_meets_no_more_words_than_noise_is_made_for(engine: Engine, loose: str) -> None:
+    """UNIQUE compares bytes: one text of either collation equals two words that are UNIQUE."""
+    fill(engine, "COLLATE nocase" if loose == "people" else "", [(1, "ab"), (2, "x")])
+    engine.duckdb.execute(f"""CREATE OR REPLACE TABLE words
+        (word VARCHAR {"COLLATE nocase" if loose == "words" else ""} UNIQUE);
+        INSERT INTO words VALUES ('ab'), ('aB'), ('AB'), ('y')""")
+    words = TableContract(
+        "words",
+        (Column("word", Type.TEXT, "VARCHAR"),),
+        public=True,
+        unique=frozenset({"word"}),
+        collated=loose == "words",
+    )
+    made = replace(
+        contract({"id": "INTEGER", "s": "VARCHAR"}, facts=TableFacts(True)),
+        collated=loose == "people",
+        others={"words": words},
+    )
+    met = a.Join(SCAN, a.Scan("words"), a.Call("=", (TEXT, a.Col("word"))))
+    assert engine.exact([a.Count(met)], made)[0].tolist() == [1]
 
 
 FAILING = [

@@ -353,8 +353,8 @@ MUTANTS = (
     Mutant(
         "files that change while they are read are answered of",
         K + "reader.py",
-        "same = unread or",
-        "same = True or",
+        "or fingerprint(self._vault) == self.fingerprint\n",
+        "or True\n",
         FILES,
     ),
     Mutant(
@@ -363,6 +363,13 @@ MUTANTS = (
         'return f"{place} {_FOOTERS[place]}"',
         "return str((path, at.st_size, at.st_mtime_ns))",
         FILES,
+    ),
+    Mutant(
+        "names that differ in case alone are one table",
+        K + "reader.py",
+        "if names[t.lower()] == 1",
+        "if True",
+        RENAMES,
     ),
     Mutant(
         "a view with a condition is a table",

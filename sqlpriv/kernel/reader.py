@@ -6,6 +6,7 @@ error texts quote values; they are dropped, chain and all.
 """
 
 import threading
+from collections import Counter
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
@@ -78,8 +79,11 @@ class Reader(AbstractContextManager["Reader"]):
     def __exit__(self, failure: object = None, *_: object) -> None:
         """Raises ReadFailed, so that no answer leaves, where a file was written meanwhile; not in
         place of an OperationalError, which says that nothing was charged."""
-        unread = failure is OperationalError or not self._engine.files
-        same = unread or fingerprint(self._vault) == self.fingerprint
+        same = (
+            failure is OperationalError
+            or not self._engine.files
+            or fingerprint(self._vault) == self.fingerprint
+        )
         detach(self._engine, self._duckdb, "" if failure else _MACROS)
         if self._spark is not None:
             self._spark.close()
@@ -91,6 +95,8 @@ class Reader(AbstractContextManager["Reader"]):
         """Returns the base tables of schema main, undeclared: names, types, unique columns.
 
         Of one fingerprint they are one: nothing was written since, so they are asked for once.
+        Claim: what is declared of a name is of one table. DuckDB tells "Ä" and "ä" apart, and who
+        declares does not: tables whose names are one without case are left out, like views.
         """
         if self.fingerprint not in CATALOGS:
             tables: dict[str, TableContract] = {}
@@ -100,8 +106,12 @@ class Reader(AbstractContextManager["Reader"]):
                 type_, contract = type_of(sql_type), tables.get(table, TableContract(table, ()))
                 required &= type_ is not Type.REAL  # NOT NULL is no promise that there is no NaN
                 columns = (*contract.columns, Column(column, type_, sql_type, None, required))
-                alone = contract.unique | ({column.lower()} if unique else set())
-                tables[table] = replace(contract, columns=columns, unique=alone, collated=collated)
+                tables[table] = replace(
+                    contract,
+                    columns=columns,
+                    unique=contract.unique | ({column.lower()} if unique else set()),
+                    collated=collated,
+                )
             for table in self._parquet if spark_of(self._vault) else ():
                 columns = tuple(
                     c if type_in_spark(c.sql_type) else replace(c, type=None, sql_type="")
@@ -110,7 +120,10 @@ class Reader(AbstractContextManager["Reader"]):
                 tables[table] = replace(tables[table], columns=columns, engine=SPARK.name)
             if len(CATALOGS) >= 64:
                 CATALOGS.clear()
-            CATALOGS[self.fingerprint] = tuple(tables.values())
+            names = Counter(map(str.lower, tables))
+            CATALOGS[self.fingerprint] = tuple(
+                contract for t, contract in tables.items() if names[t.lower()] == 1
+            )
         return CATALOGS[self.fingerprint]
 
     @_silence_errors("the engine could not finish reading; the charge stays")

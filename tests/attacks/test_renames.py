@@ -199,3 +199,15 @@ def test_a_process_that_ends_after_a_rename_leaves_nothing_open(owner: Session) 
     owner.execute("ALTER TABLE people RENAME TO persons")
     with Session(owner.vault) as analyst:
         assert spent(analyst)["persons"][1] == 1
+
+
+def test_a_table_gets_no_rights_of_one_whose_name_differs_in_case_alone(owner: Session) -> None:
+    """DuckDB tells Ä and ä apart, and declarations do not: ä was public, and then Ä was."""
+    owner.execute('CREATE TABLE "ä" (region INTEGER); ALTER TABLE "ä" SET PUBLIC')
+    owner.execute("""CREATE TABLE "Ä" AS SELECT 'hidden' AS secret""")
+    for _ in range(2):
+        owner.settle()
+        with Session(owner.vault) as analyst, pytest.raises(Refused):
+            analyst.execute('SELECT * FROM "Ä"')
+        owner.execute('DROP TABLE IF EXISTS "ä"')
+    assert "undeclared" in str(rows(owner.execute("SHOW PRIVACY TABLES")))

@@ -147,8 +147,8 @@ def _reach_of_scan(scan: a.Scan, contract: TableContract) -> Reach:
         (scan.prefix + c.name).lower(): None if table.collated and c.type is Type.TEXT else c.type
         for c in table.columns
     }
-    alone = frozenset((scan.prefix + column).lower() for column in table.unique)
     bound = table.unit.rows_per_unit * table.unit.groups_per_unit if table.unit else 0
+    alone = frozenset((scan.prefix + column).lower() for column in table.unique)
     return Reach(bound, bound, int(bound > 0), bound, False, types, alone)
 
 

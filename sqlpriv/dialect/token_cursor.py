@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
 
-from sqlpriv.dialect.constants import date_or_time, number
+from sqlpriv.dialect.constants import MOMENT_TYPES, date_or_time, number
 from sqlpriv.dialect.constructs import CONSTRUCTS
 from sqlpriv.dialect.parameters import Binding
 from sqlpriv.dialect.tokens import Kind, Token
@@ -18,7 +18,7 @@ from sqlpriv.statements.tree import Bound, Options
 
 T = TypeVar("T")
 _WORDS: dict[str, Value] = {"NULL": None, "TRUE": True, "FALSE": False}
-_MOMENTS = {"DATE": "DATE", "TIMESTAMP": "TIMESTAMP", "DATETIME": "TIMESTAMP"}
+_MOMENTS = {n: n for n in MOMENT_TYPES} | {"DATETIME": "TIMESTAMP"}
 MAX_DEPTH = 100
 """How deep expressions may nest: all walks over trees recurse, and Python's stack is finite."""
 

@@ -35,7 +35,12 @@ from sqlpriv.synth.models.composed_columns import Composed, notes_of_sums, outsi
 from sqlpriv.synth.models.made_up import column_of_values, read_patterns
 from sqlpriv.synth.notes import left_out_note, notes_of, zeros_note
 from sqlpriv.synth.quality import measured_error
-from sqlpriv.synth.quality.column_checks import constant_columns, large_pairs, noisy_columns
+from sqlpriv.synth.quality.column_checks import (
+    constant_columns,
+    large_pairs,
+    noisy_columns,
+    total_noise,
+)
 from sqlpriv.synth.quality.quality_line import SELECTED, Findings, quality_line
 from sqlpriv.synth.registry import MAX_ROWS, method_of, options_of
 
@@ -242,6 +247,7 @@ def _find_flaws(
         large_pairs(domain, job.method, job.options),
         SELECTED if job.method.selects else job.options["outside"],
         job.bounded,
+        total_noise(releases),
     )
 
 

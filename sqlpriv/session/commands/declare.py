@@ -258,7 +258,8 @@ def _coerce(value: Value, column: Column) -> Value:
             ):
                 return dt.date.fromisoformat(value) if isinstance(value, str) else value
             case Type.TIMESTAMP if isinstance(value, str):
-                return dt.datetime.fromisoformat(value)
+                moment = dt.datetime.fromisoformat(value)  # with a zone or without, as in DuckDB
+                return moment.astimezone(dt.UTC).replace(tzinfo=None) if moment.tzinfo else moment
             case Type.TIMESTAMP if isinstance(value, dt.datetime):
                 return value
             case Type.TIMESTAMP if isinstance(value, dt.date):

@@ -88,7 +88,8 @@ def fit(
     (joint,) = inner(_of_everybody(ask, shared), everybody(space), rest, options)
     ones, sigmas = shared.tables, shared.sigmas
     pool = StrataPool(joint, space.sizes, space.strata_shape, rows, ones, sigmas)
-    return [StratumShare(pool, s, float(n)) for s, n in enumerate(rows.tolist())]
+    pool.rows = pool.sizes_beside_joint(values, max(sizes.sigma, LEAST_SIGMA))
+    return [StratumShare(pool, s, float(n)) for s, n in enumerate(pool.rows.tolist())]
 
 
 def is_better_whole(

@@ -63,6 +63,19 @@ def table_noise(counts: np.ndarray, sigma: float, rows: float, strata: int = 1) 
     return float(min(off.sum() / (2 * max(rows, 1.0)), 1.0))
 
 
+def total_noise(releases: Sequence[Release]) -> float:
+    """Returns the noise of the number of all rows: that of the table whose sum has least; 0 where
+    no table counts all rows."""
+    return min(
+        (
+            r.sigma * math.sqrt(r.values.size)
+            for r in releases
+            if isinstance(r.query, a.Count) and r.query.within is None
+        ),
+        default=0.0,
+    )
+
+
 def constant_columns(domain: Domain, declared: Domain, codes: Codes) -> list[str]:
     """Returns the columns that have one level in the table, and several as declared.
 

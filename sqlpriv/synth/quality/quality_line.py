@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -35,6 +36,7 @@ class Findings:
         unseen: Pairs that the method could not look at.
         outside: The option of that name, or SELECTED.
         bounded: Whether rows may be in more strata of a unit than are kept.
+        total_sigma: The noise of `total`.
     """
 
     drawn: int
@@ -46,6 +48,7 @@ class Findings:
     unseen: Sequence[str] = ()
     outside: str = "drop"
     bounded: bool = False
+    total_sigma: float = 0.0
 
 
 def grade(two_way: float, drawn: int) -> str:
@@ -121,7 +124,8 @@ def _left_out(findings: Findings) -> list[str]:
         if findings.outside == "drop" and findings.measured is None:
             return ["rows with undeclared values, if there are any, take no part"]
         return []
-    left, margin = every.value - findings.total, INTERVAL * every.sigma
+    left = every.value - findings.total
+    margin = INTERVAL * math.hypot(every.sigma, findings.total_sigma)
     if left <= margin:
         return [f"no rows with undeclared values were seen (± {margin:.0f})"]
     what = f"about {left:.0f} (± {margin:.0f}) of {every.value:.0f} rows have undeclared values"

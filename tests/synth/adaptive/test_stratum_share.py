@@ -65,3 +65,18 @@ def test_no_row_stands_for_a_level_alone() -> None:
     levels = np.zeros((1_000, 1), dtype=np.int64)
     levels[0] = 1
     assert raked_weights(levels, {0: np.array([0.5, 0.5])})[0] < 0.06
+
+
+def test_sizes_of_many_small_strata_add_up_to_the_joint_models_rows() -> None:
+    """400 rows in the first two of 100 strata, each counted with a sigma of 46: their counts alone
+    are off by 460 in sum, and say of empty strata that half of them are not. Of counts by
+    themselves, which is the twin, less than half lies where rows are."""
+    strata = np.where(RNG.random(400) < 0.7, 0, 1)
+    joint = RowSample(np.stack([RNG.integers(0, 4, 400), strata // 10, strata % 10], axis=1), 400.0)
+    counts = np.where(np.arange(100) < 2, [280.0, 120.0] * 50, 0.0) + RNG.normal(0, 46, 100)
+    of = StrataPool(joint, (4,), (10, 10), np.ones(100), {}, {})
+    sizes = of.sizes_beside_joint(counts, 46.0)
+    assert (sizes > 0).all()
+    assert sizes.sum() == pytest.approx(400)
+    assert sizes[:2].sum() > 350
+    assert np.maximum(counts, 0)[:2].sum() < 0.5 * np.maximum(counts, 0).sum()

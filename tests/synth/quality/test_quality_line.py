@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.fake_gate import FakeGate
@@ -11,7 +13,15 @@ from sqlpriv.kernel.terms.budget import Price, Rho, rho_of
 from sqlpriv.kernel.terms.contract import Categories
 from sqlpriv.synth.explained_steps import steps
 from sqlpriv.synth.quality import measured_error
-from sqlpriv.synth.quality.measured_error import compared_cliques, count_cells, draw_codes
+from sqlpriv.synth.quality.measured_error import (
+    MeasuredError,
+    NoisedNumber,
+    compared_cliques,
+    count_cells,
+    draw_codes,
+)
+from sqlpriv.synth.quality.prediction import ExpectedError
+from sqlpriv.synth.quality.quality_line import Findings, quality_line
 from sqlpriv.synth.synthesis import Synthesis, prepare, synthesize
 
 COLUMNS = ("a", "b", "c", "d", "one")
@@ -153,3 +163,13 @@ def test_pairs_that_are_too_large_are_named() -> None:
     assert "6 pairs of columns too large to be looked at: a with b" in line_of(out)
     _, twin = made("aim", people(2_000), rho_of(1.0, 1e-9))
     assert "too large" not in line_of(twin)
+
+
+def test_the_noise_of_both_numbers_is_in_the_margin_of_rows_left_out() -> None:
+    """Of 500 rows 400 were told: with a noise of 100 in what was told nothing is known of the rest.
+    The twin, of exact totals, says that 100 are left out."""
+    measured = MeasuredError({}, NoisedNumber(500.0, 10.0))
+    expected = ExpectedError(0.1, 0.1)
+    unsure = Findings(400, 400.0, measured, expected, total_sigma=100.0)
+    assert "no rows with undeclared values were seen (± 197)" in quality_line(unsure)
+    assert "about 100 (± 20) of 500" in quality_line(replace(unsure, total_sigma=0.0))

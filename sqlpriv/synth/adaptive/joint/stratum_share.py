@@ -75,6 +75,34 @@ class StrataPool:
     def stratum(self, stratum: int) -> tuple[NDArray[np.int64], Floats]:
         """Returns the rows of a stratum, shape (rows, columns), or of everybody where it has none,
         and their weights, which add up to 1."""
+        drawn = self._joint_rows()
+        members = self.members[stratum]
+        rows: NDArray[np.int64] = drawn[members] if members.size else drawn
+        if stratum not in self.weights:
+            self.weights[stratum] = raked_weights(rows, self._targets(stratum, rows))
+        return rows, self.weights[stratum]
+
+    def sizes_beside_joint(self, counts: Floats, sigma: float) -> Floats:
+        """Returns the rows of each stratum, above 0: their noised counts, moved towards what the
+        joint model says of strata, and of its number of rows. The sum of S noised counts has
+        sqrt(S) times their noise: at epsilon = 1 a hundred of them told 532 rows, or 1, for 400.
+
+        Args:
+            counts: Noised, shape (strata,).
+            sigma: Their noise.
+        """
+        self._joint_rows()
+        whole = max(self.joint.size, 1.0)
+        drawn = np.array([float(m.size) for m in self.members]).reshape(self.strata_shape)
+        clique = tuple(range(drawn.ndim))
+        table = Noisy(counts.reshape(drawn.shape), np.full(drawn.shape, sigma**2))
+        moved = shrunk({clique: table}, {clique: drawn * (whole / drawn.sum())}, doubt=1.0)[clique]
+        positive: Floats = np.maximum(moved.values.ravel(), 1e-3)
+        positive *= whole / positive.sum()
+        return positive
+
+    def _joint_rows(self) -> NDArray[np.int64]:
+        """Returns rows of everybody, shape (rows, columns), and finds those of each stratum."""
         if self.drawn is None:
             count = int(min(max(self.joint.size, 1.0) * MARGIN, MOST_ROWS))
             whole = (*self.sizes, *self.strata_shape)
@@ -85,11 +113,7 @@ class StrataPool:
             every = range(math.prod(self.strata_shape))
             self.members = [np.flatnonzero(code == s) for s in every]
             self.drawn = drawn[:, :columns]
-        members = self.members[stratum]
-        rows: NDArray[np.int64] = self.drawn[members] if members.size else self.drawn
-        if stratum not in self.weights:
-            self.weights[stratum] = raked_weights(rows, self._targets(stratum, rows))
-        return rows, self.weights[stratum]
+        return self.drawn
 
     def _targets(self, stratum: int, rows: NDArray[np.int64]) -> dict[int, Floats]:
         """Returns the shares of the levels of each column in a stratum: as measured there, moved

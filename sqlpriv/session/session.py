@@ -30,6 +30,7 @@ from sqlpriv.session.access.result import Catalog, Result
 from sqlpriv.session.access.table_grants import paying_contracts
 from sqlpriv.statements import commands as cmd
 from sqlpriv.synth.api.progress import Progress, Report, silent
+from sqlpriv.system.database_files import refuse_other_file
 
 if TYPE_CHECKING:
     from sqlpriv.session.dispatch import Statements
@@ -49,7 +50,7 @@ class Session:
 
     Raises:
         InterfaceError: The role is neither, or there is no such dialect.
-        OperationalError: There is no such vault.
+        OperationalError: There is no such vault, or the file is none.
     """
 
     def __init__(
@@ -72,6 +73,9 @@ class Session:
                 f"there is no vault at {self.vault}; an owner makes one:"
                 f' sqlpriv query {self.vault} --role owner "CREATE TABLE …"'
             )
+        # a file with a ledger was opened before
+        if self.vault.is_dir() or not self.vault.with_suffix(".ledger").exists():
+            refuse_other_file(self.vault)
         self._files = files
         owner = OwnerEngine(self.vault, files) if role == "owner" else None
         store = beside(self.vault)

@@ -155,3 +155,29 @@ def test_an_owner_without_files_reaches_none(vault, tmp_path):
             with pytest.raises(sqlpriv.ProgrammingError, match=r"disabled|locked|Cannot"):
                 owner.execute(sql)
     assert [path.name for path in tmp_path.iterdir()] == ["outside.csv"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "SELECT 1",
+        "SELECT DISTINCT sex FROM people",
+        "SELECT avg(m.income) FROM made m",
+        "SELECT count(*) FROM shares a, shares b",
+        "SELECT count(*) FROM (SELECT unnest(generate_series(1, 1000000000000)) FROM shares)",
+    ],
+)
+def test_explain_runs_nothing_and_tells_a_price_of_nothing(analyst, asked):
+    """The last would count to a million of millions."""
+    before = spent(analyst)
+    result = analyst.execute(f"EXPLAIN PRIVACY {asked}")
+    assert result.message == "no private row is read: free"
+    (row,) = result.table.to_pylist()
+    assert (row["measurement"], row["rho"], row["epsilon"]) == ("total", 0.0, 0.0)
+    assert spent(analyst) == before
+
+
+def test_explain_of_what_cannot_be_asked_says_so(analyst):
+    for asked in ("SELECT nothing FROM made", "SELECT * FROM nowhere", "SELECT * FROM range(9)"):
+        with pytest.raises(sqlpriv.ProgrammingError):
+            analyst.execute(f"EXPLAIN PRIVACY {asked}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -49,10 +51,10 @@ def data_files(source: Path) -> list[Path]:
 def table_name(file: Path) -> str:
     """Returns the name of the table that a file becomes.
 
-    >>> table_name(Path("Visits 2024.csv"))
+    >>> table_name(Path("Visits (2024).csv"))
     'visits_2024'
     """
-    return "".join(c if c.isalnum() else "_" for c in file.stem.lower()).strip("_") or "data"
+    return re.sub(r"[\W_]+", "_", file.stem.lower()).strip("_") or "data"
 
 
 def load_files(vault: Path, files: Sequence[Path]) -> None:
@@ -127,8 +129,11 @@ def run(source: Path, vault: Path, script: Path, confirmed: bool) -> None:
 
     loads = source.is_dir() or source.suffix.lower() not in VAULTS
     files = data_files(source) if loads else []
-    if not vault.parent.is_dir():
-        raise click.UsageError(f"there is no folder {vault.parent}: make it first, with mkdir -p.")
+    for folder in (vault.parent, script.parent):
+        if not folder.is_dir():
+            raise click.UsageError(f"there is no folder {folder}: make it first, with mkdir -p.")
+    if not loads and vault.resolve() != source.resolve():
+        raise click.UsageError(f"{source} is a vault itself: leave --vault out.")
     if loads and vault.exists():
         raise click.UsageError(f"{vault} is there already; name another one with --vault.")
     if script.exists():
@@ -154,13 +159,18 @@ def run(source: Path, vault: Path, script: Path, confirmed: bool) -> None:
         )
     if not confirmed:
         click.echo(
-            f"Run them when they are right: sqlpriv query {vault} --role owner -f {script}",
+            "Run them when they are right:"
+            f" sqlpriv query {_quote_path(vault)} --role owner -f {_quote_path(script)}",
             err=True,
         )
         return
     with Session(vault, role="owner") as session:
         run_text(session, script.read_text("utf-8"), "table", None, name=str(script))
-    click.echo(f"Declared. Ask: sqlpriv shell {vault}", err=True)
+    click.echo(f"Declared. Ask: sqlpriv shell {_quote_path(vault)}", err=True)
+
+
+def _quote_path(path: Path) -> str:
+    return shlex.quote(str(path))
 
 
 @click.command("init")
@@ -186,7 +196,7 @@ def init(source: Path, vault: Path | None, script: Path | None, yes: bool) -> No
     """
 
     is_vault = source.is_file() and source.suffix.lower() in VAULTS
-    vault = vault or (source if is_vault else Path(source.name).with_suffix(".duckdb"))
+    vault = vault or (source if is_vault else Path(f"{source.resolve().stem}.duckdb"))
     try:
         run(source, vault, script or vault.with_suffix(".privacy.sql"), yes)
     except sqlpriv.Error as error:

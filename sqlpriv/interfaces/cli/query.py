@@ -19,6 +19,7 @@ from sqlpriv.interfaces.display.statements import StatementFailed, located_state
 from sqlpriv.interfaces.display.table import console_for, print_table, row_limit
 from sqlpriv.session.session import Result
 from sqlpriv.session.session_like import SessionLike
+from sqlpriv.system.database_files import refuse_database
 
 
 def run_text(
@@ -99,6 +100,7 @@ def _destination(output: Path | None) -> Iterator[IO[bytes]]:
     if output is None:
         yield sys.stdout.buffer
         return
+    refuse_database(output)
     try:
         handle, draft = tempfile.mkstemp(prefix=f".{output.name}.", dir=output.parent)
     except OSError as error:

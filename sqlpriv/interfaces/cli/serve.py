@@ -16,6 +16,7 @@ import sqlpriv
 from sqlpriv.interfaces.cli.failure import fail
 from sqlpriv.session.commands.engine_place import keep_engine_at
 from sqlpriv.session.commands.ledger_place import keep_ledger_at
+from sqlpriv.system.database_files import refuse_other_file
 
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 _vault = click.argument("vault", type=click.Path(dir_okay=False, path_type=Path))
@@ -28,7 +29,7 @@ _pem = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--listen",
     default="grpc+tls://127.0.0.1:31337",
     show_default=True,
-    help="Where; grpc:// without TLS on this machine alone. Port 0 takes a free one.",
+    help="HOST:PORT; grpc://HOST:PORT without TLS on this machine alone. Port 0 takes a free one.",
 )
 @click.option(
     "--postgresql",
@@ -119,6 +120,7 @@ def serve(
         raise click.UsageError("--preview takes TABLE=SYNTHETIC, and is for --postgresql.")
     tls = (certificate.read_bytes(), key.read_bytes()) if certificate and key else None
     limits = Limits(timeout, concurrency, exact_times)
+    _present(vault)
     try:
         if ledger is not None:
             keep_ledger_at(vault, ledger)
@@ -244,6 +246,10 @@ def remove(vault: Path, name: str) -> None:
 def _present(vault: Path) -> Path:
     if not vault.exists():
         raise click.ClickException(f"There is no vault {vault}.")
+    try:
+        refuse_other_file(vault)
+    except sqlpriv.Error as error:
+        fail(error)
     return vault
 
 

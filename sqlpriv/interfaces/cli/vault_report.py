@@ -60,17 +60,21 @@ def report(vault: ChosenVault, page: Path) -> None:
     light or dark, and can be printed.
     """
     from sqlpriv.interfaces.display.report_page import report_page
+    from sqlpriv.system.database_files import refuse_database
     from sqlpriv.system.whole_files import building, into_place
 
     settings = vault.settings
     if settings.role is None and Path(settings.vault).exists():  # a file, not a server
         vault = replace(vault, settings=replace(settings, role="owner"))
+    built = building(page)
     try:
+        refuse_database(page)
         with vault.open() as session:
             text = report_page(report_facts(session), dt.datetime.now(dt.UTC).date())
+        built.write_text(text, encoding="utf-8")
+        into_place(built, page)
     except sqlpriv.Error as error:
         fail(error)
-    built = building(page)
-    built.write_text(text, encoding="utf-8")
-    into_place(built, page)
+    except OSError as error:
+        raise click.UsageError(f"{page} cannot be written: {error.strerror}.") from None
     click.echo(f"wrote {page}", err=True)

@@ -111,6 +111,12 @@ def _open_file(settings: ConnectionSettings, token: str | tuple[str, str] | None
 def _connect_to_server(
     settings: ConnectionSettings, token: str | tuple[str, str] | None
 ) -> RemoteSession:
+    if not settings.vault.startswith(("grpc+tls://", "grpc://")):
+        scheme = settings.vault.partition("://")[0]
+        raise errors.InterfaceError(
+            f"the address of a server is grpc+tls://HOST:PORT, not {scheme}://…;"
+            " a file is named by its path alone"
+        )
     if "@" in settings.vault:
         raise errors.InterfaceError(
             "an address has no token in it, because others may see it: set SQLPRIV_TOKEN,"

@@ -11,6 +11,7 @@ import click
 from sqlpriv.interfaces.display.formats import FORMATS
 from sqlpriv.session.session_like import reading_duckdb
 from sqlpriv.statements import literal, quote_name
+from sqlpriv.system.database_files import refuse_database
 
 if TYPE_CHECKING:
     from sqlpriv.interfaces.shell.shell import Shell
@@ -213,7 +214,9 @@ def _history(shell: Shell, argument: str) -> None:
 
     text = "\n".join(earlier_entries())
     if argument:
-        Path(argument).expanduser().write_text(text + "\n", encoding="utf-8")
+        path = Path(argument).expanduser()
+        refuse_database(path)
+        path.write_text(text + "\n", encoding="utf-8")
     else:
         shell.say(text or "There are no earlier entries.")
 

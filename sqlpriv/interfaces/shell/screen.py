@@ -16,6 +16,7 @@ from sqlpriv.interfaces.display.footnote import footnote, text_width
 from sqlpriv.interfaces.display.formats import BINARY, write_binary, write_text
 from sqlpriv.interfaces.display.table import console_for, print_table, row_limit
 from sqlpriv.session.session import Result
+from sqlpriv.system.database_files import refuse_database
 
 FOR_PEOPLE = ("table", "vertical")
 """Modes whose rows are limited on a terminal, with a line under them that says so."""
@@ -63,10 +64,12 @@ class Screen:
         """Sends results to a file from now on, begun anew; back to the terminal with None.
 
         Raises:
+            InterfaceError: It is a database.
             OSError: It cannot be written.
         """
         opened = None
         if path is not None:
+            refuse_database(path)
             opened = open(path, "w", encoding="utf-8", newline="")  # noqa: SIM115 (for many results)
         if self._file is not None:
             self._file.close()

@@ -22,6 +22,7 @@ import duckdb
 
 from sqlpriv.errors import OperationalError, VaultBusy
 from sqlpriv.session.commands.ledger_place import refuse_pointer
+from sqlpriv.system.database_files import refuse_other_file
 from sqlpriv.system.whole_files import into_place, sync
 
 MANIFEST = "manifest.json"
@@ -48,11 +49,13 @@ def back_up(vault: Path, folder: Path) -> tuple[str, ...]:
         The names of the files.
 
     Raises:
-        OperationalError: There is no vault, the folder has files, or a file cannot be copied.
+        OperationalError: There is no vault, or the file is none; the folder has files; or a file
+            cannot be copied.
         VaultBusy: An owner writes the vault.
     """
     if not vault.exists():
         raise OperationalError(f"there is no vault at {vault}")
+    refuse_other_file(vault)
     if folder.exists() and any(folder.iterdir()):
         raise OperationalError(f"{folder} is not empty; name a new folder for each backup")
     refuse_pointer(vault, "back up")
@@ -90,9 +93,11 @@ def restore(folder: Path, vault: Path, older: bool = False) -> tuple[str, ...]:
         The names of the files.
 
     Raises:
-        OperationalError: The folder is no whole backup, or what is there has seen more charges.
+        OperationalError: The folder is no whole backup, the path is of another file, or what is
+            there has seen more charges.
     """
     manifest = _manifest(folder)
+    refuse_other_file(vault)
     refuse_pointer(vault, "restore")
     ledger = vault.with_suffix(LEDGER)
     present = max(ledger_records(ledger) if ledger.exists() else 0, _read_mark(vault))
@@ -144,6 +149,11 @@ def ledger_records(ledger: Path) -> int:
 
 def _manifest(folder: Path) -> dict[str, Any]:
     """Returns what a backup says of itself, after every file was compared with its checksum."""
+    if not (folder / MANIFEST).exists():
+        raise OperationalError(
+            f"{folder} is no backup, or not whole: it has no {MANIFEST}; name the folder that"
+            " `sqlpriv backup VAULT FOLDER` made"
+        )
     try:
         manifest = json.loads((folder / MANIFEST).read_text("utf-8"))
         files: dict[str, str] = manifest["files"]

@@ -20,6 +20,7 @@ from sqlpriv.kernel.vault import Kernel
 from sqlpriv.publish.release_file import NO_EXTENSIONS, SEALED, ReleaseStore
 from sqlpriv.statements import commands as cmd
 from sqlpriv.synth.api.progress import Progress, Report
+from sqlpriv.system.database_files import refuse_database
 from sqlpriv.system.quiet_engine import open_engine
 
 
@@ -152,6 +153,7 @@ def _write(statement: cmd.Evaluate, to: Value, found: object) -> None:
 
     assert isinstance(found, Evaluation)
     path = Path(str(to)).expanduser()
+    refuse_database(path)
     page = html(found, statement.synthetic, statement.real)
     building = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import Any
 
 from sqlpriv.kernel.sql.quoting import literal, name
-from sqlpriv.session.declarations.numbers_as_text import text_remark, thousands_remark
+from sqlpriv.session.declarations.declaration_text import written_name
 from sqlpriv.session.declarations.table_profiles import (
     FLOATS,
     MOST_LEVELS,
@@ -25,6 +25,11 @@ from sqlpriv.session.declarations.table_profiles import (
     find_link,
     is_ordered,
     profile_table,
+)
+from sqlpriv.session.declarations.text_remarks import (
+    spelling_remark,
+    text_remark,
+    thousands_remark,
 )
 
 ROWS_KEPT = 0.99
@@ -66,15 +71,16 @@ def _table_lines(
     profiles: Sequence[TableProfile],
     links: dict[str, TableLink],
 ) -> list[str]:
-    t = name(profile.table)
+    t = written_name(profile.table)
     lines = [f"-- {profile.table}: {profile.rows} rows"]
     budget = f"ALTER TABLE {t} SET PRIVACY BUDGET (epsilon = 3, delta = 1e-9);"
     is_parent = any(other.parent == profile.table for other in links.values())
     unit = profile.unit_column()
     if link is not None:
-        target = f"{name(link.parent)}({name(link.parent_column)})"
+        target = f"{written_name(link.parent)}({written_name(link.parent_column)})"
         lines += _bound_lines(fetch, profile, link.column)
-        lines.append(f"ALTER TABLE {t} ADD PRIVACY_LINK ({name(link.column)}) REFERENCES {target};")
+        linking = written_name(link.column)
+        lines.append(f"ALTER TABLE {t} ADD PRIVACY_LINK ({linking}) REFERENCES {target};")
         skipped = link.column
     elif unit is None:
         return [
@@ -94,11 +100,11 @@ def _table_lines(
         lines.append(f"-- A short list. If it is about nobody: ALTER TABLE {t} SET PUBLIC;")
         return lines
     else:
-        lines.append(f"ALTER TABLE {t} ADD PRIVACY_KEY ({name(unit.name)});")
+        lines.append(f"ALTER TABLE {t} ADD PRIVACY_KEY ({written_name(unit.name)});")
         if unit.is_unique and unit.name not in profile.keys:
             lines += [
                 f"-- Every {unit.name} has one row. If that is so for good, add, too:",
-                f"-- ALTER TABLE {t} ADD PRIMARY KEY ({name(unit.name)});",
+                f"-- ALTER TABLE {t} ADD PRIMARY KEY ({written_name(unit.name)});",
             ]
         lines += _bound_lines(fetch, profile, unit.name)
         lines.append(f"ALTER TABLE {t} SET PU;")
@@ -124,12 +130,14 @@ def _bound_lines(fetch: Fetch, profile: TableProfile, column: str) -> list[str]:
     remarks = [f"{left_out} row(s) beyond it are left out"] if left_out else []
     remarks += [f"{nobodys} row(s) without {column} are never read"] if nobodys else []
     remark = f"  -- {'; '.join(remarks)}" if remarks else ""
-    return [f"ALTER TABLE {t} SET PRIVACY BOUND (rows_per_unit = {bound});{remark}"]
+    table = written_name(profile.table)
+    return [f"ALTER TABLE {table} SET PRIVACY BOUND (rows_per_unit = {bound});{remark}"]
 
 
 def _domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
     """Returns the domain of a column, or a comment on why none is proposed."""
-    alter = f"ALTER TABLE {name(table)} ALTER COLUMN {name(column.name)} SET PRIVACY DOMAIN"
+    altered = f"{written_name(table)} ALTER COLUMN {written_name(column.name)}"
+    alter = f"ALTER TABLE {altered} SET PRIVACY DOMAIN"
     nulls = column.present < column.rows
     if not column.distinct or not is_ordered(column.type):
         return [f"-- {column.name}: {column.type}, no domain"]
@@ -141,7 +149,8 @@ def _domain_lines(fetch: Fetch, table: str, column: ColumnProfile) -> list[str]:
         common = [value for value, n in levels if n >= fewest]
         is_listed = ends is None or len(common) == len(levels)
         if common and is_listed and all(value is not None for value, _ in levels):
-            lines = []
+            texts = [value for value, _ in levels if column.type == "VARCHAR"]
+            lines = spelling_remark(table, column.name, [t[1:-1] for t in texts])
             if rare := [n for _, n in levels if n < fewest]:
                 lines.append(
                     f"-- {column.name}: {len(rare)} value(s) of fewer than {fewest} rows"

@@ -42,8 +42,13 @@ from sqlpriv.system import arrow
 
 TOTALS = ("total", "budget left after", "short of budget by", "the same noise under")
 """How the rows begin that are about a whole statement, and not about one of its steps."""
-NOTHING_PRIVATE = "no private row is read: free"
-"""What EXPLAIN PRIVACY says of constants, declared levels, public and released tables."""
+
+
+def nothing_private() -> Result:
+    """Returns what EXPLAIN PRIVACY says of constants, declared levels, public and released tables:
+    the one row of a total of nothing."""
+    row = {"measurement": "total", "cells": 0, "rho": 0.0, "epsilon": 0.0}
+    return Result(arrow.table([row], SCHEMA), "no private row is read: free")
 
 
 @dataclass(frozen=True)
@@ -139,7 +144,7 @@ class ProgramRunner:
         """Returns what each step measures and costs, and what all of them cost together."""
         steps = self._foresee(program)
         if not steps:
-            return Result(arrow.table([{"measurement": NOTHING_PRIVATE}], SCHEMA))
+            return nothing_private()
         if len(steps) == 1:
             table, line = self._explain_step(steps[0])
             return Result(table, line)

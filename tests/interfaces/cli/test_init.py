@@ -40,21 +40,18 @@ def test_a_folder_is_proposed_table_by_table(shop: Path, tmp_path: Path) -> None
     done = run(shop, "--vault", tmp_path / "shop.duckdb")
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
-    assert 'ALTER TABLE "customers" ADD PRIVACY_KEY ("id");' in lines
-    assert 'ALTER TABLE "customers" SET PRIVACY BOUND (rows_per_unit = 1);' in lines
+    assert "ALTER TABLE customers ADD PRIVACY_KEY (id);" in lines
+    assert "ALTER TABLE customers SET PRIVACY BOUND (rows_per_unit = 1);" in lines
     assert (
-        'ALTER TABLE "customers" ALTER COLUMN "segment" SET PRIVACY DOMAIN'
+        "ALTER TABLE customers ALTER COLUMN segment SET PRIVACY DOMAIN"
         " IN ('c0', 'c1', 'c2') NOT NULL;" in lines
     )
-    assert any('"age" SET PRIVACY DOMAIN BETWEEN (10, 100) OR NULL;' in line for line in lines)
-    assert any('"since" SET PRIVACY DOMAIN BETWEEN (DATE ' in line for line in lines)
-    assert (
-        'ALTER TABLE "orders" ADD PRIVACY_LINK ("customer_id") REFERENCES "customers"("id");'
-        in lines
-    )
-    (bound,) = [line for line in lines if line.startswith('ALTER TABLE "orders" SET PRIVACY BOUND')]
+    assert any(" age SET PRIVACY DOMAIN BETWEEN (10, 100) OR NULL;" in line for line in lines)
+    assert any(" since SET PRIVACY DOMAIN BETWEEN (DATE " in line for line in lines)
+    assert "ALTER TABLE orders ADD PRIVACY_LINK (customer_id) REFERENCES customers(id);" in lines
+    (bound,) = [line for line in lines if line.startswith("ALTER TABLE orders SET PRIVACY BOUND")]
     assert bound.endswith("(rows_per_unit = 4);  -- 200 row(s) beyond it are left out")
-    assert lines.index('ALTER TABLE "customers" SET PU;') < lines.index(bound)
+    assert lines.index("ALTER TABLE customers SET PU;") < lines.index(bound)
 
 
 def test_nothing_is_declared_without_a_yes(shop: Path, tmp_path: Path) -> None:
@@ -97,13 +94,13 @@ def test_values_that_few_rows_hold_are_not_listed(tmp_path: Path) -> None:
     lines = done.stdout.splitlines()
     assert "42" not in done.stdout
     assert "Rare" not in done.stdout
-    assert any('"nights" SET PRIVACY DOMAIN BETWEEN (0, 50) NOT NULL;' in line for line in lines)
-    assert any("\"ward\" SET PRIVACY DOMAIN IN ('c0', 'c1');" in line for line in lines)
+    assert any(" nights SET PRIVACY DOMAIN BETWEEN (0, 50) NOT NULL;" in line for line in lines)
+    assert any(" ward SET PRIVACY DOMAIN IN ('c0', 'c1');" in line for line in lines)
     assert any(
         "ward: 1 value(s) of fewer than 10 rows" in line and "; 3 row" in line for line in lines
     )
-    assert any('"died" SET PRIVACY DOMAIN IN (false, true) NOT NULL;' in line for line in lines)
-    assert any('"class" SET PRIVACY DOMAIN IN (0, 1, 2) NOT NULL;' in line for line in lines)
+    assert any(" died SET PRIVACY DOMAIN IN (false, true) NOT NULL;" in line for line in lines)
+    assert any(" class SET PRIVACY DOMAIN IN (0, 1, 2) NOT NULL;" in line for line in lines)
     assert any(line.startswith("-- note: 200 different values") for line in lines)
 
 
@@ -154,8 +151,8 @@ def test_a_column_that_names_every_row_is_the_unit(tmp_path: Path, unit: str) ->
     )
     done = run(file, "--vault", tmp_path / "stays.duckdb", "--yes")
     assert done.exit_code == 0, done.output
-    assert f'ADD PRIVACY_KEY ("{unit}")' in done.stdout
-    assert f'-- ALTER TABLE "stays" ADD PRIMARY KEY ("{unit}");' in done.stdout
+    assert f"ADD PRIVACY_KEY ({unit})" in done.stdout
+    assert f"-- ALTER TABLE stays ADD PRIMARY KEY ({unit});" in done.stdout
     assert "(TIMESTAMP '2024-01-01 00:00:00', TIMESTAMP '2025-01-01 00:00:00')" in done.stdout
 
 
@@ -171,9 +168,9 @@ def test_text_that_holds_moments_and_moments_of_a_zone_are_proposed(tmp_path: Pa
         )
     done = run(tmp_path / "stays.duckdb")
     assert done.exit_code == 0, done.output
-    assert 'COLUMN "seen" TYPE TIMESTAMP;' in done.output
+    assert "COLUMN seen TYPE TIMESTAMP;" in done.output
     assert "-- note: 401 different values" in done.output
-    assert "\"done\" SET PRIVACY DOMAIN BETWEEN (TIMESTAMP '2024-01-01 00:00:00'" in done.output
+    assert " done SET PRIVACY DOMAIN BETWEEN (TIMESTAMP '2024-01-01 00:00:00'" in done.output
     with Session(tmp_path / "stays.duckdb", role="owner") as owner:
         owner.run((tmp_path / "stays.privacy.sql").read_text())
         retyped = next(x for x in done.output.splitlines() if "TYPE TIMESTAMP;" in x)
@@ -196,7 +193,9 @@ def test_a_file_that_is_no_utf8_is_read(tmp_path: Path, encoding: str) -> None:
 
 
 NUMBERS = {
-    "comma": ("{:,}", "TRY_CAST(replace(\"pay\", ',', '') AS DOUBLE)"),
+    "comma": ("{:,}", "TRY_CAST(replace(pay, ',', '') AS DOUBLE)"),
+    "money": ("$ {:,}", "replace(trim(pay"),
+    "percent": ("{:,} %", "replace(trim(pay"),
     "point": ("{:,}", "replace(replace("),
     "missing": ("{}", "but for texts that become NULL"),
     "fraction": ("{:.3f}", "if 1.234 means 1234"),
@@ -227,6 +226,38 @@ def test_numbers_that_were_read_as_something_else_are_told(tmp_path: Path, kind:
     assert total == whole + (0.5 * len(values) if kind == "point" else 0)
 
 
+DAYS = {
+    "day first": (["{d:02}/{m:02}/2024", "2024-{m:02}-{d:02}"], "DATE"),
+    "month first": (["{m}/{d}/24", "{m}/{d}/2024"], "DATE"),
+    "moments": (["{d}.{m}.2024 07:30", "2024/{m}/{d}"], "TIMESTAMP"),
+}
+
+
+@pytest.mark.parametrize("kind", DAYS)
+def test_days_in_several_formats_are_told(tmp_path: Path, kind: str) -> None:
+    forms, of_type = DAYS[kind]
+    days = [(i % 28 + 1, i % 12 + 1) for i in range(200)]
+    lines = [f"{i},{forms[i % 3 % 2].format(d=d, m=m)}" for i, (d, m) in enumerate(days)]
+    vault = tmp_path / "a.duckdb"
+    text = "id,Date of visit\n" + "\n".join([*lines, "900,unknown"])
+    done = run(write_csv(tmp_path / "a.csv", text), "--vault", vault)
+    assert done.exit_code == 0, done.output
+    assert "moments, but for texts that become NULL; run this" in done.stdout
+    (statement,) = [x for x in done.stdout.splitlines() if f" TYPE {of_type} USING" in x]
+    with sqlpriv.connect(vault, role="owner") as owner:
+        owner.execute(statement.removeprefix("-- "))
+        rows = owner.execute('SELECT "Date of visit" FROM a WHERE id < 200 ORDER BY id').fetchall()
+    assert [(day.day, day.month) for (day,) in rows] == days
+
+
+def test_values_that_differ_in_case_or_blanks_are_told(tmp_path: Path) -> None:
+    sexes = ["F", "f", '"m "']
+    text = "id,sex,town\n" + "".join(f"{i},{sexes[i % 3]},x\n" for i in range(90))
+    done = run(write_csv(tmp_path / "a.csv", text), "--vault", tmp_path / "a.duckdb")
+    assert "-- UPDATE a SET sex = upper(trim(sex));" in done.stdout
+    assert "SET town" not in done.stdout
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -249,3 +280,25 @@ def test_a_file_that_is_no_table_is_refused_and_leaves_nothing(
 def test_a_folder_that_is_not_there_is_named(shop: Path, tmp_path: Path) -> None:
     done = run(shop, "--vault", tmp_path / "none" / "a.duckdb")
     assert "mkdir -p" in done.stderr
+    done = run(shop, "--vault", tmp_path / "a.duckdb", "--to", tmp_path / "none" / "a.sql")
+    assert "mkdir -p" in done.stderr
+
+
+def test_the_current_folder_and_a_vault_are_sources(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(shop)
+    assert run(".").exit_code == 0
+    assert (shop / "shop.duckdb").exists()
+    (shop / "shop.privacy.sql").unlink()
+    done = run("shop.duckdb", "--vault", "other.duckdb")
+    assert (done.exit_code, "leave --vault out" in done.stderr) == (2, True)
+    assert not (shop / "other.duckdb").exists()
+
+
+def test_what_is_to_be_run_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
+    file = write_csv(
+        tmp_path / "my visits.csv", "id,town\n" + "".join(f"{i},x\n" for i in range(60))
+    )
+    done = run(file, "--vault", tmp_path / "my visits.duckdb")
+    assert f"query '{tmp_path / 'my visits.duckdb'}' --role owner -f '" in done.stderr

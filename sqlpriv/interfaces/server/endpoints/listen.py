@@ -18,6 +18,7 @@ from sqlpriv.interfaces.server.running_statements import Runner
 from sqlpriv.interfaces.server.sessions import Sessions
 from sqlpriv.interfaces.server.tls_certificate import tls_context
 from sqlpriv.interfaces.server.users import Doorkeeper
+from sqlpriv.system.database_files import refuse_other_file
 
 ENCRYPTED, PLAIN = "grpc+tls", "grpc"
 _GRACE = 10.0
@@ -48,7 +49,8 @@ class Server:
 
     Args:
         vault: The DuckDB file.
-        listen: grpc+tls://HOST:PORT; or grpc://, which is not encrypted, on this machine alone.
+        listen: grpc+tls://HOST:PORT, also written HOST:PORT; or grpc://, which is not encrypted,
+            on this machine alone.
         tls: The certificate chain and the private key, in PEM; None for grpc://.
         audit: The file of the audit log; beside the vault by default.
         limits: For users without limits of their own.
@@ -80,6 +82,7 @@ class Server:
             tls_context(tls)  # gRPC says of an unusable one only that it could not start
         if not vault.exists():
             raise OperationalError(f"there is no vault at {vault}")
+        refuse_other_file(vault)
         limits = limits or Limits()
         self._keeper = Doorkeeper(vault)
         self._audit = Audit(audit or vault.with_suffix(".audit"))
@@ -149,9 +152,12 @@ def address(listen: str) -> tuple[str, str, int]:
 
     Raises:
         InterfaceError: It is none; or it is not encrypted and can be reached from elsewhere.
+
+    >>> address("data.example.org:31337")
+    ('grpc+tls', 'data.example.org', 31337)
     """
     try:
-        parts = urlsplit(listen)
+        parts = urlsplit(listen if "://" in listen else f"{ENCRYPTED}://{listen}")
         scheme, host, port = parts.scheme, parts.hostname or "", parts.port
     except ValueError:
         scheme, host, port = "", "", None

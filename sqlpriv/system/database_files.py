@@ -1,0 +1,51 @@
+"""Whether a file is a database: told by its first bytes, which another process reads.
+
+POSIX gives up all locks of a process on a file when the process closes any descriptor of the file,
+and the file may be the vault that this process has open.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from sqlpriv.errors import InterfaceError, OperationalError
+
+BESIDE_A_VAULT = (".ledger", ".mark", ".intents", ".users", ".audit")
+"""Suffixes of the files beside a vault that no result is written over."""
+
+
+def refuse_database(path: Path) -> None:
+    """Returns if a result may be written to a file that is there, or is not.
+
+    Raises:
+        InterfaceError: It holds a DuckDB or SQLite database, or belongs to a vault.
+    """
+    if not path.is_file():
+        return
+    head = _first_bytes(path)
+    if _is_duckdb(head) or head.startswith(b"SQLite format 3") or path.suffix in BESIDE_A_VAULT:
+        raise InterfaceError(
+            f"{path} holds a database, or belongs to one, and is not overwritten: name another file"
+        )
+
+
+def refuse_other_file(vault: Path) -> None:
+    """Returns if a path may name a vault: a DuckDB file, an empty one, or none so far.
+
+    Raises:
+        OperationalError: It is a folder, or another file.
+    """
+    if vault.is_dir():
+        raise OperationalError(f"{vault} is a folder: name the DuckDB file in it")
+    if vault.is_file() and vault.stat().st_size and not _is_duckdb(_first_bytes(vault)):
+        raise OperationalError(f"{vault} is no DuckDB file, which a vault is")
+
+
+def _first_bytes(path: Path) -> bytes:
+    command = ["head", "-c", "16", "--", str(path)]
+    return subprocess.run(command, capture_output=True, check=False).stdout
+
+
+def _is_duckdb(head: bytes) -> bool:
+    return head[8:12] == b"DUCK"

@@ -9,8 +9,10 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import atexit
+import datetime as dt
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
@@ -76,6 +78,14 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache.mkdir("jax")))
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
         os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
+
+@pytest.fixture
+def one_day() -> None:
+    """Waits past a midnight (UTC) that is a minute away: it would part what a test spends."""
+    in_a_minute = dt.datetime.now(dt.UTC) + dt.timedelta(minutes=1)
+    if in_a_minute.hour == in_a_minute.minute == 0:
+        time.sleep(60)
 
 
 @pytest.fixture(scope="module")

@@ -87,14 +87,15 @@ def test_differencing_overlapping_queries(make_kernel: MakeKernel) -> None:
 
 
 def test_splitting_a_query_into_cells_gains_nothing(make_kernel: MakeKernel) -> None:
-    """One query with 400 cells against the whole: their sum is 20 times as noisy as one cell."""
+    """One query with 400 cells against the whole: their sum is 20 times as noisy as one cell. Of a
+    variance, seven standard deviations are passed by chance with probability below 1e-7."""
     kernel = make_kernel(PEOPLE)
     key = a.Key(a.Col("id"), tuple(range(400)))
     (release,) = ask(kernel, Measurement(a.Count(SCAN, keys=(key,)), Rho.at_most(0.005)))
     noise = release.values.ravel() - 1
     print(f"the sum of 400 cells is {noise.sum():.0f} off, a cell {np.abs(noise).mean():.0f}")
     assert release.sigma == pytest.approx(10, rel=1e-3)
-    assert abs(float(np.mean(noise**2)) / 100 - 1) < 5 * math.sqrt(2 / 400)
+    assert abs(float(np.mean(noise**2)) / 100 - 1) < 7 * math.sqrt(2 / 400)
 
 
 BUY = """

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+from support.guesses import best_limit
 from support.vaults import ask
 
 from sqlpriv.errors import ReadFailed
@@ -84,27 +85,26 @@ def timings(both: Both, tries: int, form: str, seed: int) -> Iterator[tuple[bool
 
 
 def share_right(both: Both, tries: int, form: str) -> float:
-    """The share of guesses that are right, by the best limit for as many timings taken before."""
+    """The share of guesses that are right, by the best limit for timings taken before, 5 for 8
+    guesses."""
     for kernel in both:
         seconds(kernel, form)  # the first read opens the file
-    seen = [*timings(both, tries, form, 1)]
-    limits = sorted(took for _, took in seen)
-    limit = max(limits, key=lambda limit: sum((took > limit) == there for there, took in seen))
+    limit = best_limit([*timings(both, tries * 5 // 8, form, 1)])
     return sum((took > limit) == there for there, took in timings(both, tries, form, 2)) / tries
 
 
-def test_forty_guesses(both: Both) -> None:
-    """n = 40. Threshold 0.80: by luck alone it is reached with probability below 1e-4, and one
-    who is right in 0.95 of all cases stays below it with probability below 1e-3."""
-    right = share_right(both, 40, "inner, above")
-    print(f"inner, above: {right:.2f} of 40 guesses right")
-    assert right < 0.80
+def test_64_guesses(both: Both) -> None:
+    """n = 64. Threshold 0.79: by luck alone it is reached with probability 9e-7, and one who is
+    right in 0.95 of all cases stays below it with probability 3e-6."""
+    right = share_right(both, 64, "inner, above")
+    print(f"inner, above: {right:.2f} of 64 guesses right")
+    assert right < 0.79
 
 
 @pytest.mark.usefixtures("unguarded")
 @pytest.mark.parametrize("form", ["inner, above", pytest.param("semi", marks=pytest.mark.slow)])
 def test_twin_the_time_told_who_was_there(both: Both, form: str) -> None:
-    """n = 40. Threshold 0.75: luck alone reaches it with probability 0.001."""
+    """n = 40. Threshold 0.75: who is right in 0.95 of all cases reaches it but for 3e-6."""
     right = share_right(both, 40, form)
     print(f"{form}, unguarded: {right:.2f} of 40 guesses right")
     assert right >= 0.75

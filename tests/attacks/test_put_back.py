@@ -109,5 +109,6 @@ def test_a_read_that_takes_too_long_is_stopped_and_says_nothing(
         with pytest.raises(ReadFailed) as refusal:
             opened.groups(endless, "duckdb")
         print(f"learned after {time.monotonic() - began:.1f} s: {refusal.value}")
+        monkeypatch.undo()
         assert opened.groups("SELECT 1, 2", "duckdb") == [(1, 2)]  # the clock of before is gone
     assert str(refusal.value) == "the engine could not finish reading; the charge stays"

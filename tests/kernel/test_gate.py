@@ -751,7 +751,7 @@ def test_bounding_is_done_by_the_gate_where_facts_do_not_hold(make_kernel: MakeK
 
 # --- the noise, measured through the gate ---
 
-CELLS = 10_000
+CELLS = 14_000
 MANY = a.Key(a.Col("age"), tuple(range(CELLS)))
 
 
@@ -768,10 +768,10 @@ MANY = a.Key(a.Col("age"), tuple(range(CELLS)))
 def test_the_noise_is_what_was_paid_for(
     make_kernel: MakeKernel, query: a.Query, price: Price, sigma: float
 ) -> None:
-    """n >= 10,000 cells, nearly all of them empty; m = 2, g = 3. The mean square of unit noise has
-    a standard deviation of sqrt(2/n) = 0.014 (Gaussian) or sqrt(5/n) = 0.022 (Laplace). Threshold
-    0.11: five of the latter (p < 1e-6). At 0.9x and 1.1x the claimed scale the mean square is off
-    by at least 0.17, another 2.8 beyond: power above 0.997. Thresholds on the mean are likewise.
+    """n >= 14,000 cells, nearly all of them empty; m = 2, g = 3. The mean size of noise has a
+    relative standard deviation of 0.755/sqrt(n) = 0.0064 (Gaussian) or 1/sqrt(n) = 0.0085
+    (Laplace). Threshold 0.047: 5.5 of the latter (p < 1e-7). A scale that is off by 10 % moves it
+    by 0.09 or more, another 5 beyond. The threshold on the mean is 5 (p < 1e-6).
     """
     total = type(price)(10**12)
     budget = Budget("people", total, 1e-9 if isinstance(price, Rho) else 0.0)
@@ -783,10 +783,10 @@ def test_the_noise_is_what_was_paid_for(
     noise = release.values.ravel() / sigma
     n = len(noise)
     assert n >= CELLS
-    square = float(np.mean(noise**2))
-    assert abs(square - 1) < 0.11
-    assert abs(square / 0.9**2 - 1) > 0.11
-    assert abs(square / 1.1**2 - 1) > 0.11
+    size = float(np.abs(noise).mean()) / math.sqrt(2 / math.pi if isinstance(price, Rho) else 1 / 2)
+    assert abs(size - 1) < 0.047
+    assert abs(size / 0.9 - 1) > 0.047
+    assert abs(size / 1.1 - 1) > 0.047
     assert abs(noise.mean()) < 5 / math.sqrt(n)
 
 

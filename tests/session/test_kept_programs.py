@@ -193,9 +193,10 @@ def test_settings_count(analyst: Session) -> None:
 def test_an_answer_that_another_session_bought_dearer_is_taken(
     vault: Path, analyst: Session
 ) -> None:
-    """At a lower price the dearest seal is replayed: the one that is dearest now."""
-    cheap = GROUPED.format(0.01, "sex, COUNT(*) AS n")
-    analyst.execute(GROUPED.format(0.02, "sex, COUNT(*) AS n"))
+    """At a lower price the dearest seal is replayed: the one that is dearest now. The first has a
+    noise of 5,000 rows, so that both of its counts are the true ones once in 10**8."""
+    cheap = GROUPED.format(0.0001, "sex, COUNT(*) AS n")
+    analyst.execute(GROUPED.format(0.0002, "sex, COUNT(*) AS n"))
     earlier = [rows(analyst, cheap) for _ in range(3)][-1]
     with Session(vault) as other:
         dearest = rows(other, GROUPED.format(500, "sex, COUNT(*) AS n"))

@@ -49,6 +49,7 @@ def test_releases_are_shown_by_statement_and_in_detail(vault: Path) -> None:
         assert MINUTE.fullmatch(str(row["at"])), "a finer time would tell how long a read took"
 
 
+@pytest.mark.usefixtures("one_day")
 def test_the_history_has_every_budget_and_every_day(vault: Path) -> None:
     with Session(vault, principal="ada") as ada:
         ada.execute(TWO.format(0.5))
@@ -91,6 +92,7 @@ def test_a_ceiling_for_everybody_binds_each_by_what_they_spent_themselves(vault:
         eve.execute(TWO.format(1.25) + " WHERE age > 7")
 
 
+@pytest.mark.usefixtures("one_day")
 def test_a_budget_of_periods_says_what_it_promises_and_shows_all_that_was_spent(
     vault: Path,
 ) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,14 @@ def census(columns: Sequence[str], rows: int) -> dict[str, list[Any]]:
     table = pq.read_table(CENSUS, columns=list(columns))
     step = table.num_rows // rows
     return {c: table[c].to_pylist()[::step][:rows] for c in columns}
+
+
+def assert_sizes(rows: Iterable[object], expected: Mapping[Any, int], off: int) -> None:
+    """Compares how many rows there are of each level; one that none is expected of may have some,
+    as a fit may leave a row in it."""
+    sizes = Counter(rows)
+    for level in {*sizes, *expected}:
+        assert sizes[level] == pytest.approx(expected.get(level, 0), abs=off), level
 
 
 def chain_of_columns(

@@ -67,6 +67,7 @@ def page(tmp_path: Path) -> Page:
     return Page((tmp_path / "r.html").read_text("utf-8"))
 
 
+@pytest.mark.usefixtures("one_day")
 def test_the_page_says_who_is_protected_what_was_spent_and_who_asked(page: Page) -> None:
     assert page.open == []
     for words in (

@@ -74,6 +74,19 @@ def test_what_a_statement_raises_is_raised_and_its_place_is_free_again(client):
     assert runner.run(client, lambda *_: 1, lambda: False) == 1
 
 
+class StandingClock:
+    """A clock whose sleepers sleep until the end of the test."""
+
+    def __init__(self, monkeypatch):
+        self.waits, self.time_has_come = threading.Event(), threading.Event()
+        clock = SimpleNamespace(monotonic=time.monotonic, sleep=self.sleep)
+        monkeypatch.setattr(running_statements, "time", clock)
+
+    def sleep(self, _):
+        self.waits.set()
+        self.time_has_come.wait(60)
+
+
 def measure_seconds(runner, client, work):
     """How long a statement of the client takes, and what came of it."""
     begun = time.monotonic()
@@ -94,10 +107,12 @@ def test_an_analysts_answers_and_errors_leave_at_a_time_on_the_grid(client):
     assert runner.wait(0)
 
 
-def test_twin_an_owner_or_exact_times_wait_for_nothing(client):
+def test_twin_an_owner_or_exact_times_wait_for_nothing(client, monkeypatch):
+    clock = StandingClock(monkeypatch)
     owner = Client(User(2, "eve", "owner"), FakeSession(), "here")
     for runner, who in ((Runner(60, 1), owner), (Runner(60, 1, exact_times=True), client)):
-        assert measure_seconds(runner, who, lambda *_: 7)[0] < 0.1
+        assert runner.run(who, lambda *_: 7, lambda: False, on_grid=True) == 7
+    assert not clock.waits.is_set()
 
 
 def test_an_answer_whose_time_on_the_grid_is_beyond_the_limit_is_not_given(client):
@@ -112,29 +127,22 @@ def test_an_answer_whose_time_on_the_grid_is_beyond_the_limit_is_not_given(clien
     assert str(late) == str(endless)
 
 
-def test_a_statement_that_waits_for_its_time_counts_as_running(client):
-    runner = Runner(60, 1)
-    threading.Thread(
-        target=measure_seconds, args=(runner, client, lambda *_: time.sleep(0.12))
-    ).start()
-    time.sleep(0.15)
+def test_a_statement_that_waits_for_its_time_counts_as_running(client, monkeypatch):
+    clock, runner = StandingClock(monkeypatch), Runner(600, 1)
+    asking = threading.Thread(target=measure_seconds, args=(runner, client, lambda *_: 7))
+    asking.start()
+    assert clock.waits.wait(60)
     with pytest.raises(VaultBusy):
         runner.run(client, lambda *_: 1, lambda: False)
-    assert runner.wait(5)
+    clock.time_has_come.set()
+    assert runner.wait(60)
+    asking.join(60)
 
 
 def test_a_statement_that_is_cancelled_holds_its_place_until_its_time(client, monkeypatch):
     """Its answer was there when it was cancelled: neither that, nor when its session is free, says
-    so. The clock stands still until the end of the test."""
-    waits, time_has_come, outcomes = threading.Event(), threading.Event(), []
-
-    def sleep(_):
-        waits.set()
-        time_has_come.wait(60)
-
-    clock = SimpleNamespace(monotonic=time.monotonic, sleep=sleep)
-    monkeypatch.setattr(running_statements, "time", clock)
-    runner = Runner(600, 1)
+    so."""
+    clock, runner, outcomes = StandingClock(monkeypatch), Runner(600, 1), []
 
     def ask():
         try:
@@ -144,13 +152,13 @@ def test_a_statement_that_is_cancelled_holds_its_place_until_its_time(client, mo
 
     asking = threading.Thread(target=ask)
     asking.start()
-    assert waits.wait(60)
+    assert clock.waits.wait(60)
     assert runner.cancel(client, b"it")
     asking.join(60)
     assert [type(outcome) for outcome in outcomes] == [Cancelled]
     with pytest.raises(VaultBusy):
         runner.run(client, lambda *_: 1, lambda: False)
-    time_has_come.set()
+    clock.time_has_come.set()
     assert runner.wait(60)
 
 

@@ -30,6 +30,7 @@ def test_a_default_price_over_both_protocols(served):
     assert served.account()[0] == charges
 
 
+@pytest.mark.usefixtures("one_day")
 def test_a_ceiling_a_day_holds_over_both_protocols_and_a_refresh_is_free(served):
     psycopg = pytest.importorskip("psycopg")
     served.add_user("dash", epsilon=0.1, daily_epsilon=0.25)
@@ -77,6 +78,7 @@ def test_errors_of_columns_by_default(served):
     assert [column.name for column in cursor.description] == ["n", "n_error"]
 
 
+@pytest.mark.usefixtures("one_day")
 def test_a_day_ends_at_midnight_and_amounts_add_up_as_the_budget_does(served, monkeypatch):
     reserve_for_today(served.vault, "x", quote(0.5), 1.0)
     reserve_for_today(served.vault, "x", quote(0.5), 1.0)

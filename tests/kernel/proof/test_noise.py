@@ -85,16 +85,17 @@ def test_laplace_draws_follow_the_claimed_law_and_no_other(sensitivity: int, sca
 
 @pytest.mark.parametrize("kind", ["discrete Gaussian", "discrete Laplace"])
 def test_wide_draws_have_the_claimed_sigma(kind: str) -> None:
-    """n = 10,000: the mean square has a relative error of at most sqrt(5/n) = 0.022; 5 of it is
-    the threshold (p < 1e-6), and a scale 10 % off moves it by 0.19, more than 3 of it beyond."""
+    """n = 14,000: the mean size has a relative error of at most 1/sqrt(n) = 0.0085; 5.5 of it is
+    the threshold (p < 1e-7), and a scale 10 % off moves it by 0.09, another 5 beyond."""
     made = (
         gaussian(2**40, Rho(500)) if kind == "discrete Gaussian" else laplace(2**40, Epsilon(10**6))
     )
-    square = np.mean((drawn(made, 10_000) / made.sigma) ** 2)
+    expected = math.sqrt(2 / math.pi if kind == "discrete Gaussian" else 1 / 2)
+    size = np.abs(drawn(made, 14_000) / made.sigma).mean() / expected
     assert made.sigma > 2**49
-    assert abs(square - 1) < 0.11
-    assert abs(square / 0.9**2 - 1) > 0.11
-    assert abs(square / 1.1**2 - 1) > 0.11
+    assert abs(size - 1) < 0.047
+    assert abs(size / 0.9 - 1) > 0.047
+    assert abs(size / 1.1 - 1) > 0.047
 
 
 def test_draws_are_independent_of_one_another() -> None:

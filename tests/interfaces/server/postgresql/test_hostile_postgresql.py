@@ -221,16 +221,15 @@ def test_huge_messages_are_refused_before_they_are_read(plain):
 
 
 def test_half_open_connections_are_let_go_of(plain, monkeypatch):
+    half = plain()
     monkeypatch.setattr(pg_server, "LOGIN_SECONDS", 0.5)
     monkeypatch.setattr(wire, "MESSAGE_SECONDS", 0.5)
     idle = [plain(log_in=False) for _ in range(20)]
-    half = plain()
     half.socket.sendall(b"Q\0\0\0")
-    start = time.monotonic()
-    for client in (*idle, half):
+    for client in (*idle, half):  # with seconds that are not patched, a read fails after 20
         assert client.until_ready()[-1] == (b"", b"")
         client.close()
-    assert time.monotonic() - start < 15
+    monkeypatch.undo()
     still_answers(plain)
 
 
@@ -241,7 +240,10 @@ def test_a_client_that_reads_nothing_does_not_hold_the_server(plain, monkeypatch
     slow.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2**18)
     slow.send(b"Q", b"SELECT a.income, b.income FROM made a, made b\0")
     still_answers(plain)
-    time.sleep(5)
+    for _ in range(600):
+        if not plain.server.postgresql._tasks:  # it hung up
+            break
+        time.sleep(0.1)
     slow.socket.settimeout(20)
     received = 0
     while part := slow.socket.recv(2**20):

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlpriv.statements.keywords import SAME_TEXT
+from sqlpriv.statements.keywords import SAME_REAL, SAME_TEXT
 
 MARK = "\0"
 _ALIKE = r'"NULL"|VARCHAR|ENUM.*|UUID|DATE|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?'
-_SAME_TEXT = (
-    f"(CASE WHEN regexp_full_match(typeof({{x}}), '{_ALIKE}') THEN CAST({{x}} AS VARCHAR)"
-    " ELSE error('dialects write numbers with a point, moments and truth in different ways: leave"
-    " the cast to text out') END)"
-)
-"""DuckDB's text of a cast to text that every dialect writes alike; an error of any other."""
+_CHECKED = {
+    SAME_REAL: "(CASE WHEN typeof({x}) SIMILAR TO '.*INT.*' THEN error('AVG of whole numbers is a"
+    " whole number in tsql: write AVG(CAST(x AS FLOAT))') ELSE {x} END)",
+    SAME_TEXT: f"(CASE WHEN regexp_full_match(typeof({{x}}), '{_ALIKE}')"
+    " THEN CAST({x} AS VARCHAR) ELSE error('dialects write numbers with a point, moments and truth"
+    " in different ways: leave the cast to text out') END)",
+}
+"""What is checked when it runs → DuckDB's text of it: an error where dialects differ."""
 
 
 def marked_name(node: object) -> str:
@@ -72,8 +74,9 @@ def _without_marks(node: exp.Expr) -> exp.Expr:
         text = duckdb_text(node.this)
         inside = f"{text[:-1]} {word})" if function_name(node.this) else f"{text} {word}"
         return exp.Var(this=inside)
-    elif function_name(node) == SAME_TEXT:
-        return exp.Var(this=_SAME_TEXT.format(x=duckdb_text(node.expressions[0])))
+    elif function_name(node) in _CHECKED:
+        text = _CHECKED[function_name(node)]
+        return exp.Var(this=text.format(x=duckdb_text(node.expressions[0])))
     elif mark := marked_name(node):
         return exp.Var(this=mark.removeprefix(MARK))
     elif isinstance(node, exp.Anonymous | exp.Identifier) and isinstance(node.this, str):

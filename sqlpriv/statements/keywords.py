@@ -35,3 +35,5 @@ DIALECT = "privacy_dialect"
 SAME_TEXT = "same_text"
 """A cast to text in another dialect, of what every dialect writes alike: checked where names are
 bound."""
+SAME_REAL = "same_real"
+"""A number with digits behind the point: in SQL Server's dialect AVG of whole ones is whole."""

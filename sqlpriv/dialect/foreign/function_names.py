@@ -12,51 +12,54 @@ from sqlglot import exp
 from sqlpriv.dialect.foreign import function_writers as writers
 from sqlpriv.dialect.foreign.function_templates import template_writers
 from sqlpriv.dialect.foreign.moment_formats import day_of_text, moment_format
+from sqlpriv.dialect.foreign.same_patterns import pattern_call
 from sqlpriv.dialect.foreign.text_casts import conversion_by_style, padding
 from sqlpriv.statements.keywords import words
 
 COMMON = words(
-    """count sum avg min max var_pop var_samp stddev_pop stddev_samp nullif coalesce abs floor ceil
-    ceiling sqrt exp ln power pow sign lower upper row_number rank dense_rank percent_rank cume_dist
-    ntile lag lead first_value last_value grouping error grouping_sets"""
+    """count sum avg min max any_value var_pop var_samp stddev_pop stddev_samp corr covar_pop
+    covar_samp regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx regr_sxy
+    regr_syy median count_if bool_and bool_or approx_count_distinct max_by min_by string_agg
+    nullif coalesce abs floor ceil ceiling sqrt cbrt exp ln log10 power pow sign sin cos
+    tan cot asin acos atan atan2 degrees radians pi lower upper reverse replace repeat strpos
+    starts_with translate trim split_part width_bucket row_number rank dense_rank percent_rank
+    cume_dist ntile lag lead first_value last_value grouping error grouping_sets dp_interval_low
+    dp_interval_high"""
 )
-"""Functions of the same name and meaning in every dialect; `error` is our own."""
+"""Functions of the same name and meaning in every dialect that has them; the last are our own."""
 _SAME_NAMES = {
     "postgres": """least greatest variance=var_samp stddev=stddev_samp concat length
-        char_length=length log log10 percentile_cont percentile_disc mode replace starts_with
-        corr covar_pop covar_samp regr_avgx regr_avgy regr_count regr_intercept regr_r2
-        regr_slope regr_sxx regr_sxy regr_syy bool_and every=bool_and bool_or sin cos tan cot asin
-        acos atan atan2 degrees radians pi cbrt trunc left right reverse strpos median quantile_cont
-        quantile_disc approx_quantile approx_count_distinct count_if skewness kurtosis sem
-        dp_interval_low dp_interval_high width_bucket concat_ws
-        split_part age now transaction_timestamp=now""",
+        char_length=length character_length=length octet_length=strlen log log2 percentile_cont
+        percentile_disc mode every=bool_and trunc left right quantile_cont quantile_disc
+        approx_quantile skewness kurtosis sem concat_ws age now transaction_timestamp=now md5 ascii
+        ltrim rtrim isfinite array_agg""",
     "bigquery": """variance=var_samp stddev=stddev_samp length char_length=length
-        anon_count=count anon_sum=sum anon_avg=avg anon_var_pop=var_pop
-        anon_stddev_pop=stddev_pop anon_percentile_cont=percentile_cont
+        character_length=length byte_length=strlen anon_count=count anon_sum=sum anon_avg=avg
+        anon_var_pop=var_pop anon_stddev_pop=stddev_pop anon_percentile_cont=percentile_cont
         anon_quantiles=approx_quantiles percentile_cont=quantile_cont approx_quantiles
-        countif=count_if log10 starts_with replace approx_count_distinct logical_and=bool_and
-        logical_or=bool_or regexp_contains=regexp_matches dayofyear isoweek=week isoyear last_day
-        corr covar_pop covar_samp current_date=today""",
+        countif=count_if logical_and=bool_and logical_or=bool_or regexp_contains=regexp_matches
+        dayofyear isoweek=week isoyear last_day current_date=today ascii ltrim rtrim ends_with
+        array_agg split=string_split""",
     "snowflake": """variance=var_samp stddev=stddev_samp variance_pop=var_pop
-        variance_samp=var_samp length count_if median mode percentile_cont percentile_disc
-        replace startswith=starts_with contains dp_interval_low dp_interval_high year quarter
-        month day hour minute second dayofmonth=day dayofyear dayofweek dayofweekiso=isodow
-        weekiso=week week weekofyear=week
-        yearofweekiso=isoyear len=length last_day booland_agg=bool_and boolor_agg=bool_or
-        approx_count_distinct hll=approx_count_distinct approx_percentile=quantile_cont corr
-        covar_pop covar_samp width_bucket current_date=today""",
+        variance_samp=var_samp length len=length mode percentile_cont percentile_disc
+        startswith=starts_with endswith=ends_with contains year quarter month day hour minute second
+        dayofmonth=day dayofyear dayofweek dayofweekiso=isodow weekiso=week week weekofyear=week
+        yearofweekiso=isoyear last_day booland_agg=bool_and boolor_agg=bool_or
+        hll=approx_count_distinct approx_percentile=quantile_cont current_date=today kurtosis
+        md5 ascii ltrim rtrim split=string_split octet_length=strlen""",
     "mysql": """variance=var_pop std=stddev_pop stddev=stddev_pop char_length=length
-        character_length=length log10 replace year quarter month day hour minute second
-        dayofmonth=day dayofyear weekofyear=week dayname monthname last_day concat_ws
-        current_date=today curdate=today""",
+        character_length=length length=strlen octet_length=strlen year quarter month day hour minute
+        second dayofmonth=day dayofyear weekofyear=week dayname monthname last_day concat_ws log2
+        current_date=today curdate=today now md5""",
     "tsql": """least greatest var=var_samp varp=var_pop stdev=stddev_samp stdevp=stddev_pop
-        concat log10 count_big=count year quarter month day eomonth=last_day getdate=now""",
+        concat concat_ws count_big=count year quarter month day eomonth=last_day getdate=now
+        getutcdate=now replicate=repeat""",
     "spark": """least greatest variance=var_samp stddev=stddev_samp std=stddev_samp mean=avg
-        length char_length=length count_if median log10 startswith=starts_with replace mode year
-        quarter month day hour minute second dayofmonth=day dayofyear weekofyear=week last_day
-        bool_and every=bool_and bool_or some=bool_or approx_count_distinct
-        percentile=quantile_cont percentile_approx=quantile_disc approx_percentile=quantile_disc
-        corr covar_pop covar_samp concat_ws current_date=today""",
+        length len=length char_length=length character_length=length log2 startswith=starts_with
+        endswith=ends_with contains mode year quarter month day hour minute second dayofmonth=day
+        dayofyear weekofyear=week last_day every=bool_and some=bool_or percentile=quantile_cont
+        percentile_cont percentile_disc percentile_approx=quantile_disc
+        approx_percentile=quantile_disc concat_ws current_date=today md5 ascii""",
 }
 """Dialect → functions that take the same arguments in the same order, with DuckDB's name behind =
 where it is another; PostgreSQL's last ones are DuckDB's own or ours, of which it has none."""
@@ -71,6 +74,8 @@ _WRITTEN: dict[str, _Writers] = {
         "date_trunc": writers.date_trunc(writers.UNITS),
         "to_char": moment_format("postgres"),
         "to_date": day_of_text("postgres"),
+        "date_bin": writers.moment_bins,
+        "regexp_replace": pattern_call("regexp_replace"),
     },
     "bigquery": {
         **(_LEAST | _SUBSTRING | _PADDING),
@@ -83,8 +88,7 @@ _WRITTEN: dict[str, _Writers] = {
             ("format_date", "format_datetime", "format_timestamp"),
             moment_format("bigquery", format_first=True),
         ),
-        "date_diff": writers.date_diff("lfu"),
-        "datetime_diff": writers.date_diff("lfu"),
+        **dict.fromkeys(("date_diff", "datetime_diff"), writers.date_diff("lfu", weeks=True)),
         "timestamp_diff": writers.whole_units("lfu"),
         **dict.fromkeys(
             ("date_add", "datetime_add", "timestamp_add"), writers.move_by_interval("mi", exp.Add)
@@ -99,11 +103,17 @@ _WRITTEN: dict[str, _Writers] = {
         "concat": writers.joined_texts,
         "decode": writers.decode,
         "date_trunc": writers.date_trunc(writers.UNITS),
-        "date_part": writers.date_part(writers.PARTS),
-        "datediff": writers.date_diff("ufl"),
-        "date_diff": writers.date_diff("ufl"),
-        "timestampdiff": writers.date_diff("ufl"),
-        "timediff": writers.date_diff("ufl"),
+        "date_part": writers.date_part(writers.PARTS | {"dow", "doy", "second"}),
+        "datediff": writers.date_diff("ufl", weeks=True),
+        **dict.fromkeys(
+            ("date_diff", "timestampdiff", "timediff"), writers.date_diff("ufl", weeks=True)
+        ),
+        "to_date": day_of_text("snowflake"),
+        "concat_ws": writers.texts_joined_by,
+        "listagg": writers.joined_list,
+        "regexp_replace": pattern_call("regexp_replace", all_matches=True),
+        "regexp_substr": pattern_call("regexp_extract", or_null=True),
+        "regexp_like": pattern_call("regexp_full_match"),
         "dateadd": writers.move_by_interval("unm", exp.Add),
         "ratio_to_report": writers.rename("ratio_to_report"),
         "to_char": moment_format("snowflake"),
@@ -116,11 +126,15 @@ _WRITTEN: dict[str, _Writers] = {
         "date_add": writers.move_by_interval("mi", exp.Add),
         "date_sub": writers.move_by_interval("mi", exp.Sub),
         "date_format": moment_format("mysql"),
+        "field": writers.place_in_list,
+        "elt": writers.item_in_list,
         "str_to_date": day_of_text("mysql"),
         "timestampdiff": writers.whole_units("ufl"),
     },
     "tsql": {
-        "datepart": writers.date_part(writers.PARTS | {"second"}),
+        **_SUBSTRING,
+        "choose": writers.item_in_list,
+        "datepart": writers.date_part(writers.PARTS | {"second", "iso_week", "weekday"}),
         "datediff": writers.date_diff("ufl"),
         "dateadd": writers.move_from_beginning,
         "convert": conversion_by_style,
@@ -138,25 +152,34 @@ _WRITTEN: dict[str, _Writers] = {
         "date_diff": writers.date_diff("lf"),
         "add_months": writers.months_later,
         "date_format": moment_format("spark"),
+        "to_date": day_of_text("spark"),
+        "regexp_replace": pattern_call("regexp_replace", all_matches=True),
+        "regexp_extract": pattern_call("regexp_extract"),
+        "regexp_like": pattern_call("regexp_matches"),
         "timestampdiff": writers.whole_units("ufl"),
         "decode": writers.decode,
     },
 }
-BY_DIALECT: dict[str, _Writers] = {
-    dialect: {
-        name: writers.rename(own or name)
-        for name, _, own in (entry.partition("=") for entry in _SAME_NAMES[dialect].split())
+
+
+def _by_name(dialect: str) -> _Writers:
+    entries = (entry.partition("=") for entry in _SAME_NAMES[dialect].split())
+    renamed = {name: writers.rename(own or name) for name, _, own in entries}
+    by_template, written = template_writers(dialect), _WRITTEN[dialect]
+    both = {
+        name: writers.either(written[name], by_template[name])
+        for name in written.keys() & by_template.keys()
     }
-    | template_writers(dialect)
-    | written
-    for dialect, written in _WRITTEN.items()
-}
+    return renamed | by_template | written | both
+
+
+BY_DIALECT: dict[str, _Writers] = {dialect: _by_name(dialect) for dialect in _WRITTEN}
 """Dialect → function, in lower case → how DuckDB writes it."""
 
 PARTS_OF_EXTRACT: dict[str, frozenset[str]] = {
     "postgres": writers.PARTS | {"dow", "doy", "week", "isodow", "isoyear"},
     "bigquery": writers.PARTS | {"second"},
-    "snowflake": writers.PARTS | {"second"},
+    "snowflake": writers.PARTS | {"second", "dow", "doy"},
     "mysql": writers.PARTS | {"second"},
     "tsql": frozenset(),
     "spark": writers.PARTS,

@@ -1,7 +1,8 @@
 """Functions of other dialects as DuckDB's expressions: one line each, compared with the manuals.
 
-A name behind @ is a function of DuckDB's, an argument behind # a number. A name may stand in
-several lines, with other numbers of arguments; with a number that no line has, its call is refused.
+A name behind @ is a function of DuckDB's, an argument behind # a number, a number that number
+alone. A name may stand in several lines, the first that fits is taken; with arguments that no line
+has, its call is refused.
 """
 
 from __future__ import annotations
@@ -37,7 +38,41 @@ bigquery mysql spark: dayofweek(x) = @dayofweek(x) + 1
 mysql spark: weekday(x) = @isodow(x) - 1
 snowflake: dayname(x) = @strftime(x, '%a')
 snowflake: monthname(x) = @strftime(x, '%b')
-snowflake spark: to_date(x) = CAST(x AS DATE)
+bigquery spark: trunc(x) = @trunc(x)
+spark snowflake: to_timestamp(x) = CAST(x AS TIMESTAMP)
+bigquery: timestamp(x) = CAST(x AS TIMESTAMP)
+bigquery: datetime(x) = CAST(x AS TIMESTAMP)
+bigquery: unix_date(x) = @date_diff('day', DATE '1970-01-01', x)
+mysql spark: unix_timestamp(x) = @epoch(@date_trunc('second', x))
+snowflake: position(y, x) = @strpos(x, y)
+spark: position(y, x) = @strpos(x, y)
+mysql: mid(x, n, m) = @substring(x, n, m)
+mysql: isnull(x) = CASE WHEN x IS NULL THEN 1 ELSE 0 END
+mysql spark: substring_index(x, y, 1) = @split_part(x, y, 1)
+mysql spark: substring_index(x, y, -1) = @split_part(x, y, -1)
+mysql tsql spark: ltrim(x) = @ltrim(x)
+mysql tsql spark: rtrim(x) = @rtrim(x)
+snowflake: bitand(x, y) = x & y
+snowflake: bitor(x, y) = x | y
+spark: pmod(x, #y) = (x % y + y) % y
+spark: array_contains(x, y) = @list_contains(x, y)
+spark: array_join(x, y) = @array_to_string(x, y)
+snowflake: array_to_string(x, y) = @array_to_string(x, y)
+bigquery: regexp_extract(x, y) = CASE WHEN @regexp_matches(x, y) THEN @regexp_extract(x, y) END
+spark: sha2(x, 256) = @sha256(x)
+spark: string(x) = @same_text(x)
+spark: double(x) = CAST(x AS DOUBLE)
+snowflake: to_varchar(x) = @same_text(x)
+snowflake: to_char(x) = @same_text(x)
+snowflake: to_double(x) = CAST(x AS DOUBLE)
+mysql: week(x, 3) = @week(x)
+mysql: yearweek(x, 3) = @yearweek(x)
+spark: int(x) = CAST(@trunc(CAST(x AS DOUBLE)) AS INT)
+spark: bround(x, n) = @round_even(x, n)
+bigquery: log(x, 10) = @log10(x)
+bigquery: log(x, 2) = @log2(x)
+snowflake: log(10, x) = @log10(x)
+snowflake: log(2, x) = @log2(x)
 bigquery mysql spark: date(x) = CAST(x AS DATE)
 bigquery: date(y, m, d) = @make_date(y, m, d)
 snowflake: date_from_parts(y, m, d) = @make_date(y, m, d)
@@ -52,11 +87,9 @@ tsql: len(x) = @length(@rtrim(x, ' '))
 postgres: btrim(x) = @trim(x)
 snowflake: trunc(x) = @trunc(x)
 snowflake: equal_null(x, y) = x IS NOT DISTINCT FROM y
-snowflake mysql bigquery tsql spark: reverse(x) = @reverse(x)
 bigquery spark mysql: instr(x, y) = @strpos(x, y)
 mysql spark: locate(y, x) = @strpos(x, y)
 tsql snowflake: charindex(y, x) = @strpos(x, y)
-snowflake spark: split_part(x, y, n) = @split_part(x, y, n)
 bigquery: regexp_replace(x, y, z) = @regexp_replace(x, y, z, 'g')
 bigquery snowflake mysql tsql spark: left(x, #n) = @left(x, n)
 bigquery snowflake mysql tsql spark: right(x, #n) = @right(x, n)
@@ -75,20 +108,19 @@ def template_writers(dialect: str) -> dict[str, Writer]:
     >>> print(call.sql("duckdb"))
     CASE WHEN b = 0 THEN 0 ELSE a / b END
     """
-    templates: dict[str, dict[int, tuple[list[str], str]]] = {}
+    templates: dict[str, list[tuple[list[str], str]]] = {}
     for dialects, name, parameters, text in _LINE.findall(_TEMPLATES):
-        names = parameters.split(", ")
         if dialect in dialects.split():
-            templates.setdefault(name, {})[len(names)] = names, text.replace("@", _OURS)
-    return {name: _writer(by_count) for name, by_count in templates.items()}
+            line = parameters.split(", "), text.replace("@", _OURS)
+            templates.setdefault(name, []).append(line)
+    return {name: _writer(lines) for name, lines in templates.items()}
 
 
-def _writer(by_count: dict[int, tuple[list[str], str]]) -> Writer:
+def _writer(lines: list[tuple[list[str], str]]) -> Writer:
     def write(args: Arguments) -> exp.Expr | None:
-        if len(args) not in by_count:
-            return None
-        names, text = by_count[len(args)]
-        if any(n.startswith("#") and not is_number(x) for n, x in zip(names, args, strict=True)):
+        fitting = (line for line in lines if _fit(line[0], args))
+        names, text = next(fitting, ([], ""))
+        if not text:
             return None
         by_name = {name.lstrip("#"): arg for name, arg in zip(names, args, strict=True)}
 
@@ -104,3 +136,16 @@ def _writer(by_count: dict[int, tuple[list[str], str]]) -> Writer:
         return exp.Paren(this=tree) if isinstance(tree, exp.Binary) else tree
 
     return write
+
+
+def _fit(names: list[str], args: Arguments) -> bool:
+    """Returns whether a call has as many arguments, and numbers where a line has them."""
+    if len(names) != len(args):
+        return False
+    for name, arg in zip(names, args, strict=True):
+        wanted = name.lstrip("-")
+        if (name.startswith("#") and not is_number(arg)) or (
+            wanted.isdecimal() and arg.sql("duckdb") != name
+        ):
+            return False
+    return True

@@ -19,7 +19,9 @@ PARTS = frozenset({"year", "quarter", "month", "day", "hour", "minute"})
 UNITS = frozenset({"year", "quarter", "month", "day", "week", "hour", "minute", "second"})
 
 
-_SHORT = {"mm": "month", "mon": "month", "yyyy": "year", "yy": "year", "isoweek": "week"}
+_SHORT_WORDS = """mm=month mon=month m=month yyyy=year yy=year qq=quarter dd=day d=day hh=hour
+    mi=minute ss=second isoweek=week"""
+_SHORT = dict(entry.split("=") for entry in _SHORT_WORDS.split())
 """Short words for parts of dates, and BigQuery's for a week that begins on Monday."""
 
 
@@ -40,6 +42,10 @@ def rename(name: str) -> Writer:
     return lambda args: duckdb_call(name, *args)
 
 
+def either(first: Writer, second: Writer) -> Writer:
+    return lambda args: first(args) or second(args)
+
+
 def unit_word(node: exp.Expr) -> str:
     """Returns the lower-case word of a date part, written bare or as a text."""
     if function_name(node) == "week":  # BigQuery's WEEK(MONDAY)
@@ -52,7 +58,11 @@ def date_part(parts: frozenset[str]) -> Writer:
     def write(args: Arguments) -> exp.Expr | None:
         if len(args) != 2 or unit_word(args[0]) not in parts:
             return None
-        return duckdb_call("date_part", exp.Literal.string(unit_word(args[0])), args[1])
+        if unit_word(args[0]) == "weekday":  # from 1, Sunday
+            place = duckdb_call("dayofweek", args[1])
+            return exp.Paren(this=exp.Add(this=place, expression=exp.Literal.number(1)))
+        part = unit_word(args[0]).removeprefix("iso_")
+        return duckdb_call("date_part", exp.Literal.string(part), args[1])
 
     return write
 
@@ -79,12 +89,13 @@ def truncated_to_unit(args: Arguments) -> exp.Expr | None:
     return None if begins_on_sunday else date_trunc(UNITS, unit_last=True)(args)
 
 
-def date_diff(order: str) -> Writer:
+def date_diff(order: str, *, weeks: bool = False) -> Writer:
     """Writes the number of boundaries between two moments.
 
     Args:
         order: What the arguments are: `ufl` is (unit, first, last), `lfu` (last, first, unit), `lf`
             (last, first) in days.
+        weeks: Whether weeks begin on Monday; BigQuery's WEEK alone does not.
     """
 
     def write(args: Arguments) -> exp.Expr | None:
@@ -92,8 +103,9 @@ def date_diff(order: str) -> Writer:
             return None
         by_letter = dict(zip(order, args, strict=True))
         unit = unit_word(by_letter["u"]) if "u" in by_letter else "day"
-        if unit not in UNITS - {"week"}:
-            return None  # weeks begin on different days
+        begins_on_sunday = not weeks or (order == "lfu" and by_letter["u"].name.lower() == "week")
+        if unit not in UNITS or (unit == "week" and begins_on_sunday):
+            return None
         return duckdb_call("date_diff", exp.Literal.string(unit), by_letter["f"], by_letter["l"])
 
     return write
@@ -190,11 +202,57 @@ def joined_texts(args: Arguments) -> exp.Expr | None:
     return exp.Paren(this=joined)
 
 
+def texts_joined_by(args: Arguments) -> exp.Expr | None:
+    """Snowflake's CONCAT_WS, which is NULL where one argument is."""
+    if len(args) < 2:
+        return None
+    separated = [part for text in args[1:] for part in (args[0].copy(), text)]
+    return joined_texts(separated[1:])
+
+
+def joined_list(args: Arguments) -> exp.Expr | None:
+    """Snowflake's LISTAGG; one without a separator is not DuckDB's, which takes a comma."""
+    parts = [part for arg in args for part in (arg.expressions if arg is args[0] else [arg])]
+    is_distinct = bool(args) and isinstance(args[0], exp.Distinct)
+    count = len(parts) if is_distinct else len(args)
+    return duckdb_call("string_agg", *args) if count == 2 else None
+
+
 def substring(args: Arguments) -> exp.Expr | None:
     """A part from a position that is counted from the beginning, in every dialect alike."""
-    if len(args) != 3 or not is_number(args[1]) or str(args[1].this) == "0":
+    if len(args) not in (2, 3) or not is_number(args[1]) or str(args[1].this) == "0":
         return None
     return duckdb_call("substring", *args)
+
+
+def place_in_list(args: Arguments) -> exp.Expr | None:
+    """MySQL's FIELD(x, 'a', 'b'): 1 of 'a', 2 of 'b', 0 of all others and of NULL."""
+    if len(args) < 2:
+        return None
+    ifs = [
+        exp.If(this=value, true=exp.Literal.number(place))
+        for place, value in enumerate(args[1:], 1)
+    ]
+    return exp.Case(this=args[0], ifs=ifs, default=exp.Literal.number(0))
+
+
+def item_in_list(args: Arguments) -> exp.Expr | None:
+    """SQL Server's CHOOSE(n, 'a', 'b'), MySQL's ELT: 'a' of 1, 'b' of 2, else NULL."""
+    if len(args) < 2:
+        return None
+    ifs = [
+        exp.If(this=exp.Literal.number(place), true=value)
+        for place, value in enumerate(args[1:], 1)
+    ]
+    return exp.Case(this=args[0], ifs=ifs)
+
+
+def moment_bins(args: Arguments) -> exp.Expr | None:
+    """PostgreSQL's DATE_BIN('15 minutes', x, origin)."""
+    if len(args) != 3 or not isinstance(args[0], exp.Literal | exp.Interval):
+        return None
+    width = args[0] if isinstance(args[0], exp.Interval) else exp.Interval(this=args[0])
+    return duckdb_call("time_bucket", width, *args[1:])
 
 
 def decode(args: Arguments) -> exp.Expr | None:

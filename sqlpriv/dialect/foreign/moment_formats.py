@@ -44,7 +44,7 @@ def strftime_format(dialect: str, text: str) -> str | None:
     words = dict(entry.split("=", 1) for entry in _WORDS[dialect].split())
     quote = _QUOTES.get(dialect, "\0")
     longest = sorted(map(re.escape, words), key=len, reverse=True)
-    pattern = re.compile(f"({'|'.join(longest)})|{quote}([^{quote}%]+){quote}|([^\\w%'\"\\\\])")
+    pattern = re.compile(f"({'|'.join(longest)})|{quote}([^{quote}%]+){quote}|([^\\w%'\"\\\\]|\\d)")
     written, at = "", 0
     while at < len(text):
         part = pattern.match(text, at)
@@ -79,6 +79,8 @@ def day_of_text(dialect: str, *, format_first: bool = False) -> Writer:
     """Writes `to_date('01.02.2023', 'DD.MM.YYYY')`, both literals, as the date; None otherwise."""
 
     def write(args: Arguments) -> exp.Expr | None:
+        if len(args) == 1 and dialect in ("snowflake", "spark"):
+            return as_day(args[0])
         if len(args) != 2 or not all(isinstance(x, exp.Literal) and x.is_string for x in args):
             return None
         text, pattern = (str(arg.this) for arg in (reversed(args) if format_first else args))

@@ -7,9 +7,10 @@ from sqlglot import exp
 from sqlpriv.dialect.foreign import function_names as names
 from sqlpriv.dialect.foreign.text_casts import TEXT_TYPES
 from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
-from sqlpriv.dialect.foreign.value_kinds import LOOSE, is_fractional
+from sqlpriv.dialect.foreign.value_kinds import LOOSE, is_fractional, is_whole
 from sqlpriv.dialect.marks import MARK, as_day, duckdb_call, function_name, marked_name
 from sqlpriv.errors import meant_among
+from sqlpriv.statements.keywords import SAME_REAL
 
 _PARTS = ("dayofweek", "dayofyear", "isoweek", "isoyear", "dayofweekiso")
 """Parts of EXTRACT that are written as the function of that name is."""
@@ -19,6 +20,8 @@ def write_like(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     """In LIKE a backslash escapes in most dialects, and [a-z] is a set in tsql."""
     rewriter.check_arguments(node, "this expression negate")
     pattern = node.args["expression"]
+    if isinstance(pattern, exp.Any | exp.All):
+        return _like_each(rewriter, node, pattern)
     is_text = isinstance(pattern, exp.Literal) and pattern.is_string
     if not is_text or "\\" in pattern.this or (rewriter.dialect == "tsql" and "[" in pattern.this):
         unread = "brackets" if rewriter.dialect == "tsql" else "backslash"
@@ -27,10 +30,30 @@ def write_like(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     return node
 
 
+def _like_each(rewriter: TreeRewriter, node: exp.Expr, patterns: exp.Expr) -> exp.Expr:
+    """Writes `x LIKE ANY ('a%', 'b%')`, or of a list in brackets, as LIKE of each."""
+    inside = patterns.this.unnest()
+    listed = inside.expressions if isinstance(inside, exp.Tuple | exp.Array) else [inside]
+    if node.args.get("negate") or isinstance(node.parent, exp.Not):
+        hint = "write x NOT LIKE 'a%' AND x NOT LIKE 'b%'"
+        raise rewriter.refuse(node, "NOT before LIKE ANY is read in two ways", hint)
+    likes = [
+        write_like(rewriter, type(node)(this=node.this.copy(), expression=pattern.copy()))
+        for pattern in listed
+    ]
+    whole = exp.and_(*likes) if isinstance(patterns, exp.All) else exp.or_(*likes)
+    return exp.Paren(this=whole)
+
+
 def write_pivot(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     """PIVOT (AVG(x) FOR k IN ('a', 'b')), whose columns sqlglot names as the dialect does."""
     named = "columns identify_pivot_strings prefixed_pivot_columns pivot_column_naming"
     rewriter.check_arguments(node, f"expressions fields group alias {named}")
+    if rewriter.dialect == "tsql":  # IN ([a], [b]) are texts
+        for value in [x for field in node.args["fields"] for x in field.expressions]:
+            if isinstance(value, exp.Column):
+                text = exp.Literal.string(value.name)
+                value.replace(exp.PivotAlias(this=text, alias=exp.to_identifier(value.name, True)))
     return node
 
 
@@ -91,6 +114,9 @@ def write_within_group(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     if not isinstance(call, exp.Anonymous) or not one:
         raise rewriter.refuse_unknown(node, "this WITHIN GROUP")
     name = quantiles.get(function_name(call), function_name(call))
+    if name == "string_agg" and call.expressions:
+        *texts, last = call.expressions  # the separator, or DISTINCT with both
+        return duckdb_call(name, *texts, exp.Order(this=last, expressions=order.expressions))
     shares = call.expressions
     if order.expressions[0].args.get("desc"):  # as far from the other end
         shares = [exp.Sub(this=exp.Literal.number(1), expression=share) for share in shares]
@@ -103,9 +129,12 @@ def write_one_of_quantiles(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     """`APPROX_QUANTILES(x, 4)[OFFSET(1)]` is the quantile 1/4."""
     rewriter.check_arguments(node, "this expressions offset safe")
     call, indexes = node.this, node.expressions
+    if function_name(call) == "string_split" and len(indexes) == 1 and _is_number(indexes[0]):
+        place = int(indexes[0].name) - node.args.get("offset", 0)  # from 0, as sqlglot counts
+        return exp.Bracket(this=call, expressions=[exp.Literal.number(place)])
     is_quantiles = function_name(call) == "approx_quantiles"
     numbers = [*indexes, *(call.expressions[1:2] if is_quantiles else [])]
-    if not is_quantiles or not all(isinstance(n, exp.Literal) and n.is_int for n in numbers):
+    if not is_quantiles or not all(map(_is_number, numbers)):
         raise rewriter.refuse_unknown(node, "an index")
     place, parts = (int(number.name) for number in numbers)
     share = exp.Literal.number(repr((place - node.args.get("offset", 0)) / max(parts, 1)))
@@ -113,30 +142,32 @@ def write_one_of_quantiles(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     return duckdb_call("quantile_cont", first, share, *named)
 
 
+def _is_number(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Literal) and node.is_int
+
+
 def write_call(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     """Functions are looked up by the name that the user wrote."""
     rewriter.check_arguments(node, "this expressions")
     name, arguments = function_name(node), node.expressions
+    if name == "row":
+        return exp.Tuple(expressions=arguments)
     using = str(node.this).partition(MARK)[2]
     if name in ("grouping sets", "rollup", "cube", "all"):
         node.set("this", name.upper())
         return node
-    if (
-        name == "avg"
-        and rewriter.dialect == "tsql"
-        and not is_fractional(arguments[0], rewriter.dialect)
-    ):
-        hint = "write AVG(CAST(x AS FLOAT))"
-        raise rewriter.refuse(node, "AVG of whole numbers is a whole number in tsql", hint)
-    if name == "week" and function_name(node.parent).endswith("_trunc"):
+    if name == "avg" and rewriter.dialect == "tsql" and not is_fractional(arguments[0], "tsql"):
+        if is_whole(arguments[0]) or not arguments[0].find(exp.Column):
+            hint = "write AVG(CAST(x AS FLOAT))"
+            raise rewriter.refuse(node, "AVG of whole numbers is a whole number in tsql", hint)
+        arguments = [duckdb_call(SAME_REAL, arguments[0]), *arguments[1:]]
+    if name == "week" and function_name(node.parent).endswith(("_trunc", "_diff")):
         return node  # the unit of BigQuery's DATE_TRUNC(x, WEEK(MONDAY))
     if name in TEXT_TYPES and function_name(node.parent) == "convert":
         return node  # the type of CONVERT (VARCHAR(7), x, 120)
     if name in ("sum", "avg") and rewriter.dialect == "mysql" and isinstance(arguments[0], LOOSE):
-        whole = exp.DataType(this=exp.DType.INT)  # true is 1
-        arguments = [exp.Cast(this=exp.Paren(this=arguments[0]), to=whole), *arguments[1:]]
-    if name == "count_if" and "count_if" not in rewriter.functions:
-        raise rewriter.refuse_unknown(node, "the function count_if")
+        number = exp.DataType(this=exp.DType.INT)  # true is 1
+        arguments = [exp.Cast(this=exp.Paren(this=arguments[0]), to=number), *arguments[1:]]
     if name in rewriter.functions:
         replacement = rewriter.functions[name](arguments)
         if replacement is None:
@@ -146,6 +177,13 @@ def write_call(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     else:
         meant = meant_among(name, (*names.COMMON, *rewriter.functions))
         raise rewriter.refuse_unknown(node, f"the function {name}", meant)
+    if name == "count" and isinstance(next(iter(arguments), None), exp.Distinct):
+        counted = arguments[0].expressions
+        if len(counted) > 1:  # of several values, which DuckDB counts where some are NULL, too
+            kept = [exp.Paren(this=exp.Is(this=x.copy(), expression=exp.Null())) for x in counted]
+            whole = duckdb_call(name, exp.Distinct(expressions=[exp.Tuple(expressions=counted)]))
+            present = exp.and_(*(exp.Not(this=x) for x in kept))
+            return exp.Filter(this=whole, expression=exp.Where(this=present))
     if using:
         replacement.set("this", f"{replacement.this}{MARK}{using}")
     replacement.meta.update(node.meta)

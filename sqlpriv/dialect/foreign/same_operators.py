@@ -40,8 +40,14 @@ _PLAIN_TIMESTAMP = {
 """Dialect → sqlglot's types that have neither a time zone nor anything else of their own."""
 _LOCKS = ("NOLOCK", "READUNCOMMITTED", "READCOMMITTED", "READPAST")
 """Hints of SQL Server that say how rows are locked, not which."""
-_CASTS_ROUND = ("postgres",)
-"""Dialects in which a number becomes a whole one by DuckDB's own rounding."""
+_WHOLE_BY = {"bigquery": "round", "snowflake": "round", "tsql": "trunc", "spark": "trunc"}
+"""Dialect → what makes a fraction whole in a cast; postgres does as DuckDB's own casts do."""
+_CUTTING = {
+    "postgres": {exp.DType.VARCHAR},
+    "tsql": {exp.DType.VARCHAR, exp.DType.NVARCHAR},
+    "mysql": {exp.DType.CHAR, exp.DType.VARCHAR},
+}
+"""Dialect → text types of a length to which a cast cuts a text, and fills none up."""
 
 
 def write_identifier(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
@@ -100,6 +106,22 @@ def write_array(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     rewriter.check_arguments(node, "expressions bracket_notation struct_name_inheritance")
     node.set("struct_name_inheritance", None)
     return node
+
+
+def write_time_zone(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """x AT TIME ZONE 'Europe/Berlin', whose zone is looked at where it is read."""
+    rewriter.check_arguments(node, "this zone")
+    return node
+
+
+def write_exclusive_or(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """MySQL's XOR: of conditions, that they differ; of numbers it is another thing."""
+    rewriter.check_arguments(node, "this expression")
+    sides = [node.args[name].unnest() for name in ("this", "expression")]
+    if not all(isinstance(side, LOOSE) for side in sides):
+        raise rewriter.refuse_unknown(node, "XOR of what may be numbers")
+    left, right = (exp.Paren(this=side) for side in sides)
+    return exp.Paren(this=exp.NEQ(this=left, expression=right))
 
 
 def write_unnest(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
@@ -203,6 +225,9 @@ def write_division(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     if node.args.get("typed") and not fractional and not any(map(_has_aggregate, (left, right))):
         whole = exp.IntDiv(this=parenthesize(left), expression=parenthesize(right))
         return exp.Paren(this=whole)  # DuckDB's // of fractions is its /
+    if node.args.get("typed") and not fractional and all(map(is_whole, (left, right))):
+        some = duckdb_call("nullif", right, exp.Literal.number(0))
+        return duckdb_call("trunc", exp.Div(this=parenthesize(left), expression=some))
     if node.args.get("typed") and not fractional:
         raise rewriter.refuse(
             node,
@@ -227,13 +252,20 @@ def _has_aggregate(node: exp.Expr) -> bool:
 
 def write_cast(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     rewriter.check_arguments(node, "this to safe")
-    kind, arg = dtype(node), node.this
-    if kind in WHOLE_TYPES and rewriter.dialect not in _CASTS_ROUND and not is_whole(arg):
-        raise rewriter.refuse(
-            node,
-            f"{rewriter.dialect} makes a whole number of a fraction in another way than DuckDB",
-            "write FLOOR(x), CEIL(x) or ROUND(x) inside the CAST",
-        )
+    kind, arg, sizes = dtype(node), node.this, node.args["to"].expressions
+    if kind in WHOLE_TYPES and rewriter.dialect != "postgres" and not is_whole(arg):
+        if rewriter.dialect not in _WHOLE_BY:
+            raise rewriter.refuse(
+                node,
+                f"{rewriter.dialect} makes a whole number of a fraction in another way than DuckDB",
+                "write FLOOR(x), CEIL(x) or ROUND(x) inside the CAST",
+            )
+        number = exp.Cast(this=arg, to=exp.DataType(this=exp.DType.DOUBLE))
+        node.set("this", duckdb_call(_WHOLE_BY[rewriter.dialect], number))
+        return node
+    if kind is exp.DType.TEXT and sizes:
+        node.args["to"].set("expressions", [])
+        return duckdb_call("left", write_text_cast(rewriter, node), sizes[0].this)
     if kind is exp.DType.TEXT:
         return write_text_cast(rewriter, node)
     return write_listed_text(rewriter, node) if kind is exp.DType.ARRAY else node
@@ -245,12 +277,13 @@ def write_data_type(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     kind, sizes = node.this, node.expressions
     if kind is exp.DType.ARRAY and _is_behind_quantifier(node):
         return node
-    if kind is exp.DType.TIMESTAMPTZ and rewriter.dialect in ("postgres", "bigquery"):
+    if kind is exp.DType.TIMESTAMPTZ and rewriter.dialect in ("postgres", "bigquery", "spark"):
         return node  # moments are read in UTC, and so a server's clients are told
     if kind is exp.DType.FLOAT and rewriter.dialect in _WIDE_FLOAT:
         node.set("this", exp.DType.DOUBLE)
     elif kind in (exp.DType.VARCHAR, exp.DType.TEXT, exp.DType.CHAR, exp.DType.NVARCHAR):
-        if sizes:
+        cuts = isinstance(node.parent, exp.Cast) and kind in _CUTTING.get(rewriter.dialect, ())
+        if sizes and not (cuts and len(sizes) == 1):
             raise rewriter.refuse(
                 node, "a text type with a length cuts texts off", "write SUBSTRING"
             )
@@ -288,14 +321,22 @@ def _is_behind_quantifier(type_: exp.Expr) -> bool:
 
 def write_group(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     """GROUP BY a, b WITH ROLLUP is GROUP BY ROLLUP (a, b)."""
-    rewriter.check_arguments(node, "expressions all rollup")
-    rollups = node.args.get("rollup") or []
-    if not rollups:
+    rewriter.check_arguments(node, "expressions all rollup cube")
+    word = "rollup" if node.args.get("rollup") else "cube"
+    levels = node.args.get(word) or []
+    if not levels:
         return node
-    if len(rollups) > 1 or rollups[0].expressions or not node.expressions:
-        raise rewriter.refuse_unknown(node, "this ROLLUP")
-    sets = duckdb_call("ROLLUP", *node.expressions)
-    return exp.Group(expressions=[sets])
+    if len(levels) > 1 or levels[0].expressions or not node.expressions:
+        raise rewriter.refuse_unknown(node, f"this {word.upper()}")
+    return exp.Group(expressions=[duckdb_call(word.upper(), *node.expressions)])
+
+
+def write_join(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
+    """Joins; Spark's LEFT SEMI JOIN is DuckDB's SEMI JOIN."""
+    rewriter.check_arguments(node, "this side kind on using method")
+    if str(node.args.get("kind")).upper() in ("SEMI", "ANTI"):
+        node.set("side", None)
+    return node
 
 
 def write_window(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:

@@ -8,11 +8,15 @@ ends of the text mean the same. A dot is any character, line ends among them.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
+from sqlpriv.dialect.foreign.function_writers import Arguments, Writer
 from sqlpriv.dialect.marks import duckdb_call
+
+if TYPE_CHECKING:
+    from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
 
 _ANY = r"[\s\S]"
 _PARTS = re.compile(r"\[\^?\]?[^\]\[\\]*\]|[^\[\]\\]", re.DOTALL)
@@ -21,23 +25,53 @@ _UNALIKE = re.compile(r"\(\?|^\*|[*+?}]\+|\\")
 
 
 def write_pattern(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
-    """Writes PostgreSQL's `x ~ 'a'`, `x ~* 'a'` and `x SIMILAR TO 'a%'`, and Spark's `x RLIKE 'a'`.
+    """Writes PostgreSQL's `x ~ 'a'`, `x ~* 'a'` and `x SIMILAR TO 'a%'`, Spark's `x RLIKE 'a'`, and
+    Snowflake's, which matches the whole text.
 
     Raises:
         Refused: The pattern is no text, or has what the two do not read alike.
     """
-    rewriter.check_arguments(node, "this expression")
-    is_spark = rewriter.dialect == "spark" and isinstance(node, exp.RegexpLike)
-    if rewriter.dialect != "postgres" and not is_spark:
+    rewriter.check_arguments(node, "this expression full_match")
+    is_plain = isinstance(node, exp.RegexpLike)
+    is_spark = rewriter.dialect == "spark" and is_plain
+    is_whole = rewriter.dialect == "snowflake" and is_plain
+    if rewriter.dialect != "postgres" and not (is_spark or is_whole):
         raise rewriter.refuse_unknown(node, "a regular expression")
     pattern, is_similar = node.args["expression"], isinstance(node, exp.SimilarTo)
     text = pattern.this if isinstance(pattern, exp.Literal) and pattern.is_string else None
     regex = None if text is None else _in_re2(text, is_similar)
-    if regex is None or (is_spark and "." in regex):  # there a dot is no line's end
+    if regex is None or ((is_spark or is_whole) and _ANY in regex):  # there a dot is no line's end
         hint = "letters, sets, groups, |, * + ? {m,n} and, behind ~, ^ $ . are; or write LIKE 'a%'"
         raise rewriter.refuse(pattern, "this pattern is not known to match alike in DuckDB", hint)
     options = [exp.Literal.string("i")] if isinstance(node, exp.RegexpILike) else []
+    regex = f"^(?:{regex})$" if is_whole else regex
     return duckdb_call("regexp_matches", node.this, exp.Literal.string(regex), *options)
+
+
+def pattern_call(name: str, *, all_matches: bool = False, or_null: bool = False) -> Writer:
+    """Writes a function of a text and a pattern that both read alike; None of another pattern.
+
+    Args:
+        name: DuckDB's function.
+        all_matches: Whether it is about all matches of a text; PostgreSQL's 'g' says so itself.
+        or_null: Whether it is NULL of a text that does not match.
+    """
+
+    def write(args: Arguments) -> exp.Expr | None:
+        literals = [arg for arg in args[1:] if isinstance(arg, exp.Literal)]
+        if len(args) < 2 or len(literals) < len(args) - 1 or not literals[0].is_string:
+            return None
+        regex = _in_re2(literals[0].name, is_similar=False)
+        if regex is None or _ANY in regex or any(s in x.name for x in literals[1:] for s in "\\$"):
+            return None
+        options = [exp.Literal.string("g")] if all_matches else []
+        call = duckdb_call(name, args[0], exp.Literal.string(regex), *literals[1:], *options)
+        if not or_null:
+            return call
+        matches = duckdb_call("regexp_matches", args[0].copy(), exp.Literal.string(regex))
+        return exp.Case(ifs=[exp.If(this=matches, true=call)])
+
+    return write
 
 
 def _in_re2(pattern: str, is_similar: bool) -> str | None:

@@ -22,7 +22,8 @@ Writers = Mapping[type[exp.Expr], Callable[["TreeRewriter", exp.Expr], exp.Expr]
 _SAME_TEXT = """
 Select: expressions from_ joins where group having order limit offset with_ distinct qualify windows
 From Where Having Qualify Exists Paren Boolean Not Neg Var Any All: this
-Order Tuple Rollup: expressions
+Order: this expressions
+Tuple Rollup Cube: expressions
 Distinct: expressions on
 Ordered: this desc nulls_first
 Limit: expression offset
@@ -34,13 +35,13 @@ Alias: this alias
 Star: except_
 LimitOptions: rows
 Null CurrentDate:
-Join: this side kind on using
 Subquery: this alias with_ pivots
 PivotAlias: this alias
 Union Except Intersect: this expression distinct with_ order limit offset
 Or And Mul Mod IntDiv Filter Kwarg DataTypeParam Escape: this expression
 Case: this ifs default
 If: this true
+Values: expressions alias
 WindowSpec: kind start start_side end end_side
 """
 _SAME: dict[type[exp.Expr], frozenset[str]] = {

@@ -62,13 +62,20 @@ def is_whole(node: exp.Expr) -> bool:
     match node:
         case exp.Literal():
             return str(node.this).lstrip("-").isdecimal()
-        case exp.Paren() | exp.Neg():
+        case exp.Paren() | exp.Neg() | exp.Filter() | exp.Window():
             return is_whole(node.this)
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.IntDiv() | exp.Mod():
+            return is_whole(node.this) and is_whole(node.expression)
         case exp.Cast() | exp.TryCast():
             return dtype(node) in WHOLE_TYPES
         case exp.Anonymous():
-            name = function_name(node)
-            return name in _WHOLE or (name == "round" and len(node.expressions) == 1)
+            name, first = function_name(node), next(iter(node.expressions), exp.Null())
+            of_whole = name in ("sum", "min", "max") and is_whole(first)
+            return of_whole or name in _WHOLE or (name == "round" and len(node.expressions) == 1)
+        case exp.Case():
+            branches = [branch.args["true"] for branch in node.args["ifs"]]
+            default = node.args.get("default") or branches[0]
+            return all(map(is_whole, (*branches, default)))
     return isinstance(node, (*LOOSE, exp.Boolean))
 
 

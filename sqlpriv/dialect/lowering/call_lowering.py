@@ -182,8 +182,6 @@ def lower_call(lowering: NodeLowering, node: Glot) -> t.Node:
     for arg in args:
         if isinstance(arg, exp.Select | exp.SetOperation):
             raise lowering.cannot(arg)
-    if name == "position" and len(args) == 1 and isinstance(args[0], exp.In):
-        args, name = [args[0].args.get("field"), args[0].this], "strpos"
     if name in ("count", "count_star") and not args and not distinct:
         name, star = "count", True
     if name in _QUANTILES and len(args) == 2 and isinstance(args[1], exp.Array):

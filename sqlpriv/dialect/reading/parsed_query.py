@@ -13,6 +13,8 @@ from sqlpriv.dialect.clauses import Clauses, Cut, cut_clauses
 from sqlpriv.dialect.foreign.same_meaning import in_duckdb
 from sqlpriv.dialect.lowering.query_lowering import QueryLowering
 from sqlpriv.dialect.marks import duckdb_text
+from sqlpriv.dialect.reading.generated_rows import write_rows
+from sqlpriv.dialect.reading.keyword_calls import write_with_commas
 from sqlpriv.dialect.token_cursor import TokenCursor
 from sqlpriv.dialect.tokens import Kind, replacement_token
 from sqlpriv.errors import Refused
@@ -133,6 +135,8 @@ def _read_strata(cut: Cut, c: TokenCursor) -> None:
 
 def _as_duckdb_reads(tree: exp.Expr, c: TokenCursor) -> exp.Expr:
     _drop_main_schema(tree)
+    write_with_commas(tree)
+    write_rows(tree, c.dialect, c.tokens[0])
     return tree if c.dialect == "duckdb" else in_duckdb(tree, c)
 
 

@@ -96,6 +96,8 @@ def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
             return _text_function(binder, node, name, arg)
         case "same_text", (_,):
             return binder.bind(plain_text_casts(binder, node))
+        case "same_real", (arg,):
+            return _real_number(binder, node, arg)
         case "left", (arg, t.Literal(int(length))) if length >= 0:
             return a.Substring(binder.bind(arg), 1, length)
         case "isnan" | "isinf" | "isfinite", (arg,):
@@ -190,6 +192,14 @@ def _text_function(binder: Binder, node: t.Node, name: str, arg: t.Node) -> a.Ex
     if shape.values is not None:
         raise refuse(node, f"{name} is evaluated over the list", _TEXT)
     return a.Call(_TEXTS.get(name, name), (expr,))
+
+
+def _real_number(binder: Binder, node: t.Node, arg: t.Node) -> a.Expr:
+    expr = binder.bind(arg)
+    if binder.shape(arg, expr).type is not Type.REAL:
+        hint = "write AVG(CAST(x AS FLOAT))"
+        raise refuse(node, "AVG of whole numbers is a whole number in tsql", hint)
+    return expr
 
 
 def _test_of_number(binder: Binder, node: t.FunctionCall, arg: t.Node) -> a.Expr:

@@ -153,7 +153,8 @@ def _expect(shape: Shape, type_: Type, where: str) -> Shape:
 def _clamp_ends(expr: a.Expr, scope: Mapping[str, Shape]) -> tuple[Any, Any, bool]:
     """Returns lower end, upper end (None where open) and nullability: LEAST clamps from above.
 
-    NULL arguments are passed over, so only an argument that is never NULL is sure to clamp.
+    NULL arguments are passed over, so only an argument that is never NULL is sure to clamp: no
+    column is, whose rows may have NULL whatever is declared.
     """
     if not (isinstance(expr, a.Call) and expr.op in ("least", "greatest")):
         shape = infer_shape(expr, scope)
@@ -164,7 +165,17 @@ def _clamp_ends(expr: a.Expr, scope: Mapping[str, Shape]) -> tuple[Any, Any, boo
         ends = [part[side] for part in parts]
         loose.append(pick(ends) if None not in ends else None)
     clamping, pick = (0, max) if expr.op == "greatest" else (1, min)
-    sure = [part[clamping] for part in parts if not part[2] and part[clamping] is not None]
+    pairs = zip(expr.args, parts, strict=True)
+    sure = [part[clamping] for x, part in pairs if _is_never_null(x) and part[clamping] is not None]
     if sure:
         loose[clamping] = pick(sure)
     return loose[0], loose[1], all(part[2] for part in parts)
+
+
+def _is_never_null(expr: a.Expr) -> bool:
+    match expr:
+        case a.Lit(value):
+            return value is not None
+        case a.Call("coalesce" | "least" | "greatest", args):
+            return any(map(_is_never_null, args))
+    return False

@@ -198,14 +198,17 @@ def is_function(name: str) -> bool:
 
 @cache
 def _scalar_functions() -> frozenset[str]:
-    """Returns the names of functions that give the same of the same, and are nothing but scalar.
+    """Returns the names of functions that give the same of the same, and are scalar; `repeat` is
+    the name of one in FROM, too.
 
     Of moments with a zone, which no list holds, DuckDB 2.0.1 computes by the session's zone.
     """
     text = """SELECT function_name FROM duckdb_functions()
     WHERE NOT coalesce(regexp_matches(parameter_types::VARCHAR, 'TIME ZONE|TZ'), false)
     GROUP BY function_name
-    HAVING bool_and(function_type = 'scalar' AND stability = 'CONSISTENT')"""
+    HAVING bool_and(function_type = 'table' OR
+        (function_type = 'scalar' AND stability = 'CONSISTENT'))
+        AND bool_or(function_type = 'scalar')"""
     return (
         frozenset(name.lower() for (name,) in public_engine().execute(text).fetchall()) - _OF_TYPES
     )

@@ -344,6 +344,13 @@ MUTANTS = (
         MOVE,
     ),
     Mutant(
+        "a charge may have a number below others'",
+        K + "ledger/records.py",
+        "if number <= sums.last:",
+        "if False:",
+        DATABASE,
+    ),
+    Mutant(
         "who only reads sees two states",
         K + "ledger/database.py",
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",

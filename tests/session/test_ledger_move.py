@@ -73,6 +73,9 @@ def test_a_ledger_is_moved_with_all_that_it_holds(file: Path, url: str) -> None:
         records = before.declarations(), releases(before), before.snapshot("f")
     assert move_ledger(file, url) == 4
     assert file.read_text() == url + "\n"
+    with psycopg.connect(url) as db:  # the server knows how many there are: see `move_ledger`
+        of_charges = f"SELECT reltuples FROM pg_class WHERE oid = '{NAME}.charge'::regclass"
+        assert db.execute(of_charges).fetchone() == (2,)
     with closing(Ledger(file)) as after:
         assert (after.declarations(), releases(after), after.snapshot("f")) == records
         assert after.find_seals(records[2].id, "q", Rho(30))

@@ -99,9 +99,13 @@ class Ledger:
             body = {**bodies.get(table, UNDECLARED), **changes}
             if body.keys() != UNDECLARED.keys():
                 raise errors.LedgerError("a declaration has no such field")
-            text = json.dumps(body | ({"as_of": last} if changes.keys() == {"grants"} else {}))
             return insert(
-                db, "declaration", principal=principal, subject=table, kind="contract", body=text
+                db,
+                "declaration",
+                principal=principal,
+                subject=table,
+                kind="contract",
+                body=json.dumps(body | ({"as_of": last} if changes.keys() == {"grants"} else {})),
             )
 
     def declarations(self) -> tuple[int, dict[str, Declared]]:
@@ -241,10 +245,11 @@ class Ledger:
                     raise errors.BudgetExhausted(
                         f"nothing is left of keys_delta{whose}: the selection was not made"
                     )
-            booked = self.running_sums(db).booked_units(unit, at.snapshot)
+            sums = self.running_sums(db)
+            booked = sums.booked_units(unit, at.snapshot)
             units = {} if tell_too_many_points([at.units, *booked]) else dict(at.units)
             self.store.holds_new_charge = True  # which could still be undone: see running_sums.py
-            return insert(
+            number = insert(
                 db,
                 "charge",
                 price,
@@ -254,6 +259,9 @@ class Ledger:
                 strata=json.dumps(units),
                 yocto=yocto,
             )
+            if number <= sums.last:  # no sum would find it
+                raise errors.LedgerError("the ledger's charges are not numbered upwards any more")
+            return number
 
     def seal(self, charge: int, statement: int, snapshot: int, new: list[Sealed]) -> list[Sealed]:
         """Stores noised answers under their charge, all or none; returns them numbered."""
@@ -322,8 +330,9 @@ def _open_store(path: Path) -> Store:
     try:
         from sqlpriv.kernel.ledger.database import LedgerDatabase
     except ImportError:
-        needs = "a ledger in PostgreSQL needs pip install 'sqlpriv[postgresql-ledger]'"
-        raise errors.OperationalError(needs) from None
+        raise errors.OperationalError(
+            "a ledger in PostgreSQL needs pip install 'sqlpriv[postgresql-ledger]'"
+        ) from None
     return LedgerDatabase(url, mark_beside(path))
 
 

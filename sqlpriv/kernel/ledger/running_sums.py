@@ -6,9 +6,10 @@ transaction of `db` sees, each charge counted once.
 **Proof.** Charges are numbered upwards in the order in which their transactions end (`Store`), and
 triggers refuse every change, so a committed charge keeps its number and its content for good.
 Charges are added in the order of their numbers, and only those above `last`, the largest number
-that was added. A charge that is not committed could be undone, and its number given to another
-charge: sums that hold such a charge are of that transaction alone (`keep=False` makes a copy, and
-leaves these sums as they are).
+that was added; a charge that would get a lower one, because somebody wrote a number of their own,
+is not made (`Ledger.charge`). A charge that is not committed could be undone, and its number given
+to another charge: sums that hold such a charge are of that transaction alone (`keep=False` makes a
+copy, and leaves these sums as they are).
 """
 
 import copy

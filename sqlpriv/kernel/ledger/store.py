@@ -120,13 +120,15 @@ class Store(ABC):
         except self.ERRORS as error:
             code, may_pass = self.describe_error(error)
             if may_pass:
-                text = f"the ledger cannot be used just now ({code})"
-                raise errors.OperationalError(text) from None
+                raise errors.OperationalError(
+                    f"the ledger cannot be used just now ({code})"
+                ) from None
             text = f"the ledger is damaged or refused a record ({code})"
             raise errors.LedgerError(text) from None
         except OSError as error:
-            text = f"the ledger, or the mark beside it, cannot be made: {error.strerror}"
-            raise errors.OperationalError(text) from error
+            raise errors.OperationalError(
+                f"the ledger, or the mark beside it, cannot be made: {error.strerror}"
+            ) from error
         except (ValueError, errors.DataError) as error:
             raise errors.LedgerError("the ledger holds a record that cannot be read") from error
 

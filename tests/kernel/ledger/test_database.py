@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import psycopg
 import pytest
-from support.ledgers import TABLES, pay, python
+from support.ledgers import TABLES, pay, python, sealed
 
 from sqlpriv.errors import BudgetExhausted, LedgerError, OperationalError
 from sqlpriv.kernel.ledger import database
@@ -107,6 +108,78 @@ def test_an_older_copy_is_refused_by_whoever_saw_a_newer_one(filled: str, path: 
     write_pointer(path.with_name("of a machine that saw nothing"), filled)
     with closing(Ledger(path.with_name("of a machine that saw nothing"))) as unaware:
         assert unaware.account("people").spent == Rho(300)
+
+
+ADD_CHARGE = """INSERT INTO charge (id, at, statement_id, unit_table, kind, nano)
+OVERRIDING SYSTEM VALUE VALUES ({}, '2026-01-01', 1, 'people', 'zcdp', 1)"""
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        [ADD_CHARGE.format(2**62)],
+        [ADD_CHARGE.format(10), "SELECT setval(pg_get_serial_sequence('charge', 'id'), 5)"],
+    ],
+)
+def test_no_charge_is_made_that_the_sums_of_others_would_not_find(
+    filled: str, path: Path, others: list[str]
+) -> None:
+    """Somebody with the ledger's login writes numbers of their own: what is sold later has lower
+    ones, and who had summed up before would sell it again."""
+    with closing(Ledger(path)) as ledger, closing(Ledger(path)) as other:
+        run(filled, *others)
+        before = run(filled, "SELECT count(*), sum(nano) FROM charge")
+        for server in (ledger, other, ledger):
+            with pytest.raises(LedgerError, match="not numbered upwards"):
+                pay(server, 1)
+        assert run(filled, "SELECT count(*), sum(nano) FROM charge") == before
+
+
+SELLER = """CREATE ROLE {0} LOGIN; GRANT USAGE ON SCHEMA sqlpriv_ledger TO {0};
+GRANT SELECT ON ALL TABLES IN SCHEMA sqlpriv_ledger TO {0};
+GRANT INSERT ON snapshot, statement, charge, seal, replay TO {0};
+GRANT UPDATE (one) ON guard TO {0}"""
+"""What docs/how-to/operations.md gives servers."""
+
+
+@pytest.fixture
+def seller(filled: str) -> Iterator[str]:
+    """The URL of a login that may ask, and add to the ledger what asking adds."""
+    run(filled, *SELLER.format("seller").split(";"))
+    yield f"postgresql://seller@{filled.partition('@')[2]}"
+    run(filled, "DROP OWNED BY seller", "DROP ROLE seller")
+
+
+def test_a_servers_login_sells_and_cannot_undo(seller: str, path: Path) -> None:
+    path.unlink()
+    write_pointer(path, seller)
+    with closing(Ledger(path)) as ledger:
+        pay(ledger, 50)
+        sealed(ledger, ledger.snapshot("new").id, "q", Rho(5))
+        with pytest.raises(LedgerError, match="refused a record"):
+            ledger.set_budget(Budget("people", Rho(10**6), 1e-9), "mallory")
+        with pytest.raises(LedgerError, match="refused a record"):
+            ledger.declare("people", "mallory", public=True)
+        with pytest.raises(LedgerError, match="refused a record"):
+            ledger.record_facts(1, {"people": {"bounded": True, "constant": []}})
+    for undoing in (
+        "UPDATE charge SET nano = 1",
+        "DELETE FROM charge",
+        "TRUNCATE charge CASCADE",
+        "UPDATE guard SET one = true",
+        "ALTER TABLE charge DISABLE TRIGGER append_only",
+        "SET session_replication_role = replica",
+        "SELECT setval(pg_get_serial_sequence('charge', 'id'), 1)",
+        "CREATE FUNCTION sqlpriv_ledger.max(bigint) RETURNS bigint LANGUAGE sql AS 'SELECT 1'",
+        "CREATE TABLE sqlpriv_ledger.extra (x INTEGER)",
+        "DROP SCHEMA sqlpriv_ledger CASCADE",
+    ):
+        with pytest.raises((psycopg.errors.InsufficientPrivilege, psycopg.errors.RaiseException)):
+            run(seller, undoing)
+    with closing(Ledger(path)) as ledger:
+        account = ledger.account("people")
+        assert account is not None
+        assert account.spent == Rho(655)
 
 
 def test_another_ledger_is_refused(filled: str, path: Path) -> None:

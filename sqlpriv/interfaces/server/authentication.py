@@ -40,11 +40,10 @@ class Caller(flight.ServerMiddleware):  # type: ignore[misc]  # pyarrow ships no
         self.fresh = secrets.token_urlsafe(16)
 
     def sending_headers(self) -> dict[str, str]:
-        """Gives a token for a password, and a name for the session to who sent none."""
-        headers = {"authorization": f"Bearer {self._token}"} if self._token else {}
-        if self.cookie is None:
-            headers["set-cookie"] = f"{COOKIE}={self.fresh}"
-        return headers
+        """Gives a token for a password; else a name for the session to who sent none."""
+        if self._token:  # of a handshake, which opens no session
+            return {"authorization": f"Bearer {self._token}"}
+        return {} if self.cookie else {"set-cookie": f"{COOKIE}={self.fresh}"}
 
 
 class Door(flight.ServerMiddlewareFactory):  # type: ignore[misc]  # pyarrow ships no types

@@ -282,8 +282,9 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
     }
 
     @guard_handler
-    def list_actions(self, _context: Context) -> list[tuple[str, str]]:
+    def list_actions(self, context: Context) -> list[tuple[str, str]]:
         """Names the actions."""
+        self._client(context)  # of which the headers have told a name
         ours = {
             quote_message.ACTION: "what a command would cost, as JSON; nothing is run",
             CANCEL_RUNNING: "gives up what runs in this session",
@@ -291,13 +292,15 @@ class Service(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow ships n
         return [(name, ours.get(name, "as in Arrow Flight SQL")) for name in self._ACTIONS]
 
     @guard_handler
-    def list_flights(self, _context: Context, _criteria: bytes) -> Iterator[flight.FlightInfo]:
+    def list_flights(self, context: Context, _criteria: bytes) -> Iterator[flight.FlightInfo]:
         """Has no flights to list: results are asked for in SQL."""
+        self._client(context)
         return iter(())
 
     @guard_handler
-    def do_exchange(self, _context: Context, _d: Any, _reader: Any, _writer: Any) -> None:
+    def do_exchange(self, context: Context, _d: Any, _reader: Any, _writer: Any) -> None:
         """Exchanges nothing."""
+        self._client(context)
         raise NotSupportedError("there is nothing to exchange: send SQL")
 
     def _command(self, context: Context, descriptor: Any) -> tuple[Client, str, Any]:

@@ -3,6 +3,9 @@
 A session belongs to one user. A client that keeps cookies names it by the cookie that it was given;
 of any other client all calls over one connection are one session. A session runs one statement
 after another, as a connection to any database does.
+
+A cookie of a session that is not open here, because it was idle for long, or another server gave
+it, is told so once: what was SET in it is gone, a price among it.
 """
 
 from __future__ import annotations
@@ -23,6 +26,11 @@ from sqlpriv.session.session import Session
 IDLE_SECONDS = 1_800.0
 MOST_SESSIONS = 64
 """Of one user: a new one ends the one that was idle for longest."""
+LOST_SESSION = (
+    "this session is not open here: it was idle for half an hour, or the server was started again,"
+    " or another server answers now; what was SET and prepared in it is gone, and nothing was run;"
+    " SET it again, then ask again"
+)
 MOST_STATEMENTS = 256
 """Prepared statements and unused tickets of one session: a new one drops the oldest."""
 
@@ -87,6 +95,9 @@ class Sessions:
             fresh: The name that this call's answer offers.
             peer: The connection's other end.
             dialect: The SQL dialect that a new session's statements are read in.
+
+        Raises:
+            InterfaceError: The cookie names no session that is open here; from now on it does.
         """
         with self._lock:
             self._end_idle(time.monotonic())
@@ -105,6 +116,8 @@ class Sessions:
             if client is None:
                 self._make_room(user)
                 client = self._open[user.id, cookie or fresh] = Client(user, session, peer)
+                if cookie not in (None, fresh):
+                    raise InterfaceError(LOST_SESSION)
             return client
 
     def end(self, client: Client) -> None:
@@ -143,8 +156,9 @@ class Sessions:
             client = self._of_handle.get(handle)
             if client is None or client.user.id != user.id:
                 raise InterfaceError(
-                    "there is no such statement here, or its ticket was used: ask for another;"
-                    " an answer that was given before is free"
+                    "there is no such statement here: its ticket was used, its session has ended, or"
+                    " another server gave it; ask for another: an answer that was given before is"
+                    " free"
                 )
             statement = client.statements[handle]
             if once:

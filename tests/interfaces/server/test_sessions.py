@@ -58,7 +58,7 @@ def call_in_threads(sessions, number, errors=None):
 
 def test_nobody_waits_for_a_session_that_is_being_opened(sessions):
     threads, clients = call_in_threads(sessions, 1)
-    ada = sessions.client(ADA, "cookie", "fresh", "here")
+    ada = sessions.client(ADA, None, "cookie", "here")
     assert sessions.client(ADA, "cookie", "fresh", "there") is ada
     assert clients == []
     SlowSession.may_open.set()
@@ -86,3 +86,31 @@ def test_a_session_that_is_opened_while_all_are_closed_is_closed(sessions):
     assert clients == []
     assert len(errors) == 1
     assert SlowSession.closed == SlowSession.opened
+
+
+def test_who_is_answered_by_another_server_is_told_that_settings_are_gone(served):
+    """Nothing is paid at another price than what was SET: it is said once, and then goes on."""
+    connection, before = served.connect(), served.account()
+    connection.execute("SET privacy_epsilon = 0.25")
+    for client in tuple(served.server._sessions._open.values()):
+        served.server._sessions.end(client)  # it is then as a server that never saw the session
+    with pytest.raises(InterfaceError, match="SET it again"):
+        connection.execute("SELECT COUNT(*) FROM people")
+    assert served.account() == before
+    connection.execute("SET privacy_epsilon = 0.5")
+    assert connection.session.settings == {"privacy_epsilon": 0.5}
+    assert len(served.server._sessions._open) == 1
+
+
+def test_a_stock_client_goes_on_in_a_new_session(served):
+    connection = served.adbc(**{"adbc.flight.sql.rpc.with_cookie_middleware": "true"})
+    option = "adbc.flight.sql.session.option.privacy_epsilon"
+    connection.adbc_connection.set_options(**{option: "0.25"})
+    for client in tuple(served.server._sessions._open.values()):
+        served.server._sessions.end(client)
+    with pytest.raises(Exception, match="SET it again"):
+        connection.adbc_connection.set_options(**{option: "0.5"})
+    connection.adbc_connection.set_options(**{option: "0.5"})
+    with connection.cursor() as cursor:
+        cursor.execute("EXPLAIN PRIVACY SELECT COUNT(*) FROM people")
+        assert 0.5 in cursor.fetch_arrow_table()["epsilon"].to_pylist()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +15,13 @@ from support.templates import vault_of
 import sqlpriv
 from sqlpriv.answer.bounds import rows_per_unit
 from sqlpriv.errors import DeclarationError, PermissionDenied, Refused
-from sqlpriv.kernel.terms.budget import Rho
+from sqlpriv.kernel.terms.algebra import query_hash
+from sqlpriv.kernel.terms.budget import Epsilon, Rho
 from sqlpriv.kernel.terms.contract import Column, PrivacyUnit, TableContract, Type
 from sqlpriv.kernel.terms.release import Measurement
 from sqlpriv.plan.aggregates import rows_left_out
 from sqlpriv.session.declarations.auto_declarations import all_units_by_rows, rows_by_magnitude
+from sqlpriv.session.intents.intents import Intents
 
 AGE = "ALTER TABLE visits ALTER COLUMN age SET PRIVACY DOMAIN AUTO"
 
@@ -179,3 +182,25 @@ def test_where_nothing_stands_out_nothing_is_declared(owner: sqlpriv.Connection)
 def test_an_analyst_declares_nothing(tmp_path: Path) -> None:
     with sqlpriv.connect(str(tmp_path / "v.duckdb")) as analyst, pytest.raises(PermissionDenied):
         analyst.execute("ALTER TABLE visits SET PRIVACY BOUND (rows_per_unit = auto, epsilon = 1)")
+
+
+def test_who_declares_the_same_at_the_same_moment_waits(
+    owner: sqlpriv.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`Intents` has the second wait and pay nothing: of this very query, and until it is sealed."""
+    waited_for: list[str] = []
+    hold = Intents.hold
+
+    @contextmanager
+    def note(self: Intents, snapshot: int, queries: Iterable[str]) -> Iterator[None]:
+        names = [*queries]
+        with hold(self, snapshot, names):
+            yield
+        seals = owner.session._access.kernel.ledger.find_seals(snapshot, names[0], Epsilon(1))
+        waited_for.extend(names if seals else ())
+
+    monkeypatch.setattr(Intents, "hold", note)
+    _declare(owner, "ALTER COLUMN age SET PRIVACY DOMAIN AUTO (epsilon = 1)")
+    _declare(owner, "SET PRIVACY BOUND (rows_per_unit = auto, epsilon = 1)")
+    queries = rows_by_magnitude("visits", "age", True), all_units_by_rows("visits")
+    assert waited_for == [query_hash(query) for query in queries]

@@ -156,9 +156,9 @@ class Sessions:
             client = self._of_handle.get(handle)
             if client is None or client.user.id != user.id:
                 raise InterfaceError(
-                    "there is no such statement here: its ticket was used, its session has ended, or"
-                    " another server gave it; ask for another: an answer that was given before is"
-                    " free"
+                    "there is no such statement here: its ticket was used, its session has ended,"
+                    " or another server gave it; ask for another: an answer that was given before"
+                    " is free"
                 )
             statement = client.statements[handle]
             if once:

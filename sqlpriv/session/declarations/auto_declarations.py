@@ -73,7 +73,10 @@ def measure_declaration(
             declaration; behind it where no cell stands out of the noise.
     """
     measurement = _measurement(action, contract, access)
-    with Allowance(access.kernel, contract, measurement.price, access.principal, text) as allowance:
+    with (
+        access.intents.hold(contract.snapshot, [a.query_hash(measurement.query)]),
+        Allowance(access.kernel, contract, measurement.price, access.principal, text) as allowance,
+    ):
         (release,) = allowance.release([measurement])
     if isinstance(action, decl.SetBoundAuto):
         bound = bound_of_counts(release)

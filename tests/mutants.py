@@ -517,8 +517,8 @@ MUTANTS = (
     Mutant(
         "what is undone is paid for",
         K + "gate.py",
-        "begun = self._statement or self._begin()",
-        "begun = self._statement = self._statement or self._begin()",
+        "begun = self._statement or self._ledger",
+        "begun = self._statement = self._statement or self._ledger",
         GATE,
     ),
     Mutant(
@@ -1825,6 +1825,27 @@ MUTANTS = (
         GATE,
     ),
     Mutant(
+        "what was answered is not sealed when the allowance is closed",
+        K + "gate.py",
+        "if self._unsealed:",
+        "if self.repeatable:",
+        GATE,
+    ),
+    Mutant(
+        "what waits for its seal is bought again",
+        K + "gate.py",
+        "self._unsealed} & dict(named_queries).keys():",
+        "self._unsealed} & {''}:",
+        GATE,
+    ),
+    Mutant(
+        "what is to be repeated is sealed at the end",
+        K + "gate.py",
+        "            if self.repeatable:\n                fresh_seals",
+        "            if False:\n                fresh_seals",
+        f"{GATE} tests/synth/test_asked_again.py",
+    ),
+    Mutant(
         "what was bought later answers a statement that is asked again",
         K + "gate.py",
         "seal.price.nano if self.repeatable",
@@ -2535,8 +2556,8 @@ MUTANTS = (
     Mutant(
         "a replay is cheaper than what is asked",
         K + "vault.py",
-        "find_seals(snapshot, named, price)",
-        "find_seals(snapshot, named, type(price)(0))",
+        "contract, named, price), named, price)",
+        "contract, named, price), named, type(price)(0))",
         f"{GATE} {CLOSED}",
     ),
     Mutant(

@@ -40,6 +40,10 @@ class Allowance(AbstractContextManager["Allowance"]):
     """What one statement may ask and spend: up to `limit`, nothing once closed. Till then the exact
     marginals of a selection are kept for the next, and what was read ahead; they leave through
     noise alone, each when it is charged. `repeatable` says which seals answer it; see `_find`.
+    A repeatable one's answers are sealed as they are given. Those of another are sealed together,
+    in one wait for the disk: when it is closed, before the session shows anything, or when one of
+    them is asked for again. Claim: of a query and a price noise is drawn once; a crash before the
+    seal loses answers that nobody saw, and their charge.
     `replayed` are the seals that answered at no cost. With `whole`, all of `limit` is paid at once,
     durably and for good, before the first row is read; see `_charge`."""
 
@@ -57,22 +61,35 @@ class Allowance(AbstractContextManager["Allowance"]):
             raise Refused(f'the table "{contract.table}" has no privacy unit')
         self.contract, self.unit, self.repeatable = contract, contract.unit, repeatable
         self._kernel, self._ledger = kernel, kernel.ledger
-        self._principal, self._text, self._statement = principal, text, 0
+        self._asked, self._statement = (principal, text), 0
         self._limit, self._whole, self.spent = limit, whole, type(limit)(0)
         self._losses: sensitivity.Losses = {}
         self._kept: dict[a.Parts, list[NDArray[Any]]] = {}  # of all strata, of shape (strata, …)
         self._ahead: list[a.Parts] = []
         self._charged, self._closed, self._paying = 0, False, Lock()
         self.replayed: list[int] = []
+        self._unsealed: list[tuple[int, Sealed]] = []  # under their charges
         self._scopes: dict[int, Scope] = {}  # by the relation's id; each keeps its relation
 
     def __exit__(self, *_: object) -> None:
-        """Closes the allowance, and records in one transaction which seals were replayed."""
+        """Closes the allowance, seals what is not yet, and records in one transaction which seals
+        were replayed."""
         self._closed = True
         self._kept.clear()
+        if self._unsealed:
+            self._seal()
         if self.replayed:
             with self._ledger.begin("IMMEDIATE"):
-                self._ledger.replay(self._statement or self._begin(), self.replayed)
+                self._ledger.replay(
+                    self._statement or self._ledger.begin_statement(*self._asked), self.replayed
+                )
+
+    def _seal(self, *new: tuple[int, Sealed]) -> list[Sealed]:
+        """Seals what waits for it, and new answers under their charges; returns them numbered."""
+        waiting = [*self._unsealed, *new]
+        sealed = self._ledger.seal(self._statement, self.contract.snapshot, waiting)
+        self._unsealed.clear()
+        return sealed
 
     def foresee(self, queries: Sequence[a.Asked]) -> None:
         """Has the next read of rows, if there is one, read for these queries, too: they are asked
@@ -89,20 +106,23 @@ class Allowance(AbstractContextManager["Allowance"]):
         OperationalError; a ReadFailed leaves its charge.
         """
         named_queries = [(a.query_hash(m.query), m) for m in measurements]
+        if {seal.query_hash for _, seal in self._unsealed} & dict(named_queries).keys():
+            self._seal()
         with self._ledger.begin():
             seals = [self._find(m.query.source, named, m.price) for named, m in named_queries]
         fresh = [x for x, seal in zip(named_queries, seals, strict=True) if seal is None]
         fresh_seals: list[Sealed] = []
         if fresh:
-            waiting = [prepare_measurement(m, self._scope(m.query.source)) for _, m in fresh]
+            prepared = [prepare_measurement(m, self._scope(m.query.source)) for _, m in fresh]
             bought = [m for _, m in fresh]
             charge, exact = self._buy(bought, [parts_of(m.query) for m in bought])
-            for (named, m), prepared in zip(fresh, waiting, strict=True):
-                answer = prepared.answer(*exact[parts_of(m.query)])
-                fresh_seals.append(Sealed(named, m.price, prepared.sigma, answer.tobytes()))
-            fresh_seals = self._ledger.seal(
-                charge, self._statement, self.contract.snapshot, fresh_seals
-            )
+            fresh_seals = [
+                Sealed(named, m.price, one.sigma, one.answer(*exact[parts_of(m.query)]).tobytes())
+                for (named, m), one in zip(fresh, prepared, strict=True)
+            ]
+            self._unsealed += [(charge, seal) for seal in fresh_seals]
+            if self.repeatable:
+                fresh_seals = self._seal()
         self.replayed += [seal.id for seal in seals if seal]
         return tuple(
             release_of(old or fresh_seals.pop(0), m.query, replayed=bool(old))
@@ -188,9 +208,7 @@ class Allowance(AbstractContextManager["Allowance"]):
             sensitivity.score(c, self._kept[parts][0][at])
             for c, parts in zip(candidates, whole, strict=True)
         ]
-        seal = Sealed(named, price, sigma, draw(scores))
-        self._ledger.seal(charge, self._statement, self.contract.snapshot, [seal])
-        return seal
+        return self._seal((charge, Sealed(named, price, sigma, draw(scores))))[-1]
 
     def select_keys(
         self, source: a.Relation, exprs: tuple[a.Expr, ...], price: Rho, yocto: int
@@ -215,8 +233,7 @@ class Allowance(AbstractContextManager["Allowance"]):
         picked = (groups[i][:-1] for i in pick([group[-1] for group in groups]))
         usable = [v for v in picked if all("\0" not in str(x) and len(str(x)) < 10_000 for x in v)]
         keys = sorted(usable, key=lambda v: [(x is None, x) for x in v])
-        sealed = Sealed(named, price, 0.0, json.dumps(keys).encode())
-        self._ledger.seal(charge, self._statement, self.contract.snapshot, [sealed])
+        self._seal((charge, Sealed(named, price, 0.0, json.dumps(keys).encode())))
         return tuple(keys)
 
     def _current(self, reader: Reader) -> Snapshot:
@@ -298,7 +315,7 @@ class Allowance(AbstractContextManager["Allowance"]):
             if to_pay.nano > self.spent.nano or yocto or type(joint) is not type(self.spent):
                 price = type(joint)(to_pay.nano - self.spent.nano)
                 with self._ledger.begin("IMMEDIATE"):  # the statement and its first charge, or none
-                    begun = self._statement or self._begin()
+                    begun = self._statement or self._ledger.begin_statement(*self._asked)
                     paid = self._ledger.charge(
                         begun,
                         self.contract.payer,
@@ -320,15 +337,11 @@ class Allowance(AbstractContextManager["Allowance"]):
         released: which of them answers moves nothing that a unit could lose."""
         if self._closed:
             raise KernelError("a closed allowance answers nothing")
-        seals = self._kernel.find_seals(source, self.contract, named, price)
         return min(
-            seals,
+            self._kernel.find_seals(source, self.contract, named, price),
             key=lambda seal: seal.price.nano if self.repeatable else seal.price != price,
             default=None,
         )
-
-    def _begin(self) -> int:
-        return self._ledger.begin_statement(self._principal, self._text)
 
 
 def _of_all_strata(parts: a.Parts) -> a.Parts:

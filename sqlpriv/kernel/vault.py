@@ -124,8 +124,7 @@ class Kernel:
         names, prices and a snapshot's number; no row is looked at. A wrong `serving` makes an
         answer stale, or sells it again.
         """
-        snapshot = self.serving(source, contract, named, price)
-        return self.ledger.find_seals(snapshot, named, price)
+        return self.ledger.find_seals(self.serving(source, contract, named, price), named, price)
 
     def public(self, table: str) -> pa.Table:
         """Returns the rows of a table that was declared public, exactly."""

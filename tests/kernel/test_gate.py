@@ -9,6 +9,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -178,11 +179,33 @@ def test_a_replay_is_free_and_the_same(people: Kernel) -> None:
     for nano in (500, 499, 1):
         (again,) = ask(people, measured(price=Rho(nano)), limit=Rho(nano))
         assert again.replayed
-        assert (again.id, again.price, again.sigma) == (first.id, first.price, first.sigma)
+        assert (again.price, again.sigma) == (first.price, first.sigma)
         assert (again.values == first.values).all()
         assert is_sealed(people, measured(price=Rho(nano)))
     assert spent(people) == 500
-    assert releases(people.ledger)[0]["replays"] == 3
+    assert [row["replays"] for row in releases(people.ledger)] == [3]
+
+
+def test_answers_are_sealed_when_the_allowance_is_closed(people: Kernel) -> None:
+    """At once, whatever ends it; asked again before that, a query is sealed then and replayed."""
+    one = measured(price=Rho(500))
+    other = measured(a.Count(SCAN, (BY_SEX,), (BY_AGE,)), Rho(30))
+    with suppress(ZeroDivisionError), allowed(people) as allowance:
+        (first,) = allowance.release([one])
+        assert (first.id, spent(people), releases(people.ledger)) == (0, 500, [])
+        (again,) = allowance.release([one])
+        assert again.replayed
+        assert (again.values == first.values).all()
+        allowance.release([other])
+        assert len(releases(people.ledger)) == 1
+        raise ZeroDivisionError
+    assert [is_sealed(people, m) for m in (one, other)] == [True, True]
+    assert [row["replays"] for row in releases(people.ledger)] == [1, 0]
+    assert spent(people) == 530
+    with allowed(people) as allowance:
+        allowance.repeatable = True  # its answers are sealed as they are given
+        allowance.release([measured(price=Rho(600))])
+        assert len(releases(people.ledger)) == 3
 
 
 def test_a_higher_price_is_paid_again(people: Kernel) -> None:
@@ -196,7 +219,9 @@ def test_a_higher_price_is_paid_again(people: Kernel) -> None:
 
 def test_of_several_seals_the_cheapest_answers_what_is_to_be_repeatable(people: Kernel) -> None:
     """The twin: another statement is answered by the dearest, which is another after each sale."""
-    sold = [ask(people, measured(price=Rho(nano)))[0].id for nano in (500, 700)]
+    for nano in (500, 700):
+        ask(people, measured(price=Rho(nano)))
+    sold = [row["id"] for row in releases(people.ledger)]
 
     def replayed(nano: int, repeatable: bool) -> int:
         with allowed(people, Rho(nano)) as allowance:

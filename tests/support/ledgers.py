@@ -29,7 +29,7 @@ def sealed(ledger: Ledger, snapshot_id: int, query: str, price: Price) -> int:
     statement = ledger.begin_statement("ann", "SELECT 1")
     charge = ledger.charge(statement, "people", price)
     answer = Sealed(query, price, 2.5, query.encode())
-    return ledger.seal(charge, statement, snapshot_id, [answer])[0].id
+    return ledger.seal(statement, snapshot_id, [(charge, answer)])[0].id
 
 
 def python(script: str, *args: object) -> subprocess.Popen[str]:

@@ -149,11 +149,7 @@ class Ledger:
         """
         unit = unit_table.lower()
         with self.begin() as db:
-            sql = (
-                "SELECT kind, nano, delta, yocto, per, until, whole FROM standing"
-                " WHERE unit_table = ? AND holder = ?"
-            )
-            if (row := db.execute(sql, (unit, holder)).fetchone()) is None:
+            if (row := db.execute(_STANDING, (unit, holder)).fetchone()) is None:
                 return None
             sums = self.running_sums(db)
             spending = sums.of(unit, who if holder == "*" and who else holder)
@@ -187,8 +183,7 @@ class Ledger:
     def holders(self, unit_table: str) -> list[str]:
         """Returns whose budget and ceilings are in force, '' for the table's own first."""
         with self.begin() as db:
-            sql = "SELECT holder FROM standing WHERE unit_table = ? ORDER BY holder"
-            return [holder for (holder,) in db.execute(sql, (unit_table.lower(),))]
+            return [holder for (holder,) in db.execute(_HOLDERS, (unit_table.lower(),))]
 
     def snapshot(self, fingerprint: str) -> Snapshot:
         """Returns the latest snapshot if it is of that fingerprint, else a new one."""
@@ -227,8 +222,7 @@ class Ledger:
         """
         unit, total = unit.lower(), whole or price
         with self.begin("IMMEDIATE") as db:
-            sql = "SELECT principal FROM statement WHERE id = ?"
-            who = next((name for (name,) in db.execute(sql, (statement,))), "")
+            who = next((name for (name,) in db.execute(_PRINCIPAL, (statement,))), "")
             if not (accounts := self.accounts(unit, who, at)):
                 raise errors.DeclarationError(f"{unit} has no PRIVACY BUDGET; nothing was read")
             for account in accounts:
@@ -263,8 +257,10 @@ class Ledger:
                 raise errors.LedgerError("the ledger's charges are not numbered upwards any more")
             return number
 
-    def seal(self, charge: int, statement: int, snapshot: int, new: list[Sealed]) -> list[Sealed]:
-        """Stores noised answers under their charge, all or none; returns them numbered."""
+    def seal(
+        self, statement: int, snapshot: int, new: Sequence[tuple[int, Sealed]]
+    ) -> list[Sealed]:
+        """Stores noised answers, each under its charge, all or none; returns them numbered."""
         with self.begin("IMMEDIATE") as db:
             return [
                 seal._replace(
@@ -280,7 +276,7 @@ class Ledger:
                         payload=seal.payload,
                     )
                 )
-                for seal in new
+                for charge, seal in new
             ]
 
     def find_seals(self, snapshot_id: int, query_hash: str, price: Price) -> list[Sealed]:
@@ -302,7 +298,13 @@ class Ledger:
                 insert(db, "replay", seal_id=seal_id, statement_id=statement_id)
 
 
-_LATEST_SNAPSHOT = "SELECT id, hash_key, facts FROM state WHERE fingerprint = ?"
+_LATEST_SNAPSHOT, _STANDING, _HOLDERS, _PRINCIPAL = (
+    "SELECT id, hash_key, facts FROM state WHERE fingerprint = ?",
+    "SELECT kind, nano, delta, yocto, per, until, whole FROM standing"
+    " WHERE unit_table = ? AND holder = ?",
+    "SELECT holder FROM standing WHERE unit_table = ? ORDER BY holder",
+    "SELECT principal FROM statement WHERE id = ?",
+)
 
 
 def _most_lost(

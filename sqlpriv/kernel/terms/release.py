@@ -19,11 +19,12 @@ class Measurement:
 
 @dataclass(frozen=True, eq=False)
 class Release:
-    """The noised answer to one measurement; `id` is its seal's, `price` what was paid for that.
+    """The noised answer to one measurement, at the price that was paid.
 
-    `values` are float64 of `algebra.shape(query)`: counts, or sums of `of - middle` in its units,
-    unbiased, so they may be negative; `sigma` is the noise's standard deviation on every cell. Of
-    a `Level` they are positions in its list, chosen, not noised: sigma is 0.
+    `id` is its seal's, and 0 before it has one. `values` are float64 of `algebra.shape(query)`:
+    counts, or sums of `of - middle` in its units, unbiased, so they may be negative; `sigma` is the
+    noise's standard deviation on every cell. Of a `Level` they are positions in its list, chosen,
+    not noised: sigma is 0.
     """
 
     id: int

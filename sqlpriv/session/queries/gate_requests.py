@@ -19,7 +19,12 @@ from sqlpriv.kernel.terms.budget import NANO, Budget, Epsilon, Price, Rho
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.kernel.vault import Kernel, release_of
-from sqlpriv.plan.aggregates.mean_rounds import clipped_sum_of_all, round_templates
+from sqlpriv.plan.aggregates.mean_rounds import (
+    clipped_sum_of_all,
+    first_rounds,
+    round_templates,
+    rounds_of,
+)
 from sqlpriv.plan.aggregates.rewrites import Recipe
 from sqlpriv.plan.explanation.explain import explain, strata_cost_notes
 from sqlpriv.plan.explanation.output_errors import (
@@ -89,11 +94,14 @@ def release_measurements(
 
 
 def foreseen_queries(planned: Plan) -> list[a.Asked]:
-    """Returns what a plan's rounds will ask, whatever is answered: of clipped means, all but the
-    ends, and the exact sums of any ends are made of the same bins."""
+    """Returns what a plan's rounds may ask, whatever is answered: of clipped means, all but the
+    ends, and the exact sums of any ends are made of the same bins. The counts decide between two
+    grids, of which the finer one tells the other, so that both are one read's."""
     foreseeable = [one for one in planned.rounds if one.recipe.using == "quantile"]
+    rounds = [step for one in foreseeable for step in (*rounds_of(one), *first_rounds(one))]
+    queries = [m.query for step in rounds for m in step.measurements]
     of_all = [clipped_sum_of_all(one.recipe, None) for one in foreseeable if one.both_levels]
-    return [*(m.query for _, m in round_templates(foreseeable)), *of_all]
+    return [*dict.fromkeys(queries), *of_all]
 
 
 def names_of_plan(planned: Plan) -> list[str]:

@@ -204,12 +204,11 @@ def test_seals_that_cover_the_price_are_listed_dearest_first(ledger: Ledger) -> 
 def test_seals_are_stored_all_or_none_under_a_real_charge(ledger: Ledger) -> None:
     snapshot, statement = ledger.snapshot("a").id, ledger.begin_statement("ann", "s")
     charge = ledger.charge(statement, "people", Rho(9))
-    answers = [Sealed(q, Rho(3), 1.0, b"") for q in "xyz"]
-    assert len(set(ledger.seal(charge, statement, snapshot, answers))) == 3
-    with pytest.raises(LedgerError):
-        ledger.seal(charge, statement, snapshot, [answers[0], Sealed("w", Rho(0), 1.0, b"")])
-    with pytest.raises(LedgerError):
-        ledger.seal(charge + 99, statement, snapshot, answers)
+    answers = [(charge, Sealed(q, Rho(3), 1.0, b"")) for q in "xyz"]
+    assert len(set(ledger.seal(statement, snapshot, answers))) == 3
+    for wrong in [(charge, Sealed("w", Rho(0), 1.0, b"")), (charge + 99, answers[0][1])]:
+        with pytest.raises(LedgerError):
+            ledger.seal(statement, snapshot, [answers[0], wrong])
     assert len(releases(ledger)) == 3
 
 

@@ -6,6 +6,7 @@ rounded Gaussian (or Laplace) noise and counts what it is paid, to the nano.
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from bisect import bisect_right
@@ -39,6 +40,8 @@ UNARY = {
     "trunc day": lambda moment: moment.replace(hour=0, minute=0, second=0, microsecond=0),
 }
 
+IDS = itertools.count(1)
+"""Of releases: no two have the same, of whichever gate, as in a ledger."""
 _Values = dict[a.Expr, list[Any]]
 _RECENT: list[tuple[Mapping[str, Sequence[Any]], _Values]] = []
 
@@ -72,7 +75,6 @@ class FakeGate:
     asked: list[Measurement] = field(default_factory=list)
     choices: list[tuple[int, ...]] = field(default_factory=list)
     _levels: dict[a.Key, np.ndarray] = field(default_factory=dict)
-    _sealed: int = 0
     _losses: dict[object, list[int]] = field(default_factory=dict)
     _inside: dict[a.Relation, np.ndarray] = field(default_factory=dict)
 
@@ -153,10 +155,6 @@ class FakeGate:
         passed = [row for (row, n), z in zip(counts.items(), noise, strict=True) if n + z >= least]
         return tuple(sorted(passed, key=lambda v: [(x is None, x) for x in v]))
 
-    def _next(self) -> int:
-        self._sealed += 1
-        return self._sealed
-
     def _charge(self, asked: Sequence[Measurement]) -> None:
         joint, self._losses = joint_price(asked, self.contract, self._losses)
         if joint.nano > self.limit.nano:
@@ -177,7 +175,7 @@ class FakeGate:
         else:
             noise = self.rng.normal(0, sigma, counts.shape)
         noise = noise if isinstance(query, a.Sum) else np.rint(noise)
-        release = Release(self._next(), query, counts + noise, sigma, price)
+        release = Release(next(IDS), query, counts + noise, sigma, price)
         if query not in self.sold or self.sold[query].price.nano < price.nano:
             self.sold[query] = release
         return release

@@ -1,8 +1,9 @@
 """Pooled strata: a model of the whole population, and what each stratum has of its own.
 
-1. Of every stratum its size is measured, and of the population the one-way marginals. Where even
-   the smallest stratum is so large that a pool has nothing to tell it (`apart`), each has one-way
-   marginals of its own instead, and goes on by itself (`separate`); steps 2 to 5 fall away.
+1. Of every stratum its size is measured, a look is taken at its one-way marginals, and those of the
+   population are measured, inside strata where that is worth it (`joint.shared_one_ways`). Where
+   even the smallest stratum is so large that a pool has nothing to tell it (`apart`), each has
+   one-way marginals of its own, and goes on by itself (`separate`); steps 2 to 5 fall away.
 2. The noised sizes and the noise alone say how much of what is left the population's model gets
    (`share`), and which strata are large enough to say anything of themselves (`taking_part`). The
    others are merged: they stay what the population's model says of them.
@@ -12,8 +13,9 @@
    columns are shrunk towards strata that are alike and columns that are independent (`shrinkage`):
    a stratum that drowns in the noise is what everybody is, where the measured cells alone would
    make of it whatever the noise made positive.
-4. Given a stratum's levels it is that stratum's model, from which the stratum goes on with rounds
-   of its own; what it measures is shrunk towards what was expected, as far as that is less noisy.
+4. Given a stratum's levels it is that stratum's model, from which the stratum goes on with its
+   one-way marginals and with rounds of its own; what it measures is shrunk towards what was
+   expected, as far as that is less noisy.
    Levels of fewer people than the noise in every cell say nothing: merged strata that have them are
    what everybody is, whatever else they have in common.
 5. The strata's models are moved together to add up to the population's tables (`reconciling`).
@@ -44,6 +46,7 @@ from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive import pooling_prior
+from sqlpriv.synth.adaptive.joint.shared_one_ways import SharedOneWays
 from sqlpriv.synth.adaptive.pooling_share import apart, share, taking_part
 from sqlpriv.synth.adaptive.rounds import BETWEEN, Rounds, closure, small
 from sqlpriv.synth.adaptive.schedule import Schedule, anneal
@@ -59,10 +62,11 @@ from sqlpriv.synth.adaptive.stratum_model import (
 from sqlpriv.synth.adaptive.stratum_run import Run, fit_run
 from sqlpriv.synth.api.ask import Ask, Marginal
 from sqlpriv.synth.api.method import Options, Phase, Space
-from sqlpriv.synth.api.one_way_marginals import modelled_columns
+from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.graph.junction_tree import Clique, Graph
-from sqlpriv.synth.inference.one_way_tables import Floats, scale_sigma
+from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats, scale_sigma
+from sqlpriv.synth.inference.strata_constants import LOOK
 from sqlpriv.synth.models.clique_model import CliqueModel
 from sqlpriv.synth.models.tree_model import Noisy
 
@@ -106,35 +110,43 @@ class Layout:
         return Graph((*self.space.sizes, *self.space.strata_shape))
 
 
-def phases(space: Space, price: Price) -> tuple[Phase, Phase]:
-    """Returns what is measured first, and the rounds, whose shares depend on it."""
+def phases(space: Space, price: Price) -> tuple[Phase, Phase, Phase]:
+    """Returns what is measured first, and what depends on it: whose one-way marginals are measured,
+    and the rounds."""
     columns = modelled_columns(space.sizes)
     nominal = POOLED.rounds * (len(columns) + 1)
     measured = 0.9 * (len(columns) + 1)
-    first, rest = split_price(price, [measured, nominal - measured])
+    look, after = split_price(price, [LOOK, 1 - LOOK])
+    first, rest = split_price(after, [measured, nominal - measured])
     split_price(rest, [1.0, 1.0])  # refuses what cannot pay for choosing and measuring
     size, *each = split_price(first, [1.0] * (len(columns) + 1))
-    ones = tuple(Marginal((c,), p, pooled=True) for c, p in zip(columns, each, strict=True))
+    looks = one_ways(space.sizes, look)
+    ones = type(price)(sum(p.nano for p in each))
+    begun = type(price)(size.nano + look.nano)
     what = "population, then strata: chosen marginals"
-    name = "one-way marginals, of all or of each stratum"
     return (
-        Phase(name, "noise", first, 1, (Marginal((), size), *ones)),
+        Phase("a look at strata", "noise", begun, 1, (Marginal((), size), *looks)),
+        Phase("one-way marginals, of all or of each stratum", "noise", ones),
         Phase(what, "exponential mechanism and noise", rest, nominal),
     )
 
 
 def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[StratumCliques, ...]:
     """Returns one junction-tree model per stratum. Spends exactly `price`; see the module."""
-    ones, rest = phases(space, price)
+    look, ones, rest = phases(space, price)
     ask.report(Progress(ones.name, 0, 1))
-    size, *questions = ones.marginals
+    size, *looks = look.marginals
     layout, (sizes,) = Layout(space), ask.measure([size])
     noise, population = (sizes.sigma, sizes.price), options["pooling"]
+    posterior = nonnegative(sizes.values.ravel(), _variances(sizes))
+    shared = SharedOneWays(ask, posterior)
+    shared.look(looks)
+    questions = one_ways(space.sizes, ones.price)
     levels = [layout.graph.sizes[c] for c in (*layout.columns, *layout.strata)]
     if population == "auto" and apart(sizes.values, scale_sigma(noise, price), levels):
-        inside = [replace(question, pooled=False) for question in questions]
-        return separate(ask, space, inside, rest.price.nano, options, APART)
-    marginals = ask.measure(questions)
+        known = [(q.clique, shared.inside[q.clique[0]]) for q in looks]
+        return separate(ask, space, questions, rest.price.nano, options, APART, known)
+    marginals = shared.measure([replace(question, pooled=True) for question in questions])
     everybody = _everybody(layout, sizes, dict(zip(questions, marginals, strict=True)), options)
     if population == "auto":
         population = share(everybody.size, scale_sigma(noise, price), levels)
@@ -153,11 +165,18 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
         _size(ask, runs, part, type(price)(own))
         for s in part:
             runs[s].left = own
+            for column, release in shared.inside.items():
+                runs[s].learn((column,), release, s)
+            runs[s].model = fit_run(runs[s], options["engine"], BETWEEN)
         playing.play(runs, noise, layout.columns, 0, pooled=False)
     models = _sized_models(runs)
     if own:
         models = _reconcile(everybody, models, part, layout)
     return tuple(StratumCliques(m, m.total, s not in part) for s, m in enumerate(models))
+
+
+def _variances(sizes: Release) -> Floats:
+    return np.full(sizes.values.size, max(sizes.sigma, LEAST_SIGMA) ** 2)
 
 
 def _everybody(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sqlpriv.kernel.terms.release import Release
 from sqlpriv.synth.adaptive.rounds import BETWEEN, LAST, Rounds, closure, small
 from sqlpriv.synth.adaptive.schedule import Schedule, anneal
 from sqlpriv.synth.adaptive.stratum_model import StratumCliques, knowing_zeros
@@ -15,7 +16,7 @@ from sqlpriv.synth.adaptive.stratum_run import Run, fit_run
 from sqlpriv.synth.api.ask import Ask, Marginal
 from sqlpriv.synth.api.method import Options, Space
 from sqlpriv.synth.api.progress import Progress
-from sqlpriv.synth.graph.junction_tree import Graph
+from sqlpriv.synth.graph.junction_tree import Clique, Graph
 
 
 def separate(
@@ -25,6 +26,7 @@ def separate(
     left: int,
     options: Options,
     schedule: Schedule,
+    known: Sequence[tuple[Clique, Release]] = (),
 ) -> tuple[StratumCliques, ...]:
     """Returns one junction-tree model per stratum; spends the price of `ones` and `left`.
 
@@ -35,16 +37,19 @@ def separate(
         left: What the rounds may spend, in nano; 0 where there is one column only.
         options: Of AIM.
         schedule: Of the rounds.
+        known: What was measured in every stratum before: columns and answer.
     """
     several, graph = len(ones) > 1, Graph(space.sizes)
     ask.report(Progress("measuring one-way marginals", 0, 1))
     whole = left + sum(question.price.nano for question in ones)
+    whole += sum(release.price.nano for _, release in known)
     step = schedule.step(whole, len(ones))
     runs = [Run(graph, left, step) for _ in range(space.strata)]
     releases = ask.measure(ones)
-    for question, release in zip(ones, releases, strict=True):
+    measured = [(q.clique, release) for q, release in zip(ones, releases, strict=True)]
+    for clique, release in (*known, *measured):
         for s, run in enumerate(runs):
-            run.learn(question.clique, release, s)
+            run.learn(clique, release, s)
     for s, run in enumerate(runs):
         run.model = knowing_zeros(space, graph, space.levels(s))
         run.model = fit_run(run, options["engine"], BETWEEN if several else LAST)

@@ -86,7 +86,8 @@ def fit(
     shared = SharedOneWays(ask, rows)
     shared.look(one_ways(space.sizes, look))
     (joint,) = inner(_of_everybody(ask, shared), everybody(space), rest, options)
-    ones, sigmas = shared.tables, shared.sigmas
+    ones = {column: release.values for column, release in shared.inside.items()}
+    sigmas = {column: release.sigma for column, release in shared.inside.items()}
     pool = StrataPool(joint, space.sizes, space.strata_shape, rows, ones, sigmas)
     pool.rows = pool.sizes_beside_joint(values, max(sizes.sigma, LEAST_SIGMA))
     return [StratumShare(pool, s, float(n)) for s, n in enumerate(pool.rows.tolist())]

@@ -19,7 +19,7 @@ released. "Measured" names the experiment; "derived" says from what; "set" was n
 | name | value | chosen by |
 |---|---|---|
 | SIZES, LOOK | 0.02, 0.07 | derived: together they make the noise of what everybody is asked 1.05 |
-|  |  | times as large as without strata |
+|  |  | times as large as without strata; `adaptive.pooling` takes the same look |
 | WORTH | 0.03 | measured: [2]. At .02 strata of SEX at epsilon = .3 were made one, where means |
 |  |  | were .046 off for .020; strata apart at .03 erred at most 1.1 times as much as one model |
 | LEAST_INSIDE | 0.9 | set |
@@ -67,7 +67,7 @@ TIMES = 5.0
 SIZES = 0.02
 """Of the price, for the strata's sizes."""
 LOOK = 0.07
-"""Of what is left, for a look at one-way marginals inside strata, where all are one model."""
+"""For a look at one-way marginals inside strata, where all are one model or are pooled."""
 WORTH = 0.03
 """The part of a pair's table, in total variation, that strata have of their own and one model of
 everybody misses."""

@@ -352,3 +352,18 @@ def test_every_stratum_of_a_population_has_rows():
         below += any(n < 0 for n in counts)
     assert data["s"].count(1) == 10
     assert below >= 3
+
+
+def test_strata_that_are_apart_have_one_way_marginals_of_their_own():
+    """Beside the look, which every stratum has. The twin: strata that are alike leave the rest of
+    these marginals to the population. (The gate's noise has a seed here.)"""
+    rng = np.random.default_rng(5)
+    strata = np.arange(4_000) % 2
+    levels = rng.choice(4, (len(NAMES), 4_000), p=[0.5, 0.3, 0.15, 0.05])
+    apart = dict(zip(NAMES, np.where(strata == 1, 3 - levels, levels).tolist(), strict=True))
+    alike = dict(zip(NAMES, levels.tolist(), strict=True))
+    for data, inside in ((apart, 2), (alike, 1)):
+        gate, _ = made(data | {"s": strata.tolist()}, Rho(2_000_000))
+        first = gate.asked[: 1 + 2 * len(NAMES)]
+        of_columns = [m.query for m in first if len(m.query.keys) == 1]
+        assert sum(bool(query.strata) for query in of_columns) == inside * len(NAMES)

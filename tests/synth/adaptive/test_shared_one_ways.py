@@ -49,8 +49,9 @@ def test_strata_that_are_apart_get_what_everybody_can_spare():
     """The twin: strata that are alike leave all of it to everybody."""
     price = Rho(2_000_000)
     paid, answer, sharing = shared(APART, price)
+    inside = sharing.inside[0]
     assert paid[False] > 0.5 * price.nano
-    assert np.abs(sharing.tables[0] - APART * ROWS[:, None]).max() < 5 * sharing.sigmas[0]
+    assert np.abs(inside.values - APART * ROWS[:, None]).max() < 5 * inside.sigma
     assert np.abs(answer.values[0] - (APART * ROWS[:, None]).sum(axis=0)).max() < 5 * answer.sigma
     assert shared(ALIKE, price)[0] == {True: price.nano, False: price.nano // 5}
 

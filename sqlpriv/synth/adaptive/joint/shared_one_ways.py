@@ -34,23 +34,20 @@ class SharedOneWays:
     Args:
         ask: The gate.
         rows: Of each stratum, above 0, shape (strata,).
-        tables: By column, the noised one-way table of each stratum, shape (strata, levels).
-        sigmas: By column, their noise.
+        inside: By column, the noised one-way tables of strata, values of shape (strata, levels):
+            their inverse-variance mean, at the price that one table of that noise would have cost.
         looks: By column, the look at it, until the method has asked for the column.
     """
 
     ask: Ask
     rows: Floats
-    tables: dict[int, Floats] = field(default_factory=dict)
-    sigmas: dict[int, float] = field(default_factory=dict)
+    inside: dict[int, Release] = field(default_factory=dict)
     looks: dict[int, Release] = field(default_factory=dict)
 
     def look(self, questions: Sequence[Marginal]) -> None:
         """Measures one-way marginals in every stratum."""
         for question, release in zip(questions, self.ask.measure(questions), strict=True):
-            column = question.clique[0]
-            self.looks[column] = release
-            self.tables[column], self.sigmas[column] = release.values, release.sigma
+            self.looks[question.clique[0]] = self.inside[question.clique[0]] = release
 
     def measure(self, questions: Sequence[Question]) -> tuple[Release, ...]:
         """Answers questions of everybody; the first one-way marginal of a column is shared."""
@@ -128,14 +125,10 @@ class SharedOneWays:
         if look.id not in [r.id for r in each]:  # one release may answer both, which counts once
             each.append(look)
         inside, sigma = _average([(r.values, r.sigma) for r in each])
-        self.tables[column], self.sigmas[column] = inside, sigma
+        self.inside[column] = _at_worth(look, inside, sigma)
         summed = inside.sum(axis=0), sigma * math.sqrt(len(self.rows))
         values, sigma = _average([summed, *((r.values[0], r.sigma) for r in of_all)])
-        last = answers[-1]
-        power = 2 if isinstance(last.price, Rho) else 1
-        worth = last.price.nano * (max(last.sigma, LEAST_SIGMA) / sigma) ** power
-        price = type(last.price)(max(int(worth), 1))
-        return replace(last, values=values[None], sigma=sigma, price=price)
+        return _at_worth(answers[-1], values[None], sigma)
 
 
 def _most_inside(noise: float, strata: int) -> float:
@@ -161,6 +154,14 @@ def _divide(price: Price, part: float) -> tuple[Price | None, Price | None]:
     each = min(round(price.nano * part), price.nano)
     kind = type(price)
     return kind(each) if each else None, kind(price.nano - each) if price.nano > each else None
+
+
+def _at_worth(release: Release, values: Floats, sigma: float) -> Release:
+    """Returns the release with these values, at the price that their noise would have cost."""
+    power = 2 if isinstance(release.price, Rho) else 1
+    worth = release.price.nano * (max(release.sigma, LEAST_SIGMA) / sigma) ** power
+    price = type(release.price)(max(int(worth), 1))
+    return replace(release, values=values, sigma=sigma, price=price)
 
 
 def _expected_errors(apart: float, noise: Floats) -> float:

@@ -35,7 +35,7 @@ and 5 look at released numbers only and cost nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -50,7 +50,7 @@ from sqlpriv.synth.adaptive.joint.shared_one_ways import SharedOneWays
 from sqlpriv.synth.adaptive.pooling_share import apart, share, taking_part
 from sqlpriv.synth.adaptive.rounds import BETWEEN, Rounds, closure, small
 from sqlpriv.synth.adaptive.schedule import Schedule, anneal
-from sqlpriv.synth.adaptive.separate import separate
+from sqlpriv.synth.adaptive.separate import dearer_one_ways, separate
 from sqlpriv.synth.adaptive.strata_sizes import count_strata, nonnegative
 from sqlpriv.synth.adaptive.strata_sum import reconcile_models
 from sqlpriv.synth.adaptive.stratum_model import (
@@ -144,17 +144,22 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
     questions = one_ways(space.sizes, ones.price)
     levels = [layout.graph.sizes[c] for c in (*layout.columns, *layout.strata)]
     if population == "auto" and apart(sizes.values, scale_sigma(noise, price), levels):
-        known = [(q.clique, shared.inside[q.clique[0]]) for q in looks]
-        return separate(ask, space, questions, rest.price.nano, options, APART, known)
+        answers = [(q.clique, shared.inside[q.clique[0]]) for q in looks]
+        return separate(ask, space, questions, rest.price.nano, options, APART, answers)
     marginals = shared.measure([replace(question, pooled=True) for question in questions])
-    everybody = _everybody(layout, sizes, dict(zip(questions, marginals, strict=True)), options)
+    columns = [(q.clique, release) for q, release in zip(questions, marginals, strict=True)]
+    again = dearer_one_ways(columns, float(sizes.values.sum()), price.nano, pooled=True)
+    dearer = ask.measure(again) if again else ()
+    columns += [(q.clique, release) for q, release in zip(again, dearer, strict=True)]
+    left = rest.price.nano - sum(question.price.nano for question in again)
+    everybody = _everybody(layout, sizes, columns, options)
     if population == "auto":
         population = share(everybody.size, scale_sigma(noise, price), levels)
-    own = min(round(rest.price.nano * (1 - population)), rest.price.nano - 2)
+    own = min(round(left * (1 - population)), left - 2)
     part = taking_part(sizes.values.ravel(), noise, own)
     own = own if part else 0
     playing = _Playing(ask, layout, price, options)
-    everybody.left = rest.price.nano - own
+    everybody.left = left - own
     pooled = marginals[0].sigma, marginals[0].price
     noisier = scale_sigma(pooled, type(price)(everybody.left)) / scale_sigma(
         noise, type(price)(max(own, 1))
@@ -180,13 +185,13 @@ def _variances(sizes: Release) -> Floats:
 
 
 def _everybody(
-    layout: Layout, sizes: Release, ones: Mapping[Marginal, Release], options: Options
+    layout: Layout, sizes: Release, ones: Sequence[tuple[Clique, Release]], options: Options
 ) -> Run:
     """Returns the population, of which the sizes of strata and the one-way marginals are known."""
     run = Run(layout.graph, 0, 0)
     run.take(layout.strata, sizes, sizes.values.reshape(layout.strata_sizes))
-    for question, release in ones.items():
-        run.learn(question.clique, release, 0)
+    for clique, release in ones:
+        run.learn(clique, release, 0)
     run.model = knowing_zeros(layout.space, layout.graph, {})
     run.steadied = partial(
         pooling_prior.shrink_towards_independence, layout.strata, layout.strata_sizes

@@ -14,6 +14,14 @@ released. "Measured" names the experiment; "derived" says from what; "set" was n
 |  |  | the price of every later question with each row |
 | ROUNDS, TIMES | 8, 5 | set |
 
+**How noisy one-way marginals may be before they are measured once more** (`adaptive.separate`)
+
+| name | value | chosen by |
+|---|---|---|
+| TOLERATED_NOISE | 0.03 | derived: WORTH |
+| MOST_ONE_WAYS | 1 / 3 | derived: what `mst` spends on them. Measured: [3], 2-way errors of .2, |
+|  |  | 1 / 3 and .5 were .209, .197 and .193, and .251 without |
+
 **Strata by themselves, or as one model** (`adaptive.whole_or_strata`, `joint.shared_one_ways`)
 
 | name | value | chosen by |
@@ -45,6 +53,7 @@ released. "Measured" names the experiment; "derived" says from what; "set" was n
 
 1. `python examples/papers/synth/run.py`
 2. `python tests/bench/strata.py --methods mst --epsilons 0.3 1 5`
+3. `python tests/bench/synth.py --all-tables --rows 10000 --methods aim --epsilons 0.1`, six tables
 """
 
 from __future__ import annotations
@@ -71,6 +80,10 @@ LOOK = 0.07
 WORTH = 0.03
 """The part of a pair's table, in total variation, that strata have of their own and one model of
 everybody misses."""
+TOLERATED_NOISE = WORTH
+"""The total variation of the noise in one-way marginals that AIM's rounds begin with."""
+MOST_ONE_WAYS = 1 / 3
+"""Of the price, what all one-way marginals may cost together."""
 LEAST_INSIDE = 0.9
 """From this part of a price on, all of it is spent inside strata: the rest would say little."""
 TOLERATED = WORTH

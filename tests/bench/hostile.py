@@ -1,0 +1,144 @@
+"""`python tests/bench/hostile.py`: small hostile tables through every method, by public SQL.
+
+Each table of `tables/hostile_tables.py` is synthesized by each method, without strata and with
+STRATIFY BY, at each epsilon. A line is printed for every statement that breaks what holds of all:
+an exception that is not one of ours, a published type other than the private one, a value outside
+the declared domain, more than LIMIT_S seconds of processor time. The end tells how many statements
+were made, refused (with the reasons) and broken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import itertools
+import signal
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+import duckdb
+from tables.hostile_tables import Hostile, hostile_tables
+
+from sqlpriv.errors import Error
+from sqlpriv.session.session import Session
+from sqlpriv.synth.registry import REGISTRY
+
+LIMIT_S = 60
+OWNED = """
+ALTER TABLE t ADD PRIMARY KEY (id);
+ALTER TABLE t ADD PRIVACY_KEY (id);
+ALTER TABLE t SET PU;
+ALTER TABLE t SET PRIVACY BUDGET (epsilon = 1000000, delta = 1e-9, keys_delta = 1e-6);
+"""
+QUICK = {
+    "gem": "rounds = 2, steps = 50, components = 50",
+    "rap": "tables = 4, steps = 50, points = 100",
+    "rap++": "tables = 4, steps = 50, points = 100",
+    "dpmerf": "features = 50, steps = 100, points = 100",
+}
+"""Options of methods that compile for each domain."""
+
+
+def quoted(name: str) -> str:
+    """Returns a name as SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def build(folder: Path, table: Hostile) -> Path:
+    """Returns a vault of the table."""
+    vault = folder / "t.duckdb"
+    named = ", ".join(f"{e} AS {quoted(n)}" for n, e in table.columns.items())
+    with duckdb.connect(str(vault)) as engine:
+        engine.execute(f"CREATE TABLE t AS SELECT i AS id, {named} FROM range({table.rows}) r(i)")
+    alter = "ALTER TABLE t ALTER COLUMN {} SET PRIVACY DOMAIN {};"
+    with Session(vault, role="owner") as owner:
+        owner.run(OWNED + "".join(alter.format(quoted(n), d) for n, d in table.domains.items()))
+    return vault
+
+
+def predicate(column: str, domain: str) -> str:
+    """Returns SQL that is true of the domain's values."""
+    null = f" OR {column} IS NULL" if "NULL" in domain.removesuffix("'NULL'") else ""
+    if domain.startswith("BETWEEN"):
+        low, high = domain[9 : domain.rindex(")")].split(", ")
+        return f"{column} BETWEEN {low} AND {high}{null}"
+    return f"{column} {domain}{null}"
+
+
+def flaws(vault: Path, table: Hostile) -> list[str]:
+    """Returns what is wrong with the table `made`."""
+    found = []
+    with duckdb.connect(str(vault), read_only=True) as engine:
+        private = {n: t for n, t, *_ in engine.execute("DESCRIBE t").fetchall()}
+    with duckdb.connect(str(vault.with_suffix(".release.duckdb")), read_only=True) as engine:
+        types = {n: t for n, t, *_ in engine.execute("DESCRIBE made").fetchall()}
+        if missing := set(table.columns) - set(types):
+            found.append(f"{missing} are missing")
+        for name, kind in types.items():
+            if kind != ("VARCHAR" if private[name].startswith("ENUM") else private[name]):
+                found.append(f"{name} is {kind}, not {private[name]}")
+            if name in table.domains:
+                inside = predicate(quoted(name), table.domains[name])
+                bad = f"SELECT {quoted(name)} FROM made WHERE ({inside}) IS NOT TRUE LIMIT 1"
+                found += [f"{name} holds {x!r}" for (x,) in engine.execute(bad).fetchall()]
+    return found
+
+
+def run(vault: Path, table: Hostile, sql: str, what: str, verbose: bool) -> str:
+    """Runs a statement, prints what it breaks, and returns how it ended."""
+    began, session = time.process_time(), Session(vault, role="analyst")
+    signal.alarm(10 * LIMIT_S)
+    try:
+        message = session.execute(sql).message
+    except Error as refusal:
+        return f"refused: {str(refusal).splitlines()[0]}"
+    except BaseException:
+        print(f"{what}: TRACEBACK\n{traceback.format_exc()[-1500:]}", flush=True)
+        return "broken"
+    finally:
+        signal.alarm(0)
+        session.close()
+    seconds, found = time.process_time() - began, flaws(vault, table)
+    if seconds > LIMIT_S:
+        found.append(f"{seconds:.0f} CPU s")
+    if verbose or found:
+        print(f"{what}: {seconds:.1f} CPU s: {'; '.join(found)}\n{message}", flush=True)
+    return "broken" if found else "made"
+
+
+def main() -> None:
+    tables = hostile_tables()
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--methods", nargs="+", default=[m for m in REGISTRY if m != "topdown"])
+    parser.add_argument("--tables", nargs="+", default=list(tables))
+    parser.add_argument("--epsilons", nargs="+", type=float, default=[0.001, 1.0])
+    parser.add_argument("--verbose", action="store_true", help="what every statement tells")
+    given = parser.parse_args()
+    ends: collections.Counter[str] = collections.Counter()
+    for name in given.tables:
+        table = tables[name]
+        columns = ", ".join(map(quoted, table.columns))
+        with tempfile.TemporaryDirectory() as folder:
+            vault = build(Path(folder), table)
+            strata = ("", f" STRATIFY BY {table.strata}")
+            for method, epsilon, by in itertools.product(given.methods, given.epsilons, strata):
+                more = f", {QUICK[method]}" if method in QUICK else ""
+                using = f'USING "{method}" OPTIONS (epsilon = {epsilon}{more})'
+                sql = (
+                    f"CREATE OR REPLACE SYNTHETIC TABLE made AS SELECT {columns} FROM t{by} {using}"
+                )
+                what = f"{name}, {method}, epsilon {epsilon:g}{by}"
+                ends[run(vault, table, sql, what, given.verbose)] += 1
+    for end, count in ends.most_common():
+        print(f"{count:6} {end}")
+
+
+def _stop(*_: object) -> None:
+    raise TimeoutError
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGALRM, _stop)
+    main()

@@ -71,7 +71,10 @@ def aggregate_column(
     if not inputs.releases:
         return pa.nulls(rows, whole), pa.nulls(rows, pa.float64())
     if recipe.kind == "level":
-        values, widths = quantiles.cells(recipe, inputs.releases)
+        if recipe.pooled:
+            (values, widths), _ = quantiles.pooled_cells(recipe, inputs.releases, weights)
+        else:
+            values, widths = quantiles.cells(recipe, inputs.releases)
         if output.strata:
             of_all, widths_of_all = quantiles.population(recipe, inputs.releases, weights)
             values, widths = values + of_all, widths + widths_of_all
@@ -120,7 +123,17 @@ def pooled_columns(
     names = [f"{PLAIN}{number}", f"{OWN_WEIGHT}{number}"]
     if not inputs.releases or not output.strata:
         return {name: pa.nulls(rows, pa.float64()) for name in names}
-    recipe, m = marginal.recipes[number], inputs.moments[marginal.recipes[number]]
+    recipe = marginal.recipes[number]
+    if recipe.kind == "level":
+        own, of_all = (
+            quantiles.cells(recipe, inputs.releases),
+            quantiles.population(recipe, inputs.releases, weights),
+        )
+        _, level_weights = quantiles.pooled_cells(recipe, inputs.releases, weights)
+        return _plain_and_weights(
+            names, np.array(own[0] + of_all[0], float), level_weights.ravel(), rows
+        )
+    m = inputs.moments[recipe]
     alone = _measured_alone(number, marginal, inputs)
     parts = two_levels(replace(recipe, pooled=False), m, weights, alone)
     figures = [without_unknown(recipe, part).values.ravel() for part in parts]
@@ -128,9 +141,16 @@ def pooled_columns(
     if recipe.kind == "sum":
         of_mean = replace(recipe, kind="mean")
         everybody = means.combine_strata(of_mean, m, None)
-    own = own_weights(of_mean, m, everybody).ravel().round(6)
-    columns = (np.concatenate(figures), np.append(own, np.ones(rows - len(own))))
+    own_rows = own_weights(of_mean, m, everybody).ravel()
+    return _plain_and_weights(names, np.concatenate(figures), own_rows, rows)
+
+
+def _plain_and_weights(
+    names: list[str], plain: NDArray[np.float64], own_rows: NDArray[np.float64], rows: int
+) -> dict[str, Any]:
+    """Returns the two columns of `pooled_columns`; everybody's weights are 1."""
+    weights = np.append(own_rows.round(6), np.ones(rows - len(own_rows)))
     return {
         name: arrow.numbers(column, np.isnan(column))
-        for name, column in zip(names, columns, strict=True)
+        for name, column in zip(names, (plain, weights), strict=True)
     }

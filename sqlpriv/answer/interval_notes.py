@@ -25,11 +25,11 @@ LONG_TAILS = (
     "that loses"
 )
 UNSEEN = (
-    "± does not hold if the largest values are as rare and far out as in a tail without a finite "
-    "variance, which noised counts cannot exclude: it may move {}"
+    "± does not hold if rows lie far beyond those that stand out of the noise, in a group of their "
+    "own or in a tail without a finite variance: noise may hide as many as move {}"
 )
 TELLING = 0.5
-"""The part of a half-width that such a tail has to move a figure by, for that to be said."""
+"""The part of a half-width that such rows have to move a figure by, for that to be said."""
 ON_AVERAGE = (
     "± of {} holds 95 % on average over groups, not of each group: small groups are drawn towards "
     "everybody"
@@ -75,6 +75,8 @@ def interval_notes(output: Output, moments_by_recipe: Mapping[Recipe, Moments]) 
         recipes = [marginal.recipes[number] for marginal in output.marginals]
         moments = [moments_by_recipe.get(r) for r in recipes if r.kind in NOTED]
         pairs = [(r, m) for r, m in zip(recipes, moments, strict=False) if m is not None]
+        if names and recipes[0].kind == "level" and recipes[0].pooled:
+            subjects[ON_AVERAGE].append(names[0])
         if names and pairs:
             for rule, subject in _rules_met(names[0], pairs):
                 subjects[rule].append(subject)
@@ -107,7 +109,7 @@ def _rules_met(name: str, pairs: list[tuple[Recipe, Moments]]) -> Iterator[tuple
 
 
 def most_unseen(recipe: Recipe, m: Moments) -> float:
-    """Returns by how much a tail without a finite variance may move a mean or a sum: the most of
+    """Returns by how much rows that noise hides may move a mean or a sum: the most of
     those figures that it moves out of the interval by `TELLING` of the half-width, or 0.
 
     Args:

@@ -90,9 +90,9 @@ class Moments:
             its cause, so it does not average out over them.
         clumped: Variance of the mean over all strata because rows of one kind may all be in one of
             them, which is clipped or is not; of shape (key 1, …), or 0.
-        unseen: By how much tails without a finite variance, which a noised histogram allows, may
-            move each cell's mean, of N's shape; the half-widths hold if there are none. 0 where
-            half-widths rest on nothing but the noise.
+        unseen: By how much tails without a finite variance, or rows far out, which a noised
+            histogram allows, may move each cell's mean, of N's shape; the half-widths hold if there
+            are none. 0 where half-widths rest on nothing but the noise.
         scatter: Variance of the values of all cells, 0 where nothing is known of it.
         everybody: The moments of all strata together, as one, whose sum was measured besides; N is
             that of the strata. None where it was not.
@@ -263,11 +263,17 @@ def _variance_or_root(recipe: Recipe, m: Moments, weights: Array | None) -> Esti
     error = np.sqrt(((share / n) ** 2 * noise).sum(axis=0))
     value = np.clip(bound + square - mean**2, 0.0, half**2)
     rows = np.where(present, m.n, 0.0).sum(axis=0)
-    return _variance(recipe, rows, Estimate(value, error, m.z, half**2))
+    return finish_variance(recipe, rows, Estimate(value, error, m.z, half**2))
 
 
-def _variance(recipe: Recipe, n: Array, raw: Estimate) -> Estimate:
-    """Returns the population's or the sample's variance, or its root."""
+def finish_variance(recipe: Recipe, n: Array, raw: Estimate) -> Estimate:
+    """Returns the population's or the sample's variance of n values, or its root.
+
+    Args:
+        recipe: Which of them.
+        n: Noised counts.
+        raw: The variances over all rows.
+    """
     value, error, span = raw.values, raw.half_widths, raw.span
     defined: NDArray[np.bool_] = np.asarray(n > (1 if recipe.sample else 0))
     if recipe.sample:

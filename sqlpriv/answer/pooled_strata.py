@@ -34,6 +34,7 @@ from sqlpriv.answer.means import (
     Moments,
     cells,
     combine_strata,
+    finish_variance,
     main_effects,
 )
 from sqlpriv.plan.aggregates.rewrites import Recipe
@@ -60,6 +61,13 @@ class Drawn(NamedTuple):
     weights: Array
 
 
+class Bounded(NamedTuple):
+    """Figures and the half-widths of their intervals, of one shape."""
+
+    values: Array
+    half_widths: Array
+
+
 def pool_strata(recipe: Recipe, m: Moments, strata: Estimate, everybody: Estimate) -> Estimate:
     """Returns the strata's means drawn together.
 
@@ -69,38 +77,132 @@ def pool_strata(recipe: Recipe, m: Moments, strata: Estimate, everybody: Estimat
         strata: Their own means, of the same shape.
         everybody: The means over all strata, of shape (key 1, …).
     """
-    values, deviations, _ = _draw_cells(recipe, m, everybody)
-    inside = np.clip(values, float(recipe.lower), float(recipe.upper))
-    return replace(strata, values=inside, deviations=deviations)
+    drawn = _draw_means(recipe, m, everybody)
+    inside = np.clip(drawn.values, float(recipe.lower), float(recipe.upper))
+    return replace(strata, values=inside, deviations=drawn.deviations)
 
 
 def own_weights(recipe: Recipe, m: Moments, everybody: Estimate) -> Array:
-    """Returns the weight of each stratum's own rows in its mean, of the counts' shape.
+    """Returns the weight of each stratum's own rows in its mean or variance, of the counts' shape.
 
     Arguments as of `pool_strata`.
     """
-    return _draw_cells(recipe, m, everybody)[2]
+    if recipe.square is not None:
+        return _draw_variances(recipe, m).weights
+    return _draw_means(recipe, m, everybody).weights
 
 
-def _draw_cells(recipe: Recipe, m: Moments, everybody: Estimate) -> tuple[Array, Array, Array]:
-    """Returns means, deviations and weights of their own rows, each of the counts' shape."""
-    assert recipe.count is not None  # a mean has one
-    sizes = tuple(len(key.values) for key in recipe.count.strata)
-    effects = main_effects(sizes) if len(sizes) > 1 and len(m.n) <= MOST_SOLVED else None
+class StrataFigures(NamedTuple):
+    """The strata's own figures before they are drawn together.
+
+    Args:
+        own, noise: Figures and the variances of their noise, of shape (strata, key 1, …).
+        middle, of_middle: What they are drawn towards and the variance of its error, of shape
+            (key 1, …).
+        scatter, drift: Variances by how few rows a stratum has, and by what all err by together; of
+            the figures' shape, or 0.
+        width: How far apart figures can be.
+    """
+
+    own: Array
+    noise: Array
+    middle: Array
+    of_middle: Array
+    width: float
+    scatter: Array | float = 0.0
+    drift: Array | float = 0.0
+
+
+class DrawnCells(NamedTuple):
+    """Figures drawn together, the deviations of their errors, and the weights of own rows."""
+
+    values: Array
+    deviations: Array
+    weights: Array
+
+
+def draw_cells(figures: StrataFigures, sizes: tuple[int, ...]) -> DrawnCells:
+    """Returns the strata drawn together, in each cell of the other keys.
+
+    Args:
+        figures: Of the strata.
+        sizes: How many values each strata column has.
+    """
+    own, noise = figures.own, figures.noise
+    effects = main_effects(sizes) if len(sizes) > 1 and len(own) <= MOST_SOLVED else None
+    values, deviations, weights = (np.empty_like(own) for _ in range(3))
+    scatter, drift = (
+        np.broadcast_to(np.asarray(x, float), own.shape) for x in (figures.scatter, figures.drift)
+    )
+    for cell in np.ndindex(own.shape[1:]):
+        at, middle = (slice(None), *cell), figures.middle[cell]
+        drawn = draw_together(own[at] - middle, noise[at], effects, figures.width, scatter[at])
+        values[at], weights[at] = middle + drawn.means, drawn.weights
+        from_middle = (1 - drawn.weights) ** 2 * figures.of_middle[cell]
+        deviations[at] = np.sqrt(drawn.variances + from_middle + drawn.weights**2 * drift[at])
+    return DrawnCells(values, deviations, weights)
+
+
+def _draw_means(recipe: Recipe, m: Moments, everybody: Estimate) -> DrawnCells:
     own, noise = own_means(recipe, m)
     is_known = np.isfinite(everybody.values)
-    middle = np.where(is_known, everybody.values, recipe.middle)
-    of_middle = np.where(is_known, np.nan_to_num(everybody.deviations), recipe.width) ** 2
-    values, deviations, weights = (np.empty_like(own) for _ in range(3))
-    for cell in np.ndindex(own.shape[1:]):
-        at = (slice(None), *cell)
-        scatter = m.scatter / np.maximum(m.n[at], 1.0)
-        drawn = draw_together(own[at] - middle[cell], noise[at], effects, recipe.width, scatter)
-        values[at], weights[at] = middle[cell] + drawn.means, drawn.weights
-        from_middle = (1 - drawn.weights) ** 2 * of_middle[cell]
-        drift = drawn.weights**2 * np.broadcast_to(np.asarray(m.drift), own.shape)[at]
-        deviations[at] = np.sqrt(drawn.variances + from_middle + drift)
-    return values, deviations, weights
+    figures = StrataFigures(
+        own,
+        noise,
+        np.where(is_known, everybody.values, recipe.middle),
+        np.where(is_known, np.nan_to_num(everybody.deviations), recipe.width) ** 2,
+        recipe.width,
+        m.scatter / np.maximum(m.n, 1.0),
+        m.drift,
+    )
+    return draw_cells(figures, _strata_sizes(recipe))
+
+
+def _strata_sizes(recipe: Recipe) -> tuple[int, ...]:
+    assert recipe.count is not None  # a mean has one, and so has a variance
+    return tuple(len(key.values) for key in recipe.count.strata)
+
+
+def pool_variances(recipe: Recipe, m: Moments) -> Estimate:
+    """Returns the strata's variances, or standard deviations, drawn together.
+
+    They are drawn towards the mean of the strata's variances by rows. Everybody's variance is more
+    than that where the strata's means differ, and is not moved.
+
+    Args:
+        recipe: A variance by strata.
+        m: The noised moments of the strata, of shape (strata, key 1, …).
+    """
+    drawn, most = _draw_variances(recipe, m), (recipe.width / 2) ** 2
+    raw = Estimate(np.clip(drawn.values, 0.0, most), drawn.deviations, m.z, most)
+    n = np.where(m.n > np.sqrt(m.var_n), np.maximum(m.n, 2.0), 1e15)  # those are like all
+    return finish_variance(recipe, n, raw)
+
+
+def _draw_variances(recipe: Recipe, m: Moments) -> DrawnCells:
+    """Returns the strata's variances over all of their rows, drawn together.
+
+    With q, m and their noise as in `means`, a noised m² is more than m² by the variance of m's
+    noise, which is taken off; of few rows it is all that there is. A variance of n normal values
+    scatters by √(2 / n) of itself.
+    """
+    count_sigma = max(float(np.sqrt(m.var_n)), 1e-9)
+    rows = np.maximum(m.n, max(count_sigma, 1.0))
+    mean, square = m.s / rows, m.q / rows
+    of_mean = (m.var_s + mean**2 * m.var_n) / rows**2
+    own = recipe.width**2 / 8 + square - mean**2 + of_mean
+    of_ratios = m.var_q + 4 * mean**2 * m.var_s + (square - 2 * mean**2) ** 2 * m.var_n
+    most = (recipe.width / 2) ** 2
+    is_known = m.n > count_sigma
+    noise = np.where(is_known, of_ratios / rows**2 + 2 * of_mean**2, most**2 * 1e6)
+    weight = np.where(is_known, rows, 0.0)
+    share = weight / np.maximum(weight.sum(axis=0), 1.0)
+    has_rows = weight.any(axis=0)
+    middle = np.where(has_rows, np.clip((share * own).sum(axis=0), 0.0, most), most / 2)
+    of_middle = np.where(has_rows, (share**2 * noise).sum(axis=0), most**2)
+    scatter = 2 * middle**2 / rows
+    figures = StrataFigures(own, noise, middle, of_middle, most, scatter)
+    return draw_cells(figures, _strata_sizes(recipe))
 
 
 def pool_sums(recipe: Recipe, m: Moments) -> Estimate:
@@ -118,6 +220,37 @@ def pool_sums(recipe: Recipe, m: Moments) -> Estimate:
     n = np.maximum(m.n, 0.0)
     variance = (n * drawn.deviations) ** 2 + drawn.values**2 * m.var_n
     return Estimate(n * drawn.values, np.sqrt(variance), m.z)
+
+
+def pool_levels(
+    recipe: Recipe, own: Bounded, everybody: Bounded, z: float
+) -> tuple[DrawnCells, Array]:
+    """Returns the strata's quantiles drawn together, and the half-widths of their intervals.
+
+    A quantile's noise is taken to have the deviation with which its interval would be z of them.
+
+    Args:
+        recipe: A quantile by strata that is read off a histogram.
+        own: The strata's quantiles and half-widths, of shape (strata, key 1, …); NaN of no rows.
+        everybody: The same of all strata, of shape (key 1, …).
+        z: The 95 % half-width in standard deviations.
+    """
+    width = max(recipe.width, 1e-9)
+
+    def values_and_noise(figures: Bounded, of_nothing: float) -> tuple[Array, Array]:
+        is_known = np.isfinite(figures.values) & np.isfinite(figures.half_widths)
+        variance = (np.where(is_known, figures.half_widths, 0.0) / z) ** 2
+        values = np.where(is_known, figures.values, recipe.middle)
+        return values, np.where(is_known, variance, of_nothing)
+
+    values, noise = values_and_noise(own, width**2 * 1e6)
+    middle, of_middle = values_and_noise(everybody, width**2)
+    drawn = draw_cells(
+        StrataFigures(values, noise, middle, of_middle, width), _strata_sizes(recipe)
+    )
+    inside = np.clip(drawn.values, float(recipe.lower), float(recipe.upper))
+    halves = np.minimum(z * drawn.deviations, width)
+    return drawn._replace(values=inside), halves
 
 
 def own_means(recipe: Recipe, m: Moments) -> tuple[Array, Array]:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sqlpriv.answer.pooled_strata import Bounded, pool_levels
 from sqlpriv.kernel.terms.algebra import Asked, Level
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.aggregates.rewrites import Recipe
@@ -82,6 +83,29 @@ def population(recipe: Recipe, releases: Mapping[Asked, Release], weights: Array
         factors = np.where(size > 0, shares / np.where(size > 0, size, 1.0), 0.0)
     total = (factors[..., None] * counts).sum(axis=0)
     return _read_off(recipe, release, total, release.sigma**2 * (factors**2).sum(axis=0))
+
+
+def pooled_cells(
+    recipe: Recipe, releases: Mapping[Asked, Release], weights: Array | None
+) -> tuple[Figures, Array]:
+    """Returns the strata's quantiles drawn together and their half-widths, and the weights of their
+    own rows, of shape (strata, key 1, …).
+
+    Args:
+        recipe: Of a quantile that is read off a histogram.
+        releases, weights: As in `population`.
+    """
+    release = _histogram(recipe, releases)
+    shape = release.values.shape[:-1]
+    pairs = [cells(recipe, releases), population(recipe, releases, weights)]
+    own, everybody = (
+        Bounded(*(np.array(part, float).reshape(of) for part in pair))
+        for pair, of in zip(pairs, (shape, shape[1:]), strict=True)
+    )
+    drawn, halves = pool_levels(recipe, own, everybody, half_width(release.price))
+    values: list[Any] = drawn.values.ravel().tolist()
+    widths: list[float | None] = [*halves.ravel().tolist()]
+    return (values, widths), drawn.weights
 
 
 def best(recipe: Recipe, counts: Array) -> NDArray[np.intp]:

@@ -33,7 +33,7 @@ import numpy as np
 
 from sqlpriv.answer import means
 from sqlpriv.answer.means import Array, Estimate, Moments
-from sqlpriv.answer.pooled_strata import pool_strata, pool_sums
+from sqlpriv.answer.pooled_strata import pool_strata, pool_sums, pool_variances
 from sqlpriv.plan.aggregates.rewrites import Recipe
 
 
@@ -63,7 +63,9 @@ def two_levels(
         strata = replace(strata, values=inside)
     if recipe.pooled and recipe.kind == "sum":
         strata = pool_sums(recipe, moments)
-    elif recipe.pooled:
+    elif recipe.pooled and recipe.square is not None:
+        strata = pool_variances(recipe, moments)
+    elif recipe.pooled and recipe.kind == "mean":
         strata = pool_strata(recipe, moments, strata, whole)
     return strata, whole
 

@@ -42,7 +42,8 @@ class Excess(NamedTuple):
         shared: Variance of the part whose cause the cells share: it does not average out.
         clumped: See `Moments`.
         slow: By how much more may be lost by slower tails, as far as an interval counts on them.
-        unseen: The same by slower ones still, where the counts speak for them; else 0.
+        unseen: The same by slower ones still, where the counts speak for them, or by rows that
+            noise may hide far out; else 0.
     """
 
     value: Array
@@ -103,9 +104,14 @@ def estimate_excess(
         gain = shares * own
         value = value + gain * missing / max(float((shares * gain).sum()), 1e-300)
     shared = (doubt(after, above, below) + sum_over_bins(tails.hidden_shares, beyond)) ** 2
-    slow, unseen = _lost_by_slow_tails(tails, centre, half)
+    slow, slowest = _lost_by_slow_tails(tails, centre, half)
     return Excess(
-        value, own, shared + histogram_noise, clumped_variance(after, beyond, n), slow, unseen
+        value,
+        own,
+        shared + histogram_noise,
+        clumped_variance(after, beyond, n),
+        slow,
+        np.maximum(slowest, tails.far),
     )
 
 

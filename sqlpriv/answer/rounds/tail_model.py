@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from sqlpriv.answer.means import Array
 from sqlpriv.answer.rounds import cell_shapes
 from sqlpriv.answer.rounds.cell_shapes import CellShapes
+from sqlpriv.answer.rounds.histogram.end_atoms import hidden_end_atoms
+from sqlpriv.answer.rounds.histogram.far_rows import moved_by_far_rows
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds, Pooled
 from sqlpriv.answer.rounds.histogram.pooled_histogram import smooth_histogram
 from sqlpriv.answer.rounds.histogram.slow_tails import BothSlowTails, slow_tails
@@ -54,6 +56,7 @@ class Tails:
             are spread evenly over the bins that are not visible, and may all be in one.
         slow: Other tails of the pooled distribution that the counts allow. None where nothing is
             clipped.
+        far: By how much rows that noise may hide far out would move the mean of all (`far_rows`).
     """
 
     pooled: Array
@@ -62,6 +65,7 @@ class Tails:
     shape: CellShapes
     hidden: Array | float = 0.0
     slow: BothSlowTails | None = None
+    far: float = 0.0
 
     def shares(self, deviations: float | Array = 0.0) -> Array:
         """Returns each cell's shares, of shape (…, bins), so many spreads off its rate; of numbers
@@ -132,7 +136,17 @@ def estimate_tails(
         pooled = pooled._replace(shares=np.zeros_like(pooled.shares))
     else:
         pooled, rest = _with_hidden(pooled, is_visible, bins, counts, rows, miscount)
-        hidden = hidden + rest
+        clamped, doubt = hidden_end_atoms(
+            counts.values.ravel(),
+            is_visible,
+            bins,
+            pooled.shares,
+            rows,
+            (sigma, isinstance(counts.price, Rho)),
+        )
+        shares = pooled.shares + clamped / rows
+        pooled = pooled._replace(shares=shares / max(float(shares.sum()), 1e-300))
+        hidden = hidden + rest + doubt / rows
     of_rows = counted.sigma * counted.values.size**0.5
     slow = slow_tails(
         counts.values.ravel(),
@@ -142,6 +156,9 @@ def estimate_tails(
         rows,
         (sigma, float(of_rows)),
         pooled.shares,
+    )
+    far = moved_by_far_rows(
+        counts.values.ravel(), is_visible, bins, rows, (sigma, float(of_rows)), pooled.shares
     )
     noise = counts.sigma / max(float(counts.values.sum()), 1.0)
     if own is None or not pooled.shares.any():
@@ -153,7 +170,7 @@ def estimate_tails(
     present = np.maximum(counted.values, 0.0)
     raked = rake(shape, pooled.shares, present / max(float(present.sum()), 1.0))
     sloped = bins.with_slopes(pooled.shares)
-    return Tails(pooled.shares, sloped, noise, raked, hidden, slow)
+    return Tails(pooled.shares, sloped, noise, raked, hidden, slow, far)
 
 
 def rake(shape: CellShapes, pooled: Array, shares: Array) -> CellShapes:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from sqlpriv.errors import meant_among
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import MAX_INTEGER, Number, Type, Value
-from sqlpriv.plan.aggregates.moment_formulas import FORMULAS, POOLED_INSTEAD, SAME_AS
+from sqlpriv.plan.aggregates.moment_formulas import FORMULAS, SAME_AS
 from sqlpriv.plan.aggregates.quantile_levels import RANKED, requested_rank
 from sqlpriv.plan.expressions.binder import Binder
 from sqlpriv.plan.expressions.conditions import truths_as_numbers, whole_identities
@@ -44,6 +44,12 @@ KINDS = {
 
 ESTIMATORS = ("laplace", "gaussian", "coinpress", "quantile", "pooled")
 """What `AVG(x USING …)` and `SUM(x USING …)` may name; see `plan.estimators`."""
+POOLED = ("variance", "stddev", "level")
+"""Other kinds of aggregates whose strata `USING pooled` draws together."""
+POOLED_INSTEAD = (
+    "write AVG(CASE WHEN … THEN 1 ELSE 0 END USING pooled), a share of a stratum's rows"
+)
+"""Of counts and modes, whose strata cannot be drawn together: a mean that says it, and can."""
 
 _HISTOGRAM = "a histogram shows it: SELECT x // 10 AS bin, COUNT(*) FROM t GROUP BY bin"
 _GROUPS = "count the groups instead: SELECT x, COUNT(*) FROM t GROUP BY x"
@@ -93,7 +99,7 @@ class Aggregate:
         sample: The variance is the sample's (divided by n - 1), not the population's.
         rank: Of a quantile, a / b; None for a mode.
         values: Of a level: every value that `of` can have, if they are listed.
-        using: The estimator that `AVG(x USING …)` or `SUM(x USING …)` forces, or ''.
+        using: The estimator that `AVG(x USING …)` or `SUM(x USING …)` forces, `pooled`, or ''.
     """
 
     kind: str
@@ -179,8 +185,19 @@ def _read_level(call: t.FunctionCall, arg: t.Node, of: a.Expr, binder: Binder) -
     bounds = _public_bounds(call, arg, of, binder) if ranked else (0, 0)
     if call.filter is not None:
         of = _apply_filter(call.filter, of, binder)
+    if call.using and shape.type is Type.DATE:
+        hint = "leave out USING, or take days: date_diff('day', DATE '2024-01-01', "
+        hint += f"{default_name(t.Item(arg))})"
+        raise refuse(call, f"{call.name.upper()} of dates has no estimator {call.using}", hint)
     return Aggregate(
-        "level", of, shape.type, *bounds, not binder.is_present(of), rank=ranked, values=values
+        "level",
+        of,
+        shape.type,
+        *bounds,
+        not binder.is_present(of),
+        rank=ranked,
+        values=values,
+        using=call.using,
     )
 
 
@@ -205,10 +222,12 @@ def _check_form(call: t.FunctionCall) -> None:
         raise refuse(call, f"{call.name.upper()} has no private counterpart", hint)
     if call.distinct and call.name != "count":
         raise refuse(call, f"{call.name.upper()}(DISTINCT …) has no private counterpart", _GROUPS)
-    if call.using and (KINDS[call.name] not in ("mean", "sum") or call.using not in ESTIMATORS):
+    kind, is_pooled = KINDS[call.name], call.using == "pooled" and call.name != "mode"
+    has_estimators = kind in ("mean", "sum") and call.using in ESTIMATORS
+    if call.using and not has_estimators and not (is_pooled and kind in POOLED):
         hint = f"AVG(x USING …) and SUM(x USING …) take one of: {', '.join(ESTIMATORS)}"
         if call.using == "pooled":
-            hint = POOLED_INSTEAD.get(KINDS[call.name], hint)
+            hint = POOLED_INSTEAD
         raise refuse(call, f"{call.name.upper()} has no estimator {call.using}", hint)
     counts_rows = KINDS[call.name] == "count" and call.name not in ("count_if", "countif")
     most = 2 if call.name in RANKED else 1

@@ -216,16 +216,6 @@ FORMULAS: dict[str, tuple[int, Callable[[_Pairs], t.Node]]] = {
     ),
 }
 """Name → how many arguments it has, and its formula."""
-_SQUARES = (
-    "write AVG(LEAST(GREATEST((x - c) * (x - c), 0), most) USING pooled), of numbers you know"
-)
-POOLED_INSTEAD = {
-    "count": "write AVG(CASE WHEN … THEN 1 ELSE 0 END USING pooled), a share of a stratum's rows",
-    "level": "write AVG(CASE WHEN x <= 10 THEN 1 ELSE 0 END USING pooled), the part up to a value",
-    "variance": _SQUARES,
-    "stddev": _SQUARES,
-}
-"""By kind of aggregate whose strata cannot be drawn together: a mean that says it, and can."""
 
 
 def formula_of(call: t.FunctionCall, binder: Binder, estimator: str) -> t.Node | None:

@@ -33,14 +33,15 @@ def choose_quantile_methods(
         recipes: Of all aggregates.
         price: The statement's.
         weighted: The population is made of histograms, to which WEIGHTS FROM can be given.
-        measured: Numbers of the recipes whose error is asked for: a histogram alone tells it.
+        measured: Numbers of the recipes whose error is asked for: a histogram alone tells it. Where
+            strata are drawn together it is always needed.
     """
     grids: dict[a.Key, list[Recipe]] = defaultdict(list)
     for recipe in recipes:
         if recipe.level is not None:
             grids[recipe.level.levels].append(recipe)
     counted = {key for key, same in grids.items() if weighted or _histogram_is_better(same, price)}
-    with_errors = [r for i, r in enumerate(recipes) if i in measured and r.rank]
+    with_errors = [r for i, r in enumerate(recipes) if r.rank and (i in measured or r.pooled)]
     counted |= {recipe.level.levels for recipe in with_errors if recipe.level is not None}
     return tuple(_as_histogram(r) if r.level and r.level.levels in counted else r for r in recipes)
 

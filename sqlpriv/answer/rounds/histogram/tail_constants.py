@@ -12,6 +12,7 @@ searched, and its figure is what was seen with it.
 | CLEAR | 0.0001 | measured: [2]. One of 100 tables has such a bin apart from others. At 0.0017 |
 |  |  | one in 30 answers had a lone bin of noise, and 30 times the error (zero-inflated) |
 | ATOM | 0.003 | derived: of atoms there are three; one of 100 tables has a false one |
+| MOST_CLAMPED | 0.5 | set: see `end_atoms` |
 | MANY | 80 | derived: false rows of 97 empty bins at VISIBLE, 8 σ, are then a tenth of all |
 | MOST_UNSEEN | 0.3 | measured: [2], 300 rows: of 0.1 to 0.4 the two in the middle erred least; |
 |  |  | with 0.1 log-normal, Pareto and bimodal values erred 4 to 70 times as much |
@@ -58,6 +59,14 @@ searched, and its figure is what was seen with it.
 |  |  | these ± of 20,000 equal values was 20 times as long; with 64 for power laws, too, that of |
 |  |  | a law x^-2 four times |
 
+**Rows far beyond all that is seen** (`far_rows`)
+
+| name | value | chosen by |
+|---|---|---|
+| BEYOND_SEEN | 100 | set: of 17 real columns one is declared so much wider than what stands out |
+| MANY_FAR | 0.05 | set: at epsilon 1 noise hides as many of 3,000 rows and fewer |
+| HIDDEN_DEVIATIONS | 1.64 | derived: of a normal, 95 % lie below |
+
 **How cells differ from all rows** (`cell_shapes`, `place_shrinkage`)
 
 | name | value | chosen by |
@@ -96,6 +105,8 @@ VISIBLE, CLEAR, ATOM, MANY = 0.02, 1e-4, 0.003, 80.0
 """Chances with which an empty bin is taken for rows: CLEAR where it stands alone, ATOM where values
 may be expected to pile up, VISIBLE next to rows; CLEAR for all where the table has fewer rows than
 MANY standard deviations of the histogram's noise."""
+MOST_CLAMPED = 0.5
+"""How likely values are clamped to a declared end up to which they are seen."""
 MOST_UNSEEN, FEWEST_BINS = 0.3, 4
 """The most of all rows that two standard deviations of the noise in so few bins may be; where they
 are more, nothing is taken for known and nothing is clipped."""
@@ -128,6 +139,9 @@ INNER_MISFIT, STANDS_OUT = 0.1, 3.0
 and the standard deviations of noise that such a bin holds."""
 FINE, COARSE = 4.0, 64.0
 """The smallest scale of a tail: so many parts of its first bin."""
+BEYOND_SEEN, MANY_FAR, HIDDEN_DEVIATIONS = 100.0, 0.05, 1.64
+"""How many times as far as what is seen the declared interval reaches, and the part of all rows
+that noise may hide there, from which on that is told; and the deviations of what may be hidden."""
 SHAPE_MISFIT = 0.05
 """Relative standard deviation of a cell's counts around the family's at the right rate."""
 BETWEEN = 0.25

@@ -15,7 +15,7 @@ from support.exact_people import planned
 from sqlpriv.answer.interval_notes import interval_notes
 from sqlpriv.answer.means import Moments
 from sqlpriv.answer.rounds import tail_model
-from sqlpriv.answer.rounds.histogram import slow_tails, tail_constants
+from sqlpriv.answer.rounds.histogram import pooled_histogram, slow_tails, tail_constants
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds, excess_above
 from sqlpriv.plan.aggregates import mean_bins
 from sqlpriv.plan.pricing.tuned_constants import SECTIONS
@@ -233,3 +233,36 @@ def test_bins_of_one_whole_number_have_tails(tmp_path: Path, domain: tuple[int, 
     assert table is not None
     # more than 40 standard deviations of the noise in a mean of 1,500 rows at a part of the price
     assert table.column("a").to_pylist() == pytest.approx([(lower + upper) / 2] * 3, abs=1.5)
+
+
+def test_a_mass_of_equal_values_is_no_part_of_the_tail_around_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """5,000 of 20,000 rows lie at 1,150, in the midst of a power law x^-1.7 from 300 on, and are
+    the last that noise shows: in 20 draws of noise intervals count on what the tail holds beyond
+    them. In the twin nothing is taken for a mass, and a tail that begins in that bin falls to
+    nothing at once in some draws."""
+    bins, rng = BinEnds.between(ENDS), np.random.default_rng(2)
+    above = np.array([1 - max(end / 300, 1.0) ** -1.7 for end in ENDS])
+    exact = 5_000 * np.diff(above)
+    mass = int(np.searchsorted(ENDS, 1_150) - 1)
+    is_beyond = np.arange(exact.size) > mass
+    is_visible = ~is_beyond & (exact > 3 * SIGMA)
+    excess = excess_above(bins, np.array([13_000.0])).excess
+    held = float((exact / ROWS) @ excess[0])
+    draws = exact + rng.laplace(0, SIGMA / 2**0.5, (20, exact.size))
+    draws[:, mass] += 5_000
+
+    def held_in() -> int:
+        enough = 0
+        for counts in draws:
+            merged = np.where(is_beyond, counts[is_beyond].mean(), counts)
+            noise, nothing = (SIGMA, 5.0), np.zeros(exact.size)
+            tails = slow_tails.slow_tails(counts, merged, is_visible, bins, ROWS, noise, nothing)
+            part = tail_constants.COUNTED
+            enough += bool(slow_tails.believed_beyond(tails.above, excess, part)[0] >= held)
+        return enough
+
+    assert held_in() >= 19
+    monkeypatch.setattr(pooled_histogram, "MASS", 0.0)
+    assert held_in() < 19

@@ -134,8 +134,10 @@ def estimate_tails(
     )
     if 2 * sigma * FEWEST_BINS**0.5 > MOST_UNSEEN * rows:
         pooled = pooled._replace(shares=np.zeros_like(pooled.shares))
+        of_tail = pooled.shares
     else:
         pooled, rest = _with_hidden(pooled, is_visible, bins, counts, rows, miscount)
+        of_tail = pooled.shares - rest
         clamped, doubt = hidden_end_atoms(
             counts.values.ravel(),
             is_visible,
@@ -158,7 +160,7 @@ def estimate_tails(
         pooled.shares,
     )
     far = moved_by_far_rows(
-        counts.values.ravel(), is_visible, bins, rows, (sigma, float(of_rows)), pooled.shares
+        counts.values.ravel(), is_visible, bins, rows, (sigma, float(of_rows)), of_tail
     )
     noise = counts.sigma / max(float(counts.values.sum()), 1.0)
     if own is None or not pooled.shares.any():

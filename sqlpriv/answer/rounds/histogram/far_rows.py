@@ -8,7 +8,8 @@ since one that did would be longer than the plain mean's. So they are told of, w
   that such values may be, and
 - the noise allows `MANY_FAR` of all rows there. The noised counts outside the range that is seen
   tell how many these may be, and so do the rows that are counted and are not inside it. Both are
-  weighed by their noise; what an estimated tail holds is no part of it.
+  weighed by their noise. What the tail that goes on from what is seen holds is no part of it; rows
+  that are counted and seen nowhere are, whatever is thought of where they lie.
 
 By how much these rows would move a mean follows from a place half way to the end by orders of
 magnitude, at the least √BEYOND_SEEN times as far out as what is seen.
@@ -47,7 +48,7 @@ def moved_by_far_rows(
         bins: Their ends.
         rows: Noised count of all.
         noise: Standard deviations, of a bin's count and of `rows`.
-        estimated: Which part of all rows is thought to be in each bin.
+        estimated: Which part of all rows is seen in each bin, or goes on from what is seen.
 
     Under a noise of 20 a twentieth of 1,000 rows may be hidden in twenty bins, under 1 hardly any:
 

@@ -25,6 +25,7 @@ from sqlpriv.answer.rounds.histogram.pooled_bins import Pooled
 from sqlpriv.answer.rounds.histogram.tail_constants import (
     BELIEF,
     DROPS,
+    MASS,
     RUN,
     SLOWEST_FALL,
     STEPS_BACK,
@@ -147,6 +148,26 @@ def merge_bins(counts: Array, clear: float) -> tuple[Array, NDArray[np.int_]]:
     return means, sizes
 
 
+def without_masses(counts: Array, is_visible: NDArray[np.bool_]) -> tuple[Array, NDArray[np.bool_]]:
+    """Returns the counts with the larger of both neighbours' in the place of a mass of equal
+    values, and which bins are masses: no part of a tail that is seen beside them.
+
+    Both neighbours of a mass hold less than `MASS` of its rows, and one of them is visible. Where
+    fewer than two bins are seen that are none, noise may show one beside a mass.
+
+    >>> counts = np.array([900.0, 800, 5000, 20, 10])
+    >>> bare, masses = without_masses(counts, counts > 100)
+    >>> bare.tolist(), int(masses.argmax())
+    ([900.0, 800.0, 800.0, 20.0, 10.0], 2)
+    """
+    larger, is_beside = counts.copy(), np.zeros(counts.size, bool)
+    larger[1:-1] = np.maximum(counts[:-2], counts[2:])
+    is_beside[1:-1] = is_visible[:-2] | is_visible[2:]
+    masses = is_visible & (larger < MASS * counts)
+    masses &= is_beside & (np.count_nonzero(is_visible & ~masses) >= 2)
+    return np.where(masses, larger, counts), masses
+
+
 class ExtendedTail(NamedTuple):
     """Bins from the largest on, and 0 below: see `extend_tail`; all of shape (bins,)."""
 
@@ -199,7 +220,8 @@ def extend_tail(
         size, slowest = np.ones(merged.size), SLOWEST_FALL
     place = np.cumsum(size) - size / 2
     run = np.cumsum(np.append(True, np.diff(merged) != 0)) - 1  # of bins that were made equal
-    of_run = (np.bincount(run, merged) / np.bincount(run, size))[run]
+    bare, _ = without_masses(merged, is_visible)
+    of_run = (np.bincount(run, bare) / np.bincount(run, size))[run]
     level, before = float(of_run[last]), float(of_run[back])
     rate = min((level / before) ** (1 / float(place[last] - place[back])), slowest)
     tail, spread[last + 1 :] = extrapolate(

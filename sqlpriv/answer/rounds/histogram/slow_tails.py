@@ -11,6 +11,7 @@ for most distributions that have a name: ξ < 0 ends somewhere, 0 is exponential
 has ξ = 1/α. Its variance is finite for ξ < 1/2 and its mean for ξ < 1. A tail begins at the last
 bin that holds more rows than the next one inwards, among those that stand out of the noise, so that
 it goes on from what is seen: no tail of few rows begins where the counts have fallen to nothing.
+A mass of equal values beside or inside a tail that is seen tells nothing of it.
 The family is what distributions come to far out: the further inwards a bin, the less it tells. Of
 each ξ and s the number of rows is fitted to the noised counts. In its first bin, where it begins
 somewhere inside, a tail may have more rows than there are, but not fewer. At the declared end,
@@ -39,6 +40,7 @@ from numpy.typing import NDArray
 
 from sqlpriv.answer.means import Array
 from sqlpriv.answer.rounds.histogram.pooled_bins import BinEnds
+from sqlpriv.answer.rounds.histogram.pooled_histogram import without_masses
 from sqlpriv.answer.rounds.histogram.tail_constants import (
     COARSE,
     FINE,
@@ -131,7 +133,9 @@ def _one_side(
     sigma, of_rows = noise
     is_end = np.arange(counts.size) == counts.size - 1
     open_bins = np.flatnonzero(~bins.special | is_end)
-    visible_bins = np.flatnonzero(is_visible & ~(is_end & bins.special))
+    bare, masses = merged.copy(), np.zeros(counts.size, bool)
+    bare[open_bins], masses[open_bins] = without_masses(merged[open_bins], is_visible[open_bins])
+    visible_bins = np.flatnonzero(is_visible & ~masses & ~(is_end & bins.special))
     if not visible_bins.size or rows <= 0 or open_bins.size < 2:
         return no_tails(counts.size).above
     last, part = visible_bins[-1], np.ones(open_bins.size, bool)
@@ -145,13 +149,14 @@ def _one_side(
         )
     else:
         first = int(np.searchsorted(open_bins, last))
-        while first > 0 and merged[open_bins[first - 1]] >= merged[open_bins[first]]:
+        while first > 0 and bare[open_bins[first - 1]] >= bare[open_bins[first]]:
             first -= 1
         part = np.arange(open_bins.size) >= first
     at = open_bins[part]
     if at.size < 2:
         return no_tails(counts.size).above
-    fitted, misfits, slowness = _fit(counts[at], merged[at], bins, at, sigma, missing)
+    counts = np.where(masses, bare, counts)
+    fitted, misfits, slowness = _fit(counts[at], bare[at], ~masses[at], bins, at, sigma, missing)
     shares = np.zeros((slowness.size, counts.size))
     shares[:, at] = np.where(is_visible[at], 0.0, fitted / rows - estimated[at])
     is_heavy = slowness > FINITE
@@ -174,6 +179,7 @@ def _belief(misfits: Array, reluctance: Array | float) -> Array:
 def _fit(
     counts: Array,
     merged: Array,
+    is_tail: NDArray[np.bool_],
     bins: BinEnds,
     at: NDArray[np.intp],
     sigma: float,
@@ -183,6 +189,7 @@ def _fit(
 
     Args:
         counts, merged: Of the tail's bins.
+        is_tail: Which of these bins tell of the tail: masses of equal values do not.
         bins, at: All bins' ends, and which are the tail's.
         sigma: Standard deviation of a count's noise.
         missing: How many rows no bin before shows, and the standard deviation; None where the tail
@@ -201,7 +208,7 @@ def _fit(
     misfit = TAIL_MISFIT + INNER_MISFIT * _doublings_inside(visible_rows > STANDS_OUT * sigma)
     if missing is None:
         misfit[0] = max(FIRST_MISFIT, misfit[0])
-    weight = 1 / (sigma**2 + visible_rows + (misfit * visible_rows) ** 2 + 1e-300)
+    weight = is_tail / (sigma**2 + visible_rows + (misfit * visible_rows) ** 2 + 1e-300)
     limit = np.maximum(visible_rows, OUTLYING * sigma)
     cut_counts = np.clip(counts, -OUTLYING * sigma, limit)
     hidden, of_hidden = missing or (0.0, np.inf)

@@ -33,6 +33,7 @@ searched, and its figure is what was seen with it.
 | RUN | 4.75 | derived: one in a million, as there are some thousand runs: one of 100 tables has |
 |  |  | a false one. A long run next to visible bins needs it, too: its rows may be at its end |
 | DROPS, BELIEF | 0 … 1 | set: a tail goes on as it came, or drops by any part, each as likely |
+| MASS | 0.25 | set: in the slowest tails a bin holds three quarters of the one before |
 
 **The slowest tails that noise allows** (`slow_tails`)
 
@@ -63,7 +64,7 @@ searched, and its figure is what was seen with it.
 
 | name | value | chosen by |
 |---|---|---|
-| BEYOND_SEEN | 100 | set: of 17 real columns one is declared so much wider than what stands out |
+| BEYOND_SEEN | 100 | set: of 16 real columns one is declared so much wider than what stands out |
 | MANY_FAR | 0.05 | set: at epsilon 1 noise hides as many of 3,000 rows and fewer |
 | HIDDEN_DEVIATIONS | 1.64 | derived: of a normal, 95 % lie below |
 
@@ -124,6 +125,8 @@ RUN = 4.75
 DROPS = np.arange(1, 17) / 16
 BELIEF = np.array([1 / 30] * 15 + [1 / 2])
 """Factors of a tail and of its rate of fall, and how likely each is before."""
+MASS = 0.25
+"""A bin of many equal values: both bins next to it hold less than such a part of its rows."""
 PRIOR_FALL = 4.0
 """How fast the belief in a tail falls with its slowness ξ, before counts are seen."""
 COUNTED, SLOWEST = 0.95, 0.99

@@ -61,7 +61,7 @@ class Drawn(NamedTuple):
     weights: Array
 
 
-class Bounded(NamedTuple):
+class BoundedFigures(NamedTuple):
     """Figures and the half-widths of their intervals, of one shape."""
 
     values: Array
@@ -223,7 +223,7 @@ def pool_sums(recipe: Recipe, m: Moments) -> Estimate:
 
 
 def pool_levels(
-    recipe: Recipe, own: Bounded, everybody: Bounded, z: float
+    recipe: Recipe, own: BoundedFigures, everybody: BoundedFigures, z: float
 ) -> tuple[DrawnCells, Array]:
     """Returns the strata's quantiles drawn together, and the half-widths of their intervals.
 
@@ -237,7 +237,7 @@ def pool_levels(
     """
     width = max(recipe.width, 1e-9)
 
-    def values_and_noise(figures: Bounded, of_nothing: float) -> tuple[Array, Array]:
+    def values_and_noise(figures: BoundedFigures, of_nothing: float) -> tuple[Array, Array]:
         is_known = np.isfinite(figures.values) & np.isfinite(figures.half_widths)
         variance = (np.where(is_known, figures.half_widths, 0.0) / z) ** 2
         values = np.where(is_known, figures.values, recipe.middle)

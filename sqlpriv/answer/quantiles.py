@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sqlpriv.answer.pooled_strata import Bounded, pool_levels
+from sqlpriv.answer.pooled_strata import BoundedFigures, pool_levels
 from sqlpriv.kernel.terms.algebra import Asked, Level
 from sqlpriv.kernel.terms.release import Release
 from sqlpriv.plan.aggregates.rewrites import Recipe
@@ -99,7 +99,7 @@ def pooled_cells(
     shape = release.values.shape[:-1]
     pairs = [cells(recipe, releases), population(recipe, releases, weights)]
     own, everybody = (
-        Bounded(*(np.array(part, float).reshape(of) for part in pair))
+        BoundedFigures(*(np.array(part, float).reshape(of) for part in pair))
         for pair, of in zip(pairs, (shape, shape[1:]), strict=True)
     )
     drawn, halves = pool_levels(recipe, own, everybody, half_width(release.price))

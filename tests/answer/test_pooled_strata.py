@@ -9,7 +9,7 @@ import pytest
 from support.exact_people import planned
 
 from sqlpriv.answer.means import Moments, cells, main_effects
-from sqlpriv.answer.pooled_strata import Bounded, draw_together, pool_levels
+from sqlpriv.answer.pooled_strata import BoundedFigures, draw_together, pool_levels
 from sqlpriv.answer.reconcile import two_levels
 from sqlpriv.errors import Refused
 from sqlpriv.session.session import Session
@@ -173,10 +173,10 @@ def test_a_quantile_that_may_be_anything_is_everybodys() -> None:
     that has no rows, has everybody's. In the twin all are known to within a tenth."""
     recipe = planned("SELECT MEDIAN(income USING pooled) AS m FROM people STRATIFY BY sex")
     recipe = recipe.output.recipes[0]
-    everybody = Bounded(np.array(300.0), np.array(5.0))
+    everybody = BoundedFigures(np.array(300.0), np.array(5.0))
 
     def drawn(values: list[float], halves: list[float]) -> tuple[list[float], list[float]]:
-        own = Bounded(np.array(values), np.array(halves))
+        own = BoundedFigures(np.array(values), np.array(halves))
         pooled, widths = pool_levels(recipe, own, everybody, 1.96)
         return pooled.values.tolist(), widths.tolist()
 

@@ -23,7 +23,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from bench.coverage import SHAPES
+from bench.coverage import ALL_SHAPES
 
 from sqlpriv.session.session import Session
 
@@ -62,12 +62,12 @@ class Vault:
 
     Args:
         folder: Where it lies.
-        shape, rows, kind: A key of `SHAPES`, how many people, and `pure` or `zcdp`.
+        shape, rows, kind: A key of `ALL_SHAPES`, how many people, and `pure` or `zcdp`.
     """
 
     def __init__(self, folder: Path, shape: str, rows: int, kind: str) -> None:
         self.session = Session(folder / "v.duckdb", role="owner")
-        of, rng = SHAPES[shape], np.random.default_rng(11)
+        of, rng = ALL_SHAPES[shape], np.random.default_rng(11)
         x, y = (np.clip(of.draw(rng, rows), of.lower, of.upper) for _ in range(2))
         people = {
             "id": np.arange(rows),
@@ -117,7 +117,7 @@ def main() -> None:
     """Prints a line for each output of each cell of the grid."""
     parser = argparse.ArgumentParser(description=__doc__)
     shapes = ["uniform", "log-normal", "zero-inflated", "clamped top"]
-    parser.add_argument("--shapes", nargs="*", default=shapes, choices=list(SHAPES))
+    parser.add_argument("--shapes", nargs="*", default=shapes, choices=list(ALL_SHAPES))
     parser.add_argument("--rows", nargs="*", type=int, default=[300, 10_000])
     parser.add_argument("--kinds", nargs="*", default=["pure", "zcdp"])
     parser.add_argument("--statements", nargs="*", default=list(STATEMENTS), choices=STATEMENTS)

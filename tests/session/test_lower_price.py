@@ -6,7 +6,7 @@ other queries of them (`answer/rounds/adaptive_means`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,10 +14,17 @@ import pytest
 from support.exact_people import planned
 
 from sqlpriv.answer.means import Moments
-from sqlpriv.answer.rounds.adaptive_means import RUN, Measure, find_sealed_rounds
+from sqlpriv.answer.rounds.adaptive_means import (
+    RUN,
+    Measure,
+    SealedRounds,
+    ask_rounds,
+    find_sealed_rounds,
+)
+from sqlpriv.errors import BudgetExhausted
 from sqlpriv.kernel.terms.algebra import Asked, shape
 from sqlpriv.kernel.terms.budget import Epsilon
-from sqlpriv.kernel.terms.release import Release
+from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.aggregates.mean_rounds import MeanRounds, count_query, histogram
 from sqlpriv.session.access.result import Result
 from sqlpriv.session.session import Session
@@ -129,3 +136,27 @@ def test_the_dearest_of_several_rounds_is_replayed(monkeypatch: pytest.MonkeyPat
     monkeypatch.setitem(RUN, "quantile", run)
     assert find_sealed_rounds(request, [], lambda m: known.get(m.query, []))
     assert taken == [9]
+
+
+def test_rounds_that_the_allowance_counts_on_are_taken_whatever_counts_are_bought() -> None:
+    """A statement asked again for a few nanos more finds its rounds sealed, and its counts not: the
+    allowance is made smaller by the rounds, so that asking anew would be refused. The twin knows of
+    no such rounds, and asks."""
+    (request,) = planned("SELECT AVG(income) AS a FROM people").rounds
+    n = np.array([1_000.0])
+    sealed = SealedRounds(Moments(n, n, n, 1.0, 1.0, 0.0, 2.0), ())
+    bought = Release(7, count_query(request.recipe), n, 1.0, request.price)
+    asked: list[int] = []
+
+    def measure(batch: Sequence[Measurement]) -> tuple[Release, ...]:
+        asked.append(len(batch))
+        if batch:
+            raise BudgetExhausted("the statement asks for more than its allowance")
+        return ()
+
+    remembered = {(id(request), (5,)): sealed}
+    found = ask_rounds([request], [bought], measure, remembered=remembered)
+    assert found == {request.recipe: sealed.moments}
+    assert asked == [0]
+    with pytest.raises(BudgetExhausted):
+        ask_rounds([request], [bought], measure)

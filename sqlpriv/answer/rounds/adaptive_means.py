@@ -92,7 +92,7 @@ def ask_rounds(
 
     moments: dict[Recipe, Moments] = {}
     for one in rounds_to_ask:
-        earlier = (remembered or {}).get(_search_key(one, released))
+        earlier = _remembered_rounds(one, released, remembered or {})
         earlier = earlier or find_sealed_rounds(one, released, seals)
         if earlier is None:
             moments[one.recipe] = RUN[one.recipe.using](one, answers, measure_and_remember)
@@ -101,6 +101,19 @@ def ask_rounds(
         answers.update({r.query: r for r in earlier.answers if r.query not in answers})
         moments[one.recipe] = earlier.moments
     return moments
+
+
+def _remembered_rounds(
+    request: MeanRounds, released: Sequence[Release], remembered: Remembered
+) -> SealedRounds | None:
+    """Returns the rounds with which `outstanding_price` made the allowance smaller, or None.
+
+    They are those that were found with the same counts; else any of the request: where a count was
+    bought anew at a price that is some nanos higher, others would ask for more than is allowed.
+    """
+    key = _search_key(request, released)
+    of_request = (rounds for (one, _), rounds in remembered.items() if one == key[0])
+    return remembered.get(key) or next(of_request, None)
 
 
 def _search_key(request: MeanRounds, released: Sequence[Release]) -> SearchKey:

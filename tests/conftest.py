@@ -20,7 +20,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 from support import postgres_server
 from support.vaults import Engine, declare, write
 
@@ -31,8 +31,10 @@ from sqlpriv.plan.aggregates import estimators
 # Children import the installed package, as we do, and not the sources in the working directory.
 os.environ["PYTHONSAFEPATH"] = "1"
 
-settings.register_profile("sqlpriv", deadline=None, print_blob=True)
-settings.register_profile("mutants", deadline=None, phases=[Phase.explicit, Phase.generate])
+# A machine under load draws slowly, which says nothing of what is drawn.
+_PATIENT = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("sqlpriv", **_PATIENT, print_blob=True)
+settings.register_profile("mutants", **_PATIENT, phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("SQLPRIV_HYPOTHESIS", "sqlpriv"))  # mutants.py: no shrinking
 
 

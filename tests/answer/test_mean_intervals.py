@@ -51,17 +51,17 @@ def test_away_from_the_middle_bins_are_wider_two_doublings_on(upper: float) -> N
 
 def test_a_plateau_below_the_noise_is_not_taken_for_a_tail(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waiting days: 5,600 of 7,000 rows at 0 or 1, the others log-uniform from 2 to 6,000, some 40
-    in each bin, below the noise of 55; 20 runs. Of 80 runs everybody's interval held .90, with a
-    mean error of 12 of 156: fewer than 12 of 20 have a chance of 1e-4. Twin: hidden rows fall by a
-    quarter from bin to bin, and no slower tail is counted on; .01 of 80 runs held, with a mean
-    error of 119."""
+    in each bin, below the noise of 55; 20 runs. Of 280 runs everybody's interval held .94, with a
+    mean error of 12 of 156: fewer than 8 of 20 have a chance below 1e-8. Twin: hidden rows fall by
+    a quarter from bin to bin, and no slower tail is counted on; .02 of 280 runs held, with a mean
+    error of 119, and 8 of 20 have a chance below 1e-8."""
     rng = np.random.default_rng(3)
     x = np.concatenate([rng.integers(0, 2, 5_600), np.floor(2 * 3_000 ** rng.random(1_400))])
     rows = StratifiedRows(x, np.sort(rng.integers(0, 6, x.size)), (6,), 0, 36_500, whole=True)
     now = run(rows, "pure", "auto", 20)
-    assert now.whole_covered.mean() >= 0.6
+    assert now.whole_covered.mean() >= 0.4
     assert np.abs(now.whole_errors).mean() < x.mean() / 3
     monkeypatch.setattr(tail_model, "DECAYS", np.array([SLOWEST_FALL]))
     monkeypatch.setattr(tail_model, "slow_tails", lambda counts, *_: no_tails(counts.size))
     falling = run(rows, "pure", "auto", 20)
-    assert falling.whole_covered.mean() < 0.5
+    assert falling.whole_covered.mean() < 0.4

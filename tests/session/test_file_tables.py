@@ -354,7 +354,7 @@ def test_a_file_that_another_process_writes_costs_nothing(session: Session, tmp_
     assert writer.stdout.readline() == "1\n"
     refused(session, ASK.format(2e4), OperationalError, "locked by a writer.*nothing was charged")
     assert spent(session) == before
-    writer.communicate("\n", timeout=20)
+    writer.communicate("\n", timeout=60)
     assert counts(session, 2e4) == [200, 200]
 
 

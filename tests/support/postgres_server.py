@@ -12,7 +12,7 @@ from pathlib import Path
 
 PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
 FOUND = shutil.which("initdb") or next((str(p / "initdb") for p in PROGRAMS), None)
-PATIENCE = 30.0
+PATIENCE = 60.0
 
 
 def as_other_user(folder):

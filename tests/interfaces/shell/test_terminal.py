@@ -20,7 +20,7 @@ import fcntl, os, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"""
 """Not a preexec_fn: that forks this process, and libraries of other tests do not survive a fork."""
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Seconds to wait for a text: loading the engine on a busy machine takes some."""
 
 

@@ -10,19 +10,18 @@ import pytest
 from sqlpriv.synth.adaptive.joint.stratum_share import StrataPool, StratumShare, raked_weights
 from sqlpriv.synth.models.row_sample import RowSample
 
-RNG = np.random.default_rng(0)
-
 
 def pool(with_ones: bool) -> tuple[StrataPool, np.ndarray]:
     """Two strata of 4,000 and 1,000 rows, two columns of four levels. The model of everybody knows
     how the columns go together and nothing of strata; the one-way tables are measured with a sigma
     of 20. Returns the pool and the true one-way shares, shape (strata, columns, levels)."""
+    rng = np.random.default_rng(0)
     rows = np.array([4_000.0, 1_000.0])
     shares = np.array([[[0.4, 0.3, 0.2, 0.1]] * 2, [[0.1, 0.2, 0.3, 0.4]] * 2])
-    together = RNG.choice(4, 5_000, p=[0.34, 0.28, 0.22, 0.16])
-    other = np.where(RNG.random(5_000) < 0.6, together, RNG.integers(0, 4, 5_000))
-    joint = RowSample(np.stack([together, other, RNG.random(5_000) < 0.2], axis=1).astype(int), 5e3)
-    counts = shares * rows[:, None, None] + RNG.normal(0, 20, shares.shape)
+    together = rng.choice(4, 5_000, p=[0.34, 0.28, 0.22, 0.16])
+    other = np.where(rng.random(5_000) < 0.6, together, rng.integers(0, 4, 5_000))
+    joint = RowSample(np.stack([together, other, rng.random(5_000) < 0.2], axis=1).astype(int), 5e3)
+    counts = shares * rows[:, None, None] + rng.normal(0, 20, shares.shape)
     ones = {c: counts[:, c] for c in range(2)} if with_ones else {}
     return StrataPool(joint, (4, 4), (2,), rows, ones, {0: 20.0, 1: 20.0}), shares
 
@@ -71,9 +70,10 @@ def test_sizes_of_many_small_strata_add_up_to_the_joint_models_rows() -> None:
     """400 rows in the first two of 100 strata, each counted with a sigma of 46: their counts alone
     are off by 460 in sum, and say of empty strata that half of them are not. Of counts by
     themselves, which is the twin, less than half lies where rows are."""
-    strata = np.where(RNG.random(400) < 0.7, 0, 1)
-    joint = RowSample(np.stack([RNG.integers(0, 4, 400), strata // 10, strata % 10], axis=1), 400.0)
-    counts = np.where(np.arange(100) < 2, [280.0, 120.0] * 50, 0.0) + RNG.normal(0, 46, 100)
+    rng = np.random.default_rng(0)
+    strata = np.where(rng.random(400) < 0.7, 0, 1)
+    joint = RowSample(np.stack([rng.integers(0, 4, 400), strata // 10, strata % 10], axis=1), 400.0)
+    counts = np.where(np.arange(100) < 2, [280.0, 120.0] * 50, 0.0) + rng.normal(0, 46, 100)
     of = StrataPool(joint, (4,), (10, 10), np.ones(100), {}, {})
     sizes = of.sizes_beside_joint(counts, 46.0)
     assert (sizes > 0).all()

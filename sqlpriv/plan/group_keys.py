@@ -204,8 +204,8 @@ def _bind_dimension(
         demanded = binder.listed[expr]
         values = demanded if values is None else tuple(v for v in values if v in demanded) or values
     elif values is not None and clause == "GROUP BY":
-        left = tuple(v for v in values if v not in binder.excluded.get(expr, ()))
-        values = left or values
+        excluded = binder.excluded.get(expr, ())
+        values = tuple(value for value in values if value not in excluded) or values
     if values is None and shape.type is Type.BOOLEAN:
         values = (False, True, None)[: 3 if shape.nullable else 2]
     if values is None and shape.type is Type.DATE:

@@ -7,6 +7,7 @@ import datetime as dt
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from sqlpriv.errors import Refused
@@ -124,8 +125,14 @@ def _clock_shape(seconds: int, arg: Shape) -> Shape:
     count = (high - low) // step + 1
     if count > MAX_LEVELS:
         return unlisted
-    starts = tuple(low + n * step for n in range(count))
+    starts = _every(step, low, count)
     return replace(unlisted, values=(*starts, *((None,) if arg.nullable else ())))
+
+
+@lru_cache(256)
+def _every(step: dt.timedelta, start: dt.datetime, count: int) -> tuple[dt.datetime, ...]:
+    """Returns moments from a start on; a statement asks for the same ones many times."""
+    return tuple(start + n * step for n in range(count))
 
 
 def converted_shape(to: str, arg: Shape) -> Shape:

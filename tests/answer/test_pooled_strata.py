@@ -107,8 +107,8 @@ def test_a_report_shows_the_plain_figure_and_the_weight_of_own_rows(
     tmp_path: Path, kind: str
 ) -> None:
     """Of 1,998 rows a mean's noise is below .4, of 5 rows it is 200 times as large: own weights
-    were .999 and more, and 0 to .92 in 30 runs. The plain figures are those that the same releases
-    give without `pooled`."""
+    were .999 and more, and 0 to .92 in 90 runs, above .99 in one of 500. The plain figures are
+    those that the same releases give without `pooled`."""
     price = "WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, report = true)"
     with Session(tmp_path / "v.duckdb", role="owner") as owner:
         owner.run(PEOPLE)
@@ -121,7 +121,7 @@ def test_a_report_shows_the_plain_figure_and_the_weight_of_own_rows(
     assert answer.table.column_names == ["side", *pooled, "other", "other_lo", "other_hi"]
     zero, one, few, everybody = answer.table.to_pylist()
     assert min(zero["x_own_weight"], one["x_own_weight"]) > 0.99
-    assert few["x_own_weight"] < 0.99
+    assert few["x_own_weight"] < min(zero["x_own_weight"], one["x_own_weight"])
     assert everybody["x_own_weight"] == 1
     assert zero["x_plain"] == pytest.approx(20 * (1997 if kind == "SUM" else 1), rel=0.05)
     assert everybody["x_plain"] == pytest.approx(everybody["x"])

@@ -59,9 +59,10 @@ def test_counts_are_whole_not_negative_and_add_up(owner: Session, epsilon):
 
 def test_small_cells_are_biased_up_and_large_ones_down(tmp_path):
     """The census' finding. 40 statements at rising prices (a lower one would be replayed) over 96
-    empty cells and some of 200 rows and more: the mean of empty cells is above 0 by 10 standard
-    errors and more (19 in a run), that of full ones below the truth by 3 and more. The unbiased
-    figures, the twin, are within 6 standard errors of the truth."""
+    empty cells and some of 200 rows and more: the mean of empty cells is above 0 by 7 standard
+    errors and more, that of full ones below the truth by 7 and more: by 18.2 and 18.7 in 60 runs,
+    with a standard deviation of 2.1, so that five of them lie between. The unbiased figures, the
+    twin, are within 7 standard errors of the truth."""
     owner = Session(tmp_path / "people.duckdb", role="owner")
     owner.execute(ROWS)
     people = [(i % 4, i % 30 if i % 50 == 0 else (i % 3) * (i % 4)) for i in range(3000)]
@@ -80,10 +81,10 @@ def test_small_cells_are_biased_up_and_large_ones_down(tmp_path):
         off = np.array(runs)
         errors = off.mean(axis=0) / (off.std(axis=0, ddof=1) / np.sqrt(len(off)))
         if option:
-            assert errors[0] > 10
-            assert errors[1] < -3
+            assert errors[0] > 7
+            assert errors[1] < -7
         else:
-            assert np.abs(errors).max() < 6
+            assert np.abs(errors).max() < 7
 
 
 def test_other_aggregates_are_as_they_were(owner: Session):

@@ -7,9 +7,10 @@ sold before.
 
 from __future__ import annotations
 
-import shutil
+from functools import cache
 
 import pytest
+from support.places import copy_vault
 
 import sqlpriv
 from sqlpriv.synth.registry import REGISTRY
@@ -59,8 +60,7 @@ def vault(tmp_path_factory):
 def test_the_same_statement_is_never_paid_for_twice(vault, tmp_path, method):
     """At two prices, with strata and without; the dearer ones come last, so that their seals are
     there when the cheaper ones are asked again."""
-    for file in vault.parent.iterdir():  # every method in a vault that has sold nothing
-        shutil.copy(file, tmp_path / file.name)
+    copy_vault(vault.parent, tmp_path)  # every method in a vault that has sold nothing
     makes = "CREATE OR REPLACE SYNTHETIC TABLE made AS SELECT"
     columns = "town, job" if method in ("pmw", "topdown") else "town, job, pay, rent"
     strata = ("",) if method == "topdown" else ("", " STRATIFY BY sex")
@@ -78,27 +78,42 @@ def test_the_same_statement_is_never_paid_for_twice(vault, tmp_path, method):
     assert paid[1] == [0] * len(statements)
 
 
+@pytest.fixture(scope="module")
+def vault_that_sold(vault, tmp_path_factory):
+    """Makes a vault that has sold one-way tables of these columns in strata, at four prices."""
+
+    @cache
+    def make(columns):
+        path = tmp_path_factory.mktemp("sold") / vault.name
+        copy_vault(vault.parent, path.parent)
+        with sqlpriv.connect(path) as analyst:
+            for epsilon in (0.1, 0.15, 0.2, 0.25):
+                analyst.execute(
+                    f"CREATE OR REPLACE SYNTHETIC TABLE before AS SELECT {columns} FROM people"
+                    f" STRATIFY BY sex USING independent OPTIONS (epsilon = {epsilon})"
+                )
+        return path
+
+    return make
+
+
 STRATIFIED = [m for m in METHODS if m != "topdown"]
 
 
 @pytest.mark.parametrize("method", STRATIFIED)
-def test_what_is_bought_later_changes_no_earlier_answer(vault, tmp_path, method):
+def test_what_is_bought_later_changes_no_earlier_answer(vault_that_sold, tmp_path, method):
     """An earlier statement has sold one-way tables of strata, at more than the method's first look
     at them costs and less than what it buys of them later. So the look is answered by a dearer
     seal, and when the statement is asked again the method's own is dearer still: had the look that
     one, the method would go on otherwise and pay for it."""
-    for file in vault.parent.iterdir():
-        shutil.copy(file, tmp_path / file.name)
     columns = "town, job" if method == "pmw" else "town, job, pay, rent"
-    rest = f"AS SELECT {columns} FROM people STRATIFY BY sex USING"
-    options = f"epsilon = 1{OPTIONS.get(method, '')}"
-    paid = []
+    vault = vault_that_sold(columns)
+    copy_vault(vault.parent, tmp_path)
+    make = (
+        f"CREATE OR REPLACE SYNTHETIC TABLE made AS SELECT {columns} FROM people STRATIFY BY sex"
+        f' USING "{method}" OPTIONS (epsilon = 1{OPTIONS.get(method, "")})'
+    )
     with sqlpriv.connect(tmp_path / vault.name) as analyst:
-        for epsilon in (0.1, 0.15, 0.2, 0.25):
-            price = f"OPTIONS (epsilon = {epsilon})"
-            analyst.execute(f"CREATE OR REPLACE SYNTHETIC TABLE before {rest} independent {price}")
-        for _ in range(2):
-            make = f'CREATE OR REPLACE SYNTHETIC TABLE made {rest} "{method}" OPTIONS ({options})'
-            paid.append(analyst.execute(make).result.price.nano)
+        paid = [analyst.execute(make).result.price.nano for _ in range(2)]
     assert paid[0] > 0
     assert paid[1] == 0

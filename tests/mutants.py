@@ -775,6 +775,13 @@ MUTANTS = (
         COLLATIONS,
     ),
     Mutant(
+        "Spark is asked for all marginals at once",
+        K + "sql/queries.py",
+        "contract.engine == TableContract.engine\n",
+        "True\n",
+        BOUNDING,
+    ),
+    Mutant(
         "what a collation calls equal is constant",
         K + "sql/queries.py",
         "if column.type is Type.TEXT else c  #",

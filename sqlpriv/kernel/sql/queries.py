@@ -29,6 +29,9 @@ from sqlpriv.kernel.terms.operations import columns_read
 KEEP_ALL = "SELECT * FROM rows"
 MOST_GROUPS = 2**16
 """Joint groups, at most, of queries that are read together before they are asked."""
+MOST_LEVELS = 2_400
+"""Of keys of one statement for Spark, if it is of several queries, and 32 more for each key, which
+its text takes besides: 100,000 characters."""
 MACROS = tuple(
     (resources.files("sqlpriv._udfs") / f"{name}.sql").read_text("utf-8")
     for name in ("clamp", "number", "quantise")
@@ -129,7 +132,8 @@ def joint_batches(
     ranked by what a statement uses of them, so that another one may keep others (`bounding`).
 
     Args:
-        asked: Are in as few statements as can be.
+        asked: Are in as few statements as can be: one, where DuckDB reads. Spark takes minutes, and
+            the driver's memory, to plan the many columns of many marginals' levels.
         ahead: Join one where that keeps its joint groups few; they would be too many of several
             columns' bins. It goes by the lengths of public lists.
     """
@@ -139,12 +143,18 @@ def joint_batches(
     for number, parts in enumerate([*asked, *ahead]):
         query = parts[0]
         kept_by = () if _keeps_all(scopes[query.source], query.strata) else query.strata
-        alone = query if isinstance(query, a.Distinct) else None
-        like = batches[query.source, kept_by, alone]
+        like = batches[query.source, kept_by, query if isinstance(query, a.Distinct) else None]
         few = (
             batch
             for batch in like
-            if number < len(asked) or group_count([*chain(*batch), *parts]) <= MOST_GROUPS
+            if (number < len(asked) or group_count([*chain(*batch), *parts]) <= MOST_GROUPS)
+            and (
+                contract.engine == TableContract.engine
+                or sum(
+                    32 + len(key.values) for key in listed_cells([*chain(*batch), *parts]).values()
+                )
+                <= MOST_LEVELS
+            )
         )
         if batch := next(few, None):
             batch.append(parts)

@@ -390,3 +390,18 @@ def test_keys_inside_a_unit_vary_in_it_and_one_row_of_a_unit_does_not() -> None:
         rows = a.PerUnit(SCAN, keys, (a.Fold("t", "count", reach=2),))
         by_stratum = a.Count(rows, (a.Key(S if keys else T, (0, 1, 2)),))
         assert ("dense_rank" in render([by_stratum], made, 0).sql) is is_ranked
+
+
+def test_spark_is_asked_for_many_marginals_by_several_statements() -> None:
+    """One of them all would be planned for minutes, and is refused where it is too long."""
+    columns = {"id": "INTEGER"} | {f"c{i}": "INTEGER" for i in range(120)}
+    made = contract(columns)
+    keys = [a.Key(a.Col(column), tuple(range(20))) for column in columns if column != "id"]
+    asked = [(a.Count(SCAN, keys=pair),) for pair in itertools.pairwise(keys)]
+    assert joint_batches(asked, [], made) == [asked]
+    spark = replace(made, engine="spark")
+    batches = joint_batches(asked, [], spark)
+    texts = [render([*itertools.chain(*batch)], spark, 7).sql for batch in batches]
+    assert sorted(map(str, itertools.chain(*batches))) == sorted(map(str, asked))
+    assert 1 < len(texts) < 5
+    assert max(map(len, texts)) < 2**17

@@ -49,7 +49,7 @@ METHODS = {
     "hdmm": ("", ", bins = 4"),
     "gsd": ("", ""),
 }
-"""Of each kind of question a method: its strata and options. Spark is asked for the marginals of gsd
+"""Of each kind of question a method: its strata and options. Of gsd, Spark is asked for marginals
 by several statements."""
 
 

@@ -89,6 +89,17 @@ def test_a_name_that_is_a_pattern_is_refused(session: Session, name: str, form: 
     refuse(session, f"CREATE TABLE people FROM {form} '{asked}'", Refused, "as a pattern")
 
 
+@pytest.mark.parametrize("other", ["SEX", "Sex"])
+def test_columns_that_differ_in_case_alone_are_refused(session: Session, other: str) -> None:
+    """DuckDB would call the second one sex_1, and a domain of sex be that of the first."""
+    sex = pa.array([1] * ROWS)
+    write("a.parquet", pair=pa.array([{"sex": 1, "b": {"SEX": 2}}] * ROWS), sex=sex)
+    session.run("CREATE TABLE held FROM PARQUET 'a.parquet'")  # parts of a column are no columns
+    write("b.parquet", **{"sex": sex, other: sex})
+    made = "CREATE TABLE people FROM PARQUET 'b.parquet'"
+    refuse(session, made, DeclarationError, f"case does not matter: sex, {other}; write")
+
+
 def test_files_that_come_later_are_not_of_the_table(session: Session) -> None:
     write("day/a.parquet")
     session.run(f"CREATE TABLE people FROM PARQUET 'day/*.parquet'; {OWNED}")

@@ -29,9 +29,9 @@ from sqlpriv.kernel.terms.operations import columns_read
 KEEP_ALL = "SELECT * FROM rows"
 MOST_GROUPS = 2**16
 """Joint groups, at most, of queries that are read together before they are asked."""
-MOST_LEVELS = 2_400
-"""Of keys of one statement for Spark, if it is of several queries, and 32 more for each key, which
-its text takes besides: 100,000 characters."""
+MOST_LEVELS = 1_000
+"""Of keys of one statement for Spark, if it is of several queries, and 32 for each key besides: at
+most 31 keys. Each may nest two subqueries more, and Spark resolves 100 that are nested."""
 MACROS = tuple(
     (resources.files("sqlpriv._udfs") / f"{name}.sql").read_text("utf-8")
     for name in ("clamp", "number", "quantise")
@@ -132,8 +132,8 @@ def joint_batches(
     ranked by what a statement uses of them, so that another one may keep others (`bounding`).
 
     Args:
-        asked: Are in as few statements as can be: one, where DuckDB reads. Spark takes minutes, and
-            the driver's memory, to plan the many columns of many marginals' levels.
+        asked: Are in as few statements as can be: one, where DuckDB reads. Spark does not
+            resolve the many subqueries that the keys of many marginals make.
         ahead: Join one where that keeps its joint groups few; they would be too many of several
             columns' bins. It goes by the lengths of public lists.
     """

@@ -7,7 +7,7 @@ the table until it is made again. Nothing is copied. DROP TABLE forgets them and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from glob import glob
 from pathlib import Path
 
@@ -81,13 +81,35 @@ def create_file_table(create: cmd.CreateFileTable, access: Access) -> Result:
     return Result(message=message)
 
 
-def check_layouts(create: cmd.CreateFileTable, paths: Iterable[str], owner: OwnerEngine) -> None:
-    """Raises DeclarationError where Parquet files differ in the names or types of columns."""
+def check_layouts(create: cmd.CreateFileTable, paths: Sequence[str], owner: OwnerEngine) -> None:
+    """Raises DeclarationError where Parquet files differ in the names or types of columns, or
+    columns differ in case alone: DuckDB would call `sex` beside `SEX` sex_1, without a word."""
+    named = columns_of_file(paths[0], owner)
+    if twice := [column for column in named if [*map(str.lower, named)].count(column.lower()) > 1]:
+        raise DeclarationError(
+            f"columns of {create.table} have one name here, where case does not matter:"
+            f" {', '.join(twice)}; write the files anew, with other names"
+        )
     if owner.read_rows(LAYOUTS.format(f"[{', '.join(map(literal, paths))}]")) != [(1,)]:
         raise DeclarationError(
             f"the files of {create.table} differ in the names or types of their columns; write"
             " those that differ anew: COPY (SELECT … FROM 'old.parquet') TO 'new.parquet'"
         )
+
+
+def columns_of_file(path: str, owner: OwnerEngine) -> list[str]:
+    """Returns the names of a Parquet file's columns, as they stand in it.
+
+    Its schema is a tree, told from the root down: what a column consists of stands behind it.
+    """
+    schema = f"SELECT name, coalesce(num_children, 0) FROM parquet_schema({literal(path)})"
+    columns: list[str] = []
+    parts_to_come = 0
+    for name_in_file, children in owner.read_rows(schema)[1:]:
+        if not parts_to_come:
+            columns.append(name_in_file)
+        parts_to_come += children - bool(parts_to_come)
+    return columns
 
 
 def columns_of_folders(

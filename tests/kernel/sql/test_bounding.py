@@ -393,7 +393,7 @@ def test_keys_inside_a_unit_vary_in_it_and_one_row_of_a_unit_does_not() -> None:
 
 
 def test_spark_is_asked_for_many_marginals_by_several_statements() -> None:
-    """One of them all would be planned for minutes, and is refused where it is too long."""
+    """One of them all would be too long, or have more nested subqueries than Spark resolves."""
     columns = {"id": "INTEGER"} | {f"c{i}": "INTEGER" for i in range(120)}
     made = contract(columns)
     keys = [a.Key(a.Col(column), tuple(range(20))) for column in columns if column != "id"]
@@ -403,5 +403,5 @@ def test_spark_is_asked_for_many_marginals_by_several_statements() -> None:
     batches = joint_batches(asked, [], spark)
     texts = [render([*itertools.chain(*batch)], spark, 7).sql for batch in batches]
     assert sorted(map(str, itertools.chain(*batches))) == sorted(map(str, asked))
-    assert 1 < len(texts) < 5
-    assert max(map(len, texts)) < 2**17
+    assert 5 < len(texts) < 10
+    assert max(map(len, texts)) < 2**16

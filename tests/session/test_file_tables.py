@@ -76,6 +76,16 @@ def test_rows_in_files_are_asked_as_rows_of_the_vault(session: Session) -> None:
     assert os.path.getsize("v.duckdb") < 1_000_000
 
 
+def test_a_price_that_leaves_next_to_no_noise_is_explained(session: Session) -> None:
+    """What as little noise costs under the other kind of budget is beyond all doubles."""
+    session.run(f"CREATE TABLE people FROM PARQUET 'a.parquet'; {DECLARED}")
+    for epsilon, told in ((2, True), (1e4, False)):
+        (explained,) = session.run("EXPLAIN PRIVACY " + ASK.format(epsilon))
+        assert explained.table is not None
+        names = explained.table.column("measurement").to_pylist()
+        assert any("the same noise" in name for name in names) is told
+
+
 def test_a_file_that_is_written_again_is_a_new_snapshot(session: Session, tmp_path: Path) -> None:
     session.run(f"CREATE TABLE people FROM PARQUET 'a.parquet'; {DECLARED}")
     assert counts(session) == [150, 150]

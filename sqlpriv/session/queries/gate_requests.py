@@ -42,6 +42,8 @@ from sqlpriv.plan.pricing.statement import half_width
 from sqlpriv.statements import tree as t
 
 TARGET = "max_relative_error"
+LARGEST_SHOWN = 1e8
+"""Epsilon, or rho: no budget is larger, and beside noise of next to nothing no number says more."""
 SMALLER_STEP = 10.0
 """How much less precise an answer is tried where the whole budget would leave hardly any noise, of
 which the least price could not be told."""
@@ -251,8 +253,9 @@ def _worst_relative_error(
     return max(errors)
 
 
-def _price_of_other_kind(kernel: Kernel, planned: Plan, contract: TableContract) -> Price:
-    """Returns what the same noise would cost under the other kind of budget, rounds and all.
+def _price_of_other_kind(kernel: Kernel, planned: Plan, contract: TableContract) -> Price | None:
+    """Returns what the same noise would cost under the other kind of budget, rounds and all; None
+    where that is next to none, and costs more than `LARGEST_SHOWN`.
 
     Sigma is proportional to 1 / epsilon, or to 1 / sqrt(rho), so one probe tells each price. A
     choice among levels is as good at epsilon = sqrt(8 rho).
@@ -266,9 +269,11 @@ def _price_of_other_kind(kernel: Kernel, planned: Plan, contract: TableContract)
     then = predict_measurements(kernel, probes, contract)
     for m, here, there in zip(measurements, now, then, strict=True):
         ratio = there.sigma / here.sigma if here.sigma else 0.0
-        price = ratio if pure else ratio**2
+        price = ratio if pure else ratio * ratio
         if isinstance(m.query, a.Level):
             price = math.sqrt(8 * m.price.value) if pure else m.price.value**2 / 8
+        if price > LARGEST_SHOWN:
+            return None
         same.append(Measurement(m.query, type(unit)(max(1, math.ceil(price * NANO)))))
     return joint_price(same, contract, {})[0] if same else type(unit)(0)
 

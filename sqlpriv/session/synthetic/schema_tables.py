@@ -127,7 +127,8 @@ def _read_table(
             create.pos,
             f'"{link.parent}" is neither PRIMARY KEY nor UNIQUE in {parent.name}:'
             f" a row of {contract.table} may have several parents",
-            f"declare {parent.name} with a PRIMARY KEY",
+            f"declare {parent.name} with a PRIMARY KEY; rows in files have none: copy them into"
+            " a table of the vault that has",
         )
     if link and not contract.unique - linking:
         raise Refused.at(

@@ -824,6 +824,13 @@ MUTANTS = (
         GATE,
     ),
     Mutant(
+        "EXPLAIN shows which bounds hold",
+        "sqlpriv/plan/pricing/predictions.py",
+        "unseen = replace(contract, facts=TableFacts(), others=others)",
+        "unseen = replace(contract, others=others)",
+        "tests/attacks/test_owner_figures.py",
+    ),
+    Mutant(
         "EXPLAIN shows facts of other tables",
         "sqlpriv/plan/pricing/predictions.py",
         "facts=TableFacts(), others=others)",

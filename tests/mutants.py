@@ -372,10 +372,17 @@ MUTANTS = (
         FILES,
     ),
     Mutant(
+        "columns that differ in case alone are one column",
+        K + "reader.py",
+        "and len(table.columns) == len(",
+        "and bool(",
+        RENAMES,
+    ),
+    Mutant(
         "names that differ in case alone are one table",
         K + "reader.py",
-        "if names[t.lower()] == 1",
-        "if True",
+        "if names[t.lower()] == 1\n",
+        "if True\n",
         RENAMES,
     ),
     Mutant(

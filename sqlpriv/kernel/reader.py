@@ -95,8 +95,9 @@ class Reader(AbstractContextManager["Reader"]):
         """Returns the base tables of schema main, undeclared: names, types, unique columns.
 
         Of one fingerprint they are one: nothing was written since, so they are asked for once.
-        Claim: what is declared of a name is of one table. DuckDB tells "Ä" and "ä" apart, and who
-        declares does not: tables whose names are one without case are left out, like views.
+        Claim: what is declared of a name is of one table, or column. DuckDB tells "Ä" and "ä"
+        apart, and who declares does not: tables whose names, or whose columns' names, are one
+        without case are left out, like views.
         """
         if self.fingerprint not in CATALOGS:
             tables: dict[str, TableContract] = {}
@@ -122,7 +123,10 @@ class Reader(AbstractContextManager["Reader"]):
                 CATALOGS.clear()
             names = Counter(map(str.lower, tables))
             CATALOGS[self.fingerprint] = tuple(
-                contract for t, contract in tables.items() if names[t.lower()] == 1
+                table
+                for t, table in tables.items()
+                if names[t.lower()] == 1
+                and len(table.columns) == len({c.name.lower() for c in table.columns})
             )
         return CATALOGS[self.fingerprint]
 

@@ -46,10 +46,10 @@ def told(tmp_path: Path, beyond: bool) -> tuple[str, list[str]]:
     """What the owner of a vault was told, and what an analyst is."""
     folder = tmp_path / str(beyond)
     folder.mkdir()
-    most = 120 if beyond else 90
+    most, dearest = (120, 40) if beyond else (90, 11)
     rows = f"""INSERT INTO people SELECT i, i % {most}, ['f', 'm', 'x'][1 + i % {2 + beyond}]
         FROM range(200) r(i);
-        INSERT INTO visits SELECT i % {40 + 160 * (not beyond)}, i % {40 if beyond else 11}, DATE '2025-12-01'
+        INSERT INTO visits SELECT i % {40 + 160 * (not beyond)}, i % {dearest}, DATE '2025-12-01'
         FROM range(200) r(i)"""
     with Session(folder / "v.duckdb", role="owner") as owner:
         results = owner.run(f"{TABLES}{rows};{DECLARED}")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from support.templates import vault_of
 
-from sqlpriv.errors import BudgetExhausted, Refused
+from sqlpriv.errors import BudgetExhausted, Error, Refused
 from sqlpriv.session.session import Result, Session
 
 VAULT = """
@@ -211,3 +211,14 @@ def test_a_table_gets_no_rights_of_one_whose_name_differs_in_case_alone(owner: S
             analyst.execute('SELECT * FROM "Ä"')
         owner.execute('DROP TABLE IF EXISTS "ä"')
     assert "undeclared" in str(rows(owner.execute("SHOW PRIVACY TABLES")))
+
+
+def test_a_link_leads_to_no_column_that_differs_from_a_unique_one_in_case_alone(
+    owner: Session,
+) -> None:
+    """Each row would have as many parents as there are rows of that number."""
+    owner.execute('CREATE TABLE homes ("É" INTEGER UNIQUE, "é" INTEGER, id INTEGER UNIQUE)')
+    with pytest.raises(Error, match="no table"):
+        owner.execute("ALTER TABLE homes ADD PRIVACY_LINK (id) REFERENCES people(id)")
+    with pytest.raises(Error, match="no table"):
+        owner.execute('ALTER TABLE visits ADD PRIVACY_LINK (pid) REFERENCES homes("é")')

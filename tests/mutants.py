@@ -623,8 +623,8 @@ MUTANTS = (
     Mutant(
         "different values are counted by all keys of a batch",
         K + "sql/queries.py",
-        "alone = query if isinstance(query, a.Distinct) else None",
-        "alone = None",
+        "query if isinstance(query, a.Distinct) else None]",
+        "None]",
         GATE,
     ),
     Mutant(
@@ -1912,8 +1912,8 @@ MUTANTS = (
     Mutant(
         "what is foreseen multiplies joint groups without limit",
         K + "sql/queries.py",
-        "<= MOST_GROUPS\n",
-        "< 1e99\n",
+        "<= MOST_GROUPS)\n",
+        "< 1e99)\n",
         BOUNDING,
     ),
     Mutant(

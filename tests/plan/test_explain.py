@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 from support.exact_people import BUDGET, PEOPLE, PURE, planned, select
@@ -13,6 +11,7 @@ from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.budget import Price, Rho, epsilon_of
 from sqlpriv.plan.explanation.explain import explain
 from sqlpriv.plan.plan import Plan
+from sqlpriv.plan.pricing.predictions import Prediction
 from sqlpriv.plan.pricing.statement import price_of
 from sqlpriv.plan.synthetic.synthetic_plan import SyntheticPlan, plan_synthetic
 from sqlpriv.statements.commands import CreateSynthetic
@@ -22,22 +21,9 @@ pytestmark = pytest.mark.usefixtures("narrow_means_are_plain")
 SQL = "SELECT sex, COUNT(*) AS n, SUM(income) AS s, AVG(income) AS a FROM people STRATIFY BY sex"
 
 
-@dataclass(frozen=True)
-class Explained:
-    """What the kernel says of a measurement, as far as explain reads it."""
-
-    mechanism: str
-    cells: int
-    sensitivity: float
-    sigma: float
-    price: Price
-    sql: str
-    replayed: bool = False
-
-
-def _explained(plan: Plan) -> list[Explained]:
+def _explained(plan: Plan, sealed: float | None = None) -> list[Prediction]:
     return [
-        Explained("discrete Gaussian", 2, 1.0, 10.0 * (i + 1), m.price, f"SELECT {i}")
+        Prediction("discrete Gaussian", 2, 1.0, 10.0 * (i + 1), m.price, f"SELECT {i}", sealed)
         for i, m in enumerate(plan.measurements)
     ]
 
@@ -168,3 +154,17 @@ def test_groups_of_unknown_or_no_size_have_no_row() -> None:
     assert not [row for row in _rows() if " where " in row]
     rows = _rows(np.array([400.0, 0.0]))
     assert [row for row in rows if " where " in row] == [f"{o} where sex = F" for o in "nsa"]
+
+
+def test_what_is_sealed_has_the_noise_of_its_answer() -> None:
+    """All that is asked was released dearer, with a deviation of 2 for 10 and more."""
+    plan, z = planned(SQL), 1.96
+
+    def error_of_count(sealed: float | None) -> float:
+        found = _explained(plan, sealed)
+        table = explain(plan, found, plan.price, BUDGET.total, BUDGET.delta)
+        rows = {row["measurement"]: row for row in table.to_pylist()}
+        return float(rows["output n"]["expected_error"])
+
+    assert error_of_count(2.0) == pytest.approx(2 * z, rel=1e-3)
+    assert error_of_count(None) >= 10 * z * 0.99

@@ -34,11 +34,11 @@ MOST_GROUPS = 100
 def query_noises(
     plan: Plan, explained: Sequence[Prediction], later: Sequence[Prediction]
 ) -> dict[Paid, float]:
-    """Returns the noise of every query; of a mean in rounds what its last round is expected to
-    have, in units of x.
+    """Returns the noise of every query, that of the sealed answer where it would be replayed; of a
+    mean in rounds what its last round is expected to have, in units of x.
     """
     pairs = zip(plan.measurements, explained, strict=True)
-    sigmas: dict[Paid, float] = {m.query: e.sigma for m, e in pairs}
+    sigmas: dict[Paid, float] = {m.query: e.noise for m, e in pairs}
     at = 0
     for mean in plan.rounds:
         at += len(round_templates([mean]))

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class Prediction(NamedTuple):
-    """What a measurement would do; sensitivity (L2 or L1) and sigma are in units of the sum."""
+    """What a measurement would do; sensitivity (L2 or L1) and sigma are in units of the sum.
+
+    `sealed_sigma` is the noise of the answer that it would be replayed with, None without one.
+    """
 
     mechanism: str
     cells: int
@@ -29,7 +32,17 @@ class Prediction(NamedTuple):
     sigma: float
     price: Price
     sql: str
-    replayed: bool
+    sealed_sigma: float | None
+
+    @property
+    def replayed(self) -> bool:
+        """Whether an answer is sealed that cost as much or more."""
+        return self.sealed_sigma is not None
+
+    @property
+    def noise(self) -> float:
+        """The standard deviation that the answer will have."""
+        return self.sigma if self.sealed_sigma is None else self.sealed_sigma
 
 
 def predict_measurements(
@@ -58,9 +71,8 @@ def predict_measurements(
         sql = render(parts_of(m.query), unseen, 0).sql
         seals = kernel.find_seals(m.query.source, contract, a.query_hash(m.query), m.price)
         cells = math.prod(a.shape(m.query))
-        predictions.append(
-            Prediction(mechanism, cells, moved, checked.sigma, m.price, sql, bool(seals))
-        )
+        sealed = seals[0].sigma if seals else None
+        predictions.append(Prediction(mechanism, cells, moved, checked.sigma, m.price, sql, sealed))
     return predictions
 
 

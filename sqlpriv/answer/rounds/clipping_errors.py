@@ -109,7 +109,7 @@ def predict_errors(
     released += sum_noise
     learnt = sum_pairs(up_with_mean - of_up, down_with_mean - of_down, both)
     learnt *= learnt
-    learnt /= np.maximum(released, 1e-300, out=released)
+    learnt /= np.maximum(released, 1e-100, out=released)
     del released  # a few large arrays at a time: the system clears each new page
     own = sum_pairs(of_up, of_down, minus_both)
     own -= learnt

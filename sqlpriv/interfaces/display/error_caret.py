@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from rich.cells import cell_len
 
 from sqlpriv import errors
+from sqlpriv.statements.keywords import RESERVED
 
 LINE = 72
 """Characters shown of a long line: what wraps in a terminal has its caret in the wrong place."""
@@ -61,7 +62,7 @@ def explain_error(error: errors.Error, sql: str = "", first_line: int = 1) -> st
     if not hint and isinstance(error, errors.Refused) and message.startswith("expected "):
         hint = _syntax_hint(error, sql)
     elif not message.endswith("never closed"):  # it says where, and there is nothing to look up
-        hint = hint or _next_step(error)
+        hint = hint or _reserved_word_hint(message) or _next_step(error)
     if hint and "\nHint:" not in message:
         parts.append(f"Hint: {hint}")
     return "\n".join(parts)
@@ -73,6 +74,23 @@ def _title(error: errors.Error) -> str:
 
 def _next_step(error: errors.Error) -> str | None:
     return next((step for kind, step in _NEXT if isinstance(error, kind)), None)
+
+
+def _reserved_word_hint(message: str) -> str | None:
+    """Returns how a word of SQL is written where DuckDB stumbled over it in the place of a name.
+
+    >>> text = 'syntax error at or near "{}"\\n\\nLINE 1: CREATE TABLE t (id INT, {} INT'
+    >>> _reserved_word_hint(text.format("order", "order"))
+    'as a name, a word of SQL is written in quotes: "order"'
+    >>> _reserved_word_hint(text.format("INT", "order"))
+    """
+    word = re.search(r'syntax error at or near "([A-Za-z]+)"', message)
+    named = word and re.search(
+        rf"(\b(column|table|to|as)\s|[(,.])\s*{word[1]}\b", message, re.IGNORECASE
+    )
+    if not word or not named or word[1].upper() not in RESERVED:
+        return None
+    return f'as a name, a word of SQL is written in quotes: "{word[1]}"'
 
 
 def _syntax_hint(error: errors.Refused, sql: str) -> str | None:
@@ -90,6 +108,9 @@ def _syntax_hint(error: errors.Refused, sql: str) -> str | None:
         for keyword in get_close_matches(word.upper(), keywords, 1, 0.7):
             if word.upper() not in keywords:
                 return f"{word} may be meant as {keyword}"
+    if error.message.startswith("expected (, found"):
+        value = re.match(r"'[^']*'|\"[^\"]*\"|\w+", after)
+        return f"write ({value[0]})" if value else None
     if before.count("(") > before.count(")") and "'" not in before:
         return "a bracket that was opened before this place is not closed"
     if after.startswith("(") and re.search(r"\w\s+\w+$", before) and words[0].upper() != "SELECT":

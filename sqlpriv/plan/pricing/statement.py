@@ -28,6 +28,7 @@ def statement_price(
     budget: Budget,
     session_epsilon: float | None,
     pos: Pos,
+    spelling: str = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1) …",
 ) -> Price:
     """Returns what a statement may spend: its own OPTIONS, else the session's privacy_epsilon.
 
@@ -36,6 +37,7 @@ def statement_price(
         budget: The unit's, which says whether epsilon is converted to rho.
         session_epsilon: `SET privacy_epsilon`, or None.
         pos: Where a refusal points.
+        spelling: How the statement is written with a price.
 
     Raises:
         Refused: Both ways at once, no price, or one that buys nothing.
@@ -48,8 +50,7 @@ def statement_price(
         raise Refused.at(
             pos,
             "this statement has no price",
-            "write SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1) …, "
-            "or SET privacy_epsilon = 0.1 for the session",
+            f"write {spelling}, or SET privacy_epsilon = 0.1 for the session",
         )
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Refused.at(pos, f"the option {name} is a number", f"write {name} = 0.1")

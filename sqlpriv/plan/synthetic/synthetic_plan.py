@@ -76,7 +76,13 @@ def plan_synthetic(
     select = statement.select
     require_unit(contract, statement.pos)
     options = (*select.options, *statement.options)
-    price = price or statement_price(options, budget, session_epsilon, statement.pos)
+    price = price or statement_price(
+        options,
+        budget,
+        session_epsilon,
+        statement.pos,
+        f"USING {statement.method} OPTIONS (epsilon = 1)",
+    )
     yocto = _threshold_delta(budget, statement) if statement.method == BY_THRESHOLD else 0
     made_up = made_up_columns(dict(options).get("patterns"))
     undeclared = Undeclared(made_up, yocto > 0)

@@ -78,6 +78,19 @@ def test_a_misspelt_keyword_is_named_and_a_syntax_error_has_no_idle_hint():
     assert "Hint" not in explain_error(opened, "SELECT 'abc")
 
 
+def test_a_value_without_its_brackets_is_told_with_them():
+    sql = "ALTER TABLE t SET PRIVACY (KEY pid)"
+    error = errors.Refused("expected (, found pid", line=1, column=sql.index("pid") + 1)
+    assert explain_error(error, sql).endswith("Hint: write (pid)")
+
+
+def test_a_reserved_word_as_a_name_is_told_to_be_quoted():
+    text = 'Parser Error: syntax error at or near "order"\n\nLINE 1: ALTER TABLE t RENAME {} order'
+    named = explain_error(errors.ProgrammingError(text.format("COLUMN")))
+    assert named.endswith('Hint: as a name, a word of SQL is written in quotes: "order"')
+    assert "Hint" not in explain_error(errors.ProgrammingError(text.format("x WHERE y")))
+
+
 def test_a_word_is_compared_with_those_that_were_expected():
     expected = "expected DECLARATIONS, TABLES, BUDGET or RELEASES, found BUDGTE"
     text = explain_error(errors.Refused(expected, line=1, column=14), "SHOW PRIVACY BUDGTE")

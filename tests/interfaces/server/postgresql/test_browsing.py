@@ -1,9 +1,11 @@
 """What tools ask of the catalog when they browse, and what drivers do between two statements."""
 
+import pyarrow as pa
 import pytest
 
 import sqlpriv
 from sqlpriv.interfaces.server.postgresql.catalog.pg_catalog import CatalogDatabase
+from sqlpriv.interfaces.server.postgresql.encoding.wire_values import encode, fields
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import StatementScan
 from sqlpriv.interfaces.server.postgresql.statements.client_settings import SETTINGS
 from sqlpriv.interfaces.server.postgresql.statements.output_names import output_names
@@ -70,6 +72,21 @@ LOOKS = {
     "SELECT relfrozenxid FROM pg_class WHERE relname = 'people'": [(None,)],
     "SELECT current_setting('default_table_access_method')": [("heap",)],
     "SELECT pg_cancel_backend(1), pg_statistics_obj_is_visible(1)": [(False, True)],
+    # lists side by side, as Django numbers the columns of an index
+    "SELECT i.indisprimary, u.k, u.o, u.n FROM pg_index i, unnest(i.indkey, i.indoption)"
+    " WITH ORDINALITY u(k, o, n)": [(True, 1, 0, 1)],
+    "SELECT k FROM pg_constraint c, unnest(c.conkey) WITH ORDINALITY AS u(k, n) ORDER BY k": [
+        (1,),
+        (1,),
+    ],
+    "SELECT attname FROM pg_attribute WHERE attrelid = 'people'::regclass"
+    " AND atttypid = ANY ('{int,int8}'::regtype[])": [("id",)],
+    "SELECT COALESCE(NULL, '{}'::text[]), '{a,b}'::text[]": [([], ["a", "b"])],
+    "SELECT r.regexp_matches FROM regexp_matches('ON (a)', '\\((.+)\\)') r": [(["a"],)],
+    "SELECT array_remove(ARRAY['a', 'b'], 'a')": [(["b"],)],
+    # the index that a foreign key relies on
+    "SELECT c.relname FROM pg_constraint k JOIN pg_class c ON c.oid = k.conindid"
+    " WHERE k.contype = 'f'": [("people_pkey",)],
 }
 
 
@@ -77,6 +94,42 @@ LOOKS = {
 def test_a_look_at_the_catalog(catalog, sql):
     rows = catalog.query(sql, ()).to_pylist()
     assert [tuple(row.values()) for row in rows] == LOOKS[sql]
+
+
+def test_a_function_that_is_not_there_is_named(catalog):
+    with pytest.raises(sqlpriv.ProgrammingError, match='function "nothing" does not exist'):
+        catalog.query("SELECT 'nothing'::pg_catalog.regproc::pg_catalog.oid", ())
+
+
+def test_numbers_that_are_sent_as_texts_meet_numbers(catalog):
+    sql = "SELECT relname FROM pg_class WHERE relnamespace = ANY ($1) ORDER BY relname"
+    rows = catalog.query(sql, [["2200", "11"]]).to_pylist()
+    assert [row["relname"] for row in rows] == ["people", "people_pkey", "visits"]
+    assert not catalog.query("SELECT 1 FROM pg_class WHERE relname = ANY ($1)", [["7"]]).num_rows
+    with pytest.raises(sqlpriv.ProgrammingError):
+        catalog.query(sql, [["public"]])
+
+
+def test_lists_of_names_and_columns_of_indexes_have_types_of_their_own(catalog):
+    """node-postgres leaves both as texts, which Sequelize reads."""
+    sql = (
+        "SELECT array_agg(a.attname) AS columns, array_agg(a.attname), array_agg(a.attname::text)"
+        " AS texts, i.indkey FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid"
+        " AND a.attnum = ANY (i.indkey) GROUP BY i.indkey"
+    )
+    answer = catalog.query(sql, ())
+    assert [field.oid for field in fields(answer.schema)] == [1003, 1003, 1009, 22]
+    (key,) = answer["indkey"].to_pylist()
+    assert encode(key, 22, 0) == b"1"
+    assert encode([1, 2], 22, 0) == b"1 2"
+    assert encode([1], 22, 1) == bytes.fromhex("00000001 00000000 00000015 00000001 00000000") + (
+        bytes.fromhex("00000002 0001")
+    )
+
+
+def test_a_decimal_is_told_with_its_digits():
+    (field,) = fields(pa.schema([("paid", pa.decimal128(10, 2))]))
+    assert field.modifier == (10 << 16 | 2) + 4
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from sqlpriv.errors import ProgrammingError
 from sqlpriv.interfaces.server.postgresql.catalog.catalog_relations import create_relations
-from sqlpriv.interfaces.server.postgresql.catalog.type_rows import type_modifier, type_rows
+from sqlpriv.interfaces.server.postgresql.catalog.type_rows import type_rows
 from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
 from sqlpriv.interfaces.server.postgresql.reading.catalog_text import to_duckdb
 from sqlpriv.interfaces.server.protocol.catalog import PRIVATE, tables_with_types
@@ -43,6 +43,14 @@ _KEYS = (
     " referenced_column_names FROM duckdb_constraints()"
     " WHERE constraint_type IN ('PRIMARY KEY', 'UNIQUE', 'FOREIGN KEY')"
 )
+
+
+_ARRAY_OF_NAMES = re.compile(
+    r"array_agg\s*\(\s*((?:\w+\.)?(?:att|rel|con|nsp|typ|pro)name)(?:\s+order\s+by\b[^()]*)?\s*\)"
+    r"(?:\s+as\s+\"?(\w+))?",
+    re.IGNORECASE,
+)
+"""A list of names in a query over the catalog, and its alias."""
 
 
 class CatalogDatabase:
@@ -89,11 +97,11 @@ class CatalogDatabase:
         engine = self._tables if of_tables else self._engine
         try:
             with self._session.interruptible(engine):
-                relation = engine.sql(text, params=list(parameters) or None)
+                relation = _relation(engine, text, list(parameters))
                 return (
                     pa.table({})
                     if relation is None
-                    else _with_object_numbers(relation.to_arrow_table())
+                    else _with_arrays_of_postgresql(relation.to_arrow_table(), sql)
                 )
         except duckdb.Error as error:
             raise ProgrammingError(str(error)) from None
@@ -170,7 +178,7 @@ class CatalogDatabase:
             for number, (column, field) in enumerate(zip(columns, empty, strict=True), 1):
                 kind = v.type_oid(field.type)
                 required = not column["is_nullable"]
-                modifier = type_modifier(field.type)
+                modifier = v.type_modifier(field.type)
                 attributes.append((oid, column["column_name"], kind, number, required, modifier))
                 if column["comment"]:
                     notes.append((oid, number, column["comment"]))
@@ -206,11 +214,17 @@ class CatalogDatabase:
             (row["table_name"], row["column_name"]): at for at, row in self._numbered_columns()
         }
         constraints, indexes, index_classes = [], [], []
+        keys = list(keys)
+        index_of = {
+            (key["table_name"], *key["constraint_column_names"]): _key_number(at) + 1
+            for at, key in enumerate(keys)
+            if key["constraint_type"] != "FOREIGN KEY"
+        }
         for at, key in enumerate(keys):
             table, columns = key["table_name"], key["constraint_column_names"]
             if table not in oids:
                 continue
-            oid = _FIRST_TABLE + 10_000 + 2 * at
+            oid = _key_number(at)
             kind = {"PRIMARY KEY": "p", "UNIQUE": "u", "FOREIGN KEY": "f"}[key["constraint_type"]]
             joined = "_".join(columns)
             suffix = {"p": "pkey", "u": f"{joined}_key", "f": f"{joined}_fkey"}[kind]
@@ -220,7 +234,8 @@ class CatalogDatabase:
             conkey, confkey = [numbers[table, column] for column in columns], None
             if kind == "f":
                 parent_table, parents = key["referenced_table"], key["referenced_column_names"]
-                parent, index = oids.get(parent_table, 0), 0
+                parent = oids.get(parent_table, 0)
+                index = index_of.get((parent_table, *parents), 0)
                 confkey = [numbers[parent_table, column] for column in parents]
                 about += f" REFERENCES {_identifier(parent_table)}({_identifiers(parents)})"
             else:
@@ -264,6 +279,11 @@ class CatalogDatabase:
             self._engine.executemany(f"INSERT INTO pgcat.{target} VALUES ({marks})", rows)
 
 
+def _key_number(at: int) -> int:
+    """Returns the number of a key; the next is that of its index."""
+    return _FIRST_TABLE + 10_000 + 2 * at
+
+
 def _identifier(name: str) -> str:
     """Returns a name as PostgreSQL writes it: in quotes where it needs them.
 
@@ -277,14 +297,47 @@ def _identifiers(names: Sequence[str]) -> str:
     return ", ".join(map(_identifier, names))
 
 
-def _with_object_numbers(answer: pa.Table) -> pa.Table:
-    """Returns an answer whose lists of BIGINT are lists of object numbers, as in PostgreSQL.
+def _relation(
+    engine: duckdb.DuckDBPyConnection, text: str, parameters: list[Any]
+) -> duckdb.DuckDBPyRelation | None:
+    """Returns a query, bound; lists of numbers that were sent as texts are numbers where DuckDB
+    compares no texts. PostgreSQL takes the type from what `= ANY ($1)` is compared with."""
+    try:
+        return engine.sql(text, params=parameters or None)
+    except duckdb.BinderException:
+        numbers = [_as_numbers(value) for value in parameters]
+        if numbers == parameters:
+            raise
+        return engine.sql(text, params=numbers)
+
+
+def _as_numbers(value: Any) -> Any:
+    is_list = isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if is_list and all(re.fullmatch(r"-?[0-9]{1,18}", item) for item in value):
+        return [int(item) for item in value]
+    return value
+
+
+def _with_arrays_of_postgresql(answer: pa.Table, sql: str) -> pa.Table:
+    """Returns an answer whose lists of BIGINT are `oid[]`, those of the catalog's names `name[]`,
+    and an index's columns an int2vector.
 
     asyncpg asks the catalog for each type that it does not know; it knows `oid[]`, not `int8[]`.
+    Sequelize reads a `name[]` as the text that node-postgres leaves of it, and no `text[]`.
     """
-    numbers = pa.list_(pa.uint32())
-    fields = [f.with_type(numbers) if f.type == pa.list_(pa.int64()) else f for f in answer.schema]
-    return answer.cast(pa.schema(fields))
+    calls = _ARRAY_OF_NAMES.findall(sql)
+    of_names = {alias or f"array_agg({argument})" for argument, alias in calls}
+
+    def told_type(field: pa.Field) -> pa.DataType:
+        if field.type == pa.list_(pa.int64()):
+            return pa.list_(pa.uint32())
+        if field.name in of_names and field.type == pa.list_(pa.string()):
+            return pa.list_(pa.large_string())
+        if field.name in ("indkey", "indoption") and field.type == pa.list_(pa.int16()):
+            return pa.large_list(pa.int16())
+        return field.type
+
+    return answer.cast(pa.schema([f.with_type(told_type(f)) for f in answer.schema]))
 
 
 def _known_type(name: str) -> str:

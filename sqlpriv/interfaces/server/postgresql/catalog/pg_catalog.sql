@@ -20,7 +20,7 @@ INSERT INTO pg_constraint BY NAME SELECT * EXCLUDE (condef), 0 AS contypid, 0 AS
 INSERT INTO pg_index BY NAME SELECT indexrelid, indrelid, indisprimary, indkey, true AS indisunique, len(indkey) AS indnatts,
     len(indkey) AS indnkeyatts, false AS indnullsnotdistinct, false AS indisexclusion, true AS indimmediate,
     false AS indisclustered, true AS indisvalid, false AS indcheckxmin, true AS indisready, true AS indislive,
-    false AS indisreplident, array_to_string(list_transform(indkey, lambda k: 0), ' ') AS indoption, list_transform(indkey, lambda k: 0) AS indclass,
+    false AS indisreplident, list_transform(indkey, lambda k: 0) AS indoption, list_transform(indkey, lambda k: 0) AS indclass,
     list_transform(indkey, lambda k: 0) AS indcollation FROM indexes;
 INSERT INTO pg_type BY NAME SELECT oid, typname, typelem, typlen, typcategory, 11 AS typnamespace, 10 AS typowner,
     typlen > 0 AND typlen <= 8 AS typbyval, 'b' AS typtype, false AS typispreferred, true AS typisdefined, ',' AS typdelim,

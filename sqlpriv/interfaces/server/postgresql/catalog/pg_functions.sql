@@ -56,7 +56,8 @@ CREATE TABLE "~comments" AS SELECT objoid AS "~of", objsubid AS "~at", descripti
 CREATE TABLE "~tables" AS SELECT relname AS "~name", oid AS "~oid" FROM classes UNION ALL VALUES ('pg_class', 1259),
     ('pg_attribute', 1249), ('pg_type', 1247), ('pg_proc', 1255), ('pg_constraint', 2606), ('pg_namespace', 2615),
     ('pg_database', 1262);
-CREATE TABLE "~types" AS SELECT oid AS "~oid", typname AS "~name", sql_name AS "~text" FROM types;
+CREATE TABLE "~types" AS SELECT oid AS "~oid", typname AS "~name", sql_name AS "~text" FROM types
+    UNION ALL VALUES (23, 'int', 'integer'), (1700, 'decimal', 'numeric'), (701, 'float', 'double precision');
 CREATE TABLE "~settings" AS SELECT lower(name) AS "~name", setting AS "~text" FROM settings;
 CREATE TABLE "~constraints" AS SELECT oid AS "~oid", condef AS "~text" FROM constraints;
 CREATE TABLE "~indexes" AS SELECT indexrelid AS "~oid", inddef AS "~text", indcolumns AS "~columns" FROM indexes;
@@ -68,6 +69,7 @@ CREATE MACRO to_regclass(of) AS coalesce(TRY_CAST(of AS BIGINT), (SELECT "~oid" 
     WHERE "~name" = regexp_replace(replace(of::VARCHAR, '"', ''), '^.*\.', '') LIMIT 1));
 CREATE MACRO to_regtype(of) AS coalesce(TRY_CAST(of AS BIGINT), (SELECT "~oid" FROM "~types"
     WHERE regexp_replace(replace(of::VARCHAR, '"', ''), '^.*\.', '') IN ("~name", "~text") LIMIT 1));
+CREATE MACRO to_regproc(of) AS coalesce(TRY_CAST(of AS BIGINT), error(format('function "{}" does not exist', of)));
 CREATE MACRO regclass_text(of) AS (SELECT "~name" FROM "~tables" WHERE "~oid" = to_regclass(of) LIMIT 1);
 CREATE MACRO regtype_text(of) AS (SELECT "~text" FROM "~types" WHERE "~oid" = to_regtype(of) LIMIT 1);
 CREATE MACRO format_type(id, modifier) AS (SELECT CASE WHEN id = 1700 AND modifier >= 4
@@ -78,6 +80,8 @@ CREATE MACRO pg_get_constraintdef(id) AS (SELECT "~text" FROM "~constraints" WHE
 CREATE MACRO pg_get_indexdef(id) AS (SELECT "~text" FROM "~indexes" WHERE "~oid" = id LIMIT 1),
     (id, number, pretty) AS (SELECT CASE WHEN number = 0 THEN "~text" ELSE "~columns"[number] END
         FROM "~indexes" WHERE "~oid" = id LIMIT 1);
+CREATE MACRO regexp_matches(of, pattern) AS TABLE SELECT regexp_extract_all(of, pattern, 1) AS regexp_matches
+    WHERE regexp_matches(of, pattern);
 CREATE MACRO quote_ident(of) AS CASE WHEN regexp_full_match(of, '[a-z_][a-z0-9_]*') THEN of ELSE '"' || replace(of, '"', '""') || '"' END;
 CREATE MACRO current_setting(of) AS (SELECT "~text" FROM "~settings" WHERE "~name" = lower(of) LIMIT 1),
     (of, missing) AS (SELECT "~text" FROM "~settings" WHERE "~name" = lower(of) LIMIT 1);
@@ -86,5 +90,6 @@ CREATE MACRO pg_advisory_unlock_all() AS NULL;
 CREATE MACRO inet_server_addr() AS NULL::VARCHAR;
 CREATE MACRO inet_server_port() AS 5432;
 CREATE MACRO txid_current() AS 1::BIGINT;
+CREATE MACRO array_remove(of, value) AS list_filter(of, lambda each: each IS DISTINCT FROM value);
 CREATE MACRO array_lower(of, dimension) AS 1;
 CREATE MACRO array_upper(of, dimension) AS len(of);

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
 from sqlpriv.interfaces.server.postgresql.encoding import wire_values as v
 
 _TYPE_NAMES = {
@@ -23,6 +21,7 @@ _TYPE_NAMES = {
 def type_rows() -> list[tuple[int, str, str, int, int, str]]:
     """Returns oid, typname, SQL name, typelem, typlen and typcategory of every type."""
     names = {**v.NAMES, v.NAME: "name", v.OID: "oid", v.VARCHAR: "character varying"}
+    names[v.INT2VECTOR] = "int2vector"
     rows = [
         (oid, _TYPE_NAMES.get(oid, name), name, 0, v.SIZES.get(oid, -1), _category(oid))
         for oid, name in names.items()
@@ -32,15 +31,6 @@ def type_rows() -> list[tuple[int, str, str, int, int, str]]:
             (array, f"_{_TYPE_NAMES.get(item, names[item])}", f"{names[item]}[]", item, -1, "A")
         )
     return rows
-
-
-def type_modifier(type_: pa.DataType) -> int:
-    """Returns pg_attribute's atttypmod: a decimal's digits and scale; -1 for types without.
-
-    >>> type_modifier(pa.decimal128(10, 2)) == (10 << 16 | 2) + 4, type_modifier(pa.int64())
-    (True, -1)
-    """
-    return (type_.precision << 16 | type_.scale) + 4 if pa.types.is_decimal(type_) else -1
 
 
 def _category(oid: int) -> str:

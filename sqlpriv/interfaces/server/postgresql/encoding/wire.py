@@ -35,11 +35,13 @@ class Field:
         name: The column's.
         oid: The number of its type in PostgreSQL.
         size: Bytes of a value; -1 where they vary.
+        modifier: A decimal's digits and scale; -1 where there are none.
     """
 
     name: str
     oid: int
     size: int = -1
+    modifier: int = -1
 
 
 class Body:
@@ -186,7 +188,7 @@ def row_description(fields: Sequence[Field], formats: Sequence[int]) -> bytes:
     """Returns RowDescription; a format is 0 for text and 1 for binary."""
     parts = [struct.pack("!h", len(fields))]
     for field, form in zip(fields, formats, strict=True):
-        numbers = struct.pack("!ihihih", 0, 0, field.oid, field.size, -1, form)
+        numbers = struct.pack("!ihihih", 0, 0, field.oid, field.size, field.modifier, form)
         parts += [text(field.name), numbers]
     return message(b"T", *parts)
 

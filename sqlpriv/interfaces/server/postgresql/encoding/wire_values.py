@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import math
+import re
 import struct
 import uuid
 from collections.abc import Callable, Sequence
@@ -24,9 +25,12 @@ BOOL, BYTEA, INT8, INT2, INT4, TEXT, OID = 16, 17, 20, 21, 23, 25, 26
 FLOAT4, FLOAT8, UNKNOWN, BPCHAR, VARCHAR = 700, 701, 705, 1042, 1043
 DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL = 1082, 1083, 1114, 1184, 1186
 NUMERIC, UUID, NAME, JSON, TEXT_ARRAY = 1700, 2950, 19, 114, 1009
+INT2VECTOR = 22
+"""A catalog's list of columns: written `1 2`, and counted from 0 in binary."""
 ARRAYS = {
     1000: BOOL,
     1001: BYTEA,
+    1003: NAME,
     1005: INT2,
     1028: OID,
     1007: INT4,
@@ -77,6 +81,7 @@ SIZES = {
     UUID: 16,
 }
 NUMBERS = frozenset({INT2, INT4, INT8, FLOAT4, FLOAT8, NUMERIC})
+_ITEMS = {pa.uint32(): OID, pa.large_string(): NAME}
 _ARRAY_OF = {item: array for array, item in ARRAYS.items()}
 TEXTS = frozenset({TEXT, UNKNOWN, BPCHAR, VARCHAR, NAME, JSON, 0})
 EPOCH = dt.datetime(2000, 1, 1)
@@ -87,25 +92,42 @@ CODES = {INT2: "!h", INT4: "!i", INT8: "!q", OID: "!I", FLOAT4: "!f", FLOAT8: "!
 
 def fields(columns: pa.Schema) -> list[Field]:
     """Returns the columns of a result as RowDescription tells them."""
-    oids = [(column.name, type_oid(column.type)) for column in columns]
-    return [Field(name, oid, SIZES.get(oid, -1)) for name, oid in oids]
+    oids = [type_oid(column.type) for column in columns]
+    return [
+        Field(column.name, oid, SIZES.get(oid, -1), type_modifier(column.type))
+        for column, oid in zip(columns, oids, strict=True)
+    ]
 
 
 def type_oid(kind: pa.DataType) -> int:
     """Returns the number of PostgreSQL's type for an Arrow type; text where it has none.
 
-    >>> type_oid(pa.int32()), type_oid(pa.list_(pa.string())), type_oid(pa.uint64())
-    (23, 1009, 1700)
+    Some stand for what Arrow has no type for: a list of uint32 is one of object numbers, of
+    large_string one of names, and a large list of int16 is an int2vector.
+
+    >>> type_oid(pa.int32()), type_oid(pa.list_(pa.string())), type_oid(pa.list_(pa.large_string()))
+    (23, 1009, 1003)
     """
+    if kind == pa.large_list(pa.int16()):
+        return INT2VECTOR
     for is_kind, oid in _KINDS:
         if is_kind(kind):
             return oid
     if pa.types.is_timestamp(kind):
         return TIMESTAMPTZ if kind.tz else TIMESTAMP
     if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
-        item = OID if kind.value_type == pa.uint32() else type_oid(kind.value_type)
+        item = _ITEMS.get(kind.value_type) or type_oid(kind.value_type)
         return _ARRAY_OF.get(item, TEXT)
     return UUID if "uuid" in str(kind) else TEXT
+
+
+def type_modifier(type_: pa.DataType) -> int:
+    """Returns a type's modifier: a decimal's digits and scale; -1 for types without.
+
+    >>> type_modifier(pa.decimal128(10, 2)) == (10 << 16 | 2) + 4, type_modifier(pa.int64())
+    (True, -1)
+    """
+    return (type_.precision << 16 | type_.scale) + 4 if pa.types.is_decimal(type_) else -1
 
 
 def array_of(item: int) -> int:
@@ -153,8 +175,8 @@ def encode(value: Any, oid: int, form: int) -> bytes | None:
 def as_text(value: Any, oid: int = TEXT) -> str:
     """Returns a value as PostgreSQL writes it.
 
-    >>> as_text(True), as_text(float("inf")), as_text([1, None]), as_text({"a": 1})
-    ('t', 'Infinity', '{1,NULL}', '{"a": 1}')
+    >>> as_text(True), as_text(float("inf")), as_text(["a", None, "b c"]), as_text({"a": 1})
+    ('t', 'Infinity', '{a,NULL,"b c"}', '{"a": 1}')
     """
     match value:
         case bool():
@@ -170,6 +192,8 @@ def as_text(value: Any, oid: int = TEXT) -> str:
             return f"{text[:-3]}" if text.endswith("+00:00") else text
         case dt.timedelta():
             return _interval_text(value)
+        case list() | tuple() if oid == INT2VECTOR:
+            return " ".join(map(str, value))
         case list() | tuple():
             return "{" + ",".join(map(_array_item, value)) + "}"
         case dict():
@@ -200,6 +224,8 @@ def _array_item(value: Any) -> str:
         return "NULL"
     text = as_text(value)
     if isinstance(value, list | tuple | bool | int | float | Decimal):
+        return text
+    if text.upper() != "NULL" and re.fullmatch(r'[^\s{},"\\]+', text):
         return text
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
@@ -256,11 +282,11 @@ def _binary_time(value: Any, oid: int) -> bytes:
 
 
 def _binary_array(value: Sequence[Any], oid: int) -> bytes:
-    """Returns an array of one dimension: its lower bound is 1."""
-    item = ARRAYS[oid]
+    """Returns an array of one dimension: its lower bound is 1, that of an int2vector 0."""
+    item, lower = ARRAYS.get(oid, INT2), int(oid != INT2VECTOR)
     if not value:
         return struct.pack("!iii", 0, 0, item)
-    parts = [struct.pack("!iiiii", 1, any(x is None for x in value), item, len(value), 1)]
+    parts = [struct.pack("!iiiii", 1, any(x is None for x in value), item, len(value), lower)]
     for each in value:
         data = None if each is None else _binary(each, item)
         parts.append(struct.pack("!i", -1 if data is None else len(data)) + (data or b""))
@@ -274,5 +300,5 @@ _BINARY: dict[int, Callable[[Any, int], bytes]] = {
     NUMERIC: _binary_numeric,
     **dict.fromkeys(CODES, _binary_number),
     **dict.fromkeys((DATE, TIME, TIMESTAMP, TIMESTAMPTZ, INTERVAL), _binary_time),
-    **dict.fromkeys(ARRAYS, _binary_array),
+    **dict.fromkeys((*ARRAYS, INT2VECTOR), _binary_array),
 }

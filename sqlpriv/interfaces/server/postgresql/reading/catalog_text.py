@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from sqlpriv.interfaces.server.postgresql.reading.sql_scan import SqlToken, tokens
 from sqlpriv.statements import literal
@@ -81,6 +82,8 @@ def _write_next(left: Sequence[SqlToken], at: int, words: list[str], principal: 
         return end
     if token.text == "::" or (token.upper == "AS" and _is_cast(left, at)):
         return _write_cast(left, at, words)
+    if token.name == "unnest" and following == "(" and (end := _write_unnest(left, at, words)):
+        return end
     if token.name == "generate_subscripts" and left[at - 1].upper == "FROM":
         return _write_subscripts(left, at, words)
     words_after = [t.name for t in left[at : at + 16]]
@@ -96,9 +99,15 @@ def _write_next(left: Sequence[SqlToken], at: int, words: list[str], principal: 
     if token.upper in _PRINCIPALS and following != "." and not _is_named(left, at):
         words.append(f" {literal(principal)}")
         return at + (3 if following == "(" else 1)
-    if token.text.startswith("'{") and [t.upper for t in left[max(0, at - 2) : at]] == ["ANY", "("]:
-        words.append(_list_of(token.text))
-        return at + 1
+    if token.text.startswith("'{"):
+        kind = [t.name or t.text for t in left[at + 1 : at + 5]]
+        if kind == ["::", "regtype", "[", "]"]:
+            words.append(space + _list_of(token.text, "to_regtype({})"))
+            return at + 5
+        is_any = [t.upper for t in left[max(0, at - 2) : at]] == ["ANY", "("]
+        if is_any or (kind[:1] == ["::"] and kind[2:] == ["[", "]"]):
+            words.append(space + _list_of(token.text))
+            return at + 1
     if token.text == "0" and at > 1 and left[at - 2].name in _PROCEDURES:
         words.append(f"{space}'0'")
         return at + 1
@@ -134,19 +143,46 @@ def _write_subscripts(left: Sequence[SqlToken], at: int, words: list[str]) -> in
     return after + 1
 
 
+def _write_unnest(left: Sequence[SqlToken], at: int, words: list[str]) -> int:
+    """Writes `unnest(a, b) WITH ORDINALITY AS u(x, y, n)` as a query; returns the place after it.
+
+    0 where it is of one list alone, or has no names: DuckDB reads that.
+    """
+    depth, close, commas = 0, at + 1, []
+    for close in range(at + 1, len(left)):
+        depth += (left[close].text == "(") - (left[close].text == ")")
+        if depth == 1 and left[close].text == ",":
+            commas.append(close)
+        if depth == 0:
+            break
+    after = [token.upper for token in left[close + 1 : close + 4]]
+    alias = close + 1 + 2 * (after[:2] == ["WITH", "ORDINALITY"])
+    alias += alias < len(left) and left[alias].upper == "AS"
+    if not commas or alias + 1 >= len(left) or left[alias + 1].text != "(":
+        return 0
+    end = next((n for n in range(alias, len(left)) if left[n].text == ")"), 0)
+    names = [token.text for token in left[alias + 2 : end] if token.text != ","]
+    bounds = [at + 1, *commas, close]
+    lists = ["".join(t.text for t in left[a + 1 : b]) for a, b in pairwise(bounds)]
+    values = [f"unnest({each})" for each in lists] + [f"unnest(range(1, len({lists[0]}) + 1))"]
+    columns = [f"{value} AS {name}" for value, name in zip(values, names, strict=False)]
+    words.append(f" (SELECT {', '.join(columns)}) AS {left[alias].text}")
+    return end + 1
+
+
 def _is_named(left: Sequence[SqlToken], at: int) -> bool:
     """Tells whether a word is a name here: `u.user`, `AS user`."""
     return at > 0 and (left[at - 1].text == "." or left[at - 1].upper == "AS")
 
 
-def _list_of(text: str) -> str:
-    """Returns an array's literal as DuckDB's list.
+def _list_of(text: str, call: str = "{}") -> str:
+    """Returns an array's literal as DuckDB's list, each item in a call.
 
-    >>> _list_of("'{r,v}'")
-    "['r', 'v']"
+    >>> _list_of("'{r,v}'"), _list_of("'{int}'", "to_regtype({})")
+    ("['r', 'v']", "[to_regtype('int')]")
     """
     items = [item.strip('" ') for item in text[2:-2].split(",") if item.strip()]
-    return f"[{', '.join(literal(item) for item in items)}]"
+    return f"[{', '.join(call.format(literal(item)) for item in items)}]"
 
 
 def _is_cast(left: Sequence[SqlToken], at: int) -> bool:
@@ -203,6 +239,8 @@ def _write_cast(left: Sequence[SqlToken], at: int, words: list[str]) -> int:
             return at + (3 if is_text else 1)
         if function and words and words[-1].lstrip().startswith(("'", ")")):
             _wrap_operand(words, function)
+        elif not function and words and words[-1].lstrip().startswith("'"):
+            _wrap_operand(words, "to_regproc")  # \sf now; a column of functions holds names
         return at + 1
     if name not in _REGISTERED and name not in _TYPES:
         words.append(f" {sign} " if sign == "AS" else sign)

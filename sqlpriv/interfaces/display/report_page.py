@@ -7,6 +7,7 @@ mailed, printed and put on a wall. Colours follow the reader's choice of light o
 from __future__ import annotations
 
 import datetime as dt
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -147,13 +148,19 @@ def _budgets(facts: ReportFacts, today: dt.date) -> str:
 def _budget_card(facts: ReportFacts, budget: Row, today: dt.date) -> str:
     name = budget["unit_table"]
     per, until, total = budget.get("per"), budget.get("until"), budget.get("epsilon_total")
-    epsilon, spent, left = (_number(budget[f"epsilon{x}"]) for x in ("", "_spent", "_left"))
+    epsilon, spent = _number(budget["epsilon"]), _number(budget["epsilon_spent"])
+    left = f"{math.floor(budget['epsilon_left'] * 100) / 100:g}"  # of 100, 99.97 is not 100
     delta = f" (δ = {budget['delta']:g})" if budget["delta"] else ""
     period = f" in each {per}" if per else ""
     words = (
         f"The budget is ε = {epsilon}{delta}{period}. Spent{' in this ' + per if per else ''}:"
         f" ε = {spent}. Left: ε = {left}."
     )
+    if not per and budget["epsilon_spent"] + budget["epsilon_left"] > budget["epsilon"] * 1.001:
+        words += (
+            " Spent and left are more than the budget together, because several answers tell less"
+            " than the sum of what each may tell."
+        )
     if per:
         words += f" Since the start, in all: ε = {_number(budget['epsilon_in_all'])}."
     if total is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from sqlpriv.interfaces.cli.main import main
+from sqlpriv.interfaces.display.report_page import ReportFacts, report_page
 from sqlpriv.interfaces.display.spending_picture import spending_picture
 from sqlpriv.session.session import Session
 
@@ -121,3 +123,12 @@ def test_an_owner_s_page_tells_of_tables_that_few_may_use(tmp_path: Path) -> Non
         done = CliRunner().invoke(main, ["report", str(vault), "--to", str(tmp_path / "r"), *role])
         assert done.exit_code == 0, done.stderr
         assert (tmp_path / "r").read_text().count("<h3>people</h3>") == number
+
+
+def test_what_is_left_is_rounded_down_and_its_sum_explained() -> None:
+    spent = {"epsilon": 100.0, "epsilon_spent": 1.17, "epsilon_left": 99.978, "delta": 1e-9}
+    budget = {"unit_table": "people", "principal": None, "per": None, "until": None, **spent}
+    facts = ReportFacts("people.duckdb", [], [budget], [], [], {}, {})
+    assert "Left: ε = 99.97. Spent and left are more" in report_page(facts, dt.date(2026, 11, 1))
+    plain = replace(facts, budgets=[{**budget, "epsilon_left": 98.83}])
+    assert "Left: ε = 98.83.<" in report_page(plain, dt.date(2026, 11, 1))

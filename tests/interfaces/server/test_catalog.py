@@ -4,13 +4,17 @@ import re
 import threading
 import time
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import flight
 
+import sqlpriv
 from sqlpriv.interfaces.server.protocol import messages as m
 from sqlpriv.interfaces.server.protocol.catalog import fits_pattern
+from sqlpriv.interfaces.server.protocol.catalog import tables as get_tables
+from sqlpriv.session.session import Session
 
 
 @given(st.text("ab_%é", max_size=8), st.text("ab_é", max_size=8))
@@ -84,3 +88,26 @@ def test_a_table_that_was_not_granted_is_in_no_catalog(serve):
             served.psycopg("ada").execute(statement)
     with pytest.raises(psycopg.Error, match='no released or public table "people"'):
         prepared.execute(question, prepare=True)
+
+
+MOODS = """
+CREATE TYPE mood AS ENUM ('sad', 'it''s fine');
+CREATE TABLE "my visits" (id BIGINT, "the mood" mood, other mood, paid DECIMAL(5, 1));
+ALTER TABLE "my visits" SET PRIVACY (
+    KEY (id), BOUND (rows_per_unit = 1), COLUMN "the mood" IN ('sad', 'it''s fine'));
+"""
+
+
+def test_a_table_with_an_enum_is_listed_with_its_columns(tmp_path):
+    """One column whose labels are declared, one whose labels are not public."""
+    vault = tmp_path / "people.duckdb"
+    with sqlpriv.connect(vault, role="owner") as owner:
+        owner.execute(MOODS)
+    command = m.message("CommandGetTables", include_schema=True)
+    for role in ("analyst", "owner"):
+        with Session(vault, role=role) as session:
+            (row,) = get_tables(command, session).to_pylist()
+        schema = pa.ipc.read_schema(pa.py_buffer(row["table_schema"]))
+        assert schema.names == ["id", "the mood", "other", "paid"]
+        assert pa.types.is_dictionary(schema.field("the mood").type)
+        assert schema.field("paid").type == pa.decimal128(5, 1)

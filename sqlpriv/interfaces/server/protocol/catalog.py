@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from sqlpriv.session.session_like import SessionLike, reading_duckdb
-from sqlpriv.statements import quote_name
+from sqlpriv.statements import literal, quote_name
 from sqlpriv.system.quiet_engine import open_engine
 
 FREE, PRIVATE = "TABLE", "PRIVATE TABLE"
@@ -128,10 +128,14 @@ def _columns(session: SessionLike, table: str, kind: str) -> pa.Schema:
     with reading_duckdb(session):
         if kind == FREE:
             return session.describe(f"SELECT * FROM {quote_name(table)}")
-        described = _rows(session, f"DESCRIBE {quote_name(table)}")
-    parts = [
-        f"CAST(NULL AS {c['column_type']}) AS {quote_name(c['column_name'])}" for c in described
-    ]
+        of_table = f"FROM duckdb_columns() WHERE table_name = {literal(table)}"
+        described = _rows(session, f"SELECT column_name, data_type {of_table}")
+    parts = []
+    for (
+        column
+    ) in described:  # DESCRIBE says ENUM, which is no type; here its public labels are told
+        kind = "VARCHAR" if column["data_type"] == "ENUM()" else column["data_type"]
+        parts.append(f"CAST(NULL AS {kind}) AS {quote_name(column['column_name'])}")
     with open_engine() as engine:
         typed: pa.Schema = engine.sql(f"SELECT {', '.join(parts)}").to_arrow_table().schema
     return typed

@@ -782,6 +782,13 @@ MUTANTS = (
         COLLATIONS,
     ),
     Mutant(
+        "a literal is asked whether it is NaN",
+        K + "sql/expressions.py",
+        " or isinstance(expr, a.Lit)\n",
+        "\n",
+        "tests/kernel/sql/test_dialect.py",
+    ),
+    Mutant(
         "Spark is asked for all marginals at once",
         K + "sql/queries.py",
         "contract.engine == TableContract.engine\n",

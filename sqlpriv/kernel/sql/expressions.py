@@ -178,8 +178,9 @@ class Expressions:
         return self.dialect.form("clamp", text, *map(self.dialect.literal, (low, high)))
 
     def _number(self, expr: a.Expr) -> str:
-        """Returns the value; of a number, without NaN: that of a column as stored has none."""
-        plain = self.plain(expr) or self.type(expr) not in NUMBERS
+        """Returns the value; of a number, without NaN: a literal, or a column as stored, has none.
+        Spark would make a double of a literal to ask that, and 2^53 of 2^53 + 1."""
+        plain = self.plain(expr) or self.type(expr) not in NUMBERS or isinstance(expr, a.Lit)
         return self.value(expr) if plain else self.number(self.value(expr))
 
     def clamped_to(self, expr: a.Expr) -> tuple[Number, Number] | None:
@@ -268,7 +269,7 @@ class Expressions:
             if self._within(of, lower, upper):
                 return self._layer_column(self.value(of))
             ends = int(lower), int(upper)
-            whole = self.dialect.cast(self.clamp(self.number(self.value(of)), *ends), "BIGINT")
+            whole = self.dialect.cast(self.clamp(self._number(of), *ends), "BIGINT")
             # above 2^53 the end that a double was clamped to may have been rounded
             return self.clamp(self.stored_text(of) if plain else whole, *ends)
         middle, step = float(grid.middle), float(grid.step)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import duckdb
 import pytest
@@ -71,6 +72,17 @@ def test_the_escape_of_a_pattern_is_none_of_its_characters() -> None:
     assert SPARK.like("x", "a", "\\", False).endswith(r" ESCAPE '\\')")
     assert DUCKDB.like("x", "a", "\\", False) == r"(x LIKE 'a' ESCAPE '\')"
     assert DUCKDB.like("x", "a", "", True) == "(x ILIKE 'a')"
+
+
+def test_a_literal_of_a_sum_is_exact_in_both() -> None:
+    """Spark's test for NaN makes a double of a whole number: 2^53 + 1 was 2^53."""
+    query = a.Sum(a.Scan("people"), a.Lit(2**53 + 1, Type.INTEGER), 0, 2**60)
+    for engine, test in (("duckdb", "sqlpriv_number"), ("spark", "nanvl")):
+        contract = TableContract("people", (), PrivacyUnit("people", "id"), engine=engine)
+        made = replace(contract, columns=(Column("id", Type.INTEGER, "BIGINT"),))
+        assert test not in render([query], made, 7).sql
+        computed = replace(query, of=a.Call("+", (a.Col("id"), query.of)))
+        assert test in render([computed], made, 7).sql
 
 
 def test_one_statement_is_of_one_engine() -> None:

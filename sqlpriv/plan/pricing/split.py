@@ -40,7 +40,8 @@ def split_price(price: _P, weights: Sequence[float]) -> tuple[_P, ...]:
         raise DataError("a privacy budget is split by positive weights")
     exact, rest = [Fraction(w) for w in weights], price.nano - len(weights)
     if rest < 0:
-        raise DataError(f"a privacy loss of {price.value} is too small for {len(weights)} shares")
+        what = f"a privacy loss of {price.value} is too small for {len(weights)} shares"
+        raise DataError(f"{what}: pay a larger epsilon, or ask for less")
     per_weight = rest / sum(exact)
     ideal = [w * per_weight for w in exact]
     shares = [1 + math.floor(share) for share in ideal]

@@ -36,6 +36,9 @@ from sqlpriv.synth.methods.choose_and_measure import measured_ones, totals_of
 
 WEIGHTS = (0.1, 0.1, 0.8)
 """Of the price: one-way marginals, choosing, pairs."""
+MOST_COLUMNS = 80
+"""CPU seconds of a statement over columns of four levels: 26 for 60 columns; three choices for each
+column among all pairs make them grow with the cube of columns. 100 did not end within 100."""
 
 
 def phases(space: Space, price: Price, options: Options) -> tuple[Phase, ...]:
@@ -146,4 +149,5 @@ METHOD = Method(
     fit=fit,
     phases=phases,
     merges_lists=True,
+    max_columns=MOST_COLUMNS,
 )

@@ -207,7 +207,7 @@ def draw_pictures(cells: list[Cell], measured: np.ndarray, folder: Path) -> None
     """
     strata = ("1", "4", "18", "Zipf 18", "100")
     panels = {"regret": ("groups", "everybody")}
-    panels["coverage"] = ("groups", "everybody", "everybody without a note", "noted")
+    panels["coverage"] = ("groups", "everybody", "everybody without a note")
     scales = {
         "regret": ([0.9, 1.1, 1.6], ["#4393c3", "#f7f7f7", "#b2182b"]),
         "coverage": ([0.5, 0.93, 0.931, 1.0], ["#b2182b", "#fddbc7", "#d1e5f0", "#4393c3"]),

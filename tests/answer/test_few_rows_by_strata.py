@@ -42,17 +42,17 @@ def test_a_histogram_is_bought_for_few_rows_of_a_wide_domain(
 
 
 def test_no_histogram_hides_one_of_few_whole_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """300 rows of 0 to 5, 100 runs: of 400 of everybody's intervals .94 held, and 60 of 100 are 14
+    """300 rows of 0 to 5, 50 runs: of 400 of everybody's intervals .94 held, and 30 of 50 are ten
     standard deviations off. Where a histogram is bought all the same, it hides a sixth of the rows,
     at an end: .95 hold, since an atom there is believed in. The twin takes it for none: .18 held,
-    and 60 are eleven standard deviations off."""
+    and 30 are seven standard deviations off."""
     rows = rows_of(SHAPES["integers 0..5"], 300, "1")
-    assert run(rows, "pure", "quantile", 100).whole_covered.sum() >= 60
+    assert run(rows, "pure", "quantile", 50).whole_covered.sum() >= 30
     monkeypatch.setattr(clipped_mean, "NARROW", 0)
     monkeypatch.setattr(clipped_mean, "is_too_narrow", lambda _: False)
-    assert run(rows, "pure", "quantile", 100).whole_covered.sum() >= 60
+    assert run(rows, "pure", "quantile", 50).whole_covered.sum() >= 30
     monkeypatch.setattr(end_atoms, "MOST_CLAMPED", 0.0)
-    assert run(rows, "pure", "quantile", 100).whole_covered.sum() < 60
+    assert run(rows, "pure", "quantile", 50).whole_covered.sum() < 30
 
 
 def test_rare_values_of_one_small_group_are_not_clipped_off(

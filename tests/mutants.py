@@ -46,6 +46,7 @@ STRATA, RANKS = "tests/kernel/proof/test_charged_units.py", "tests/kernel/proof/
 CELLS, ROOTS = "tests/kernel/sql/test_cells.py", "tests/kernel/sql/test_roots.py"
 CLIPPED = "tests/kernel/proof/test_clipped_sums.py"
 BOUNDING = "tests/kernel/sql/test_bounding.py"
+BEYOND = "tests/kernel/sql/test_units_beyond.py"
 BYTES = "tests/kernel/sql/test_byte_groups.py"
 GROUP_SUMS = "tests/kernel/sql/test_group_sums.py"
 DELAY = "tests/kernel/proof/test_delay.py"
@@ -701,7 +702,7 @@ MUTANTS = (
         "what was found of a table says which rows are kept",
         K + "sql/queries.py",
         'rank_order(["u", *columns])',
-        'rank_order(["u", *(c for c in columns if not (one_stratum and c in marks))])',
+        'rank_order(["u", *(c for c in columns if not (scope.facts.constant and c in stratum))])',
         SENSITIVITY,
     ),
     Mutant(
@@ -851,6 +852,56 @@ MUTANTS = (
         "facts=TableFacts())",
         GATE,
     ),
+    # --- only units beyond their bounds are ranked; statements without strata by what they read ---
+    Mutant(
+        "a unit of one row too many is within its bound",
+        K + "sql/dialect.py",
+        "max(sqlpriv_n) > {4}",
+        "max(sqlpriv_n) > {4} + 1",
+        BEYOND,
+    ),
+    Mutant(
+        "units of few rows may be in all strata",
+        K + "sql/dialect.py",
+        " OR count(*) > {5}",
+        "",
+        BEYOND,
+    ),
+    Mutant(
+        "units beyond their bounds are left out",
+        K + "sql/dialect.py",
+        "ANTI {_BEYOND} UNION ALL SELECT * FROM sqlpriv_all SEMI",
+        "ANTI {_BEYOND} UNION ALL SELECT * FROM sqlpriv_all ANTI",
+        BEYOND,
+    ),
+    Mutant(
+        "the row of NULLs is counted",
+        K + "sql/dialect.py",
+        "CASE WHEN {2} IS NOT NULL THEN {6} END",
+        "{6}",
+        BEYOND,
+    ),
+    Mutant(
+        "without a unit beyond its bounds nobody is looked up",
+        K + "sql/dialect.py",
+        "MATERIALIZED ({0} UNION ALL SELECT NULL{1}),",
+        "MATERIALIZED ({0}),",
+        SIDES,
+    ),
+    Mutant(
+        "what a statement reads says which strata of a unit are kept",
+        K + "sql/queries.py",
+        "None if any(query.strata for query in queries) else",
+        "",
+        BEYOND,
+    ),
+    Mutant(
+        "rows rank by what is read alone",
+        K + "sql/relations.py",
+        " or column in self.row_names",
+        "",
+        BEYOND,
+    ),
     # --- bounding is left out where it changes nothing; a selection counts units ---
     Mutant(
         "a selection counts all units",
@@ -888,59 +939,17 @@ MUTANTS = (
         BOUNDING,
     ),
     Mutant(
-        "a unit counts in one value more",
-        K + "sql/queries.py",
-        "ORDER BY {order}) <= {m})",
-        "ORDER BY {order}) <= {m + 1})",
-        BOUNDING,
-    ),
-    Mutant(
-        "a unit counts in one value less",
-        K + "sql/queries.py",
-        "ORDER BY {order}) <= {m})",
-        "ORDER BY {order}) < {m})",
-        BOUNDING,
-    ),
-    Mutant(
-        "values are ranked for all units together",
-        K + "sql/queries.py",
-        '" row_number() OVER (PARTITION BY u ORDER BY',
-        '" row_number() OVER (ORDER BY',
-        BOUNDING,
-    ),
-    Mutant(
         "values are ranked by no key",
         K + "sql/queries.py",
-        "scope = Scope(source, contract, hash_key=hash_key)",
-        "scope = Scope(source, contract)",
-        BOUNDING,
-    ),
-    Mutant(
-        "values are ranked alike for every unit",
-        K + "sql/queries.py",
-        'rank_order(["u", *keys])',
-        'rank_order(["1", *keys])',
-        BOUNDING,
-    ),
-    Mutant(
-        "a unit of several rows is taken for one of one row",
-        K + "sql/queries.py",
-        "scope.facts.bounded and scope.unit.rows_per_unit == 1",
-        "scope.facts.bounded",
-        BOUNDING,
-    ),
-    Mutant(
-        "one row is enough, bounded or not",
-        K + "sql/queries.py",
-        "scope.facts.bounded and scope.unit.rows_per_unit == 1",
-        "scope.unit.rows_per_unit == 1",
+        "Scope(source, contract, hash_key=hash_key, used=",
+        "Scope(source, contract, used=",
         BOUNDING,
     ),
     Mutant(
         "one constant column makes one stratum",
         K + "sql/queries.py",
-        "alone or all(",
-        "alone or any(",
+        "one_stratum = all(",
+        "one_stratum = any(",
         BOUNDING,
     ),
     Mutant(
@@ -953,39 +962,29 @@ MUTANTS = (
     Mutant(
         "a stratum fewer than rows is enough",
         K + "sql/queries.py",
-        "g >= m)",
-        "g >= m - 1)",
+        "scope.unit.groups_per_unit >= scope.unit.rows_per_unit",
+        "scope.unit.groups_per_unit >= scope.unit.rows_per_unit - 1",
         BOUNDING,
     ),
     Mutant(
-        "as many strata as rows are not enough", K + "sql/queries.py", "g >= m)", "g > m)", BOUNDING
+        "as many strata as rows are not enough",
+        K + "sql/queries.py",
+        "scope.unit.groups_per_unit >= scope.unit.rows_per_unit",
+        "scope.unit.groups_per_unit > scope.unit.rows_per_unit",
+        BOUNDING,
     ),
     Mutant(
         "few strata are enough without a bound on rows",
         K + "sql/queries.py",
-        "return bounded and (one_stratum or g >= m)",
-        "return one_stratum or (bounded and g >= m)",
+        "return scope.facts.bounded and (",
+        "return True and (",
         BOUNDING,
     ),
     Mutant(
         "rows that are known to be few need no bound on strata",
         K + "sql/queries.py",
-        "return bounded and (one_stratum or g >= m)",
-        "return bounded",
-        BOUNDING,
-    ),
-    Mutant(
-        "rows are bounded over all strata together",
-        K + "sql/queries.py",
-        "*([] if one_stratum else marks)]",
-        "*([] if True else marks)]",
-        BOUNDING,
-    ),
-    Mutant(
-        "where rows are few, strata are not bounded either",
-        K + "sql/queries.py",
-        "*([] if one_stratum else [among])",
-        "*([] if one_stratum or bounded else [among])",
+        "return scope.facts.bounded and (",
+        "return scope.facts.bounded or (",
         BOUNDING,
     ),
     Mutant(
@@ -1034,29 +1033,29 @@ MUTANTS = (
     Mutant(
         "rows of a unit multiply as they are stored",
         K + "sql/relations.py",
-        "{ranked} <= {self.reach.rows}",
-        "{ranked} <= 1000000",
+        "ORDER BY {order}) <= {most}",
+        "ORDER BY {order}) <= 1000000",
         UNIT_ROWS,
     ),
     Mutant(
         "a row of a unit too many meets another table",
         K + "sql/relations.py",
-        "{ranked} <= {self.reach.rows}",
-        "{ranked} <= {self.reach.rows + 1}",
+        "ORDER BY {order}) <= {most}",
+        "ORDER BY {order}) <= {most + 1}",
         UNIT_ROWS,
     ),
     Mutant(
         "parts of a union are not bounded",
         K + "sql/relations.py",
-        "p.select(x, p.kept_rows())",
-        'p.select(x, "")',
+        "self._part(x).bound_rows()",
+        "self._part(x)",
         UNIT_ROWS,
     ),
     Mutant(
         "rows that meet are kept as they lie",
         K + "sql/relations.py",
-        "rank_order([self.owner, *(texts[n] for n in self.columns)])",
-        "rank_order([self.owner])",
+        "rank_order([UNIT, *(names | texts).values()])",
+        "rank_order([UNIT])",
         f"{UNIT_ROWS} {RELATIONS}",
     ),
     # --- a join or union of which no unit has more rows than are kept is not bounded again ---
@@ -1797,13 +1796,6 @@ MUTANTS = (
         K + "proof/noise.py",
         "or Fraction(delta) > Fraction(yocto, YOCTO)",
         "",
-        KEYS,
-    ),
-    Mutant(
-        "a unit counts in every group that it has",
-        K + "sql/queries.py",
-        "ORDER BY {order}) <= {m})",
-        "ORDER BY {order}) <= 99)",
         KEYS,
     ),
     Mutant(

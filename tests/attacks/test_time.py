@@ -51,7 +51,7 @@ def undelayed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def unbounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rendering as it was: only what comes out of all joins is bounded."""
-    monkeypatch.setattr(Scope, "kept_rows", lambda _: "")
+    monkeypatch.setattr(Scope, "bound_rows", lambda scope: scope)
     monkeypatch.setattr(gate, "check_work", lambda *_: 0)
 
 

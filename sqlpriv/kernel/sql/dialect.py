@@ -136,6 +136,7 @@ class Dialect:
         )
 
 
+_BEYOND = "JOIN sqlpriv_beyond ON {2} IS NOT DISTINCT FROM sqlpriv_beyond.unit"
 _DUCKDB_FORMS = {
     "table": "main.{0}",
     "digits": "{0}",
@@ -164,6 +165,14 @@ _DUCKDB_FORMS = {
     "wide sum": "sum({0})",
     "hash": "hash(hash({0}::UBIGINT, {1}))",
     "ascending": "{0}",
+    # those of units with more than {4} in a group of {3}, or in more than {5} groups, pass tests;
+    # a row of NULLs goes the whole way, and out
+    "kept": "WITH sqlpriv_all AS MATERIALIZED ({0} UNION ALL SELECT NULL{1}),"
+    " sqlpriv_beyond AS MATERIALIZED (SELECT {2} AS unit"
+    " FROM (SELECT {2}, count(*) AS sqlpriv_n FROM sqlpriv_all GROUP BY {3})"
+    " GROUP BY {2} HAVING max(sqlpriv_n) > {4} OR count(*) > {5} OR {2} IS NULL)"
+    f" SELECT * FROM sqlpriv_all ANTI {_BEYOND} UNION ALL SELECT * FROM sqlpriv_all SEMI {_BEYOND}"
+    " QUALIFY CASE WHEN {2} IS NOT NULL THEN {6} END",
     "inner": "JOIN",
     "left": "LEFT JOIN",
     "semi": "SEMI JOIN",
@@ -220,6 +229,10 @@ _SPARK_FORMS = _DUCKDB_FORMS | {
     "wide sum": "sum(CAST({0} AS DECIMAL(28,0)))",
     "hash": "xxhash64(CAST({0} AS DECIMAL(20,0)), {1})",
     "ascending": "{0} NULLS LAST",
+    "kept": _DUCKDB_FORMS["kept"]
+    .replace("AS MATERIALIZED", "AS")
+    .replace("ANTI JOIN", "LEFT ANTI JOIN")
+    .replace("SEMI JOIN", "LEFT SEMI JOIN"),
     "semi": "LEFT SEMI JOIN",
     "anti": "LEFT ANTI JOIN",
 }

@@ -4,8 +4,10 @@ A relation over others is written as subqueries, each `SELECT unit, columns …`
 literals are quoted; every column stands behind an alias of ours.
 
 Claim: at each input of a join and of a union at most `unit_rows.Reach.rows` rows of a unit are
-kept, which of them depending on that unit's rows and the snapshot's key alone (`rank_order`). Where
-the snapshot was found to satisfy the declared bound, this changes no row and is left out.
+kept, which of them depending on that unit's rows, the columns that are read and the snapshot's key
+alone (`rank_order`). Where the snapshot was found to satisfy the declared bound, this changes no
+row and is left out. Statements with strata rank by all columns, whichever they read: what is
+charged to strata rests on a unit's rows being in the same ones in all of them.
 
 Claim: so no unit has more than `Reach.rows` rows in a join or union, whatever the tables hold.
 Where that is no more than the bound of the query keeps, bounding the result would change no row:
@@ -56,6 +58,8 @@ class Scope(Expressions):
         contract: Of any of its private tables; with those of the others in it.
         part: It is a part of another relation, and may be public.
         hash_key: The snapshot's, by which a unit's rows are ranked.
+        used: Lower-case names of all columns that are read, here or of what this is a part of;
+            other relations see these, and what is UNIQUE. None for all columns.
     """
 
     def __init__(
@@ -65,9 +69,10 @@ class Scope(Expressions):
         *,
         part: bool = False,
         hash_key: int = 0,
+        used: frozenset[str] | None = None,
     ) -> None:
         super().__init__(DIALECTS[contract.engine])
-        self.relation, self.contract, self.hash_key = relation, contract, hash_key
+        self.relation, self.contract, self.hash_key, self.used = relation, contract, hash_key, used
         # nobody counts partners in a public table here: they are more than any bound
         self.reach = reach_of(relation, contract, lambda *_: 10**9)
         self.facts, self.of_one_table = (
@@ -163,7 +168,7 @@ class Scope(Expressions):
         return f"{self.dialect.table(table.table)} AS {alias}"
 
     def _part(self, relation: a.Relation) -> "Scope":
-        return Scope(relation, self.contract, part=True, hash_key=self.hash_key)
+        return Scope(relation, self.contract, part=True, hash_key=self.hash_key, used=self.used)
 
     def _join(self, join: a.Join) -> None:
         left, right = self._part(join.left), self._part(join.right)
@@ -227,7 +232,7 @@ class Scope(Expressions):
             raise Refused("relations that meet name their units in one way")
 
     def _union(self, union: a.Union) -> None:
-        parts = [(self._part(x), exprs) for x, exprs in union.parts]
+        parts = [(self._part(x).bound_rows(), exprs) for x, exprs in union.parts]
         selected: list[list[Exported]] = [[] for _ in parts]
         for i, new in enumerate(union.names):
             column = [(part, exprs[i]) for part, exprs in parts]
@@ -240,13 +245,13 @@ class Scope(Expressions):
             parts[0][0].check_same_unit(part)
             if len(exprs) != len(union.names):
                 raise KernelError("a part of a union has one expression for each name")
-        selects = [p.select(x, p.kept_rows()) for (p, _), x in zip(parts, selected, strict=True)]
+        selects = [p.select(x) for (p, _), x in zip(parts, selected, strict=True)]
         self._read_rows(" UNION ALL ".join(selects), selected[0], parts[0][0])
 
     def _per_unit(self, grouping: a.PerUnit) -> None:
         """Claim: of equal texts of a unit the one of the least bytes stands for all: which is met
         first would depend on where other units' rows lie, and on threads."""
-        inner = Scope(grouping.source, self.contract, hash_key=self.hash_key)
+        inner = Scope(grouping.source, self.contract, hash_key=self.hash_key, used=self.used)
         selected, grouped = list[Exported](), [inner.owner]
         for new, expr in grouping.keys:
             column, text = inner.export(new, expr)
@@ -297,9 +302,12 @@ class Scope(Expressions):
         return Column(fold.name, type_, "DOUBLE", Interval(float(low), float(high))), text
 
     def exports(self) -> list[Exported]:
-        """Returns every column as other relations see it."""
+        """Returns every column that is read, or UNIQUE, as other relations see it."""
         names = [*(c.name for c in self.columns.values()), *self.derived]
-        return [self.export(n, a.Col(n)) for n in names]
+        return [self.export(n, a.Col(n)) for n in names if self._is_read(n.lower())]
+
+    def _is_read(self, column: str) -> bool:
+        return self.used is None or column in self.used or column in self.row_names
 
     def export(self, new: str, expr: a.Expr) -> Exported:
         """Returns an expression as a column: a stored one keeps its domain, and is not clamped."""
@@ -311,33 +319,50 @@ class Scope(Expressions):
         return Column(new, type_, COMPUTED[type_]), computed
 
     def as_select(self) -> str:
-        """Returns the whole relation as a SELECT."""
-        return self.select(self.exports(), self.kept_rows())
+        """Returns the whole relation, bounded, as a SELECT."""
+        return self.bound_rows().select(self.exports())
 
-    def select(self, columns: Iterable[Exported], end: str) -> str:
+    def select(self, columns: Iterable[Exported], end: str = "") -> str:
         """Returns a SELECT of the unit, if there is one, and columns."""
-        units = [f"{self.owner} AS {UNIT}"] if self.owner else []
-        quoted = self.dialect.identifier
-        texts = [*units, *(f"{text} AS {quoted(column.name)}" for column, text in columns)]
-        return f"SELECT {', '.join(texts)}{self.source()}{end}"
+        named = [(UNIT, self.owner)] if self.owner else []
+        named += [(self.dialect.identifier(column.name), text) for column, text in columns]
+        texts = [f"{text} AS {name}" for name, text in named]
+        return f"SELECT {', '.join(texts) or 'NULL'}{self.source()}{end}"
 
     def never_empty(self) -> str:
         """Returns the relation as `as_select` and one row of NULLs, which has no unit."""
         return f"{self.as_select()} UNION ALL SELECT NULL{', NULL' * len(self.exports())}"
 
-    def kept_rows(self) -> str:
-        """Returns the QUALIFY that bounds a unit's rows where joins and unions could multiply them.
+    def bound_rows(self) -> "Scope":
+        """Bounds a unit's rows where joins and unions could multiply them; returns this scope.
 
-        Rows are ranked by all stored columns: derived columns are functions of these.
+        Rows are ranked by the stored columns that are read, or UNIQUE: derived columns are
+        functions of these. See `queries.bounding` for whose rows are ranked.
         """
         if not self.owner or self.facts.bounded or self.reach.limited:
-            return ""
-        textual = [n for n, column in self.columns.items() if column.type is Type.TEXT]
-        texts = {n: self.bytes_of(self.texts[n]) for n in textual}
-        texts = self.texts | (texts if has_collation(self.contract) else {})
-        order = self.rank_order([self.owner, *(texts[n] for n in self.columns)])
-        ranked = f"row_number() OVER (PARTITION BY {self.owner} ORDER BY {order})"
-        return f" QUALIFY {ranked} <= {self.reach.rows}"
+            return self
+        self.columns = {n: column for n, column in self.columns.items() if self._is_read(n)}
+        names = {n: self.dialect.identifier(column.name) for n, column in self.columns.items()}
+        texts = {
+            n: self.bytes_of(names[n])
+            for n, column in self.columns.items()
+            if column.type is Type.TEXT and has_collation(self.contract)
+        }
+        order, most = self.rank_order([UNIT, *(names | texts).values()]), self.reach.rows
+        kept = self.dialect.form(
+            "kept",
+            self.select([(column, self.texts[n]) for n, column in self.columns.items()]),
+            ", NULL" * len(names),
+            UNIT,
+            UNIT,
+            most,
+            1,
+            f"row_number() OVER (PARTITION BY {UNIT} ORDER BY {order}) <= {most}",
+        )
+        self.base, self.owner = f"({kept}) AS {ROW}", f"{ROW}.{UNIT}"
+        self.texts = {n: f"{ROW}.{text}" for n, text in names.items()}
+        self.reach, self.predicates, self.layers = self.reach._replace(limited=True), [], {}
+        return self
 
     def bytes_of(self, text: str) -> str:
         """Returns a text as its bytes: equal under any collation only where the bytes are."""
@@ -400,5 +425,7 @@ def partner_count(relation: a.Relation, columns: Sequence[str], contract: TableC
     if scope.owner:
         raise KernelError("partners are counted in public tables alone")
     keys = ", ".join(scope.export(column, a.Col(column))[1] for column in columns)
-    grouped = f"{scope.source()}{' GROUP BY ' if keys else ''}{keys}"
-    return f"SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n{grouped})"
+    return (
+        "SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n"
+        f"{scope.source()}{' GROUP BY ' * bool(keys)}{keys})"
+    )

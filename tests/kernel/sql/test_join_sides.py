@@ -14,6 +14,7 @@ import pytest
 from support.vaults import Engine
 
 from sqlpriv.kernel import engine as settings
+from sqlpriv.kernel.sql.dialect import DUCKDB
 from sqlpriv.kernel.sql.queries import render
 from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
@@ -154,8 +155,9 @@ def tables(engine: Engine) -> Iterator[Engine]:
     engine.duckdb.execute("DROP TABLE people; DROP TABLE pub")
 
 
-def add_target(engine: Engine) -> None:
-    engine.duckdb.execute("INSERT INTO people VALUES ('u42', 3, 'zest 1'), ('u42', NULL, 'zest 1')")
+def add_target(engine: Engine, rows: int = 2) -> None:
+    values = "('u42', 3, 'zest 1'), ('u42', NULL, 'zest 1')" + ", ('u42', 4, 'zest 1')" * (rows - 2)
+    engine.duckdb.execute(f"INSERT INTO people VALUES {values}")
 
 
 def rows_handled(engine: Engine, sql: str) -> list[tuple[str, int, int]]:
@@ -176,13 +178,18 @@ def rows_handled(engine: Engine, sql: str) -> list[tuple[str, int, int]]:
 
 
 def moved_rows(
-    engine: Engine, source: a.Relation, strata: tuple[a.Key, ...] = (), *, skipped: int = 0
+    engine: Engine,
+    source: a.Relation,
+    strata: tuple[a.Key, ...] = (),
+    *,
+    skipped: int = 0,
+    rows: int = 2,
 ) -> int:
     """How many more rows any operator handles if the target is there, but for `skipped` scans."""
     counted = a.Count(source, strata)
     sql = render([counted], contract(bound=[2, 1]), 7).sql
     without = rows_handled(engine, sql)
-    add_target(engine)
+    add_target(engine, rows)
     present = rows_handled(engine, sql)
     assert [kind for kind, *_ in without] == [kind for kind, *_ in present]
     pairs = [*zip(without, present, strict=True)]
@@ -200,6 +207,26 @@ def test_a_unit_moves_the_work_by_its_own_rows_alone(form: str, tables: Engine) 
 
 def test_strata_hide_no_side(tables: Engine) -> None:
     assert moved_rows(tables, a.Join(MANY["a."], scan("b."), TRUE), STRATIFIED) <= 12
+
+
+SOURCES = {"a table": MANY["a."], "an input": a.Join(MANY["a."], scan("b."), TRUE, "semi")}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("strata", [(), (a.Key(a.Col("a.x"), (3, 4)),)])
+def test_the_first_unit_beyond_its_bound_is_no_reason_to_meet_the_others(
+    source: str, strata: tuple[a.Key, ...], tables: Engine
+) -> None:
+    """The target has four rows, of which two are kept; all others are within their bound of two."""
+    assert moved_rows(tables, SOURCES[source], strata, rows=4) <= 12
+
+
+def test_twin_the_others_meet_the_first_unit_beyond_its_bound(
+    tables: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_nulls = DUCKDB.forms["kept"].replace(" UNION ALL SELECT NULL{1}", "", 1)
+    monkeypatch.setitem(DUCKDB.forms, "kept", without_nulls)  # type: ignore[arg-type]  # a dict
+    assert moved_rows(tables, SOURCES["a table"], rows=4) > 1000
 
 
 def test_twin_the_optimizer_spares_a_side(tables: Engine) -> None:

@@ -84,6 +84,12 @@ LOOKS = {
     "SELECT COALESCE(NULL, '{}'::text[]), '{a,b}'::text[]": [([], ["a", "b"])],
     "SELECT r.regexp_matches FROM regexp_matches('ON (a)', '\\((.+)\\)') r": [(["a"],)],
     "SELECT array_remove(ARRAY['a', 'b'], 'a')": [(["b"],)],
+    # as JDBC tells types that are lists, and the columns of a primary key
+    "SELECT typinput = 'pg_catalog.array_in'::regproc FROM pg_type WHERE typname = '_int4'": [
+        (True,)
+    ],
+    "SELECT (k.keys).x, k.n FROM (SELECT (information_schema._pg_expandarray(i.indkey)).n AS n,"
+    " information_schema._pg_expandarray(i.indkey) AS keys FROM pg_index i) k": [(1, 1)],
     # the index that a foreign key relies on
     "SELECT c.relname FROM pg_constraint k JOIN pg_class c ON c.oid = k.conindid"
     " WHERE k.contype = 'f'": [("people_pkey",)],

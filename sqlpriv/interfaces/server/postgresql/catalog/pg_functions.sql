@@ -91,5 +91,6 @@ CREATE MACRO inet_server_addr() AS NULL::VARCHAR;
 CREATE MACRO inet_server_port() AS 5432;
 CREATE MACRO txid_current() AS 1::BIGINT;
 CREATE MACRO array_remove(of, value) AS list_filter(of, lambda each: each IS DISTINCT FROM value);
+CREATE MACRO infoschema._pg_expandarray(of) AS unnest(list_transform(range(1, len(of) + 1), lambda "~k": {'x': of["~k"], 'n': "~k"}));
 CREATE MACRO array_lower(of, dimension) AS 1;
 CREATE MACRO array_upper(of, dimension) AS len(of);

@@ -240,7 +240,10 @@ def _write_cast(left: Sequence[SqlToken], at: int, words: list[str]) -> int:
         if function and words and words[-1].lstrip().startswith(("'", ")")):
             _wrap_operand(words, function)
         elif not function and words and words[-1].lstrip().startswith("'"):
-            _wrap_operand(words, "to_regproc")  # \sf now; a column of functions holds names
+            if "oid" in [t.name for t in left[at + 1 : at + 5]]:  # psql's \sf asks for a number
+                _wrap_operand(words, "to_regproc")
+            else:  # a column of functions holds their names
+                words[-1] = words[-1].replace("'pg_catalog.", "'")
         return at + 1
     if name not in _REGISTERED and name not in _TYPES:
         words.append(f" {sign} " if sign == "AS" else sign)

@@ -198,6 +198,8 @@ def test_a_window_without_the_unit_is_refused(session: Session) -> None:
         ("AVG(seen_at)", "date_diff('day', DATE '2024-01-01', seen_at)"),
         ("SUM(CASE WHEN amount::VARCHAR = '0.5' THEN 1 END)", "compare it with a number"),
         ("COUNT(*) FILTER (WHERE change = 'few'::INTEGER)", "without quotes"),
+        ("COUNT(*) FILTER (WHERE hour(seen_at AT TIME ZONE 'Europe/Nowhere') = 1)", "Berlin"),
+        ("AVG(hour((seen_at + INTERVAL 1 HOUR) AT TIME ZONE 'Asia/Tokyo'))", "TIMESTAMPTZ"),
         ("COUNT(*) FILTER (WHERE score = 'NaN'::DOUBLE)", "isnan(x)"),
     ],
 )
@@ -207,6 +209,13 @@ def test_a_refused_value_says_what_to_write(session: Session, output: str, hint:
         session.execute(f"SELECT {output} AS x FROM events")
     assert hint in str(refused.value)
     assert session.budgets() == before
+
+
+def test_a_text_with_more_digits_than_a_decimal_is_no_number(session: Session) -> None:
+    """DuckDB rounds it first: 0.255 is 0.26 beside a DECIMAL(5, 2)."""
+    with pytest.raises(Refused, match="where a number is needed"):
+        session.execute("SELECT COUNT(*) AS n FROM odd WHERE rate = '0.255'")
+    session.execute("SELECT COUNT(*) AS n FROM odd WHERE rate = '0.25'")
 
 
 def test_a_setting_says_its_limit(session: Session) -> None:

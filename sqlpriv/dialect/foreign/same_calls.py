@@ -150,8 +150,6 @@ def write_call(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
     """Functions are looked up by the name that the user wrote."""
     rewriter.check_arguments(node, "this expressions")
     name, arguments = function_name(node), node.expressions
-    if name == "row":
-        return exp.Tuple(expressions=arguments)
     using = str(node.this).partition(MARK)[2]
     if name in ("grouping sets", "rollup", "cube", "all"):
         node.set("this", name.upper())

@@ -109,8 +109,10 @@ def write_array(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
 
 
 def write_time_zone(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
-    """x AT TIME ZONE 'Europe/Berlin', whose zone is looked at where it is read."""
+    """x AT TIME ZONE 'Europe/Berlin'; in BigQuery's dialect of a moment in UTC, whatever x is."""
     rewriter.check_arguments(node, "this zone")
+    if rewriter.dialect == "bigquery":
+        node.set("this", exp.Cast(this=node.this, to=exp.DataType.build("TIMESTAMPTZ")))
     return node
 
 

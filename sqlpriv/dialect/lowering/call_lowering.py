@@ -271,14 +271,13 @@ def lower_subquery(lowering: NodeLowering, node: Glot) -> t.Node:
 
 
 def lower_time_zone(lowering: NodeLowering, node: Glot) -> t.Node:
-    """Reads `x AT TIME ZONE 'UTC'` as x: all moments are read in UTC."""
+    """Reads `x AT TIME ZONE 'Europe/Berlin'` as DuckDB's timezone('Europe/Berlin', x)."""
     zone = node.args["zone"]
-    if not isinstance(zone, exp.Literal) or zone.name.upper() not in ("UTC", "ETC/UTC", "GMT"):
-        place = lowering.token(zone if isinstance(zone, exp.Literal) else node)
-        hint = "write AT TIME ZONE 'UTC', or x + INTERVAL 2 HOUR"
-        raise Refused.at(place, "moments are read in UTC: other zones are not known", hint)
+    if not isinstance(zone, exp.Literal):
+        hint = "write AT TIME ZONE 'UTC', or 'Europe/Berlin'"
+        raise Refused.at(lowering.token(node), "a time zone is written as a text", hint)
     moment = lowering.expression(node.this)
-    return t.Cast(moment, "TIMESTAMP", pos=moment.pos)
+    return t.FunctionCall("timezone", (lowering.expression(zone), moment), pos=moment.pos)
 
 
 def lower_xor(lowering: NodeLowering, node: Glot) -> t.Node:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlpriv.dialect.marks import duckdb_call
+from sqlpriv.dialect.marks import duckdb_call, function_name
 
 _TRIMS = {"LEADING": "ltrim", "TRAILING": "rtrim"}
 
@@ -15,6 +15,9 @@ def write_with_commas(tree: exp.Expr) -> None:
     for node in list(tree.find_all(*kinds)):
         if (call := _plain_call(node)) is not None:
             node.replace(call)
+    for node in list(tree.find_all(exp.Anonymous)):  # ROW (a, b) is (a, b), where it is compared
+        if function_name(node) == "row" and isinstance(node.parent, exp.EQ | exp.NEQ | exp.In):
+            node.replace(exp.Tuple(expressions=node.expressions))
 
 
 def _plain_call(node: exp.Expr) -> exp.Expr | None:

@@ -104,10 +104,12 @@ def _statements(sql: str, parameters: Parameters, dialect: str) -> Iterator[cmd.
 def _statement(c: TokenCursor) -> cmd.Statement:
     word = c.peek().upper
     if c.dialect != "duckdb" and not _is_read_in_other_dialects(c):
+        meant = "" if word in _HEADS else meant_among(word, _HEADS)
+        hint = meant + "write DuckDB's SQL after SET privacy_dialect = 'duckdb'"
         raise c.refuse(
             f"{c.peek().shown} is not read in {c.dialect}: "
             "queries and sqlpriv's own statements are",
-            meant_among(word, _HEADS) + "write DuckDB's SQL after SET privacy_dialect = 'duckdb'",
+            "write EXPLAIN PRIVACY SELECT …" if word == "EXPLAIN" else hint,
         )
     if c.at("EXPLAIN", "PRIVACY"):
         return _explain(c)

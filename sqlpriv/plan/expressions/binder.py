@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type, Value
+from sqlpriv.kernel.terms.operations import MAX_SCALE
 from sqlpriv.plan.expressions import columns, functions
 from sqlpriv.plan.expressions.conditions import (
     demanded_values,
@@ -25,7 +26,13 @@ from sqlpriv.plan.expressions.conditions import (
 )
 from sqlpriv.plan.expressions.dates import DATE_PARTS
 from sqlpriv.plan.expressions.inference import infer_shape
-from sqlpriv.plan.expressions.literal_types import coerce_literal, coerce_uuid, natural_type, refuse
+from sqlpriv.plan.expressions.literal_types import (
+    coerce_literal,
+    coerce_uuid,
+    natural_type,
+    number_in_quotes,
+    refuse,
+)
 from sqlpriv.plan.expressions.moment_functions import bind_duration, days_between
 from sqlpriv.plan.expressions.public_evaluation import evaluate_over_lists
 from sqlpriv.plan.expressions.value_facts import Shape, scope_of
@@ -220,6 +227,8 @@ class Binder:
             raise refuse(nodes[0], f"the types {names} are mixed", "bring both sides to one type")
         target = Type.REAL if mixed else next(iter(types), Type.INTEGER)
         rest = iter(bound)
+        digits = min((s.scale for s in shapes if s.scale is not None), default=MAX_SCALE)
+        constants = [lit and number_in_quotes(lit, target, digits) for lit in constants]
         uuids = any(shape.sql_type == "UUID" for shape in shapes)
         read = coerce_uuid if uuids else coerce_literal
         return tuple(read(lit, target) if lit else next(rest) for lit in constants)
@@ -326,7 +335,9 @@ class Binder:
         for item, source in zip(items, node.items, strict=True):
             if item is None:
                 raise refuse(source, "an IN list holds literals", "write x = y OR x = z")
-        present = [item for item in items if item is not None and item.value is not None]
+        digits = MAX_SCALE if shape.scale is None else shape.scale
+        quoted = [item and number_in_quotes(item, shape.type, digits) for item in items]
+        present = [item for item in quoted if item is not None and item.value is not None]
         values = dict.fromkeys(read(item, shape.type).value for item in present)
         expr: a.Expr = a.In(arg, tuple(values)) if values else a.Lit(None, Type.BOOLEAN)
         if len(present) < len(items):  # what equals none of the others may equal the NULL

@@ -7,6 +7,7 @@ either fits its neighbour's type or the statement is refused, with the place and
 from __future__ import annotations
 
 import datetime as dt
+import re
 import uuid
 
 from sqlpriv.errors import Refused
@@ -74,6 +75,21 @@ def coerce_uuid(node: Literal, target: Type) -> a.Lit:
         raise refuse(
             node, "this is not a UUID", "write '123e4567-e89b-12d3-a456-426614174000'"
         ) from None
+
+
+def number_in_quotes(node: Literal, target: Type, digits: int) -> Literal:
+    """Returns a text beside numbers as the number that it says, as DuckDB casts it; else as it is.
+
+    A fraction beside whole numbers, and one with more than `digits` digits beside DECIMALs, would
+    be rounded first.
+    """
+    text = node.value.strip() if isinstance(node.value, str) else ""
+    pattern = (
+        r"[+-]?\d{1,15}" if target is Type.INTEGER else rf"[+-]?\d{{1,15}}(\.\d{{1,{digits}}})?"
+    )
+    if target not in (Type.INTEGER, Type.REAL) or re.fullmatch(pattern, text) is None:
+        return node
+    return Literal(float(text) if "." in text else int(text), node.pos)
 
 
 def _is_number(value: Value) -> bool:

@@ -66,6 +66,8 @@ _OF_TYPES = frozenset(
 """Functions that tell a type, or the bytes of a value, apart: the lists keep neither."""
 _WRITTEN = ("coalesce", "ifnull", "nullif", "if")
 """Functions that DuckDB's parser writes as others, and its list of functions has not."""
+_GROWING = ("repeat", "lpad", "rpad")
+"""Functions whose text is as long as a number says."""
 _ORDERED = ("least", "greatest", "<", "<=", ">", ">=")
 
 
@@ -216,6 +218,11 @@ def _scalar_functions() -> frozenset[str]:
 
 def _is_scalar(node: t.Node) -> bool:
     match node:
+        case t.FunctionCall(name, (text, count, *_)) if name in _GROWING and (
+            any(getattr(part, "name", "") in _GROWING for part in walk(text))
+            or not (isinstance(count, t.Literal) and _is_at_most(count.value, LONGEST))
+        ):
+            return False
         case t.FunctionCall(name, star=star, distinct=distinct, filter=kept, using=using):
             plain = not (star or distinct or kept or using)
             if name == "age" and len(node.args) < 2:  # until today
@@ -224,6 +231,10 @@ def _is_scalar(node: t.Node) -> bool:
         case t.Exists() | t.InQuery() | t.Subquery() | t.Lookup():
             return False
     return True
+
+
+def _is_at_most(value: Value, most: int) -> bool:
+    return isinstance(value, int) and value <= most
 
 
 def _is_ordered(node: t.Node) -> bool:

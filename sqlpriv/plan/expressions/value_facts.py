@@ -17,7 +17,7 @@ from typing import Any
 
 from sqlpriv.errors import Refused
 from sqlpriv.kernel.terms.contract import Categories, Column, Interval, TableContract, Type, Value
-from sqlpriv.kernel.terms.operations import MAX_SCALE, check_literal
+from sqlpriv.kernel.terms.operations import MAX_SCALE, ZONED, check_literal
 
 MAX_LEVELS = 100_000
 KEPT_SHAPES = 1_024
@@ -37,6 +37,7 @@ class Shape:
             DuckDB, too; None of a DOUBLE. The kernel computes both in doubles; results of decimals
             are rounded to their scale, so that they are exact up to 2**53 units of it.
         sql_type: DuckDB's type of text that is no VARCHAR: an ENUM or a UUID; else "".
+        zoned: Whether a column is a TIMESTAMPTZ; None where that is not known.
     """
 
     type: Type
@@ -46,6 +47,7 @@ class Shape:
     values: tuple[Value, ...] | None = None
     scale: int | None = None
     sql_type: str = ""
+    zoned: bool | None = None
 
     @property
     def digits(self) -> int | None:
@@ -101,7 +103,8 @@ def _declared_shape(column: Column, type_: Type) -> Shape:
         shape = Shape(type_, column.domain.lower, column.domain.upper, column.domain.nullable)
     elif isinstance(column.domain, Categories):
         shape = listed_shape(type_, column.domain.labels)
-    shape = replace(shape, scale=column_scale(column.sql_type))
+    is_zoned = column.sql_type.upper() in ZONED if type_ is Type.TIMESTAMP else None
+    shape = replace(shape, scale=column_scale(column.sql_type), zoned=is_zoned)
     if column.sql_type.upper() == "UUID":
         shape = replace(shape, sql_type="UUID")
     elif column.sql_type.upper().startswith("ENUM"):

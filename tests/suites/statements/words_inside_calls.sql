@@ -11,4 +11,9 @@ SELECT d, coalesce(n, 0) AS n FROM generate_series(DATE '2023-02-01', DATE '2023
 SELECT u.r, COUNT(*) AS n FROM people p JOIN unnest(['north', 'west']) AS u(r) ON u.r = p.region GROUP BY u.r;
 SELECT AVG(least(u2, (neg % 5.5))) AS a FROM odd;
 SELECT SUM(greatest(neg, 0)) AS a, SUM(least(neg, 5)) AS b, SUM(greatest(neg, rate)) AS c FROM odd;
-SELECT AVG(greatest(discount, qty)) AS a, AVG(least(discount, qty)) AS b FROM sales
+SELECT AVG(greatest(discount, qty)) AS a, AVG(least(discount, qty)) AS b FROM sales;
+SELECT COUNT(*) AS n FROM people WHERE ROW(sex, region) IN (ROW('F', 'north'), ROW('M', 'west'));
+SELECT COUNT(*) AS n FROM people WHERE (sex, region) = ROW('F', 'north') OR ROW(sex, educ) <> ('M', 'none');
+SELECT COUNT(*) AS n FROM events WHERE amount = '1.75' OR amount > '249';
+SELECT COUNT(*) AS n FROM people WHERE income BETWEEN '100' AND '200.5' AND age IN ('50', '51') AND hours < ' 30 ';
+SELECT COUNT(*) AS n FROM events WHERE change = '1.5'

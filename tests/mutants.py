@@ -107,6 +107,27 @@ MUTANTS = (
         RENDER,
     ),
     Mutant(
+        "a time of day with a zone is written as one without",
+        K + "terms/operations.py",
+        "isinstance(value, dt.datetime | dt.time)",
+        "isinstance(value, dt.datetime)",
+        RENDER,
+    ),
+    Mutant(
+        "the clock of an infinite moment is read",
+        K + "terms/operations.py",
+        'f"CAST({SANE} AS TIME)"',
+        '"CAST({0} AS TIME)"',
+        RENDER,
+    ),
+    Mutant(
+        "a TIMETZ is taken for a TIME",
+        K + "terms/operations.py",
+        '.replace(" WITH TIME ZONE", "TZ")',
+        '.replace(" WITH TIME ZONE", "")',
+        RENDER,
+    ),
+    Mutant(
         "moments of all time are moved",
         K + "sql/expressions.py",
         'self.dialect.form("sane", self.value(arg))',

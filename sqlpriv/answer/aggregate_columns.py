@@ -31,6 +31,7 @@ ARROW = {
     Type.BOOLEAN: pa.bool_(),
     Type.DATE: pa.date32(),
     Type.TIMESTAMP: pa.timestamp("us"),
+    Type.TIME: pa.time64("us"),
 }
 
 

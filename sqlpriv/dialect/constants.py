@@ -15,8 +15,9 @@ _TIMESTAMP = re.compile(
     _DATE.pattern + r"(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?)?"
 )
 _ZONE = re.compile(r"(.*?)\s*(Z|UTC|[+-]\d{1,2}(?::?\d{2})?)", re.DOTALL)
-MOMENT_TYPES = ("DATE", "TIMESTAMP", "TIMESTAMPTZ")
-"""Types of literals that are moments: one with a time zone is read in UTC."""
+_CLOCK_TIME = re.compile(r"(\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?")
+MOMENT_TYPES = ("DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIME")
+"""Types of literals that are moments, or times of day: one with a time zone is read in UTC."""
 _HUGEINT_DIGITS = 38
 _MONTHS = {"year": 12, "quarter": 3, "month": 1}
 _DAYS = {"week": 7, "day": 1}
@@ -40,18 +41,21 @@ def number(text: str, token: Token) -> int | float:
     return value
 
 
-def date_or_time(text: str, type_: str, token: Token) -> dt.date | dt.datetime:
-    """Returns the date or timestamp that the text of a literal says.
+def date_or_time(text: str, type_: str, token: Token) -> dt.date | dt.datetime | dt.time:
+    """Returns the date, timestamp or time of day that the text of a literal says.
 
     Args:
         text: `2020-12-31`, for a TIMESTAMP also `2020-12-31 23:59[:59[.123456]]`, for a
-            TIMESTAMPTZ with `+02`, `+02:00` or `Z` behind it; UTC without.
+            TIMESTAMPTZ with `+02`, `+02:00` or `Z` behind it; UTC without. `23:59[:59[.123456]]`
+            for a TIME.
         type_: One of `MOMENT_TYPES`.
         token: Where a refusal points.
 
     Raises:
         Refused: It says none.
     """
+    if type_ == "TIME":
+        return time_of_day(text, token)
     pattern = _DATE if type_ == "DATE" else _TIMESTAMP
     zone = _ZONE.fullmatch(text.strip()) if type_ == "TIMESTAMPTZ" and ":" in text else None
     match = pattern.fullmatch(zone[1] if zone else text.strip())
@@ -69,6 +73,22 @@ def date_or_time(text: str, type_: str, token: Token) -> dt.date | dt.datetime:
         example = "DATE '2020-12-31'" if type_ == "DATE" else "TIMESTAMP '2020-12-31 23:59:00'"
         excerpt = text if len(text) <= 40 else text[:40] + "…"
         raise Refused.at(token, f"'{excerpt}' is not a {type_}", f"write {example}") from None
+
+
+def time_of_day(text: str, token: Token) -> dt.time:
+    """Returns the time of day that a text says.
+
+    Raises:
+        Refused: It says none.
+    """
+    match = _CLOCK_TIME.fullmatch(text.strip())
+    try:
+        if match is None:
+            raise ValueError
+        hour, minute, second = (int(part or 0) for part in match.groups()[:3])
+        return dt.time(hour, minute, second, int((match[4] or "").ljust(6, "0")))
+    except ValueError:
+        raise Refused.at(token, f"'{text[:40]}' is not a TIME", "write TIME '23:59:00'") from None
 
 
 def _offset(zone: str) -> dt.timedelta:

@@ -290,6 +290,8 @@ def _listing_hint(node: t.Node, binder: Binder, type_: Type) -> str:
     """Returns how to get a finite list for such a key."""
     bins = "group by bins of a column with declared bounds: CAST(floor(x / 10) AS INTEGER)"
     if not isinstance(node, t.Name):
+        if type_ is Type.TIME:
+            return "group by hour(x), or write CASE … END"
         if type_ in (Type.DATE, Type.TIMESTAMP):
             return "group by date_trunc('month', d), or parts: year(d), month(d)"
         return bins if type_ is Type.REAL else "declare bounds of its columns, or write CASE … END"
@@ -304,6 +306,8 @@ def _listing_hint(node: t.Node, binder: Binder, type_: Type) -> str:
             days = f"its days, in WHERE {node.name} BETWEEN … AND … (at most ten years)"
             parts = f"date_trunc('month', {node.name}), parts: year({node.name})"
             return f"use GROUP BY {parts}, or {days}"
+        case Type.TIME:
+            return f"use GROUP BY hour({node.name}), or CASE … END"
         case Type.TIMESTAMP:
             return f"use GROUP BY date_trunc('month', {node.name}), or parts: year({node.name})"
     keys_delta = f"keeps keys_delta in the budget of {binder.table}, from which keys are selected"

@@ -54,6 +54,8 @@ def literal(value: Value) -> str:
             return "'" + value.replace("'", "''") + "'"
         case dt.datetime():
             return f"TIMESTAMP '{value.isoformat(sep=' ')}'"
+        case dt.time():
+            return f"TIME '{value.isoformat()}'"
     return f"DATE '{value.isoformat()}'"
 
 

@@ -174,7 +174,7 @@ class Plans:
                 self.expr(type_, columns, depth - 1), rng.randint(1, 3), rng.randint(0, 3)
             )
         if type_ is Type.BOOLEAN and rng.random() < 0.5:
-            of = rng.choice([*Type])
+            of = rng.choice([t for t in Type if t is not Type.TIME])  # Spark has none
             arg = self.expr(of, columns, depth - 1)
             if of is Type.TEXT and rng.random() < 0.6:
                 pattern = "".join(rng.choice(["%", "_", "a", "B", "'", '"', "i"]) for _ in range(3))
@@ -204,7 +204,11 @@ class Plans:
         ]
         op = rng.choice(ops)
         operation = OPERATIONS[op]
-        wanted = [type_] if operation.gives is None else [t for t in Type if t in operation.takes]
+        wanted = (
+            [type_]
+            if operation.gives is None
+            else [t for t in Type if t in operation.takes and t is not Type.TIME]
+        )
         of = rng.choice(wanted)
         mixed = operation.gives is not None and of in NUMBERS and op not in ("&", "|")
         kinds = [t for t in (NUMBERS if mixed else {of}) if t in operation.takes]

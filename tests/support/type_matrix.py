@@ -82,6 +82,7 @@ def sql_texts() -> dict[str, tuple[str, ...]]:
         "dow": "dayofweek(x)",
         "doy": "dayofyear(x)",
         "date": "CAST(x AS DATE)",
+        "clock": "CAST(x AS TIME)",
         "midnight": "CAST(x AS TIMESTAMP)",
         "pow": "pow(abs(x), 2)",
         "micros": "epoch_us(x)",
@@ -256,7 +257,7 @@ or charged; an empty cell: DuckDB has no such operation, either. Made by
   and windows over such keys take the same order.
 - Inside a unit a SUM of DECIMALs is exact; sums of doubles are exact where they are multiples
   of 2^-40 of the largest power of two that their domain reaches (whole numbers, halves, eighths).
-- TIME, lists, structs and maps cannot be used in expressions: no bounds of theirs can be declared.
+- Lists, structs and maps cannot be used in expressions, and a TIME has no domain: no bounds of theirs can be declared.
   Take their parts in a column of their own.
 """
 

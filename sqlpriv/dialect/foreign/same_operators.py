@@ -24,6 +24,7 @@ from sqlpriv.statements.keywords import NO_ALIAS
 
 _NUMBER = re.compile(r"(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
 _DEFAULT_SCHEMA = {"postgres": "public", "tsql": "dbo", "snowflake": "public"}
+_SAME_TYPES = (exp.DType.BOOLEAN, exp.DType.DATE, exp.DType.TIME)
 COMPARISONS = LOOSE[:9]
 """= <> < <= > >= IS IN BETWEEN"""
 _TIGHT = exp.Column | exp.Literal | exp.Anonymous | exp.Paren | exp.Cast | exp.Subquery | exp.Filter
@@ -298,7 +299,7 @@ def write_data_type(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         raise rewriter.refuse(
             node, f"DECIMAL alone has other digits in {rewriter.dialect}", "write DECIMAL(18, 3)"
         )
-    elif kind not in WHOLE_TYPES | REAL_TYPES | {exp.DType.BOOLEAN, exp.DType.DATE}:
+    elif kind not in WHOLE_TYPES | REAL_TYPES | {*_SAME_TYPES}:
         raise rewriter.refuse_unknown(node, f"the type {getattr(kind, 'value', kind)}")
     return node
 

@@ -111,8 +111,8 @@ class Dialect:
                 return "'" + value.replace("'", "''") + "'"
             case dt.datetime():
                 return self.form("moment", value.isoformat(sep=" "))
-            case dt.date():
-                return f"DATE '{value.isoformat()}'"
+            case dt.date() | dt.time():
+                return f"{type(value).__name__.upper()} '{value.isoformat()}'"
         raise KernelError("this value has no literal")
 
     def like(self, text: str, pattern: str, escape: str, fold: bool) -> str:
@@ -271,7 +271,7 @@ _SPARK_OPERATIONS = {
     "diff week": f"(datediff(CAST({_LATER} AS DATE), CAST({_SANE} AS DATE)) div 7)",
     **{f"sub {part}": "" for part in ("year", "quarter", "month")},  # months have many lengths
     # folded otherwise, or counted so
-    **dict.fromkeys(("micros", "length", "strlen", "lower", "upper"), ""),
+    **dict.fromkeys(("micros", "clock", "length", "strlen", "lower", "upper"), ""),
     **{
         f"sub {unit}": "(({} - {}) div {}000000)".format(
             _MICROS.format(_LATER).replace("-99999", "-89999").replace("200000", "90000"),

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from sqlpriv.errors import DeclarationError, LedgerError, Refused
 
 Number = int | float
-Value = Number | str | bool | dt.date | dt.datetime | None
+Value = Number | str | bool | dt.date | dt.datetime | dt.time | None
 """A literal, a category or an interval's end. `None` is SQL's NULL."""
 MAX_INTEGER = 2**62
 """Declared integer ends lie strictly inside ±2**62, so that twice a centred value fits a BIGINT."""
@@ -30,6 +30,7 @@ class Type(StrEnum):
     BOOLEAN = "boolean"
     DATE = "date"
     TIMESTAMP = "timestamp"
+    TIME = "time"
 
 
 @dataclass(frozen=True)

@@ -131,7 +131,7 @@ OPERATIONS: dict[str, Operation] = {
         "value",
     ),
     **_operations(
-        {Type.TIMESTAMP},
+        {Type.TIMESTAMP, Type.TIME},
         Type.INTEGER,
         {part: f"date_part('{part}', {{0}})" for part in ("hour", "minute")},
         "value",
@@ -178,6 +178,7 @@ OPERATIONS: dict[str, Operation] = {
     **_operations({Type.TEXT}, Type.TEXT, {f: f"{f}({{0}})" for f in ("lower", "upper")}, "value"),
     # the day of a moment, and the midnight at which a day begins
     **_operations(MOMENTS, Type.DATE, {"date": f"CAST({SANE} AS DATE)"}, "value"),
+    **_operations({Type.TIMESTAMP}, Type.TIME, {"clock": f"CAST({SANE} AS TIME)"}, "value"),
     **_operations({Type.DATE}, Type.TIMESTAMP, {"midnight": f"CAST({SANE} AS TIMESTAMP)"}, "value"),
 }
 
@@ -190,19 +191,21 @@ _NAMES: Mapping[Type, str] = {type_: type_.upper() for type_ in Type} | {
     Type.INTEGER: "TINYINT SMALLINT INTEGER BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT",
     Type.REAL: "FLOAT DOUBLE DECIMAL",
     Type.TEXT: "VARCHAR ENUM UUID",
+    Type.TIMESTAMP: "TIMESTAMP TIMESTAMPTZ",
 }
-_LITERALS = dict(zip(Type, (int, int | float, str, bool, dt.date, dt.datetime), strict=True))
+_LITERALS = dict(
+    zip(Type, (int, int | float, str, bool, dt.date, dt.datetime, dt.time), strict=True)
+)
 
 
 def type_of(sql_type: str) -> Type | None:
     """Returns how row expressions see a DuckDB type; None when they cannot use it.
 
-    >>> type_of("DECIMAL(15,2)"), type_of("INTEGER[]")
-    (<Type.REAL: 'real'>, None)
+    >>> type_of("DECIMAL(15,2)"), type_of("INTEGER[]"), type_of("TIME WITH TIME ZONE")
+    (<Type.REAL: 'real'>, None, None)
     """
-    name = "" if sql_type.endswith("]") else sql_type.upper().split("(")[0].strip()
-    if name in ZONED:
-        return Type.TIMESTAMP
+    whole = sql_type.upper().replace(" WITH TIME ZONE", "TZ")
+    name = "" if sql_type.endswith("]") else whole.split("(")[0].strip()
     return next((type_ for type_, names in _NAMES.items() if name in names.split()), None)
 
 
@@ -294,7 +297,10 @@ def check_literal(value: Value, type_: Type) -> Type:
         return type_  # as most of many are
     wrong = (
         (isinstance(value, bool) and type_ is not Type.BOOLEAN)
-        or (isinstance(value, dt.datetime) and (type_ is Type.DATE or value.tzinfo is not None))
+        or (
+            isinstance(value, dt.datetime | dt.time)
+            and (type_ is Type.DATE or value.tzinfo is not None)
+        )
         or (isinstance(value, float) and not math.isfinite(value))
         or (isinstance(value, int) and abs(value) > 2**126)
         or (isinstance(value, str) and "\0" in value)

@@ -226,6 +226,10 @@ class Binder:
             names = " and ".join(sorted(str(type_) for type_ in types))
             raise refuse(nodes[0], f"the types {names} are mixed", "bring both sides to one type")
         target = Type.REAL if mixed else next(iter(types), Type.INTEGER)
+        if target is Type.TIME and not bound:
+            raise refuse(
+                nodes[0], "a time of day is compared with a column", "WHERE x < TIME '12:00'"
+            )
         rest = iter(bound)
         digits = min((s.scale for s in shapes if s.scale is not None), default=MAX_SCALE)
         constants = [lit and number_in_quotes(lit, target, digits) for lit in constants]
@@ -410,7 +414,9 @@ def _type_hint(expr: a.Expr) -> str:
         case a.Call("+" | "-" | "*" | "/" | "%"):
             return "arithmetic is for numbers; dates have parts: year(d), month(d)"
         case a.Call(part) if part in DATE_PARTS:
-            return "dates and timestamps have parts; hours and minutes are a TIMESTAMP's"
+            return (
+                "dates and timestamps have parts; hours and minutes are a TIMESTAMP's or a TIME's"
+            )
         case a.Call("abs" | "floor" | "ceil" | "round" | "neg"):
             return "the function takes a number"
     return "bring all of it to one type"

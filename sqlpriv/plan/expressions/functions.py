@@ -281,6 +281,8 @@ def bind_cast(binder: Binder, node: t.Cast) -> a.Expr:
     if source in (Type.DATE, Type.TIMESTAMP) and target in (Type.DATE, Type.TIMESTAMP):
         conversion = "date" if target is Type.DATE else "midnight"
         return arg if source is target else a.Call(conversion, (arg,))
+    if (source, target) == (Type.TIMESTAMP, Type.TIME):
+        return a.Call("clock", (arg,))
     if target is source and not (target is Type.INTEGER and node.type not in _WHOLE):
         return arg
     if target is Type.REAL and source is Type.INTEGER:
@@ -329,6 +331,7 @@ def _cast_type(name: str) -> Type | None:
         **dict.fromkeys(("DOUBLE", "FLOAT8"), Type.REAL),
         **dict.fromkeys(("BOOLEAN", "BOOL"), Type.BOOLEAN),
         "DATE": Type.DATE,
+        "TIME": Type.TIME,
         **dict.fromkeys(("TIMESTAMP", "TIMESTAMPTZ"), Type.TIMESTAMP),
     }
     return types.get(base)

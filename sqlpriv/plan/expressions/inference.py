@@ -116,6 +116,8 @@ def _call(op: str, args: list[Shape]) -> Shape:
             return dates.truncated_shape(op.removeprefix("trunc "), args[0])
         case _ if op.startswith(("diff ", "sub ")):
             return with_values_listed(dates.distance_shape(op, *args))
+        case "clock":
+            return Shape(Type.TIME, nullable=nullable)
         case "date" | "midnight":
             return dates.converted_shape(op, args[0])
         case "micros":

@@ -30,6 +30,7 @@ def natural_type(value: Value) -> Type | None:
         (str, Type.TEXT),
         (dt.datetime, Type.TIMESTAMP),
         (dt.date, Type.DATE),
+        (dt.time, Type.TIME),
     )
     return next((type_ for kind, type_ in kinds if isinstance(value, kind)), None)
 
@@ -51,6 +52,8 @@ def coerce_literal(node: Literal, target: Type) -> a.Lit:
             return _number(value, target)
         case Type.DATE | Type.TIMESTAMP:
             return a.Lit(_read_moment(node, target), target)
+        case Type.TIME if isinstance(value, str | dt.time):
+            return a.Lit(_read_clock(node, value), target)
         case Type.TEXT if isinstance(value, str):
             return a.Lit(value, target)
         case Type.BOOLEAN if isinstance(value, bool):
@@ -131,6 +134,16 @@ def _read_moment(node: Literal, target: Type) -> dt.date | dt.datetime:
     return value.date()
 
 
+def _read_clock(node: Literal, value: str | dt.time) -> dt.time:
+    try:
+        clock = dt.time.fromisoformat(value.strip()) if isinstance(value, str) else value
+    except ValueError:
+        clock = dt.time(tzinfo=dt.UTC)
+    if clock.tzinfo is not None:
+        raise refuse(node, f"{_literal_text(value)} is not a time of day", _advice(Type.TIME))
+    return clock
+
+
 def _type_noun(target: Type) -> str:
     return {
         Type.INTEGER: "a whole number",
@@ -139,6 +152,7 @@ def _type_noun(target: Type) -> str:
         Type.BOOLEAN: "TRUE or FALSE",
         Type.DATE: "a date",
         Type.TIMESTAMP: "a timestamp",
+        Type.TIME: "a time of day",
     }[target]
 
 
@@ -150,10 +164,11 @@ def _advice(target: Type) -> str:
         Type.BOOLEAN: "write TRUE or FALSE",
         Type.DATE: "write DATE '2020-12-31'",
         Type.TIMESTAMP: "write TIMESTAMP '2020-12-31 23:59:00'",
+        Type.TIME: "write TIME '23:59:00'",
     }[target]
 
 
 def _literal_text(value: Value) -> str:
     if isinstance(value, bool):
         return str(value).upper()
-    return f"'{value}'" if isinstance(value, str | dt.date) else str(value)
+    return f"'{value}'" if isinstance(value, str | dt.date | dt.time) else str(value)

@@ -38,7 +38,7 @@ _INSTEAD = {
     " of their own that is linked to this one",
     "MAP": "keep its entries in a table of their own that is linked to this one",
     "STRUCT": "keep its fields as columns of their own",
-    "TIME": "keep it as a number of minutes or seconds: a column of type INTEGER",
+    "TIME": "write hour(x), or keep it as a number of minutes: a column of type INTEGER",
     "INTERVAL": "keep it as a number of days or seconds: a column of type INTEGER",
     "BLOB": "leave it out: there is no public list of such values",
     "BIT": "keep it as BOOLEAN columns",
@@ -216,7 +216,7 @@ def _flaw(
     if unit is not None and column.name.lower() in unit.columns:
         what = f'"{column.name}" names the privacy unit'
         return what, "leave it out: synthetic rows stand for nobody"
-    if column.type is None:
+    if column.type in (None, Type.TIME):
         kind = column.sql_type.upper()
         hint = next((text for of, text in _INSTEAD.items() if kind.endswith(of)), "")
         hint = hint or next((text for of, text in _INSTEAD.items() if kind.startswith(of)), "")

@@ -200,7 +200,7 @@ def _domain(
     column: Column,
     action: decl.SetDomainIn | decl.SetDomainBetween | decl.SetDomainReferences,
 ) -> ColumnDomain:
-    if column.type is None:
+    if column.type in (None, Type.TIME):
         raise DeclarationError(f"{column.name} is a {column.sql_type}: it can have no domain")
     match action:
         case decl.SetDomainIn(values=values):
@@ -222,6 +222,8 @@ def _domain(
             raise DeclarationError("the ends of a privacy domain are finite")
         if isinstance(end, int) and abs(end) >= MAX_INTEGER:
             raise DeclarationError("the ends of an integer privacy domain lie within ±2^62")
+    assert not isinstance(lower, dt.time)  # which has no domain
+    assert not isinstance(upper, dt.time)
     if lower > upper:  # type: ignore[operator]  # both are of the column's type
         raise DeclarationError("a privacy domain BETWEEN (low, high) needs low <= high")
     return Interval(lower, upper, action.nullable)

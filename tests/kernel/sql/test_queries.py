@@ -21,7 +21,7 @@ from sqlpriv.kernel.sql.queries import render
 from sqlpriv.kernel.sql.quoting import literal, name
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Interval, TableContract, Type, Value
-from sqlpriv.kernel.terms.operations import MOMENTS, NUMBERS, OPERATIONS, check
+from sqlpriv.kernel.terms.operations import MOMENTS, NUMBERS, OPERATIONS, check, type_of
 
 COLUMNS = {
     "id": "INTEGER",
@@ -39,6 +39,7 @@ COLUMNS = {
     "day": "DATE",
     "at": "TIMESTAMP",
     "tz": "TIMESTAMPTZ",
+    "clock": "TIME",
     "uu": "UUID",
 }
 DOMAINS = {
@@ -97,6 +98,7 @@ def nasty_rows() -> Iterator[str]:
                 "290309-12-22 (BC) 00:00:00+00",
             )
         ],
+        "clock": ["TIME '00:00:00'", "TIME '23:59:59.999999'", "TIME '24:00:00'", "TIME '12:30'"],
         "uu": ["'00000000-0000-0000-0000-000000000001'", "'ffffffff-ffff-ffff-ffff-ffffffffffff'"],
     }
     for number in range(30):
@@ -138,6 +140,7 @@ def lit(value: Value) -> a.Lit:
         str: Type.TEXT,
         dt.date: Type.DATE,
         dt.datetime: Type.TIMESTAMP,
+        dt.time: Type.TIME,
     }
     return a.Lit(value, types[type(value)])
 
@@ -573,6 +576,7 @@ LITERALS: dict[Type, list[Value]] = {
     Type.BOOLEAN: [True, False, None],
     Type.DATE: [dt.date.min, dt.date.max, DAY, None],
     Type.TIMESTAMP: [Y2K, dt.datetime.max, None],
+    Type.TIME: [dt.time(), dt.time.max, None],
 }
 TYPES = {c.name: c.type for c in NASTY.columns if c.type is not None}
 
@@ -758,6 +762,9 @@ def test_no_row_can_make_an_expression_fail(nasty: Engine, expr: a.Expr) -> None
         a.Lit(2**127, Type.INTEGER),
         a.Lit(Y2K, Type.DATE),
         a.Lit(Y2K.replace(tzinfo=dt.UTC), Type.TIMESTAMP),
+        a.Lit(dt.time(12, tzinfo=dt.UTC), Type.TIME),
+        call("year", col("clock")),
+        call("=", col("clock"), col("at")),
         col("missing"),
         "DROP TABLE nasty",
         None,
@@ -766,6 +773,12 @@ def test_no_row_can_make_an_expression_fail(nasty: Engine, expr: a.Expr) -> None
 def test_what_could_fail_is_refused(expr: Any) -> None:
     with pytest.raises(Refused):
         check(expr, TYPES)
+
+
+def test_a_time_of_day_with_a_zone_is_of_no_type() -> None:
+    """DuckDB compares TIMETZs by their moments in UTC, and their clocks' hands are others."""
+    assert type_of("TIME WITH TIME ZONE") is None
+    assert (type_of("TIME"), type_of("TIMESTAMP WITH TIME ZONE")) == (Type.TIME, Type.TIMESTAMP)
 
 
 # --- literals and rounding ---

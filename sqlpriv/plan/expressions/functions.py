@@ -16,7 +16,7 @@ from sqlpriv.errors import meant_among
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import Type
 from sqlpriv.kernel.terms.operations import MAX_SCALE
-from sqlpriv.plan.expressions import moment_functions, time_zones
+from sqlpriv.plan.expressions import moment_functions
 from sqlpriv.plan.expressions.columns import plain_text_casts
 from sqlpriv.plan.expressions.dates import UNITS
 from sqlpriv.plan.expressions.literal_types import coerce_literal, refuse
@@ -97,7 +97,7 @@ def bind_call(binder: Binder, node: t.FunctionCall) -> a.Expr:
         case "same_text", (_,):
             return binder.bind(plain_text_casts(binder, node))
         case "timezone", (t.Literal(str(zone)), arg):
-            return time_zones.bind_time_zone(binder, node, zone, arg)
+            return moment_functions.bind_time_zone(binder, node, zone, arg)
         case "same_real", (arg,):
             return _real_number(binder, node, arg)
         case "left", (arg, t.Literal(int(length))) if length >= 0:

@@ -257,8 +257,8 @@ or charged; an empty cell: DuckDB has no such operation, either. Made by
   and windows over such keys take the same order.
 - Inside a unit a SUM of DECIMALs is exact; sums of doubles are exact where they are multiples
   of 2^-40 of the largest power of two that their domain reaches (whole numbers, halves, eighths).
-- Lists, structs and maps cannot be used in expressions, and a TIME has no domain: no bounds of theirs can be declared.
-  Take their parts in a column of their own.
+- Lists, structs and maps cannot be used in expressions: no bounds of theirs can be declared. Take
+  their parts in a column of their own. A TIME is compared, and has no domain.
 """
 
 

@@ -87,9 +87,8 @@ def number_in_quotes(node: Literal, target: Type, digits: int) -> Literal:
     be rounded first.
     """
     text = node.value.strip() if isinstance(node.value, str) else ""
-    pattern = (
-        r"[+-]?\d{1,15}" if target is Type.INTEGER else rf"[+-]?\d{{1,15}}(\.\d{{1,{digits}}})?"
-    )
+    fraction = rf"(\.\d{{1,{digits}}})?" if target is Type.REAL and digits else ""
+    pattern = rf"[+-]?\d{{1,15}}{fraction}"
     if target not in (Type.INTEGER, Type.REAL) or re.fullmatch(pattern, text) is None:
         return node
     return Literal(float(text) if "." in text else int(text), node.pos)

@@ -16,4 +16,5 @@ SELECT COUNT(*) AS n FROM people WHERE ROW(sex, region) IN (ROW('F', 'north'), R
 SELECT COUNT(*) AS n FROM people WHERE (sex, region) = ROW('F', 'north') OR ROW(sex, educ) <> ('M', 'none');
 SELECT COUNT(*) AS n FROM events WHERE amount = '1.75' OR amount > '249';
 SELECT COUNT(*) AS n FROM people WHERE income BETWEEN '100' AND '200.5' AND age IN ('50', '51') AND hours < ' 30 ';
-SELECT COUNT(*) AS n FROM events WHERE change = '1.5'
+SELECT COUNT(*) AS n FROM events WHERE change = '1.5';
+SELECT COUNT(*) AS n FROM odd WHERE dec3::DECIMAL(12, 0) = '5' OR 2.0 < neg

@@ -149,7 +149,8 @@ def test_an_exponent_makes_a_double():
     ("text", "column", "words"),
     [
         ("DATE '2020-02-30'", 13, "not a DATE"),
-        ("TIME '10:00'", 8, "literals of type TIME"),
+        ("TIME '25:00'", 13, "is not a TIME"),
+        ("TIMETZ '10:00'", 8, "literals of type TIMETZ"),
         ("0x1F", 8, "runs into"),
         ("a::ENUM('x')", 16, "expected a number"),
         ("1e999", 8, "too large"),

@@ -231,7 +231,7 @@ def score(candidate: Candidate, exact: NDArray[np.int64]) -> list[int]:
 def check_candidates(candidates: Sequence[Candidate], allowed: NDArray[np.bool_]) -> None:
     """Raises KernelError unless the candidates are one choice: see `Allowance.choose`."""
     parts = [(c.query.source, c.query.strata, c.query.within, c.query.of) for c in candidates]
-    if any(part != parts[0] for part in parts) or candidates[0].query.of is not None:
+    if not parts or any(part != parts[0] or part[-1] is not None for part in parts):
         raise KernelError("candidates of a choice share relation and strata, and count rows")
     strata = len(a.measured_strata(candidates[0].query))
     if allowed.shape != (strata, len(candidates)) or not allowed.any(axis=1).all():

@@ -132,11 +132,12 @@ def merge_bins(counts: Array, clear: float) -> tuple[Array, NDArray[np.int_]]:
     """
     bins, charge = counts.size, clear**2 / 2
     total, squares = (np.concatenate([[0.0], np.cumsum(x)]) for x in (counts, counts**2))
+    # of runs that end before bin `end` and begin with bin `start`, all at once
+    length = np.maximum(np.arange(1, bins + 1)[:, None] - np.arange(bins), 1)
+    apart = squares[1:, None] - squares[:-1] - (total[1:, None] - total[:-1]) ** 2 / length
     least, first = np.zeros(bins + 1), np.zeros(bins + 1, int)
     for end in range(1, bins + 1):
-        length = end - np.arange(end)
-        apart = squares[end] - squares[:end] - (total[end] - total[:end]) ** 2 / length
-        costs = least[:end] + apart + charge
+        costs = least[:end] + apart[end - 1, :end] + charge
         first[end] = int(costs.argmin())
         least[end] = costs[first[end]]
     means, sizes, end = np.empty(bins), np.empty(bins, int), bins

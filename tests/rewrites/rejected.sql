@@ -272,7 +272,7 @@ SELECT AVG(CAST(note AS INTEGER)) AS a FROM people STRATIFY BY sex;
 SELECT COUNT(*) AS n FROM people WHERE year(age) > 3 STRATIFY BY sex;
 -- error
 --   line 1, column 40: YEAR needs date or timestamp, not integer
---   Hint: dates and timestamps have parts; hours and minutes are a TIMESTAMP's
+--   Hint: dates and timestamps have parts; hours and minutes are a TIMESTAMP's or a TIME's
 
 -- a stratum without a domain
 SELECT note, COUNT(*) AS n FROM people STRATIFY BY note;

@@ -112,7 +112,8 @@ def test_a_constraint_that_fits_into_no_tree_is_kept_to_by_drawing_again():
 
 def test_what_is_possible_is_fitted_as_ever():
     """Nobody under 10 is married in these rows either. At epsilon 10 the table of ages by tens and
-    marriage is met within a total variation of 0.02 (rounding and noise leave 0.005)."""
+    marriage is met within a total variation of 0.03: noise and the drawing of 20,000 rows leave
+    0.0116 with a standard deviation of 0.0023 (9 runs), and 0.03 is eight of them off."""
     data, price = people(20_000), rho_of(10.0, 1e-9)
     options = {"zeros": "age < 10 AND married", "bins": 10}
     job = prepare(TABLE, COLUMNS, (), None, "aim", options, price)
@@ -122,7 +123,7 @@ def test_what_is_possible_is_fitted_as_ever():
         cells = 2 * (np.array(rows["age"]) // 10) + np.array(rows["married"])
         found.append(np.bincount(cells, minlength=20) / len(cells))
     assert found[1][1] == 0
-    assert np.abs(found[0] - found[1]).sum() / 2 < 0.02
+    assert np.abs(found[0] - found[1]).sum() / 2 < 0.03
 
 
 def test_weights_of_strata_are_met_by_largest_remainders():

@@ -243,10 +243,10 @@ class PostgreSqlConnection:
         def set_all(_: Session, __: object) -> None:
             for name, value in settings.items():
                 if name.lower().startswith("privacy_") and name.lower() != "privacy_error_columns":
-                    self.answerer.set_privacy(name, value)
+                    self.answerer.setting_statements.set_privacy(name, value)
                 else:
                     self.answerer.settings.set(name, value)
-            self.answerer.keep_start()
+            self.answerer.setting_statements.keep_start()
 
         await self.run(set_all)
 

@@ -8,7 +8,6 @@ goes to the session, which prices, charges and answers it as it does for everybo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -24,12 +23,7 @@ from sqlpriv.interfaces.server.postgresql.statements.catalog_looks import (
     CatalogLooks,
     is_of_catalog,
 )
-from sqlpriv.interfaces.server.postgresql.statements.client_settings import (
-    ERROR_COLUMNS,
-    ClientSettings,
-    assignment,
-    default_dialect,
-)
+from sqlpriv.interfaces.server.postgresql.statements.client_settings import ClientSettings
 from sqlpriv.interfaces.server.postgresql.statements.cursors import (
     CursorSet,
     OpenCursor,
@@ -43,13 +37,16 @@ from sqlpriv.interfaces.server.postgresql.statements.error_columns import (
 )
 from sqlpriv.interfaces.server.postgresql.statements.output_names import output_names
 from sqlpriv.interfaces.server.postgresql.statements.portals import SAMPLE_TEXT
+from sqlpriv.interfaces.server.postgresql.statements.setting_statements import (
+    SettingStatements,
+    shows_setting,
+)
 from sqlpriv.interfaces.server.postgresql.statements.statement_answer import (
     StatementAnswer,
     command_tag,
 )
 from sqlpriv.interfaces.server.spending_rules import SpendingRules, run_within_rules
 from sqlpriv.session.session import Result, Session
-from sqlpriv.statements.keywords import DIALECT
 
 LONGEST = 1_000_000
 """Characters of a statement."""
@@ -69,7 +66,6 @@ _NOTHING = {
     "UNLISTEN": "UNLISTEN",
     "LISTEN": "LISTEN",
 }
-_SESSION_SHOWS = ("PRIVACY", "SYNTHESIZERS", "GRANTS", "TABLES")
 _ENDS = ("COMMIT", "END", "ROLLBACK", "ABORT")
 _NO_TRANSACTION = (
     "there are no transactions here: every statement stands by itself, and a charge is never undone"
@@ -94,20 +90,14 @@ class Answerer:
     cursors: CursorSet = field(default_factory=CursorSet)
     settings: ClientSettings = field(default_factory=ClientSettings)
     _has_told_of_transactions: bool = False
-    _privacy_at_start: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._looks = CatalogLooks(self.session, self.previews)
+        self.setting_statements = SettingStatements(self.session, self.settings)
 
     def close(self) -> None:
         """Closes the catalog."""
         self._looks.close()
-
-    def keep_start(self) -> None:
-        """Has RESET go back to what is set now: by the user's rules, and the first message."""
-        self.settings.keep_as_start()
-        own = {name: repr(value) for name, value in self.session.settings.items()}
-        self._privacy_at_start = {**own, DIALECT: self.session.dialect}
 
     def constants(self, written: str, values: Sequence[Any]) -> Sequence[Any]:
         """Returns the values of expressions without tables, as they are written: `30, 'a'`."""
@@ -153,8 +143,8 @@ class Answerer:
         """
         scan = _scan(sql)
         text = self._session_text(sql)
-        if _shows_setting(scan):
-            return self._show(scan).schema
+        if shows_setting(scan):
+            return self.setting_statements.show(scan).schema
         if move := parse_move(scan):
             return self.cursors.find(move.name).table.schema if move.takes_rows else None
         if self._is_own(scan):
@@ -203,13 +193,13 @@ class Answerer:
             return StatementAnswer(tag=_TRANSACTION[first], notices=notices)
         if scan.starts("DISCARD", "ALL"):
             self.cursors.cursors.clear()
-            self._reset_all()
+            self.setting_statements.reset_all()
         if first in _NOTHING:
             return StatementAnswer(tag=_NOTHING[first])
-        if _shows_setting(scan):
-            return StatementAnswer(self._show(scan), tag="SHOW")
+        if shows_setting(scan):
+            return StatementAnswer(self.setting_statements.show(scan), tag="SHOW")
         if first in ("SET", "RESET"):
-            return self._set(scan)
+            return self.setting_statements.set(scan)
         return None
 
     def _is_own(self, scan: StatementScan) -> bool:
@@ -237,70 +227,6 @@ class Answerer:
             self.cursors.close(scan.tokens[1].name if len(scan.tokens) > 1 else "")
             return StatementAnswer(tag="CLOSE CURSOR")
         return None
-
-    # --- settings ---
-
-    def _set(self, scan: StatementScan) -> StatementAnswer:
-        name, value = assignment(scan)
-        tag = "RESET" if scan.starts("RESET") else "SET"
-        if name.lower().startswith("privacy_") and name.lower() != ERROR_COLUMNS:
-            self.set_privacy(name, value)
-            return StatementAnswer(tag=tag)
-        if value is None:
-            if name == "all":
-                self._reset_all()
-            else:
-                self.settings.reset(name)
-            return StatementAnswer(tag=tag)
-        return StatementAnswer(tag=tag, changed=self.settings.set(name, value))
-
-    def _reset_all(self) -> None:
-        self.settings.reset()
-        for setting in {*self.session.settings, *self._privacy_at_start}:
-            self.set_privacy(setting, None)
-
-    def set_privacy(self, name: str, value: str | None) -> None:
-        """Sets or resets a setting of the session.
-
-        Raises:
-            Refused: There is none of that name, or the value is none.
-        """
-        if value is None:
-            value = self._privacy_at_start.get(name.lower())
-        if value is None and name.lower() == DIALECT:
-            value = default_dialect(self.session.role)
-        if value is None:
-            self.session.execute(f"RESET {name}")
-            return
-        is_number = re.fullmatch(r"[0-9.]+(?:[eE][+-]?[0-9]+)?", value) is not None
-        written = value if is_number else "'" + value.replace("'", "''") + "'"
-        self.session.execute(f"SET {name} = {written}")
-
-    def _show(self, scan: StatementScan) -> pa.Table:
-        name = "".join(token.name or token.text for token in scan.tokens[1:])
-        name = {"transactionisolationlevel": "transaction_isolation", "timezone": "TimeZone"}.get(
-            name, name
-        )
-        if name == "all":
-            settings = self.settings.all() | {k: str(v) for k, v in self.session.settings.items()}
-            settings[DIALECT] = self.session.dialect
-            listed = dict(sorted(settings.items(), key=lambda item: item[0].lower()))
-            return pa.table(
-                {
-                    "name": list(listed),
-                    "setting": list(listed.values()),
-                    "description": [""] * len(listed),
-                }
-            )
-        if name in self.session.settings:
-            value = str(self.session.settings[name])
-        elif name == DIALECT:
-            value = self.session.dialect
-        elif name.startswith("privacy_") and name != ERROR_COLUMNS:
-            value = ""
-        else:
-            value = self.settings.show(name)
-        return pa.table({name: [value]})
 
     # --- statements of the session ---
 
@@ -333,11 +259,6 @@ class Answerer:
             return False
         names = {name[-1].lower() for name in scan.sources}
         return bool(names & self._looks.catalog().private)
-
-
-def _shows_setting(scan: StatementScan) -> bool:
-    """Tells whether a SHOW is about a setting, and not one of the session's own."""
-    return scan.starts("SHOW") and not any(scan.starts("SHOW", word) for word in _SESSION_SHOWS)
 
 
 def _scan(sql: str) -> StatementScan:

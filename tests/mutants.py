@@ -1403,6 +1403,27 @@ MUTANTS = (
         DELAY,
     ),
     Mutant(
+        "where rows of a unit are ranked a scan is delayed as elsewhere",
+        K + "gate.py",
+        "scans if holds else RANKED * scans",
+        "scans",
+        DELAY,
+    ),
+    Mutant(
+        "what a statement keeps of a unit is taken for what its table may have",
+        K + "gate.py",
+        "self._scope(source).facts.bounded and all(",
+        "all(",
+        DELAY,
+    ),
+    Mutant(
+        "tables that a query reads are taken to keep their bounds",
+        K + "gate.py",
+        "            table.facts.bounded\n            for table in",
+        "            True\n            for table in",
+        DELAY,
+    ),
+    Mutant(
         "a selection of keys is not delayed",
         K + "gate.py",
         "delay.scans = self._scans(source)",

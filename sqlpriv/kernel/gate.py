@@ -21,7 +21,7 @@ from sqlpriv.errors import BudgetExhausted, KernelError, OperationalError, Refus
 from sqlpriv.kernel.checked import check_expressions, parts_of, prepare_measurement
 from sqlpriv.kernel.ledger.records import Sealed, Snapshot
 from sqlpriv.kernel.proof import noise, sensitivity
-from sqlpriv.kernel.proof.delay import Delay
+from sqlpriv.kernel.proof.delay import RANKED, Delay
 from sqlpriv.kernel.proof.unit_rows import check_work
 from sqlpriv.kernel.reader import Reader
 from sqlpriv.kernel.sql.queries import joint_batches, render, render_groups
@@ -285,8 +285,15 @@ class Allowance(AbstractContextManager["Allowance"]):
         return self._scopes[id(relation)]
 
     def _scans(self, source: a.Relation) -> int:
-        """Returns how often a read scans private tables; see `check_work` for what is refused."""
-        return check_work(source, self.contract, self._kernel.most_partners)
+        """Returns for how many scans of private tables a read is delayed; see `check_work` for what
+        is refused. Rows of units may be ranked where a bound of the vault was not found to hold."""
+        scans = check_work(source, self.contract, self._kernel.most_partners)
+        holds = self._scope(source).facts.bounded and all(
+            table.facts.bounded
+            for table in (self.contract, *self.contract.others.values())
+            if table.unit
+        )
+        return scans if holds else RANKED * scans
 
     def _keep(self, exact: Exact) -> None:
         for parts, answers in exact.items():  # a sum may be above 64 bits

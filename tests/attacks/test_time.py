@@ -43,6 +43,22 @@ def both(make_kernel: MakeKernel) -> Both:
 
 
 @pytest.fixture
+def make_beyond(make_kernel: MakeKernel) -> Callable[[int, int], Both]:
+    """Makes two vaults by the target's numbers of rows; the bound is 2, and another unit has 5."""
+    others = (
+        "CREATE TABLE people AS SELECT i % 10000 AS id, i % 7 AS x FROM range(20000) r(i)"
+        " WHERE i % 10000 <> 42 UNION ALL SELECT 7, i FROM range(5) r(i)"
+    )
+
+    def make(fewer: int, more: int) -> Both:
+        tables = (f"{others} UNION ALL SELECT 42, i FROM range({n}) r(i)" for n in (fewer, more))
+        first, second = (make_kernel(sql, f"{i}.duckdb", m=2) for i, sql in enumerate(tables))
+        return first, second
+
+    return make
+
+
+@pytest.fixture
 def undelayed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers as soon as they are there."""
     monkeypatch.setattr(delay, "WIDTH", 0.0)
@@ -160,6 +176,30 @@ def test_twin_the_time_told_who_was_there(both: Both) -> None:
     right = share_right(both, 16, 30, 5)
     print(f"unbounded: {right:.2f} of 16 guesses right")
     assert right >= 0.85
+
+
+def test_a_unit_beyond_its_bound_is_told_little_of(
+    make_beyond: Callable[[int, int], Both],
+) -> None:
+    """n = 64, as above. The target is not there, or has 3 rows where 2 are kept."""
+    right = share_right(make_beyond(0, 3), 64, 2, 2)
+    print(f"beyond its bound: {right:.2f} of 64 guesses right")
+    assert right < 0.79
+
+
+BEYOND = [(0, 3, 1, 1), (0, 3, 2, 2), (2, 3, 1, 1), (2, 3, 2, 2)]
+"""Rows of the target in both vaults, copies and joins: is it there; is it beyond its bound?"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("fewer", "more", "copies", "joins"), BEYOND)
+def test_two_hundred_guesses_of_a_unit_beyond_its_bound(
+    make_beyond: Callable[[int, int], Both], fewer: int, more: int, copies: int, joins: int
+) -> None:
+    """n = 200. Threshold 0.60, as above."""
+    right = share_right(make_beyond(fewer, more), 200, copies, joins)
+    print(f"{fewer} or {more} rows, {copies} copies, {joins} sides: {right:.3f} of 200 right")
+    assert right <= 0.60
 
 
 def outcomes(both: Both, tries: int, copies: int, joins: int) -> float:

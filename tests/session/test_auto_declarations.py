@@ -13,13 +13,12 @@ from support import exact_people
 from support.templates import vault_of
 
 import sqlpriv
-from sqlpriv.answer.bounds import rows_per_unit
+from sqlpriv.answer.bounds import rows_per_unit, share_left_out
 from sqlpriv.errors import DeclarationError, PermissionDenied, Refused
 from sqlpriv.kernel.terms.algebra import query_hash
 from sqlpriv.kernel.terms.budget import Epsilon, Rho
 from sqlpriv.kernel.terms.contract import Column, PrivacyUnit, TableContract, Type
 from sqlpriv.kernel.terms.release import Measurement
-from sqlpriv.plan.aggregates import rows_left_out
 from sqlpriv.session.declarations.auto_declarations import all_units_by_rows, rows_by_magnitude
 from sqlpriv.session.intents.intents import Intents
 
@@ -48,9 +47,9 @@ def owner(tmp_path: Path) -> Iterator[sqlpriv.Connection]:
 @pytest.fixture(autouse=True)
 def _no_false_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     """For users, noise makes an empty cell stand out once in 1,000 releases, and one beyond the
-    bound be seen once in 250: Laplace noise exceeds 6 deviations once in 10,000 cells."""
+    bound be seen once in 10,000."""
     monkeypatch.setattr(rows_per_unit, "FALSE_CELL", 1e-9)
-    monkeypatch.setattr(rows_left_out, "_SEEN", 15)
+    monkeypatch.setattr(share_left_out, "_FALSE_CELL", 1e-9)
 
 
 def _left(owner: sqlpriv.Connection) -> float:

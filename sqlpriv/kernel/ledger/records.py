@@ -298,13 +298,13 @@ class Ledger:
                 insert(db, "replay", seal_id=seal_id, statement_id=statement_id)
 
 
-_LATEST_SNAPSHOT, _STANDING, _HOLDERS, _PRINCIPAL = (
-    "SELECT id, hash_key, facts FROM state WHERE fingerprint = ?",
+_LATEST_SNAPSHOT = "SELECT id, hash_key, facts FROM state WHERE fingerprint = ?"
+_STANDING = (
     "SELECT kind, nano, delta, yocto, per, until, whole FROM standing"
-    " WHERE unit_table = ? AND holder = ?",
-    "SELECT holder FROM standing WHERE unit_table = ? ORDER BY holder",
-    "SELECT principal FROM statement WHERE id = ?",
+    " WHERE unit_table = ? AND holder = ?"
 )
+_HOLDERS = "SELECT holder FROM standing WHERE unit_table = ? ORDER BY holder"
+_PRINCIPAL = "SELECT principal FROM statement WHERE id = ?"
 
 
 def _most_lost(

@@ -1,4 +1,5 @@
-"""`OPTIONS (left_out = true)`: which share of the rows lies beyond the bound, measured and charged.
+"""`OPTIONS (left_out = true)`: what is measured, and charged, to tell which share of the rows lies
+beyond the bound; `answer.bounds.share_left_out` tells it.
 The same counts choose the bound under `OPTIONS (max_rows_contributed = auto)`.
 
 Bounding keeps m rows of a unit, and ± knows nothing of the rest. How many rows a unit has is
@@ -8,7 +9,6 @@ of growing steps. A unit is in one cell of it, whatever it has: the noise is tha
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from sqlpriv.errors import Refused
@@ -16,14 +16,10 @@ from sqlpriv.kernel.proof.sensitivity import bound_of
 from sqlpriv.kernel.sql.relations import Scope
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract
-from sqlpriv.kernel.terms.release import Release
 from sqlpriv.statements.tree import Pos
 
 _STEP, _BEYOND = 1.2, 256
 """Cells grow by a fifth, up to 256 times the rows that are kept."""
-_SEEN, _SURE = 6, 2
-"""A cell beyond the bound counts from six standard deviations of its noise on, give or take two:
-one unit of 100,000 rows that noise invents would be most of a table."""
 _ROWS = "sqlpriv_rows"
 
 
@@ -106,43 +102,3 @@ def kept_rows(source: a.Relation, contract: TableContract, strata: int) -> int:
     """Returns how many rows of a unit count at most, in all of its strata together."""
     bound = bound_of(source, contract)
     return bound.rows_per_unit * min(bound.groups_per_unit, strata)
-
-
-def left_out_words(release: Release, most: int) -> str:
-    """Returns, in words, which share of the rows lies beyond the bound.
-
-    >>> import numpy as np
-    >>> from sqlpriv.kernel.terms.budget import Rho
-    >>> key = a.Key(a.Bin(a.Col("n"), (2, 3, 4)), (0, 1, 2, 3))
-    >>> query = a.Count(a.Scan("t"), keys=(key,))
-    >>> left_out_words(Release(1, query, np.array([[100.0, 50, 0, 40]]), 0.5, Rho(1)), 2)
-    'about 22 % of the rows are left out: beyond 2 of a unit (22 to 23 %)'
-    """
-    (key,) = release.query.keys
-    assert isinstance(key.expr, a.Bin)
-    starts = [1, *(edge for edge in key.expr.edges if isinstance(edge, int))]
-    ends = [*(start - 1 for start in starts[1:]), starts[-1]]
-    counts, sigma = release.values[0].tolist(), release.sigma
-    cells = [*zip(starts, ends, counts, strict=True)]
-    kept = sum(max(0.0, n) * (low + high) / 2 for low, high, n in cells if low <= most)
-    large = [cell for cell in cells if cell[0] > most and cell[2] > _SEEN * sigma]
-    kept += sum(n * most for _, _, n in large)
-    beyond = [
-        sum(n * ((low + high) / 2 - most) for low, high, n in large),
-        sum((n - _SURE * sigma) * (low - most) for low, _, n in large),
-        sum((n + _SURE * sigma) * (high - most) for _, high, n in large),
-    ]
-    about, least, up_to = _shares(beyond, kept)
-    if not large:
-        return (
-            f"no rows beyond {most} of a unit were seen; noise hides up to"
-            f" {math.ceil(_SEEN * sigma):,} units that have more"
-        )
-    return (
-        f"about {about} % of the rows are left out: beyond {most} of a unit ({least} to {up_to} %)"
-    )
-
-
-def _shares(beyond: Sequence[float], kept: float) -> list[int]:
-    """Returns parts of all rows, in percent."""
-    return [round(100 * rows / max(1.0, kept + rows)) for rows in beyond]

@@ -25,12 +25,13 @@ from sqlpriv.answer.bounds.rows_per_unit import (
     standing_cells,
     standing_units,
 )
+from sqlpriv.answer.bounds.share_left_out import left_out_words
 from sqlpriv.errors import DeclarationError, Refused
 from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.terms import algebra as a
 from sqlpriv.kernel.terms.contract import TableContract, Type
 from sqlpriv.kernel.terms.release import Measurement, Release
-from sqlpriv.plan.aggregates.rows_left_out import cell_ends, count_units, left_out_words
+from sqlpriv.plan.aggregates.rows_left_out import cell_ends, count_units
 from sqlpriv.plan.explanation.explain import SCHEMA, measurement_row, total_rows
 from sqlpriv.plan.pricing.predictions import predict_measurements
 from sqlpriv.plan.pricing.statement import half_width, statement_price

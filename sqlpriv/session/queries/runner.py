@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
+from sqlpriv.answer.bounds.share_left_out import left_out_words
 from sqlpriv.answer.means import Moments
 from sqlpriv.answer.rounds.adaptive_means import Remembered
 from sqlpriv.answer.rows import answer
@@ -16,7 +17,7 @@ from sqlpriv.kernel.gate import Allowance
 from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.kernel.terms.release import Measurement, Release
 from sqlpriv.plan.aggregates.rewrites import Recipe
-from sqlpriv.plan.aggregates.rows_left_out import kept_rows, left_out_words
+from sqlpriv.plan.aggregates.rows_left_out import kept_rows
 from sqlpriv.plan.explanation.explain import SCHEMA, total_rows
 from sqlpriv.plan.notices import plan_notices
 from sqlpriv.plan.plan import Plan

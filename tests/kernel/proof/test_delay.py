@@ -106,6 +106,21 @@ def test_the_gate_delays_every_read_by_its_scans(make_kernel: MakeKernel, owed: 
     assert owed == [1, 4, 8, 13, 3]
 
 
+def test_where_rows_are_ranked_a_scan_counts_as_three(
+    make_kernel: MakeKernel, owed: list[int]
+) -> None:
+    """A unit is beyond its bound; a statement has a bound of its own, below what units have."""
+    twice = f"{PEOPLE} UNION ALL SELECT 7"
+    beyond = make_kernel(twice, budget=KEYS)
+    ask(beyond, Measurement(a.Count(union(4)), Rho(1)))
+    with allowed(beyond) as allowance:
+        allowance.select_keys(union(3), (a.Col("x"),), RHO, DELTA)
+    within = make_kernel(twice, "within.duckdb", m=2)
+    ask(within, Measurement(a.Count(a.Scan("people")), Rho(1)))
+    ask(within, Measurement(a.Count(a.Bounded(a.Scan("people"), 1, 1)), Rho(1)))
+    assert owed == [12, 9, 1, 3]
+
+
 def test_a_read_that_fails_is_delayed_and_a_refused_one_is_not(
     make_kernel: MakeKernel, owed: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

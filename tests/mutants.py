@@ -1384,8 +1384,8 @@ MUTANTS = (
     Mutant(
         "nothing is refused at the gate",
         K + "gate.py",
-        "return check_work(source, self.contract, self._kernel.most_partners)",
-        "return 8",
+        "scans = check_work(source, self.contract, self._kernel.most_partners)",
+        "scans = 8",
         UNIT_ROWS,
     ),
     Mutant(

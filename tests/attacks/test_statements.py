@@ -40,6 +40,11 @@ FAILING = {
     "a private subquery of several rows": "COUNT(*) FROM t WHERE n > (SELECT n FROM t)",
     "repeat": "COUNT(*) FROM t WHERE length(repeat('x', n)) > 0",
     "range": "COUNT(*) FROM t WHERE len(range(n)) > 0",
+    "a text as long as a declared number says": "COUNT(*) FROM t"
+    " WHERE lpad('x', n::INTEGER, 'y') <> ''",
+    "a text longer than memory": "COUNT(*) FROM t WHERE length(printf('%400000000d', n)) > 0",
+    "a text that grows again and again": "COUNT(*) FROM t WHERE length("
+    "replace(replace(repeat('a', 900), 'a', repeat('a', 900)), 'a', repeat('a', 900))) > 0",
     "a list": "COUNT(*) FROM t WHERE len([n, n]) = 2",
     "all text in one": "string_agg(s, '') FROM t",
     "sleep": "COUNT(*) FROM t WHERE sleep_ms(n) IS NULL",
@@ -50,8 +55,7 @@ ANSWERED = {
     "overflow": "SUM(LEAST(GREATEST(n * n * n * n, 0), 9)) FROM t",
     "the year of nothing": "COUNT(*) FROM t WHERE 5 % (id - 1) = 0",
     "a pattern": "COUNT(*) FROM t WHERE s LIKE '%(%'",
-    "a text as long as a declared number says": "COUNT(*) FROM t"
-    " WHERE lpad('x', n::INTEGER, 'y') <> ''",  # evaluated over the declared interval, in public
+    "a text as long as is written": "COUNT(*) FROM t WHERE lpad('x', 9, 'y') <> 'x'",
     "text cut": "COUNT(*) FROM t WHERE SUBSTRING(s, 2, 5) = ''",
 }
 OUTWARD = [

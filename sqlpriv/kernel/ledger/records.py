@@ -149,7 +149,12 @@ class Ledger:
         """
         unit = unit_table.lower()
         with self.begin() as db:
-            if (row := db.execute(_STANDING, (unit, holder)).fetchone()) is None:
+            rows = db.execute(
+                "SELECT kind, nano, delta, yocto, per, until, whole FROM standing"
+                " WHERE unit_table = ? AND holder = ?",
+                (unit, holder),
+            )
+            if (row := rows.fetchone()) is None:
                 return None
             sums = self.running_sums(db)
             spending = sums.of(unit, who if holder == "*" and who else holder)
@@ -183,7 +188,11 @@ class Ledger:
     def holders(self, unit_table: str) -> list[str]:
         """Returns whose budget and ceilings are in force, '' for the table's own first."""
         with self.begin() as db:
-            return [holder for (holder,) in db.execute(_HOLDERS, (unit_table.lower(),))]
+            rows = db.execute(
+                "SELECT holder FROM standing WHERE unit_table = ? ORDER BY holder",
+                (unit_table.lower(),),
+            )
+            return [holder for (holder,) in rows]
 
     def snapshot(self, fingerprint: str) -> Snapshot:
         """Returns the latest snapshot if it is of that fingerprint, else a new one."""
@@ -222,7 +231,8 @@ class Ledger:
         """
         unit, total = unit.lower(), whole or price
         with self.begin("IMMEDIATE") as db:
-            who = next((name for (name,) in db.execute(_PRINCIPAL, (statement,))), "")
+            rows = db.execute("SELECT principal FROM statement WHERE id = ?", (statement,))
+            who = next((name for (name,) in rows), "")
             if not (accounts := self.accounts(unit, who, at)):
                 raise errors.DeclarationError(f"{unit} has no PRIVACY BUDGET; nothing was read")
             for account in accounts:
@@ -299,12 +309,6 @@ class Ledger:
 
 
 _LATEST_SNAPSHOT = "SELECT id, hash_key, facts FROM state WHERE fingerprint = ?"
-_STANDING = (
-    "SELECT kind, nano, delta, yocto, per, until, whole FROM standing"
-    " WHERE unit_table = ? AND holder = ?"
-)
-_HOLDERS = "SELECT holder FROM standing WHERE unit_table = ? ORDER BY holder"
-_PRINCIPAL = "SELECT principal FROM statement WHERE id = ?"
 
 
 def _most_lost(

@@ -29,6 +29,7 @@ from sqlpriv.plan.expressions.value_facts import Shape
 from sqlpriv.statements import sql
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.printer import INFIX
+from sqlpriv.statements.text_growth import text_growth
 from sqlpriv.statements.traverse import walk
 from sqlpriv.system.quiet_engine import open_engine
 
@@ -66,8 +67,6 @@ _OF_TYPES = frozenset(
 """Functions that tell a type, or the bytes of a value, apart: the lists keep neither."""
 _WRITTEN = ("coalesce", "ifnull", "nullif", "if")
 """Functions that DuckDB's parser writes as others, and its list of functions has not."""
-_GROWING = ("repeat", "lpad", "rpad")
-"""Functions whose text is as long as a number says."""
 _ORDERED = ("least", "greatest", "<", "<=", ">", ">=")
 
 
@@ -81,7 +80,7 @@ def evaluate_over_lists(binder: Binder, node: t.Node) -> tuple[a.Expr, bool] | N
     """
     node = plain_text_casts(binder, node)
     names = [part for part in walk(node) if isinstance(part, t.Name)]
-    if not all(map(_is_scalar, walk(node))):
+    if not all(map(_is_scalar, walk(node))) or text_growth(node) > LONGEST:
         return None
     if not names:
         return _constant(node)
@@ -200,17 +199,16 @@ def is_function(name: str) -> bool:
 
 @cache
 def _scalar_functions() -> frozenset[str]:
-    """Returns the names of functions that give the same of the same, and are scalar; `repeat` is
-    the name of one in FROM, too.
+    """Returns the names of functions that give the same of the same, and are nothing but scalar;
+    `repeat` is the name of one in FROM, too.
 
     Of moments with a zone, which no list holds, DuckDB 2.0.1 computes by the session's zone.
     """
     text = """SELECT function_name FROM duckdb_functions()
     WHERE NOT coalesce(regexp_matches(parameter_types::VARCHAR, 'TIME ZONE|TZ'), false)
     GROUP BY function_name
-    HAVING bool_and(function_type = 'table' OR
-        (function_type = 'scalar' AND stability = 'CONSISTENT'))
-        AND bool_or(function_type = 'scalar')"""
+    HAVING function_name = 'repeat'
+        OR bool_and(function_type = 'scalar' AND stability = 'CONSISTENT')"""
     return (
         frozenset(name.lower() for (name,) in public_engine().execute(text).fetchall()) - _OF_TYPES
     )
@@ -218,11 +216,6 @@ def _scalar_functions() -> frozenset[str]:
 
 def _is_scalar(node: t.Node) -> bool:
     match node:
-        case t.FunctionCall(name, (text, count, *_)) if name in _GROWING and (
-            any(getattr(part, "name", "") in _GROWING for part in walk(text))
-            or not (isinstance(count, t.Literal) and _is_at_most(count.value, LONGEST))
-        ):
-            return False
         case t.FunctionCall(name, star=star, distinct=distinct, filter=kept, using=using):
             plain = not (star or distinct or kept or using)
             if name == "age" and len(node.args) < 2:  # until today
@@ -231,10 +224,6 @@ def _is_scalar(node: t.Node) -> bool:
         case t.Exists() | t.InQuery() | t.Subquery() | t.Lookup():
             return False
     return True
-
-
-def _is_at_most(value: Value, most: int) -> bool:
-    return isinstance(value, int) and value <= most
 
 
 def _is_ordered(node: t.Node) -> bool:

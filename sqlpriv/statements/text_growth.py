@@ -1,0 +1,53 @@
+"""How much longer functions make a text, by what is written: `repeat(x, 1000)`, a thousand times.
+
+Functions that are computed over public lists may grow a text beyond any memory before the result is
+seen to be too long, and DuckDB counts neither these bytes against its limit nor can be interrupted.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from sqlpriv.statements import tree as t
+from sqlpriv.statements.traverse import walk
+
+UNKNOWN = 1_000
+"""The growth by a text that is no literal: as long as computed texts may be."""
+_LENGTHS = ("repeat", "lpad", "rpad", "bitstring")
+"""Functions whose text is as long as a number says."""
+_FORMATS = ("printf", "format")
+_ENDLESS = re.compile(r"\*|\{[^}]*\{")
+"""Formats whose widths are other arguments: %*d and {:{}}."""
+
+
+def text_growth(node: t.Node) -> float:
+    """Returns how many times longer than the texts in it an expression's text may be, at most but
+    for what it puts side by side; infinite where nothing written says.
+
+    >>> from sqlpriv.statements.tree import FunctionCall, Literal, Name
+    >>> cut = FunctionCall("replace", (Name("x"), Literal("ab"), Literal("")))
+    >>> text_growth(cut), text_growth(FunctionCall("repeat", (cut, Literal(20))))
+    (1.0, 20.0)
+    >>> text_growth(FunctionCall("repeat", (Name("x"), Name("n"))))
+    inf
+    """
+    return math.prod(_factor(part) for part in walk(node))
+
+
+def _factor(node: t.Node) -> float:
+    match node:
+        case t.FunctionCall("replace", (_, t.Literal(str(old)), t.Literal(str(new)))):
+            return max(1.0, len(new) / max(1, len(old)))
+        case t.FunctionCall("regexp_replace", (_, _, t.Literal(str(new)), *_)):
+            return len(new) + 1.0  # an empty match has no length; \0 stands for a whole one
+        case t.FunctionCall("replace" | "regexp_replace"):
+            return UNKNOWN
+        case t.FunctionCall(name, (_, t.Literal(int(length)), *_)) if name in _LENGTHS:
+            return max(1.0, length)
+        case t.FunctionCall(name, (t.Literal(str(pattern)), *_)) if name in _FORMATS:
+            widths = sum(map(int, re.findall(r"\d+", pattern)))
+            return math.inf if _ENDLESS.search(pattern) else 1.0 + widths
+        case t.FunctionCall(name) if name in (*_LENGTHS, *_FORMATS):
+            return math.inf
+    return 1.0

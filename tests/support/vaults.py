@@ -178,13 +178,13 @@ def ask(
 
 
 def allowed(
-    kernel: Kernel, limit: Price | None = None, table: str = "people", whole: bool = False
+    kernel: Kernel, limit: Price | None = None, table: str = "people", **how: bool
 ) -> Allowance:
-    """An allowance for an analyst named ann."""
+    """An allowance for an analyst named ann; `how` are the last arguments of one."""
     found = kernel.contracts()[table]
     assert found.unit is not None
     allowance = limit if limit is not None else kernel.ledger.account(found.unit.table).left
-    return Allowance(kernel, found, allowance, "ann", "SELECT …", whole=whole)
+    return Allowance(kernel, found, allowance, "ann", "SELECT …", **how)
 
 
 def is_sealed(kernel: Kernel, measurement: Measurement) -> bool:

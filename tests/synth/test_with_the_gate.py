@@ -51,7 +51,7 @@ def test_the_gate_sells_it_at_its_price_and_replays_it_for_nothing(make_kernel, 
     assert len(predict_measurements(kernel, told, kernel.contracts()["people"])) == len(told)
     tables = []
     for paid in (price.nano, 0):
-        with allowed(kernel, price) as allowance:
+        with allowed(kernel, price, repeatable=True) as allowance:
             tables.append(synthesize(job, allowance).table)
             assert price.nano - left(allowance).nano == paid
     first, again = tables

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from sqlpriv.statements.keywords import SAME_REAL, SAME_TEXT
+from sqlpriv.statements.keywords import REAL_AVERAGE, SAME_REAL, SAME_TEXT, WHOLE_AVERAGE
 
 MARK = "\0"
 _ALIKE = r'"NULL"|VARCHAR|ENUM.*|UUID|DATE|U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?'
 _CHECKED = {
-    SAME_REAL: "(CASE WHEN typeof({x}) SIMILAR TO '.*INT.*' THEN error('AVG of whole numbers is a"
-    " whole number in tsql: write AVG(CAST(x AS FLOAT))') ELSE {x} END)",
+    SAME_REAL: "(CASE WHEN typeof({x}) SIMILAR TO '.*INT.*'"
+    f" THEN error('{WHOLE_AVERAGE}: {REAL_AVERAGE}') ELSE {{x}} END)",
     SAME_TEXT: f"(CASE WHEN regexp_full_match(typeof({{x}}), '{_ALIKE}')"
     " THEN CAST({x} AS VARCHAR) ELSE error('dialects write numbers with a point, moments and truth"
     " in different ways: leave the cast to text out') END)",

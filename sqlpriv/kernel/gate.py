@@ -287,13 +287,14 @@ class Allowance(AbstractContextManager["Allowance"]):
     def _scans(self, source: a.Relation) -> int:
         """Returns for how many scans of private tables a read is delayed; see `check_work` for what
         is refused. Rows of units may be ranked where a bound of the vault was not found to hold."""
-        scans = check_work(source, self.contract, self._kernel.most_partners)
         holds = self._scope(source).facts.bounded and all(
             table.facts.bounded
             for table in (self.contract, *self.contract.others.values())
             if table.unit
         )
-        return scans if holds else RANKED * scans
+        return (1 if holds else RANKED) * check_work(
+            source, self.contract, self._kernel.most_partners
+        )
 
     def _keep(self, exact: Exact) -> None:
         for parts, answers in exact.items():  # a sum may be above 64 bits

@@ -12,8 +12,8 @@ import re
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.traverse import walk
 
-UNKNOWN = 1_000
-"""The growth by a text that is no literal: as long as computed texts may be."""
+LONGEST = 1_000
+"""Characters of a computed text; as often a text that is no literal may make another longer."""
 _LENGTHS = ("repeat", "lpad", "rpad", "bitstring")
 """Functions whose text is as long as a number says."""
 _FORMATS = ("printf", "format")
@@ -42,7 +42,7 @@ def _factor(node: t.Node) -> float:
         case t.FunctionCall("regexp_replace", (_, _, t.Literal(str(new)), *_)):
             return len(new) + 1.0  # an empty match has no length; \0 stands for a whole one
         case t.FunctionCall("replace" | "regexp_replace"):
-            return UNKNOWN
+            return LONGEST
         case t.FunctionCall(name, (_, t.Literal(int(length)), *_)) if name in _LENGTHS:
             return max(1.0, length)
         case t.FunctionCall(name, (t.Literal(str(pattern)), *_)) if name in _FORMATS:

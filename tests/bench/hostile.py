@@ -23,6 +23,7 @@ from tables.hostile_tables import Hostile, hostile_tables
 
 from sqlpriv.errors import Error
 from sqlpriv.session.session import Session
+from sqlpriv.statements import quote_name
 from sqlpriv.synth.registry import REGISTRY
 
 LIMIT_S = 60
@@ -41,20 +42,15 @@ QUICK = {
 """Options of methods that compile for each domain."""
 
 
-def quoted(name: str) -> str:
-    """Returns a name as SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def build(folder: Path, table: Hostile) -> Path:
     """Returns a vault of the table."""
     vault = folder / "t.duckdb"
-    named = ", ".join(f"{e} AS {quoted(n)}" for n, e in table.columns.items())
+    named = ", ".join(f"{e} AS {quote_name(n)}" for n, e in table.columns.items())
     with duckdb.connect(str(vault)) as engine:
         engine.execute(f"CREATE TABLE t AS SELECT i AS id, {named} FROM range({table.rows}) r(i)")
     alter = "ALTER TABLE t ALTER COLUMN {} SET PRIVACY DOMAIN {};"
     with Session(vault, role="owner") as owner:
-        owner.run(OWNED + "".join(alter.format(quoted(n), d) for n, d in table.domains.items()))
+        owner.run(OWNED + "".join(alter.format(quote_name(n), d) for n, d in table.domains.items()))
     return vault
 
 
@@ -80,8 +76,8 @@ def flaws(vault: Path, table: Hostile) -> list[str]:
             if kind != ("VARCHAR" if private[name].startswith("ENUM") else private[name]):
                 found.append(f"{name} is {kind}, not {private[name]}")
             if name in table.domains:
-                inside = predicate(quoted(name), table.domains[name])
-                bad = f"SELECT {quoted(name)} FROM made WHERE ({inside}) IS NOT TRUE LIMIT 1"
+                inside = predicate(quote_name(name), table.domains[name])
+                bad = f"SELECT {quote_name(name)} FROM made WHERE ({inside}) IS NOT TRUE LIMIT 1"
                 found += [f"{name} holds {x!r}" for (x,) in engine.execute(bad).fetchall()]
     return found
 
@@ -94,7 +90,7 @@ def run(vault: Path, table: Hostile, sql: str, what: str, verbose: bool) -> str:
         message = session.execute(sql).message
     except Error as refusal:
         return f"refused: {str(refusal).splitlines()[0]}"
-    except BaseException:
+    except Exception:
         print(f"{what}: TRACEBACK\n{traceback.format_exc()[-1500:]}", flush=True)
         return "broken"
     finally:
@@ -119,7 +115,7 @@ def main() -> None:
     ends: collections.Counter[str] = collections.Counter()
     for name in given.tables:
         table = tables[name]
-        columns = ", ".join(map(quoted, table.columns))
+        columns = ", ".join(map(quote_name, table.columns))
         with tempfile.TemporaryDirectory() as folder:
             vault = build(Path(folder), table)
             strata = ("", f" STRATIFY BY {table.strata}")

@@ -104,9 +104,9 @@ _WRITTEN: dict[str, _Writers] = {
         "decode": writers.decode,
         "date_trunc": writers.date_trunc(writers.UNITS),
         "date_part": writers.date_part(writers.PARTS | {"dow", "doy", "second"}),
-        "datediff": writers.date_diff("ufl", weeks=True),
         **dict.fromkeys(
-            ("date_diff", "timestampdiff", "timediff"), writers.date_diff("ufl", weeks=True)
+            ("datediff", "date_diff", "timestampdiff", "timediff"),
+            writers.date_diff("ufl", weeks=True),
         ),
         "to_date": day_of_text("snowflake"),
         "concat_ws": writers.texts_joined_by,

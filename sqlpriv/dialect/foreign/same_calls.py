@@ -10,7 +10,7 @@ from sqlpriv.dialect.foreign.tree_rewriter import TreeRewriter
 from sqlpriv.dialect.foreign.value_kinds import LOOSE, is_fractional, is_whole
 from sqlpriv.dialect.marks import MARK, as_day, duckdb_call, function_name, marked_name
 from sqlpriv.errors import meant_among
-from sqlpriv.statements.keywords import SAME_REAL
+from sqlpriv.statements.keywords import REAL_AVERAGE, SAME_REAL, WHOLE_AVERAGE
 
 _PARTS = ("dayofweek", "dayofyear", "isoweek", "isoyear", "dayofweekiso")
 """Parts of EXTRACT that are written as the function of that name is."""
@@ -156,8 +156,7 @@ def write_call(rewriter: TreeRewriter, node: exp.Expr) -> exp.Expr:
         return node
     if name == "avg" and rewriter.dialect == "tsql" and not is_fractional(arguments[0], "tsql"):
         if is_whole(arguments[0]) or not arguments[0].find(exp.Column):
-            hint = "write AVG(CAST(x AS FLOAT))"
-            raise rewriter.refuse(node, "AVG of whole numbers is a whole number in tsql", hint)
+            raise rewriter.refuse(node, WHOLE_AVERAGE, REAL_AVERAGE)
         arguments = [duckdb_call(SAME_REAL, arguments[0]), *arguments[1:]]
     if name == "week" and function_name(node.parent).endswith(("_trunc", "_diff")):
         return node  # the unit of BigQuery's DATE_TRUNC(x, WEEK(MONDAY))

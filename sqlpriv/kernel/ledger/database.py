@@ -115,6 +115,7 @@ class LedgerDatabase(Store):
     def describe_error(self, error: psycopg.Error) -> tuple[str, bool]:
         """Returns PostgreSQL's code of an error, and whether it may pass."""
         state = error.sqlstate or "no connection"
-        return "this login may not write it" if state == "42501" else state, (
-            isinstance(error, _LOST) or state[:2] in ("08", "40", "53", "55", "57")
+        return (
+            "this login may not write it" if state == "42501" else state,
+            isinstance(error, _LOST) or state[:2] in ("08", "40", "53", "55", "57"),
         )

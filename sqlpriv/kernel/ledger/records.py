@@ -188,11 +188,13 @@ class Ledger:
     def holders(self, unit_table: str) -> list[str]:
         """Returns whose budget and ceilings are in force, '' for the table's own first."""
         with self.begin() as db:
-            rows = db.execute(
-                "SELECT holder FROM standing WHERE unit_table = ? ORDER BY holder",
-                (unit_table.lower(),),
-            )
-            return [holder for (holder,) in rows]
+            return [
+                holder
+                for (holder,) in db.execute(
+                    "SELECT holder FROM standing WHERE unit_table = ? ORDER BY holder",
+                    (unit_table.lower(),),
+                )
+            ]
 
     def snapshot(self, fingerprint: str) -> Snapshot:
         """Returns the latest snapshot if it is of that fingerprint, else a new one."""
@@ -250,8 +252,7 @@ class Ledger:
                         f"nothing is left of keys_delta{whose}: the selection was not made"
                     )
             sums = self.running_sums(db)
-            booked = sums.booked_units(unit, at.snapshot)
-            units = {} if tell_too_many_points([at.units, *booked]) else dict(at.units)
+            too_many = tell_too_many_points([at.units, *sums.booked_units(unit, at.snapshot)])
             self.store.holds_new_charge = True  # which could still be undone: see running_sums.py
             number = insert(
                 db,
@@ -260,7 +261,7 @@ class Ledger:
                 statement_id=statement,
                 unit_table=unit,
                 snapshot_id=at.snapshot,
-                strata=json.dumps(units),
+                strata=json.dumps({} if too_many else dict(at.units)),
                 yocto=yocto,
             )
             if number <= sums.last:  # no sum would find it

@@ -112,7 +112,7 @@ class Dialect:
             case dt.datetime():
                 return self.form("moment", value.isoformat(sep=" "))
             case dt.date() | dt.time():
-                return f"{type(value).__name__.upper()} '{value.isoformat()}'"
+                return f"{'DATE' if isinstance(value, dt.date) else 'TIME'} '{value.isoformat()}'"
         raise KernelError("this value has no literal")
 
     def like(self, text: str, pattern: str, escape: str, fold: bool) -> str:

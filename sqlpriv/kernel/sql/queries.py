@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from sqlpriv.errors import KernelError, Refused
 from sqlpriv.kernel.sql.cells import group_count, listed_cells
+from sqlpriv.kernel.sql.dialect import SPARK
 from sqlpriv.kernel.sql.expressions import ROW
 from sqlpriv.kernel.sql.quoting import levels
 from sqlpriv.kernel.sql.relations import Scope, has_collation
@@ -150,19 +151,18 @@ def joint_batches(
             batch
             for batch in like
             if (number < len(asked) or group_count([*chain(*batch), *parts]) <= MOST_GROUPS)
-            and (
-                contract.engine == TableContract.engine
-                or sum(
-                    32 + len(key.values) for key in listed_cells([*chain(*batch), *parts]).values()
-                )
-                <= MOST_LEVELS
-            )
+            and (contract.engine != SPARK.name or _resolves([*chain(*batch), *parts]))
         )
         if batch := next(few, None):
             batch.append(parts)
         else:
             like.append([parts])
     return [batch for like in batches.values() for batch in like]
+
+
+def _resolves(queries: Sequence[a.Query]) -> bool:
+    """Returns whether Spark resolves a statement of these queries: see `MOST_LEVELS`."""
+    return sum(32 + len(key.values) for key in listed_cells(queries).values()) <= MOST_LEVELS
 
 
 def render_groups(

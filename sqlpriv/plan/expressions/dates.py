@@ -129,7 +129,7 @@ def _clock_shape(seconds: int, arg: Shape) -> Shape:
     return replace(unlisted, values=(*starts, *((None,) if arg.nullable else ())))
 
 
-@lru_cache(256)
+@lru_cache(8)  # of up to 100,000 moments each
 def _every(step: dt.timedelta, start: dt.datetime, count: int) -> tuple[dt.datetime, ...]:
     """Returns moments from a start on; a statement asks for the same ones many times."""
     return tuple(start + n * step for n in range(count))

@@ -22,6 +22,7 @@ from sqlpriv.plan.expressions.dates import UNITS
 from sqlpriv.plan.expressions.literal_types import coerce_literal, refuse
 from sqlpriv.plan.expressions.value_facts import column_scale
 from sqlpriv.statements import tree as t
+from sqlpriv.statements.keywords import REAL_AVERAGE, WHOLE_AVERAGE
 from sqlpriv.statements.traverse import as_literal
 
 if TYPE_CHECKING:
@@ -199,8 +200,7 @@ def _text_function(binder: Binder, node: t.Node, name: str, arg: t.Node) -> a.Ex
 def _real_number(binder: Binder, node: t.Node, arg: t.Node) -> a.Expr:
     expr = binder.bind(arg)
     if binder.shape(arg, expr).type is not Type.REAL:
-        hint = "write AVG(CAST(x AS FLOAT))"
-        raise refuse(node, "AVG of whole numbers is a whole number in tsql", hint)
+        raise refuse(node, WHOLE_AVERAGE, REAL_AVERAGE)
     return expr
 
 

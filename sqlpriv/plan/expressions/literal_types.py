@@ -137,8 +137,8 @@ def _read_clock(node: Literal, value: str | dt.time) -> dt.time:
     try:
         clock = dt.time.fromisoformat(value.strip()) if isinstance(value, str) else value
     except ValueError:
-        clock = dt.time(tzinfo=dt.UTC)
-    if clock.tzinfo is not None:
+        clock = None
+    if clock is None or clock.tzinfo is not None:
         raise refuse(node, f"{_literal_text(value)} is not a time of day", _advice(Type.TIME))
     return clock
 

@@ -14,7 +14,7 @@ import calendar
 import datetime as dt
 import itertools
 import re
-from itertools import pairwise
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -337,9 +337,10 @@ def _is_zoned(binder: Binder, node: t.Node) -> bool | None:
     return None
 
 
+@lru_cache(64)
 def _clock_steps(
     zone: str, lower: dt.datetime, upper: dt.datetime, *, is_zoned: bool
-) -> list[tuple[dt.datetime, int]]:
+) -> tuple[tuple[dt.datetime, int], ...]:
     """Returns, in order, until when a moment is moved by how many microseconds; the last for good.
 
     Empty where there is no such zone, or its clock was put too often. Clocks are put at whole
@@ -352,13 +353,13 @@ def _clock_steps(
     start, end = lower - dt.timedelta(days=1), upper + dt.timedelta(days=2)
     try:
         days = engine.execute(of_days, {"zone": zone, "lower": start, "upper": end}).fetchall()
-        changes = [one[0] for one, other in pairwise(days) if one[1] != other[1]]
+        changes = [one[0] for one, other in itertools.pairwise(days) if one[1] != other[1]]
         steps: list[tuple[dt.datetime, int]] = []
         for day in changes[: MOST_CHANGES + 1]:
             ends = {"zone": zone, "lower": day, "upper": day + dt.timedelta(days=1, minutes=1)}
             minutes = engine.execute(of_minutes, ends).fetchall()
-            pairs = pairwise(minutes)
+            pairs = itertools.pairwise(minutes)
             steps += [(after[0], before[1]) for before, after in pairs if before[1] != after[1]]
     except duckdb.Error:
-        return []
-    return [*steps, (upper, days[-1][1])] if len(steps) <= MOST_CHANGES else []
+        return ()
+    return (*steps, (upper, days[-1][1])) if len(steps) <= MOST_CHANGES else ()

@@ -29,7 +29,7 @@ from sqlpriv.plan.expressions.value_facts import Shape
 from sqlpriv.statements import sql
 from sqlpriv.statements import tree as t
 from sqlpriv.statements.printer import INFIX
-from sqlpriv.statements.text_growth import text_growth
+from sqlpriv.statements.text_growth import LONGEST, text_growth
 from sqlpriv.statements.traverse import walk
 from sqlpriv.system.quiet_engine import open_engine
 
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 5_000
 """Combinations of values that an expression is computed for: their CASE is part of the SQL text."""
-LONGEST = 1_000
-"""Characters of a computed text."""
 SANDBOX: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
     "autoinstall_known_extensions": "false",

@@ -51,7 +51,7 @@ from sqlpriv.synth.adaptive.pooling_share import apart, share, taking_part
 from sqlpriv.synth.adaptive.rounds import BETWEEN, Rounds, closure, small
 from sqlpriv.synth.adaptive.schedule import Schedule, anneal
 from sqlpriv.synth.adaptive.separate import dearer_one_ways, separate
-from sqlpriv.synth.adaptive.strata_sizes import count_strata, nonnegative
+from sqlpriv.synth.adaptive.strata_sizes import count_strata, measured_sizes, nonnegative
 from sqlpriv.synth.adaptive.strata_sum import reconcile_models
 from sqlpriv.synth.adaptive.stratum_model import (
     StratumCliques,
@@ -65,7 +65,7 @@ from sqlpriv.synth.api.method import Options, Phase, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
 from sqlpriv.synth.api.progress import Progress
 from sqlpriv.synth.graph.junction_tree import Clique, Graph
-from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats, scale_sigma
+from sqlpriv.synth.inference.one_way_tables import Floats, scale_sigma
 from sqlpriv.synth.inference.strata_constants import LOOK
 from sqlpriv.synth.models.clique_model import CliqueModel
 from sqlpriv.synth.models.tree_model import Noisy
@@ -138,8 +138,7 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
     size, *looks = look.marginals
     layout, (sizes,) = Layout(space), ask.measure([size])
     noise, population = (sizes.sigma, sizes.price), options["pooling"]
-    posterior = nonnegative(sizes.values.ravel(), _variances(sizes))
-    shared = SharedOneWays(ask, posterior)
+    shared = SharedOneWays(ask, measured_sizes(sizes))
     shared.look(looks)
     questions = one_ways(space.sizes, ones.price)
     levels = [layout.graph.sizes[c] for c in (*layout.columns, *layout.strata)]
@@ -178,10 +177,6 @@ def fit(ask: Ask, space: Space, price: Price, options: Options) -> tuple[Stratum
     if own:
         models = _reconcile(everybody, models, part, layout)
     return tuple(StratumCliques(m, m.total, s not in part) for s, m in enumerate(models))
-
-
-def _variances(sizes: Release) -> Floats:
-    return np.full(sizes.values.size, max(sizes.sigma, LEAST_SIGMA) ** 2)
 
 
 def _everybody(

@@ -17,8 +17,9 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from sqlpriv.kernel.terms.release import Release
 from sqlpriv.synth.graph.junction_tree import Clique
-from sqlpriv.synth.inference.one_way_tables import Floats
+from sqlpriv.synth.inference.one_way_tables import LEAST_SIGMA, Floats
 from sqlpriv.synth.inference.shrinkage import component_probabilities
 from sqlpriv.synth.inference.strata_constants import AS_STRATA
 from sqlpriv.synth.models.tree_model import Noisy
@@ -51,6 +52,12 @@ def count_strata(
         weighted_sums += values[at] * each
     covariance = np.linalg.inv(precision)
     return covariance @ weighted_sums, np.diag(covariance).copy()
+
+
+def measured_sizes(release: Release) -> Floats:
+    """Returns the sizes of strata, above 0, shape (strata,), by a noised count of each."""
+    values = release.values.ravel()
+    return nonnegative(values, np.full(values.shape, max(release.sigma, LEAST_SIGMA) ** 2))
 
 
 def nonnegative(sizes: Floats, variance: Floats) -> Floats:

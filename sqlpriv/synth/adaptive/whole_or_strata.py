@@ -24,7 +24,7 @@ from sqlpriv.kernel.terms.budget import Price
 from sqlpriv.plan.pricing.split import split_price
 from sqlpriv.synth.adaptive.joint.shared_one_ways import SharedOneWays
 from sqlpriv.synth.adaptive.joint.stratum_share import StrataPool, StratumShare
-from sqlpriv.synth.adaptive.strata_sizes import nonnegative
+from sqlpriv.synth.adaptive.strata_sizes import measured_sizes
 from sqlpriv.synth.api.ask import Ask, Guess, Marginal
 from sqlpriv.synth.api.method import Fit, Model, Options, Phase, Phases, Space
 from sqlpriv.synth.api.one_way_marginals import modelled_columns, one_ways
@@ -81,7 +81,7 @@ def fit(
     values = sizes.values.reshape(space.strata)
     if not is_better_whole(float(values.sum()), rest, space, choosing, pairs):
         return inner(ask, space, rest, options)
-    rows = nonnegative(values, np.full(values.shape, max(sizes.sigma, LEAST_SIGMA) ** 2))
+    rows = measured_sizes(sizes)
     look, rest = split_price(rest, [LOOK, 1 - LOOK])
     shared = SharedOneWays(ask, rows)
     shared.look(one_ways(space.sizes, look))

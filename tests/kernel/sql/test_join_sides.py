@@ -225,7 +225,7 @@ def test_twin_the_others_meet_the_first_unit_beyond_its_bound(
     tables: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_nulls = DUCKDB.forms["kept"].replace(" UNION ALL SELECT NULL{1}", "", 1)
-    monkeypatch.setitem(DUCKDB.forms, "kept", without_nulls)  # type: ignore[arg-type]  # a dict
+    monkeypatch.setitem(DUCKDB.forms, "kept", without_nulls)  # type: ignore[arg-type]  # its Mapping is a dict
     assert moved_rows(tables, SOURCES["a table"], rows=4) > 1000
 
 

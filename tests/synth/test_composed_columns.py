@@ -93,7 +93,8 @@ def test_no_row_breaks_a_constraint_and_differences_are_known(owner: Session, me
     figures = (
         f"SELECT sum(({broken})::INTEGER) AS broken,"
         " avg(least(b - a, 30)) FILTER (WHERE a IS NOT NULL AND b IS NOT NULL) AS days,"
-        " avg(least(date_diff('second', begun, done), 600)) AS seconds, max(high) AS high, min(high) AS low,"
+        " avg(least(date_diff('second', begun, done), 600)) AS seconds,"
+        " max(high) AS high, min(high) AS low,"
         " avg(gross - net) AS pay, avg((a IS NULL)::INTEGER) AS a, avg((b IS NULL)::INTEGER) AS b,"
         " avg((b IS NOT NULL AND a IS NULL)::INTEGER) AS either, avg(high - low) AS apart FROM s"
     )

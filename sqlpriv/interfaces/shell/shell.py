@@ -17,7 +17,7 @@ from sqlpriv.interfaces.shell import dot_commands
 from sqlpriv.interfaces.shell.confirm import question_before
 from sqlpriv.interfaces.shell.interrupt import noticing_interrupts
 from sqlpriv.interfaces.shell.screen import NoFile, Screen, Settings
-from sqlpriv.session.session import Catalog, Result
+from sqlpriv.session.session import Catalog, Progress, Result
 from sqlpriv.session.session_like import SessionLike
 
 WELCOME = "sqlpriv {version} · {vault} as {role} {principal} · .help for help, .quit to leave"
@@ -157,10 +157,20 @@ class Shell:
         return True
 
     def _ran(self, statement: str) -> Result:
-        """Returns a statement's result, its progress shown meanwhile."""
+        """Returns a statement's result, its progress shown meanwhile.
+
+        Python drops an exception that is raised inside a callback of a library, such as JAX's
+        callback for garbage collection. So every report of progress asks again for Ctrl-C.
+        """
         with noticing_interrupts() as interrupted, reporting() as report:
+
+            def report_or_stop(progress: Progress) -> None:
+                if interrupted():
+                    raise KeyboardInterrupt
+                report(progress)
+
             try:
-                return self.session.execute(statement, progress=report)
+                return self.session.execute(statement, progress=report_or_stop)
             except errors.Error:
                 if interrupted():
                     raise KeyboardInterrupt from None

@@ -16,7 +16,7 @@ from sqlpriv import errors
 from sqlpriv.interfaces.shell.prompt import history_file
 from sqlpriv.interfaces.shell.shell import Shell, is_finished
 from sqlpriv.kernel.terms.budget import Epsilon
-from sqlpriv.session.session import Charge, Quote
+from sqlpriv.session.session import Charge, Progress, Quote
 
 
 def piped(text, **script):
@@ -80,6 +80,27 @@ def test_ctrl_c_while_the_engine_reads_is_no_failure_of_the_engine():
     shell.take("SELECT a;")
     assert err.getvalue().startswith("Interrupted. What was charged stays charged")
     assert signal.getsignal(signal.SIGINT) is before
+
+
+class Deaf(ScriptedSession):
+    """Ctrl-C is pressed while a library's callback runs, where Python drops what it raises."""
+
+    def execute(self, *_statement, progress, **_more):
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+        except KeyboardInterrupt:
+            pass
+        for drawn in range(3):
+            progress(Progress("drawing rows", drawn, 3))
+        return exact(a=[1])
+
+
+def test_ctrl_c_in_a_callback_of_a_library_ends_the_statement_at_its_next_report():
+    out, err = io.StringIO(), io.StringIO()
+    Shell(Deaf(), out, err).take("SELECT a;")
+    assert err.getvalue().startswith("Interrupted. What was charged stays charged")
+    assert out.getvalue() == ""
 
 
 def test_modes():

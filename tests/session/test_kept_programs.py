@@ -13,6 +13,10 @@ from support.templates import vault_of
 
 from sqlpriv.answer.tails.tail_errors import TailInput
 from sqlpriv.dialect.lowering import current_day
+from sqlpriv.errors import Refused
+from sqlpriv.kernel.ledger import records
+from sqlpriv.kernel.proof.charged_units import largest_sum
+from sqlpriv.kernel.terms.budget import Epsilon
 from sqlpriv.session.access import kept_statements
 from sqlpriv.session.access.kept_statements import MOST, KeptStatements
 from sqlpriv.session.queries import gate_requests, kept_programs, private_steps, runner
@@ -179,6 +183,32 @@ def test_another_budget_is_planned_for(vault: Path, analyst: Session, plans: Cou
         owner.execute("ALTER TABLE people SET PRIVACY BUDGET (epsilon = 2000)")
     analyst.execute(text)
     assert plans() == 2
+
+
+def test_earlier_charges_are_added_up_before_a_charge_alone(
+    analyst: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That grows with the number of their filters; planning and replays need the budget's kind."""
+    added: list[object] = []
+    monkeypatch.setattr(
+        records, "largest_sum", lambda *args: added.append(args) or largest_sum(*args)
+    )
+    for epsilon in (1, 1, 2):
+        analyst.execute(GROUPED.format(epsilon, COUNTED))
+    assert len(added) == 1  # nothing was there before the first, and the second is a replay
+
+
+def test_a_budget_that_another_session_declares_counts(tmp_path: Path) -> None:
+    vault = vault_of(
+        MAKE.replace("ALTER TABLE people SET PRIVACY BUDGET (epsilon = 1000)", ""),
+        tmp_path / "w.duckdb",
+    )
+    with Session(vault) as analyst:
+        with pytest.raises(Refused, match="no budget is declared"):
+            analyst.execute(GROUPED.format(1, COUNTED))
+        with Session(vault, role="owner") as owner:
+            owner.execute("ALTER TABLE people SET PRIVACY BUDGET (epsilon = 1000)")
+        assert analyst.execute(GROUPED.format(1, COUNTED)).price == Epsilon(10**9)
 
 
 def test_settings_count(analyst: Session) -> None:

@@ -61,17 +61,17 @@ def largest_sum(charges: Sequence[tuple[UnitFilter, int]], inside: UnitFilter) -
         return sum(amount for _, amount in charges)
     everywhere: list[tuple[UnitFilter, int]] = []  # of whatever value the column has
     by_value: dict[Value, list[tuple[UnitFilter, int]]] = defaultdict(list)
+    inner = set(inside.get(column) or (v for units, _ in charges for v in units.get(column, ())))
     for units, amount in charges:
-        rest = {c: values for c, values in units.items() if c != column}
-        for value in set(units.get(column, ())):
+        for value in inner.intersection(units.get(column, ())):
+            rest = {c: others for c, others in units.items() if c != column}
             by_value[value].append((rest, amount))
         if column not in units:
             everywhere.append((units, amount))
-    points = set(by_value).intersection(inside.get(column, by_value))
-    unnamed = column not in inside or len(points) < len(inside[column])
+    unnamed = column not in inside or len(by_value) < len(inner)
     if not any(units for units, _ in everywhere):
         everywhere = [({}, sum(amount for _, amount in everywhere))]
-    sums = [largest_sum([*everywhere, *by_value[point]], inside) for point in points]
+    sums = [largest_sum([*everywhere, *some], inside) for some in by_value.values()]
     return max([*sums, largest_sum(everywhere, inside) if unnamed else 0])
 
 

@@ -1,7 +1,9 @@
-"""Contracts that were read before. They follow from the vault and the ledger's records."""
+"""Contracts and budgets that were read before. They follow from the vault and the ledger."""
 
 from __future__ import annotations
 
+from sqlpriv.kernel.ledger.records import Ledger
+from sqlpriv.kernel.terms.budget import Budget
 from sqlpriv.kernel.terms.contract import TableContract
 from sqlpriv.kernel.vault import Kernel
 from sqlpriv.session.access.table_grants import usable_contracts
@@ -43,6 +45,29 @@ class KeptContracts:
             usable = contracts, principal, usable_contracts(contracts, principal)
             self._usable = usable
         return usable[2]
+
+
+class KeptBudgets:
+    """The budgets in force, as they were read last: what was spent is no part of them.
+
+    Planning needs a budget's kind and delta. To read its account adds up what was charged, which
+    takes longer the more filters the charges have; the gate does that before each charge.
+    """
+
+    def __init__(self) -> None:
+        self._kept: tuple[int | None, dict[str, Budget | None]] = (None, {})
+
+    def budget_of(self, ledger: Ledger, payer: str) -> Budget | None:
+        """Returns the budget of `Ledger.account`; read anew once a budget was declared."""
+        with ledger.begin() as db:
+            (last,) = db.execute("SELECT max(id) FROM budget").fetchone()
+            if last != self._kept[0]:
+                self._kept = last, {}
+            budgets = self._kept[1]
+            if payer not in budgets:
+                account = ledger.account(payer)
+                budgets[payer] = None if account is None else account.budget
+            return budgets[payer]
 
 
 def _state_of(kernel: Kernel) -> State:

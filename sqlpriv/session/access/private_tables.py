@@ -14,7 +14,7 @@ from sqlpriv.kernel.terms.budget import Budget, Price
 from sqlpriv.kernel.terms.contract import UNDECLARED, TableContract
 from sqlpriv.kernel.vault import Kernel, booking
 from sqlpriv.publish.release_file import ReleaseStore
-from sqlpriv.session.access.kept_contracts import KeptContracts
+from sqlpriv.session.access.kept_contracts import KeptBudgets, KeptContracts
 from sqlpriv.session.access.owner_engine import OwnerEngine
 from sqlpriv.session.access.renames import carry_over
 from sqlpriv.session.access.table_grants import may_use
@@ -31,6 +31,7 @@ class PrivateTables:
         owner: The vault, open for plain SQL, if it is an owner who asks; else None.
         principal: Who asks, for the ledger.
         kept: What `contracts` returned last, and of which state.
+        kept_budgets: What `budget` returned last.
     """
 
     kernel: Kernel
@@ -38,6 +39,7 @@ class PrivateTables:
     owner: OwnerEngine | None
     principal: str
     kept: KeptContracts = field(default_factory=KeptContracts)
+    kept_budgets: KeptBudgets = field(default_factory=KeptBudgets)
 
     def is_released(self, table: str) -> bool:
         """Returns whether a table of that name was released."""
@@ -72,20 +74,18 @@ class PrivateTables:
         return contract
 
     def budget(self, contract: TableContract, pos: t.Pos) -> Budget:
-        """Returns the budget that a table's unit has."""
-        return self.account(contract, pos).budget
+        """Returns the budget that a table's unit has; refuses where it has none."""
+        budget = self.kept_budgets.budget_of(self.kernel.ledger, contract.payer)
+        if budget is None:
+            raise _without_budget(contract, pos)
+        return replace(budget, unit_table=_unit_table(contract))
 
     def account(self, contract: TableContract, pos: t.Pos) -> Account:
         """Returns what a table's unit may spend and has spent; refuses where it has no budget."""
-        unit = contract.unit.table if contract.unit else contract.table
         account = self.kernel.ledger.account(contract.payer)
         if account is None:
-            raise Refused.at(
-                pos,
-                f'no budget is declared for "{unit}"',
-                f"the owner runs ALTER TABLE {unit} SET PRIVACY BUDGET (epsilon = 3, delta = 1e-9)",
-            )
-        return account._replace(budget=replace(account.budget, unit_table=unit))
+            raise _without_budget(contract, pos)
+        return account._replace(budget=replace(account.budget, unit_table=_unit_table(contract)))
 
     def amount_left(self, contract: TableContract, sources: Iterable[Relation]) -> Price:
         """Returns what may still be charged for such rows: to the table, and to who asks."""
@@ -147,3 +147,16 @@ class PrivateTables:
                 if body != declared.get(table, UNDECLARED):
                     ledger.declare(table, self.principal, **body)
         self.kernel.verify()
+
+
+def _unit_table(contract: TableContract) -> str:
+    return contract.unit.table if contract.unit else contract.table
+
+
+def _without_budget(contract: TableContract, pos: t.Pos) -> Refused:
+    unit = _unit_table(contract)
+    return Refused.at(
+        pos,
+        f'no budget is declared for "{unit}"',
+        f"the owner runs ALTER TABLE {unit} SET PRIVACY BUDGET (epsilon = 3, delta = 1e-9)",
+    )

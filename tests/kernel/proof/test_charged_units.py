@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -118,6 +119,20 @@ def test_disjoint_strata_are_told_apart_inside_one_snapshot_alone() -> None:
     assert largest_sum([({"race": [1]}, 5), ({"sex": ["f"]}, 7)], {}) == 12  # they may share a unit
     assert largest_sum([({"race": [1]}, 5)], {"race": [3]}) == 0
     assert largest_sum([], {}) == 0
+
+
+def test_charges_outside_are_passed_over() -> None:
+    """Of 4,000 filters one concerns the charge: an eighth of the time of all of them was measured,
+    and a half while the others were listed first."""
+    charges = [({"race": [n]}, 1 + n % 7) for n in range(4000)]
+
+    def seconds(inside: dict[str, Any]) -> float:
+        began = time.process_time()
+        for _ in range(3):
+            largest_sum(charges, inside)
+        return time.process_time() - began
+
+    assert min(seconds({"race": [17]}) for _ in range(9)) < seconds({}) / 4
 
 
 def test_strata_that_tell_too_many_points_apart_are_booked_to_everybody(tmp_path: Path) -> None:

@@ -291,15 +291,3 @@ def finish_variance(recipe: Recipe, n: Array, raw: Estimate) -> Estimate:
 
 def _blank_unless(where: NDArray[np.bool_], values: Array) -> Array:
     return np.asarray(np.where(where, values, np.nan))
-
-
-def main_effects(sizes: tuple[int, ...]) -> Array:
-    """Returns which level of each key a cell has: shape (cells, sum of sizes), ones and zeros.
-
-    >>> main_effects((2, 2)).astype(int).tolist()
-    [[1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1]]
-    """
-    levels = np.indices(sizes or (1,)).reshape(len(sizes or (1,)), -1)
-    return np.hstack(
-        [np.eye(size)[level] for size, level in zip(sizes or (1,), levels, strict=True)]
-    )

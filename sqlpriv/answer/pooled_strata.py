@@ -1,21 +1,18 @@
 """Strata drawn together (`AVG(x USING pooled)`): empirical Bayes over means that were released.
 
 A stratum's mean is taken for everybody's, plus an effect of each of its strata columns' values,
-plus a deviation of its own. Effects and deviations are normal with variances a and s (Fay and
-Herriot 1979), and so is the scatter of few rows, of the values' variance over their number. Pairs
-of a and s are weighed by how likely they make the released means with their known noise; each
-doubling of √(a + s) is as likely as any other before. So where the noise says nothing of how far
-strata are apart, they are taken to be close. With E the 0/1 matrix of the effects,
-K = a E Eᵀ + s I + scatter, W = K (K + noise)⁻¹:
+plus a deviation of its own, which is large in some strata, plus the scatter of few rows, of the
+values' variance over their number (`group_effects`). With b the effects, and w the part of what is
+left of a stratum's own deviation that is no noise,
 
-    means      everybody + W (released - everybody)
-    variances  of K - W K, the mean over the pairs, plus that of the means over the pairs, plus
-               everybody's own, as far as a stratum takes it; each √(a + s) as likely as any other
-               here, since half-widths of strata taken to be close held 50 % of some tables' means
+    means      everybody + b + w (released - everybody - b)
+    variances  those of what was not seen, plus everybody's own, as far as a stratum takes it; each
+               √s as likely as any other here, since half-widths of strata taken to be close held
+               50 % of some tables' means
 
-The weight on a stratum's own rows is W's diagonal. A stratum that is counted below the deviation of
-its count's noise has a weight of 0: it says "like everybody", or like those with its keys. It is
-post-processing: free.
+The weight on a stratum's own rows is w, and what its own figure has in b. A stratum that is counted
+below the deviation of its count's noise has a weight of 0: it says "like everybody", or like those
+with its keys. It is post-processing: free.
 
 **Half-widths** hold 95 % on average over strata whose deviations are normal. What they hold of each
 stratum depends on how far it is from the others, and is not 95 %.
@@ -27,6 +24,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sqlpriv.answer.means import (
     Array,
@@ -35,30 +33,12 @@ from sqlpriv.answer.means import (
     cells,
     combine_strata,
     finish_variance,
-    main_effects,
 )
+from sqlpriv.answer.pooled.group_effects import FAR_PARTS, draw_together
 from sqlpriv.plan.aggregates.rewrites import Recipe
 
-PARTS = (0.0, 0.25, 0.5, 0.75)
-"""Candidates of a / (a + s); 0 where there is one strata column, whose effects are the strata."""
-HALVINGS = 20
-"""Candidates of √(a + s): the interval's width, halved once to so many times, by half octaves."""
-MOST_SOLVED = 400
-"""More strata than this have no effects of their columns: V is then diagonal, and not solved."""
-
-
-class Drawn(NamedTuple):
-    """Deviations from everybody after the noised ones were seen, each of shape (strata,).
-
-    Args:
-        means: Their posterior means.
-        variances: Their posterior variances.
-        weights: Of a stratum's own noised deviation in its mean.
-    """
-
-    means: Array
-    variances: Array
-    weights: Array
+SURELY_COUNTED = 4.0
+"""A stratum of fewer deviations of its count's noise tells nothing of its strata columns."""
 
 
 class BoundedFigures(NamedTuple):
@@ -102,6 +82,8 @@ class StrataFigures(NamedTuple):
         scatter, drift: Variances by how few rows a stratum has, and by what all err by together; of
             the figures' shape, or 0.
         width: How far apart figures can be.
+        is_counted: Which strata tell of their columns, of the figures' shape; None for all.
+        far_parts: See `draw_together`.
     """
 
     own: Array
@@ -111,6 +93,8 @@ class StrataFigures(NamedTuple):
     width: float
     scatter: Array | float = 0.0
     drift: Array | float = 0.0
+    is_counted: NDArray[np.bool_] | None = None
+    far_parts: tuple[float, ...] = FAR_PARTS
 
 
 class DrawnCells(NamedTuple):
@@ -129,14 +113,23 @@ def draw_cells(figures: StrataFigures, sizes: tuple[int, ...]) -> DrawnCells:
         sizes: How many values each strata column has.
     """
     own, noise = figures.own, figures.noise
-    effects = main_effects(sizes) if len(sizes) > 1 and len(own) <= MOST_SOLVED else None
     values, deviations, weights = (np.empty_like(own) for _ in range(3))
-    scatter, drift = (
-        np.broadcast_to(np.asarray(x, float), own.shape) for x in (figures.scatter, figures.drift)
+    is_counted = True if figures.is_counted is None else figures.is_counted
+    scatter, drift, counted = (
+        np.broadcast_to(np.asarray(x, float), own.shape)
+        for x in (figures.scatter, figures.drift, is_counted)
     )
     for cell in np.ndindex(own.shape[1:]):
         at, middle = (slice(None), *cell), figures.middle[cell]
-        drawn = draw_together(own[at] - middle, noise[at], effects, figures.width, scatter[at])
+        drawn = draw_together(
+            own[at] - middle,
+            noise[at],
+            sizes,
+            figures.width,
+            scatter[at],
+            counted[at],
+            figures.far_parts,
+        )
         values[at], weights[at] = middle + drawn.means, drawn.weights
         from_middle = (1 - drawn.weights) ** 2 * figures.of_middle[cell]
         deviations[at] = np.sqrt(drawn.variances + from_middle + drawn.weights**2 * drift[at])
@@ -154,6 +147,7 @@ def _draw_means(recipe: Recipe, m: Moments, everybody: Estimate) -> DrawnCells:
         recipe.width,
         m.scatter / np.maximum(m.n, 1.0),
         m.drift,
+        np.asarray(m.n > SURELY_COUNTED * np.sqrt(m.var_n)),
     )
     return draw_cells(figures, _strata_sizes(recipe))
 
@@ -201,7 +195,10 @@ def _draw_variances(recipe: Recipe, m: Moments) -> DrawnCells:
     middle = np.where(has_rows, np.clip((share * own).sum(axis=0), 0.0, most), most / 2)
     of_middle = np.where(has_rows, (share**2 * noise).sum(axis=0), most**2)
     scatter = 2 * middle**2 / rows
-    figures = StrataFigures(own, noise, middle, of_middle, most, scatter)
+    surely = np.asarray(m.n > SURELY_COUNTED * count_sigma)
+    # no stratum is off by itself: variances that differ by a factor lie far above the mean, or near
+    # 0, and were drawn towards it (1.10 times the error of the strata's own)
+    figures = StrataFigures(own, noise, middle, of_middle, most, scatter, 0.0, surely, (0.0,))
     return draw_cells(figures, _strata_sizes(recipe))
 
 
@@ -267,74 +264,3 @@ def own_means(recipe: Recipe, m: Moments) -> tuple[Array, Array]:
     from_centre = (m.s / rows) ** 2 * part * (1 + 8 * part)
     noise = m.var_s / rows**2 * (1 + 3 * part) + from_centre
     return recipe.middle + apart, np.where(m.n > count_sigma, noise, recipe.width**2 * 1e6)
-
-
-def draw_together(
-    apart: Array,
-    noise: Array,
-    effects: Array | None,
-    width: float,
-    scatter: Array | float = 0.0,
-) -> Drawn:
-    """Returns the deviations from everybody, given noised ones.
-
-    Args:
-        apart: Noised deviations, of shape (strata,).
-        noise: Variances of their noise, of shape (strata,).
-        effects: Which value of each strata column a stratum has, of shape (strata, effects).
-        width: Of the declared interval.
-        scatter: Variances of the strata's means by how few rows they have.
-
-    A precise one stays, and one that is all noise is taken for everybody's:
-
-    >>> apart, noise = np.array([3.0, -3.0, 2.0, 80.0]), np.array([0.01, 0.01, 0.01, 1e6])
-    >>> drawn = draw_together(apart, noise, None, 100.0)
-    >>> drawn.means.round(1).tolist(), drawn.weights.round(2).tolist()
-    ([3.0, -3.0, 2.0, 0.0], [1.0, 1.0, 1.0, 0.0])
-    """
-    noise = np.maximum(noise, (width * 1e-9) ** 2)
-    own_scatter = np.broadcast_to(np.asarray(scatter, float), apart.shape)
-    alike = None if effects is None else effects @ effects.T
-    fits, posteriors, spreads = [], [], []
-    for halving in range(2, 2 * HALVINGS + 1):
-        variance = (width * 2.0 ** (-halving / 2)) ** 2
-        for part in PARTS if alike is not None else (0.0,):
-            fit, drawn = _under_one_prior(apart, noise, (variance, part), own_scatter, alike)
-            fits.append(fit)
-            posteriors.append(drawn)
-            spreads.append(variance**0.5)
-    likely = np.exp(np.array(fits) - max(fits))
-    of_means, of_variances, of_weights = (np.array(of) for of in zip(*posteriors, strict=True))
-    means = likely @ of_means / likely.sum()
-    weights = likely @ of_weights / likely.sum()
-    wide = likely * np.array(spreads)
-    variances = wide @ (of_variances + (of_means - means) ** 2) / wide.sum()
-    return Drawn(means, variances, weights)
-
-
-def _under_one_prior(
-    apart: Array, noise: Array, prior: tuple[float, float], scatter: Array, alike: Array | None
-) -> tuple[float, Drawn]:
-    """Returns the logarithm of the likelihood under one prior, and what follows from it.
-
-    Args:
-        apart, noise, scatter: See `draw_together`.
-        prior: a + s, and a / (a + s).
-        alike: E Eᵀ, or None.
-    """
-    variance, part = prior
-    if alike is None or part == 0:
-        total = np.maximum(variance + scatter + noise, 1e-300)  # all may be 0, of equal figures
-        weight = (variance + scatter) / total
-        fit = float(-(apart**2 / total + np.log(total)).sum() / 2)
-        return fit, Drawn(weight * apart, weight * noise, weight)
-    covariance = part * variance * alike / alike[0, 0]
-    covariance[np.diag_indices_from(covariance)] += (1 - part) * variance + scatter
-    root = np.linalg.cholesky(covariance + np.diag(noise))
-    scaled = np.linalg.solve(root, np.column_stack([apart, covariance]))
-    first, rest = scaled[:, 0], scaled[:, 1:]
-    fit = float(-(first @ first) / 2 - np.log(np.diag(root)).sum())
-    covered = (rest**2).sum(axis=0)
-    inverse = np.linalg.solve(root, np.eye(len(apart)))
-    weight = 1 - noise * (inverse**2).sum(axis=0)
-    return fit, Drawn(rest.T @ first, np.maximum(np.diag(covariance) - covered, 0.0), weight)

@@ -8,20 +8,21 @@ import numpy as np
 import pytest
 from support.exact_people import planned
 
-from sqlpriv.answer.means import Moments, cells, main_effects
-from sqlpriv.answer.pooled_strata import BoundedFigures, draw_together, pool_levels
+from sqlpriv.answer.means import Moments, cells
+from sqlpriv.answer.pooled.group_effects import FAR_PARTS, draw_together, main_effects
+from sqlpriv.answer.pooled_strata import BoundedFigures, pool_levels
 from sqlpriv.answer.reconcile import two_levels
 from sqlpriv.errors import Refused
 from sqlpriv.session.session import Session
 
 
-def _errors(apart: np.ndarray, deviations: np.ndarray, effects: np.ndarray | None) -> np.ndarray:
+def _errors(apart: np.ndarray, deviations: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
     """Mean absolute errors in 100 draws of noise: pooled, the strata's own, everybody's for all."""
     rng = np.random.default_rng(5)
     errors = []
     for _ in range(100):
         own = apart + rng.normal(0, deviations)
-        pooled = draw_together(own, deviations**2, effects, 1000.0).means
+        pooled = draw_together(own, deviations**2, sizes, 1000.0).means
         errors.append([np.abs(guess - apart).mean() for guess in (pooled, own, 0 * own)])
     return np.mean(errors, axis=0)
 
@@ -31,9 +32,9 @@ def test_strata_drawn_together_are_nearer_than_their_own_means_and_than_everybod
     the two in 100 draws. The twin has strata as far apart as the domain, and takes their own."""
     rng = np.random.default_rng(3)
     deviations = 10 ** rng.uniform(0, 2, 60)
-    pooled, own, everybody = _errors(rng.normal(0, 10, 60), deviations, None)
+    pooled, own, everybody = _errors(rng.normal(0, 10, 60), deviations, (60,))
     assert pooled < 0.7 * min(own, everybody)
-    pooled, own, _ = _errors(rng.normal(0, 400, 60), deviations, None)
+    pooled, own, _ = _errors(rng.normal(0, 400, 60), deviations, (60,))
     assert 0.9 * own < pooled <= 1.05 * own
 
 
@@ -42,7 +43,26 @@ def test_a_stratum_borrows_from_those_with_its_keys() -> None:
     rng, effects = np.random.default_rng(4), main_effects((6, 8))
     apart = effects @ rng.normal(0, 20, 14)
     deviations = np.where(np.arange(48) % 2, 100.0, 2.0)
-    assert _errors(apart, deviations, effects)[0] < 0.8 * _errors(apart, deviations, None)[0]
+    assert _errors(apart, deviations, (6, 8))[0] < 0.8 * _errors(apart, deviations, (48,))[0]
+
+
+def test_a_stratum_that_is_far_off_keeps_its_mean_and_leaves_the_others() -> None:
+    """40 strata within 10 of everybody, noise 30, but for two: 3,000 off, and their noise is 300.
+    All err less than half as much as with one normal for all, which is the twin, and .8 of their
+    own. No chance: the draws have a seed."""
+    rng = np.random.default_rng(8)
+    apart, deviations = rng.normal(0, 10, 40), np.full(40, 30.0)
+    apart[:2], deviations[:2] = (3_000.0, -3_000.0), 300.0
+    errors = []
+    for _ in range(50):
+        own = apart + rng.normal(0, deviations)
+        for far_parts in (FAR_PARTS, (0.0,)):
+            drawn = draw_together(own, deviations**2, (40,), 1e5, far_parts=far_parts)
+            errors.append(np.abs(drawn.means - apart).mean())
+        errors.append(np.abs(own - apart).mean())
+    pooled, normal, plain = np.reshape(errors, (50, 3)).mean(axis=0)
+    assert pooled < 0.5 * normal
+    assert pooled < 0.8 * plain
 
 
 def test_a_stratum_without_rows_is_like_everybody() -> None:
@@ -77,7 +97,7 @@ def test_half_widths_hold_on_average_over_strata() -> None:
         apart, deviations = rng.normal(0, 10, 60), 10 ** rng.uniform(0, 2, 60)
         own = apart + rng.normal(0, deviations)
         for told, covered in held.items():
-            drawn = draw_together(own, (told * deviations) ** 2, None, 1000.0)
+            drawn = draw_together(own, (told * deviations) ** 2, (60,), 1000.0)
             covered.append(np.abs(drawn.means - apart) <= 1.96 * drawn.variances**0.5)
     assert 0.92 < np.mean(held[1.0]) < 0.98
     assert np.mean(held[0.5]) < 0.92

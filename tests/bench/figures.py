@@ -1,10 +1,12 @@
-"""`python tests/bench/figures.py [--shapes …] [--rows …] [--kinds …] [--statements …]`.
+"""`python tests/bench/figures.py [--shapes …] [--rows …] [--kinds …] [--statements …] [--strata …]
+[--apart …]`.
 
 How often the 95 % intervals of figures other than a lone mean hold the truth: counts, sums,
 variances, quantiles, counts of different values, and differences and ratios of several. Statements
 run in a session, as anybody's do; the truth is plain DuckDB's. Each run asks at a price that is a
 little higher, because an equal one would be replayed; and each statement has a vault of its own,
-because a count that another one has paid more for would be the same in all runs.
+because a count that another one has paid more for would be the same in all runs. `--apart` makes
+the values of strata differ by a factor, and is how much its logarithm varies.
 
 Each line: the part of the intervals of groups that held, then of everybody's; how many times the
 error that 95 % of runs stay below the median half-width is (1 is exact, more is too long); and the
@@ -34,6 +36,9 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
     "variance": ("VARIANCE(x)", "STDDEV(x)"),
     "distinct": ("COUNT(DISTINCT side)", "COUNT(DISTINCT digit)"),
     "quantile": ("MEDIAN(x)", "QUANTILE_CONT(x, 0.9)"),
+    "pooled variance": ("VARIANCE(x USING pooled)", "STDDEV(x USING pooled)"),
+    "pooled quantile": ("MEDIAN(x USING pooled)", "QUANTILE_CONT(x, 0.9 USING pooled)"),
+    "pooled": ("AVG(x USING pooled)", "SUM(x USING pooled)"),
     "difference": (f"AVG(x) {A} - AVG(x) {B}",),
     "ratio": (f"AVG(x) {A} / AVG(x) {B}",),
     "share": ("COUNT(*) FILTER (WHERE hit) / COUNT(*)",),
@@ -45,12 +50,11 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
     "of one sum": ("STDDEV(x) / AVG(x)", "SUM(x) / COUNT(*)", "AVG(x) * COUNT(*)"),
 }
 """By name: the outputs of one statement."""
-STRATA = 4
 MAKE = """
 CREATE TABLE people (id BIGINT PRIMARY KEY, stratum BIGINT, side BIGINT, digit BIGINT, hit BOOLEAN,
     x DOUBLE, y DOUBLE);
 INSERT INTO people SELECT * FROM rows;
-ALTER TABLE people SET PRIVACY (KEY (id), COLUMN stratum IN (0, 1, 2, 3) NOT NULL,
+ALTER TABLE people SET PRIVACY (KEY (id), COLUMN stratum BETWEEN (0, {last}) NOT NULL,
     COLUMN side IN (1, 2) NOT NULL, COLUMN digit BETWEEN (0, 999) NOT NULL,
     COLUMN x BETWEEN ({lower}, {upper}) NOT NULL, COLUMN y BETWEEN ({lower}, {upper}) NOT NULL,
     BUDGET (epsilon = 1e6{delta}))
@@ -63,15 +67,23 @@ class Vault:
     Args:
         folder: Where it lies.
         shape, rows, kind: A key of `ALL_SHAPES`, how many people, and `pure` or `zcdp`.
+        strata: How many there are; each of the first is half as large again as the next.
+        apart: Standard deviation of the logarithm of the factor that a stratum's values have.
     """
 
-    def __init__(self, folder: Path, shape: str, rows: int, kind: str) -> None:
+    def __init__(
+        self, folder: Path, shape: str, rows: int, kind: str, strata: int, apart: float
+    ) -> None:
         self.session = Session(folder / "v.duckdb", role="owner")
         of, rng = ALL_SHAPES[shape], np.random.default_rng(11)
-        x, y = (np.clip(of.draw(rng, rows), of.lower, of.upper) for _ in range(2))
+        share = np.maximum(1.5 ** -np.arange(strata), 0.01)
+        stratum = rng.choice(strata, rows, p=share / share.sum())
+        stratum[:strata] = np.arange(strata)  # none is empty
+        factor = np.exp(apart * rng.normal(size=strata))[stratum]
+        x, y = (np.clip(factor * of.draw(rng, rows), of.lower, of.upper) for _ in range(2))
         people = {
             "id": np.arange(rows),
-            "stratum": rng.choice(STRATA, rows, p=(0.5, 0.25, 0.15, 0.1)),
+            "stratum": stratum,
             "side": rng.choice((1, 2), rows, p=(0.7, 0.3)),
             "digit": np.minimum(rng.geometric(0.02, rows), 999),
             "hit": rng.random(rows) < 0.2,
@@ -81,12 +93,12 @@ class Vault:
         path = folder / "rows.parquet"
         write_parquet(people, path)
         delta = ", delta = 1e-9" if kind == "zcdp" else ""
-        sql = MAKE.format(lower=of.lower, upper=of.upper, delta=delta)
+        sql = MAKE.format(lower=of.lower, upper=of.upper, delta=delta, last=strata - 1)
         self.session.run(sql.replace("FROM rows", f"FROM '{path}'"))
 
     def truth(self, outputs: tuple[str, ...]) -> np.ndarray:
-        """Returns the exact figures, of shape (STRATA + 1, outputs); everybody's come last."""
-        listed = ", ".join(f"({one})::DOUBLE" for one in outputs)
+        """Returns the exact figures, of shape (strata + 1, outputs); everybody's come last."""
+        listed = ", ".join(f"({one.replace(' USING pooled', '')})::DOUBLE" for one in outputs)
         sql = f"SELECT {listed} FROM people GROUP BY ROLLUP (stratum) ORDER BY stratum NULLS LAST"
         table = self.session.run(sql)[-1].table
         assert table is not None
@@ -121,13 +133,15 @@ def main() -> None:
     parser.add_argument("--rows", nargs="*", type=int, default=[300, 10_000])
     parser.add_argument("--kinds", nargs="*", default=["pure", "zcdp"])
     parser.add_argument("--statements", nargs="*", default=list(STATEMENTS), choices=STATEMENTS)
+    parser.add_argument("--strata", type=int, default=4)
+    parser.add_argument("--apart", type=float, default=0.0)
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--epsilon", type=float, default=1.0)
     given = parser.parse_args()
     for shape, rows, kind, name in product(given.shapes, given.rows, given.kinds, given.statements):
         outputs, runs = STATEMENTS[name], range(given.runs)
         with tempfile.TemporaryDirectory() as folder:
-            vault = Vault(Path(folder), shape, rows, kind)
+            vault = Vault(Path(folder), shape, rows, kind, given.strata, given.apart)
             truth = vault.truth(outputs)
             asked = [vault.ask(outputs, given.epsilon + 1e-6 * run) for run in runs]
             vault.session.close()
@@ -138,7 +152,7 @@ def main() -> None:
 
 
 def measure(errors: np.ndarray, halves: np.ndarray) -> str:
-    """Returns what a line says of errors and half-widths, of shape (runs, STRATA + 1)."""
+    """Returns what a line says of errors and half-widths, of shape (runs, strata + 1)."""
     stated = np.isfinite(errors) & np.isfinite(halves)
     held = np.where(stated, np.abs(errors) <= halves * (1 + 1e-9) + 1e-9, np.nan)
     longer = []

@@ -65,17 +65,17 @@ class Cell:
         return StratifiedRows(x, stratum, (k,), self.lower, self.upper, self.whole)
 
 
-def _power(rng: np.random.Generator, low: float, high: float) -> float:
+def random_power(rng: np.random.Generator, low: float, high: float) -> float:
     return float(10 ** rng.uniform(low, high))
 
 
-def _family(rng: np.random.Generator) -> tuple[str, Draw]:
+def random_family(rng: np.random.Generator) -> tuple[str, Draw]:
     """Returns a distribution of a random family, and its name."""
     kind = str(rng.choice(FAMILIES))
     match kind:
         case "normal":
-            middle = _power(rng, 0, 4)
-            spread = middle * _power(rng, -1.5, 0.3)
+            middle = random_power(rng, 0, 4)
+            spread = middle * random_power(rng, -1.5, 0.3)
             return f"N({middle:.3g}, {spread:.3g})", lambda r, n: r.normal(middle, spread, n)
         case "lognormal":
             middle, spread = rng.uniform(2, 10), rng.uniform(0.2, 2.2)
@@ -83,35 +83,35 @@ def _family(rng: np.random.Generator) -> tuple[str, Draw]:
                 r.normal(middle, spread, n)
             )
         case "expon":
-            scale = _power(rng, 0, 4)
+            scale = random_power(rng, 0, 4)
             return f"Exp({scale:.3g})", lambda r, n: r.exponential(scale, n)
         case "gamma":
-            shape, scale = _power(rng, -0.7, 1), _power(rng, 0, 4)
+            shape, scale = random_power(rng, -0.7, 1), random_power(rng, 0, 4)
             return f"Gamma({shape:.2f}, {scale:.3g})", lambda r, n: r.gamma(shape, scale, n)
         case "pareto":
-            slope, least = rng.uniform(1.2, 3.5), _power(rng, 0, 4)
+            slope, least = rng.uniform(1.2, 3.5), random_power(rng, 0, 4)
             return (
                 f"Pareto({slope:.2f}, {least:.3g})",
                 lambda r, n: least * (1 + r.pareto(slope, n)),
             )
         case "t":
-            freedom, scale = rng.uniform(2, 6), _power(rng, 0, 3)
+            freedom, scale = rng.uniform(2, 6), random_power(rng, 0, 3)
             at = scale * rng.uniform(-5, 5)
             return f"t({freedom:.1f}, {at:.3g})", lambda r, n: at + scale * r.standard_t(freedom, n)
         case "beta":
             a, b = rng.uniform(0.3, 5, 2)
-            scale = _power(rng, 1, 5)
+            scale = random_power(rng, 1, 5)
             return f"{scale:.3g} Beta({a:.1f}, {b:.1f})", lambda r, n: scale * r.beta(a, b, n)
         case "uniform":
             low, width = 10 ** rng.uniform(0, 4, 2)
             return f"U({low:.3g} + {width:.3g})", lambda r, n: low + width * r.random(n)
         case "weibull":
-            shape, scale = rng.uniform(0.4, 3), _power(rng, 0, 4)
+            shape, scale = rng.uniform(0.4, 3), random_power(rng, 0, 4)
             return f"Weibull({shape:.2f}, {scale:.3g})", lambda r, n: scale * r.weibull(shape, n)
         case "poisson":
-            rate = _power(rng, -0.5, 2)
+            rate = random_power(rng, -0.5, 2)
             return f"Poisson({rate:.2f})", lambda r, n: r.poisson(rate, n).astype(float)
-    slope, scale = rng.uniform(1.3, 3), _power(rng, 0, 4)
+    slope, scale = rng.uniform(1.3, 3), random_power(rng, 0, 4)
     return f"log-logistic({slope:.2f}, {scale:.3g})", (
         lambda r, n: scale * (1 / r.uniform(1e-12, 1, n) - 1) ** (1 / slope)
     )
@@ -136,9 +136,9 @@ def _rounded(of: Draw, step: float) -> Draw:
 def random_cell(number: int) -> Cell:
     """Returns the cell of a number, always the same one."""
     rng = np.random.default_rng([number, 4711])
-    name, values = _family(rng)
+    name, values = random_family(rng)
     if rng.random() < 0.3:
-        other, second = _family(rng)
+        other, second = random_family(rng)
         part = float(rng.choice([0.5, 0.2, 0.05]))
         name, values = f"{name} + {part} {other}", _mixed(values, second, part)
     if rng.random() < 0.3:
@@ -158,7 +158,7 @@ def random_cell(number: int) -> Cell:
     if how < 0.1:
         width = far * rng.uniform(0.3, 1.1)
     else:
-        width = far * _power(rng, *((0.1, 2.5) if how < 0.75 else (2.5, 6)))
+        width = far * random_power(rng, *((0.1, 2.5) if how < 0.75 else (2.5, 6)))
     upper = max(width, 1.0)
     if whole:
         upper = max(float(np.ceil(upper)), 2.0)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from support.exact_people import BUDGET, PURE, engine, exact, planned
 
 from sqlpriv.answer import means
+from sqlpriv.answer.pooled.group_effects import main_effects
 from sqlpriv.answer.rounds import (
     cell_shapes,
     clipping,
@@ -439,7 +440,7 @@ def test_small_cells_borrow_from_cells_with_the_same_keys() -> None:
     """Twelve cells by two keys: numbers are sums of the keys' effects; those of six cells have
     noise of deviation 30. Drawn together, their error is below a third of that in 200 draws.
     """
-    rng, effects = np.random.default_rng(9), means.main_effects((3, 4))
+    rng, effects = np.random.default_rng(9), main_effects((3, 4))
     assert effects.shape == (12, 7)
     truth = effects @ np.array([-9.0, 0, 9, -4, 0, 0, 4])
     noise = np.where(np.arange(12) % 2, 30.0, 0.1) ** 2
@@ -451,7 +452,7 @@ def test_small_cells_borrow_from_cells_with_the_same_keys() -> None:
 
 @pytest.mark.parametrize("sizes", [(), (7,), (3, 4), (4, 3, 2), (1, 5), (2, 9, 3)])
 def test_main_effects_are_fitted_as_by_the_normal_equations(sizes: tuple[int, ...]) -> None:
-    rng, table, prior = np.random.default_rng(3), means.main_effects(sizes), 0.7
+    rng, table, prior = np.random.default_rng(3), main_effects(sizes), 0.7
     own, weight = rng.normal(size=len(table)), 1 / rng.uniform(0.1, 5, len(table))
     inverse = np.linalg.inv((table.T * weight) @ table + np.eye(table.shape[1]) / prior)
     fitted, variance = fit_main_effects(own, weight, sizes, prior)

@@ -1,0 +1,1 @@
+"""Figures of strata that are drawn together by what was released."""
